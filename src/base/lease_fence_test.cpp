@@ -29,7 +29,7 @@ TEST(LeaseFence, CountsFromTheTimeTheRequestWasSent) {
   ManualClock clock;
   LeaseFence fence(clock);
   const BootTime sent = clock.BootNow();
-  clock.Advance(10s);  // the answer took its time
+  clock.Advance(10s);  // the response was slow
   fence.Renewed(sent, 15s);
   clock.Advance(4s);
   EXPECT_TRUE(fence.Open());

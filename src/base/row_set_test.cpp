@@ -30,7 +30,7 @@ std::set<std::size_t> RandomRows(Random& random) {
   return rows;
 }
 
-// Sets of different tables: capacities differ as the highest members do.
+// Sets with different capacities, depending on their highest members.
 RowSet ToRowSet(const std::set<std::size_t>& rows) {
   RowSet set;
   for (const std::size_t row : rows) set.Add(row);
@@ -70,7 +70,7 @@ TEST(RowSet, AgreesWithStdSet) {
   }
 }
 
-// Sets that are used again and again, of few and of many rows of tables that need several words of marks.
+// Reuses sets with few and with many rows, of tables that need several words of marks.
 TEST(RowSet, AgreesWithStdSetForRandomSequencesOfOperations) {
   constexpr std::size_t kLarge = 10'000;
   Random random(3);
@@ -205,7 +205,7 @@ TEST(RowSet, IntersectionWithASmallerSetRemovesTheRowsBeyondIt) {
   EXPECT_THAT(Members(set), ElementsAre(5));
 }
 
-// Through the border between list and bits, in both directions.
+// Crosses the threshold between list and bits in both directions.
 TEST(RowGroup, AgreesWithStdSetWhileItGrowsAndShrinks) {
   Random random(2);
   for (int run = 0; run < 20; ++run) {

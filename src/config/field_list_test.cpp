@@ -38,7 +38,7 @@ TEST(FieldList, ListsTypesAndDefaultsAtEveryDepth) {
   }
 }
 
-// What is written of the defaults, path by path.
+// Checks that every written default is listed, path by path.
 void ExpectKnown(const std::vector<FieldFact>& fields, const Value& value, const std::string& path) {
   if (path != "" && path != "kind" && path != "apiVersion" && !path.ends_with("[]")) {
     EXPECT_NE(Find(fields, path), nullptr) << path;

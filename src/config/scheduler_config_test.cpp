@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {"NodeDeclaredFeatures", "PrioritySort(7)"},
                   20},
         MergeCase{
-            "DisablingAStrangerIsNoMistake", "{disabled: [{name: Nobody}]}", {"SchedulingGates"}, {}, 20}),
+            "DisablingAnUnknownPluginIsValid", "{disabled: [{name: Nobody}]}", {"SchedulingGates"}, {}, 20}),
     [](const auto& row) { return row.param.name; });
 
 TEST(PluginSets, EveryPointOfTheFileIsRead) {

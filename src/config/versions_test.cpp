@@ -1,4 +1,4 @@
-// What files of old versions mean in the terms of v1.
+// The conversion of old versions to v1.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>

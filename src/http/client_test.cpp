@@ -130,7 +130,7 @@ TEST_F(HttpClient, APartialResponseIsAmbiguous) {
 }
 
 TEST_F(HttpClient, OnAStaleConnectionOnlyIdempotentRequestsAreRepeated) {
-  // Every connection answers once, reads one more request and hangs up.
+  // Every connection responds once, reads one more request and closes.
   std::atomic<int> posts = 0;
   FakeServer server([&](FakePeer& peer, int) {
     peer.Read();

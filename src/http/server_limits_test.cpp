@@ -1,4 +1,4 @@
-// Strangers who are slow, greedy or rude.
+// Limits for slow, greedy and invalid clients.
 #include <gmock/gmock.h>
 #include <openssl/ssl.h>
 
@@ -36,7 +36,7 @@ ServerTlsOptions TlsOf(const FakeCertificate& certificate) {
   return options;
 }
 
-// The loop is turned until something has happened: nobody waits for a length of time.
+// Runs the loop until the expected result: tests do not wait for real time.
 class ServerLimits : public testing::Test {
  protected:
   void Listen(ServerOptions options, Handler handler = {}) {
@@ -55,7 +55,7 @@ class ServerLimits : public testing::Test {
     socket.connect(tcp::endpoint(asio::ip::address_v4::loopback(), server->port()));
     return socket;
   }
-  // Everything until the server closes, or until `wanted` is there.
+  // Reads until the server closes the connection, or `wanted` has arrived.
   std::string Read(tcp::socket& socket, std::string_view wanted = "") {
     std::string text;
     bool over = false;
@@ -76,7 +76,7 @@ class ServerLimits : public testing::Test {
   }
   static void Send(tcp::socket& socket, std::string_view text) { asio::write(socket, asio::buffer(text)); }
 
-  // A handshake by a client that asks for `name`; returns the first of the server's names that it was shown.
+  // Makes a handshake with server name `name`; returns the first name of the server's certificate.
   std::string Shown(const std::string& name) {
     auto socket = Connect();
     socket.native_non_blocking(true);
@@ -129,7 +129,7 @@ TEST_F(ServerLimits, SlowBytesDoNotExtendTheRequestTimeout) {
   auto slow = Connect();
   Send(slow, "GET / HTTP/1.1\r\nX: ");
   WaitUntil([&] { return server->connections() == 1; });
-  // As long as it is there it gets another byte, one per turn of the loop.
+  // Sends one byte per iteration of the loop while the connection is open.
   error_code error;
   std::size_t sent = 0;
   while (server->connections() == 1) {

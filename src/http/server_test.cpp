@@ -18,7 +18,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Server and clients share one io_context, which the test turns by hand: nothing waits for time to pass.
+// Server and clients share one io_context, which the test runs: tests do not wait for real time.
 class ServerTest : public testing::Test {
  protected:
   void Listen(Handler handler, ServerOptions options = {}) {
@@ -31,7 +31,7 @@ class ServerTest : public testing::Test {
     socket.connect(tcp::endpoint(asio::ip::address_v4::loopback(), server->port()));
     return socket;
   }
-  // Turns the loop until `text` ends with what is wanted, or the server has closed the connection.
+  // Runs the loop until `text` ends with the wanted text, or the server has closed the connection.
   std::string ReadUntil(tcp::socket& socket, std::string_view wanted) {
     std::string text;
     bool over = false;
@@ -122,7 +122,7 @@ TEST_F(ServerTest, AStreamIsChunkedAndTheConnectionStaysOpen) {
   EXPECT_TRUE(stream->Write({"<", shared, ">\n"}));
   EXPECT_TRUE(stream->Write({"[", shared, "]\n"}));
   EXPECT_EQ(ReadUntil(client, "]\n\r\n"),
-            "a\r\n<{}>\n[{}]\n\r\n");  // one chunk for what was written in one go
+            "a\r\n<{}>\n[{}]\n\r\n");  // one chunk for all pieces of one iteration
   stream->Close();
   EXPECT_THAT(ReadUntil(client, "after"), StartsWith("0\r\n\r\nHTTP/1.1 200 OK"));
 }

@@ -62,7 +62,7 @@ TEST_F(Tls, TheCertificateMustMatchTheName) {
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(Get(server, {.ca_pem = elsewhere.CertificatePem(), .server_name = "elsewhere"}))
       << "another name to look for";
-  EXPECT_TRUE(Get(server, {.insecure = true})) << "nobody looks";
+  EXPECT_TRUE(Get(server, {.insecure = true})) << "certificates are not verified";
 }
 
 TEST_F(Tls, TheClientCertificateIsSent) {

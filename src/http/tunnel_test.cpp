@@ -1,5 +1,5 @@
-// What a proxy is told, and what becomes of its refusals; the ways through real proxies are tested against a
-// real API server (tests/cluster/end2end --access).
+// Requests to proxies and handling of rejections. Tunnels through real proxies are tested with a real API
+// server (tests/cluster/end2end --access).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

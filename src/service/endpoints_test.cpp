@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "no matches "
                    "for \"x\",\"y\"\nreadyz check passed\n"},
         HealthCase{"OneCheckThatHolds", "/readyz/shutdown", false, 200, "ok"},
-        HealthCase{"OneCheckThatFailsTellsWhy", "/readyz/sched-handler-sync", false, 500,
+        HealthCase{"ASingleFailedCheckHasItsReason", "/readyz/sched-handler-sync", false, 500,
                    "internal server error: handlers are not fully synchronized\n"},
         HealthCase{"ACheckThatIsNotThere", "/readyz/ping", true, 404, "404 page not found\n"},
         HealthCase{"AnUnknownPath", "/", true, 404, "404 page not found\n"},

@@ -90,7 +90,7 @@ void Gate::Handle(http::Request request, std::shared_ptr<http::Exchange> exchang
   if (!target) return exchange->Respond(BadRequest());
   auto visit = std::make_shared<Visit>(std::move(request), std::move(*target), std::move(exchange));
   visit->since = parts_.loop.Now();
-  parts_.authenticator.Ask(visit->request, [this, visit](Expected<User> user) {
+  parts_.authenticator.Authenticate(visit->request, [this, visit](Expected<User> user) {
     const Duration took = parts_.loop.Now() - visit->since;
     if (!user) {
       parts_.meters.Authenticated("error", "", took);
@@ -107,7 +107,7 @@ void Gate::Handle(http::Request request, std::shared_ptr<http::Exchange> exchang
 void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
   visit->since = parts_.loop.Now();
   const std::string verb = Lower(visit->request.method);
-  parts_.authorizer.Ask(visit->user, verb, visit->target.path, [this, visit, verb](const Decision& decision) {
+  const auto on_decision = [this, visit, verb](const Decision& decision) {
     parts_.meters.Authorized(ResultOf(decision), parts_.loop.Now() - visit->since);
     if (decision.kind == Decision::Kind::kAllow) {
       auto exchange = FromAnyThread(parts_.loop, std::move(visit->exchange));
@@ -131,7 +131,8 @@ void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
         {.code = 403, .reason = "Forbidden", .message = "forbidden: " + message, .with_details = true});
     answer.headers.Add("X-Content-Type-Options", "nosniff");
     visit->exchange->Respond(std::move(answer));
-  });
+  };
+  parts_.authorizer.Authorize(visit->user, verb, visit->target.path, on_decision);
 }
 
 }  // namespace berth::service

@@ -1,4 +1,4 @@
-// The pages beside health and metrics, and the forms in which answers are had.
+// Pages other than health and metrics, and their formats.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -190,19 +190,19 @@ TEST_F(Pages, PodResourcesAreServedOnceThePodsAreAvailable) {
   {
     PodResources page(
         endpoints_, [&] { return leading; }, [&](auto take) { taken.push_back(std::move(take)); });
-    EXPECT_EQ(*Get({"/metrics/resources", ""}).body, "") << "only a leader knows";
+    EXPECT_EQ(*Get({"/metrics/resources", ""}).body, "") << "only a leader serves it";
     leading = true;
     for (int i = 0; i < 2; ++i) {
       const auto request = RequestOf({"/metrics/resources", ""});
       endpoints_.Answer(request, *ParseTarget(request.target),
                         [&](http::Response r) { answers.push_back(*r.body); });
     }
-    ASSERT_EQ(taken.size(), 1u) << "two askers, one question";
+    ASSERT_EQ(taken.size(), 1u) << "two clients, one request";
     taken[0]({MakePod("a").OnNode("n").Cpu("1").Share()});
   }
   ASSERT_EQ(answers.size(), 2u) << "leaving waits for what is being written";
   EXPECT_THAT(answers[1], HasSubstr("pod=\"a\""));
-  taken[0]({});  // too late: nobody is there any more
+  taken[0]({});  // too late: the client has disconnected
 }
 
 TEST_F(Pages, UnsupportedProfilesAreUnknown) {

@@ -132,7 +132,7 @@ struct PodResources::State : std::enable_shared_from_this<State> {
 
   explicit State(PodSource source) : source(std::move(source)) {}
 
-  void Ask(const http::Request& request, const Respond& respond) {
+  void Serve(const http::Request& request, const Respond& respond) {
     std::scoped_lock lock(mutex);
     waiting.push_back({request, respond});
     if (std::exchange(asking, true)) return;
@@ -177,7 +177,7 @@ PodResources::PodResources(Endpoints& endpoints, std::function<bool()> leading, 
                   if (request.method == "DELETE") return respond(Plain(200, "metrics reset\n"));
                   const auto state = weak.lock();
                   if (!state) return respond(NotFound());
-                  state->Ask(request, respond);
+                  state->Serve(request, respond);
                 });
 }
 

@@ -98,10 +98,10 @@ TEST_F(SecureServerTest, AllowsAuthorizedRequests) {
 
 TEST_F(SecureServerTest, InvalidCredentialsAreRejectedEvenOnAllowedPaths) {
   ASSERT_TRUE(Start());
-  const auto stranger = http::CertificateAuthority::Make("stranger")->ForClient("root", {"system:masters"});
+  const auto unknown = http::CertificateAuthority::Make("stranger")->ForClient("root", {"system:masters"});
   const auto refused =
       Get("/healthz",
-          {.ca_pem = authority_.pem(), .certificate_pem = stranger->certificate, .key_pem = stranger->key});
+          {.ca_pem = authority_.pem(), .certificate_pem = unknown->certificate, .key_pem = unknown->key});
   EXPECT_EQ(refused->status, 401);
   EXPECT_EQ(refused->body,
             R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized",)"
@@ -146,7 +146,7 @@ TEST_F(SecureServerTest, ANewCertificateIsUsedWithinSeconds) {
   const auto deadline = clock_.Now() + 20s;
   while (!Get("/healthz", {.ca_pem = other.pem()}) && clock_.Now() < deadline) std::this_thread::yield();
   EXPECT_TRUE(Get("/healthz", {.ca_pem = other.pem()}));
-  EXPECT_FALSE(Get("/healthz", Nobody())) << "the old one is gone";
+  EXPECT_FALSE(Get("/healthz", Nobody())) << "the old certificate is no longer used";
 }
 
 TEST_F(SecureServerTest, WithoutFilesACertificateIsGenerated) {

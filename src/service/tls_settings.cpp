@@ -128,7 +128,8 @@ Expected<> SetCurves(const std::vector<std::int64_t>& ids, http::ServerTlsOption
     }
   }
   if (!ids.empty() && tls.groups.empty()) {
-    return Invalid("curve preferences: OpenSSL supports none of them; expected at least one of 23, 24, 25, 29");
+    return Invalid(
+        "curve preferences: OpenSSL supports none of them; expected at least one of 23, 24, 25, 29");
   }
   return {};
 }

@@ -119,7 +119,7 @@ TEST(Sharing, PodsOfOneWorkloadShareEqualParts) {
 }
 
 TEST(Sharing, EqualAmountsInDifferentFormsAreNotShared) {
-  // How a number was written decides how sums of it are rounded and shown.
+  // The notation of a number determines how its sums are rounded and printed.
   Decoder decoder;
   const auto node = [&](const std::string& cpu) {
     return *decoder.Object<Node>(R"({"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": ")" + cpu +

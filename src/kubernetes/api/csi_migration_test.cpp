@@ -73,7 +73,7 @@ TEST(CsiMigration, ZonesBecomeTheDriversTopology) {
   };
   EXPECT_EQ(affinity(ebs().ReachedFrom(kZone, {"a"})), std::vector{Term({{key, "In", {"a"}}})});
   EXPECT_EQ(affinity(ebs().Label(kZone, "b__ a ")), std::vector{Term({{key, "In", {"a", "b"}}})})
-      << "zones that only the label knows";
+      << "zones given only by the label";
   EXPECT_EQ(affinity(ebs().ReachedFrom("other", {"x"}).Label(kZone, "a")),
             std::vector{Term({{"other", "In", {"x"}}, {key, "In", {"a"}}})});
   EXPECT_EQ(affinity(ebs().Reached({Term({{kBetaZone, "In", {"a"}}, {kBetaRegion, "In", {"r"}}})})),

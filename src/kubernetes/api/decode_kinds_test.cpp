@@ -1,4 +1,4 @@
-// What is read of each kind besides the basics of pods and nodes, which decode_test.cpp has.
+// Decoding of all kinds, except for the basics of pods and nodes in decode_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

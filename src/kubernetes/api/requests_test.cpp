@@ -26,8 +26,8 @@ std::int64_t Of(const ResourceList& list, const std::string& name) {
 struct SumCase {
   std::string name;
   Pod pod;
-  std::int64_t cpu, memory;                    // what it asks for
-  std::int64_t non_zero_cpu, non_zero_memory;  // with the defaults for containers that ask for none
+  std::int64_t cpu, memory;                    // requests
+  std::int64_t non_zero_cpu, non_zero_memory;  // with the defaults for containers without requests
 };
 class APodsSum : public ::testing::TestWithParam<SumCase> {};
 TEST_P(APodsSum, IsTheMaximumOverItsLifetime) {
@@ -42,7 +42,7 @@ TEST_P(APodsSum, IsTheMaximumOverItsLifetime) {
 INSTANTIATE_TEST_SUITE_P(
     Table, APodsSum,
     ::testing::Values(
-        SumCase{"NothingAskedForCountsAsTheDefaultOnlyInScores", MakePod(), -1, -1, 100, 200},
+        SumCase{"AbsentRequestsUseDefaultsOnlyInScores", MakePod(), -1, -1, 100, 200},
         SumCase{"ContainersAreSummed",
                 MakePod()
                     .Container(MakeContainer().Cpu("200m"))
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
         SumCase{"PodLevelReplacesTheSumAndOverheadComesOnTop",
                 MakePod().Cpu("2").Memory("1Mi").PodLevel("cpu", "1").Overhead("cpu", "100m"), 1100, 1, 1100,
                 1},
-        SumCase{"WithPodLevelOnlyWhatNobodyAsksForGetsADefault", MakePod().PodLevel("cpu", "1"), 1000, -1,
+        SumCase{"WithPodLevelOnlyAbsentRequestsGetADefault", MakePod().PodLevel("cpu", "1"), 1000, -1,
                 1000, 200}),
     [](const auto& row) { return row.param.name; });
 

@@ -24,10 +24,10 @@ TEST_P(ARequirement, MatchesPresentAndAbsentLabels) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, ARequirement,
-    testing::Values(MatchCase{"InWantsOneOfTheValues", {"k", "In", {"a", "b"}}, "b", true},
+    testing::Values(MatchCase{"InRequiresOneOfTheValues", {"k", "In", {"a", "b"}}, "b", true},
                     MatchCase{"InRefusesOtherValues", {"k", "In", {"a", "b"}}, "c", false},
                     MatchCase{"InRefusesAbsence", {"k", "In", {"a"}}, {}, false},
-                    MatchCase{"InOfTheEmptyTextWantsAnEmptyLabel", {"k", "In", {""}}, "", true},
+                    MatchCase{"InOfTheEmptyTextRequiresAnEmptyLabel", {"k", "In", {""}}, "", true},
                     MatchCase{"InOfTheEmptyTextRefusesAbsence", {"k", "In", {""}}, {}, false},
                     MatchCase{"NotInRefusesItsValues", {"k", "NotIn", {"a"}}, "a", false},
                     MatchCase{"NotInTakesOtherValues", {"k", "NotIn", {"a"}}, "b", true},
@@ -192,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
         TolerationCase{
             "AnEffectCoversOnlyItself", {"k", "Exists", "", "NoExecute"}, {"k", "v", "NoSchedule"}, false},
         TolerationCase{"NoOperatorMeansEqual", {"k", "", "v", ""}, {"k", "v", "NoSchedule"}, true},
-        TolerationCase{"EqualWantsTheValue", {"k", "Equal", "w", ""}, {"k", "v", "NoSchedule"}, false},
+        TolerationCase{"EqualRequiresTheValue", {"k", "Equal", "w", ""}, {"k", "v", "NoSchedule"}, false},
         TolerationCase{"EmptyEqualsEmpty", {"k", "Equal", "", ""}, {"k", "", "NoSchedule"}, true},
         TolerationCase{
             "EqualWithoutKeyComparesValuesOnly", {"", "Equal", "v", ""}, {"k", "v", "NoSchedule"}, true},

@@ -155,7 +155,7 @@ TEST_F(Writer, APatchIsAStrategicMerge) {
   EXPECT_EQ(api_.open[0].request.content_type, "application/strategic-merge-patch+json");
   api_.Answer(AnswerLost());
   loop_.Advance(20ms);
-  EXPECT_THAT(api_.asked, SizeIs(2)) << "a patch can be repeated blindly";
+  EXPECT_THAT(api_.asked, SizeIs(2)) << "a patch is idempotent";
   api_.Answer("{}");
   EXPECT_THAT(results_, ElementsAre("patch m: done"));
 }
@@ -319,7 +319,7 @@ TEST_F(VolumeWriter, AConcurrentChangeIsAConflict) {
   EXPECT_THAT(results_, ElementsAre("failed: Conflict"));
 }
 
-// What the API asks before it hands a request to the kernel.
+// Calls the check that the API makes before it sends a request.
 TEST_F(Writer, TheFenceIsCheckedWhenAWriteIsSentNotWhenItIsQueued) {
   LeaseFence fence(loop_.clock());
   writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});

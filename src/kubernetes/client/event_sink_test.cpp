@@ -78,7 +78,7 @@ TEST_F(Events, AreCreatedInTheEventsGroup) {
   Make();
   Emit("Scheduled", "Successfully assigned ns/p to \"n1\"");
   ASSERT_THAT(api_.asked, ElementsAre("POST /apis/events.k8s.io/v1/namespaces/ns/events"));
-  // The fake clock stands at 20000 days and an hour: 1728003600 s, in nanoseconds and hexadecimal.
+  // The fake clock shows 20000 days and an hour: 1728003600 s, in nanoseconds and hexadecimal.
   EXPECT_EQ(
       api_.open[0].request.body,
       R"({"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"p.17fb1a1e6c98a000",)"
@@ -101,10 +101,10 @@ TEST_F(Events, TheSecondOfASeriesIsAPatchAndLaterOnesAreCounted) {
             R"({"series":{"count":2,"lastObservedTime":"2024-10-04T01:00:00.000000Z"}})");
   EXPECT_EQ(api_.open[0].request.content_type, "application/strategic-merge-patch+json");
   loop_.Advance(6min);
-  ASSERT_THAT(api_.asked, SizeIs(3)) << "after six silent minutes the count is written";
+  ASSERT_THAT(api_.asked, SizeIs(3)) << "after six minutes without a repetition the count is written";
   EXPECT_THAT(api_.open[1].request.body, StartsWith(R"({"series":{"count":4,)"));
   Emit("FailedScheduling");
-  EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "and the series is over";
+  EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "and the series has ended";
 }
 
 TEST_F(Events, APatchWaitsForItsEvent) {
@@ -195,7 +195,7 @@ TEST_F(Events, TheNumberOfSeriesIsLimited) {
   Emit("FailedScheduling", "n", "3");
   EXPECT_THAT(api_.asked.back(), StartsWith("PATCH"));
   Emit("FailedScheduling", "n", "1");
-  EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "1 is forgotten";
+  EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "series 1 was evicted";
 }
 
 TEST_F(Events, IsIdleWhenNothingIsQueuedOrInFlight) {
@@ -206,7 +206,7 @@ TEST_F(Events, IsIdleWhenNothingIsQueuedOrInFlight) {
     loop_.Run();
   };
   ask();
-  EXPECT_EQ(told, 1) << "at once";
+  EXPECT_EQ(told, 1) << "immediately";
   for (int i = 0; i < 3; ++i) Emit("Scheduled");
   ask();
   for (int i = 0; i < 3; ++i) {

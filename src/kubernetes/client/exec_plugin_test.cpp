@@ -68,7 +68,7 @@ TEST(ExecCredential, OfAnyOtherFormIsRejectedWithClientGosTexts) {
 }
 
 // --- when it is asked ---
-// Programs that answer what the test says.
+// Programs with scripted output.
 class FakePrograms final : public Environment {
  public:
   Expected<std::string> ReadFile(const std::string&) const override {
@@ -102,8 +102,8 @@ class ExecPluginTest : public testing::Test {
           return {};
         });
   }
-  // What a request is told when it asks who we are.
-  std::string Ask() {
+  // The credential or error that a request gets.
+  std::string RequestCredentials() {
     std::promise<std::string> said;
     io_.Post([&] {
       plugin_->WhenReady([&](Expected<> ready) {
@@ -131,8 +131,8 @@ class ExecPluginTest : public testing::Test {
 
 TEST_F(ExecPluginTest, RunsOnceForConcurrentRequests) {
   Make();
-  EXPECT_EQ(Ask(), "Bearer one");
-  EXPECT_EQ(Ask(), "Bearer one");
+  EXPECT_EQ(RequestCredentials(), "Bearer one");
+  EXPECT_EQ(RequestCredentials(), "Bearer one");
   ASSERT_EQ(Runs(), 1U);
   const Command& command = programs_.ran[0];
   EXPECT_EQ(command.program, "plugin");
@@ -147,55 +147,55 @@ TEST_F(ExecPluginTest, RunsOnceForConcurrentRequests) {
 TEST_F(ExecPluginTest, RunsAgainAfterItsCredentialExpired) {
   Say(CommandOutput{0, Credential(R"({"token":"short","expirationTimestamp":"2100-01-01T00:00:00Z"})")});
   Make();
-  EXPECT_EQ(Ask(), "Bearer short");
+  EXPECT_EQ(RequestCredentials(), "Bearer short");
   Say(CommandOutput{0, Credential(R"({"token":"past","expirationTimestamp":"1960-01-01T00:00:00Z"})")});
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
-  EXPECT_EQ(Ask(), "Bearer past");
-  EXPECT_EQ(Ask(), "Bearer past");
+  EXPECT_EQ(RequestCredentials(), "Bearer past");
+  EXPECT_EQ(RequestCredentials(), "Bearer past");
   EXPECT_EQ(Runs(), 3U) << "what has expired is not kept";
 }
 
 TEST_F(ExecPluginTest, RunsAgainAfterTheServerRejectedTheCredential) {
   Make();
-  Ask();
+  RequestCredentials();
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   Say(CommandOutput{0, Credential(R"({"token":"two"})")});
-  EXPECT_EQ(Ask(), "Bearer two");
+  EXPECT_EQ(RequestCredentials(), "Bearer two");
   EXPECT_EQ(Runs(), 2U);
 }
 
 TEST_F(ExecPluginTest, DoesNotRunAgainForAnAlreadyReplacedCredential) {
   Make();
-  Ask();
+  RequestCredentials();
   std::uint64_t old = 0;
   io_.Sync([&] {
     old = plugin_->Serial();
     plugin_->OnUnauthorized(old);
   });
-  Ask();
+  RequestCredentials();
   io_.Sync([&] { plugin_->OnUnauthorized(old); });
-  Ask();
+  RequestCredentials();
   EXPECT_EQ(Runs(), 2U);
 }
 
 TEST_F(ExecPluginTest, DeliversANewCertificate) {
   Say(CommandOutput{0, Credential(R"({"clientCertificateData":"c1","clientKeyData":"k1"})")});
   Make();
-  EXPECT_EQ(Ask(), "") << "no header, a certificate";
+  EXPECT_EQ(RequestCredentials(), "") << "no header, a certificate";
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
-  Ask();
+  RequestCredentials();
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   Say(CommandOutput{0, Credential(R"({"clientCertificateData":"c2","clientKeyData":"k2"})")});
-  Ask();
+  RequestCredentials();
   EXPECT_THAT(certificates_, ElementsAre("c1", "c2"));
 }
 
 TEST_F(ExecPluginTest, FailureIsReportedAndRetried) {
   Say(CommandOutput{3, ""});
   Make();
-  EXPECT_EQ(Ask(), "getting credentials: exec: executable plugin failed with exit code 3");
+  EXPECT_EQ(RequestCredentials(), "getting credentials: exec: executable plugin failed with exit code 3");
   Say(CommandOutput{0, Credential(R"({"token":"back"})")});
-  EXPECT_EQ(Ask(), "Bearer back");
+  EXPECT_EQ(RequestCredentials(), "Bearer back");
   EXPECT_THAT(registry_.Expose(), HasSubstr("call_status=\"plugin_execution_error\",code=\"3\"} 1"));
 }
 
@@ -205,13 +205,15 @@ TEST_F(ExecPluginTest, MissingProgramIsReportedWithItsHintOnce) {
         .api_version = std::string(kV1),
         .install_hint = "apt install gone",
         .interactive_mode = "Never"});
-  EXPECT_THAT(Ask(), AllOf(HasSubstr("exec: executable gone not found"), HasSubstr("apt install gone")));
-  EXPECT_THAT(Ask(), AllOf(HasSubstr("exec: executable gone not found"), Not(HasSubstr("apt install"))));
+  EXPECT_THAT(RequestCredentials(),
+              AllOf(HasSubstr("exec: executable gone not found"), HasSubstr("apt install gone")));
+  EXPECT_THAT(RequestCredentials(),
+              AllOf(HasSubstr("exec: executable gone not found"), Not(HasSubstr("apt install"))));
 }
 
 TEST_F(ExecPluginTest, InteractivePluginDoesNotRunWithoutATerminal) {
   Make({.command = "p", .api_version = std::string(kV1), .interactive_mode = "Always"});
-  EXPECT_THAT(Ask(), HasSubstr("standard input is not a terminal"));
+  EXPECT_THAT(RequestCredentials(), HasSubstr("standard input is not a terminal"));
   EXPECT_EQ(Runs(), 0U);
 }
 

@@ -37,8 +37,8 @@ bool VersionReached(std::string_view version, std::string_view wanted) {
   return version == wanted;
 }
 
-FreshnessBarrier::FreshnessBarrier(http::Loop& loop, Api& api, api::Decoder& decoder, Random& random, BarrierOptions options,
-                 BarrierView view, Done done)
+FreshnessBarrier::FreshnessBarrier(http::Loop& loop, Api& api, api::Decoder& decoder, Random& random,
+                                   FreshnessBarrierOptions options, FreshnessView view, Done done)
     : loop_(loop),
       api_(api),
       decoder_(decoder),

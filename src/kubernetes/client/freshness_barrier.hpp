@@ -23,7 +23,7 @@ bool VersionBefore(std::string_view version, std::string_view other);
 bool VersionReached(std::string_view version, std::string_view wanted);
 
 // Access to the current view; called on the loop.
-struct BarrierView {
+struct FreshnessView {
   std::function<const std::string*(std::string_view ns, std::string_view name)> version_of;  // null: unknown
   std::function<void(const std::function<void(const std::string& key, const std::string& version)>&)> each;
   std::function<std::size_t()> size;
@@ -32,7 +32,7 @@ struct BarrierView {
   std::function<bool(std::string_view key)> unreadable;
 };
 
-struct BarrierOptions {
+struct FreshnessBarrierOptions {
   std::string resource;        // for log lines
   std::string path;            // the collection
   std::string field_selector;  // of the view
@@ -53,8 +53,8 @@ class FreshnessBarrier {
   // `how`: "watch" or "list".
   using Done = std::move_only_function<void(std::string_view how)>;
 
-  FreshnessBarrier(http::Loop& loop, Api& api, api::Decoder& decoder, Random& random, BarrierOptions options,
-          BarrierView view, Done done);
+  FreshnessBarrier(http::Loop& loop, Api& api, api::Decoder& decoder, Random& random,
+                   FreshnessBarrierOptions options, FreshnessView view, Done done);
   ~FreshnessBarrier();
   FreshnessBarrier(const FreshnessBarrier&) = delete;
   FreshnessBarrier& operator=(const FreshnessBarrier&) = delete;
@@ -77,8 +77,8 @@ class FreshnessBarrier {
   Api& api_;
   api::Decoder& decoder_;
   Random& random_;
-  const BarrierOptions options_;
-  const BarrierView view_;
+  const FreshnessBarrierOptions options_;
+  const FreshnessView view_;
   Done done_;
   Backoff backoff_;
   std::string wanted_{};  // R of the first successful read

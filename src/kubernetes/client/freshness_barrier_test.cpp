@@ -20,8 +20,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kAskVersion = "GET /api/v1/pods?fieldSelector=phase%21%3Dx&limit=1";
-constexpr const char* kAskAll =
+constexpr const char* kReadVersion = "GET /api/v1/pods?fieldSelector=phase%21%3Dx&limit=1";
+constexpr const char* kReadAll =
     "GET /api/v1/pods?fieldSelector=phase%21%3Dx&resourceVersion=99&resourceVersionMatch=NotOlderThan";
 
 using Objects = std::map<std::string, std::string>;  // "ns/name" and version
@@ -36,14 +36,14 @@ std::string List(std::string_view version, const Objects& objects) {
   return fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}},"items":[{}]}})", version, items);
 }
 
-// A view that the test moves, and what has been proved of it.
+// A view that the test updates, and the result of the proof.
 class FreshnessBarrierTest : public testing::Test {
  protected:
   FreshnessBarrierTest() {
     catch_up_ = std::make_unique<FreshnessBarrier>(
         loop_, api_, decoder_, random_,
-        BarrierOptions{.resource = "pods", .path = "/api/v1/pods", .field_selector = "phase!=x"},
-        BarrierView{.version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
+        FreshnessBarrierOptions{.resource = "pods", .path = "/api/v1/pods", .field_selector = "phase!=x"},
+        FreshnessView{.version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
                       const auto found = known_.find(fmt::format("{}/{}", ns, name));
                       return found == known_.end() ? nullptr : &found->second;
                     },
@@ -65,7 +65,7 @@ class FreshnessBarrierTest : public testing::Test {
     last_ = version;
     catch_up_->OnEvent(key, version, true);
   }
-  // The first question is answered; the second is under way.
+  // Responds to the first request; the second is in flight.
   void StartAt(std::string_view version) {
     catch_up_->Start();
     api_.Answer(List(version, {}));
@@ -84,7 +84,7 @@ class FreshnessBarrierTest : public testing::Test {
 
 TEST_F(FreshnessBarrierTest, AWatchAtTheQuorumVersionIsSufficient) {
   catch_up_->Start();
-  EXPECT_THAT(api_.asked, ElementsAre(kAskVersion));
+  EXPECT_THAT(api_.asked, ElementsAre(kReadVersion));
   EXPECT_EQ(api_.open[0].request.accept,
             "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
@@ -102,7 +102,7 @@ TEST_F(FreshnessBarrierTest, AnyLaterEventOfTheWatchIsSufficient) {
   catch_up_->OnProgress(/*replaced=*/false);
   EXPECT_THAT(ended_, ElementsAre("watch"));
   loop_.Advance(10s);
-  EXPECT_THAT(api_.asked, SizeIs(1)) << "nothing more is asked for";
+  EXPECT_THAT(api_.asked, SizeIs(1)) << "no further request";
 }
 
 TEST_F(FreshnessBarrierTest, VersionsAreComparedAsNumbers) {
@@ -127,7 +127,7 @@ TEST_F(FreshnessBarrierTest, NonNumericVersionsCanOnlyBeEqual) {
 TEST_F(FreshnessBarrierTest, InAQuietClusterAMatchingFullListIsSufficient) {
   known_ = {{"ns/a", "7"}, {"ns/b", "10"}};
   StartAt("99");
-  EXPECT_THAT(api_.asked, ElementsAre(kAskVersion, kAskAll));
+  EXPECT_THAT(api_.asked, ElementsAre(kReadVersion, kReadAll));
   api_.Answer(List("99", known_));
   EXPECT_THAT(ended_, ElementsAre("list"));
   EXPECT_EQ(loop_.timers(), 0U);
@@ -196,8 +196,8 @@ TEST_F(FreshnessBarrierTest, AReadWithoutAResultIsRepeatedAfterFiveSeconds) {
   StartAt("99");
   api_.Answer(List("99", {{"ns/a", "50"}}));
   loop_.Advance(5s);
-  EXPECT_THAT(api_.asked, ElementsAre(kAskVersion, kAskAll, kAskAll));
-  api_.Answer(List("120", {}));  // it is gone, and so it is to us
+  EXPECT_THAT(api_.asked, ElementsAre(kReadVersion, kReadAll, kReadAll));
+  api_.Answer(List("120", {}));  // deleted on the server and in the view
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
@@ -275,7 +275,7 @@ TEST(Versions, AreReadFromProtobufToo) {
   EXPECT_EQ(list->items[0].name, "a");
   EXPECT_EQ(list->items[0].resource_version, "1");
   EXPECT_EQ(list->items[1].resource_version, "2");
-  // Cut anywhere in the list it is refused, and never read beyond its end.
+  // A text truncated anywhere in the list is rejected, and never read beyond its end.
   for (std::size_t size = 0; size + 4 < text.size(); ++size) {
     EXPECT_FALSE(decoder.Versions(std::string(text, 0, size))) << size;
   }

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// Takes down "Kind name" of what was added.
+// Records "Kind name" of added objects.
 class FakeSink final : public ports::ClusterSink {
  public:
 #define BERTH_ON(Kind) \
@@ -59,7 +59,7 @@ class FakeSink final : public ports::ClusterSink {
   }
 };
 
-// An API server with one object of each kind that it has.
+// An API server with one object of each kind.
 class InformersTest : public testing::Test {
  protected:
   void Start(ClusterSourceOptions options = {.streaming = false}) {
@@ -96,7 +96,7 @@ class InformersTest : public testing::Test {
     return R"({"metadata":{"resourceVersion":")" + version_ +
            R"("},"items":[{"metadata":{"name":"one","uid":"u","resourceVersion":")" + version + R"("}}]})";
   }
-  // An API server of 1.37, with everything.
+  // An API server of 1.37 with all resources.
   void Everything() {
     for (const Resource& resource : kResources) {
       if (!resource.group.empty())
@@ -117,7 +117,7 @@ class InformersTest : public testing::Test {
 
 TEST_F(InformersTest, RequestPodsAndNodesInProtobufAndOtherKindsInJson) {
   using Accepted = std::map<std::string, bool>;
-  const auto protobuf_asked_for = [&](ClusterSourceOptions options) {
+  const auto protobuf_requested = [&](ClusterSourceOptions options) {
     Everything();
     options.streaming = false;
     options.encoding = Encoding::kProtobuf;
@@ -132,12 +132,12 @@ TEST_F(InformersTest, RequestPodsAndNodesInProtobufAndOtherKindsInJson) {
     source_.reset();
     return accepted;
   };
-  for (const auto& [plural, protobuf] : protobuf_asked_for({}))
+  for (const auto& [plural, protobuf] : protobuf_requested({}))
     EXPECT_EQ(protobuf, plural == "pods" || plural == "nodes") << plural;
-  Accepted accepted = protobuf_asked_for({.texts = {.nodes = true}});
+  Accepted accepted = protobuf_requested({.texts = {.nodes = true}});
   EXPECT_FALSE(accepted.at("nodes"));
   EXPECT_TRUE(accepted.at("pods"));
-  accepted = protobuf_asked_for({.texts = {.waiting_pods = true}});
+  accepted = protobuf_requested({.texts = {.waiting_pods = true}});
   EXPECT_TRUE(accepted.at("nodes"));
   EXPECT_FALSE(accepted.at("pods"));
 }
@@ -170,7 +170,7 @@ TEST_F(InformersTest, AResourceThatAppearsLaterIsDelivered) {
   loop_.Advance(5min);
   Serve();
   EXPECT_THAT(sink_.added, Contains("ResourceClaim one"));
-  EXPECT_EQ(sink_.synced, 1) << "nobody waits for it";
+  EXPECT_EQ(sink_.synced, 1) << "it does not delay OnSynced";
 }
 
 TEST_F(InformersTest, OlderVersionsAreUsedIfTheNewestIsMissing) {
@@ -279,7 +279,7 @@ TEST_F(InformersTest, ASilentWatchIsReopened) {
   for (const FakeApi::Call& call : api_.open) EXPECT_EQ(call.request.idle_timeout, 90s);
 }
 
-// What a leader waits for before its first decision.
+// The freshness barrier of a new leader.
 class FreshnessBarrierOfInformers : public InformersTest {
  protected:
   FreshnessBarrierOfInformers() {

@@ -25,7 +25,7 @@ using testing::StartsWith;
 
 constexpr const char* kPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler";
 
-// A machine whose calendar somebody sets.
+// A clock whose calendar time can be set.
 class Calendar final : public Clock {
  public:
   explicit Calendar(const Clock& clock) : clock_(clock) {}
@@ -39,7 +39,7 @@ class Calendar final : public Clock {
   Duration shift_{};
 };
 
-// One candidate with the loop, fence and metrics of its process; the Lease is everybody's.
+// One candidate with its loop, fence and metrics; all candidates share the Lease.
 struct Candidate {
   Candidate(http::FakeLoop& loop, const std::string& identity, LeaderElectionOptions options = {})
       : calendar(loop.clock()), fence(calendar) {
@@ -70,26 +70,26 @@ class Election : public testing::Test {
  protected:
   void Start(Candidate& candidate) {
     candidate.elector->Start();
-    Settle();
+    AdvanceUntilIdle();
   }
-  void Settle() {
+  void AdvanceUntilIdle() {
     loop_.Run();
     for (bool any = true; any;) {
       any = server_.Serve(a_.api) | server_.Serve(b_.api);
       loop_.Run();
     }
   }
-  // In small steps, so that requests are answered when they are made.
+  // Advances in small steps, so that requests get their responses in time.
   void Pass(Duration time) {
     for (; time > Duration::zero(); time -= 10ms) {
       loop_.Advance(10ms);
-      Settle();
+      AdvanceUntilIdle();
     }
   }
   bool Release(Candidate& candidate) {
     std::optional<bool> freed;
     candidate.elector->Release([&](bool is_free) { freed = is_free; });
-    Settle();
+    AdvanceUntilIdle();
     for (int i = 0; i < 1200 && !freed; ++i) Pass(10ms);
     return freed.value_or(false);
   }
@@ -109,7 +109,7 @@ TEST_F(Election, TheFirstCandidateCreatesTheLease) {
   EXPECT_EQ(record.transitions, 0);
   EXPECT_THAT(record.renewed, MatchesRegex("....-..-..T..:..:..[.]......Z"));
   EXPECT_EQ(record.acquired, record.renewed);
-  // The first round of renewal follows at once, as in the original.
+  // The first renewal round follows immediately, as in client-go.
   EXPECT_THAT(server_.requests, ElementsAre(AllOf(StartsWith("GET"), HasSubstr("/leases/kube-scheduler")),
                                             "POST /apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
                                             std::string("PUT ") + kPath));
@@ -141,7 +141,7 @@ TEST_F(Election, FieldsOfOthersInTheLeaseAreKept) {
   EXPECT_THAT(*server_.document, AllOf(HasSubstr(R"("labels":{"team":"x"})"),
                                        HasSubstr(R"("new":{"field":[1]})"), HasSubstr(R"("later":7)"),
                                        Not(HasSubstr("strategy")), Not(HasSubstr("preferredHolder"))));
-  EXPECT_EQ(server_.record().transitions, 5) << "also when it was nobody's";
+  EXPECT_EQ(server_.record().transitions, 5) << "also without a previous holder";
 }
 
 TEST_F(Election, AStandbyTakesOverWhenTheLeaseExpires) {
@@ -164,7 +164,7 @@ TEST_F(Election, TheFenceOfTheOldLeaderIsClosedWhenTheNewOneStarts) {
   Start(a_);
   Start(b_);
   Pass(7s);
-  // The leader is cut off in the middle of a renewal that takes effect.
+  // The leader loses the connection during a renewal that takes effect.
   server_.lose_answers = true;
   Pass(2s);
   a_.elector.reset();
@@ -198,10 +198,10 @@ TEST_F(Election, AStandbyTakesOverImmediatelyAfterARelease) {
   EXPECT_EQ(server_.record().lease_seconds, 1);
   EXPECT_EQ(server_.record().transitions, 0);
   b_.Watch().handlers.on_line(server_.Event());
-  Settle();
+  AdvanceUntilIdle();
   EXPECT_EQ(b_.started, 1);
   EXPECT_EQ(server_.record().transitions, 1);
-  EXPECT_EQ(a_.stopped, 0) << "who leaves by himself has not lost";
+  EXPECT_EQ(a_.stopped, 0) << "a release is not a lost lease";
 }
 
 TEST_F(Election, AReleaseIsRetriedAfterAConflict) {
@@ -241,7 +241,7 @@ TEST_F(Election, AnAttemptInFlightIsReleasedAtTheEnd) {
   server_.down = true;
   a_.elector->Start();
   loop_.Run();
-  server_.Set({.holder = "a", .lease_seconds = 15});  // it took effect, and the answer never came
+  server_.Set({.holder = "a", .lease_seconds = 15});  // it took effect, and the response was lost
   server_.down = false;
   a_.api.open.clear();
   EXPECT_TRUE(Release(a_));
@@ -256,7 +256,7 @@ TEST_F(Election, WithoutAWatchTheLeaseIsPolledWithJitter) {
   auto done = std::move(b_.Watch().done);
   std::erase_if(b_.api.open, [](const FakeApi::Call& call) { return call.watch; });
   done(Refused(403, "Forbidden"));
-  Settle();
+  AdvanceUntilIdle();
   server_.requests.clear();
   b_.api.asked.clear();
   Pass(60s);
@@ -345,7 +345,7 @@ TEST_F(Election, ALeaderStopsIfAnotherHolderHasComeAndGone) {
   Start(a_);
   server_.Set({.holder = "", .lease_seconds = 1, .transitions = 1});
   Pass(2s);
-  EXPECT_EQ(a_.stopped, 1) << "it does not know what was decided meanwhile";
+  EXPECT_EQ(a_.stopped, 1) << "it missed decisions of the other leader";
   EXPECT_EQ(server_.record().holder, "");
 }
 
@@ -367,14 +367,14 @@ TEST_F(Election, RenewalsWithinOneSecondCountOnceForTheFence) {
   };
   quick.elector->Start();
   settle();
-  for (int i = 0; i < 4; ++i) {  // the calendar's second has just begun when the test does
+  for (int i = 0; i < 4; ++i) {  // the calendar second begins with the test
     loop_.Advance(200ms);
     settle();
   }
   server.down = true;
   loop_.Advance(2000ms);  // 2.8 s after the first of them, 2 s after the last
   EXPECT_TRUE(quick.fence.Open());
-  loop_.Advance(51ms);  // a candidate of client-go has counted since the first
+  loop_.Advance(51ms);  // a client-go candidate counts from the first one
   EXPECT_FALSE(quick.fence.Open());
 }
 
@@ -407,16 +407,16 @@ TEST_F(Election, AfterAllMachinesWereSuspendedTheFirstToResumeLeads) {
   EXPECT_NE(a_.fence.Open(), b_.fence.Open());
 }
 
-// Two machines of which one sleeps.
+// Two machines, one of which is suspended.
 class SleepingElection : public testing::Test {
  protected:
   SleepingElection() {
     for (Candidate* candidate : {&leader_, &standby_}) {
       candidate->elector->Start();
-      Settle();
+      AdvanceUntilIdle();
     }
   }
-  void Settle() {
+  void AdvanceUntilIdle() {
     for (bool any = true; any;) {
       leader_loop_.Run();
       standby_loop_.Run();
@@ -426,7 +426,7 @@ class SleepingElection : public testing::Test {
   void Pass(http::FakeLoop& loop, Duration time) {
     for (; time > Duration::zero(); time -= 10ms) {
       loop.Advance(10ms);
-      Settle();
+      AdvanceUntilIdle();
     }
   }
 

@@ -285,7 +285,7 @@ void Reflector<T>::Impl::OnChange(const api::WatchEvent<T>& event) {
 
 template <class T>
 void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_view)> done) {
-  BarrierView view{
+  FreshnessView view{
       .version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
         const T* object = store.Find({ns, name});
         return object == nullptr ? nullptr : &object->metadata.resource_version;
@@ -300,7 +300,7 @@ void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_vie
       .unreadable = [this](std::string_view key) { return skipped_keys.contains(std::string(key)); }};
   catch_up = std::make_unique<FreshnessBarrier>(
       loop, api, decoder, random,
-      BarrierOptions{
+      FreshnessBarrierOptions{
           .resource = options.resource, .path = options.path, .field_selector = options.field_selector},
       std::move(view), [this, done = std::move(done)](std::string_view how) mutable {
         auto ended = std::move(catch_up);  // a call to it is in progress

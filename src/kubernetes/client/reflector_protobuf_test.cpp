@@ -1,4 +1,4 @@
-// A reflector that asks for protobuf.
+// A reflector that requests protobuf.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string Enveloped(const std::string& kind, const std::string& raw) {
          });
 }
 
-// With a capacity that nobody understands, if it is broken.
+// With an invalid capacity if `broken`.
 std::string NodeBytes(const std::string& name, int version, bool broken = false) {
   const auto quantity = Message([](pbf_writer& q) { q.add_string(1, "lots"); });
   const auto entry = Message([&](pbf_writer& e) { e.add_message(2, quantity); });
@@ -124,7 +124,8 @@ TEST_F(ProtobufReflector, ListsAndWatches) {
   EXPECT_THAT(Seen(), ElementsAre("+a@8", "-b@6"));
   api_.Line(Gone());
   loop_.Advance(2s);
-  EXPECT_THAT(api_.asked.back(), HasSubstr("GET /nodes?resourceVersion=9")) << "listed again where it was";
+  EXPECT_THAT(api_.asked.back(), HasSubstr("GET /nodes?resourceVersion=9"))
+      << "listed again at the last version";
 }
 
 TEST_F(ProtobufReflector, StreamsItsFirstList) {
@@ -160,7 +161,7 @@ TEST_P(RefusedEncoding, IsNotRequestedAgain) {
   api_.Answer(Refused(GetParam(), "NotAcceptable"));
   ASSERT_EQ(api_.open.size(), 1u) << "at once";
   EXPECT_EQ(Accepts(), "application/json, */*");
-  EXPECT_EQ(api_.asked[1], api_.asked[0]) << "the same question";
+  EXPECT_EQ(api_.asked[1], api_.asked[0]) << "the same request";
   api_.Answer(R"({"metadata":{"resourceVersion":"7"},"items":[]})");
   EXPECT_THAT(Seen(), ElementsAre("synced"));
   EXPECT_EQ(Accepts(), "application/json, */*");

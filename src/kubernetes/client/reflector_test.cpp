@@ -205,7 +205,7 @@ TEST_F(ReflectorTest, ExpiredPagesAreReplacedByOneFullList) {
 
 struct GoneCase {
   std::string name;
-  std::string event;  // empty: refused when the watch is opened
+  std::string event;  // empty: rejected when the watch is opened
   Reply refusal;
 };
 class ReflectorGone : public ReflectorTest, public testing::WithParamInterface<GoneCase> {};
@@ -328,7 +328,7 @@ TEST_F(ReflectorTest, AnOlderVersionEndsTheWatchAndLists) {
   api_.Line(Modified("a", 100));
   EXPECT_THAT(Seen(), ElementsAre("a@9>a@100"));
   api_.Line(Modified("a", 99));
-  EXPECT_THAT(Seen(), IsEmpty()) << "what we know is newer";
+  EXPECT_THAT(Seen(), IsEmpty()) << "the stored version is newer";
   loop_.Advance(2s);
   EXPECT_THAT(LastRequest(), HasSubstr("resourceVersion=100"));
   EXPECT_EQ(

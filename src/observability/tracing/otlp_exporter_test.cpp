@@ -78,7 +78,7 @@ TEST_F(OtlpExporterTest, AnAttemptIsASpanWithItsExtensionPointsAsChildren) {
   EXPECT_THAT(request.body, HasSubstr(R"({"key":"berth.attempt","value":{"intValue":"2"}})"));
   const auto id = request.body.substr(request.body.find("\"spanId\":\"") + 10, 16);
   EXPECT_THAT(request.body, HasSubstr("\"parentSpanId\":\"" + id + "\",\"name\":\"Filter\""));
-  // The span is a second old when it is told, and began two milliseconds before it ended.
+  // The span is a second old when it is exported, and lasted two milliseconds.
   EXPECT_THAT(request.body,
               HasSubstr("\"name\":\"Schedule pod\",\"kind\":1,\"startTimeUnixNano\":\"1728003599998000000\""));
 }
@@ -124,7 +124,7 @@ TEST_F(OtlpExporterTest, ARejectionIsFinalAndCounted) {
 
 TEST_F(OtlpExporterTest, AttemptsBeyondTheCapacityAreDroppedAndCounted) {
   Make({.batch = 2, .capacity = 4});
-  Finish(2);  // on their way
+  Finish(2);  // in flight
   Finish(6);
   EXPECT_THAT(registry_.Expose(), HasSubstr("berth_trace_attempts_dropped_total 2\n"));
 }

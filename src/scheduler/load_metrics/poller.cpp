@@ -74,7 +74,7 @@ class Rounds {
     for (const auto& target : due) {
       target->asked = began_;
       const auto answer = std::make_shared<SignalAnswer>();
-      client_->Ask(
+      client_->Run(
           target->expression,
           [this, target, answer](int status, std::string_view body) {
             return Read(*target, status, body, *answer);

@@ -20,8 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-// Nodes n1 and n2, and servers that the test scripts. The scheduler's loop is the poller's: what is posted to
-// it runs at once.
+// Nodes n1 and n2, and scripted servers. The poller's loop is also the scheduler loop: posted tasks run
+// immediately.
 struct PollerTest : ::testing::Test {
   PollerTest() { cluster.Add(MakeNode("n1")).Add(MakeNode("n2").Address("InternalIP", "10.0.0.2")); }
 
@@ -196,7 +196,7 @@ TEST_F(PollerTest, AServerWithoutPostSupportIsQueriedByGet) {
   ASSERT_EQ(world.asked.size(), 2U);
   EXPECT_EQ(world.asked[1].second.target, "/api/v1/query?query=cpu&timeout=10000ms");
   loop.Advance(16s);
-  EXPECT_EQ(world.asked.size(), 3U) << "and it is remembered";
+  EXPECT_EQ(world.asked.size(), 3U) << "and it is cached";
 }
 
 TEST_F(PollerTest, CredentialsAreSentAndRotatedFilesAreRead) {

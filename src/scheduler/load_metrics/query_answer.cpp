@@ -64,7 +64,7 @@ Expected<std::size_t> ReadVector(const array& result,
       continue;
     }
     const auto value = ValueOf(pair);
-    if (!value) return Fail(ErrorCode::kUnavailable, "a sample that is no number");
+    if (!value) return Fail(ErrorCode::kUnavailable, "a sample value is not a number");
     sample(
         [&labels](std::string_view name) {
           std::string_view text;
@@ -84,16 +84,16 @@ Expected<std::size_t> ReadResult(const object& data,
   if (data["result"].get(result) != simdjson::SUCCESS) return Fail(ErrorCode::kUnavailable, "no result");
   if (type == "scalar") {
     const auto value = ValueOf(result);
-    if (!value) return Fail(ErrorCode::kUnavailable, "a scalar that is no number");
+    if (!value) return Fail(ErrorCode::kUnavailable, "a scalar value is not a number");
     sample([](std::string_view) { return std::string_view(); }, *value);
     return 0U;
   }
   if (type != "vector")
-    return Invalid(fmt::format("the query answers with a {}: expected an instant vector", type));
+    return Invalid(fmt::format("the query returned a {}: expected an instant vector", type));
   if (result.is_null()) return 0U;
   array series;
   if (result.get(series) != simdjson::SUCCESS)
-    return Fail(ErrorCode::kUnavailable, "a vector that is no list");
+    return Fail(ErrorCode::kUnavailable, "the vector is not a list");
   return ReadVector(series, sample);
 }
 
@@ -115,13 +115,14 @@ Expected<AnswerNotes> ReadAnswer(int status, std::string_view body,
   const simdjson::padded_string padded(body);
   element document;
   if (parser.parse(padded).get(document) != simdjson::SUCCESS)
-    return NoAnswer(status, body, "not the JSON of a Prometheus server");
+    return NoAnswer(status, body, "not a JSON response of a Prometheus server");
   std::string_view outcome;
   if (document["status"].get(outcome) != simdjson::SUCCESS)
-    return NoAnswer(status, body, "no status in the answer");
+    return NoAnswer(status, body, "no status in the response");
   if (outcome != "success") return Refusal(status, document);
   object data;
-  if (document["data"].get(data) != simdjson::SUCCESS) return NoAnswer(status, body, "no data in the answer");
+  if (document["data"].get(data) != simdjson::SUCCESS)
+    return NoAnswer(status, body, "no data in the response");
   auto histograms = ReadResult(data, sample);
   if (!histograms) return std::unexpected(std::move(histograms).error());
   AnswerNotes notes{.warnings = {}, .histograms = *histograms};
@@ -136,7 +137,8 @@ Expected<AnswerNotes> ReadAnswer(int status, std::string_view body,
 Expected<std::string> Inflate(std::string_view gzip, std::size_t limit) {
   z_stream stream{};
   constexpr int kGzipWindow = 15 + 16;
-  if (inflateInit2(&stream, kGzipWindow) != Z_OK) return Fail(ErrorCode::kInternal, "zlib does not start");
+  if (inflateInit2(&stream, kGzipWindow) != Z_OK)
+    return Fail(ErrorCode::kInternal, "zlib initialization failed");
   std::string out;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
   stream.avail_in = static_cast<uInt>(gzip.size());
@@ -152,8 +154,9 @@ Expected<std::string> Inflate(std::string_view gzip, std::size_t limit) {
   }
   inflateEnd(&stream);
   if (out.size() > limit)
-    return Fail(ErrorCode::kInvalid, fmt::format("the answer is larger than {} bytes", limit));
-  if (state != Z_STREAM_END) return Fail(ErrorCode::kUnavailable, "the answer's gzip is broken or cut short");
+    return Fail(ErrorCode::kInvalid, fmt::format("the response is larger than {} bytes", limit));
+  if (state != Z_STREAM_END)
+    return Fail(ErrorCode::kUnavailable, "the response's gzip data are invalid or truncated");
   return out;
 }
 

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// "instance=value" for each sample, or what is wrong.
+// "instance=value" for each sample, or the error.
 std::vector<std::string> Read(std::string_view body, int status = 200) {
   std::vector<std::string> samples;
   const auto notes = ReadAnswer(status, body, [&](const LabelOf& labels, double value) {
@@ -83,16 +83,16 @@ TEST(QueryAnswer, QueryErrorsAreDistinguishedFromServerErrors) {
        "trouble: HTTP status 503: timeout: query timed out"},
       {500, R"({"status":"error"})", "trouble: HTTP status 500: error: "},
       {200, R"({"status":"success","data":{"resultType":"matrix","result":[]}})",
-       "refused: the query answers with a matrix: expected an instant vector"},
+       "refused: the query returned a matrix: expected an instant vector"},
       {503, "Service Unavailable",
-       "trouble: HTTP status 503: not the JSON of a Prometheus server: Service Unavailable"},
-      {200, "<html>\nlogin", "trouble: HTTP status 200: not the JSON of a Prometheus server: <html> login"},
-      {200, "", "trouble: HTTP status 200: not the JSON of a Prometheus server: "},
+       "trouble: HTTP status 503: not a JSON response of a Prometheus server: Service Unavailable"},
+      {200, "<html>\nlogin", "trouble: HTTP status 200: not a JSON response of a Prometheus server: <html> login"},
+      {200, "", "trouble: HTTP status 200: not a JSON response of a Prometheus server: "},
       {200, R"({"status":"success"})",
-       R"(trouble: HTTP status 200: no data in the answer: {"status":"success"})"},
-      {200, "[]", "trouble: HTTP status 200: no status in the answer: []"},
-      {200, VectorOf(R"({"metric":{},"value":[1,2]})"), "trouble: a sample that is no number"},
-      {200, VectorOf(R"({"metric":{},"value":[1,"x"]})"), "trouble: a sample that is no number"},
+       R"(trouble: HTTP status 200: no data in the response: {"status":"success"})"},
+      {200, "[]", "trouble: HTTP status 200: no status in the response: []"},
+      {200, VectorOf(R"({"metric":{},"value":[1,2]})"), "trouble: a sample value is not a number"},
+      {200, VectorOf(R"({"metric":{},"value":[1,"x"]})"), "trouble: a sample value is not a number"},
       {200, VectorOf(R"({"metric":{}})"), "trouble: a series without \"value\""},
       {200, VectorOf(R"({"value":[1,"2"]})"), "trouble: a series without \"metric\""},
       {200, VectorOf("7"), "trouble: a series without \"metric\""},
@@ -134,7 +134,7 @@ TEST(Inflate, RejectsInvalidTruncatedAndTooLargeData) {
   EXPECT_FALSE(Inflate("not gzip", 1 << 20));
   EXPECT_FALSE(Inflate("", 1 << 20));
   EXPECT_FALSE(Inflate(packed.substr(0, packed.size() / 2), 2 << 20));
-  EXPECT_EQ(Inflate(packed, 1000).error().message, "the answer is larger than 1000 bytes");
+  EXPECT_EQ(Inflate(packed, 1000).error().message, "the response is larger than 1000 bytes");
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ void QueryClient::BeginRound() {
 }
 
 // --- a query ---
-void QueryClient::Ask(const std::string& expression, Read read, Done done) {
+void QueryClient::Run(const std::string& expression, Read read, Done done) {
   auto query = std::make_shared<Query>();
   query->expression = ForSource(expression, settings_);
   query->read = std::move(read);

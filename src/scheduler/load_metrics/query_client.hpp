@@ -42,7 +42,7 @@ class QueryClient {
   // Call before the queries of a poll: reads the files again. A file that cannot be read keeps its last
   // content; this is logged once.
   void BeginRound();
-  void Ask(const std::string& expression, Read read, Done done);
+  void Run(const std::string& expression, Read read, Done done);
 
  private:
   struct Server;

@@ -97,7 +97,7 @@ class SourcesReader {
       for (const auto& [key, value] : map.members) {
         if (value.kind != Value::Kind::kString) {
           errors_.push_back(
-              fmt::format("{}.{}: Invalid value: {}: expected a text; quote it", path, key, value.text));
+              fmt::format("{}.{}: Invalid value: {}: expected a string; quote it", path, key, value.text));
           continue;
         }
         out.emplace_back(key, value.text);
@@ -141,7 +141,7 @@ class SourcesReader {
     if (bearer && !source.username.empty())
       wrong("basicAuth", "Forbidden: only one of basicAuth and a bearer token can be sent");
     if (source.tls.cert_file.empty() != source.tls.key_file.empty())
-      wrong("tls", "Invalid value: certFile and keyFile belong together");
+      wrong("tls", "Invalid value: certFile and keyFile must be given together");
   }
 
   static Expected<> CheckAddress(const std::string& address) {

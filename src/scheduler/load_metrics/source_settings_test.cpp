@@ -63,7 +63,7 @@ TEST(MetricSources, ErrorsContainThePath) {
       {"sources: [{addresses: [http://p], nodePatterns: [{label: a, regex: '('}]}]",
        "sources[0].nodePatterns[0].regex: Invalid value: \"(\""},
       {"sources: [{addresses: [http://p], bearerToken: t, basicAuth: {username: u}}]", "only one of"},
-      {"sources: [{addresses: [http://p], tls: {certFile: c}}]", "certFile and keyFile belong together"},
+      {"sources: [{addresses: [http://p], tls: {certFile: c}}]", "certFile and keyFile must be given together"},
       {"sources: [{addresses: [http://p], headers: {a: 1}}]",
        "sources[0].headers.a: Invalid value: 1: expected a text"},
       {"sources: [{addresses: [http://p]}, {addresses: [http://p]}]",

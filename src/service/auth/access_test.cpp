@@ -1,4 +1,4 @@
-// Who may: the order of the authorizers, the words of their reviews, and where trust comes from.
+// Authorization: the order of the authorizers, encoding of reviews, and sources of trusted authorities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,14 +47,14 @@ TEST(AlwaysAllowed, MatchesPathsAndPrefixes) {
 
 class Access : public testing::Test {
  protected:
-  // "allow", "deny: reason", "nobody: reason", with " (error)" behind.
-  std::string Ask(const User& user, const std::string& path,
-                  std::optional<client::Reply> answer = std::nullopt) {
+  // "allow", "deny: reason", "no opinion: reason", with " (error)" behind.
+  std::string Authorize(const User& user, const std::string& path,
+                        std::optional<client::Reply> answer = std::nullopt) {
     std::string said = "nothing";
-    authorizer_.Ask(user, "get", path, [&](const Decision& decision) {
+    authorizer_.Authorize(user, "get", path, [&](const Decision& decision) {
       said = decision.kind == Decision::Kind::kAllow  ? "allow"
              : decision.kind == Decision::Kind::kDeny ? "deny: " + decision.reason
-                                                      : "nobody: " + decision.reason;
+                                                      : "no opinion: " + decision.reason;
       if (!decision.error.empty()) said += " (" + decision.error + ")";
     });
     if (answer) api_.Answer(std::move(*answer));
@@ -71,42 +71,42 @@ class Access : public testing::Test {
 };
 
 TEST_F(Access, MastersAndAllowedPathsNeedNoReview) {
-  EXPECT_EQ(Ask({"root", "", {"a", "system:masters"}, {}}, "/metrics"), "allow");
-  EXPECT_EQ(Ask(anna_, "/healthz"), "allow");
+  EXPECT_EQ(Authorize({"root", "", {"a", "system:masters"}, {}}, "/metrics"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/healthz"), "allow");
   EXPECT_TRUE(api_.asked.empty());
 }
 
 TEST_F(Access, TheApiServersDecisionIsCached) {
-  EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
-  EXPECT_EQ(Ask(anna_, "/b", R"({"status":{"allowed":false,"reason":"no"}})"),
-            "nobody: kubernetes.io/webhook: no");
-  EXPECT_EQ(Ask(anna_, "/c", R"({"status":{"denied":true,"reason":"never"}})"), "deny: never");
-  EXPECT_THAT(Ask(anna_, "/d", R"({"status":{"denied":true,"allowed":true}})"),
+  EXPECT_EQ(Authorize(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/b", R"({"status":{"allowed":false,"reason":"no"}})"),
+            "no opinion: kubernetes.io/webhook: no");
+  EXPECT_EQ(Authorize(anna_, "/c", R"({"status":{"denied":true,"reason":"never"}})"), "deny: never");
+  EXPECT_THAT(Authorize(anna_, "/d", R"({"status":{"denied":true,"allowed":true}})"),
               HasSubstr("both allow and deny"));
   EXPECT_EQ(api_.asked.size(), 4u);
   loop_.Advance(4s);
-  EXPECT_EQ(Ask(anna_, "/a"), "allow");
-  EXPECT_EQ(Ask(anna_, "/b"), "nobody: kubernetes.io/webhook: no");
+  EXPECT_EQ(Authorize(anna_, "/a"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/b"), "no opinion: kubernetes.io/webhook: no");
   EXPECT_EQ(api_.asked.size(), 4u);
   loop_.Advance(1s);
-  EXPECT_EQ(Ask(anna_, "/a"), "allow") << "what is allowed holds longer";
-  EXPECT_EQ(Ask(anna_, "/b", R"({"status":{"allowed":true}})"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/a"), "allow") << "allowed results are cached longer";
+  EXPECT_EQ(Authorize(anna_, "/b", R"({"status":{"allowed":true}})"), "allow");
 }
 
 TEST_F(Access, AnotherUserNeedsAnotherReview) {
-  EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
-  EXPECT_EQ(Ask({"bert", "", {}, {}}, "/a", R"({"status":{}})"), "nobody: ");
+  EXPECT_EQ(Authorize(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
+  EXPECT_EQ(Authorize({"bert", "", {}, {}}, "/a", R"({"status":{}})"), "no opinion: ");
 }
 
 TEST_F(Access, AnUnreachableServerIsAnErrorAndNotCached) {
-  EXPECT_EQ(Ask(anna_, "/a", client::NotReached()), "nobody:  (connection refused)");
-  EXPECT_EQ(Ask(anna_, "/a", "rubbish").substr(0, 10), "nobody:  (");
-  EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/a", client::NotReached()), "no opinion:  (connection refused)");
+  EXPECT_EQ(Authorize(anna_, "/a", "rubbish").substr(0, 14), "no opinion:  (");
+  EXPECT_EQ(Authorize(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
 }
 
 TEST_F(Access, AFailingServerIsTriedFiveTimes) {
   std::string said;
-  authorizer_.Ask(anna_, "get", "/a", [&](const Decision& decision) { said = decision.error; });
+  authorizer_.Authorize(anna_, "get", "/a", [&](const Decision& decision) { said = decision.error; });
   for (int i = 0; i < 4; ++i) {
     api_.Answer(client::Refused(429, "TooManyRequests"));
     EXPECT_EQ(said, "");
@@ -124,7 +124,7 @@ TEST_F(Access, AFailingServerIsTriedFiveTimes) {
 TEST_F(Access, WithoutAServerOnlyMastersAndAllowedPathsAreAuthorized) {
   Authorizer alone(loop_, nullptr, random_, metrics_, *AlwaysAllowed::Parse({}), 10s, 10s);
   Decision decision{Decision::Kind::kAllow};
-  alone.Ask(anna_, "get", "/metrics", [&](const Decision& said) { decision = said; });
+  alone.Authorize(anna_, "get", "/metrics", [&](const Decision& said) { decision = said; });
   EXPECT_EQ(decision.kind, Decision::Kind::kNoOpinion);
 }
 
@@ -145,9 +145,10 @@ TEST_F(Access, AConfigMapIsListedAndWatched) {
   api_.Line(ConfigMapEvent("MODIFIED", "8", "b"));
   api_.Line(ConfigMapEvent("BOOKMARK", "9", "-"));
   api_.Line(ConfigMapEvent("DELETED", "10", "-"));
-  EXPECT_THAT(seen, ElementsAre("a", "b")) << "what it said last holds";
+  EXPECT_THAT(seen, ElementsAre("a", "b")) << "the last data stay valid";
   api_.End();
-  EXPECT_THAT(api_.asked.back(), HasSubstr("&resourceVersion=10&")) << "a watch that ends well goes on";
+  EXPECT_THAT(api_.asked.back(), HasSubstr("&resourceVersion=10&"))
+      << "a watch that ends properly is continued";
   api_.Line(R"({"type":"ERROR","object":{"code":410}})");
   EXPECT_EQ(api_.asked.size(), 3u);
   loop_.Advance(2s);

@@ -42,7 +42,7 @@ Expected<std::optional<User>> Authenticator::ByCertificate(const http::Request& 
   return UserOfCertificate(*request.peer, *trust_.clients(), now);
 }
 
-void Authenticator::Ask(const http::Request& request, Done done) {
+void Authenticator::Authenticate(const http::Request& request, Done done) {
   std::vector<std::string> errors;
   for (const bool by_proxy : {true, false}) {
     auto said =
@@ -58,7 +58,7 @@ void Authenticator::Ask(const http::Request& request, Done done) {
     if (!errors.empty()) return done(std::unexpected(Aggregate(std::move(errors))));
     return done(User{std::string(kAnonymous), "", {std::string(kEverybodyElse)}, {}});
   }
-  tokens_->Ask(token, [errors = std::move(errors), done = std::move(done)](Expected<User> user) mutable {
+  tokens_->Review(token, [errors = std::move(errors), done = std::move(done)](Expected<User> user) mutable {
     if (user) return done(WithGroup(std::move(*user)));
     errors.push_back(user.error().message);
     done(std::unexpected(Aggregate(std::move(errors))));

@@ -26,7 +26,7 @@ class Authenticator {
       : trust_(trust), tokens_(tokens), clock_(clock), meters_(meters) {}
 
   // Calls `done` once, possibly before it returns. The error contains the errors of all methods.
-  void Ask(const http::Request& request, Done done);
+  void Authenticate(const http::Request& request, Done done);
 
  private:
   Expected<std::optional<User>> ByCertificate(const http::Request& request);

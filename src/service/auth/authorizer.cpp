@@ -71,7 +71,7 @@ struct Authorizer::Impl : std::enable_shared_from_this<Impl> {
                                   .timeout = std::chrono::seconds(10)});
   }
 
-  void Ask(const User& user, const std::string& verb, const std::string& path, Done done) {
+  void Authorize(const User& user, const std::string& verb, const std::string& path, Done done) {
     if (std::ranges::find(user.groups, "system:masters") != user.groups.end() || always.Allows(path)) {
       return done({Decision::Kind::kAllow});
     }
@@ -113,8 +113,8 @@ Authorizer::Authorizer(http::Loop& loop, client::Api* api, Random& random, metri
                                    unauthorized_ttl)) {}
 Authorizer::~Authorizer() = default;
 
-void Authorizer::Ask(const User& user, const std::string& verb, const std::string& path, Done done) {
-  impl_->Ask(user, verb, path, std::move(done));
+void Authorizer::Authorize(const User& user, const std::string& verb, const std::string& path, Done done) {
+  impl_->Authorize(user, verb, path, std::move(done));
 }
 
 }  // namespace berth::service

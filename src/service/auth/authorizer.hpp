@@ -46,7 +46,7 @@ class Authorizer {
   Authorizer& operator=(const Authorizer&) = delete;
 
   // `verb` is the method in lower case. Calls `done` once, possibly before it returns.
-  void Ask(const User& user, const std::string& verb, const std::string& path, Done done);
+  void Authorize(const User& user, const std::string& verb, const std::string& path, Done done);
 
  private:
   struct Impl;

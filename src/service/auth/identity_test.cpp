@@ -1,4 +1,4 @@
-// Who asks: certificates, front proxies, tokens, and the order in which they count.
+// Authentication: certificates, front proxies, tokens, and their order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(TokenReview, IsEncodedAndDecoded) {
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->authenticated);
   EXPECT_EQ(verdict->user, (User{"u", "1", {"a", "b"}, {{"k", {"v", "w"}}}}));
-  EXPECT_FALSE(ParseTokenReview("{}")->authenticated) << "what is not said is not so";
+  EXPECT_FALSE(ParseTokenReview("{}")->authenticated) << "an absent field is false";
   for (const char* wrong :
        {"", "[]", R"({"kind":"Pod"})", R"({"status":1})", R"({"status":{"authenticated":"yes"}})",
         R"({"status":{"user":{"groups":[1]}}})", R"({"status":{"user":{"extra":{"k":"v"}}}})"}) {
@@ -58,7 +58,7 @@ class Identity : public testing::Test {
   }
 
   http::CertificateAuthority clients_ = Authority("clients"), proxies_ = Authority("proxies"),
-                             strangers_ = Authority("strangers");
+                             other_authority_ = Authority("strangers");
   const SystemClock clock_;
   http::FakeLoop loop_;
   client::FakeApi api_;
@@ -83,7 +83,7 @@ TEST_F(Identity, ACertificateMustBeTrustedValidAndForClients) {
     return UserOfCertificate(peer, *pool, clock_.WallNow() + later);
   };
   const auto peer = Peer(clients_, "anna");
-  EXPECT_THAT(ask(*Peer(strangers_, "anna"), 0s).error().message,
+  EXPECT_THAT(ask(*Peer(other_authority_, "anna"), 0s).error().message,
               HasSubstr("failed: x509: certificate signed by unknown authority"));
   for (const Duration later : {Duration(24h * 365 * 20), Duration(-48h)}) {
     EXPECT_THAT(ask(*peer, later).error().message,
@@ -105,9 +105,9 @@ TEST_F(Identity, AuthoritiesAreParsedFromABundle) {
   EXPECT_EQ(http::AuthorityPool::Parse("").error().message,
             "data does not contain any valid RSA or ECDSA certificates");
   EXPECT_FALSE(http::AuthorityPool::Parse("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"));
-  const auto both = http::AuthorityPool::Parse(clients_.pem() + strangers_.pem());
+  const auto both = http::AuthorityPool::Parse(clients_.pem() + other_authority_.pem());
   ASSERT_TRUE(both);
-  for (const auto* authority : {&clients_, &strangers_}) {
+  for (const auto* authority : {&clients_, &other_authority_}) {
     EXPECT_TRUE((*both)->Verify(*Peer(*authority, "x"), clock_.WallNow()));
   }
 }
@@ -128,7 +128,7 @@ TEST_F(Identity, AFrontProxySetsTheUser) {
                      {"x-remote-extra-acme.com%2Fp", "2"},
                      {"X-Remote-Extra-50%", "3"}};
   const auto ask = [&] { return UserOfFrontProxy(request, proxy, clock_.WallNow()); };
-  EXPECT_FALSE(*ask()) << "no certificate, no opinion";
+  EXPECT_FALSE(*ask()) << "no result without a certificate";
   request.peer = Peer(proxies_, "front-proxy");
   EXPECT_EQ(**ask(), (User{"anna", "", {"a", "b"}, {{"acme.com/p", {"1", "2"}}, {"50%", {"3"}}}}));
   request.peer = Peer(proxies_, "somebody");
@@ -142,8 +142,8 @@ TEST_F(Identity, AFrontProxySetsTheUser) {
 
 class Tokens : public Identity {
  protected:
-  void Ask(const char* token) {
-    tokens_.Ask(token, [this](Expected<User> user) {
+  void Authenticate(const char* token) {
+    tokens_.Review(token, [this](Expected<User> user) {
       said_.push_back(user ? user->name : "error: " + user.error().message);
     });
   }
@@ -154,44 +154,44 @@ class Tokens : public Identity {
 };
 
 TEST_F(Tokens, AreReviewedOnceForConcurrentRequestsAndCached) {
-  Ask("t");
-  Ask("t");
+  Authenticate("t");
+  Authenticate("t");
   EXPECT_THAT(api_.asked, ElementsAre("POST /apis/authentication.k8s.io/v1/tokenreviews"));
   EXPECT_THAT(api_.open.front().request.body, HasSubstr(R"("spec":{"token":"t"})"));
   EXPECT_EQ(api_.open.front().request.timeout, 10s);
   Answer(kAnna);
   EXPECT_THAT(said_, ElementsAre("anna", "anna"));
   loop_.Advance(9s);
-  Ask("t");
+  Authenticate("t");
   EXPECT_EQ(said_.size(), 3u);
   loop_.Advance(1s);
-  Ask("t");
-  EXPECT_EQ(api_.asked.size(), 2u) << "ten seconds are over";
+  Authenticate("t");
+  EXPECT_EQ(api_.asked.size(), 2u) << "the deadline of ten seconds has passed";
 }
 
 TEST_F(Tokens, ThatAreUnknownAreCachedUnlessTheServerReportsAnError) {
-  Ask("t");
+  Authenticate("t");
   Answer(R"({"status":{}})");
-  Ask("t");
+  Authenticate("t");
   EXPECT_THAT(said_, ElementsAre("error: invalid bearer token", "error: invalid bearer token"));
   EXPECT_EQ(api_.asked.size(), 1u);
-  Ask("u");
+  Authenticate("u");
   Answer(R"({"status":{"error":"it has expired"}})");
-  Ask("u");
+  Authenticate("u");
   EXPECT_EQ(said_.back(), "error: it has expired");
   EXPECT_EQ(api_.asked.size(), 3u);
 }
 
 TEST_F(Tokens, AnUnreachableServerIsAnImmediateError) {
-  Ask("t");
+  Authenticate("t");
   Answer(client::NotReached());
   EXPECT_THAT(said_, ElementsAre("error: connection refused"));
-  Ask("t");
-  EXPECT_EQ(api_.asked.size(), 2u) << "it is asked again";
+  Authenticate("t");
+  EXPECT_EQ(api_.asked.size(), 2u) << "the review is repeated";
 }
 
 TEST_F(Tokens, AFailingServerIsRetriedForTenSeconds) {
-  Ask("t");
+  Authenticate("t");
   int tries = 0;
   while (said_.empty() && tries < 10) {
     ++tries;
@@ -206,7 +206,7 @@ TEST_F(Tokens, NoCallbackIsCalledAfterDestruction) {
   bool called = false;
   {
     TokenReviewer tokens(loop_, api_, random_, metrics_, 10s);
-    tokens.Ask("t", [&](const Expected<User>&) { called = true; });
+    tokens.Review("t", [&](const Expected<User>&) { called = true; });
   }
   EXPECT_TRUE(api_.open.empty());
   EXPECT_FALSE(called);
@@ -220,14 +220,14 @@ class Union : public Identity {
     options_.client_ca_file = "/ca";
     options_.request_header.client_ca_file = "/proxy-ca";
   }
-  std::string Ask(http::Request request, const char* answer = nullptr) {
+  std::string Authenticate(http::Request request, const char* answer = nullptr) {
     Trust trust(options_, {loop_, environment_, random_}, [] {});
     EXPECT_TRUE(trust.ReadFiles());
     TokenReviewer tokens(loop_, api_, random_, metrics_, 10s);
     FilterMetrics meters(metrics_);
     Authenticator authenticator(trust, &tokens, clock_, meters);
     std::string said = "nothing";
-    authenticator.Ask(request, [&](Expected<User> user) {
+    authenticator.Authenticate(request, [&](Expected<User> user) {
       if (!user) {
         said = "error: " + user.error().message;
         return;
@@ -243,29 +243,30 @@ class Union : public Identity {
 
 TEST_F(Union, TheFirstMethodWithAUserWins) {
   http::Request request;
-  EXPECT_EQ(Ask(request), "system:anonymous system:unauthenticated");
+  EXPECT_EQ(Authenticate(request), "system:anonymous system:unauthenticated");
   request.headers = {{"Authorization", "Bearer t"}, {"X-Remote-User", "bert"}};
-  EXPECT_EQ(Ask(request, kAnna), "anna system:authenticated");
+  EXPECT_EQ(Authenticate(request, kAnna), "anna system:authenticated");
   request.peer = Peer(clients_, "carl", {"g"});
-  EXPECT_EQ(Ask(request), "carl g system:authenticated") << "whatever the token says";
+  EXPECT_EQ(Authenticate(request), "carl g system:authenticated") << "regardless of the token";
   request.peer = Peer(proxies_, "any");
-  EXPECT_EQ(Ask(request), "bert system:authenticated");
+  EXPECT_EQ(Authenticate(request), "bert system:authenticated");
 }
 
 TEST_F(Union, AnInvalidCredentialIsIgnoredIfAnotherIsValid) {
   http::Request request;
-  request.peer = Peer(strangers_, "root", {"system:masters"});
-  EXPECT_THAT(Ask(request), StartsWith("error: [x509: certificate signed by unknown authority, verifying"));
+  request.peer = Peer(other_authority_, "root", {"system:masters"});
+  EXPECT_THAT(Authenticate(request),
+              StartsWith("error: [x509: certificate signed by unknown authority, verifying"));
   request.headers = {{"Authorization", "Bearer t"}};
-  EXPECT_EQ(Ask(request, kAnna), "anna system:authenticated");
-  EXPECT_THAT(Ask(request, R"({"status":{}})"), HasSubstr(", invalid bearer token]"));
+  EXPECT_EQ(Authenticate(request, kAnna), "anna system:authenticated");
+  EXPECT_THAT(Authenticate(request, R"({"status":{}})"), HasSubstr(", invalid bearer token]"));
 }
 
 TEST_F(Union, AnonymousIsNotInTheAuthenticatedGroup) {
   http::Request request;
   request.peer = Peer(proxies_, "any");
   request.headers = {{"X-Remote-User", "system:anonymous"}};
-  EXPECT_EQ(Ask(request), "system:anonymous");
+  EXPECT_EQ(Authenticate(request), "system:anonymous");
 }
 
 }  // namespace

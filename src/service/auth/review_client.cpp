@@ -22,7 +22,7 @@ bool WorthRetrying(const client::RequestError& error) {
           (error.http_code == 500 || error.http_code == 504 || error.http_code == 429));
 }
 
-struct Question {
+struct PendingReview {
   std::string body;
   std::move_only_function<void(client::Reply)> done;
   client::Backoff pauses{kPauses};
@@ -40,45 +40,45 @@ struct ReviewClient::Impl : std::enable_shared_from_this<Impl> {
       : loop(loop), api(api), random(random), meters(registry, options.kind), options(std::move(options)) {}
 
   // nullopt: the deadline has passed.
-  std::optional<Duration> TimeLeft(const Question& question) const {
+  std::optional<Duration> TimeLeft(const PendingReview& review) const {
     if (options.deadline == Duration::zero()) return options.timeout;
-    const Duration left = question.began + options.deadline - loop.Now();
+    const Duration left = review.began + options.deadline - loop.Now();
     if (left <= Duration::zero()) return std::nullopt;
     return std::min(left, options.timeout);
   }
 
-  void Ask(const std::shared_ptr<Question>& question, Duration timeout) {
-    ++question->tries;
-    question->asked = loop.Now();
-    question->call =
-        api.Send({.method = "POST", .path = options.path, .body = question->body, .timeout = timeout},
-                 [weak = weak_from_this(), question](client::Reply reply) {
-                   if (const auto self = weak.lock()) self->Answered(question, std::move(reply));
+  void SendRequest(const std::shared_ptr<PendingReview>& review, Duration timeout) {
+    ++review->tries;
+    review->asked = loop.Now();
+    review->call =
+        api.Send({.method = "POST", .path = options.path, .body = review->body, .timeout = timeout},
+                 [weak = weak_from_this(), review](client::Reply reply) {
+                   if (const auto self = weak.lock()) self->Answered(review, std::move(reply));
                  });
   }
 
-  void Answered(const std::shared_ptr<Question>& question, client::Reply reply) {
-    question->call = 0;
-    meters.Answered(reply ? 201 : reply.error().http_code, loop.Now() - question->asked);
-    if (reply || question->tries == kTries || !WorthRetrying(reply.error())) {
-      return End(question, std::move(reply));
+  void Answered(const std::shared_ptr<PendingReview>& review, client::Reply reply) {
+    review->call = 0;
+    meters.Answered(reply ? 201 : reply.error().http_code, loop.Now() - review->asked);
+    if (reply || review->tries == kTries || !WorthRetrying(reply.error())) {
+      return End(review, std::move(reply));
     }
-    const Duration pause = question->pauses.Next(loop.Now(), random);
-    const auto left = TimeLeft(*question);
+    const Duration pause = review->pauses.Next(loop.Now(), random);
+    const auto left = TimeLeft(*review);
     if (!left || (options.deadline != Duration::zero() && *left <= pause)) {
-      return End(question, std::move(reply));
+      return End(review, std::move(reply));
     }
-    question->timer = loop.After(pause, [weak = weak_from_this(), question] {
+    review->timer = loop.After(pause, [weak = weak_from_this(), review] {
       const auto self = weak.lock();
       if (!self) return;
-      question->timer = http::Loop::TimerId::kNone;
-      self->Ask(question, self->TimeLeft(*question).value_or(std::chrono::milliseconds(1)));
+      review->timer = http::Loop::TimerId::kNone;
+      self->SendRequest(review, self->TimeLeft(*review).value_or(std::chrono::milliseconds(1)));
     });
   }
 
-  void End(const std::shared_ptr<Question>& question, client::Reply reply) {
-    open.erase(question);
-    question->done(std::move(reply));
+  void End(const std::shared_ptr<PendingReview>& review, client::Reply reply) {
+    open.erase(review);
+    review->done(std::move(reply));
   }
 
   http::Loop& loop;
@@ -86,7 +86,7 @@ struct ReviewClient::Impl : std::enable_shared_from_this<Impl> {
   Random& random;
   ReviewMetrics meters;
   const ReviewOptions options;
-  std::set<std::shared_ptr<Question>> open;
+  std::set<std::shared_ptr<PendingReview>> open;
 };
 
 ReviewClient::ReviewClient(http::Loop& loop, client::Api& api, Random& random, metrics::Registry& registry,
@@ -94,19 +94,19 @@ ReviewClient::ReviewClient(http::Loop& loop, client::Api& api, Random& random, m
     : impl_(std::make_shared<Impl>(loop, api, random, registry, std::move(options))) {}
 
 ReviewClient::~ReviewClient() {
-  for (const auto& question : impl_->open) {
-    if (question->call != 0) impl_->api.Cancel(question->call);
-    impl_->loop.Cancel(question->timer);
+  for (const auto& review : impl_->open) {
+    if (review->call != 0) impl_->api.Cancel(review->call);
+    impl_->loop.Cancel(review->timer);
   }
 }
 
 void ReviewClient::Post(std::string body, std::move_only_function<void(client::Reply)> done) {
-  auto question = std::make_shared<Question>();
-  question->body = std::move(body);
-  question->done = std::move(done);
-  question->began = impl_->loop.Now();
-  impl_->open.insert(question);
-  impl_->Ask(question, impl_->TimeLeft(*question).value_or(impl_->options.timeout));
+  auto review = std::make_shared<PendingReview>();
+  review->body = std::move(body);
+  review->done = std::move(done);
+  review->began = impl_->loop.Now();
+  impl_->open.insert(review);
+  impl_->SendRequest(review, impl_->TimeLeft(*review).value_or(impl_->options.timeout));
 }
 
 }  // namespace berth::service

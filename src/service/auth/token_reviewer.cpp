@@ -67,7 +67,7 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
     return {reinterpret_cast<char*>(digest), size};
   }
 
-  void Ask(std::string_view token, Done done) {
+  void Review(std::string_view token, Done done) {
     const MonoTime now = loop.Now();
     const std::string hash = Hash(token);
     if (auto known = cache.Get(hash, now)) {
@@ -123,6 +123,6 @@ TokenReviewer::TokenReviewer(http::Loop& loop, client::Api& api, Random& random,
     : impl_(std::make_shared<Impl>(loop, api, random, registry, time_to_live)) {}
 TokenReviewer::~TokenReviewer() = default;
 
-void TokenReviewer::Ask(std::string_view token, Done done) { impl_->Ask(token, std::move(done)); }
+void TokenReviewer::Review(std::string_view token, Done done) { impl_->Review(token, std::move(done)); }
 
 }  // namespace berth::service

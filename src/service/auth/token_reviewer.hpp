@@ -27,7 +27,7 @@ class TokenReviewer {
   TokenReviewer& operator=(const TokenReviewer&) = delete;
 
   // Calls `done` once, possibly before it returns.
-  void Ask(std::string_view token, Done done);
+  void Review(std::string_view token, Done done);
 
  private:
   struct Impl;

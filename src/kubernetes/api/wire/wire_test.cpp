@@ -1,5 +1,5 @@
-// Kubernetes' protobuf through the Decoder. That whole objects equal those of JSON, tests/encodings shows
-// with Kubernetes' own serializers; here is what no serializer of theirs writes, and what is told of it.
+// Kubernetes protobuf through the Decoder. tests/encodings checks with Kubernetes' own serializers that whole
+// objects equal those of JSON. These tests cover input that those serializers never write, and error texts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A message by what is put into it.
+// Builds a message with the given writer.
 template <class Write>
 std::string Message(Write&& write) {
   std::string bytes;
