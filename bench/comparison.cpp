@@ -106,9 +106,9 @@ Expected<void> Stage::StartSandbox(const std::string& program, std::size_t nodes
   kubeconfig = folder / "kubeconfig";
   config = folder / "config.yaml";
   BERTH_TRY(auto child,
-            demo::ChildProcess::Start({program, "sandbox", "--no-field-ownership", "--nodes", fmt::to_string(nodes),
-                                 "--port", "0", "--kubeconfig", kubeconfig},
-                                folder / "sandbox.log"));
+            demo::ChildProcess::Start({program, "sandbox", "--no-field-ownership", "--nodes",
+                                       fmt::to_string(nodes), "--port", "0", "--kubeconfig", kubeconfig},
+                                      folder / "sandbox.log"));
   sandbox.emplace(std::move(child));
   for (int i = 0; i < 1000 && !std::filesystem::exists(kubeconfig); ++i) {
     if (const auto ended = sandbox->Ended()) {
@@ -122,18 +122,20 @@ Expected<void> Stage::StartSandbox(const std::string& program, std::size_t nodes
 }
 
 Expected<void> Stage::StartScheduler(const Contender& contender) {
-  const auto arguments = demo::CommandLine(contender.command, {{"kubeconfig", kubeconfig}, {"config", config}});
+  const auto arguments =
+      demo::CommandLine(contender.command, {{"kubeconfig", kubeconfig}, {"config", config}});
   BERTH_TRY(auto child, demo::ChildProcess::Start(arguments, folder / "scheduler.log"));
   scheduler.emplace(std::move(child));
   return {};
 }
 
-Expected<void> Stage::Post(const std::vector<std::string>& bodies, const load_generator::PostOptions& options) const {
+Expected<void> Stage::Post(const std::vector<std::string>& bodies,
+                           const load_generator::PostOptions& options) const {
   std::atomic<std::size_t> refused = 0;
-  BERTH_RETURN_IF_ERROR(
-      load_generator::PostAll(port, "/api/v1/namespaces/default/pods", bodies, options, [&](std::size_t, int status) {
-        if (status != 201) ++refused;
-      }));
+  BERTH_RETURN_IF_ERROR(load_generator::PostAll(port, "/api/v1/namespaces/default/pods", bodies, options,
+                                                [&](std::size_t, int status) {
+                                                  if (status != 201) ++refused;
+                                                }));
   if (refused > 0) return Fail(ErrorCode::kInternal, fmt::format("{} pods were rejected", refused.load()));
   return {};
 }

@@ -77,7 +77,8 @@ struct Stage {
   Expected<void> StartSandbox(const std::string& program, std::size_t nodes);
   Expected<void> StartScheduler(const Contender& contender);
   // Creates the pods; fails if the server rejects one.
-  Expected<void> Post(const std::vector<std::string>& bodies, const load_generator::PostOptions& options = {}) const;
+  Expected<void> Post(const std::vector<std::string>& bodies,
+                      const load_generator::PostOptions& options = {}) const;
   std::string LogTail() const;  // end of the scheduler's log
 };
 

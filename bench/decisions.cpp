@@ -24,11 +24,11 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/assembly/engine.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "bench/no_writes.hpp"
 #include "bench/stage.hpp"
 #include "scheduler/algorithm/current_view.hpp"
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/record/record_ring.hpp"
 
@@ -100,10 +100,10 @@ void MeasureNodes(framework::Handle& handle, const Clock& clock) {
   measurements.SetClock(clock);
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     load_metrics::SignalAnswer answer{.signal = static_cast<load_metrics::SignalId>(i),
-                                   .asked = clock.Now(),
-                                   .renumbered = true,
-                                   .fresh = nullptr,
-                                   .samples = {}};
+                                      .asked = clock.Now(),
+                                      .renumbered = true,
+                                      .fresh = nullptr,
+                                      .samples = {}};
     std::vector<load_metrics::SeriesName> series;
     handle.nodes.all().ForEach([&](std::size_t row) {
       const std::size_t number = series.size();
@@ -121,13 +121,16 @@ void MeasureNodes(framework::Handle& handle, const Clock& clock) {
 class Deciding {
  public:
   Deciding(assembly::Engine& engine, bool use_equivalence_cache)
-      : engine_(engine), cache_(engine.cache()), algorithm_(Options(use_equivalence_cache), engine.reasons()) {}
+      : engine_(engine),
+        cache_(engine.cache()),
+        algorithm_(Options(use_equivalence_cache), engine.reasons()) {}
 
   // Not inlined, so that callgrind can count it alone (--toggle-collect).
   [[gnu::noinline]] void Take(const Step& step) {
     for (const auto& change : step.changes) change(cache_);
     const cluster::PodInfo pod = cluster::PreparePod(step.pod, engine_.symbols());
-    algorithm::ScheduleResult decision = algorithm_.Schedule(pod, *engine_.profiles().front(), view_.Of(cache_), {});
+    algorithm::ScheduleResult decision =
+        algorithm_.Schedule(pod, *engine_.profiles().front(), view_.Of(cache_), {});
     if (decision.row == cluster::kNoRow) {
       ++unplaced_;
     } else {
@@ -288,7 +291,8 @@ int main(int argc, char** argv) {
   app.add_flag("--load-aware", load_aware,
                "measure each workload a second time, with LoadAware and node measurements")
       ->excludes(file);
-  app.add_flag("--no-equivalence-cache", plain, "disable the equivalence cache, like --berth-equivalence-cache-size=0");
+  app.add_flag("--no-equivalence-cache", plain,
+               "disable the equivalence cache, like --berth-equivalence-cache-size=0");
   app.add_flag("--json", json, "print one JSON object per line");
   app.add_flag("--dump", dump, "print the cluster and the pods of one workload, one watch event per line");
   app.add_flag("--list", list, "list the workloads with their descriptions, separated by a tab");

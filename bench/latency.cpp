@@ -35,9 +35,9 @@ class Sightings {
       : name_(fmt::format(R"("name":"{}-)", prefix)), at_(pods) {}
 
   Expected<void> Start(std::uint16_t port, std::string_view field_selector) {
-    BERTH_TRY(watch_,
-              load_generator::WatchThread::Start(port, fmt::format("/api/v1/pods?watch=1&fieldSelector={}", field_selector),
-                                 [this](std::string_view line, MonoTime arrived) { Take(line, arrived); }));
+    BERTH_TRY(watch_, load_generator::WatchThread::Start(
+                          port, fmt::format("/api/v1/pods?watch=1&fieldSelector={}", field_selector),
+                          [this](std::string_view line, MonoTime arrived) { Take(line, arrived); }));
     return {};
   }
   std::size_t count() const { return count_; }
@@ -101,7 +101,7 @@ Expected<void> Measure(const Settings& settings, const Contender& contender, Res
 
   result.cpu_seconds = -stage.scheduler->CpuSeconds();
   BERTH_RETURN_IF_ERROR(stage.Post(PodBodies(settings.pod_kind, "pod", pods),
-                           {.connections = 4, .pipelined = 1, .per_second = settings.rate}));
+                                   {.connections = 4, .pipelined = 1, .per_second = settings.rate}));
   BERTH_RETURN_IF_ERROR(AwaitAll(bound, pods, settings.timeout_seconds, stage));
   result.cpu_seconds += stage.scheduler->CpuSeconds();
   for (std::size_t pod = 0; pod < pods; ++pod)

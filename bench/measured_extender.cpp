@@ -8,9 +8,9 @@
 #include <future>
 
 #include "bench/measured_rule.hpp"
-#include "scheduler/extenders/http_transport.hpp"
 #include "http/io_thread.hpp"
 #include "http/server.hpp"
+#include "scheduler/extenders/http_transport.hpp"
 
 namespace berth::bench {
 namespace {
@@ -35,8 +35,7 @@ struct DoorExtender::Impl {
   template <class Each>  // each(name, allocatable, left)
   void ForEachNode(const json::value& call, Each&& each) const {
     const std::int64_t request = CpuRequest(call.at("Pod"));
-    const auto allocatable = nodes->allocatable(cluster::kCpu),
-               requested = nodes->requested(cluster::kCpu);
+    const auto allocatable = nodes->allocatable(cluster::kCpu), requested = nodes->requested(cluster::kCpu);
     for (const json::value& name : call.at("NodeNames").as_array()) {
       const Row row = nodes->Find(nodes->symbols().node_names.Find(std::string_view(name.as_string())));
       each(name.as_string(), allocatable[row], LeftOf(allocatable[row], requested[row], request));

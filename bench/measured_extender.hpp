@@ -1,11 +1,12 @@
-// The rule of bench_plugin_interfaces as a scheduler extender: an HTTP server in this process, called over loopback.
+// The rule of bench_plugin_interfaces as a scheduler extender: an HTTP server in this process, called over
+// loopback.
 #pragma once
 
 #include <memory>
 
+#include "config/extender_config.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "scheduler/assembly/engine.hpp"
-#include "config/extender_config.hpp"
 #include "scheduler/cluster/node_table.hpp"
 
 namespace berth::bench {

@@ -1,6 +1,6 @@
-// The rule of bench_plugin_interfaces as a linked plugin: keeps a tenth of each node's CPU free and prefers nodes with
-// more free CPU. One variant is called once for all nodes, the other per node; door_rule.c is the loaded
-// variant.
+// The rule of bench_plugin_interfaces as a linked plugin: keeps a tenth of each node's CPU free and prefers
+// nodes with more free CPU. One variant is called once for all nodes, the other per node; door_rule.c is the
+// loaded variant.
 #pragma once
 
 #include "scheduler/framework/handle.hpp"
@@ -54,8 +54,7 @@ class LinkedOneNode final : public framework::OneNodeFilterPlugin, public framew
   framework::Status FilterNode(const framework::Attempt& attempt,
                                const framework::NodeView& node) const override {
     const std::int64_t allocatable = node.Allocatable(cluster::kCpu);
-    if (LeftOf(allocatable, node.Requested(cluster::kCpu), attempt.pod().fit().milli_cpu) >=
-        allocatable / 10)
+    if (LeftOf(allocatable, node.Requested(cluster::kCpu), attempt.pod().fit().milli_cpu) >= allocatable / 10)
       return {};
     return framework::Status::Unschedulable("node(s) had to keep cpu free");
   }

@@ -12,10 +12,10 @@
 #include <fstream>
 #include <string>
 
-#include "kubernetes/api/decode.hpp"
 #include "base/clock.hpp"
-#include "scheduler/cluster/cluster_state.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/object_store.hpp"
+#include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cluster/pod_info.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 
@@ -143,7 +143,7 @@ class Policy final : public queue::QueuePolicy {
     return true;
   }
   framework::Requeue EvaluateHint(const framework::QueuedPod&, const framework::ClusterEvent&,
-                             const framework::EventObjects&) const override {
+                                  const framework::EventObjects&) const override {
     return framework::Requeue::kSkip;
   }
 };

@@ -2,7 +2,8 @@
 // node, or as a scheduler extender. The rule is always the same (keep a tenth of each node's CPU free, prefer
 // nodes with more free CPU). Except for the extender the decisions are identical, which is checked.
 //
-//   bench_plugin_interfaces [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library build/bench/door_rule.so] [--json]
+//   bench_plugin_interfaces [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library
+//   build/bench/door_rule.so] [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/assembly/engine.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "bench/measured_extender.hpp"
 #include "bench/measured_rule.hpp"
 #include "bench/no_writes.hpp"
 #include "bench/stage.hpp"
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/plugin_host/plugin_loader.hpp"
 #include "scheduler/record/record_ring.hpp"
 
@@ -71,8 +72,8 @@ Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t no
   if (extender) extender->LookAt(cache.nodes());
   const auto names = algorithm::NamesOf(cache.nodes());
   // Ties are broken by name, so that the decisions of all interfaces can be compared.
-  algorithm::SchedulingAlgorithm algorithm({.tie_break = algorithm::TieBreak::kFirstByName, .seed = 1}, (*engine)->reasons(),
-                        (*engine)->extenders());
+  algorithm::SchedulingAlgorithm algorithm({.tie_break = algorithm::TieBreak::kFirstByName, .seed = 1},
+                                           (*engine)->reasons(), (*engine)->extenders());
   record::RecordRing records(64u << 20);
   Round round;
   std::vector<double> micros;
@@ -80,8 +81,8 @@ Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t no
     const api::PodPtr object = door.extender ? WithText(step.pod) : step.pod;
     const cluster::PodInfo pod = cluster::PreparePod(object, (*engine)->symbols());
     const auto begun = std::chrono::steady_clock::now();
-    algorithm::ScheduleResult decision = algorithm.Schedule(pod, *(*engine)->profiles().front(),
-                                             {cache.nodes(), cache.VisitingOrder(), names}, {});
+    algorithm::ScheduleResult decision = algorithm.Schedule(
+        pod, *(*engine)->profiles().front(), {cache.nodes(), cache.VisitingOrder(), names}, {});
     const auto done = std::chrono::steady_clock::now();
     micros.push_back(std::chrono::duration<double, std::micro>(done - begun).count());
     round.chosen.push_back(decision.row);

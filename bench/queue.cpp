@@ -30,7 +30,7 @@ class Policy final : public queue::QueuePolicy {
     return true;
   }
   framework::Requeue EvaluateHint(const framework::QueuedPod&, const framework::ClusterEvent&,
-                             const framework::EventObjects&) const override {
+                                  const framework::EventObjects&) const override {
     return opinion;
   }
   framework::Requeue opinion = framework::Requeue::kSkip;

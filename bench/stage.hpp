@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "kubernetes/api/decode.hpp"
 #include "bench/workloads.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
 
 namespace berth::bench {

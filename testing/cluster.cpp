@@ -48,8 +48,7 @@ Verdicts Cluster::VerdictsOf(const framework::FilterPlugin* plugin, const cluste
   if (plugin != nullptr)
     plugin->Filter(framework::Attempt(pod, table_, state_, scratch_), table_.all(), answer);
   Verdicts verdicts;
-  table_.all().ForEach(
-      [&](std::size_t row) { verdicts[table_.name(static_cast<cluster::Row>(row))] = {}; });
+  table_.all().ForEach([&](std::size_t row) { verdicts[table_.name(static_cast<cluster::Row>(row))] = {}; });
   for (const framework::Rejections::Entry& entry : answer.entries()) {
     entry.rows.ForEach([&](std::size_t row) {
       if (!table_.all().Has(row)) return;

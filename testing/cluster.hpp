@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/framework/factory.hpp"
 #include "scheduler/cluster/node_table.hpp"
-#include "scheduler/framework/plugin.hpp"
 #include "scheduler/cluster/pod_counters.hpp"
+#include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/plugin.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
 
@@ -33,8 +33,7 @@ using NodeScores = std::map<std::string, std::int64_t>;  // by node
 
 class Cluster {
  public:
-  Cluster()
-      : table_(symbols_), handle_{symbols_, reasons_, api_, table_, objects_, counters_, volumes_} {}
+  Cluster() : table_(symbols_), handle_{symbols_, reasons_, api_, table_, objects_, counters_, volumes_} {}
 
   Cluster& Add(const api::Node& node);
   // Adds an object of any other kind; replaces one of the same name.
@@ -54,9 +53,7 @@ class Cluster {
   FakeApiWriter& api() { return api_; }
   framework::Handle& handle() { return handle_; }
   framework::CycleState& state() { return state_; }
-  cluster::Row RowOf(const std::string& node) const {
-    return table_.Find(symbols_.node_names.Find(node));
-  }
+  cluster::Row RowOf(const std::string& node) const { return table_.Find(symbols_.node_names.Find(node)); }
 
   cluster::PodInfo Prepare(const api::Pod& pod) {
     return cluster::PreparePod(std::make_shared<const api::Pod>(pod), symbols_);

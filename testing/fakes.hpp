@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/framework/handle.hpp"
 #include "kubernetes/ports/ports.hpp"
+#include "scheduler/framework/handle.hpp"
 
 namespace berth::testing {
 

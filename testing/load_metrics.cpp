@@ -21,10 +21,10 @@ void Measure(Cluster& cluster, const std::string& signal,
              const std::vector<std::pair<std::string, double>>& nodes, MonoTime asked) {
   auto& measurements = cluster.handle().Shared<load_metrics::SignalTable>();
   load_metrics::SignalAnswer answer{.signal = FindSignal(measurements, signal),
-                                 .asked = asked,
-                                 .renumbered = true,
-                                 .fresh = nullptr,
-                                 .samples = {}};
+                                    .asked = asked,
+                                    .renumbered = true,
+                                    .fresh = nullptr,
+                                    .samples = {}};
   std::vector<load_metrics::SeriesName> names;
   for (const auto& [node, value] : nodes) {
     answer.samples.emplace_back(names.size(), value);

@@ -45,10 +45,10 @@ std::optional<double> Meter::SumOfReadings(std::size_t node) const {
 void Meter::AnswerAll(load_metrics::SignalTable& measurements, MonoTime now) const {
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     load_metrics::SignalAnswer answer{.signal = static_cast<load_metrics::SignalId>(i),
-                                   .asked = now,
-                                   .renumbered = true,
-                                   .fresh = nullptr,
-                                   .samples = {}};
+                                      .asked = now,
+                                      .renumbered = true,
+                                      .fresh = nullptr,
+                                      .samples = {}};
     const load_metrics::SignalSpec& spec = measurements.signal(answer.signal).spec;
     if (spec.subject == load_metrics::Subject::kPod) {
       AnswerPods(answer);

@@ -19,15 +19,15 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/assembly/engine.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "bench/load/article_plugins.hpp"
 #include "bench/load/meter.hpp"
 #include "bench/load/world.hpp"
 #include "bench/no_writes.hpp"
-#include "scheduler/cycle/scheduler.hpp"
 #include "kubernetes/ports/dry_run_ports.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/cycle/scheduler.hpp"
 
 namespace berth::bench {
 namespace {
@@ -127,7 +127,7 @@ class Run {
     scheduler.algorithm.seed = seed;
     scheduler_ = std::make_unique<cycle::Scheduler>(
         scheduler, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), events_,
-                                        clock_, metrics_});
+                                         clock_, metrics_});
   }
 
   Result Go(double minutes, bool series) {

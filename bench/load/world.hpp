@@ -42,7 +42,7 @@ struct TaskManager {
   const Application* application = nullptr;
   std::size_t job = 0;
   double load_factor = 1;  // factor of this TaskManager: data is spread unevenly
-  double submitted = 0;  // seconds
+  double submitted = 0;    // seconds
   double ends = 0;
   int node = -1;  // -1: pending
   double runs_from = 0;

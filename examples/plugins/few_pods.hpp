@@ -36,12 +36,12 @@ class FewPods final : public fw::OneNodeFilterPlugin, public fw::OneNodeScorePlu
 
   // Only a deleted pod or a new node can make a rejected pod schedulable.
   std::vector<fw::EventRegistration> EventsToRegister() const override {
-    return {fw::WhenAssignedPod(
-                fw::kDelete,
-                [](const berth::cluster::PodInfo& waiting, const berth::api::Pod* gone, const berth::api::Pod*) {
-                  const bool ours = gone->metadata.ns == waiting.pod->metadata.ns;
-                  return ours ? fw::Hint::kQueue : fw::Hint::kSkip;
-                }),
+    return {fw::WhenAssignedPod(fw::kDelete,
+                                [](const berth::cluster::PodInfo& waiting, const berth::api::Pod* gone,
+                                   const berth::api::Pod*) {
+                                  const bool ours = gone->metadata.ns == waiting.pod->metadata.ns;
+                                  return ours ? fw::Hint::kQueue : fw::Hint::kSkip;
+                                }),
             {fw::EventResource::kNode, fw::kAdd}};
   }
 

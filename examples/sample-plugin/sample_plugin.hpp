@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "observability/log/log.hpp"
 #include "scheduler/framework/one_node.hpp"
 #include "scheduler/framework/typed_args.hpp"
-#include "observability/log/log.hpp"
 
 namespace sample {
 

@@ -19,11 +19,20 @@ constexpr int kFrames = 64;
 void Append(std::string& out, const Value& value) {
   const auto to = std::back_inserter(out);
   switch (value.kind()) {
-    case Value::Kind::kSigned: fmt::format_to(to, "{}", value.as_signed()); return;
-    case Value::Kind::kUnsigned: fmt::format_to(to, "{}", value.as_unsigned()); return;
-    case Value::Kind::kDouble: fmt::format_to(to, "{}", value.as_double()); return;
-    case Value::Kind::kBool: out += value.as_unsigned() != 0 ? "true" : "false"; return;
-    case Value::Kind::kText: break;
+    case Value::Kind::kSigned:
+      fmt::format_to(to, "{}", value.as_signed());
+      return;
+    case Value::Kind::kUnsigned:
+      fmt::format_to(to, "{}", value.as_unsigned());
+      return;
+    case Value::Kind::kDouble:
+      fmt::format_to(to, "{}", value.as_double());
+      return;
+    case Value::Kind::kBool:
+      out += value.as_unsigned() != 0 ? "true" : "false";
+      return;
+    case Value::Kind::kText:
+      break;
   }
   out += '"';
   for (const char c : value.text()) {
@@ -51,10 +60,12 @@ std::string_view NextName(std::string_view& names) {
 std::string Report(std::string_view file, int line, std::string_view condition, std::string_view names,
                    std::initializer_list<Value> values) {
   const auto now = std::chrono::system_clock::now();
-  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1'000'000;
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1'000'000;
   file.remove_prefix(file.rfind('/') + 1);  // npos + 1 is 0
-  std::string out = fmt::format("F{:%m%d %H:%M:%S}.{:06} {:7} {}:{}] \"Invariant violated\" check=",
-                                fmt::gmtime(std::chrono::system_clock::to_time_t(now)), micros, ::getpid(), file, line);
+  std::string out =
+      fmt::format("F{:%m%d %H:%M:%S}.{:06} {:7} {}:{}] \"Invariant violated\" check=",
+                  fmt::gmtime(std::chrono::system_clock::to_time_t(now)), micros, ::getpid(), file, line);
   Append(out, condition);
   for (const Value& value : values) {
     fmt::format_to(std::back_inserter(out), " {}=", NextName(names));
@@ -74,7 +85,8 @@ void Write(std::string_view text) {
 
 }  // namespace
 
-void Fail(const char* file, int line, const char* condition, const char* names, std::initializer_list<Value> values) {
+void Fail(const char* file, int line, const char* condition, const char* names,
+          std::initializer_list<Value> values) {
   // The report first: resolving function names needs memory, which may be corrupted.
   Write(Report(file, line, condition, names, values));
   void* frames[kFrames];

@@ -1,17 +1,17 @@
-// Checked invariants. A rejected pod is a Status, a failed operation an Expected<T>; a broken invariant is a defect
-// of this program, and continuing could bind a pod to the wrong node. So the process ends, and a standby takes over.
+// Checked invariants. A rejected pod is a Status, a failed operation an Expected<T>; a broken invariant is a
+// defect of this program, and continuing could bind a pod to the wrong node. So the process ends, and a
+// standby takes over.
 //
 //   BERTH_CHECK(row < rows_, row, rows_);
 //
-// BERTH_CHECK is enabled in every build, release included. BERTH_DCHECK is for checks that cost too much for a
-// release; it is enabled where BERTH_DEBUG_CHECKS is defined (builds with a sanitizer, fuzzers) and not evaluated
-// elsewhere.
-// Further arguments are values for the report: integers, floating-point numbers, enums, ids, booleans, strings. They
-// are evaluated only when the check fails.
+// BERTH_CHECK is enabled in every build, release included. BERTH_DCHECK is for checks that cost too much for
+// a release; it is enabled where BERTH_DEBUG_CHECKS is defined (builds with a sanitizer, fuzzers) and not
+// evaluated elsewhere. Further arguments are values for the report: integers, floating-point numbers, enums,
+// ids, booleans, strings. They are evaluated only when the check fails.
 //
-// A failed check writes one line in klog's format ("F... file:line] "Invariant violated" check=... row=7") and a
-// stack trace to the standard error stream and ends the process with kInvariantExitCode, without destructors and
-// without giving the lease back: its state is not to be trusted. Any thread.
+// A failed check writes one line in klog's format ("F... file:line] "Invariant violated" check=... row=7")
+// and a stack trace to the standard error stream and ends the process with kInvariantExitCode, without
+// destructors and without giving the lease back: its state is not to be trusted. Any thread.
 #pragma once
 
 #include <concepts>
@@ -44,7 +44,9 @@ class Value {
     requires std::is_enum_v<T>
   Value(T value) : Value(static_cast<std::underlying_type_t<T>>(value)) {}
   template <class T>
-    requires requires(const T& id) { { id.value } -> std::convertible_to<std::uint32_t>; }
+    requires requires(const T& id) {
+      { id.value } -> std::convertible_to<std::uint32_t>;
+    }
   Value(const T& id) : Value(id.value) {}
   Value(std::string_view text) : kind_(Kind::kText), text_(text) {}
   template <class T>
@@ -75,17 +77,17 @@ class Value {
 }  // namespace check_internal
 }  // namespace berth
 
-#define BERTH_CHECK(condition, ...)                                                          \
-  do {                                                                                       \
-    if (!(condition)) [[unlikely]]                                                           \
+#define BERTH_CHECK(condition, ...)                                                               \
+  do {                                                                                            \
+    if (!(condition)) [[unlikely]]                                                                \
       ::berth::check_internal::Fail(__FILE__, __LINE__, #condition, #__VA_ARGS__, {__VA_ARGS__}); \
   } while (false)
 
 #ifdef BERTH_DEBUG_CHECKS
 #define BERTH_DCHECK(condition, ...) BERTH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #else
-#define BERTH_DCHECK(condition, ...)                                     \
-  do {                                                                   \
-    if (false) BERTH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__);        \
+#define BERTH_DCHECK(condition, ...)                              \
+  do {                                                            \
+    if (false) BERTH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 #endif

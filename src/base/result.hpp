@@ -59,8 +59,8 @@ inline std::unexpected<Error> Invalid(std::string message) {
   declaration = std::move(*result)
 
 // BERTH_RETURN_IF_ERROR(Validate(options)): the same for an expression without a value.
-#define BERTH_RETURN_IF_ERROR(expression)                               \
-  do {                                                          \
-    if (auto berth_error = (expression); !berth_error)      \
+#define BERTH_RETURN_IF_ERROR(expression)                     \
+  do {                                                        \
+    if (auto berth_error = (expression); !berth_error)        \
       return std::unexpected(std::move(berth_error).error()); \
   } while (false)

@@ -1,5 +1,6 @@
-// The one reader of YAML and JSON text: a tree of values, as Kubernetes' Go code reads them (sigs.k8s.io/yaml: YAML
-// 1.1, then JSON's types). Configuration files, kubeconfigs, dumps and the sandbox's request bodies use it.
+// The one reader of YAML and JSON text: a tree of values, as Kubernetes' Go code reads them
+// (sigs.k8s.io/yaml: YAML 1.1, then JSON's types). Configuration files, kubeconfigs, dumps and the sandbox's
+// request bodies use it.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +54,8 @@ struct ParsedText {
   std::vector<std::string> duplicates;
 };
 
-// Limits: 100 levels; no more values than the text has characters, plus 100,000 (references to anchors can multiply
-// them). Beyond a limit, and for .inf and .nan, which JSON does not have, the result is an error.
+// Limits: 100 levels; no more values than the text has characters, plus 100,000 (references to anchors can
+// multiply them). Beyond a limit, and for .inf and .nan, which JSON does not have, the result is an error.
 
 // The first document: JSON if it begins with a brace, else YAML. Errors name the line ("yaml: line 5: ...").
 Expected<ParsedText> ParseText(std::string_view text);
@@ -65,8 +66,8 @@ Expected<ParsedText> ParseYaml(std::string_view text);
 // The same; a member that occurs twice is an error ("line 5: key \"parallelism\" already set in map").
 Expected<Value> ParseValue(std::string_view text);
 
-// All documents of a YAML stream, in order, one result each; null for an empty document. The error is one of syntax,
-// "line 5: ...", which leaves no document readable.
+// All documents of a YAML stream, in order, one result each; null for an empty document. The error is one of
+// syntax, "line 5: ...", which leaves no document readable.
 Expected<std::vector<Expected<Value>>> ParseStream(std::string_view text);
 
 // The value as JSON without white space, members in the order of the text.

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "command/flags.hpp"
+#include "config/field_list.hpp"
+#include "config/write_config.hpp"
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
 #include "process/write_file.hpp"
-#include "config/field_list.hpp"
-#include "config/write_config.hpp"
 
 namespace berth::command {
 namespace {

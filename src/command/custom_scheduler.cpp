@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "command/berth.hpp"
 #include "command/scheduler_command.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 
 namespace berth {
 

@@ -16,7 +16,8 @@
 namespace berth {
 
 // `berth` with additional plugins. A plugin has a name, P::kName, by which profiles enable it. It is built
-// - from typed arguments, if there is a type P::Args (scheduler/framework/typed_args.hpp): P(const P::Args&, Handle&);
+// - from typed arguments, if there is a type P::Args (scheduler/framework/typed_args.hpp): P(const P::Args&,
+// Handle&);
 // - by P::Create(const framework::RawArgs&, framework::Handle&), if there is one;
 // - by P(Handle&) otherwise.
 // A plugin with the name of one of Berth's own plugins replaces it.

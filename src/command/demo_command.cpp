@@ -11,13 +11,13 @@
 #include <thread>
 
 #include "base/text_layout.hpp"
+#include "command/flags.hpp"
+#include "process/write_file.hpp"
 #include "tools/demo/child_process.hpp"
 #include "tools/demo/observer.hpp"
 #include "tools/demo/summary.hpp"
 #include "tools/demo/workload.hpp"
-#include "command/flags.hpp"
 #include "tools/load_generator/api_load.hpp"
-#include "process/write_file.hpp"
 
 namespace berth::command {
 namespace {
@@ -102,12 +102,13 @@ Expected<void> Demo::StartSandbox() {
     return Fail(ErrorCode::kUnavailable, fmt::format("cannot create {}", pattern));
   folder_ = pattern;
   kubeconfig_ = folder_ / "kubeconfig";
-  BERTH_TRY(auto child, demo::ChildProcess::Start(
-                            {demo::OwnExecutable(), "sandbox", "--nodes", fmt::to_string(settings_.size.nodes),
-                             "--gpu-nodes", fmt::to_string(settings_.size.gpu_nodes), "--zones",
-                             fmt::to_string(settings_.size.zones), "--seed", fmt::to_string(settings_.seed),
-                             "--port", fmt::to_string(settings_.port), "--kubeconfig", kubeconfig_},
-                            Log("sandbox")));
+  BERTH_TRY(auto child,
+            demo::ChildProcess::Start(
+                {demo::OwnExecutable(), "sandbox", "--nodes", fmt::to_string(settings_.size.nodes),
+                 "--gpu-nodes", fmt::to_string(settings_.size.gpu_nodes), "--zones",
+                 fmt::to_string(settings_.size.zones), "--seed", fmt::to_string(settings_.seed), "--port",
+                 fmt::to_string(settings_.port), "--kubeconfig", kubeconfig_},
+                Log("sandbox")));
   sandbox_.emplace(std::move(child));
   for (int i = 0; i < 3000 && !std::filesystem::exists(kubeconfig_); ++i) {
     BERTH_RETURN_IF_ERROR(CheckChildren());
@@ -122,12 +123,15 @@ Expected<void> Demo::StartSandbox() {
 
 Expected<void> Demo::StartScheduler() {
   const std::string config = folder_ / "scheduler.yaml";
-  BERTH_RETURN_IF_ERROR(process::WriteFileAtomically(config, fmt::format(kSchedulerConfig, kubeconfig_), 0600));
+  BERTH_RETURN_IF_ERROR(
+      process::WriteFileAtomically(config, fmt::format(kSchedulerConfig, kubeconfig_), 0600));
   const auto command =
       settings_.scheduler_command.empty()
           // The metrics are not used, and the default port may be taken by another scheduler.
-          ? std::vector<std::string>{demo::OwnExecutable(), "scheduler", "--kubeconfig",         kubeconfig_,
-                                     "--secure-port", "0",         "--berth-http-address", "127.0.0.1:0"}
+          ? std::vector<std::string>{demo::OwnExecutable(),  "scheduler",
+                                     "--kubeconfig",         kubeconfig_,
+                                     "--secure-port",        "0",
+                                     "--berth-http-address", "127.0.0.1:0"}
           : demo::CommandLine(settings_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
   BERTH_TRY(auto child, demo::ChildProcess::Start(command, Log("scheduler")));
   scheduler_.emplace(std::move(child));
@@ -157,8 +161,9 @@ Expected<void> Demo::Submit() {
   std::atomic<int> refused = 0;
   load_generator::PostOptions options;
   options.stop = &interrupted;
-  BERTH_RETURN_IF_ERROR(load_generator::PostAll(port_, fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace), bodies, options,
-                        [&](std::size_t, int status) { refused = status == 201 ? refused.load() : status; }));
+  BERTH_RETURN_IF_ERROR(load_generator::PostAll(
+      port_, fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace), bodies, options,
+      [&](std::size_t, int status) { refused = status == 201 ? refused.load() : status; }));
   if (refused != 0)
     return Fail(ErrorCode::kInternal,
                 fmt::format("the API server rejected pods with HTTP {}", refused.load()));
@@ -172,8 +177,9 @@ Expected<void> Demo::CheckChildren() {
         {"scheduler", &scheduler_}}) {
     if (!child->has_value()) continue;
     if (const auto ended = (*child)->Ended()) {
-      return Fail(ErrorCode::kUnavailable, fmt::format("the {} ended with {}; the end of its log ({}):\n{}",
-                                                       name, *ended, Log(name), demo::LastLines(Log(name), 8)));
+      return Fail(ErrorCode::kUnavailable,
+                  fmt::format("the {} ended with {}; the end of its log ({}):\n{}", name, *ended, Log(name),
+                              demo::LastLines(Log(name), 8)));
     }
   }
   return {};
@@ -251,7 +257,7 @@ Expected<void> Demo::ShowPreemption() {
   const std::int64_t wanted = free + 100;
   BERTH_TRY(const load_generator::Answer answer,
             load_generator::Call(port_, "POST", fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace),
-                 demo::MakePreemptor(wanted)));
+                                 demo::MakePreemptor(wanted)));
   if (answer.status != 201)
     return Fail(ErrorCode::kInternal,
                 fmt::format("the API server rejected a pod with HTTP {}", answer.status));

@@ -5,17 +5,17 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "scheduler/assembly/explainer.hpp"
-#include "tools/explain/explanation_text.hpp"
+#include "command/flags.hpp"
+#include "http/io_thread.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "process/extender_world.hpp"
 #include "process/files.hpp"
-#include "command/flags.hpp"
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
 #include "process/measuring.hpp"
-#include "http/io_thread.hpp"
+#include "scheduler/assembly/explainer.hpp"
 #include "scheduler/record/attempt_record.hpp"
+#include "tools/explain/explanation_text.hpp"
 
 namespace berth::command {
 namespace {
@@ -48,8 +48,9 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
   assembly::ExtenderAccess access;
   if (!config->extenders.empty()) {
     io = std::make_unique<http::IoThread>(clock);
-    access.make_transport = options.offline ? extenders::NoTransports("extenders are not called: --offline")
-                                            : extenders::HttpTransports(*io, process::ExtenderWorld(environment));
+    access.make_transport = options.offline
+                                ? extenders::NoTransports("extenders are not called: --offline")
+                                : extenders::HttpTransports(*io, process::ExtenderWorld(environment));
   }
   auto explainer = assembly::Explainer::Create(*config, *plugins, notes, access);
   if (!explainer) return PrintError(explainer.error());
@@ -66,7 +67,8 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
 
   (*explainer)->FillCluster();
   if (!options.offline) {
-    const auto measured = process::MeasureOnce(options.sources, (*explainer)->engine().handle(), environment, clock);
+    const auto measured =
+        process::MeasureOnce(options.sources, (*explainer)->engine().handle(), environment, clock);
     if (!measured) return PrintError(measured.error());
   }
   const auto judged = (*explainer)->Evaluate(options.pods, [&](const assembly::Explainer::Evaluated& one) {

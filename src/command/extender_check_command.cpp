@@ -8,16 +8,16 @@
 #include <cstdio>
 #include <future>
 
-#include "kubernetes/api/decode.hpp"
 #include "base/go_duration.hpp"
-#include "kubernetes/client/environment.hpp"
-#include "process/extender_world.hpp"
-#include "process/files.hpp"
 #include "command/flags.hpp"
-#include "tools/extender_conformance/script.hpp"
 #include "http/client.hpp"
 #include "http/io_thread.hpp"
 #include "http/proxy.hpp"
+#include "kubernetes/api/decode.hpp"
+#include "kubernetes/client/environment.hpp"
+#include "process/extender_world.hpp"
+#include "process/files.hpp"
+#include "tools/extender_conformance/script.hpp"
 
 namespace berth::command {
 namespace {
@@ -145,8 +145,8 @@ class Report {
                                     {"seconds", seconds}});
       return;
     }
-    fmt::print("{:<6} {:<48} {:>7.1f} ms\n", extender_conformance::ResultName(played.finding.result), played.name,
-               seconds * 1000);
+    fmt::print("{:<6} {:<48} {:>7.1f} ms\n", extender_conformance::ResultName(played.finding.result),
+               played.name, seconds * 1000);
     for (const std::string& text : played.finding.said) fmt::print("         {}\n", text);
     std::fflush(stdout);
   }
@@ -175,17 +175,16 @@ class Report {
 int Check(const Options& options) {
   const SystemClock clock;
   const client::SystemEnvironment environment;
-  auto cluster =
-      options.objects.empty()
-          ? Expected<extender_conformance::Cluster>(extender_conformance::MadeUpCluster(options.managed_resource))
-          : ReadCluster(options.objects);
+  auto cluster = options.objects.empty() ? Expected<extender_conformance::Cluster>(
+                                               extender_conformance::MadeUpCluster(options.managed_resource))
+                                         : ReadCluster(options.objects);
   if (!cluster) return PrintError(cluster.error());
   http::IoThread io(clock);
   auto peer = WirePeer::Connect(io, options, environment);
   if (!peer) return PrintError(peer.error());
   Report report(options);
   extender_conformance::Play(options.plan, *cluster, **peer, clock,
-                       [&](const extender_conformance::Played& played) { report.Add(played); });
+                             [&](const extender_conformance::Played& played) { report.Add(played); });
   return report.End();
 }
 

@@ -7,11 +7,11 @@
 
 #include "base/go_duration.hpp"
 #include "command/extender_check_command.hpp"
-#include "tools/extender_server/extender_process.hpp"
 #include "command/flags.hpp"
+#include "observability/log/log.hpp"
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
-#include "observability/log/log.hpp"
+#include "tools/extender_server/extender_process.hpp"
 
 namespace berth::command {
 namespace {
@@ -64,7 +64,8 @@ void DefineServing(CLI::App& app, extender_server::ExtenderFlags& flags, ParsedF
       ->capture_default_str();
 }
 
-Expected<void> Complete(const CLI::App& app, extender_server::ExtenderFlags& flags, const ParsedFlags& parsed) {
+Expected<void> Complete(const CLI::App& app, extender_server::ExtenderFlags& flags,
+                        const ParsedFlags& parsed) {
   flags.service.bind = !parsed.no_bind;
   flags.service.need_certificate = !flags.client_ca_file.empty();
   if (app.count("--secure-port") == 0 && !flags.http_address.empty()) flags.serving.port = 0;

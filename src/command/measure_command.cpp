@@ -6,21 +6,21 @@
 #include <cmath>
 #include <cstdio>
 
-#include "scheduler/assembly/explainer.hpp"
+#include "command/flags.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "process/files.hpp"
-#include "command/flags.hpp"
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
 #include "process/measuring.hpp"
+#include "scheduler/assembly/explainer.hpp"
 
 namespace berth::command {
 namespace {
 
-using load_metrics::SignalTable;
 using cluster::Row;
 using load_metrics::Signal;
 using load_metrics::SignalId;
+using load_metrics::SignalTable;
 
 struct Options {
   std::vector<std::string> files;

@@ -12,11 +12,11 @@
 #include "base/text_layout.hpp"
 #include "command/flags.hpp"
 #include "process/loaded_plugins.hpp"
+#include "tools/migrate/access.hpp"
 #include "tools/migrate/configuration_check.hpp"
 #include "tools/migrate/extender_reach.hpp"
 #include "tools/migrate/live_server.hpp"
 #include "tools/migrate/running_scheduler.hpp"
-#include "tools/migrate/access.hpp"
 #include "tools/migrate/workloads.hpp"
 
 namespace berth::command {
@@ -127,7 +127,8 @@ class MigrateCheck {
 
   // `given`: the file to read instead of the one that its command line names.
   migrate::SchedulerSetup RunningSetup(const std::string& given) {
-    migrate::SchedulerSetup setup{.args = {}, .config = given, .config_text = {}, .kubeconfig = options_.kubeconfig};
+    migrate::SchedulerSetup setup{
+        .args = {}, .config = given, .config_text = {}, .kubeconfig = options_.kubeconfig};
     if (!running_) return setup;
     setup.args = running_->args;
     const std::string named = migrate::ConfigNamedBy(setup.args);

@@ -8,8 +8,8 @@
 #include <csignal>
 #include <cstdio>
 
-#include "process/files.hpp"
 #include "command/flags.hpp"
+#include "process/files.hpp"
 #include "process/write_file.hpp"
 #include "sandbox/cluster/sandbox.hpp"
 

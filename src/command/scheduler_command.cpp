@@ -4,8 +4,10 @@
 
 #include <cstdio>
 
+#include "config/write_config.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/client/leader_election.hpp"
+#include "observability/log/log.hpp"
 #include "process/api_connections.hpp"
 #include "process/effective_config.hpp"
 #include "process/load_config.hpp"
@@ -13,20 +15,20 @@
 #include "process/pflags.hpp"
 #include "process/scheduler_flags.hpp"
 #include "process/scheduler_process.hpp"
-#include "tools/shadow/shadow_process.hpp"
 #include "process/write_file.hpp"
-#include "config/write_config.hpp"
-#include "observability/log/log.hpp"
 #include "service/secure_server.hpp"
+#include "tools/shadow/shadow_process.hpp"
 
 namespace berth::command {
 namespace {
 
-Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags, const config::SchedulerConfig& config,
-                                   const runtime::Registry& plugins, std::vector<std::string> notes);
+Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags,
+                                   const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                                   std::vector<std::string> notes);
 
-Expected<int> Schedule(const process::SchedulerFlags& flags, const process::PFlags& table, const runtime::Registry& built_in,
-                       const config::FeatureGates& gates, std::vector<std::string> notes) {
+Expected<int> Schedule(const process::SchedulerFlags& flags, const process::PFlags& table,
+                       const runtime::Registry& built_in, const config::FeatureGates& gates,
+                       std::vector<std::string> notes) {
   BERTH_RETURN_IF_ERROR(process::Validate(flags, gates));
   BERTH_TRY(const runtime::Registry plugins, process::WithLoadedPlugins(built_in, flags.own.plugins, notes));
   for (std::string& note : process::NotesOn(flags, table)) notes.push_back(std::move(note));
@@ -37,13 +39,14 @@ Expected<int> Schedule(const process::SchedulerFlags& flags, const process::PFla
 }
 
 // Like kube-scheduler, this reports every start-up error that needs no API server.
-Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags, const config::SchedulerConfig& config,
-                                   const runtime::Registry& plugins, std::vector<std::string> notes) {
+Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags,
+                                   const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                                   std::vector<std::string> notes) {
   const client::SystemEnvironment environment;
   const SystemClock clock;
   BERTH_RETURN_IF_ERROR(process::ConnectionOf(flags, config.client_connection, environment));
   BERTH_RETURN_IF_ERROR(service::SecureServer::Check(flags.serving, flags.authentication, flags.authorization,
-                                            environment, clock));
+                                                     environment, clock));
   if (config.leader_election.leader_elect)
     BERTH_RETURN_IF_ERROR(client::CheckLeaderLock(config.leader_election.resource_lock));
   BERTH_RETURN_IF_ERROR(process::TryPlugins(config, plugins, notes));
@@ -75,8 +78,8 @@ void PrintVersion(const process::SchedulerFlags& flags) {
 }
 
 // Everything before the first log line. Returns true if the work is done.
-Expected<bool> Begin(const process::SchedulerFlags& flags, const process::PFlags& table, config::FeatureGates& gates,
-                     std::vector<std::string>& notes) {
+Expected<bool> Begin(const process::SchedulerFlags& flags, const process::PFlags& table,
+                     config::FeatureGates& gates, std::vector<std::string>& notes) {
   if (flags.help) {
     PrintHelp(table);
     return true;

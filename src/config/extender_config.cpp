@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "kubernetes/api/selectors.hpp"
 #include "base/go_duration.hpp"
 #include "config/duration.hpp"
 #include "config/name_errors.hpp"
+#include "kubernetes/api/selectors.hpp"
 
 namespace berth::config {
 namespace {

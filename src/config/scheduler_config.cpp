@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "kubernetes/api/selectors.hpp"
 #include "config/document.hpp"
 #include "config/versions/version.hpp"
+#include "kubernetes/api/selectors.hpp"
 
 namespace berth::config {
 namespace {

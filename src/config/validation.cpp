@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "kubernetes/api/selectors.hpp"
 #include "base/go_duration.hpp"
 #include "config/document.hpp"
 #include "config/write_value.hpp"
+#include "kubernetes/api/selectors.hpp"
 
 namespace berth::config {
 namespace {

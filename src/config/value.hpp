@@ -1,5 +1,5 @@
-// Strict reading of a configuration file: every field is known, has the right type and occurs once, or the error
-// names its path.
+// Strict reading of a configuration file: every field is known, has the right type and occurs once, or the
+// error names its path.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ struct ClientResponse {
 
 // Streaming of a response with a 2xx status. Other responses are collected as usual.
 struct StreamOptions {
-  std::function<void()> on_open{};                  // called when the head has arrived; may be empty
+  std::function<void()> on_open{};  // called when the head has arrived; may be empty
   // Receives a line without its \n, or a frame without its length; returning false ends the stream with
   // kCancelled.
   std::function<bool(std::string_view)> on_line{};
@@ -59,7 +59,7 @@ struct StreamOptions {
   // lines.
   std::string framed_type{};
   std::size_t max_line_bytes = 64U << 20;  // also of a frame
-  Duration idle_timeout{};  // fails with kTimeout after this time without data; zero: no limit
+  Duration idle_timeout{};                 // fails with kTimeout after this time without data; zero: no limit
 };
 
 // Error codes tell the caller what it may do:
@@ -92,7 +92,7 @@ struct ClientOptions {
   Origin origin{};
   TlsOptions tls{};
   std::optional<Proxy> proxy{};
-  std::size_t max_connections = 256;                    // streams not counted; further requests wait in order
+  std::size_t max_connections = 256;  // streams not counted; further requests wait in order
   // Equal to max_connections: closing a connection only to reopen it costs both sides a TLS handshake.
   std::size_t max_idle = 256;
   Duration connect_timeout = std::chrono::seconds(30);  // TCP and TLS together

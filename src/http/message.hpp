@@ -34,9 +34,9 @@ struct PeerCertificate {
   bool trusted = false;  // signed by the configured authority
   std::string common_name;
   std::vector<std::string> organizations;
-  std::vector<std::string> user_ids;  // Kubernetes' attribute of the subject, 1.3.6.1.4.1.57683.2
-  std::vector<std::string> chain;     // DER: the client's own certificate, then the others it sent
-  std::string serial_number;          // decimal
+  std::vector<std::string> user_ids;             // Kubernetes' attribute of the subject, 1.3.6.1.4.1.57683.2
+  std::vector<std::string> chain;                // DER: the client's own certificate, then the others it sent
+  std::string serial_number;                     // decimal
   std::string subject_key_id, authority_key_id;  // bytes; empty if the certificate has none
   std::int64_t not_after = 0;                    // Unix seconds
 };

@@ -110,7 +110,7 @@ Expected<std::shared_ptr<ssl::context>> MakeServerTlsContext(const ServerTlsOpti
   SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   const bool own = !options.certificate_pem.empty() || options.named.empty();
   BERTH_RETURN_IF_ERROR(Use(*context, own ? options.certificate_pem : options.named.front().certificate_pem,
-                    own ? options.key_pem : options.named.front().key_pem));
+                            own ? options.key_pem : options.named.front().key_pem));
   BERTH_TRY(ServerNames names, MakeNames(options));
   ChooseByName(native, std::move(names));
   BERTH_RETURN_IF_ERROR(RequestClientCertificate(*context, options));

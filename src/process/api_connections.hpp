@@ -4,13 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "config/scheduler_config.hpp"
 #include "kubernetes/client/api_writer.hpp"
 #include "kubernetes/client/connection.hpp"
 #include "kubernetes/client/connection_config.hpp"
 #include "kubernetes/client/encoding.hpp"
 #include "kubernetes/client/event_sink.hpp"
 #include "process/scheduler_flags.hpp"
-#include "config/scheduler_config.hpp"
 
 namespace berth::process {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "config/scheduler_config.hpp"
 #include "process/pflags.hpp"
 #include "process/scheduler_flags.hpp"
-#include "config/scheduler_config.hpp"
 #include "scheduler/runtime/registry.hpp"
 
 namespace berth::process {

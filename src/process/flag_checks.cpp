@@ -6,10 +6,10 @@
 #include <charconv>
 #include <utility>
 
-#include "kubernetes/api/quantity.hpp"
-#include "kubernetes/api/selectors.hpp"
 #include "base/go_duration.hpp"
 #include "base/trim.hpp"
+#include "kubernetes/api/quantity.hpp"
+#include "kubernetes/api/selectors.hpp"
 #include "process/metrics_options.hpp"
 #include "process/scheduler_flags.hpp"
 

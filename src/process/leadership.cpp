@@ -5,11 +5,11 @@
 #include <future>
 #include <random>
 
+#include "http/io_thread.hpp"
 #include "kubernetes/client/api_writer.hpp"
 #include "kubernetes/client/informers.hpp"
-#include "scheduler/cycle/scheduler.hpp"
-#include "http/io_thread.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/cycle/scheduler.hpp"
 
 namespace berth::process {
 namespace {

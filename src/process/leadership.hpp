@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "kubernetes/client/leader_election.hpp"
 #include "config/scheduler_config.hpp"
+#include "kubernetes/client/leader_election.hpp"
 
 namespace berth::client {
 class Api;

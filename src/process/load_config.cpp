@@ -1,7 +1,7 @@
 #include "process/load_config.hpp"
 
-#include "scheduler/assembly/explainer.hpp"
 #include "process/files.hpp"
+#include "scheduler/assembly/explainer.hpp"
 #include "scheduler/extenders/http_transport.hpp"
 
 namespace berth::process {

@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "http/client.hpp"
 #include "kubernetes/client/connection_config.hpp"
 #include "process/files.hpp"
 #include "scheduler/cycle/mailbox.hpp"
-#include "http/client.hpp"
 
 namespace berth::process {
 namespace {
@@ -145,7 +145,8 @@ Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& h
   // Every query has a deadline.
   const auto waiting = [&] {
     for (std::size_t i = 0; i < measurements.size(); ++i) {
-      if (measurements.signal(static_cast<load_metrics::SignalId>(i)).state == load_metrics::SignalState::kWaiting)
+      if (measurements.signal(static_cast<load_metrics::SignalId>(i)).state ==
+          load_metrics::SignalState::kWaiting)
         return true;
     }
     return false;

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "http/io_thread.hpp"
 #include "kubernetes/client/environment.hpp"
+#include "observability/metrics/registry.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/framework/handle.hpp"
-#include "http/io_thread.hpp"
-#include "observability/metrics/registry.hpp"
 #include "scheduler/load_metrics/poller.hpp"
 
 namespace berth::process {

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/trim.hpp"
-#include "process/files.hpp"
 #include "config/value.hpp"
 #include "config/write_value.hpp"
+#include "process/files.hpp"
 
 namespace berth::process {
 namespace {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "process/scheduler_flags.hpp"
 #include "config/feature_gates.hpp"
 #include "observability/metrics/registry.hpp"
+#include "process/scheduler_flags.hpp"
 
 namespace berth::process {
 

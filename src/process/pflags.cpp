@@ -152,7 +152,8 @@ void PFlags::Size(std::string name, std::uint64_t& bytes, std::string help) {
   Add({std::move(name), "quantity", std::move(help),
        [&bytes](const std::string& text) -> Expected<void> {
          const auto quantity = api::Quantity::Parse(text);
-         if (!quantity) return Invalid(fmt::format("{}: expected a size such as 64Mi", quantity.error().message));
+         if (!quantity)
+           return Invalid(fmt::format("{}: expected a size such as 64Mi", quantity.error().message));
          if (quantity->Compare(api::Quantity()) < 0 ||
              quantity->Compare(api::Quantity::FromInteger(std::int64_t{kMaxSize})) > 0)
            return Invalid("expected a size from 0 to 1Pi, such as 64Mi");

@@ -4,10 +4,10 @@
 
 #include <future>
 
-#include "kubernetes/client/environment.hpp"
-#include "process/api_connections.hpp"
 #include "http/io_thread.hpp"
+#include "kubernetes/client/environment.hpp"
 #include "observability/metrics/registry.hpp"
+#include "process/api_connections.hpp"
 #include "service/auth/config_map_watch.hpp"
 
 namespace berth::process {

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "config/scheduler_config.hpp"
 #include "kubernetes/client/api.hpp"
 #include "process/scheduler_flags.hpp"
-#include "config/scheduler_config.hpp"
 
 namespace berth::process {
 

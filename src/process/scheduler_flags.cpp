@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
-#include "kubernetes/api/quantity.hpp"
 #include "base/go_scalars.hpp"
+#include "kubernetes/api/quantity.hpp"
 #include "service/tls_settings.hpp"
 
 namespace berth::process {
@@ -283,9 +283,10 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
             "Seed of the random choice between nodes with equal scores. 0: a new seed at each start.");
   table.Size("berth-record-buffer-size", own.record_buffer_bytes,
              "Size limit of the buffer of past scheduling attempts, from which explanations are made.");
-  table.Size("berth-equivalence-cache-size", own.equivalence_cache_bytes,
-             "Size limit of the equivalence cache, which stores filter and score results for identical pods. 0 "
-             "disables it. The setting does not change decisions.");
+  table.Size(
+      "berth-equivalence-cache-size", own.equivalence_cache_bytes,
+      "Size limit of the equivalence cache, which stores filter and score results for identical pods. 0 "
+      "disables it. The setting does not change decisions.");
   // Names of release 0.1, accepted for one more release.
   table.HiddenMebibytes("berth-record-memory", own.record_buffer_bytes);
   table.HiddenMebibytes("berth-class-memory", own.equivalence_cache_bytes);

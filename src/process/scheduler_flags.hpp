@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "process/pflags.hpp"
 #include "config/scheduler_config.hpp"
+#include "process/pflags.hpp"
 #include "service/serving_options.hpp"
 
 namespace berth::process {

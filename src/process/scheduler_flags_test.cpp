@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "process/effective_config.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 
 namespace berth::process {
 namespace {

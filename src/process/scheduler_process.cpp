@@ -9,10 +9,13 @@
 #include <optional>
 #include <random>
 
-#include "scheduler/assembly/engine.hpp"
+#include "config/write_config.hpp"
+#include "http/io_thread.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/client/exec_plugin.hpp"
 #include "kubernetes/client/informers.hpp"
+#include "observability/log/log.hpp"
+#include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
 #include "process/extender_world.hpp"
 #include "process/leadership.hpp"
@@ -21,11 +24,8 @@
 #include "process/serving.hpp"
 #include "process/signals.hpp"
 #include "process/tracing.hpp"
-#include "config/write_config.hpp"
+#include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
-#include "http/io_thread.hpp"
-#include "observability/log/log.hpp"
-#include "observability/metrics/registry.hpp"
 #include "service/process_metrics.hpp"
 
 namespace berth::process {
@@ -40,7 +40,7 @@ std::string HostName() {
 }
 
 cycle::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
-                                          const config::SchedulerConfig& config) {
+                                           const config::SchedulerConfig& config) {
   cycle::SchedulerOptions options;
   options.queue.initial_backoff = config.pod_initial_backoff;
   options.queue.max_backoff = config.pod_max_backoff;
@@ -171,7 +171,7 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   scheduler_.emplace(
       SchedulerOptionsOf(flags_, config_),
       cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), *api_.events, clock_,
-                           metrics_, tracing_.exporter.get(), fence(), engine_->extenders()});
+                            metrics_, tracing_.exporter.get(), fence(), engine_->extenders()});
   BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), *scheduler_,
                                           environment_, clock_, metrics_, *api_.events, hostname_}));
   return {};

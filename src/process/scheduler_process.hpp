@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "config/scheduler_config.hpp"
 #include "process/pflags.hpp"
 #include "process/scheduler_flags.hpp"
-#include "config/scheduler_config.hpp"
 #include "scheduler/runtime/registry.hpp"
 
 namespace berth::process {

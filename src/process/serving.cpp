@@ -4,11 +4,11 @@
 
 #include <map>
 
-#include "process/host_port.hpp"
 #include "config/write_config.hpp"
-#include "scheduler/cycle/scheduler.hpp"
 #include "http/io_thread.hpp"
 #include "observability/log/log.hpp"
+#include "process/host_port.hpp"
+#include "scheduler/cycle/scheduler.hpp"
 #include "service/pod_resources.hpp"
 #include "service/profiling/pprof.hpp"
 #include "service/secure_server.hpp"
@@ -49,7 +49,8 @@ void AddPages(const ServingParts& parts, service::Endpoints& endpoints) {
   service::AddStatusz(endpoints, {.binary_version = "1.37.1", .emulation_version = "1.37"}, parts.clock);
 }
 
-std::unique_ptr<service::PodResources> AddResources(const ServingParts& parts, service::Endpoints& endpoints) {
+std::unique_ptr<service::PodResources> AddResources(const ServingParts& parts,
+                                                    service::Endpoints& endpoints) {
   return std::make_unique<service::PodResources>(
       endpoints, [fence = parts.fence] { return fence == nullptr || fence->Open(); },
       [&scheduler = parts.scheduler](std::move_only_function<void(std::vector<api::PodPtr>)> take) {

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/result.hpp"
-#include "process/scheduler_flags.hpp"
 #include "config/scheduler_config.hpp"
+#include "process/scheduler_flags.hpp"
 #include "scheduler/runtime/registry.hpp"
 #include "service/endpoints.hpp"
 

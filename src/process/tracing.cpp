@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "base/trim.hpp"
-#include "process/files.hpp"
 #include "http/io_thread.hpp"
+#include "process/files.hpp"
 
 namespace berth::process {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "process/scheduler_flags.hpp"
 #include "http/client.hpp"
 #include "observability/tracing/otlp_exporter.hpp"
+#include "process/scheduler_flags.hpp"
 
 namespace berth::process {
 

@@ -4,8 +4,8 @@
 
 #include <future>
 
-#include "kubernetes/client/api.hpp"
 #include "http/io_thread.hpp"
+#include "kubernetes/client/api.hpp"
 #include "observability/log/log.hpp"
 #include "service/auth/trust.hpp"
 
@@ -62,7 +62,7 @@ Expected<std::unique_ptr<client::Connection>> ConnectForReviews(
 }
 
 Expected<> ReadTrustFromCluster(http::IoThread& io, client::Api& api, const AuthenticationOptions& options,
-                       Trust& trust) {
+                                Trust& trust) {
   const client::Reply reply = Fetch(io, api);
   Expected<> outcome;
   if (reply) {
@@ -71,8 +71,7 @@ Expected<> ReadTrustFromCluster(http::IoThread& io, client::Api& api, const Auth
       io.Sync([&] { outcome = trust.Take(*data); });
       // A missing key may be added later.
       if (const auto log = log::V(2); log && !outcome) {
-        log.Info("The authentication configuration is incomplete",
-                 {{"err", outcome.error().message}});
+        log.Info("The authentication configuration is incomplete", {{"err", outcome.error().message}});
       }
       return {};
     }

@@ -30,6 +30,6 @@ Expected<std::unique_ptr<client::Connection>> ConnectForReviews(
 // `trust`. Not on the io thread. An error only if `options` do not tolerate it; an absent ConfigMap is no
 // error.
 Expected<> ReadTrustFromCluster(http::IoThread& io, client::Api& api, const AuthenticationOptions& options,
-                       Trust& trust);
+                                Trust& trust);
 
 }  // namespace berth::service

@@ -7,9 +7,9 @@
 #include <random>
 
 #include "base/random.hpp"
-#include "kubernetes/client/connection.hpp"
 #include "http/io_thread.hpp"
 #include "http/server.hpp"
+#include "kubernetes/client/connection.hpp"
 #include "observability/log/log.hpp"
 #include "service/auth/authenticator.hpp"
 #include "service/auth/authorizer.hpp"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kubernetes/client/environment.hpp"
 #include "http/certificates.hpp"
+#include "kubernetes/client/environment.hpp"
 #include "observability/log/log.hpp"
 
 namespace berth::service {

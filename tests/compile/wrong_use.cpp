@@ -41,8 +41,9 @@ void Move(CycleState& state, StateKey<std::unique_ptr<int>> key) { state.Write(k
 
 #ifdef HINT_ABOUT_ANOTHER_OBJECT  // CASE: a hint is called with (const PodInfo& waiting, const Object* before
 EventRegistration Wrong() {
-  return WhenNode(
-      kAdd, [](const berth::cluster::PodInfo&, const berth::api::Pod*, const berth::api::Pod*) { return Hint::kQueue; });
+  return WhenNode(kAdd, [](const berth::cluster::PodInfo&, const berth::api::Pod*, const berth::api::Pod*) {
+    return Hint::kQueue;
+  });
 }
 #endif
 

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/assembly/explainer.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "config/scheduler_config.hpp"
 #include "history.hpp"
+#include "scheduler/assembly/explainer.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/record/attempt_record.hpp"
 #include "testing/zstd_file.hpp"
 
@@ -25,7 +25,8 @@ constexpr std::size_t kShownMismatches = 10;
 // Changes applied to the engine before the scenario's cluster is loaded.
 using Past = std::function<void(assembly::Engine&, const std::string& cluster)>;
 
-std::vector<std::string> Evaluate(const std::string& config_text, const std::string& cluster, const Past& past) {
+std::vector<std::string> Evaluate(const std::string& config_text, const std::string& cluster,
+                                  const Past& past) {
   const auto config = config::ParseSchedulerConfig(config_text);
   if (!config) throw std::runtime_error("configuration: " + config.error().message);
   std::vector<std::string> notes;

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kubernetes/api/dump.hpp"
 #include "base/random.hpp"
+#include "kubernetes/api/dump.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 
 namespace berth {
@@ -137,12 +137,13 @@ class History {
     if (pods_.empty()) return;
     for (const std::size_t among : {pods_.size(), std::min<std::size_t>(pods_.size(), 2)})
       Evaluate(pods_[random_.Below(among)],
-            *engine_.profiles()[random_.Below(OneIn(4) ? engine_.profiles().size() : 1)]);
+               *engine_.profiles()[random_.Below(OneIn(4) ? engine_.profiles().size() : 1)]);
   }
   // With and without the equivalence cache.
   void Evaluate(const api::PodPtr& pod, const runtime::Profile& profile) {
     const cluster::PodInfo info = cluster::PreparePod(pod, engine_.symbols());
-    const algorithm::ClusterView view{cache_.nodes(), cache_.VisitingOrder(), algorithm::NamesOf(cache_.nodes())};
+    const algorithm::ClusterView view{cache_.nodes(), cache_.VisitingOrder(),
+                                      algorithm::NamesOf(cache_.nodes())};
     const algorithm::ScheduleResult remembered = remembering_.Schedule(info, profile, view, {});
     const algorithm::ScheduleResult plain = plain_.Schedule(info, profile, view, {});
     const std::string expected = record::ToJson(*plain.record, engine_.reasons());

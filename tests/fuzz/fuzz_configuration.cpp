@@ -2,9 +2,9 @@
 // written as v1 and read again; a rejected one has an error that is the same every time.
 #include <array>
 
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "config/scheduler_config.hpp"
 #include "config/write_config.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {

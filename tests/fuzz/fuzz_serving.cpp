@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "base/random.hpp"
-#include "kubernetes/client/fake_api.hpp"
 #include "http/fake_loop.hpp"
 #include "http/server.hpp"
+#include "kubernetes/client/fake_api.hpp"
 #include "observability/metrics/registry.hpp"
 #include "service/auth/authenticator.hpp"
 #include "service/auth/authorizer.hpp"

@@ -1,8 +1,8 @@
 // Kubernetes' protobuf on arbitrary bytes: as an object, as the raw part of one, in a list, and in a frame of
 // a watch. All forms must give the same object or be rejected, with the result of a new decoder. The same
 // bytes are also read as frames, in pieces of any size.
-#include "kubernetes/api/decode.hpp"
 #include "http/length_splitter.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {

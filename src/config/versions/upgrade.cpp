@@ -25,8 +25,7 @@ void Disable(PluginSet& set, const std::string& plugin) {
 void WriteOutWeights(Version version, ProfileDocument& profile, Document& document) {
   PluginSet& multi = profile.at(Point::kMultiPoint);
   if (!multi.enabled.empty() || !multi.disabled.empty())
-    document.Note(
-        fmt::format("{} has no effect, as in v1beta2", profile.PathOf(Point::kMultiPoint)));
+    document.Note(fmt::format("{} has no effect, as in v1beta2", profile.PathOf(Point::kMultiPoint)));
   multi = OldWeights(version);
 }
 

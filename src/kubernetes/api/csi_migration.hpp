@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "kubernetes/api/objects.hpp"
 #include "base/result.hpp"
+#include "kubernetes/api/objects.hpp"
 
 namespace berth::api {
 

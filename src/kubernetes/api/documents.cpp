@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "kubernetes/api/decode.hpp"
 #include "base/yaml.hpp"
+#include "kubernetes/api/decode.hpp"
 
 namespace berth::api {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "kubernetes/api/meta.hpp"
 #include "kubernetes/api/selectors.hpp"
-#include "base/result.hpp"
 
 namespace berth::api {
 

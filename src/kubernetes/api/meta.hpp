@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "kubernetes/api/quantity.hpp"
 #include "kubernetes/api/cow_ptr.hpp"
+#include "kubernetes/api/quantity.hpp"
 #include "kubernetes/api/resource_list.hpp"
 #include "kubernetes/api/text.hpp"
 
@@ -68,7 +68,7 @@ struct ObjectMeta {
   // Only the annotations that plugins read (KeepsAnnotation in kept_parts.cpp, KeepAnnotation).
   CowPtr<Labels> annotations;
   CowPtr<OwnerReference> controller;  // null: none
-  Text deletion_timestamp;          // empty: not being deleted
+  Text deletion_timestamp;            // empty: not being deleted
   std::int64_t generation = 0;
 
   bool deleting() const { return !deletion_timestamp.empty(); }

@@ -33,8 +33,8 @@ struct Node {
   CowList<NodeCondition> conditions;
   CowList<NodeAddress> addresses;
   CowList<std::string> declared_features;  // sorted
-  std::uint64_t annotations_digest = 0;     // equal for equal annotations; only changes matter
-  CowPtr<std::string> text;                   // the whole object, if the decoder is configured to keep it
+  std::uint64_t annotations_digest = 0;    // equal for equal annotations; only changes matter
+  CowPtr<std::string> text;                // the whole object, if the decoder is configured to keep it
   friend bool operator==(const Node&, const Node&) = default;
 };
 

@@ -171,7 +171,7 @@ struct PodStatus {
   CowList<ContainerStatus> init_container_statuses;
   CowPtr<ResourceList> allocated_resources;  // pod level
   CowPtr<ResourceList> resource_requests;    // pod level, status.resources.requests
-  bool has_resources = false;              // pod level, status.resources is present
+  bool has_resources = false;                // pod level, status.resources is present
   friend bool operator==(const PodStatus&, const PodStatus&) = default;
 };
 struct Pod {

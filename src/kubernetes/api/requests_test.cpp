@@ -84,8 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
         SumCase{"PodLevelReplacesTheSumAndOverheadComesOnTop",
                 MakePod().Cpu("2").Memory("1Mi").PodLevel("cpu", "1").Overhead("cpu", "100m"), 1100, 1, 1100,
                 1},
-        SumCase{"WithPodLevelOnlyAbsentRequestsGetADefault", MakePod().PodLevel("cpu", "1"), 1000, -1,
-                1000, 200}),
+        SumCase{"WithPodLevelOnlyAbsentRequestsGetADefault", MakePod().PodLevel("cpu", "1"), 1000, -1, 1000,
+                200}),
     [](const auto& row) { return row.param.name; });
 
 TEST(PodRequests, AreRoundedOnceForThePod) {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "kubernetes/api/quantity.hpp"
 #include "kubernetes/api/cow_ptr.hpp"
+#include "kubernetes/api/quantity.hpp"
 
 namespace berth::api {
 

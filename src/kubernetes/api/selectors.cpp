@@ -88,7 +88,8 @@ std::string Below(std::string_view path, std::string_view field) {
 void CheckValueCount(SelectorOp op, const NodeSelectorRequirement& requirement, std::string_view path,
                      std::vector<std::string>& errors) {
   const auto invalid = [&](std::string_view detail) {
-    errors.push_back(fmt::format("{}: Invalid value: {}: {}", Below(path, "values"), ValueList(requirement), detail));
+    errors.push_back(
+        fmt::format("{}: Invalid value: {}: {}", Below(path, "values"), ValueList(requirement), detail));
   };
   switch (op) {
     case SelectorOp::kIn:
@@ -104,10 +105,9 @@ void CheckValueCount(SelectorOp op, const NodeSelectorRequirement& requirement, 
       if (requirement.values.size() != 1) invalid("for 'Gt', 'Lt' operators, exactly one value is required");
       for (std::size_t i = 0; i < requirement.values.size(); ++i) {
         if (LabelAsInteger(requirement.values[i])) continue;
-        errors.push_back(fmt::format(
-            "{}[{}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
-            Below(path, "values"),
-            i, Quoted(requirement.values[i])));
+        errors.push_back(
+            fmt::format("{}[{}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
+                        Below(path, "values"), i, Quoted(requirement.values[i])));
       }
       return;
   }
@@ -146,13 +146,14 @@ std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& r
                     Below(path, "operator"), Quoted(requirement.op)));
   } else {
     if (auto wrong = CheckLabelKey(requirement.key); !wrong.empty()) {
-      found.push_back(fmt::format("{}: Invalid value: {}: {}", Below(path, "key"), Quoted(requirement.key), wrong));
+      found.push_back(
+          fmt::format("{}: Invalid value: {}: {}", Below(path, "key"), Quoted(requirement.key), wrong));
     }
     CheckValueCount(*op, requirement, path, found);
     for (std::size_t i = 0; i < requirement.values.size(); ++i) {
       if (auto wrong = CheckLabelValue(requirement.values[i]); !wrong.empty()) {
-        found.push_back(fmt::format("{}[{}][{}]: Invalid value: {}: {}", Below(path, "values"), i, requirement.key,
-                                    Quoted(requirement.values[i]), wrong));
+        found.push_back(fmt::format("{}[{}][{}]: Invalid value: {}: {}", Below(path, "values"), i,
+                                    requirement.key, Quoted(requirement.values[i]), wrong));
       }
     }
   }

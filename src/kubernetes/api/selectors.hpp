@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kubernetes/api/objects.hpp"
 #include "base/result.hpp"
+#include "kubernetes/api/objects.hpp"
 
 namespace berth::api {
 

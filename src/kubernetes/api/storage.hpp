@@ -29,14 +29,14 @@ struct PersistentVolume {
   std::string driver;
   std::string volume_handle;
   CowPtr<std::string> azure_kind;  // kAzureDisk, if set: Shared, Dedicated, Managed
-  Quantity storage;  // capacity.storage
+  Quantity storage;                // capacity.storage
   std::vector<std::string> access_modes;
   std::string storage_class_name;  // the beta annotation wins, see StorageClassOf
   std::string volume_mode;         // Filesystem, Block; empty means Filesystem
   std::string volume_attributes_class_name;
   CowPtr<ClaimRef> claim_ref;
   CowPtr<NodeSelector> node_affinity;  // required
-  std::string phase;                 // Available, Bound, Released, ...
+  std::string phase;                   // Available, Bound, Released, ...
 };
 
 struct PersistentVolumeClaim {

@@ -6,14 +6,14 @@
 #include <deque>
 #include <optional>
 
-#include "kubernetes/api/decode.hpp"
 #include "base/lease_fence.hpp"
 #include "base/random.hpp"
+#include "http/loop.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/backoff.hpp"
 #include "kubernetes/client/json_text.hpp"
 #include "kubernetes/client/status_patch.hpp"
-#include "http/loop.hpp"
 
 namespace berth::client {
 namespace {
@@ -232,9 +232,9 @@ void ApiWriter::Impl::Try(const WritePtr& write) {
 void ApiWriter::Impl::PostBinding(const WritePtr& write) {
   const auto& binding = *write->binding;
   write->call = Send({.method = "POST",
-                          .path = PodPath(binding.ns, binding.name) + "/binding",
-                          .body = BindingBody(binding)},
-                         [this, write](Reply reply) { OnBound(write, std::move(reply)); });
+                      .path = PodPath(binding.ns, binding.name) + "/binding",
+                      .body = BindingBody(binding)},
+                     [this, write](Reply reply) { OnBound(write, std::move(reply)); });
 }
 
 void ApiWriter::Impl::OnBound(const WritePtr& write, Reply reply) {
@@ -268,9 +268,8 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
                                 fmt::format("{}; and then: {}", why.message, reply.error().message)));
     }
     ++write->tries;
-    write->timer =
-        loop.After(write->backoff.Next(loop.Now(), random),
-                   [this, write, why] { ResolveOutcome(write, why); });
+    write->timer = loop.After(write->backoff.Next(loop.Now(), random),
+                              [this, write, why] { ResolveOutcome(write, why); });
     return;
   }
   const auto pod = decoder.Object<api::Pod>(*reply);
@@ -302,27 +301,26 @@ void ApiWriter::Impl::SendPatch(const WritePtr& write) {
     return;
   }
   write->call = Send({.method = "PATCH",
-                          .path = PodPath(patch.ns, patch.name) + "/status",
-                          .body = std::move(body),
-                          .content_type = "application/strategic-merge-patch+json"},
-                         [this, write](Reply reply) { OnPatched(write, std::move(reply)); });
+                      .path = PodPath(patch.ns, patch.name) + "/status",
+                      .body = std::move(body),
+                      .content_type = "application/strategic-merge-patch+json"},
+                     [this, write](Reply reply) { OnPatched(write, std::move(reply)); });
 }
 
 void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
   write->call = 0;
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
-  const bool again =
-      error.temporary_server_failure() || error.not_sent() || error.ambiguous() ||
-      error.code == ErrorCode::kConflict;
+  const bool again = error.temporary_server_failure() || error.not_sent() || error.ambiguous() ||
+                     error.code == ErrorCode::kConflict;
   again ? Again(write, error) : Finish(write, std::unexpected(error.ToError()));
 }
 
 void ApiWriter::Impl::SendDeletion(const WritePtr& write) {
   const auto& deletion = *write->deletion;
-  write->call = Send(
-      {.method = "DELETE", .path = PodPath(deletion.ns, deletion.name), .body = DeletionBody(deletion)},
-      [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
+  write->call =
+      Send({.method = "DELETE", .path = PodPath(deletion.ns, deletion.name), .body = DeletionBody(deletion)},
+           [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
 }
 
 void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
@@ -337,10 +335,10 @@ void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
 
 void ApiWriter::Impl::SendObject(const WritePtr& write) {
   write->call = Send({.method = "PATCH",
-                          .path = write->object->path,
-                          .body = write->object->body,
-                          .content_type = "application/merge-patch+json"},
-                         [this, write](Reply reply) { OnObject(write, std::move(reply)); });
+                      .path = write->object->path,
+                      .body = write->object->body,
+                      .content_type = "application/merge-patch+json"},
+                     [this, write](Reply reply) { OnObject(write, std::move(reply)); });
 }
 
 void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/lease_fence.hpp"
-#include "kubernetes/client/fake_api.hpp"
 #include "http/fake_loop.hpp"
+#include "kubernetes/client/fake_api.hpp"
 
 namespace berth::client {
 namespace {
@@ -285,8 +285,7 @@ class VolumeWriter : public Writer {
     };
   }
   void ClaimVolume() {
-    writer_->ClaimVolume({"v", "7", ports::VolumeClaimed::Claim{"ns", "c", "u", "3"}, true},
-                         NoteVersion());
+    writer_->ClaimVolume({"v", "7", ports::VolumeClaimed::Claim{"ns", "c", "u", "3"}, true}, NoteVersion());
     loop_.Run();
   }
 };

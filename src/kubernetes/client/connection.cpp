@@ -1,8 +1,8 @@
 #include "kubernetes/client/connection.hpp"
 
-#include "kubernetes/client/exec_plugin.hpp"
 #include "http/client.hpp"
 #include "http/io_thread.hpp"
+#include "kubernetes/client/exec_plugin.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 

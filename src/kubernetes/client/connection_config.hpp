@@ -9,13 +9,13 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "kubernetes/client/environment.hpp"
-#include "kubernetes/client/kubeconfig.hpp"
-#include "kubernetes/client/rest.hpp"
 #include "http/client.hpp"
 #include "http/origin.hpp"
 #include "http/proxy.hpp"
 #include "http/tls.hpp"
+#include "kubernetes/client/environment.hpp"
+#include "kubernetes/client/kubeconfig.hpp"
+#include "kubernetes/client/rest.hpp"
 
 namespace berth::client {
 

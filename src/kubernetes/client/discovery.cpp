@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kubernetes/api/decode.hpp"
 #include "base/random.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/api.hpp"
 #include "observability/log/log.hpp"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "http/loop.hpp"
 #include "kubernetes/client/backoff.hpp"
 #include "kubernetes/client/resources.hpp"
-#include "http/loop.hpp"
 
 namespace berth {
 class Random;
@@ -59,7 +59,7 @@ class Discovery {
     std::string name;
     std::vector<Subscription> subscriptions{};
     std::map<std::string, std::vector<std::string>> known{};  // by version, in the current round
-    std::vector<std::string> pending_versions{};                        // versions still to be requested
+    std::vector<std::string> pending_versions{};              // versions still to be requested
     std::uint64_t call = 0;
     http::Loop::TimerId timer = http::Loop::TimerId::kNone;
     Backoff backoff;

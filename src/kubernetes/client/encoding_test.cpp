@@ -22,9 +22,10 @@ INSTANTIATE_TEST_SUITE_P(
                     EncodingCase{"JsonIfThatIsTheContentType", "application/json", "", Encoding::kJson},
                     EncodingCase{"JsonForWhatBerthDoesNotRead", "application/cbor", "", Encoding::kJson},
                     EncodingCase{"WhatIsAcceptedCountsMore", kProtobuf, "application/json", Encoding::kJson},
-                    EncodingCase{"OfWhatIsAcceptedTheFirst", "application/json",
-                         "application/cbor, application/vnd.kubernetes.protobuf;q=0.9,application/json",
-                         Encoding::kProtobuf},
+                    EncodingCase{
+                        "OfWhatIsAcceptedTheFirst", "application/json",
+                        "application/cbor, application/vnd.kubernetes.protobuf;q=0.9,application/json",
+                        Encoding::kProtobuf},
                     EncodingCase{"AnythingIsJson", kProtobuf, "*/*", Encoding::kJson},
                     EncodingCase{"NothingOfUseIsJson", kProtobuf, "a/b", Encoding::kJson}),
     [](const auto& row) { return row.param.name; });

@@ -7,9 +7,9 @@
 #include <deque>
 
 #include "base/random.hpp"
+#include "http/loop.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/event_body.hpp"
-#include "http/loop.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "http/fake_loop.hpp"
 #include "kubernetes/client/event_body.hpp"
 #include "kubernetes/client/fake_api.hpp"
-#include "http/fake_loop.hpp"
 #include "observability/metrics/registry.hpp"
 
 namespace berth::client {

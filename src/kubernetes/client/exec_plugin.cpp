@@ -11,13 +11,13 @@
 #include <limits>
 #include <thread>
 
-#include "kubernetes/api/timestamp.hpp"
-#include "kubernetes/client/environment.hpp"
-#include "kubernetes/client/json_text.hpp"
-#include "kubernetes/client/subprocess.hpp"
-#include "kubernetes/client/field_reader.hpp"
 #include "http/base64.hpp"
 #include "http/loop.hpp"
+#include "kubernetes/api/timestamp.hpp"
+#include "kubernetes/client/environment.hpp"
+#include "kubernetes/client/field_reader.hpp"
+#include "kubernetes/client/json_text.hpp"
+#include "kubernetes/client/subprocess.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 
@@ -143,7 +143,7 @@ struct ExecPlugin::Impl : std::enable_shared_from_this<Impl> {
 
   std::optional<ExecCredential> current{};
   std::uint64_t serial = 0;  // of `current`
-  bool rejected = false;      // the server rejected it
+  bool rejected = false;     // the server rejected it
   bool hinted = false;
   bool closed = false;
   std::vector<std::move_only_function<void(Expected<>)>> waiting{};

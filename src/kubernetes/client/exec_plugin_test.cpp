@@ -5,8 +5,8 @@
 
 #include <mutex>
 
-#include "kubernetes/client/environment.hpp"
 #include "http/io_thread.hpp"
+#include "kubernetes/client/environment.hpp"
 #include "observability/metrics/registry.hpp"
 
 namespace berth::client {

@@ -34,7 +34,8 @@ std::string WrongKind(Kind expected, Kind found) {
 
 }  // namespace
 
-std::optional<std::string> ReadDocument(std::string_view text, const std::function<void(const FieldReader&)>& read) {
+std::optional<std::string> ReadDocument(std::string_view text,
+                                        const std::function<void(const FieldReader&)>& read) {
   const auto parsed = yaml::ParseYaml(text);
   if (!parsed) return parsed.error().message;
   const Value& root = parsed->root;

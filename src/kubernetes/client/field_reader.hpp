@@ -1,5 +1,6 @@
-// Reads typed fields of kubeconfigs and credentials by the rules of Kubernetes' Go code: unknown fields are ignored, a
-// value of another type is an error. The first error is kept, with its path; everything after it is ignored.
+// Reads typed fields of kubeconfigs and credentials by the rules of Kubernetes' Go code: unknown fields are
+// ignored, a value of another type is an error. The first error is kept, with its path; everything after it
+// is ignored.
 #pragma once
 
 #include <functional>
@@ -50,6 +51,7 @@ class FieldReader {
 };
 
 // Parses the first document and calls `read` with it; an empty document is not read. Returns the first error.
-std::optional<std::string> ReadDocument(std::string_view text, const std::function<void(const FieldReader&)>& read);
+std::optional<std::string> ReadDocument(std::string_view text,
+                                        const std::function<void(const FieldReader&)>& read);
 
 }  // namespace berth::client

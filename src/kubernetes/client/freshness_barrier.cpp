@@ -2,9 +2,9 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include "http/origin.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/object_store.hpp"
-#include "http/origin.hpp"
 #include "observability/log/log.hpp"
 
 namespace berth::client {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "http/loop.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/backoff.hpp"
-#include "http/loop.hpp"
 
 namespace berth::api {
 class Decoder;

@@ -6,10 +6,10 @@
 
 #include <map>
 
-#include "kubernetes/api/decode.hpp"
 #include "base/random.hpp"
-#include "kubernetes/client/fake_api.hpp"
 #include "http/fake_loop.hpp"
+#include "kubernetes/api/decode.hpp"
+#include "kubernetes/client/fake_api.hpp"
 
 namespace berth::client {
 namespace {
@@ -44,16 +44,16 @@ class FreshnessBarrierTest : public testing::Test {
         loop_, api_, decoder_, random_,
         FreshnessBarrierOptions{.resource = "pods", .path = "/api/v1/pods", .field_selector = "phase!=x"},
         FreshnessView{.version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
-                      const auto found = known_.find(fmt::format("{}/{}", ns, name));
-                      return found == known_.end() ? nullptr : &found->second;
-                    },
-                    .each =
-                        [this](const auto& visit) {
-                          for (const auto& [key, version] : known_) visit(key, version);
-                        },
-                    .size = [this] { return known_.size(); },
-                    .last_version = [this] { return std::string_view(last_); },
-                    .unreadable = [](std::string_view key) { return key == "ns/rubbish"; }},
+                        const auto found = known_.find(fmt::format("{}/{}", ns, name));
+                        return found == known_.end() ? nullptr : &found->second;
+                      },
+                      .each =
+                          [this](const auto& visit) {
+                            for (const auto& [key, version] : known_) visit(key, version);
+                          },
+                      .size = [this] { return known_.size(); },
+                      .last_version = [this] { return std::string_view(last_); },
+                      .unreadable = [](std::string_view key) { return key == "ns/rubbish"; }},
         [this](std::string_view how) { ended_.emplace_back(how); });
   }
   void Hear(const std::string& key, const std::string& version) {

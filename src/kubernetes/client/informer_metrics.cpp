@@ -25,7 +25,7 @@ metrics::Labels LabelsOf(const std::string& group, std::string_view kind, std::s
 }  // namespace
 
 InformerMetrics::InformerMetrics(metrics::Registry& registry, const std::string& group, std::string_view kind,
-                               std::string_view path)
+                                 std::string_view path)
     : InformerMetrics(registry, LabelsOf(group, kind, path)) {}
 
 InformerMetrics::InformerMetrics(metrics::Registry& registry, const metrics::Labels& labels)

@@ -13,7 +13,7 @@ class InformerMetrics {
  public:
   // `path` of the resource: "/apis/apps/v1/replicasets".
   InformerMetrics(metrics::Registry& registry, const std::string& group, std::string_view kind,
-                 std::string_view path);
+                  std::string_view path);
 
   // Sets the resource version of the current state.
   void At(std::string_view resource_version);

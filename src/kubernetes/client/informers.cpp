@@ -6,10 +6,10 @@
 #include <tuple>
 
 #include "base/random.hpp"
+#include "http/loop.hpp"
 #include "kubernetes/client/discovery.hpp"
 #include "kubernetes/client/reflector.hpp"
 #include "kubernetes/client/resources.hpp"
-#include "http/loop.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 

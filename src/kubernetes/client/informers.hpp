@@ -7,8 +7,8 @@
 #include <memory>
 #include <string_view>
 
-#include "kubernetes/api/decode.hpp"
 #include "base/clock.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/encoding.hpp"
 #include "kubernetes/ports/ports.hpp"
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
+#include "http/fake_loop.hpp"
 #include "kubernetes/client/fake_api.hpp"
 #include "kubernetes/client/resources.hpp"
-#include "http/fake_loop.hpp"
 #include "observability/metrics/registry.hpp"
 
 namespace berth::client {

@@ -7,7 +7,6 @@
 namespace berth::client {
 namespace {
 
-
 void ReadCluster(const FieldReader& in, KubeCluster& out) {
   in.Text("server", out.server);
   in.Text("tls-server-name", out.tls_server_name);

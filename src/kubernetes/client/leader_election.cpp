@@ -8,12 +8,12 @@
 #include "base/go_duration.hpp"
 #include "base/lease_fence.hpp"
 #include "base/random.hpp"
+#include "http/loop.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/leader_events.hpp"
 #include "kubernetes/client/lease_hold.hpp"
 #include "kubernetes/client/lease_record.hpp"
 #include "kubernetes/client/lease_watch.hpp"
-#include "http/loop.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/lease_fence.hpp"
-#include "kubernetes/client/fake_lease_server.hpp"
 #include "http/fake_loop.hpp"
+#include "kubernetes/client/fake_lease_server.hpp"
 #include "observability/metrics/registry.hpp"
 
 namespace berth::client {

@@ -131,12 +131,12 @@ Expected<> LeaseHold::Take(Reply reply, const LeaseRecord& written, BootTime sin
 void LeaseHold::LogFailure(std::string_view what, const Error& error) const {
   if (!forbidden_) return log::Error(what, {{"lock", described_}, {"err", error.message}});
   log::Error(
-      what, {{"lock", described_},
-             {"err", error.message},
-             {"hint",
-              fmt::format("a Role in namespace {} must allow create, get and update of leases, of this one "
-                          "at least (deploy/rbac); leaderElection.resourceName chooses another one",
-                          options_.ns)}});
+      what,
+      {{"lock", described_},
+       {"err", error.message},
+       {"hint", fmt::format("a Role in namespace {} must allow create, get and update of leases, of this one "
+                            "at least (deploy/rbac); leaderElection.resourceName chooses another one",
+                            options_.ns)}});
 }
 
 void LeaseHold::OnLeaseRead(const LeaseRecord& record) {

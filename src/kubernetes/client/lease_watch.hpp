@@ -4,9 +4,9 @@
 #include <functional>
 #include <string>
 
+#include "http/loop.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/lease_record.hpp"
-#include "http/loop.hpp"
 
 namespace berth {
 class Random;

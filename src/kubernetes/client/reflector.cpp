@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "base/random.hpp"
+#include "http/loop.hpp"
 #include "kubernetes/client/freshness_barrier.hpp"
 #include "kubernetes/client/informer_metrics.hpp"
 #include "kubernetes/client/object_store.hpp"
 #include "kubernetes/client/reflector_requests.hpp"
 #include "kubernetes/client/reflector_state.hpp"
-#include "http/loop.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 

@@ -5,9 +5,9 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "base/random.hpp"
+#include "http/fake_loop.hpp"
 #include "kubernetes/client/fake_api.hpp"
 #include "kubernetes/client/reflector.hpp"
-#include "http/fake_loop.hpp"
 #include "observability/metrics/registry.hpp"
 
 namespace berth::client {

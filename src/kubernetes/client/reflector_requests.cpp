@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "http/origin.hpp"
 #include "kubernetes/client/reflector.hpp"
 #include "kubernetes/client/reflector_state.hpp"
-#include "http/origin.hpp"
 
 namespace berth::client {
 namespace {

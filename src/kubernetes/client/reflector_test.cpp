@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "kubernetes/client/fake_api.hpp"
 #include "http/fake_loop.hpp"
+#include "kubernetes/client/fake_api.hpp"
 #include "observability/metrics/registry.hpp"
 
 namespace berth::client {
@@ -91,8 +91,8 @@ class ReflectorTest : public testing::Test {
 TEST_F(ReflectorTest, AStreamedListIsDeliveredAtItsBookmarkAndContinuesAsAWatch) {
   Begin(true);
   EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH /api/v1/nodes?allowWatchBookmarks=true"),
-                                 HasSubstr("resourceVersionMatch=NotOlderThan&sendInitialEvents=true"),
-                                 HasSubstr("watch=true"), Not(HasSubstr("resourceVersion="))));
+                                   HasSubstr("resourceVersionMatch=NotOlderThan&sendInitialEvents=true"),
+                                   HasSubstr("watch=true"), Not(HasSubstr("resourceVersion="))));
   api_.Line(Added("a", 5));
   api_.Line(Added("b", 3));
   EXPECT_THAT(Seen(), IsEmpty());

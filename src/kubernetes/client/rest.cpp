@@ -5,12 +5,12 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <charconv>
 
+#include "http/client.hpp"
+#include "http/loop.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/encoding.hpp"
 #include "kubernetes/client/rate_limit.hpp"
 #include "kubernetes/client/rest_metrics.hpp"
-#include "http/client.hpp"
-#include "http/loop.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 

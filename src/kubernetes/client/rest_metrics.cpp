@@ -13,8 +13,8 @@ double Seconds(Duration time) { return std::chrono::duration<double>(time).count
 }  // namespace
 
 metrics::Histogram& RestMetrics::Cell(std::map<std::string, metrics::Histogram*>& cells,
-                                     const std::string& verb, const char* name, const char* help,
-                                     std::span<const double> buckets) {
+                                      const std::string& verb, const char* name, const char* help,
+                                      std::span<const double> buckets) {
   metrics::Histogram*& cell = cells[verb];
   if (cell == nullptr) cell = &registry_.Histogram(name, help, buckets, {{"verb", verb}, {"host", host_}});
   return *cell;

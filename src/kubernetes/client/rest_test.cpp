@@ -5,9 +5,9 @@
 
 #include <deque>
 
-#include "kubernetes/client/rate_limit.hpp"
 #include "http/client.hpp"
 #include "http/fake_loop.hpp"
+#include "kubernetes/client/rate_limit.hpp"
 #include "observability/metrics/registry.hpp"
 
 namespace berth::client {

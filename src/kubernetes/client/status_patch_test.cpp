@@ -23,12 +23,12 @@ TEST_P(StatusPatch, ContainsOnlyTheDifference) {
   pod->status.conditions = row.conditions;
   pod->status.nominated_node_name = row.nominated;
   const ports::PodStatusPatch patch{.ns = "default",
-                                        .name = "p",
-                                        .reason = row.reason,
-                                        .message = row.message,
-                                        .observed_generation = 1,
-                                        .current = pod,
-                                        .nomination = row.nominate};
+                                    .name = "p",
+                                    .reason = row.reason,
+                                    .message = row.message,
+                                    .observed_generation = 1,
+                                    .current = pod,
+                                    .nomination = row.nominate};
   EXPECT_EQ(StatusPatchBody(patch, WallTime(1767409445s)), row.want);
 }
 
@@ -147,13 +147,13 @@ TEST(StatusPatchOf, AnotherConditionFollowsTheExistingOnes) {
   auto pod = std::make_shared<api::Pod>();
   pod->status.conditions = {kReady};
   const ports::PodStatusPatch patch{.ns = "default",
-                                        .name = "p",
-                                        .type = "DisruptionTarget",
-                                        .status = "True",
-                                        .reason = "PreemptionByScheduler",
-                                        .message = "s: preempting to accommodate a higher priority pod",
-                                        .observed_generation = 2,
-                                        .current = pod};
+                                    .name = "p",
+                                    .type = "DisruptionTarget",
+                                    .status = "True",
+                                    .reason = "PreemptionByScheduler",
+                                    .message = "s: preempting to accommodate a higher priority pod",
+                                    .observed_generation = 2,
+                                    .current = pod};
   EXPECT_EQ(StatusPatchBody(patch, WallTime(1767409445s)),
             R"({"status":{"$setElementOrder/conditions":[{"type":"Ready"},{"type":"DisruptionTarget"}],)"
             R"("conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-03T03:04:05Z","message":)"

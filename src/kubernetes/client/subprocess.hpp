@@ -16,7 +16,7 @@ struct Command {
   std::vector<std::string> args{};
   // added to this process's environment; later ones win
   std::vector<std::pair<std::string, std::string>> env{};
-  bool interactive = false;                                // inherits stdin
+  bool interactive = false;  // inherits stdin
   Duration timeout = std::chrono::seconds(60);
 };
 

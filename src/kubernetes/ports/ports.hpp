@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kubernetes/api/objects.hpp"
 #include "base/result.hpp"
+#include "kubernetes/api/objects.hpp"
 
 namespace berth::ports {
 

@@ -5,7 +5,8 @@
 // Severity, month and day, local time, process id, source file and line, quoted message, key=value pairs; or
 // in its JSON format, with the time in milliseconds, and the level except for errors:
 //
-//   {"ts":1795284454366.0554,"caller":"scheduler/cycle/scheduler.cpp:117","msg":"Attempting to schedule pod","v":3,
+//   {"ts":1795284454366.0554,"caller":"scheduler/cycle/scheduler.cpp:117","msg":"Attempting to schedule
+//   pod","v":3,
 //    "pod":{"name":"p6","namespace":"default"}}
 //
 // Thread-safe; each line is written with one call; never throws.

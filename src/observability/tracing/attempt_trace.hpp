@@ -13,7 +13,7 @@ namespace berth::tracing {
 struct AttemptTrace {
   // An extension point, named as in metrics; spans the calls of all its plugins.
   struct Part {
-    std::string_view name;  // a literal
+    std::string_view name;    // a literal
     std::string_view status;  // the status code as in metrics (a literal); "Error" is a failure
     MonoTime begin, end;
   };

@@ -36,9 +36,10 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
         random(this->options.seed),
         exported(registry.Counter("berth_trace_attempts_exported_total",
                                   "[ALPHA] Traced scheduling attempts accepted by the collector.")),
-        dropped(registry.Counter("berth_trace_attempts_dropped_total",
-                                 "[ALPHA] Traced scheduling attempts that were dropped because the queue was full "
-                                 "or the export failed.")),
+        dropped(registry.Counter(
+            "berth_trace_attempts_dropped_total",
+            "[ALPHA] Traced scheduling attempts that were dropped because the queue was full "
+            "or the export failed.")),
         loop(loop),
         transport(transport) {}
 

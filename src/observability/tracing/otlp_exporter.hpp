@@ -25,9 +25,9 @@ struct ExporterOptions {
   std::string path = "/v1/traces";
   std::vector<std::pair<std::string, std::string>> headers = {};  // sent with each request, e.g. credentials
   std::size_t batch = 256;                                        // attempts in one request
-  std::size_t capacity = 4096;  // attempts that wait; further ones are dropped
-  Duration linger = std::chrono::seconds(1);  // how long an attempt waits for a batch to fill
-  Duration timeout = std::chrono::seconds(10);                    // of a request
+  std::size_t capacity = 4096;                  // attempts that wait; further ones are dropped
+  Duration linger = std::chrono::seconds(1);    // how long an attempt waits for a batch to fill
+  Duration timeout = std::chrono::seconds(10);  // of a request
   std::uint64_t seed = 1;
 };
 

@@ -79,8 +79,9 @@ TEST_F(OtlpExporterTest, AnAttemptIsASpanWithItsExtensionPointsAsChildren) {
   const auto id = request.body.substr(request.body.find("\"spanId\":\"") + 10, 16);
   EXPECT_THAT(request.body, HasSubstr("\"parentSpanId\":\"" + id + "\",\"name\":\"Filter\""));
   // The span is a second old when it is exported, and lasted two milliseconds.
-  EXPECT_THAT(request.body,
-              HasSubstr("\"name\":\"Schedule pod\",\"kind\":1,\"startTimeUnixNano\":\"1728003599998000000\""));
+  EXPECT_THAT(
+      request.body,
+      HasSubstr("\"name\":\"Schedule pod\",\"kind\":1,\"startTimeUnixNano\":\"1728003599998000000\""));
 }
 
 TEST_F(OtlpExporterTest, AFullBatchIsSentImmediatelyAndTheRestWithTheNext) {

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "http/server.hpp"
 #include "base/timer_queue.hpp"
+#include "http/server.hpp"
 #include "sandbox/apiserver/list.hpp"
 #include "sandbox/apiserver/request.hpp"
 #include "sandbox/apiserver/watch.hpp"

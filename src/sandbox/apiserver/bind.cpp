@@ -223,7 +223,8 @@ ApiResult<> Verbs::TakeFromBudget(const Object& pod, DryRun dry_run) {
     SetDisruptionAllowed(changed, allowed > 1, clock_.WallNow());
     return {};
   };
-  BERTH_RETURN_IF_ERROR(Edit({Known().disruption_budgets, budget->ns, budget->name}, Part::kStatus, take, dry_run));
+  BERTH_RETURN_IF_ERROR(
+      Edit({Known().disruption_budgets, budget->ns, budget->name}, Part::kStatus, take, dry_run));
   return {};
 }
 

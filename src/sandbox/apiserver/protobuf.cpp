@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/clock.hpp"
-#include "http/base64.hpp"
 #include "base/utf8.hpp"
+#include "http/base64.hpp"
 #include "sandbox/store/schema/schema.hpp"
 
 namespace berth::sandbox {

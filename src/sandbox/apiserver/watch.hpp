@@ -8,8 +8,8 @@
 
 #include "base/clock.hpp"
 #include "base/random.hpp"
-#include "http/server.hpp"
 #include "base/timer_queue.hpp"
+#include "http/server.hpp"
 #include "sandbox/apiserver/request.hpp"
 #include "sandbox/store/selector.hpp"
 #include "sandbox/store/store.hpp"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "sandbox/apiserver/request.hpp"
 #include "base/utf8.hpp"
+#include "sandbox/apiserver/request.hpp"
 
 namespace berth::sandbox {
 namespace {

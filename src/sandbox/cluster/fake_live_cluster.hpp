@@ -1,12 +1,12 @@
 // For tests: a cluster with kubelets and controllers, and a scheduler that binds to the first suitable node.
 #pragma once
 
+#include "sandbox/cluster/test_cluster.hpp"
 #include "sandbox/controllers/controllers.hpp"
 #include "sandbox/controllers/fields.hpp"
 #include "sandbox/controllers/kinds.hpp"
 #include "sandbox/controllers/node_selector.hpp"
 #include "sandbox/kubelet/kubelet.hpp"
-#include "sandbox/cluster/test_cluster.hpp"
 
 namespace berth::sandbox {
 

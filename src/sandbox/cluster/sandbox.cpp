@@ -6,12 +6,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <optional>
 
+#include "base/timer_queue.hpp"
 #include "http/certificates.hpp"
 #include "http/tls.hpp"
-#include "base/timer_queue.hpp"
 #include "sandbox/apiserver/api_server.hpp"
-#include "sandbox/controllers/kinds.hpp"
 #include "sandbox/cluster/kubeconfig.hpp"
+#include "sandbox/controllers/kinds.hpp"
 #include "sandbox/kubelet/node_failure.hpp"
 
 namespace berth::sandbox {

@@ -9,11 +9,11 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "sandbox/apiserver/auth/policy.hpp"
+#include "sandbox/cluster/persistence/dump.hpp"
+#include "sandbox/cluster/persistence/load.hpp"
 #include "sandbox/controllers/controllers.hpp"
 #include "sandbox/kubelet/kubelet.hpp"
 #include "sandbox/kubelet/node_pool.hpp"
-#include "sandbox/cluster/persistence/dump.hpp"
-#include "sandbox/cluster/persistence/load.hpp"
 
 namespace boost::asio {
 class io_context;

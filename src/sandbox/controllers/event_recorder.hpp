@@ -32,7 +32,7 @@ class EventRecorder {
   bool CountUp(const RecordedEvent& recorded);
 
   Verbs& verbs_;
-  std::unordered_map<std::string, Bucket> buckets_;  // component + uid
+  std::unordered_map<std::string, Bucket> buckets_;          // component + uid
   std::unordered_map<std::string, RecordedEvent> recorded_;  // component, object and text -> the event
 };
 

@@ -33,7 +33,7 @@ class GarbageCollector final : public StoreObserver {
   void Enqueue(const ResourceType& type, const std::string& key);
 
   ControllerContext& context_;
-  WorkQueue queue_;                            // "<index of the type>|<key>"
+  WorkQueue queue_;  // "<index of the type>|<key>"
   std::unordered_set<std::string>
       deleting_dependents_of_;  // uids of owners whose dependents have been enqueued
 };

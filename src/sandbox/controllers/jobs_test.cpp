@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sandbox/cluster/fake_live_cluster.hpp"
 #include "sandbox/controllers/cron_job/schedule.hpp"
 #include "sandbox/controllers/job/job.hpp"
-#include "sandbox/cluster/fake_live_cluster.hpp"
 
 namespace berth::sandbox {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/cluster/fake_live_cluster.hpp"
-#include "sandbox/kubelet/node_groups.hpp"
 #include "sandbox/cluster/persistence/dump.hpp"
 #include "sandbox/cluster/persistence/load.hpp"
+#include "sandbox/kubelet/node_groups.hpp"
 
 namespace berth::sandbox {
 namespace {

@@ -29,8 +29,8 @@ class NodeLifecycle final : public StoreObserver {
   ControllerContext& context_;
   NodeLifecycleOptions options_;
   std::unordered_map<std::string, MonoTime> last_heartbeat_;  // last heartbeat, by node
-  std::unordered_map<std::string, bool> ready_;      // by node
-  WorkQueue pods_;                                   // nodes whose pods must be updated
+  std::unordered_map<std::string, bool> ready_;               // by node
+  WorkQueue pods_;                                            // nodes whose pods must be updated
 };
 
 }  // namespace berth::sandbox

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sandbox/kubelet/node_pool.hpp"
 #include "sandbox/cluster/test_cluster.hpp"
+#include "sandbox/kubelet/node_pool.hpp"
 
 namespace berth::sandbox {
 namespace {

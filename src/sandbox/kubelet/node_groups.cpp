@@ -7,9 +7,9 @@
 #include <charconv>
 #include <set>
 
-#include "kubernetes/api/quantity.hpp"
 #include "base/nearest.hpp"
 #include "config/value.hpp"
+#include "kubernetes/api/quantity.hpp"
 #include "sandbox/apiserver/validate/names.hpp"
 #include "sandbox/kubelet/run_plan.hpp"
 

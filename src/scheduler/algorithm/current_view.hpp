@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
+#include "scheduler/cluster/cluster_state.hpp"
 
 namespace berth::algorithm {
 

@@ -2,20 +2,20 @@
 #include <algorithm>
 #include <map>
 
-#include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/algorithm/scheduling_algorithm.hpp"
 
 namespace berth::algorithm {
 
+using cluster::Row;
 using extenders::FilterResult;
 using framework::Attempt;
-using cluster::Row;
 using record::AttemptRecord;
 using record::Result;
 
 // An extender error for the nominated node only makes the search continue.
 bool SchedulingAlgorithm::NominatedNodePassesExtenders(const Attempt& attempt, const ClusterView& cluster,
-                                           const RowSet& alone) {
+                                                       const RowSet& alone) {
   FilterResult result = extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, alone);
   nominated_reasons_ = std::move(result.said);
   if (result.error) {
@@ -29,8 +29,9 @@ bool SchedulingAlgorithm::NominatedNodePassesExtenders(const Attempt& attempt, c
 }
 
 bool SchedulingAlgorithm::RunExtenderFilters(const Attempt& attempt, const runtime::Profile& profile,
-                                 const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                                 ScheduleResult& decision) {
+                                             const ClusterView& cluster,
+                                             const runtime::PreFilterOutcome& pre_filter,
+                                             ScheduleResult& decision) {
   AttemptRecord& record = *decision.record;
   FilterResult result =
       extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, record.feasible);
@@ -72,8 +73,9 @@ bool SchedulingAlgorithm::RunExtenderFilters(const Attempt& attempt, const runti
 
 // An extender may return reasons for any node, including nodes that it was not sent; its reason replaces the
 // node's status. `among`: only these rows (null: all) and nodes that do not exist in the cluster.
-void SchedulingAlgorithm::RecordReasons(const std::vector<FilterResult::NodeReason>& reasons, const RowSet* among,
-                        const ClusterView& cluster, AttemptRecord& record) {
+void SchedulingAlgorithm::RecordReasons(const std::vector<FilterResult::NodeReason>& reasons,
+                                        const RowSet* among, const ClusterView& cluster,
+                                        AttemptRecord& record) {
   std::map<std::string, std::string> unknown_node_reasons;
   for (const FilterResult::NodeReason& reason : reasons) {
     const Row row = extenders::FindRow(cluster.nodes, reason.node);
@@ -92,11 +94,12 @@ void SchedulingAlgorithm::RecordReasons(const std::vector<FilterResult::NodeReas
     reason.unresolvable ? record.unresolvable.Add(row) : record.unresolvable.Remove(row);
     reason.unresolvable ? filtered_.unresolvable.Add(row) : filtered_.unresolvable.Remove(row);
   }
-  for (auto& [node, why] : unknown_node_reasons) record.extenders.unknown_node_reasons.push_back(std::move(why));
+  for (auto& [node, why] : unknown_node_reasons)
+    record.extenders.unknown_node_reasons.push_back(std::move(why));
 }
 
-void SchedulingAlgorithm::AddContributions(const Attempt& attempt, const ClusterView& cluster, AttemptRecord& record,
-                               RowSet& preferred) {
+void SchedulingAlgorithm::AddContributions(const Attempt& attempt, const ClusterView& cluster,
+                                           AttemptRecord& record, RowSet& preferred) {
   extenders::PrioritizeResult result =
       extenders_->Prioritize(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, record.feasible);
   for (auto& part : result.parts) {

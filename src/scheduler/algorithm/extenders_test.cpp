@@ -48,7 +48,8 @@ class SchedulerWithExtendersTest : public ::testing::Test {
     engine = std::move(assembly::Engine::Build(config, assembly::InTreePlugins(), api, notes, {},
                                                {.make_transport = world.Maker(), .circuit = {}})
                            .value());
-    cycle::SchedulerParts parts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics};
+    cycle::SchedulerParts parts{engine->handle(), engine->cache(), engine->profiles(),
+                                events,           clock,           metrics};
     parts.fence = fence.get();
     parts.extenders = engine->extenders();
     scheduler = std::make_unique<cycle::Scheduler>(cycle::SchedulerOptions{}, parts);
@@ -111,8 +112,7 @@ TEST_F(SchedulerWithExtendersTest, APodRejectedByAnExtenderIsRetriedAfterAnyEven
   scheduler->sink().On(ports::Change<api::Namespace>{nullptr, std::make_shared<const api::Namespace>()});
   api::CSINode unrelated;
   unrelated.metadata.name = "a";
-  scheduler->sink().On(
-      ports::Change<api::CSINode>{nullptr, std::make_shared<const api::CSINode>(unrelated)});
+  scheduler->sink().On(ports::Change<api::CSINode>{nullptr, std::make_shared<const api::CSINode>(unrelated)});
   clock.Advance(std::chrono::seconds(30));
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("p@a"));

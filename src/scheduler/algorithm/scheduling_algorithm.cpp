@@ -11,8 +11,8 @@
 
 namespace berth::algorithm {
 
-using framework::Attempt;
 using cluster::Row;
+using framework::Attempt;
 using framework::Status;
 using record::AttemptRecord;
 using record::Result;
@@ -35,12 +35,8 @@ std::shared_ptr<const record::NodeNames> NamesOf(const cluster::NodeTable& nodes
 class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterServices {
  public:
   PostFilterRun(const runtime::Profile& profile, const runtime::PreFilterOutcome& pre_filter,
-            std::span<const runtime::Nomination> nominations, cluster::NodeTable& table, Random* rng)
-      : profile_(profile),
-        pre_filter_(pre_filter),
-        nominations_(nominations),
-        table_(table),
-        rng_(rng) {}
+                std::span<const runtime::Nomination> nominations, cluster::NodeTable& table, Random* rng)
+      : profile_(profile), pre_filter_(pre_filter), nominations_(nominations), table_(table), rng_(rng) {}
 
   void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
     profile_.RunFiltersForDryRun(attempt, table_, pre_filter_, nominations_, candidates, out);
@@ -64,7 +60,8 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
 };
 
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                         const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {
+                                             const ClusterView& cluster,
+                                             std::span<const runtime::Nomination> nominations) {
   ScheduleResult decision;
   decision.record = std::make_shared<AttemptRecord>();
   if (extenders_ == nullptr) {
@@ -82,8 +79,9 @@ ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const 
 }
 
 void SchedulingAlgorithm::DecideNode(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                         const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
-                         ScheduleResult& decision) {
+                                     const ClusterView& cluster,
+                                     std::span<const runtime::Nomination> nominations,
+                                     ScheduleResult& decision) {
   AttemptRecord& record = *decision.record;
   record.pod = pod.key;
   record.scheduler_name = profile.name();
@@ -96,7 +94,8 @@ void SchedulingAlgorithm::DecideNode(const cluster::PodInfo& pod, const runtime:
     return;
   }
 
-  if (runtime::MetricsRecorder* metrics_recorder = profile.metrics_recorder()) metrics_recorder->BeginAttempt();
+  if (runtime::MetricsRecorder* metrics_recorder = profile.metrics_recorder())
+    metrics_recorder->BeginAttempt();
   const Attempt attempt(pod, cluster.nodes, decision.state, scratch_);
   if (!FindFeasible(attempt, profile, cluster, nominations, decision)) return;
 
@@ -127,8 +126,9 @@ void SchedulingAlgorithm::DecideNode(const cluster::PodInfo& pod, const runtime:
 
 // Returns true if at least one node is feasible; otherwise the decision is complete.
 bool SchedulingAlgorithm::FindFeasible(const Attempt& attempt, const runtime::Profile& profile,
-                           const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
-                           ScheduleResult& decision) {
+                                       const ClusterView& cluster,
+                                       std::span<const runtime::Nomination> nominations,
+                                       ScheduleResult& decision) {
   AttemptRecord& record = *decision.record;
   relevant_.clear();
   for (const runtime::Nomination& nomination : nominations) {
@@ -189,7 +189,8 @@ bool SchedulingAlgorithm::FindFeasible(const Attempt& attempt, const runtime::Pr
 
 // The equivalence cache stores results for all nodes in their current state. It is not used with nominated
 // pods, sampling, extenders, or for a pod with a limited set of nodes.
-equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const cluster::PodInfo& pod, const runtime::Profile& profile) {
+equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const cluster::PodInfo& pod,
+                                                                 const runtime::Profile& profile) {
   const bool limits_nodes = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
   if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() || limits_nodes ||
       !EvaluatesAllNodes(profile))
@@ -208,8 +209,9 @@ const framework::Status& SchedulingAlgorithm::FirstError(const ClusterView& clus
 }
 
 bool SchedulingAlgorithm::PassesPreFilter(const Attempt& attempt, const runtime::Profile& profile,
-                              const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                              ScheduleResult& decision) {
+                                          const ClusterView& cluster,
+                                          const runtime::PreFilterOutcome& pre_filter,
+                                          ScheduleResult& decision) {
   if (pre_filter.status.ok()) return true;
   AttemptRecord& record = *decision.record;
   if (!pre_filter.status.rejected()) {
@@ -234,8 +236,8 @@ bool SchedulingAlgorithm::PassesPreFilter(const Attempt& attempt, const runtime:
   return false;
 }
 
-void SchedulingAlgorithm::RecordExcluded(const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates,
-                             AttemptRecord& record) const {
+void SchedulingAlgorithm::RecordExcluded(const runtime::PreFilterOutcome& pre_filter,
+                                         const RowSet& candidates, AttemptRecord& record) const {
   std::set<std::string> plugins(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
   if (!nominated_rejector_.empty()) plugins.insert(nominated_rejector_);
   RowSet evaluated = candidates;
@@ -252,8 +254,8 @@ void SchedulingAlgorithm::RecordExcluded(const runtime::PreFilterOutcome& pre_fi
   record.exclusion_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
 }
 
-void SchedulingAlgorithm::RecordRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
-                              ScheduleResult& decision) const {
+void SchedulingAlgorithm::RecordRejectors(const runtime::PreFilterOutcome& pre_filter,
+                                          const runtime::Profile& profile, ScheduleResult& decision) const {
   std::set<std::string> rejectors(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
   const AttemptRecord& record = *decision.record;
   for (const record::Rejection& rejection : record.rejections) rejectors.emplace(rejection.plugin);
@@ -265,8 +267,9 @@ void SchedulingAlgorithm::RecordRejectors(const runtime::PreFilterOutcome& pre_f
   }
 }
 
-void SchedulingAlgorithm::HandleNoFit(const Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
-                          const runtime::PreFilterOutcome& pre_filter, ScheduleResult& decision) {
+void SchedulingAlgorithm::HandleNoFit(const Attempt& attempt, const runtime::Profile& profile,
+                                      const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                                      ScheduleResult& decision) {
   AttemptRecord& record = *decision.record;
   record.result = Result::kUnschedulable;
   if (!profile.has_post_filters()) {
@@ -278,7 +281,7 @@ void SchedulingAlgorithm::HandleNoFit(const Attempt& attempt, const runtime::Pro
     if (record.pre_filter && record.pre_filter->code == framework::Code::kUnschedulableAndUnresolvable)
       verdicts.unresolvable |= record.all;
     PostFilterRun services(profile, pre_filter, relevant_, cluster.nodes,
-                      options_.tie_break == TieBreak::kRandom ? &random_ : nullptr);
+                           options_.tie_break == TieBreak::kRandom ? &random_ : nullptr);
     framework::PostFilterResult answer = profile.RunPostFilter(attempt, verdicts, services);
     if (answer.status.code == framework::Code::kError) {
       log::Error("Status after running PostFilter plugins for pod",
@@ -298,8 +301,9 @@ void SchedulingAlgorithm::HandleNoFit(const Attempt& attempt, const runtime::Pro
 // Like kube-scheduler, evaluates status.nominatedNodeName before all other nodes, even if PreFilter excluded
 // it, and ends the search if it passes.
 void SchedulingAlgorithm::EvaluateNominatedNode(const Attempt& attempt, const runtime::Profile& profile,
-                                 const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                                 const RowSet& candidates, AttemptRecord& record) {
+                                                const ClusterView& cluster,
+                                                const runtime::PreFilterOutcome& pre_filter,
+                                                const RowSet& candidates, AttemptRecord& record) {
   const Row row = cluster.nodes.Find(attempt.pod().nominated);
   if (row == cluster::kNoRow) return;
   RowSet alone(cluster.nodes.rows());
@@ -343,8 +347,8 @@ std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes) {
 
 // Limits the feasible nodes to those at which kube-scheduler would have stopped. It visits nodes in rotation,
 // starting where the last search ended, until it has found a percentage of all nodes.
-void SchedulingAlgorithm::Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
-                     RowSet& feasible) {
+void SchedulingAlgorithm::Sample(const runtime::Profile& profile, const ClusterView& cluster,
+                                 const RowSet& candidates, RowSet& feasible) {
   if (EvaluatesAllNodes(profile)) return;
   const std::size_t searched = candidates.Count();
   if (searched < kFeasibleMin) return;
@@ -372,7 +376,7 @@ void SchedulingAlgorithm::Sample(const runtime::Profile& profile, const ClusterV
 }
 
 Status SchedulingAlgorithm::ScoreFeasible(const Attempt& attempt, const runtime::Profile& profile,
-                              const ClusterView& cluster, AttemptRecord& record) {
+                                          const ClusterView& cluster, AttemptRecord& record) {
   if (const Status status =
           profile.RunScores(attempt, record.feasible, cluster.visiting_order, columns_, skipped_);
       !status.ok())
@@ -406,7 +410,8 @@ Status SchedulingAlgorithm::ScoreFeasible(const Attempt& attempt, const runtime:
   return {};
 }
 
-void SchedulingAlgorithm::ChooseBest(const Attempt& attempt, const ClusterView& cluster, AttemptRecord& record) {
+void SchedulingAlgorithm::ChooseBest(const Attempt& attempt, const ClusterView& cluster,
+                                     AttemptRecord& record) {
   const std::size_t rows = attempt.nodes().rows();
   RowSet& best = record.best.Own();
   best.Resize(rows);

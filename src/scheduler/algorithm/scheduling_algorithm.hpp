@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "scheduler/equivalence_cache/equivalence_cache.hpp"
 #include "scheduler/algorithm/totals.hpp"
+#include "scheduler/equivalence_cache/equivalence_cache.hpp"
 #include "scheduler/extenders/extenders.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/record/attempt_record.hpp"
@@ -33,7 +33,7 @@ struct AlgorithmOptions {
 
 struct ScheduleResult {
   std::shared_ptr<record::AttemptRecord> record;  // record->result is the outcome
-  cluster::Row row = cluster::kNoRow;         // of the selected node
+  cluster::Row row = cluster::kNoRow;             // of the selected node
   framework::CycleState state;                    // data of the plugins
   // plugins whose events may requeue the pod; empty after errors
   std::vector<std::string> rejectors;
@@ -61,7 +61,8 @@ std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes);
 class SchedulingAlgorithm {
  public:
   // `extenders` (null: there are none) filter and score after the plugins.
-  SchedulingAlgorithm(AlgorithmOptions options, const framework::Reasons& reasons, extenders::Extenders* extenders = nullptr)
+  SchedulingAlgorithm(AlgorithmOptions options, const framework::Reasons& reasons,
+                      extenders::Extenders* extenders = nullptr)
       : options_(options),
         reasons_(reasons),
         extenders_(extenders != nullptr && !extenders->empty() ? extenders : nullptr),
@@ -71,8 +72,8 @@ class SchedulingAlgorithm {
 
   // `nominations`: nominated pods of any priority; the pod's own nomination is ignored. Blocks while
   // extenders respond.
-  ScheduleResult Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
-                  std::span<const runtime::Nomination> nominations);
+  ScheduleResult Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
+                          const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
 
  private:
   class PostFilterRun;
@@ -99,8 +100,8 @@ class SchedulingAlgorithm {
                    const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                    ScheduleResult& decision);
   void EvaluateNominatedNode(const framework::Attempt& attempt, const runtime::Profile& profile,
-                          const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                          const RowSet& candidates, record::AttemptRecord& record);
+                             const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                             const RowSet& candidates, record::AttemptRecord& record);
   void RecordVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
   // Applies the extenders' filters to the feasible nodes (extenders.cpp). Returns false if the decision is
   // complete.
@@ -110,7 +111,7 @@ class SchedulingAlgorithm {
   bool NominatedNodePassesExtenders(const framework::Attempt& attempt, const ClusterView& cluster,
                                     const RowSet& alone);
   void RecordReasons(const std::vector<extenders::FilterResult::NodeReason>& reasons, const RowSet* among,
-                 const ClusterView& cluster, record::AttemptRecord& record);
+                     const ClusterView& cluster, record::AttemptRecord& record);
   void AddContributions(const framework::Attempt& attempt, const ClusterView& cluster,
                         record::AttemptRecord& record, RowSet& preferred);
   void Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,

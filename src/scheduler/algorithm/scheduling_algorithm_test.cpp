@@ -37,13 +37,11 @@ class SchedulingAlgorithmTest : public ::testing::Test {
   void AddAlike(int count) {
     for (int i = 0; i < count; ++i) Add(MakeNode("n" + std::to_string(i)).Cpu("4").Memory("8Gi"));
   }
-  cluster::PodInfo Info(const PodBuilder& pod) {
-    return cluster::PreparePod(pod.Share(), engine->symbols());
-  }
+  cluster::PodInfo Info(const PodBuilder& pod) { return cluster::PreparePod(pod.Share(), engine->symbols()); }
   ScheduleResult Schedule(const PodBuilder& pod, const std::vector<runtime::Nomination>& nominations = {}) {
     cluster::ClusterState& cache = engine->cache();
     return algorithm->Schedule(Info(pod), *engine->profiles()[0],
-                           {cache.nodes(), cache.VisitingOrder(), NamesOf(cache.nodes())}, nominations);
+                               {cache.nodes(), cache.VisitingOrder(), NamesOf(cache.nodes())}, nominations);
   }
   Row RowOf(const std::string& node) {
     return engine->cache().nodes().Find(engine->symbols().node_names.Find(node));

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "config/write_config.hpp"
 #include "scheduler/assembly/explainer.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
-#include "config/write_config.hpp"
 
 namespace berth::assembly {
 namespace {

@@ -20,7 +20,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
     }
     BERTH_TRY(engine->extenders_,
               extenders::Extenders::Make(config.extenders, access.make_transport,
-                                        {measure.registry, measure.clock, access.circuit}));
+                                         {measure.registry, measure.clock, access.circuit}));
     engine->extenders_->ReviewOn(engine->cache_.nodes());
     engine->handle_.preemption_reviewers.push_back(engine->extenders_.get());
   }
@@ -36,7 +36,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
     std::unique_ptr<runtime::MetricsRecorder> metrics_recorder;
     if (measure.registry != nullptr) {
       metrics_recorder = std::make_unique<runtime::MetricsRecorder>(*measure.registry, *measure.clock,
-                                                           profile.scheduler_name, measure.options);
+                                                                    profile.scheduler_name, measure.options);
     }
     BERTH_TRY(engine->profiles_.emplace_back(),
               runtime::Profile::Build(profile, registry, engine->handle_, std::move(metrics_recorder)));

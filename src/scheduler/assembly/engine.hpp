@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "scheduler/cluster/cluster_state.hpp"
 #include "config/scheduler_config.hpp"
-#include "scheduler/algorithm/scheduling_algorithm.hpp"
-#include "scheduler/extenders/extenders.hpp"
 #include "kubernetes/ports/ports.hpp"
+#include "scheduler/algorithm/scheduling_algorithm.hpp"
+#include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/extenders/extenders.hpp"
 #include "scheduler/runtime/profile.hpp"
 #include "scheduler/runtime/registry.hpp"
 
@@ -54,9 +54,8 @@ class Engine {
 
  private:
   explicit Engine(ports::ApiWriter& api)
-      : cache_(symbols_),
-        handle_{symbols_,       reasons_,        api, cache_.nodes(), cache_.objects(),
-                cache_.counters(), cache_.volumes()} {}
+      : cache_(symbols_), handle_{symbols_,          reasons_,        api, cache_.nodes(), cache_.objects(),
+                                  cache_.counters(), cache_.volumes()} {}
 
   cluster::SymbolTable symbols_;
   framework::Reasons reasons_;

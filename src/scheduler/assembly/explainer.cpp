@@ -80,15 +80,16 @@ Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerCo
                                                        std::vector<std::string>& notes,
                                                        const ExtenderAccess& access) {
   std::unique_ptr<Explainer> explainer(new Explainer());
-  BERTH_TRY(explainer->engine_, Engine::Build(config, registry, *explainer->discarded_metrics_, notes, {}, access));
+  BERTH_TRY(explainer->engine_,
+            Engine::Build(config, registry, *explainer->discarded_metrics_, notes, {}, access));
   extenders::Extenders* const extenders = explainer->engine_->extenders();
   if (extenders != nullptr) explainer->input_->decoder.Keep(extenders->texts());
-  explainer->algorithm_ =
-      std::make_unique<algorithm::SchedulingAlgorithm>(algorithm::AlgorithmOptions{.percentage_of_nodes_to_score = 100,
-                                                           .sample = false,
-                                                           .tie_break = algorithm::TieBreak::kFirstByName,
-                                                           .score_parts = true},
-                                      explainer->engine_->reasons(), extenders);
+  explainer->algorithm_ = std::make_unique<algorithm::SchedulingAlgorithm>(
+      algorithm::AlgorithmOptions{.percentage_of_nodes_to_score = 100,
+                                  .sample = false,
+                                  .tie_break = algorithm::TieBreak::kFirstByName,
+                                  .score_parts = true},
+      explainer->engine_->reasons(), extenders);
   return explainer;
 }
 
@@ -122,8 +123,7 @@ void Explainer::FillCluster() {
       cache.AddPod(pod);
     } else if (!pod->status.nominated_node_name.empty() &&
                engine_->FindProfile(pod->spec.scheduler_name) != nullptr) {
-      nominated_.push_back(
-          std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_->symbols())));
+      nominated_.push_back(std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_->symbols())));
       nominations_.push_back({cache.nodes().Find(nominated_.back()->nominated), nominated_.back().get()});
     }
   }
@@ -131,7 +131,7 @@ void Explainer::FillCluster() {
 }
 
 Expected<void> Explainer::Evaluate(const std::vector<std::string>& only,
-                                const std::function<void(const Evaluated&)>& visit) {
+                                   const std::function<void(const Evaluated&)>& visit) {
   FillCluster();
   for (const std::string& key : only) {
     const auto found = input_->pod_index.find(key);
@@ -168,9 +168,9 @@ Explainer::Evaluated Explainer::EvaluatePod(const api::PodPtr& pod, cluster::Pod
     return without_attempt(record::Result::kGated, status.Message());
   }
   cluster::ClusterState& cache = engine_->cache();
-  return {
-      algorithm_->Schedule(info, *profile, {cache.nodes(), cache.VisitingOrder(), names_}, nominations_).record,
-      &info};
+  return {algorithm_->Schedule(info, *profile, {cache.nodes(), cache.VisitingOrder(), names_}, nominations_)
+              .record,
+          &info};
 }
 
 }  // namespace berth::assembly

@@ -36,7 +36,8 @@ class Explainer {
     std::shared_ptr<const record::AttemptRecord> record;
     const cluster::PodInfo* pod = nullptr;  // null if no profile is responsible; valid during the call
   };
-  Expected<void> Evaluate(const std::vector<std::string>& only, const std::function<void(const Evaluated&)>& visit);
+  Expected<void> Evaluate(const std::vector<std::string>& only,
+                          const std::function<void(const Evaluated&)>& visit);
 
   const Engine& engine() const { return *engine_; }
   Engine& engine() { return *engine_; }

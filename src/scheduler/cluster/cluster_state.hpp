@@ -31,10 +31,7 @@ namespace berth::cluster {
 class ClusterState {
  public:
   explicit ClusterState(SymbolTable& symbols)
-      : symbols_(symbols),
-        table_(symbols),
-        counters_(table_, objects_),
-        volumes_(table_, objects_) {}
+      : symbols_(symbols), table_(symbols), counters_(table_, objects_), volumes_(table_, objects_) {}
 
   const NodeTable& nodes() const { return table_; }
   NodeTable& nodes() { return table_; }

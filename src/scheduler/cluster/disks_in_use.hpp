@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kubernetes/api/objects.hpp"
 #include "base/row_set.hpp"
+#include "kubernetes/api/objects.hpp"
 #include "scheduler/cluster/row_counts.hpp"
 
 namespace berth::cluster {

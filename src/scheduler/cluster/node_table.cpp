@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "kubernetes/api/same_amounts.hpp"
 #include "base/wrap.hpp"
+#include "kubernetes/api/same_amounts.hpp"
 
 namespace berth::cluster {
 namespace {

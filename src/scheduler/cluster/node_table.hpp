@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "kubernetes/api/objects.hpp"
 #include "base/row_group.hpp"
 #include "base/row_set.hpp"
+#include "kubernetes/api/objects.hpp"
 #include "scheduler/cluster/pod_info.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 

@@ -74,8 +74,8 @@ void PodCounters::Leave(Group& group) {
     const auto found = groups_with_.find(hashes[label]);
     BERTH_CHECK(found != groups_with_.end(), label, hashes.size());
     std::vector<Member>& members = found->second;
-    BERTH_CHECK(group.member_of[label] < members.size() && members[group.member_of[label]].group == &group, label,
-                group.member_of[label], members.size());
+    BERTH_CHECK(group.member_of[label] < members.size() && members[group.member_of[label]].group == &group,
+                label, group.member_of[label], members.size());
     const Member last = members.back();
     members[group.member_of[label]] = last;
     last.group->member_of[last.label] = group.member_of[label];

@@ -177,8 +177,7 @@ class Changing {
     ns->metadata.name = Namespace();
     if (OneIn(2)) ns->metadata.labels.Set("env", Of({"dev", "prod"}));
     const auto known = objects_.Of<api::Namespace>().Find(ns->metadata.name);
-    if (known != nullptr && OneIn(4))
-      return objects_.Apply(ports::Change<api::Namespace>{known, nullptr});
+    if (known != nullptr && OneIn(4)) return objects_.Apply(ports::Change<api::Namespace>{known, nullptr});
     objects_.Apply(ports::Change<api::Namespace>{known, ns});
   }
 

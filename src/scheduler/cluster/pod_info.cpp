@@ -112,8 +112,7 @@ PodShape Compile(const api::PodPtr& pod, SymbolTable& symbols) {
   shape.model = pod;
   shape.fit = ToAmounts(api::PodRequests(*pod, {}), symbols);
   RaiseToZero(shape.fit);
-  shape.score =
-      ToAmounts(api::PodRequests(*pod, {.non_zero_defaults = true, .pod_level = false}), symbols);
+  shape.score = ToAmounts(api::PodRequests(*pod, {.non_zero_defaults = true, .pod_level = false}), symbols);
   shape.use = UseOf(*pod, symbols);
   shape.selection = Select(pod->spec, symbols);
   shape.spread = SpreadOf(*pod, true, symbols);
@@ -250,8 +249,7 @@ std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolTable& symbols) {
   const auto collect = [&](const api::Container& container) {
     for (const api::ContainerPort& port : container.ports) {
       if (port.host_port <= 0) continue;
-      const AddressId address =
-          port.host_ip.empty() ? kAnyAddress : symbols.addresses.Intern(port.host_ip);
+      const AddressId address = port.host_ip.empty() ? kAnyAddress : symbols.addresses.Intern(port.host_ip);
       ports.push_back({symbols.InternPort(port.protocol, port.host_port), address});
     }
   };

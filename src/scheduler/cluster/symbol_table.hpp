@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/interner.hpp"
+#include "base/shared_pool.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "kubernetes/api/requests.hpp"
 #include "kubernetes/api/selectors.hpp"
-#include "base/interner.hpp"
-#include "base/shared_pool.hpp"
 
 namespace berth::cluster {
 

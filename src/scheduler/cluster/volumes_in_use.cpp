@@ -44,10 +44,12 @@ std::string NotOwnedMessage(const api::Pod& pod, const api::PersistentVolumeClai
 
 VolumesInUse::VolumesInUse(NodeTable& nodes, ClusterObjects& objects) : nodes_(nodes), objects_(objects) {
   nodes.Observe(*this);
-  objects.Of<api::PersistentVolumeClaim>().Listen([this](const ports::Change<api::PersistentVolumeClaim>& change) {
-    const auto& claim = change.after != nullptr ? *change.after : *change.before;
-    if (const auto found = claims_.find(claim.metadata.Key()); found != claims_.end()) Update(found->second);
-  });
+  objects.Of<api::PersistentVolumeClaim>().Listen(
+      [this](const ports::Change<api::PersistentVolumeClaim>& change) {
+        const auto& claim = change.after != nullptr ? *change.after : *change.before;
+        if (const auto found = claims_.find(claim.metadata.Key()); found != claims_.end())
+          Update(found->second);
+      });
   objects.Of<api::PersistentVolume>().Listen([this](const ports::Change<api::PersistentVolume>& change) {
     PvChanged((change.after != nullptr ? *change.after : *change.before).metadata.name);
   });
@@ -57,7 +59,8 @@ VolumesInUse::VolumesInUse(NodeTable& nodes, ClusterObjects& objects) : nodes_(n
   });
   objects.Of<api::VolumeAttachment>().Listen(
       [this](const ports::Change<api::VolumeAttachment>& change) { AttachmentChanged(change); });
-  objects.Of<api::CSINode>().Listen([this](const ports::Change<api::CSINode>& change) { CsiNodeChanged(change); });
+  objects.Of<api::CSINode>().Listen(
+      [this](const ports::Change<api::CSINode>& change) { CsiNodeChanged(change); });
 }
 
 VolumesInUse::~VolumesInUse() { nodes_.Forget(*this); }

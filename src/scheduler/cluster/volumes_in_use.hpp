@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kubernetes/api/objects.hpp"
 #include "base/row_set.hpp"
+#include "kubernetes/api/objects.hpp"
 #include "scheduler/cluster/cluster_objects.hpp"
 #include "scheduler/cluster/disks_in_use.hpp"
 #include "scheduler/cluster/node_table.hpp"

@@ -6,8 +6,8 @@
 
 #include "base/check.hpp"
 #include "base/go_duration.hpp"
-#include "scheduler/extenders/requests.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/extenders/requests.hpp"
 
 namespace berth::cycle {
 

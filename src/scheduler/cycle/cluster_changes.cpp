@@ -1,15 +1,15 @@
 // Handles changes of the cluster: their effects on queue and cache (kube-scheduler v1.37.1's event handlers).
 #include <algorithm>
 
+#include "observability/log/log.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/cycle/scheduler_metrics.hpp"
-#include "observability/log/log.hpp"
 
 namespace berth::cycle {
 
-using ports::Change;
 using framework::ClusterEvent;
+using ports::Change;
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kubernetes/api/objects.hpp"
-#include "scheduler/framework/cluster_event.hpp"
 #include "kubernetes/ports/ports.hpp"
+#include "scheduler/framework/cluster_event.hpp"
 
 namespace berth::cycle {
 

@@ -66,8 +66,7 @@ class Probe final : public framework::PreEnqueuePlugin,
     attempt.state().Write(key_, 1);
     return {Act("PreFilter", attempt.pod()), std::nullopt};
   }
-  Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod&,
-                cluster::Row) const override {
+  Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod&, cluster::Row) const override {
     ++*attempt.state().Read(key_);
     return Act("AddPod", attempt.pod());
   }
@@ -152,11 +151,11 @@ class ContractTest : public ::testing::Test {
       return plugin.name == "DefaultPreemption";
     });  // covered by its own test
     for (auto name = probes.rbegin(); name != probes.rend(); ++name) {
-      registry.AddForeign(
-          *name,
-          [this, name = *name](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
-            return std::make_unique<Probe>(name, script, handle);
-          });
+      registry.AddForeign(*name,
+                          [this, name = *name](const framework::RawArgs&,
+                                               framework::Handle& handle) -> framework::PluginOrError {
+                            return std::make_unique<Probe>(name, script, handle);
+                          });
       enabled.insert(enabled.begin(), {*name, 1});
     }
     std::vector<std::string> notes;

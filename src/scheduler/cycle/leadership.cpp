@@ -1,9 +1,9 @@
 // Stand-by, leading, and shutdown.
 #include <fmt/format.h>
 
+#include "observability/log/log.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/cycle/scheduler_metrics.hpp"
-#include "observability/log/log.hpp"
 
 namespace berth::cycle {
 namespace {

@@ -46,8 +46,7 @@ std::optional<ClusterEvent> EventOf(const ports::Change<T>& change) {
   return ClusterEvent{labels->resource, framework::kUpdate, labels->update};
 }
 
-#define BERTH_EVENT_OF(Kind) \
-  template std::optional<ClusterEvent> EventOf(const ports::Change<api::Kind>&);
+#define BERTH_EVENT_OF(Kind) template std::optional<ClusterEvent> EventOf(const ports::Change<api::Kind>&);
 BERTH_EVENT_OF(Namespace)
 BERTH_EVENT_OF(PersistentVolume)
 BERTH_EVENT_OF(PersistentVolumeClaim)

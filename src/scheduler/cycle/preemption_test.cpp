@@ -6,11 +6,11 @@
 
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/explainer.hpp"
-#include "tools/explain/explanation_text.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
+#include "tools/explain/explanation_text.hpp"
 
 namespace berth::cycle {
 namespace {
@@ -69,9 +69,10 @@ class PreemptionTest : public ::testing::Test {
   void Start(const std::vector<std::string>& gates) {
     scheduler.reset();
     runtime::Registry registry = assembly::InTreePlugins();
-    registry.AddForeign("Hurdle", [this](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
-      return std::make_unique<DelayingPlugin>(script);
-    });
+    registry.AddForeign("Hurdle",
+                        [this](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
+                          return std::make_unique<DelayingPlugin>(script);
+                        });
     config::SchedulerConfig config = config::DefaultSchedulerConfig();
     config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Hurdle", 1});
     std::vector<std::string> notes;
@@ -87,8 +88,7 @@ class PreemptionTest : public ::testing::Test {
     Settle();
   }
   void AddNode(const std::string& name) {
-    scheduler->sink().On(
-        ports::Change<api::Node>{nullptr, MakeNode(name).Cpu("1").Memory("4Gi").Share()});
+    scheduler->sink().On(ports::Change<api::Node>{nullptr, MakeNode(name).Cpu("1").Memory("4Gi").Share()});
   }
   api::PodPtr AddPod(const PodBuilder& pod) { return Change(nullptr, pod.Share()); }
   api::PodPtr Change(const api::PodPtr& before, const api::PodPtr& after) {
@@ -490,8 +490,7 @@ class LimitPlugin final
     attempt.state().Write(counts_, Count(attempt.nodes()));
     return {};
   }
-  Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
-                cluster::Row row) const {
+  Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added, cluster::Row row) const {
     (*attempt.state().Read(counts_))[row] += IsCrowd(*added.pod) ? 1 : 0;
     return {};
   }
@@ -572,9 +571,10 @@ template <class CrowdPlugin>
 std::vector<std::string> Evaluate(const RandomCluster& cluster) {
   berth::testing::FakeApiWriter api;
   runtime::Registry registry = assembly::InTreePlugins();
-  registry.AddForeign("Crowd", [](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
-    return std::make_unique<CrowdPlugin>(handle);
-  });
+  registry.AddForeign("Crowd",
+                      [](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
+                        return std::make_unique<CrowdPlugin>(handle);
+                      });
   config::SchedulerConfig config = config::DefaultSchedulerConfig();
   config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Crowd", 1});
   std::vector<std::string> notes;
@@ -585,17 +585,17 @@ std::vector<std::string> Evaluate(const RandomCluster& cluster) {
   for (const auto& budget : cluster.budgets)
     cache.objects().Apply(ports::Change<api::PodDisruptionBudget>{nullptr, budget});
   std::vector<cluster::PodInfo> promised;
-  for (const auto& pod : cluster.nominated)
-    promised.push_back(cluster::PreparePod(pod, engine->symbols()));
+  for (const auto& pod : cluster.nominated) promised.push_back(cluster::PreparePod(pod, engine->symbols()));
   std::vector<runtime::Nomination> nominations;
   for (const auto& pod : promised) nominations.push_back({cache.nodes().Find(pod.nominated), &pod});
-  algorithm::SchedulingAlgorithm algorithm({.sample = false, .tie_break = algorithm::TieBreak::kFirstByName}, engine->reasons());
+  algorithm::SchedulingAlgorithm algorithm({.sample = false, .tie_break = algorithm::TieBreak::kFirstByName},
+                                           engine->reasons());
   std::vector<std::string> records;
   for (const auto& pod : cluster.waiting) {
     const cluster::PodInfo info = cluster::PreparePod(pod, engine->symbols());
-    const algorithm::ScheduleResult decision =
-        algorithm.Schedule(info, *engine->profiles().front(),
-                       {cache.nodes(), cache.VisitingOrder(), algorithm::NamesOf(cache.nodes())}, nominations);
+    const algorithm::ScheduleResult decision = algorithm.Schedule(
+        info, *engine->profiles().front(),
+        {cache.nodes(), cache.VisitingOrder(), algorithm::NamesOf(cache.nodes())}, nominations);
     records.push_back(record::ToJson(*decision.record, engine->reasons()));
   }
   return records;

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "scheduler/cycle/scheduler_metrics.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/cycle/scheduler_metrics.hpp"
 
 namespace berth::cycle {
 
@@ -113,7 +113,8 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
   if (const auto log = log::V(3))
     log.Info("Attempting to schedule pod", {{"pod", log::Value::Object(pod->info.key)}});
   BeginTrace(*pod);
-  const runtime::MetricsRecorder::Traced traced(parts_.profiles[pod->profile]->metrics_recorder(), pod->trace);
+  const runtime::MetricsRecorder::Traced traced(parts_.profiles[pod->profile]->metrics_recorder(),
+                                                pod->trace);
   algorithm::ScheduleResult decision = Schedule(*pod);
   metrics_->algorithm.Observe(
       std::chrono::duration<double>(parts_.clock.Now() - pod->attempt_started).count());
@@ -296,7 +297,7 @@ void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framewo
 void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
   if (!failure.quiet)
     metrics_->Attempt(attempted->profile, failure.rejected ? Metrics::kUnschedulable : Metrics::kError,
-                     parts_.clock.Now() - attempted->attempt_started);
+                      parts_.clock.Now() - attempted->attempt_started);
   if (const auto log = log::V(2)) {
     log.Info(failure.rejected ? "Unable to schedule pod; no fit; waiting" : "Error scheduling pod; retrying",
              {{"pod", log::Value::Object(attempted->info.key)}, {"err", failure.message}});
@@ -354,7 +355,8 @@ void Scheduler::WriteStatus(const cluster::PodInfo& pod, ports::PodStatusPatch p
 }
 
 bool Scheduler::IsAnyRegistered(const framework::ClusterEvent& event) const {
-  return std::ranges::any_of(parts_.profiles, [&](const auto& profile) { return profile->IsRegistered(event); });
+  return std::ranges::any_of(parts_.profiles,
+                             [&](const auto& profile) { return profile->IsRegistered(event); });
 }
 
 }  // namespace berth::cycle

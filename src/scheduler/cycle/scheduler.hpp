@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "base/lease_fence.hpp"
+#include "kubernetes/ports/ports.hpp"
+#include "observability/metrics/registry.hpp"
+#include "scheduler/algorithm/current_view.hpp"
+#include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cycle/binding_cycle.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
-#include "scheduler/algorithm/current_view.hpp"
-#include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cycle/mailbox.hpp"
 #include "scheduler/cycle/worker_pool.hpp"
-#include "kubernetes/ports/ports.hpp"
-#include "observability/metrics/registry.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 #include "scheduler/record/record_ring.hpp"
 #include "scheduler/runtime/profile.hpp"
@@ -198,11 +198,11 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   }
   bool IsAnyRegistered(const framework::ClusterEvent& event) const override;
   bool IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
-                 const framework::ClusterEvent& event) const override {
+                      const framework::ClusterEvent& event) const override {
     return parts_.profiles[profile]->IsRegistered(event, std::span(&plugin, 1));
   }
   framework::Requeue EvaluateHint(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
-                             const framework::EventObjects& objects) const override {
+                                  const framework::EventObjects& objects) const override {
     return parts_.profiles[pod.profile]->EvaluateHint(event, objects, pod.info, pod.rejectors, pod.pending);
   }
 

@@ -45,7 +45,7 @@ void AddBatching(metrics::Registry& registry, const std::string& profile) {
 }  // namespace
 
 Scheduler::Metrics::Metrics(metrics::Registry& registry,
-                          std::span<const std::unique_ptr<runtime::Profile>> profiles)
+                            std::span<const std::unique_ptr<runtime::Profile>> profiles)
     : registry(registry),
       profiles(profiles),
       per_profile(profiles.size()),

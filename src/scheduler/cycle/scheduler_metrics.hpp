@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "scheduler/cycle/scheduler.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/cycle/scheduler.hpp"
 
 namespace berth::cycle {
 

@@ -5,9 +5,9 @@
 namespace berth::equivalence_cache {
 
 using framework::Attempt;
-using framework::ResultDependency;
 using framework::FilterOutcome;
 using framework::Normalization;
+using framework::ResultDependency;
 using runtime::PreFilterOutcome;
 
 // --- verdicts ---
@@ -139,7 +139,8 @@ bool EquivalenceClass::ScoreAll(const Attempt& attempt) {
     const auto& [plugin, weight] = profile_.scores()[i];
     const ResultDependency basis = plugin->ScoreDependency(attempt.pod());
     highest += weight * framework::kMaxScore;
-    if (basis == ResultDependency::kEverything || plugin->normalization() == Normalization::kOwn || highest > INT32_MAX)
+    if (basis == ResultDependency::kEverything || plugin->normalization() == Normalization::kOwn ||
+        highest > INT32_MAX)
       return false;
     Part& part = parts_.emplace_back();
     part.index = i;
@@ -275,7 +276,8 @@ constexpr std::size_t kShapes = 512;
 constexpr std::uint64_t kPause = 256;  // number of decisions before a dropped entry is tried again
 }  // namespace
 
-EquivalenceClass* EquivalenceCache::Lookup(const cluster::PodShapePtr& shape, const runtime::Profile& profile) {
+EquivalenceClass* EquivalenceCache::Lookup(const cluster::PodShapePtr& shape,
+                                           const runtime::Profile& profile) {
   ++decisions_;
   const auto [found, added] = entries_.try_emplace(shape.get());
   Entry& entry = found->second;

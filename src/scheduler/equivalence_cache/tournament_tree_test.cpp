@@ -21,8 +21,8 @@ TEST(TournamentTree, EqualTheResultOfAFullScan) {
     for (int step = 0; step < 60; ++step) {
       for (std::uint64_t i = random.Below(8); i > 0; --i) {
         const std::size_t row = random.Below(rows);
-        totals[row] =
-            random.Below(5) == 0 ? TournamentTree::kExcluded : static_cast<std::int32_t>(random.Below(different));
+        totals[row] = random.Below(5) == 0 ? TournamentTree::kExcluded
+                                           : static_cast<std::int32_t>(random.Below(different));
         best.Set(row, totals[row]);
       }
       const std::int32_t highest = *std::ranges::max_element(totals);

@@ -40,7 +40,8 @@ struct Extender::Measured {
   std::atomic<bool> open = false;
 };
 
-Extender::Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport, const Metrics& metrics)
+Extender::Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport,
+                   const Metrics& metrics)
     : config_(std::move(config)),
       transport_(std::move(transport)),
       metrics_(metrics),

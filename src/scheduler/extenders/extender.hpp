@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "kubernetes/api/objects.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "config/extender_config.hpp"
+#include "kubernetes/api/objects.hpp"
 #include "scheduler/extenders/circuit.hpp"
 #include "scheduler/extenders/transport.hpp"
 

@@ -7,10 +7,10 @@
 #include <mutex>
 
 #include "base/wrap.hpp"
-#include "scheduler/extenders/replies.hpp"
-#include "scheduler/extenders/requests.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/extenders/replies.hpp"
+#include "scheduler/extenders/requests.hpp"
 
 namespace berth::extenders {
 

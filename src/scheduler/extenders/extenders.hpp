@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "kubernetes/api/decode.hpp"
 #include "base/row_set.hpp"
-#include "scheduler/extenders/extender.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/extenders/extender.hpp"
 #include "scheduler/framework/preemption.hpp"
 
 namespace berth::extenders {
@@ -44,8 +44,8 @@ struct FilterResult {
     RowSet rows;
   };
   RowSet left;
-  std::vector<NodeReason> said;      // the last entry of a node counts
-  std::vector<Silent> silent;  // nodes removed without a reason
+  std::vector<NodeReason> said;  // the last entry of a node counts
+  std::vector<Silent> silent;    // nodes removed without a reason
   // Error of an extender that is not ignorable; it ends the attempt.
   std::optional<std::string> error;
 };

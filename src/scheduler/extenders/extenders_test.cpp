@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "http/tls.hpp"
 #include "scheduler/extenders/fake_transport.hpp"
 #include "scheduler/extenders/http_transport.hpp"
 #include "scheduler/extenders/requests.hpp"
-#include "http/tls.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::extenders {

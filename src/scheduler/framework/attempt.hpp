@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/row_set.hpp"
-#include "scheduler/framework/cycle_state.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/framework/cycle_state.hpp"
 
 namespace berth::framework {
 
@@ -46,7 +46,8 @@ class ScratchPool {
 // large as the table; it belongs to the caller, and no allocation is needed once the pool is warm.
 class Attempt {
  public:
-  Attempt(const cluster::PodInfo& pod, const cluster::NodeTable& nodes, CycleState& state, ScratchPool& scratch)
+  Attempt(const cluster::PodInfo& pod, const cluster::NodeTable& nodes, CycleState& state,
+          ScratchPool& scratch)
       : pod_(pod), nodes_(nodes), state_(state), scratch_(scratch) {}
 
   const cluster::PodInfo& pod() const { return pod_; }

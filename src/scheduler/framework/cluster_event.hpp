@@ -9,15 +9,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "kubernetes/api/objects.hpp"
 #include "base/result.hpp"
+#include "kubernetes/api/objects.hpp"
 
 namespace berth::cluster {
 struct PodInfo;
 }
 
 namespace berth::framework {
-
 
 enum class EventResource : std::uint8_t {
   kAssignedPod,  // a pod on a node
@@ -113,7 +112,8 @@ enum class Requeue : std::uint8_t {
 // every occurrence returns kQueue. If the function returns an error, the error is logged and the result is
 // kQueue.
 struct EventRegistration {
-  using HintFunction = std::function<Expected<Hint>(const cluster::PodInfo& waiting, const EventObjects& objects)>;
+  using HintFunction =
+      std::function<Expected<Hint>(const cluster::PodInfo& waiting, const EventObjects& objects)>;
 
   EventRegistration(EventResource resource, ActionMask action, HintFunction hint = nullptr)
       : event{resource, action, ""}, hint(std::move(hint)) {}
@@ -130,13 +130,12 @@ struct EventRegistration {
 //   after) { ... })
 template <class T, class HintFunction>
 EventRegistration When(EventResource resource, ActionMask action, HintFunction opinion) {
-  static_assert(std::is_invocable_r_v<Expected<Hint>, HintFunction, const cluster::PodInfo&, const T*, const T*>,
-                "a hint is called with (const PodInfo& waiting, const Object* before, const Object* after)");
-  return {
-      resource, action,
-      [opinion = std::move(opinion)](const cluster::PodInfo& waiting, const EventObjects& objects) -> Expected<Hint> {
-        return opinion(waiting, objects.Before<T>(), objects.After<T>());
-      }};
+  static_assert(
+      std::is_invocable_r_v<Expected<Hint>, HintFunction, const cluster::PodInfo&, const T*, const T*>,
+      "a hint is called with (const PodInfo& waiting, const Object* before, const Object* after)");
+  return {resource, action,
+          [opinion = std::move(opinion)](const cluster::PodInfo& waiting, const EventObjects& objects)
+              -> Expected<Hint> { return opinion(waiting, objects.Before<T>(), objects.After<T>()); }};
 }
 template <class HintFunction>
 EventRegistration WhenNode(ActionMask action, HintFunction opinion) {

@@ -9,7 +9,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-
 TEST(ScoreColumn, IsUniformUntilOneRowDiffers) {
   framework::ScoreColumn column;
   column.Reset(3);
@@ -71,9 +70,10 @@ TEST(ClusterEvent, MatchesItsRegistrations) {
   EXPECT_FALSE(node_label.Matches({framework::EventResource::kAssignedPod, kUpdateNodeLabel}));
   EXPECT_FALSE(node_label.Matches({framework::EventResource::kNode, framework::kUpdate}))
       << "a general update is not the update of a label";
+  EXPECT_TRUE((framework::ClusterEvent{framework::EventResource::kNode, kAdd | framework::kUpdate})
+                  .Matches({framework::EventResource::kNode, kUpdateNodeTaint}));
   EXPECT_TRUE(
-      (framework::ClusterEvent{framework::EventResource::kNode, kAdd | framework::kUpdate}).Matches({framework::EventResource::kNode, kUpdateNodeTaint}));
-  EXPECT_TRUE(framework::ClusterEvent{}.Matches({framework::EventResource::kTargetPod, kUpdatePodToleration}));
+      framework::ClusterEvent{}.Matches({framework::EventResource::kTargetPod, kUpdatePodToleration}));
   EXPECT_TRUE(framework::ClusterEvent{}.wildcard());
   EXPECT_FALSE(node_label.wildcard());
 }

@@ -32,7 +32,8 @@ auto Caught(Call&& call) -> decltype(call()) {
   } catch (const std::exception& thrown) {
     return ResultWith<StatusCallback>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
   } catch (...) {
-    return ResultWith<StatusCallback>(Status::Error("the plugin threw an exception that is not a std::exception"));
+    return ResultWith<StatusCallback>(
+        Status::Error("the plugin threw an exception that is not a std::exception"));
   }
 }
 

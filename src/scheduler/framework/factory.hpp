@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "kubernetes/api/selectors.hpp"
 #include "base/result.hpp"
 #include "config/args_codec.hpp"
 #include "config/value.hpp"
+#include "kubernetes/api/selectors.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::framework {

@@ -11,16 +11,16 @@
 
 #include "base/clock.hpp"
 #include "config/feature_gates.hpp"
-#include "scheduler/framework/attempt.hpp"
-#include "scheduler/framework/cluster_event.hpp"
-#include "scheduler/cluster/cluster_objects.hpp"
-#include "scheduler/framework/cycle_state.hpp"
-#include "scheduler/cluster/node_table.hpp"
 #include "kubernetes/ports/ports.hpp"
-#include "scheduler/framework/preemption.hpp"
-#include "scheduler/framework/verdicts.hpp"
+#include "scheduler/cluster/cluster_objects.hpp"
+#include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/cluster/volumes_in_use.hpp"
+#include "scheduler/framework/attempt.hpp"
+#include "scheduler/framework/cluster_event.hpp"
+#include "scheduler/framework/cycle_state.hpp"
+#include "scheduler/framework/preemption.hpp"
+#include "scheduler/framework/verdicts.hpp"
 
 namespace berth::metrics {
 class Registry;
@@ -31,7 +31,6 @@ class PodCounters;
 }
 
 namespace berth::framework {
-
 
 // A pod whose placement waits for Permit plugins. Scheduler loop only.
 class WaitingPod {

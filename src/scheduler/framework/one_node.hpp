@@ -37,7 +37,9 @@ class NodeView {
   std::int64_t Allocatable(std::string_view resource) const;
   std::int64_t Requested(std::string_view resource) const;
   // Without a lookup by name: kCpu, kMemory, or a result of SymbolTable::InternResource.
-  std::int64_t Allocatable(cluster::ResourceId resource) const { return Entry(table_->allocatable(resource)); }
+  std::int64_t Allocatable(cluster::ResourceId resource) const {
+    return Entry(table_->allocatable(resource));
+  }
   std::int64_t Requested(cluster::ResourceId resource) const { return Entry(table_->requested(resource)); }
 
  private:

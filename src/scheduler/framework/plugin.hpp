@@ -73,8 +73,8 @@ class QueueSortPlugin : public virtual Plugin {
   virtual bool Less(const QueuedPod& a, const QueuedPod& b) const = 0;
 };
 
-// What a plugin's result depends on besides the pod's shape (scheduler/cluster/pod_info.hpp). The equivalence cache
-// evaluates a plugin again when one of these inputs has changed.
+// What a plugin's result depends on besides the pod's shape (scheduler/cluster/pod_info.hpp). The equivalence
+// cache evaluates a plugin again when one of these inputs has changed.
 enum class ResultDependency : std::uint8_t {
   kEverything,  // unknown inputs: the plugin is evaluated for every pod
   kRow,         // a row's result depends on its node and the pods on it
@@ -95,7 +95,9 @@ class PreFilterPlugin : public virtual Plugin {
   virtual PreFilterResult PreFilter(const Attempt& attempt) const = 0;
   // kNodes is allowed only if PreFilter writes nothing to the cycle state, because it may not be called for
   // every pod.
-  virtual ResultDependency PreFilterDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
+  virtual ResultDependency PreFilterDependency(const cluster::PodInfo& /*pod*/) const {
+    return ResultDependency::kEverything;
+  }
 };
 
 // For plugins whose PreFilter stores data about pods on *other* nodes: updates this data when a dry run adds
@@ -105,7 +107,8 @@ class PreFilterPlugin : public virtual Plugin {
 class PreFilterExtensionsPlugin : public virtual PreFilterPlugin {
  public:
   virtual Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, cluster::Row row) const = 0;
-  virtual Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, cluster::Row row) const = 0;
+  virtual Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed,
+                           cluster::Row row) const = 0;
 };
 
 // Rejects nodes. Called once for all rows that are still candidates; for each reason, the plugin adds the set
@@ -113,7 +116,9 @@ class PreFilterExtensionsPlugin : public virtual PreFilterPlugin {
 class FilterPlugin : public virtual Plugin {
  public:
   virtual void Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const = 0;
-  virtual ResultDependency FilterDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
+  virtual ResultDependency FilterDependency(const cluster::PodInfo& /*pod*/) const {
+    return ResultDependency::kEverything;
+  }
 };
 
 // Operations that PostFilter plugins use to test changes of the cluster.
@@ -166,7 +171,9 @@ class PreScorePlugin : public virtual Plugin {
  public:
   virtual Status PreScore(const Attempt& attempt, const RowSet& feasible) const = 0;
   // As PreFilterDependency. kNodes also means that the result does not depend on which nodes are feasible.
-  virtual ResultDependency PreScoreDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
+  virtual ResultDependency PreScoreDependency(const cluster::PodInfo& /*pod*/) const {
+    return ResultDependency::kEverything;
+  }
 };
 
 // How raw scores are mapped to the range from 0 to kMaxScore.
@@ -182,10 +189,12 @@ enum class Normalization : std::uint8_t {
 class ScorePlugin : public virtual Plugin {
  public:
   virtual Status Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const = 0;
-  virtual ResultDependency ScoreDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
+  virtual ResultDependency ScoreDependency(const cluster::PodInfo& /*pod*/) const {
+    return ResultDependency::kEverything;
+  }
   virtual Normalization normalization() const { return Normalization::kOwn; }
-  // Maps raw scores, which may have any range, to 0..kMaxScore. The default does what normalization() returns; a
-  // plugin that overrides Normalize does not override normalization.
+  // Maps raw scores, which may have any range, to 0..kMaxScore. The default does what normalization()
+  // returns; a plugin that overrides Normalize does not override normalization.
   virtual Status Normalize(const Attempt&, const RowSet& feasible, ScoreColumn& scores) const;
 };
 

@@ -14,7 +14,7 @@ namespace berth::framework {
 struct PreemptionCandidate {
   cluster::Row row = cluster::kNoRow;
   std::vector<cluster::PlacedPod*> victims;  // by descending importance; never empty
-  std::int64_t violations = 0;      // victims whose eviction violates a PodDisruptionBudget
+  std::int64_t violations = 0;               // victims whose eviction violates a PodDisruptionBudget
 };
 
 // Called before a candidate is selected, one reviewer after the other. Implemented by extenders that support

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "scheduler/cluster/pod_info.hpp"
 #include "observability/tracing/attempt_trace.hpp"
+#include "scheduler/cluster/pod_info.hpp"
 
 namespace berth::framework {
 
@@ -32,7 +32,7 @@ struct QueuedPod {
   std::uint32_t evaluated_nodes = 0;  // in the last attempt that found a node; set only if it is logged
   std::uint32_t feasible_nodes = 0;   // of the evaluated nodes
   std::shared_ptr<tracing::AttemptTrace> trace = {};  // of the current attempt, if it is traced
-  std::string gated_by;                      // the PreEnqueue plugin that gates the pod; empty: not gated
+  std::string gated_by;  // the PreEnqueue plugin that gates the pod; empty: not gated
 
   bool gated() const { return !gated_by.empty(); }
 };

@@ -29,7 +29,8 @@ std::uint64_t NodeDirectory::Refresh() {
   names_.clear();
   shorts_.clear();
   // A node's own name has precedence over the addresses of other nodes.
-  nodes_.all().ForEach([&](std::size_t row) { names_.emplace(nodes_.name(static_cast<cluster::Row>(row)), row); });
+  nodes_.all().ForEach(
+      [&](std::size_t row) { names_.emplace(nodes_.name(static_cast<cluster::Row>(row)), row); });
   nodes_.all().ForEach([&](std::size_t at) {
     const cluster::Row row = static_cast<cluster::Row>(at);
     for (const api::NodeAddress& address : nodes_.node(row).addresses) Add(address.address, row);

@@ -16,7 +16,6 @@
 
 namespace berth::load_metrics {
 
-
 namespace {
 
 const std::vector<std::string> kPodLabels = {"namespace", "pod"};
@@ -24,8 +23,7 @@ const std::vector<NodePattern> kAsTheyAre;
 
 // The data that messages about a signal carry to the scheduler loop; alive as long as a message is in flight.
 struct Target {
-  Target(SignalId id, const SignalSpec& spec, const std::string& source,
-         metrics::Registry& registry)
+  Target(SignalId id, const SignalSpec& spec, const std::string& source, metrics::Registry& registry)
       : id(id),
         name(spec.name),
         expression(spec.expression),

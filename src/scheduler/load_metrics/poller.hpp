@@ -9,8 +9,8 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "scheduler/framework/handle.hpp"
-#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/load_metrics/query_client.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/load_metrics/source_settings.hpp"
 
 namespace berth::http {

@@ -21,18 +21,17 @@ SourceMetrics::SourceMetrics(metrics::Registry& registry, const std::string& sou
     : answered(registry.Counter(kPolls, kPollsHelp, {{"source", source}, {"result", "success"}})),
       failed(registry.Counter(kPolls, kPollsHelp, {{"source", source}, {"result", "error"}})),
       refused(registry.Counter(kPolls, kPollsHelp, {{"source", source}, {"result", "refused"}})),
-      partial(
-          registry.Counter("berth_measurement_warnings_total",
-                           "[ALPHA] Responses of metric sources with warnings, which may be partial.",
-                           {{"source", source}})),
+      partial(registry.Counter("berth_measurement_warnings_total",
+                               "[ALPHA] Responses of metric sources with warnings, which may be partial.",
+                               {{"source", source}})),
       duration(registry.Histogram("berth_measurement_poll_duration_seconds",
                                   "[ALPHA] Time from a query to a metric source until its complete response.",
                                   Seconds(), {{"source", source}})),
       up(registry.Gauge("berth_measurement_source_up",
-                        "[ALPHA] Whether all queries of the last poll succeeded.",
-                        {{"source", source}})) {}
+                        "[ALPHA] Whether all queries of the last poll succeeded.", {{"source", source}})) {}
 
-SignalMetrics::SignalMetrics(metrics::Registry& registry, const std::string& source, const std::string& signal)
+SignalMetrics::SignalMetrics(metrics::Registry& registry, const std::string& source,
+                             const std::string& signal)
     : measured(registry.Gauge(kNodes, kNodesHelp,
                               {{"source", source}, {"signal", signal}, {"state", "measured"}})),
       distrusted(registry.Gauge(kNodes, kNodesHelp,
@@ -42,11 +41,11 @@ SignalMetrics::SignalMetrics(metrics::Registry& registry, const std::string& sou
       unmatched(registry.Gauge("berth_measurement_unmatched_series",
                                "[ALPHA] Series of the last result that match no node.",
                                {{"source", source}, {"signal", signal}})),
-      usable(
-          registry.Gauge("berth_measurement_signal_usable",
-                         "[ALPHA] Whether the signal's values are used: 0 before the first result and after an "
-                         "outage longer than its hold time.",
-                         {{"source", source}, {"signal", signal}})) {}
+      usable(registry.Gauge(
+          "berth_measurement_signal_usable",
+          "[ALPHA] Whether the signal's values are used: 0 before the first result and after an "
+          "outage longer than its hold time.",
+          {{"source", source}, {"signal", signal}})) {}
 
 void SignalMetrics::Show(const SignalCoverage& coverage) {
   usable.Set(coverage.after == SignalState::kFresh || coverage.after == SignalState::kHeld);

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "scheduler/load_metrics/signal_table.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 
 namespace berth::load_metrics {
 

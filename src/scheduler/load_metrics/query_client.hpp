@@ -57,8 +57,8 @@ class QueryClient {
   const SourceSettings settings_;
   const SourceParts parts_;
   http::TlsOptions tls_;
-  std::string authorization_;  // the header's value; empty: none
-  std::string logged_file_error_;   // the error logged last
+  std::string authorization_;      // the header's value; empty: none
+  std::string logged_file_error_;  // the error logged last
   std::vector<std::unique_ptr<Server>> servers_;
   std::size_t preferred_ = 0;
 };

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/load_metrics/query_answer.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/load_metrics/source_settings.hpp"
 
 namespace berth::load_metrics {

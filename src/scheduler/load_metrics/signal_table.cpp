@@ -167,7 +167,7 @@ void SignalTable::Resolve(Source& source, const SignalAnswer& answer) {
 }
 
 void SignalTable::Fill(Entry& entry, const Source& source, const SignalAnswer& answer,
-                        SignalCoverage& coverage) const {
+                       SignalCoverage& coverage) const {
   const Merge merge = entry.signal.spec.merge;
   entry.raw.assign(nodes_.rows(), kNoValue);
   std::vector<std::uint32_t> many;  // by row: number of summed values, for the mean

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "scheduler/cluster/node_table.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/load_metrics/node_directory.hpp"
-#include "scheduler/cluster/node_table.hpp"
 
 namespace berth::load_metrics {
 

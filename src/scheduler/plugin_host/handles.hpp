@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "kubernetes/api/objects.hpp"
 #include "config/value.hpp"
+#include "kubernetes/api/objects.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugin_host/berth_plugin.h"
@@ -55,7 +55,7 @@ struct ArgumentReader {
 
 struct berth_reply {
   std::vector<std::string> texts;
-  std::optional<std::vector<std::string>> only;            // names of nodes
+  std::optional<std::vector<std::string>> only;             // names of nodes
   berth::plugin_host::ArgumentReader* arguments = nullptr;  // in create
 };
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstddef>
 
-#include "scheduler/load_metrics/signal_table.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/plugin_host/handles.hpp"
 
 namespace berth::plugin_host {

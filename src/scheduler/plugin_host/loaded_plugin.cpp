@@ -15,10 +15,10 @@
 namespace berth::plugin_host {
 namespace {
 
+using cluster::Row;
 using framework::Attempt;
 using framework::Code;
 using framework::Placement;
-using cluster::Row;
 using framework::ScoreColumn;
 using framework::Status;
 
@@ -71,7 +71,7 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
                            public framework::PostBindPlugin {
  public:
   static framework::PluginOrError Create(const berth_plugin& table, const framework::RawArgs& raw,
-                                framework::Handle& handle);
+                                         framework::Handle& handle);
   LoadedPlugin(const berth_plugin& table, framework::Handle& handle)
       : BlockingPreBindPlugin(handle), table_(table), scheduler_(table.name, handle) {}
   ~LoadedPlugin() override {
@@ -114,7 +114,7 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
 // --- creation ---
 
 framework::PluginOrError LoadedPlugin::Create(const berth_plugin& table, const framework::RawArgs& raw,
-                                     framework::Handle& handle) {
+                                              framework::Handle& handle) {
   auto plugin = std::make_unique<LoadedPlugin>(table, handle);
   const config::Value value = raw.value != nullptr ? *raw.value : config::Value::Map();
   const std::string arguments = config::ToJson(value);

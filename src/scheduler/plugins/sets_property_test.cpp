@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/random.hpp"
 #include "kubernetes/api/requests.hpp"
 #include "kubernetes/api/selectors.hpp"
-#include "base/random.hpp"
 #include "scheduler/plugins/node_affinity/node_affinity.hpp"
 #include "scheduler/plugins/node_ports/node_ports.hpp"
 #include "scheduler/plugins/node_resources/node_resources_fit.hpp"
@@ -195,7 +195,8 @@ TEST(FiltersProperty, SetsEqualPerNodeEvaluation) {
       const std::string name = "n" + std::to_string(draw.Below(nodes));
       if (plain.erase(name) == 0) continue;
       const auto row = cluster.RowOf(name);
-      while (!cluster.nodes().pods(row).empty()) cluster.nodes().RemovePod(row, *cluster.nodes().pods(row).back());
+      while (!cluster.nodes().pods(row).empty())
+        cluster.nodes().RemovePod(row, *cluster.nodes().pods(row).back());
       cluster.nodes().Remove(row);
     }
     const auto affinity = cluster.Make<NodeAffinity>();

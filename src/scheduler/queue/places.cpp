@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/queue/queue_metrics.hpp"
 #include "base/check.hpp"
+#include "scheduler/queue/queue_metrics.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 
 namespace berth::queue {
@@ -87,8 +87,8 @@ void SchedulingQueue::Leave(Entry& entry) {
       metrics_->backoff.Add(-1);
       break;
     case Place::kUnschedulable:
-      BERTH_CHECK(entry.slot < unschedulable_.size() && unschedulable_[entry.slot] == &entry, entry.pod->info.key,
-                  entry.slot, unschedulable_.size());
+      BERTH_CHECK(entry.slot < unschedulable_.size() && unschedulable_[entry.slot] == &entry,
+                  entry.pod->info.key, entry.slot, unschedulable_.size());
       unschedulable_.back()->slot = entry.slot;
       unschedulable_[entry.slot] = unschedulable_.back();
       unschedulable_.pop_back();
@@ -136,9 +136,9 @@ void SchedulingQueue::Arrive(Entry& entry, Place place, const char* event) {
     entry.pod->first_attempt_ready = clock_.Now();
   Enter(entry, place);
   metrics_->Incoming(place == Place::kActive          ? "active"
-                    : place == Place::kUnschedulable ? "unschedulable"
-                                                     : "backoff",
-                    event);
+                     : place == Place::kUnschedulable ? "unschedulable"
+                                                      : "backoff",
+                     event);
 }
 
 }  // namespace berth::queue

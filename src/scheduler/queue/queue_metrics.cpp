@@ -72,7 +72,7 @@ void SchedulingQueue::Metrics::InFlightEvent(const char* event, std::int64_t by)
 }
 
 void SchedulingQueue::Metrics::Rejected(const std::string& plugin, const std::string& profile,
-                                       std::int64_t by) {
+                                        std::int64_t by) {
   metrics::Gauge*& cell = rejected_[{plugin, profile}];
   if (cell == nullptr) {
     cell = &registry.Gauge(

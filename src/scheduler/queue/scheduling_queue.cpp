@@ -170,7 +170,8 @@ void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEven
   for (Entry* entry : entries) {
     const QueuedPod& pod = *entry->pod;
     // Only events for which the gating plugin is registered can release the pod.
-    if (pod.gated() && !event.wildcard() && !policy_.IsRegisteredBy(pod.profile, pod.gated_by, event)) continue;
+    if (pod.gated() && !event.wildcard() && !policy_.IsRegisteredBy(pod.profile, pod.gated_by, event))
+      continue;
     const framework::Requeue strategy = Evaluate(pod, event, objects);
     if (strategy == framework::Requeue::kSkip) continue;
     Leave(*entry);
@@ -208,7 +209,7 @@ void SchedulingQueue::Note(const ClusterEvent& event, const EventObjects& object
 }
 
 framework::Requeue SchedulingQueue::Evaluate(const QueuedPod& pod, const ClusterEvent& event,
-                                          const EventObjects& objects) const {
+                                             const EventObjects& objects) const {
   if (pod.rejectors.empty()) return framework::Requeue::kAfterBackoff;
   if (!event.wildcard()) return policy_.EvaluateHint(pod, event, objects);
   // A wildcard event with an object applies to that pod only.

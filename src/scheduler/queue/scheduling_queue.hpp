@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "observability/metrics/registry.hpp"
 #include "scheduler/framework/cluster_event.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/framework/status.hpp"
-#include "observability/metrics/registry.hpp"
 #include "scheduler/queue/in_flight.hpp"
 #include "scheduler/queue/nominator.hpp"
 
@@ -34,10 +34,11 @@ class QueuePolicy {
   virtual bool IsAnyRegistered(const framework::ClusterEvent& event) const = 0;
   // Whether this plugin of that profile is registered for it.
   virtual bool IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
-                         const framework::ClusterEvent& event) const = 0;
+                              const framework::ClusterEvent& event) const = 0;
   // The combined hint of the plugins that rejected the pod. Not called for wildcard events.
-  virtual framework::Requeue EvaluateHint(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
-                                     const framework::EventObjects& objects) const = 0;
+  virtual framework::Requeue EvaluateHint(const framework::QueuedPod& pod,
+                                          const framework::ClusterEvent& event,
+                                          const framework::EventObjects& objects) const = 0;
 };
 
 struct QueueOptions {
@@ -154,7 +155,7 @@ class SchedulingQueue {
   bool PassesPreEnqueue(Entry& entry);
   void Gate(Entry& entry, const char* event);
   framework::Requeue Evaluate(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
-                           const framework::EventObjects& objects) const;
+                              const framework::EventObjects& objects) const;
   framework::Requeue EvaluateInFlight(const framework::QueuedPod& pod) const;
   void Move(const std::vector<Entry*>& entries, const framework::ClusterEvent& event,
             const framework::EventObjects& objects);

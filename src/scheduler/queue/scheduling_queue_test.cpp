@@ -47,7 +47,7 @@ class FakePolicy final : public QueuePolicy {
     return found != hopes.end() && found->second.Matches(event);
   }
   framework::Requeue EvaluateHint(const QueuedPod& pod, const ClusterEvent& event,
-                             const framework::EventObjects&) const override {
+                                  const framework::EventObjects&) const override {
     asked_profile = pod.profile;
     const auto hopes_so = [&](const std::string& plugin) { return IsRegisteredBy(0, plugin, event); };
     if (std::ranges::any_of(pod.pending, hopes_so)) return framework::Requeue::kImmediately;

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "kubernetes/api/cow_ptr.hpp"
 #include "base/shared_rows.hpp"
-#include "scheduler/framework/verdicts.hpp"
+#include "kubernetes/api/cow_ptr.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
+#include "scheduler/framework/verdicts.hpp"
 #include "scheduler/record/score_history.hpp"
 
 namespace berth::record {
@@ -90,8 +90,8 @@ struct AttemptRecord {
   std::shared_ptr<const NodeNames> nodes;
   SharedRows all;  // rows with a node
   SharedRows feasible;
-  api::CowList<Rejection> rejections;  // in profile order; per row only the first rejecting plugin
-  api::CowList<PluginReasons> row_reasons;         // likewise
+  api::CowList<Rejection> rejections;       // in profile order; per row only the first rejecting plugin
+  api::CowList<PluginReasons> row_reasons;  // likewise
   SharedRows unresolvable;
   api::CowPtr<PreFilterRejection> pre_filter;
   // Nodes excluded by PreFilter's node names: all have the same reason; the plugins are joined by ','.
@@ -105,7 +105,7 @@ struct AttemptRecord {
 
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins
-  ScoreSnapshot scores;            // sorted by plugin
+  ScoreSnapshot scores;         // sorted by plugin
   SharedRows best;              // rows with the highest total; empty: computed by Best()
   std::uint32_t node = 0;       // kScheduled: the selected row
 

@@ -18,8 +18,8 @@ namespace berth::record {
 struct Scores {
   std::string_view plugin;
   std::int64_t weight = 1;
-  std::uint8_t uniform = 0;                        // the score of every feasible row, if values is empty
-  std::vector<std::uint8_t> values;                // by row
+  std::uint8_t uniform = 0;                       // the score of every feasible row, if values is empty
+  std::vector<std::uint8_t> values;               // by row
   api::CowList<framework::ScorePart> parts = {};  // components; for explanations only
 };
 

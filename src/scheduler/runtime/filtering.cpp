@@ -8,9 +8,9 @@
 
 namespace berth::runtime {
 
+using cluster::Row;
 using framework::Attempt;
 using framework::FilterOutcome;
-using cluster::Row;
 using framework::Status;
 
 void Profile::RunFilters(const Attempt& attempt, cluster::NodeTable& table,

@@ -41,8 +41,8 @@ auto Profile::Guarded(ExtensionPoint point, const framework::Plugin& plugin, Cal
   const MonoTime started = timed ? metrics_recorder_->Now() : MonoTime{};
   auto answer = framework::Caught(std::forward<Call>(call));
   if (timed) {
-    metrics_recorder_->PluginTook(point, plugin.Name(), StatusOf(answer).code, metrics_recorder_->Now() - started,
-                             always ? 1 : MetricsRecorder::kSampled);
+    metrics_recorder_->PluginTook(point, plugin.Name(), StatusOf(answer).code,
+                                  metrics_recorder_->Now() - started, always ? 1 : MetricsRecorder::kSampled);
   }
   return answer;
 }

@@ -30,7 +30,7 @@ std::string_view ExtensionPointName(ExtensionPoint point) {
 }
 
 MetricsRecorder::MetricsRecorder(metrics::Registry& registry, const Clock& clock, std::string profile,
-                         InstrumentOptions options)
+                                 InstrumentOptions options)
     : registry_(registry),
       clock_(clock),
       profile_(std::move(profile)),
@@ -39,7 +39,8 @@ MetricsRecorder::MetricsRecorder(metrics::Registry& registry, const Clock& clock
 
 void MetricsRecorder::PointTook(ExtensionPoint point, framework::Code code, MonoTime began) {
   const MonoTime now = Now();
-  if (trace_ != nullptr) trace_->parts.push_back({ExtensionPointName(point), framework::CodeName(code), began, now});
+  if (trace_ != nullptr)
+    trace_->parts.push_back({ExtensionPointName(point), framework::CodeName(code), began, now});
   metrics::Histogram*& cell = points_[static_cast<std::size_t>(point)][static_cast<std::size_t>(code)];
   if (cell == nullptr) {
     static const std::vector<double> kBuckets = metrics::ExponentialBuckets(0.0001, 2, 12);
@@ -54,7 +55,7 @@ void MetricsRecorder::PointTook(ExtensionPoint point, framework::Code code, Mono
 }
 
 void MetricsRecorder::PluginTook(ExtensionPoint point, std::string_view plugin, framework::Code code,
-                             Duration took, std::uint64_t stands_for) {
+                                 Duration took, std::uint64_t stands_for) {
   metrics::Histogram*& cell = plugins_[{plugin, point, code}];
   if (cell == nullptr) {
     static const std::vector<double> kBuckets = metrics::ExponentialBuckets(0.00001, 1.5, 20);
@@ -107,7 +108,7 @@ void MetricsRecorder::PermitWaited(framework::Code code, MonoTime began) {
 }
 
 void MetricsRecorder::HintTook(std::string_view plugin, std::string_view event, std::string_view hint,
-                           Duration took) {
+                               Duration took) {
   metrics::Histogram*& cell = hints_[{plugin, event, hint}];
   if (cell == nullptr) {
     static const std::vector<double> kBuckets = metrics::ExponentialBuckets(0.00001, 1.5, 20);

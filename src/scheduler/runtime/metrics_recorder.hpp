@@ -12,9 +12,9 @@
 
 #include "base/clock.hpp"
 #include "base/random.hpp"
-#include "scheduler/framework/status.hpp"
-#include "observability/tracing/attempt_trace.hpp"
 #include "observability/metrics/registry.hpp"
+#include "observability/tracing/attempt_trace.hpp"
+#include "scheduler/framework/status.hpp"
 
 namespace berth::runtime {
 
@@ -51,7 +51,7 @@ struct InstrumentOptions {
 class MetricsRecorder {
  public:
   MetricsRecorder(metrics::Registry& registry, const Clock& clock, std::string profile,
-              InstrumentOptions options);
+                  InstrumentOptions options);
 
   // During the lifetime of this object, extension points are added to `trace`. Either argument may be null.
   class Traced {

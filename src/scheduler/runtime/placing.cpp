@@ -147,7 +147,8 @@ void Profile::StartPreBind(framework::PreBindPlugin& plugin, const Placement& pl
   if (!thrown.ok()) first->Say(thrown);
 }
 
-void Profile::StartBind(std::size_t index, const Placement& placement, framework::StatusCallback answer) const {
+void Profile::StartBind(std::size_t index, const Placement& placement,
+                        framework::StatusCallback answer) const {
   framework::BindPlugin& plugin = *binders_[index];
   const auto first = std::make_shared<FirstCompletion>(std::move(answer), kBind, plugin.Name());
   const Status thrown = Guarded(ExtensionPoint::kBind, plugin, [&] {

@@ -56,9 +56,9 @@ bool Profile::IsRegistered(const framework::ClusterEvent& event, std::span<const
 }
 
 framework::Requeue Profile::EvaluateHint(const framework::ClusterEvent& event,
-                                      const framework::EventObjects& objects, const cluster::PodInfo& pod,
-                                      std::span<const std::string> rejectors,
-                                      std::span<const std::string> pending) const {
+                                         const framework::EventObjects& objects, const cluster::PodInfo& pod,
+                                         std::span<const std::string> rejectors,
+                                         std::span<const std::string> pending) const {
   const auto is_in = [](std::span<const std::string> names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
   };
@@ -103,13 +103,16 @@ framework::Requeue Profile::EvaluateHint(const framework::ClusterEvent& event,
 void Profile::PrepareEvaluations() {
   if (!metrics_recorder_) return;
   for (const auto* plugin : pre_filters_)
-    evaluations_.pre_filter.push_back(&metrics_recorder_->Evaluations(ExtensionPoint::kPreFilter, plugin->Name()));
+    evaluations_.pre_filter.push_back(
+        &metrics_recorder_->Evaluations(ExtensionPoint::kPreFilter, plugin->Name()));
   for (const auto* plugin : filters_)
     evaluations_.filter.push_back(&metrics_recorder_->Evaluations(ExtensionPoint::kFilter, plugin->Name()));
   for (const auto* plugin : pre_scores_)
-    evaluations_.pre_score.push_back(&metrics_recorder_->Evaluations(ExtensionPoint::kPreScore, plugin->Name()));
+    evaluations_.pre_score.push_back(
+        &metrics_recorder_->Evaluations(ExtensionPoint::kPreScore, plugin->Name()));
   for (const WeightedScore& score : scores_)
-    evaluations_.score.push_back(&metrics_recorder_->Evaluations(ExtensionPoint::kScore, score.plugin->Name()));
+    evaluations_.score.push_back(
+        &metrics_recorder_->Evaluations(ExtensionPoint::kScore, score.plugin->Name()));
 }
 
 void Profile::CollectEvents() {
@@ -148,14 +151,12 @@ namespace {
 
 // Intersects `names` with the nodes that the plugin allows. Returns false and sets `status` if none remain.
 bool Intersect(std::optional<std::vector<cluster::NodeNameId>>& names,
-               std::vector<cluster::NodeNameId> allowed, std::vector<std::string> narrowing,
-               Status& status) {
+               std::vector<cluster::NodeNameId> allowed, std::vector<std::string> narrowing, Status& status) {
   if (!names) {
     names = std::move(allowed);
   } else {
-    std::erase_if(*names, [&](cluster::NodeNameId name) {
-      return std::ranges::find(allowed, name) == allowed.end();
-    });
+    std::erase_if(
+        *names, [&](cluster::NodeNameId name) { return std::ranges::find(allowed, name) == allowed.end(); });
   }
   if (!names->empty()) return true;
   std::ranges::sort(narrowing);
@@ -210,7 +211,8 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt, const ReusableRes
   return outcome;
 }
 
-ReusableResult Profile::ReusablePreFilter(const cluster::PodInfo& pod, const PreFilterOutcome& outcome) const {
+ReusableResult Profile::ReusablePreFilter(const cluster::PodInfo& pod,
+                                          const PreFilterOutcome& outcome) const {
   ReusableResult reusable;
   for (std::size_t index = 0; index < pre_filters_.size(); ++index) {
     if (pre_filters_[index]->PreFilterDependency(pod) != framework::ResultDependency::kNodes) continue;
@@ -232,8 +234,9 @@ framework::PostFilterResult Profile::RunPostFilter(const Attempt& attempt,
   PointTimer timer(*this, ExtensionPoint::kPostFilter);
   framework::PostFilterResult outcome{{Code::kUnschedulable, {}, {}}, std::nullopt};
   for (framework::PostFilterPlugin* plugin : post_filters_) {
-    framework::PostFilterResult answer = Guarded(
-        ExtensionPoint::kPostFilter, *plugin, [&] { return plugin->PostFilter(attempt, verdicts, services); });
+    framework::PostFilterResult answer = Guarded(ExtensionPoint::kPostFilter, *plugin, [&] {
+      return plugin->PostFilter(attempt, verdicts, services);
+    });
     if (answer.status.ok() || answer.status.code == Code::kUnschedulableAndUnresolvable) {
       answer.status.plugin = plugin->Name();
       timer.code = answer.status.code;

@@ -31,7 +31,7 @@ struct PreFilterOutcome {
   // Whether a plugin limited the nodes.
   bool narrowed = false;
   std::vector<cluster::NodeNameId> nodes;  // if narrowed: the names that remain
-  std::vector<std::string> narrowing;        // plugins that limited the nodes, in profile order
+  std::vector<std::string> narrowing;      // plugins that limited the nodes, in profile order
   SkippedPlugins skipped_filters;
   SkippedPlugins skipped_extensions;
 };
@@ -69,11 +69,11 @@ class Profile {
     std::int64_t weight = 1;
   };
 
-  // Creates the plugins. Error texts are kube-scheduler's start-up errors. Without `metrics_recorder` nothing is
-  // measured.
-  static Expected<std::unique_ptr<Profile>> Build(const config::Profile& config, const Registry& registry,
-                                                  framework::Handle& handle,
-                                                  std::unique_ptr<MetricsRecorder> metrics_recorder = nullptr);
+  // Creates the plugins. Error texts are kube-scheduler's start-up errors. Without `metrics_recorder` nothing
+  // is measured.
+  static Expected<std::unique_ptr<Profile>> Build(
+      const config::Profile& config, const Registry& registry, framework::Handle& handle,
+      std::unique_ptr<MetricsRecorder> metrics_recorder = nullptr);
 
   const std::string& name() const { return name_; }
   std::optional<std::int64_t> percentage_of_nodes_to_score() const { return percentage_; }
@@ -102,13 +102,15 @@ class Profile {
   bool IsRegistered(const framework::ClusterEvent& event, std::span<const std::string> plugins) const;
   // The combined hint of the plugins that rejected the pod. If the hint of one of `pending` is kQueue, the
   // result is kImmediately.
-  framework::Requeue EvaluateHint(const framework::ClusterEvent& event, const framework::EventObjects& objects,
-                               const cluster::PodInfo& pod, std::span<const std::string> rejectors,
-                               std::span<const std::string> pending) const;
+  framework::Requeue EvaluateHint(const framework::ClusterEvent& event,
+                                  const framework::EventObjects& objects, const cluster::PodInfo& pod,
+                                  std::span<const std::string> rejectors,
+                                  std::span<const std::string> pending) const;
 
   // --- scheduling ---
   // Plugins whose results in `reusable` are reusable are not called; metrics count them as called.
-  PreFilterOutcome RunPreFilter(const framework::Attempt& attempt, const ReusableResult* reusable = nullptr) const;
+  PreFilterOutcome RunPreFilter(const framework::Attempt& attempt,
+                                const ReusableResult* reusable = nullptr) const;
   // The reusable part of a result. Requires that the pod was neither rejected nor limited to some nodes.
   ReusableResult ReusablePreFilter(const cluster::PodInfo& pod, const PreFilterOutcome& outcome) const;
   // Evaluates rows of `candidates` with nominated pods twice: with these pods added, and without.
@@ -158,7 +160,8 @@ class Profile {
   void StartPreBind(framework::PreBindPlugin& plugin, const framework::Placement& placement,
                     std::stop_token stop, framework::StatusCallback answer) const;
   // Starts the bind plugin at `index`. After Skip, the next one must be started, if there is one.
-  void StartBind(std::size_t index, const framework::Placement& placement, framework::StatusCallback answer) const;
+  void StartBind(std::size_t index, const framework::Placement& placement,
+                 framework::StatusCallback answer) const;
   std::size_t bind_count() const { return binders_.size(); }
   void RunPostBind(const framework::Placement& placement) const;
 

@@ -77,7 +77,9 @@ class Rule final : public Named,
     const auto* answer = Find("preFilter", script_.pre_filter);
     return answer ? (*answer)(attempt) : framework::PreFilterResult{};
   }
-  framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override { return BasisOf(); }
+  framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
+    return BasisOf();
+  }
   framework::ResultDependency PreScoreDependency(const cluster::PodInfo&) const override { return BasisOf(); }
   void Filter(const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override {
     if (const auto* answer = Find("filter", script_.filter)) (*answer)(attempt, candidates, out);
@@ -96,7 +98,8 @@ class Rule final : public Named,
 
  private:
   framework::ResultDependency BasisOf() const {
-    return script_.reusable.contains(name_) ? framework::ResultDependency::kNodes : framework::ResultDependency::kEverything;
+    return script_.reusable.contains(name_) ? framework::ResultDependency::kNodes
+                                            : framework::ResultDependency::kEverything;
   }
 };
 class Binder final : public Named, public framework::BindPlugin {
@@ -118,17 +121,19 @@ class ProfileTest : public ::testing::Test {
     for (const auto* name : {"A", "B", "C", "D"}) AddFake<Rule>(name);
     AddFake<Binder>("Bind");
     AddFake<Binder>("Bind2");
-    registry.Add("Broken", [](const framework::RawArgs& args, framework::Handle&) -> framework::PluginOrError {
-      return Invalid(args.path + ": broken");
-    });
+    registry.Add("Broken",
+                 [](const framework::RawArgs& args, framework::Handle&) -> framework::PluginOrError {
+                   return Invalid(args.path + ": broken");
+                 });
     config.scheduler_name = "mine";
     Multi({"Sort", "A", "B", "Bind"});
   }
   template <class T>
   void AddFake(const std::string& name) {
-    registry.Add(name, [this, name](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
-      return std::make_unique<T>(name, script);
-    });
+    registry.Add(name,
+                 [this, name](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
+                   return std::make_unique<T>(name, script);
+                 });
   }
   void Multi(std::vector<config::PluginRef> plugins) {
     config.at(config::Point::kMultiPoint).enabled = std::move(plugins);
@@ -422,8 +427,7 @@ TEST_F(ProfileTest, NodesWithNominatedPodsAreEvaluatedTwice) {
   script.filter["A"] = [&](const Attempt& attempt, const RowSet& candidates, framework::Rejections&) {
     std::string pass;
     candidates.ForEach([&](std::size_t row) {
-      pass +=
-          std::to_string(row) + ":" + std::to_string(attempt.nodes().requested(cluster::kCpu)[row]) + " ";
+      pass += std::to_string(row) + ":" + std::to_string(attempt.nodes().requested(cluster::kCpu)[row]) + " ";
     });
     seen.push_back(pass);
   };

@@ -9,9 +9,8 @@ namespace berth::runtime {
 using framework::Attempt;
 using framework::Status;
 
-Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
-                          std::span<const cluster::Row> order, std::vector<framework::ScoreColumn>& columns,
-                          SkippedPlugins& skipped) const {
+Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::span<const cluster::Row> order,
+                          std::vector<framework::ScoreColumn>& columns, SkippedPlugins& skipped) const {
   columns.resize(scores_.size());
   if (Status status = RunPreScores(attempt, feasible, skipped); !status.ok()) return status;
   if (scores_.empty()) return {};

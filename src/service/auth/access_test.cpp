@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "kubernetes/client/fake_api.hpp"
 #include "http/fake_loop.hpp"
+#include "kubernetes/client/fake_api.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 #include "service/auth/authorizer.hpp"

@@ -4,8 +4,8 @@
 
 #include <boost/json.hpp>
 
-#include "kubernetes/client/backoff.hpp"
 #include "http/loop.hpp"
+#include "kubernetes/client/backoff.hpp"
 #include "observability/log/log.hpp"
 
 namespace berth::service {
@@ -105,8 +105,7 @@ struct ConfigMapWatch::Impl {
 
   void Retry(const std::string& why) {
     if (complaints.First(why)) {
-      log::Warning("Failed to watch the authentication configuration",
-                   {{"configMap", name}, {"err", why}});
+      log::Warning("Failed to watch the authentication configuration", {{"configMap", name}, {"err", why}});
     }
     timer = loop.After(pauses.Next(loop.Now(), random), [this] {
       timer = http::Loop::TimerId::kNone;

@@ -71,7 +71,7 @@ std::optional<User> UserOfHeaders(const http::Headers& headers, const FrontProxy
 }
 
 Expected<std::optional<User>> UserOfFrontProxy(const http::Request& request, const FrontProxy& proxy,
-                                            WallTime now) {
+                                               WallTime now) {
   if (!request.peer || !proxy.authorities) return std::nullopt;
   BERTH_RETURN_IF_ERROR(proxy.authorities->Verify(*request.peer, now));
   const std::string& name = request.peer->common_name;

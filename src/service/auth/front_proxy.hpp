@@ -32,6 +32,6 @@ std::optional<User> UserOfHeaders(const http::Headers& headers, const FrontProxy
 // nullopt: no result, because the client presented no certificate or sent no user name. An error: its
 // certificate is not the proxy's.
 Expected<std::optional<User>> UserOfFrontProxy(const http::Request& request, const FrontProxy& proxy,
-                                            WallTime now);
+                                               WallTime now);
 
 }  // namespace berth::service

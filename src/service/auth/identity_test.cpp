@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "kubernetes/client/fake_api.hpp"
 #include "http/fake_loop.hpp"
+#include "kubernetes/client/fake_api.hpp"
 #include "service/auth/authenticator.hpp"
 #include "service/auth/client_certificate.hpp"
 #include "service/auth/front_proxy.hpp"

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "kubernetes/client/backoff.hpp"
 #include "http/loop.hpp"
+#include "kubernetes/client/backoff.hpp"
 
 namespace berth::service {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <boost/json.hpp>
 
-#include "kubernetes/client/environment.hpp"
 #include "http/loop.hpp"
+#include "kubernetes/client/environment.hpp"
 #include "observability/log/log.hpp"
 
 namespace berth::service {
@@ -144,8 +144,7 @@ void Trust::Start() {
       [this](const ConfigMapData& data) {
         const auto taken = Take(data);
         if (const auto log = log::V(2); log && !taken) {
-          log.Info("The authentication configuration is incomplete",
-                   {{"err", taken.error().message}});
+          log.Info("The authentication configuration is incomplete", {{"err", taken.error().message}});
         }
       });
   watch_->Start();

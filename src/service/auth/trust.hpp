@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "kubernetes/client/api.hpp"
 #include "http/authorities.hpp"
+#include "kubernetes/client/api.hpp"
 #include "observability/log/log.hpp"
 #include "service/auth/config_map_watch.hpp"
 #include "service/auth/front_proxy.hpp"

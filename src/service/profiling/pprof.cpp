@@ -6,13 +6,13 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/symbols.hpp"
 #include "http/loop.hpp"
 #include "service/endpoints.hpp"
 #include "service/gzip.hpp"
 #include "service/negotiation.hpp"
 #include "service/profiling/profile_proto.hpp"
 #include "service/profiling/sampler.hpp"
-#include "base/symbols.hpp"
 
 namespace berth::service {
 namespace {

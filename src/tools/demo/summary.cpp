@@ -6,9 +6,9 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/text_layout.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/api/requests.hpp"
-#include "base/text_layout.hpp"
 #include "tools/demo/workload.hpp"
 #include "tools/load_generator/api_load.hpp"
 

@@ -19,8 +19,8 @@ std::string Headline(const AttemptRecord& record);
 std::string BestNodes(const AttemptRecord& record, std::size_t most);
 std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& reasons);
 std::string Preemption(const AttemptRecord& record);
-std::string NearestMisses(const AttemptRecord& record, const cluster::PodInfo& pod, const assembly::Engine& engine,
-                          std::size_t most);
+std::string NearestMisses(const AttemptRecord& record, const cluster::PodInfo& pod,
+                          const assembly::Engine& engine, std::size_t most);
 std::string EveryNode(const AttemptRecord& record, const framework::Reasons& reasons);
 
 const std::string& Name(const AttemptRecord& record, std::size_t row) { return record.nodes->by_row[row]; }
@@ -38,8 +38,7 @@ std::string Amount(cluster::ResourceId resource, std::int64_t value) {
     constexpr std::int64_t kCore = 1000;
     return value % kCore == 0 ? fmt::format("{}", value / kCore) : fmt::format("{}m", value);
   }
-  if (resource != cluster::kMemory && resource != cluster::kEphemeralStorage)
-    return fmt::format("{}", value);
+  if (resource != cluster::kMemory && resource != cluster::kEphemeralStorage) return fmt::format("{}", value);
   static constexpr std::array<const char*, 5> kUnits{"", "Ki", "Mi", "Gi", "Ti"};
   double scaled = static_cast<double>(value);
   std::size_t unit = 0;
@@ -195,8 +194,8 @@ std::string Preemption(const AttemptRecord& record) {
 }
 
 // Nodes that only lack resources, sorted by the relative size of the shortage.
-std::string NearestMisses(const AttemptRecord& record, const cluster::PodInfo& pod, const assembly::Engine& engine,
-                          std::size_t most) {
+std::string NearestMisses(const AttemptRecord& record, const cluster::PodInfo& pod,
+                          const assembly::Engine& engine, std::size_t most) {
   RowSet short_of_resources;
   for (const record::Rejection& rejection : record.rejections) {
     if (rejection.plugin == "NodeResourcesFit") short_of_resources |= rejection.rows;

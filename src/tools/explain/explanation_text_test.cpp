@@ -23,7 +23,8 @@ constexpr const char* kDump = R"(
 
 TEST(ExplanationText, CountsTheNodesOfEachReason) {
   std::vector<std::string> notes, problems;
-  const auto explainer = assembly::Explainer::Create(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), notes);
+  const auto explainer =
+      assembly::Explainer::Create(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), notes);
   ASSERT_TRUE(explainer) << explainer.error().message;
   ASSERT_TRUE((*explainer)->Load(kDump, "dump", problems));
   EXPECT_THAT(problems, testing::IsEmpty());

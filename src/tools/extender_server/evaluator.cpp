@@ -8,8 +8,8 @@
 
 namespace berth::extender_server {
 
-using extenders::FindRow;
 using cluster::Row;
+using extenders::FindRow;
 
 namespace {
 
@@ -36,7 +36,7 @@ std::vector<std::string> ReasonsByRow(const framework::FilterOutcome& outcome,
 // One evaluation of a pod.
 struct Evaluator::Evaluation {
   Evaluation(assembly::Engine& engine, const runtime::Profile& profile, const api::PodPtr& pod,
-        std::span<const runtime::Nomination> all, framework::ScratchPool& scratch)
+             std::span<const runtime::Nomination> all, framework::ScratchPool& scratch)
       : table(engine.cache().nodes()),
         profile(profile),
         info(cluster::PreparePod(pod, engine.symbols())),
@@ -74,7 +74,8 @@ const runtime::Profile& Evaluator::ProfileOf(const api::Pod& pod) const {
   return profile != nullptr ? *profile : *engine_.profiles().front();
 }
 
-FilterVerdict Evaluator::Filter(const NodesRequest& question, std::span<const runtime::Nomination> nominations) {
+FilterVerdict Evaluator::Filter(const NodesRequest& question,
+                                std::span<const runtime::Nomination> nominations) {
   FilterVerdict verdict;
   Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, nominations, scratch_);
   const runtime::PreFilterOutcome& pre_filter = trial.pre_filter;
@@ -173,7 +174,7 @@ std::vector<std::int64_t> Evaluator::Scaled(const RowSet& rows, const runtime::P
 }
 
 Expected<std::vector<std::size_t>> Evaluator::Preempt(const PreemptRequest& question,
-                                                  std::span<const runtime::Nomination> nominations) {
+                                                      std::span<const runtime::Nomination> nominations) {
   std::vector<std::size_t> kept;
   Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, nominations, scratch_);
   const framework::Status& status = trial.pre_filter.status;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "scheduler/assembly/engine.hpp"
-#include "tools/extender_server/questions.hpp"
 #include "scheduler/runtime/profile.hpp"
+#include "tools/extender_server/questions.hpp"
 
 namespace berth::extender_server {
 
@@ -38,7 +38,8 @@ class Evaluator {
  public:
   static constexpr std::int64_t kHighestScore = 10;  // kube-scheduler's MaxExtenderPriority
 
-  Evaluator(assembly::Engine& engine, EvaluatorOptions options) : engine_(engine), options_(std::move(options)) {}
+  Evaluator(assembly::Engine& engine, EvaluatorOptions options)
+      : engine_(engine), options_(std::move(options)) {}
 
   // PreFilter and Filter, with the same reasons as Berth's own events. A node that is unknown to this process
   // is rejected as unresolvable, because evicting pods does not make it known.

@@ -42,7 +42,8 @@ class Judging : public testing::Test {
     explainer_ = *assembly::Explainer::Create(*config, plugins, notes);
     EXPECT_TRUE(explainer_->Load(kCluster, "test", notes));
     explainer_->FillCluster();
-    evaluator_ = std::make_unique<Evaluator>(explainer_->engine(), EvaluatorOptions{.profile = "", .stretch = stretch});
+    evaluator_ = std::make_unique<Evaluator>(explainer_->engine(),
+                                             EvaluatorOptions{.profile = "", .stretch = stretch});
   }
 
   std::string Filter(const std::string& body) {

@@ -6,23 +6,23 @@
 #include <memory>
 #include <optional>
 
-#include "scheduler/assembly/engine.hpp"
+#include "http/io_thread.hpp"
+#include "http/server.hpp"
 #include "kubernetes/client/api_writer.hpp"
 #include "kubernetes/client/connection.hpp"
 #include "kubernetes/client/connection_config.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/client/exec_plugin.hpp"
 #include "kubernetes/client/informers.hpp"
+#include "kubernetes/ports/dry_run_ports.hpp"
+#include "observability/log/log.hpp"
+#include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
 #include "process/host_port.hpp"
 #include "process/measuring.hpp"
 #include "process/signals.hpp"
+#include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
-#include "kubernetes/ports/dry_run_ports.hpp"
-#include "http/io_thread.hpp"
-#include "http/server.hpp"
-#include "observability/log/log.hpp"
-#include "observability/metrics/registry.hpp"
 #include "service/endpoints.hpp"
 #include "service/process_metrics.hpp"
 #include "service/serving_certificates.hpp"
@@ -225,9 +225,10 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   options.record_bytes = 0;
   options.blocking_threads = 1;
   follower_.emplace(options, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
-                                                  no_events_, clock_, discarded_metrics_});
-  BERTH_TRY(measuring_, process::Measuring::Start({flags_.metric_sources, engine_->handle(), *follower_, environment_,
-                                          clock_, metrics_, no_events_, empty_hostname_}));
+                                                   no_events_, clock_, discarded_metrics_});
+  BERTH_TRY(measuring_,
+            process::Measuring::Start({flags_.metric_sources, engine_->handle(), *follower_, environment_,
+                                       clock_, metrics_, no_events_, empty_hostname_}));
   service::AddProcessMetrics(metrics_);
   MakeService();
   BERTH_RETURN_IF_ERROR(doors_.Open(*service_));

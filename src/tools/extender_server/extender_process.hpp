@@ -7,10 +7,10 @@
 
 #include "base/result.hpp"
 #include "config/scheduler_config.hpp"
-#include "tools/extender_server/evaluator.hpp"
-#include "tools/extender_server/service.hpp"
 #include "scheduler/runtime/registry.hpp"
 #include "service/serving_options.hpp"
+#include "tools/extender_server/evaluator.hpp"
+#include "tools/extender_server/service.hpp"
 
 namespace berth::extender_server {
 

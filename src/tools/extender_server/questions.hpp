@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/api/objects.hpp"
-#include "base/result.hpp"
 
 namespace berth::extender_server {
 

@@ -6,8 +6,6 @@
 #include <map>
 #include <optional>
 
-#include "tools/extender_server/answers.hpp"
-#include "tools/extender_server/questions.hpp"
 #include "http/loop.hpp"
 #include "http/server.hpp"
 #include "observability/log/log.hpp"
@@ -16,6 +14,8 @@
 #include "service/gate.hpp"
 #include "service/negotiation.hpp"
 #include "service/target.hpp"
+#include "tools/extender_server/answers.hpp"
+#include "tools/extender_server/questions.hpp"
 
 namespace berth::extender_server {
 namespace {

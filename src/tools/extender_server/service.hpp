@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "tools/extender_server/evaluator.hpp"
-#include "kubernetes/ports/ports.hpp"
 #include "http/message.hpp"
+#include "kubernetes/ports/ports.hpp"
+#include "tools/extender_server/evaluator.hpp"
 
 namespace berth::http {
 class Exchange;

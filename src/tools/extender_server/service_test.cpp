@@ -6,11 +6,11 @@
 
 #include <vector>
 
-#include "scheduler/assembly/explainer.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "http/fake_loop.hpp"
 #include "http/server.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/assembly/explainer.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "service/endpoints.hpp"
 #include "testing/fakes.hpp"
 

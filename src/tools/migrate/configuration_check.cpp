@@ -9,12 +9,11 @@
 #include "base/nearest.hpp"
 #include "process/effective_config.hpp"
 #include "process/load_config.hpp"
-#include "tools/migrate/foreign_plugins.hpp"
 #include "process/scheduler_flags.hpp"
+#include "tools/migrate/foreign_plugins.hpp"
 
 namespace berth::migrate {
 namespace {
-
 
 class Check {
  public:

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "config/scheduler_config.hpp"
-#include "tools/migrate/findings.hpp"
 #include "scheduler/runtime/registry.hpp"
+#include "tools/migrate/findings.hpp"
 
 namespace berth::migrate {
 

@@ -110,8 +110,7 @@ TEST(ConfigurationCheck, EachUnknownPluginIsReportedOnce) {
   plugins: {filter: {enabled: [{name: Mine}]}}
 )");
   EXPECT_EQ(Evaluate(checked.findings).blockers, 2U);
-  EXPECT_NE(With(checked, "profile a, b: Berth has no plugin Mine"), nullptr)
-      << ToText(checked.findings, "");
+  EXPECT_NE(With(checked, "profile a, b: Berth has no plugin Mine"), nullptr) << ToText(checked.findings, "");
 }
 
 TEST(ConfigurationCheck, FindsTheConfigurationFileOfACommandLine) {

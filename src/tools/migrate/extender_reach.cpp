@@ -5,14 +5,13 @@
 
 #include <future>
 
-#include "process/extender_world.hpp"
 #include "http/client.hpp"
 #include "http/io_thread.hpp"
 #include "http/proxy.hpp"
+#include "process/extender_world.hpp"
 
 namespace berth::migrate {
 namespace {
-
 
 std::string VerbsOf(const config::ExtenderConfig& extender) {
   std::vector<std::string_view> verbs;
@@ -44,7 +43,7 @@ Expected<int> StatusOf(const config::ExtenderConfig& extender, http::IoThread& i
 }  // namespace
 
 Findings CheckExtenders(const std::vector<config::ExtenderConfig>& extenders, http::IoThread& io,
-                                   const client::Environment& environment) {
+                        const client::Environment& environment) {
   Findings findings;
   for (const config::ExtenderConfig& extender : extenders) {
     const std::string name = fmt::format("{} ({})", extender.url_prefix, VerbsOf(extender));

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "kubernetes/client/environment.hpp"
 #include "config/extender_config.hpp"
+#include "kubernetes/client/environment.hpp"
 #include "tools/migrate/findings.hpp"
 
 namespace berth::http {
@@ -17,6 +17,6 @@ namespace berth::migrate {
 // finding per extender, with its verbs. An extender that is unreachable from here may still be reachable from
 // the cluster.
 Findings CheckExtenders(const std::vector<config::ExtenderConfig>& extenders, http::IoThread& io,
-                                   const client::Environment& environment);
+                        const client::Environment& environment);
 
 }  // namespace berth::migrate

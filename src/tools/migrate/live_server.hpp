@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "http/io_thread.hpp"
 #include "kubernetes/client/connection.hpp"
 #include "kubernetes/client/environment.hpp"
-#include "http/io_thread.hpp"
 #include "observability/metrics/registry.hpp"
 #include "tools/migrate/server.hpp"
 

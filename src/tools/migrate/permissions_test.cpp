@@ -7,8 +7,8 @@
 #include <set>
 #include <sstream>
 
-#include "kubernetes/api/decode.hpp"
 #include "config/value.hpp"
+#include "kubernetes/api/decode.hpp"
 
 namespace berth::migrate {
 namespace {

@@ -124,9 +124,8 @@ Expected<RunningScheduler> ReadSchedulerManifest(const std::string& path) {
 }
 
 Expected<LiveSchedulers> FindLiveSchedulers(Server& server) {
-  BERTH_TRY(const Value list,
-            GetTree(server, {.path = "/api/v1/namespaces/kube-system/pods?limit=20&"
-                                                "labelSelector=component%3Dkube-scheduler"}));
+  BERTH_TRY(const Value list, GetTree(server, {.path = "/api/v1/namespaces/kube-system/pods?limit=20&"
+                                                       "labelSelector=component%3Dkube-scheduler"}));
   LiveSchedulers live;
   for (const Value& pod : ItemsOf(list, "items")) {
     const std::string name = TextAt(pod, {"metadata", "name"});
@@ -142,11 +141,10 @@ Expected<LiveSchedulers> FindLiveSchedulers(Server& server) {
   return live;
 }
 
-Expected<std::string> ReadFromConfigMap(Server& server, const std::string& ns,
-                                        const MountedFile& file) {
+Expected<std::string> ReadFromConfigMap(Server& server, const std::string& ns, const MountedFile& file) {
   const std::string where = fmt::format("ConfigMap {}/{}", ns, file.config_map);
-  auto answer = GetTree(
-      server, {.path = fmt::format("/api/v1/namespaces/{}/configmaps/{}", ns, file.config_map)});
+  auto answer =
+      GetTree(server, {.path = fmt::format("/api/v1/namespaces/{}/configmaps/{}", ns, file.config_map)});
   if (!answer) return std::unexpected(std::move(answer).error().In(where));
   const Value* data = answer->Find("data");
   const Value* text = data == nullptr ? nullptr : data->Find(file.key);

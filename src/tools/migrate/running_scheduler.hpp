@@ -42,7 +42,6 @@ struct LiveSchedulers {
 Expected<LiveSchedulers> FindLiveSchedulers(Server& server);
 
 // The content of one of its files in a ConfigMap.
-Expected<std::string> ReadFromConfigMap(Server& server, const std::string& ns,
-                                        const MountedFile& file);
+Expected<std::string> ReadFromConfigMap(Server& server, const std::string& ns, const MountedFile& file);
 
 }  // namespace berth::migrate

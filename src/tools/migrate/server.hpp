@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "kubernetes/api/decode.hpp"
 #include "base/result.hpp"
-#include "kubernetes/client/api.hpp"
 #include "config/value.hpp"
+#include "kubernetes/api/decode.hpp"
+#include "kubernetes/client/api.hpp"
 
 namespace berth::migrate {
 

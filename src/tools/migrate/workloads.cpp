@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "kubernetes/api/csi_migration.hpp"
 #include "base/text_layout.hpp"
+#include "kubernetes/api/csi_migration.hpp"
 
 namespace berth::migrate {
 namespace {
@@ -193,7 +193,8 @@ class Survey {
                             Counted(tally.count(), "volume"), migration->plugin, migration->driver)));
     if (drivers.empty() && others == 0) return;
     std::vector<std::string> texts;
-    for (const auto& [driver, count] : drivers) texts.push_back(fmt::format("{} {}", WithCommas(count), driver));
+    for (const auto& [driver, count] : drivers)
+      texts.push_back(fmt::format("{} {}", WithCommas(count), driver));
     if (others > 0) texts.push_back(fmt::format("{} not by CSI", WithCommas(others)));
     AddFinding({Level::kOk, Topic::kWorkloads,
                 fmt::format("persistent volumes: {}; bound, provisioned and limited as kube-scheduler does",
@@ -231,10 +232,11 @@ class Survey {
     if (!complete_) return;
     AddFinding(
         {Level::kOk, Topic::kSize,
-         fmt::format("{}, {} on them, {} pending: Berth needs about {} MiB, and up to 128 MiB for attempt "
-                     "records and the equivalence cache (--berth-record-buffer-size, --berth-equivalence-cache-size)",
-                     Counted(size_.nodes, "node"), Counted(size_.placed_pods, "pod"),
-                     WithCommas(size_.waiting_pods), (MemoryFor(size_) + (1 << 20) - 1) >> 20)});
+         fmt::format(
+             "{}, {} on them, {} pending: Berth needs about {} MiB, and up to 128 MiB for attempt "
+             "records and the equivalence cache (--berth-record-buffer-size, --berth-equivalence-cache-size)",
+             Counted(size_.nodes, "node"), Counted(size_.placed_pods, "pod"), WithCommas(size_.waiting_pods),
+             (MemoryFor(size_) + (1 << 20) - 1) >> 20)});
   }
 
   Lists& lists_;

@@ -70,7 +70,7 @@ Evaluator::Evaluator(assembly::Engine& engine, std::int64_t percentage)
     : engine_(engine), percentage_(percentage), algorithm_(WholeCluster(), engine.reasons()) {}
 
 Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                          const Choice& theirs, std::span<const runtime::Nomination> nominations) {
+                              const Choice& theirs, std::span<const runtime::Nomination> nominations) {
   const ScopedDryRun nobody(engine_.handle());
   Comparison comparison;
   comparison.pod = pod.key;
@@ -186,7 +186,8 @@ void Evaluator::CompareFailures(const Evaluation& trial, Comparison& comparison)
 }
 
 // If more nodes are better than the sample leaves out, every sample contains one of them.
-std::optional<std::string> Evaluator::Sampled(const Evaluation& trial, Row theirs, const Comparison& comparison) {
+std::optional<std::string> Evaluator::Sampled(const Evaluation& trial, Row theirs,
+                                              const Comparison& comparison) {
   const AttemptRecord& record = trial.record();
   const std::size_t searched = comparison.nodes - record.excluded.Count();
   const std::size_t wanted = algorithm::NodesToFind(PercentageOf(trial.profile), searched);
@@ -201,7 +202,8 @@ std::optional<std::string> Evaluator::Sampled(const Evaluation& trial, Row their
 // kube-scheduler visits nodes in a fixed order. Evaluates runs of nodes around the other scheduler's choice
 // that contain no better node, if they are long enough. Needed because scores are normalised over the visited
 // nodes.
-std::optional<std::string> Evaluator::RunThatPrefers(const Evaluation& trial, Row theirs, std::size_t wanted) {
+std::optional<std::string> Evaluator::RunThatPrefers(const Evaluation& trial, Row theirs,
+                                                     std::size_t wanted) {
   constexpr std::size_t kTries = 4;
   const AttemptRecord& record = trial.record();
   const auto order = engine_.cache().VisitingOrder();
@@ -237,7 +239,8 @@ bool Evaluator::BestOfRun(const Evaluation& trial, Row theirs, std::size_t start
   options.percentage_of_nodes_to_score = percentage_;
   options.sample = options.adaptive = true;
   algorithm::SchedulingAlgorithm algorithm(options, engine_.reasons());
-  const algorithm::ScheduleResult decision = algorithm.Schedule(trial.pod, trial.profile, view, trial.nominations);
+  const algorithm::ScheduleResult decision =
+      algorithm.Schedule(trial.pod, trial.profile, view, trial.nominations);
   return decision.record->result == record::Result::kScheduled && decision.record->Best().Has(theirs);
 }
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "scheduler/assembly/engine.hpp"
 #include "scheduler/algorithm/current_view.hpp"
+#include "scheduler/assembly/engine.hpp"
 #include "tools/shadow/comparison.hpp"
 
 namespace berth::shadow {
@@ -19,9 +19,7 @@ class Evaluator {
   // `percentage`: percentageOfNodesToScore of the configuration, which both schedulers use.
   Evaluator(assembly::Engine& engine, std::int64_t percentage);
 
-  cluster::PodInfo Prepare(api::PodPtr pod) {
-    return cluster::PreparePod(std::move(pod), engine_.symbols());
-  }
+  cluster::PodInfo Prepare(api::PodPtr pod) { return cluster::PreparePod(std::move(pod), engine_.symbols()); }
   // `pod` is the pod while it was pending. Never returns kRaced, which needs several cluster states.
   Comparison Compare(const cluster::PodInfo& pod, const runtime::Profile& profile, const Choice& theirs,
                      std::span<const runtime::Nomination> nominations);
@@ -32,7 +30,8 @@ class Evaluator {
   void NoteTotals(const record::AttemptRecord& record, cluster::Row theirs, Comparison& comparison) const;
   void CompareFailures(const Evaluation& trial, Comparison& comparison) const;
   // Whether kube-scheduler's sampling may have left out all better nodes, with the explanation.
-  std::optional<std::string> Sampled(const Evaluation& trial, cluster::Row theirs, const Comparison& comparison);
+  std::optional<std::string> Sampled(const Evaluation& trial, cluster::Row theirs,
+                                     const Comparison& comparison);
   std::optional<std::string> RunThatPrefers(const Evaluation& trial, cluster::Row theirs, std::size_t wanted);
   bool BestOfRun(const Evaluation& trial, cluster::Row theirs, std::size_t start);
   std::int64_t PercentageOf(const runtime::Profile& profile) const {

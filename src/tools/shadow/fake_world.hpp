@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/assembly/in_tree_plugins.hpp"
-#include "tools/shadow/shadow.hpp"
-#include "tools/shadow/shadow_sink.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
+#include "tools/shadow/shadow.hpp"
+#include "tools/shadow/shadow_sink.hpp"
 
 namespace berth::shadow {
 
@@ -40,7 +40,7 @@ class ShadowTest : public ::testing::Test {
     cycle::SchedulerOptions following;
     following.stand_by = true;
     follower.emplace(following, cycle::SchedulerParts{engine->handle(), engine->cache(), engine->profiles(),
-                                                     events, clock, nobody_looks});
+                                                      events, clock, nobody_looks});
     report.emplace(keep, clock, metrics);
     shadow.emplace(options, *engine, clock, *report);
     sink.emplace(*follower, *shadow);

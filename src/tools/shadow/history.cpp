@@ -110,7 +110,8 @@ void History::Undo(const AnyChange& change) {
 
 bool History::Move(const api::PodPtr& from, const api::PodPtr& to) {
   cluster::ClusterState& cache = engine_.cache();
-  if (OnNode(from) && !cache.Contains(from->metadata.uid)) return false;  // the pod does not exist in this state
+  if (OnNode(from) && !cache.Contains(from->metadata.uid))
+    return false;  // the pod does not exist in this state
   if (OnNode(from) && !(OnNode(to) && SameUid(from, to))) cache.RemovePod(from->metadata.uid);
   if (OnNode(to)) cache.AddPod(to);
   return true;

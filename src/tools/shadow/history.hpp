@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "scheduler/assembly/engine.hpp"
 #include "kubernetes/ports/ports.hpp"
+#include "scheduler/assembly/engine.hpp"
 
 namespace berth::shadow {
 

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "tools/shadow/history.hpp"
 #include "tools/shadow/evaluator.hpp"
-#include "tools/shadow/state_search.hpp"
+#include "tools/shadow/history.hpp"
 #include "tools/shadow/report.hpp"
+#include "tools/shadow/state_search.hpp"
 
 namespace berth::shadow {
 

@@ -6,22 +6,22 @@
 #include <memory>
 #include <optional>
 
-#include "scheduler/assembly/engine.hpp"
+#include "http/io_thread.hpp"
 #include "kubernetes/client/connection.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/client/exec_plugin.hpp"
 #include "kubernetes/client/informers.hpp"
+#include "kubernetes/ports/dry_run_ports.hpp"
+#include "observability/log/log.hpp"
+#include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
 #include "process/measuring.hpp"
 #include "process/metrics_options.hpp"
 #include "process/serving.hpp"
 #include "process/signals.hpp"
 #include "process/write_file.hpp"
+#include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
-#include "kubernetes/ports/dry_run_ports.hpp"
-#include "http/io_thread.hpp"
-#include "observability/log/log.hpp"
-#include "observability/metrics/registry.hpp"
 #include "service/endpoints.hpp"
 #include "service/process_metrics.hpp"
 #include "tools/shadow/shadow_sink.hpp"
@@ -41,8 +41,9 @@ config::SchedulerConfig WithoutElection(config::SchedulerConfig config) {
 // the cluster, and the shadow observes its changes.
 class Process {
  public:
-  Process(const process::SchedulerFlags& flags, const process::PFlags& table, const config::SchedulerConfig& config,
-          const runtime::Registry& plugins, metrics::RegistryOptions metrics_options)
+  Process(const process::SchedulerFlags& flags, const process::PFlags& table,
+          const config::SchedulerConfig& config, const runtime::Registry& plugins,
+          metrics::RegistryOptions metrics_options)
       : flags_(flags),
         table_(table),
         config_(WithoutElection(config)),
@@ -98,17 +99,19 @@ Expected<void> Process::MakeShadow(std::vector<std::string>& notes) {
         "--berth-shadow: the configuration has extenders, which would get every request a second time; "
         "remove them from the shadow's configuration");
   }
-  BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, no_writes_, notes,
-                                             {.registry = &discarded_metrics_, .clock = &clock_, .options = {}}));
+  BERTH_TRY(engine_,
+            assembly::Engine::Build(config_, plugins_, no_writes_, notes,
+                                    {.registry = &discarded_metrics_, .clock = &clock_, .options = {}}));
   cycle::SchedulerOptions options;
   options.stand_by = true;
   options.record_bytes = 0;
   options.blocking_threads = 1;
   options.algorithm.equivalence_cache_bytes = 0;
   follower_.emplace(options, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
-                                                  no_events_, clock_, discarded_metrics_});
-  BERTH_TRY(measuring_, process::Measuring::Start({flags_.own.metric_sources, engine_->handle(), *follower_,
-                                          environment_, clock_, metrics_, no_events_, empty_hostname_}));
+                                                   no_events_, clock_, discarded_metrics_});
+  BERTH_TRY(measuring_,
+            process::Measuring::Start({flags_.own.metric_sources, engine_->handle(), *follower_, environment_,
+                                       clock_, metrics_, no_events_, empty_hostname_}));
   const process::ShadowFlags& flags = flags_.own.shadow;
   report_.emplace(static_cast<std::size_t>(flags.keep), clock_, metrics_);
   shadow::ShadowOptions wanted;
@@ -124,9 +127,10 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(MakeShadow(notes));
   service::AddProcessMetrics(metrics_);
   process::AddFeatureMetrics(metrics_, config_.gates);
-  BERTH_TRY(serving_, process::Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
-                                      *follower_, nullptr, stopping_,
-                                      [this](service::Endpoints& endpoints) { AddReport(endpoints); }}));
+  BERTH_TRY(serving_,
+            process::Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
+                                     *follower_, nullptr, stopping_,
+                                     [this](service::Endpoints& endpoints) { AddReport(endpoints); }}));
   source_ = std::make_unique<client::ClusterSource>(
       io_, connection_->api(), metrics_, *sink_,
       client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),

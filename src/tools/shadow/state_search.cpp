@@ -19,7 +19,8 @@ constexpr std::size_t kVersions = 3;
 
 class Search {
  public:
-  Search(const ObservedDecision& seen, History& history, Evaluator& judge, const Clock& clock, MonoTime deadline)
+  Search(const ObservedDecision& seen, History& history, Evaluator& judge, const Clock& clock,
+         MonoTime deadline)
       : seen_(seen),
         history_(history),
         evaluator_(judge),
@@ -161,8 +162,7 @@ class Search {
     history_.Show(from_, happened);
     Comparison comparison = evaluator_.Compare(*pod_, *seen_.profile, seen_.theirs, history_.nominations());
     if (!comparison.settled()) return;
-    comparison.because =
-        Difference(happened) + (comparison.because.empty() ? "" : "; ") + comparison.because;
+    comparison.because = Difference(happened) + (comparison.because.empty() ? "" : "; ") + comparison.because;
     found_ = std::move(comparison);
   }
 
@@ -202,8 +202,8 @@ class Search {
 
 }  // namespace
 
-std::optional<Comparison> FindExplainingState(const ObservedDecision& seen, History& history, Evaluator& judge,
-                                              const Clock& clock, MonoTime until) {
+std::optional<Comparison> FindExplainingState(const ObservedDecision& seen, History& history,
+                                              Evaluator& judge, const Clock& clock, MonoTime until) {
   if (seen.position < history.begin()) return std::nullopt;  // too long ago
   return Search(seen, history, judge, clock, until).Run();
 }

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "tools/shadow/history.hpp"
 #include "tools/shadow/evaluator.hpp"
+#include "tools/shadow/history.hpp"
 
 namespace berth::shadow {
 
@@ -23,7 +23,7 @@ struct ObservedDecision {
 // at its decision consists of all changes up to some moment and, of the bindings around that moment, those of
 // pods that were earlier in its queue. Tries a bounded number of such states, the most probable first, until
 // `until`. nullopt: no state explains the decision. The cache is unchanged afterwards.
-std::optional<Comparison> FindExplainingState(const ObservedDecision& seen, History& history, Evaluator& judge,
-                                              const Clock& clock, MonoTime until);
+std::optional<Comparison> FindExplainingState(const ObservedDecision& seen, History& history,
+                                              Evaluator& judge, const Clock& clock, MonoTime until);
 
 }  // namespace berth::shadow

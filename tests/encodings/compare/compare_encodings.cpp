@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "kubernetes/api/decode.hpp"
 #include "http/length_splitter.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "testing/zstd_file.hpp"
 
 namespace berth {

@@ -9,11 +9,11 @@
 namespace berth::replay {
 namespace {
 
+using cluster::PodInfo;
 using framework::EventObjects;
 using framework::EventRegistration;
 using framework::EventResource;
 using framework::Hint;
-using cluster::PodInfo;
 using framework::Status;
 
 std::uint32_t Hash(std::string_view text) {  // FNV-1a
@@ -149,7 +149,8 @@ std::unique_ptr<runtime::Profile> BuildProfile(const std::string& name,
       return std::make_unique<FakeRejector>(plugin);
     });
   }
-  enable("Binder", [](const RawArgs&, framework::Handle&) -> PluginOrError { return std::make_unique<FakeBinder>(); });
+  enable("Binder",
+         [](const RawArgs&, framework::Handle&) -> PluginOrError { return std::make_unique<FakeBinder>(); });
   auto profile = runtime::Profile::Build(config, registry, handle);
   if (!profile) throw std::runtime_error("profile: " + profile.error().message);
   return std::move(*profile);

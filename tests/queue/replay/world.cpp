@@ -111,12 +111,13 @@ bool World::IsAnyRegistered(const ClusterEvent& event) const {
   return std::ranges::any_of(profiles_, [&](const auto& profile) { return profile->IsRegistered(event); });
 }
 
-bool World::IsRegisteredBy(std::uint32_t profile, const std::string& plugin, const ClusterEvent& event) const {
+bool World::IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
+                           const ClusterEvent& event) const {
   return profiles_[profile]->IsRegistered(event, std::span(&plugin, 1));
 }
 
 framework::Requeue World::EvaluateHint(const QueuedPod& pod, const ClusterEvent& event,
-                                  const framework::EventObjects& objects) const {
+                                       const framework::EventObjects& objects) const {
   return profiles_[pod.profile]->EvaluateHint(event, objects, pod.info, pod.rejectors, pod.pending);
 }
 

@@ -50,9 +50,9 @@ class World final : public queue::QueuePolicy {
   framework::Status PreEnqueue(const framework::QueuedPod& pod) const override;
   bool IsAnyRegistered(const framework::ClusterEvent& event) const override;
   bool IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
-                 const framework::ClusterEvent& event) const override;
+                      const framework::ClusterEvent& event) const override;
   framework::Requeue EvaluateHint(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
-                             const framework::EventObjects& objects) const override;
+                                  const framework::EventObjects& objects) const override;
 
   void Advance(Duration by);
   void Add(const api::PodPtr& pod);

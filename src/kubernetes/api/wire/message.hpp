@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.hpp"
 #include "kubernetes/api/field_path.hpp"
 #include "kubernetes/api/objects.hpp"
-#include "base/utf8.hpp"
 
 namespace berth::api::wire {
 

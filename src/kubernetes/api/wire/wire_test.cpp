@@ -149,7 +149,9 @@ struct Malformed {
   std::string error;
 };
 class AnInvalidProtobufObject : public ::testing::TestWithParam<Malformed> {};
-TEST_P(AnInvalidProtobufObject, HasPathAndReasonInItsError) { EXPECT_THAT(ErrorOf(GetParam().text), HasSubstr(GetParam().error)); }
+TEST_P(AnInvalidProtobufObject, HasPathAndReasonInItsError) {
+  EXPECT_THAT(ErrorOf(GetParam().text), HasSubstr(GetParam().error));
+}
 INSTANTIATE_TEST_SUITE_P(
     Table, AnInvalidProtobufObject,
     ::testing::Values(

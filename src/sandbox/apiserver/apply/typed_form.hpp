@@ -1,8 +1,8 @@
 // The merge form of a value, by its type. Private to apply/.
 #pragma once
 
-#include "sandbox/store/schema/schema.hpp"
 #include "sandbox/store/document.hpp"
+#include "sandbox/store/schema/schema.hpp"
 
 namespace berth::sandbox {
 

@@ -202,7 +202,8 @@ ApiResult<> Merge(json::object& target, const json::object& patch, std::string_v
     }
   }
   for (const auto& entry : patch) {
-    if (!IsDirective(entry.key())) BERTH_RETURN_IF_ERROR(MergeMember(target, entry.key(), entry.value(), list_above));
+    if (!IsDirective(entry.key()))
+      BERTH_RETURN_IF_ERROR(MergeMember(target, entry.key(), entry.value(), list_above));
   }
   for (const auto& entry : patch) {  // in the order of the merged list
     if (std::string_view(entry.key()).starts_with(kElementOrder)) {

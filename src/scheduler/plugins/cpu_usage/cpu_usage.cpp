@@ -12,8 +12,8 @@
 namespace berth::plugins {
 namespace {
 
-using config::Value;
 using cluster::Row;
+using config::Value;
 
 CpuUsageArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
   CpuUsageArgs args;
@@ -75,7 +75,8 @@ CpuUsage::CpuUsage(std::string name, const CpuUsageArgs& args, framework::Handle
       unmeasured_pods(handle, busy_, [](const api::Pod&, const cluster::PodUse& use) {
         return static_cast<double>(use.non_zero_milli_cpu);
       }) {
-  measurements_.Listen(busy_, [this] { median_ = load_metrics::MedianOf(measurements_.signal(busy_).values); });
+  measurements_.Listen(busy_,
+                       [this] { median_ = load_metrics::MedianOf(measurements_.signal(busy_).values); });
 }
 
 framework::Status CpuUsage::Score(const framework::Attempt& attempt, const RowSet& feasible,

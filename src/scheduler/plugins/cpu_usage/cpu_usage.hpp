@@ -5,8 +5,8 @@
 #include <string>
 
 #include "scheduler/framework/factory.hpp"
-#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/plugins/load_metrics/unmeasured_pods.hpp"
 
 namespace berth::plugins {

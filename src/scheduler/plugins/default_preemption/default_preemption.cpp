@@ -10,11 +10,11 @@
 
 namespace berth::plugins {
 
+using cluster::NodeTable;
+using cluster::Row;
 using framework::Attempt;
 using framework::FilterOutcome;
-using cluster::NodeTable;
 using framework::PostFilterResult;
-using cluster::Row;
 using framework::Status;
 
 namespace {
@@ -138,8 +138,7 @@ Status DefaultPreemption::RunReviewers(const cluster::PodInfo& pod) {
   dry_run_.candidates().clear();
   for (const framework::PreemptionCandidate& left : reviewed) {
     Candidate& candidate = dry_run_.candidates().emplace_back(Candidate{left.row, {}, left.violations});
-    for (cluster::PlacedPod* victim : left.victims)
-      candidate.victims.push_back(Importance::EntryOf(*victim));
+    for (cluster::PlacedPod* victim : left.victims) candidate.victims.push_back(Importance::EntryOf(*victim));
   }
   return {};
 }

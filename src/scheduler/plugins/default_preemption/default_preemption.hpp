@@ -27,7 +27,8 @@ class DefaultPreemption final : public framework::PostFilterPlugin, public frame
   // The reason why the pod must not preempt; empty if it may.
   std::string_view Ineligible(const framework::Attempt& attempt, const framework::FilterOutcome& verdicts);
   framework::PostFilterResult Preempt(const framework::Attempt& attempt,
-                                      const framework::FilterOutcome& verdicts, framework::PostFilterServices& services);
+                                      const framework::FilterOutcome& verdicts,
+                                      framework::PostFilterServices& services);
   // The message if no node is a candidate.
   std::string NoCandidate(const cluster::NodeTable& nodes, std::size_t tried) const;
   framework::Status RunReviewers(const cluster::PodInfo& pod);

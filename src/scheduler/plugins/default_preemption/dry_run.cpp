@@ -6,13 +6,14 @@
 
 namespace berth::plugins {
 
-using framework::Attempt;
 using cluster::NodeTable;
 using cluster::Row;
-using framework::Status;
+using framework::Attempt;
 using framework::PostFilterServices;
+using framework::Status;
 
-void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span<const Row> rows, std::size_t wanted) {
+void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span<const Row> rows,
+                 std::size_t wanted) {
   candidates_.clear();
   violating_.clear();
   counts_.clear();
@@ -100,7 +101,8 @@ void DryRun::RunSeparately(const Attempt& attempt, PostFilterServices& services,
   errors_.push_back(status.Message());
 }
 
-Status DryRun::Reprieve(const Attempt& attempt, PostFilterServices& services, DryRunNode& trial, NodeTable::Overlay& overlay) {
+Status DryRun::Reprieve(const Attempt& attempt, PostFilterServices& services, DryRunNode& trial,
+                        NodeTable::Overlay& overlay) {
   Order(trial);
   auto row = attempt.Scratch();
   row->Add(trial.row);

@@ -47,9 +47,10 @@ class DryRun {
     std::size_t end() const { return first + pods.size(); }
   };
   void RunCombined(const framework::Attempt& attempt, framework::PostFilterServices& services);
-  void RunSeparately(const framework::Attempt& attempt, framework::PostFilterServices& services, DryRunNode& trial);
-  framework::Status Reprieve(const framework::Attempt& attempt, framework::PostFilterServices& services, DryRunNode& trial,
-                             cluster::NodeTable::Overlay& overlay);
+  void RunSeparately(const framework::Attempt& attempt, framework::PostFilterServices& services,
+                     DryRunNode& trial);
+  framework::Status Reprieve(const framework::Attempt& attempt, framework::PostFilterServices& services,
+                             DryRunNode& trial, cluster::NodeTable::Overlay& overlay);
   void Order(DryRunNode& trial);
   void CountRejections();
   // Appends the trial's candidate, if it is one.

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/framework/handle.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/plugins/default_preemption/candidates.hpp"
 
 namespace berth::plugins {

@@ -31,7 +31,9 @@ class DynamicResources final : public framework::PreFilterPlugin,
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   // Only pods without claims reach Score.
-  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 

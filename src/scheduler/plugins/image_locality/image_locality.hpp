@@ -11,7 +11,9 @@ class ImageLocality final : public framework::ScorePlugin {
   std::string_view Name() const override { return "ImageLocality"; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
 };
 

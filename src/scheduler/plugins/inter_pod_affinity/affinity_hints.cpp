@@ -79,8 +79,7 @@ Hint InterPodAffinity::AfterNode(const cluster::PodInfo& waiting, const api::Nod
   if (!terms.error.empty()) return Hint::kQueue;
   for (const AffinityTermPtr& term : terms.required) {
     if (before == nullptr) {
-      if (after->metadata.labels.Find(symbols_.KeyText(term->topology_key)) != nullptr)
-        return Hint::kQueue;
+      if (after->metadata.labels.Find(symbols_.KeyText(term->topology_key)) != nullptr) return Hint::kQueue;
       continue;
     }
     const LabelChange change = Along(term, *before, *after, symbols_);

@@ -5,9 +5,9 @@
 
 namespace berth::plugins {
 
+using cluster::TermRole;
 using framework::Attempt;
 using framework::Status;
-using cluster::TermRole;
 
 namespace {
 

@@ -8,10 +8,10 @@
 namespace berth::plugins {
 
 using cluster::AffinityTermPtr;
-using framework::Attempt;
 using cluster::Row;
-using framework::Status;
 using cluster::TermRole;
+using framework::Attempt;
+using framework::Status;
 
 namespace {
 
@@ -88,8 +88,7 @@ void InterPodAffinity::SumIncoming(const Attempt& attempt, const cluster::PodAff
 Status InterPodAffinity::AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) const {
   return RecordChange(attempt, added.use(), row, 1);
 }
-Status InterPodAffinity::RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed,
-                                   Row row) const {
+Status InterPodAffinity::RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, Row row) const {
   return RecordChange(attempt, removed.use(), row, -1);
 }
 

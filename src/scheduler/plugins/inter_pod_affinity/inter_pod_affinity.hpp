@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "scheduler/cluster/pod_counters.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin.hpp"
-#include "scheduler/cluster/pod_counters.hpp"
 #include "scheduler/plugins/inter_pod_affinity/affinity_args.hpp"
 #include "scheduler/plugins/topology/domain_counts.hpp"
 

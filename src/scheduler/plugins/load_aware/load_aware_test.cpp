@@ -61,7 +61,8 @@ TEST_F(LoadAwareTest, AMinimalConfigurationIsSufficient) {
   Measure(cluster, "cpu", {{"n1", 0.69}, {"n2", 0.2}}, clock.Now());
   Measure(cluster, "memory", {{"n1", 0.5}, {"n2", 0.95}}, clock.Now());
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 40}, {"n2", 42}}));
-  EXPECT_EQ(Evaluate(), (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had too much memory load"})}}));
+  EXPECT_EQ(Evaluate(),
+            (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had too much memory load"})}}));
 }
 
 TEST_F(LoadAwareTest, SignalsAreWeightedAndIgnoredWithoutValues) {
@@ -152,19 +153,21 @@ TEST_F(LoadAwareTest, TheEstimateUsesTheWorkloadsHistoryIfKnown) {
   Own(", threshold: 50, estimate: {from: history, resource: cpu}");
   const api::Pod next = of_worker(MakePod("worker-1").Cpu("1"));
   MeasureOwn({{"n1", 0.3}, {"n2", 0.45}});
-  EXPECT_EQ(Evaluate(next), (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had too much own load"})}}))
+  EXPECT_EQ(Evaluate(next),
+            (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had too much own load"})}}))
       << "one core of ten is requested";
   api::Pod sibling = of_worker(MakePod("worker-0"));
   sibling.status.start_time =
       std::chrono::duration_cast<std::chrono::seconds>((clock.WallNow() - 1h).time_since_epoch()).count();
   cluster.Run("n1", sibling);
   auto& measurements = cluster.handle().Shared<load_metrics::SignalTable>();
-  measurements.Take({.signal = berth::testing::FindSignal(measurements, "use of workloads: cpu"),
-                     .asked = clock.Now(),
-                     .renumbered = true,
-                     .fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(
-                         std::vector<load_metrics::SeriesName>{{{"namespace", "default"}, {"pod", "worker-0"}}}),
-                     .samples = {{0, 0.25}}});
+  measurements.Take(
+      {.signal = berth::testing::FindSignal(measurements, "use of workloads: cpu"),
+       .asked = clock.Now(),
+       .renumbered = true,
+       .fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(
+           std::vector<load_metrics::SeriesName>{{{"namespace", "default"}, {"pod", "worker-0"}}}),
+       .samples = {{0, 0.25}}});
   EXPECT_EQ(Evaluate(next), (Verdicts{{"n1", Fits()}, {"n2", Fits()}})) << "a quarter of a core is used";
 }
 
@@ -250,7 +253,8 @@ TEST_F(LoadAwareTest, AnOutageIsNeutralByDefault) {
   Make("{preset: none, onOutage: reject, signals: [{name: strict, query: s, threshold: 50}]}");
   EXPECT_EQ(Evaluate().at("n1"), Unresolvable({"node(s) had no strict measurement"}));
   Measure(cluster, "strict", {{"n1", 0.1}}, clock.Now());
-  EXPECT_EQ(Evaluate(), (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had no strict measurement"})}}));
+  EXPECT_EQ(Evaluate(),
+            (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had no strict measurement"})}}));
 }
 
 TEST_F(LoadAwareTest, ANodeWithoutAValueIsScoredAsTheMedianAndNotRejected) {

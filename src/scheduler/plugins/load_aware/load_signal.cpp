@@ -26,10 +26,11 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 load_metrics::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin) {
   const std::string window = PromQlDuration(args.window);
-  load_metrics::SignalSpec spec{.name = args.name,
-                             .source = plugin.prometheus_address,
-                             .expression = boost::algorithm::replace_all_copy(args.query, "$window", window),
-                             .hold = plugin.hold_for};
+  load_metrics::SignalSpec spec{
+      .name = args.name,
+      .source = plugin.prometheus_address,
+      .expression = boost::algorithm::replace_all_copy(args.query, "$window", window),
+      .hold = plugin.hold_for};
   if (args.query.contains("$window")) spec.window = args.window;
   if (args.percentile) {
     spec.expression = fmt::format("quantile_over_time({}, ({})[{}:{}])", *args.percentile / 100,
@@ -50,7 +51,7 @@ cluster::ResourceId ResourceOf(const LoadEstimate& estimate, cluster::SymbolTabl
 }
 
 std::unique_ptr<WorkloadUsage> HistoryFor(const LoadSignalArgs& args, const LoadAwareArgs& plugin,
-                                        framework::Handle& handle) {
+                                          framework::Handle& handle) {
   if (args.estimate.from != LoadEstimate::From::kHistory) return nullptr;
   const std::string& resource = args.estimate.resource;
   const auto signal = handle.Shared<load_metrics::SignalTable>().Declare(
@@ -80,8 +81,9 @@ LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, 
       signal_(measurements_.Declare(SpecOf(args, plugin))),
       resource_(ResourceOf(args.estimate, handle.symbols)),
       history_(HistoryFor(args, plugin, handle)),
-      unmeasured_pods(handle, signal_,
-                 [this](const api::Pod& pod, const cluster::PodUse& use) { return EstimateOf(pod, use); }),
+      unmeasured_pods(
+          handle, signal_,
+          [this](const api::Pod& pod, const cluster::PodUse& use) { return EstimateOf(pod, use); }),
       scale_(100 / args.full) {
   measurements_.Listen(signal_, [this] { Measured(); });
   unmeasured_pods.OnChange([this](Row row) {

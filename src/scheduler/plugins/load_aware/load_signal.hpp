@@ -65,7 +65,7 @@ class LoadSignal {
   const cluster::NodeTable& nodes_;
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId signal_;
-  const cluster::ResourceId resource_;        // resource of the estimate; unknown: pods are counted
+  const cluster::ResourceId resource_;            // resource of the estimate; unknown: pods are counted
   const std::unique_ptr<WorkloadUsage> history_;  // null: estimates are not learned
   UnmeasuredPods unmeasured_pods;
   const double scale_;  // factor from values to percent

@@ -61,7 +61,7 @@ void CheckSource(const std::string& source, const std::string& path, std::vector
 }
 
 std::vector<load_metrics::SignalGuard> GuardsOf(std::string_view signal, std::string_view metric,
-                                             std::string_view window) {
+                                                std::string_view window) {
   return {{.name = fmt::format("{}: age of samples", signal),
            .expression = fmt::format("time() - max by ($node) (timestamp({}))", metric),
            .at_most = kOldestSampleSeconds},

@@ -23,7 +23,7 @@ void CheckSource(const std::string& source, const std::string& path, std::vector
 // most of the window. The rates of a dead exporter decay to zero and those of a new node are too small; both
 // nodes would appear idle.
 std::vector<load_metrics::SignalGuard> GuardsOf(std::string_view signal, std::string_view metric,
-                                             std::string_view window);
+                                                std::string_view window);
 
 // The query for the fraction of time in which a node's CPUs were not idle, 0 to 1.
 std::string BusyShareOf(std::string_view window);

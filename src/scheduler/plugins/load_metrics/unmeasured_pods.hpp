@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
-#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/cluster/node_table.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 
 namespace berth::plugins {
 

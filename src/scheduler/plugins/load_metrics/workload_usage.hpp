@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/cluster/node_table.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 
 namespace berth::plugins {
 

@@ -8,9 +8,9 @@ namespace berth::plugins {
 namespace {
 
 using api::SelectorOp;
-using framework::Attempt;
 using cluster::CompiledField;
 using cluster::CompiledRequirement;
+using framework::Attempt;
 
 // Adds the rows with a label for which the requirement is decided by presence.
 void AddDeciding(const CompiledRequirement& requirement, const Attempt& attempt, RowSet& out) {

@@ -22,14 +22,18 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::ResultDependency PreScoreDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;
   }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
   framework::Normalization normalization() const override { return framework::Normalization::kByMaximum; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 

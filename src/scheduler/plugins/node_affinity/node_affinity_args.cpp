@@ -98,14 +98,13 @@ std::vector<std::string> Check(const NodeAffinityArgs& args, const std::string& 
   if (args.added_required) {
     const std::string terms = place + "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
     for (std::size_t i = 0; i < args.added_required->terms.size(); ++i) {
-      cluster::CompileTerm(args.added_required->terms[i], fmt::format("{}[{}]", terms, i), &errors,
-                             scratch);
+      cluster::CompileTerm(args.added_required->terms[i], fmt::format("{}[{}]", terms, i), &errors, scratch);
     }
   }
   for (std::size_t i = 0; i < args.added_preferred.size(); ++i) {
     const std::string terms = place + "preferredDuringSchedulingIgnoredDuringExecution";
     cluster::CompileTerm(args.added_preferred[i].preference, fmt::format("{}[{}]", terms, i), &errors,
-                           scratch);
+                         scratch);
   }
   return errors;
 }

@@ -30,7 +30,8 @@ framework::PreFilterResult NodeDeclaredFeatures::PreFilter(const framework::Atte
 }
 
 framework::ResultDependency NodeDeclaredFeatures::PreFilterDependency(const cluster::PodInfo& pod) const {
-  return RequiredBy(pod.pod->spec).empty() ? framework::ResultDependency::kNodes : framework::ResultDependency::kEverything;
+  return RequiredBy(pod.pod->spec).empty() ? framework::ResultDependency::kNodes
+                                           : framework::ResultDependency::kEverything;
 }
 
 void NodeDeclaredFeatures::Filter(const framework::Attempt& attempt, const RowSet& candidates,

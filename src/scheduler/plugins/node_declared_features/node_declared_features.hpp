@@ -14,7 +14,9 @@ class NodeDeclaredFeatures final : public framework::PreFilterPlugin, public fra
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

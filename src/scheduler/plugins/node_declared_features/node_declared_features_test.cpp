@@ -27,11 +27,14 @@ TEST(NodeDeclaredFeatures, AllRequiredFeaturesMustBeDeclared) {
   const auto plugin = cluster.Make<NodeDeclaredFeatures>();
   const auto lacks = Unresolvable({"node(s) didn't match Pod's required features"});
   api::Pod pod = MakePod();
-  EXPECT_EQ(cluster.Evaluate(*plugin, pod), (Verdicts{{"none", Fits()}, {"mounts", Fits()}, {"both", Fits()}}));
+  EXPECT_EQ(cluster.Evaluate(*plugin, pod),
+            (Verdicts{{"none", Fits()}, {"mounts", Fits()}, {"both", Fits()}}));
   pod.spec.bind_mount_options = true;
-  EXPECT_EQ(cluster.Evaluate(*plugin, pod), (Verdicts{{"none", lacks}, {"mounts", Fits()}, {"both", Fits()}}));
+  EXPECT_EQ(cluster.Evaluate(*plugin, pod),
+            (Verdicts{{"none", lacks}, {"mounts", Fits()}, {"both", Fits()}}));
   pod.spec.host_network = true;
-  EXPECT_EQ(cluster.Evaluate(*plugin, pod), (Verdicts{{"none", lacks}, {"mounts", Fits()}, {"both", Fits()}}));
+  EXPECT_EQ(cluster.Evaluate(*plugin, pod),
+            (Verdicts{{"none", lacks}, {"mounts", Fits()}, {"both", Fits()}}));
   pod.spec.host_users = false;
   EXPECT_EQ(cluster.Evaluate(*plugin, pod), (Verdicts{{"none", lacks}, {"mounts", lacks}, {"both", Fits()}}));
 }

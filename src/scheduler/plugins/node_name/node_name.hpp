@@ -12,7 +12,9 @@ class NodeName final : public framework::PreFilterPlugin, public framework::Filt
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

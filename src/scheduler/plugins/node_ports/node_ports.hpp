@@ -15,7 +15,9 @@ class NodePorts final : public framework::PreFilterPlugin, public framework::Fil
   }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
+  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kRow;
+  }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kubernetes/api/requests.hpp"
 #include "base/wrap.hpp"
+#include "kubernetes/api/requests.hpp"
 #include "scheduler/plugins/node_resources/resource_kernels.hpp"
 
 namespace berth::plugins {
 namespace {
 
-using framework::Attempt;
 using cluster::ResourceId;
+using framework::Attempt;
 
 double Fraction(std::int64_t used, std::int64_t capacity) {
   const double fraction = static_cast<double>(used) / static_cast<double>(capacity);
@@ -60,7 +60,7 @@ void ScoreRows(std::span<const ResourceAxis> axes, const RowSet& rows, std::span
 }  // namespace
 
 framework::PluginOrError NodeResourcesBalancedAllocation::Create(const framework::RawArgs& raw,
-                                                        framework::Handle& handle) {
+                                                                 framework::Handle& handle) {
   BERTH_TRY(const BalancedAllocationArgs args, ParseBalancedAllocationArgs(raw));
   return std::make_unique<NodeResourcesBalancedAllocation>(args, handle);
 }

@@ -20,7 +20,9 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kRow;
+  }
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
 
  private:

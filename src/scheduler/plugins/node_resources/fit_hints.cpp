@@ -8,8 +8,8 @@ namespace berth::plugins {
 namespace {
 
 using cluster::Amounts;
-using framework::Hint;
 using cluster::PodInfo;
+using framework::Hint;
 
 // The node's allocatable amount in the units of Amounts.
 std::int64_t Offered(const api::Node& node, const std::string& resource) {

@@ -12,9 +12,9 @@ namespace berth::plugins {
 namespace {
 
 using cluster::Amounts;
-using framework::Attempt;
 using cluster::NodeTable;
 using cluster::ResourceId;
+using framework::Attempt;
 
 // (capacity - requested) as percent of capacity.
 std::int64_t LeastRequested(std::int64_t requested, std::int64_t capacity) {

@@ -22,14 +22,18 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
+  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kRow;
+  }
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
   framework::ResultDependency PreScoreDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;
   }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kRow;
+  }
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 

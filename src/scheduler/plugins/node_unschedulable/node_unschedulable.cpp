@@ -33,9 +33,10 @@ std::vector<framework::EventRegistration> NodeUnschedulable::EventsToRegister() 
                      const bool was_closed = before == nullptr || before->unschedulable;
                      return was_closed && !after->unschedulable ? Hint::kQueue : Hint::kSkip;
                    }),
-          WhenTargetPod(kUpdatePodToleration, [](const cluster::PodInfo&, const api::Pod*, const api::Pod* after) {
-            return ToleratesCordon(*after) ? Hint::kQueue : Hint::kSkip;
-          })};
+          WhenTargetPod(kUpdatePodToleration,
+                        [](const cluster::PodInfo&, const api::Pod*, const api::Pod* after) {
+                          return ToleratesCordon(*after) ? Hint::kQueue : Hint::kSkip;
+                        })};
 }
 
 }  // namespace berth::plugins

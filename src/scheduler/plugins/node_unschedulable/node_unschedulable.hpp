@@ -11,7 +11,9 @@ class NodeUnschedulable final : public framework::FilterPlugin {
   std::string_view Name() const override { return "NodeUnschedulable"; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

@@ -10,10 +10,10 @@ namespace berth::plugins {
 namespace {
 
 using api::Volume;
-using framework::Attempt;
 using cluster::CsiVolume;
-using framework::Hint;
 using cluster::Row;
+using framework::Attempt;
+using framework::Hint;
 
 bool CanCount(const Volume& volume) {
   return volume.source == Volume::Source::kPersistentVolumeClaim ||
@@ -106,7 +106,7 @@ void NodeVolumeLimits::Filter(const Attempt& attempt, const RowSet& candidates,
 }
 
 void NodeVolumeLimits::Evaluate(const Wanted& wanted, const Attempt& attempt, RowSet& rows,
-                             framework::Rejections& out) const {
+                                framework::Rejections& out) const {
   if (wanted.claim_missing) {
     rows.ForEach([&](std::size_t row) { out.Say(static_cast<Row>(row), wanted.error); });
     out.unresolvable() |= rows;
@@ -177,23 +177,22 @@ std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() c
   const auto answer = [](bool helps) { return helps ? Hint::kQueue : Hint::kSkip; };
   return {{EventResource::kCSINode, kAdd},
           When<api::CSINode>(EventResource::kCSINode, kUpdate,
-                             [](const cluster::PodInfo&, const api::CSINode* before, const api::CSINode* after) {
-                               return AfterCsiNodeUpdate(*before, *after);
-                             }),
+                             [](const cluster::PodInfo&, const api::CSINode* before,
+                                const api::CSINode* after) { return AfterCsiNodeUpdate(*before, *after); }),
           WhenAssignedPod(kDelete,
                           [answer](const cluster::PodInfo&, const api::Pod* gone, const api::Pod*) {
                             return answer(IsBoundOrNominated(*gone) && HasCountable(*gone));
                           }),
-          When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
-                                           [answer](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
-                                                    const api::PersistentVolumeClaim* claim) {
-                                             return answer(cluster::ReferencesClaim(*waiting.pod, *claim));
-                                           }),
+          When<api::PersistentVolumeClaim>(
+              EventResource::kPersistentVolumeClaim, kAdd,
+              [answer](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
+                       const api::PersistentVolumeClaim* claim) {
+                return answer(cluster::ReferencesClaim(*waiting.pod, *claim));
+              }),
           When<api::VolumeAttachment>(
               EventResource::kVolumeAttachment, kDelete,
-              [](const cluster::PodInfo& waiting, const api::VolumeAttachment* gone, const api::VolumeAttachment*) {
-                return AfterDetachment(*waiting.pod, *gone);
-              })};
+              [](const cluster::PodInfo& waiting, const api::VolumeAttachment* gone,
+                 const api::VolumeAttachment*) { return AfterDetachment(*waiting.pod, *gone); })};
 }
 
 }  // namespace berth::plugins

@@ -28,7 +28,7 @@ class NodeVolumeLimits final : public framework::PreFilterPlugin, public framewo
   Wanted Collect(const api::Pod& pod, bool with_csi_node) const;
   // Evaluates rows that either all have a CSINode or all lack one; modifies `rows`.
   void Evaluate(const Wanted& wanted, const framework::Attempt& attempt, RowSet& rows,
-             framework::Rejections& out) const;
+                framework::Rejections& out) const;
   void RejectWithoutDriver(const Wanted& wanted, const framework::Attempt& attempt, RowSet& rows,
                            framework::Rejections& out) const;
   void AddExceeded(const std::string& driver, const Wanted& wanted, const RowSet& rows,

@@ -15,8 +15,8 @@ namespace berth::plugins {
 // Results are cached per PodLabels until a service or a controller changes. Scheduler loop only.
 class DefaultSpread {
  public:
-  DefaultSpread(const std::vector<api::TopologySpreadConstraint>& constraints,
-                cluster::SymbolTable& symbols, const cluster::ClusterObjects& objects);
+  DefaultSpread(const std::vector<api::TopologySpreadConstraint>& constraints, cluster::SymbolTable& symbols,
+                const cluster::ClusterObjects& objects);
 
   // Empty if no service or controller selects the pod. Valid until the next call.
   const cluster::SpreadConstraints& For(const cluster::PodInfo& pod);

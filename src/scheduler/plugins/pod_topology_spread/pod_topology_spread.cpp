@@ -11,9 +11,9 @@
 
 namespace berth::plugins {
 
-using framework::Attempt;
 using cluster::Row;
 using cluster::SpreadConstraint;
+using framework::Attempt;
 using framework::Status;
 
 namespace {
@@ -47,8 +47,7 @@ const cluster::SpreadConstraints& PodTopologySpread::ConstraintsOf(const cluster
   return *compiled_;
 }
 
-Expected<const std::vector<SpreadConstraint>*> PodTopologySpread::HardOf(
-    const cluster::PodInfo& pod) const {
+Expected<const std::vector<SpreadConstraint>*> PodTopologySpread::HardOf(const cluster::PodInfo& pod) const {
   const cluster::SpreadConstraints& constraints = ConstraintsOf(pod);
   if (!constraints.hard_error.empty()) {
     return Invalid(

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "scheduler/cluster/pod_counters.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin.hpp"
-#include "scheduler/cluster/pod_counters.hpp"
 #include "scheduler/plugins/pod_topology_spread/default_spread.hpp"
 #include "scheduler/plugins/pod_topology_spread/spread_args.hpp"
 #include "scheduler/plugins/topology/domain_counts.hpp"
@@ -66,9 +66,9 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   struct SoftState {
     const cluster::SpreadConstraint* constraint = nullptr;
     DomainCounts counts;
-    std::vector<bool> seen;                        // by domain: contains a scored node
-    double weight = 0;                             // compensates for topologies with many domains
-    std::vector<double> of_domain;                 // contribution to the score of its nodes
+    std::vector<bool> seen;                      // by domain: contains a scored node
+    double weight = 0;                           // compensates for topologies with many domains
+    std::vector<double> of_domain;               // contribution to the score of its nodes
     const cluster::RowCounts* by_row = nullptr;  // hostname: counts per node instead
   };
 

@@ -6,8 +6,8 @@
 namespace berth::plugins {
 namespace {
 
-using framework::Hint;
 using cluster::SpreadConstraint;
+using framework::Hint;
 using Constraints = std::vector<SpreadConstraint>;
 
 Hint QueueIf(bool worth) { return worth ? Hint::kQueue : Hint::kSkip; }

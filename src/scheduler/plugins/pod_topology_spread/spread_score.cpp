@@ -11,11 +11,11 @@
 namespace berth::plugins {
 namespace {
 
-using framework::Attempt;
 using cluster::RowCounts;
 using cluster::SpreadConstraint;
-using framework::Status;
 using cluster::Topology;
+using framework::Attempt;
+using framework::Status;
 
 // The domain of nodes with an empty label value; nodes without the label belong to it if labels are not
 // required.

@@ -67,7 +67,8 @@ void SamplePlugin::Filter(const framework::Attempt& attempt, const RowSet& candi
   });
 }
 
-void SamplePlugin::PreBind(const framework::Placement& placement, std::stop_token, framework::StatusCallback answer) {
+void SamplePlugin::PreBind(const framework::Placement& placement, std::stop_token,
+                           framework::StatusCallback answer) {
   if (const auto log = log::V(3)) log.Info(fmt::format("prebind node info: {}", placement.node));
   answer({});
 }

@@ -18,14 +18,18 @@ class TaintToleration final : public framework::FilterPlugin,
   std::string_view Name() const override { return "TaintToleration"; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
   framework::ResultDependency PreScoreDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;
   }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
   framework::Normalization normalization() const override {
     return framework::Normalization::kByMaximumReversed;
   }

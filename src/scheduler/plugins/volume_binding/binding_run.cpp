@@ -98,11 +98,10 @@ void BindingRun::WriteNext() {
   };
   if (next < plan.bindings.size()) {
     const auto& [volume, claim, changed] = plan.bindings[next];
-    ports::VolumeClaimed write{volume->metadata.name, volume->metadata.resource_version, std::nullopt,
-                                   false};
+    ports::VolumeClaimed write{volume->metadata.name, volume->metadata.resource_version, std::nullopt, false};
     if (changed) {
-      write.claim = ports::VolumeClaimed::Claim{claim->metadata.ns, claim->metadata.name,
-                                                    claim->metadata.uid, claim->metadata.resource_version};
+      write.claim = ports::VolumeClaimed::Claim{claim->metadata.ns, claim->metadata.name, claim->metadata.uid,
+                                                claim->metadata.resource_version};
       write.bound_by_controller =
           volume->metadata.Annotation("pv.kubernetes.io/bound-by-controller") != nullptr;
     }

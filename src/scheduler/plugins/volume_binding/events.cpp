@@ -6,8 +6,8 @@
 namespace berth::plugins {
 namespace {
 
-using framework::Hint;
 using cluster::PodInfo;
+using framework::Hint;
 
 Hint Helps(bool helps) { return helps ? Hint::kQueue : Hint::kSkip; }
 

@@ -10,8 +10,8 @@
 
 namespace berth::plugins {
 
-using framework::Attempt;
 using cluster::Row;
+using framework::Attempt;
 
 struct VolumeBinding::FilterRun {
   explicit FilterRun(const Attempt& attempt, framework::Rejections& out) : attempt(attempt), out(out) {}

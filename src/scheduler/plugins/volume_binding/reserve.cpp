@@ -99,7 +99,8 @@ VolumeBinding::PreFlight VolumeBinding::PreBindPreFlight(const Placement& placem
   return {nothing ? Status::Skip() : Status{}, true};
 }
 
-void VolumeBinding::PreBind(const Placement& placement, std::stop_token stop, framework::StatusCallback answer) {
+void VolumeBinding::PreBind(const Placement& placement, std::stop_token stop,
+                            framework::StatusCallback answer) {
   const ClaimsPtr* known = placement.state.Read(key_);
   if (known == nullptr || (*known)->all_bound) return answer({});
   auto counted = [failed = failures_.bind, answer = std::move(answer)](Status status) mutable {

@@ -9,8 +9,8 @@
 namespace berth::plugins {
 namespace {
 
-using framework::Attempt;
 using cluster::CompiledTerm;
+using framework::Attempt;
 
 bool SmallerThan(const api::PersistentVolume& a, const api::PersistentVolume& b) {
   const int order = a.storage.Compare(b.storage);

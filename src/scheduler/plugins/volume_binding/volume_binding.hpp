@@ -2,12 +2,12 @@
 // claims need a matching volume or capacity for a new one. Binds the volumes before the pod is bound.
 #pragma once
 
-#include "scheduler/framework/plugin.hpp"
-#include "scheduler/plugins/volume_dependency.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/volume_binding/binding_args.hpp"
 #include "scheduler/plugins/volume_binding/pod_claims.hpp"
 #include "scheduler/plugins/volume_binding/storage_index.hpp"
+#include "scheduler/plugins/volume_dependency.hpp"
 
 namespace berth::plugins {
 

@@ -161,7 +161,7 @@ TEST_F(BindingTest, AnUnboundClaimUsesAMatchingVolume) {
     Put(claim());
     Put(row.volume);
     EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", row.fits ? Fits() : Unresolvable({kNoVolume})},
-                                      {"b", Unresolvable({kNoVolume})}}))
+                                         {"b", Unresolvable({kNoVolume})}}))
         << row.what;
   }
   auto odd = Local("v", "a");

@@ -98,22 +98,22 @@ void VolumeRestrictions::Filter(const Attempt& attempt, const RowSet& candidates
 
 std::vector<framework::EventRegistration> VolumeRestrictions::EventsToRegister() const {
   using namespace framework;
-  return {WhenAssignedPod(kDelete,
-                          [](const cluster::PodInfo& waiting, const api::Pod* gone, const api::Pod*) {
-                            const api::Pod& pod = *waiting.pod;
-                            const bool helps = gone->metadata.ns == pod.metadata.ns &&
-                                               (SharesADisk(pod, *gone) || SharesAClaim(pod, *gone));
-                            return helps ? Hint::kQueue : Hint::kSkip;
-                          }),
-          {EventResource::kNode, kAdd},
-          When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
-                                           [](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
-                                              const api::PersistentVolumeClaim* claim) {
-                                             const bool helps =
-                                                 claim->metadata.ns == waiting.pod->metadata.ns &&
-                                                 UsesClaim(*waiting.pod, claim->metadata.name);
-                                             return helps ? Hint::kQueue : Hint::kSkip;
-                                           })};
+  return {
+      WhenAssignedPod(kDelete,
+                      [](const cluster::PodInfo& waiting, const api::Pod* gone, const api::Pod*) {
+                        const api::Pod& pod = *waiting.pod;
+                        const bool helps = gone->metadata.ns == pod.metadata.ns &&
+                                           (SharesADisk(pod, *gone) || SharesAClaim(pod, *gone));
+                        return helps ? Hint::kQueue : Hint::kSkip;
+                      }),
+      {EventResource::kNode, kAdd},
+      When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
+                                       [](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
+                                          const api::PersistentVolumeClaim* claim) {
+                                         const bool helps = claim->metadata.ns == waiting.pod->metadata.ns &&
+                                                            UsesClaim(*waiting.pod, claim->metadata.name);
+                                         return helps ? Hint::kQueue : Hint::kSkip;
+                                       })};
 }
 
 }  // namespace berth::plugins

@@ -139,25 +139,26 @@ std::vector<framework::EventRegistration> VolumeZone::EventsToRegister() const {
   using namespace framework;
   using api::PersistentVolume;
   using api::PersistentVolumeClaim;
-  return {
-      When<api::StorageClass>(EventResource::kStorageClass, kAdd,
-                              [](const cluster::PodInfo&, const api::StorageClass*, const api::StorageClass* added) {
-                                return Helps(added->volume_binding_mode == "WaitForFirstConsumer");
-                              }),
-      {EventResource::kNode, kAdd | kUpdateNodeLabel},
-      When<PersistentVolumeClaim>(
-          EventResource::kPersistentVolumeClaim, kAdd | kUpdate,
-          [](const cluster::PodInfo& waiting, const PersistentVolumeClaim*, const PersistentVolumeClaim* claim) {
-            return Helps(claim->metadata.ns == waiting.pod->metadata.ns &&
-                         std::ranges::any_of(waiting.pod->spec.volumes, [&](const api::Volume& volume) {
-                           return IsClaim(volume) && volume.id == claim->metadata.name;
-                         }));
-          }),
-      When<PersistentVolume>(
-          EventResource::kPersistentVolume, kAdd | kUpdate,
-          [](const cluster::PodInfo&, const PersistentVolume* before, const PersistentVolume* after) {
-            return Helps(before == nullptr || PlacesOf(*before) != PlacesOf(*after));
-          })};
+  return {When<api::StorageClass>(
+              EventResource::kStorageClass, kAdd,
+              [](const cluster::PodInfo&, const api::StorageClass*, const api::StorageClass* added) {
+                return Helps(added->volume_binding_mode == "WaitForFirstConsumer");
+              }),
+          {EventResource::kNode, kAdd | kUpdateNodeLabel},
+          When<PersistentVolumeClaim>(
+              EventResource::kPersistentVolumeClaim, kAdd | kUpdate,
+              [](const cluster::PodInfo& waiting, const PersistentVolumeClaim*,
+                 const PersistentVolumeClaim* claim) {
+                return Helps(claim->metadata.ns == waiting.pod->metadata.ns &&
+                             std::ranges::any_of(waiting.pod->spec.volumes, [&](const api::Volume& volume) {
+                               return IsClaim(volume) && volume.id == claim->metadata.name;
+                             }));
+              }),
+          When<PersistentVolume>(
+              EventResource::kPersistentVolume, kAdd | kUpdate,
+              [](const cluster::PodInfo&, const PersistentVolume* before, const PersistentVolume* after) {
+                return Helps(before == nullptr || PlacesOf(*before) != PlacesOf(*after));
+              })};
 }
 
 }  // namespace berth::plugins

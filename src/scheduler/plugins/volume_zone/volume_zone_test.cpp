@@ -77,8 +77,7 @@ TEST(VolumeZone, PreFilterChecksClaims) {
   };
   for (const auto& row : rows) {
     const auto known = cluster.objects().Of<api::PersistentVolumeClaim>().Find("default", "c");
-    if (known != nullptr)
-      cluster.objects().Apply(ports::Change<api::PersistentVolumeClaim>{known, nullptr});
+    if (known != nullptr) cluster.objects().Apply(ports::Change<api::PersistentVolumeClaim>{known, nullptr});
     cluster.Put<api::PersistentVolumeClaim>(row.claim);
     const auto answer = cluster.PreFilter(*plugin, PodWith("p", {ClaimVolume("c")}));
     EXPECT_EQ(answer.status.skip(), row.says.empty()) << row.says;
