@@ -57,7 +57,6 @@ struct SchedulerParts {
 // responded. Meanwhile messages stay in the mailbox, except successful steps of binding cycles, which are
 // executed.
 // Invariant: a pod is bound, or in exactly one place of the queue, or in flight between the two.
-// queue, or is on its way between these two.
 class Scheduler final : public framework::SchedulerServices, private queue::QueuePolicy, private BindingHost {
  public:
   Scheduler(SchedulerOptions options, SchedulerParts parts);
@@ -129,7 +128,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void Handle(Synced&);
   void Handle(Work& work);
   void Handle(Wake&) {}
-  // --- stand-by, leading, draining (leading.cpp) ---
+  // --- stand-by, leading, draining (leadership.cpp) ---
   bool MayDecide();
   // Failures are not reported while this replica gives up leadership: another replica schedules the pods.
   bool Leaving() const { return draining_ || (parts_.fence != nullptr && !parts_.fence->Open()); }
