@@ -1,9 +1,9 @@
-// Command baseline lets kube-scheduler's own algorithm decide about the clusters and pods of Berth's benchmarks, in process.
+// Command baseline runs kube-scheduler's own algorithm on the clusters and pods of Berth's benchmarks, in process.
 //
 // The scheduler comes from its own constructor with all default plugins; there is no API server, no queue and no
-// binding. A decision is what its scheduling cycle does for a pod: the snapshot is updated, the pod prepared, SchedulePod
-// is called, after a failure the PostFilter plugins (they evict nobody), and the pod is assumed on its node before the
-// next one is decided. One JSON object is printed per round.
+// binding. A decision is the scheduling cycle of a pod: update the snapshot, prepare the pod, call SchedulePod, after a
+// failure the PostFilter plugins (without evictions), and assume the pod on its node before the next decision. Prints
+// one JSON object per round.
 package main
 
 import (

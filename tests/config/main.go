@@ -1,5 +1,5 @@
-// Config gives the same configuration files and command lines to kube-scheduler and to berth and compares what they say:
-// the verdict, the error, and for valid ones the effective configuration, field by field.
+// Command config passes the same configuration files and command lines to kube-scheduler and berth and
+// compares exit code, error and, for valid ones, the effective configuration, field by field.
 package main
 
 import (

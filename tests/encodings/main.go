@@ -1,10 +1,10 @@
-// Command encodings writes pods and nodes as an API server sends them: each in JSON and in protobuf, by Kubernetes' own
-// serializers. What is drawn at random fills every field there is; --oracle adds the clusters of the oracle.
+// Command encodings writes pods and nodes in the form of an API server: each in JSON and in protobuf, by Kubernetes'
+// serializers. Random objects have values in every field; --oracle adds the clusters of the oracle.
 //
 //	encodings --out FILE[.zst] [--objects 2000] [--seed 1] [--oracle PROGRAM --clusters 50] [--deployed 100]
 //
-// The file is a row of records: a line "WHAT BYTES-OF-JSON BYTES-OF-PROTOBUF", and the two texts. WHAT is Pod, Node,
-// PodList, NodeList, PodEvent, NodeEvent (a frame of a watch, its length before it) or Status.
+// The file is a sequence of records: a line "WHAT BYTES-OF-JSON BYTES-OF-PROTOBUF", and the two texts. WHAT is Pod,
+// Node, PodList, NodeList, PodEvent, NodeEvent (a frame of a watch with its length prefix) or Status.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// The command extender asks kube-scheduler's own extender client and Berth's the same questions: scripted
-// extenders stand in between, and what both make of their answers must be the same decision record, byte for byte.
+// Command extender compares kube-scheduler's own extender client with Berth's: both call scripted extenders, and must
+// produce the same decision record, byte for byte.
 //
 //	extender --berth ../build/bin/berth --oracle ../build/bin/oracle [--only TEXT] [--verbose] [--real PROGRAM]
 //	extender --berth ../build/bin/berth --bench NODES [--rounds N]

@@ -1,6 +1,6 @@
-// Command metrics runs kube-scheduler and berth through the same workload, each in a cluster of its own, and
-// compares what they tell about it: every series name and label set of kube-scheduler's must be there, with the
-// same type and help, and numbers that must be equal are.
+// Command metrics runs kube-scheduler and berth with the same workload, each in its own cluster, and compares
+// their metrics: berth must have every series name and label set of kube-scheduler, with the same type and
+// help, and deterministic values must be equal.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package objects reads Kubernetes objects as a scheduler would receive them, and puts them where its plugins look
-// them up.
+// Package objects reads Kubernetes objects in the form in which a scheduler receives them, and adds them to
+// the listers of its plugins.
 package objects
 
 import (

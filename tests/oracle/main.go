@@ -1,8 +1,8 @@
-// Command oracle asks the scheduling plugins of kube-scheduler themselves what they think of a cluster.
+// Command oracle evaluates a cluster with kube-scheduler's own scheduling plugins.
 //
-// It runs the framework, the plugins, the cache and the queue of the k8s.io/kubernetes module over a dump of
-// a cluster and prints one decision record per pending pod. Nothing a plugin decides is written down again
-// here: this program only arranges the objects and reads the answers.
+// It runs the framework, the plugins, the cache and the queue of the k8s.io/kubernetes module on a dump of a cluster
+// and prints one decision record per pending pod. It does not reimplement any decision: it only sets up the objects
+// and reads the results.
 package main
 
 import (

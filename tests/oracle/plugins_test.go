@@ -170,7 +170,7 @@ func TestVolumes(t *testing.T) {
 			scheduled("n2", `"n2"`, refuses("n1", full, "VolumeRestrictions", "node(s) had no available disk")+","+passes("n2")),
 		},
 		{
-			"a claim for one pod only", "VolumeRestrictions",
+			"a claim with ReadWriteOncePod", "VolumeRestrictions",
 			nodesIn("a") + strings.Replace(claim("c", ""), "ReadWriteOnce", "ReadWriteOncePod", 1) +
 				"{apiVersion: v1, kind: Pod, metadata: {name: r}, spec: {nodeName: n1, containers: [{name: c, image: x}], " + uses("c") + "}}\n---\n" + waitingPod(uses("c")),
 			unschedulable("0/1 nodes are available: 1 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod.",

@@ -67,7 +67,7 @@ func TestPreemption(t *testing.T) {
 				`"nodes":[` + short("n1") + `],"nomination":{"node":"n1","victims":["default/v1","default/w2"],"choices":["n1"]}}`,
 		},
 		{
-			"nobody is less important",
+			"there is no pod of lower priority",
 			node("n1") + bound("v1", "n1", "4", "priority: 9,") + pod,
 			head + `1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",` +
 				`"nodes":[` + short("n1") + `]}`,

@@ -1,9 +1,8 @@
-// Command queue drives the scheduling queue of kube-scheduler itself through random sequences of what can
-// happen to it, and writes down everything that can be seen of it after each step. queue_replay (C++) drives
-// Berth's queue through the same steps and compares.
+// Command queue runs kube-scheduler's scheduling queue through random sequences of operations, and records its visible
+// state after each step. queue_replay (C++) runs Berth's queue through the same steps and compares.
 //
-// What the queue decides is not written down again here: this program only draws the steps, makes them happen
-// and reads the state.
+// The queue's decisions are not reimplemented here: this program only draws the steps, executes them and reads the
+// state.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command serving asks kube-scheduler and berth the same questions over HTTPS, with a real API server behind both, and
-// compares what they answer. And it looks for secrets that berth was trusted with in logs, pages and events.
+// Command serving sends the same HTTPS requests to kube-scheduler and berth, with a real API server behind
+// both, and compares the responses. It also searches logs, pages and events for berth's secrets.
 package main
 
 import (

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// auditPolicy has a line for each answered request; what is in them is not written down.
+// auditPolicy logs one line per answered request, without bodies.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -18,8 +18,8 @@ rules:
 - level: Metadata
 `
 
-// StartAudited starts a control plane as Start does; its API server writes down what it is asked. Whose requests those
-// are is a field of a rule (users: [...], userGroups: [...]); empty: everybody's.
+// StartAudited is Start with an audit log. `whose` restricts the log to users by a field of a rule (users:
+// [...], userGroups: [...]); empty: all users.
 func StartAudited(ctx context.Context, program, directory string, children *Children, whose string, apiServerFlags ...string) (*ControlPlane, error) {
 	rules := auditPolicy
 	if whose != "" {
@@ -42,7 +42,7 @@ type Request struct {
 	Annotations                 map[string]string
 }
 
-// Resource is what was asked for, as roles call it; there has to be an ObjectRef.
+// Resource returns the requested resource in the notation of roles; there must be an ObjectRef.
 func (r Request) Resource() string {
 	if r.ObjectRef.Subresource == "" {
 		return r.ObjectRef.Resource
@@ -50,17 +50,17 @@ func (r Request) Resource() string {
 	return r.ObjectRef.Resource + "/" + r.ObjectRef.Subresource
 }
 
-// AuditLog reads what an API server writes down, while it does.
+// AuditLog reads the audit log of a running API server.
 type AuditLog struct {
 	path   string
 	offset int64
 	rest   []byte
 }
 
-// AuditLog reads from the beginning what one that was started by StartAudited writes down.
+// AuditLog returns a reader at the beginning of the log of a control plane started by StartAudited.
 func (c *ControlPlane) AuditLog() *AuditLog { return &AuditLog{path: c.File("audit.log")} }
 
-// Next returns a user's requests since the last call; everybody's if user is empty.
+// Next returns a user's requests since the last call; all users' if user is empty.
 func (a *AuditLog) Next(user string) ([]Request, error) {
 	if err := a.read(); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (a *AuditLog) Next(user string) ([]Request, error) {
 			return found, nil
 		}
 		a.rest = rest
-		// Many users may share a log: most lines need not be parsed.
+		// Many users share a log: most lines need not be parsed.
 		if user != "" && !bytes.Contains(line, []byte(`"`+user+`"`)) {
 			continue
 		}

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// Authority signs the certificates of one run.
+// Authority signs the certificates of one test run.
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 	PEM         []byte
 }
 
-// KeyPair is a certificate and its key, PEM.
+// KeyPair is a certificate and its key in PEM.
 type KeyPair struct{ Certificate, Key []byte }
 
-// NewAuthority makes one that nobody knows yet.
+// NewAuthority creates a new certificate authority.
 func NewAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *Authority) Sign(name pkix.Name, server bool) (*KeyPair, error) {
 	return a.sign(certificateTemplate(name), server)
 }
 
-// SignExpired issues a client's certificate that was good until a minute ago.
+// SignExpired issues a client certificate that expired a minute ago.
 func (a *Authority) SignExpired(name pkix.Name) (*KeyPair, error) {
 	template := certificateTemplate(name)
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)
@@ -93,7 +93,7 @@ func (a *Authority) sign(template *x509.Certificate, server bool) (*KeyPair, err
 	}, nil
 }
 
-// Write puts the pair into <directory>/<name>.crt and .key.
+// Write writes <directory>/<name>.crt and .key.
 func (k *KeyPair) Write(directory, name string) error {
 	if err := os.WriteFile(filepath.Join(directory, name+".crt"), k.Certificate, 0o600); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Children are the programs a run started; none of them survives it. Their logs go into Directory.
+// Children are the programs started by a test run; they end with it. Their logs are in Directory.
 type Children struct {
 	Directory string
 	all       []*Child
@@ -27,7 +27,7 @@ type Child struct {
 
 // Start runs a program with its output in <directory>/<name>.log.
 func (c *Children) Start(name string, command []string, args ...string) (*Child, error) {
-	// One that is started again goes on in the same log.
+	// A restarted program appends to the same log.
 	log, err := os.OpenFile(filepath.Join(c.Directory, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (c *Children) Start(name string, command []string, args ...string) (*Child,
 	started.command = exec.Command(command[0], append(command[1:len(command):len(command)], args...)...)
 	started.command.Stdout, started.command.Stderr = log, log
 	started.command.Dir = c.Directory
-	// Should this program be killed, the kernel takes the children with it.
+	// If this program is killed, the kernel kills the children, too.
 	started.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := started.command.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
@@ -50,14 +50,15 @@ func (c *Children) Start(name string, command []string, args ...string) (*Child,
 	return started, nil
 }
 
-// StopAll ends the children, the last one first.
+// StopAll stops the children in reverse order.
 func (c *Children) StopAll() {
 	for i := len(c.all) - 1; i >= 0; i-- {
 		c.all[i].Stop()
 	}
 }
 
-// Stop asks a child to leave, and after a while makes it. It returns how it left unless that was with 0.
+// Stop terminates a child, and kills it after a timeout. It returns how the child ended unless the exit code
+// was 0.
 func (c *Child) Stop() string {
 	if c.Running() {
 		_ = c.command.Process.Signal(syscall.SIGTERM)
@@ -75,16 +76,17 @@ func (c *Child) Stop() string {
 	return ""
 }
 
-// Kill ends a child without a warning, as a crash does.
+// Kill kills a child, like a crash.
 func (c *Child) Kill() {
 	_ = c.command.Process.Kill()
 	<-c.done
 }
 
-// Signal sends it a signal and does not wait.
+// Signal sends a signal without waiting.
 func (c *Child) Signal(signal syscall.Signal) { _ = c.command.Process.Signal(signal) }
 
-// Exited waits for the child to end by itself; it returns its exit code, -1 after a signal, and whether it ended in time.
+// Exited waits for the child to end; it returns the exit code (-1 after a signal) and whether it ended in
+// time.
 func (c *Child) Exited(patience time.Duration) (int, bool) {
 	select {
 	case <-c.done:
@@ -94,7 +96,7 @@ func (c *Child) Exited(patience time.Duration) (int, bool) {
 	}
 }
 
-// Running says whether it has not ended yet.
+// Running returns whether the child has not ended yet.
 func (c *Child) Running() bool {
 	select {
 	case <-c.done:
@@ -104,12 +106,12 @@ func (c *Child) Running() bool {
 	}
 }
 
-// Gone is the error to return when a child that should be there is not.
+// Gone returns the error for a child that has ended unexpectedly.
 func (c *Child) Gone() error {
 	return fmt.Errorf("%s ended by itself (%s); see %s.log", c.Name, c.command.ProcessState, c.Name)
 }
 
-// CPUSeconds is what the child has used so far.
+// CPUSeconds is the CPU time of the child so far.
 func (c *Child) CPUSeconds() float64 {
 	if !c.Running() {
 		return (c.command.ProcessState.UserTime() + c.command.ProcessState.SystemTime()).Seconds()
@@ -118,7 +120,7 @@ func (c *Child) CPUSeconds() float64 {
 	if err != nil {
 		return 0
 	}
-	// The name in parentheses may hold anything; the numbers begin behind it. utime and stime are in
+	// The name in parentheses may contain any character; the numbers follow it. utime and stime are in
 	// hundredths of a second on every Linux.
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(rest)

@@ -15,13 +15,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Common is what every program that runs schedulers against a control plane is told.
+// Common contains the options of every program that runs schedulers against a control plane.
 type Common struct {
 	Real, Berth string
 	logs        string
 }
 
-// Flags is a set of flags that begins with the common ones. Synopsis and about are what --help says first.
+// Flags creates a flag set with the common flags. --help begins with synopsis and about.
 func (c *Common) Flags(name, synopsis, about string) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.Usage = func() {
@@ -35,7 +35,7 @@ func (c *Common) Flags(name, synopsis, about string) *flag.FlagSet {
 	return flags
 }
 
-// CompleteWithBerth completes the options of a program that has nothing to do without berth.
+// CompleteWithBerth is Complete for programs that require berth.
 func (c *Common) CompleteWithBerth() error {
 	if c.Berth == "" {
 		return errors.New("give --berth")
@@ -43,8 +43,8 @@ func (c *Common) CompleteWithBerth() error {
 	return c.Complete()
 }
 
-// Complete looks whether berth is there, builds the control plane unless one was given, and makes paths absolute:
-// programs run in directories of their own.
+// Complete checks that berth exists, builds the control plane unless one was given, and makes paths absolute,
+// because programs run in other directories.
 func (c *Common) Complete() (err error) {
 	if err := complete("berth", &c.Berth); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (c *Common) Complete() (err error) {
 	return complete("real", &c.Real)
 }
 
-// complete makes the path of a program absolute, if it was given, and says so if no program is there.
+// complete makes the path of a program absolute, if given, and fails if there is no such program.
 func complete(flag string, path *string) (err error) {
 	if *path == "" {
 		return nil
@@ -71,8 +71,8 @@ func complete(flag string, path *string) (err error) {
 	return nil
 }
 
-// InTree makes the path of a directory absolute; if none was given it is the one of that name in the tree, found from its
-// root or tests/.
+// InTree makes the path of a directory absolute; the default is the directory of that name in the source
+// tree, searched from its root or tests/.
 func InTree(path *string, name string) (err error) {
 	for _, place := range []string{name, filepath.Join("..", name)} {
 		if _, err := os.Stat(place); err == nil && *path == "" {
@@ -85,7 +85,8 @@ func InTree(path *string, name string) (err error) {
 
 func (c *Common) common() *Common { return c }
 
-// Main is the whole of a program: it reads the command line, gives the run a directory, and leaves with its verdict.
+// Main runs a program: it parses the command line, creates a directory for the run, and exits with the
+// result.
 func Main[O interface{ common() *Common }](name string, parse func(args []string) (O, error), run func(ctx context.Context, o O, directory string) error) {
 	klog.SetLogger(logr.Discard())
 	o, err := parse(os.Args[1:])

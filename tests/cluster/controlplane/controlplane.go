@@ -24,10 +24,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// ReferenceName is the profile under which the real kube-scheduler works for comparison.
+// ReferenceName is the profile of the real kube-scheduler in comparisons.
 const ReferenceName = "reference"
 
-// TokenUser may do what system:kube-scheduler may, but is another user.
+// TokenUser has the permissions of system:kube-scheduler under another name.
 const TokenUser = "berth-scheduler"
 
 // ControlPlane is etcd and kube-apiserver, with an administrator's client.
@@ -37,10 +37,10 @@ type ControlPlane struct {
 	Etcd      string
 	APIServer *Child
 	Authority *Authority
-	// Token is TokenUser's.
+	// Token is that of TokenUser.
 	Token  string
 	Client kubernetes.Interface
-	// AdminKubeconfig is the path of an administrator's.
+	// AdminKubeconfig is the path of an administrator's kubeconfig.
 	AdminKubeconfig string
 
 	program  string
@@ -48,7 +48,7 @@ type ControlPlane struct {
 	more     []string
 }
 
-// Start starts etcd and kube-apiserver, with more flags than the usual ones, and returns when they are ready.
+// Start starts etcd and kube-apiserver with additional flags, and returns when they are ready.
 func Start(ctx context.Context, program, directory string, children *Children, apiServerFlags ...string) (*ControlPlane, error) {
 	ports, err := FreePorts(3)
 	if err != nil {
@@ -77,7 +77,7 @@ func Start(ctx context.Context, program, directory string, children *Children, a
 		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
 		"--listen-peer-urls="+peerURL, "--initial-advertise-peer-urls="+peerURL,
 		"--initial-cluster=default="+peerURL,
-		// The data is thrown away in a minute; nothing is gained by waiting for the disk.
+		// The data is temporary: durability is not needed.
 		"--unsafe-no-fsync",
 	)
 	if err != nil {
@@ -99,7 +99,7 @@ func Start(ctx context.Context, program, directory string, children *Children, a
 	return c, c.grantToken(ctx)
 }
 
-// ClientOf is an administrator's client that sends and accepts this content type; empty is client-go's default.
+// ClientOf is an administrator's client with this content type; empty is client-go's default.
 func (c *ControlPlane) ClientOf(contentType string) (kubernetes.Interface, error) {
 	admin, err := c.Authority.Sign(pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, false)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *ControlPlane) ClientOf(contentType string) (kubernetes.Interface, error
 	})
 }
 
-// StartAPIServer starts kube-apiserver, also once more after it was killed.
+// StartAPIServer starts kube-apiserver, also again after it was killed.
 func (c *ControlPlane) StartAPIServer() (err error) {
 	c.APIServer, err = c.children.Start("kube-apiserver", []string{c.program, "kube-apiserver"}, append([]string{
 		"--etcd-servers=" + c.Etcd,
@@ -124,7 +124,8 @@ func (c *ControlPlane) StartAPIServer() (err error) {
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.File("accounts.crt"), "--service-account-signing-key-file=" + c.File("accounts.key"),
-		// Without a controller manager there are no service accounts, and nobody takes the taint of a new node off.
+		// Without a controller manager there are no service accounts, and the taint of new nodes is never
+		// removed.
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 	}, c.more...)...)
 	return err
@@ -133,7 +134,7 @@ func (c *ControlPlane) StartAPIServer() (err error) {
 // File is the path of a file of this control plane.
 func (c *ControlPlane) File(name string) string { return filepath.Join(c.Directory, name) }
 
-// writeFiles makes what kube-apiserver reads at its start.
+// writeFiles creates the files that kube-apiserver reads at its start.
 func (c *ControlPlane) writeFiles() error {
 	server, err := c.Authority.Sign(pkix.Name{CommonName: "kube-apiserver"}, true)
 	if err != nil {
@@ -155,7 +156,7 @@ func (c *ControlPlane) writeFiles() error {
 	return os.WriteFile(c.File("tokens.csv"), []byte(c.Token+","+TokenUser+","+TokenUser+"\n"), 0o600)
 }
 
-// WaitUntilReady waits for the API server, as long as the programs needed are there.
+// WaitUntilReady waits for the API server while the needed programs run.
 func (c *ControlPlane) WaitUntilReady(ctx context.Context, needed ...*Child) error {
 	deadline := time.Now().Add(2 * time.Minute)
 	var last error
@@ -169,7 +170,7 @@ func (c *ControlPlane) WaitUntilReady(ctx context.Context, needed ...*Child) err
 		_, last = c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(asking)
 		cancel()
 		if last == nil {
-			// The default namespace is made by a controller of the API server, a little later.
+			// A controller of the API server creates the default namespace a little later.
 			if _, last = c.Client.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{}); last == nil {
 				return nil
 			}
@@ -181,7 +182,7 @@ func (c *ControlPlane) WaitUntilReady(ctx context.Context, needed ...*Child) err
 	return fmt.Errorf("kube-apiserver is not ready after two minutes: %w", last)
 }
 
-// grantToken gives the token's user the scheduler's roles. The API server makes those roles itself, shortly
+// grantToken binds the token's user to the scheduler's roles. The API server creates those roles shortly
 // after it is ready.
 func (c *ControlPlane) grantToken(ctx context.Context) error {
 	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: TokenUser}}
@@ -213,7 +214,7 @@ func (c *ControlPlane) StartScheduler(children *Children, name string, command [
 	return c.StartSchedulerAt(c.URL, children, name, command, profile, auth, more...)
 }
 
-// StartSchedulerAt has it talk to the API server through something at another URL.
+// StartSchedulerAt is StartScheduler with another URL of the API server.
 func (c *ControlPlane) StartSchedulerAt(url string, children *Children, name string, command []string, profile, auth string, more ...string) (*Child, error) {
 	kubeconfig, err := c.WriteKubeconfig(url, name, auth)
 	if err != nil {
@@ -250,8 +251,8 @@ func (c *ControlPlane) StartControllers(controllers ...string) (*Child, error) {
 		"--controllers="+strings.Join(controllers, ","))
 }
 
-// WriteKubeconfig writes one for somebody who comes in by auth: a scheduler by cert or token, or the administrator
-// by admin. It returns the path.
+// WriteKubeconfig writes a kubeconfig for this kind of authentication: cert or token for a scheduler, admin
+// for the administrator. It returns the path.
 func (c *ControlPlane) WriteKubeconfig(url, name, auth string) (string, error) {
 	if auth == "token" {
 		return c.WriteTokenKubeconfig(url, name, c.Token)
@@ -263,7 +264,7 @@ func (c *ControlPlane) WriteKubeconfig(url, name, auth string) (string, error) {
 	return c.WriteCertificateKubeconfig(url, name, subject)
 }
 
-// WriteCertificateKubeconfig writes one for a user who is known by a certificate.
+// WriteCertificateKubeconfig writes a kubeconfig for a user with a client certificate.
 func (c *ControlPlane) WriteCertificateKubeconfig(url, name string, subject pkix.Name) (string, error) {
 	pair, err := c.Authority.Sign(subject, false)
 	if err != nil {
@@ -272,7 +273,7 @@ func (c *ControlPlane) WriteCertificateKubeconfig(url, name string, subject pkix
 	return c.writeKubeconfig(url, name, &clientcmdapi.AuthInfo{ClientCertificateData: pair.Certificate, ClientKeyData: pair.Key})
 }
 
-// WriteTokenKubeconfig writes one for the owner of a token.
+// WriteTokenKubeconfig writes a kubeconfig for a token.
 func (c *ControlPlane) WriteTokenKubeconfig(url, name, token string) (string, error) {
 	return c.writeKubeconfig(url, name, &clientcmdapi.AuthInfo{Token: token})
 }
@@ -287,9 +288,9 @@ func (c *ControlPlane) writeKubeconfig(url, name string, user *clientcmdapi.Auth
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// SchedulerConfig is kube-scheduler's default configuration, the same in every profile. It names the kubeconfig
-// too: kube-scheduler does not look at --kubeconfig beside --config. The client's limits are high enough not to
-// bind; VolumeBinding's patience is short, and long enough for a busy machine.
+// SchedulerConfig is kube-scheduler's default configuration, the same in every profile. It contains the
+// kubeconfig, because kube-scheduler ignores --kubeconfig with --config. The client's limits are so high that
+// they do not take effect; VolumeBinding's timeout is short, but sufficient for a busy machine.
 func SchedulerConfig(kubeconfig string, profiles ...string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `apiVersion: kubescheduler.config.k8s.io/v1
@@ -313,10 +314,10 @@ profiles:
 	return text.String()
 }
 
-// BindTimeoutSeconds is how long VolumeBinding waits.
+// BindTimeoutSeconds is VolumeBinding's timeout.
 const BindTimeoutSeconds = 6
 
-// BuildReal runs the script beside these packages, from the root of the tree or from tests/.
+// BuildReal runs the script tests/cluster/build, from the root of the tree or from tests/.
 func BuildReal() (string, error) {
 	for _, script := range []string{"tests/cluster/build", "cluster/build", "../build"} {
 		if _, err := os.Stat(script); err != nil {
@@ -330,8 +331,8 @@ func BuildReal() (string, error) {
 	return "", errors.New("tests/cluster/build is not here; call this from the root of the tree or give --real")
 }
 
-// FreePorts finds ports nobody listens on, below those that the system gives to outgoing connections: it may be a while
-// until somebody listens, and by then a connection can have got one of them.
+// FreePorts finds free ports below the ephemeral range: some time passes before they are used, and an
+// outgoing connection must not get one of them meanwhile.
 func FreePorts(count int) (ports []int, err error) {
 	const lowest, highest = 20000, 32000
 	for range 100 {
@@ -340,7 +341,7 @@ func FreePorts(count int) (ports []int, err error) {
 			err = failed
 			continue
 		}
-		// All stay open until all are found, so that they differ.
+		// All listeners stay open until all ports are found, so that the ports differ.
 		defer listener.Close()
 		if ports = append(ports, listener.Addr().(*net.TCPAddr).Port); len(ports) == count {
 			return ports, nil

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Each calls do for 0 to count-1, several at a time, and returns the first error.
+// Each calls do with 0 to count-1 in parallel, and returns the first error.
 func Each(ctx context.Context, count int, do func(i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

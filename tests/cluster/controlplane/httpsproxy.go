@@ -11,13 +11,14 @@ import (
 	"net/url"
 )
 
-// HTTPSProxy reads the requests to the API server, which have to come in by a token, and can step in.
+// HTTPSProxy terminates TLS in front of the API server, so that tests can intercept requests. Clients must
+// use tokens.
 type HTTPSProxy struct {
 	URL    string
 	server *http.Server
 }
 
-// StartHTTPSProxy starts one; wrap is given what carries a request on.
+// StartHTTPSProxy starts a proxy; wrap gets the handler that forwards requests.
 func StartHTTPSProxy(control *ControlPlane, wrap func(next http.Handler) http.Handler) (*HTTPSProxy, error) {
 	listener, forward, err := control.Impersonate()
 	if err != nil {
@@ -28,8 +29,8 @@ func StartHTTPSProxy(control *ControlPlane, wrap func(next http.Handler) http.Ha
 	return p, nil
 }
 
-// Impersonate listens in the API server's name; what it returns besides carries requests on to the real one, and breaks
-// the connection where that fails.
+// Impersonate listens with a certificate of the API server. The returned proxy forwards requests to the real
+// one, and breaks the connection on errors.
 func (c *ControlPlane) Impersonate() (net.Listener, *httputil.ReverseProxy, error) {
 	certificate, err := tls.LoadX509KeyPair(c.File("apiserver.crt"), c.File("apiserver.key"))
 	if err != nil {
@@ -53,13 +54,13 @@ func (c *ControlPlane) Impersonate() (net.Listener, *httputil.ReverseProxy, erro
 // Stop closes all connections.
 func (p *HTTPSProxy) Stop() { p.server.Close() }
 
-// LoseAnswer carries a request on and breaks the connection instead of answering.
+// LoseAnswer forwards a request and breaks the connection instead of answering.
 func LoseAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(&nobody{make(http.Header)}, r)
 	panic(http.ErrAbortHandler)
 }
 
-// nobody takes an answer and throws it away.
+// nobody is a response writer that discards the response.
 type nobody struct{ header http.Header }
 
 func (n *nobody) Header() http.Header            { return n.header }

@@ -11,7 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Kubectl is what the administrator's kubectl prints; input may be nil. One that fails is an error that says why.
+// Kubectl runs the administrator's kubectl and returns its output; input may be nil. The error of a failed
+// run contains its message.
 func (c *ControlPlane) Kubectl(ctx context.Context, input io.Reader, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, c.program, append([]string{"kubectl", "--kubeconfig=" + c.AdminKubeconfig}, args...)...)
 	command.Stdin = input
@@ -22,7 +23,7 @@ func (c *ControlPlane) Kubectl(ctx context.Context, input io.Reader, args ...str
 	return string(out), nil
 }
 
-// NodeOf waits until a pod of the namespace default is bound.
+// NodeOf waits until a pod of the namespace default is bound, and returns its node.
 func (c *ControlPlane) NodeOf(ctx context.Context, patience time.Duration, name string) (string, error) {
 	node := ""
 	err := Until(ctx, patience, "a node for "+name, func() (bool, error) {

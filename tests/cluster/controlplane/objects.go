@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Resources makes a list of names and amounts in turn.
+// Resources creates a list from alternating names and amounts.
 func Resources(pairs ...string) v1.ResourceList {
 	list := make(v1.ResourceList)
 	for i := 0; i < len(pairs); i += 2 {
@@ -15,7 +15,8 @@ func Resources(pairs ...string) v1.ResourceList {
 	return list
 }
 
-// ReadyNode is a node as its kubelet would describe it, with the label of its host name and more: keys and values in turn.
+// ReadyNode is a node with a kubelet's usual status, its host name label and further labels (alternating keys
+// and values).
 func ReadyNode(name string, room v1.ResourceList, labels ...string) *v1.Node {
 	node := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},

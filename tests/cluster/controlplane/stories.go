@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Story is one of several that a program can play. What is wrong with what it sees does not end the others.
+// Story is one of several independent scenarios of a program. An error does not end the others.
 type Story struct {
 	Name string
 	Play func(ctx context.Context) (wrong []string)
 }
 
-// PlayStories plays the one called only, or all of them, and prints how long each took and what was wrong.
+// PlayStories runs the scenario named only, or all of them, and prints the duration and error of each.
 func PlayStories(ctx context.Context, only string, stories []Story) error {
 	var names []string
 	for _, one := range stories {

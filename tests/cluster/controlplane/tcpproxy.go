@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TCPProxy hands bytes on to the API server as they are, and cuts connections when it is told to.
+// TCPProxy forwards bytes to the API server, and can cut connections.
 type TCPProxy struct {
 	listener net.Listener
 	target   string
@@ -19,7 +19,7 @@ type TCPProxy struct {
 	cuts    int
 }
 
-// StartTCPProxy starts one for the server at host:port, at a port of its own.
+// StartTCPProxy starts a proxy of the server at host:port on a free port.
 func StartTCPProxy(target string) (*TCPProxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,10 +38,10 @@ func StartTCPProxy(target string) (*TCPProxy, error) {
 	return p, nil
 }
 
-// URL is where clients reach the API server through it.
+// URL is the address of the API server through the proxy.
 func (p *TCPProxy) URL() string { return "https://" + p.listener.Addr().String() }
 
-// Stop lets nobody in any more.
+// Stop accepts no further connections.
 func (p *TCPProxy) Stop() { p.listener.Close() }
 
 func (p *TCPProxy) carry(client net.Conn) {
@@ -90,12 +90,12 @@ func (p *TCPProxy) carry(client net.Conn) {
 	}
 }
 
-// usual is how many connections a scheduler has when all is well.
+// usual is the usual number of connections of a scheduler.
 const usual = 20
 
-// Cut resets one connection, drawn at random, in the middle of whatever it carries. Each has the same chance
-// however few there are: otherwise a long list that goes alone, while the watches wait for their next try, would
-// be hit by every cut and never end.
+// Cut resets a random connection in the middle of its data. The probability per connection is independent of
+// their number: otherwise a long list that runs alone, while the watches wait for their retry, would be hit
+// by every cut and never end.
 func (p *TCPProxy) Cut(random *rand.Rand) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -107,7 +107,7 @@ func (p *TCPProxy) Cut(random *rand.Rand) {
 	reset(p.open[drawn])
 }
 
-// Block resets everything and lets nobody in until it is lifted.
+// Block resets all connections and rejects new ones until it is lifted.
 func (p *TCPProxy) Block(blocked bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -119,14 +119,14 @@ func (p *TCPProxy) Block(blocked bool) {
 	}
 }
 
-// Cuts is how many connections Cut has reset.
+// Cuts is the number of connections that Cut has reset.
 func (p *TCPProxy) Cuts() int {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.cuts
 }
 
-// Hang keeps connections open and carries nothing any more, as a network that swallows packets does.
+// Hang keeps connections open without forwarding data, like a network that drops packets.
 func (p *TCPProxy) Hang(hang bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

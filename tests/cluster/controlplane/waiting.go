@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Pause waits, but not beyond the end of the run.
+// Pause waits, but not longer than the run's context.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -16,7 +16,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Until waits for something to become true.
+// Until waits for a condition to become true.
 func Until(ctx context.Context, patience time.Duration, what string, happened func() (bool, error)) error {
 	deadline := time.Now().Add(patience)
 	for {

@@ -22,9 +22,9 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// beside: Berth as the second scheduler of a cluster, as docs/guide/install-beside.md has it.
+// beside tests Berth as a second scheduler, as in docs/guide/install-beside.md.
 func (s *stage) beside(ctx context.Context) error {
-	// Who places Berth's own pods.
+	// Schedules Berth's own pods.
 	first, err := s.control.StartScheduler(s.children, "kube-scheduler", []string{s.Real, "kube-scheduler"}, "default-scheduler", "cert")
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *stage) beside(ctx context.Context) error {
 
 const rollout = "kubectl -n kube-system rollout status deployment/berth --timeout=60s"
 
-// apply rolls something out and waits for the replicas.
+// apply applies a kustomization and waits for the replicas.
 func (n *nodes) apply(ctx context.Context, folder string) error {
 	if err := n.shows(ctx, "kubectl apply -k "+folder, "deployment.apps/berth ", "configmap/berth-config-"); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (n *nodes) apply(ctx context.Context, folder string) error {
 	return controlplane.Until(ctx, patience, "the replicas of before to end", func() (bool, error) { return len(n.replicas()) == 3, nil })
 }
 
-// installed: three replicas are ready, one leads, pods find their nodes.
+// installed checks that three replicas are ready, one leads, and pods are scheduled.
 func (n *nodes) installed(ctx context.Context) error {
 	if err := n.apply(ctx, "deploy/second-scheduler"); err != nil {
 		return err
@@ -86,12 +86,12 @@ func (n *nodes) installed(ctx context.Context) error {
 	if err := n.shows(ctx, "kubectl events --for pod/hello", "Scheduled", "Successfully assigned default/hello to node"); err != nil {
 		return err
 	}
-	// With another name it is another's: kube-scheduler goes on.
+	// kube-scheduler continues to schedule pods with other scheduler names.
 	_, err = n.placed(ctx, "of-the-others", "default-scheduler")
 	return err
 }
 
-// known: disruption budget and Service know the replicas.
+// known checks that the disruption budget and the Service select the replicas.
 func (n *nodes) known(ctx context.Context) error {
 	err := controlplane.Until(ctx, patience, "the disruption budget to count three replicas", func() (bool, error) {
 		budget, err := n.control.Client.PolicyV1().PodDisruptionBudgets(system).Get(ctx, "berth", metav1.GetOptions{})
@@ -111,7 +111,8 @@ func (n *nodes) known(ctx context.Context) error {
 
 var leads = regexp.MustCompile(`(?m)^leader_election_master_status\{name="kube-scheduler"\} (\d)`)
 
-// measured: the account of Prometheus may read the metrics of each replica, others may not; exactly one leads.
+// measured checks that Prometheus' account can read the metrics of each replica, others cannot, and exactly
+// one replica leads.
 func (n *nodes) measured(ctx context.Context) error {
 	folder, err := n.kustomization("monitored", "second-scheduler", "monitoring")
 	if err != nil {
@@ -149,7 +150,7 @@ func (n *nodes) measured(ctx context.Context) error {
 	return nil
 }
 
-// token makes an account and a token for it.
+// token creates a service account and a token for it.
 func (s *stage) token(ctx context.Context, namespace, account string) (string, error) {
 	client := s.control.Client.CoreV1()
 	_, err := client.Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
@@ -166,7 +167,8 @@ func (s *stage) token(ctx context.Context, namespace, account string) (string, e
 	return made.Status.Token, nil
 }
 
-// leaderDies: it is killed without a warning; another one takes over when the lease has run out, and places the next pod.
+// leaderDies kills the leader; another replica takes over after the lease expires, and schedules the next
+// pod.
 func (n *nodes) leaderDies(ctx context.Context) error {
 	leader, err := n.leader(ctx)
 	if err != nil {
@@ -184,19 +186,20 @@ func (n *nodes) leaderDies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The one that was killed has been started again, under another identity.
+	// The killed replica was restarted with another identity.
 	if next == leader {
 		n.complain("the replica that was killed leads again: %s", next)
 	}
 	return n.shows(ctx, rollout, "successfully rolled out")
 }
 
-// reconfigured: each overlay is a new file, so a new ConfigMap, so new replicas, one after the other, which do as it says.
+// reconfigured applies each overlay: a new ConfigMap causes a rollout, after which the new configuration is
+// used.
 func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, change := range []struct {
 			overlay string
-			pods    map[string]string // profile to the node that it has to choose
+			pods    map[string]string // profile to the expected node
 		}{
 			{"load-aware", map[string]string{"berth": idleNode}},
 			{"tenants", map[string]string{"berth": "", "flink": idleNode, "batch": ""}},
@@ -215,7 +218,8 @@ func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 				n.complain("%s: nobody has asked Prometheus", change.overlay)
 			}
 			for _, profile := range slices.Sorted(maps.Keys(change.pods)) {
-				// The nodes are alike but for their load: without it six pods would hardly be on one of them.
+				// The nodes differ only in their load: otherwise six pods would hardly all be on the same
+				// one.
 				for i := range 6 {
 					node, err := n.placed(ctx, fmt.Sprintf("%s-%s-%d", change.overlay, profile, i), profile)
 					if err != nil {
@@ -231,7 +235,8 @@ func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 	}
 }
 
-// misconfigured: replicas with a file that is wrong do not get ready; enough of the old ones go on, until all is as before.
+// misconfigured rolls out an invalid file: the new replicas do not become ready, and enough old ones continue
+// until the file is restored.
 func (n *nodes) misconfigured(ctx context.Context) error {
 	folder := filepath.Join(n.directory, "misconfigured")
 	if err := os.CopyFS(folder, os.DirFS(n.deploy)); err != nil {
@@ -272,12 +277,12 @@ func (n *nodes) misconfigured(ctx context.Context) error {
 	return n.shows(ctx, rollout, "successfully rolled out")
 }
 
-// uninstalled: nothing is left but the pods that were placed.
+// uninstalled checks that only the scheduled pods are left.
 func (n *nodes) uninstalled(ctx context.Context) error {
 	if err := n.shows(ctx, "kubectl get pods -A --field-selector spec.schedulerName=berth", "hello"); err != nil {
 		return err
 	}
-	// What the base does not have stays behind otherwise.
+	// Objects that the base does not contain would stay otherwise.
 	if err := n.shows(ctx, "kubectl delete -k deploy/network-traffic", `deployment.apps "berth" deleted`); err != nil {
 		return err
 	}
@@ -298,7 +303,7 @@ func (n *nodes) uninstalled(ctx context.Context) error {
 
 var asking = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
-// ask asks one question with a token.
+// ask sends one request with a token.
 func ask(url, token string) (int, string, error) {
 	question, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"berth.test/cluster/kubelet"
 )
 
-// controlPlane is the node that somebody works on; it takes no pods but its own.
+// controlPlane is the control-plane node; it accepts no other pods.
 const controlPlane = "master1"
 
-// hold makes a directory the control-plane node of a cluster that kubeadm made, with kube-scheduler as its static pod, and keeps the
-// cluster as long as standard input is open. What is done there is somebody else's business: tests/quickstart.
+// hold turns a directory into the control-plane node of a kubeadm cluster with kube-scheduler as its static
+// pod, and keeps the cluster until standard input is closed. tests/quickstart runs its commands there.
 func hold(ctx context.Context, o *options, directory string) error {
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	// There may be no network but the loopback, and the API server wants an address that others could find it at.
+	// There may be only a loopback network, and the API server needs another address to advertise.
 	s, err := setUp(ctx, o, directory, children, "--advertise-address=192.0.2.1")
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func hold(ctx context.Context, o *options, directory string) error {
 	return nil
 }
 
-// taint keeps pods away, as kubeadm does.
+// taint adds kubeadm's taint.
 func (s *stage) taint(ctx context.Context, name string) error {
 	nodes := s.control.Client.CoreV1().Nodes()
 	node, err := nodes.Get(ctx, name, metav1.GetOptions{})
@@ -72,11 +72,11 @@ func (s *stage) taint(ctx context.Context, name string) error {
 	return err
 }
 
-// keeper is what the kubelets of such a cluster do.
+// keeper simulates the kubelets of such a cluster.
 type keeper struct {
 	*host
 	scheduler *kubelet.Container
-	started   string // the manifest that it was started with
+	started   string // the manifest of the running pod
 }
 
 func (k *keeper) sync(ctx context.Context) error {
@@ -86,7 +86,7 @@ func (k *keeper) sync(ctx context.Context) error {
 	return k.pods(ctx)
 }
 
-// staticPod runs what lies in the manifests folder, and nothing if it is empty.
+// staticPod runs the manifest in the manifests directory, if any.
 func (k *keeper) staticPod(ctx context.Context) error {
 	text, err := os.ReadFile(k.manifest())
 	if err != nil && !os.IsNotExist(err) {
@@ -114,7 +114,7 @@ func (k *keeper) stop() {
 	}
 }
 
-// pods says of every pod with a node that it runs, and lets go of the deleted ones; no container is started for them.
+// pods reports every bound pod as running, and removes deleted ones; it starts no containers.
 func (k *keeper) pods(ctx context.Context) error {
 	pods := k.control.Client.CoreV1().Pods("default")
 	list, err := pods.List(ctx, metav1.ListOptions{})
@@ -123,7 +123,7 @@ func (k *keeper) pods(ctx context.Context) error {
 	}
 	now := metav1.Now()
 	for _, pod := range list.Items {
-		// A pod that has changed meanwhile is looked at again.
+		// A pod that changed meanwhile is processed again.
 		switch {
 		case pod.Spec.NodeName == "":
 		case pod.DeletionTimestamp != nil:

@@ -1,9 +1,9 @@
-// Command deploy plays what deploy/ has for a cluster: Berth beside the cluster's scheduler by kustomize, and in
-// kube-scheduler's place on a control-plane node.
+// Command deploy tests deploy/ on a cluster: Berth as a second scheduler by kustomize, and as the replacement of
+// kube-scheduler on a control-plane node.
 //
-// A real API server with RBAC takes every object; real controllers make pods of them, a real kube-scheduler places those. What
-// a kubelet does, this program does: replicas are processes with the command line, the mounts, the token, the user and the
-// restrictions of their pods. There is no network to restrict here: NetworkPolicies are only taken by the API server.
+// A real API server with RBAC validates every object; real controllers create the pods, a real kube-scheduler places
+// them. This program simulates the kubelet: replicas are processes with the command line, the mounts, the token, the
+// user and the restrictions of their pods. NetworkPolicies are only validated: there is no pod network.
 package main
 
 import (

@@ -16,13 +16,13 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// overlays are what can be applied as it is.
+// overlays are the kustomizations that can be applied directly.
 var overlays = []string{"rbac", "second-scheduler", "load-aware", "network-traffic", "tenants"}
 
 var configName = regexp.MustCompile(`configmap/(berth-config-\S+)`)
 
-// manifests: the API server takes every object, strictly; each configuration is one that Berth takes, and gives its ConfigMap
-// another name.
+// manifests checks that the API server accepts every object with strict validation, that Berth accepts each
+// configuration, and that each configuration gives its ConfigMap another name.
 func (s *stage) manifests(ctx context.Context) error {
 	seen := make(map[string]string)
 	for _, overlay := range overlays {
@@ -48,13 +48,13 @@ func (s *stage) manifests(ctx context.Context) error {
 	return s.monitoring(ctx)
 }
 
-// tried has the API server say what it would do.
+// tried runs a server-side dry run.
 func (s *stage) tried(ctx context.Context, folder string) (string, error) {
 	return s.kubectl(ctx, "apply", "--dry-run=server", "--validate=strict", "-k", folder)
 }
 
-// judgeObjects looks at what kustomize makes: nothing outside of kube-system, and a pod that the strictest of the pod security
-// standards lets in.
+// judgeObjects checks the output of kustomize: all objects are in kube-system, and the pod satisfies the
+// restricted pod security standard.
 func (s *stage) judgeObjects(ctx context.Context) error {
 	text, err := s.kubectl(ctx, "kustomize", s.deploy+"/tenants")
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *stage) judgeObjects(ctx context.Context) error {
 	return nil
 }
 
-// A stand-in for each of the kinds that Prometheus Operator brings: its name and nothing else.
+// A CRD with only a name for each kind of Prometheus Operator.
 const operatorKind = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: %[2]s.monitoring.coreos.com}
@@ -108,8 +108,8 @@ spec:
 ---
 `
 
-// monitoring: the component without an operator needs none, the other one's kinds have to be there; and its rules are those
-// that Prometheus reads.
+// monitoring checks that one component needs no operator, that the other needs only its kinds, and that its
+// rules are those for Prometheus.
 func (s *stage) monitoring(ctx context.Context) error {
 	if _, err := s.shell(ctx, s.deploy+"/monitoring/operator/render", "--check"); err != nil {
 		s.complain("%v", err)

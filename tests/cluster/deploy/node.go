@@ -17,8 +17,8 @@ import (
 	"berth.test/cluster/kubelet"
 )
 
-// nodes runs the pods of kube-system that have a node, as the kubelets of all nodes do: starts them, asks their probes, says in
-// their status what is, starts them again when they die, and ends them when they are deleted.
+// nodes simulates the kubelets of all nodes for the pods of kube-system: it starts containers, probes them,
+// writes their status, restarts them after a crash, and stops them on deletion.
 type nodes struct {
 	*stage
 	running map[types.UID]*replica
@@ -28,7 +28,7 @@ type nodes struct {
 	mutex   sync.Mutex
 }
 
-// replica is a pod that runs.
+// replica is a running pod.
 type replica struct {
 	pod       v1.Pod
 	container *kubelet.Container
@@ -37,10 +37,10 @@ type replica struct {
 	started   time.Time
 }
 
-// backOff is how long a container that died waits before it is started again, if it was started so lately.
+// backOff is the delay before a container is restarted, if it was started recently.
 const backOff = 3 * time.Second
 
-// startNodes starts to look at pods; what it returns besides stops that, and the pods.
+// startNodes starts the simulation; the returned function stops it and the pods.
 func (s *stage) startNodes(ctx context.Context) (*nodes, func()) {
 	n := &nodes{stage: s, running: make(map[types.UID]*replica)}
 	ctx, cancel := context.WithCancel(ctx)
@@ -60,7 +60,7 @@ func (s *stage) startNodes(ctx context.Context) (*nodes, func()) {
 	}
 }
 
-// sync does once what is to be done.
+// sync runs one iteration.
 func (n *nodes) sync(ctx context.Context) error {
 	pods := n.control.Client.CoreV1().Pods(system)
 	list, err := pods.List(ctx, metav1.ListOptions{})
@@ -94,7 +94,7 @@ func (n *nodes) sync(ctx context.Context) error {
 	return nil
 }
 
-// begin runs a pod at an address of its own: of the ports of the machine, all want the same.
+// begin starts a pod with its own loopback address, because all pods use the same ports.
 func (n *nodes) begin(ctx context.Context, pod v1.Pod) error {
 	n.address++
 	address := fmt.Sprintf("127.90.91.%d", n.address)
@@ -108,7 +108,7 @@ func (n *nodes) begin(ctx context.Context, pod v1.Pod) error {
 	return nil
 }
 
-// end ends the container of a pod, which has to leave in order.
+// end stops a pod's container, which must exit in an orderly way.
 func (n *nodes) end(uid types.UID) {
 	r := n.running[uid]
 	if r == nil {
@@ -125,7 +125,7 @@ func (n *nodes) end(uid types.UID) {
 	delete(n.running, uid)
 }
 
-// tell puts into a pod's status what is.
+// tell writes a pod's status.
 func (n *nodes) tell(ctx context.Context, r *replica, ready bool) error {
 	n.mutex.Lock()
 	r.ready = ready
@@ -140,7 +140,7 @@ func (n *nodes) tell(ctx context.Context, r *replica, ready bool) error {
 		state = v1.ConditionTrue
 	}
 	status := &pod.Status
-	// No Service may lead to a loopback address.
+	// A Service must not contain loopback addresses.
 	address := strings.Replace(r.container.Address, "127.", "10.", 1)
 	status.Phase, status.StartTime, status.PodIP, status.PodIPs = v1.PodRunning, &now, address, []v1.PodIP{{IP: address}}
 	status.Conditions = nil
@@ -157,7 +157,7 @@ func (n *nodes) tell(ctx context.Context, r *replica, ready bool) error {
 	return err
 }
 
-// replicas are the containers that run, by the names of their pods.
+// replicas are the running containers by pod name.
 func (n *nodes) replicas() map[string]*kubelet.Container {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -168,7 +168,7 @@ func (n *nodes) replicas() map[string]*kubelet.Container {
 	return all
 }
 
-// leader is the replica that holds the lease; the identity of a replica begins with the name of its pod.
+// leader is the replica that holds the lease; a replica's identity begins with its pod's name.
 func (n *nodes) leader(ctx context.Context) (string, error) {
 	leader := ""
 	err := controlplane.Until(ctx, patience, "a replica to hold the lease berth", func() (bool, error) {
@@ -186,8 +186,8 @@ func (n *nodes) leader(ctx context.Context) (string, error) {
 	return leader, err
 }
 
-// judgeLogs: the role is enough, says every replica that there ever was. That somebody else was faster with the lease is no
-// error, though it is logged as one.
+// judgeLogs checks that no replica was denied a request. A lost race for the lease is not an error, although
+// it is logged as one.
 func (n *nodes) judgeLogs(context.Context) error {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

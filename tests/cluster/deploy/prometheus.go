@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// An address of its own: the port is given by the configurations.
+// A separate address, because the configurations contain the port.
 const prometheusAddress = "127.90.92.1"
 
-// prometheus plays one that has measured both nodes for long: one is idle, of the other processors and memory are busy.
+// prometheus is a fake with measurements of two nodes: one is idle, the other has busy CPUs and memory.
 type prometheus struct {
 	server *http.Server
 	asked  atomic.Int64
@@ -36,11 +36,12 @@ func (p *prometheus) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(query, "time()"): // the age of samples
 		idle, busy = "1", "1"
-	case strings.Contains(query, "count_over_time"): // how many there are
+	case strings.Contains(query, "count_over_time"): // their number
 		idle, busy = "20", "20"
-	case strings.Contains(query, "node_network_"), strings.Contains(query, "node_disk_"): // idle everywhere; what a pod adds is the mean
+	// idle everywhere; the estimate of a new pod is the mean
+	case strings.Contains(query, "node_network_"), strings.Contains(query, "node_disk_"):
 		idle, busy = "0.01", "0.01"
-	case strings.Contains(query, "container_"): // nothing is known of pods
+	case strings.Contains(query, "container_"): // no measurements of pods
 		idle, busy = "", ""
 	}
 	series := []any{}

@@ -19,7 +19,7 @@ import (
 	"berth.test/cluster/kubelet"
 )
 
-// host is a control-plane node as kubeadm leaves it, in a directory.
+// host is a kubeadm control-plane node in a directory.
 type host struct {
 	*stage
 	root string
@@ -29,7 +29,7 @@ func (h *host) path(name string) string { return filepath.Join(h.root, "etc/kube
 
 func (h *host) manifest() string { return h.path("manifests/kube-scheduler.yaml") }
 
-// What kube-scheduler is configured with on this node.
+// kube-scheduler's configuration on this node.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection:
@@ -45,8 +45,8 @@ profiles:
       scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}
 `
 
-// kubeadmHost has kubeadm's own code write the manifest, once as it is by itself and once with a configuration file of the
-// cluster's.
+// kubeadmHost writes the manifest with kubeadm's own code, either the default one or one with a configuration
+// file.
 func (s *stage) kubeadmHost(configured bool) (*host, error) {
 	h := &host{s, s.kubelet.Host}
 	if err := os.MkdirAll(h.path("manifests"), 0o700); err != nil {
@@ -77,7 +77,7 @@ func (h *host) script(ctx context.Context, args ...string) (string, error) {
 	return h.shell(ctx, h.deploy+"/static-pod/replace", append([]string{"--manifests=" + h.path("manifests")}, args...)...)
 }
 
-// start runs what lies in the manifests folder, and asks its probes.
+// start runs the manifest in the manifests directory, and probes it.
 func (h *host) start(ctx context.Context) (*kubelet.Container, error) {
 	text, err := os.ReadFile(h.manifest())
 	if err != nil {
@@ -97,9 +97,10 @@ func (h *host) start(ctx context.Context) (*kubelet.Container, error) {
 	return started, nil
 }
 
-// replace: kube-scheduler, Berth in its place, and kube-scheduler again, as docs/guide/replace.md has it.
+// replace runs kube-scheduler, Berth as its replacement, and kube-scheduler again, as in
+// docs/guide/replace.md.
 func (s *stage) replace(ctx context.Context) error {
-	// They have these ports on every control-plane node.
+	// The schedulers use these ports on every control-plane node.
 	for _, port := range []string{"10259", "10251"} {
 		taken, err := net.Listen("tcp", kubelet.Loopback+":"+port)
 		if err != nil {
@@ -151,10 +152,10 @@ func (h *host) thereAndBack(ctx context.Context, name string, configured bool) e
 	return h.onlyManifest()
 }
 
-// program is what the guide calls the script by.
+// program is the script's name in the guide.
 const program = "deploy/static-pod/replace"
 
-// change calls the script as the guide does: it looks first, tries, does it, and does it once more.
+// change runs the script like the guide: --check, --dry-run, the change, and the same again.
 func (h *host) change(ctx context.Context, line string) error {
 	if line == "" {
 		return nil
@@ -182,7 +183,7 @@ func (h *host) change(ctx context.Context, line string) error {
 	return h.onlyManifest()
 }
 
-// onlyManifest: whatever lay beside it the kubelet would run.
+// onlyManifest checks that the directory contains no other file, which the kubelet would run.
 func (h *host) onlyManifest() error {
 	files, err := os.ReadDir(h.path("manifests"))
 	if err == nil && len(files) != 1 {
@@ -191,14 +192,15 @@ func (h *host) onlyManifest() error {
 	return err
 }
 
-// schedules runs what is there, which must hold the lease, place pods of each profile and leave in order.
+// schedules runs the current manifest: the scheduler must hold the lease, schedule pods of each profile and
+// exit in an orderly way.
 func (h *host) schedules(ctx context.Context, pod string, configured, berth bool) error {
 	scheduler, err := h.start(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		// kube-scheduler leaves with 1 when it loses the lease, and that it does when it is told to leave.
+		// kube-scheduler exits with 1 when it loses the lease, which also happens when it is terminated.
 		if how := scheduler.Child.Stop(); how != "" && berth {
 			h.complain("%s: Berth left with %s", pod, how)
 		}
@@ -229,10 +231,10 @@ func (h *host) schedules(ctx context.Context, pod string, configured, berth bool
 	return nil
 }
 
-// needsRoot: what the script adds is necessary, since without it the image's own user is who cannot read scheduler.conf.
+// needsRoot checks that runAsUser is necessary: the image's default user cannot read scheduler.conf.
 func (h *host) needsRoot(ctx context.Context) error {
 	if os.Getuid() != 0 {
-		return nil // there is nobody but root
+		return nil // only root exists here
 	}
 	text, err := os.ReadFile(h.manifest())
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 	"berth.test/cluster/kubelet"
 )
 
-// patience is how long a step may take; a lease that nobody gives back is there for 15 s.
+// patience is the timeout of a step; a lease that is not released lasts 15 s.
 const patience = 45 * time.Second
 
-// system is the namespace that everything is deployed to.
+// system is the namespace of all deployments.
 const system = "kube-system"
 
-// The two nodes that take pods: one is busy, says the Prometheus that is played.
+// The two nodes that accept pods; the fake Prometheus reports load for one.
 const idleNode, busyNode = "node1", "node2"
 
-// stage is a cluster to deploy to.
+// stage is the cluster of a test.
 type stage struct {
 	*options
 	directory string
@@ -34,7 +34,7 @@ type stage struct {
 	children  *controlplane.Children
 	kubelet   *kubelet.Kubelet
 
-	typed map[string]bool // what a person who reads the guide has typed
+	typed map[string]bool // command lines that were run
 
 	mutex sync.Mutex
 	wrong []string
@@ -46,7 +46,7 @@ func (s *stage) complain(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// complaints are those about a story that ended like this; they are not kept.
+// complaints returns the errors of a finished scenario and clears them.
 func (s *stage) complaints(err error) []string {
 	if err != nil {
 		s.complain("%v", err)
@@ -91,17 +91,17 @@ func (s *stage) makeNode(ctx context.Context, name string) error {
 	return err
 }
 
-// --- what a person does ---
+// --- commands of the guide ---
 
-// kubectl returns what it printed.
+// kubectl returns its output.
 func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
 	return s.shell(ctx, s.Real, append([]string{"kubectl", "--kubeconfig=" + s.control.AdminKubeconfig}, args...)...)
 }
 
-// types types a line of the guide, as it stands there, in the root of the tree; it returns what is printed then.
+// types runs a command line of the guide unchanged in the root of the tree, and returns its output.
 func (s *stage) types(ctx context.Context, line string) (string, error) {
 	s.typed[line] = true
-	// The guide means the node that it is typed on.
+	// In the guide the command runs on the node itself.
 	line = strings.Replace(line, "deploy/static-pod/replace", "deploy/static-pod/replace --manifests="+s.kubelet.Host+"/etc/kubernetes/manifests", 1)
 	command := exec.CommandContext(ctx, "sh", "-c", line)
 	command.Dir = filepath.Dir(s.deploy)
@@ -116,7 +116,7 @@ func (s *stage) types(ctx context.Context, line string) (string, error) {
 	return string(out), nil
 }
 
-// shows types a line and expects to see something.
+// shows runs a command line and checks its output.
 func (s *stage) shows(ctx context.Context, line string, expected ...string) error {
 	said, err := s.types(ctx, line)
 	for _, text := range expected {
@@ -127,7 +127,7 @@ func (s *stage) shows(ctx context.Context, line string, expected ...string) erro
 	return err
 }
 
-// judgeGuide: a page has no command that was not played.
+// judgeGuide checks that all commands of a page were run.
 func (s *stage) judgeGuide(page string) error {
 	text, err := os.ReadFile(filepath.Join(s.guide, page))
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *stage) judgeGuide(page string) error {
 	return nil
 }
 
-// shell runs a program and returns what it printed; a program that fails is an error that says so.
+// shell runs a program and returns its output; a failure is an error with the output.
 func (s *stage) shell(ctx context.Context, program string, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if s.verbose {
@@ -160,7 +160,7 @@ func (s *stage) shell(ctx context.Context, program string, args ...string) (stri
 	return string(out), nil
 }
 
-// kustomization writes one of the user's own, outside of deploy; the paths in it are those in deploy.
+// kustomization writes a kustomization outside of deploy; its paths are those in deploy.
 func (s *stage) kustomization(name, resource string, components ...string) (string, error) {
 	folder := filepath.Join(s.directory, "kustomize", name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -186,9 +186,9 @@ func (s *stage) makePod(ctx context.Context, name, scheduler string) error {
 	return err
 }
 
-// --- what one looks at ---
+// --- observations ---
 
-// placed makes a pod and waits until it is bound.
+// placed creates a pod and waits until it is bound.
 func (s *stage) placed(ctx context.Context, name, scheduler string) (node string, err error) {
 	if err := s.makePod(ctx, name, scheduler); err != nil {
 		return "", err
@@ -196,7 +196,7 @@ func (s *stage) placed(ctx context.Context, name, scheduler string) (node string
 	return s.bound(ctx, name, scheduler)
 }
 
-// bound waits until a pod is bound and a scheduler says that it was.
+// bound waits until a pod is bound and has the event of a scheduler.
 func (s *stage) bound(ctx context.Context, name, scheduler string) (node string, err error) {
 	if node, err = s.control.NodeOf(ctx, patience, name); err != nil {
 		return "", err
@@ -205,7 +205,7 @@ func (s *stage) bound(ctx context.Context, name, scheduler string) (node string,
 	return node, err
 }
 
-// holder is whose lease it is; empty if nobody's.
+// holder is the holder of a lease; empty if there is none.
 func (s *stage) holder(ctx context.Context, lease string) (string, error) {
 	found, err := s.control.Client.CoordinationV1().Leases(system).Get(ctx, lease, metav1.GetOptions{})
 	if err != nil || found.Spec.HolderIdentity == nil {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// unknown is a manifest that is not as kubeadm writes it.
+// unknown is a manifest that differs from kubeadm's.
 type unknown struct {
 	name string
-	from string // what stands in kubeadm's
+	from string // text in kubeadm's manifest
 	to   string
-	says string // empty: it is taken
+	says string // expected error; empty: accepted
 }
 
-// unknowns: what the script does not understand it must refuse; what others write, and means the same, it takes.
+// unknowns: the script must reject manifests that it cannot parse, and accept equivalent forms.
 var unknowns = []unknown{
 	{"another kind", "kind: Pod", "kind: Job", "it is not a Pod"},
 	{"another program", "    - kube-scheduler\n", "    - sh\n    - kube-scheduler\n", `its command begins with "sh"`},
@@ -39,7 +39,8 @@ var unknowns = []unknown{
 	{"the command in one line", "  - command:\n    - kube-scheduler\n", "  - args: []\n    command: [\"kube-scheduler\", \"--v=2\"]\n    env:\n", ""},
 }
 
-// unknownManifests tries them all: whoever is refused is as before, and there is no backup; all others come back as they were.
+// unknownManifests runs all cases: a rejected manifest stays unchanged without a backup; an accepted one is
+// restored exactly.
 func (s *stage) unknownManifests(ctx context.Context) error {
 	h, err := s.kubeadmHost(false)
 	if err != nil {
@@ -95,7 +96,8 @@ func (h *host) judge(ctx context.Context, one unknown, text string) {
 	}
 }
 
-// copyBeside: a copy in the folder is a scheduler that goes on running; a backup there would be, too.
+// copyBeside checks that the script rejects a copy of the manifest or a backup in the manifests directory,
+// where the kubelet would run it.
 func (h *host) copyBeside(ctx context.Context, text string) error {
 	if err := os.WriteFile(h.manifest(), []byte(text), 0o600); err != nil {
 		return err
@@ -113,7 +115,7 @@ func (h *host) copyBeside(ctx context.Context, text string) error {
 	if said, err := h.script(ctx, "--backup="+h.path("manifests/old")); err == nil || !strings.Contains(said, "the kubelet would run the backup") {
 		h.complain("a backup in the folder: %s", said)
 	}
-	// A manifest of Berth's that was changed by hand is kept on the way back.
+	// A manual change of Berth's manifest is saved by --back.
 	if _, err := h.script(ctx); err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (h *host) copyBeside(ctx context.Context, text string) error {
 	return nil
 }
 
-// upgraded: kubeadm writes the manifest anew, and Berth comes in another version. What is kept is kubeadm's last.
+// upgraded lets kubeadm write a new manifest, and upgrades Berth. The backup is kubeadm's latest manifest.
 func (h *host) upgraded(ctx context.Context) error {
 	if err := os.RemoveAll(h.path("berth")); err != nil {
 		return err

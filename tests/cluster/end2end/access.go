@@ -20,16 +20,16 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// way is one way to reach the API server and to prove who one is there.
+// way is a way to connect to the API server and to authenticate.
 type way struct {
 	name string
-	// prepare makes a kubeconfig, and what KUBECONFIG shall say instead of a flag, if anything.
+	// prepare creates a kubeconfig, and the value of KUBECONFIG to use instead of a flag, if any.
 	prepare func(*controlplane.ControlPlane, *clientcmdapi.Config) (environment string, err error)
-	// used says whether what was to be tried was really used.
+	// used checks that this way was really used.
 	used func() error
 }
 
-// runAccess lets the scheduler come in by every way, against real peers, and bind some pods.
+// runAccess connects the scheduler in every way to real servers, and binds some pods.
 func runAccess(ctx context.Context, o *options, directory string, out io.Writer) error {
 	say := speaker(out)
 	children := &controlplane.Children{Directory: directory}
@@ -133,7 +133,7 @@ func allWays(control *controlplane.ControlPlane) ([]way, error) {
 	}, nil
 }
 
-// tokenPlugin says a token that the API server does not know, and when it is asked again the right one.
+// tokenPlugin first returns an invalid token, then the valid one.
 func tokenPlugin(control *controlplane.ControlPlane, config *clientcmdapi.Config) (string, error) {
 	script := fmt.Sprintf(`#!/bin/sh
 case "$KUBERNETES_EXEC_INFO" in
@@ -162,7 +162,7 @@ func ranTwice(control *controlplane.ControlPlane) error {
 	if err != nil {
 		return err
 	}
-	// Twice at most by each of the two clients, the second of which is for events.
+	// At most twice by each of the two clients, the second of which writes events.
 	if runs := strings.Count(string(text), "run"); runs < 2 || runs > 4 {
 		return fmt.Errorf("the plugin ran %d times", runs)
 	}
@@ -191,7 +191,7 @@ func certificatePlugin(control *controlplane.ControlPlane, config *clientcmdapi.
 	return "", nil
 }
 
-// threeFiles spreads the configuration; what a later file says of a name that is known does not count.
+// threeFiles splits the configuration; for a known name later files are ignored.
 func threeFiles(control *controlplane.ControlPlane, config *clientcmdapi.Config) (string, error) {
 	parts := []*clientcmdapi.Config{clientcmdapi.NewConfig(), clientcmdapi.NewConfig(), clientcmdapi.NewConfig()}
 	parts[0].Clusters["c"] = config.Clusters["c"]
@@ -209,7 +209,7 @@ func threeFiles(control *controlplane.ControlPlane, config *clientcmdapi.Config)
 	return "KUBECONFIG=" + strings.Join(paths, ":"), nil
 }
 
-// proxy is a server that carries connections elsewhere, and counts them.
+// proxy forwards connections and counts them.
 type proxy struct {
 	address string
 	count   atomic.Int64
@@ -244,7 +244,7 @@ func startConnectProxy(user, password string) (*proxy, error) {
 	return p, nil
 }
 
-// startSocksProxy understands just enough of RFC 1928: no authentication, CONNECT to an IPv4 address.
+// startSocksProxy implements the minimum of RFC 1928: no authentication, CONNECT to an IPv4 address.
 func startSocksProxy() (*proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -289,7 +289,7 @@ func (p *proxy) socks(client net.Conn) {
 	join(client, client, server)
 }
 
-// join carries bytes both ways until one side closes.
+// join copies bytes in both directions until one side closes.
 func join(client net.Conn, fromClient io.Reader, server net.Conn) {
 	if buffered, ok := fromClient.(*bufio.ReadWriter); ok {
 		fromClient = buffered.Reader

@@ -22,8 +22,8 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// runChaos lets the scheduler work while its API server dies twice, its connections are cut at random and the
-// history that it would resume from is compacted away. Everything must end up bound, once, where it fits.
+// runChaos kills the API server twice, cuts connections at random, and compacts the history from which the
+// scheduler would resume. At the end every pod must be bound once to a feasible node.
 func runChaos(ctx context.Context, o *options, directory string, out io.Writer) error {
 	for i := range o.seeds {
 		seed := o.seed + uint64(i)
@@ -79,7 +79,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	cutting, stopCutting := context.WithCancel(ctx)
 	defer stopCutting()
 	go func() {
-		// A generator of its own: the other one belongs to the thread that kills.
+		// A separate generator: the other one belongs to the goroutine that kills.
 		random := rand.New(rand.NewPCG(seed, 1))
 		for controlplane.Pause(cutting, time.Duration(50+random.IntN(350))*time.Millisecond) == nil {
 			proxy.Cut(random)
@@ -121,8 +121,8 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	return verdict(append(violations, reader.history().check(work)...), out, say)
 }
 
-// crash kills the API server and starts it again. With a compaction the scheduler is kept out meanwhile and
-// changes are made, so that what it has seen last is gone when it comes back.
+// crash kills the API server and restarts it. With a compaction the scheduler is disconnected meanwhile and
+// objects are changed, so that its last version is gone when it reconnects.
 func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Client, proxy *controlplane.TCPProxy, random *rand.Rand, compact bool) error {
 	if compact {
 		proxy.Block(true)
@@ -157,7 +157,7 @@ func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Cli
 	return nil
 }
 
-// createStubbornly creates pods past an API server that comes and goes.
+// createStubbornly creates pods with retries while the API server is unstable.
 func createStubbornly(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) error {
 	return controlplane.Each(ctx, len(pods), func(i int) error {
 		for {
@@ -194,7 +194,7 @@ func waitForShare(ctx context.Context, r *reader, w *workload, scheduler *contro
 	return nil
 }
 
-// metricSum adds up the samples of berth's metrics whose name and labels match.
+// metricSum adds the samples of berth's metrics whose name and labels match.
 func metricSum(port int, pattern string) (float64, error) {
 	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", port))
 	if err != nil {

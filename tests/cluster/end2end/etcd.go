@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// The reader of a run with an API server that dies: it reads etcd itself, so that no restart, no cut and no
-// compaction can hide a change from it.
+// The reader for runs with a failing API server: it reads etcd directly, so that no restart, cut or
+// compaction can hide a change.
 type etcdWatch struct {
 	client *clientv3.Client
 	cancel context.CancelFunc

@@ -16,21 +16,21 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// fault is what goes wrong between a scheduler and its API server.
+// fault is a failure between a scheduler and its API server.
 type fault int
 
 const (
 	none      fault = iota
-	hanging         // nothing is answered, nothing is sent on
-	resetting       // connections are reset in the middle of an answer
+	hanging         // no responses, no forwarding
+	resetting       // connections are reset in the middle of a response
 	throttling
 	failing
-	rubbish  // answers are no JSON
-	halving  // answers end in the middle of a document
-	disorder // events of a watch change places
+	rubbish  // responses are not JSON
+	halving  // responses end in the middle of a document
+	disorder // events of a watch are reordered
 )
 
-// faultProxy ends TLS and speaks HTTP in both directions, so that it can spoil what is said.
+// faultProxy terminates TLS and speaks HTTP in both directions, so that it can change the data.
 type faultProxy struct {
 	server *http.Server
 	url    string
@@ -60,8 +60,8 @@ func (p *faultProxy) now() (fault, chan struct{}) {
 	return p.fault, p.change
 }
 
-// set begins a fault, or ends it with none. What is under way is cut off, so that the fault is met; only a
-// server that hangs leaves its connections open.
+// set starts a fault, or ends it with none. It closes all connections so that the fault takes effect; only a
+// hanging server leaves them open.
 func (p *faultProxy) set(f fault) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -87,7 +87,7 @@ func (p *faultProxy) remember(connection net.Conn, state http.ConnState) {
 	}
 }
 
-// refuse answers itself where the fault needs no API server.
+// refuse responds itself if the fault needs no API server.
 func (p *faultProxy) refuse(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, change := p.now()
@@ -114,7 +114,7 @@ func (p *faultProxy) refuse(next http.Handler) http.Handler {
 	})
 }
 
-// spoil changes what the API server says.
+// spoil changes the API server's response.
 func (p *faultProxy) spoil(response *http.Response) error {
 	f, change := p.now()
 	watch := strings.Contains(response.Request.URL.RawQuery, "watch=true")
@@ -135,7 +135,7 @@ func (p *faultProxy) spoil(response *http.Response) error {
 	return nil
 }
 
-// cutOff ends after some bytes, properly or by breaking the connection.
+// cutOff ends a body after some bytes, regularly or by breaking the connection.
 type cutOff struct {
 	io.ReadCloser
 	left   int
@@ -154,7 +154,7 @@ func (c *cutOff) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// stoppable says nothing while the server hangs.
+// stoppable blocks while the server hangs.
 type stoppable struct {
 	io.ReadCloser
 	proxy  *faultProxy
@@ -172,10 +172,10 @@ func (s *stoppable) Read(buffer []byte) (int, error) {
 	}
 }
 
-// swapped lets every second event of a watch wait for its successor.
+// swapped exchanges each second event of a watch with its successor.
 type swapped struct {
 	events  *bufio.Reader
-	framed  bool // protobuf: each has four bytes of length before it
+	framed  bool // protobuf: each event has a length prefix of four bytes
 	closer  io.Closer
 	pending bytes.Buffer
 }
@@ -186,7 +186,7 @@ func (s *swapped) Read(buffer []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		// What an event begins with: its type, the first field of a message.
+		// The beginning of an event: its type, the first field of the message.
 		modified := `{"type":"MODIFIED"`
 		if s.framed {
 			modified = "\x0a\x08MODIFIED"
@@ -210,7 +210,7 @@ func (s *swapped) lengthBytes() int {
 	return 0
 }
 
-// next is one event as it came, with its length or the end of its line.
+// next returns one event with its length prefix or line end.
 func (s *swapped) next() ([]byte, error) {
 	if !s.framed {
 		return s.events.ReadBytes('\n')

@@ -14,12 +14,12 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// trial is one fault, and how berth must show that it noticed.
+// trial is a fault with the expected log line and metric.
 type trial struct {
 	name    string
 	fault   fault
 	lasting time.Duration
-	metric  string // a pattern for samples that must grow
+	metric  string // a pattern of samples that must increase
 	logged  string
 }
 
@@ -39,8 +39,8 @@ func trials(long bool) []trial {
 	}
 }
 
-// runFaults spoils the conversation in every way, one after the other. The scheduler must go on by itself: what
-// was created meanwhile is bound soon after, with a log line and a metric that tell what was wrong.
+// runFaults injects every fault, one after the other. The scheduler must recover by itself: pods created
+// meanwhile are bound soon after, with a log line and a metric that show the fault.
 func runFaults(ctx context.Context, o *options, directory string, out io.Writer) error {
 	say := speaker(out)
 	if !o.isBerth() {
@@ -76,7 +76,7 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 	if o.long {
 		idle = "90"
 	}
-	// The proxy ends TLS, so that a token has to say who we are.
+	// The proxy terminates TLS, so authentication needs a token.
 	scheduler, err := control.StartSchedulerAt(proxy.url, children, "scheduler-under-test", o.scheduler, "default-scheduler", "token",
 		o.berthFlags(ports[0], "--berth-watch-idle-timeout="+idle)...)
 	if err != nil {
@@ -129,7 +129,7 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 	return verdict(append(violations, reader.history().check(work)...), out, say)
 }
 
-// bindAll creates what is not there yet and waits until all are bound.
+// bindAll creates missing pods and waits until all are bound.
 func bindAll(ctx context.Context, control *controlplane.ControlPlane, r *reader, pods []*v1.Pod, scheduler *controlplane.Child) error {
 	if err := createStubbornly(ctx, control.Client, pods); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// history is what the watch has told, together with the nodes at the end.
+// history is the data of the watch, and the nodes at the end.
 type history struct {
 	changes []change
 	nodes   map[string]*v1.Node
@@ -38,14 +38,14 @@ func (r *reader) history() *history {
 	return h
 }
 
-// occupancy is what the pods on one node hold.
+// occupancy is the resource usage of one node.
 type occupancy struct {
 	requests v1.ResourceList
 	pods     int
 	ports    map[string]string
 }
 
-// check replays the history and lists everything that should not have happened.
+// check replays the history and returns all violations.
 func (h *history) check(w *workload) []string {
 	if h.err != nil {
 		return []string{h.err.Error()}
@@ -112,7 +112,7 @@ func (h *history) wasBound(name string) bool {
 	return false
 }
 
-// enter adds a pod to its node and says what is exceeded.
+// enter adds a pod to its node and returns the exceeded resources.
 func (o *occupancy) enter(pod *v1.Pod, node *v1.Node) (exceeded []string) {
 	o.pods++
 	if most := node.Status.Allocatable.Pods().Value(); int64(o.pods) > most {
@@ -158,7 +158,7 @@ func hostPorts(pod *v1.Pod) (ports []string) {
 	return ports
 }
 
-// misplaced says which rule for nodes the binding breaks.
+// misplaced returns the node rules that the binding violates.
 func misplaced(pod *v1.Pod, node *v1.Node) (broken []string) {
 	if node.Spec.Unschedulable {
 		broken = append(broken, fmt.Sprintf("pod %s was bound to node %s, which is unschedulable", pod.Name, node.Name))

@@ -11,7 +11,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// A checker that never complains proves nothing, so each of its complaints is provoked once.
+// Provokes each violation once: otherwise a checker without findings would prove nothing.
 func TestCheckFindsViolations(t *testing.T) {
 	nodes := make(map[string]*v1.Node)
 	for i := range 10 {

@@ -1,9 +1,9 @@
-// Command end2end runs a scheduler against a real API server and checks, as an independent reader, what it did.
+// Command end2end runs a scheduler against a real API server and checks its results with an independent watch.
 //
-// It starts etcd and kube-apiserver, creates nodes and pods, starts the scheduler under test and waits until
-// every pod that fits somewhere is bound. Then it goes through the history of the watch: nothing may have been
-// bound twice or beyond what a node has, at any moment. For pods that fit nowhere the texts are compared with
-// those of the real kube-scheduler in the same cluster.
+// It starts etcd and kube-apiserver, creates nodes and pods, starts the scheduler under test and waits until every
+// pod that fits some node is bound. Then it checks the history of the watch: no pod may have been bound twice, and no
+// node overcommitted at any time. For unschedulable pods the texts are compared with those of the real kube-scheduler
+// in the same cluster.
 package main
 
 import (

@@ -8,7 +8,7 @@ import (
 
 func (o *options) isBerth() bool { return filepath.Base(o.scheduler[0]) == "berth" }
 
-// berthFlags are those that only berth has.
+// berthFlags are the flags that only berth has.
 func (o *options) berthFlags(metricsPort int, more ...string) []string {
 	if !o.isBerth() {
 		return nil

@@ -25,7 +25,7 @@ type change struct {
 	seen time.Time
 }
 
-// reader watches the pods on its own connection and remembers every change in the order of the API server.
+// reader watches the pods on its own connection and records every change in the order of the API server.
 type reader struct {
 	client  kubernetes.Interface
 	watcher interface{ Stop() }
@@ -92,7 +92,7 @@ func (r *reader) countBound(pods []*v1.Pod) int {
 	return count
 }
 
-// condition is what a pod's PodScheduled condition says now, nil if there is none.
+// condition is a pod's current PodScheduled condition, nil if there is none.
 func (r *reader) condition(name string) *v1.PodCondition {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -113,10 +113,10 @@ func (r *reader) failure() error {
 	return r.err
 }
 
-// bindings says when the first and the last pod was seen bound.
+// bindings are the times when the first and the last pod was observed bound.
 type bindings struct{ first, last time.Time }
 
-// waitUntilBound returns when all fitting pods are bound, or with what keeps them.
+// waitUntilBound returns when all fitting pods are bound, or with an error that names the missing ones.
 func waitUntilBound(ctx context.Context, r *reader, w *workload, scheduler *controlplane.Child, timeout time.Duration) (*bindings, error) {
 	deadline := time.Now().Add(timeout)
 	for r.countBound(w.fitting) < len(w.fitting) {
@@ -166,7 +166,7 @@ func (r *reader) describeUnbound(pods []*v1.Pod) string {
 	return text.String()
 }
 
-// waitUntilRefused returns when the scheduler has said of all pods that they fit nowhere.
+// waitUntilRefused returns when the scheduler has reported all pods as unschedulable.
 func waitUntilRefused(ctx context.Context, r *reader, pods []*v1.Pod, scheduler *controlplane.Child) error {
 	deadline := time.Now().Add(time.Minute)
 	for _, pod := range pods {

@@ -27,8 +27,8 @@ func eventsByPod(ctx context.Context, client kubernetes.Interface) (map[string][
 	return events, nil
 }
 
-// waitForEvents waits for the event of every pod and returns what is missing or wrong. Events are written
-// behind the bindings, so they may take a while.
+// waitForEvents waits for the event of every pod and returns missing or wrong ones. Events are written after
+// the bindings, possibly with a delay.
 func waitForEvents(ctx context.Context, client kubernetes.Interface, w *workload, scheduler *controlplane.Child) ([]string, error) {
 	deadline := time.Now().Add(time.Minute)
 	for {
@@ -83,7 +83,7 @@ func missingEvents(w *workload, events map[string][]eventsv1.Event, pods []v1.Po
 	return violations
 }
 
-// refusal is what a scheduler has written about a pod that fits nowhere.
+// refusal is the condition and the events of an unschedulable pod.
 type refusal struct {
 	condition string
 	events    []string
@@ -114,7 +114,7 @@ func compareRefusals(ctx context.Context, client kubernetes.Interface, w *worklo
 				violations = append(violations, fmt.Sprintf("pod %s:\n  events         %q\n  kube-scheduler %q", w.refused[i].Name, got.events, want.events))
 			}
 		}
-		// The reference's events may still be under way.
+		// The reference's events may still be in progress.
 		if len(violations) == 0 || time.Now().After(deadline) {
 			return violations, nil
 		}
@@ -136,7 +136,7 @@ func readRefusal(ctx context.Context, client kubernetes.Interface, pod *v1.Pod, 
 		}
 	}
 	for _, e := range events[pod.Name] {
-		// The name of the profile is the only thing that is meant to differ.
+		// Only the name of the profile may differ.
 		reporter := "another component"
 		if e.ReportingController == current.Spec.SchedulerName {
 			reporter = "its scheduler"
@@ -144,7 +144,7 @@ func readRefusal(ctx context.Context, client kubernetes.Interface, pod *v1.Pod, 
 		r.events = append(r.events, fmt.Sprintf("%s %s %s from %s: %s", e.Type, e.Reason, e.Action, reporter, e.Note))
 	}
 	slices.Sort(r.events)
-	// How often the same refusal was repeated depends on what else happened.
+	// The number of repetitions depends on other changes.
 	r.events = slices.Compact(r.events)
 	return r, nil
 }

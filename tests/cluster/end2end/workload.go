@@ -21,15 +21,15 @@ const (
 	gpu       = "example.com/gpu"
 )
 
-// workload is everything that is created in the cluster.
+// workload contains all objects of the run.
 type workload struct {
 	nodes []*v1.Node
-	// fitting pods must end up bound, refused ones must not. Each refused pod has a twin that only the
-	// reference looks at.
+	// fitting pods must be bound, refused ones must not. Each refused pod has a twin for the reference
+	// scheduler.
 	fitting, refused, twins []*v1.Pod
-	// gated and late pods are among the fitting ones, once their gate is lifted or some nodes have a label.
+	// gated and late pods are fitting after their gate is removed or some nodes get a label.
 	gated, late []*v1.Pod
-	// leaving pods are among the fitting ones and are deleted when they are bound.
+	// leaving pods are fitting and deleted after they are bound.
 	leaving []*v1.Pod
 }
 
@@ -66,7 +66,7 @@ func newWorkload(nodes, pods int) *workload {
 	return w
 }
 
-// newPlainWorkload leaves out what has to be changed while the scheduler works, and what fits nowhere.
+// newPlainWorkload contains no unschedulable pods and none that need changes during the run.
 func newPlainWorkload(nodes, pods int) *workload {
 	w := new(workload)
 	for i := range nodes {
@@ -108,13 +108,13 @@ func plainPod(name string, requests v1.ResourceList) *v1.Pod {
 }
 
 func setRequest(pod *v1.Pod, name v1.ResourceName, amount string) {
-	// Extended resources must have a limit, and request and limit must be equal.
+	// Extended resources must have equal requests and limits.
 	r := &pod.Spec.Containers[0].Resources
 	r.Requests[name] = resource.MustParse(amount)
 	r.Limits = v1.ResourceList{name: resource.MustParse(amount)}
 }
 
-// newPod draws the i-th pod from ten shapes.
+// newPod creates the i-th pod in one of ten shapes.
 func newPod(name string, i int) *v1.Pod {
 	pod := plainPod(name, controlplane.Resources("cpu", "100m", "memory", "128Mi"))
 	spec := &pod.Spec
@@ -150,8 +150,8 @@ func onlyNode(name string) v1.NodeSelectorRequirement {
 	return v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{name}}
 }
 
-// neverFitting pods are refused for reasons that do not depend on what else runs, so that two schedulers can
-// be asked at different times.
+// neverFitting pods are rejected for reasons that are independent of other pods, so that two schedulers can
+// be compared at different times.
 func neverFitting() []*v1.Pod {
 	var pods []*v1.Pod
 	add := func(name string, change func(*v1.Pod)) {
@@ -167,7 +167,7 @@ func neverFitting() []*v1.Pod {
 	add("cpu", func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = controlplane.Resources("cpu", "1000") })
 	add("selector", func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"planet": "mars"} })
 	add("tainted", func(p *v1.Pod) {
-		// Every fifth node is dedicated, and they are all of one taint: only names tell them apart.
+		// Every fifth node is dedicated with the same taint, so only names identify them.
 		require(p, v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{onlyNode("n-2")}})
 	})
 	add("conflict", func(p *v1.Pod) {
@@ -200,7 +200,7 @@ func (w *workload) prepare(ctx context.Context, client kubernetes.Interface) err
 	})
 }
 
-// halves are the pods to be created before and after the scheduler starts.
+// halves are the pods to create before and after the scheduler starts.
 func (w *workload) halves() (before, after []*v1.Pod) {
 	half := len(w.fitting) / 2
 	before = append(before, w.fitting[:half]...)
@@ -216,8 +216,8 @@ func createPods(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod
 	})
 }
 
-// disturb changes the cluster while the scheduler is at work: gates are lifted, nodes get a label that pods
-// wait for, bound pods go away.
+// disturb changes the cluster during the run: removes gates, adds a node label that pods wait for, deletes
+// bound pods.
 func (w *workload) disturb(ctx context.Context, client kubernetes.Interface, reader *reader) error {
 	deadline := time.Now().Add(time.Minute)
 	for reader.countBound(w.fitting) < len(w.fitting)/4 && time.Now().Before(deadline) {

@@ -1,10 +1,10 @@
-// Command expense measures what a bound pod costs against a real API server: the CPU of the scheduler and that of
-// kube-apiserver and etcd, for berth and kube-scheduler in turn.
+// Command expense measures the cost of a bound pod against a real API server: the CPU time of the scheduler and of
+// kube-apiserver and etcd, alternating between berth and kube-scheduler.
 //
-// Each round has a control plane of its own. Pods are created once the scheduler is at work, and a second client
-// watches them in Kubernetes' protobuf, as kubelets and controllers do; so do kube-scheduler and berth. berth-json is berth
-// with contentType application/json. With --json-watch there is a watch in JSON besides: what the API server takes more then
-// is what that encoding costs it.
+// Each round has its own control plane. Pods are created after the scheduler has started, and a second client watches
+// them in Kubernetes' protobuf, like kubelets, controllers and both schedulers. berth-json is berth with contentType
+// application/json. --json-watch adds a watch in JSON: the increase of the API server's CPU time is the cost of that
+// encoding.
 package main
 
 import (

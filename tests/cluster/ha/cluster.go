@@ -16,11 +16,11 @@ import (
 var errWatchEnded = errors.New("a watch of the test itself has ended")
 
 const (
-	podsPerNode = 20 // of 100m, which is all that a node has
-	perSecond   = 40 // pods that are created
+	podsPerNode = 20 // of 100m: all CPU of a node
+	perSecond   = 40 // created pods
 )
 
-// prepare makes the nodes, and in the long form the pods that are there already.
+// prepare creates the nodes, and with --long the existing pods.
 func prepare(ctx context.Context, o *options, client kubernetes.Interface) error {
 	err := controlplane.Each(ctx, o.nodes, func(i int) error {
 		node := controlplane.ReadyNode(fmt.Sprintf("n-%d", i), controlplane.Resources("cpu", "2", "memory", "32Gi", "pods", "110"))
@@ -48,7 +48,7 @@ func newPod(namespace, name, scheduler string) *v1.Pod {
 	}
 }
 
-// creator makes pods steadily until it is stopped.
+// creator creates pods at a steady rate until it is stopped.
 type creator struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -80,7 +80,7 @@ func startCreator(ctx context.Context, client kubernetes.Interface, namespace, s
 	return c
 }
 
-// stop ends it and returns the names of the pods it made.
+// stop stops it and returns the names of the created pods.
 func (c *creator) stop() ([]string, error) {
 	c.cancel()
 	<-c.done

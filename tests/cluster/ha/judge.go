@@ -15,7 +15,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// judge goes through the histories. It returns a line with the times.
+// judge checks the histories. It returns a line with the times.
 func (s *stage) judge(ctx context.Context) string {
 	if s.watcher.err != nil {
 		s.complain("%v", s.watcher.err)
@@ -54,7 +54,7 @@ func (s *stage) reportedText() string {
 	return fmt.Sprintf(", %.0f over-commitments reported", s.reported)
 }
 
-// judgePods looks for pods that are lost, bound twice, or too many for their node.
+// judgePods checks for pods that are lost or bound twice, and for overcommitted nodes.
 func (s *stage) judgePods() {
 	nodeOf := make(map[string]string)
 	held := make(map[string]int)
@@ -90,14 +90,15 @@ func (s *stage) judgeExit() {
 	leader := s.replicas[0]
 	code, _ := s.scenario.leaderEnds()
 	if !s.left {
-		// The original goes on for renewDeadline; by now that has passed.
+		// kube-scheduler continues for renewDeadline, which has passed by now.
 		s.complain("%s did not leave after %s", leader.name, s.scenario.fault)
 	} else if s.code != code {
 		s.complain("%s left with %d, not with %d", leader.name, s.code, code)
 	}
 }
 
-// judgeLease follows the record, and returns when the old lease ended and when the new one was seen.
+// judgeLease checks the lease's record, and returns when the old lease ended and when the new one was
+// observed.
 func (s *stage) judgeLease() (end, taken time.Time) {
 	var before coordinationv1.LeaseSpec
 	first := true
@@ -143,7 +144,7 @@ func (s *stage) judgeLease() (end, taken time.Time) {
 	return end, taken
 }
 
-// judgeEvents wants to hear of each leader.
+// judgeEvents checks for an event of each leader.
 func (s *stage) judgeEvents(ctx context.Context) {
 	holders := make(map[string]bool)
 	for _, seen := range s.watcher.leasesOf(s.id) {
@@ -182,7 +183,7 @@ func (s *stage) judgeEvents(ctx context.Context) {
 
 var attempt = regexp.MustCompile(`(?m)^I\d{4} (\d\d:\d\d:\d\d\.\d+) .*"Attempting to schedule pod"`)
 
-// judgeThawed looks for attempts that a leader began after it had slept through the end of its lease.
+// judgeThawed checks for attempts that a frozen leader started after the end of its lease.
 func (s *stage) judgeThawed() {
 	if s.thawedAt.IsZero() || s.replicas[0].kind != "berth" {
 		return

@@ -23,13 +23,14 @@ import (
 
 const lateName = "a binding that arrives late"
 
-// late plays what no election prevents: the leader has sent a binding and dies, the network keeps it, the next leader
-// gives the place away, and then the binding arrives. It has to be told of.
+// late tests a case that leader election cannot prevent: the leader sends a binding and dies, the network
+// delays it, the next leader assigns the resources to another pod, and then the binding arrives. It must be
+// reported.
 type late struct {
 	*stage
 	node    string
-	held    chan struct{} // closed when the binding is on its way
-	release chan struct{} // closed to let it arrive
+	held    chan struct{} // closed when the binding has been sent
+	release chan struct{} // closed to deliver it
 }
 
 func playLate(ctx context.Context, s *stage) (string, []string, error) {
@@ -70,7 +71,7 @@ func (l *late) startReplicas(ctx context.Context) error {
 	return l.start(ctx, 1, "berth")
 }
 
-// keepBinding is the network: it has the binding of one pod, whatever becomes of who sent it.
+// keepBinding delays the binding of one pod, even if its sender dies.
 func (l *late) keepBinding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/pods/late/binding") {
@@ -86,7 +87,8 @@ func (l *late) keepBinding(next http.Handler) http.Handler {
 	})
 }
 
-// loseLeader lets the leader send its binding and die, and the next one give the place to another pod.
+// loseLeader kills the leader after it has sent its binding; the next leader assigns the resources to another
+// pod.
 func (l *late) loseLeader(ctx context.Context) error {
 	if err := l.makePod(ctx, "late", "700m", l.id, ""); err != nil {
 		return err
@@ -114,7 +116,7 @@ func (l *late) arriveLate(ctx context.Context) error {
 	return l.untilReported(ctx, 1, "late", "milli-cpu 1400 of 1000")
 }
 
-// bindForOthers: whoever binds too much is told of, once, and who does not is not.
+// bindForOthers checks that an overcommitting binding is reported once, and another is not.
 func (l *late) bindForOthers(ctx context.Context) error {
 	pods := l.control.Client.CoreV1().Pods(l.id)
 	touch := []byte(`{"metadata":{"labels":{"touched":"yes"}}}`)
@@ -163,7 +165,7 @@ func (l *late) counted() (float64, error) {
 	return strconv.ParseFloat(string(found[1]), 64)
 }
 
-// untilReported waits for so many reports in all, and for the event of the pod.
+// untilReported waits for this total number of reports, and for the event of the pod.
 func (l *late) untilReported(ctx context.Context, count float64, pod, exceeded string) error {
 	err := controlplane.Until(ctx, 10*time.Second, "the report about "+pod, func() (done bool, err error) {
 		l.reported, err = l.counted()

@@ -1,11 +1,10 @@
-// Command ha lets several schedulers stand by for each other in front of a real API server, takes the leader away
-// in every way there is, and checks what the others make of it.
+// Command ha runs several schedulers with leader election against a real API server, stops the leader in various
+// ways, and checks the takeover.
 //
-// Pods are created all the time. Afterwards the histories of pods and of the Lease must show: every pod is bound,
-// none twice, no node beyond what it has (or it was reported), the record, its transitions and the events are those
-// of client-go's elections, and the processes left with the codes of kube-scheduler. A binding that arrives late is
-// reported. The time from the end of the
-// lease to the first binding of the next leader is printed, and for berth limited.
+// Pods are created continuously. The histories of pods and of the Lease must show: every pod is bound, none twice; no
+// node is overcommitted without a report; the record, its transitions and the events are those of client-go's leader
+// election; the processes exit with kube-scheduler's codes. A binding that arrives late is reported. The time from the
+// end of the lease to the first binding of the next leader is printed, and has a limit for berth.
 package main
 
 import (
@@ -22,7 +21,7 @@ type options struct {
 	only        string
 	long        bool
 	nodes, pods int
-	// Of the election.
+	// The settings of the leader election.
 	lease, renew, retry time.Duration
 }
 

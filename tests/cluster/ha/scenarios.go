@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// fault is how the leader is taken away.
+// fault is the way in which the leader is stopped.
 type fault string
 
 const (
 	killed     fault = "SIGKILL"
 	terminated fault = "SIGTERM"
-	cutOff     fault = "cut off" // connections are reset, and nobody is let in
-	silenced   fault = "silence" // connections stay, and carry nothing
+	cutOff     fault = "cut off" // connections are reset, and new ones rejected
+	silenced   fault = "silence" // connections stay open without data
 	frozen     fault = "frozen"  // SIGSTOP, and SIGCONT when another one leads
 )
 
@@ -54,7 +54,7 @@ func scenarios(o *options) []scenario {
 	}
 }
 
-// limit is how long berth may take from the end of the lease, or its release, to its first binding.
+// limit is berth's maximum time from the end of the lease, or its release, to the first binding.
 func (s scenario) limit() time.Duration {
 	if s.fault == terminated {
 		return 500 * time.Millisecond
@@ -62,7 +62,7 @@ func (s scenario) limit() time.Duration {
 	return time.Second
 }
 
-// leaderEnds says with which code the old leader has to leave, and whether it has to.
+// leaderEnds returns the expected exit code of the old leader, and whether it must exit.
 func (s scenario) leaderEnds() (code int, must bool) {
 	switch s.fault {
 	case terminated:

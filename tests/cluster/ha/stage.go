@@ -28,7 +28,7 @@ type replica struct {
 	port  int    // berth's metrics
 }
 
-// stage is one scenario in its own namespace, with a Lease and a profile of its own.
+// stage is one scenario in its own namespace, with its own Lease and profile.
 type stage struct {
 	*options
 	control  *controlplane.ControlPlane
@@ -39,13 +39,13 @@ type stage struct {
 
 	replicas []*replica
 	names    []string  // of the pods
-	faultAt  time.Time // the leader was taken away
+	faultAt  time.Time // when the leader was stopped
 	thawedAt time.Time
-	code     int // with which the old leader left
+	code     int // exit code of the old leader
 	left     bool
-	reported float64 // over-commitments that replicas told of
+	reported float64 // overcommitted nodes reported by replicas
 	barrier  string
-	quiet    string // the same of the first leader, when nothing happened
+	quiet    string // the same of the first leader, without changes
 	wrong    []string
 }
 
@@ -53,7 +53,7 @@ func (s *stage) complain(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// play returns a line for people and what was wrong.
+// play returns a result line and the errors.
 func (s *stage) play(ctx context.Context) (string, []string, error) {
 	client := s.control.Client
 	if _, err := client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.id}}, metav1.CreateOptions{}); err != nil {
@@ -97,7 +97,7 @@ func (s *stage) start(ctx context.Context, i int, kind string) error {
 	return s.startAt(ctx, r, proxy.URL(), "cert")
 }
 
-// startAt has it talk to the API server through something at another URL.
+// startAt starts it with another URL of the API server.
 func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error {
 	kubeconfig, err := s.control.WriteKubeconfig(url, r.name, auth)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error
 		return err
 	}
 	s.replicas = append(s.replicas, r)
-	// One after the other, so that it is the first that leads.
+	// One after the other, so that the first one becomes the leader.
 	log := "Attempting to acquire leader lease"
 	if len(s.replicas) == 1 {
 		log = "Successfully acquired lease"
@@ -137,7 +137,7 @@ func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error
 	})
 }
 
-// config packs nodes one after the other, so that whoever decides with an old view takes too much from one.
+// config fills nodes one after the other, so that a decision from an outdated view overcommits one.
 func (s *stage) config(kubeconfig string) string {
 	return fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -169,7 +169,7 @@ func (s *stage) log(r *replica) string {
 	return string(text)
 }
 
-// change takes the leader away while pods are created, and waits until another one has bound some.
+// change stops the leader while pods are created, and waits until another one has bound some.
 func (s *stage) change(ctx context.Context) error {
 	leader := s.replicas[0]
 	if err := s.waitForBindings(ctx, time.Time{}, 2*perSecond); err != nil {
@@ -252,7 +252,7 @@ func (s *stage) waitUntilBound(ctx context.Context) error {
 var overcommitted = regexp.MustCompile(`(?m)^berth_overcommitted_placements_total (\S+)`)
 var barrier = regexp.MustCompile(`(?m)^berth_leader_barrier_seconds_sum (\S+)`)
 
-// metrics are those of a berth.
+// metrics are those of a berth replica.
 func (r *replica) metrics() ([]byte, error) {
 	answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", r.port))
 	if err != nil {
@@ -262,11 +262,11 @@ func (r *replica) metrics() ([]byte, error) {
 	return io.ReadAll(answer.Body)
 }
 
-// quietLimit is how long the proof may take that nothing has happened, when indeed nothing has.
+// quietLimit is the maximum time of the freshness check without changes in the cluster.
 const quietLimit = 500 * time.Millisecond
 
-// measureQuiet looks how long the first leader took to prove its view fresh. No pod comes or goes then, so that
-// everything has to be compared.
+// measureQuiet measures how long the first leader took to prove that its view is fresh. No pod changes then,
+// so everything must be compared.
 func (s *stage) measureQuiet(ctx context.Context) error {
 	leader := s.replicas[0]
 	if leader.kind != "berth" {
@@ -290,7 +290,7 @@ func (s *stage) measureQuiet(ctx context.Context) error {
 	})
 }
 
-// collect asks berth's replicas for their metrics.
+// collect reads the metrics of berth's replicas.
 func (s *stage) collect() {
 	for _, r := range s.replicas[1:] {
 		if r.kind != "berth" {
@@ -312,7 +312,7 @@ func (s *stage) collect() {
 	}
 }
 
-// stopFollowers ends the others in order: whoever leads or stands by leaves with 0.
+// stopFollowers terminates the other replicas: each must exit with 0.
 func (s *stage) stopFollowers() {
 	for _, r := range s.replicas[1:] {
 		r.child.Signal(syscall.SIGTERM)
@@ -325,7 +325,7 @@ func (s *stage) stopFollowers() {
 	}
 }
 
-// clear leaves the nodes as they were.
+// clear restores the nodes.
 func (s *stage) clear() {
 	for _, r := range s.replicas {
 		if r.child != nil && r.child.Running() {

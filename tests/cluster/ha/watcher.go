@@ -13,7 +13,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// podSeen and leaseSeen are what a watch told, and when it arrived here.
+// podSeen and leaseSeen are watch events with their time of arrival.
 type podSeen struct {
 	kind watch.EventType
 	pod  *v1.Pod
@@ -40,7 +40,7 @@ func startWatcher(ctx context.Context, client kubernetes.Interface) (*watcher, e
 	if err != nil {
 		return w, err
 	}
-	// An API server ends the watch of who is slow for a moment: then it goes on where it ended.
+	// The API server may end the watch of a slow client; the watch then resumes.
 	pods, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, watching(client.CoreV1().Pods("").Watch))
 	if err != nil {
 		return w, err
@@ -62,7 +62,7 @@ func startWatcher(ctx context.Context, client kubernetes.Interface) (*watcher, e
 	return w, nil
 }
 
-// watching is how a watch is opened.
+// watching opens a watch.
 type watching func(context.Context, metav1.ListOptions) (watch.Interface, error)
 
 func (open watching) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {

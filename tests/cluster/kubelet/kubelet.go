@@ -1,4 +1,5 @@
-// Package kubelet plays one: it runs the containers of pods as processes, by what their manifests say.
+// Package kubelet simulates a kubelet: it runs the containers of pods as processes, according to their
+// manifests.
 package kubelet
 
 import (
@@ -19,17 +20,17 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// Kubelet runs the first container of each pod: in a root directory of its own with the mounts, the environment, the names, the
-// user and the restrictions that it would have. The network is the machine's.
+// Kubelet runs the first container of each pod in its own root directory, with the mounts, the environment,
+// the names, the user and the restrictions of the pod. It uses the machine's network.
 type Kubelet struct {
 	Control  *controlplane.ControlPlane
 	Children *controlplane.Children
 	Images   map[string]Image  // by the last part of their names, without tag
-	Host     string            // what hostPath volumes are taken from
+	Host     string            // directory for hostPath volumes
 	Names    map[string]string // cluster DNS: name, address
 }
 
-// Image is one that is on the node.
+// Image is a container image on the node.
 type Image struct {
 	Program    string
 	EntryPoint string
@@ -37,7 +38,7 @@ type Image struct {
 	User       int64
 }
 
-// Berth is Berth's image around a program: links by the names that manifests call their schedulers, and a user who is not root.
+// Berth is Berth's image with this program: links for the program names in manifests, and a nonroot user.
 func Berth(program string) Image {
 	return Image{program, "berth", []string{"kube-scheduler", "sample-scheduler-framework"}, 65532}
 }
@@ -45,7 +46,7 @@ func Berth(program string) Image {
 // Loopback is the address of pods in the host's network.
 const Loopback = "127.0.0.1"
 
-// Container is one that runs.
+// Container is a running container.
 type Container struct {
 	Name    string
 	Child   *controlplane.Child
@@ -54,11 +55,11 @@ type Container struct {
 	spec    v1.Container
 }
 
-// controlPlaneNode is where static pods run.
+// controlPlaneNode is the node of static pods.
 const controlPlaneNode = "master1"
 
-// enter builds the root directory out of the machine's programs and libraries and what is bound into it, and goes there. The
-// mounts are in a namespace of their own and vanish with the process.
+// enter builds the root directory from the machine's programs and libraries and the bound files, and enters
+// it. The mounts are in a separate namespace and vanish with the process.
 const enter = `set -eu
 root=$1 binds=$2 name=$3 privileges=$4 mode=$5 user=$6; shift 6
 hostname "$name"
@@ -72,8 +73,8 @@ if [ "$mode" = ro ]; then mount -o remount,bind,ro "$root"; fi
 exec $privileges chroot $user "$root" /usr/bin/env -i "$@"
 `
 
-// Run starts the first container of a pod. A pod that is not in the host's network is told its address, and what else has to be
-// different where all share one network, by more arguments.
+// Run starts the first container of a pod. `address` replaces the address of a pod that is not in the host's
+// network; `more` are additional arguments, needed because all pods share one network.
 func (k *Kubelet) Run(ctx context.Context, pod *v1.Pod, address string, more ...string) (*Container, error) {
 	spec := pod.Spec.Containers[0]
 	root, err := os.MkdirTemp(k.Control.Directory, pod.Name+"-")
@@ -125,8 +126,8 @@ func baseName(image string) string {
 	return image
 }
 
-// namespace is what a process in namespaces of its own, for mounts and the host's name, is started by; without being root, as
-// the root of a user namespace.
+// namespace is the command prefix that starts a process in new mount and host name namespaces; without root
+// permissions, as root of a user namespace.
 func namespace() []string {
 	if os.Getuid() == 0 {
 		return []string{"unshare", "--mount", "--uts"}
@@ -134,8 +135,8 @@ func namespace() []string {
 	return []string{"unshare", "--map-root-user", "--mount", "--uts"}
 }
 
-// restrictions are the words for enter: what no new privileges are prevented by, how the root directory is mounted, who the
-// process is. Whoever is not root loses all capabilities with that. In a user namespace there is nobody but root.
+// restrictions are the arguments of enter: no new privileges, the mode of the root directory, the user. A
+// nonroot user loses all capabilities. In a user namespace only root exists.
 func restrictions(pod *v1.Pod, image Image) ([]string, error) {
 	user, privileges, mode := image.User, "", "rw"
 	var must bool
@@ -166,7 +167,7 @@ func restrictions(pod *v1.Pod, image Image) ([]string, error) {
 	return []string{privileges, mode, who}, nil
 }
 
-// unpack lays out the files that an image has.
+// unpack writes the image's files.
 func (k *Kubelet) unpack(image Image, files *rootfs) error {
 	bin := files.volumes + "/image"
 	if err := os.MkdirAll(bin, 0o755); err != nil {
@@ -180,7 +181,7 @@ func (k *Kubelet) unpack(image Image, files *rootfs) error {
 			return err
 		}
 	}
-	// Below /usr, which is bound before: they need no place to be made.
+	// Below /usr, which is bound first, so the mount point exists.
 	files.bind(bin, "/usr/local/bin")
 	files.bind(image.Program, "/usr/local/bin/"+image.EntryPoint)
 	hosts := "127.0.0.1 localhost\n"
@@ -195,7 +196,7 @@ func (k *Kubelet) unpack(image Image, files *rootfs) error {
 	return os.MkdirAll(files.root+"/tmp", 0o777)
 }
 
-// Healthy waits until the probes of a container are answered, as a kubelet asks them: over HTTPS, of whatever certificate.
+// Healthy waits until the container's probes succeed. Like a kubelet it accepts any certificate over HTTPS.
 func (c *Container) Healthy(ctx context.Context, patience time.Duration) error {
 	for _, probe := range []*v1.Probe{c.spec.StartupProbe, c.spec.LivenessProbe, c.spec.ReadinessProbe} {
 		if probe == nil {
@@ -216,7 +217,7 @@ func (c *Container) Healthy(ctx context.Context, patience time.Duration) error {
 
 var prober = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 
-// answers asks a probe once.
+// answers sends one probe.
 func (c *Container) answers(probe *v1.Probe) bool {
 	answer, err := prober.Get(c.url(probe))
 	if err != nil {
@@ -226,7 +227,7 @@ func (c *Container) answers(probe *v1.Probe) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// url is where a probe asks: a port may be called by its name, a host may be named.
+// url is the address of a probe; ports may be named, and a host may be set.
 func (c *Container) url(probe *v1.Probe) string {
 	host, port := c.Address, probe.HTTPGet.Port.String()
 	if probe.HTTPGet.Host != "" {
@@ -240,7 +241,7 @@ func (c *Container) url(probe *v1.Probe) string {
 	return strings.ToLower(string(probe.HTTPGet.Scheme)) + "://" + net.JoinHostPort(host, port) + probe.HTTPGet.Path
 }
 
-// Logged is what it has written so far.
+// Logged is the output so far.
 func (c *Container) Logged() string {
 	text, _ := os.ReadFile(c.log)
 	return string(text)

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rootfs is what a container sees.
+// rootfs describes the file system of a container.
 type rootfs struct {
 	root    string
 	volumes string
@@ -27,7 +27,7 @@ func (r *rootfs) write(path, text string) error {
 	return os.WriteFile(r.root+path, []byte(text), 0o644)
 }
 
-// place binds a file or a directory at a path where nothing is yet.
+// place binds a file or a directory to a new path.
 func (r *rootfs) place(from, to string) error {
 	about, err := os.Stat(from)
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *rootfs) place(from, to string) error {
 
 const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// mounts makes the volumes of a pod and places them where its first container wants them.
+// mounts creates the volumes of a pod and mounts them at the paths of its first container.
 func (k *Kubelet) mounts(ctx context.Context, pod *v1.Pod, files *rootfs) error {
 	made := make(map[string]string)
 	for _, volume := range pod.Spec.Volumes {
@@ -97,8 +97,8 @@ func (k *Kubelet) volume(ctx context.Context, pod *v1.Pod, volume v1.Volume, fol
 	return "", fmt.Errorf("of a kind that is not played")
 }
 
-// account is the volume that the admission of service accounts adds to a pod: its token, as the API server makes one for this
-// pod, and the authority that signs the API server.
+// account is the volume that service account admission adds to a pod: its token, issued by the API server for
+// this pod, and the API server's certificate authority.
 func (k *Kubelet) account(ctx context.Context, pod *v1.Pod, folder string) (string, error) {
 	seconds := int64(3607)
 	token, err := k.Control.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{

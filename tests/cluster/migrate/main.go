@@ -1,7 +1,7 @@
-// Command migrate lets `berth migrate check` look at a real API server: at a cluster that has nothing special, and at
-// one where a feature of each kind is in use, with a configuration that names a plugin of somebody else. Each must be
-// found, at its level and with its exit code, also by somebody who may only read; and the API server's audit log must
-// show that nothing but reviews of permissions was ever POSTed.
+// Command migrate runs `berth migrate check` on a real API server: on an ordinary cluster, and on one with
+// each checked feature and a configuration with an unknown plugin. Each must be found with its level and exit
+// code, also by a user with read permissions only. The API server's audit log must contain no POST except
+// access reviews.
 package main
 
 import (

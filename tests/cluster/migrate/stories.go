@@ -1,17 +1,17 @@
 package main
 
-// want is a finding: a part of its text, and its level.
+// want is an expected finding: its level and a part of its text.
 type want struct{ level, what string }
 
-// story is one look at the cluster, which keeps what earlier stories have put into it.
+// story is one run of the check; objects of earlier stories stay in the cluster.
 type story struct {
 	name      string
 	manifests []string          // applied before
-	as        string            // who looks; nobody named: the administrator
+	as        string            // the user; default: the administrator
 	args      []string          // of berth migrate check
-	files     map[string]string // flags that name a file, and what is in it
+	files     map[string]string // flags with a file, and its content
 	code      int
-	wants     []want // all warnings and blockers, and what else matters
+	wants     []want // all warnings and blockers, and other relevant findings
 }
 
 const (
@@ -121,7 +121,7 @@ metadata: {name: unused, namespace: default}
 spec: {schedulingPolicy: {basic: {}}}
 `
 
-// A scheduler whose configuration is in a ConfigMap, with a plugin of somebody else.
+// A scheduler with its configuration in a ConfigMap and an unknown plugin.
 const otherScheduler = `
 apiVersion: v1
 kind: ConfigMap

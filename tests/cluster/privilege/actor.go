@@ -20,7 +20,7 @@ import (
 
 const system = "kube-system"
 
-// actor is a service account for which berth works. The first has the roles as they are shipped.
+// actor is a service account for a berth process. The first one has the shipped roles.
 type actor struct {
 	*options
 	control  *controlplane.ControlPlane
@@ -56,7 +56,7 @@ func (a *actor) title() string {
 	return strings.TrimPrefix(strings.ReplaceAll(a.name, "-", " "), "berth ")
 }
 
-// wanted is what this actor is there for: to use everything, or to miss what it lacks.
+// wanted are the permissions that this actor must use, or miss.
 func (a *actor) wanted() (all []permission) {
 	for _, p := range a.permissions {
 		if a.taken == nil || a.taken.lacks(p) {
@@ -73,7 +73,7 @@ func (a *actor) done() string {
 	return fmt.Sprintf("%d refused", len(a.refused))
 }
 
-// cast reads the shipped roles, and has one actor with them and one for each that lacks something.
+// cast reads the shipped roles, and creates one actor with them and one for each removed permission.
 func cast(ctx context.Context, control *controlplane.ControlPlane) ([]*actor, error) {
 	wide, err := control.Client.RbacV1().ClusterRoles().Get(ctx, "berth", metav1.GetOptions{})
 	if err != nil {
@@ -95,7 +95,7 @@ func cast(ctx context.Context, control *controlplane.ControlPlane) ([]*actor, er
 	return actors, nil
 }
 
-// prepare makes the account, its work and those who ask for its metrics.
+// prepare creates the account, its workload and the clients of its metrics.
 func (a *actor) prepare(ctx context.Context) error {
 	accounts := a.control.Client.CoreV1().ServiceAccounts(system)
 	if a.taken != nil {
@@ -111,7 +111,7 @@ func (a *actor) prepare(ctx context.Context) error {
 	return a.makeWork(ctx)
 }
 
-// makeRoles makes the shipped ones for another account and lease, without what is taken.
+// makeRoles creates the shipped roles for another account and lease, without the removed permission.
 func (a *actor) makeRoles(ctx context.Context) error {
 	rename := func(name string) string {
 		if name == "berth" {
@@ -143,16 +143,16 @@ func (a *actor) makeRoles(ctx context.Context) error {
 	return err
 }
 
-// play runs berth until everything has been used or missed, or too much time has passed.
+// play runs berth until every permission was used or missed, or a timeout.
 func (a *actor) play(ctx context.Context) error {
 	defer a.stop()
-	// Lists are streamed; a server before 1.32 does not, and then there are lists.
+	// Lists are streamed; servers before 1.32 only support ordinary lists.
 	lists := a.taken != nil && a.taken.verb == "list"
 	if err := a.start(!lists); err != nil {
 		return err
 	}
 	if a.taken == nil {
-		if err := a.start(false); err != nil { // stands by
+		if err := a.start(false); err != nil { // the standby
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (a *actor) play(ctx context.Context) error {
 	return nil
 }
 
-// stubborn is how often nobody needs to be refused in a few seconds: as often as there are pods, and some tries more.
+// stubborn is the maximum number of denied requests in a few seconds: the number of pods, and some retries.
 const stubborn = 60
 
 func (a *actor) missing() (missing []permission) {
@@ -203,7 +203,7 @@ func (a *actor) missing() (missing []permission) {
 	return missing
 }
 
-// handOver ends the leader, so that the other one has to prove its view fresh.
+// handOver stops the leader, so that the standby has to prove that its view is fresh.
 func (a *actor) handOver(ctx context.Context) error {
 	if why := a.schedulers[0].Stop(); why != "" {
 		a.complain("the leader left with %s", why)
@@ -220,7 +220,7 @@ func (a *actor) handOver(ctx context.Context) error {
 	return a.readAudit()
 }
 
-// readAudit sorts what was asked since.
+// readAudit evaluates the new requests in the audit log.
 func (a *actor) readAudit() error {
 	requests, err := a.audit.Next(a.user())
 	if err != nil {
@@ -228,7 +228,7 @@ func (a *actor) readAudit() error {
 	}
 	for _, r := range requests {
 		forbidden := r.ResponseStatus.Code == http.StatusForbidden
-		if r.ObjectRef == nil { // which groups and versions there are: everybody may know
+		if r.ObjectRef == nil { // discovery, which everyone may read
 			if forbidden {
 				a.complain("forbidden: %s %s", r.Verb, r.RequestURI)
 			}
@@ -261,7 +261,7 @@ func (a *actor) readAudit() error {
 	return nil
 }
 
-// start starts a scheduler behind a proxy of its own. The answer to the first binding gets lost there.
+// start starts a scheduler behind its own proxy, which drops the response to the first binding.
 func (a *actor) start(streaming bool) error {
 	var lost atomic.Bool
 	proxy, err := controlplane.StartHTTPSProxy(a.control, func(next http.Handler) http.Handler {

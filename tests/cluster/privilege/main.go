@@ -1,10 +1,9 @@
-// Command privilege shows that the roles in deploy/rbac are enough for berth, and that none of their verbs is too
-// many.
+// Command privilege checks that the roles in deploy/rbac are sufficient and minimal for berth.
 //
-// A real API server with RBAC writes an audit log. Berth works there as the service account of deploy/rbac, as leader
-// and standing by, with and without streamed lists, through work that needs everything that it ever asks for. Nothing
-// may be forbidden to it, nothing may be allowed by another role, and every verb of every rule must have been used.
-// Beside it others work that lack one verb each: what is missing must be refused to them, and be named in their logs.
+// A real API server with RBAC writes an audit log. Berth runs with the service account of deploy/rbac, as leader and
+// as standby, with and without streamed lists, on a workload that causes every kind of request. No request may be
+// denied or allowed by another role, and every verb of every rule must have been used. In parallel other accounts run
+// with one verb removed: it must be denied and named in their logs.
 package main
 
 import (

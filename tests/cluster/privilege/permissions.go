@@ -13,11 +13,11 @@ import (
 // permission is one verb on one resource, as a role gives it.
 type permission struct {
 	verb, group, resource string
-	namespace             string // empty: everywhere
-	name                  string // empty: whatever the name
+	namespace             string // empty: all namespaces
+	name                  string // empty: any name
 }
 
-// permissionsOf takes rules apart.
+// permissionsOf expands rules.
 func permissionsOf(namespace string, rules []rbacv1.PolicyRule) (all []permission) {
 	for _, rule := range rules {
 		names := rule.ResourceNames
@@ -37,7 +37,7 @@ func permissionsOf(namespace string, rules []rbacv1.PolicyRule) (all []permissio
 	return all
 }
 
-// without is the rules with some permissions taken away, and others' names for a resource where they have names.
+// without returns the rules without some permissions, and with resource names replaced.
 func without(namespace string, rules []rbacv1.PolicyRule, lacks func(permission) bool, rename func(string) string) (left []rbacv1.PolicyRule) {
 	for _, p := range permissionsOf(namespace, rules) {
 		if lacks(p) {
@@ -66,23 +66,24 @@ func (p permission) String() string {
 	return p.verb + " " + resource
 }
 
-// covers says whether a request needs this permission.
+// covers returns whether a request needs this permission.
 func (p permission) covers(r controlplane.Request) bool {
 	return p.verb == r.Verb && p.group == r.ObjectRef.APIGroup && p.resource == r.Resource() &&
 		(p.namespace == "" || p.namespace == r.ObjectRef.Namespace) && (p.name == "" || p.name == r.ObjectRef.Name)
 }
 
-// namedIn says whether a log tells that it is missing.
+// namedIn returns whether a log reports it as missing.
 func (p permission) namedIn(log string) bool {
 	said := fmt.Sprintf("cannot %s resource \"%s\" in API group \"%s\"", p.verb, p.resource, p.group)
 	return strings.Contains(log, said) || strings.Contains(log, strings.ReplaceAll(said, `"`, `\"`))
 }
 
-// taken is what somebody lacks.
+// taken is the permission that an account lacks.
 type taken struct {
 	name string
 	verb string
-	// Who cannot lead does not get to the rest: what the lease needs is taken from others.
+	// An account that cannot lead does not use other permissions, so lease permissions are removed from
+	// separate accounts.
 	lease bool
 }
 
@@ -90,7 +91,7 @@ func (t taken) lacks(p permission) bool {
 	return p.verb == t.verb && (p.resource == "leases") == t.lease
 }
 
-// allTaken takes every permission away from somebody.
+// allTaken returns one entry per permission to remove.
 func allTaken(permissions []permission) (all []taken) {
 	for _, p := range permissions {
 		t := taken{"no-" + p.verb, p.verb, p.resource == "leases"}

@@ -19,8 +19,8 @@ import (
 
 const fillers = 20
 
-// makeWork makes what leads to every request that berth ever makes: on nodes of the actor's own, in a namespace of
-// its own.
+// makeWork creates the objects that cause every kind of request of berth: on the actor's own nodes, in its
+// own namespace.
 func (a *actor) makeWork(ctx context.Context) error {
 	client := a.control.Client
 	steps := []func() error{
@@ -38,10 +38,10 @@ func (a *actor) makeWork(ctx context.Context) error {
 		},
 		func() error { return a.makeNode(ctx, "roomy", "4") },
 		func() error { return a.makeNode(ctx, "full", "1") },
-		// An ordinary one: it is bound, and its event says so.
+		// An ordinary pod: bound, with an event.
 		func() error { return a.makePod(ctx, "plain", "roomy", "100m", nil) },
-		// One that fits nowhere: its status says so, and an event; each time a filler goes it is tried again, and the
-		// event counts.
+		// An unschedulable pod: condition and event; it is retried each time a filler is deleted, which
+		// increments the event's count.
 		func() error { return a.makePod(ctx, "large", "roomy", "100", nil) },
 		func() error {
 			for i := range fillers {
@@ -51,12 +51,12 @@ func (a *actor) makeWork(ctx context.Context) error {
 			}
 			return nil
 		},
-		// One that is more important than another.
+		// A pod that preempts another one.
 		func() error { return a.makePod(ctx, "victim", "full", "1", placed(a, "full")) },
 		func() error {
 			return a.makePod(ctx, "urgent", "full", "1", func(pod *v1.Pod) { pod.Spec.PriorityClassName = "urgent" })
 		},
-		// A volume that is there, and one that is to be made.
+		// An existing volume, and one to provision.
 		func() error { return a.makeVolume(ctx) },
 		func() error { return a.makeClaim(ctx, "there", "kubernetes.io/no-provisioner") },
 		func() error { return a.makeClaim(ctx, "new", "example.org/provisioner") },
@@ -77,7 +77,7 @@ func (a *actor) makeNode(ctx context.Context, kind, cpu string) error {
 	return err
 }
 
-// placed is a pod that is on its node already.
+// placed makes a pod that is already bound.
 func placed(a *actor, kind string) func(*v1.Pod) {
 	return func(pod *v1.Pod) { pod.Spec.NodeName = a.node(kind) }
 }
@@ -109,13 +109,13 @@ func (a *actor) makeVolume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// As the controller of volumes says when it has seen it.
+	// The volume controller's status.
 	made.Status.Phase = v1.VolumeAvailable
 	_, err = volumes.UpdateStatus(ctx, made, metav1.UpdateOptions{})
 	return err
 }
 
-// makeClaim makes a class that waits for the first consumer, a claim of it, and the consumer.
+// makeClaim creates a class with binding mode WaitForFirstConsumer, a claim of it, and its pod.
 func (a *actor) makeClaim(ctx context.Context, name, provisioner string) error {
 	class, wait := a.name+"-"+name, storagev1.VolumeBindingWaitForFirstConsumer
 	_, err := a.control.Client.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
@@ -137,7 +137,7 @@ func (a *actor) makeClaim(ctx context.Context, name, provisioner string) error {
 	})
 }
 
-// disturb gives the large pod another chance now and then, and asks for metrics.
+// disturb deletes fillers from time to time so that the large pod is retried, and reads metrics.
 func (a *actor) disturb(ctx context.Context) error {
 	for _, s := range a.scrapers {
 		s.ask()
@@ -151,7 +151,7 @@ func (a *actor) disturb(ctx context.Context) error {
 	return a.control.Client.CoreV1().Pods(a.name).Delete(ctx, name, metav1.DeleteOptions{})
 }
 
-// scraper asks a scheduler for its metrics. What it is answered does not matter here.
+// scraper requests a scheduler's metrics; the response is not checked.
 type scraper struct {
 	client *http.Client
 	url    string

@@ -1,7 +1,7 @@
-// Command berth-real is the control plane of Kubernetes in one file: etcd, kube-apiserver, kube-scheduler,
+// Command berth-real is the Kubernetes control plane in one program: etcd, kube-apiserver, kube-scheduler,
 // kube-controller-manager and kubectl as subcommands.
 //
-// They share most of their code, so one program links in a fraction of the time and space of five.
+// They share most of their code, so one program needs a fraction of the time and space of five.
 package main
 
 import (

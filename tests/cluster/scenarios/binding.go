@@ -8,17 +8,17 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// binding is about bindings that fail, or succeed without a word.
+// binding contains scenarios with failing bindings and lost responses.
 func binding() []*scenario {
 	return []*scenario{
-		{name: "another binder is faster", run: func(s *stage) {
+		{name: "another scheduler binds the pod first", run: func(s *stage) {
 			s.node("n-1", labelled("disk", "ssd"))
 			s.node("n-2")
 			s.before("contested", func() { s.bind("contested", "n-2"); s.calm(noticed) })
 			s.pod("contested", asking("cpu", "3"), preferring("disk", "ssd"))
 			s.bound("contested")
 			s.calm(noticed)
-			// What was assumed is given back, and what the other one took is known.
+			// The assumed resources are released, and the other scheduler's pod is counted.
 			s.pod("large", asking("cpu", "4"))
 			s.pod("larger", asking("cpu", "2"), onlyOn("n-2"))
 			s.bound("large")
@@ -27,20 +27,20 @@ func binding() []*scenario {
 			why:           "nothing is written about a pod that somebody else has bound",
 			onlyReference: []string{"pod contested: event Warning FailedScheduling", "pod contested: condition False"},
 		}},
-		{name: "the node goes before the binding", run: func(s *stage) {
+		{name: "the node is deleted before the binding", run: func(s *stage) {
 			s.node("n-1")
 			s.before("unlucky", func() { s.deleteNode("n-1") })
 			s.pod("unlucky")
 			s.bound("unlucky")
 		}},
-		{name: "the API server refuses a binding, then takes it", run: func(s *stage) {
+		{name: "the API server rejects a binding, then accepts it", run: func(s *stage) {
 			s.node("n-1")
 			s.lane.proxy.once("/pods/refused/binding", answering(http.StatusForbidden, "Forbidden", "not today"))
 			s.pod("refused")
 			s.bound("refused")
 			s.tellAttempts("refused")
 		}},
-		{name: "the API server fails at a binding, and it is tried again at once", run: func(s *stage) {
+		{name: "a binding fails and is retried immediately", run: func(s *stage) {
 			s.node("n-1")
 			for range 3 {
 				s.lane.proxy.once("/pods/stubborn/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
@@ -49,7 +49,7 @@ func binding() []*scenario {
 			s.bound("stubborn")
 			s.tellAttempts("stubborn")
 		}},
-		{name: "the API server fails at a binding four times", run: func(s *stage) {
+		{name: "a binding fails four times", run: func(s *stage) {
 			s.node("n-1")
 			for range 4 {
 				s.lane.proxy.once("/pods/stubborn/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
@@ -73,7 +73,7 @@ func binding() []*scenario {
 			s.refused("first", "Insufficient cpu")
 			s.tellAttempts("urgent")
 		}},
-		{name: "the answer to a binding is lost", run: func(s *stage) {
+		{name: "the response to a binding is lost", run: func(s *stage) {
 			s.node("n-1")
 			s.lane.proxy.once("/pods/unheard/binding", controlplane.LoseAnswer)
 			s.pod("unheard", asking("cpu", "3"))
@@ -112,7 +112,7 @@ func binding() []*scenario {
 			why:           "nothing is written about a pod that is gone, least of all to its successor",
 			onlyReference: []string{"pod twice: event Warning FailedScheduling", "pod twice (number 2): condition False"},
 		}},
-		{name: "a pod begins to go before its binding", run: func(s *stage) {
+		{name: "a pod is terminating before its binding", run: func(s *stage) {
 			s.node("n-1")
 			s.before("going", func() { s.deletePod("going"); s.calm(noticed) })
 			s.create("going", asking("cpu", "3"), finalized)
@@ -122,7 +122,7 @@ func binding() []*scenario {
 			s.bound("next")
 			s.calm(2 * time.Second)
 		}, seconds: 5},
-		{name: "the API server has no time for a binding", run: func(s *stage) {
+		{name: "the API server throttles a binding", run: func(s *stage) {
 			s.node("n-1")
 			busy := answering(http.StatusTooManyRequests, "TooManyRequests", "later, please")
 			s.lane.proxy.once("/pods/patient/binding", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -133,7 +133,7 @@ func binding() []*scenario {
 			s.bound("patient")
 			s.expectAttempts("patient", 1)
 		}},
-		{name: "the API server fails at a condition, and it is tried again at once", run: func(s *stage) {
+		{name: "a condition update fails and is retried immediately", run: func(s *stage) {
 			s.node("n-1")
 			s.lane.proxy.once("/pods/large/status", answering(http.StatusInternalServerError, "InternalError", "something broke"))
 			s.lane.proxy.once("/pods/large/status", answering(http.StatusConflict, "Conflict", "somebody was faster"))
@@ -141,7 +141,7 @@ func binding() []*scenario {
 			s.refused("large", "Insufficient cpu")
 			s.expectAttempts("large", 1)
 		}},
-		{name: "the API server refuses a condition", run: func(s *stage) {
+		{name: "the API server rejects a condition", run: func(s *stage) {
 			s.node("n-1")
 			s.lane.proxy.once("/pods/large/status", answering(http.StatusForbidden, "Forbidden", "not today"))
 			s.pod("large", asking("cpu", "5"))
@@ -151,20 +151,20 @@ func binding() []*scenario {
 			s.bound("large")
 			s.expectAttempts("large", 2)
 		}},
-		{name: "the API server refuses an event", run: func(s *stage) {
+		{name: "the API server rejects an event", run: func(s *stage) {
 			s.node("n-1")
 			s.lane.proxy.once("/events", answering(http.StatusForbidden, "Forbidden", "not today"))
 			s.pod("untold")
 			s.bound("untold")
 		}},
-		{name: "the answer to an event is lost", run: func(s *stage) {
+		{name: "the response to an event is lost", run: func(s *stage) {
 			s.node("n-1")
 			s.lane.proxy.once("/events", controlplane.LoseAnswer)
 			s.pod("untold")
 			s.bound("untold")
 			s.until("the event is sent again", func() bool { return s.lane.proxy.written(s.ns)["events"] == 2 })
 		}, seconds: 10},
-		{name: "the scheduler is killed while a binding is under way", run: func(s *stage) {
+		{name: "the scheduler is killed during a binding", run: func(s *stage) {
 			s.node("n-1")
 			asked := make(chan struct{})
 			s.lane.proxy.once("/pods/orphan/binding", func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {

@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// coming is about pods that come, change, go and come again while they wait.
+// coming contains scenarios in which pending pods are created, changed, deleted and created again.
 func coming() []*scenario {
 	return []*scenario{
 		{name: "gates are removed", run: func(s *stage) {
@@ -41,17 +41,17 @@ func coming() []*scenario {
 			s.bound("gated")
 			s.tellAttempts("gated")
 		}},
-		{name: "a pod is deleted while it waits", run: func(s *stage) {
+		{name: "a pending pod is deleted", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("large", asking("cpu", "5"))
 			s.refused("large", "Insufficient cpu")
 			s.deletePod("large")
-			s.calm(noticed) // pods and nodes come by different watches
+			s.calm(noticed) // pods and nodes are delivered by different watches
 			s.resizeNode("n-1", "cpu", "6")
 			s.calm(2 * time.Second)
 			s.tellAttempts("large")
 		}},
-		{name: "a waiting pod is created again under its name", run: func(s *stage) {
+		{name: "a pending pod is created again under its name", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("twice", asking("cpu", "5"))
 			s.refused("twice", "Insufficient cpu")
@@ -74,7 +74,7 @@ func coming() []*scenario {
 			s.pod("rest", asking("cpu", "2"))
 			s.bound("rest")
 		}},
-		{name: "a pod that is going is not placed", run: func(s *stage) {
+		{name: "a terminating pod is not scheduled", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("going", gated, finalized)
 			s.calm(noticed)
@@ -84,7 +84,7 @@ func coming() []*scenario {
 			s.calm(2 * time.Second)
 			s.tellAttempts("going")
 		}},
-		{name: "a waiting pod that is going is not placed", run: func(s *stage) {
+		{name: "a pending pod that becomes terminating is not scheduled", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("going", asking("cpu", "5"), finalized)
 			s.refused("going", "Insufficient cpu")
@@ -95,7 +95,7 @@ func coming() []*scenario {
 			s.calm(2 * time.Second)
 			s.tellAttempts("going")
 		}, seconds: 5},
-		{name: "a label of a waiting pod does not help it", run: func(s *stage) {
+		{name: "a new label of a pending pod does not make it schedulable", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("large", asking("cpu", "5"))
 			s.refused("large", "Insufficient cpu")
@@ -104,7 +104,7 @@ func coming() []*scenario {
 			s.calm(3 * time.Second)
 			s.expectAttempts("large", 1)
 		}, seconds: 6},
-		{name: "a waiting pod asks for less", run: func(s *stage) {
+		{name: "a pending pod reduces its requests", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("large", asking("cpu", "5"))
 			s.refused("large", "Insufficient cpu")
@@ -112,7 +112,7 @@ func coming() []*scenario {
 			s.bound("large")
 			s.tellAttempts("large")
 		}},
-		{name: "somebody else binds a waiting pod", run: func(s *stage) {
+		{name: "another scheduler binds a pending pod", run: func(s *stage) {
 			s.node("n-1", tainted("dedicated", "NoSchedule"))
 			s.pod("taken", asking("cpu", "3"))
 			s.refused("taken", "untolerated taint")
@@ -125,7 +125,7 @@ func coming() []*scenario {
 			s.refused("next", "Insufficient cpu")
 			s.tellAttempts("taken")
 		}},
-		{name: "a waiting pod is declared failed", run: func(s *stage) {
+		{name: "a pending pod gets the phase Failed", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("large", asking("cpu", "5"))
 			s.refused("large", "Insufficient cpu")
@@ -135,7 +135,7 @@ func coming() []*scenario {
 			s.calm(time.Second)
 			s.expectAttempts("large", 1)
 		}, seconds: 4},
-		{name: "somebody else overwrites the condition", run: func(s *stage) {
+		{name: "another client overwrites the condition", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("small")
 			s.bound("small")
@@ -148,7 +148,7 @@ func coming() []*scenario {
 			s.refused("large", "Insufficient cpu")
 			s.tellAttempts("large")
 		}},
-		{name: "conditions of others stay", run: func(s *stage) {
+		{name: "conditions of other clients are kept", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("large", gated, asking("cpu", "5"))
 			s.patchPod("large", `[{"op":"add","path":"/status/conditions/-","value":{"type":"example.org/checked","status":"True","reason":"Checked","message":"as it should be"}}]`, "status")

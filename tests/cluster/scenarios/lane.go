@@ -17,14 +17,13 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// profiles are the scheduler names that are served, all alike.
+// profiles are the scheduler names of the identical profiles.
 var profiles = []string{"default-scheduler", "second-scheduler"}
 
-// priorities are the priority classes that pods may have. Pods of class polite are as urgent as others, and push
-// nobody away.
+// priorities are the priority classes of pods. Class polite has the value of high and preemptionPolicy Never.
 var priorities = map[string]int32{"low": 10, "middle": 100, "high": 1000, "polite": 1000}
 
-// A lane is a control plane of its own, in which one scenario runs at a time.
+// A lane is a separate control plane, in which one scenario runs at a time.
 type lane struct {
 	name     string
 	control  *controlplane.ControlPlane
@@ -35,15 +34,15 @@ type lane struct {
 	scheduler *controlplane.Child
 }
 
-// kind is one of the schedulers that are compared.
+// kind is one of the compared schedulers.
 type kind struct {
 	name    string
 	command []string
 	berth   bool
 }
 
-// controllers are those that stories of volumes and budgets need. Others would get in the way: one takes pods off
-// nodes that are not there.
+// controllers are those that scenarios with volumes and budgets need. Others would interfere: one deletes
+// pods of missing nodes.
 var controllers = []string{"persistentvolume-binder-controller", "ephemeral-volume-controller", "disruption-controller"}
 
 func openLane(ctx context.Context, name, real, directory string) (*lane, error) {
@@ -83,14 +82,14 @@ func (l *lane) close() {
 	}
 }
 
-// use starts a scheduler of this kind instead of the one that is there.
+// use replaces the running scheduler by one of this kind.
 func (l *lane) use(ctx context.Context, k kind) error {
 	l.stopScheduler()
 	l.kind = k
 	if err := l.startScheduler(); err != nil {
 		return err
 	}
-	// It is ready when it binds.
+	// The scheduler is ready when it binds.
 	return l.play(ctx, &scenario{name: "readiness", run: func(s *stage) {
 		s.node("n-1")
 		s.pod("probe")
@@ -107,7 +106,7 @@ func (l *lane) stopScheduler() string {
 }
 
 func (l *lane) startScheduler() error {
-	// The proxy ends TLS, so that a token has to say who we are.
+	// The proxy terminates TLS, so authentication needs a token.
 	kubeconfig, err := l.control.WriteKubeconfig(l.proxy.server.URL, l.kind.name, "token")
 	if err != nil {
 		return err
@@ -128,7 +127,7 @@ func (l *lane) startScheduler() error {
 	return err
 }
 
-// attempts are the times of the attempts to place a pod, as the scheduler logs them.
+// attempts are the times of a pod's scheduling attempts in the scheduler's log.
 func (l *lane) attempts(pod string) []time.Time {
 	text, err := os.ReadFile(filepath.Join(l.children.Directory, l.kind.name+".log"))
 	if err != nil {
@@ -146,7 +145,7 @@ func (l *lane) attempts(pod string) []time.Time {
 	return times
 }
 
-// crew plays scenarios in several lanes at a time.
+// crew runs scenarios in several lanes in parallel.
 type crew struct{ lanes []*lane }
 
 func openCrew(ctx context.Context, size int, real, directory string) (*crew, error) {
@@ -173,12 +172,12 @@ func (c *crew) close() {
 	}
 }
 
-// play lets schedulers of one kind go through all scenarios and returns their outcomes.
+// play runs all scenarios with schedulers of one kind and returns their outcomes.
 func (c *crew) play(ctx context.Context, k kind, scenarios []*scenario) ([]*outcome, error) {
 	outcomes := make([]*outcome, len(scenarios))
 	failures := make([]error, len(c.lanes))
 	next := make(chan int, len(scenarios))
-	// What takes longest begins first.
+	// The longest scenarios start first.
 	order := make([]int, len(scenarios))
 	for i := range order {
 		order[i] = i

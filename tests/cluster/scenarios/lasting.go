@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// lasting is about pods that are tried again and again, and about what is left when the scheduler is restarted.
+// lasting contains scenarios with repeated attempts and restarts of the scheduler.
 func lasting() []*scenario {
 	return []*scenario{
-		{name: "attempts after errors are one, two and four seconds apart", run: func(s *stage) {
+		{name: "the backoff after errors is one, two and four seconds", run: func(s *stage) {
 			s.pod("early")
 			s.attempted("early", 4)
 			times := s.lane.attempts(s.ns + "/early")
 			for i := 1; i < 4; i++ {
-				// Whole seconds of the clock decide, so that up to one more may go by, and the tick of a second.
+				// kube-scheduler rounds to whole seconds, so up to one more may pass, and the interval of the
+				// flush.
 				gap, least := times[i].Sub(times[i-1]), time.Duration(1<<(i-1))*time.Second
 				if gap < least-50*time.Millisecond || gap > least+2500*time.Millisecond {
 					panic(failure{fmt.Errorf("%s between attempts %d and %d", gap, i, i+1)})
 				}
 			}
 		}, seconds: 12},
-		{name: "a scheduler that starts finds pods that wait", run: func(s *stage) {
+		{name: "a new scheduler finds pending pods", run: func(s *stage) {
 			s.node("n-1")
 			s.lane.stopScheduler()
 			s.pod("early")
@@ -32,7 +33,7 @@ func lasting() []*scenario {
 			s.ungate("gated")
 			s.bound("gated")
 		}, seconds: 5},
-		{name: "a restart in the middle", run: func(s *stage) {
+		{name: "a restart during scheduling", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("first", asking("cpu", "3"))
 			s.bound("first")
@@ -47,7 +48,7 @@ func lasting() []*scenario {
 			s.bound("large")
 			s.tellAttempts("large")
 		}, seconds: 5},
-		{name: "the same refusal again is not written again", run: func(s *stage) {
+		{name: "a repeated failure message is not written again", run: func(s *stage) {
 			s.node("n-1")
 			for i := range 4 {
 				s.pod(fmt.Sprint("small-", i))
@@ -56,7 +57,7 @@ func lasting() []*scenario {
 			s.pod("large", asking("cpu", "5"))
 			s.refused("large", "Insufficient cpu")
 			for i := range 4 {
-				// A pod that leaves makes another attempt worth it, once the back-off is over.
+				// The deletion of a pod triggers another attempt after the backoff.
 				s.deletePod(fmt.Sprint("small-", i))
 				s.attempted("large", 2+i)
 				s.calm(noticed)
@@ -66,7 +67,7 @@ func lasting() []*scenario {
 			s.tell("%d events, %d of them bindings; %d patches of events; %d of conditions",
 				numbers["events"], numbers["bindings"], numbers["event patches"], numbers["status patches"])
 		}, seconds: 14},
-		{name: "after a restart a nomination still keeps room", run: func(s *stage) {
+		{name: "a nomination reserves resources after a restart", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("urgent", gated, class("high"), asking("cpu", "3"))
 			s.nominate("urgent", "n-1")

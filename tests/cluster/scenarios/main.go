@@ -1,6 +1,6 @@
-// Command scenarios plays small stories in a real cluster, each once with kube-scheduler and once with berth, and
-// compares what came of them: where pods are, what their conditions and events said and in which order, which nodes
-// were nominated, and how many requests it took.
+// Command scenarios runs small scenarios in a real cluster, each once with kube-scheduler and once with
+// berth, and compares the results: placements, conditions and events in their order, nominations, and the
+// number of requests.
 package main
 
 import (
@@ -20,7 +20,7 @@ type options struct {
 	only          string
 	lanes         int
 	verbose, list bool
-	alone         bool // only kube-scheduler plays
+	alone         bool // run kube-scheduler only
 }
 
 func parse(args []string) (*options, error) {
@@ -100,7 +100,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	return nil
 }
 
-// reportReference prints what came of scenarios that only kube-scheduler played.
+// reportReference prints the results of scenarios that ran with kube-scheduler only.
 func reportReference(out io.Writer, o *options, chosen []*scenario, reference []*outcome) error {
 	failed := 0
 	for i, sc := range chosen {
@@ -121,7 +121,7 @@ func reportReference(out io.Writer, o *options, chosen []*scenario, reference []
 	return nil
 }
 
-// report says whether the outcomes are alike, and prints them.
+// report prints the differences and returns whether the outcomes are equal.
 func report(out io.Writer, o *options, sc *scenario, reference, berth *outcome) bool {
 	differences := sc.compare(reference, berth)
 	verdict := "alike"

@@ -1,9 +1,9 @@
 package main
 
-// nominated is about status.nominatedNodeName, which here comes from somebody else.
+// nominated contains scenarios in which another client sets status.nominatedNodeName.
 func nominated() []*scenario {
 	return []*scenario{
-		{name: "the nominated node is taken if it fits, though another is better", run: func(s *stage) {
+		{name: "a feasible nominated node is used although another scores higher", run: func(s *stage) {
 			s.node("n-1", labelled("disk", "ssd"))
 			s.node("n-2")
 			s.pod("hopeful", gated, preferring("disk", "ssd"))
@@ -19,27 +19,27 @@ func nominated() []*scenario {
 			s.ungate("hopeful")
 			s.bound("hopeful")
 		}},
-		{name: "the nominated node is not there", run: func(s *stage) {
+		{name: "the nominated node does not exist", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("hopeful", gated)
 			s.nominate("hopeful", "n-7")
 			s.ungate("hopeful")
 			s.bound("hopeful")
 		}},
-		{name: "no node fits, and the nomination is taken back", run: func(s *stage) {
+		{name: "no node fits, and the nomination is cleared", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("hopeful", gated, asking("cpu", "5"))
 			s.nominate("hopeful", "n-1")
 			s.ungate("hopeful")
 			s.refused("hopeful", "Insufficient cpu")
 		}},
-		{name: "no node at all, and the nomination is taken back", run: func(s *stage) {
+		{name: "there are no nodes, and the nomination is cleared", run: func(s *stage) {
 			s.pod("hopeful", gated)
 			s.nominate("hopeful", "n-1")
 			s.ungate("hopeful")
 			s.refused("hopeful", "no nodes")
 		}},
-		{name: "a nomination keeps room free from those of less priority", run: func(s *stage) {
+		{name: "a nomination reserves resources against pods of lower priority", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("urgent", gated, class("high"), asking("cpu", "3"))
 			s.nominate("urgent", "n-1")
@@ -48,7 +48,7 @@ func nominated() []*scenario {
 			s.ungate("urgent")
 			s.bound("urgent")
 		}},
-		{name: "a nomination keeps nothing free from those of more priority", run: func(s *stage) {
+		{name: "a nomination reserves nothing against pods of higher priority", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("humble", gated, class("low"), asking("cpu", "3"))
 			s.nominate("humble", "n-1")
@@ -57,7 +57,7 @@ func nominated() []*scenario {
 			s.ungate("humble")
 			s.refused("humble", "Insufficient cpu")
 		}},
-		{name: "a nominated pod goes, and its room is free", run: func(s *stage) {
+		{name: "a nominated pod is deleted, and its resources are free", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("urgent", gated, class("high"), asking("cpu", "3"))
 			s.nominate("urgent", "n-1")
@@ -67,7 +67,7 @@ func nominated() []*scenario {
 			s.bound("humble")
 			s.tellAttempts("humble")
 		}},
-		{name: "a nomination is withdrawn, and its room is free", run: func(s *stage) {
+		{name: "a nomination is cleared, and its resources are free", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("urgent", gated, class("high"), asking("cpu", "3"))
 			s.nominate("urgent", "n-1")

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// outcome is what a scenario led to, in words that do not depend on the run.
+// outcome is the result of a scenario, as text that does not vary between runs.
 type outcome struct {
 	err      error
 	seconds  float64
@@ -32,7 +32,7 @@ func (s *stage) collect(o *outcome) {
 	say := func(format string, args ...any) {
 		o.lines = append(o.lines, words.Replace(fmt.Sprintf(format, args...)))
 	}
-	// Which of several came first depends on the run.
+	// The order of creation of several pods varies between runs.
 	stories := slices.SortedFunc(slices.Values(s.pods), func(a, b *podStory) int { return strings.Compare(a.label, b.label) })
 	for _, story := range stories {
 		place := "not bound"
@@ -57,7 +57,7 @@ func (s *stage) collect(o *outcome) {
 			if e.Regarding.UID != story.uid || !slices.Contains(profiles, e.ReportingController) {
 				continue
 			}
-			// How often the same was said depends on the time things took; what was said does not.
+			// The number of repetitions varies with timing; the text does not.
 			event := fmt.Sprintf("%s %s %s from %s: %s", e.Type, e.Reason, e.Action, e.ReportingController, e.Note)
 			if !slices.Contains(events, event) {
 				events = append(events, event)
@@ -71,7 +71,7 @@ func (s *stage) collect(o *outcome) {
 	o.requests = s.lane.proxy.written(s.ns)
 }
 
-// compare lists what berth did otherwise than kube-scheduler, and what it wrote more often.
+// compare lists the differences of berth's outcome, and writes that it sent more often.
 func (sc *scenario) compare(reference, berth *outcome) (differences []string) {
 	if reference.err != nil {
 		differences = append(differences, "kube-scheduler: "+reference.err.Error())
@@ -95,7 +95,7 @@ func (sc *scenario) compare(reference, berth *outcome) (differences []string) {
 	return differences
 }
 
-// relevant are the lines of an outcome that must be the same.
+// relevant are the lines of an outcome that must be equal.
 func (sc *scenario) relevant(o *outcome) (lines []string) {
 	for _, line := range o.lines {
 		if sc.anyNode {
@@ -120,7 +120,7 @@ const (
 	onlyBerth     = "only berth:          "
 )
 
-// judge leaves out what is meant to differ, and complains about what is meant to and does not.
+// judge removes the expected differences, and reports those that are missing.
 func (d *difference) judge(lines []string) (remaining []string) {
 	var meant []string
 	for _, beginning := range d.onlyReference {
@@ -146,7 +146,8 @@ func (d *difference) judge(lines []string) (remaining []string) {
 	return remaining
 }
 
-// lineDifferences marks lines that only one of the two has; the order counts where both have the same lines.
+// lineDifferences marks lines that only one outcome has; if both have the same lines, their order is
+// compared.
 func lineDifferences(reference, berth []string) (differences []string) {
 	for _, line := range reference {
 		if !slices.Contains(berth, line) {
@@ -164,7 +165,7 @@ func lineDifferences(reference, berth []string) (differences []string) {
 	return differences
 }
 
-// requestLine says how much either wrote, kube-scheduler first.
+// requestLine is the number of writes of both, kube-scheduler first.
 func requestLine(reference, berth map[string]int) string {
 	kinds := maps.Clone(reference)
 	maps.Copy(kinds, berth)

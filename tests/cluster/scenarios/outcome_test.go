@@ -21,7 +21,7 @@ func TestCompare(t *testing.T) {
 		name             string
 		scenario         *scenario
 		reference, berth *outcome
-		want             []string // beginnings of what is complained about
+		want             []string // prefixes of the expected differences
 	}{
 		{"the same outcome is no difference", &scenario{}, of("a", "b"), of("a", "b"), nil},
 		{"a line that berth lacks is told", &scenario{}, of("a", "b"), of("a"), []string{"only kube-scheduler: b"}},

@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// allScenarios in the order in which they are reported.
+// allScenarios returns them in the order of the report.
 func allScenarios() []*scenario {
 	var all []*scenario
 	all = append(all, placing()...)
@@ -25,7 +25,7 @@ func allScenarios() []*scenario {
 	return all
 }
 
-// placing is about where pods go.
+// placing contains scenarios about the choice of the node.
 func placing() []*scenario {
 	return []*scenario{
 		{name: "a plain pod", run: func(s *stage) {
@@ -34,21 +34,21 @@ func placing() []*scenario {
 			s.bound("plain")
 			s.tellAttempts("plain")
 		}},
-		{name: "preferred affinity decides", run: func(s *stage) {
+		{name: "preferred affinity determines the node", run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2", labelled("disk", "ssd"))
 			s.node("n-3")
 			s.pod("choosy", preferring("disk", "ssd"))
 			s.bound("choosy")
 		}},
-		{name: "a taint that is better avoided decides", run: func(s *stage) {
+		{name: "a PreferNoSchedule taint determines the node", run: func(s *stage) {
 			s.node("n-1", tainted("slow", v1.TaintEffectPreferNoSchedule))
 			s.node("n-2")
 			s.node("n-3", tainted("slow", v1.TaintEffectPreferNoSchedule))
 			s.pod("quick")
 			s.bound("quick")
 		}},
-		{name: "an image that is there decides", run: func(s *stage) {
+		{name: "a present image determines the node", run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2")
 			s.node("n-3", image("example.org/large:1", 900<<20))
@@ -69,7 +69,7 @@ func placing() []*scenario {
 			s.bound("last")
 			s.tellAttempts("last")
 		}, seconds: 4},
-		{name: "200 pods fill 10 nodes to the brim", anyNode: true, run: func(s *stage) {
+		{name: "200 pods fill 10 nodes completely", anyNode: true, run: func(s *stage) {
 			s.nodes(10, func(i int) string { return fmt.Sprint("n-", i) })
 			var created sync.WaitGroup
 			for worker := range 4 {
@@ -89,7 +89,7 @@ func placing() []*scenario {
 				}
 			}
 		}, seconds: 5},
-		{name: "two of three nodes are equally good", anyNode: true, run: func(s *stage) {
+		{name: "two of three nodes have equal scores", anyNode: true, run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2", labelled("disk", "ssd"))
 			s.node("n-3", labelled("disk", "ssd"))
@@ -99,7 +99,7 @@ func placing() []*scenario {
 				panic(failure{errors.New("n-1 is not as good as the others")})
 			}
 		}},
-		{name: "two pods for one place: the more urgent one gets it", run: func(s *stage) {
+		{name: "of two pods for one place the one of higher priority is scheduled", run: func(s *stage) {
 			s.pod("humble", asking("cpu", "3"), class("low"))
 			s.pod("urgent", asking("cpu", "3"), class("high"))
 			s.refused("humble", "no nodes")
@@ -109,7 +109,7 @@ func placing() []*scenario {
 			s.bound("urgent")
 			s.refused("humble", "Insufficient cpu")
 		}},
-		{name: "the more urgent one waits in front, whoever came first", run: func(s *stage) {
+		{name: "the queue is ordered by priority before arrival", run: func(s *stage) {
 			s.node("n-1", unschedulable)
 			s.pod("humble", asking("cpu", "3"), class("low"))
 			s.pod("urgent", asking("cpu", "3"), class("high"))
@@ -128,7 +128,7 @@ func placing() []*scenario {
 			s.bound("ours", "other")
 			s.refused("large", "Insufficient cpu")
 		}},
-		{name: "a pod of another scheduler is left alone", run: func(s *stage) {
+		{name: "a pod of another scheduler is ignored", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("foreign", schedulerName("nobody"))
 			s.pod("ours")
@@ -136,7 +136,7 @@ func placing() []*scenario {
 			s.calm(time.Second)
 			s.tellAttempts("foreign")
 		}},
-		{name: "a pod on a node that comes later takes its room", run: func(s *stage) {
+		{name: "a pod on a node that is added later uses its resources", run: func(s *stage) {
 			s.pod("ahead", asking("cpu", "3"), on("ghost"))
 			s.node("ghost")
 			s.pod("late", asking("cpu", "2"))
@@ -144,7 +144,7 @@ func placing() []*scenario {
 			s.deletePod("ahead")
 			s.bound("late")
 		}},
-		{name: "a node goes and comes again under its name, with its pods", run: func(s *stage) {
+		{name: "a node is deleted and created again under its name, with its pods", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("stays", asking("cpu", "3"))
 			s.bound("stays")
@@ -156,7 +156,7 @@ func placing() []*scenario {
 			s.deletePod("stays")
 			s.bound("late")
 		}},
-		{name: "a pod that has ended leaves its room", run: func(s *stage) {
+		{name: "a finished pod releases its resources", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("job", asking("cpu", "3"))
 			s.bound("job")
@@ -166,7 +166,7 @@ func placing() []*scenario {
 			s.bound("next")
 			s.tellAttempts("next")
 		}},
-		{name: "a pod that is resized in place leaves room", run: func(s *stage) {
+		{name: "a pod that is resized in place releases resources", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("shrinking", asking("cpu", "3"))
 			s.bound("shrinking")
@@ -176,7 +176,7 @@ func placing() []*scenario {
 			s.bound("next")
 			s.tellAttempts("next")
 		}},
-		{name: "devices that are announced later", run: func(s *stage) {
+		{name: "devices that are added later", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("learner", devices("example.com/gpu", "2"))
 			s.refused("learner", "Insufficient example.com/gpu")
@@ -185,7 +185,7 @@ func placing() []*scenario {
 			s.announce("n-1", "example.com~1gpu", "2")
 			s.bound("learner")
 		}},
-		{name: "a refusal of more than 1024 bytes", run: func(s *stage) {
+		{name: "a failure message of more than 1024 bytes", run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2", unschedulable)
 			var wanted []podOption

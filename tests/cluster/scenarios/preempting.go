@@ -6,27 +6,27 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// atOnce is a pod that goes as soon as it is told to. Others stay: no kubelet is there to stop them.
+// atOnce makes a pod disappear immediately on deletion. Other deleted pods stay, because no kubelet runs.
 func atOnce(p *v1.Pod) { p.Spec.TerminationGracePeriodSeconds = new(int64) }
 
-// humbly is a pod that yields everything of a node, and at once.
+// humbly makes a pod that uses a whole node, has low priority and disappears immediately on deletion.
 func humbly(p *v1.Pod) {
 	atOnce(p)
 	class("low")(p)
 	asking("cpu", "4")(p)
 }
 
-// preempting is about pods that push others away. Nobody but the scheduler and the story removes pods.
+// preempting contains scenarios with preemption. Only the scheduler and the scenario delete pods.
 func preempting() []*scenario {
 	return []*scenario{
-		{name: "a pod of less priority makes room", run: func(s *stage) {
+		{name: "a pod of lower priority is evicted", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("humble", humbly)
 			s.bound("humble")
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.bound("urgent")
 		}, seconds: 3},
-		{name: "as few and as unimportant as possible", run: func(s *stage) {
+		{name: "the fewest and least important victims are evicted", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("keeper", atOnce, class("middle"), asking("cpu", "1"))
 			s.bound("keeper")
@@ -39,7 +39,7 @@ func preempting() []*scenario {
 			s.calm(noticed)
 			s.tell("pods on nodes: %v", s.occupants())
 		}, seconds: 3},
-		{name: "the node whose pods matter least", run: func(s *stage) {
+		{name: "the node with the least important victims is chosen", run: func(s *stage) {
 			s.node("n-1", labelled("place", "1"))
 			s.node("n-2", labelled("place", "2"))
 			s.pod("matters", humbly, class("middle"), selecting("place", "1"))
@@ -48,7 +48,7 @@ func preempting() []*scenario {
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.bound("urgent")
 		}, seconds: 3},
-		{name: "nobody is less important", run: func(s *stage) {
+		{name: "there is no pod of lower priority", run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2", allocatable("cpu", "1"))
 			s.pod("first", class("high"), asking("cpu", "3"))
@@ -56,7 +56,7 @@ func preempting() []*scenario {
 			s.pod("second", class("high"), asking("cpu", "3"))
 			s.refused("second", "No preemption victims found for incoming pod")
 		}},
-		{name: "a pod that pushes nobody away", run: func(s *stage) {
+		{name: "a pod with preemptionPolicy Never evicts no pod", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("humble", humbly)
 			s.bound("humble")
@@ -74,7 +74,7 @@ func preempting() []*scenario {
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.refused("urgent", "Preemption is not helpful for scheduling")
 		}},
-		{name: "a budget is respected where there is a choice", run: func(s *stage) {
+		{name: "a budget is respected if another node is possible", run: func(s *stage) {
 			s.node("n-1", labelled("place", "1"))
 			s.node("n-2", labelled("place", "2"))
 			s.pod("guarded", humbly, selecting("place", "1"), withLabel("app", "guarded"))
@@ -86,7 +86,7 @@ func preempting() []*scenario {
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.bound("urgent")
 		}, seconds: 4},
-		{name: "a budget is violated where there is no choice", run: func(s *stage) {
+		{name: "a budget is violated if no other node is possible", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("guarded", humbly, withLabel("app", "guarded"))
 			s.bound("guarded")
@@ -96,7 +96,7 @@ func preempting() []*scenario {
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.bound("urgent")
 		}, seconds: 4},
-		{name: "of two pods under a budget only one may go", run: func(s *stage) {
+		{name: "of two pods with a budget only one may be evicted", run: func(s *stage) {
 			s.node("n-1")
 			for _, name := range []string{"guarded-1", "guarded-2"} {
 				s.pod(name, atOnce, class("low"), asking("cpu", "1"), withLabel("app", "guarded"))
@@ -112,7 +112,7 @@ func preempting() []*scenario {
 			s.calm(noticed)
 			s.tell("pods on nodes: %v", s.occupants())
 		}, seconds: 4},
-		{name: "three priorities, each pushing away the one below", run: func(s *stage) {
+		{name: "three priorities, each preempting the one below", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("humble", humbly)
 			s.bound("humble")
@@ -121,7 +121,7 @@ func preempting() []*scenario {
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.bound("urgent")
 		}, seconds: 5},
-		{name: "a more urgent one comes while a place is being freed", run: func(s *stage) {
+		{name: "a pod of higher priority arrives during a preemption", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("slow", class("low"), asking("cpu", "3"))
 			s.bound("slow")
@@ -135,7 +135,7 @@ func preempting() []*scenario {
 			s.bound("urgent")
 			s.refused("better", "Insufficient cpu")
 		}, seconds: 5},
-		{name: "a victim goes slowly", run: func(s *stage) {
+		{name: "a victim terminates slowly", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("slow", class("low"), asking("cpu", "3"), finalized)
 			s.pod("small", class("low"))
@@ -143,7 +143,7 @@ func preempting() []*scenario {
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.nominatedTo("urgent", "n-1")
 			s.calm(2 * time.Second)
-			// Another pod that leaves makes another attempt worth it; the victim is still there.
+			// The deletion of another pod triggers another attempt; the victim still exists.
 			s.deletePod("small")
 			s.refused("urgent", "terminating pod on the nominated node")
 			s.deletePod("slow")
@@ -151,7 +151,7 @@ func preempting() []*scenario {
 			s.patchPod("slow", `[{"op":"remove","path":"/metadata/finalizers"}]`)
 			s.bound("urgent")
 		}, seconds: 7},
-		{name: "a place that is being freed is kept from those of less priority", run: func(s *stage) {
+		{name: "the resources of a preemption are reserved against pods of lower priority", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("slow", class("low"), asking("cpu", "3"))
 			s.bound("slow")
@@ -163,7 +163,7 @@ func preempting() []*scenario {
 			s.deletePod("slow")
 			s.bound("urgent")
 		}, seconds: 4},
-		{name: "somebody else takes the place that was freed", run: func(s *stage) {
+		{name: "another scheduler uses the freed resources", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("slow", class("low"), asking("cpu", "3"))
 			s.bound("slow")
@@ -181,7 +181,7 @@ func preempting() []*scenario {
 			s.deletePod("thief")
 			s.bound("urgent")
 		}, seconds: 8},
-		{name: "another node has room while a place is being freed", run: func(s *stage) {
+		{name: "another node becomes feasible during a preemption", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("slow", class("low"), asking("cpu", "3"))
 			s.bound("slow")
@@ -191,7 +191,7 @@ func preempting() []*scenario {
 			s.node("n-2")
 			s.bound("urgent")
 		}, seconds: 4},
-		{name: "the node goes while a place is being freed", run: func(s *stage) {
+		{name: "the nominated node is deleted during a preemption", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("slow", class("low"), asking("cpu", "3"))
 			s.bound("slow")
@@ -203,7 +203,7 @@ func preempting() []*scenario {
 			s.node("n-2")
 			s.bound("urgent")
 		}, seconds: 5},
-		{name: "the pod that others made room for goes", run: func(s *stage) {
+		{name: "the preempting pod is deleted", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("slow", class("low"), asking("cpu", "3"))
 			s.bound("slow")
@@ -216,7 +216,7 @@ func preempting() []*scenario {
 			s.deletePod("slow")
 			s.bound("next")
 		}, seconds: 4},
-		{name: "a port that a pod of less priority holds", run: func(s *stage) {
+		{name: "a port of a pod of lower priority", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("humble", atOnce, class("low"), hostPort("", 8080))
 			s.bound("humble")
@@ -227,14 +227,14 @@ func preempting() []*scenario {
 			s.calm(noticed)
 			s.tell("pods on nodes: %v", s.occupants())
 		}, seconds: 3},
-		{name: "a neighbour that is not wanted goes", run: func(s *stage) {
+		{name: "a pod that violates anti-affinity is evicted", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("loud", atOnce, class("low"), withLabel("app", "loud"))
 			s.bound("loud")
 			s.pod("quiet", class("high"), shunning("loud", "kubernetes.io/hostname"))
 			s.bound("quiet")
 		}, seconds: 3},
-		{name: "pods crowd together, and one has to go for the sake of spreading", run: func(s *stage) {
+		{name: "a pod is evicted because of topology spread", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
 			s.node("n-2", labelled("zone", "b"), allocatable("cpu", "0"))
 			s.pod("web-1", atOnce, class("low"), withLabel("app", "web"), onlyOn("n-1"))
@@ -242,7 +242,7 @@ func preempting() []*scenario {
 			s.pod("web-2", class("high"), withLabel("app", "web"), spreading("web", "zone", v1.DoNotSchedule))
 			s.bound("web-2")
 		}, seconds: 3},
-		{name: "the API server refuses to delete the victim, then agrees", run: func(s *stage) {
+		{name: "the API server rejects the victim's deletion, then accepts it", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("humble", humbly)
 			s.bound("humble")

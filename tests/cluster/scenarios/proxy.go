@@ -11,18 +11,18 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// proxy stands between the scheduler and its API server. It counts what the scheduler writes, and a scenario can
-// step in before a request is carried on.
+// proxy is between the scheduler and its API server. It counts the scheduler's writes, and a scenario can
+// intercept a request.
 type proxy struct {
 	server *controlplane.HTTPSProxy
 
 	mutex    sync.Mutex
 	requests map[string]map[string]int // namespace, kind of request: number
-	last     time.Time                 // of the last request that wrote something
+	last     time.Time                 // of the last write
 	hooks    []*hook
 }
 
-// hook waits for one request whose path ends in a certain way.
+// hook intercepts one request by the suffix of its path.
 type hook struct {
 	suffix string
 	handle func(w http.ResponseWriter, r *http.Request, next http.Handler)
@@ -50,7 +50,7 @@ func (p *proxy) count(next http.Handler) http.Handler {
 	})
 }
 
-// note counts a request and returns the hook that waits for it.
+// note counts a request and returns its hook, if any.
 func (p *proxy) note(r *http.Request) *hook {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -71,7 +71,7 @@ func (p *proxy) note(r *http.Request) *hook {
 	return nil
 }
 
-// kindOf names a request by what it is for; rest is the path behind the namespace.
+// kindOf names the purpose of a request; rest is the path after the namespace.
 func kindOf(method, rest string) string {
 	switch {
 	case method == http.MethodPost && strings.HasSuffix(rest, "/binding"):
@@ -83,13 +83,13 @@ func kindOf(method, rest string) string {
 	case method == http.MethodPatch && strings.HasPrefix(rest, "events/"):
 		return "event patches"
 	case (method == http.MethodPut || method == http.MethodPatch) && strings.HasPrefix(rest, "persistentvolumeclaims/"):
-		// kube-scheduler puts the whole claim, Berth patches the annotation.
+		// kube-scheduler updates the whole claim, Berth patches the annotation.
 		return "changes of claims"
 	}
 	return method + " " + rest
 }
 
-// written is how often each kind of request came for a namespace.
+// written is the number of requests per kind in a namespace.
 func (p *proxy) written(namespace string) map[string]int {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -100,21 +100,21 @@ func (p *proxy) written(namespace string) map[string]int {
 	return numbers
 }
 
-// silentFor says how long the scheduler has written nothing.
+// silentFor is the time since the scheduler's last write.
 func (p *proxy) silentFor() time.Duration {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return time.Since(p.last)
 }
 
-// once hands the next request to a path with this end to the caller.
+// once passes the next request with this path suffix to the handler.
 func (p *proxy) once(suffix string, handle func(w http.ResponseWriter, r *http.Request, next http.Handler)) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.hooks = append(p.hooks, &hook{suffix, handle})
 }
 
-// forget drops the hooks that nothing came for and returns their number.
+// forget removes unused hooks and returns their number.
 func (p *proxy) forget() int {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -123,8 +123,8 @@ func (p *proxy) forget() int {
 	return unused
 }
 
-// carryAfter does something first. A step that fails there must not end the server's goroutine: the scheduler
-// gets no answer then, and the outcome shows it.
+// carryAfter runs a step before it forwards the request. A failing step must not end the server's goroutine:
+// then the scheduler gets no response, which the outcome shows.
 func carryAfter(do func()) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		defer func() {
@@ -141,7 +141,7 @@ func carryAfter(do func()) func(w http.ResponseWriter, r *http.Request, next htt
 	}
 }
 
-// answering answers by itself, with an error of the API server.
+// answering responds with an error of the API server.
 func answering(code int, reason, message string) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/json")

@@ -35,14 +35,14 @@ func affinityOf(p *v1.Pod) *v1.Affinity {
 	return p.Spec.Affinity
 }
 
-// joining wants to be where a pod of an app is.
+// joining adds required affinity to pods of an app.
 func joining(name, key string) podOption {
 	return func(p *v1.Pod) {
 		affinityOf(p).PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{LabelSelector: app(name), TopologyKey: key}}}
 	}
 }
 
-// liking would rather be where a pod of an app is.
+// liking adds preferred affinity to pods of an app.
 func liking(name, key string) podOption {
 	return func(p *v1.Pod) {
 		affinityOf(p).PodAffinity = &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{
@@ -50,14 +50,14 @@ func liking(name, key string) podOption {
 	}
 }
 
-// shunning will not be where a pod of an app is.
+// shunning adds required anti-affinity to pods of an app.
 func shunning(name, key string) podOption {
 	return func(p *v1.Pod) {
 		affinityOf(p).PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{LabelSelector: app(name), TopologyKey: key}}}
 	}
 }
 
-// relating is about pods that want to be near others, or far from them.
+// relating contains scenarios with affinity, anti-affinity and topology spread.
 func relating() []*scenario {
 	return []*scenario{
 		{name: "pods spread over zones", run: func(s *stage) {
@@ -73,7 +73,7 @@ func relating() []*scenario {
 			s.pod("elsewhere", append(web, spreading("web", "rack", v1.DoNotSchedule))...)
 			s.refused("elsewhere", "missing required label")
 		}},
-		{name: "a crowd thins out by a deletion", run: func(s *stage) {
+		{name: "a deletion reduces the skew", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
 			s.node("n-2", labelled("zone", "b"), allocatable("cpu", "0"))
 			web := []podOption{withLabel("app", "web"), spreading("web", "zone", v1.DoNotSchedule)}
@@ -90,7 +90,7 @@ func relating() []*scenario {
 			s.bound("web-2")
 			s.tellAttempts("web-2")
 		}, seconds: 5},
-		{name: "a crowd thins out by a label", run: func(s *stage) {
+		{name: "a label change reduces the skew", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
 			s.node("n-2", labelled("zone", "b"), allocatable("cpu", "0"))
 			web := []podOption{withLabel("app", "web"), spreading("web", "zone", v1.DoNotSchedule)}
@@ -105,7 +105,7 @@ func relating() []*scenario {
 			s.labelPod("web-1", "app", "retired")
 			s.bound("web-2")
 		}, seconds: 5},
-		{name: "spreading waits for a node's label", run: func(s *stage) {
+		{name: "topology spread waits for a node's label", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("web-1", withLabel("app", "web"), spreading("web", "zone", v1.DoNotSchedule))
 			s.refused("web-1", "missing required label")
@@ -116,7 +116,7 @@ func relating() []*scenario {
 			s.bound("web-1")
 			s.tellAttempts("web-1")
 		}, seconds: 4},
-		{name: "the emptier zone is better", run: func(s *stage) {
+		{name: "the zone with fewer pods is preferred", run: func(s *stage) {
 			for i, zone := range []string{"a", "b", "c"} {
 				s.node(fmt.Sprint("n-", i+1), labelled("zone", zone))
 			}
@@ -127,14 +127,14 @@ func relating() []*scenario {
 			s.pod("late", withLabel("app", "web"), spreading("web", "zone", v1.ScheduleAnyway))
 			s.bound("late")
 		}},
-		{name: "pods of a service spread by themselves", run: func(s *stage) {
+		{name: "pods of a service are spread by default", run: func(s *stage) {
 			_, err := s.client.CoreV1().Services(s.ns).Create(s.ctx, &v1.Service{
 				ObjectMeta: metav1.ObjectMeta{Name: "web"},
 				Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80}}}}, metav1.CreateOptions{})
 			s.must(err)
 			s.node("n-1")
 			s.node("n-2")
-			// The same requests on both; only where the web pods are differs.
+			// The requests are equal on both nodes; only the web pods differ.
 			for i, name := range []string{"web", "web", "other", "other"} {
 				s.pod(fmt.Sprint("there-", i), withLabel("app", name), onlyOn(fmt.Sprint("n-", 1+i/2)))
 				s.bound(fmt.Sprint("there-", i))
@@ -142,7 +142,7 @@ func relating() []*scenario {
 			s.pod("late", withLabel("app", "web"))
 			s.bound("late")
 		}},
-		{name: "a pod waits for company", run: func(s *stage) {
+		{name: "a pod waits for a pod that satisfies its affinity", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
 			s.node("n-2", labelled("zone", "b"))
 			s.pod("follower", joining("leader", "zone"))
@@ -155,7 +155,7 @@ func relating() []*scenario {
 			s.bound("leader", "follower")
 			s.tellAttempts("follower")
 		}, seconds: 5, anyNode: true},
-		{name: "a pod gets company by a label", run: func(s *stage) {
+		{name: "a label change satisfies a pod's affinity", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("other", withLabel("app", "other"))
 			s.bound("other")
@@ -168,7 +168,7 @@ func relating() []*scenario {
 			s.bound("follower")
 			s.tellAttempts("follower")
 		}, seconds: 4},
-		{name: "the first of its kind joins itself", run: func(s *stage) {
+		{name: "a pod may satisfy its own affinity", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
 			s.node("n-2", labelled("zone", "b"))
 			kind := []podOption{withLabel("app", "flock"), joining("flock", "zone")}
@@ -177,7 +177,7 @@ func relating() []*scenario {
 			s.pod("second", append(kind, func(p *v1.Pod) { p.Spec.Affinity.NodeAffinity = nil })...)
 			s.bound("second")
 		}},
-		{name: "company is better", run: func(s *stage) {
+		{name: "preferred affinity scores higher", run: func(s *stage) {
 			for i, zone := range []string{"a", "b", "c"} {
 				s.node(fmt.Sprint("n-", i+1), labelled("zone", zone))
 			}
@@ -186,7 +186,7 @@ func relating() []*scenario {
 			s.pod("follower", liking("leader", "zone"))
 			s.bound("follower")
 		}},
-		{name: "a pod wants to be alone", run: func(s *stage) {
+		{name: "a pod with anti-affinity", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("loud", withLabel("app", "loud"))
 			s.bound("loud")
@@ -201,7 +201,7 @@ func relating() []*scenario {
 			s.bound("quiet")
 			s.tellAttempts("quiet")
 		}, seconds: 5},
-		{name: "a pod that wants to be alone keeps others away", run: func(s *stage) {
+		{name: "a pod with anti-affinity excludes others", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("quiet", shunning("loud", "kubernetes.io/hostname"))
 			s.bound("quiet")
@@ -212,7 +212,7 @@ func relating() []*scenario {
 			s.bound("loud")
 			s.tellAttempts("loud")
 		}, seconds: 4},
-		{name: "a neighbour changes its label", run: func(s *stage) {
+		{name: "a pod changes the label of an anti-affinity term", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("loud", withLabel("app", "loud"))
 			s.bound("loud")
@@ -237,7 +237,7 @@ func relating() []*scenario {
 			s.bound("quiet")
 			s.tellAttempts("quiet")
 		}, seconds: 4},
-		{name: "a waiting pod changes its own label", run: func(s *stage) {
+		{name: "a pending pod changes its own label", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("quiet", shunning("loud", "kubernetes.io/hostname"))
 			s.bound("quiet")
@@ -248,7 +248,7 @@ func relating() []*scenario {
 			s.bound("loud")
 			s.tellAttempts("loud")
 		}, seconds: 4},
-		{name: "nobody can be alone with a leader in company", run: func(s *stage) {
+		{name: "affinity and anti-affinity exclude each other", run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2")
 			s.pod("leader", withLabel("app", "leader"))
@@ -256,7 +256,7 @@ func relating() []*scenario {
 			s.pod("torn", joining("leader", "kubernetes.io/hostname"), shunning("leader", "kubernetes.io/hostname"))
 			s.refused("torn", "didn't match pod anti-affinity rules")
 		}, anyNode: true},
-		{name: "a feature that a node declares later", run: func(s *stage) {
+		{name: "a node declares a feature later", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("modern", func(p *v1.Pod) {
 				always := v1.ContainerRestartPolicyNever

@@ -20,32 +20,32 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// scenario is a story that is played once for each scheduler.
+// scenario is run once per scheduler.
 type scenario struct {
 	name string
 	run  func(s *stage)
-	// anyNode says that several nodes are equally good; where pods end up is not compared then.
+	// anyNode: several nodes have equal scores, so placements are not compared.
 	anyNode bool
-	// differs is set where the outcomes are meant to differ.
+	// differs is set if the outcomes are expected to differ.
 	differs *difference
-	// uncounted says that the number of requests depends on the run.
+	// uncounted: the number of requests varies between runs.
 	uncounted bool
-	// seconds is about how long it takes, if that is long.
+	// seconds is the approximate duration of a long scenario.
 	seconds int
 }
 
-// difference is one that docs/differences.md lists. The lines that only one of the two has begin like these, and
-// each of these is found.
+// difference is listed in docs/differences.md. The lines that only one of the two outcomes has must begin
+// with these prefixes, and each prefix must occur.
 type difference struct {
 	why                      string
 	onlyReference, onlyBerth []string
 }
 
-// patience is how long a step may take.
+// patience is the timeout of a step.
 const patience = 30 * time.Second
 
-// stage is where a scenario is played: a namespace of its own, and all nodes. What goes wrong in a step ends
-// the scenario by a panic with a failure.
+// stage is the environment of a scenario: its own namespace, and all nodes. A failing step ends the scenario
+// with a panic.
 type stage struct {
 	ctx    context.Context
 	lane   *lane
@@ -53,11 +53,11 @@ type stage struct {
 	ns     string
 
 	mutex sync.Mutex
-	pods  []*podStory // in the order in which they appeared
+	pods  []*podStory // in the order of their appearance
 	told  []string
 }
 
-// podStory is what the watch told of one pod. A pod that is created again is another one.
+// podStory is the watch history of one pod. A pod that is created again has a new one.
 type podStory struct {
 	label       string
 	uid         types.UID
@@ -65,7 +65,7 @@ type podStory struct {
 	gone        bool
 	node        string
 	conditions  []string
-	disruptions []string // what the condition DisruptionTarget said
+	disruptions []string // messages of the condition DisruptionTarget
 	nominations []string
 }
 
@@ -77,7 +77,7 @@ func (s *stage) must(err error) {
 	}
 }
 
-// play puts one scenario on a stage and tidies up after it.
+// play runs one scenario and removes its objects.
 func (l *lane) play(ctx context.Context, sc *scenario, namespace string) (result *outcome) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -110,13 +110,13 @@ func (l *lane) play(ctx context.Context, sc *scenario, namespace string) (result
 	return result
 }
 
-// rest waits until the scheduler has nothing to write any more.
+// rest waits until the scheduler has written everything.
 func (s *stage) rest() {
 	s.calm(300 * time.Millisecond)
 	s.until("the scheduler falls silent", func() bool { return s.lane.proxy.silentFor() > 400*time.Millisecond })
 }
 
-// tidy removes pods, nodes and what there is of storage, and lets the scheduler notice.
+// tidy removes pods, nodes and storage objects, and waits until the scheduler has processed the removal.
 func (s *stage) tidy() error {
 	if unused := s.lane.proxy.forget(); unused > 0 {
 		return fmt.Errorf("%d requests that were to be intercepted never came", unused)
@@ -159,7 +159,7 @@ func (s *stage) tidy() error {
 	}
 }
 
-// listen writes down what happens to the pods.
+// listen records the changes of the pods.
 func (s *stage) listen(watcher watch.Interface) {
 	for event := range watcher.ResultChan() {
 		if pod, ok := event.Object.(*v1.Pod); ok {
@@ -204,7 +204,7 @@ func (p *podStory) take(kind watch.EventType, pod *v1.Pod) {
 	}
 }
 
-// appendNew leaves out what was the last already.
+// appendNew omits repetitions of the last entry.
 func appendNew(list []string, text string) []string {
 	if len(list) > 0 && list[len(list)-1] == text {
 		return list
@@ -212,7 +212,7 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
-// story is that of the latest pod of this name.
+// story returns the history of the latest pod of this name.
 func (s *stage) story(name string) podStory {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -236,17 +236,17 @@ func (s *stage) until(what string, holds func() bool) {
 	}
 }
 
-// calm lets some time go by.
+// calm waits for some time.
 func (s *stage) calm(d time.Duration) { s.must(controlplane.Pause(s.ctx, d)) }
 
-// bound waits until all these pods have a node.
+// bound waits until all these pods are bound.
 func (s *stage) bound(names ...string) {
 	for _, name := range names {
 		s.until("pod "+name+" is bound", func() bool { return s.story(name).node != "" })
 	}
 }
 
-// refused waits until a pod's condition says so, with these words.
+// refused waits until a pod's condition has this message.
 func (s *stage) refused(name, words string) {
 	s.until(fmt.Sprintf("pod %s is refused with %q", name, words), func() bool {
 		conditions := s.story(name).conditions
@@ -254,22 +254,22 @@ func (s *stage) refused(name, words string) {
 	})
 }
 
-// attempted waits until there were so many attempts to place a pod.
+// attempted waits for this number of scheduling attempts of a pod.
 func (s *stage) attempted(name string, times int) {
 	s.until(fmt.Sprintf("attempt %d at pod %s", times, name), func() bool { return s.attempts(name) >= times })
 }
 
 func (s *stage) attempts(name string) int { return len(s.lane.attempts(s.ns + "/" + name)) }
 
-// tell adds something to the outcome that must be the same for both schedulers.
+// tell adds a line to the outcome that must be equal for both schedulers.
 func (s *stage) tell(format string, args ...any) {
 	s.told = append(s.told, fmt.Sprintf(format, args...))
 }
 
-// tellAttempts says that the number of attempts must be the same.
+// tellAttempts requires the same number of attempts for both schedulers.
 func (s *stage) tellAttempts(name string) { s.tell("attempts at %s: %d", name, s.attempts(name)) }
 
-// expectAttempts says how many attempts there must have been.
+// expectAttempts requires this number of attempts.
 func (s *stage) expectAttempts(name string, times int) {
 	if found := s.attempts(name); found != times {
 		panic(failure{fmt.Errorf("%d attempts at %s, not %d", found, name, times)})
@@ -289,7 +289,7 @@ func (s *stage) occupants() map[string]int {
 	return count
 }
 
-// attemptOrder are the names of the pods in the order of their last attempts.
+// attemptOrder returns the names of the pods in the order of their last attempts.
 func (s *stage) attemptOrder() []string {
 	last := make(map[string]time.Time)
 	s.mutex.Lock()

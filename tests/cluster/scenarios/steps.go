@@ -12,16 +12,16 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// The steps of a scenario: what happens to nodes and pods.
+// The steps of a scenario that change nodes and pods.
 
 type nodeOption func(*v1.Node)
 type podOption func(*v1.Pod)
 
-// noticed is how long a scheduler may take to see a change of a node before pods come; they are told on
-// different watches, in no order.
+// noticed is the time that a scheduler may need to observe a node's change before pods are created; the
+// watches are not ordered.
 const noticed = 250 * time.Millisecond
 
-// node creates one with 4 CPUs, 8 GiB and place for 20 pods.
+// node creates a node with 4 CPUs, 8 GiB and room for 20 pods.
 func (s *stage) node(name string, options ...nodeOption) {
 	s.nodes(1, func(int) string { return name }, options...)
 }
@@ -63,7 +63,7 @@ func image(name string, size int64) nodeOption {
 	}
 }
 
-// patchNode changes a node by a JSON patch.
+// patchNode applies a JSON patch to a node.
 func (s *stage) patchNode(name, patch string, subresources ...string) {
 	_, err := s.client.CoreV1().Nodes().Patch(s.ctx, name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	s.must(err)
@@ -73,7 +73,7 @@ func (s *stage) resizeNode(name, what, amount string) {
 	s.patchNode(name, fmt.Sprintf(`[{"op":"replace","path":"/status/allocatable/%s","value":%q}]`, what, amount), "status")
 }
 
-// announce adds a device, as its plugin does; the name is written as in a JSON pointer.
+// announce adds a device like a device plugin; the name is escaped as in a JSON pointer.
 func (s *stage) announce(node, device, amount string) {
 	s.patchNode(node, fmt.Sprintf(`[{"op":"add","path":"/status/capacity/%s","value":%q},{"op":"add","path":"/status/allocatable/%s","value":%q}]`, device, amount, device, amount), "status")
 }
@@ -93,13 +93,13 @@ func (s *stage) deleteNode(name string) {
 	s.calm(noticed)
 }
 
-// pod creates one that asks for a tenth of a CPU.
+// pod creates a pod that requests a tenth of a CPU.
 func (s *stage) pod(name string, options ...podOption) {
 	s.create(name, options...)
 	s.until("the watch tells of pod "+name, func() bool { story := s.story(name); return story.latest != nil && !story.gone })
 }
 
-// create does not wait until the watch tells of the pod.
+// create does not wait until the watch delivers the pod.
 func (s *stage) create(name string, options ...podOption) {
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns},
@@ -125,7 +125,7 @@ func asking(pairs ...string) podOption {
 	}
 }
 
-// devices are asked for and limited alike, as the API wants it.
+// devices have equal requests and limits, as the API requires.
 func devices(name, amount string) podOption {
 	return func(p *v1.Pod) {
 		asking(name, amount)(p)
@@ -173,7 +173,7 @@ func nodeAffinity(p *v1.Pod) *v1.NodeAffinity {
 	return affinity.NodeAffinity
 }
 
-// onlyOn is an affinity to the names of nodes, as DaemonSets have it.
+// onlyOn is a node affinity by names, as used by DaemonSets.
 func onlyOn(nodes ...string) podOption {
 	return func(p *v1.Pod) {
 		nodeAffinity(p).RequiredDuringSchedulingIgnoredDuringExecution = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
@@ -188,7 +188,7 @@ func preferring(key, value string) podOption {
 	}
 }
 
-// patchPod changes a pod by a JSON patch.
+// patchPod applies a JSON patch to a pod.
 func (s *stage) patchPod(name, patch string, subresources ...string) {
 	_, err := s.client.CoreV1().Pods(s.ns).Patch(s.ctx, name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	s.must(err)
@@ -206,13 +206,13 @@ func (s *stage) tolerate(name, key string) {
 	s.patchPod(name, fmt.Sprintf(`[{"op":"add","path":"/spec/tolerations/-","value":{"key":%q,"operator":"Exists"}}]`, key))
 }
 
-// nominate writes a pod's nominated node, as an autoscaler may.
+// nominate sets a pod's nominated node, like an autoscaler.
 func (s *stage) nominate(name, node string) {
 	s.patchPod(name, fmt.Sprintf(`[{"op":"add","path":"/status/nominatedNodeName","value":%q}]`, node), "status")
 	s.calm(noticed)
 }
 
-// resize changes what a pod asks for, in place.
+// resize changes a pod's requests in place.
 func (s *stage) resize(name, what, amount string) {
 	s.patchPod(name, fmt.Sprintf(`[{"op":"replace","path":"/spec/containers/0/resources/requests/%s","value":%q}]`, what, amount), "resize")
 }
@@ -225,7 +225,7 @@ func (s *stage) deletePod(name string) {
 	})
 }
 
-// bind places a pod past the scheduler.
+// bind binds a pod without the scheduler.
 func (s *stage) bind(name, node string) {
 	s.must(s.client.CoreV1().Pods(s.ns).Bind(s.ctx, &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: name},
@@ -233,17 +233,17 @@ func (s *stage) bind(name, node string) {
 	}, metav1.CreateOptions{}))
 }
 
-// before does something when the scheduler asks for a pod's binding, before the API server sees it.
+// before runs a step when the scheduler sends a pod's binding, before the API server receives it.
 func (s *stage) before(name string, do func()) {
 	s.lane.proxy.once("/pods/"+name+"/binding", carryAfter(do))
 }
 
-// finish sets a pod's phase, as a kubelet does when the containers have ended.
+// finish sets a pod's phase, like a kubelet after the containers have ended.
 func (s *stage) finish(name string, phase v1.PodPhase) {
 	s.patchPod(name, fmt.Sprintf(`[{"op":"replace","path":"/status/phase","value":%q}]`, phase), "status")
 }
 
-// nominatedTo waits until the scheduler has promised a pod a node.
+// nominatedTo waits until the scheduler has nominated the pod to a node.
 func (s *stage) nominatedTo(name, node string) {
 	s.until(fmt.Sprintf("pod %s is nominated to %s", name, node), func() bool {
 		story := s.story(name)

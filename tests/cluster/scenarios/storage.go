@@ -17,9 +17,9 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// The steps of a scenario that are about volumes and budgets.
+// The steps of a scenario for volumes and budgets.
 
-// storageClass creates one whose claims wait for a pod.
+// storageClass creates a class with binding mode WaitForFirstConsumer.
 func (s *stage) storageClass(name, provisioner string) {
 	mode := storagev1.VolumeBindingWaitForFirstConsumer
 	_, err := s.client.StorageV1().StorageClasses().Create(s.ctx, &storagev1.StorageClass{
@@ -29,7 +29,7 @@ func (s *stage) storageClass(name, provisioner string) {
 
 type volumeOption func(*v1.PersistentVolume)
 
-// volume creates one of a CSI driver.
+// volume creates a volume of a CSI driver.
 func (s *stage) volume(name, class, size string, options ...volumeOption) {
 	volume := &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -47,7 +47,7 @@ func (s *stage) volume(name, class, size string, options ...volumeOption) {
 	}
 	_, err := s.client.CoreV1().PersistentVolumes().Create(s.ctx, volume, metav1.CreateOptions{})
 	s.must(err)
-	// The controller declares it available; only then the scheduler may take it.
+	// The controller sets it Available; only then the scheduler may use it.
 	s.until("volume "+name+" is seen by its controller", func() bool {
 		found, err := s.client.CoreV1().PersistentVolumes().Get(s.ctx, name, metav1.GetOptions{})
 		s.must(err)
@@ -56,7 +56,7 @@ func (s *stage) volume(name, class, size string, options ...volumeOption) {
 	s.calm(noticed)
 }
 
-// localTo is a directory of a node.
+// localTo makes a local volume of a node.
 func localTo(node string) volumeOption {
 	return func(p *v1.PersistentVolume) {
 		p.Spec.PersistentVolumeSource = v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: "/data"}}
@@ -73,7 +73,7 @@ func volumeLabelled(key, value string) volumeOption {
 	return func(p *v1.PersistentVolume) { p.Labels = map[string]string{key: value} }
 }
 
-// claimedBy reserves a volume for a claim, as a provisioner does.
+// claimedBy reserves a volume for a claim, like a provisioner.
 func (s *stage) claimedBy(claim string) volumeOption {
 	return func(p *v1.PersistentVolume) {
 		found, err := s.client.CoreV1().PersistentVolumeClaims(s.ns).Get(s.ctx, claim, metav1.GetOptions{})
@@ -104,20 +104,20 @@ func (s *stage) claimExists(name string) bool {
 	return true
 }
 
-// annotation of a claim.
+// annotation returns an annotation of a claim.
 func (s *stage) annotation(claim, key string) string {
 	found, err := s.client.CoreV1().PersistentVolumeClaims(s.ns).Get(s.ctx, claim, metav1.GetOptions{})
 	s.must(err)
 	return found.Annotations[key]
 }
 
-// patchClaim changes a claim by a JSON patch.
+// patchClaim applies a JSON patch to a claim.
 func (s *stage) patchClaim(name, patch string) {
 	_, err := s.client.CoreV1().PersistentVolumeClaims(s.ns).Patch(s.ctx, name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
 	s.must(err)
 }
 
-// volumeOf is the volume a claim is bound to.
+// volumeOf returns the volume of a claim.
 func (s *stage) volumeOf(claim string) string {
 	found, err := s.client.CoreV1().PersistentVolumeClaims(s.ns).Get(s.ctx, claim, metav1.GetOptions{})
 	s.must(err)
@@ -127,8 +127,8 @@ func (s *stage) volumeOf(claim string) string {
 	return found.Spec.VolumeName
 }
 
-// boundVolumeOf waits for the controller, too: it says in a claim which volume it has, so that pods can go on, before it says
-// that the claim is bound.
+// boundVolumeOf also waits for the controller: it sets the claim's volume, which lets pods continue, before
+// it sets the phase Bound.
 func (s *stage) boundVolumeOf(claim string) (volume string) {
 	s.until("claim "+claim+" is bound", func() bool {
 		volume = s.volumeOf(claim)
@@ -137,13 +137,13 @@ func (s *stage) boundVolumeOf(claim string) (volume string) {
 	return volume
 }
 
-// claimBound waits for the controller, and lets the scheduler notice.
+// claimBound waits for the controller and then for the scheduler to observe it.
 func (s *stage) claimBound(claim string) {
 	s.until("claim "+claim+" is bound", func() bool { return s.volumeOf(claim) != "" })
 	s.calm(noticed)
 }
 
-// provision does a provisioner's work: it waits for the scheduler's choice and makes a volume there.
+// provision simulates a provisioner: it waits for the selected node and creates a volume there.
 func (s *stage) provision(claim, volume, class, size string) {
 	node := ""
 	s.until("a node is selected for claim "+claim, func() bool {
@@ -163,7 +163,7 @@ func using(claims ...string) podOption {
 	}
 }
 
-// ephemeral is a volume whose claim a controller makes from the pod's template.
+// ephemeral is a volume whose claim a controller creates from the pod's template.
 func ephemeral(name, class, size string) podOption {
 	return func(p *v1.Pod) {
 		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{
@@ -173,7 +173,7 @@ func ephemeral(name, class, size string) podOption {
 	}
 }
 
-// disk is a volume that names its disk.
+// disk is a volume that identifies a disk.
 func disk(name string, readOnly bool) podOption {
 	return func(p *v1.Pod) {
 		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: "disk", VolumeSource: v1.VolumeSource{
@@ -181,7 +181,7 @@ func disk(name string, readOnly bool) podOption {
 	}
 }
 
-// csiNode says how many volumes of the driver a node takes.
+// csiNode sets the number of volumes of the driver that a node can attach.
 func (s *stage) csiNode(node string, count int32) {
 	_, err := s.client.StorageV1().CSINodes().Create(s.ctx, &storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{Name: node},
@@ -192,7 +192,7 @@ func (s *stage) csiNode(node string, count int32) {
 	s.calm(noticed)
 }
 
-// csiDriver is one that says how much room there is.
+// csiDriver creates a driver that publishes its storage capacity.
 func (s *stage) csiDriver(name string) {
 	yes := true
 	_, err := s.client.StorageV1().CSIDrivers().Create(s.ctx, &storagev1.CSIDriver{
@@ -200,7 +200,7 @@ func (s *stage) csiDriver(name string) {
 	s.must(err)
 }
 
-// storageCapacity says how much room there is for a class on nodes with a label.
+// storageCapacity sets the capacity of a class on nodes with a label.
 func (s *stage) storageCapacity(name, class, size, key, value string) {
 	amount := resource.MustParse(size)
 	_, err := s.client.StorageV1().CSIStorageCapacities(s.ns).Create(s.ctx, &storagev1.CSIStorageCapacity{
@@ -210,7 +210,7 @@ func (s *stage) storageCapacity(name, class, size, key, value string) {
 	s.calm(noticed)
 }
 
-// budget protects pods with a label, and waits until its controller has counted them.
+// budget creates a budget for pods with a label, and waits until its controller has processed it.
 func (s *stage) budget(name, key, value string, atLeast int, allowed int32) {
 	least := intstr.FromInt(atLeast)
 	_, err := s.client.PolicyV1().PodDisruptionBudgets(s.ns).Create(s.ctx, &policyv1.PodDisruptionBudget{
@@ -226,14 +226,14 @@ func (s *stage) budget(name, key, value string, atLeast int, allowed int32) {
 	s.calm(noticed)
 }
 
-// stored is one kind of objects that stories of volumes leave behind.
+// stored is a kind of objects that scenarios with volumes leave behind.
 type stored struct {
 	list   func() ([]string, error)
 	patch  func(name string, patch []byte) error
 	remove func(name string) error
 }
 
-// tidyRest begins to remove what is neither a pod nor a node, and returns how much of it there was.
+// tidyRest starts to delete all objects but pods and nodes, and returns their number.
 func (s *stage) tidyRest(ctx context.Context) (count int, err error) {
 	for _, kind := range s.leftovers(ctx) {
 		names, err := kind.list()
@@ -248,7 +248,7 @@ func (s *stage) tidyRest(ctx context.Context) (count int, err error) {
 			if kind.patch == nil {
 				continue
 			}
-			// Nobody is there who would take the protection off.
+			// No controller removes the protection.
 			if err := kind.patch(name, []byte(`{"metadata":{"finalizers":null}}`)); err != nil && !apierrors.IsNotFound(err) {
 				return count, err
 			}

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// neverProvisioned is a provisioner that provides nothing.
+	// neverProvisioned is the provisioner name of classes without provisioning.
 	neverProvisioned = "kubernetes.io/no-provisioner"
 	provisioner      = "csi.example.org"
 )
 
-// storing is about pods with volumes. The volumes' controller is the real one.
+// storing contains scenarios with volumes. The volume controller is the real one.
 func storing() []*scenario {
 	return []*scenario{
-		{name: "two pods find their volumes with their nodes", run: func(s *stage) {
+		{name: "two pods get local volumes and their nodes", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
 			for i := 1; i <= 2; i++ {
 				s.node(fmt.Sprint("n-", i), labelled("place", fmt.Sprint(i)))
@@ -45,7 +45,7 @@ func storing() []*scenario {
 			s.bound("greedy")
 			s.tell("data has %s, more has %s", s.boundVolumeOf("data"), s.boundVolumeOf("more"))
 		}, seconds: 4},
-		{name: "no volume fits, until one comes", run: func(s *stage) {
+		{name: "no volume fits until one is created", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
 			s.node("n-1")
 			s.volume("small", "local", "5Gi", localTo("n-1"))
@@ -55,7 +55,7 @@ func storing() []*scenario {
 			s.volume("right", "local", "10Gi", localTo("n-1"))
 			s.bound("patient")
 		}, seconds: 5},
-		{name: "a claim comes later, and its volume later still", run: func(s *stage) {
+		{name: "a claim is created later, and its volume after that", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("early", using("data"))
 			s.refused("early", `"data" not found`)
@@ -65,7 +65,7 @@ func storing() []*scenario {
 			s.bound("early")
 			s.tell("data has %s", s.boundVolumeOf("data"))
 		}, seconds: 4},
-		{name: "a claim of a pod's own, made from its template", run: func(s *stage) {
+		{name: "a claim from the pod's ephemeral volume template", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
 			s.node("n-1")
 			s.volume("scratch", "local", "10Gi", localTo("n-1"))
@@ -76,14 +76,14 @@ func storing() []*scenario {
 			s.bound("fleeting")
 			s.tell("the claim has %s", s.boundVolumeOf("fleeting-scratch"))
 		}, seconds: 4},
-		{name: "a claim of another one in place of a pod's own", run: func(s *stage) {
+		{name: "a foreign claim with the name of the pod's ephemeral claim", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
 			s.node("n-1")
 			s.claim("fleeting-scratch", "local", "1Gi")
 			s.pod("fleeting", ephemeral("scratch", "local", "1Gi"))
 			s.refused("fleeting", "pod is not owner")
 		}},
-		{name: "a provisioner makes a volume for the node", run: func(s *stage) {
+		{name: "a provisioner creates a volume for the node", run: func(s *stage) {
 			s.storageClass("made", provisioner)
 			s.node("n-1")
 			s.node("n-2", labelled("disk", "ssd"))
@@ -100,7 +100,7 @@ func storing() []*scenario {
 			s.pod("patient", using("data"))
 			s.refused("patient", "binding volumes: context deadline exceeded")
 		}, seconds: controlplane.BindTimeoutSeconds + 3},
-		{name: "a provisioner gives up for a node", run: func(s *stage) {
+		{name: "a provisioner rejects a node", run: func(s *stage) {
 			s.storageClass("made", provisioner)
 			s.node("n-1")
 			s.claim("data", "made", "10Gi")
@@ -112,7 +112,7 @@ func storing() []*scenario {
 			s.provision("data", "made-after-all", "made", "10Gi")
 			s.bound("patient")
 		}, seconds: 6},
-		{name: "too little room for a volume, until there is more", run: func(s *stage) {
+		{name: "too little storage capacity until it grows", run: func(s *stage) {
 			s.csiDriver(provisioner)
 			s.storageClass("made", provisioner)
 			s.node("n-1", labelled("rack", "1"))
@@ -125,7 +125,7 @@ func storing() []*scenario {
 			s.provision("data", "made-to-measure", "made", "10Gi")
 			s.bound("patient")
 		}, seconds: 6},
-		{name: "more room for volumes decides", run: func(s *stage) {
+		{name: "the larger storage capacity determines the node", run: func(s *stage) {
 			s.csiDriver(provisioner)
 			s.storageClass("made", provisioner)
 			for i, size := range []string{"20Gi", "100Gi", "15Gi"} {
@@ -138,7 +138,7 @@ func storing() []*scenario {
 			s.provision("data", "made-to-measure", "made", "10Gi")
 			s.bound("roomy")
 		}, seconds: 4},
-		{name: "a node takes no more volumes, until a pod goes", run: func(s *stage) {
+		{name: "a node's volume limit is reached until a pod is deleted", run: func(s *stage) {
 			s.node("n-1")
 			s.csiNode("n-1", 1)
 			for _, name := range []string{"one", "two"} {
@@ -156,7 +156,7 @@ func storing() []*scenario {
 			s.deletePod("first")
 			s.bound("second")
 		}, seconds: 5},
-		{name: "a volume of another zone, until the node moves", run: func(s *stage) {
+		{name: "a volume of another zone until the node's label changes", run: func(s *stage) {
 			s.node("n-1", labelled("topology.kubernetes.io/zone", "c"))
 			s.volume("volume", "", "1Gi", volumeLabelled("topology.kubernetes.io/zone", "a__b"))
 			s.claim("data", "", "1Gi")
@@ -167,7 +167,7 @@ func storing() []*scenario {
 			s.bound("bound-to-a")
 			s.tellAttempts("bound-to-a")
 		}, seconds: 3},
-		{name: "a claim for one pod only", run: func(s *stage) {
+		{name: "a claim with ReadWriteOncePod", run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2")
 			s.volume("volume", "", "1Gi", forOnePod)
@@ -186,7 +186,7 @@ func storing() []*scenario {
 			s.until("the second one is bound", func() bool { return s.story("second").node != "" })
 			s.tellAttempts("second")
 		}, anyNode: true, seconds: 6},
-		{name: "a claim for one pod only, taken by force", run: func(s *stage) {
+		{name: "a claim with ReadWriteOncePod is taken by preemption", run: func(s *stage) {
 			s.node("n-1")
 			s.volume("volume", "", "1Gi", forOnePod)
 			s.claim("data", "", "1Gi", v1.ReadWriteOncePod)

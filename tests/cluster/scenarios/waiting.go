@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// waiting is about pods that fit nowhere at first, and what changes that.
+// waiting contains scenarios with pods that are unschedulable at first, and the changes that help.
 func waiting() []*scenario {
 	return []*scenario{
 		{name: "no nodes at all, then one", run: func(s *stage) {
@@ -35,7 +35,7 @@ func waiting() []*scenario {
 			s.resizeNode("n-1", "cpu", "6")
 			s.bound("large")
 		}},
-		{name: "two resources short", run: func(s *stage) {
+		{name: "two insufficient resources", run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2", allocatable("cpu", "10"))
 			s.pod("large", asking("cpu", "6", "memory", "9Gi"))
@@ -88,7 +88,7 @@ func waiting() []*scenario {
 			s.resizeNode("n-1", "pods", "2")
 			s.bound("second")
 		}},
-		{name: "a label that a node gets later", run: func(s *stage) {
+		{name: "a node gets a label later", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("choosy", selecting("disk", "ssd"))
 			s.refused("choosy", "node affinity/selector")
@@ -96,7 +96,7 @@ func waiting() []*scenario {
 			s.bound("choosy")
 			s.tellAttempts("choosy")
 		}},
-		{name: "a label that does not help wakes nobody", run: func(s *stage) {
+		{name: "an irrelevant node label requeues no pod", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("choosy", selecting("disk", "ssd"))
 			s.pod("large", asking("cpu", "5"))
@@ -110,7 +110,7 @@ func waiting() []*scenario {
 			s.expectAttempts("choosy", 1)
 			s.expectAttempts("large", 1)
 		}, seconds: 7},
-		{name: "a taint that does not help wakes nobody", run: func(s *stage) {
+		{name: "an irrelevant taint requeues no pod", run: func(s *stage) {
 			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule), tainted("broken", v1.TaintEffectNoExecute))
 			s.pod("outsider")
 			s.refused("outsider", "untolerated taint")
@@ -119,7 +119,7 @@ func waiting() []*scenario {
 			s.calm(3 * time.Second)
 			s.expectAttempts("outsider", 1)
 		}, seconds: 6},
-		{name: "CPU that becomes more and is still too little", run: func(s *stage) {
+		{name: "more CPU that is still insufficient", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("first")
 			s.bound("first")
@@ -131,14 +131,14 @@ func waiting() []*scenario {
 			s.calm(3 * time.Second)
 			s.tellAttempts("large")
 		}, seconds: 6},
-		{name: "bound to the name of a missing node, until it comes", run: func(s *stage) {
+		{name: "restricted to the name of a missing node until it is created", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("daemon", onlyOn("n-2"))
 			s.refused("daemon", "")
 			s.node("n-2")
 			s.bound("daemon")
 		}},
-		{name: "bound to the name of a node that is cordoned", run: func(s *stage) {
+		{name: "restricted to the name of a cordoned node", run: func(s *stage) {
 			s.node("n-1", unschedulable)
 			s.node("n-2")
 			s.pod("daemon", onlyOn("n-1"))
@@ -156,7 +156,7 @@ func waiting() []*scenario {
 			s.bound("second")
 			s.tellAttempts("second")
 		}},
-		{name: "a port at one address leaves it free at others", run: func(s *stage) {
+		{name: "a port at one address does not block other addresses", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("first", hostPort("127.0.0.1", 8080))
 			s.bound("first")
@@ -165,7 +165,7 @@ func waiting() []*scenario {
 			s.pod("all", hostPort("0.0.0.0", 8080))
 			s.refused("all", "free ports")
 		}},
-		{name: "each node for another reason", run: func(s *stage) {
+		{name: "each node is rejected for another reason", run: func(s *stage) {
 			s.node("n-1", unschedulable)
 			s.node("n-2", tainted("dedicated", v1.TaintEffectNoSchedule), labelled("disk", "ssd"))
 			s.node("n-3")
@@ -189,7 +189,7 @@ func waiting() []*scenario {
 			s.refused("large", "0/3 nodes")
 			s.tellAttempts("large")
 		}, seconds: 9},
-		{name: "another taint in place of the first wakes nobody", run: func(s *stage) {
+		{name: "replacing a taint by another requeues no pod", run: func(s *stage) {
 			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
 			s.pod("outsider")
 			s.refused("outsider", "untolerated taint")
@@ -198,7 +198,7 @@ func waiting() []*scenario {
 			s.calm(2 * time.Second)
 			s.expectAttempts("outsider", 1)
 		}, seconds: 5},
-		{name: "a toleration that does not help", run: func(s *stage) {
+		{name: "an irrelevant toleration", run: func(s *stage) {
 			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
 			s.pod("outsider")
 			s.refused("outsider", "untolerated taint")
@@ -207,7 +207,7 @@ func waiting() []*scenario {
 			s.calm(2 * time.Second)
 			s.tellAttempts("outsider")
 		}, seconds: 5},
-		{name: "a heartbeat of the node wakes nobody", run: func(s *stage) {
+		{name: "a node heartbeat requeues no pod", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("large", asking("cpu", "5"))
 			s.pod("choosy", selecting("disk", "ssd"))
@@ -221,7 +221,7 @@ func waiting() []*scenario {
 			s.expectAttempts("large", 1)
 			s.expectAttempts("choosy", 1)
 		}, seconds: 5},
-		{name: "a pod without ports leaves, and does not help one that wants a port", run: func(s *stage) {
+		{name: "the deletion of a pod without ports does not help a pod with a port", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("first", hostPort("", 8080))
 			s.pod("plain")
@@ -233,7 +233,7 @@ func waiting() []*scenario {
 			s.calm(2 * time.Second)
 			s.expectAttempts("second", 1)
 		}, seconds: 5},
-		{name: "a pod that shrinks too little", run: func(s *stage) {
+		{name: "a pod reduces its requests too little", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("shrinking", asking("cpu", "3"))
 			s.bound("shrinking")
@@ -246,7 +246,7 @@ func waiting() []*scenario {
 			s.resize("shrinking", "cpu", "1")
 			s.bound("large")
 		}, seconds: 6},
-		{name: "a pod that is going keeps its room until it is gone", run: func(s *stage) {
+		{name: "a terminating pod keeps its resources until it is removed", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("lingering", asking("cpu", "3"), finalized)
 			s.bound("lingering")
@@ -258,7 +258,7 @@ func waiting() []*scenario {
 			s.patchPod("lingering", `[{"op":"remove","path":"/metadata/finalizers"}]`)
 			s.bound("next")
 		}, seconds: 4},
-		{name: "six of different priority wait, and are tried in order", anyNode: true, run: func(s *stage) {
+		{name: "six pending pods are retried in the order of their priority", anyNode: true, run: func(s *stage) {
 			s.node("n-1", unschedulable)
 			for i, urgency := range []string{"low", "high", "", "high", "low", ""} {
 				name := fmt.Sprint("number-", i)

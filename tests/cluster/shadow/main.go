@@ -1,9 +1,9 @@
-// Command shadow lets berth look over the shoulder of a real kube-scheduler.
+// Command shadow runs berth as the shadow of a real kube-scheduler.
 //
-// A real API server, a real kube-scheduler that places pods of many shapes while nodes and pods come, change and go,
-// and beside it `berth scheduler --berth-shadow` as a user who may only read. At the end berth's report must say that
-// no decision is one that berth would not have made, that every difference is explained, and the audit log that it
-// wrote nothing and was refused nothing.
+// A real API server and a real kube-scheduler place pods of many shapes while nodes and pods are added, changed and
+// deleted. `berth scheduler --berth-shadow` observes them as a user with read permissions only. At the end berth's
+// report must contain no disagreement and explain every difference, and the audit log must contain no write and no
+// denied request of berth.
 package main
 
 import (

@@ -1,9 +1,9 @@
-// Command tutorials plays the four tutorials that schedulers with plugins of one's own are copied from, with Berth's image in
-// the place of theirs: on a real API server with RBAC, by the manifests of examples/tutorials.
+// Command tutorials runs the four tutorials from which most schedulers with custom plugins are copied, with Berth's
+// image: on a real API server with RBAC, with the manifests of examples/tutorials.
 //
-// It plays the kubelet: a scheduler's container is a process with the command line, the mounts, the environment and the
-// names of its pod. A real Prometheus scrapes nodes whose traffic and load are known, so that it is known where pods
-// have to go and what has to stand in the log.
+// It simulates the kubelet: a scheduler's container is a process with the command line, the mounts, the environment
+// and the names of its pod. A real Prometheus scrapes nodes with known traffic and load, so that the expected
+// placements and log lines are known.
 package main
 
 import (

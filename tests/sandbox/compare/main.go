@@ -1,8 +1,8 @@
-// Command compare asks a real kube-apiserver and Berth's sandbox the same questions and tells where the answers
-// differ: status codes, error texts and their causes, warnings, defaults, field ownership, tables.
+// Command compare sends the same requests to a real kube-apiserver and Berth's sandbox and reports the differences of
+// their responses: status codes, error texts and causes, warnings, defaults, field ownership, tables.
 //
-// Every request is a row of a table (cases_*.go). Rows are asked in order, each of both servers, so that later
-// rows build on what earlier ones made.
+// Every request is a row of a table (cases_*.go). Rows run in order on both servers, so later rows can depend on
+// earlier ones.
 package main
 
 import (
