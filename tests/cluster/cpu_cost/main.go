@@ -1,4 +1,4 @@
-// Command expense measures the cost of a bound pod against a real API server: the CPU time of the scheduler and of
+// Command cpu_cost measures the cost of a bound pod against a real API server: the CPU time of the scheduler and of
 // kube-apiserver and etcd, alternating between berth and kube-scheduler.
 //
 // Each round has its own control plane. Pods are created after the scheduler has started, and a second client watches
@@ -47,7 +47,7 @@ var kinds = []string{"plain", "spread", "anti-affinity", "full"}
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := o.Flags("expense", "--berth PATH [flags]", "Measures the CPU that a bound pod takes, of the scheduler and of a real API server.")
+	flags := o.Flags("cpu_cost", "--berth PATH [flags]", "Measures the CPU that a bound pod takes, of the scheduler and of a real API server.")
 	list(flags, "with", &o.contenders, []string{"berth", "kube-scheduler"}, contenders, "schedulers that take turns")
 	list(flags, "kinds", &o.kinds, kinds[:3], kinds,
 		"pods: plain has requests only, spread is spread over zones, anti-affinity keeps 50 groups off each other's nodes, full is what a Deployment's pods look like")
@@ -85,10 +85,10 @@ func list(flags *flag.FlagSet, name string, into *[]string, otherwise, known []s
 
 func isBerth(contender string) bool { return strings.HasPrefix(contender, "berth") }
 
-func main() { controlplane.Main("expense", parse, measureAll) }
+func main() { controlplane.Main("cpu_cost", parse, measureAll) }
 
-// expense is what one round took.
-type expense struct {
+// cpuCost is what one round took.
+type cpuCost struct {
 	Kind      string  `json:"kind"`
 	Scheduler string  `json:"scheduler"`
 	Nodes     int     `json:"nodes"`
@@ -121,7 +121,7 @@ func measureAll(ctx context.Context, o *options, directory string) error {
 	return nil
 }
 
-func (e *expense) print(asJSON bool) {
+func (e *cpuCost) print(asJSON bool) {
 	if asJSON {
 		_ = json.NewEncoder(os.Stdout).Encode(e)
 		return
@@ -129,7 +129,7 @@ func (e *expense) print(asJSON bool) {
 	fmt.Printf("%-14s %-20s %9.1f %9.0f %22.3f %22.3f\n", e.Kind, e.Scheduler, e.Seconds, float64(e.Pods)/e.Seconds, e.OfScheduler, e.OfAPIServer)
 }
 
-func measure(ctx context.Context, o *options, kind, scheduler, directory string) (*expense, error) {
+func measure(ctx context.Context, o *options, kind, scheduler, directory string) (*cpuCost, error) {
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
 	control, err := controlplane.Start(ctx, o.Real, directory, children)
@@ -175,7 +175,7 @@ func measure(ctx context.Context, o *options, kind, scheduler, directory string)
 		}
 	}
 	perPod := func(now, before float64) float64 { return 1000 * (now - before) / float64(o.pods) }
-	return &expense{kind, scheduler, o.nodes, o.pods, seconds,
+	return &cpuCost{kind, scheduler, o.nodes, o.pods, seconds,
 		perPod(started.CPUSeconds(), before[0]), perPod(control.APIServer.CPUSeconds(), before[1])}, nil
 }
 
