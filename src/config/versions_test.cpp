@@ -247,7 +247,7 @@ pluginConfig: [{name: Mine, args: {a: 1}}]
   EXPECT_EQ(config.leader_election.resource_namespace, "here");
   EXPECT_THAT(config.notes, Contains(HasSubstr("unknown field \"failureDomains\"")));
   EXPECT_THAT(config.notes, Contains(HasSubstr("healthzBindAddress \"0.0.0.0:10251\" has no effect")));
-  EXPECT_THAT(config.notes, Contains(HasSubstr("resourceLock \"endpoints\" is gone")));
+  EXPECT_THAT(config.notes, Contains(HasSubstr("resourceLock \"endpoints\" was removed")));
 }
 
 TEST(V1Alpha1, SupportsTheClusterAutoscalerProvider) {

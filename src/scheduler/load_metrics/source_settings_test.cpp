@@ -66,7 +66,7 @@ TEST(MetricSources, ErrorsContainThePath) {
       {"sources: [{addresses: [http://p], tls: {certFile: c}}]",
        "certFile and keyFile must be given together"},
       {"sources: [{addresses: [http://p], headers: {a: 1}}]",
-       "sources[0].headers.a: Invalid value: 1: expected a text"},
+       "sources[0].headers.a: Invalid value: 1: expected a string"},
       {"sources: [{addresses: [http://p]}, {addresses: [http://p]}]",
        "sources[1].name: Duplicate value: \"http://p\""},
   };

@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                                                                           }));
                                                                     }));
                                                   })),
-                  "status.startTime: 9223372036854775807 s is not a time"}),
+                  "status.startTime: 9223372036854775807 s is not an RFC 3339 time"}),
     [](const auto& row) { return row.param.name; });
 
 // --- lists ---
