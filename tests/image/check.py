@@ -161,7 +161,7 @@ def check_errors(binary, run):
     text = run / "text"
     text.write_text("#!/bin/sh\necho berth 9.9.9\n")
     text.chmod(0o755)
-    for arguments, words in ((["--binary", run / "none"], "no such program"), (["--binary", text], "says version"),
+    for arguments, words in ((["--binary", run / "none"], "no such program"), (["--binary", text], "prints"),
                              (["--binary", binary, "--tag", "berth"], "expected NAME:TAG"), (["--binary", binary, "--rootfs", run], "already exists")):
         done = subprocess.run([ROOT / "script/image", *arguments, "--output", run / "refused"], capture_output=True, text=True)
         check(done.returncode == 1 and words in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
