@@ -238,7 +238,7 @@ var stories = []story{
 	},
 	{
 		name: "devices and groups that nobody uses", manifests: []string{unusedDevices}, code: 0,
-		wants: []want{{"warning", "1 resource slice of devices"}, {"note", "1 pod group without a pod"}},
+		wants: []want{{"warning", "1 resource slice of devices"}, {"note", "1 pod group without pods"}},
 	},
 	{
 		name: "a feature of each kind", manifests: []string{special}, as: "reader", args: []string{"--no-reviews"}, code: 2,
