@@ -67,7 +67,7 @@ func (s *stage) custom(ctx context.Context) error {
 	if usageLine.MatchString(scheduler.Logged()) {
 		s.complain("scores are logged, but nothing is measured")
 	}
-	s.line(scheduler, 'W', "A metric source does not answer")
+	s.line(scheduler, 'W', "Metric source unavailable")
 	if err := s.monitoring.start(); err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (s *stage) withoutPrometheus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.logs(ctx, scheduler, "A metric source does not answer"); err != nil {
+	if err := s.logs(ctx, scheduler, "Metric source unavailable"); err != nil {
 		return err
 	}
 	if err := s.makePod(ctx, "without-prometheus", "default-scheduler"); err != nil {
