@@ -409,7 +409,7 @@ Expected<std::vector<Expected<Value>>> ParseStream(std::string_view text) {
   return values;
 }
 
-void AppendJson(std::string& out, const Value& value) {
+void AppendJson(std::string& out, const Value& value, MemberOrder order) {
   switch (value.kind) {
     case Value::Kind::kNull:
       out += "null";
@@ -424,19 +424,23 @@ void AppendJson(std::string& out, const Value& value) {
       out += '[';
       for (std::size_t i = 0; i < value.items.size(); ++i) {
         if (i > 0) out += ',';
-        AppendJson(out, value.items[i]);
+        AppendJson(out, value.items[i], order);
       }
       out += ']';
       return;
     case Value::Kind::kMap:
       break;
   }
+  std::vector<const std::pair<std::string, Value>*> members;
+  for (const auto& member : value.members) members.push_back(&member);
+  if (order == MemberOrder::kByName)
+    std::ranges::sort(members, {}, [](const auto* member) -> const std::string& { return member->first; });
   out += '{';
-  for (std::size_t i = 0; i < value.members.size(); ++i) {
+  for (std::size_t i = 0; i < members.size(); ++i) {
     if (i > 0) out += ',';
-    AppendJsonString(out, value.members[i].first);
+    AppendJsonString(out, members[i]->first);
     out += ':';
-    AppendJson(out, value.members[i].second);
+    AppendJson(out, members[i]->second, order);
   }
   out += '}';
 }

@@ -70,7 +70,9 @@ Expected<Value> ParseValue(std::string_view text);
 // syntax, "line 5: ...", which leaves no document readable.
 Expected<std::vector<Expected<Value>>> ParseStream(std::string_view text);
 
-// The value as JSON without white space, members in the order of the text.
-void AppendJson(std::string& out, const Value& value);
+enum class MemberOrder : std::uint8_t { kOfText, kByName };
+
+// Appends the value as JSON without white space.
+void AppendJson(std::string& out, const Value& value, MemberOrder order = MemberOrder::kOfText);
 
 }  // namespace berth::yaml

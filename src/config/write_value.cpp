@@ -150,32 +150,6 @@ void AppendYaml(std::string& out, const Value& value, std::size_t indent, bool b
   }
 }
 
-void AppendSortedJson(std::string& out, const Value& value) {
-  if (value.kind == Value::Kind::kList) {
-    out += '[';
-    for (std::size_t i = 0; i < value.items.size(); ++i) {
-      if (i > 0) out += ',';
-      AppendSortedJson(out, value.items[i]);
-    }
-    out += ']';
-  } else if (value.kind == Value::Kind::kMap) {
-    out += '{';
-    bool first = true;
-    for (const auto* member : Sorted(value)) {
-      if (!first) out += ',';
-      first = false;
-      AppendJsonString(out, member->first);
-      out += ':';
-      AppendSortedJson(out, member->second);
-    }
-    out += '}';
-  } else if (value.kind == Value::Kind::kString) {
-    AppendJsonString(out, value.text);
-  } else {
-    out += value.kind == Value::Kind::kNull ? "null" : value.text;
-  }
-}
-
 }  // namespace
 
 std::string ToYaml(const Value& value) {
@@ -186,7 +160,7 @@ std::string ToYaml(const Value& value) {
 
 std::string ToJson(const Value& value) {
   std::string out;
-  AppendSortedJson(out, value);
+  yaml::AppendJson(out, value, yaml::MemberOrder::kByName);
   return out;
 }
 

@@ -188,7 +188,7 @@ class ContractTest : public ::testing::Test {
     clock.Advance(time);
     Settle();
   }
-  void StatusCallback(Status status) {
+  void CompletePending(Status status) {
     for (auto& answer : std::exchange(script.owed, {})) answer(status);
     Settle();
   }
@@ -381,7 +381,7 @@ TEST_F(ContractTest, AFailedBindingRequeuesPodsThatWereRejectedBecauseOfIt) {
   AddPod(MakePod("late").Cpu("900m"));
   EXPECT_THAT(Bound(), ElementsAre("filler"));
   EXPECT_EQ(Sizes().unschedulable, 1U);
-  StatusCallback(Status::Error("broke"));
+  CompletePending(Status::Error("broke"));
   EXPECT_THAT(Bound(), ElementsAre("filler", "late"));
 }
 
@@ -479,7 +479,7 @@ TEST_F(ContractTest, TheLoopContinuesDuringPreBind) {
   AddPod(MakePod("victim"));
   AddPod(MakePod("other"));
   EXPECT_THAT(Bound(), ElementsAre("other"));
-  StatusCallback({});
+  CompletePending({});
   EXPECT_THAT(Bound(), ElementsAre("other", "victim"));
 }
 
@@ -488,16 +488,16 @@ TEST_F(ContractTest, PreBindPluginsRunInSequenceUnlessBothAllowParallel) {
   script.hold_pre_bind = true;
   AddPod(MakePod("victim"));
   EXPECT_EQ(script.owed.size(), 1U);
-  StatusCallback({});
+  CompletePending({});
   EXPECT_EQ(script.owed.size(), 1U);
-  StatusCallback({});
+  CompletePending({});
   EXPECT_THAT(Bound(), ElementsAre("victim"));
 
   Start({"P1", "P2"});
   script.allow_parallel = true;
   AddPod(MakePod("victim"));
   EXPECT_EQ(script.owed.size(), 2U);
-  StatusCallback({});
+  CompletePending({});
   EXPECT_THAT(Bound(), ElementsAre("victim", "victim"));
 }
 
@@ -518,7 +518,7 @@ TEST_F(ContractTest, AMissingResultIsAnErrorAfterTheDeadline) {
   EXPECT_EQ(Sizes().backoff, 1U);
   script.hold_pre_bind = false;
   script.hold_bind = true;
-  StatusCallback({});  // too late: the attempt has ended
+  CompletePending({});  // too late: the attempt has ended
   EXPECT_THAT(Bound(), IsEmpty());
   Wait(std::chrono::seconds(3));
   Wait(std::chrono::minutes(2));
@@ -642,7 +642,7 @@ TEST_F(ContractTest, ARecreatedPodIsNotAffectedByTheOldPodsFailure) {
   script.hold_bind = false;
   AddPod(MakePod("victim").Uid("another"));
   const auto patches = api.patches.size();
-  StatusCallback(Status::Error("gone"));
+  CompletePending(Status::Error("gone"));
   EXPECT_EQ(api.patches.size(), patches);
   EXPECT_THAT(Bound(), ElementsAre("victim"));
 }

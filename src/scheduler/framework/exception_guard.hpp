@@ -10,13 +10,13 @@
 
 namespace berth::framework {
 
-// A result of type StatusCallback that contains `status` and is otherwise default-constructed.
-template <class StatusCallback>
-StatusCallback ResultWith(Status status) {
-  if constexpr (std::is_same_v<StatusCallback, Status>) {
+// A result of type Result that contains `status` and is otherwise default-constructed.
+template <class Result>
+Result ResultWith(Status status) {
+  if constexpr (std::is_same_v<Result, Status>) {
     return status;
   } else {
-    StatusCallback answer;
+    Result answer;
     answer.status = std::move(status);
     return answer;
   }
@@ -26,13 +26,13 @@ StatusCallback ResultWith(Status status) {
 // an error with the text of the exception.
 template <class Call>
 auto Caught(Call&& call) -> decltype(call()) {
-  using StatusCallback = decltype(call());
+  using Result = decltype(call());
   try {
     return std::forward<Call>(call)();
   } catch (const std::exception& thrown) {
-    return ResultWith<StatusCallback>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
+    return ResultWith<Result>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
   } catch (...) {
-    return ResultWith<StatusCallback>(
+    return ResultWith<Result>(
         Status::Error("the plugin threw an exception that is not a std::exception"));
   }
 }

@@ -39,7 +39,7 @@ class Answers final : public http::Exchange {
   std::vector<http::Response>& out_;
 };
 
-// A service with one node. Work posted to the engine's thread is executed by Evaluator.
+// A service with one node. Work posted to the engine's thread is executed by RunPosted.
 struct ServiceTest : ::testing::Test {
   ServiceTest() {
     std::vector<std::string> notes;
@@ -67,7 +67,7 @@ struct ServiceTest : ::testing::Test {
                     std::make_shared<Answers>(answers));
     loop.Run();
   }
-  void Evaluator() {
+  void RunPosted() {
     for (auto& work : std::exchange(posted, {})) work();
     loop.Run();
   }
@@ -93,7 +93,7 @@ TEST_F(ServiceTest, RequestsAreEvaluatedInOrder) {
   Serve({.prefix = "/scheduler"});
   Ask("/scheduler/filter");
   EXPECT_THAT(answers, IsEmpty());
-  Evaluator();
+  RunPosted();
   EXPECT_EQ(
       Last(),
       R"(200 {"Nodes":null,"NodeNames":["a"],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""})");
@@ -108,10 +108,10 @@ TEST_F(ServiceTest, RequestsAboveTheLimitGet429) {
   Ask("/filter");
   EXPECT_THAT(Last(), HasSubstr("429 2 requests are in progress"));
   EXPECT_EQ(answers.back().headers.Find("Retry-After"), "1");
-  Evaluator();
+  RunPosted();
   EXPECT_THAT(answers, SizeIs(3));
   Ask("/filter");
-  Evaluator();
+  RunPosted();
   EXPECT_THAT(Last(), HasSubstr("200 "));
 }
 
@@ -119,7 +119,7 @@ TEST_F(ServiceTest, RequestsBeyondTheDeadlineGet503) {
   Serve({.prefix = "", .deadline = 2s});
   Ask("/filter");
   loop.Advance(3s);
-  Evaluator();
+  RunPosted();
   EXPECT_THAT(Last(), HasSubstr("503 not evaluated: waited 3.0 s in the queue, --deadline is 2.0 s"));
 }
 
@@ -143,7 +143,7 @@ TEST_F(ServiceTest, ARequiredCertificateMustBeSignedByTheAuthority) {
   Ask("/filter", kQuestion, "POST", peer(false));
   EXPECT_THAT(Last(), HasSubstr("401 "));
   Ask("/filter", kQuestion, "POST", peer(true));
-  Evaluator();
+  RunPosted();
   EXPECT_THAT(Last(), HasSubstr("200 "));
 }
 

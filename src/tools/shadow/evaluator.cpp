@@ -71,7 +71,7 @@ Evaluator::Evaluator(assembly::Engine& engine, std::int64_t percentage)
 
 Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profile& profile,
                               const Choice& theirs, std::span<const runtime::Nomination> nominations) {
-  const ScopedDryRun nobody(engine_.handle());
+  const ScopedDryRun dry_run(engine_.handle());
   Comparison comparison;
   comparison.pod = pod.key;
   comparison.profile = profile.name();

@@ -72,7 +72,7 @@ CpuUsage::CpuUsage(std::string name, const CpuUsageArgs& args, framework::Handle
     : name_(std::move(name)),
       measurements_(handle.Shared<load_metrics::SignalTable>()),
       busy_(measurements_.Declare(BusyOf(args))),
-      unmeasured_pods(handle, busy_, [](const api::Pod&, const cluster::PodUse& use) {
+      unmeasured_pods_(handle, busy_, [](const api::Pod&, const cluster::PodUse& use) {
         return static_cast<double>(use.non_zero_milli_cpu);
       }) {
   measurements_.Listen(busy_,
@@ -90,7 +90,7 @@ framework::Status CpuUsage::Score(const framework::Attempt& attempt, const RowSe
     double percent = busy.At(row);
     if (std::isnan(percent)) percent = median_;
     if (row < capacity.size() && capacity[row] > 0)
-      percent += 100 * unmeasured_pods.At(row) / static_cast<double>(capacity[row]);
+      percent += 100 * unmeasured_pods_.At(row) / static_cast<double>(capacity[row]);
     column[row] = static_cast<std::uint8_t>(100 - std::clamp(percent, 0.0, 100.0));
   });
   if (LogsEachNode(feasible)) LogScores(attempt, feasible, scores);

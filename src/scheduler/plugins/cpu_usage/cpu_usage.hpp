@@ -43,7 +43,7 @@ class CpuUsage final : public framework::FilterPlugin, public framework::ScorePl
   const std::string name_;
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId busy_;
-  UnmeasuredPods unmeasured_pods;  // in milli-cores
+  UnmeasuredPods unmeasured_pods_;  // in milli-cores
   double median_ = load_metrics::kNoValue;
 };
 

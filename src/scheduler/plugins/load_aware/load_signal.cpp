@@ -81,12 +81,12 @@ LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, 
       signal_(measurements_.Declare(SpecOf(args, plugin))),
       resource_(ResourceOf(args.estimate, handle.symbols)),
       history_(HistoryFor(args, plugin, handle)),
-      unmeasured_pods(
+      unmeasured_pods_(
           handle, signal_,
           [this](const api::Pod& pod, const cluster::PodUse& use) { return EstimateOf(pod, use); }),
       scale_(100 / args.full) {
   measurements_.Listen(signal_, [this] { Measured(); });
-  unmeasured_pods.OnChange([this](Row row) {
+  unmeasured_pods_.OnChange([this](Row row) {
     Refresh(row);
     if (changed_) changed_(row);
   });
@@ -130,7 +130,7 @@ double LoadSignal::AmountUsed(const api::Pod& pod) const {
 
 double LoadSignal::PercentOf(double estimate, Row row) const {
   if (estimate == 0) return 0;
-  if (!resource_.known()) return estimate * unmeasured_pods.PerPod() * scale_;
+  if (!resource_.known()) return estimate * unmeasured_pods_.PerPod() * scale_;
   const auto offered = nodes_.allocatable(resource_);
   if (row >= offered.size() || offered[row] <= 0) return 0;
   return 100 * estimate / static_cast<double>(offered[row]);
@@ -165,7 +165,7 @@ void LoadSignal::Refresh(Row row) {
   }
   const double expected = Expected(row);
   const bool known = !std::isnan(expected);
-  scores_[row] = usable() ? ScoreOf(known ? expected : median_ + PercentOf(unmeasured_pods.At(row), row)) : 0;
+  scores_[row] = usable() ? ScoreOf(known ? expected : median_ + PercentOf(unmeasured_pods_.At(row), row)) : 0;
   known ? unknown_.Remove(row) : unknown_.Add(row);
   if (!args_.threshold) return;
   const bool closed = known && (hot_.Has(row) || expected > *args_.threshold);

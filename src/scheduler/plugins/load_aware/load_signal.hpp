@@ -28,7 +28,7 @@ class LoadSignal {
 
   // In percent; NaN: no value for the node.
   double Expected(cluster::Row row) const {
-    return measurements_.signal(signal_).At(row) * scale_ + PercentOf(unmeasured_pods.At(row), row);
+    return measurements_.signal(signal_).At(row) * scale_ + PercentOf(unmeasured_pods_.At(row), row);
   }
   // From 0 to 100 (best). A node without a value is scored as the median.
   double Score(cluster::Row row) const { return row < scores_.size() ? scores_[row] : 0; }
@@ -67,7 +67,7 @@ class LoadSignal {
   const load_metrics::SignalId signal_;
   const cluster::ResourceId resource_;            // resource of the estimate; unknown: pods are counted
   const std::unique_ptr<WorkloadUsage> history_;  // null: estimates are not learned
-  UnmeasuredPods unmeasured_pods;
+  UnmeasuredPods unmeasured_pods_;
   const double scale_;  // factor from values to percent
   double median_ = load_metrics::kNoValue;
   RowSet hot_;  // at the last measurement, or not yet below the threshold by the hysteresis

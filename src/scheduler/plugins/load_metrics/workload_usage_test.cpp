@@ -47,7 +47,7 @@ struct WorkloadUseTest : ::testing::Test {
     pod.status.start_time = std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count();
     return pod;
   }
-  void StatusCallback(const std::vector<std::pair<std::string, double>>& pods) {
+  void TakeUsage(const std::vector<std::pair<std::string, double>>& pods) {
     load_metrics::SignalAnswer answer{
         .signal = signal, .asked = clock.Now(), .renumbered = true, .fresh = nullptr, .samples = {}};
     std::vector<load_metrics::SeriesName> names;
@@ -70,7 +70,7 @@ struct WorkloadUseTest : ::testing::Test {
 TEST_F(WorkloadUseTest, TheEstimateIsTheMeanOfTheWorkloadsPods) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h))
       .Run("n", Started(PodOf("a-2", "StatefulSet", "a"), 1h));
-  StatusCallback({{"a-1", 2}, {"a-2", 4}, {"stranger", 100}});
+  TakeUsage({{"a-1", 2}, {"a-2", 4}, {"stranger", 100}});
   EXPECT_DOUBLE_EQ(use.Of(PodOf("a-3", "StatefulSet", "a")), 3);
   EXPECT_TRUE(std::isnan(use.Of(PodOf("b-1", "StatefulSet", "b"))));
   EXPECT_TRUE(std::isnan(use.Of(MakePod("alone"))));
@@ -78,33 +78,33 @@ TEST_F(WorkloadUseTest, TheEstimateIsTheMeanOfTheWorkloadsPods) {
 
 TEST_F(WorkloadUseTest, ASingleOutlierIsSmoothed) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h));
-  StatusCallback({{"a-1", 1}});
-  StatusCallback({{"a-1", 11}});
+  TakeUsage({{"a-1", 1}});
+  TakeUsage({{"a-1", 11}});
   EXPECT_DOUBLE_EQ(use.Of(PodOf("a-2", "StatefulSet", "a")), 3);
 }
 
 TEST_F(WorkloadUseTest, PodsYoungerThanTheWindowAreIgnored) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 4min))
       .Run("n", PodOf("a-2", "StatefulSet", "a"));
-  StatusCallback({{"a-1", 1}, {"a-2", 1}});
+  TakeUsage({{"a-1", 1}, {"a-2", 1}});
   EXPECT_TRUE(std::isnan(use.Of(PodOf("a-3", "StatefulSet", "a"))));
   clock.Advance(2min);
-  StatusCallback({{"a-1", 1}});
+  TakeUsage({{"a-1", 1}});
   EXPECT_DOUBLE_EQ(use.Of(PodOf("a-3", "StatefulSet", "a")), 1);
 }
 
 TEST_F(WorkloadUseTest, NaNIsIgnored) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h));
-  StatusCallback({{"a-1", load_metrics::kNoValue}});
+  TakeUsage({{"a-1", load_metrics::kNoValue}});
   EXPECT_EQ(use.known(), 0U);
 }
 
 TEST_F(WorkloadUseTest, WorkloadsExpireAfterAWeekWithoutPods) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h))
       .Run("n", Started(PodOf("b-1", "StatefulSet", "b"), 1h));
-  StatusCallback({{"a-1", 1}, {"b-1", 1}});
+  TakeUsage({{"a-1", 1}, {"b-1", 1}});
   clock.Advance(24h * 8);
-  StatusCallback({{"b-1", 1}});
+  TakeUsage({{"b-1", 1}});
   EXPECT_EQ(use.known(), 1U);
   EXPECT_TRUE(std::isnan(use.Of(PodOf("a-2", "StatefulSet", "a"))));
 }

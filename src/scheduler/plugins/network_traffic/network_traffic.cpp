@@ -71,7 +71,7 @@ NetworkTraffic::NetworkTraffic(std::string name, const NetworkTrafficArgs& args,
       measurements_(handle.Shared<load_metrics::SignalTable>()),
       traffic_(measurements_.Declare(TrafficOf(args))),
       speed_(classic_ ? traffic_ : measurements_.Declare(SpeedOf(args))),
-      unmeasured_pods(handle, traffic_, [](const api::Pod&, const cluster::PodUse&) { return 1.0; }) {
+      unmeasured_pods_(handle, traffic_, [](const api::Pod&, const cluster::PodUse&) { return 1.0; }) {
   measurements_.Listen(traffic_, [this] { Measured(); });
   if (!classic_) measurements_.Listen(speed_, [this] { Measured(); });
 }
@@ -104,7 +104,7 @@ framework::Status NetworkTraffic::Score(const framework::Attempt& attempt, const
   feasible.ForEach([&](std::size_t at) {
     const Row row = static_cast<Row>(at);
     const double measured = traffic.At(row);
-    const double load = LoadOf(row, measured + unmeasured_pods.At(row) * unmeasured_pods.PerPod());
+    const double load = LoadOf(row, measured + unmeasured_pods_.At(row) * unmeasured_pods_.PerPod());
     column[row] = Whole(std::isnan(load) ? median_ : load);
     if (lines && !std::isnan(measured)) {
       log::Info(fmt::format("[NetworkTraffic] node '{}' bandwidth: {}", attempt.nodes().name(row),

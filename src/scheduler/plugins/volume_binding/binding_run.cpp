@@ -82,7 +82,7 @@ void BindingRun::Start(framework::Handle& handle, const framework::Placement& pl
       ->WriteNext();
 }
 
-void BindingRun::StatusCallback(Status status) {
+void BindingRun::Finish(Status status) {
   on_stop_.reset();
   std::exchange(answer_, nullptr)(std::move(status));
 }
@@ -121,7 +121,7 @@ void BindingRun::WriteNext() {
 }
 
 void BindingRun::StopWaiting() {
-  if (answer_) StatusCallback(Status::Error("binding volumes: context canceled"));
+  if (answer_) Finish(Status::Error("binding volumes: context canceled"));
 }
 
 void BindingRun::Written(Expected<std::string> version) {
@@ -142,7 +142,7 @@ void BindingRun::Written(Expected<std::string> version) {
        i < plan.provisions.size(); ++i) {
     DropAssumption(handle_.objects, *plan.provisions[i]);
   }
-  StatusCallback(Status::Error(version ? "context canceled" : version.error().message));
+  Finish(Status::Error(version ? "context canceled" : version.error().message));
 }
 
 // --- waiting ---
@@ -152,10 +152,10 @@ void BindingRun::Wait(Duration passed) {
   const auto look = [self = shared_from_this(), passed = passed + step] {
     if (!self->answer_) return;  // stopped in the meantime
     if (passed >= self->timeout_)
-      return self->StatusCallback(Status::Error("binding volumes: context deadline exceeded"));
+      return self->Finish(Status::Error("binding volumes: context deadline exceeded"));
     const Expected<bool> bound = self->Check();
-    if (!bound) return self->StatusCallback(Status::Error("binding volumes: " + bound.error().message));
-    *bound ? self->StatusCallback({}) : self->Wait(passed);
+    if (!bound) return self->Finish(Status::Error("binding volumes: " + bound.error().message));
+    *bound ? self->Finish({}) : self->Wait(passed);
   };
   handle_.services->PostAfter(step, look);
 }

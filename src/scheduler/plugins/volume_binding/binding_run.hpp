@@ -33,7 +33,7 @@ class BindingRun : public std::enable_shared_from_this<BindingRun> {
   void Written(Expected<std::string> version);
   void Wait(Duration passed);
   void StopWaiting();
-  void StatusCallback(framework::Status status);
+  void Finish(framework::Status status);
 
   // False: not everything is bound yet.
   Expected<bool> Check() const;
