@@ -13,17 +13,19 @@
 
 namespace berth::yaml {
 
+// A value with its children. Numbers are kept as text.
 struct Value {
   enum class Kind { kNull, kBool, kNumber, kString, kList, kMap };
   Kind kind = Kind::kNull;
-  // Where the value comes in the walk that a Go program makes through the document: of several mistakes the
-  // one with the lowest number is reported first.
+  // Position in the order in which Kubernetes' Go code visits the document: JSON in the order of the text,
+  // YAML by sorted keys. Of several errors, the one with the lowest number is reported first. 0: not from a
+  // document.
   std::uint32_t order = 0;
-  std::string text;  // kNumber: as JSON has it; kString; kBool: "true" or "false"
+  std::string text;  // kNumber: a JSON number; kString: the string; kBool: "true" or "false"; else empty
   std::vector<Value> items;
   std::vector<std::pair<std::string, Value>> members;  // in the order of the file, keys unique
 
-  // Defined elsewhere, because a pair with Value inside is incomplete here; clang minds, g++ does not.
+  // Defined in yaml.cpp: a pair of an incomplete Value is not copyable here with clang.
   Value();
   Value(const Value&);
   Value(Value&&) noexcept;
@@ -39,12 +41,13 @@ struct Value {
   static Value List();
   static Value Map();
 
+  // The member of a map; null if absent, or if this is not a map.
   const Value* Find(std::string_view key) const;
   Value* Find(std::string_view key);
-  // Adds the member or replaces it. Only for a map.
+  // Adds or replaces a member. Requires a map.
   Value& Set(std::string_view key, Value value);
   void Remove(std::string_view key);
-  friend bool operator==(const Value& a, const Value& b);  // whatever the order of members
+  friend bool operator==(const Value& a, const Value& b);  // ignores the order of members
 };
 
 struct ParsedText {
@@ -60,14 +63,14 @@ struct ParsedText {
 // The first document: JSON if it begins with a brace, else YAML. Errors name the line ("yaml: line 5: ...").
 Expected<ParsedText> ParseText(std::string_view text);
 
-// The first document, read as YAML, of which JSON is a part.
+// The first document, read as YAML, which includes JSON. The last of several equal members counts.
 Expected<ParsedText> ParseYaml(std::string_view text);
 
 // The same; a member that occurs twice is an error ("line 5: key \"parallelism\" already set in map").
 Expected<Value> ParseValue(std::string_view text);
 
-// All documents of a YAML stream, in order, one result each; null for an empty document. The error is one of
-// syntax, "line 5: ...", which leaves no document readable.
+// All documents of a YAML stream, in order, one result each; null for an empty document. The last of several
+// equal members counts. A syntax error ("line 5: ...") makes the whole stream unreadable.
 Expected<std::vector<Expected<Value>>> ParseStream(std::string_view text);
 
 enum class MemberOrder : std::uint8_t { kOfText, kByName };
