@@ -96,7 +96,7 @@ config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry
 
 // Gives every node moderate load: nodes that LoadAware rejects would make decisions cheaper.
 void MeasureNodes(framework::Handle& handle, const Clock& clock) {
-  auto& measurements = handle.Shared<load_metrics::SignalTable>();
+  auto& measurements = handle.signals;
   measurements.SetClock(clock);
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     load_metrics::SignalAnswer answer{.signal = static_cast<load_metrics::SignalId>(i),
@@ -166,10 +166,10 @@ class Deciding {
 };
 
 Result RunOnce(const Subject& subject, const Size& size) {
-  NoWrites nowhere;
+  assembly::DryRunPorts ports;
   std::vector<std::string> notes;
   const auto plugins = assembly::InTreePlugins();
-  auto engine = assembly::Engine::Build(ConfigOf(subject, plugins), plugins, nowhere, notes);
+  auto engine = assembly::Engine::Build(ConfigOf(subject, plugins), plugins, ports.ports(), notes);
   if (!engine) Stop(engine.error().message);
   const Stage stage((*engine)->cache(), *subject.workload, size);
   const ManualClock clock;

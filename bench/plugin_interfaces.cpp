@@ -57,14 +57,14 @@ struct Round {
 
 // One round: every pod is scheduled and assumed before the next. Measures only the scheduling decision.
 Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t nodes, std::size_t pods) {
-  NoWrites nowhere;
+  assembly::DryRunPorts ports;
   std::vector<std::string> notes;
   config::SchedulerConfig config = config::DefaultSchedulerConfig();
   if (!door.plugin.empty())
     config.profiles.front().at(config::Point::kMultiPoint).enabled.push_back({door.plugin, 1});
   std::optional<DoorExtender> extender;
   if (door.extender) config.extenders.push_back(extender.emplace().config());
-  auto engine = assembly::Engine::Build(config, plugins, nowhere, notes, {},
+  auto engine = assembly::Engine::Build(config, plugins, ports.ports(), notes, {},
                                         extender ? extender->access() : assembly::ExtenderAccess{});
   if (!engine) Stop(engine.error());
   cluster::ClusterState& cache = (*engine)->cache();

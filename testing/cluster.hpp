@@ -13,6 +13,7 @@
 #include "scheduler/cluster/pod_counters.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
 
@@ -33,7 +34,7 @@ using NodeScores = std::map<std::string, std::int64_t>;  // by node
 
 class Cluster {
  public:
-  Cluster() : table_(symbols_), handle_{symbols_, reasons_, api_, table_, objects_, counters_, volumes_} {}
+  Cluster() : table_(symbols_) {}
 
   Cluster& Add(const api::Node& node);
   // Adds an object of any other kind; replaces one of the same name.
@@ -51,6 +52,8 @@ class Cluster {
   cluster::NodeTable& nodes() { return table_; }
   cluster::ClusterObjects& objects() { return objects_; }
   FakeApiWriter& api() { return api_; }
+  FakeLoop& loop() { return loop_; }
+  FakeServices& services() { return services_; }
   framework::Handle& handle() { return handle_; }
   framework::CycleState& state() { return state_; }
   cluster::Row RowOf(const std::string& node) const { return table_.Find(symbols_.node_names.Find(node)); }
@@ -118,7 +121,21 @@ class Cluster {
   cluster::ClusterObjects objects_;
   cluster::PodCounters counters_{table_, objects_};
   cluster::VolumesInUse volumes_{table_, objects_};
-  framework::Handle handle_;
+  load_metrics::SignalTable signals_{table_};
+  FakeEventSink events_;
+  FakeLoop loop_;
+  FakeServices services_;
+  framework::Handle handle_{.symbols = symbols_,
+                            .reasons = reasons_,
+                            .nodes = table_,
+                            .objects = objects_,
+                            .counters = counters_,
+                            .volumes = volumes_,
+                            .signals = signals_,
+                            .api = api_,
+                            .events = events_,
+                            .loop = loop_,
+                            .scheduler = services_};
   std::deque<cluster::PlacedPod> placed_;
   framework::CycleState state_;
   framework::ScratchPool scratch_;

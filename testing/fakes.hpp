@@ -68,27 +68,15 @@ class FakeEventSink final : public ports::EventSink {
   std::vector<ports::Event> events;
 };
 
-// The services of a scheduler whose loop the test runs.
-class FakeServices final : public framework::SchedulerServices {
+// A scheduler loop that the test runs.
+class FakeLoop final : public framework::LoopExecutor {
  public:
   using Work = std::move_only_function<void()>;
   void Post(Work work) override { posted_.push_back(std::move(work)); }
   void PostAfter(Duration delay, Work work) override { timers_.emplace(now_ + delay, std::move(work)); }
-  void RunBlocking(Work work) override { work(); }
   framework::Poster poster() const override {
-    return [this](Work work) { const_cast<FakeServices*>(this)->Post(std::move(work)); };
+    return [this](Work work) { const_cast<FakeLoop*>(this)->Post(std::move(work)); };
   }
-  bool CancelPreBind(std::string_view, std::string) override { return false; }
-  std::vector<api::PodPtr> NominatedPods(std::string_view) const override { return {}; }
-  api::PodPtr FindPod(const api::ObjectMeta&) const override {
-    return pod_exists ? std::make_shared<const api::Pod>() : nullptr;
-  }
-  framework::WaitingPod* FindWaitingPod(std::string_view) override { return nullptr; }
-  void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>&) override {}
-  void PublishEvent(const framework::ClusterEvent& event, const framework::EventObjects&) override {
-    happened.emplace_back(event.label);
-  }
-  void Activate(std::span<const std::string>) override {}
 
   // Runs the posted functions, and those that they post.
   void Run() {
@@ -108,13 +96,29 @@ class FakeServices final : public framework::SchedulerServices {
     now_ = end;
   }
 
-  bool pod_exists = true;
-  std::vector<std::string> happened;
-
  private:
   std::vector<Work> posted_;
   std::multimap<Duration, Work> timers_;
   Duration now_{};
+};
+
+// The services of a scheduler without waiting pods.
+class FakeServices final : public framework::SchedulerServices {
+ public:
+  void RunBlocking(std::move_only_function<void()> work) override { work(); }
+  api::PodPtr FindPod(const api::ObjectMeta&) const override {
+    return pod_exists ? std::make_shared<const api::Pod>() : nullptr;
+  }
+  framework::WaitingPod* FindWaitingPod(std::string_view) override { return nullptr; }
+  void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>&) override {}
+  bool IsPreempting(std::string_view) const override { return false; }
+  void PublishEvent(const framework::ClusterEvent& event, const framework::EventObjects&) override {
+    published.emplace_back(event.label);
+  }
+  void Activate(std::span<const std::string>) override {}
+
+  bool pod_exists = true;
+  std::vector<std::string> published;  // labels of the events
 };
 
 }  // namespace berth::testing

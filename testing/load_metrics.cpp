@@ -19,7 +19,7 @@ load_metrics::SignalId FindSignal(load_metrics::SignalTable& measurements, const
 
 void Measure(Cluster& cluster, const std::string& signal,
              const std::vector<std::pair<std::string, double>>& nodes, MonoTime asked) {
-  auto& measurements = cluster.handle().Shared<load_metrics::SignalTable>();
+  auto& measurements = cluster.handle().signals;
   load_metrics::SignalAnswer answer{.signal = FindSignal(measurements, signal),
                                     .asked = asked,
                                     .renumbered = true,

@@ -120,20 +120,21 @@ class Run {
     const config::ParseOptions options{.gates = {}, .codecs = &registry.codecs(), .read_file = {}};
     const auto config = config::ParseSchedulerConfig(ConfigOf(policy), options).value();
     std::vector<std::string> notes;
-    engine_ = assembly::Engine::Build(config, registry, binder_, notes).value();
-    measurements_ = &engine_->handle().Shared<load_metrics::SignalTable>();
+    engine_ = assembly::Engine::Build(config, registry, {binder_, events_, loop_, services_}, notes).value();
+    measurements_ = &engine_->handle().signals;
     measurements_->SetClock(clock_);
     cycle::SchedulerOptions scheduler;
     scheduler.algorithm.seed = seed;
     scheduler_ = std::make_unique<cycle::Scheduler>(
-        scheduler, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), events_,
-                                         clock_, metrics_});
+        scheduler, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
+                                         engine_->profiles(), clock_, metrics_});
   }
 
   Result Go(double minutes, bool series) {
     for (std::size_t i = 0; i < world_.nodes().size(); ++i)
-      scheduler_->sink().On({nullptr, std::make_shared<const api::Node>(World::MakeNode(i))});
-    scheduler_->sink().OnSynced();
+      loop_.sink().On(
+          ports::Change<api::Node>{nullptr, std::make_shared<const api::Node>(World::MakeNode(i))});
+    loop_.sink().OnSynced();
     while (world_.now() < kWarmUp + minutes * 60) {
       Advance();
       if (series && world_.now() > kWarmUp && std::fmod(world_.now(), 60) < kStep) PrintMinute();
@@ -151,8 +152,8 @@ class Run {
     clock_.Advance(std::chrono::seconds(static_cast<int>(kStep)));
     since_scrape_ += kStep;
     if (since_scrape_ >= Meter::kInterval) Scrape();
-    for (const api::PodPtr& pod : changes.ended) scheduler_->sink().On({pod, nullptr});
-    for (const api::PodPtr& pod : changes.submitted) scheduler_->sink().On({nullptr, pod});
+    for (const api::PodPtr& pod : changes.ended) loop_.sink().On(ports::Change<api::Pod>{pod, nullptr});
+    for (const api::PodPtr& pod : changes.submitted) loop_.sink().On(ports::Change<api::Pod>{nullptr, pod});
     RunUntilIdle();
     if (world_.now() > kWarmUp) Count(changes.work);
   }
@@ -169,7 +170,7 @@ class Run {
   // Runs until no work is left at this time; bindings become visible in the next iteration.
   void RunUntilIdle() {
     do {
-      while (scheduler_->RunOnce()) {
+      while (loop_.RunOnce(*scheduler_)) {
       }
       for (const ports::Binding& binding : std::exchange(binder_.bound, {})) {
         const TaskManager& pod = world_.pods().at(binding.name);
@@ -177,9 +178,10 @@ class Run {
         const api::PodPtr before = pod.pod;
         const auto start =
             std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
-        scheduler_->sink().On({before, world_.Place(binding.name, binding.node, start.count())});
+        loop_.sink().On(
+            ports::Change<api::Pod>{before, world_.Place(binding.name, binding.node, start.count())});
       }
-    } while (scheduler_->RunOnce());
+    } while (loop_.RunOnce(*scheduler_));
   }
 
   void Count(const Work& work) {
@@ -234,6 +236,8 @@ class Run {
   metrics::Registry metrics_;
   Binder binder_;
   ports::DiscardingEventSink events_;
+  cycle::ClusterLoop loop_{clock_};
+  cycle::ServicesProxy services_;
   std::unique_ptr<assembly::Engine> engine_;
   load_metrics::SignalTable* measurements_ = nullptr;
   std::unique_ptr<cycle::Scheduler> scheduler_;

@@ -38,15 +38,20 @@ class TimerQueue {
     return tasks_.begin()->first.time;
   }
   // Runs the tasks that are due now, but not tasks that these add for the current time: a task that always
-  // reschedules itself without delay must not block the caller forever.
-  void RunDue() {
+  // reschedules itself without delay must not block the caller forever. Returns whether there were any.
+  bool RunDue() {
     const Id end{clock_.Now(), last_number_ + 1};
+    bool any = false;
     while (!tasks_.empty() && tasks_.begin()->first < end) {
       Task task = std::move(tasks_.begin()->second);
       tasks_.erase(tasks_.begin());
       task();
+      any = true;
     }
+    return any;
   }
+  // Drops all tasks without running them.
+  void Clear() { tasks_.clear(); }
   // Sets the callback that is called when Next() becomes earlier.
   void OnEarlier(std::function<void()> callback) { on_earlier_ = std::move(callback); }
 

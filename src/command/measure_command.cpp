@@ -94,7 +94,7 @@ int Measure(const Options& options, const runtime::Registry& built_in) {
   }
   (*explainer)->FillCluster();
   framework::Handle& handle = (*explainer)->engine().handle();
-  auto& measurements = handle.Shared<SignalTable>();
+  auto& measurements = handle.signals;
   if (measurements.size() == 0)
     return PrintError({ErrorCode::kInvalid, "no plugin of the configuration uses measurements"});
   const SystemClock clock;

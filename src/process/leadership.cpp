@@ -66,7 +66,7 @@ void Leadership::OnLost() {
   log::Error("Leaderelection lost");
   lost_.store(true, std::memory_order_relaxed);
   parts_.io.After(kGrace, [] { _exit(1); });
-  parts_.scheduler.Stop();
+  parts_.loop.Stop();
 }
 
 int Leadership::Run(client::ClusterSource& source) {
@@ -76,7 +76,7 @@ int Leadership::Run(client::ClusterSource& source) {
   } else {
     source.Start();
   }
-  parts_.scheduler.Run();
+  parts_.loop.Run(parts_.scheduler);
   ReleaseLease();
   return lost_.load(std::memory_order_relaxed) && !leaving_.load(std::memory_order_relaxed) ? 1 : 0;
 }

@@ -14,8 +14,9 @@ class ApiWriter;
 class ClusterSource;
 }  // namespace berth::client
 namespace berth::cycle {
+class ClusterLoop;
 class Scheduler;
-}
+}  // namespace berth::cycle
 namespace berth::http {
 class IoThread;
 }
@@ -34,6 +35,7 @@ struct LeadershipParts {
   const Clock& clock;
   metrics::Registry& metrics;
   LeaseFence& fence;
+  cycle::ClusterLoop& loop;
   cycle::Scheduler& scheduler;
   client::ApiWriter& writer;
 };

@@ -109,11 +109,11 @@ void Measuring::OnNodesSynced() { gate_->Open(); }
 
 Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& parts) {
   BERTH_TRY(const auto sources, ReadSourcesFile(parts.sources_file));
-  auto& measurements = parts.handle.Shared<load_metrics::SignalTable>();
+  auto& measurements = parts.handle.signals;
   if (measurements.size() == 0) return nullptr;
   measurements.SetClock(parts.clock);
   std::unique_ptr<Measuring> measuring(new Measuring(parts.clock));
-  measuring->gate_ = std::make_shared<Gate>(parts.scheduler.poster());
+  measuring->gate_ = std::make_shared<Gate>(parts.handle.loop.poster());
   BERTH_TRY(
       measuring->poller_,
       load_metrics::Poller::Start(
@@ -131,7 +131,7 @@ Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& part
 Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& handle,
                            const client::Environment& environment, const Clock& clock) {
   BERTH_TRY(const auto sources, ReadSourcesFile(sources_file));
-  auto& measurements = handle.Shared<load_metrics::SignalTable>();
+  auto& measurements = handle.signals;
   if (measurements.size() == 0) return {};
   http::IoThread io(clock);
   metrics::Registry nobody_looks;

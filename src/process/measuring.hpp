@@ -7,8 +7,8 @@
 #include "base/result.hpp"
 #include "http/io_thread.hpp"
 #include "kubernetes/client/environment.hpp"
+#include "kubernetes/ports/ports.hpp"
 #include "observability/metrics/registry.hpp"
-#include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/load_metrics/poller.hpp"
 
@@ -17,7 +17,6 @@ namespace berth::process {
 struct MeasuringParts {
   const std::string& sources_file;  // from --berth-metric-sources; empty: none
   framework::Handle& handle;
-  cycle::Scheduler& scheduler;
   const client::Environment& environment;
   const Clock& clock;
   metrics::Registry& metrics;

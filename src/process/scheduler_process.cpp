@@ -94,6 +94,9 @@ class Process {
  private:
   Expected<void> Connect();
   Expected<void> MakeScheduler(std::vector<std::string>& notes);
+  void ListPods(std::move_only_function<void(std::vector<api::PodPtr>)> take) {
+    loop_.Post([this, take = std::move(take)]() mutable { take(scheduler_->Pods()); });
+  }
   void LogConfiguration() const;
   void Leave();
   int End(int code);
@@ -115,6 +118,8 @@ class Process {
   LeaseFence closed_{clock_};
   client::ConnectionConfig server_;
   ApiConnections api_;
+  cycle::ClusterLoop loop_{clock_};
+  cycle::ServicesProxy services_;
   std::unique_ptr<assembly::Engine> engine_;
   Tracing tracing_;
   std::optional<cycle::Scheduler> scheduler_;
@@ -129,17 +134,18 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_RETURN_IF_ERROR(MakeScheduler(notes));
   if (fence() != nullptr) {
-    leadership_ =
-        std::make_unique<Leadership>(election_, config_.delay_cache_until_active,
-                                     LeadershipParts{io_, api_.for_lease->api(), api_.for_events->api(),
-                                                     clock_, metrics_, closed_, *scheduler_, *api_.writer});
+    leadership_ = std::make_unique<Leadership>(
+        election_, config_.delay_cache_until_active,
+        LeadershipParts{io_, api_.for_lease->api(), api_.for_events->api(), clock_, metrics_, closed_, loop_,
+                        *scheduler_, *api_.writer});
   }
   service::AddProcessMetrics(metrics_);
   AddFeatureMetrics(metrics_, config_.gates);
   BERTH_TRY(serving_, Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
-                                      *scheduler_, fence(), stopping_}));
+                                      [this] { return loop_.synced(); },
+                                      [this](auto take) { ListPods(std::move(take)); }, fence(), stopping_}));
   source_ = std::make_unique<client::ClusterSource>(
-      io_, api_.main->api(), metrics_, scheduler_->sink(),
+      io_, api_.main->api(), metrics_, loop_.sink(),
       client::ClusterSourceOptions{
           .watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
           .encoding = EncodingBy(config_.client_connection),
@@ -164,16 +170,17 @@ Expected<void> Process::Connect() {
 }
 
 Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
-  BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, *api_.writer, notes,
-                                             {.registry = &metrics_, .clock = &clock_, .options = {}},
-                                             AccessToExtenders(io_, environment_, flags_)));
+  BERTH_TRY(engine_,
+            assembly::Engine::Build(config_, plugins_, {*api_.writer, *api_.events, loop_, services_}, notes,
+                                    {.registry = &metrics_, .clock = &clock_, .options = {}},
+                                    AccessToExtenders(io_, environment_, flags_)));
   BERTH_TRY(tracing_, Tracing::Open(flags_, election_.identity, io_, clock_, metrics_));
   scheduler_.emplace(
       SchedulerOptionsOf(flags_, config_),
-      cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), *api_.events, clock_,
-                            metrics_, tracing_.exporter.get(), fence(), engine_->extenders()});
-  BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), *scheduler_,
-                                          environment_, clock_, metrics_, *api_.events, hostname_}));
+      cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
+                            clock_, metrics_, tracing_.exporter.get(), fence(), engine_->extenders()});
+  BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_, clock_,
+                                          metrics_, *api_.events, hostname_}));
   return {};
 }
 
@@ -182,7 +189,7 @@ int Process::Run() {
   signals_.OnFirst([this] { Leave(); });
   if (leadership_) return End(leadership_->Run(*source_));
   source_->Start();
-  scheduler_->Run();
+  loop_.Run(*scheduler_);
   return End(0);
 }
 
@@ -203,7 +210,7 @@ void Process::LogConfiguration() const {
 
 void Process::Leave() {
   stopping_.store(true, std::memory_order_relaxed);
-  leadership_ ? leadership_->Leave() : scheduler_->Stop();
+  leadership_ ? leadership_->Leave() : loop_.Stop();
 }
 
 // Stops the sources of the scheduler's input first, then the clients that it uses.

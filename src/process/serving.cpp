@@ -4,11 +4,11 @@
 
 #include <map>
 
+#include "base/lease_fence.hpp"
 #include "config/write_config.hpp"
 #include "http/io_thread.hpp"
 #include "observability/log/log.hpp"
 #include "process/host_port.hpp"
-#include "scheduler/cycle/scheduler.hpp"
 #include "service/pod_resources.hpp"
 #include "service/profiling/pprof.hpp"
 #include "service/secure_server.hpp"
@@ -30,8 +30,8 @@ void AddHealth(const ServingParts& parts, service::Endpoints& endpoints) {
                      if (stopping.load(std::memory_order_relaxed)) return "process is shutting down";
                      return std::nullopt;
                    }});
-  ready.push_back({"sched-handler-sync", [&scheduler = parts.scheduler]() -> std::optional<std::string> {
-                     if (scheduler.synced()) return std::nullopt;
+  ready.push_back({"sched-handler-sync", [synced = parts.synced]() -> std::optional<std::string> {
+                     if (synced()) return std::nullopt;
                      return "handlers are not fully synchronized";
                    }});
   endpoints.AddHealth("healthz", std::move(health));
@@ -52,10 +52,7 @@ void AddPages(const ServingParts& parts, service::Endpoints& endpoints) {
 std::unique_ptr<service::PodResources> AddResources(const ServingParts& parts,
                                                     service::Endpoints& endpoints) {
   return std::make_unique<service::PodResources>(
-      endpoints, [fence = parts.fence] { return fence == nullptr || fence->Open(); },
-      [&scheduler = parts.scheduler](std::move_only_function<void(std::vector<api::PodPtr>)> take) {
-        scheduler.Post([&scheduler, take = std::move(take)]() mutable { take(scheduler.Pods()); });
-      });
+      endpoints, [fence = parts.fence] { return fence == nullptr || fence->Open(); }, parts.list_pods);
 }
 
 // From --berth-http-address, or from the legacy --port and --address.

@@ -10,6 +10,7 @@
 #include "process/scheduler_flags.hpp"
 #include "scheduler/runtime/registry.hpp"
 #include "service/endpoints.hpp"
+#include "service/pod_resources.hpp"
 
 namespace berth {
 class Clock;
@@ -18,9 +19,6 @@ class LeaseFence;
 namespace berth::client {
 class Environment;
 }
-namespace berth::cycle {
-class Scheduler;
-}
 namespace berth::http {
 class IoThread;
 }
@@ -28,7 +26,6 @@ namespace berth::metrics {
 class Registry;
 }
 namespace berth::service {
-class PodResources;
 class Pprof;
 class SecureServer;
 class Server;
@@ -45,7 +42,9 @@ struct ServingParts {
   const client::Environment& environment;
   const Clock& clock;
   metrics::Registry& metrics;
-  cycle::Scheduler& scheduler;
+  // Whether all objects that existed at the start have been received. Any thread.
+  std::function<bool()> synced;
+  service::PodSource list_pods;
   const LeaseFence* fence;            // null: without leader election
   const std::atomic<bool>& stopping;  // reported by /readyz
   std::function<void(service::Endpoints&)> more_pages = {};

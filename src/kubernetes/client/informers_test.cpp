@@ -25,28 +25,9 @@ using testing::Not;
 // Records "Kind name" of added objects.
 class FakeSink final : public ports::ClusterSink {
  public:
-#define BERTH_ON(Kind) \
-  void On(ports::Change<api::Kind> change) override { Note(change); }
-  BERTH_ON(Pod)
-  BERTH_ON(Node)
-  BERTH_ON(Namespace)
-  BERTH_ON(PersistentVolume)
-  BERTH_ON(PersistentVolumeClaim)
-  BERTH_ON(StorageClass)
-  BERTH_ON(CSINode)
-  BERTH_ON(CSIDriver)
-  BERTH_ON(CSIStorageCapacity)
-  BERTH_ON(VolumeAttachment)
-  BERTH_ON(Service)
-  BERTH_ON(ReplicationController)
-  BERTH_ON(ReplicaSet)
-  BERTH_ON(StatefulSet)
-  BERTH_ON(PodDisruptionBudget)
-  BERTH_ON(DeviceClass)
-  BERTH_ON(ResourceClaim)
-  BERTH_ON(ResourceSlice)
-  BERTH_ON(DeviceTaintRule)
-#undef BERTH_ON
+  void On(ports::ClusterChange change) override {
+    std::visit([this](const auto& one) { Note(one); }, change);
+  }
   void OnSynced() override { ++synced; }
 
   std::vector<std::string> added;

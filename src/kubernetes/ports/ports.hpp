@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/result.hpp"
@@ -22,30 +23,21 @@ struct Change {
   std::shared_ptr<const T> after;
 };
 
+template <class Kinds>
+struct ChangeOfAny;
+template <class... T>
+struct ChangeOfAny<api::KindList<T...>> {
+  using type = std::variant<Change<T>...>;
+};
+// A change of an object of any watched kind.
+using ClusterChange = ChangeOfAny<api::AllKinds>::type;
+
 // Receives the cluster's changes from a client, per kind in the order of their resource versions. May be
 // called from any thread; only appends to a queue.
 class ClusterSink {
  public:
   virtual ~ClusterSink() = default;
-  virtual void On(Change<api::Pod> change) = 0;
-  virtual void On(Change<api::Node> change) = 0;
-  virtual void On(Change<api::Namespace> change) = 0;
-  virtual void On(Change<api::PersistentVolume> change) = 0;
-  virtual void On(Change<api::PersistentVolumeClaim> change) = 0;
-  virtual void On(Change<api::StorageClass> change) = 0;
-  virtual void On(Change<api::CSINode> change) = 0;
-  virtual void On(Change<api::CSIDriver> change) = 0;
-  virtual void On(Change<api::CSIStorageCapacity> change) = 0;
-  virtual void On(Change<api::VolumeAttachment> change) = 0;
-  virtual void On(Change<api::Service> change) = 0;
-  virtual void On(Change<api::ReplicationController> change) = 0;
-  virtual void On(Change<api::ReplicaSet> change) = 0;
-  virtual void On(Change<api::StatefulSet> change) = 0;
-  virtual void On(Change<api::PodDisruptionBudget> change) = 0;
-  virtual void On(Change<api::DeviceClass> change) = 0;
-  virtual void On(Change<api::ResourceClaim> change) = 0;
-  virtual void On(Change<api::ResourceSlice> change) = 0;
-  virtual void On(Change<api::DeviceTaintRule> change) = 0;
+  virtual void On(ClusterChange change) = 0;
   // Everything that existed when the client started has been delivered; scheduling may begin.
   virtual void OnSynced() = 0;
 };

@@ -13,72 +13,17 @@ using framework::Attempt;
 using record::AttemptRecord;
 using record::Result;
 
-// An extender error for the nominated node only makes the search continue.
-bool SchedulingAlgorithm::NominatedNodePassesExtenders(const Attempt& attempt, const ClusterView& cluster,
-                                                       const RowSet& alone) {
-  FilterResult result = extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, alone);
-  nominated_reasons_ = std::move(result.said);
-  if (result.error) {
-    log::Error("Evaluation failed on nominated node",
-               {{"pod", log::Value::Object(attempt.pod().key)},
-                {"node", attempt.pod().pod->status.nominated_node_name.str()},
-                {"err", *result.error}});
-    return false;
-  }
-  return !result.left.Empty();
-}
-
-bool SchedulingAlgorithm::RunExtenderFilters(const Attempt& attempt, const runtime::Profile& profile,
-                                             const ClusterView& cluster,
-                                             const runtime::PreFilterOutcome& pre_filter,
-                                             ScheduleResult& decision) {
-  AttemptRecord& record = *decision.record;
-  FilterResult result =
-      extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, record.feasible);
-  if (result.error) {
-    record.result = Result::kError;
-    record.message = *std::move(result.error);
-    decision.nominate = "";
-    return false;
-  }
-  // Plugins that rejected nodes stay in the list of rejectors even where an extender's reason replaces
-  // theirs.
-  RecordRejectors(pre_filter, profile, decision);
-  if (!(record.feasible == result.left)) {
-    decision.rejectors.emplace_back(extenders::kPluginName);
-    std::ranges::sort(decision.rejectors);
-  }
-  RecordReasons(nominated_reasons_, &record.feasible.get(), cluster, record);
-  RecordReasons(result.said, nullptr, cluster, record);
-  for (FilterResult::Silent& silent : result.silent) {
-    // A reason that an extender returned for such a row, even earlier, takes precedence.
-    for (const record::PluginReasons& part : record.row_reasons) {
-      for (const auto& [row, text] : part.reasons.rows) silent.rows.Remove(row);
-    }
-    record.unresolvable |= silent.rows;
-    record.extenders.silent.push_back({std::move(silent.extender), std::move(silent.rows)});
-  }
-  RowSet unseen = filtered_.feasible;  // feasible, but not sampled
-  unseen -= record.feasible;
-  record.unresolvable |= unseen;
-  record.feasible = std::move(result.left);
-  if (record.feasible.Empty()) {
-    HandleNoFit(attempt, profile, cluster, pre_filter, decision);
-    return false;
-  }
-  decision.rejectors.clear();
-  decision.pending.clear();
-  return true;
-}
+namespace {
 
 // An extender may return reasons for any node, including nodes that it was not sent; its reason replaces the
 // node's status. `among`: only these rows (null: all) and nodes that do not exist in the cluster.
-void SchedulingAlgorithm::RecordReasons(const std::vector<FilterResult::NodeReason>& reasons,
-                                        const RowSet* among, const ClusterView& cluster,
-                                        AttemptRecord& record) {
+void RecordReasons(SchedulingContext& context, const std::vector<FilterResult::NodeReason>& reasons,
+                   const RowSet* among) {
+  AttemptRecord& record = context.record();
+  RowSet& unresolvable = context.buffers.verdicts.unresolvable;
   std::map<std::string, std::string> unknown_node_reasons;
   for (const FilterResult::NodeReason& reason : reasons) {
-    const Row row = extenders::FindRow(cluster.nodes, reason.node);
+    const Row row = extenders::FindRow(context.cluster.nodes, reason.node);
     if (row == cluster::kNoRow) {
       unknown_node_reasons[reason.node] = reason.why;
       continue;
@@ -92,18 +37,77 @@ void SchedulingAlgorithm::RecordReasons(const std::vector<FilterResult::NodeReas
       record.row_reasons.push_back({extenders::kPluginName, {}});
     record.row_reasons.back().reasons.Say(row, reason.why);
     reason.unresolvable ? record.unresolvable.Add(row) : record.unresolvable.Remove(row);
-    reason.unresolvable ? filtered_.unresolvable.Add(row) : filtered_.unresolvable.Remove(row);
+    reason.unresolvable ? unresolvable.Add(row) : unresolvable.Remove(row);
   }
   for (auto& [node, why] : unknown_node_reasons)
     record.extenders.unknown_node_reasons.push_back(std::move(why));
 }
 
-void SchedulingAlgorithm::AddContributions(const Attempt& attempt, const ClusterView& cluster,
-                                           AttemptRecord& record, RowSet& preferred) {
-  extenders::PrioritizeResult result =
-      extenders_->Prioritize(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, record.feasible);
+}  // namespace
+
+// An extender error for the nominated node only makes the search continue.
+bool SchedulingAlgorithm::NominatedNodePassesExtenders(Context& context, const RowSet& alone) {
+  FilterResult result =
+      extenders_->Filter(context.pod, {context.cluster.nodes, context.cluster.visiting_order}, alone);
+  context.nominated_reasons = std::move(result.said);
+  if (result.error) {
+    log::Error("Evaluation failed on nominated node",
+               {{"pod", log::Value::Object(context.pod.key)},
+                {"node", context.pod.pod->status.nominated_node_name.str()},
+                {"err", *result.error}});
+    return false;
+  }
+  return !result.left.Empty();
+}
+
+// Returns false if the decision is complete.
+bool SchedulingAlgorithm::RunExtenderFilters(Context& context) {
+  AttemptRecord& record = context.record();
+  ScheduleResult& decision = context.result;
+  FilterResult result = extenders_->Filter(
+      context.pod, {context.cluster.nodes, context.cluster.visiting_order}, record.feasible);
+  if (result.error) {
+    record.result = Result::kError;
+    record.message = *std::move(result.error);
+    decision.nominate = "";
+    return false;
+  }
+  // Plugins that rejected nodes stay in the list of rejectors even where an extender's reason replaces
+  // theirs.
+  RecordRejectors(context);
+  if (!(record.feasible == result.left)) {
+    decision.rejectors.emplace_back(extenders::kPluginName);
+    std::ranges::sort(decision.rejectors);
+  }
+  RecordReasons(context, context.nominated_reasons, &record.feasible.get());
+  RecordReasons(context, result.said, nullptr);
+  for (FilterResult::Silent& silent : result.silent) {
+    // A reason that an extender returned for such a row, even earlier, takes precedence.
+    for (const record::PluginReasons& part : record.row_reasons) {
+      for (const auto& [row, text] : part.reasons.rows) silent.rows.Remove(row);
+    }
+    record.unresolvable |= silent.rows;
+    record.extenders.silent.push_back({std::move(silent.extender), std::move(silent.rows)});
+  }
+  RowSet unseen = context.buffers.verdicts.feasible;  // feasible, but not sampled
+  unseen -= record.feasible;
+  record.unresolvable |= unseen;
+  record.feasible = std::move(result.left);
+  if (record.feasible.Empty()) {
+    HandleNoFit(context);
+    return false;
+  }
+  decision.rejectors.clear();
+  decision.pending.clear();
+  return true;
+}
+
+void SchedulingAlgorithm::AddContributions(Context& context, RowSet& preferred) {
+  AttemptRecord& record = context.record();
+  extenders::PrioritizeResult result = extenders_->Prioritize(
+      context.pod, {context.cluster.nodes, context.cluster.visiting_order}, record.feasible);
   for (auto& part : result.parts) {
-    record.feasible.ForEach([&](std::size_t row) { totals_[row] += part.contributions[row]; });
+    record.feasible.ForEach([&](std::size_t row) { context.buffers.totals[row] += part.contributions[row]; });
     record.extenders.scores.push_back({std::move(part.extender), std::move(part.contributions)});
   }
   preferred = std::move(result.answered);

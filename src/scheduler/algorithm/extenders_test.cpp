@@ -45,28 +45,29 @@ class SchedulerWithExtendersTest : public ::testing::Test {
     config::SchedulerConfig config = config::DefaultSchedulerConfig({}, &assembly::InTreePlugins().codecs());
     config.extenders = std::move(extenders);
     std::vector<std::string> notes;
-    engine = std::move(assembly::Engine::Build(config, assembly::InTreePlugins(), api, notes, {},
-                                               {.make_transport = world.Maker(), .circuit = {}})
-                           .value());
-    cycle::SchedulerParts parts{engine->handle(), engine->cache(), engine->profiles(),
-                                events,           clock,           metrics};
+    engine =
+        std::move(assembly::Engine::Build(config, assembly::InTreePlugins(), {api, events, loop, services},
+                                          notes, {}, {.make_transport = world.Maker(), .circuit = {}})
+                      .value());
+    cycle::SchedulerParts parts{loop,  services, engine->handle(), engine->cache(), engine->profiles(),
+                                clock, metrics};
     parts.fence = fence.get();
     parts.extenders = engine->extenders();
     scheduler = std::make_unique<cycle::Scheduler>(cycle::SchedulerOptions{}, parts);
     for (const char* name : {"a", "b"}) {
-      scheduler->sink().On(
-          {nullptr, std::make_shared<const api::Node>(MakeNode(name).Cpu("1").Memory("4Gi"))});
+      loop.sink().On(ports::Change<api::Node>{
+          nullptr, std::make_shared<const api::Node>(MakeNode(name).Cpu("1").Memory("4Gi"))});
     }
-    scheduler->sink().OnSynced();
+    loop.sink().OnSynced();
     Settle();
   }
   void Settle() {
-    while (scheduler->RunOnce()) {
+    while (loop.RunOnce(*scheduler)) {
     }
   }
   api::PodPtr AddPod(const std::string& name = "p") {
     api::PodPtr pod = MakePod(name).Cpu("500m").Share();
-    scheduler->sink().On({nullptr, pod});
+    loop.sink().On(ports::Change<api::Pod>{nullptr, pod});
     Settle();
     return pod;
   }
@@ -90,6 +91,8 @@ class SchedulerWithExtendersTest : public ::testing::Test {
   berth::testing::FakeEventSink events;
   extenders::FakeExtenders world;
   std::unique_ptr<LeaseFence> fence;
+  cycle::ClusterLoop loop{clock};
+  cycle::ServicesProxy services;
   std::unique_ptr<assembly::Engine> engine;
   std::unique_ptr<cycle::Scheduler> scheduler;
 };
@@ -109,10 +112,10 @@ TEST_F(SchedulerWithExtendersTest, APodRejectedByAnExtenderIsRetriedAfterAnyEven
   EXPECT_THAT(Events()[0], HasSubstr("FailedScheduling: 0/2 nodes are available: 2 too hot. preemption: "));
   EXPECT_EQ(api.patches.back().reason, "Unschedulable");
   Answer("filter", R"({"NodeNames":["a"]})");
-  scheduler->sink().On(ports::Change<api::Namespace>{nullptr, std::make_shared<const api::Namespace>()});
+  loop.sink().On(ports::Change<api::Namespace>{nullptr, std::make_shared<const api::Namespace>()});
   api::CSINode unrelated;
   unrelated.metadata.name = "a";
-  scheduler->sink().On(ports::Change<api::CSINode>{nullptr, std::make_shared<const api::CSINode>(unrelated)});
+  loop.sink().On(ports::Change<api::CSINode>{nullptr, std::make_shared<const api::CSINode>(unrelated)});
   clock.Advance(std::chrono::seconds(30));
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("p@a"));
@@ -142,7 +145,7 @@ TEST_F(SchedulerWithExtendersTest, ScoresOfAnExtenderAreAdded) {
 
 TEST_F(SchedulerWithExtendersTest, AStopCancelsTheWaitWithoutAnEvent) {
   Start({Filtering()});
-  world.on_ask = [&](const extenders::TransportRequest&) { scheduler->Stop(); };
+  world.on_ask = [&](const extenders::TransportRequest&) { loop.Stop(); };
   AddPod();
   EXPECT_EQ(world.cancelled, 1U);
   EXPECT_THAT(Events(), IsEmpty());
@@ -163,7 +166,8 @@ TEST_F(SchedulerWithExtendersTest, ChangesDuringAWaitAreHandledAfterTheDecision)
   Start({Filtering()});
   world.on_ask = [&](const extenders::TransportRequest& request) {
     if (world.requests.size() > 1) return;
-    scheduler->sink().On({nullptr, std::make_shared<const api::Node>(MakeNode("late").Cpu("8"))});
+    loop.sink().On(
+        ports::Change<api::Node>{nullptr, std::make_shared<const api::Node>(MakeNode("late").Cpu("8"))});
     EXPECT_THAT(request.body, HasSubstr(R"("NodeNames":["a","b"])"));
     Answer("filter", R"({"NodeNames":["late"]})");
   };
@@ -227,7 +231,7 @@ TEST_F(SchedulerWithExtendersTest, APodWhoseBindingSucceededWithALostResponseIsN
   ASSERT_THAT(world.unanswered, SizeIs(1));
   api::Pod bound = *pod;
   bound.spec.node_name = "a";
-  scheduler->sink().On({pod, std::make_shared<const api::Pod>(bound)});
+  loop.sink().On(ports::Change<api::Pod>{pod, std::make_shared<const api::Pod>(bound)});
   Settle();
   world.unanswered[0](Fail(ErrorCode::kTimeout, "context deadline exceeded"));
   Settle();

@@ -21,7 +21,93 @@ namespace {
 
 constexpr std::size_t kFeasibleMin = 100;  // at or below this number of nodes there is no sampling
 
+void Fail(SchedulingContext& context, std::string message) {
+  context.record().result = Result::kError;
+  context.record().message = std::move(message);
+  context.result.nominate = "";
+}
+
+// The pods that Filter must consider as placed on their nominated nodes.
+void SelectNominations(SchedulingContext& context, std::span<const runtime::Nomination> nominations) {
+  const cluster::PodInfo& pod = context.pod;
+  context.buffers.nominations.clear();
+  for (const runtime::Nomination& nomination : nominations) {
+    if (nomination.row != cluster::kNoRow && nomination.pod->priority() >= pod.priority() &&
+        nomination.pod->pod->metadata.uid != pod.pod->metadata.uid) {
+      context.buffers.nominations.push_back(nomination);
+    }
+  }
+}
+
+// The error of the first node in visiting order.
+const Status& FirstError(const SchedulingContext& context) {
+  const auto& errors = context.buffers.verdicts.errors;
+  for (const Row row : context.cluster.visiting_order) {
+    const auto found = std::ranges::find(errors, row, [](const auto& error) { return error.first; });
+    if (found != errors.end()) return found->second;
+  }
+  return errors.front().second;
+}
+
+// The rows that PreFilter allows.
+RowSet Candidates(const SchedulingContext& context) {
+  const cluster::NodeTable& nodes = context.cluster.nodes;
+  RowSet candidates = nodes.all();
+  if (!context.pre_filter.narrowed) return candidates;
+  candidates.Clear();
+  for (const cluster::NodeNameId name : context.pre_filter.nodes) {
+    if (const Row row = nodes.Find(name); row != cluster::kNoRow) candidates.Add(row);
+  }
+  return candidates;
+}
+
+void RecordVerdicts(SchedulingContext& context) {
+  const framework::FilterOutcome& verdicts = context.buffers.verdicts;
+  const auto filters = context.profile.filters();
+  AttemptRecord& record = context.record();
+  for (const framework::FilterOutcome::Rejection& rejection : verdicts.all())
+    record.rejections.push_back({filters[rejection.plugin]->Name(), rejection.reason, rejection.rows});
+  for (const framework::FilterOutcome::PluginReasons& part : verdicts.row_reasons)
+    record.row_reasons.push_back({filters[part.plugin]->Name(), part.reasons});
+  record.unresolvable |= verdicts.unresolvable;
+  record.feasible |= verdicts.feasible;
+}
+
+// The nodes that PreFilter excluded.
+void RecordExcluded(SchedulingContext& context, const RowSet& candidates) {
+  AttemptRecord& record = context.record();
+  const std::vector<std::string>& narrowing = context.pre_filter.narrowing;
+  std::set<std::string> plugins(narrowing.begin(), narrowing.end());
+  if (!context.nominated_rejector.empty()) plugins.insert(context.nominated_rejector);
+  RowSet evaluated = candidates;
+  evaluated |= record.feasible;
+  for (const record::Rejection& rejection : record.rejections) evaluated |= rejection.rows;
+  for (const record::PluginReasons& part : record.row_reasons) {
+    for (const auto& [row, text] : part.reasons.rows) evaluated.Add(row);
+  }
+  record.excluded = record.all;
+  record.excluded -= evaluated;
+  std::vector<std::string> sorted = narrowing;
+  std::ranges::sort(sorted);
+  record.excluding_plugins = fmt::format("{}", fmt::join(sorted, ","));
+  record.exclusion_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
+}
+
 }  // namespace
+
+void SchedulingAlgorithm::RecordRejectors(Context& context) {
+  const std::vector<std::string>& narrowing = context.pre_filter.narrowing;
+  std::set<std::string> rejectors(narrowing.begin(), narrowing.end());
+  const AttemptRecord& record = context.record();
+  for (const record::Rejection& rejection : record.rejections) rejectors.emplace(rejection.plugin);
+  for (const record::PluginReasons& part : record.row_reasons) rejectors.emplace(part.plugin);
+  context.result.rejectors.assign(rejectors.begin(), rejectors.end());
+  std::vector<std::string>& pending = context.result.pending;
+  for (const std::size_t plugin : context.buffers.verdicts.pending) {
+    const std::string name(context.profile.filters()[plugin]->Name());
+    if (std::ranges::find(pending, name) == pending.end()) pending.push_back(name);
+  }
+}
 
 std::shared_ptr<const record::NodeNames> NamesOf(const cluster::NodeTable& nodes) {
   auto names = std::make_shared<record::NodeNames>();
@@ -34,301 +120,183 @@ std::shared_ptr<const record::NodeNames> NamesOf(const cluster::NodeTable& nodes
 // Runs the attempt's filters for PostFilter plugins that test changes of the cluster.
 class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterServices {
  public:
-  PostFilterRun(const runtime::Profile& profile, const runtime::PreFilterOutcome& pre_filter,
-                std::span<const runtime::Nomination> nominations, cluster::NodeTable& table, Random* rng)
-      : profile_(profile), pre_filter_(pre_filter), nominations_(nominations), table_(table), rng_(rng) {}
+  PostFilterRun(SchedulingContext& context, Random* rng) : context_(context), rng_(rng) {}
 
   void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
-    profile_.RunFiltersForDryRun(attempt, table_, pre_filter_, nominations_, candidates, out);
+    profile().RunFiltersForDryRun(attempt, table(), context_.pre_filter, context_.buffers.nominations,
+                                  candidates, out);
   }
   Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) override {
-    return profile_.RunAddPod(attempt, pre_filter_, added, row);
+    return profile().RunAddPod(attempt, context_.pre_filter, added, row);
   }
   Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, Row row) override {
-    return profile_.RunRemovePod(attempt, pre_filter_, removed, row);
+    return profile().RunRemovePod(attempt, context_.pre_filter, removed, row);
   }
-  bool has_extensions() const override { return profile_.HasExtensions(pre_filter_); }
-  cluster::NodeTable& table() override { return table_; }
+  bool has_extensions() const override { return profile().HasExtensions(context_.pre_filter); }
+  cluster::NodeTable& table() override { return context_.cluster.nodes; }
   Random* rng() override { return rng_; }
 
  private:
-  const runtime::Profile& profile_;
-  const runtime::PreFilterOutcome& pre_filter_;
-  std::span<const runtime::Nomination> nominations_;
-  cluster::NodeTable& table_;
+  const runtime::Profile& profile() const { return context_.profile; }
+
+  SchedulingContext& context_;
   Random* rng_;
 };
 
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                              const ClusterView& cluster,
                                              std::span<const runtime::Nomination> nominations) {
-  ScheduleResult decision;
-  decision.record = std::make_shared<AttemptRecord>();
+  SchedulingContext context(pod, profile, cluster, buffers_);
+  SelectNominations(context, nominations);
   if (extenders_ == nullptr) {
-    DecideNode(pod, profile, cluster, nominations, decision);
-    return decision;
+    SelectNode(context);
+    return std::move(context.result);
   }
   extenders_->BeginDecision();
-  DecideNode(pod, profile, cluster, nominations, decision);
-  decision.abandoned = extenders_->wait_cancelled();
+  SelectNode(context);
+  context.result.abandoned = extenders_->wait_cancelled();
   for (extenders::ExtenderError& error : extenders_->TakeErrors()) {
-    decision.record->extenders.errors.push_back(
+    context.record().extenders.errors.push_back(
         {std::move(error.extender), std::move(error.verb), std::move(error.error)});
   }
-  return decision;
+  return std::move(context.result);
 }
 
-void SchedulingAlgorithm::DecideNode(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                                     const ClusterView& cluster,
-                                     std::span<const runtime::Nomination> nominations,
-                                     ScheduleResult& decision) {
-  AttemptRecord& record = *decision.record;
-  record.pod = pod.key;
-  record.scheduler_name = profile.name();
-  record.nodes = cluster.names;
-  record.all = cluster.names->rows;
-  if (cluster.nodes.node_count() == 0) {
+void SchedulingAlgorithm::SelectNode(Context& context) {
+  AttemptRecord& record = context.record();
+  record.pod = context.pod.key;
+  record.scheduler_name = context.profile.name();
+  record.nodes = context.cluster.names;
+  record.all = context.cluster.names->rows;
+  if (context.cluster.nodes.node_count() == 0) {
     record.result = Result::kUnschedulable;
     record.message = "no nodes available to schedule pods";
-    decision.nominate = "";
+    context.result.nominate = "";
     return;
   }
+  if (runtime::MetricsRecorder* metrics = context.profile.metrics_recorder()) metrics->BeginAttempt();
+  if (!FindFeasible(context)) return;
 
-  if (runtime::MetricsRecorder* metrics_recorder = profile.metrics_recorder())
-    metrics_recorder->BeginAttempt();
-  const Attempt attempt(pod, cluster.nodes, decision.state, scratch_);
-  if (!FindFeasible(attempt, profile, cluster, nominations, decision)) return;
-
-  const bool several = record.feasible.get().HasMoreThan(1);
-  if (several && known_ != nullptr) {
-    if (known_->Rank(attempt)) {
+  const bool several = record.feasible.get().HasMoreThan(1) && !context.only_nominated;
+  if (several && context.cached != nullptr) {
+    if (context.cached->Rank(context.attempt)) {
       record.result = Result::kScheduled;
-      record.node = decision.row = ChooseFrom(*known_, record);
+      record.node = context.result.row = ChooseFromCache(context);
       return;
     }
-    memory_->Invalidate(pod.shape);
+    cache_->Invalidate(context.pod.shape);
   }
-  if (!several || only_nominated_) {
-    if (only_nominated_) {
-      record.best.Add(cluster.nodes.Find(pod.nominated));
-    } else {
-      record.best = record.feasible;
-    }
-  } else if (const Status status = ScoreFeasible(attempt, profile, cluster, record); !status.ok()) {
-    record.result = Result::kError;
-    record.message = status.Message();
-    decision.nominate = "";
-    return;
+  if (context.only_nominated) {
+    record.best.Add(context.cluster.nodes.Find(context.pod.nominated));
+  } else if (!several) {
+    record.best = record.feasible;
+  } else if (const Status status = ScoreFeasible(context); !status.ok()) {
+    return Fail(context, status.Message());
   }
   record.result = Result::kScheduled;
-  record.node = decision.row = Choose(record);
+  record.node = context.result.row = Choose(record);
 }
 
-// Returns true if at least one node is feasible; otherwise the decision is complete.
-bool SchedulingAlgorithm::FindFeasible(const Attempt& attempt, const runtime::Profile& profile,
-                                       const ClusterView& cluster,
-                                       std::span<const runtime::Nomination> nominations,
-                                       ScheduleResult& decision) {
-  AttemptRecord& record = *decision.record;
-  relevant_.clear();
-  for (const runtime::Nomination& nomination : nominations) {
-    if (nomination.row != cluster::kNoRow && nomination.pod->priority() >= attempt.pod().priority() &&
-        nomination.pod->pod->metadata.uid != attempt.pod().pod->metadata.uid) {
-      relevant_.push_back(nomination);
-    }
-  }
-  known_ = Lookup(attempt.pod(), profile);
-  const runtime::PreFilterOutcome pre_filter =
-      known_ != nullptr ? known_->RunPreFilter(attempt) : profile.RunPreFilter(attempt);
-  if (!PassesPreFilter(attempt, profile, cluster, pre_filter, decision)) return false;
+// --- filter ---
 
-  only_nominated_ = false;
-  nominated_rejector_.clear();
-  nominated_reasons_.clear();
-  if (known_ != nullptr && (pre_filter.narrowed || !known_->Evaluate(attempt, pre_filter))) {
-    memory_->Invalidate(attempt.pod().shape);
-    known_ = nullptr;
+// Returns true if at least one node is feasible.
+bool SchedulingAlgorithm::FindFeasible(Context& context) {
+  const runtime::Profile& profile = context.profile;
+  AttemptRecord& record = context.record();
+  framework::FilterOutcome& verdicts = context.buffers.verdicts;
+  context.cached = Lookup(context);
+  context.pre_filter = context.cached != nullptr ? context.cached->RunPreFilter(context.attempt)
+                                                 : profile.RunPreFilter(context.attempt);
+  if (!PassesPreFilter(context)) return false;
+  if (context.cached != nullptr) {
+    if (!context.pre_filter.narrowed && context.cached->Evaluate(context.attempt, context.pre_filter))
+      return FindFeasibleInCache(context);
+    cache_->Invalidate(context.pod.shape);
+    context.cached = nullptr;
   }
-  if (known_ != nullptr) {
-    known_->RecordVerdicts(record);
-    if (!record.feasible.Empty()) return true;
-    filtered_ = known_->verdicts();
-    RecordRejectors(pre_filter, profile, decision);
-    HandleNoFit(attempt, profile, cluster, pre_filter, decision);
+
+  const RowSet candidates = Candidates(context);
+  if (context.pod.nominated.known()) EvaluateNominatedNode(context, candidates);
+  profile.RunFilters(context.attempt, context.cluster.nodes, context.pre_filter, context.buffers.nominations,
+                     candidates, verdicts);
+  if (!verdicts.errors.empty() && !context.only_nominated) {
+    Fail(context, FirstError(context).Message());
     return false;
   }
-
-  RowSet candidates = cluster.nodes.all();
-  if (pre_filter.narrowed) {
-    candidates.Clear();
-    for (const cluster::NodeNameId name : pre_filter.nodes) {
-      if (const Row row = cluster.nodes.Find(name); row != cluster::kNoRow) candidates.Add(row);
-    }
-  }
-  if (attempt.pod().nominated.known())
-    EvaluateNominatedNode(attempt, profile, cluster, pre_filter, candidates, record);
-
-  profile.RunFilters(attempt, cluster.nodes, pre_filter, relevant_, candidates, filtered_);
-  if (!filtered_.errors.empty() && !only_nominated_) {
-    record.result = Result::kError;
-    record.message = FirstError(cluster).Message();
-    decision.nominate = "";
-    return false;
-  }
-  RecordVerdicts(profile, record);
-  if (pre_filter.narrowed) RecordExcluded(pre_filter, candidates, record);
+  RecordVerdicts(context);
+  if (context.pre_filter.narrowed) RecordExcluded(context, candidates);
   if (record.feasible.Empty()) {
-    RecordRejectors(pre_filter, profile, decision);
-    HandleNoFit(attempt, profile, cluster, pre_filter, decision);
+    RecordRejectors(context);
+    HandleNoFit(context);
     return false;
   }
-  if (only_nominated_) return true;
-  Sample(profile, cluster, candidates, record.feasible.Own());
-  return extenders_ == nullptr || RunExtenderFilters(attempt, profile, cluster, pre_filter, decision);
+  if (context.only_nominated) return true;
+  Sample(context, candidates);
+  return extenders_ == nullptr || RunExtenderFilters(context);
+}
+
+bool SchedulingAlgorithm::FindFeasibleInCache(Context& context) {
+  context.cached->RecordVerdicts(context.record());
+  if (!context.record().feasible.Empty()) return true;
+  context.buffers.verdicts = context.cached->verdicts();
+  RecordRejectors(context);
+  HandleNoFit(context);
+  return false;
 }
 
 // The equivalence cache stores results for all nodes in their current state. It is not used with nominated
 // pods, sampling, extenders, or for a pod with a limited set of nodes.
-equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const cluster::PodInfo& pod,
-                                                                 const runtime::Profile& profile) {
+equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const Context& context) {
+  const cluster::PodInfo& pod = context.pod;
   const bool limits_nodes = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
-  if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() || limits_nodes ||
-      !EvaluatesAllNodes(profile))
+  if (!cache_ || extenders_ != nullptr || options_.score_parts || !context.buffers.nominations.empty() ||
+      limits_nodes || !EvaluatesAllNodes(context.profile))
     return nullptr;
-  return memory_->Lookup(pod.shape, profile);
+  return cache_->Lookup(pod.shape, context.profile);
 }
 
-// The error of the first node in visiting order.
-const framework::Status& SchedulingAlgorithm::FirstError(const ClusterView& cluster) const {
-  for (const Row row : cluster.visiting_order) {
-    const auto found =
-        std::ranges::find(filtered_.errors, row, [](const auto& error) { return error.first; });
-    if (found != filtered_.errors.end()) return found->second;
-  }
-  return filtered_.errors.front().second;
-}
-
-bool SchedulingAlgorithm::PassesPreFilter(const Attempt& attempt, const runtime::Profile& profile,
-                                          const ClusterView& cluster,
-                                          const runtime::PreFilterOutcome& pre_filter,
-                                          ScheduleResult& decision) {
-  if (pre_filter.status.ok()) return true;
-  AttemptRecord& record = *decision.record;
-  if (!pre_filter.status.rejected()) {
-    record.result = Result::kError;
-    record.message = pre_filter.status.Message();
-    decision.nominate = "";
+bool SchedulingAlgorithm::PassesPreFilter(Context& context) {
+  const Status& status = context.pre_filter.status;
+  if (status.ok()) return true;
+  if (!status.rejected()) {
+    Fail(context, status.Message());
     return false;
   }
   // If several plugins limit the nodes to sets without a common node, they reject the pod together.
-  decision.rejectors = pre_filter.narrowing;
-  std::ranges::sort(decision.rejectors);
-  std::string plugin(pre_filter.status.plugin);
+  std::vector<std::string>& rejectors = context.result.rejectors;
+  rejectors = context.pre_filter.narrowing;
+  std::ranges::sort(rejectors);
+  std::string plugin(status.plugin);
   if (plugin.empty()) {
-    plugin = fmt::format("{}", fmt::join(decision.rejectors, ","));
-  } else if (std::ranges::find(decision.rejectors, plugin) == decision.rejectors.end()) {
-    decision.rejectors.push_back(plugin);
+    plugin = fmt::format("{}", fmt::join(rejectors, ","));
+  } else if (std::ranges::find(rejectors, plugin) == rejectors.end()) {
+    rejectors.push_back(plugin);
   }
-  record.pre_filter =
-      record::PreFilterRejection{pre_filter.status.code, std::move(plugin), pre_filter.status.reasons};
-  filtered_.Reset({});
-  HandleNoFit(attempt, profile, cluster, pre_filter, decision);
+  context.record().pre_filter = record::PreFilterRejection{status.code, std::move(plugin), status.reasons};
+  context.buffers.verdicts.Reset({});
+  HandleNoFit(context);
   return false;
-}
-
-void SchedulingAlgorithm::RecordExcluded(const runtime::PreFilterOutcome& pre_filter,
-                                         const RowSet& candidates, AttemptRecord& record) const {
-  std::set<std::string> plugins(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
-  if (!nominated_rejector_.empty()) plugins.insert(nominated_rejector_);
-  RowSet evaluated = candidates;
-  evaluated |= record.feasible;
-  for (const record::Rejection& rejection : record.rejections) evaluated |= rejection.rows;
-  for (const record::PluginReasons& part : record.row_reasons) {
-    for (const auto& [row, text] : part.reasons.rows) evaluated.Add(row);
-  }
-  record.excluded = record.all;
-  record.excluded -= evaluated;
-  std::vector<std::string> narrowing = pre_filter.narrowing;
-  std::ranges::sort(narrowing);
-  record.excluding_plugins = fmt::format("{}", fmt::join(narrowing, ","));
-  record.exclusion_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
-}
-
-void SchedulingAlgorithm::RecordRejectors(const runtime::PreFilterOutcome& pre_filter,
-                                          const runtime::Profile& profile, ScheduleResult& decision) const {
-  std::set<std::string> rejectors(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
-  const AttemptRecord& record = *decision.record;
-  for (const record::Rejection& rejection : record.rejections) rejectors.emplace(rejection.plugin);
-  for (const record::PluginReasons& part : record.row_reasons) rejectors.emplace(part.plugin);
-  decision.rejectors.assign(rejectors.begin(), rejectors.end());
-  for (const std::size_t plugin : filtered_.pending) {
-    const std::string name(profile.filters()[plugin]->Name());
-    if (std::ranges::find(decision.pending, name) == decision.pending.end()) decision.pending.push_back(name);
-  }
-}
-
-void SchedulingAlgorithm::HandleNoFit(const Attempt& attempt, const runtime::Profile& profile,
-                                      const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                                      ScheduleResult& decision) {
-  AttemptRecord& record = *decision.record;
-  record.result = Result::kUnschedulable;
-  if (!profile.has_post_filters()) {
-    decision.nominate = "";
-  } else {
-    framework::FilterOutcome verdicts = filtered_;
-    verdicts.unresolvable |= record.unresolvable;
-    verdicts.unresolvable |= record.excluded;
-    if (record.pre_filter && record.pre_filter->code == framework::Code::kUnschedulableAndUnresolvable)
-      verdicts.unresolvable |= record.all;
-    PostFilterRun services(profile, pre_filter, relevant_, cluster.nodes,
-                           options_.tie_break == TieBreak::kRandom ? &random_ : nullptr);
-    framework::PostFilterResult answer = profile.RunPostFilter(attempt, verdicts, services);
-    if (answer.status.code == framework::Code::kError) {
-      log::Error("Status after running PostFilter plugins for pod",
-                 {{"pod", attempt.pod().key}, {"status", answer.status.Message()}});
-    }
-    record.post_filter = answer.status.Message();
-    if (answer.eviction) {
-      record.nomination =
-          record::Nomination{answer.nominate.value_or(""), std::move(answer.eviction->victims),
-                             std::move(answer.eviction->choices)};
-    }
-    decision.nominate = std::move(answer.nominate);
-  }
-  record.message = FitErrorMessage(record, reasons_);
 }
 
 // Like kube-scheduler, evaluates status.nominatedNodeName before all other nodes, even if PreFilter excluded
 // it, and ends the search if it passes.
-void SchedulingAlgorithm::EvaluateNominatedNode(const Attempt& attempt, const runtime::Profile& profile,
-                                                const ClusterView& cluster,
-                                                const runtime::PreFilterOutcome& pre_filter,
-                                                const RowSet& candidates, AttemptRecord& record) {
-  const Row row = cluster.nodes.Find(attempt.pod().nominated);
+void SchedulingAlgorithm::EvaluateNominatedNode(Context& context, const RowSet& candidates) {
+  const Row row = context.cluster.nodes.Find(context.pod.nominated);
   if (row == cluster::kNoRow) return;
-  RowSet alone(cluster.nodes.rows());
+  RowSet alone(context.cluster.nodes.rows());
   alone.Add(row);
-  profile.RunFilters(attempt, cluster.nodes, pre_filter, relevant_, alone, filtered_);
-  only_nominated_ = !filtered_.feasible.Empty();
-  if (filtered_.used > 0) nominated_rejector_ = profile.filters()[filtered_.all().back().plugin]->Name();
-  if (!filtered_.row_reasons.empty())
-    nominated_rejector_ = profile.filters()[filtered_.row_reasons.back().plugin]->Name();
+  const framework::FilterOutcome& verdicts = context.buffers.verdicts;
+  const auto filters = context.profile.filters();
+  context.profile.RunFilters(context.attempt, context.cluster.nodes, context.pre_filter,
+                             context.buffers.nominations, alone, context.buffers.verdicts);
+  context.only_nominated = !verdicts.feasible.Empty();
+  if (verdicts.used > 0) context.nominated_rejector = filters[verdicts.all().back().plugin]->Name();
+  if (!verdicts.row_reasons.empty())
+    context.nominated_rejector = filters[verdicts.row_reasons.back().plugin]->Name();
   // The general search does not evaluate this node, so its result is recorded here.
-  if (!candidates.Has(row)) RecordVerdicts(profile, record);
-  if (only_nominated_ && extenders_ != nullptr)
-    only_nominated_ = NominatedNodePassesExtenders(attempt, cluster, alone);
-}
-
-void SchedulingAlgorithm::RecordVerdicts(const runtime::Profile& profile, AttemptRecord& record) const {
-  for (const framework::FilterOutcome::Rejection& rejection : filtered_.all()) {
-    record.rejections.push_back(
-        {profile.filters()[rejection.plugin]->Name(), rejection.reason, rejection.rows});
-  }
-  for (const framework::FilterOutcome::PluginReasons& part : filtered_.row_reasons) {
-    record.row_reasons.push_back({profile.filters()[part.plugin]->Name(), part.reasons});
-  }
-  record.unresolvable |= filtered_.unresolvable;
-  record.feasible |= filtered_.feasible;
+  if (!candidates.Has(row)) RecordVerdicts(context);
+  if (context.only_nominated && extenders_ != nullptr)
+    context.only_nominated = NominatedNodePassesExtenders(context, alone);
 }
 
 bool SchedulingAlgorithm::EvaluatesAllNodes(const runtime::Profile& profile) const {
@@ -347,90 +315,142 @@ std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes) {
 
 // Limits the feasible nodes to those at which kube-scheduler would have stopped. It visits nodes in rotation,
 // starting where the last search ended, until it has found a percentage of all nodes.
-void SchedulingAlgorithm::Sample(const runtime::Profile& profile, const ClusterView& cluster,
-                                 const RowSet& candidates, RowSet& feasible) {
+void SchedulingAlgorithm::Sample(Context& context, const RowSet& candidates) {
+  const runtime::Profile& profile = context.profile;
   if (EvaluatesAllNodes(profile)) return;
   const std::size_t searched = candidates.Count();
   if (searched < kFeasibleMin) return;
-  const std::size_t nodes = cluster.visiting_order.size();
+  const auto order = context.cluster.visiting_order;
   const std::size_t share = NodesToFind(
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score), searched);
   // Without scores the first feasible node is selected.
-  const bool any_does = profile.scores().empty() &&
+  const bool any_node = profile.scores().empty() &&
                         (extenders_ == nullptr || (!extenders_->filter() && !extenders_->prioritize()));
-  const std::size_t wanted = any_does ? 1 : share;
-  RowSet kept(cluster.nodes.rows());
+  const std::size_t wanted = any_node ? 1 : share;
+  RowSet& feasible = context.record().feasible.Own();
+  RowSet kept(context.cluster.nodes.rows());
   std::size_t found = 0;
   std::size_t visited = 0;  // only nodes of the search advance the start
-  for (std::size_t i = 0; i < nodes && found < wanted; ++i) {
-    const Row row = cluster.visiting_order[(next_start_ + i) % nodes];
+  for (std::size_t i = 0; i < order.size() && found < wanted; ++i) {
+    const Row row = order[(next_start_ + i) % order.size()];
     if (!candidates.Has(row)) continue;
     ++visited;
     if (!feasible.Has(row)) continue;
     kept.Add(row);
     ++found;
   }
-  BERTH_CHECK(found <= wanted && visited <= nodes, found, wanted, visited, nodes);
-  next_start_ = (next_start_ + visited) % nodes;
+  BERTH_CHECK(found <= wanted && visited <= order.size(), found, wanted, visited, order.size());
+  next_start_ = (next_start_ + visited) % order.size();
   feasible = kept;
 }
 
-Status SchedulingAlgorithm::ScoreFeasible(const Attempt& attempt, const runtime::Profile& profile,
-                                          const ClusterView& cluster, AttemptRecord& record) {
-  if (const Status status =
-          profile.RunScores(attempt, record.feasible, cluster.visiting_order, columns_, skipped_);
-      !status.ok())
-    return status;
+// --- no node is feasible ---
+
+void SchedulingAlgorithm::HandleNoFit(Context& context) {
+  context.record().result = Result::kUnschedulable;
+  if (context.profile.has_post_filters()) {
+    RunPostFilters(context);
+  } else {
+    context.result.nominate = "";
+  }
+  context.record().message = FitErrorMessage(context.record(), reasons_);
+}
+
+void SchedulingAlgorithm::RunPostFilters(Context& context) {
+  AttemptRecord& record = context.record();
+  framework::FilterOutcome verdicts = context.buffers.verdicts;
+  verdicts.unresolvable |= record.unresolvable;
+  verdicts.unresolvable |= record.excluded;
+  if (record.pre_filter && record.pre_filter->code == framework::Code::kUnschedulableAndUnresolvable)
+    verdicts.unresolvable |= record.all;
+  PostFilterRun services(context, options_.tie_break == TieBreak::kRandom ? &random_ : nullptr);
+  framework::PostFilterResult answer = context.profile.RunPostFilter(context.attempt, verdicts, services);
+  if (answer.status.code == framework::Code::kError) {
+    log::Error("Status after running PostFilter plugins for pod",
+               {{"pod", context.pod.key}, {"status", answer.status.Message()}});
+  }
+  record.post_filter = answer.status.Message();
+  if (answer.eviction) {
+    std::vector<std::string> victims;
+    for (const api::PodPtr& victim : answer.eviction->victims) victims.push_back(victim->metadata.Key());
+    std::ranges::sort(victims);
+    const std::string node = answer.nominate.value_or("");
+    record.nomination = record::Nomination{node, std::move(victims), std::move(answer.eviction->choices)};
+    context.result.preemption =
+        Preemption{std::string(answer.status.plugin), node, std::move(answer.eviction->victims)};
+  }
+  context.result.nominate = std::move(answer.nominate);
+}
+
+// --- score ---
+
+Status SchedulingAlgorithm::ScoreFeasible(Context& context) {
+  Context::Buffers& buffers = context.buffers;
+  Status status = context.profile.RunScores(context.attempt, context.record().feasible,
+                                            context.cluster.visiting_order, buffers.columns, buffers.skipped);
+  if (!status.ok()) return status;
+  RecordScores(context);
+  ChooseBest(context);
+  return {};
+}
+
+void SchedulingAlgorithm::RecordScores(Context& context) const {
+  const auto plugins = context.profile.scores();
+  Context::Buffers& buffers = context.buffers;
+  AttemptRecord& record = context.record();
   record.scored = true;
-  record.base_total = profile.scores().empty() && extenders_ == nullptr ? 1 : 0;
-  parts_.clear();
+  record.base_total = plugins.empty() && extenders_ == nullptr ? 1 : 0;
+  buffers.parts.clear();
   std::vector<record::Scores> scores;
-  scores.reserve(profile.scores().size());
-  for (std::size_t i = 0; i < profile.scores().size(); ++i) {
-    if (skipped_.Has(i)) continue;
-    const auto& [plugin, weight] = profile.scores()[i];
+  scores.reserve(plugins.size());
+  for (std::size_t i = 0; i < plugins.size(); ++i) {
+    if (buffers.skipped.Has(i)) continue;
+    const auto& [plugin, weight] = plugins[i];
     record::Scores& kept = scores.emplace_back();
     kept.plugin = plugin->Name();
     kept.weight = weight;
     if (options_.score_parts) {
       if (const auto* made_of = dynamic_cast<const framework::ScorePartsPlugin*>(plugin))
-        kept.parts = made_of->ScoreParts(attempt, record.feasible);
+        kept.parts = made_of->ScoreParts(context.attempt, record.feasible);
     }
-    if (columns_[i].uniform()) {
-      kept.uniform = static_cast<std::uint8_t>(columns_[i].uniform_value());
+    const framework::ScoreColumn& column = buffers.columns[i];
+    if (column.uniform()) {
+      kept.uniform = static_cast<std::uint8_t>(column.uniform_value());
       continue;  // equal for all rows: does not affect the choice
     }
-    const auto scores = columns_[i].bytes();  // RunScores has converted them to bytes
-    kept.values.assign(scores.begin(), scores.end());
-    parts_.push_back({scores, weight});
+    const auto bytes = column.bytes();  // RunScores has converted them to bytes
+    kept.values.assign(bytes.begin(), bytes.end());
+    buffers.parts.push_back({bytes, weight});
   }
   std::ranges::sort(scores, {}, &record::Scores::plugin);
   record.scores = std::move(scores);
-  ChooseBest(attempt, cluster, record);
-  return {};
 }
 
-void SchedulingAlgorithm::ChooseBest(const Attempt& attempt, const ClusterView& cluster,
-                                     AttemptRecord& record) {
-  const std::size_t rows = attempt.nodes().rows();
+void SchedulingAlgorithm::ChooseBest(Context& context) {
+  Context::Buffers& buffers = context.buffers;
+  AttemptRecord& record = context.record();
+  const std::size_t rows = context.cluster.nodes.rows();
   RowSet& best = record.best.Own();
   best.Resize(rows);
-  if (extenders_ == nullptr && AreLight(parts_)) {
-    AddBestByScores(parts_, record.feasible, rows, light_totals_, best);
+  if (extenders_ == nullptr && AreLight(buffers.parts)) {
+    AddBestByScores(buffers.parts, record.feasible, rows, buffers.light_totals, best);
     return;
   }
-  for (const auto& [scores, weight] : parts_) BERTH_CHECK(scores.size() >= rows, scores.size(), rows, weight);
-  totals_.assign(rows, 0);
-  for (const auto& [scores, weight] : parts_)
-    AddWeighted(scores, static_cast<std::uint32_t>(weight), totals_);
+  for (const auto& [scores, weight] : buffers.parts)
+    BERTH_CHECK(scores.size() >= rows, scores.size(), rows, weight);
+  buffers.totals.assign(rows, 0);
+  for (const auto& [scores, weight] : buffers.parts)
+    AddWeighted(scores, static_cast<std::uint32_t>(weight), buffers.totals);
   RowSet preferred;
-  if (extenders_ != nullptr) AddContributions(attempt, cluster, record, preferred);
-  AddBest(totals_, record.feasible, best);
+  if (extenders_ != nullptr) AddContributions(context, preferred);
+  AddBest(buffers.totals, record.feasible, best);
   // kube-scheduler prefers, of equal nodes, those that an extender has scored.
-  RowSet answered = best;
-  answered &= preferred;
-  if (!answered.Empty()) best = std::move(answered);
+  RowSet scored_by_extender = best;
+  scored_by_extender &= preferred;
+  if (!scored_by_extender.Empty()) best = std::move(scored_by_extender);
 }
+
+// --- choice ---
 
 Row SchedulingAlgorithm::Choose(const AttemptRecord& record) {
   BERTH_CHECK(!record.best.Empty(), record.pod, record.feasible.Count());
@@ -446,11 +466,13 @@ Row SchedulingAlgorithm::Choose(const AttemptRecord& record) {
 
 // Draws from the random number generator exactly as Choose does, so that the same node is selected with and
 // without the cache.
-Row SchedulingAlgorithm::ChooseFrom(equivalence_cache::EquivalenceClass& known, AttemptRecord& record) {
-  known.KeepScores(record);
+Row SchedulingAlgorithm::ChooseFromCache(Context& context) {
+  equivalence_cache::EquivalenceClass& cached = *context.cached;
+  AttemptRecord& record = context.record();
+  cached.KeepScores(record);
   if (options_.tie_break == TieBreak::kRandom)
-    return static_cast<Row>(known.best().Nth(random_.Below(known.best().Count())));
-  record.best = known.best().All();
+    return static_cast<Row>(cached.best().Nth(random_.Below(cached.best().Count())));
+  record.best = cached.best().All();
   return Choose(record);
 }
 

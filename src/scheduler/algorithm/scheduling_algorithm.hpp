@@ -31,6 +31,13 @@ struct AlgorithmOptions {
   std::uint64_t seed = 1;
 };
 
+// Pods to evict so that a pod fits on the node.
+struct Preemption {
+  std::string plugin;  // that selected them
+  std::string node;
+  std::vector<api::PodPtr> victims;  // as in framework::Eviction
+};
+
 struct ScheduleResult {
   std::shared_ptr<record::AttemptRecord> record;  // record->result is the outcome
   cluster::Row row = cluster::kNoRow;             // of the selected node
@@ -40,7 +47,8 @@ struct ScheduleResult {
   std::vector<std::string> pending;  // those that returned Pending
   // After a failure: the node to nominate the pod to. nullopt: unchanged; empty: cleared.
   std::optional<std::string> nominate;
-  bool abandoned = false;  // the wait for an extender was cancelled; there is no result
+  std::optional<Preemption> preemption;  // after a failure
+  bool abandoned = false;                // the wait for an extender was cancelled; there is no result
 };
 
 // The state of the cluster that a decision reads. Node names are shared with the records.
@@ -48,6 +56,50 @@ struct ClusterView {
   cluster::NodeTable& nodes;  // not const: nominated pods are overlaid during Filter
   std::span<const cluster::Row> visiting_order;
   std::shared_ptr<const record::NodeNames> names;
+};
+
+// One decision on its way through the steps of the algorithm.
+struct SchedulingContext {
+  // Results of all nodes; buffers that the next decision reuses.
+  struct Buffers {
+    std::vector<runtime::Nomination> nominations;
+    framework::FilterOutcome verdicts;
+    std::vector<framework::ScoreColumn> columns;  // by index in Profile::scores()
+    runtime::SkippedPlugins skipped;
+    std::vector<WeightedScores> parts;  // the columns that affect the choice
+    std::vector<std::uint16_t> light_totals;
+    std::vector<std::int64_t> totals;
+    framework::ScratchPool scratch;
+  };
+
+  SchedulingContext(const cluster::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
+                    Buffers& buffers)
+      : pod(pod),
+        profile(profile),
+        cluster(cluster),
+        buffers(buffers),
+        attempt(pod, cluster.nodes, result.state, buffers.scratch) {
+    result.record = std::make_shared<record::AttemptRecord>();
+  }
+  SchedulingContext(const SchedulingContext&) = delete;
+  SchedulingContext& operator=(const SchedulingContext&) = delete;
+
+  // --- input ---
+  const cluster::PodInfo& pod;
+  const runtime::Profile& profile;
+  const ClusterView& cluster;
+  // Of the buffers, `nominations` are the pods of at least this pod's priority, without the pod itself.
+  Buffers& buffers;
+  // --- result ---
+  ScheduleResult result;
+  record::AttemptRecord& record() { return *result.record; }
+  // --- intermediate results ---
+  const framework::Attempt attempt;
+  runtime::PreFilterOutcome pre_filter;
+  equivalence_cache::EquivalenceClass* cached = nullptr;  // null: the cache is not used
+  bool only_nominated = false;     // the pod's own nominated node passed, and the search ended there
+  std::string nominated_rejector;  // the plugin that rejected that node; empty: none
+  std::vector<extenders::FilterResult::NodeReason> nominated_reasons;  // of extenders for that node
 };
 
 // The node names by row; records share them until a node is added or removed.
@@ -67,7 +119,7 @@ class SchedulingAlgorithm {
         reasons_(reasons),
         extenders_(extenders != nullptr && !extenders->empty() ? extenders : nullptr),
         random_(options.seed) {
-    if (options.equivalence_cache_bytes > 0) memory_.emplace(options.equivalence_cache_bytes);
+    if (options.equivalence_cache_bytes > 0) cache_.emplace(options.equivalence_cache_bytes);
   }
 
   // `nominations`: nominated pods of any priority; the pod's own nomination is ignored. Blocks while
@@ -77,71 +129,42 @@ class SchedulingAlgorithm {
 
  private:
   class PostFilterRun;
+  using Context = SchedulingContext;
 
-  void DecideNode(const cluster::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
-                  std::span<const runtime::Nomination> nominations, ScheduleResult& decision);
-  bool FindFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
-                    const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
-                    ScheduleResult& decision);
-  bool EvaluatesAllNodes(const runtime::Profile& profile) const;
-  // The cached results for the pod's shape; null if the cache does not apply to this pod.
-  equivalence_cache::EquivalenceClass* Lookup(const cluster::PodInfo& pod, const runtime::Profile& profile);
-  cluster::Row ChooseFrom(equivalence_cache::EquivalenceClass& known, record::AttemptRecord& record);
-  const framework::Status& FirstError(const ClusterView& cluster) const;
-  bool PassesPreFilter(const framework::Attempt& attempt, const runtime::Profile& profile,
-                       const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                       ScheduleResult& decision);
-  void RecordExcluded(const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates,
-                      record::AttemptRecord& record) const;
-  void RecordRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
-                       ScheduleResult& decision) const;
+  // The steps, in order. Those that return bool return false if the decision is complete.
+  void SelectNode(Context& context);
+  bool FindFeasible(Context& context);
+  bool FindFeasibleInCache(Context& context);
+  bool PassesPreFilter(Context& context);
+  // Stores the plugins whose events may requeue the pod.
+  static void RecordRejectors(Context& context);
+  void EvaluateNominatedNode(Context& context, const RowSet& candidates);
+  void Sample(Context& context, const RowSet& candidates);
+  framework::Status ScoreFeasible(Context& context);
+  void RecordScores(Context& context) const;
+  void ChooseBest(Context& context);
   // Calls the PostFilter plugins and completes the record of a pod without a feasible node.
-  void HandleNoFit(const framework::Attempt& attempt, const runtime::Profile& profile,
-                   const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                   ScheduleResult& decision);
-  void EvaluateNominatedNode(const framework::Attempt& attempt, const runtime::Profile& profile,
-                             const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                             const RowSet& candidates, record::AttemptRecord& record);
-  void RecordVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
-  // Applies the extenders' filters to the feasible nodes (extenders.cpp). Returns false if the decision is
-  // complete.
-  bool RunExtenderFilters(const framework::Attempt& attempt, const runtime::Profile& profile,
-                          const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                          ScheduleResult& decision);
-  bool NominatedNodePassesExtenders(const framework::Attempt& attempt, const ClusterView& cluster,
-                                    const RowSet& alone);
-  void RecordReasons(const std::vector<extenders::FilterResult::NodeReason>& reasons, const RowSet* among,
-                     const ClusterView& cluster, record::AttemptRecord& record);
-  void AddContributions(const framework::Attempt& attempt, const ClusterView& cluster,
-                        record::AttemptRecord& record, RowSet& preferred);
-  void Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
-              RowSet& feasible);
-  framework::Status ScoreFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
-                                  const ClusterView& cluster, record::AttemptRecord& record);
-  void ChooseBest(const framework::Attempt& attempt, const ClusterView& cluster,
-                  record::AttemptRecord& record);
-  cluster::Row Choose(const record::AttemptRecord& record);
+  void HandleNoFit(Context& context);
+  void RunPostFilters(Context& context);
 
-  AlgorithmOptions options_;
+  // Extenders (extenders.cpp).
+  bool RunExtenderFilters(Context& context);
+  bool NominatedNodePassesExtenders(Context& context, const RowSet& alone);
+  void AddContributions(Context& context, RowSet& preferred);
+
+  // The cached results for the pod's shape; null if the cache does not apply to this pod.
+  equivalence_cache::EquivalenceClass* Lookup(const Context& context);
+  bool EvaluatesAllNodes(const runtime::Profile& profile) const;
+  cluster::Row Choose(const record::AttemptRecord& record);
+  cluster::Row ChooseFromCache(Context& context);
+
+  const AlgorithmOptions options_;
   const framework::Reasons& reasons_;
   extenders::Extenders* const extenders_;
   Random random_;
   std::size_t next_start_ = 0;  // the row at which the next sampled search starts
-
-  std::optional<equivalence_cache::EquivalenceCache> memory_;
-  equivalence_cache::EquivalenceClass* known_ = nullptr;  // cached results of the current attempt
-  framework::ScratchPool scratch_;
-  framework::FilterOutcome filtered_;
-  std::vector<framework::ScoreColumn> columns_;
-  runtime::SkippedPlugins skipped_;
-  std::vector<WeightedScores> parts_;
-  std::vector<std::uint16_t> light_totals_;
-  std::vector<std::int64_t> totals_;
-  std::vector<runtime::Nomination> relevant_;
-  bool only_nominated_ = false;  // the pod's own nominated node passed, and the search ended there
-  std::string nominated_rejector_;
-  std::vector<extenders::FilterResult::NodeReason>
-      nominated_reasons_;  // reasons of extenders for the nominated node
+  std::optional<equivalence_cache::EquivalenceCache> cache_;
+  Context::Buffers buffers_;
 };
 
 }  // namespace berth::algorithm

@@ -29,7 +29,7 @@ class SchedulingAlgorithmTest : public ::testing::Test {
   void Configure(const config::SchedulerConfig& config,
                  runtime::Registry registry = assembly::InTreePlugins()) {
     std::vector<std::string> notes;
-    engine = std::move(assembly::Engine::Build(config, registry, api, notes)).value();
+    engine = std::move(assembly::Engine::Build(config, registry, ports.ports(), notes)).value();
     Options({});
   }
   void Options(const AlgorithmOptions& options) { algorithm.emplace(options, engine->reasons()); }
@@ -48,7 +48,7 @@ class SchedulingAlgorithmTest : public ::testing::Test {
   }
   std::string Name(const ScheduleResult& decision) { return engine->cache().nodes().name(decision.row); }
 
-  berth::testing::FakeApiWriter api;
+  assembly::DryRunPorts ports;
   std::unique_ptr<assembly::Engine> engine;
   std::optional<SchedulingAlgorithm> algorithm;
 };

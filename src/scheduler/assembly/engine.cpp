@@ -6,11 +6,25 @@
 
 namespace berth::assembly {
 
+Engine::Engine(const EnginePorts& ports)
+    : cache_(symbols_),
+      handle_{.symbols = symbols_,
+              .reasons = reasons_,
+              .nodes = cache_.nodes(),
+              .objects = cache_.objects(),
+              .counters = cache_.counters(),
+              .volumes = cache_.volumes(),
+              .signals = signals_,
+              .api = ports.api,
+              .events = ports.events,
+              .loop = ports.loop,
+              .scheduler = ports.scheduler} {}
+
 Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& config,
-                                                const runtime::Registry& registry, ports::ApiWriter& api,
+                                                const runtime::Registry& registry, const EnginePorts& ports,
                                                 std::vector<std::string>& notes, const Measure& measure,
                                                 const ExtenderAccess& access) {
-  std::unique_ptr<Engine> engine(new Engine(api));
+  std::unique_ptr<Engine> engine(new Engine(ports));
   if (!config.extenders.empty()) {
     if (!access.make_transport) {
       return Invalid(

@@ -8,10 +8,13 @@
 
 #include "base/result.hpp"
 #include "config/scheduler_config.hpp"
+#include "kubernetes/ports/dry_run_ports.hpp"
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/extenders/extenders.hpp"
+#include "scheduler/framework/dry_run.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/runtime/profile.hpp"
 #include "scheduler/runtime/registry.hpp"
 
@@ -30,13 +33,35 @@ struct ExtenderAccess {
   extenders::CircuitOptions circuit{};
 };
 
+// What the engine's plugins act on. All must outlive the engine.
+struct EnginePorts {
+  ports::ApiWriter& api;
+  ports::EventSink& events;
+  framework::LoopExecutor& loop;
+  framework::SchedulerServices& scheduler;
+};
+
+// Ports without effects, for programs that only evaluate pods.
+class DryRunPorts {
+ public:
+  EnginePorts ports() { return {api_, events_, loop_, scheduler_}; }
+  // The same, with work posted to `loop`.
+  EnginePorts ports(framework::LoopExecutor& loop) { return {api_, events_, loop, scheduler_}; }
+
+ private:
+  ports::RejectingApiWriter api_{"writes are disabled in a dry run"};
+  ports::DiscardingEventSink events_;
+  framework::NoLoop loop_;
+  framework::DryRunServices scheduler_;
+};
+
 // Owns the symbol table, the cluster and the profiles; members are declared in dependency order. Scheduler
 // loop only.
 class Engine {
  public:
   // Errors are user-readable start-up errors. `notes` receives texts for the log.
   static Expected<std::unique_ptr<Engine>> Build(const config::SchedulerConfig& config,
-                                                 const runtime::Registry& registry, ports::ApiWriter& api,
+                                                 const runtime::Registry& registry, const EnginePorts& ports,
                                                  std::vector<std::string>& notes, const Measure& measure = {},
                                                  const ExtenderAccess& access = {});
 
@@ -53,13 +78,12 @@ class Engine {
   const runtime::Profile* FindProfile(std::string_view scheduler_name) const;
 
  private:
-  explicit Engine(ports::ApiWriter& api)
-      : cache_(symbols_), handle_{symbols_,          reasons_,        api, cache_.nodes(), cache_.objects(),
-                                  cache_.counters(), cache_.volumes()} {}
+  explicit Engine(const EnginePorts& ports);
 
   cluster::SymbolTable symbols_;
   framework::Reasons reasons_;
   cluster::ClusterState cache_;
+  load_metrics::SignalTable signals_{cache_.nodes()};
   framework::Handle handle_;
   std::unique_ptr<extenders::Extenders> extenders_;
   std::vector<std::unique_ptr<runtime::Profile>> profiles_;

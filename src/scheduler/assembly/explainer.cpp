@@ -8,7 +8,6 @@
 
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/api/dump.hpp"
-#include "kubernetes/ports/dry_run_ports.hpp"
 
 namespace berth::assembly {
 namespace {
@@ -70,9 +69,7 @@ struct Explainer::Input {
   }
 };
 
-Explainer::Explainer()
-    : discarded_metrics_(std::make_unique<ports::RejectingApiWriter>("writes are disabled in explanations")),
-      input_(std::make_unique<Input>()) {}
+Explainer::Explainer() : input_(std::make_unique<Input>()) {}
 Explainer::~Explainer() = default;
 
 Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config,
@@ -81,7 +78,7 @@ Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerCo
                                                        const ExtenderAccess& access) {
   std::unique_ptr<Explainer> explainer(new Explainer());
   BERTH_TRY(explainer->engine_,
-            Engine::Build(config, registry, *explainer->discarded_metrics_, notes, {}, access));
+            Engine::Build(config, registry, explainer->ports_.ports(), notes, {}, access));
   extenders::Extenders* const extenders = explainer->engine_->extenders();
   if (extenders != nullptr) explainer->input_->decoder.Keep(extenders->texts());
   explainer->algorithm_ = std::make_unique<algorithm::SchedulingAlgorithm>(

@@ -47,7 +47,7 @@ class Explainer {
   Explainer();
   Evaluated EvaluatePod(const api::PodPtr& pod, cluster::PodInfo& info);
 
-  std::unique_ptr<ports::ApiWriter> discarded_metrics_;
+  DryRunPorts ports_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<algorithm::SchedulingAlgorithm> algorithm_;
   std::unique_ptr<Input> input_;

@@ -42,7 +42,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   }
   void Allow(std::string_view plugin) override {
     std::erase_if(waits, [&](const Wait& wait) { return wait.plugin == plugin; });
-    if (waits.empty()) Signal(Status{});
+    waits.empty() ? Signal(Status{}) : cycles.SetPermitDeadline(shared_from_this());
   }
   bool Reject(std::string_view plugin, std::string message) override {
     return Stop(Status::Unschedulable(std::move(message)), plugin);
@@ -63,7 +63,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   void Signal(Status status) {
     if (verdict) return;
     verdict = std::move(status);
-    cycles.post_(false, [self = shared_from_this()] { self->cycles.OnPermitVerdict(self); });
+    cycles.parts_.post(false, [self = shared_from_this()] { self->cycles.OnPermitVerdict(self); });
   }
   void Advance(Stage next) {
     BERTH_CHECK(stage < next, queued->info.key, stage, next);
@@ -92,8 +92,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   bool by_extender = false;  // an extender binds the pod instead of a plugin
   std::stop_source stop;
   std::optional<std::string> cancelled;  // reason of the cancellation of PreBind
-  Deadlines::iterator deadline;
-  bool has_deadline = false;
+  std::optional<TimerQueue::Id> deadline;
 };
 
 BindingCycles::~BindingCycles() {
@@ -105,13 +104,14 @@ void BindingCycles::Start(const framework::QueuedPodPtr& pod, const runtime::Pro
   const auto cycle = std::make_shared<Cycle>(*this, pod, profile, std::move(node), std::move(state));
   cycles_.insert_or_assign(cycle->uid(), cycle);
   if (!ReserveAndPermit(cycle)) return;
-  if (const auto pods = std::exchange(cycle->state.pods_to_activate, {}); !pods.empty()) host_.Activate(pods);
+  if (const auto pods = std::exchange(cycle->state.pods_to_activate, {}); !pods.empty())
+    parts_.observer.OnActivated(pods);
 
   cycle->pre_flight = profile.RunPreBindPreFlight(cycle->placement);
   const Status& pre_flight = cycle->pre_flight.status;
   if (!pre_flight.ok() && !pre_flight.skip()) return Fail(cycle, pre_flight, true);
   const bool waits = cycle->stage == Cycle::Stage::kWaiting;
-  if (pre_flight.ok() || waits) host_.ShowNomination(pod, cycle->node());
+  if (pre_flight.ok() || waits) parts_.observer.OnNominated(pod, cycle->node());
   if (!waits) AfterPermit(cycle);
 }
 
@@ -125,13 +125,10 @@ bool BindingCycles::ReserveAndPermit(const CyclePtr& cycle) {
   runtime::PermitOutcome permit = cycle->profile.RunPermit(cycle->placement);
   if (permit.status.code == Code::kWait) {
     cycle->Advance(Cycle::Stage::kWaiting);
-    cycle->waiting_since = host_.Now();
-    MonoTime first = MonoTime::max();
-    for (const auto& [plugin, timeout] : permit.waits) {
+    cycle->waiting_since = parts_.clock.Now();
+    for (const auto& [plugin, timeout] : permit.waits)
       cycle->waits.push_back({plugin, timeout, cycle->waiting_since + timeout});
-      first = std::min(first, cycle->waits.back().due);
-    }
-    SetDeadline(cycle, first);
+    SetPermitDeadline(cycle);
     return true;
   }
   if (permit.status.ok()) return true;
@@ -152,9 +149,9 @@ void BindingCycles::OnPermitVerdict(const CyclePtr& cycle) {
 }
 
 void BindingCycles::AfterPermit(const CyclePtr& cycle) {
-  host_.OnPermitDone(cycle->queued);
+  parts_.observer.OnPermitDone(cycle->queued);
   cycle->Advance(Cycle::Stage::kPreBind);
-  cycle->point_started = host_.Now();
+  cycle->point_started = parts_.clock.Now();
   StartPreBindGroup(cycle);
 }
 
@@ -167,12 +164,12 @@ void BindingCycles::StartPreBindGroup(const CyclePtr& cycle) {
   const std::uint64_t step = ++cycle->step;
   cycle->pending = plugins.size();
   cycle->group_status = {};
-  SetDeadline(cycle, host_.Now() + options_.pre_bind_deadline);
+  SetDeadline(cycle, options_.pre_bind_deadline);
   for (framework::PreBindPlugin* plugin : plugins) {
     cycle->profile.StartPreBind(*plugin, cycle->placement, cycle->stop.get_token(),
-                                [this, post = post_, cycle, step](Status status) {
-                                  const bool well = status.ok();
-                                  post(well, [this, cycle, step, status = std::move(status)]() mutable {
+                                [this, post = parts_.post, cycle, step](Status status) {
+                                  const bool succeeded = status.ok();
+                                  post(succeeded, [this, cycle, step, status = std::move(status)]() mutable {
                                     OnPreBindDone(cycle, step, std::move(status));
                                   });
                                 });
@@ -197,54 +194,54 @@ void BindingCycles::OnPreBindDone(const CyclePtr& cycle, std::uint64_t step, Sta
 void BindingCycles::StartBindPoint(const CyclePtr& cycle) {
   OnPointEnd(cycle, Code::kSuccess);
   cycle->Advance(Cycle::Stage::kBind);
-  if (extenders_ == nullptr) return StartBind(cycle, 0);
-  StartExtenderBind(cycle, extenders_->FindBinder(*cycle->pod().pod));
+  if (parts_.extenders == nullptr) return StartBind(cycle, 0);
+  StartExtenderBind(cycle, parts_.extenders->FindBinder(*cycle->pod().pod));
 }
 
 void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) {
-  cycle->by_extender = index < extenders_->size();
+  cycle->by_extender = index < parts_.extenders->size();
   if (!cycle->by_extender) {
-    cycle->point_started = host_.Now();
+    cycle->point_started = parts_.clock.Now();
     return StartBind(cycle, 0);
   }
   const std::uint64_t step = ++cycle->step;
   DropDeadline(cycle);  // extenders have a time-out of their own
-  extenders::Extender& extender = extenders_->at(index);
+  extenders::Extender& extender = parts_.extenders->at(index);
   // Assigned before the loop can see the reply, because the reply arrives as a message.
   const auto pending = std::make_shared<extenders::Extender::PendingCall>();
   *pending = extender.Ask(
       extender.config().bind_verb, extenders::BindRequest(*cycle->pod().pod, cycle->node()),
-      [this, post = post_, cycle, step, index, pending](Expected<extenders::Reply> reply) {
+      [this, post = parts_.post, cycle, step, index, pending](Expected<extenders::Reply> reply) {
         post(false, [this, cycle, step, index, pending, reply = std::move(reply)]() mutable {
           OnExtenderReply(cycle, step, index, *pending, std::move(reply));
         });
       },
-      host_.WriteGuard());
+      parts_.gate.WriteGuard());
 }
 
 void BindingCycles::OnExtenderReply(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
                                     const extenders::Extender::PendingCall& pending,
                                     Expected<extenders::Reply> reply) {
-  extenders::Extender& extender = extenders_->at(index);
-  const Expected<void> bound = extenders_->Bound(extender, pending, std::move(reply));
+  extenders::Extender& extender = parts_.extenders->at(index);
+  const Expected<void> bound = parts_.extenders->Bound(extender, pending, std::move(reply));
   if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
   if (bound) return OnBound(cycle);
   if (!extender.ignorable()) return Fail(cycle, Status::Error(bound.error().message), true);
   log::Info("Skipping extender in bind as it returned error and has ignorable flag set",
             {{"extender", extender.name()}, {"err", bound.error().message}});
-  StartExtenderBind(cycle, extenders_->FindBinder(*cycle->pod().pod, index + 1));
+  StartExtenderBind(cycle, parts_.extenders->FindBinder(*cycle->pod().pod, index + 1));
 }
 
 void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
   const std::uint64_t step = ++cycle->step;
-  SetDeadline(cycle, host_.Now() + options_.bind_deadline);
-  cycle->profile.StartBind(plugin, cycle->placement,
-                           [this, post = post_, cycle, step, plugin](Status status) {
-                             const bool well = status.ok() || status.skip();
-                             post(well, [this, cycle, step, plugin, status = std::move(status)]() mutable {
-                               OnBindDone(cycle, step, plugin, std::move(status));
-                             });
-                           });
+  SetDeadline(cycle, options_.bind_deadline);
+  cycle->profile.StartBind(
+      plugin, cycle->placement, [this, post = parts_.post, cycle, step, plugin](Status status) {
+        const bool succeeded = status.ok() || status.skip();
+        post(succeeded, [this, cycle, step, plugin, status = std::move(status)]() mutable {
+          OnBindDone(cycle, step, plugin, std::move(status));
+        });
+      });
 }
 
 void BindingCycles::OnBindDone(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, Status status) {
@@ -258,13 +255,13 @@ void BindingCycles::OnBindDone(const CyclePtr& cycle, std::uint64_t step, std::s
 void BindingCycles::OnBound(const CyclePtr& cycle) {
   OnPointEnd(cycle, Code::kSuccess);
   End(cycle);
-  host_.Bound(cycle->queued, cycle->node());
+  parts_.observer.OnBound(cycle->queued, cycle->node());
   {
     const runtime::MetricsRecorder::Traced traced(cycle->profile.metrics_recorder(), cycle->queued->trace);
     cycle->profile.RunPostBind(cycle->placement);
   }
-  host_.Placed(cycle->queued, cycle->node());
-  if (const auto& pods = cycle->state.pods_to_activate; !pods.empty()) host_.Activate(pods);
+  parts_.observer.OnCompleted(cycle->queued, cycle->node());
+  if (const auto& pods = cycle->state.pods_to_activate; !pods.empty()) parts_.observer.OnActivated(pods);
 }
 
 // Records the duration of PreBind or Bind, whose plugins complete asynchronously.
@@ -275,7 +272,7 @@ void BindingCycles::OnPointEnd(const CyclePtr& cycle, Code code) {
                                                          : runtime::ExtensionPoint::kPreBind;
   const runtime::MetricsRecorder::Traced traced(metrics_recorder, cycle->queued->trace);
   metrics_recorder->PointTook(point, code, cycle->point_started);
-  cycle->point_started = host_.Now();
+  cycle->point_started = parts_.clock.Now();
 }
 
 void BindingCycles::Fail(const CyclePtr& cycle, Status status, bool while_binding) {
@@ -286,7 +283,7 @@ void BindingCycles::Fail(const CyclePtr& cycle, Status status, bool while_bindin
     const runtime::MetricsRecorder::Traced traced(cycle->profile.metrics_recorder(), cycle->queued->trace);
     cycle->profile.RunUnreserve(cycle->placement);
   }
-  host_.Failed(cycle->queued, cycle->node(), std::move(status), while_binding);
+  parts_.observer.OnBindingFailed(cycle->queued, cycle->node(), std::move(status), while_binding);
 }
 
 void BindingCycles::End(const CyclePtr& cycle) {
@@ -331,48 +328,50 @@ std::size_t BindingCycles::Abandon(const std::string& why) {
   return pending;
 }
 
-void BindingCycles::Tick() {
-  const MonoTime now = host_.Now();
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    const CyclePtr cycle = deadlines_.begin()->second;
-    DropDeadline(cycle);
-    switch (cycle->stage) {
-      case Cycle::Stage::kWaiting: {
-        const auto first = std::ranges::min_element(cycle->waits, {}, &Cycle::Wait::due);
-        cycle->Reject(first->plugin, fmt::format("rejected due to timeout after waiting {} at plugin {}",
-                                                 FormatGoDuration(first->timeout), first->plugin));
-        break;
-      }
-      case Cycle::Stage::kPreBind:
-        cycle->stop.request_stop();
-        Fail(cycle,
-             Status::Error(fmt::format("running PreBind plugins: no result within {}",
-                                       FormatGoDuration(options_.pre_bind_deadline))),
-             true);
-        break;
-      case Cycle::Stage::kBind:
-        Fail(cycle,
-             Status::Error(fmt::format("running Bind plugin: no result within {}",
-                                       FormatGoDuration(options_.bind_deadline))),
-             true);
-        break;
-      default:
-        break;
+void BindingCycles::OnDeadline(const CyclePtr& cycle) {
+  cycle->deadline.reset();
+  switch (cycle->stage) {
+    case Cycle::Stage::kWaiting: {
+      const auto first = std::ranges::min_element(cycle->waits, {}, &Cycle::Wait::due);
+      cycle->Reject(first->plugin, fmt::format("rejected due to timeout after waiting {} at plugin {}",
+                                               FormatGoDuration(first->timeout), first->plugin));
+      break;
     }
+    case Cycle::Stage::kPreBind:
+      cycle->stop.request_stop();
+      Fail(cycle,
+           Status::Error(fmt::format("running PreBind plugins: no result within {}",
+                                     FormatGoDuration(options_.pre_bind_deadline))),
+           true);
+      break;
+    case Cycle::Stage::kBind:
+      Fail(cycle,
+           Status::Error(fmt::format("running Bind plugin: no result within {}",
+                                     FormatGoDuration(options_.bind_deadline))),
+           true);
+      break;
+    default:
+      break;
   }
 }
 
-void BindingCycles::SetDeadline(const CyclePtr& cycle, MonoTime due) {
+// That of the plugin whose time-out expires first, of those that have not allowed the pod.
+void BindingCycles::SetPermitDeadline(const CyclePtr& cycle) {
+  const auto first = std::ranges::min_element(cycle->waits, {}, &Cycle::Wait::due);
+  SetDeadline(cycle, first->due - parts_.clock.Now());
+}
+
+// A cycle has at most one deadline.
+void BindingCycles::SetDeadline(const CyclePtr& cycle, Duration delay) {
   DropDeadline(cycle);
   BERTH_CHECK(cycle->stage != Cycle::Stage::kEnded, cycle->uid());
-  cycle->deadline = deadlines_.emplace(due, cycle);
-  cycle->has_deadline = true;
+  cycle->deadline = parts_.timers.After(delay, [cycle] { cycle->cycles.OnDeadline(cycle); });
 }
 
 void BindingCycles::DropDeadline(const CyclePtr& cycle) {
-  if (!cycle->has_deadline) return;
-  deadlines_.erase(cycle->deadline);
-  cycle->has_deadline = false;
+  if (!cycle->deadline) return;
+  parts_.timers.Cancel(*cycle->deadline);
+  cycle->deadline.reset();
 }
 
 }  // namespace berth::cycle

@@ -4,12 +4,15 @@
 
 #include <boost/unordered_map.hpp>
 #include <functional>
-#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/timer_queue.hpp"
+#include "scheduler/cycle/cluster_loop.hpp"
+#include "scheduler/cycle/decision_gate.hpp"
 #include "scheduler/extenders/extenders.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
@@ -24,50 +27,49 @@ struct BindingOptions {
   Duration bind_deadline = std::chrono::minutes(2);
 };
 
-// What a binding cycle requires of the scheduler. All methods are called on the loop's thread.
-class BindingHost {
+// Receives the results of binding cycles. All methods are called on the loop's thread.
+class BindingObserver {
  public:
-  virtual ~BindingHost() = default;
-  virtual MonoTime Now() const = 0;
-  // A check for writes that bypass the ApiWriter. The function is called before a write is sent, from any
-  // thread and possibly after the host was destroyed; if the write must not be sent, it returns the reason.
-  virtual std::function<std::optional<std::string>()> WriteGuard() const = 0;
-  virtual void Activate(std::span<const std::string> pods) = 0;
-  // Writes the pod's nomination to its status while the pod waits in Permit or PreBind.
-  virtual void ShowNomination(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
+  virtual ~BindingObserver() = default;
+  // The pod waits in Permit or PreBind; its nomination should be visible in its status.
+  virtual void OnNominated(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
   // Permit has succeeded: plugins can no longer reject the pod.
   virtual void OnPermitDone(const framework::QueuedPodPtr& pod) = 0;
-  virtual void Bound(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
+  virtual void OnBound(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
   // The pod is bound and the PostBind plugins have run; the attempt is complete.
-  virtual void Placed(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
-  // Unreserve has run. The host must forget the assumed pod and requeue it. `while_binding`: other pods may
-  // have been rejected because of the assumed pod and must be requeued too.
-  virtual void Failed(const framework::QueuedPodPtr& pod, const std::string& node, framework::Status status,
-                      bool while_binding) = 0;
+  virtual void OnCompleted(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
+  // Unreserve has run. The assumed pod must be forgotten and requeued. `while_binding`: other pods may have
+  // been rejected because of the assumed pod and must be requeued too.
+  virtual void OnBindingFailed(const framework::QueuedPodPtr& pod, const std::string& node,
+                               framework::Status status, bool while_binding) = 0;
+  // Plugins request that these waiting pods ("namespace/name") are retried immediately.
+  virtual void OnActivated(std::span<const std::string> pods) = 0;
 };
 
 // All pods between assumption and binding. The loop never blocks: asynchronous plugins complete with a
 // message, and each message advances its pod by one step. Scheduler loop only.
 class BindingCycles {
  public:
-  // Queues a cycle's next step for the loop's thread. `well`: the preceding step succeeded.
-  using Post = std::function<void(bool well, std::move_only_function<void()> step)>;
-
-  // `extenders` (null: there are none) with a bind verb replace the Bind plugins.
-  BindingCycles(BindingOptions options, BindingHost& host, Post post,
-                extenders::Extenders* extenders = nullptr)
-      : options_(options), host_(host), post_(std::move(post)), extenders_(extenders) {}
+  struct Parts {
+    const Clock& clock;
+    TimerQueue& timers;            // of the loop's thread
+    ClusterLoop::StepPoster post;  // queues a cycle's next step for the loop's thread
+    const DecisionGate& gate;      // guards bindings by extenders
+    BindingObserver& observer;
+    extenders::Extenders* extenders = nullptr;  // null: there are none. With a bind verb they replace plugins
+  };
+  BindingCycles(BindingOptions options, Parts parts) : options_(options), parts_(std::move(parts)) {}
   ~BindingCycles();
   BindingCycles(const BindingCycles&) = delete;
   BindingCycles& operator=(const BindingCycles&) = delete;
 
-  // Starts the cycle of a pod that is assumed on the node. Ends with Bound or Failed, possibly before this
-  // returns.
+  // Starts the cycle of a pod that is assumed on the node. Ends with OnCompleted or OnBindingFailed, possibly
+  // before this returns.
   void Start(const framework::QueuedPodPtr& pod, const runtime::Profile& profile, std::string node,
              framework::CycleState state);
 
   std::size_t size() const { return cycles_.size(); }
-  // Ends all cycles with Failed. Returns the number of cycles whose binding had been requested.
+  // Ends all cycles with OnBindingFailed. Returns the number of cycles whose binding had been requested.
   std::size_t Abandon(const std::string& why);
   // Null if the pod does not wait for Permit.
   framework::WaitingPod* FindWaiting(std::string_view uid);
@@ -76,14 +78,9 @@ class BindingCycles {
   // `message` (that of the first call). Returns false if the pod is not in PreBind.
   bool CancelPreBind(std::string_view uid, std::string message);
 
-  // The earliest deadline of a plugin, and the handling of expired deadlines.
-  MonoTime NextDue() const { return deadlines_.empty() ? MonoTime::max() : deadlines_.begin()->first; }
-  void Tick();
-
  private:
   struct Cycle;
   using CyclePtr = std::shared_ptr<Cycle>;
-  using Deadlines = std::multimap<MonoTime, CyclePtr>;
 
   bool ReserveAndPermit(const CyclePtr& cycle);
   void AfterPermit(const CyclePtr& cycle);
@@ -100,15 +97,14 @@ class BindingCycles {
   void OnPointEnd(const CyclePtr& cycle, framework::Code code);
   void Fail(const CyclePtr& cycle, framework::Status status, bool while_binding);
   void End(const CyclePtr& cycle);
-  void SetDeadline(const CyclePtr& cycle, MonoTime due);
+  void OnDeadline(const CyclePtr& cycle);
+  void SetPermitDeadline(const CyclePtr& cycle);
+  void SetDeadline(const CyclePtr& cycle, Duration delay);
   void DropDeadline(const CyclePtr& cycle);
 
   const BindingOptions options_;
-  BindingHost& host_;
-  const Post post_;
-  extenders::Extenders* const extenders_;
+  const Parts parts_;
   boost::unordered_map<std::string, CyclePtr> cycles_;  // by UID
-  Deadlines deadlines_;
 };
 
 }  // namespace berth::cycle

@@ -160,28 +160,28 @@ class ContractTest : public ::testing::Test {
     }
     std::vector<std::string> notes;
     scheduler.reset();
-    engine = std::move(assembly::Engine::Build(config, registry, api, notes,
+    engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes,
                                                {.registry = &metrics, .clock = &clock, .options = {}}))
                  .value();
-    scheduler = std::make_unique<Scheduler>(
-        SchedulerOptions{},
-        SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics});
+    scheduler = std::make_unique<Scheduler>(SchedulerOptions{},
+                                            SchedulerParts{loop, services, engine->handle(), engine->cache(),
+                                                           engine->profiles(), clock, metrics});
     for (const auto* name : {"n1", "n2"}) AddNode(name);
-    scheduler->sink().OnSynced();
+    loop.sink().OnSynced();
     Settle();
   }
   void AddNode(const std::string& name) {
-    scheduler->sink().On(ports::Change<api::Node>{
+    loop.sink().On(ports::Change<api::Node>{
         nullptr, std::make_shared<const api::Node>(MakeNode(name).Cpu("1").Memory("4Gi"))});
   }
   api::PodPtr AddPod(const PodBuilder& pod) {
     api::PodPtr shared = pod.Share();
-    scheduler->sink().On(ports::Change<api::Pod>{nullptr, shared});
+    loop.sink().On(ports::Change<api::Pod>{nullptr, shared});
     Settle();
     return shared;
   }
   void Settle() {
-    while (scheduler->RunOnce()) {
+    while (loop.RunOnce(*scheduler)) {
     }
   }
   void Wait(Duration time) {
@@ -213,6 +213,8 @@ class ContractTest : public ::testing::Test {
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
   Script script;
+  ClusterLoop loop{clock};
+  ServicesProxy services;
   std::unique_ptr<assembly::Engine> engine;
   std::unique_ptr<Scheduler> scheduler;
 };
@@ -391,7 +393,7 @@ TEST_F(ContractTest, APodWaitsUntilEveryPluginAllowsIt) {
   Start({"P1", "P2"});
   script.wait = {{"P1", std::chrono::seconds(10)}, {"P2", std::chrono::seconds(20)}};
   AddPod(MakePod("victim"));
-  framework::WaitingPod* waiting = scheduler->FindWaitingPod("uid-of-victim");
+  framework::WaitingPod* waiting = services.FindWaitingPod("uid-of-victim");
   ASSERT_NE(waiting, nullptr);
   EXPECT_THAT(waiting->PendingPlugins(), ElementsAre("P1", "P2"));
   ASSERT_EQ(api.patches.size(), 1U) << "the nomination is written";
@@ -403,7 +405,7 @@ TEST_F(ContractTest, APodWaitsUntilEveryPluginAllowsIt) {
   waiting->Allow("P2");
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("victim"));
-  EXPECT_EQ(scheduler->FindWaitingPod("uid-of-victim"), nullptr);
+  EXPECT_EQ(services.FindWaitingPod("uid-of-victim"), nullptr);
 }
 
 TEST_F(ContractTest, ThePluginWithTheFirstTimeoutRejectsThePod) {
@@ -423,7 +425,7 @@ TEST_F(ContractTest, ThePluginWithTheFirstTimeoutRejectsThePod) {
 TEST_F(ContractTest, AWaitingPodCanBeRejectedOrPreemptedOnce) {
   script.wait = {{"Probe", std::chrono::seconds(10)}};
   AddPod(MakePod("victim"));
-  framework::WaitingPod* waiting = scheduler->FindWaitingPod("uid-of-victim");
+  framework::WaitingPod* waiting = services.FindWaitingPod("uid-of-victim");
   EXPECT_TRUE(waiting->Reject("Probe", "no"));
   EXPECT_FALSE(waiting->Preempt("Probe", "too late"));
   waiting->Allow("Probe");
@@ -432,7 +434,7 @@ TEST_F(ContractTest, AWaitingPodCanBeRejectedOrPreemptedOnce) {
   EXPECT_THAT(Bound(), IsEmpty());
   AddNode("n3");
   Wait(std::chrono::seconds(3));
-  waiting = scheduler->FindWaitingPod("uid-of-victim");
+  waiting = services.FindWaitingPod("uid-of-victim");
   ASSERT_NE(waiting, nullptr);
   EXPECT_TRUE(waiting->Preempt("Probe", "gone"));
   Settle();
@@ -452,11 +454,11 @@ TEST_F(ContractTest, DeletingAWaitingPodRejectsItAndFreesItsNode) {
   script.wait = {{"Probe", std::chrono::minutes(5)}};
   const api::PodPtr pod = AddPod(MakePod("victim").Cpu("900m"));
   AddPod(MakePod("late").Cpu("900m"));
-  scheduler->sink().On(ports::Change<api::Pod>{pod, nullptr});
+  loop.sink().On(ports::Change<api::Pod>{pod, nullptr});
   Settle();
   EXPECT_EQ(engine->cache().assumed_count(), 0U + 2U) << "filler and late";
   EXPECT_THAT(Bound(), ElementsAre("filler", "late"));
-  EXPECT_EQ(scheduler->FindWaitingPod("uid-of-victim"), nullptr);
+  EXPECT_EQ(services.FindWaitingPod("uid-of-victim"), nullptr);
 }
 
 TEST_F(ContractTest, DeletingAPodDuringItsBindingFreesItsNodeImmediately) {
@@ -467,7 +469,7 @@ TEST_F(ContractTest, DeletingAPodDuringItsBindingFreesItsNodeImmediately) {
   EXPECT_THAT(Bound(), ElementsAre("filler"));
   api::Pod deleting = *pod;
   deleting.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
-  scheduler->sink().On(ports::Change<api::Pod>{pod, std::make_shared<const api::Pod>(deleting)});
+  loop.sink().On(ports::Change<api::Pod>{pod, std::make_shared<const api::Pod>(deleting)});
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("filler", "late")) << "before the binding has failed";
 }
@@ -620,17 +622,17 @@ TEST_F(ContractTest, BlockingPluginsDoNotBlockTheLoop) {
   enabled.insert(enabled.begin(), {"SlowBinder", 1});
   std::vector<std::string> notes;
   scheduler.reset();
-  engine = std::move(assembly::Engine::Build(config, registry, api, notes).value());
+  engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes).value());
   scheduler = std::make_unique<Scheduler>(
       SchedulerOptions{},
-      SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics});
+      SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics});
   AddNode("n1");
-  scheduler->sink().OnSynced();
+  loop.sink().OnSynced();
   AddPod(MakePod("victim"));
   AddPod(MakePod("other"));
   EXPECT_EQ(engine->cache().assumed_count(), 2U) << "both are on their way at the same time";
   go.count_down();
-  while (Bound().empty() || LastMessage().empty()) scheduler->RunOnce();
+  while (Bound().empty() || LastMessage().empty()) loop.RunOnce(*scheduler);
   EXPECT_THAT(Bound(), ElementsAre("other"));
   EXPECT_EQ(LastMessage(), "running Bind plugin \"SlowBinder\": the plugin threw: boom");
 }
@@ -638,7 +640,7 @@ TEST_F(ContractTest, BlockingPluginsDoNotBlockTheLoop) {
 TEST_F(ContractTest, ARecreatedPodIsNotAffectedByTheOldPodsFailure) {
   script.hold_bind = true;
   const api::PodPtr old = AddPod(MakePod("victim"));
-  scheduler->sink().On(ports::Change<api::Pod>{old, nullptr});
+  loop.sink().On(ports::Change<api::Pod>{old, nullptr});
   script.hold_bind = false;
   AddPod(MakePod("victim").Uid("another"));
   const auto patches = api.patches.size();

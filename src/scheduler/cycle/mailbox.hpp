@@ -19,53 +19,29 @@ struct Wake {};
 // Work for the loop's thread: results of asynchronous plugins, and work posted by plugins.
 using Work = std::move_only_function<void()>;
 
-// A change of any kind, or a message from another thread of the scheduler.
-template <class List>
-struct MessageOf;
-template <class... T>
-struct MessageOf<api::KindList<T...>> {
-  using type = std::variant<ports::Change<T>..., Synced, Work, Wake>;
-};
-using Message = MessageOf<api::AllKinds>::type;
+// A change of the cluster, or a message from another thread of the scheduler.
+using Message = std::variant<ports::ClusterChange, Synced, Work, Wake>;
 
 // Appending takes a lock briefly and never waits; the loop takes all messages in one batch, in order of
 // arrival.
 class Mailbox final : public ports::ClusterSink {
  public:
-  void On(ports::Change<api::Pod> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::Node> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::Namespace> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::PersistentVolume> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::PersistentVolumeClaim> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::StorageClass> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::CSINode> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::CSIDriver> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::CSIStorageCapacity> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::VolumeAttachment> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::Service> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::ReplicationController> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::ReplicaSet> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::StatefulSet> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::PodDisruptionBudget> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::DeviceClass> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::ResourceClaim> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::ResourceSlice> change) override { Post(std::move(change)); }
-  void On(ports::Change<api::DeviceTaintRule> change) override { Post(std::move(change)); }
+  void On(ports::ClusterChange change) override { Post(std::move(change)); }
   void OnSynced() override { Post(Synced{}); }
 
   // Posts a step of a binding cycle. Steps after a success may be executed before messages that arrived
   // earlier.
-  void PostStep(bool well, Work step) {
-    if (!well) return Post(std::move(step));
+  void PostStep(bool succeeded, Work step) {
+    if (!succeeded) return Post(std::move(step));
     {
       std::scoped_lock lock(mutex_);
-      good_steps_.push_back(std::move(step));
+      succeeded_steps_.push_back(std::move(step));
     }
     arrived_.notify_one();
   }
-  std::vector<Work> TakeGoodSteps() {
+  std::vector<Work> TakeSucceededSteps() {
     std::scoped_lock lock(mutex_);
-    return std::exchange(good_steps_, {});
+    return std::exchange(succeeded_steps_, {});
   }
 
   void Post(Message message) {
@@ -83,20 +59,20 @@ class Mailbox final : public ports::ClusterSink {
     if (out.capacity() > kKept) out.shrink_to_fit();
     std::scoped_lock lock(mutex_);
     std::swap(out, messages_);
-    for (Work& step : good_steps_) out.emplace_back(std::move(step));
-    good_steps_.clear();
+    for (Work& step : succeeded_steps_) out.emplace_back(std::move(step));
+    succeeded_steps_.clear();
   }
   // Returns when there is a message or the deadline has passed.
   void WaitUntil(MonoTime deadline) {
     std::unique_lock lock(mutex_);
-    arrived_.wait_until(lock, deadline, [&] { return !messages_.empty() || !good_steps_.empty(); });
+    arrived_.wait_until(lock, deadline, [&] { return !messages_.empty() || !succeeded_steps_.empty(); });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<Message> messages_;
-  std::vector<Work> good_steps_;
+  std::vector<Work> succeeded_steps_;
 };
 
 }  // namespace berth::cycle

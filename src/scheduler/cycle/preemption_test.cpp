@@ -77,22 +77,22 @@ class PreemptionTest : public ::testing::Test {
     config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Hurdle", 1});
     std::vector<std::string> notes;
     config.gates = *config::FeatureGates::Parse(gates, notes);
-    engine = std::move(assembly::Engine::Build(config, registry, api, notes,
+    engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes,
                                                {.registry = &metrics, .clock = &clock, .options = {}}))
                  .value();
-    scheduler = std::make_unique<Scheduler>(
-        SchedulerOptions{},
-        SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics});
+    scheduler = std::make_unique<Scheduler>(SchedulerOptions{},
+                                            SchedulerParts{loop, services, engine->handle(), engine->cache(),
+                                                           engine->profiles(), clock, metrics});
     AddNode("n1");
-    scheduler->sink().OnSynced();
+    loop.sink().OnSynced();
     Settle();
   }
   void AddNode(const std::string& name) {
-    scheduler->sink().On(ports::Change<api::Node>{nullptr, MakeNode(name).Cpu("1").Memory("4Gi").Share()});
+    loop.sink().On(ports::Change<api::Node>{nullptr, MakeNode(name).Cpu("1").Memory("4Gi").Share()});
   }
   api::PodPtr AddPod(const PodBuilder& pod) { return Change(nullptr, pod.Share()); }
   api::PodPtr Change(const api::PodPtr& before, const api::PodPtr& after) {
-    scheduler->sink().On(ports::Change<api::Pod>{before, after});
+    loop.sink().On(ports::Change<api::Pod>{before, after});
     Settle();
     return after;
   }
@@ -109,7 +109,7 @@ class PreemptionTest : public ::testing::Test {
   }
   void Remove(const api::PodPtr& pod) { Change(pod, nullptr); }
   void Settle() {
-    while (scheduler->RunOnce()) {
+    while (loop.RunOnce(*scheduler)) {
     }
   }
   void Wait(Duration time) {
@@ -180,6 +180,8 @@ class PreemptionTest : public ::testing::Test {
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
   DelayingPlugin::Script script;
+  ClusterLoop loop{clock};
+  ServicesProxy services;
   std::unique_ptr<assembly::Engine> engine;
   std::unique_ptr<Scheduler> scheduler;
 };
@@ -253,7 +255,7 @@ TEST_F(PreemptionTest, NoOtherPodIsEvictedWhileTheVictimTerminates) {
   Change(high, nominated);
   Terminate(low);
   api.patches.clear();
-  scheduler->Activate(std::vector<std::string>{"default/high"});
+  services.Activate(std::vector<std::string>{"default/high"});
   Settle();
   EXPECT_EQ(
       LastNote(),
@@ -380,10 +382,10 @@ TEST_F(PreemptionTest, AfterAnErrorTheLastVictimIsKeptAndThePodIsRetriedAfterASe
   EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"error\"}"), "1");
   EXPECT_EQ(PlaceOf("high"), "unschedulable");
   clock.Advance(std::chrono::milliseconds(999));
-  scheduler->RunOnce();
+  loop.RunOnce(*scheduler);
   EXPECT_THAT(Patches(), IsEmpty());
   clock.Advance(std::chrono::milliseconds(1));
-  scheduler->RunOnce();  // without an event
+  loop.RunOnce(*scheduler);  // without an event
   EXPECT_THAT(Patches(), ElementsAre("a: PreemptionByScheduler", "high: Unschedulable -> n1"));
   EXPECT_THAT(Deleted(), IsEmpty());
 }
@@ -569,7 +571,7 @@ struct RandomCluster {
 
 template <class CrowdPlugin>
 std::vector<std::string> Evaluate(const RandomCluster& cluster) {
-  berth::testing::FakeApiWriter api;
+  assembly::DryRunPorts ports;
   runtime::Registry registry = assembly::InTreePlugins();
   registry.AddForeign("Crowd",
                       [](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
@@ -578,7 +580,7 @@ std::vector<std::string> Evaluate(const RandomCluster& cluster) {
   config::SchedulerConfig config = config::DefaultSchedulerConfig();
   config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Crowd", 1});
   std::vector<std::string> notes;
-  const auto engine = std::move(assembly::Engine::Build(config, registry, api, notes)).value();
+  const auto engine = std::move(assembly::Engine::Build(config, registry, ports.ports(), notes)).value();
   cluster::ClusterState& cache = engine->cache();
   for (const auto& node : cluster.nodes) cache.AddNode(node);
   for (const auto& pod : cluster.bound) cache.AddPod(pod);

@@ -24,21 +24,21 @@ class SchedulerTest : public ::testing::Test {
  protected:
   SchedulerTest() {
     std::vector<std::string> notes;
-    engine = std::move(
-        assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), api, notes)
-            .value());
-    scheduler = std::make_unique<Scheduler>(
-        SchedulerOptions{},
-        SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics});
+    engine = std::move(assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(),
+                                               {api, events, loop, services}, notes)
+                           .value());
+    scheduler = std::make_unique<Scheduler>(SchedulerOptions{},
+                                            SchedulerParts{loop, services, engine->handle(), engine->cache(),
+                                                           engine->profiles(), clock, metrics});
   }
 
   // Runs until there is nothing left to do at the current time.
   void Settle() {
-    while (scheduler->RunOnce()) {
+    while (loop.RunOnce(*scheduler)) {
     }
   }
   void Sync() {
-    scheduler->sink().OnSynced();
+    loop.sink().OnSynced();
     Settle();
   }
   void Wait(Duration time) {
@@ -48,17 +48,17 @@ class SchedulerTest : public ::testing::Test {
   static api::NodePtr Small(const std::string& name) {
     return std::make_shared<const api::Node>(MakeNode(name).Cpu("1").Memory("4Gi"));
   }
-  void AddNode(const std::string& name) { scheduler->sink().On({nullptr, Small(name)}); }
+  void AddNode(const std::string& name) { loop.sink().On(ports::Change<api::Node>{nullptr, Small(name)}); }
   api::PodPtr AddPod(const PodBuilder& pod) {
     api::PodPtr shared = pod.Share();
-    scheduler->sink().On({nullptr, shared});
+    loop.sink().On(ports::Change<api::Pod>{nullptr, shared});
     return shared;
   }
   // Delivers the update of the watch after the API server has bound the pod.
   void SeeBound(const api::PodPtr& pod, const std::string& node) {
     api::Pod bound = *pod;
     bound.spec.node_name = node;
-    scheduler->sink().On({pod, std::make_shared<const api::Pod>(bound)});
+    loop.sink().On(ports::Change<api::Pod>{pod, std::make_shared<const api::Pod>(bound)});
   }
   std::vector<std::string> Bound() const {
     std::vector<std::string> bound;
@@ -75,6 +75,8 @@ class SchedulerTest : public ::testing::Test {
   metrics::Registry metrics;
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
+  ClusterLoop loop{clock};
+  ServicesProxy services;
   std::unique_ptr<assembly::Engine> engine;
   std::unique_ptr<Scheduler> scheduler;
 };
@@ -132,7 +134,7 @@ TEST_F(SchedulerTest, ResourcesOfADeletedPodAreReused) {
   Sync();
   SeeBound(first, "n1");
   Wait(std::chrono::seconds(10));
-  scheduler->sink().On({first, nullptr});
+  loop.sink().On(ports::Change<api::Pod>{first, nullptr});
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("first@n1", "second@n1"));
 }
@@ -157,7 +159,7 @@ TEST_F(SchedulerTest, APodDeletedDuringItsBindingIsNotRetried) {
   AddNode("n1");
   const api::PodPtr pod = AddPod(MakePod("a"));
   Sync();
-  scheduler->sink().On({pod, nullptr});
+  loop.sink().On(ports::Change<api::Pod>{pod, nullptr});
   Settle();
   EXPECT_EQ(engine->cache().pod_count(), 0U);
   api.answer = Fail(ErrorCode::kNotFound, "pods \"a\" not found");
@@ -199,7 +201,7 @@ TEST_F(SchedulerTest, AGatedPodIsScheduledWhenItsGateIsRemoved) {
   EXPECT_THAT(api.patches, IsEmpty());
   api::Pod open = *gated;
   open.spec.scheduling_gates.clear();
-  scheduler->sink().On({gated, std::make_shared<const api::Pod>(open)});
+  loop.sink().On(ports::Change<api::Pod>{gated, std::make_shared<const api::Pod>(open)});
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("a@n1"));
 }
@@ -240,8 +242,8 @@ class LeadingTest : public SchedulerTest {
     SchedulerOptions options;
     options.stand_by = true;
     scheduler = std::make_unique<Scheduler>(
-        options, SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics,
-                                nullptr, &fence});
+        options, SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock,
+                                metrics, nullptr, &fence});
   }
   void Lead() {
     fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // open for 19 s
@@ -265,7 +267,7 @@ TEST_F(LeadingTest, AStandbyFollowsTheClusterAndSchedulesNothing) {
   EXPECT_THAT(Bound(), IsEmpty());
   EXPECT_THAT(api.patches, IsEmpty());
   EXPECT_THAT(events.events, IsEmpty());
-  EXPECT_TRUE(scheduler->synced());
+  EXPECT_TRUE(loop.synced());
   EXPECT_EQ(Metric("scheduler_cache_size{type=\"nodes\"}"), "scheduler_cache_size{type=\"nodes\"} 1");
   EXPECT_EQ(scheduler->queue().sizes().active, 1U);
   EXPECT_EQ(Metric("berth_attempt_records "), "berth_attempt_records 0");
@@ -355,7 +357,7 @@ TEST_F(LeadingTest, ADrainWaitsForBindingsInProgress) {
   Wait(std::chrono::seconds(1));
   EXPECT_THAT(Bound(), ElementsAre("a@n1")) << "no further pod is scheduled";
   api.Release();
-  scheduler->Run();  // returns
+  loop.Run(*scheduler);  // returns
   EXPECT_EQ(scheduler->unconfirmed_bindings(), 0U);
   EXPECT_THAT(EventReasons(), ElementsAre("Scheduled"));
   EXPECT_EQ(engine->cache().assumed_count(), 1U);
@@ -370,7 +372,7 @@ TEST_F(LeadingTest, ADrainRevertsAndCountsBindingsWithoutAResponse) {
   scheduler->Drain(std::chrono::seconds(5));
   Settle();
   Wait(std::chrono::seconds(5));
-  scheduler->Run();
+  loop.Run(*scheduler);
   EXPECT_EQ(scheduler->unconfirmed_bindings(), 1U);
   EXPECT_EQ(engine->cache().assumed_count(), 0U);
   EXPECT_THAT(events.events, IsEmpty());
@@ -379,7 +381,7 @@ TEST_F(LeadingTest, ADrainRevertsAndCountsBindingsWithoutAResponse) {
 
 TEST_F(LeadingTest, AStandbyDrainsImmediatelyEvenBeforeTheInitialLists) {
   scheduler->Drain(std::chrono::seconds(5));
-  scheduler->Run();
+  loop.Run(*scheduler);
   EXPECT_EQ(scheduler->unconfirmed_bindings(), 0U);
 }
 
@@ -412,13 +414,14 @@ TEST_F(LeadingTest, OwnBindingsAreNotReported) {
   api::Pod changed = *pod;
   changed.spec.node_name = "n1";
   changed.metadata.labels = MakePod("a").Label("x", "y").Share()->metadata.labels;
-  scheduler->sink().On({pod, std::make_shared<const api::Pod>(changed)});
+  loop.sink().On(ports::Change<api::Pod>{pod, std::make_shared<const api::Pod>(changed)});
   Settle();
   EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
 }
 
 TEST_F(LeadingTest, OnlyResourcesThatThePodRequestsAreReported) {
-  scheduler->sink().On({nullptr, std::make_shared<const api::Node>(MakeNode("n1").Cpu("1").Memory("1Gi"))});
+  loop.sink().On(ports::Change<api::Node>{
+      nullptr, std::make_shared<const api::Node>(MakeNode("n1").Cpu("1").Memory("1Gi"))});
   const auto bound = [&](const char* name, const char* cpu, const char* memory) {
     SeeBound(AddPod(MakePod(name).Cpu(cpu).Memory(memory).Scheduler("x")), "n1");
     Settle();

@@ -47,7 +47,7 @@ Status OneNodeScorePlugin::Score(const Attempt& attempt, const RowSet& feasible,
 }
 
 void BlockingPreBindPlugin::PreBind(const Placement& placement, std::stop_token stop, StatusCallback answer) {
-  handle_.services->RunBlocking(
+  handle_.scheduler.RunBlocking(
       [this, &placement, stop = std::move(stop), answer = std::move(answer)]() mutable {
         answer(Caught([&] { return PreBindNow(placement, stop); }));
       });
@@ -55,7 +55,7 @@ void BlockingPreBindPlugin::PreBind(const Placement& placement, std::stop_token 
 
 void BlockingBindPlugin::Bind(const Placement& placement, StatusCallback answer) {
   // On a worker thread the runtime does not catch exceptions; they must become the result here.
-  handle_.services->RunBlocking([this, &placement, answer = std::move(answer)]() mutable {
+  handle_.scheduler.RunBlocking([this, &placement, answer = std::move(answer)]() mutable {
     answer(Caught([&] { return BindNow(placement); }));
   });
 }

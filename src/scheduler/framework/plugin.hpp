@@ -145,7 +145,7 @@ class PostFilterServices {
 
 // How preemption makes room on the nominated node.
 struct Eviction {
-  std::vector<std::string> victims;  // "namespace/name", sorted
+  std::vector<api::PodPtr> victims;  // never empty; the scheduler evicts the last one after all others
   RowSet choices;                    // nodes that would have been equally good, the selected one included
 };
 
@@ -153,7 +153,8 @@ struct PostFilterResult {
   Status status;
   // The node to nominate the pod to; empty: clear the nomination; nullopt: leave it unchanged.
   std::optional<std::string> nominate;
-  std::optional<Eviction> eviction = {};  // for the attempt record
+  // The pods that the scheduler evicts so that the pod fits on the nominated node, unless it is a dry run.
+  std::optional<Eviction> eviction = {};
 };
 // Called when no node fits. Success, UnschedulableAndUnresolvable and Error end PostFilter; after
 // Unschedulable the next plugin is called. The pod is not placed in this attempt, whatever the status.

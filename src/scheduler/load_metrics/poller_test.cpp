@@ -63,7 +63,7 @@ struct PollerTest : ::testing::Test {
   FakeWorld world{loop};
   metrics::Registry registry;
   berth::testing::Cluster cluster;
-  SignalTable& measurements = cluster.handle().Shared<SignalTable>();
+  SignalTable& measurements = cluster.handle().signals;
   std::vector<std::string> news;
   std::string error;
   std::unique_ptr<Poller> poller;

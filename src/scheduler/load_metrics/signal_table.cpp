@@ -55,7 +55,7 @@ bool SignalSpec::Same(const SignalSpec& other) const {
          std::ranges::equal(guards, other.guards, same_guard);
 }
 
-SignalTable::SignalTable(framework::Handle& handle) : nodes_(handle.nodes), directory_(handle.nodes) {}
+SignalTable::SignalTable(cluster::NodeTable& nodes) : nodes_(nodes), directory_(nodes) {}
 
 SignalTable::~SignalTable() { nodes_.Forget(*this); }
 

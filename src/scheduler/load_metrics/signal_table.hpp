@@ -16,7 +16,6 @@
 
 #include "base/clock.hpp"
 #include "scheduler/cluster/node_table.hpp"
-#include "scheduler/framework/handle.hpp"
 #include "scheduler/load_metrics/node_directory.hpp"
 
 namespace berth::load_metrics {
@@ -111,10 +110,10 @@ struct SignalAnswer {
 };
 using AnswerListener = std::function<void(const SignalAnswer&)>;
 
-// One per engine: Handle::Shared<SignalTable>(). Scheduler loop only.
+// One per engine (framework::Handle::signals). Scheduler loop only.
 class SignalTable final : private cluster::PodObserver {
  public:
-  explicit SignalTable(framework::Handle& handle);
+  explicit SignalTable(cluster::NodeTable& nodes);
   ~SignalTable() override;
   SignalTable(const SignalTable&) = delete;
   SignalTable& operator=(const SignalTable&) = delete;

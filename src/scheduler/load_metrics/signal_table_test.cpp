@@ -47,7 +47,7 @@ struct SignalTableTest : ::testing::Test {
   SignalState StateOf(SignalId id) { return measurements.signal(id).state; }
 
   berth::testing::Cluster cluster;
-  SignalTable& measurements = cluster.handle().Shared<SignalTable>();
+  SignalTable& measurements = cluster.handle().signals;
 };
 
 TEST_F(SignalTableTest, EqualSpecificationsShareOneSignal) {

@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -26,17 +25,18 @@ using Memory = std::shared_ptr<void>;
 
 struct berth_scheduler {
   berth_scheduler(std::string name, berth::framework::Handle& handle)
-      : name(std::move(name)), handle(handle), memory(handle.NewKey<berth::plugin_host::Memory>()) {}
+      : name(std::move(name)),
+        handle(handle),
+        poster(handle.loop.poster()),
+        memory(handle.NewKey<berth::plugin_host::Memory>()) {}
 
   const std::string name;  // of the plugin
   berth::framework::Handle& handle;
+  const berth::framework::Poster poster;
   const berth::framework::StateKey<berth::plugin_host::Memory> memory;
   // The reasons of its column filter, so that a lookup does not search the reasons of all plugins.
   std::map<std::string, berth::framework::ReasonId, std::less<>> reasons;
   std::vector<std::uint32_t> signals;  // declared signals
-
-  std::mutex mutex;                 // guards the members below
-  berth::framework::Poster poster;  // set by the first permit call
 };
 
 namespace berth::plugin_host {

@@ -88,7 +88,7 @@ std::uint32_t Measure(berth_scheduler* scheduler, const berth_signal* wanted, be
     return refuse("signal: needs name, source and expression");
   if (wanted->hold_seconds != 0) spec.hold = std::chrono::seconds(wanted->hold_seconds);
   if (scheduler->signals.size() == kMaxSignals) return refuse("signal: a plugin can have 16");
-  const auto id = scheduler->handle.Shared<load_metrics::SignalTable>().Declare(spec);
+  const auto id = scheduler->handle.signals.Declare(spec);
   scheduler->signals.push_back(static_cast<std::uint32_t>(id));
   return static_cast<std::uint32_t>(id);
 }
@@ -220,9 +220,7 @@ const double* SignalColumn(const berth_attempt* attempt, std::uint32_t signal, s
   *count = 0;
   berth_scheduler& scheduler = attempt->scheduler;
   if (std::ranges::find(scheduler.signals, signal) == scheduler.signals.end()) return nullptr;
-  const auto& values = scheduler.handle.Shared<load_metrics::SignalTable>()
-                           .signal(static_cast<load_metrics::SignalId>(signal))
-                           .values;
+  const auto& values = scheduler.handle.signals.signal(static_cast<load_metrics::SignalId>(signal)).values;
   *count = values.size();
   return values.data();
 }
@@ -301,12 +299,9 @@ std::int32_t StopRequested(const berth_placement* placement) {
 // The plugin may have been destroyed when the loop executes this; the waiting pod is looked up by UID.
 template <class Do>
 void WithWaitingPod(berth_scheduler* scheduler, const char* uid, Do what) {
-  const std::lock_guard lock(scheduler->mutex);
-  if (!scheduler->poster) return;
   scheduler->poster(
       [&handle = scheduler->handle, uid = std::string(OrEmpty(uid)), what = std::move(what)]() mutable {
-        if (handle.services == nullptr) return;
-        if (framework::WaitingPod* waiting = handle.services->FindWaitingPod(uid)) what(*waiting);
+        if (framework::WaitingPod* waiting = handle.scheduler.FindWaitingPod(uid)) what(*waiting);
       });
 }
 

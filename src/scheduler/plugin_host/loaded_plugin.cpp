@@ -308,11 +308,6 @@ void LoadedPlugin::Unreserve(const Placement& placement) {
 
 framework::PermitResult LoadedPlugin::Permit(const Placement& placement) {
   constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(15);
-  {
-    const std::lock_guard lock(scheduler_.mutex);
-    framework::SchedulerServices* services = scheduler_.handle.services;
-    if (!scheduler_.poster && services != nullptr) scheduler_.poster = services->poster();
-  }
   const berth_placement handle = HandleOf(placement);
   berth_reply reply;
   std::int64_t timeout_ms = kLongest.count();

@@ -22,7 +22,8 @@
 #include "process/measuring.hpp"
 #include "process/signals.hpp"
 #include "scheduler/assembly/engine.hpp"
-#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/cycle/cluster_follower.hpp"
+#include "scheduler/cycle/cluster_loop.hpp"
 #include "service/endpoints.hpp"
 #include "service/process_metrics.hpp"
 #include "service/serving_certificates.hpp"
@@ -162,8 +163,8 @@ void Doors::Close() {
   io_.Sync([this] { io_.Cancel(std::exchange(timer_, http::Loop::TimerId::kNone)); });
 }
 
-// The parts in the order of their dependencies. The loop belongs to a scheduler that never leads: it follows
-// the cluster, including the nominations of other schedulers, and evaluates requests between two changes.
+// The parts in the order of their dependencies. The loop only follows the cluster, including nominations, and
+// evaluates requests between two changes.
 class Process {
  public:
   Process(const ExtenderFlags& flags, const config::SchedulerConfig& config, const runtime::Registry& plugins)
@@ -176,7 +177,6 @@ class Process {
  private:
   Expected<void> Connect();
   void MakeService();
-  std::vector<runtime::Nomination> Nominations() const;
 
   const ExtenderFlags& flags_;
   const config::SchedulerConfig& config_;
@@ -185,14 +185,15 @@ class Process {
   const client::SystemEnvironment environment_;
   const SystemClock clock_;
   metrics::Registry metrics_;
-  metrics::Registry discarded_metrics_;  // receives the scheduler's queue metrics, which are not exported
   http::IoThread io_{clock_};
   std::unique_ptr<client::Connection> connection_;
   std::unique_ptr<client::ApiWriter> writer_;
   ports::DiscardingEventSink no_events_;  // this process records no events
   const std::string empty_hostname_;      // the host name in events, which this process never records
+  cycle::ClusterLoop loop_{clock_};
+  assembly::DryRunPorts no_effects_;  // of plugins: only the service writes, to bind pods
   std::unique_ptr<assembly::Engine> engine_;
-  std::optional<cycle::Scheduler> follower_;
+  std::optional<cycle::ClusterFollower> follower_;
   std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
   std::optional<extender_server::Evaluator> evaluator_;
   std::unique_ptr<service::Endpoints> endpoints_;
@@ -214,21 +215,15 @@ Expected<void> Process::Connect() {
 
 Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(Connect());
-  BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, *writer_, notes,
+  BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, no_effects_.ports(loop_), notes,
                                              {.registry = &metrics_, .clock = &clock_, .options = {}}));
   if (!flags_.judge.profile.empty() && engine_->FindProfile(flags_.judge.profile) == nullptr) {
     return Invalid(fmt::format("--profile {}: no such profile; the configuration has \"{}\"",
                                flags_.judge.profile, engine_->profiles().front()->name()));
   }
-  cycle::SchedulerOptions options;
-  options.stand_by = true;
-  options.record_bytes = 0;
-  options.blocking_threads = 1;
-  follower_.emplace(options, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
-                                                   no_events_, clock_, discarded_metrics_});
-  BERTH_TRY(measuring_,
-            process::Measuring::Start({flags_.metric_sources, engine_->handle(), *follower_, environment_,
-                                       clock_, metrics_, no_events_, empty_hostname_}));
+  follower_.emplace(engine_->symbols(), engine_->cache(), engine_->profiles());
+  BERTH_TRY(measuring_, process::Measuring::Start({flags_.metric_sources, engine_->handle(), environment_,
+                                                   clock_, metrics_, no_events_, empty_hostname_}));
   service::AddProcessMetrics(metrics_);
   MakeService();
   BERTH_RETURN_IF_ERROR(doors_.Open(*service_));
@@ -237,7 +232,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   source.on_complete = [this] {
     if (measuring_) measuring_->OnNodesSynced();
   };
-  source_ = std::make_unique<client::ClusterSource>(io_, connection_->api(), metrics_, follower_->sink(),
+  source_ = std::make_unique<client::ClusterSource>(io_, connection_->api(), metrics_, loop_.sink(),
                                                     std::move(source));
   return {};
 }
@@ -247,37 +242,30 @@ void Process::MakeService() {
   endpoints_->AddHealth("healthz", {});
   endpoints_->AddHealth("livez", {});
   endpoints_->AddHealth("readyz", {{"informer-sync", [this]() -> std::optional<std::string> {
-                                      if (follower_->synced()) return std::nullopt;
+                                      if (loop_.synced()) return std::nullopt;
                                       return "the caches are not synchronized yet";
                                     }}});
   evaluator_.emplace(*engine_, flags_.judge);
   service_ = std::make_unique<extender_server::Service>(
       flags_.service,
       extender_server::ServiceParts{.io = doors_.io(),
-                                    .post = [this](auto work) { follower_->Post(std::move(work)); },
+                                    .post = [this](auto work) { loop_.Post(std::move(work)); },
                                     .judge = *evaluator_,
-                                    .nominations = [this] { return Nominations(); },
-                                    .ready = [this] { return follower_->synced(); },
+                                    .nominations = [this] { return follower_->Nominations(); },
+                                    .ready = [this] { return loop_.synced(); },
                                     .api = *writer_,
                                     .clock = clock_,
                                     .metrics = metrics_,
                                     .endpoints = *endpoints_});
 }
 
-std::vector<runtime::Nomination> Process::Nominations() const {
-  std::vector<runtime::Nomination> nominations;
-  for (const auto& [uid, nomination] : follower_->queue().nominator().all())
-    nominations.push_back({engine_->cache().nodes().Find(nomination.node), &nomination.pod->info});
-  return nominations;
-}
-
 void Process::Run() {
   signals_.OnFirst([this] {
     doors_.Close();  // before the evaluator stops, so that pending requests are answered
-    follower_->Stop();
+    loop_.Stop();
   });
   source_->Start();
-  follower_->Run();
+  loop_.Run(*follower_);
   source_.reset();
 }
 

@@ -20,20 +20,6 @@ algorithm::AlgorithmOptions WholeCluster() {
           .equivalence_cache_bytes = 0};
 }
 
-// Hides the running scheduler from plugins during its lifetime (dry run), so that they cause no side effects.
-class ScopedDryRun {
- public:
-  explicit ScopedDryRun(framework::Handle& handle)
-      : handle_(handle), services_(std::exchange(handle.services, nullptr)) {}
-  ~ScopedDryRun() { handle_.services = services_; }
-  ScopedDryRun(const ScopedDryRun&) = delete;
-  ScopedDryRun& operator=(const ScopedDryRun&) = delete;
-
- private:
-  framework::Handle& handle_;
-  framework::SchedulerServices* const services_;
-};
-
 std::vector<ScorePart> PartsOf(const AttemptRecord& record, Row theirs, Row ours) {
   std::vector<ScorePart> parts;
   for (const auto& scores : record.scores.plugins()) {
@@ -71,7 +57,6 @@ Evaluator::Evaluator(assembly::Engine& engine, std::int64_t percentage)
 
 Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profile& profile,
                               const Choice& theirs, std::span<const runtime::Nomination> nominations) {
-  const ScopedDryRun dry_run(engine_.handle());
   Comparison comparison;
   comparison.pod = pod.key;
   comparison.profile = profile.name();

@@ -12,8 +12,9 @@
 
 namespace berth::shadow {
 
-// Schedules over all nodes like the scheduler, without side effects: plugins see no running scheduler, so
-// that preemption selects victims and evicts none. One thread: the loop that owns the engine.
+// Schedules over all nodes like the scheduler. The engine must have ports without effects
+// (assembly::DryRunPorts). Preemption selects victims; nothing evicts them. One thread: the loop that owns
+// the engine.
 class Evaluator {
  public:
   // `percentage`: percentageOfNodesToScore of the configuration, which both schedulers use.

@@ -8,7 +8,7 @@
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
 #include "tools/shadow/shadow.hpp"
-#include "tools/shadow/shadow_sink.hpp"
+#include "tools/shadow/shadow_observer.hpp"
 
 namespace berth::shadow {
 
@@ -29,28 +29,27 @@ class ShadowTest : public ::testing::Test {
   }
 
   void Begin(ShadowOptions options, std::size_t keep = 8) {
-    sink.reset();
+    follower.reset();
+    observer.reset();
     shadow.reset();
     report.reset();
-    follower.reset();
+    loop.emplace(clock);
     std::vector<std::string> notes;
-    engine = std::move(
-        assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), api, notes)
-            .value());
-    cycle::SchedulerOptions following;
-    following.stand_by = true;
-    follower.emplace(following, cycle::SchedulerParts{engine->handle(), engine->cache(), engine->profiles(),
-                                                      events, clock, nobody_looks});
+    engine = std::move(assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(),
+                                               {api, events, *loop, services}, notes)
+                           .value());
+    follower.emplace(engine->symbols(), engine->cache(), engine->profiles());
     report.emplace(keep, clock, metrics);
     shadow.emplace(options, *engine, clock, *report);
-    sink.emplace(*follower, *shadow);
+    observer.emplace(*loop, *shadow);
+    follower->Observe(*observer);
   }
   void Settle() {
-    while (follower->RunOnce()) {
+    while (loop->RunOnce(*follower)) {
     }
   }
   void Sync() {
-    sink->OnSynced();
+    loop->sink().OnSynced();
     Settle();
   }
   void Wait(Duration time) {
@@ -63,7 +62,7 @@ class ShadowTest : public ::testing::Test {
   void Node(const NodeBuilder& node) {
     api::NodePtr shared = node.Share();
     const std::string name = shared->metadata.name;
-    sink->On(ports::Change<api::Node>{nodes.contains(name) ? nodes[name] : nullptr, shared});
+    loop->sink().On(ports::Change<api::Node>{nodes.contains(name) ? nodes[name] : nullptr, shared});
     nodes[name] = shared;
     Settle();
   }
@@ -73,12 +72,12 @@ class ShadowTest : public ::testing::Test {
     if (pod.metadata.uid.empty()) pod.metadata.uid = "u-" + pod.metadata.name;
     auto shared = std::make_shared<const api::Pod>(std::move(pod));
     const std::string name = shared->metadata.name;
-    sink->On(ports::Change<api::Pod>{pods.contains(name) ? pods[name] : nullptr, shared});
+    loop->sink().On(ports::Change<api::Pod>{pods.contains(name) ? pods[name] : nullptr, shared});
     pods[name] = shared;
     Settle();
   }
   void Gone(const std::string& name) {
-    sink->On(ports::Change<api::Pod>{pods[name], nullptr});
+    loop->sink().On(ports::Change<api::Pod>{pods[name], nullptr});
     pods.erase(name);
     Settle();
   }
@@ -114,14 +113,16 @@ class ShadowTest : public ::testing::Test {
   }
 
   ManualClock clock;
-  metrics::Registry metrics, nobody_looks;
+  metrics::Registry metrics;
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
+  framework::DryRunServices services;
+  std::optional<cycle::ClusterLoop> loop;
   std::unique_ptr<assembly::Engine> engine;
-  std::optional<cycle::Scheduler> follower;
+  std::optional<cycle::ClusterFollower> follower;
   std::optional<Report> report;
   std::optional<Shadow> shadow;
-  std::optional<ShadowSink> sink;
+  std::optional<ShadowObserver> observer;
   std::map<std::string, api::NodePtr> nodes;
   std::map<std::string, api::PodPtr> pods;
   std::uint64_t version = 100;

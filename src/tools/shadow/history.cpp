@@ -100,11 +100,11 @@ void History::Restore() {
   showing_past_ = false;
 }
 
-bool History::Do(const AnyChange& change) {
+bool History::Do(const ports::ClusterChange& change) {
   return std::visit([this](const auto& one) { return Move(one.before, one.after); }, change);
 }
 
-void History::Undo(const AnyChange& change) {
+void History::Undo(const ports::ClusterChange& change) {
   std::visit([this](const auto& one) { Move(one.after, one.before); }, change);
 }
 

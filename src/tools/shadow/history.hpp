@@ -24,17 +24,9 @@ struct QueuePosition {
   }
 };
 
-template <class List>
-struct ChangeOf;
-template <class... T>
-struct ChangeOf<api::KindList<T...>> {
-  using type = std::variant<ports::Change<T>...>;
-};
-using AnyChange = ChangeOf<api::AllKinds>::type;
-
 struct Step {
   MonoTime at;
-  AnyChange change;
+  ports::ClusterChange change;
   std::string uid = {};  // of a pod
   // The other scheduler decided about a pending pod: bound it or failed, perhaps with a nomination.
   bool decision = false;
@@ -78,8 +70,8 @@ class History {
   void Restore();
 
  private:
-  bool Do(const AnyChange& change);
-  void Undo(const AnyChange& change);
+  bool Do(const ports::ClusterChange& change);
+  void Undo(const ports::ClusterChange& change);
   bool Move(const api::PodPtr& from, const api::PodPtr& to);
   bool Move(const api::NodePtr& from, const api::NodePtr& to);
   template <class T>

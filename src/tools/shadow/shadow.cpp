@@ -33,7 +33,12 @@ bool JustFailed(const api::Pod& before, const api::Pod& after) {
 
 }  // namespace
 
-void Shadow::Before(const ports::Change<api::Pod>& change) {
+void Shadow::Before(const ports::ClusterChange& change) {
+  if (const auto* pod = std::get_if<ports::Change<api::Pod>>(&change)) return BeforePodChange(*pod);
+  Note({clock_.Now(), change});
+}
+
+void Shadow::BeforePodChange(const ports::Change<api::Pod>& change) {
   Step step{clock_.Now(), change};
   step.uid = (change.after != nullptr ? change.after : change.before)->metadata.uid;
   const bool waited = change.before != nullptr && change.before->spec.node_name.empty() &&

@@ -41,11 +41,7 @@ class Shadow {
         evaluator_(engine, options.percentage_of_nodes_to_score),
         history_(engine, options.steps, options.window + options.patience) {}
 
-  template <class T>
-  void Before(const ports::Change<T>& change) {
-    Note({clock_.Now(), change});
-  }
-  void Before(const ports::Change<api::Pod>& change);
+  void Before(const ports::ClusterChange& change);
   void After();
   // All initial objects have been delivered: further changes are current.
   void Synced() {
@@ -66,6 +62,7 @@ class Shadow {
     MonoTime due;
   };
 
+  void BeforePodChange(const ports::Change<api::Pod>& change);
   void Note(Step step);
   void Look(const ports::Change<api::Pod>& change, bool late);
   void TrackQueuePositions(const ports::Change<api::Pod>& change);

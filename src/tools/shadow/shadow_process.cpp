@@ -11,7 +11,6 @@
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/client/exec_plugin.hpp"
 #include "kubernetes/client/informers.hpp"
-#include "kubernetes/ports/dry_run_ports.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
@@ -21,10 +20,11 @@
 #include "process/signals.hpp"
 #include "process/write_file.hpp"
 #include "scheduler/assembly/engine.hpp"
-#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/cycle/cluster_follower.hpp"
+#include "scheduler/cycle/cluster_loop.hpp"
 #include "service/endpoints.hpp"
 #include "service/process_metrics.hpp"
-#include "tools/shadow/shadow_sink.hpp"
+#include "tools/shadow/shadow_observer.hpp"
 
 namespace berth::shadow {
 namespace {
@@ -37,8 +37,8 @@ config::SchedulerConfig WithoutElection(config::SchedulerConfig config) {
   return config;
 }
 
-// The parts in the order of their dependencies. The loop belongs to a scheduler that never leads: it follows
-// the cluster, and the shadow observes its changes.
+// The parts in the order of their dependencies. The loop only follows the cluster, and the shadow observes
+// its changes.
 class Process {
  public:
   Process(const process::SchedulerFlags& flags, const process::PFlags& table,
@@ -56,6 +56,9 @@ class Process {
  private:
   Expected<void> Connect();
   Expected<void> MakeShadow(std::vector<std::string>& notes);
+  void ListPods(std::move_only_function<void(std::vector<api::PodPtr>)> take) {
+    loop_.Post([this, take = std::move(take)]() mutable { take(follower_->Pods()); });
+  }
   void AddReport(service::Endpoints& endpoints);
   Expected<int> WriteReport();
 
@@ -67,20 +70,21 @@ class Process {
   const client::SystemEnvironment environment_;
   const SystemClock clock_;
   metrics::Registry metrics_;
-  // receives the scheduler's queue and plugin metrics, which are not exported
+  // receives the plugins' metrics, which are not exported
   metrics::Registry discarded_metrics_;
   http::IoThread io_{clock_};
   client::ConnectionConfig server_;
   std::unique_ptr<client::Connection> connection_;
-  ports::RejectingApiWriter no_writes_{"a shadow does not write to the cluster"};
+  cycle::ClusterLoop loop_{clock_};
+  assembly::DryRunPorts no_effects_;  // a shadow does not write to the cluster
   ports::DiscardingEventSink no_events_;
   const std::string empty_hostname_;  // the host name in events, which this process never records
   std::unique_ptr<assembly::Engine> engine_;
-  std::optional<cycle::Scheduler> follower_;
+  std::optional<cycle::ClusterFollower> follower_;
   std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
   std::optional<shadow::Report> report_;
   std::optional<shadow::Shadow> shadow_;
-  std::optional<shadow::ShadowSink> sink_;
+  std::optional<shadow::ShadowObserver> observer_;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<process::Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
@@ -100,25 +104,19 @@ Expected<void> Process::MakeShadow(std::vector<std::string>& notes) {
         "remove them from the shadow's configuration");
   }
   BERTH_TRY(engine_,
-            assembly::Engine::Build(config_, plugins_, no_writes_, notes,
+            assembly::Engine::Build(config_, plugins_, no_effects_.ports(loop_), notes,
                                     {.registry = &discarded_metrics_, .clock = &clock_, .options = {}}));
-  cycle::SchedulerOptions options;
-  options.stand_by = true;
-  options.record_bytes = 0;
-  options.blocking_threads = 1;
-  options.algorithm.equivalence_cache_bytes = 0;
-  follower_.emplace(options, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
-                                                   no_events_, clock_, discarded_metrics_});
-  BERTH_TRY(measuring_,
-            process::Measuring::Start({flags_.own.metric_sources, engine_->handle(), *follower_, environment_,
-                                       clock_, metrics_, no_events_, empty_hostname_}));
+  follower_.emplace(engine_->symbols(), engine_->cache(), engine_->profiles());
+  BERTH_TRY(measuring_, process::Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_,
+                                                   clock_, metrics_, no_events_, empty_hostname_}));
   const process::ShadowFlags& flags = flags_.own.shadow;
   report_.emplace(static_cast<std::size_t>(flags.keep), clock_, metrics_);
   shadow::ShadowOptions wanted;
   wanted.percentage_of_nodes_to_score = config_.percentage_of_nodes_to_score;
   wanted.window = flags.window;
   shadow_.emplace(wanted, *engine_, clock_, *report_);
-  sink_.emplace(*follower_, *shadow_);
+  observer_.emplace(loop_, *shadow_);
+  follower_->Observe(*observer_);
   return {};
 }
 
@@ -129,10 +127,11 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   process::AddFeatureMetrics(metrics_, config_.gates);
   BERTH_TRY(serving_,
             process::Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
-                                     *follower_, nullptr, stopping_,
+                                     [this] { return loop_.synced(); },
+                                     [this](auto take) { ListPods(std::move(take)); }, nullptr, stopping_,
                                      [this](service::Endpoints& endpoints) { AddReport(endpoints); }}));
   source_ = std::make_unique<client::ClusterSource>(
-      io_, connection_->api(), metrics_, *sink_,
+      io_, connection_->api(), metrics_, loop_.sink(),
       client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
                                    .encoding = process::EncodingBy(config_.client_connection),
                                    .texts = {},
@@ -162,12 +161,12 @@ Expected<int> Process::Run() {
             {{"server", server_.origin.host}, {"port", server_.origin.port}, {"report", kPage}});
   signals_.OnFirst([this] {
     stopping_.store(true, std::memory_order_relaxed);
-    follower_->Stop();
+    loop_.Stop();
   });
   source_->Start();
-  follower_->Run();
+  loop_.Run(*follower_);
   source_.reset();
-  while (follower_->RunOnce()) {  // pending input
+  while (loop_.RunOnce(*follower_)) {  // pending input
   }
   shadow_->Finish();
   return WriteReport();

@@ -70,7 +70,7 @@ framework::Factory CpuUsage::Factory(std::string name) {
 
 CpuUsage::CpuUsage(std::string name, const CpuUsageArgs& args, framework::Handle& handle)
     : name_(std::move(name)),
-      measurements_(handle.Shared<load_metrics::SignalTable>()),
+      measurements_(handle.signals),
       busy_(measurements_.Declare(BusyOf(args))),
       unmeasured_pods_(handle, busy_, [](const api::Pod&, const cluster::PodUse& use) {
         return static_cast<double>(use.non_zero_milli_cpu);

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 struct CpuUsageTest : ::testing::Test {
   CpuUsageTest() {
     for (const auto* name : {"n1", "n2", "n3"}) cluster.Add(MakeNode(name).Cpu("10"));
-    cluster.handle().Shared<load_metrics::SignalTable>().SetClock(clock);
+    cluster.handle().signals.SetClock(clock);
     plugin = std::make_unique<CpuUsage>("custom", CpuUsageArgs{}, cluster.handle());
   }
   NodeScores Scores() { return cluster.Scores(*plugin, MakePod()); }

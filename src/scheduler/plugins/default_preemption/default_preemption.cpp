@@ -56,12 +56,15 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       handle_(handle),
       importance_(handle.nodes),
       budgets_(handle.objects),
-      dry_run_(handle.reasons, importance_, budgets_),
-      evictions_(Name(), handle) {}
+      dry_run_(handle.reasons, importance_, budgets_) {
+  if (handle.metrics == nullptr) return;
+  attempts_ = &handle.metrics->Counter("scheduler_preemption_attempts_total",
+                                       "[STABLE] Total preemption attempts in the cluster till now");
+}
 
 PostFilterResult DefaultPreemption::PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
                                                framework::PostFilterServices& services) {
-  evictions_.CountAttempt();
+  if (attempts_ != nullptr) attempts_->Add();
   PostFilterResult answer = Preempt(attempt, verdicts, services);
   answer.status.reasons = {"preemption: " + answer.status.Message()};
   return answer;
@@ -91,10 +94,7 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
   framework::Eviction eviction{.victims = {}, .choices = BestCandidates(dry_run_.candidates())};
   const Candidate& chosen = Choose(eviction.choices, nodes, services.rng());
   const std::string& node = nodes.name(chosen.row);
-  for (const Importance::Entry& victim : chosen.victims)
-    eviction.victims.push_back(victim.pod->pod->metadata.Key());
-  std::ranges::sort(eviction.victims);
-  evictions_.Start(attempt.pod().pod, node, chosen);
+  for (const Importance::Entry& victim : chosen.victims) eviction.victims.push_back(victim.pod->pod);
   PostFilterResult answer{Status{}, node, std::move(eviction)};
   answer.status.reasons = {fmt::format(
       "found a potential placement for pod on node {}, preempting {} victims", node, chosen.victims.size())};
@@ -155,12 +155,12 @@ const Candidate& DefaultPreemption::Choose(const RowSet& best, const NodeTable& 
 }
 
 Status DefaultPreemption::PreEnqueue(const cluster::PodInfo& pod) const {
-  if (!evictions_.IsPreempting(pod.pod->metadata.uid)) return {};
+  if (!handle_.scheduler.IsPreempting(pod.pod->metadata.uid)) return {};
   return Status::Unresolvable("waiting for the preemption for this pod to be finished");
 }
 
 std::vector<framework::EventRegistration> DefaultPreemption::EventsToRegister() const {
-  if (!evictions_.gates()) return {};
+  if (!handle_.gates.Enabled("SchedulerAsyncPreemption")) return {};
   // A deletion may end the gating by PreEnqueue; whether the pod may fit is decided by the plugins that
   // rejected it.
   return {framework::WhenAssignedPod(

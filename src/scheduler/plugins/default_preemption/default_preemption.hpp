@@ -1,11 +1,11 @@
-// Evicts pods of lower priority if a pod fits on no node.
+// Selects pods of lower priority to evict if a pod fits on no node.
 #pragma once
 
 #include <memory>
 
+#include "observability/metrics/registry.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/default_preemption/dry_run.hpp"
-#include "scheduler/plugins/default_preemption/evictions.hpp"
 #include "scheduler/plugins/default_preemption/preemption_args.hpp"
 
 namespace berth::plugins {
@@ -39,7 +39,7 @@ class DefaultPreemption final : public framework::PostFilterPlugin, public frame
   Importance importance_;
   DisruptionBudgets budgets_;
   DryRun dry_run_;
-  Evictions evictions_;
+  metrics::Counter* attempts_ = nullptr;  // null: no metrics are collected
   std::vector<cluster::Row> rows_;
 };
 

@@ -21,9 +21,7 @@ LoadAware::LoadAware(const LoadAwareArgs& args, framework::Handle& handle)
     Part part{.signal = std::make_unique<LoadSignal>(signal, args, handle),
               .too_high = handle.reasons.Intern(fmt::format("node(s) had too much {} load", signal.name)),
               .unknown = handle.reasons.Intern(fmt::format("node(s) had no {} measurement", signal.name))};
-    part.signal->OnCooledDown([this] {
-      if (handle_.services != nullptr) handle_.services->PublishEvent(framework::kMeasurementUpdate, {});
-    });
+    part.signal->OnCooledDown([this] { handle_.scheduler.PublishEvent(framework::kMeasurementUpdate, {}); });
     part.signal->OnChange([this](std::optional<Row> row) { Refresh(row); });
     any_threshold_ |= signal.threshold.has_value();
     parts_.push_back(std::move(part));

@@ -35,8 +35,7 @@ using namespace std::chrono_literals;
 struct LoadAwareTest : ::testing::Test {
   LoadAwareTest() {
     for (const auto* name : {"n1", "n2"}) cluster.Add(MakeNode(name).Cpu("10").Memory("10Gi"));
-    cluster.handle().Shared<load_metrics::SignalTable>().SetClock(clock);
-    cluster.handle().services = &services;
+    cluster.handle().signals.SetClock(clock);
   }
   void Make(const std::string& args) { plugin = cluster.Make<LoadAware>(args); }
   void Own(const std::string& more = "") {
@@ -47,7 +46,6 @@ struct LoadAwareTest : ::testing::Test {
   Verdicts Evaluate(const api::Pod& pod = MakePod()) { return cluster.Evaluate(*plugin, pod); }
 
   ManualClock clock;
-  FakeServices services;
   Cluster cluster;
   std::unique_ptr<LoadAware> plugin;
 };
@@ -160,7 +158,7 @@ TEST_F(LoadAwareTest, TheEstimateUsesTheWorkloadsHistoryIfKnown) {
   sibling.status.start_time =
       std::chrono::duration_cast<std::chrono::seconds>((clock.WallNow() - 1h).time_since_epoch()).count();
   cluster.Run("n1", sibling);
-  auto& measurements = cluster.handle().Shared<load_metrics::SignalTable>();
+  auto& measurements = cluster.handle().signals;
   measurements.Take(
       {.signal = berth::testing::FindSignal(measurements, "use of workloads: cpu"),
        .asked = clock.Now(),
@@ -193,9 +191,10 @@ TEST_F(LoadAwareTest, AHotNodeIsRejectedUntilItIsBelowTheHysteresis) {
   EXPECT_TRUE(open(0.79));
   EXPECT_FALSE(open(0.81));
   EXPECT_FALSE(open(0.78));
-  EXPECT_THAT(services.happened, IsEmpty());
+  EXPECT_THAT(cluster.services().published, IsEmpty());
   EXPECT_TRUE(open(0.74));
-  EXPECT_THAT(services.happened, ElementsAre("MeasurementUpdate")) << "pods that wait for it are woken";
+  EXPECT_THAT(cluster.services().published, ElementsAre("MeasurementUpdate"))
+      << "pods that wait for it are woken";
   EXPECT_TRUE(open(0.79));
 }
 
@@ -268,7 +267,7 @@ TEST_F(LoadAwareTest, QueriesAreBuiltFromTheArguments) {
   Make(
       "{preset: none, prometheusAddress: main, holdFor: 1m, signals: [{name: cpu, window: 2m, percentile: "
       "95, over: 10m}]}");
-  auto& measurements = cluster.handle().Shared<load_metrics::SignalTable>();
+  auto& measurements = cluster.handle().signals;
   const auto& spec = measurements.signal(berth::testing::FindSignal(measurements, "cpu")).spec;
   EXPECT_EQ(spec.source, "main");
   EXPECT_EQ(spec.hold, 60s);

@@ -54,14 +54,13 @@ std::unique_ptr<WorkloadUsage> HistoryFor(const LoadSignalArgs& args, const Load
                                           framework::Handle& handle) {
   if (args.estimate.from != LoadEstimate::From::kHistory) return nullptr;
   const std::string& resource = args.estimate.resource;
-  const auto signal = handle.Shared<load_metrics::SignalTable>().Declare(
-      {.name = "use of workloads: " + resource,
-       .source = plugin.prometheus_address,
-       .expression = UseOf(resource, PromQlDuration(kUseWindow)),
-       .window = kUseWindow,
-       .hold = plugin.hold_for,
-       .subject = load_metrics::Subject::kPod,
-       .every = kUseInterval});
+  const auto signal = handle.signals.Declare({.name = "use of workloads: " + resource,
+                                              .source = plugin.prometheus_address,
+                                              .expression = UseOf(resource, PromQlDuration(kUseWindow)),
+                                              .window = kUseWindow,
+                                              .hold = plugin.hold_for,
+                                              .subject = load_metrics::Subject::kPod,
+                                              .every = kUseInterval});
   return std::make_unique<WorkloadUsage>(handle, signal);
 }
 
@@ -77,7 +76,7 @@ LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, 
     : args_(args),
       hysteresis_(plugin.hysteresis),
       nodes_(handle.nodes),
-      measurements_(handle.Shared<load_metrics::SignalTable>()),
+      measurements_(handle.signals),
       signal_(measurements_.Declare(SpecOf(args, plugin))),
       resource_(ResourceOf(args.estimate, handle.symbols)),
       history_(HistoryFor(args, plugin, handle)),
@@ -165,7 +164,8 @@ void LoadSignal::Refresh(Row row) {
   }
   const double expected = Expected(row);
   const bool known = !std::isnan(expected);
-  scores_[row] = usable() ? ScoreOf(known ? expected : median_ + PercentOf(unmeasured_pods_.At(row), row)) : 0;
+  scores_[row] =
+      usable() ? ScoreOf(known ? expected : median_ + PercentOf(unmeasured_pods_.At(row), row)) : 0;
   known ? unknown_.Remove(row) : unknown_.Add(row);
   if (!args_.threshold) return;
   const bool closed = known && (hot_.Has(row) || expected > *args_.threshold);

@@ -16,10 +16,7 @@ constexpr std::int64_t kGuessedPods = 10;
 }  // namespace
 
 UnmeasuredPods::UnmeasuredPods(framework::Handle& handle, load_metrics::SignalId signal, Estimate estimate)
-    : nodes_(handle.nodes),
-      measurements_(handle.Shared<load_metrics::SignalTable>()),
-      signal_(signal),
-      estimate_(std::move(estimate)) {
+    : nodes_(handle.nodes), measurements_(handle.signals), signal_(signal), estimate_(std::move(estimate)) {
   nodes_.Observe(*this);
   measurements_.Listen(signal, [this] { Measured(); });
 }

@@ -41,10 +41,9 @@ std::string WorkloadOf(const api::Pod& pod) {
 }
 
 WorkloadUsage::WorkloadUsage(framework::Handle& handle, load_metrics::SignalId signal)
-    : nodes_(handle.nodes), measurements_(handle.Shared<load_metrics::SignalTable>()), signal_(signal) {
+    : nodes_(handle.nodes), measurements_(handle.signals), signal_(signal) {
   nodes_.Observe(*this);
-  handle.Shared<load_metrics::SignalTable>().ListenToPods(
-      signal, [this](const load_metrics::SignalAnswer& answer) { Take(answer); });
+  handle.signals.ListenToPods(signal, [this](const load_metrics::SignalAnswer& answer) { Take(answer); });
 }
 
 WorkloadUsage::~WorkloadUsage() { nodes_.Forget(*this); }

@@ -61,7 +61,7 @@ struct WorkloadUseTest : ::testing::Test {
 
   ManualClock clock;
   berth::testing::Cluster cluster;
-  load_metrics::SignalTable& measurements = cluster.handle().Shared<load_metrics::SignalTable>();
+  load_metrics::SignalTable& measurements = cluster.handle().signals;
   load_metrics::SignalId signal = measurements.Declare(
       {.name = "use", .source = "s", .expression = "use", .window = 5min, .subject = Subject::kPod});
   WorkloadUsage use{cluster.handle(), signal};

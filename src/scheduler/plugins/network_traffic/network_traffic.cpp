@@ -68,7 +68,7 @@ NetworkTraffic::NetworkTraffic(std::string name, const NetworkTrafficArgs& args,
     : name_(std::move(name)),
       classic_(args.mode == NetworkTrafficArgs::Mode::kClassic),
       nodes_(handle.nodes),
-      measurements_(handle.Shared<load_metrics::SignalTable>()),
+      measurements_(handle.signals),
       traffic_(measurements_.Declare(TrafficOf(args))),
       speed_(classic_ ? traffic_ : measurements_.Declare(SpeedOf(args))),
       unmeasured_pods_(handle, traffic_, [](const api::Pod&, const cluster::PodUse&) { return 1.0; }) {

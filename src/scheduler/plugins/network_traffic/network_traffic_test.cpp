@@ -18,7 +18,7 @@ using Values = std::vector<std::pair<std::string, double>>;
 using namespace std::chrono_literals;
 
 struct MeasuredCluster {
-  MeasuredCluster() { cluster.handle().Shared<load_metrics::SignalTable>().SetClock(clock); }
+  MeasuredCluster() { cluster.handle().signals.SetClock(clock); }
 
   void Make(const Values& nodes, NetworkTrafficArgs::Mode mode = NetworkTrafficArgs::Mode::kRate) {
     Values ages;
@@ -108,7 +108,7 @@ TEST_F(NetworkTrafficTest, UnmeasuredPodsCountAsTheMeanPerPod) {
 
 TEST_F(NetworkTrafficTest, QueriesContainTheInterfaceAndTheRange) {
   Make({{"a", 1}}, NetworkTrafficArgs::Mode::kClassic);
-  auto& measurements = cluster.handle().Shared<load_metrics::SignalTable>();
+  auto& measurements = cluster.handle().signals;
   EXPECT_EQ(measurements.signal(berth::testing::FindSignal(measurements, "network receive")).spec.expression,
             "max by ($node) (sum_over_time(node_network_receive_bytes_total{device=\"ens192\"}[5m0s]))");
 }

@@ -92,8 +92,7 @@ void BindingRun::Finish(Status status) {
 void BindingRun::WriteNext() {
   const BindingPlan& plan = claims_->plan;
   const std::size_t next = versions_.size();
-  const auto done = [self = shared_from_this(),
-                     post = handle_.services->poster()](Expected<std::string> version) {
+  const auto done = [self = shared_from_this(), post = handle_.loop.poster()](Expected<std::string> version) {
     post([self, version = std::move(version)]() mutable { self->Written(std::move(version)); });
   };
   if (next < plan.bindings.size()) {
@@ -112,7 +111,7 @@ void BindingRun::WriteNext() {
     return handle_.api.SelectNode({meta.ns, meta.name, meta.resource_version, placement_.node}, done);
   }
   // The stop request arrives on this thread, possibly during another operation.
-  on_stop_.emplace(stop_, [weak = weak_from_this(), post = handle_.services->poster()] {
+  on_stop_.emplace(stop_, [weak = weak_from_this(), post = handle_.loop.poster()] {
     post([weak] {
       if (const auto self = weak.lock()) self->StopWaiting();
     });
@@ -157,7 +156,7 @@ void BindingRun::Wait(Duration passed) {
     if (!bound) return self->Finish(Status::Error("binding volumes: " + bound.error().message));
     *bound ? self->Finish({}) : self->Wait(passed);
   };
-  handle_.services->PostAfter(step, look);
+  handle_.loop.PostAfter(step, look);
 }
 
 Expected<bool> BindingRun::Check() const {
@@ -165,7 +164,7 @@ Expected<bool> BindingRun::Check() const {
   if (row == cluster::kNoRow)
     return Invalid(fmt::format("failed to get node \"{0}\": node \"{0}\" not found", placement_.node));
   const api::Pod& pod = *placement_.pod.pod;
-  if (handle_.services->FindPod(pod.metadata) == nullptr) {
+  if (handle_.scheduler.FindPod(pod.metadata) == nullptr) {
     return Invalid(fmt::format("pod does not exist any more: pod \"{}\" not found", pod.metadata.name));
   }
   const api::Node& node = handle_.nodes.node(row);

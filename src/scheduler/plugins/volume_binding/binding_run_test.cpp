@@ -29,7 +29,6 @@ class BindingRunTest : public ::testing::Test {
     cluster.Put(MakeClass()).Put(MakeClass("local", "kubernetes.io/no-provisioner"));
     cluster.Put<PersistentVolume>(Volume()).Put<PersistentVolumeClaim>(Claim()).Put<PersistentVolumeClaim>(
         New());
-    cluster.handle().services = &services;
     cluster.api().version = "7";
     plugin = cluster.Make<VolumeBinding>("bindTimeoutSeconds: 10");
   }
@@ -47,7 +46,7 @@ class BindingRunTest : public ::testing::Test {
     ASSERT_TRUE(plugin->Reserve(placement).ok());
     plugin->PreBind(placement, stop.get_token(),
                     [this](framework::Status status) { answer = std::move(status); });
-    services.Run();
+    cluster.loop().Run();
   }
   template <class T, class Builder>
   void Show(Builder builder, const std::string& version) {
@@ -58,7 +57,6 @@ class BindingRunTest : public ::testing::Test {
   PersistentVolume Assumed() { return *cluster.objects().Of<PersistentVolume>().FindAssumed("v"); }
 
   Cluster cluster;
-  testing::FakeServices services;
   std::unique_ptr<VolumeBinding> plugin;
   cluster::PodInfo info;
   const std::string node = "n";
@@ -78,29 +76,29 @@ TEST_F(BindingRunTest, WritesAndWaitsUntilAllAreBound) {
   ASSERT_EQ(cluster.api().selections.size(), 1U);
   EXPECT_EQ(cluster.api().selections.front().node, "n");
 
-  services.Pass(1s);
+  cluster.loop().Pass(1s);
   EXPECT_EQ(Told(), "nothing yet") << "the update has not been received";
   Show<PersistentVolume>(Volume().ClaimedBy("c", "uid-of-c"), "7");
   Show<PersistentVolumeClaim>(New().Annotation("volume.kubernetes.io/selected-node", "n"), "7");
-  services.Pass(1s);
+  cluster.loop().Pass(1s);
   EXPECT_EQ(Told(), "nothing yet");
   Show<PersistentVolumeClaim>(Claim().BoundTo("v"), "8");
   Show<PersistentVolumeClaim>(New().Annotation("volume.kubernetes.io/selected-node", "n").BoundTo("made"),
                               "8");
-  services.Pass(1s);
+  cluster.loop().Pass(1s);
   EXPECT_EQ(Told(), "nothing yet") << "the new volume has not been received";
   Show<PersistentVolume>(MakeVolume("made").ClaimedBy("new", "uid-of-new"), "9");
   EXPECT_EQ(Told(), "nothing yet") << "checks run once a second";
-  services.Pass(1s);
+  cluster.loop().Pass(1s);
   ASSERT_TRUE(answer);
   EXPECT_TRUE(answer->ok()) << Told();
 }
 
 TEST_F(BindingRunTest, FailsAtTheTimeout) {
   Start();
-  services.Pass(9s);
+  cluster.loop().Pass(9s);
   EXPECT_EQ(Told(), "nothing yet");
-  services.Pass(1s);
+  cluster.loop().Pass(1s);
   EXPECT_EQ(Told(), "binding volumes: context deadline exceeded");
   plugin->Unreserve(placement);
   EXPECT_TRUE(Assumed().claim_ref) << "it was written: the next version from the API server decides";
@@ -114,9 +112,9 @@ TEST_F(BindingRunTest, FailsAtTheTimeout) {
 TEST_F(BindingRunTest, FailsImmediatelyWhenStopped) {
   Start();
   stop.request_stop();
-  services.Run();
+  cluster.loop().Run();
   EXPECT_EQ(Told(), "binding volumes: context canceled");
-  services.Pass(20s);
+  cluster.loop().Pass(20s);
 }
 
 TEST_F(BindingRunTest, AFailedWriteRevertsAssumedObjects) {
@@ -134,7 +132,7 @@ TEST_F(BindingRunTest, AnErrorEndsTheWait) {
     std::function<void()> change;
     std::string told;
   } rows[] = {
-      {"the pod is deleted", [&] { services.pod_exists = false; },
+      {"the pod is deleted", [&] { cluster.services().pod_exists = false; },
        "binding volumes: pod does not exist any more: pod \"p\" not found"},
       {"the binding is undone", [&] { Show<PersistentVolume>(Volume(), "8"); },
        "binding volumes: ClaimRef got reset for pv \"v\""},
@@ -159,11 +157,11 @@ TEST_F(BindingRunTest, AnErrorEndsTheWait) {
     Show<PersistentVolume>(Volume(), "1");
     Show<PersistentVolumeClaim>(Claim(), "1");
     Show<PersistentVolumeClaim>(New(), "1");
-    services.pod_exists = true;
+    cluster.services().pod_exists = true;
     answer.reset();
     Start();
     row.change();
-    services.Pass(1s);
+    cluster.loop().Pass(1s);
     EXPECT_EQ(Told(), row.told) << row.what;
     plugin->Unreserve(placement);
   }

@@ -98,7 +98,7 @@ void VolumeBinding::CheckBound(const PodClaims& claims, FilterRun& run) const {
   auto fine = run.attempt.Scratch();
   *fine |= *run.alive;
   for (const ClaimPtr& claim : claims.bound) {
-    StorageIndex::Volume* volume = index_.Find(claim->volume_name);
+    StorageIndex::Volume* volume = index_->Find(claim->volume_name);
     if (volume == nullptr) {
       *run.lost |= *fine;
       return;
@@ -115,14 +115,14 @@ void VolumeBinding::RestrictToAffinity(StorageIndex::Volume& volume, FilterRun& 
   const api::CsiMigration* migration = api::MigrationOf(volume.object->source);
   const RowSet* with_driver =
       migration != nullptr ? handle_.volumes.MigratedFrom(migration->plugin) : nullptr;
-  if (with_driver == nullptr) return index_.Restrict(volume, run.attempt, rows);
+  if (with_driver == nullptr) return index_->Restrict(volume, run.attempt, rows);
   auto migrated = run.attempt.Scratch();
   *migrated |= rows;
   *migrated &= *with_driver;
   rows -= *migrated;
-  index_.Restrict(volume, run.attempt, rows);
+  index_->Restrict(volume, run.attempt, rows);
   if (migrated->Empty()) return;
-  if (const auto done = index_.RestrictMigrated(volume, run.attempt, *migrated); !done) {
+  if (const auto done = index_->RestrictMigrated(volume, run.attempt, *migrated); !done) {
     return run.Fail(*migrated, "could not translate pv: " + done.error().message);
   }
   rows |= *migrated;
@@ -189,7 +189,7 @@ void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> ea
   };
 
   // An unclaimed volume reserved for the claim is the only option, even where it is not accessible.
-  for (StorageIndex::Volume* volume : index_.BoundTo(claim)) {
+  for (StorageIndex::Volume* volume : index_->BoundTo(claim)) {
     const api::PersistentVolume& object = *volume->object;
     if (volume->class_name != wanted.class_name || !Satisfies(object, claim, uses_attributes_)) continue;
     if (!object.claim_ref->uid.empty() && object.claim_ref->uid != claim.metadata.uid) continue;
@@ -199,11 +199,11 @@ void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> ea
     });
     auto usable = attempt.Scratch();
     *usable |= *settled;
-    index_.Restrict(*volume, attempt, *usable);
+    index_->Restrict(*volume, attempt, *usable);
     usable->ForEach([&](std::size_t row) { take(volume, row); });
     *open -= *settled;
   }
-  for (StorageIndex::Volume* volume : index_.Free(wanted.class_name, SizeOf(claim))) {
+  for (StorageIndex::Volume* volume : index_->Free(wanted.class_name, SizeOf(claim))) {
     if (open->Empty()) return;
     const api::PersistentVolume& object = *volume->object;
     if (object.phase != "Available" || !Satisfies(object, claim, uses_attributes_) ||
@@ -215,7 +215,7 @@ void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> ea
       *all |= *open;
       all->ForEach([&](std::size_t row) { take(volume, row); });
     } else {
-      index_.RowsOf(*volume, attempt).ForEach([&](std::size_t row) { take(volume, row); });
+      index_->RowsOf(*volume, attempt).ForEach([&](std::size_t row) { take(volume, row); });
     }
   }
 }
@@ -237,7 +237,7 @@ void VolumeBinding::Provision(DelayedClaim& wanted, FilterRun& run, RowSet& aliv
     return reject(rows, *run.no_volume);
   auto lacking = run.attempt.Scratch();
   *lacking |= rows;
-  index_.Restrict(*storage_class, run.attempt, rows);
+  index_->Restrict(*storage_class, run.attempt, rows);
   *lacking -= rows;
   reject(*lacking, *run.no_volume);
 
@@ -259,7 +259,7 @@ bool VolumeBinding::RestrictToCapacity(DelayedClaim& wanted, const api::StorageC
   const std::int64_t bytes = size->Value();
   wanted.capacity.resize(run.attempt.nodes().rows(), DelayedClaim::kUntracked);
   auto capable = run.attempt.Scratch();
-  for (const StorageIndex::Capacity& capacity : index_.Capacities(storage_class.metadata.name)) {
+  for (const StorageIndex::Capacity& capacity : index_->Capacities(storage_class.metadata.name)) {
     const auto& object = *capacity.object;
     const auto& limit = object.maximum_volume_size ? object.maximum_volume_size : object.capacity;
     if (!limit || limit->Value() < bytes) continue;

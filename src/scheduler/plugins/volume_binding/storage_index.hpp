@@ -1,5 +1,4 @@
-// Volumes, storage classes and capacities for VolumeBinding, compiled once per object and shared by all
-// profiles.
+// Volumes, storage classes and capacities for VolumeBinding, compiled once per object.
 #pragma once
 
 #include <boost/unordered_map.hpp>

@@ -27,7 +27,7 @@ VolumeBinding::Failures::Failures(metrics::Registry* registry) {
 
 VolumeBinding::VolumeBinding(const VolumeBindingArgs& args, framework::Handle& handle)
     : handle_(handle),
-      index_(handle.Shared<StorageIndex>()),
+      index_(std::make_unique<StorageIndex>(handle)),
       failures_(handle.metrics),
       bind_timeout_(args.bind_timeout()),
       scores_(handle.gates.Enabled("StorageCapacityScoring")),

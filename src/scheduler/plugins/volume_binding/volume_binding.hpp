@@ -81,7 +81,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   };
 
   framework::Handle& handle_;
-  StorageIndex& index_;
+  const std::unique_ptr<StorageIndex> index_;  // caches what it compiles
   const Failures failures_;
   const Duration bind_timeout_;
   const bool scores_;              // StorageCapacityScoring

@@ -1,4 +1,4 @@
-#include "scheduler/cycle/scheduler_metrics.hpp"
+#include "scheduler/cycle/cycle_metrics.hpp"
 
 #include <algorithm>
 
@@ -44,8 +44,8 @@ void AddBatching(metrics::Registry& registry, const std::string& profile) {
 
 }  // namespace
 
-Scheduler::Metrics::Metrics(metrics::Registry& registry,
-                            std::span<const std::unique_ptr<runtime::Profile>> profiles)
+CycleMetrics::CycleMetrics(metrics::Registry& registry,
+                           std::span<const std::unique_ptr<runtime::Profile>> profiles)
     : registry(registry),
       profiles(profiles),
       per_profile(profiles.size()),
@@ -79,14 +79,14 @@ Scheduler::Metrics::Metrics(metrics::Registry& registry,
   for (const auto& profile : profiles) AddBatching(registry, profile->name());
 }
 
-void Scheduler::Metrics::Recorded(const record::RecordRing& ring) {
+void CycleMetrics::Recorded(const record::RecordRing& ring) {
   records.Set(static_cast<std::int64_t>(ring.size()));
   record_bytes.Set(static_cast<std::int64_t>(ring.bytes()));
   records_evicted.Add(ring.evicted() - records_evicted_before);
   records_evicted_before = ring.evicted();
 }
 
-Scheduler::Metrics::Cells Scheduler::Metrics::CellsOf(std::uint32_t profile, Result result) {
+CycleMetrics::Cells CycleMetrics::CellsOf(std::uint32_t profile, Result result) {
   static constexpr std::array<const char*, 3> kResults{"scheduled", "unschedulable", "error"};
   const metrics::Labels labels{{"result", kResults[result]}, {"profile", profiles[profile]->name()}};
   return {
@@ -99,7 +99,7 @@ Scheduler::Metrics::Cells Scheduler::Metrics::CellsOf(std::uint32_t profile, Res
                           AttemptBuckets(), labels)};
 }
 
-void Scheduler::Metrics::Handled(const char* event, Duration took) {
+void CycleMetrics::Handled(const char* event, Duration took) {
   metrics::Histogram*& cell = handling[event];
   if (cell == nullptr) {
     cell = &registry.Histogram("scheduler_event_handling_duration_seconds",
@@ -109,7 +109,7 @@ void Scheduler::Metrics::Handled(const char* event, Duration took) {
   cell->Observe(std::chrono::duration<double>(took).count());
 }
 
-void Scheduler::Metrics::Bound(const framework::QueuedPod& pod, MonoTime now) {
+void CycleMetrics::Bound(const framework::QueuedPod& pod, MonoTime now) {
   pod_attempts.Observe(pod.attempts);
   if (pod.was_flushed) after_flush.Add();
   const auto index = static_cast<std::size_t>(std::clamp(pod.attempts, 1, 15)) - 1;

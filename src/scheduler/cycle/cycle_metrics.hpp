@@ -3,21 +3,25 @@
 
 #include <array>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "observability/metrics/registry.hpp"
-#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/framework/queued_pod.hpp"
+#include "scheduler/record/record_ring.hpp"
+#include "scheduler/runtime/profile.hpp"
 
 namespace berth::cycle {
 
-// Metric cells are resolved once per profile and result.
-struct Scheduler::Metrics {
+// Metric cells are resolved once per profile and result. Scheduler loop only.
+struct CycleMetrics {
   enum Result { kScheduled, kUnschedulable, kError };
 
-  Metrics(metrics::Registry& registry, std::span<const std::unique_ptr<runtime::Profile>> profiles);
+  CycleMetrics(metrics::Registry& registry, std::span<const std::unique_ptr<runtime::Profile>> profiles);
 
   void Attempt(std::uint32_t profile, Result result, Duration took) {
     Cells& cells = per_profile[profile][result];
@@ -55,16 +59,18 @@ struct Scheduler::Metrics {
 };
 
 // Measures the handling of a change, from construction to destruction.
-class Scheduler::HandlingTimer {
+class HandlingTimer {
  public:
-  HandlingTimer(const Scheduler& scheduler, const char* event)
-      : scheduler_(scheduler), event_(event), started_(scheduler.parts_.clock.Now()) {}
-  ~HandlingTimer() { scheduler_.metrics_->Handled(event_, scheduler_.parts_.clock.Now() - started_); }
+  // `event` is a string literal.
+  HandlingTimer(CycleMetrics& metrics, const Clock& clock, const char* event)
+      : metrics_(metrics), clock_(clock), event_(event), started_(clock.Now()) {}
+  ~HandlingTimer() { metrics_.Handled(event_, clock_.Now() - started_); }
   HandlingTimer(const HandlingTimer&) = delete;
   HandlingTimer& operator=(const HandlingTimer&) = delete;
 
  private:
-  const Scheduler& scheduler_;
+  CycleMetrics& metrics_;
+  const Clock& clock_;
   const char* event_;
   MonoTime started_;
 };

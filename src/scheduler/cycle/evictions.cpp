@@ -1,4 +1,4 @@
-#include "scheduler/plugins/default_preemption/evictions.hpp"
+#include "scheduler/cycle/evictions.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "observability/log/log.hpp"
 
-namespace berth::plugins {
+namespace berth::cycle {
 namespace {
 
 // Transient errors have already been retried four times by the client. Equal to a pod's first back-off.
@@ -14,34 +14,27 @@ constexpr Duration kRetryDelay = std::chrono::seconds(1);
 
 }  // namespace
 
-Evictions::Evictions(std::string_view plugin, framework::Handle& handle)
-    : plugin_(plugin), handle_(handle), asynchronous_(handle.gates.Enabled("SchedulerAsyncPreemption")) {
-  if (handle.metrics == nullptr) return;
-  attempts_ = &handle.metrics->Counter("scheduler_preemption_attempts_total",
-                                       "[STABLE] Total preemption attempts in the cluster till now");
-  victims_ = &handle.metrics->Histogram(
-      "scheduler_preemption_victims",
-      "[STABLE] Number of selected preemption victims for preemption initiated by a single pod",
-      metrics::ExponentialBuckets(1, 2, 7));
-}
+Evictions::Evictions(bool asynchronous, const Parts& parts)
+    : asynchronous_(asynchronous),
+      parts_(parts),
+      victims_(parts.metrics.Histogram(
+          "scheduler_preemption_victims",
+          "[STABLE] Number of selected preemption victims for preemption initiated by a single pod",
+          metrics::ExponentialBuckets(1, 2, 7))) {}
 
-void Evictions::CountAttempt() {
-  if (attempts_ != nullptr) attempts_->Add();
-}
-
-void Evictions::Start(const api::PodPtr& pod, const std::string& node, const Candidate& candidate) {
-  if (handle_.services == nullptr) return;
-  if (victims_ != nullptr) victims_->Observe(static_cast<double>(candidate.victims.size()));
-  const auto preemption = std::make_shared<Preemption>(Preemption{.pod = pod, .node = node, .victims = {}});
-  for (const Importance::Entry& victim : candidate.victims) {
+void Evictions::Start(const api::PodPtr& pod, algorithm::Preemption decided) {
+  victims_.Observe(static_cast<double>(decided.victims.size()));
+  const auto preemption = std::make_shared<Preemption>(Preemption{
+      .plugin = std::move(decided.plugin), .pod = pod, .node = std::move(decided.node), .victims = {}});
+  for (const api::PodPtr& victim : decided.victims) {
     // Terminating pods need no request.
-    if (!victim.pod->pod->metadata.deleting()) preemption->victims.push_back(victim.pod->pod);
+    if (!victim->metadata.deleting()) preemption->victims.push_back(victim);
   }
   if (const auto log = log::V(2)) {
     const std::string key = pod->metadata.Key();
     log.Info("Start the preemption", {{"preemptor", log::Value::Object(key)},
-                                      {"node", node},
-                                      {"numVictims", candidate.victims.size()},
+                                      {"node", preemption->node},
+                                      {"numVictims", decided.victims.size()},
                                       {"numVictimsToDelete", preemption->victims.size()}});
   }
   if (!asynchronous_) return EvictTogether(preemption);
@@ -50,11 +43,12 @@ void Evictions::Start(const api::PodPtr& pod, const std::string& node, const Can
   ClearNominations(preemption, [this, preemption] { EvictAllButLast(preemption); });
 }
 
-bool Evictions::IsPreempting(const std::string& uid) const {
-  const auto found = in_progress_.find(uid);
+bool Evictions::IsPreempting(std::string_view uid) const {
+  if (in_progress_.empty()) return false;
+  const auto found = in_progress_.find(std::string(uid));
   if (found == in_progress_.end()) return false;
   if (found->second == nullptr) return true;
-  const api::PodPtr victim = handle_.services->FindPod(found->second->metadata);
+  const api::PodPtr victim = parts_.pods.Find(found->second->metadata);
   return victim != nullptr && !victim->metadata.deleting();
 }
 
@@ -63,7 +57,7 @@ bool Evictions::IsPreempting(const std::string& uid) const {
 // Pods of lower priority may no longer fit; without a nomination they are scheduled elsewhere immediately.
 void Evictions::ClearNominations(const PreemptionPtr& preemption, Next next) {
   std::vector<api::PodPtr> pods;
-  for (const api::PodPtr& pod : handle_.services->NominatedPods(preemption->node)) {
+  for (const api::PodPtr& pod : NominatedPods(preemption->node)) {
     if (pod->spec.priority < preemption->pod->spec.priority && !pod->status.nominated_node_name.empty())
       pods.push_back(pod);
   }
@@ -73,7 +67,7 @@ void Evictions::ClearNominations(const PreemptionPtr& preemption, Next next) {
   for (const api::PodPtr& pod : pods) {
     ports::PodStatusPatch patch{.ns = pod->metadata.ns, .name = pod->metadata.name, .current = pod};
     patch.nomination = "";
-    handle_.api.PatchPodStatus(
+    parts_.api.PatchPodStatus(
         std::move(patch), OnLoop([preemption, go_on, pod](Expected<void> written) {
           if (!written) {
             preemption->failed = true;  // the victims are evicted nevertheless
@@ -95,7 +89,7 @@ void Evictions::EvictLast(const PreemptionPtr& preemption) {
   const api::PodPtr& last = preemption->victims.back();
   in_progress_.insert_or_assign(uid, last);
   EvictOne(preemption, last, [this, preemption](Outcome outcome) {
-    preemption->retry_now = outcome.place_is_free;
+    preemption->retry_now = outcome.resources_free;
     if (!outcome.result) preemption->failed = true;
     Finish(preemption);
   });
@@ -109,18 +103,18 @@ void Evictions::EvictTogether(const PreemptionPtr& preemption) {
 void Evictions::Finish(const PreemptionPtr& preemption) {
   in_progress_.erase(preemption->pod->metadata.uid);
   const bool failed = preemption->failed;
-  if (handle_.metrics != nullptr && asynchronous_) {
-    handle_.metrics
-        ->Counter("scheduler_preemption_goroutines_execution_total",
-                  "[ALPHA] Number of preemption goroutines executed.",
-                  {{"result", failed ? "error" : "success"}})
+  if (asynchronous_) {
+    parts_.metrics
+        .Counter("scheduler_preemption_goroutines_execution_total",
+                 "[ALPHA] Number of preemption goroutines executed.",
+                 {{"result", failed ? "error" : "success"}})
         .Add();
   }
   // No deletion event will requeue the pod then. A pause, because an immediate retry would fail again.
   const auto activate = [this, key = preemption->pod->metadata.Key()] {
-    handle_.services->Activate(std::array{key});
+    parts_.queue.Activate(std::array{key});
   };
-  if (failed) return handle_.services->PostAfter(kRetryDelay, activate);
+  if (failed) return parts_.loop.PostAfter(kRetryDelay, activate);
   if (preemption->retry_now) activate();
 }
 
@@ -143,17 +137,17 @@ void Evictions::Evict(const PreemptionPtr& preemption, std::size_t count, Next n
 // A pod that is not bound yet is requeued instead of deleted.
 void Evictions::EvictOne(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {
   const std::string& uid = victim->metadata.uid;
-  framework::WaitingPod* waiting = handle_.services->FindWaitingPod(uid);
-  const bool rejected = waiting != nullptr && waiting->Preempt(plugin_, "preempted");
+  framework::WaitingPod* waiting = parts_.bindings.FindWaiting(uid);
+  const bool rejected = waiting != nullptr && waiting->Preempt(preemption->plugin, "preempted");
   // In PreBind it keeps its resources until the plugins complete; its failure is then an event like a
   // deletion.
-  const bool stopped =
-      waiting == nullptr && handle_.services->CancelPreBind(uid, fmt::format("preempted by {}", plugin_));
+  const bool stopped = waiting == nullptr &&
+                       parts_.bindings.CancelPreBind(uid, fmt::format("preempted by {}", preemption->plugin));
   if (!rejected && !stopped) return MarkAndDelete(preemption, victim, std::move(done));
-  Tell(*preemption, victim, true);
+  EmitPreempted(*preemption, victim, true);
   // The victim's own handling comes first.
-  handle_.services->Post(
-      [rejected, done = std::move(done)]() mutable { done({.place_is_free = rejected, .result = {}}); });
+  parts_.loop.Post(
+      [rejected, done = std::move(done)]() mutable { done({.resources_free = rejected, .result = {}}); });
 }
 
 void Evictions::MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {
@@ -166,7 +160,7 @@ void Evictions::MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr
       .message = preemption->pod->spec.scheduler_name + ": preempting to accommodate a higher priority pod",
       .observed_generation = victim->metadata.generation,
       .current = victim};
-  handle_.api.PatchPodStatus(
+  parts_.api.PatchPodStatus(
       std::move(patch),
       OnLoop([this, preemption, victim, done = std::move(done)](Expected<void> written) mutable {
         if (written) return Delete(preemption, victim, std::move(done));
@@ -180,11 +174,11 @@ void Evictions::MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr
 }
 
 void Evictions::Delete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {
-  handle_.api.DeletePod(
+  parts_.api.DeletePod(
       {victim->metadata.ns, victim->metadata.name, victim->metadata.uid},
       OnLoop([this, preemption, victim, done = std::move(done)](Expected<void> deleted) mutable {
         if (deleted) {
-          Tell(*preemption, victim, false);
+          EmitPreempted(*preemption, victim, false);
         } else if (deleted.error().code != ErrorCode::kNotFound) {
           log::Error("Tried to preempted pod", {{"pod", victim->metadata.Key()},
                                                 {"preemptor", preemption->pod->metadata.Key()},
@@ -195,18 +189,27 @@ void Evictions::Delete(const PreemptionPtr& preemption, const api::PodPtr& victi
       }));
 }
 
-void Evictions::Tell(const Preemption& preemption, const api::PodPtr& victim, bool in_memory) {
+void Evictions::EmitPreempted(const Preemption& preemption, const api::PodPtr& victim, bool in_memory) {
   const api::Pod& preemptor = *preemption.pod;
-  handle_.events->Emit({ports::Event::Type::kNormal, "Preempted", "Preempting",
-                        fmt::format("Preempted by pod {} on node {}{}", preemptor.metadata.uid,
-                                    preemption.node, in_memory ? " (in kube-scheduler memory)." : ""),
-                        preemptor.spec.scheduler_name, victim, preemption.pod});
+  parts_.events.Emit({ports::Event::Type::kNormal, "Preempted", "Preempting",
+                      fmt::format("Preempted by pod {} on node {}{}", preemptor.metadata.uid, preemption.node,
+                                  in_memory ? " (in kube-scheduler memory)." : ""),
+                      preemptor.spec.scheduler_name, victim, preemption.pod});
+}
+
+std::vector<api::PodPtr> Evictions::NominatedPods(std::string_view node) const {
+  std::vector<api::PodPtr> pods;
+  const cluster::NodeNameId name = parts_.symbols.node_names.Find(node);
+  for (const auto& [uid, nomination] : parts_.queue.nominator().all()) {
+    if (name.known() && nomination.node == name) pods.push_back(nomination.pod->info.pod);
+  }
+  return pods;
 }
 
 ports::WriteDone Evictions::OnLoop(std::move_only_function<void(Expected<void>)> done) {
-  return [post = handle_.services->poster(), done = std::move(done)](Expected<void> result) mutable {
+  return [post = parts_.loop.poster(), done = std::move(done)](Expected<void> result) mutable {
     post([done = std::move(done), result = std::move(result)]() mutable { done(std::move(result)); });
   };
 }
 
-}  // namespace berth::plugins
+}  // namespace berth::cycle

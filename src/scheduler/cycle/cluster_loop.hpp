@@ -1,0 +1,81 @@
+// The loop on which the cluster's changes are applied: a mailbox, timers, and one handler. The scheduler, the
+// shadow and the extender server run on it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/timer_queue.hpp"
+#include "kubernetes/ports/ports.hpp"
+#include "scheduler/cycle/mailbox.hpp"
+#include "scheduler/framework/handle.hpp"
+
+namespace berth::cycle {
+
+// An iteration handles the messages that arrived, runs due timers, and lets the handler do one unit of work.
+// Messages posted before the first iteration are kept until then.
+class ClusterLoop final : public framework::LoopExecutor {
+ public:
+  // All methods are called on the loop's thread.
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    virtual void OnChange(ports::ClusterChange& change) = 0;
+    // All objects that existed at the start have been delivered.
+    virtual void OnSynced() = 0;
+    // Does one unit of work, such as a decision. Returns false if there was nothing to do.
+    virtual bool DoWork() = 0;
+    // When DoWork must be called even if no message has arrived; MonoTime::max(): not at all.
+    virtual MonoTime NextDue() const = 0;
+  };
+
+  explicit ClusterLoop(const Clock& clock) : timers_(clock) {}
+
+  // --- any thread ---
+  // Receives the cluster's changes.
+  ports::ClusterSink& sink() { return *mailbox_; }
+  void Post(std::move_only_function<void()> work) override { mailbox_->Post(std::move(work)); }
+  framework::Poster poster() const override {
+    return [mailbox = mailbox_](std::move_only_function<void()> work) { mailbox->Post(std::move(work)); };
+  }
+  // Queues a step of a binding cycle, also after the loop was destroyed. RunSucceededSteps executes steps
+  // with `succeeded`.
+  using StepPoster = std::function<void(bool succeeded, Work step)>;
+  StepPoster step_poster() const {
+    return [mailbox = mailbox_](bool succeeded, Work step) { mailbox->PostStep(succeeded, std::move(step)); };
+  }
+  // Makes Run return after the current iteration.
+  void Stop();
+  bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+  // Whether all objects that existed at the start have been delivered.
+  bool synced() const { return synced_.load(std::memory_order_relaxed); }
+
+  // --- the loop's thread: that of Run ---
+  // Returns after Stop.
+  void Run(Handler& handler);
+  // One iteration without waiting. Returns false if there was nothing to do. For tests and simulations.
+  bool RunOnce(Handler& handler);
+  void PostAfter(Duration delay, std::move_only_function<void()> work) override {
+    timers_.After(delay, std::move(work));
+  }
+  TimerQueue& timers() { return timers_; }
+  // Executes the steps that were posted as succeeded, before all other messages.
+  void RunSucceededSteps();
+  // Drops all messages and timers. Must be called before the objects to which they refer are destroyed.
+  void DropPending();
+
+ private:
+  bool HandleMessages(Handler& handler);
+  MonoTime NextDue(const Handler& handler) const;
+
+  std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+  TimerQueue timers_;
+  std::vector<Message> batch_;
+  std::atomic<bool> synced_{false};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace berth::cycle

@@ -1,0 +1,156 @@
+#include "scheduler/cycle/cluster_updates.hpp"
+
+#include <variant>
+
+namespace berth::cycle {
+
+using framework::ClusterEvent;
+using ports::Change;
+
+namespace {
+
+constexpr const char* kPendingPodDeleted = "UnscheduledPodDelete";  // label in metrics
+
+}  // namespace
+
+api::PodPtr ClusterUpdates::Apply(ports::ClusterChange& change) {
+  return std::visit([this](auto& one) { return On(one); }, change);
+}
+
+template <class T>
+api::PodPtr ClusterUpdates::On(Change<T>& change) {
+  parts_.cluster.objects().Apply(change);
+  if (const auto event = EventOf(change)) Requeue(*event, {change.before, change.after});
+  return nullptr;
+}
+
+void ClusterUpdates::Requeue(const ClusterEvent& event, const framework::EventObjects& objects) {
+  const HandlingTimer timer = Time(event.label);
+  parts_.queue.MoveAll(event, objects);
+}
+
+// --- nodes ---
+
+api::PodPtr ClusterUpdates::On(Change<api::Node>& change) {
+  const framework::EventObjects objects{change.before, change.after};
+  if (change.after == nullptr) {
+    const HandlingTimer timer = Time(kNodeDeleted.label);
+    parts_.queue.MoveAll(kNodeDeleted, objects);
+    parts_.cluster.RemoveNode(change.before->metadata.name);
+  } else if (change.before == nullptr) {
+    const HandlingTimer timer = Time(kNodeAdded.label);
+    parts_.cluster.AddNode(change.after);
+    parts_.queue.MoveAll(kNodeAdded, objects);
+  } else {
+    parts_.cluster.UpdateNode(change.after);
+    for (const ClusterEvent& event : NodeEvents(*change.before, *change.after)) Requeue(event, objects);
+  }
+  return nullptr;
+}
+
+// --- pods ---
+
+api::PodPtr ClusterUpdates::On(Change<api::Pod>& change) {
+  const api::PodPtr& before = change.before;
+  const api::PodPtr& after = change.after;
+  if (after == nullptr || after->terminal()) {
+    RemovePod(after == nullptr ? before : after);
+    return nullptr;
+  }
+  if (before != nullptr && before->metadata.uid != after->metadata.uid) {
+    RemovePod(before);
+    change.before = nullptr;
+  }
+  if (!after->spec.node_name.empty()) return UpdateAssignedPod(change.before, after);
+  UpdateUnassignedPod(change.before, after);
+  return nullptr;
+}
+
+// The object of a delete may be outdated and lack the node, so the pod is removed from all places.
+void ClusterUpdates::RemovePod(const api::PodPtr& pod) {
+  const std::string& uid = pod->metadata.uid;
+  const std::string key = pod->metadata.Key();
+  {
+    std::optional<HandlingTimer> timer;
+    if (parts_.pods.FindPending(key, uid) != nullptr) {
+      timer.emplace(parts_.metrics, parts_.clock, kPendingPodDeleted);
+      parts_.pods.Remove(key);
+    }
+    parts_.queue.Delete(uid);
+  }
+  if (parts_.cluster.IsAssumed(uid)) return ReleaseAssumedPod(uid);
+  if (const api::PodPtr known = parts_.cluster.FindPod(uid)) {
+    const HandlingTimer timer = Time(kAssignedPodDeleted.label);
+    parts_.cluster.RemovePod(uid);
+    parts_.queue.MoveAll(kAssignedPodDeleted, {pod->spec.node_name.empty() ? known : pod, nullptr});
+    return;
+  }
+  if (!pod->status.nominated_node_name.empty()) RequeueAfterNomination(pod);
+}
+
+void ClusterUpdates::UpdateUnassignedPod(const api::PodPtr& before, const api::PodPtr& pod) {
+  const auto profile = ProfileOf(*pod);
+  if (!profile) return;
+  const std::string& uid = pod->metadata.uid;
+  parts_.pods.Put(pod);
+  if (parts_.cluster.IsAssumed(uid)) {
+    // The pod is being bound; the only relevant update is its deletion.
+    if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting()))
+      ReleaseAssumedPod(uid);
+    return;
+  }
+  const HandlingTimer timer = Time(before == nullptr ? "UnscheduledPodAdd" : "UnscheduledPodUpdate");
+  if (before == nullptr) {
+    parts_.queue.Add(cluster::PreparePod(pod, parts_.symbols), *profile);
+    return;
+  }
+  parts_.queue.Update(cluster::PreparePod(pod, parts_.symbols), *profile,
+                      PodEvents(*before, *pod, framework::EventResource::kTargetPod), {before, pod});
+  const std::string& nominated = before->status.nominated_node_name;
+  if (!nominated.empty() && nominated != pod->status.nominated_node_name) RequeueAfterNomination(before);
+}
+
+api::PodPtr ClusterUpdates::UpdateAssignedPod(const api::PodPtr& before, const api::PodPtr& pod) {
+  const bool was_assigned = before != nullptr && !before->spec.node_name.empty();
+  const HandlingTimer timer = Time(was_assigned ? "AssignedPodUpdate" : kAssignedPodAdded.label);
+  const bool known = parts_.cluster.Contains(pod->metadata.uid);
+  parts_.cluster.AddPod(pod);
+  const api::PodPtr foreign = known ? nullptr : pod;
+  if (was_assigned) {
+    for (const ClusterEvent& event : PodEvents(*before, *pod, framework::EventResource::kAssignedPod))
+      parts_.queue.MoveAll(event, {before, pod});
+    return foreign;
+  }
+  // Bound by this scheduler or another one; it must not be scheduled again.
+  {
+    std::optional<HandlingTimer> leaving;
+    if (parts_.pods.Remove(pod->metadata.Key()))
+      leaving.emplace(parts_.metrics, parts_.clock, kPendingPodDeleted);
+    parts_.queue.Delete(pod->metadata.uid);
+  }
+  parts_.queue.MoveAll(kAssignedPodAdded, {nullptr, pod});
+  return foreign;
+}
+
+void ClusterUpdates::ReleaseAssumedPod(const std::string& uid) {
+  const api::PodPtr pod = parts_.cluster.FindPod(uid);
+  framework::WaitingPod* waiting = parts_.bindings.FindWaiting(uid);
+  // After Permit the binding cannot be stopped and will fail by itself; the resources are released now.
+  if (waiting == nullptr || !waiting->Reject("", "removed")) parts_.cluster.Forget(uid);
+  parts_.queue.MoveAll(kAssignedPodDeleted, {pod, nullptr});
+}
+
+void ClusterUpdates::RequeueAfterNomination(const api::PodPtr& pod) {
+  parts_.queue.MoveAll(kAssignedPodDeleted, {pod, nullptr}, [&](const framework::QueuedPod& other) {
+    return other.info.priority() <= pod->spec.priority;
+  });
+}
+
+std::optional<std::uint32_t> ClusterUpdates::ProfileOf(const api::Pod& pod) const {
+  for (std::uint32_t i = 0; i < parts_.profiles.size(); ++i) {
+    if (parts_.profiles[i]->name() == pod.spec.scheduler_name) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::cycle

@@ -1,0 +1,239 @@
+#include "scheduler/cycle/outcome_handler.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "observability/log/log.hpp"
+#include "scheduler/cycle/cluster_events.hpp"
+
+namespace berth::cycle {
+
+using framework::QueuedPod;
+using framework::QueuedPodPtr;
+using record::Result;
+
+namespace {
+
+// The number of nodes evaluated by filters, as counted by kube-scheduler: nodes excluded by PreFilter do not
+// count.
+std::size_t EvaluatedNodes(const record::AttemptRecord& record) {
+  std::size_t count = record.feasible.Count();
+  for (const record::Rejection& rejection : record.rejections) count += rejection.rows.Count();
+  for (const record::PluginReasons& part : record.row_reasons) count += part.reasons.rows.size();
+  return count;
+}
+
+}  // namespace
+
+void OutcomeHandler::Skip(const QueuedPodPtr& pod) {
+  const api::Pod& object = *pod->info.pod;
+  if (object.metadata.deleting()) {
+    parts_.handle.events.Emit({ports::Event::Type::kWarning, "FailedScheduling", "Scheduling",
+                               "skip schedule deleting pod: " + pod->info.key, object.spec.scheduler_name,
+                               pod->info.pod});
+  }
+  parts_.queue.Done(object.metadata.uid);
+}
+
+void OutcomeHandler::Begin(const QueuedPodPtr& pod) {
+  if (const auto log = log::V(3))
+    log.Info("Attempting to schedule pod", {{"pod", log::Value::Object(pod->info.key)}});
+  pod->trace = nullptr;
+  if (parts_.tracer == nullptr || !parts_.tracer->ShouldTrace()) return;
+  pod->trace = std::make_shared<tracing::AttemptTrace>();
+  pod->trace->pod = pod->info.key;
+  pod->trace->uid = pod->info.pod->metadata.uid;
+  pod->trace->profile = parts_.profiles[pod->profile]->name();
+  pod->trace->attempt = pod->attempts;
+  pod->trace->begin = pod->attempt_started;
+}
+
+void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult result) {
+  parts_.metrics.algorithm.Observe(
+      std::chrono::duration<double>(parts_.clock.Now() - pod->attempt_started).count());
+  if (result.abandoned) {
+    return EndAttempt(pod, {.rejected = false,
+                            .message = "the wait for an extender was cancelled",
+                            .rejectors = {},
+                            .pending = {},
+                            .nominate = std::nullopt,
+                            .reported = false});
+  }
+  parts_.records.Add(result.record);
+  parts_.metrics.Recorded(parts_.records);
+  if (result.record->result == Result::kScheduled) return StartBinding(pod, std::move(result));
+  if (result.preemption) parts_.evictions.Start(pod->info.pod, *std::move(result.preemption));
+  EndAttempt(pod, {.rejected = result.record->result == Result::kUnschedulable,
+                   .message = result.record->message,
+                   .rejectors = std::move(result.rejectors),
+                   .pending = std::move(result.pending),
+                   .nominate = std::move(result.nominate)});
+}
+
+// --- a node was found ---
+
+void OutcomeHandler::StartBinding(const QueuedPodPtr& pod, algorithm::ScheduleResult result) {
+  if (log::V(2)) {
+    pod->evaluated_nodes = static_cast<std::uint32_t>(EvaluatedNodes(*result.record));
+    pod->feasible_nodes = static_cast<std::uint32_t>(result.record->feasible.Count());
+  }
+  BERTH_CHECK(result.record->feasible.get().Has(result.row), pod->info.key, result.row);
+  // Pods that the cluster state contains were skipped, and no change is applied during a decision.
+  const bool assumed = parts_.cluster.Assume(pod->info, result.row);
+  BERTH_CHECK(assumed, pod->info.key, pod->info.pod->metadata.uid);
+  parts_.queue.nominator().Delete(pod->info.pod->metadata.uid);
+  parts_.bindings.Start(pod, *parts_.profiles[pod->profile], parts_.cluster.nodes().name(result.row),
+                        std::move(result.state));
+}
+
+void OutcomeHandler::OnNominated(const QueuedPodPtr& pod, const std::string& node) {
+  ports::PodStatusPatch patch;
+  patch.nomination = node;
+  WriteStatus(pod->info, std::move(patch));
+}
+
+void OutcomeHandler::OnPermitDone(const QueuedPodPtr& pod) { parts_.queue.Done(pod->info.pod->metadata.uid); }
+
+void OutcomeHandler::OnBound(const QueuedPodPtr& pod, const std::string& node) {
+  const MonoTime now = parts_.clock.Now();
+  parts_.handle.events.Emit({ports::Event::Type::kNormal, "Scheduled", "Binding",
+                             fmt::format("Successfully assigned {} to {}", pod->info.key, node),
+                             pod->info.pod->spec.scheduler_name, pod->info.pod});
+  if (const auto log = log::V(2))
+    log.Info("Successfully bound pod to node", {{"pod", log::Value::Object(pod->info.key)},
+                                                {"node", node},
+                                                {"evaluatedNodes", pod->evaluated_nodes},
+                                                {"feasibleNodes", pod->feasible_nodes}});
+  parts_.metrics.Attempt(pod->profile, CycleMetrics::kScheduled, now - pod->attempt_started);
+  parts_.metrics.Bound(*pod, now);
+}
+
+void OutcomeHandler::OnCompleted(const QueuedPodPtr& pod, const std::string& node) {
+  EndTrace(*pod, "scheduled", node, "");
+}
+
+// --- no node was found, or the binding failed ---
+
+void OutcomeHandler::OnBindingFailed(const QueuedPodPtr& pod, const std::string& node,
+                                     framework::Status status, bool while_binding) {
+  const std::string& uid = pod->info.pod->metadata.uid;
+  log::Error("Failed to place pod",
+             {{"pod", log::Value::Object(pod->info.key)}, {"node", node}, {"err", status.Message()}});
+  parts_.cluster.Forget(uid);
+  const bool rejected = status.rejected();
+  Failure failure = BindingFailure(uid, std::move(status), while_binding);
+  if (!while_binding) return EndAttempt(pod, std::move(failure));
+  // To other pods this looks like a pod that left its node: its resources are free, and so is whatever
+  // Unreserve released.
+  auto assumed = std::make_shared<api::Pod>(*pod->info.pod);
+  assumed->spec.node_name = node;
+  const framework::EventObjects objects{std::move(assumed), nullptr};
+  if (!rejected) {
+    parts_.queue.MoveAll(kAssignedPodDeleted, objects);
+    EndAttempt(pod, std::move(failure));
+  } else {
+    EndAttempt(pod, std::move(failure));
+    parts_.queue.MoveAll(kAssignedPodDeleted, objects,
+                         [&](const QueuedPod& other) { return other.info.pod->metadata.uid != uid; });
+  }
+}
+
+// A rejection by Reserve or Permit is reported like a rejection by a filter in a cluster of one node. A
+// rejection by PreBind or Bind is reported unchanged, and no event requeues the pod.
+OutcomeHandler::Failure OutcomeHandler::BindingFailure(const std::string& uid, framework::Status status,
+                                                       bool while_binding) const {
+  Failure failure;
+  failure.rejected = status.rejected();
+  failure.message = status.Message();
+  failure.nominate = "";
+  if (!status.rejected() || (while_binding && !parts_.queue.IsInFlight(uid))) return failure;
+  std::ranges::sort(status.reasons);
+  failure.message = fmt::format("0/1 nodes are available: 1 {}.", fmt::join(status.reasons, ", 1 "));
+  failure.rejectors = {std::string(status.plugin)};
+  if (status.code == framework::Code::kPending) failure.pending = {std::string(status.plugin)};
+  return failure;
+}
+
+void OutcomeHandler::EndAttempt(const QueuedPodPtr& pod, Failure failure) {
+  if (failure.reported) {
+    parts_.metrics.Attempt(pod->profile,
+                           failure.rejected ? CycleMetrics::kUnschedulable : CycleMetrics::kError,
+                           parts_.clock.Now() - pod->attempt_started);
+  }
+  if (const auto log = log::V(2)) {
+    log.Info(failure.rejected ? "Unable to schedule pod; no fit; waiting" : "Error scheduling pod; retrying",
+             {{"pod", log::Value::Object(pod->info.key)}, {"err", failure.message}});
+  }
+  EndTrace(*pod, failure.rejected ? "unschedulable" : "error", "", failure.message);
+  const std::string& uid = pod->info.pod->metadata.uid;
+  const api::PodPtr latest = parts_.pods.FindPending(pod->info.key, uid);
+  // Deleted, bound by another scheduler, or recreated with the same name.
+  if (latest == nullptr) return parts_.queue.Done(uid);
+  const QueuedPodPtr requeued = Requeue(pod, latest, failure);
+  if (failure.reported && !parts_.gate.Leaving()) ReportFailure(*requeued, std::move(failure));
+}
+
+// Requeues the pod with its latest object. The attempt's own copy is not modified, because asynchronous calls
+// may still refer to it.
+QueuedPodPtr OutcomeHandler::Requeue(const QueuedPodPtr& attempted, const api::PodPtr& latest,
+                                     Failure& failure) {
+  QueuedPodPtr pod = attempted;
+  if (latest != attempted->info.pod) {
+    pod = std::make_shared<QueuedPod>(*attempted);
+    pod->info = cluster::PreparePod(latest, parts_.handle.symbols);
+  }
+  pod->rejectors = std::move(failure.rejectors);
+  pod->pending = std::move(failure.pending);
+  pod->gated_by.clear();
+  parts_.queue.Requeue(pod);
+  // Set before the API server confirms it, because scheduling continues meanwhile.
+  std::optional<cluster::NodeNameId> nominated;
+  if (failure.nominate) {
+    nominated = failure.nominate->empty() ? cluster::NodeNameId{}
+                                          : parts_.handle.symbols.node_names.Intern(*failure.nominate);
+  }
+  parts_.queue.nominator().Set(pod, nominated);
+  return pod;
+}
+
+void OutcomeHandler::ReportFailure(const QueuedPod& pod, Failure failure) {
+  parts_.handle.events.Emit({ports::Event::Type::kWarning, "FailedScheduling", "Scheduling", failure.message,
+                             pod.info.pod->spec.scheduler_name, pod.info.pod});
+  ports::PodStatusPatch patch;
+  patch.reason = failure.rejected ? "Unschedulable" : "SchedulerError";
+  patch.message = std::move(failure.message);
+  patch.observed_generation = pod.info.pod->metadata.generation;
+  patch.nomination = std::move(failure.nominate);
+  WriteStatus(pod.info, std::move(patch));
+}
+
+// --- helpers ---
+
+void OutcomeHandler::EndTrace(QueuedPod& pod, std::string_view result, std::string_view node,
+                              std::string_view message) {
+  if (pod.trace == nullptr) return;
+  const auto trace = std::exchange(pod.trace, nullptr);
+  trace->end = parts_.clock.Now();
+  trace->result = result;
+  trace->node = node;
+  trace->message = message;
+  parts_.tracer->Finished(std::move(*trace));
+}
+
+void OutcomeHandler::WriteStatus(const cluster::PodInfo& pod, ports::PodStatusPatch patch) {
+  patch.ns = pod.pod->metadata.ns;
+  patch.name = pod.pod->metadata.name;
+  patch.current = pod.pod;
+  parts_.handle.api.PatchPodStatus(std::move(patch), [key = pod.key](Expected<void> written) {
+    if (!written && written.error().code != ErrorCode::kCancelled &&
+        written.error().code != ErrorCode::kNotFound) {
+      log::Error("Failed to patch pod status",
+                 {{"pod", log::Value::Object(key)}, {"err", written.error().message}});
+    }
+  });
+}
+
+}  // namespace berth::cycle

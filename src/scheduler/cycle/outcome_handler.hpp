@@ -1,0 +1,82 @@
+// The one place where outcomes of scheduling attempts take effect: queue moves, writes, events, conditions,
+// metrics, logs and traces.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "observability/tracing/attempt_trace.hpp"
+#include "scheduler/algorithm/scheduling_algorithm.hpp"
+#include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/cycle/binding_cycle.hpp"
+#include "scheduler/cycle/cycle_metrics.hpp"
+#include "scheduler/cycle/decision_gate.hpp"
+#include "scheduler/cycle/evictions.hpp"
+#include "scheduler/cycle/pod_directory.hpp"
+#include "scheduler/queue/scheduling_queue.hpp"
+#include "scheduler/record/record_ring.hpp"
+#include "scheduler/runtime/profile.hpp"
+
+namespace berth::cycle {
+
+// An attempt begins with Begin and ends with Skip, or with Apply: the pod is then requeued, gone, or in a
+// binding cycle, whose results arrive through BindingObserver. Scheduler loop only.
+class OutcomeHandler final : public BindingObserver {
+ public:
+  struct Parts {
+    framework::Handle& handle;
+    cluster::ClusterState& cluster;
+    queue::SchedulingQueue& queue;
+    const PodDirectory& pods;
+    BindingCycles& bindings;
+    Evictions& evictions;
+    const DecisionGate& gate;
+    std::span<const std::unique_ptr<runtime::Profile>> profiles;
+    record::RecordRing& records;
+    CycleMetrics& metrics;
+    const Clock& clock;
+    tracing::Tracer* tracer;  // null: no traces
+  };
+  explicit OutcomeHandler(const Parts& parts) : parts_(parts) {}
+
+  // The pod was deleted or assumed before its attempt.
+  void Skip(const framework::QueuedPodPtr& pod);
+  void Begin(const framework::QueuedPodPtr& pod);
+  void Apply(const framework::QueuedPodPtr& pod, algorithm::ScheduleResult result);
+
+  // --- BindingObserver ---
+  void OnNominated(const framework::QueuedPodPtr& pod, const std::string& node) override;
+  void OnPermitDone(const framework::QueuedPodPtr& pod) override;
+  void OnBound(const framework::QueuedPodPtr& pod, const std::string& node) override;
+  void OnCompleted(const framework::QueuedPodPtr& pod, const std::string& node) override;
+  void OnBindingFailed(const framework::QueuedPodPtr& pod, const std::string& node, framework::Status status,
+                       bool while_binding) override;
+  void OnActivated(std::span<const std::string> pods) override { parts_.handle.scheduler.Activate(pods); }
+
+ private:
+  // Why an attempt ended without a binding.
+  struct Failure {
+    bool rejected = false;  // else an error
+    std::string message;
+    std::vector<std::string> rejectors;
+    std::vector<std::string> pending;
+    std::optional<std::string> nominate;  // nullopt: unchanged; empty: cleared
+    bool reported = true;                 // false: the attempt was abandoned: no event, condition or metric
+  };
+  void StartBinding(const framework::QueuedPodPtr& pod, algorithm::ScheduleResult result);
+  Failure BindingFailure(const std::string& uid, framework::Status status, bool while_binding) const;
+  void EndAttempt(const framework::QueuedPodPtr& pod, Failure failure);
+  framework::QueuedPodPtr Requeue(const framework::QueuedPodPtr& pod, const api::PodPtr& latest,
+                                  Failure& failure);
+  void ReportFailure(const framework::QueuedPod& pod, Failure failure);
+  // Completes the trace of the attempt, if there is one, and passes it to the tracer.
+  void EndTrace(framework::QueuedPod& pod, std::string_view result, std::string_view node,
+                std::string_view message);
+  void WriteStatus(const cluster::PodInfo& pod, ports::PodStatusPatch patch);
+
+  const Parts parts_;
+};
+
+}  // namespace berth::cycle

@@ -1,0 +1,42 @@
+// The queue's decisions, made by the plugins of the profiles.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "scheduler/queue/scheduling_queue.hpp"
+#include "scheduler/runtime/profile.hpp"
+
+namespace berth::cycle {
+
+// Scheduler loop only. The profiles must outlive this object; a pod's profile is its index in `profiles`.
+class ProfilePolicy final : public queue::QueuePolicy {
+ public:
+  explicit ProfilePolicy(std::span<const std::unique_ptr<runtime::Profile>> profiles) : profiles_(profiles) {}
+
+  // All profiles have the same order.
+  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
+    return profiles_.front()->Less(a, b);
+  }
+  framework::Status PreEnqueue(const framework::QueuedPod& pod) const override {
+    return profiles_[pod.profile]->RunPreEnqueue(pod.info, pod.gated_by);
+  }
+  bool IsAnyRegistered(const framework::ClusterEvent& event) const override {
+    return std::ranges::any_of(profiles_, [&](const auto& profile) { return profile->IsRegistered(event); });
+  }
+  bool IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
+                      const framework::ClusterEvent& event) const override {
+    return profiles_[profile]->IsRegistered(event, std::span(&plugin, 1));
+  }
+  framework::Requeue EvaluateHint(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
+                                  const framework::EventObjects& objects) const override {
+    return profiles_[pod.profile]->EvaluateHint(event, objects, pod.info, pod.rejectors, pod.pending);
+  }
+
+ private:
+  const std::span<const std::unique_ptr<runtime::Profile>> profiles_;
+};
+
+}  // namespace berth::cycle
