@@ -79,8 +79,9 @@ assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Env
 // right order after a failed start.
 class Process {
  public:
-  Process(const SchedulerFlags& flags, const PFlags& table, const config::SchedulerConfig& config,
-          const runtime::Registry& plugins, metrics::RegistryOptions metrics_options)
+  Process(const SchedulerFlags& flags, const command_line::FlagSet& table,
+          const config::SchedulerConfig& config, const runtime::Registry& plugins,
+          metrics::RegistryOptions metrics_options)
       : flags_(flags),
         table_(table),
         config_(config),
@@ -102,7 +103,7 @@ class Process {
   LeaseFence* fence() { return config_.leader_election.leader_elect ? &closed_ : nullptr; }
 
   const SchedulerFlags& flags_;
-  const PFlags& table_;
+  const command_line::FlagSet& table_;
   const config::SchedulerConfig& config_;
   const runtime::Registry& plugins_;
   const std::string hostname_ = HostName();
@@ -221,7 +222,7 @@ int Process::End(int code) {
 
 }  // namespace
 
-Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
+Expected<int> RunScheduler(const SchedulerFlags& flags, const command_line::FlagSet& table,
                            const config::SchedulerConfig& config, const runtime::Registry& plugins,
                            std::vector<std::string> notes) {
   BERTH_TRY(metrics::RegistryOptions metrics_options, MetricsOptionsOf(flags.metrics));

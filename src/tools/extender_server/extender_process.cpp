@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/go_duration.hpp"
 #include "http/io_thread.hpp"
 #include "http/server.hpp"
 #include "kubernetes/client/api_writer.hpp"
@@ -19,6 +20,8 @@
 #include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
 #include "process/host_port.hpp"
+#include "process/load_config.hpp"
+#include "process/loaded_plugins.hpp"
 #include "process/measuring.hpp"
 #include "process/signals.hpp"
 #include "scheduler/assembly/engine.hpp"
@@ -48,8 +51,8 @@ http::Response Refusal(int status) {
 // delay the watches.
 class Doors {
  public:
-  Doors(const ExtenderFlags& flags, const client::Environment& environment, const Clock& clock)
-      : flags_(flags), environment_(environment), clock_(clock), io_(clock) {}
+  Doors(const ExtenderOptions& options, const client::Environment& environment, const Clock& clock)
+      : options_(options), environment_(environment), clock_(clock), io_(clock) {}
   ~Doors() { Close(); }
 
   http::IoThread& io() { return io_; }
@@ -63,7 +66,7 @@ class Doors {
                                                  extender_server::Service& service);
   void ReloadCertificates();
 
-  const ExtenderFlags& flags_;
+  const ExtenderOptions& options_;
   const client::Environment& environment_;
   const Clock& clock_;
   http::IoThread io_;
@@ -76,8 +79,8 @@ class Doors {
 
 http::ServerOptions Doors::Options() const {
   service::ServingLimits limits;
-  limits.connections = static_cast<std::size_t>(flags_.connections);
-  limits.body_bytes = static_cast<std::size_t>(flags_.body_mib) << 20;
+  limits.connections = static_cast<std::size_t>(options_.connections);
+  limits.body_bytes = static_cast<std::size_t>(options_.body_mib) << 20;
   http::ServerOptions options = service::OptionsWithin(limits);
   options.refusal = &Refusal;
   return options;
@@ -86,8 +89,8 @@ http::ServerOptions Doors::Options() const {
 Expected<http::ServerTlsOptions> Doors::Tls() const {
   http::ServerTlsOptions tls = certificates_->tls();
   tls.trust_later = false;  // the one authority is known at the start
-  if (!flags_.client_ca_file.empty()) {
-    auto authority = environment_.ReadFile(flags_.client_ca_file);
+  if (!options_.client_ca_file.empty()) {
+    auto authority = environment_.ReadFile(options_.client_ca_file);
     if (!authority) return std::unexpected(std::move(authority).error().In("--client-ca-file"));
     tls.client_ca_pem = std::move(*authority);
   }
@@ -108,11 +111,11 @@ Expected<std::unique_ptr<http::Server>> Doors::Listen(http::ServerOptions option
 }
 
 Expected<void> Doors::Open(extender_server::Service& service) {
-  if (!flags_.http_address.empty()) {
-    const std::optional<process::HostPort> address = process::ParseHostPort(flags_.http_address);
+  if (!options_.http_address.empty()) {
+    const std::optional<process::HostPort> address = process::ParseHostPort(options_.http_address);
     if (!address) {
       return Invalid(fmt::format("--http-address {}: expected ADDRESS:PORT such as 127.0.0.1:8888",
-                                 flags_.http_address));
+                                 options_.http_address));
     }
     http::ServerOptions options = Options();
     options.address = address->host;
@@ -120,12 +123,12 @@ Expected<void> Doors::Open(extender_server::Service& service) {
     BERTH_TRY(open_, Listen(std::move(options), service));
     log::Info("Serving the extender over HTTP", {{"address", open_->address()}});
   }
-  if (flags_.serving.port == 0) return {};
-  BERTH_TRY(certificates_, service::ServingCertificates::Load(flags_.serving, environment_, clock_));
+  if (options_.serving.port == 0) return {};
+  BERTH_TRY(certificates_, service::ServingCertificates::Load(options_.serving, environment_, clock_));
   BERTH_TRY(shown_, Tls());
   http::ServerOptions options = Options();
-  options.address = flags_.serving.bind_address;
-  options.port = static_cast<std::uint16_t>(flags_.serving.port);
+  options.address = options_.serving.bind_address;
+  options.port = static_cast<std::uint16_t>(options_.serving.port);
   options.both_families = true;
   BERTH_TRY(options.tls, http::MakeServerTlsContext(shown_));
   BERTH_TRY(secure_, Listen(std::move(options), service));
@@ -166,8 +169,9 @@ void Doors::Close() {
 // the cluster, including the nominations of other schedulers, and evaluates requests between two changes.
 class Process {
  public:
-  Process(const ExtenderFlags& flags, const config::SchedulerConfig& config, const runtime::Registry& plugins)
-      : flags_(flags), config_(config), plugins_(plugins), doors_(flags, environment_, clock_) {}
+  Process(const ExtenderOptions& options, const config::SchedulerConfig& config,
+          const runtime::Registry& plugins)
+      : options_(options), config_(config), plugins_(plugins), doors_(options_, environment_, clock_) {}
   ~Process() { doors_.Close(); }
 
   Expected<void> Assemble(std::vector<std::string>& notes);
@@ -178,7 +182,7 @@ class Process {
   void MakeService();
   std::vector<runtime::Nomination> Nominations() const;
 
-  const ExtenderFlags& flags_;
+  const ExtenderOptions& options_;
   const config::SchedulerConfig& config_;
   const runtime::Registry& plugins_;
   process::Signals signals_;  // before any thread
@@ -202,7 +206,7 @@ class Process {
 };
 
 Expected<void> Process::Connect() {
-  client::ConnectionFlags wanted{flags_.kubeconfig, flags_.master};
+  client::ConnectionFlags wanted{options_.kubeconfig, options_.master};
   if (wanted.kubeconfig.empty()) wanted.kubeconfig = config_.client_connection.kubeconfig;
   BERTH_TRY(const client::ConnectionConfig server, client::LoadConnection(wanted, environment_));
   client::AddExecPluginMetrics(metrics_);
@@ -216,9 +220,9 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, *writer_, notes,
                                              {.registry = &metrics_, .clock = &clock_, .options = {}}));
-  if (!flags_.judge.profile.empty() && engine_->FindProfile(flags_.judge.profile) == nullptr) {
+  if (!options_.judge.profile.empty() && engine_->FindProfile(options_.judge.profile) == nullptr) {
     return Invalid(fmt::format("--profile {}: no such profile; the configuration has \"{}\"",
-                               flags_.judge.profile, engine_->profiles().front()->name()));
+                               options_.judge.profile, engine_->profiles().front()->name()));
   }
   cycle::SchedulerOptions options;
   options.stand_by = true;
@@ -227,7 +231,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   follower_.emplace(options, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
                                                    no_events_, clock_, discarded_metrics_});
   BERTH_TRY(measuring_,
-            process::Measuring::Start({flags_.metric_sources, engine_->handle(), *follower_, environment_,
+            process::Measuring::Start({options_.metric_sources, engine_->handle(), *follower_, environment_,
                                        clock_, metrics_, no_events_, empty_hostname_}));
   service::AddProcessMetrics(metrics_);
   MakeService();
@@ -250,9 +254,9 @@ void Process::MakeService() {
                                       if (follower_->synced()) return std::nullopt;
                                       return "the caches are not synchronized yet";
                                     }}});
-  evaluator_.emplace(*engine_, flags_.judge);
+  evaluator_.emplace(*engine_, options_.judge);
   service_ = std::make_unique<extender_server::Service>(
-      flags_.service,
+      options_.service,
       extender_server::ServiceParts{.io = doors_.io(),
                                     .post = [this](auto work) { follower_->Post(std::move(work)); },
                                     .judge = *evaluator_,
@@ -281,11 +285,39 @@ void Process::Run() {
   source_.reset();
 }
 
+// Checks the combination of options and completes them.
+Expected<void> Complete(ExtenderOptions& options) {
+  ServiceOptions& service = options.service;
+  service.need_certificate = !options.client_ca_file.empty();
+  if (service.need_certificate && options.serving.port == 0)
+    return Invalid("--client-ca-file needs --secure-port: plain HTTP has no client certificates");
+  if (service.need_certificate && !options.http_address.empty())
+    return Invalid("--client-ca-file and --http-address: plain HTTP has no client certificates");
+  if (options.http_address.empty() && options.serving.port == 0)
+    return Invalid("no listen address: set --secure-port or --http-address");
+  std::string& prefix = service.prefix;
+  while (prefix.ends_with('/')) prefix.pop_back();
+  if (!prefix.empty() && !prefix.starts_with('/')) prefix.insert(0, "/");
+  if (service.deadline.count() <= 0)
+    return Invalid(fmt::format("--deadline {}: expected a duration above 0, such as 5s or 200ms",
+                               FormatGoDuration(service.deadline)));
+  return {};
+}
+
 }  // namespace
 
-Expected<int> RunExtender(const ExtenderFlags& flags, const config::SchedulerConfig& config,
-                          const runtime::Registry& plugins, std::vector<std::string> notes) {
-  Process process(flags, config, plugins);
+Expected<int> RunExtender(ExtenderOptions options, const runtime::Registry& built_in) {
+  BERTH_RETURN_IF_ERROR(Complete(options));
+  log::SetVerbosity(options.verbosity);
+  std::vector<std::string> notes;
+  BERTH_TRY(const runtime::Registry plugins, process::WithLoadedPlugins(built_in, options.plugins, notes));
+  BERTH_TRY(config::SchedulerConfig config, process::LoadConfig(options.config, plugins));
+  if (!config.extenders.empty()) {
+    config.extenders.clear();
+    notes.emplace_back(
+        "the extenders of the configuration are not called: this process is an extender itself");
+  }
+  Process process(options, config, plugins);
   BERTH_RETURN_IF_ERROR(process.Assemble(notes));
   for (const std::string& note : notes) log::Warning(note);
   process.Run();

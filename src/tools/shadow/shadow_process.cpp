@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/files.hpp"
 #include "http/io_thread.hpp"
 #include "kubernetes/client/connection.hpp"
 #include "kubernetes/client/environment.hpp"
@@ -19,7 +20,6 @@
 #include "process/metrics_options.hpp"
 #include "process/serving.hpp"
 #include "process/signals.hpp"
-#include "process/write_file.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "service/endpoints.hpp"
@@ -41,7 +41,7 @@ config::SchedulerConfig WithoutElection(config::SchedulerConfig config) {
 // the cluster, and the shadow observes its changes.
 class Process {
  public:
-  Process(const process::SchedulerFlags& flags, const process::PFlags& table,
+  Process(const process::SchedulerFlags& flags, const command_line::FlagSet& table,
           const config::SchedulerConfig& config, const runtime::Registry& plugins,
           metrics::RegistryOptions metrics_options)
       : flags_(flags),
@@ -60,7 +60,7 @@ class Process {
   Expected<int> WriteReport();
 
   const process::SchedulerFlags& flags_;
-  const process::PFlags& table_;
+  const command_line::FlagSet& table_;
   const config::SchedulerConfig config_;
   const runtime::Registry& plugins_;
   process::Signals signals_;  // before any thread
@@ -177,14 +177,14 @@ Expected<int> Process::WriteReport() {
   for (const std::string& line : report_->Summary()) log::Info("Shadow report", {{"line", line}});
   const std::string& file = flags_.own.shadow.report;
   if (file.empty()) return 0;
-  BERTH_RETURN_IF_ERROR(process::WriteFileAtomically(file, report_->Json(), 0644));
+  BERTH_RETURN_IF_ERROR(WriteFileAtomically(file, report_->Json(), 0644));
   log::Info("Wrote the shadow report", {{"file", file}});
   return 0;
 }
 
 }  // namespace
 
-Expected<int> RunShadow(const process::SchedulerFlags& flags, const process::PFlags& table,
+Expected<int> RunShadow(const process::SchedulerFlags& flags, const command_line::FlagSet& table,
                         const config::SchedulerConfig& config, const runtime::Registry& plugins,
                         std::vector<std::string> notes) {
   BERTH_TRY(metrics::RegistryOptions metrics_options, process::MetricsOptionsOf(flags.metrics));
