@@ -264,10 +264,11 @@ int main(int argc, char** argv) {
   bool load_aware = false, plain = false, json = false, dump = false, list = false;
   std::vector<std::string> all;
   for (const Workload& workload : Workloads()) all.push_back(workload.name);
-  command_line::Command command("bench_decisions",
-                                "Decisions per second in process on one core: all nodes are filtered and "
-                                "scored, records are kept. --list describes the workloads.");
-  command_line::FlagSet& flags = command.flags();
+  berth::command_line::Command command(
+      "bench_decisions",
+      "Decisions per second in process on one core: all nodes are filtered and "
+      "scored, records are kept. --list describes the workloads.");
+  berth::command_line::FlagSet& flags = command.flags();
   flags.Integers("nodes", nodes, "cluster sizes in nodes", {.least = 1});
   flags.Choices("workloads", names, all,
                 "workloads, comma-separated; default: all; costs are relative to the first", "NAMES");

@@ -209,9 +209,9 @@ int Measure(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  command_line::Command command("bench_sandbox_watch",
-                                "Cost of objects, watchers and events in the sandbox.");
-  command_line::FlagSet& flags = command.flags();
+  berth::command_line::Command command("bench_sandbox_watch",
+                                       "Cost of objects, watchers and events in the sandbox.");
+  berth::command_line::FlagSet& flags = command.flags();
   flags.Path("berth", settings.berth, "the program");
   flags.Integer("objects", settings.objects, "pods");
   flags.Integer("watchers", settings.watchers, "number of watches on all pods");

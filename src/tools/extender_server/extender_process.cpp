@@ -13,21 +13,17 @@
 #include "kubernetes/client/connection.hpp"
 #include "kubernetes/client/connection_config.hpp"
 #include "kubernetes/client/environment.hpp"
-#include "kubernetes/client/exec_plugin.hpp"
-#include "kubernetes/client/informers.hpp"
 #include "kubernetes/ports/dry_run_ports.hpp"
 #include "observability/log/log.hpp"
-#include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
 #include "process/host_port.hpp"
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
+#include "process/long_running_process.hpp"
 #include "process/measuring.hpp"
-#include "process/signals.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "service/endpoints.hpp"
-#include "service/process_metrics.hpp"
 #include "service/serving_certificates.hpp"
 #include "service/serving_limits.hpp"
 
@@ -167,17 +163,17 @@ void Doors::Close() {
 
 // The parts in the order of their dependencies. The loop belongs to a scheduler that never leads: it follows
 // the cluster, including the nominations of other schedulers, and evaluates requests between two changes.
-class Process {
+class Process final : public process::LongRunningProcess {
  public:
   Process(const ExtenderOptions& options, const config::SchedulerConfig& config,
           const runtime::Registry& plugins)
       : options_(options), config_(config), plugins_(plugins), doors_(options_, environment_, clock_) {}
-  ~Process() { doors_.Close(); }
-
-  Expected<void> Assemble(std::vector<std::string>& notes);
-  void Run();
+  ~Process() override { doors_.Close(); }
 
  private:
+  Expected<void> Assemble(std::vector<std::string>& notes) override;
+  Expected<int> Run() override;
+  void Stop() override;
   Expected<void> Connect();
   void MakeService();
   std::vector<runtime::Nomination> Nominations() const;
@@ -185,12 +181,7 @@ class Process {
   const ExtenderOptions& options_;
   const config::SchedulerConfig& config_;
   const runtime::Registry& plugins_;
-  process::Signals signals_;  // before any thread
-  const client::SystemEnvironment environment_;
-  const SystemClock clock_;
-  metrics::Registry metrics_;
   metrics::Registry discarded_metrics_;  // receives the scheduler's queue metrics, which are not exported
-  http::IoThread io_{clock_};
   std::unique_ptr<client::Connection> connection_;
   std::unique_ptr<client::ApiWriter> writer_;
   ports::DiscardingEventSink no_events_;  // this process records no events
@@ -209,7 +200,6 @@ Expected<void> Process::Connect() {
   client::ConnectionFlags wanted{options_.kubeconfig, options_.master};
   if (wanted.kubeconfig.empty()) wanted.kubeconfig = config_.client_connection.kubeconfig;
   BERTH_TRY(const client::ConnectionConfig server, client::LoadConnection(wanted, environment_));
-  client::AddExecPluginMetrics(metrics_);
   BERTH_TRY(connection_, client::Connection::Open(io_, server, environment_, metrics_, clock_, "extender"));
   writer_ = std::make_unique<client::ApiWriter>(io_, connection_->api(), clock_);
   log::Info("Following the cluster", {{"server", server.origin.host}, {"port", server.origin.port}});
@@ -233,16 +223,9 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_TRY(measuring_,
             process::Measuring::Start({options_.metric_sources, engine_->handle(), *follower_, environment_,
                                        clock_, metrics_, no_events_, empty_hostname_}));
-  service::AddProcessMetrics(metrics_);
   MakeService();
   BERTH_RETURN_IF_ERROR(doors_.Open(*service_));
-  client::ClusterSourceOptions source;
-  source.encoding = process::EncodingBy(config_.client_connection);
-  source.on_complete = [this] {
-    if (measuring_) measuring_->OnNodesSynced();
-  };
-  source_ = std::make_unique<client::ClusterSource>(io_, connection_->api(), metrics_, follower_->sink(),
-                                                    std::move(source));
+  source_ = SourceOf(connection_->api(), follower_->sink(), config_.client_connection, measuring_, {});
   return {};
 }
 
@@ -275,14 +258,16 @@ std::vector<runtime::Nomination> Process::Nominations() const {
   return nominations;
 }
 
-void Process::Run() {
-  signals_.OnFirst([this] {
-    doors_.Close();  // before the evaluator stops, so that pending requests are answered
-    follower_->Stop();
-  });
+Expected<int> Process::Run() {
   source_->Start();
   follower_->Run();
   source_.reset();
+  return 0;
+}
+
+void Process::Stop() {
+  doors_.Close();  // before the evaluator stops, so that pending requests are answered
+  follower_->Stop();
 }
 
 // Checks the combination of options and completes them.
@@ -317,11 +302,7 @@ Expected<int> RunExtender(ExtenderOptions options, const runtime::Registry& buil
     notes.emplace_back(
         "the extenders of the configuration are not called: this process is an extender itself");
   }
-  Process process(options, config, plugins);
-  BERTH_RETURN_IF_ERROR(process.Assemble(notes));
-  for (const std::string& note : notes) log::Warning(note);
-  process.Run();
-  return 0;
+  return Process(options, config, plugins).Execute(std::move(notes));
 }
 
 }  // namespace berth::extender_server
