@@ -262,6 +262,7 @@ struct ErrorCase {
 TEST(FlagSetTypes, ErrorsNameTheExpectation) {
   std::uint16_t port = 1;
   std::uint64_t seed = 1;
+  std::size_t pods = 1;
   int zones = 3;
   double rate = 1;
   std::string output = "text";
@@ -270,6 +271,7 @@ TEST(FlagSetTypes, ErrorsNameTheExpectation) {
   FlagSet table;
   table.Integer("port", port, "");
   table.Integer("seed", seed, "");
+  table.Integer("pods", pods, "", {.least = 1});
   table.Integer("zones", zones, "", {1, 26});
   table.Real("rate", rate, "", {0, 3600});
   table.Choice("output", output, {"text", "json"}, "");
@@ -279,6 +281,7 @@ TEST(FlagSetTypes, ErrorsNameTheExpectation) {
       {{"--port=65536"},
        "invalid argument \"65536\" for \"--port\" flag: expected a whole number from 0 to 65535"},
       {{"--seed=-1"}, "invalid argument \"-1\" for \"--seed\" flag: expected a whole number"},
+      {{"--pods=0"}, "invalid argument \"0\" for \"--pods\" flag: expected a whole number of at least 1"},
       {{"--zones=27"}, "invalid argument \"27\" for \"--zones\" flag: expected a whole number from 1 to 26"},
       {{"--zones=x"}, "invalid argument \"x\" for \"--zones\" flag: expected a whole number from 1 to 26"},
       {{"--rate=nan"}, "invalid argument \"nan\" for \"--rate\" flag: expected a number from 0 to 3600"},
