@@ -393,20 +393,26 @@ Expected<FlagSet::Flag*> FlagSet::FindLong(std::string_view name) {
   for (Flag& flag : flags_) {
     if (flag.spec.name == wanted) return &flag;
   }
+  return Invalid(fmt::format("unknown flag: --{}{}", name, Suggestion("--" + wanted)));
+}
+
+// "; did you mean --config?", or empty if no flag is similar.
+std::string FlagSet::Suggestion(const std::string& flag) const {
   std::vector<std::string> names;
-  for (const Flag& flag : flags_) {
-    if (!flag.spec.hidden) names.push_back("--" + flag.spec.name);
+  for (const Flag& existing : flags_) {
+    if (!existing.spec.hidden) names.push_back("--" + existing.spec.name);
   }
-  const std::string near = Nearest("--" + wanted, names);
-  return Invalid(
-      fmt::format("unknown flag: --{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  const std::string near = Nearest(flag, names);
+  return near.empty() ? "" : fmt::format("; did you mean {}?", near);
 }
 
 Expected<FlagSet::Flag*> FlagSet::FindShort(char letter, const std::string& arg) {
   for (Flag& flag : flags_) {
     if (flag.letter == letter) return &flag;
   }
-  return Invalid(fmt::format("unknown shorthand flag: '{}' in {}", letter, arg));
+  // Programs with other rules accept one dash before a long name.
+  const std::string suggestion = arg.size() > 2 ? Suggestion("-" + arg.substr(0, arg.find('='))) : "";
+  return Invalid(fmt::format("unknown shorthand flag: '{}' in {}{}", letter, arg, suggestion));
 }
 
 Expected<void> FlagSet::Parse(std::span<const std::string> args) {

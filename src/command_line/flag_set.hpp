@@ -183,6 +183,7 @@ class FlagSet {
   Expected<std::size_t> ParseFlag(std::span<const std::string> args, std::size_t i);
   Expected<std::size_t> ParseLong(std::span<const std::string> args, std::size_t i);
   Expected<std::size_t> ParseShort(std::span<const std::string> args, std::size_t i);
+  std::string Suggestion(const std::string& flag) const;
   void UsageOf(const Group& group, std::string& text) const;
 
   std::vector<Flag> flags_;

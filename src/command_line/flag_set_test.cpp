@@ -101,6 +101,7 @@ TEST_F(FlagSetTest, ErrorsHavePflagsTexts) {
       {{"--foo"}, "unknown flag: --foo"},
       {{"--confg=x"}, "unknown flag: --confg; did you mean --config?"},
       {{"-x"}, "unknown shorthand flag: 'x' in -x"},
+      {{"-config=x"}, "unknown shorthand flag: 'c' in -config=x; did you mean --config?"},
       {{"---x"}, "bad flag syntax: ---x"},
       {{"--=x"}, "bad flag syntax: --=x"},
       {{"--config"}, "flag needs an argument: --config"},

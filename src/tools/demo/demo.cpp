@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -22,8 +24,27 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-std::atomic<bool> interrupted = false;
-void OnSignal(int) { interrupted = true; }
+// Becomes true at SIGINT or SIGTERM. Child processes get the default action of these signals.
+class Interruption {
+ public:
+  Interruption() {
+    signals_.async_wait([this](const boost::system::error_code& error, int) {
+      if (!error) happened_ = true;
+    });
+    thread_ = std::jthread([this] { io_.run(); });
+  }
+  ~Interruption() { io_.stop(); }
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  const std::atomic<bool>& happened() const { return happened_; }
+
+ private:
+  std::atomic<bool> happened_{false};
+  boost::asio::io_context io_{1};
+  boost::asio::signal_set signals_{io_, SIGINT, SIGTERM};
+  std::jthread thread_;
+};
 
 constexpr std::string_view kSchedulerConfig = R"(apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -33,7 +54,9 @@ leaderElection: {{leaderElect: false}}
 
 class Demo {
  public:
-  explicit Demo(const DemoOptions& options) : options_(options), terminal_(::isatty(STDOUT_FILENO) == 1) {}
+  // `interrupted` ends the run.
+  Demo(const DemoOptions& options, const std::atomic<bool>& interrupted)
+      : options_(options), interrupted_(interrupted), terminal_(::isatty(STDOUT_FILENO) == 1) {}
   ~Demo();
 
   // Runs all phases. The first error ends it; interruption is the error kCancelled.
@@ -53,6 +76,7 @@ class Demo {
   std::string Log(std::string_view name) const { return folder_ / fmt::format("{}.log", name); }
 
   const DemoOptions& options_;
+  const std::atomic<bool>& interrupted_;
   bool terminal_;
   Workload workload_;
   std::filesystem::path folder_;
@@ -70,7 +94,7 @@ Demo::~Demo() {
   scheduler_.reset();
   sandbox_.reset();
   std::error_code ignored;
-  if (!failed_ || interrupted) std::filesystem::remove_all(folder_, ignored);
+  if (!failed_ || interrupted_) std::filesystem::remove_all(folder_, ignored);
 }
 
 Expected<void> Demo::Run() {
@@ -145,7 +169,7 @@ Expected<void> Demo::Submit() {
   for (const auto& pod : workload_.pods) bodies.push_back(pod.body);
   std::atomic<int> refused = 0;
   load_generator::PostOptions options;
-  options.stop = &interrupted;
+  options.stop = &interrupted_;
   BERTH_RETURN_IF_ERROR(load_generator::PostAll(
       port_, fmt::format("/api/v1/namespaces/{}/pods", kNamespace), bodies, options,
       [&](std::size_t, int status) { refused = status == 201 ? refused.load() : status; }));
@@ -156,7 +180,7 @@ Expected<void> Demo::Submit() {
 }
 
 Expected<void> Demo::CheckChildren() {
-  if (interrupted) return Fail(ErrorCode::kCancelled, "interrupted");
+  if (interrupted_) return Fail(ErrorCode::kCancelled, "interrupted");
   for (const auto& [name, child] :
        {std::pair<std::string_view, std::optional<ChildProcess>*>{"sandbox", &sandbox_},
         {"scheduler", &scheduler_}}) {
@@ -271,7 +295,7 @@ Expected<void> Demo::KeepRunning() {
   std::fflush(stdout);
   for (;;) {
     auto running = CheckChildren();
-    if (!running && interrupted) return {};
+    if (!running && interrupted_) return {};
     BERTH_RETURN_IF_ERROR(running);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -280,10 +304,9 @@ Expected<void> Demo::KeepRunning() {
 }  // namespace
 
 int RunDemo(const DemoOptions& options) {
-  std::signal(SIGINT, &OnSignal);
-  std::signal(SIGTERM, &OnSignal);
   std::signal(SIGPIPE, SIG_IGN);
-  Demo demo(options);
+  const Interruption interruption;
+  Demo demo(options, interruption.happened());
   const auto done = demo.Run();
   if (done) return 0;
   if (done.error().code == ErrorCode::kCancelled) {
