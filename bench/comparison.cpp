@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <boost/json.hpp>
 #include <chrono>
 #include <thread>
 
-#include "process/write_file.hpp"
+#include "base/files.hpp"
 
 namespace berth::command {
 namespace {
@@ -55,25 +54,19 @@ leaderElection: {{leaderElect: false}}
 
 }  // namespace
 
-std::optional<int> Contest::Read(CLI::App& app, int argc, char** argv) {
+std::optional<int> Contest::Read(command_line::Command& command, int argc, char** argv) {
   std::vector<std::string> schedulers;
   sandbox = std::filesystem::path(demo::OwnExecutable()).parent_path() / "berth";
-  app.add_option("--nodes", nodes, "cluster sizes in nodes")->delimiter(',')->capture_default_str();
-  app.add_option("--rounds", rounds, "rounds per scheduler and size")->capture_default_str();
-  app.add_option("--pod-kind", pod_kind, "plain, varied or spread")
-      ->check(CLI::IsMember({"plain", "varied", "spread"}))
-      ->capture_default_str();
-  app.add_option("--scheduler", schedulers,
-                 "name=command; {kubeconfig} and {config} are replaced by file names");
-  app.add_option("--sandbox", sandbox, "path of the program berth")->capture_default_str();
-  app.add_option("--patience", timeout_seconds, "abort after this many seconds without a binding")
-      ->capture_default_str();
-  app.add_flag("--json", json_output, "print one JSON object per line");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  }
+  command_line::FlagSet& flags = command.flags();
+  flags.Integers("nodes", nodes, "cluster sizes in nodes");
+  flags.Integer("rounds", rounds, "rounds per scheduler and size");
+  flags.Choice("pod-kind", pod_kind, {"plain", "varied", "spread"}, "kind of the pods");
+  flags.List("scheduler", "NAME=COMMAND", schedulers,
+             "a scheduler; {kubeconfig} and {config} are replaced by file names; may be repeated");
+  flags.Path("sandbox", sandbox, "path of the program berth");
+  flags.Real("patience", timeout_seconds, "abort after this many seconds without a binding");
+  flags.Bool("json", json_output, "print one JSON object per line");
+  if (const auto code = command.Parse(argc, argv)) return code;
   if (schedulers.empty())
     schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", sandbox));
   for (const std::string& text : schedulers) {
@@ -118,7 +111,7 @@ Expected<void> Stage::StartSandbox(const std::string& program, std::size_t nodes
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   BERTH_TRY(port, load_generator::PortIn(kubeconfig));
-  return process::WriteFileAtomically(config, fmt::format(kConfig, kubeconfig), 0600);
+  return WriteFileAtomically(config, fmt::format(kConfig, kubeconfig), 0600);
 }
 
 Expected<void> Stage::StartScheduler(const Contender& contender) {

@@ -10,12 +10,9 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "command_line/command.hpp"
 #include "tools/demo/child_process.hpp"
 #include "tools/load_generator/api_load.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace berth::command {
 
@@ -34,9 +31,9 @@ struct Contest {
   std::string pod_kind = "plain";
   std::vector<Contender> contenders;
 
-  // Parses the command line: these settings, and the options that the program added to the app. A value: the
-  // exit code to end with.
-  std::optional<int> Read(CLI::App& app, int argc, char** argv);
+  // Parses the command line: these settings, and the flags that the program added to the command. A value:
+  // the exit code to end with.
+  std::optional<int> Read(command_line::Command& command, int argc, char** argv);
   // Runs the rounds, alternating between the schedulers. measure(contender, result) measures a round and
   // tell(result) prints it. The caller's Result gets `scheduler` and `nodes` before, and `error` if the round
   // failed.

@@ -13,7 +13,6 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -26,6 +25,7 @@
 
 #include "bench/no_writes.hpp"
 #include "bench/stage.hpp"
+#include "command_line/command.hpp"
 #include "scheduler/algorithm/current_view.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
@@ -262,41 +262,31 @@ int main(int argc, char** argv) {
   std::size_t rounds = 3;
   std::string config;
   bool load_aware = false, plain = false, json = false, dump = false, list = false;
-  std::string about =
-      "Decisions per second in process on one core: all nodes are filtered and scored, records are "
-      "kept.\nWorkloads:";
-  for (const Workload& workload : Workloads()) {
-    names.push_back(workload.name);
-    about += fmt::format("\n  {:<41}{}", workload.name, workload.about);
-  }
-  CLI::App app(about);
-  app.add_option("--nodes", nodes, "cluster sizes in nodes")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--workloads", names, "workloads (default: all); costs are relative to the first")
-      ->delimiter(',')
-      ->check([](const std::string& name) {
-        return FindWorkload(name) == nullptr ? "no such workload: " + name : "";
-      });
-  app.add_option("--pods", size.pods, "pods per round")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--pods-per-node", size.pods_per_node, "small bound pods per node before the first decision")
-      ->check(CLI::Range(0, 100))
-      ->capture_default_str();
-  app.add_option("--rounds", rounds, "rounds per size; the median round is shown")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  auto* file = app.add_option("--config", config,
-                              "KubeSchedulerConfiguration file (default: the default configuration)");
-  app.add_flag("--load-aware", load_aware,
-               "measure each workload a second time, with LoadAware and node measurements")
-      ->excludes(file);
-  app.add_flag("--no-equivalence-cache", plain,
-               "disable the equivalence cache, like --berth-equivalence-cache-size=0");
-  app.add_flag("--json", json, "print one JSON object per line");
-  app.add_flag("--dump", dump, "print the cluster and the pods of one workload, one watch event per line");
-  app.add_flag("--list", list, "list the workloads with their descriptions, separated by a tab");
-  CLI11_PARSE(app, argc, argv);
+  std::vector<std::string> all;
+  for (const Workload& workload : Workloads()) all.push_back(workload.name);
+  berth::command_line::Command command(
+      "bench_decisions",
+      "Decisions per second in process on one core: all nodes are filtered and "
+      "scored, records are kept. --list describes the workloads.");
+  berth::command_line::FlagSet& flags = command.flags();
+  flags.Integers("nodes", nodes, "cluster sizes in nodes", {.least = 1});
+  flags.Choices("workloads", names, all,
+                "workloads, comma-separated; default: all; costs are relative to the first", "NAMES");
+  flags.Integer("pods", size.pods, "pods per round", {.least = 1});
+  flags.Integer("pods-per-node", size.pods_per_node, "small bound pods per node before the first decision",
+                {0, 100});
+  flags.Integer("rounds", rounds, "rounds per size; the median round is shown", {.least = 1});
+  flags.Path("config", config, "KubeSchedulerConfiguration file; default: the default configuration");
+  flags.Bool("load-aware", load_aware,
+             "measure each workload a second time, with LoadAware and node measurements; not with --config");
+  flags.Bool("no-equivalence-cache", plain,
+             "disable the equivalence cache, like --berth-equivalence-cache-size=0");
+  flags.Bool("json", json, "print one JSON object per line");
+  flags.Bool("dump", dump, "print the cluster and the pods of one workload, one watch event per line");
+  flags.Bool("list", list, "list the workloads with their descriptions, separated by a tab");
+  if (const auto code = command.Parse(argc, argv)) return *code;
+  if (names.empty()) names = all;
+  if (load_aware && !config.empty()) Stop("--load-aware and --config exclude each other");
   if (list) {
     for (const Workload& workload : Workloads()) fmt::print("{}\t{}\n", workload.name, workload.about);
     return 0;

@@ -8,7 +8,6 @@
 //   json|protobuf] [--json]
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line/command.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "testing/zstd_file.hpp"
 
@@ -110,13 +110,14 @@ int main(int argc, char** argv) {
   std::string path = BERTH_DEPLOYED_PODS, folder, only;
   int rounds = 200;
   bool json = false;
-  CLI::App app("Cost of decoding a pod by encoding");
-  app.add_option("--file", path, "recording written by tests/encodings");
-  app.add_option("--lists", folder, "with pods.json and pods.pb");
-  app.add_option("--rounds", rounds);
-  app.add_option("--only", only)->check(CLI::IsMember({"json", "protobuf"}));
-  app.add_flag("--json", json, "print one JSON object per line");
-  CLI11_PARSE(app, argc, argv);
+  berth::command_line::Command command("bench_encodings", "Cost of decoding a pod by encoding.");
+  berth::command_line::FlagSet& flags = command.flags();
+  flags.Path("file", path, "recording written by tests/encodings");
+  flags.String("lists", folder, "folder with pods.json and pods.pb", "FOLDER");
+  flags.Integer("rounds", rounds, "number of rounds; the fastest counts", {.least = 1});
+  flags.Choice("only", only, {"json", "protobuf"}, "measure only this encoding");
+  flags.Bool("json", json, "print one JSON object per line");
+  if (const auto code = command.Parse(argc, argv)) return *code;
   try {
     const auto texts = folder.empty() ? berth::bench::PodsOf(path) : berth::bench::ListsIn(folder);
     if (only != "protobuf") berth::bench::Measure("json", texts.json, texts.lists, rounds, json);

@@ -8,7 +8,6 @@
 //     --secure-port=0'
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include <thread>
 
 #include "bench/comparison.hpp"
+#include "command_line/command.hpp"
 
 namespace berth::command {
 namespace {
@@ -197,11 +197,12 @@ int Run(const Settings& settings) {
 
 int Main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("End-to-end comparison of schedulers over HTTP against a sandbox.");
-  app.add_option("--pods", settings.pods, "pods to bind per round")->capture_default_str();
-  app.add_flag("--before", settings.before_start,
-               "create the pods before the scheduler starts, so that its start is measured");
-  if (const auto code = settings.Read(app, argc, argv)) return *code;
+  command_line::Command command("bench_end_to_end",
+                                "End-to-end comparison of schedulers over HTTP against a sandbox.");
+  command.flags().Integer("pods", settings.pods, "pods to bind per round");
+  command.flags().Bool("before", settings.before_start,
+                       "create the pods before the scheduler starts, so that its start is measured");
+  if (const auto code = settings.Read(command, argc, argv)) return *code;
   return Run(settings);
 }
 

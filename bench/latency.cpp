@@ -8,7 +8,6 @@
 //     --scheduler 'kube-scheduler=kube-scheduler --config {config} --kubeconfig {kubeconfig} --secure-port=0'
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <boost/json.hpp>
@@ -16,6 +15,7 @@
 #include <thread>
 
 #include "bench/comparison.hpp"
+#include "command_line/command.hpp"
 
 namespace berth::command {
 namespace {
@@ -159,14 +159,11 @@ int Run(const Settings& settings) {
 
 int Main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Scheduling latency at a steady rate of new pods, over HTTP against a sandbox.");
-  app.add_option("--rate", settings.rate, "pods created per second")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--seconds", settings.seconds, "duration in seconds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  if (const auto code = settings.Read(app, argc, argv)) return *code;
+  command_line::Command command(
+      "bench_latency", "Scheduling latency at a steady rate of new pods, over HTTP against a sandbox.");
+  command.flags().Real("rate", settings.rate, "pods created per second", {1e-3, 1e6});
+  command.flags().Real("seconds", settings.seconds, "duration in seconds", {1e-3, 1e6});
+  if (const auto code = settings.Read(command, argc, argv)) return *code;
   return Run(settings);
 }
 

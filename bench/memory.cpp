@@ -7,12 +7,12 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <ctime>
 #include <fstream>
 #include <string>
 
 #include "base/clock.hpp"
+#include "command_line/command.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/object_store.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
@@ -231,18 +231,15 @@ class Bench {
 
 int Main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Memory of nodes and pods in the scheduler.");
-  app.add_option("--nodes", settings.nodes, "nodes")->capture_default_str();
-  app.add_option("--pods", settings.pods, "bound pods")->capture_default_str();
-  app.add_option("--pending", settings.pending, "waiting pods")->capture_default_str();
-  app.add_option("--workloads", settings.workloads, "number of Deployments of the pods")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--kind", settings.kind, "kind of the pods")
-      ->check(CLI::IsMember({"plain", "deployed"}))
-      ->capture_default_str();
-  app.add_flag("--json", settings.json, "print one JSON object per line");
-  CLI11_PARSE(app, argc, argv);
+  command_line::Command command("bench_memory", "Memory of nodes and pods in the scheduler.");
+  command_line::FlagSet& flags = command.flags();
+  flags.Integer("nodes", settings.nodes, "nodes");
+  flags.Integer("pods", settings.pods, "bound pods");
+  flags.Integer("pending", settings.pending, "waiting pods");
+  flags.Integer("workloads", settings.workloads, "number of Deployments of the pods", {.least = 1});
+  flags.Choice("kind", settings.kind, {"plain", "deployed"}, "kind of the pods");
+  flags.Bool("json", settings.json, "print one JSON object per line");
+  if (const auto code = command.Parse(argc, argv)) return *code;
   Bench(settings).Run();
   return 0;
 }

@@ -6,7 +6,6 @@
 //   build/bench/door_rule.so] [--json]
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include "bench/measured_rule.hpp"
 #include "bench/no_writes.hpp"
 #include "bench/stage.hpp"
+#include "command_line/command.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/plugin_host/plugin_loader.hpp"
@@ -142,16 +142,16 @@ int main(int argc, char** argv) {
   std::size_t pods = 200;
   std::size_t rounds = 41;
   std::string library = BERTH_DOOR_RULE;
-  CLI::App app("Cost of a small filter-and-score rule per decision, by plugin interface.");
-  app.add_option("--nodes", nodes, "cluster sizes in nodes")->delimiter(',')->capture_default_str();
-  app.add_option("--pods", pods, "decisions per round")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--rounds", rounds, "number of rounds for the medians")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--library", library, "the rule as a shared object")->capture_default_str();
   bool json = false;
-  app.add_flag("--json", json, "print one JSON object per line; its value is the overhead");
-  CLI11_PARSE(app, argc, argv);
+  command_line::Command command("bench_plugin_interfaces",
+                                "Cost of a small filter-and-score rule per decision, by plugin interface.");
+  command_line::FlagSet& flags = command.flags();
+  flags.Integers("nodes", nodes, "cluster sizes in nodes");
+  flags.Integer("pods", pods, "decisions per round", {.least = 1});
+  flags.Integer("rounds", rounds, "number of rounds for the medians", {.least = 1});
+  flags.Path("library", library, "the rule as a shared object");
+  flags.Bool("json", json, "print one JSON object per line; its value is the overhead");
+  if (const auto code = command.Parse(argc, argv)) return *code;
 
   runtime::Registry plugins = assembly::InTreePlugins();
   plugins.AddForeign(std::string(bench::LinkedAllNodes::kName), framework::Make<bench::LinkedAllNodes>);

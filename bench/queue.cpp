@@ -3,13 +3,13 @@
 //   bench_queue [--pods 10000,100000] [--json]
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <ctime>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "command_line/command.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 
@@ -131,11 +131,11 @@ class Bench {
 }  // namespace berth::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Cost of the scheduling queue itself.");
   std::vector<std::size_t> pods{10'000, 100'000};
-  app.add_option("--pods", pods, "number of pending pods")->delimiter(',');
   bool json = false;
-  app.add_flag("--json", json, "print one JSON object per line");
-  CLI11_PARSE(app, argc, argv);
+  berth::command_line::Command command("bench_queue", "Cost of the scheduling queue itself.");
+  command.flags().Integers("pods", pods, "number of pending pods");
+  command.flags().Bool("json", json, "print one JSON object per line");
+  if (const auto code = command.Parse(argc, argv)) return *code;
   for (const std::size_t count : pods) berth::bench::Bench(count, json).Run();
 }

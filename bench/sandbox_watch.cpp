@@ -7,12 +7,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio.hpp>
 #include <chrono>
 #include <fstream>
 #include <thread>
 
+#include "command_line/command.hpp"
 #include "tools/demo/child_process.hpp"
 
 namespace {
@@ -209,14 +209,16 @@ int Measure(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Cost of objects, watchers and events in the sandbox.");
-  app.add_option("--berth", settings.berth, "the program")->capture_default_str();
-  app.add_option("--objects", settings.objects, "pods")->capture_default_str();
-  app.add_option("--watchers", settings.watchers, "number of watches on all pods")->capture_default_str();
-  app.add_option("--events", settings.events, "number of pod changes")->capture_default_str();
-  app.add_flag("--no-field-ownership", settings.without_ownership, "without metadata.managedFields");
-  app.add_flag("--json", settings.json, "print one JSON object per line");
-  CLI11_PARSE(app, argc, argv);
+  berth::command_line::Command command("bench_sandbox_watch",
+                                       "Cost of objects, watchers and events in the sandbox.");
+  berth::command_line::FlagSet& flags = command.flags();
+  flags.Path("berth", settings.berth, "the program");
+  flags.Integer("objects", settings.objects, "pods");
+  flags.Integer("watchers", settings.watchers, "number of watches on all pods");
+  flags.Integer("events", settings.events, "number of pod changes");
+  flags.Bool("no-field-ownership", settings.without_ownership, "without metadata.managedFields");
+  flags.Bool("json", settings.json, "print one JSON object per line");
+  if (const auto code = command.Parse(argc, argv)) return *code;
   try {
     return Measure(settings);
   } catch (const std::exception& problem) {

@@ -22,7 +22,6 @@ LICENCES = {
     "boost": ("BSL-1.0", "License: BSL-1.0", False),
     "ca-certificates": ("MPL-2.0", "License: MPL-2.0", True),
     "protozero": ("BSD-2-Clause AND Apache-2.0", "License: BSD-2-Clause and Apache-2.0", True),
-    "cli11": ("BSD-3-Clause", "License: BSD-3-clause", True),
 }
 
 

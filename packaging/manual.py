@@ -31,14 +31,10 @@ def page(root, date):
 
 def _command(command):
     lines = [f".SH BERTH {' '.join(command.path).upper()}"]
-    verbatim = False
     for line in command.introduction.splitlines():
-        if line.startswith("  ") != verbatim:
-            verbatim = not verbatim
-            lines.append(".PP\n.EX" if verbatim else ".EE")
-        lines.append(_escape(line) if line.strip() else "" if verbatim else ".PP")
-    if verbatim:
-        lines.append(".EE")
+        lines.append(_escape(line) if line.strip() else ".PP")
+    if command.examples:
+        lines += [".PP", ".EX", *(_escape(f"  {line}") for line in command.examples), ".EE"]
     for title, options in command.sections:
         lines.append(f".SS {_escape(title)}")
         for option in options:

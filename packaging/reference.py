@@ -46,10 +46,10 @@ def flags(binary):
 
 def _apart(text):
     """The help text of a flag with its default."""
-    found = re.match(r"(.*?) ?(?:\(default (.*)\)|Default: (.*)\.)$", text)
+    found = re.match(r"(.*?) ?(?:\(default (.*)\)|Default: ([^.]*)\.)$", text)
     if not found:
         return text, ""
-    return found[1], f"`{(found[2] or found[3] or '').strip(chr(34))}`"
+    return found[1], f"`{(found[2] or found[3]).strip(chr(34))}`"
 
 
 def _row(cells):

@@ -7,7 +7,7 @@ from common import PackagingError, version
 import debian_files
 
 # Packages whose headers are compiled into the program.
-COMPILED_IN = ("libboost1.81-dev", "libcli11-dev", "libprotozero-dev")
+COMPILED_IN = ("libboost1.81-dev", "libprotozero-dev")
 
 
 def describe(name, entries, packages, digest, date):

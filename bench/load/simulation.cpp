@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -23,6 +22,7 @@
 #include "bench/load/meter.hpp"
 #include "bench/load/world.hpp"
 #include "bench/no_writes.hpp"
+#include "command_line/command.hpp"
 #include "kubernetes/ports/dry_run_ports.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/assembly/engine.hpp"
@@ -271,29 +271,21 @@ std::vector<std::string> NamesOf(const std::vector<T>& all) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Places simulated TaskManager pods with several policies and reports the work that they lost.",
-               "simulate_load");
+  command_line::Command command(
+      "simulate_load",
+      "Places simulated TaskManager pods with several policies and reports the work that they lost.");
   std::vector<std::string> policies = NamesOf(Policies());
   std::vector<std::string> scenarios = NamesOf(Scenarios());
   std::uint64_t seeds = 3;
   double minutes = 180;
   bool series = false;
-  app.add_option("--policies", policies, "which")
-      ->delimiter(',')
-      ->check(CLI::IsMember(NamesOf(Policies())))
-      ->capture_default_str();
-  app.add_option("--scenarios", scenarios, "which")
-      ->delimiter(',')
-      ->check(CLI::IsMember(NamesOf(Scenarios())))
-      ->capture_default_str();
-  app.add_option("--seeds", seeds, "runs of each scenario and policy, with different jobs")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  app.add_option("--minutes", minutes, "simulated minutes, after a warm-up of one hour")
-      ->check(CLI::Range(5, 10000))
-      ->capture_default_str();
-  app.add_flag("--series", series, "also print every minute of the runs with the first seed");
-  CLI11_PARSE(app, argc, argv);
+  command_line::FlagSet& flags = command.flags();
+  flags.Choices("policies", policies, NamesOf(Policies()), "policies to compare");
+  flags.Choices("scenarios", scenarios, NamesOf(Scenarios()), "scenarios to run");
+  flags.Integer("seeds", seeds, "runs of each scenario and policy, with different jobs", {1, 100});
+  flags.Real("minutes", minutes, "simulated minutes, after a warm-up of one hour", {5, 10000});
+  flags.Bool("series", series, "also print every minute of the runs with the first seed");
+  if (const auto code = command.Parse(argc, argv)) return *code;
   for (const Scenario& scenario : Scenarios()) {
     if (std::ranges::find(scenarios, scenario.name) == scenarios.end()) continue;
     for (const Policy& policy : Policies()) {

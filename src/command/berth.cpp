@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/nearest.hpp"
 #include "command/config_command.hpp"
 #include "command/demo_command.hpp"
 #include "command/explain_command.hpp"
@@ -18,6 +17,7 @@
 #include "command/migrate_command.hpp"
 #include "command/sandbox_command.hpp"
 #include "command/scheduler_command.hpp"
+#include "command_line/command.hpp"
 
 namespace berth::command {
 namespace {
@@ -30,7 +30,10 @@ struct Subcommand {
   int (*run)(Arguments arguments, const runtime::Registry& plugins);  // without the subcommand's name
 };
 
-int PrintVersion(Arguments, const runtime::Registry&) {
+int PrintVersion(Arguments args, const runtime::Registry&) {
+  command_line::Command command("berth version",
+                                "Prints the version of Berth and of Kubernetes that it follows.");
+  if (const auto code = command.Parse(args)) return *code;
   fmt::print("berth {} (follows Kubernetes v1.37.1)\n", BERTH_VERSION);
   return 0;
 }
@@ -66,44 +69,28 @@ bool RunsAsScheduler(std::string_view program, const std::vector<std::string>& a
   return FileName(program) == "kube-scheduler" || arguments.empty() || arguments.front().starts_with('-');
 }
 
-void PrintHelp(std::FILE* to) {
-  fmt::print(to, "A drop-in replacement for kube-scheduler.\n\nUsage: berth <command> [options]\n\n");
-  for (const auto& command : kSubcommands) fmt::print(to, "  {:<12} {}\n", command.name, command.help);
-  fmt::print(to, "\nSee berth <command> --help for details.\n");
-}
-
-int PrintUnknownCommand(const std::string& name) {
-  std::vector<std::string> names;
-  for (const auto& command : kSubcommands) names.emplace_back(command.name);
-  const std::string near = Nearest(name, names);
-  fmt::print(stderr, "Error: unknown command \"{}\"{} (berth --help lists all)\n", name,
-             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
-  return 1;
-}
-
 }  // namespace
 
 int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (argc > 0 && RunsAsScheduler(argv[0], arguments)) return RunSchedulerCommand(arguments, plugins);
+  command_line::Command berth("berth", "A drop-in replacement for kube-scheduler.");
+  for (const auto& command : kSubcommands) {
+    berth.Subcommand(std::string(command.name), std::string(command.help),
+                     [&](Arguments rest) { return command.run(rest, plugins); });
+  }
   if (arguments.empty()) {
-    PrintHelp(stderr);
+    fmt::print(stderr, "{}", berth.Help());
     return 1;
   }
   const std::string& name = arguments.front();
-  if (name == "--help" || name == "-h" || name == "help") {
-    PrintHelp(stdout);
-    return 0;
-  }
-  for (const auto& command : kSubcommands) {
-    if (command.name == name || (name == "--version" && command.name == "version")) {
-      return command.run(std::span(arguments).subspan(1), plugins);
-    }
-  }
+  if (name == "help") return berth.Dispatch(std::vector<std::string>{"--help"});
+  if (name == "--version") return PrintVersion({}, plugins);
   if (IsScheduler(name)) return RunSchedulerCommand(std::span(arguments).subspan(1), plugins);
   // A manifest with only flags in its args.
-  if (name.starts_with('-')) return RunSchedulerCommand(arguments, plugins);
-  return PrintUnknownCommand(name);
+  if (name.starts_with('-') && name != "--help" && name != "-h")
+    return RunSchedulerCommand(arguments, plugins);
+  return berth.Dispatch(arguments);
 }
 
 }  // namespace berth::command

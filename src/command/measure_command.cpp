@@ -1,136 +1,30 @@
 #include "command/measure_command.hpp"
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <cmath>
-#include <cstdio>
-
-#include "command/flags.hpp"
-#include "kubernetes/client/environment.hpp"
-#include "process/files.hpp"
-#include "process/load_config.hpp"
+#include "command_line/command.hpp"
 #include "process/loaded_plugins.hpp"
-#include "process/measuring.hpp"
-#include "scheduler/assembly/explainer.hpp"
+#include "tools/measure/measure.hpp"
 
 namespace berth::command {
-namespace {
-
-using cluster::Row;
-using load_metrics::Signal;
-using load_metrics::SignalId;
-using load_metrics::SignalTable;
-
-struct Options {
-  std::vector<std::string> files;
-  std::string config;
-  std::string sources;
-  std::vector<std::string> plugins;  // shared objects
-  bool values = false;
-};
-
-int PrintError(const Error& error) {
-  fmt::print(stderr, "Error: {}\n", error.message);
-  return 1;
-}
-
-void PrintValues(const Signal& signal, const cluster::NodeTable& nodes) {
-  nodes.all().ForEach([&](std::size_t at) {
-    const Row row = static_cast<Row>(at);
-    const double value = signal.At(row);
-    fmt::print("    {:<40} {}\n", nodes.name(row), std::isnan(value) ? "-" : fmt::format("{:.6g}", value));
-  });
-}
-
-// True if nothing is missing.
-bool PrintSignal(const Signal& signal, const cluster::NodeTable& nodes, bool values) {
-  const load_metrics::SignalCoverage& coverage = signal.coverage;
-  fmt::print("{}\n  source: {}\n  query:  {}\n", signal.spec.name, signal.spec.source,
-             signal.spec.expression);
-  if (!signal.error.empty()) {
-    fmt::print("  failed: {}\n", signal.error);
-    return false;
-  }
-  if (signal.spec.subject == load_metrics::Subject::kPod) {
-    fmt::print("  answered, with values per pod\n");
-    return true;
-  }
-  fmt::print("  nodes: {} of {} measured", coverage.measured, coverage.nodes);
-  if (coverage.distrusted > 0) fmt::print(", {} ignored (stale or too recent)", coverage.distrusted);
-  if (coverage.merged > 0) fmt::print("; {} additional series for the same node", coverage.merged);
-  fmt::print("\n");
-  if (coverage.unmatched_series > 0) {
-    fmt::print("  series without a matching node: {}, for example\n", coverage.unmatched_series);
-    for (const std::string& series : coverage.unmatched) fmt::print("    {}\n", series);
-  }
-  const bool whole = coverage.measured == coverage.nodes;
-  if (!whole && !values) {
-    fmt::print("  not measured:\n");
-    nodes.all().ForEach([&](std::size_t row) {
-      if (std::isnan(signal.At(static_cast<Row>(row))))
-        fmt::print("    {}\n", nodes.name(static_cast<Row>(row)));
-    });
-  }
-  if (values) PrintValues(signal, nodes);
-  return whole;
-}
-
-int Measure(const Options& options, const runtime::Registry& built_in) {
-  std::vector<std::string> notes;
-  const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
-  if (!plugins) return PrintError(plugins.error());
-  auto config = process::LoadConfig(options.config, *plugins);
-  if (!config) return PrintError(config.error());
-  config->extenders.clear();  // they use no measurements
-  auto explainer = assembly::Explainer::Create(*config, *plugins, notes);
-  if (!explainer) return PrintError(explainer.error());
-  std::vector<std::string> problems;
-  for (const std::string& file : options.files) {
-    const auto text = process::ReadWholeFile(file);
-    if (!text) return PrintError(text.error());
-    const auto loaded = (*explainer)->Load(*text, file == "-" ? "standard input" : file, problems);
-    if (!loaded) return PrintError(loaded.error());
-  }
-  (*explainer)->FillCluster();
-  framework::Handle& handle = (*explainer)->engine().handle();
-  auto& measurements = handle.signals;
-  if (measurements.size() == 0)
-    return PrintError({ErrorCode::kInvalid, "no plugin of the configuration uses measurements"});
-  const SystemClock clock;
-  const client::SystemEnvironment environment;
-  if (const auto measured = process::MeasureOnce(options.sources, handle, environment, clock); !measured)
-    return PrintError(measured.error());
-  bool whole = true;
-  for (std::size_t i = 0; i < measurements.size(); ++i)
-    whole &= PrintSignal(measurements.signal(static_cast<SignalId>(i)), handle.nodes, options.values);
-  return whole ? 0 : 2;
-}
-
-}  // namespace
 
 int RunMeasureCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
-  Options options;
-  CLI::App app(
+  measure::MeasureOptions options;
+  command_line::Command command(
+      "berth measure",
       "Queries the measurements of a configuration's plugins once, and shows the values by node, the nodes "
-      "without a value and the series without a node.\n\n  kubectl get nodes -o json | berth measure "
-      "--config scheduler.yaml -f -\n",
-      "berth measure");
-  app.add_option("-f,--filename", options.files,
-                 "JSON or YAML of the cluster's nodes, '-' for standard input; may be repeated")
-      ->required()
-      ->type_name("FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--config", options.config, "KubeSchedulerConfiguration with load-aware plugins")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--berth-metric-sources", options.sources, "same as that flag of berth scheduler")
-      ->type_name("FILE");
-  app.add_flag("--values", options.values, "show the value of each node");
-  process::AddPluginFlag(app, options.plugins);
-  if (const auto code = ParseFlags(app, args)) return *code;
-  return Measure(options, plugins);
+      "without a value and the series without a node.");
+  command.Example("kubectl get nodes -o json | berth measure --config scheduler.yaml -f -");
+  command_line::FlagSet& flags = command.flags();
+  flags.List("filename", "FILE", options.files,
+             "JSON or YAML of the cluster's nodes, '-' for standard input; may be repeated");
+  flags.Shorthand('f');
+  flags.Require();
+  flags.Path("config", options.config, "KubeSchedulerConfiguration with load-aware plugins");
+  flags.Require();
+  flags.Path("berth-metric-sources", options.sources, "same as that flag of berth scheduler");
+  flags.Bool("values", options.values, "show the value of each node");
+  process::AddPluginFlag(flags, options.plugins);
+  if (const auto code = command.Parse(args)) return *code;
+  return command_line::ExitCode(measure::RunMeasure(options, plugins));
 }
 
 }  // namespace berth::command

@@ -4,60 +4,32 @@
 
 #include <cstdio>
 
-#include "config/write_config.hpp"
-#include "kubernetes/client/environment.hpp"
-#include "kubernetes/client/leader_election.hpp"
+#include "command_line/flag_set.hpp"
 #include "observability/log/log.hpp"
-#include "process/api_connections.hpp"
 #include "process/effective_config.hpp"
-#include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
-#include "process/pflags.hpp"
 #include "process/scheduler_flags.hpp"
 #include "process/scheduler_process.hpp"
-#include "process/write_file.hpp"
-#include "service/secure_server.hpp"
+#include "process/write_effective_config.hpp"
 #include "tools/shadow/shadow_process.hpp"
 
 namespace berth::command {
 namespace {
 
-Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags,
-                                   const config::SchedulerConfig& config, const runtime::Registry& plugins,
-                                   std::vector<std::string> notes);
-
-Expected<int> Schedule(const process::SchedulerFlags& flags, const process::PFlags& table,
+Expected<int> Schedule(const process::SchedulerFlags& flags, const command_line::FlagSet& table,
                        const runtime::Registry& built_in, const config::FeatureGates& gates,
                        std::vector<std::string> notes) {
   BERTH_RETURN_IF_ERROR(process::Validate(flags, gates));
   BERTH_TRY(const runtime::Registry plugins, process::WithLoadedPlugins(built_in, flags.own.plugins, notes));
   for (std::string& note : process::NotesOn(flags, table)) notes.push_back(std::move(note));
   BERTH_TRY(const config::SchedulerConfig config, process::EffectiveConfig(flags, table, plugins, gates));
-  if (!flags.write_config_to.empty()) return WriteEffectiveConfig(flags, config, plugins, std::move(notes));
+  if (!flags.write_config_to.empty())
+    return process::WriteEffectiveConfig(flags, config, plugins, std::move(notes));
   if (flags.own.shadow.on) return shadow::RunShadow(flags, table, config, plugins, std::move(notes));
   return process::RunScheduler(flags, table, config, plugins, std::move(notes));
 }
 
-// Like kube-scheduler, this reports every start-up error that needs no API server.
-Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags,
-                                   const config::SchedulerConfig& config, const runtime::Registry& plugins,
-                                   std::vector<std::string> notes) {
-  const client::SystemEnvironment environment;
-  const SystemClock clock;
-  BERTH_RETURN_IF_ERROR(process::ConnectionOf(flags, config.client_connection, environment));
-  BERTH_RETURN_IF_ERROR(service::SecureServer::Check(flags.serving, flags.authentication, flags.authorization,
-                                                     environment, clock));
-  if (config.leader_election.leader_elect)
-    BERTH_RETURN_IF_ERROR(client::CheckLeaderLock(config.leader_election.resource_lock));
-  BERTH_RETURN_IF_ERROR(process::TryPlugins(config, plugins, notes));
-  for (const std::string& note : notes) log::Warning(note);
-  const std::string text = config::WriteConfigYaml(config, plugins.codecs());
-  BERTH_RETURN_IF_ERROR(process::WriteFileAtomically(flags.write_config_to, text, 0644));
-  log::Info("Wrote configuration", {{"file", flags.write_config_to}});
-  return 0;
-}
-
-void PrintHelp(const process::PFlags& table) {
+void PrintHelp(const command_line::FlagSet& table) {
   fmt::print(
       "Schedules the pods of a cluster. A drop-in replacement for kube-scheduler v1.37.1 with the same flags "
       "and the\nsame configuration file. It can also run beside kube-scheduler, with other profile "
@@ -78,13 +50,13 @@ void PrintVersion(const process::SchedulerFlags& flags) {
 }
 
 // Everything before the first log line. Returns true if the work is done.
-Expected<bool> Begin(const process::SchedulerFlags& flags, const process::PFlags& table,
+Expected<bool> Begin(const process::SchedulerFlags& flags, const command_line::FlagSet& table,
                      config::FeatureGates& gates, std::vector<std::string>& notes) {
   if (flags.help) {
     PrintHelp(table);
     return true;
   }
-  BERTH_RETURN_IF_ERROR(table.CheckNoArguments());
+  BERTH_RETURN_IF_ERROR(process::CheckNoArguments(table));
   BERTH_RETURN_IF_ERROR(process::CheckVersions(flags));
   BERTH_TRY(gates, config::FeatureGates::Parse(flags.feature_gates, notes));
   if (flags.version.wanted != process::VersionFlag::Wanted::kNothing) {
@@ -99,7 +71,7 @@ Expected<bool> Begin(const process::SchedulerFlags& flags, const process::PFlags
 
 int RunSchedulerCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   process::SchedulerFlags flags;
-  process::PFlags table = process::TableOf(flags);
+  command_line::FlagSet table = process::TableOf(flags);
   config::FeatureGates gates;
   std::vector<std::string> notes;
   const auto parsed = table.Parse(args);

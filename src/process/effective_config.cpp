@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "process/files.hpp"
+#include "base/files.hpp"
 #include "process/load_config.hpp"
 #include "process/policy_config_map.hpp"
 
@@ -11,7 +11,8 @@ namespace {
 
 using config::SchedulerConfig;
 
-void ApplyLeaderElection(const SchedulerFlags& flags, const PFlags& table, config::LeaderElection& election) {
+void ApplyLeaderElection(const SchedulerFlags& flags, const command_line::FlagSet& table,
+                         config::LeaderElection& election) {
   const config::LeaderElection& given = flags.leader_election;
   const auto take = [&](const char* name, auto& to, const auto& from) {
     if (table.IsSet(name)) to = from;
@@ -28,13 +29,14 @@ void ApplyLeaderElection(const SchedulerFlags& flags, const PFlags& table, confi
 }
 
 // Without a file the flags define the connection to the API server.
-config::ClientConnection ConnectionByFlags(const SchedulerFlags& flags, const PFlags& table) {
+config::ClientConnection ConnectionByFlags(const SchedulerFlags& flags, const command_line::FlagSet& table) {
   config::ClientConnection connection = flags.client;
   connection.limits_given = table.IsSet("kube-api-qps") || table.IsSet("kube-api-burst");
   return connection;
 }
 
-void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, SchedulerConfig& config) {
+void ApplyDeprecated(const SchedulerFlags& flags, const command_line::FlagSet& table,
+                     SchedulerConfig& config) {
   config.client_connection = ConnectionByFlags(flags, table);
   config.enable_profiling = flags.profiling;
   config.enable_contention_profiling = flags.contention_profiling;
@@ -58,7 +60,7 @@ Expected<SchedulerConfig> FromFile(const std::string& path, const runtime::Regis
   return config;
 }
 
-Expected<SchedulerConfig> FromConfigMap(const SchedulerFlags& flags, const PFlags& table,
+Expected<SchedulerConfig> FromConfigMap(const SchedulerFlags& flags, const command_line::FlagSet& table,
                                         const runtime::Registry& plugins, const config::FeatureGates& gates,
                                         AdjustElection adjust) {
   BERTH_TRY(const std::string text, ReadPolicyConfigMap(flags, ConnectionByFlags(flags, table)));
@@ -70,7 +72,7 @@ Expected<SchedulerConfig> FromConfigMap(const SchedulerFlags& flags, const PFlag
 }
 
 // Of two Policies the one in the ConfigMap takes precedence, unless --use-legacy-policy-config is set.
-Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const PFlags& table,
+Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const command_line::FlagSet& table,
                                const runtime::Registry& plugins, const config::FeatureGates& gates,
                                const AdjustElection& adjust, const std::optional<std::string>& config_text) {
   const OldFlags& old = flags.old;
@@ -91,7 +93,7 @@ Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const PFlags& table,
 
 }  // namespace
 
-Expected<SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
+Expected<SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const command_line::FlagSet& table,
                                           const runtime::Registry& plugins, const config::FeatureGates& gates,
                                           const std::optional<std::string>& config_text) {
   const auto adjust = [&](config::LeaderElection& election) { ApplyLeaderElection(flags, table, election); };

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "command_line/flag_set.hpp"
 #include "config/scheduler_config.hpp"
-#include "process/pflags.hpp"
 #include "process/scheduler_flags.hpp"
 #include "scheduler/runtime/registry.hpp"
 
@@ -15,7 +15,8 @@ namespace berth::process {
 // used; without it the deprecated flags are used, too. Flags of older releases have the precedence of those
 // releases. `config_text`: the content of the file of --config if the caller has it; otherwise the file is
 // read.
-Expected<config::SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
+Expected<config::SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags,
+                                                  const command_line::FlagSet& table,
                                                   const runtime::Registry& plugins,
                                                   const config::FeatureGates& gates,
                                                   const std::optional<std::string>& config_text = {});

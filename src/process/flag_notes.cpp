@@ -5,7 +5,7 @@
 
 namespace berth::process {
 
-std::vector<std::string> NotesOn(const SchedulerFlags& flags, const PFlags& table) {
+std::vector<std::string> NotesOn(const SchedulerFlags& flags, const command_line::FlagSet& table) {
   std::vector<std::string> notes;
   const auto about = [&](std::initializer_list<const char*> names, std::string_view what) {
     for (const char* name : names) {

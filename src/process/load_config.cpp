@@ -1,6 +1,6 @@
 #include "process/load_config.hpp"
 
-#include "process/files.hpp"
+#include "base/files.hpp"
 #include "scheduler/assembly/explainer.hpp"
 #include "scheduler/extenders/http_transport.hpp"
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "observability/log/log.hpp"
 #include "scheduler/plugin_host/plugin_loader.hpp"
 
@@ -41,12 +39,9 @@ Expected<runtime::Registry> WithLoadedPlugins(const runtime::Registry& plugins,
   return all;
 }
 
-void AddPluginFlag(CLI::App& app, std::vector<std::string>& libraries) {
-  app.add_option("--berth-plugin", libraries,
-                 "shared object with plugins, same as that flag of berth scheduler; may be repeated")
-      ->type_name("FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+void AddPluginFlag(command_line::FlagSet& flags, std::vector<std::string>& libraries) {
+  flags.List("berth-plugin", "FILE", libraries,
+             "shared object with plugins, same as that flag of berth scheduler; may be repeated");
 }
 
 }  // namespace berth::process

@@ -5,11 +5,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "command_line/flag_set.hpp"
 #include "scheduler/runtime/registry.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace berth::process {
 
@@ -20,6 +17,6 @@ Expected<runtime::Registry> WithLoadedPlugins(const runtime::Registry& plugins,
                                               std::vector<std::string>& notes);
 
 // Adds the flag, for commands that read a configuration.
-void AddPluginFlag(CLI::App& app, std::vector<std::string>& libraries);
+void AddPluginFlag(command_line::FlagSet& flags, std::vector<std::string>& libraries);
 
 }  // namespace berth::process

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/files.hpp"
 #include "http/client.hpp"
 #include "kubernetes/client/connection_config.hpp"
-#include "process/files.hpp"
 #include "scheduler/cycle/mailbox.hpp"
 
 namespace berth::process {

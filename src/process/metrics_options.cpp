@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "base/files.hpp"
 #include "base/trim.hpp"
 #include "config/value.hpp"
 #include "config/write_value.hpp"
-#include "process/files.hpp"
 
 namespace berth::process {
 namespace {

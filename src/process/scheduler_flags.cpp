@@ -8,6 +8,7 @@
 
 #include "base/go_scalars.hpp"
 #include "kubernetes/api/quantity.hpp"
+#include "observability/log/log.hpp"
 #include "service/tls_settings.hpp"
 
 namespace berth::process {
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::string_view kVersion = "v1.37.1";
 
-void AddMisc(PFlags& table, SchedulerFlags& flags) {
+void AddMisc(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.Section("Misc flags");
   table.String("config", flags.config,
                "Path of the configuration file: a KubeSchedulerConfiguration of any version, or a Policy.");
@@ -33,7 +34,7 @@ Expected<void> SetAddress(const std::string& text, std::string& out) {
   return {};
 }
 
-void AddServing(PFlags& table, SchedulerFlags& flags) {
+void AddServing(command_line::FlagSet& table, SchedulerFlags& flags) {
   service::SecureServingOptions& serving = flags.serving;
   table.Section("Secure serving flags");
   table.Add({"bind-address", "ip", "Listen address of --secure-port. 0.0.0.0 and :: mean all addresses.",
@@ -74,7 +75,7 @@ void AddServing(PFlags& table, SchedulerFlags& flags) {
   table.Bool("disable-http2-serving", flags.disable_http2, "No effect: only HTTP/1.1 is served.");
 }
 
-void AddAuthentication(PFlags& table, SchedulerFlags& flags) {
+void AddAuthentication(command_line::FlagSet& table, SchedulerFlags& flags) {
   service::AuthenticationOptions& options = flags.authentication;
   table.Section("Authentication flags");
   table.String("authentication-kubeconfig", options.kubeconfig,
@@ -104,7 +105,7 @@ void AddAuthentication(PFlags& table, SchedulerFlags& flags) {
                 "Prefixes of request headers with extra attributes of the user.");
 }
 
-void AddAuthorization(PFlags& table, SchedulerFlags& flags) {
+void AddAuthorization(command_line::FlagSet& table, SchedulerFlags& flags) {
   service::AuthorizationOptions& options = flags.authorization;
   table.Section("Authorization flags");
   table.String("authorization-kubeconfig", options.kubeconfig,
@@ -118,7 +119,7 @@ void AddAuthorization(PFlags& table, SchedulerFlags& flags) {
                  "How long denied requests are cached.");
 }
 
-void AddDeprecated(PFlags& table, SchedulerFlags& flags) {
+void AddDeprecated(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.Section(
       "Deprecated flags (with --config all but the last have no effect; set the fields of the file instead)");
   table.String("kubeconfig", flags.client.kubeconfig,
@@ -138,7 +139,7 @@ void AddDeprecated(PFlags& table, SchedulerFlags& flags) {
                  "Maximum time that a pod waits for a cluster event before it is retried.");
 }
 
-void AddLeaderElection(PFlags& table, SchedulerFlags& flags) {
+void AddLeaderElection(command_line::FlagSet& table, SchedulerFlags& flags) {
   config::LeaderElection& election = flags.leader_election;
   table.Section("Leader election flags");
   table.Bool("leader-elect", election.leader_elect,
@@ -155,7 +156,7 @@ void AddLeaderElection(PFlags& table, SchedulerFlags& flags) {
   table.String("leader-elect-resource-namespace", election.resource_namespace, "Namespace of the lease.");
 }
 
-void AddFeatureGates(PFlags& table, SchedulerFlags& flags) {
+void AddFeatureGates(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.Section("Feature gate flags");
   table.List("feature-gates", "Feature=true|false,...", flags.feature_gates,
              "Enables or disables features. Gates and defaults are those of kube-scheduler v1.37.1. May be "
@@ -166,7 +167,7 @@ void AddFeatureGates(PFlags& table, SchedulerFlags& flags) {
                 "Oldest compatible release of other components. No effect.");
 }
 
-void AddMetrics(PFlags& table, SchedulerFlags& flags) {
+void AddMetrics(command_line::FlagSet& table, SchedulerFlags& flags) {
   MetricsFlags& metrics = flags.metrics;
   table.Section("Metrics flags");
   table.String(
@@ -202,7 +203,7 @@ Expected<void> SetModules(std::string_view text, std::vector<std::string>& out) 
   return {};
 }
 
-void AddLogs(PFlags& table, SchedulerFlags& flags) {
+void AddLogs(command_line::FlagSet& table, SchedulerFlags& flags) {
   LogFlags& log = flags.log;
   const auto buffer = [&](std::string name, std::string& out) {
     table.Add({std::move(name), "quantity", "No effect: lines are written immediately.",
@@ -260,7 +261,7 @@ std::string ShownVersion(const VersionFlag& version) {
   return version.reported.empty() ? "false" : version.reported;
 }
 
-void AddGlobal(PFlags& table, SchedulerFlags& flags) {
+void AddGlobal(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.Section("Global flags");
   table.Add({"version", "version[=true]",
              "Prints the version of kube-scheduler that Berth implements, =raw with details. =v1.37.1-... "
@@ -271,7 +272,7 @@ void AddGlobal(PFlags& table, SchedulerFlags& flags) {
   table.Shorthand('h');
 }
 
-void AddOwn(PFlags& table, SchedulerFlags& flags) {
+void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
   OwnFlags& own = flags.own;
   table.Section("Berth's own flags");
   table.String("berth-http-address", own.http_address,
@@ -325,7 +326,7 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
             "With --berth-shadow: number of latest disagreements in the report.");
 }
 
-void AddOld(PFlags& table, SchedulerFlags& flags) {
+void AddOld(command_line::FlagSet& table, SchedulerFlags& flags) {
   OldFlags& old = flags.old;
   const auto ignored = [&](std::initializer_list<const char*> names) {
     for (const char* name : names) table.String(name, old.ignored, "No effect.");
@@ -361,8 +362,8 @@ void AddOld(PFlags& table, SchedulerFlags& flags) {
 
 }  // namespace
 
-PFlags TableOf(SchedulerFlags& flags) {
-  PFlags table;
+command_line::FlagSet TableOf(SchedulerFlags& flags) {
+  command_line::FlagSet table;
   AddMisc(table, flags);
   AddServing(table, flags);
   AddAuthentication(table, flags);
@@ -376,6 +377,17 @@ PFlags TableOf(SchedulerFlags& flags) {
   AddOwn(table, flags);
   AddOld(table, flags);
   return table;
+}
+
+Expected<void> CheckNoArguments(const command_line::FlagSet& table) {
+  if (std::ranges::all_of(table.arguments(), &std::string::empty)) return {};
+  std::string quoted;
+  for (const std::string& argument : table.arguments()) {
+    if (!quoted.empty()) quoted += ' ';
+    log::AppendQuoted(quoted, argument);
+  }
+  return Invalid(fmt::format(
+      "\"kube-scheduler\" does not take any arguments, got [{}]; flags are given as --name=value", quoted));
 }
 
 std::string ReportedVersion(const SchedulerFlags& flags) {

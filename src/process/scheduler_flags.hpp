@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "command_line/flag_set.hpp"
 #include "config/scheduler_config.hpp"
-#include "process/pflags.hpp"
 #include "service/serving_options.hpp"
 
 namespace berth::process {
@@ -106,16 +106,18 @@ struct SchedulerFlags {
 };
 
 // The flag table. `flags` must outlive it.
-PFlags TableOf(SchedulerFlags& flags);
+command_line::FlagSet TableOf(SchedulerFlags& flags);
 
 // kube-scheduler's checks of flag values that need no connection; all problems in one error. The logging
 // flags are checked first, because other messages use the requested format.
 Expected<void> ValidateLogging(const SchedulerFlags& flags, const config::FeatureGates& gates);
 Expected<void> CheckVersions(const SchedulerFlags& flags);
+// kube-scheduler's error for a non-empty argument that is not a flag.
+Expected<void> CheckNoArguments(const command_line::FlagSet& table);
 Expected<void> Validate(const SchedulerFlags& flags, const config::FeatureGates& gates);
 
 // Lines for the log: given flags without effect, and the effect of flags of older releases.
-std::vector<std::string> NotesOn(const SchedulerFlags& flags, const PFlags& table);
+std::vector<std::string> NotesOn(const SchedulerFlags& flags, const command_line::FlagSet& table);
 
 // The reported version, for example "v1.37.1"; --version=v1.37.1-mine replaces it.
 std::string ReportedVersion(const SchedulerFlags& flags);

@@ -24,7 +24,7 @@ struct CommandLine {
   }
 
   SchedulerFlags flags;
-  PFlags table = TableOf(flags);
+  command_line::FlagSet table = TableOf(flags);
   std::vector<std::string> notes;
   Expected<void> parsed;
 };
@@ -38,6 +38,14 @@ TEST(SchedulerFlags, DefaultsAreThoseOfKubeScheduler) {
   EXPECT_EQ(config->leader_election.lease_duration, std::chrono::seconds(15));
   EXPECT_FALSE(config->client_connection.limits_given);
   EXPECT_THAT(NotesOn(line.flags, line.table), IsEmpty());
+}
+
+TEST(SchedulerFlags, TheSchedulerTakesNoArguments) {
+  EXPECT_TRUE(CheckNoArguments(CommandLine({"", "--secure-port=7", ""}).table)) << "empty ones are none";
+  const auto error = CheckNoArguments(CommandLine({"foo", "--secure-port=8", "", "bar"}).table);
+  ASSERT_FALSE(error);
+  EXPECT_THAT(error.error().message,
+              HasSubstr("\"kube-scheduler\" does not take any arguments, got [\"foo\" \"\" \"bar\"]"));
 }
 
 TEST(SchedulerFlags, DeprecatedFlagsAreUsedWithoutAFile) {

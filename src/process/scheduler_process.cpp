@@ -3,30 +3,23 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
 #include <random>
 
 #include "config/write_config.hpp"
-#include "http/io_thread.hpp"
-#include "kubernetes/client/environment.hpp"
-#include "kubernetes/client/exec_plugin.hpp"
-#include "kubernetes/client/informers.hpp"
 #include "observability/log/log.hpp"
-#include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
 #include "process/extender_world.hpp"
 #include "process/leadership.hpp"
+#include "process/long_running_process.hpp"
 #include "process/measuring.hpp"
 #include "process/metrics_options.hpp"
 #include "process/serving.hpp"
-#include "process/signals.hpp"
 #include "process/tracing.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
-#include "service/process_metrics.hpp"
 
 namespace berth::process {
 namespace {
@@ -77,44 +70,39 @@ assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Env
 
 // The parts of a running scheduler in the order of their dependencies, so that they are also destroyed in the
 // right order after a failed start.
-class Process {
+class Process final : public LongRunningProcess {
  public:
-  Process(const SchedulerFlags& flags, const PFlags& table, const config::SchedulerConfig& config,
-          const runtime::Registry& plugins, metrics::RegistryOptions metrics_options)
-      : flags_(flags),
+  Process(const SchedulerFlags& flags, const command_line::FlagSet& table,
+          const config::SchedulerConfig& config, const runtime::Registry& plugins,
+          metrics::RegistryOptions metrics_options)
+      : LongRunningProcess(std::move(metrics_options)),
+        flags_(flags),
         table_(table),
         config_(config),
         plugins_(plugins),
-        election_(ElectionOf(config, hostname_)),
-        metrics_(std::move(metrics_options)) {}
-
-  Expected<void> Assemble(std::vector<std::string>& notes);
-  int Run();
+        election_(ElectionOf(config, hostname_)) {}
 
  private:
+  Expected<void> Assemble(std::vector<std::string>& notes) override;
+  Expected<int> Run() override;
+  void Stop() override { leadership_ ? leadership_->Leave() : loop_.Stop(); }
   Expected<void> Connect();
   Expected<void> MakeScheduler(std::vector<std::string>& notes);
   void ListPods(std::move_only_function<void(std::vector<api::PodPtr>)> take) {
     loop_.Post([this, take = std::move(take)]() mutable { take(scheduler_->Pods()); });
   }
   void LogConfiguration() const;
-  void Leave();
   int End(int code);
 
   // With several replicas only the leader may write.
   LeaseFence* fence() { return config_.leader_election.leader_elect ? &closed_ : nullptr; }
 
   const SchedulerFlags& flags_;
-  const PFlags& table_;
+  const command_line::FlagSet& table_;
   const config::SchedulerConfig& config_;
   const runtime::Registry& plugins_;
   const std::string hostname_ = HostName();
   const client::LeaderElectionOptions election_;
-  Signals signals_;  // before any thread
-  const client::SystemEnvironment environment_;
-  const SystemClock clock_;
-  metrics::Registry metrics_;
-  http::IoThread io_{clock_};
   LeaseFence closed_{clock_};
   client::ConnectionConfig server_;
   ApiConnections api_;
@@ -125,7 +113,6 @@ class Process {
   std::optional<cycle::Scheduler> scheduler_;
   std::unique_ptr<Measuring> measuring_;    // null: no plugin uses measurements
   std::unique_ptr<Leadership> leadership_;  // null: without leader election
-  std::atomic<bool> stopping_{false};
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
 };
@@ -139,32 +126,24 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
         LeadershipParts{io_, api_.for_lease->api(), api_.for_events->api(), clock_, metrics_, closed_, loop_,
                         *scheduler_, *api_.writer});
   }
-  service::AddProcessMetrics(metrics_);
   AddFeatureMetrics(metrics_, config_.gates);
   BERTH_TRY(serving_, Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
                                       [this] { return loop_.synced(); },
                                       [this](auto take) { ListPods(std::move(take)); }, fence(), stopping_}));
-  source_ = std::make_unique<client::ClusterSource>(
-      io_, api_.main->api(), metrics_, loop_.sink(),
-      client::ClusterSourceOptions{
-          .watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
-          .encoding = EncodingBy(config_.client_connection),
-          .texts = engine_->extenders() != nullptr ? engine_->extenders()->texts() : api::KeepTexts{},
-          .on_complete =
-              [this] {
-                if (measuring_) measuring_->OnNodesSynced();
-              },
-          .on_synced =
-              [this] {
-                if (leadership_) leadership_->OnSynced();
-              }});
+  client::ClusterSourceOptions options;
+  options.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds);
+  if (engine_->extenders() != nullptr) options.texts = engine_->extenders()->texts();
+  options.on_synced = [this] {
+    if (leadership_) leadership_->OnSynced();
+  };
+  source_ = SourceOf(api_.main->api(), loop_.sink(), config_.client_connection, measuring_,
+                     std::move(options));
   return {};
 }
 
 Expected<void> Process::Connect() {
   BERTH_TRY(server_, ConnectionOf(flags_, config_.client_connection, environment_));
   if (fence() != nullptr) BERTH_RETURN_IF_ERROR(client::CheckLeaderElection(election_));
-  client::AddExecPluginMetrics(metrics_);
   BERTH_TRY(api_, ApiConnections::Open(io_, server_, environment_, metrics_, clock_, fence(), hostname_));
   return {};
 }
@@ -184,9 +163,8 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   return {};
 }
 
-int Process::Run() {
+Expected<int> Process::Run() {
   LogConfiguration();
-  signals_.OnFirst([this] { Leave(); });
   if (leadership_) return End(leadership_->Run(*source_));
   source_->Start();
   loop_.Run(*scheduler_);
@@ -208,11 +186,6 @@ void Process::LogConfiguration() const {
       {{"version", ReportedVersion(flags_)}, {"server", server_.origin.host}, {"port", server_.origin.port}});
 }
 
-void Process::Leave() {
-  stopping_.store(true, std::memory_order_relaxed);
-  leadership_ ? leadership_->Leave() : loop_.Stop();
-}
-
 // Stops the sources of the scheduler's input first, then the clients that it uses.
 int Process::End(int code) {
   source_.reset();
@@ -228,14 +201,11 @@ int Process::End(int code) {
 
 }  // namespace
 
-Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
+Expected<int> RunScheduler(const SchedulerFlags& flags, const command_line::FlagSet& table,
                            const config::SchedulerConfig& config, const runtime::Registry& plugins,
                            std::vector<std::string> notes) {
   BERTH_TRY(metrics::RegistryOptions metrics_options, MetricsOptionsOf(flags.metrics));
-  Process process(flags, table, config, plugins, std::move(metrics_options));
-  BERTH_RETURN_IF_ERROR(process.Assemble(notes));
-  for (const std::string& note : notes) log::Warning(note);
-  return process.Run();
+  return Process(flags, table, config, plugins, std::move(metrics_options)).Execute(std::move(notes));
 }
 
 }  // namespace berth::process

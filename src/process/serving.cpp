@@ -56,7 +56,7 @@ std::unique_ptr<service::PodResources> AddResources(const ServingParts& parts,
 }
 
 // From --berth-http-address, or from the legacy --port and --address.
-Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table) {
+Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const command_line::FlagSet& table) {
   if (table.IsSet("port") && !table.IsSet("berth-http-address"))
     return HostPort{flags.old.address, static_cast<std::uint16_t>(flags.old.port)};
   const std::string& text = flags.own.http_address;

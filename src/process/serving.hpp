@@ -36,7 +36,7 @@ namespace berth::process {
 // Everything in it must outlive the Serving.
 struct ServingParts {
   const SchedulerFlags& flags;
-  const PFlags& table;
+  const command_line::FlagSet& table;
   const config::SchedulerConfig& config;
   const runtime::Registry& plugins;
   const client::Environment& environment;

@@ -5,9 +5,9 @@
 #include <random>
 #include <sstream>
 
+#include "base/files.hpp"
 #include "base/trim.hpp"
 #include "http/io_thread.hpp"
-#include "process/files.hpp"
 
 namespace berth::process {
 namespace {

@@ -186,7 +186,7 @@ class Checker:
             if flag not in known | {"--", "--help"}:
                 self.complain(document, line, f"berth {' '.join(path)}: there is no flag {flag}")
         for option in self.commands[path].options if whole and "--help" not in flags else []:
-            if option.text.endswith("Required.") and not set(option.names) & {*flags, *letters}:
+            if option.text.endswith("(required)") and not set(option.names) & {*flags, *letters}:
                 self.complain(document, line, f"berth {' '.join(path)} needs {option.names[-1]}")
 
 

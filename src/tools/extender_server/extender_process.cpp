@@ -6,26 +6,25 @@
 #include <memory>
 #include <optional>
 
+#include "base/go_duration.hpp"
 #include "http/io_thread.hpp"
 #include "http/server.hpp"
 #include "kubernetes/client/api_writer.hpp"
 #include "kubernetes/client/connection.hpp"
 #include "kubernetes/client/connection_config.hpp"
 #include "kubernetes/client/environment.hpp"
-#include "kubernetes/client/exec_plugin.hpp"
-#include "kubernetes/client/informers.hpp"
 #include "kubernetes/ports/dry_run_ports.hpp"
 #include "observability/log/log.hpp"
-#include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
 #include "process/host_port.hpp"
+#include "process/load_config.hpp"
+#include "process/loaded_plugins.hpp"
+#include "process/long_running_process.hpp"
 #include "process/measuring.hpp"
-#include "process/signals.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/cluster_follower.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "service/endpoints.hpp"
-#include "service/process_metrics.hpp"
 #include "service/serving_certificates.hpp"
 #include "service/serving_limits.hpp"
 
@@ -49,8 +48,8 @@ http::Response Refusal(int status) {
 // delay the watches.
 class Doors {
  public:
-  Doors(const ExtenderFlags& flags, const client::Environment& environment, const Clock& clock)
-      : flags_(flags), environment_(environment), clock_(clock), io_(clock) {}
+  Doors(const ExtenderOptions& options, const client::Environment& environment, const Clock& clock)
+      : options_(options), environment_(environment), clock_(clock), io_(clock) {}
   ~Doors() { Close(); }
 
   http::IoThread& io() { return io_; }
@@ -64,7 +63,7 @@ class Doors {
                                                  extender_server::Service& service);
   void ReloadCertificates();
 
-  const ExtenderFlags& flags_;
+  const ExtenderOptions& options_;
   const client::Environment& environment_;
   const Clock& clock_;
   http::IoThread io_;
@@ -77,8 +76,8 @@ class Doors {
 
 http::ServerOptions Doors::Options() const {
   service::ServingLimits limits;
-  limits.connections = static_cast<std::size_t>(flags_.connections);
-  limits.body_bytes = static_cast<std::size_t>(flags_.body_mib) << 20;
+  limits.connections = static_cast<std::size_t>(options_.connections);
+  limits.body_bytes = static_cast<std::size_t>(options_.body_mib) << 20;
   http::ServerOptions options = service::OptionsWithin(limits);
   options.refusal = &Refusal;
   return options;
@@ -87,8 +86,8 @@ http::ServerOptions Doors::Options() const {
 Expected<http::ServerTlsOptions> Doors::Tls() const {
   http::ServerTlsOptions tls = certificates_->tls();
   tls.trust_later = false;  // the one authority is known at the start
-  if (!flags_.client_ca_file.empty()) {
-    auto authority = environment_.ReadFile(flags_.client_ca_file);
+  if (!options_.client_ca_file.empty()) {
+    auto authority = environment_.ReadFile(options_.client_ca_file);
     if (!authority) return std::unexpected(std::move(authority).error().In("--client-ca-file"));
     tls.client_ca_pem = std::move(*authority);
   }
@@ -109,11 +108,11 @@ Expected<std::unique_ptr<http::Server>> Doors::Listen(http::ServerOptions option
 }
 
 Expected<void> Doors::Open(extender_server::Service& service) {
-  if (!flags_.http_address.empty()) {
-    const std::optional<process::HostPort> address = process::ParseHostPort(flags_.http_address);
+  if (!options_.http_address.empty()) {
+    const std::optional<process::HostPort> address = process::ParseHostPort(options_.http_address);
     if (!address) {
       return Invalid(fmt::format("--http-address {}: expected ADDRESS:PORT such as 127.0.0.1:8888",
-                                 flags_.http_address));
+                                 options_.http_address));
     }
     http::ServerOptions options = Options();
     options.address = address->host;
@@ -121,12 +120,12 @@ Expected<void> Doors::Open(extender_server::Service& service) {
     BERTH_TRY(open_, Listen(std::move(options), service));
     log::Info("Serving the extender over HTTP", {{"address", open_->address()}});
   }
-  if (flags_.serving.port == 0) return {};
-  BERTH_TRY(certificates_, service::ServingCertificates::Load(flags_.serving, environment_, clock_));
+  if (options_.serving.port == 0) return {};
+  BERTH_TRY(certificates_, service::ServingCertificates::Load(options_.serving, environment_, clock_));
   BERTH_TRY(shown_, Tls());
   http::ServerOptions options = Options();
-  options.address = flags_.serving.bind_address;
-  options.port = static_cast<std::uint16_t>(flags_.serving.port);
+  options.address = options_.serving.bind_address;
+  options.port = static_cast<std::uint16_t>(options_.serving.port);
   options.both_families = true;
   BERTH_TRY(options.tls, http::MakeServerTlsContext(shown_));
   BERTH_TRY(secure_, Listen(std::move(options), service));
@@ -165,27 +164,23 @@ void Doors::Close() {
 
 // The parts in the order of their dependencies. The loop only follows the cluster, including nominations, and
 // evaluates requests between two changes.
-class Process {
+class Process final : public process::LongRunningProcess {
  public:
-  Process(const ExtenderFlags& flags, const config::SchedulerConfig& config, const runtime::Registry& plugins)
-      : flags_(flags), config_(config), plugins_(plugins), doors_(flags, environment_, clock_) {}
-  ~Process() { doors_.Close(); }
-
-  Expected<void> Assemble(std::vector<std::string>& notes);
-  void Run();
+  Process(const ExtenderOptions& options, const config::SchedulerConfig& config,
+          const runtime::Registry& plugins)
+      : options_(options), config_(config), plugins_(plugins), doors_(options_, environment_, clock_) {}
+  ~Process() override { doors_.Close(); }
 
  private:
+  Expected<void> Assemble(std::vector<std::string>& notes) override;
+  Expected<int> Run() override;
+  void Stop() override;
   Expected<void> Connect();
   void MakeService();
 
-  const ExtenderFlags& flags_;
+  const ExtenderOptions& options_;
   const config::SchedulerConfig& config_;
   const runtime::Registry& plugins_;
-  process::Signals signals_;  // before any thread
-  const client::SystemEnvironment environment_;
-  const SystemClock clock_;
-  metrics::Registry metrics_;
-  http::IoThread io_{clock_};
   std::unique_ptr<client::Connection> connection_;
   std::unique_ptr<client::ApiWriter> writer_;
   ports::DiscardingEventSink no_events_;  // this process records no events
@@ -203,10 +198,9 @@ class Process {
 };
 
 Expected<void> Process::Connect() {
-  client::ConnectionFlags wanted{flags_.kubeconfig, flags_.master};
+  client::ConnectionFlags wanted{options_.kubeconfig, options_.master};
   if (wanted.kubeconfig.empty()) wanted.kubeconfig = config_.client_connection.kubeconfig;
   BERTH_TRY(const client::ConnectionConfig server, client::LoadConnection(wanted, environment_));
-  client::AddExecPluginMetrics(metrics_);
   BERTH_TRY(connection_, client::Connection::Open(io_, server, environment_, metrics_, clock_, "extender"));
   writer_ = std::make_unique<client::ApiWriter>(io_, connection_->api(), clock_);
   log::Info("Following the cluster", {{"server", server.origin.host}, {"port", server.origin.port}});
@@ -217,23 +211,17 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, no_effects_.ports(loop_), notes,
                                              {.registry = &metrics_, .clock = &clock_, .options = {}}));
-  if (!flags_.judge.profile.empty() && engine_->FindProfile(flags_.judge.profile) == nullptr) {
+  if (!options_.judge.profile.empty() && engine_->FindProfile(options_.judge.profile) == nullptr) {
     return Invalid(fmt::format("--profile {}: no such profile; the configuration has \"{}\"",
-                               flags_.judge.profile, engine_->profiles().front()->name()));
+                               options_.judge.profile, engine_->profiles().front()->name()));
   }
   follower_.emplace(engine_->symbols(), engine_->cache(), engine_->profiles());
-  BERTH_TRY(measuring_, process::Measuring::Start({flags_.metric_sources, engine_->handle(), environment_,
-                                                   clock_, metrics_, no_events_, empty_hostname_}));
-  service::AddProcessMetrics(metrics_);
+  BERTH_TRY(measuring_,
+            process::Measuring::Start({options_.metric_sources, engine_->handle(), environment_,
+                                       clock_, metrics_, no_events_, empty_hostname_}));
   MakeService();
   BERTH_RETURN_IF_ERROR(doors_.Open(*service_));
-  client::ClusterSourceOptions source;
-  source.encoding = process::EncodingBy(config_.client_connection);
-  source.on_complete = [this] {
-    if (measuring_) measuring_->OnNodesSynced();
-  };
-  source_ = std::make_unique<client::ClusterSource>(io_, connection_->api(), metrics_, loop_.sink(),
-                                                    std::move(source));
+  source_ = SourceOf(connection_->api(), loop_.sink(), config_.client_connection, measuring_, {});
   return {};
 }
 
@@ -245,9 +233,9 @@ void Process::MakeService() {
                                       if (loop_.synced()) return std::nullopt;
                                       return "the caches are not synchronized yet";
                                     }}});
-  evaluator_.emplace(*engine_, flags_.judge);
+  evaluator_.emplace(*engine_, options_.judge);
   service_ = std::make_unique<extender_server::Service>(
-      flags_.service,
+      options_.service,
       extender_server::ServiceParts{.io = doors_.io(),
                                     .post = [this](auto work) { loop_.Post(std::move(work)); },
                                     .judge = *evaluator_,
@@ -259,25 +247,51 @@ void Process::MakeService() {
                                     .endpoints = *endpoints_});
 }
 
-void Process::Run() {
-  signals_.OnFirst([this] {
-    doors_.Close();  // before the evaluator stops, so that pending requests are answered
-    loop_.Stop();
-  });
+Expected<int> Process::Run() {
   source_->Start();
   loop_.Run(*follower_);
   source_.reset();
+  return 0;
+}
+
+void Process::Stop() {
+  doors_.Close();  // before the evaluator stops, so that pending requests are answered
+  loop_.Stop();
+}
+
+// Checks the combination of options and completes them.
+Expected<void> Complete(ExtenderOptions& options) {
+  ServiceOptions& service = options.service;
+  service.need_certificate = !options.client_ca_file.empty();
+  if (service.need_certificate && options.serving.port == 0)
+    return Invalid("--client-ca-file needs --secure-port: plain HTTP has no client certificates");
+  if (service.need_certificate && !options.http_address.empty())
+    return Invalid("--client-ca-file and --http-address: plain HTTP has no client certificates");
+  if (options.http_address.empty() && options.serving.port == 0)
+    return Invalid("no listen address: set --secure-port or --http-address");
+  std::string& prefix = service.prefix;
+  while (prefix.ends_with('/')) prefix.pop_back();
+  if (!prefix.empty() && !prefix.starts_with('/')) prefix.insert(0, "/");
+  if (service.deadline.count() <= 0)
+    return Invalid(fmt::format("--deadline {}: expected a duration above 0, such as 5s or 200ms",
+                               FormatGoDuration(service.deadline)));
+  return {};
 }
 
 }  // namespace
 
-Expected<int> RunExtender(const ExtenderFlags& flags, const config::SchedulerConfig& config,
-                          const runtime::Registry& plugins, std::vector<std::string> notes) {
-  Process process(flags, config, plugins);
-  BERTH_RETURN_IF_ERROR(process.Assemble(notes));
-  for (const std::string& note : notes) log::Warning(note);
-  process.Run();
-  return 0;
+Expected<int> RunExtender(ExtenderOptions options, const runtime::Registry& built_in) {
+  BERTH_RETURN_IF_ERROR(Complete(options));
+  log::SetVerbosity(options.verbosity);
+  std::vector<std::string> notes;
+  BERTH_TRY(const runtime::Registry plugins, process::WithLoadedPlugins(built_in, options.plugins, notes));
+  BERTH_TRY(config::SchedulerConfig config, process::LoadConfig(options.config, plugins));
+  if (!config.extenders.empty()) {
+    config.extenders.clear();
+    notes.emplace_back(
+        "the extenders of the configuration are not called: this process is an extender itself");
+  }
+  return Process(options, config, plugins).Execute(std::move(notes));
 }
 
 }  // namespace berth::extender_server

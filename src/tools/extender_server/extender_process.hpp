@@ -14,24 +14,25 @@
 
 namespace berth::extender_server {
 
-struct ExtenderFlags {
-  std::string config;
-  std::string kubeconfig;
-  std::string master;
+struct ExtenderOptions {
+  std::string config;      // path of a configuration; empty: the default plugins
+  std::string kubeconfig;  // empty: that of the configuration, else the pod's service account
+  std::string master;      // address of the API server; overrides the kubeconfig
   std::string metric_sources;
-  extender_server::EvaluatorOptions judge;
-  extender_server::ServiceOptions service;
-  service::SecureServingOptions serving;
+  std::vector<std::string> plugins;  // shared objects
+  EvaluatorOptions judge;
+  // The path prefix may lack its first slash. need_certificate is set by client_ca_file.
+  ServiceOptions service;
+  service::SecureServingOptions serving;  // port 0: no HTTPS
   std::string client_ca_file;
   std::string http_address;  // plain HTTP; empty: none
   std::int64_t body_mib = 64;
   std::int64_t connections = 256;
-  std::int64_t verbosity = 0;
+  int verbosity = 0;
 };
 
 // Serves until a signal arrives, and returns the exit code. Errors are start-up errors. The calling thread
 // becomes the one that evaluates; no other thread may exist yet.
-Expected<int> RunExtender(const ExtenderFlags& flags, const config::SchedulerConfig& config,
-                          const runtime::Registry& plugins, std::vector<std::string> notes);
+Expected<int> RunExtender(ExtenderOptions options, const runtime::Registry& built_in);
 
 }  // namespace berth::extender_server

@@ -38,7 +38,7 @@ class Check {
   }
 
   bool ReadFlags() {
-    if (!Accept(table_.Parse(setup_.args)) || !Accept(table_.CheckNoArguments())) return false;
+    if (!Accept(table_.Parse(setup_.args)) || !Accept(process::CheckNoArguments(table_))) return false;
     std::vector<std::string> notes;
     auto gates = config::FeatureGates::Parse(flags_.feature_gates, notes);
     if (!gates) return Accept(std::unexpected(std::move(gates).error()));
@@ -155,7 +155,7 @@ class Check {
   const SchedulerSetup& setup_;
   const runtime::Registry& plugins_;
   process::SchedulerFlags flags_;
-  process::PFlags table_ = process::TableOf(flags_);
+  command_line::FlagSet table_ = process::TableOf(flags_);
   config::FeatureGates gates_;
   CheckedConfiguration checked_;
 };
@@ -164,7 +164,7 @@ class Check {
 
 std::string ConfigNamedBy(const std::vector<std::string>& args) {
   process::SchedulerFlags flags;
-  process::PFlags table = process::TableOf(flags);
+  command_line::FlagSet table = process::TableOf(flags);
   return table.Parse(args) ? flags.config : "";
 }
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/files.hpp"
 #include "kubernetes/api/decode.hpp"
-#include "process/files.hpp"
 
 namespace berth::migrate {
 namespace {
@@ -109,7 +109,7 @@ std::optional<MountedFile> RunningScheduler::Find(const std::string& path) const
 }
 
 Expected<RunningScheduler> ReadSchedulerManifest(const std::string& path) {
-  BERTH_TRY(const std::string text, process::ReadWholeFile(path));
+  BERTH_TRY(const std::string text, ReadWholeFile(path));
   auto documents = api::SplitDocuments(text);
   if (!documents) return std::unexpected(std::move(documents).error().In(path));
   Error last{ErrorCode::kInvalid, "it contains no object"};

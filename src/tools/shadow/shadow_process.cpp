@@ -2,29 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <memory>
 #include <optional>
 
-#include "http/io_thread.hpp"
+#include "base/files.hpp"
 #include "kubernetes/client/connection.hpp"
-#include "kubernetes/client/environment.hpp"
-#include "kubernetes/client/exec_plugin.hpp"
-#include "kubernetes/client/informers.hpp"
+#include "kubernetes/ports/dry_run_ports.hpp"
 #include "observability/log/log.hpp"
-#include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
+#include "process/long_running_process.hpp"
 #include "process/measuring.hpp"
 #include "process/metrics_options.hpp"
 #include "process/serving.hpp"
-#include "process/signals.hpp"
-#include "process/write_file.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/cluster_follower.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "service/endpoints.hpp"
-#include "service/process_metrics.hpp"
-#include "tools/shadow/shadow_observer.hpp"
+#include "tools/shadow/shadow_sink.hpp"
 
 namespace berth::shadow {
 namespace {
@@ -37,23 +31,23 @@ config::SchedulerConfig WithoutElection(config::SchedulerConfig config) {
   return config;
 }
 
-// The parts in the order of their dependencies. The loop only follows the cluster, and the shadow observes
-// its changes.
-class Process {
+// The parts in the order of their dependencies. The loop belongs to a scheduler that never leads: it follows
+// the cluster, and the shadow observes its changes.
+class Process final : public process::LongRunningProcess {
  public:
-  Process(const process::SchedulerFlags& flags, const process::PFlags& table,
+  Process(const process::SchedulerFlags& flags, const command_line::FlagSet& table,
           const config::SchedulerConfig& config, const runtime::Registry& plugins,
           metrics::RegistryOptions metrics_options)
-      : flags_(flags),
+      : LongRunningProcess(std::move(metrics_options)),
+        flags_(flags),
         table_(table),
         config_(WithoutElection(config)),
-        plugins_(plugins),
-        metrics_(std::move(metrics_options)) {}
-
-  Expected<void> Assemble(std::vector<std::string>& notes);
-  Expected<int> Run();
+        plugins_(plugins) {}
 
  private:
+  Expected<void> Assemble(std::vector<std::string>& notes) override;
+  Expected<int> Run() override;
+  void Stop() override { loop_.Stop(); }
   Expected<void> Connect();
   Expected<void> MakeShadow(std::vector<std::string>& notes);
   void ListPods(std::move_only_function<void(std::vector<api::PodPtr>)> take) {
@@ -63,16 +57,11 @@ class Process {
   Expected<int> WriteReport();
 
   const process::SchedulerFlags& flags_;
-  const process::PFlags& table_;
+  const command_line::FlagSet& table_;
   const config::SchedulerConfig config_;
   const runtime::Registry& plugins_;
-  process::Signals signals_;  // before any thread
-  const client::SystemEnvironment environment_;
-  const SystemClock clock_;
-  metrics::Registry metrics_;
-  // receives the plugins' metrics, which are not exported
+  // receives the scheduler's queue and plugin metrics, which are not exported
   metrics::Registry discarded_metrics_;
-  http::IoThread io_{clock_};
   client::ConnectionConfig server_;
   std::unique_ptr<client::Connection> connection_;
   cycle::ClusterLoop loop_{clock_};
@@ -84,15 +73,13 @@ class Process {
   std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
   std::optional<shadow::Report> report_;
   std::optional<shadow::Shadow> shadow_;
-  std::optional<shadow::ShadowObserver> observer_;
-  std::atomic<bool> stopping_{false};
+  std::optional<shadow::ShadowSink> sink_;
   std::unique_ptr<process::Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
 };
 
 Expected<void> Process::Connect() {
   BERTH_TRY(server_, process::ConnectionOf(flags_, config_.client_connection, environment_));
-  client::AddExecPluginMetrics(metrics_);
   BERTH_TRY(connection_, client::Connection::Open(io_, server_, environment_, metrics_, clock_, "shadow"));
   return {};
 }
@@ -123,23 +110,15 @@ Expected<void> Process::MakeShadow(std::vector<std::string>& notes) {
 Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_RETURN_IF_ERROR(MakeShadow(notes));
-  service::AddProcessMetrics(metrics_);
   process::AddFeatureMetrics(metrics_, config_.gates);
   BERTH_TRY(serving_,
             process::Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
                                      [this] { return loop_.synced(); },
                                      [this](auto take) { ListPods(std::move(take)); }, nullptr, stopping_,
                                      [this](service::Endpoints& endpoints) { AddReport(endpoints); }}));
-  source_ = std::make_unique<client::ClusterSource>(
-      io_, connection_->api(), metrics_, loop_.sink(),
-      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
-                                   .encoding = process::EncodingBy(config_.client_connection),
-                                   .texts = {},
-                                   .on_complete =
-                                       [this] {
-                                         if (measuring_) measuring_->OnNodesSynced();
-                                       },
-                                   .on_synced = {}});
+  client::ClusterSourceOptions options;
+  options.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds);
+  source_ = SourceOf(connection_->api(), loop_.sink(), config_.client_connection, measuring_, std::move(options));
   return {};
 }
 
@@ -159,10 +138,6 @@ void Process::AddReport(service::Endpoints& endpoints) {
 Expected<int> Process::Run() {
   log::Info("Starting as a shadow: comparing another scheduler's decisions with Berth's, without writes",
             {{"server", server_.origin.host}, {"port", server_.origin.port}, {"report", kPage}});
-  signals_.OnFirst([this] {
-    stopping_.store(true, std::memory_order_relaxed);
-    loop_.Stop();
-  });
   source_->Start();
   loop_.Run(*follower_);
   source_.reset();
@@ -176,21 +151,18 @@ Expected<int> Process::WriteReport() {
   for (const std::string& line : report_->Summary()) log::Info("Shadow report", {{"line", line}});
   const std::string& file = flags_.own.shadow.report;
   if (file.empty()) return 0;
-  BERTH_RETURN_IF_ERROR(process::WriteFileAtomically(file, report_->Json(), 0644));
+  BERTH_RETURN_IF_ERROR(WriteFileAtomically(file, report_->Json(), 0644));
   log::Info("Wrote the shadow report", {{"file", file}});
   return 0;
 }
 
 }  // namespace
 
-Expected<int> RunShadow(const process::SchedulerFlags& flags, const process::PFlags& table,
+Expected<int> RunShadow(const process::SchedulerFlags& flags, const command_line::FlagSet& table,
                         const config::SchedulerConfig& config, const runtime::Registry& plugins,
                         std::vector<std::string> notes) {
   BERTH_TRY(metrics::RegistryOptions metrics_options, process::MetricsOptionsOf(flags.metrics));
-  Process process(flags, table, config, plugins, std::move(metrics_options));
-  BERTH_RETURN_IF_ERROR(process.Assemble(notes));
-  for (const std::string& note : notes) log::Warning(note);
-  return process.Run();
+  return Process(flags, table, config, plugins, std::move(metrics_options)).Execute(std::move(notes));
 }
 
 }  // namespace berth::shadow

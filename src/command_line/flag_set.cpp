@@ -1,9 +1,10 @@
-#include "process/pflags.hpp"
+#include "command_line/flag_set.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 
 #include "base/go_duration.hpp"
@@ -14,7 +15,7 @@
 #include "kubernetes/api/quantity.hpp"
 #include "observability/log/log.hpp"
 
-namespace berth::process {
+namespace berth::command_line {
 namespace {
 
 constexpr std::size_t kHelpWidth = 110;
@@ -42,6 +43,8 @@ std::string Quoted(std::string_view text) {
   return quoted;
 }
 
+bool IsFlag(std::string_view arg) { return arg.starts_with('-') && arg != "-"; }
+
 // The error text of time.ParseDuration.
 std::string WhatIsWrongWithDuration(std::string_view text) {
   std::string_view rest = text;
@@ -58,6 +61,25 @@ std::string WhatIsWrongWithDuration(std::string_view text) {
     rest.remove_prefix(unit.size());
   }
   return "invalid duration " + Quoted(text);
+}
+
+Expected<bool> ParseBool(const std::string& text) {
+  const auto value = ParseGoBool(text);
+  if (!value) return Invalid(fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", text));
+  return *value;
+}
+
+Expected<void> CheckChoice(const std::string& text, const std::vector<std::string>& values) {
+  if (std::ranges::find(values, text) != values.end()) return {};
+  const std::string near = Nearest(text, values);
+  return Invalid(fmt::format("expected {}{}", fmt::join(values, ", "),
+                             near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+}
+
+// `note`: the range, as in the help.
+auto ExpectedNumber(std::string_view kind, std::string_view note) {
+  const std::string_view link = note.starts_with("at least") ? " of " : note.empty() ? "" : " ";
+  return Invalid(fmt::format("expected {}{}{}", kind, link, note));
 }
 
 // Parses one line of comma-separated values like Go's encoding/csv.
@@ -99,8 +121,8 @@ Expected<std::vector<std::string>> ParseCsv(std::string_view text) {
 
 }  // namespace
 
-void PFlags::String(std::string name, std::string& out, std::string help) {
-  Add({std::move(name), "string", std::move(help),
+void FlagSet::String(std::string name, std::string& out, std::string help, std::string type) {
+  Add({std::move(name), std::move(type), std::move(help),
        [&out](const std::string& text) -> Expected<void> {
          out = text;
          return {};
@@ -108,18 +130,117 @@ void PFlags::String(std::string name, std::string& out, std::string help) {
        [&out] { return out; }});
 }
 
-void PFlags::Bool(std::string name, bool& out, std::string help) {
+void FlagSet::Choice(std::string name, std::string& out, std::vector<std::string> values, std::string help) {
+  std::string type = fmt::format("{}", fmt::join(values, "|"));
+  Add({std::move(name), std::move(type), std::move(help),
+       [&out, values = std::move(values)](const std::string& text) -> Expected<void> {
+         BERTH_RETURN_IF_ERROR(CheckChoice(text, values));
+         out = text;
+         return {};
+       },
+       [&out] { return out; }});
+}
+
+void FlagSet::Choices(std::string name, std::vector<std::string>& out, std::vector<std::string> values,
+                      std::string help, std::string type) {
+  if (type.empty()) type = fmt::format("{},...", fmt::join(values, "|"));
+  Add({std::move(name), std::move(type), std::move(help),
+       [&out, values = std::move(values),
+        first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
+         const std::vector<std::string> chosen = SplitAtCommas(text);
+         for (const std::string& one : chosen) BERTH_RETURN_IF_ERROR(CheckChoice(one, values));
+         if (std::exchange(*first, false)) out.clear();
+         out.insert(out.end(), chosen.begin(), chosen.end());
+         return {};
+       },
+       [&out] { return fmt::format("{}", fmt::join(out, ",")); }});
+}
+
+void FlagSet::NegatedBool(std::string name, bool& out, std::string help) {
   Add({std::move(name), "", std::move(help),
        [&out](const std::string& text) -> Expected<void> {
-         const auto value = ParseGoBool(text);
-         if (!value) return Invalid(fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", text));
-         out = *value;
+         BERTH_TRY(const bool value, ParseBool(text));
+         out = !value;
+         return {};
+       },
+       [&out] { return std::string(out ? "false" : "true"); }, "true"});
+}
+
+Expected<std::int64_t> FlagSet::ParseWidest(const std::string& text, Range<std::int64_t> range,
+                                            const std::string& note) {
+  const auto value = ParseGoInt(text, 64);
+  if (!value || *value < range.least || *value > range.most) return ExpectedNumber("a whole number", note);
+  return *value;
+}
+
+Expected<std::uint64_t> FlagSet::ParseWidest(const std::string& text, Range<std::uint64_t> range,
+                                             const std::string& note) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  bool valid = at == end && error == std::errc();
+  if (const auto number = ParseGoInt(text, 64)) {  // also hexadecimal, octal and binary numbers
+    valid = *number >= 0;
+    value = static_cast<std::uint64_t>(*number);
+  }
+  if (!valid || value < range.least || value > range.most) return ExpectedNumber("a whole number", note);
+  return value;
+}
+
+std::vector<std::string> FlagSet::SplitAtCommas(const std::string& text) {
+  std::vector<std::string> fields;
+  if (text.empty()) return fields;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    fields.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return fields;
+}
+
+void FlagSet::AddReal(std::string name, std::string help, Range<double> range,
+                      std::function<void(double)> store, std::function<double()> load) {
+  const std::string note =
+      range.most == Range<double>{}.most ? "" : fmt::format("from {} to {}", range.least, range.most);
+  Add({.name = std::move(name),
+       .type = "float",
+       .help = std::move(help),
+       .set = [store = std::move(store), range, note](const std::string& text) -> Expected<void> {
+         double value = 0;
+         const char* const end = text.data() + text.size();
+         const auto [at, error] = std::from_chars(text.data(), end, value);
+         if (at != end || error != std::errc() || !(value >= range.least && value <= range.most))
+           return ExpectedNumber("a number", note);
+         store(value);
+         return {};
+       },
+       .show = [load = std::move(load)] { return fmt::format("{}", load()); },
+       .note = note});
+}
+
+void FlagSet::Real(std::string name, double& out, std::string help, Range<double> range) {
+  AddReal(
+      std::move(name), std::move(help), range, [&out](double value) { out = value; }, [&out] { return out; });
+}
+
+void FlagSet::Seconds(std::string name, berth::Duration& out, std::string help, Range<double> range) {
+  using Real = std::chrono::duration<double>;
+  AddReal(
+      std::move(name), std::move(help), range,
+      [&out](double value) { out = std::chrono::duration_cast<berth::Duration>(Real(value)); },
+      [&out] { return Real(out).count(); });
+}
+
+void FlagSet::Bool(std::string name, bool& out, std::string help) {
+  Add({std::move(name), "", std::move(help),
+       [&out](const std::string& text) -> Expected<void> {
+         BERTH_TRY(out, ParseBool(text));
          return {};
        },
        [&out] { return std::string(out ? "true" : "false"); }, "true"});
 }
 
-void PFlags::Number(int bits, std::string type, std::string& name, std::int64_t& out, std::string& help) {
+void FlagSet::Number(int bits, std::string type, std::string& name, std::int64_t& out, std::string& help) {
   Add({std::move(name), std::move(type), std::move(help),
        [&out, bits](const std::string& text) -> Expected<void> {
          BERTH_TRY(out, ParseGoInt(text, bits));
@@ -128,7 +249,7 @@ void PFlags::Number(int bits, std::string type, std::string& name, std::int64_t&
        [&out] { return fmt::format("{}", out); }});
 }
 
-void PFlags::Float(std::string name, double& out, std::string help) {
+void FlagSet::Float(std::string name, double& out, std::string help) {
   Add({std::move(name), "float32", std::move(help),
        [&out](const std::string& text) -> Expected<void> {
          BERTH_TRY(out, ParseGoFloat32(text));
@@ -137,7 +258,7 @@ void PFlags::Float(std::string name, double& out, std::string help) {
        [&out] { return fmt::format("{}", out); }});
 }
 
-void PFlags::Duration(std::string name, berth::Duration& out, std::string help) {
+void FlagSet::Duration(std::string name, berth::Duration& out, std::string help) {
   Add({std::move(name), "duration", std::move(help),
        [&out](const std::string& text) -> Expected<void> {
          const auto value = ParseGoDuration(text);
@@ -148,7 +269,7 @@ void PFlags::Duration(std::string name, berth::Duration& out, std::string help) 
        [&out] { return FormatGoDuration(out); }});
 }
 
-void PFlags::Size(std::string name, std::uint64_t& bytes, std::string help) {
+void FlagSet::Size(std::string name, std::uint64_t& bytes, std::string help) {
   Add({std::move(name), "quantity", std::move(help),
        [&bytes](const std::string& text) -> Expected<void> {
          const auto quantity = api::Quantity::Parse(text);
@@ -163,7 +284,7 @@ void PFlags::Size(std::string name, std::uint64_t& bytes, std::string help) {
        [&bytes] { return SizeText(bytes); }});
 }
 
-void PFlags::HiddenMebibytes(std::string name, std::uint64_t& bytes) {
+void FlagSet::HiddenMebibytes(std::string name, std::uint64_t& bytes) {
   Add({.name = std::move(name),
        .type = "int",
        .help = "",
@@ -178,7 +299,7 @@ void PFlags::HiddenMebibytes(std::string name, std::uint64_t& bytes) {
        .hidden = true});
 }
 
-void PFlags::Strings(std::string name, std::vector<std::string>& out, std::string help) {
+void FlagSet::Strings(std::string name, std::vector<std::string>& out, std::string help) {
   Add({std::move(name), "strings", std::move(help),
        [&out, first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
          BERTH_TRY(auto fields, ParseCsv(text));
@@ -189,7 +310,7 @@ void PFlags::Strings(std::string name, std::vector<std::string>& out, std::strin
        [&out] { return out.empty() ? std::string() : fmt::format("[{}]", fmt::join(out, ",")); }});
 }
 
-void PFlags::Int32s(std::string name, std::vector<std::int64_t>& out, std::string help) {
+void FlagSet::Int32s(std::string name, std::vector<std::int64_t>& out, std::string help) {
   Add({std::move(name), "int32Slice", std::move(help),
        [&out, first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
          std::vector<std::int64_t> values;
@@ -205,7 +326,7 @@ void PFlags::Int32s(std::string name, std::vector<std::int64_t>& out, std::strin
        [&out] { return fmt::format("[{}]", fmt::join(out, ",")); }});
 }
 
-void PFlags::List(std::string name, std::string type, std::vector<std::string>& out, std::string help) {
+void FlagSet::List(std::string name, std::string type, std::vector<std::string>& out, std::string help) {
   Add({std::move(name), std::move(type), std::move(help),
        [&out](const std::string& text) -> Expected<void> {
          out.push_back(text);
@@ -214,8 +335,8 @@ void PFlags::List(std::string name, std::string type, std::vector<std::string>& 
        [&out] { return fmt::format("{}", fmt::join(out, ",")); }});
 }
 
-void PFlags::StringMap(std::string name, std::string type, std::map<std::string, std::string>& out,
-                       std::string help) {
+void FlagSet::StringMap(std::string name, std::string type, std::map<std::string, std::string>& out,
+                        std::string help) {
   Add({std::move(name), std::move(type), std::move(help),
        [&out, first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
          const auto count = std::ranges::count(text, '=');
@@ -241,7 +362,7 @@ void PFlags::StringMap(std::string name, std::string type, std::map<std::string,
        }});
 }
 
-void PFlags::Add(Spec spec) {
+void FlagSet::Add(Spec spec) {
   if (sections_.empty()) Section("Flags");
   if (!spec.hidden) sections_.back().flags.push_back(flags_.size());
   std::string text = spec.show();
@@ -250,11 +371,11 @@ void PFlags::Add(Spec spec) {
   flags_.push_back({std::move(spec), std::move(text)});
 }
 
-std::string PFlags::Flag::Names() const {
+std::string FlagSet::Flag::Names() const {
   return letter == 0 ? "--" + spec.name : fmt::format("-{}, --{}", letter, spec.name);
 }
 
-Expected<void> PFlags::Flag::Set(const std::string& value) {
+Expected<void> FlagSet::Flag::Set(const std::string& value) {
   if (auto set = spec.set(value); !set) {
     return Invalid(
         fmt::format("invalid argument {} for \"{}\" flag: {}", Quoted(value), Names(), set.error().message));
@@ -263,32 +384,38 @@ Expected<void> PFlags::Flag::Set(const std::string& value) {
   return {};
 }
 
-bool PFlags::IsSet(std::string_view name) const {
+bool FlagSet::IsSet(std::string_view name) const {
   return std::ranges::any_of(flags_, [&](const Flag& flag) { return flag.spec.name == name && flag.given; });
 }
 
-Expected<PFlags::Flag*> PFlags::FindLong(std::string_view name) {
+Expected<FlagSet::Flag*> FlagSet::FindLong(std::string_view name) {
   const std::string wanted = Normalized(name);
   for (Flag& flag : flags_) {
     if (flag.spec.name == wanted) return &flag;
   }
-  std::vector<std::string> names;
-  for (const Flag& flag : flags_) {
-    if (!flag.spec.hidden) names.push_back("--" + flag.spec.name);
-  }
-  const std::string near = Nearest("--" + wanted, names);
-  return Invalid(
-      fmt::format("unknown flag: --{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  return Invalid(fmt::format("unknown flag: --{}{}", name, Suggestion("--" + wanted)));
 }
 
-Expected<PFlags::Flag*> PFlags::FindShort(char letter, const std::string& arg) {
+// "; did you mean --config?", or empty if no flag is similar.
+std::string FlagSet::Suggestion(const std::string& flag) const {
+  std::vector<std::string> names;
+  for (const Flag& existing : flags_) {
+    if (!existing.spec.hidden) names.push_back("--" + existing.spec.name);
+  }
+  const std::string near = Nearest(flag, names);
+  return near.empty() ? "" : fmt::format("; did you mean {}?", near);
+}
+
+Expected<FlagSet::Flag*> FlagSet::FindShort(char letter, const std::string& arg) {
   for (Flag& flag : flags_) {
     if (flag.letter == letter) return &flag;
   }
-  return Invalid(fmt::format("unknown shorthand flag: '{}' in {}", letter, arg));
+  // Programs with other rules accept one dash before a long name.
+  const std::string suggestion = arg.size() > 2 ? Suggestion("-" + arg.substr(0, arg.find('='))) : "";
+  return Invalid(fmt::format("unknown shorthand flag: '{}' in {}{}", letter, arg, suggestion));
 }
 
-Expected<void> PFlags::Parse(std::span<const std::string> args) {
+Expected<void> FlagSet::Parse(std::span<const std::string> args) {
   std::vector<std::string> others;
   for (std::size_t i = 0; i < args.size();) {
     const std::string& arg = args[i];
@@ -296,19 +423,32 @@ Expected<void> PFlags::Parse(std::span<const std::string> args) {
       others.insert(others.end(), args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
       break;
     }
-    if (!arg.starts_with('-') || arg == "-") {
+    if (IsFlag(arg)) {
+      BERTH_TRY(i, ParseFlag(args, i));
+    } else {
       others.push_back(arg);
       ++i;
-    } else {
-      BERTH_TRY(i, arg.starts_with("--") ? ParseLong(args, i) : ParseShort(args, i));
     }
   }
   others_ = std::move(others);
   return {};
 }
 
+Expected<std::size_t> FlagSet::ParseLeading(std::span<const std::string> args) {
+  std::size_t i = 0;
+  while (i < args.size() && IsFlag(args[i])) {
+    if (args[i] == "--") return i + 1;
+    BERTH_TRY(i, ParseFlag(args, i));
+  }
+  return i;
+}
+
+Expected<std::size_t> FlagSet::ParseFlag(std::span<const std::string> args, std::size_t i) {
+  return args[i].starts_with("--") ? ParseLong(args, i) : ParseShort(args, i);
+}
+
 // ParseLong and ParseShort return the index of the next argument.
-Expected<std::size_t> PFlags::ParseLong(std::span<const std::string> args, std::size_t i) {
+Expected<std::size_t> FlagSet::ParseLong(std::span<const std::string> args, std::size_t i) {
   const std::string& arg = args[i];
   if (arg[2] == '-' || arg[2] == '=') return Invalid("bad flag syntax: " + arg);
   const auto equals = arg.find('=');
@@ -326,7 +466,7 @@ Expected<std::size_t> PFlags::ParseLong(std::span<const std::string> args, std::
 }
 
 // Several letters may be combined: all but the last are switches.
-Expected<std::size_t> PFlags::ParseShort(std::span<const std::string> args, std::size_t i) {
+Expected<std::size_t> FlagSet::ParseShort(std::span<const std::string> args, std::size_t i) {
   const std::string& arg = args[i];
   for (std::string_view letters = std::string_view(arg).substr(1); !letters.empty();
        letters.remove_prefix(1)) {
@@ -351,16 +491,20 @@ Expected<std::size_t> PFlags::ParseShort(std::span<const std::string> args, std:
   return i + 1;
 }
 
-Expected<void> PFlags::CheckNoArguments() const {
-  if (std::ranges::all_of(others_, &std::string::empty)) return {};
-  std::vector<std::string> quoted;
-  for (const std::string& other : others_) quoted.push_back(Quoted(other));
-  return Invalid(
-      fmt::format("\"kube-scheduler\" does not take any arguments, got [{}]; flags are given as --name=value",
-                  fmt::join(quoted, " ")));
+void FlagSet::Require() {
+  flags_.back().required = true;
+  flags_.back().spec.note = "required";
 }
 
-std::vector<std::pair<std::string, std::string>> PFlags::Values() const {
+Expected<void> FlagSet::CheckRequired() const {
+  for (const Flag& flag : flags_) {
+    if (flag.required && !flag.given)
+      return Invalid(fmt::format("required flag \"{}\" is not set: {}", flag.Names(), flag.spec.help));
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> FlagSet::Values() const {
   std::vector<std::pair<std::string, std::string>> values;
   for (const Flag& flag : flags_) {
     if (!flag.spec.hidden) values.emplace_back(flag.spec.name, flag.spec.show());
@@ -369,13 +513,13 @@ std::vector<std::pair<std::string, std::string>> PFlags::Values() const {
   return values;
 }
 
-std::string PFlags::Usage() const {
+std::string FlagSet::Usage() const {
   std::string text;
   for (const Group& group : sections_) UsageOf(group, text);
   return text;
 }
 
-void PFlags::UsageOf(const Group& group, std::string& text) const {
+void FlagSet::UsageOf(const Group& group, std::string& text) const {
   std::vector<std::size_t> order = group.flags;
   std::ranges::sort(order, {}, [&](std::size_t index) { return flags_[index].spec.name; });
   const auto head = [&](const Flag& flag) {
@@ -393,12 +537,12 @@ void PFlags::UsageOf(const Group& group, std::string& text) const {
     text += left;
     text +=
         left.size() > width ? "\n" + std::string(width + 3, ' ') : std::string(width + 3 - left.size(), ' ');
-    const std::string help = flag.default_text.empty()
-                                 ? flag.spec.help
-                                 : fmt::format("{} (default {})", flag.spec.help, flag.default_text);
+    std::string help = flag.spec.help;
+    if (!flag.spec.note.empty()) help += fmt::format(" ({})", flag.spec.note);
+    if (!flag.default_text.empty()) help += fmt::format(" (default {})", flag.default_text);
     AppendWrapped(text, help, width + 3, kHelpWidth);
     text += '\n';
   }
 }
 
-}  // namespace berth::process
+}  // namespace berth::command_line

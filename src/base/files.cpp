@@ -1,4 +1,4 @@
-#include "process/write_file.hpp"
+#include "base/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,8 +10,15 @@
 #include <cstdio>
 #include <cstring>
 
-namespace berth::process {
+namespace berth {
 namespace {
+
+// The error text in Go's form, in lower case.
+std::string Why(int error) {
+  std::string why = std::strerror(error);
+  why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));
+  return why;
+}
 
 bool WriteAll(int file, std::string_view content) {
   while (!content.empty()) {
@@ -25,12 +32,24 @@ bool WriteAll(int file, std::string_view content) {
 
 }  // namespace
 
+Expected<std::string> ReadWholeFile(const std::string& path) {
+  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
+  if (file == nullptr) return Fail(ErrorCode::kNotFound, fmt::format("open {}: {}", path, Why(errno)));
+  std::string text;
+  char buffer[1 << 16];
+  for (std::size_t read = 0; (read = std::fread(buffer, 1, sizeof buffer, file)) > 0;)
+    text.append(buffer, read);
+  const int error = std::ferror(file) != 0 ? errno : 0;
+  if (file != stdin) std::fclose(file);
+  if (error != 0) return Invalid(fmt::format("read {}: {}", path, Why(error)));
+  return text;
+}
+
 Expected<void> WriteFileAtomically(const std::string& path, std::string_view content, unsigned permissions) {
   // In the same directory: a rename is atomic only within one file system.
   const std::string draft = fmt::format("{}.{}.tmp", path, ::getpid());
   const auto fail = [&](std::string_view what) {
-    std::string why = std::strerror(errno);
-    why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));
+    const std::string why = Why(errno);
     ::unlink(draft.c_str());
     return Fail(ErrorCode::kUnavailable, fmt::format("{} {}: {}", what, path, why));
   };
@@ -43,4 +62,4 @@ Expected<void> WriteFileAtomically(const std::string& path, std::string_view con
   return {};
 }
 
-}  // namespace berth::process
+}  // namespace berth

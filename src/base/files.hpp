@@ -1,4 +1,4 @@
-// Atomic writes of files.
+// Reads and writes whole files.
 #pragma once
 
 #include <string>
@@ -6,10 +6,13 @@
 
 #include "base/result.hpp"
 
-namespace berth::process {
+namespace berth {
+
+// "-" is standard input. Errors have Go's form: "open /x: no such file or directory".
+Expected<std::string> ReadWholeFile(const std::string& path);
 
 // Readers see the old content or the new, never a part. The file gets these permissions, regardless of its
 // former ones.
 Expected<void> WriteFileAtomically(const std::string& path, std::string_view content, unsigned permissions);
 
-}  // namespace berth::process
+}  // namespace berth

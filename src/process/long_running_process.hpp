@@ -1,0 +1,67 @@
+// The run of a process that follows a cluster until a signal arrives: the common part of scheduler, shadow
+// and extender.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "config/scheduler_config.hpp"
+#include "http/io_thread.hpp"
+#include "kubernetes/client/environment.hpp"
+#include "kubernetes/client/informers.hpp"
+#include "observability/metrics/registry.hpp"
+#include "process/signals.hpp"
+
+namespace berth::process {
+
+class Measuring;
+
+// Derived classes own the parts of their process, in the order of their dependencies; the members of this
+// class are constructed before these and destroyed after them. Must be constructed before any other thread
+// exists.
+class LongRunningProcess {
+ public:
+  LongRunningProcess(const LongRunningProcess&) = delete;
+  LongRunningProcess& operator=(const LongRunningProcess&) = delete;
+
+  // Assembles the parts, logs the notes, and runs until the first signal. Returns the exit code. Errors are
+  // start-up errors. The calling thread becomes the loop's.
+  Expected<int> Execute(std::vector<std::string> notes);
+
+ protected:
+  // The registry contains the metrics of the process and of credential plugins.
+  explicit LongRunningProcess(metrics::RegistryOptions metrics_options = {});
+  virtual ~LongRunningProcess() = default;
+
+  // Connects and constructs all parts; nothing is read from the cluster yet. `notes` receives lines for the
+  // log.
+  virtual Expected<void> Assemble(std::vector<std::string>& notes) = 0;
+  // Runs the loop until Stop, and ends the parts in order. Returns the exit code.
+  virtual Expected<int> Run() = 0;
+  // Makes Run return. Called once, on the thread of the signals, when `stopping_` is set.
+  virtual void Stop() = 0;
+
+  // The source of the cluster's objects, not yet started. Nodes that it delivers release the held
+  // measurements. `measuring`: null if no plugin uses measurements. All arguments must outlive the result.
+  // Replaces encoding and on_complete of the options.
+  std::unique_ptr<client::ClusterSource> SourceOf(client::Api& api, ports::ClusterSink& sink,
+                                                  const config::ClientConnection& wanted,
+                                                  const std::unique_ptr<Measuring>& measuring,
+                                                  client::ClusterSourceOptions options);
+
+ private:
+  Signals signals_;  // before any thread
+
+ protected:
+  const client::SystemEnvironment environment_;
+  const SystemClock clock_;
+  metrics::Registry metrics_;
+  http::IoThread io_{clock_};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace berth::process
