@@ -31,8 +31,8 @@ config::SchedulerConfig WithoutElection(config::SchedulerConfig config) {
   return config;
 }
 
-// The parts in the order of their dependencies. The loop belongs to a scheduler that never leads: it follows
-// the cluster, and the shadow observes its changes.
+// The parts in the order of their dependencies. The loop only follows the cluster, and the shadow observes its
+// changes.
 class Process final : public process::LongRunningProcess {
  public:
   Process(const process::SchedulerFlags& flags, const command_line::FlagSet& table,
@@ -60,7 +60,7 @@ class Process final : public process::LongRunningProcess {
   const command_line::FlagSet& table_;
   const config::SchedulerConfig config_;
   const runtime::Registry& plugins_;
-  // receives the scheduler's queue and plugin metrics, which are not exported
+  // receives the plugins' metrics, which are not exported
   metrics::Registry discarded_metrics_;
   client::ConnectionConfig server_;
   std::unique_ptr<client::Connection> connection_;
@@ -73,7 +73,7 @@ class Process final : public process::LongRunningProcess {
   std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
   std::optional<shadow::Report> report_;
   std::optional<shadow::Shadow> shadow_;
-  std::optional<shadow::ShadowSink> sink_;
+  std::optional<shadow::ShadowObserver> observer_;
   std::unique_ptr<process::Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
 };
