@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// The files, family by family.
+// The files, by topic.
 func table() []row {
 	var rows []row
 	for _, family := range [][]row{

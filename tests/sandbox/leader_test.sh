@@ -69,7 +69,7 @@ wait_for "the leader binds" bound a
 kill -TERM $one
 code=0
 wait $one || code=$?
-[ $code -eq 0 ] || { echo "FAILED: the leader left with $code"; exit 1; }
+[ $code -eq 0 ] || { echo "FAILED: the leader exited with $code"; exit 1; }
 wait_for "the second replica leads" leads two
 pod b
 wait_for "and binds" bound b
@@ -84,13 +84,13 @@ wait_for "it takes over from one that is frozen" bound c
 kill -CONT $two
 code=0
 wait $two || code=$?
-[ $code -eq 1 ] || { echo "FAILED: the frozen leader left with $code"; exit 1; }
+[ $code -eq 1 ] || { echo "FAILED: the frozen leader exited with $code"; exit 1; }
 lease_is leaseTransitions 2 || { echo "FAILED: $(lease leaseTransitions) transitions"; exit 1; }
 kubectl -n kube-system get events -o 'jsonpath={.items[*].message}' | grep -q "stopped leading" || { echo "FAILED: no event"; exit 1; }
 
 kill -TERM $three
 code=0
 wait $three || code=$?
-[ $code -eq 0 ] || { echo "FAILED: the last leader left with $code"; exit 1; }
+[ $code -eq 0 ] || { echo "FAILED: the last leader exited with $code"; exit 1; }
 lease_is holderIdentity "" || { echo "FAILED: the lease was not released"; exit 1; }
 echo "ok: everybody left in order"

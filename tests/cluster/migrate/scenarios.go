@@ -3,8 +3,8 @@ package main
 // want is an expected finding: its level and a part of its text.
 type want struct{ level, what string }
 
-// story is one run of the check; objects of earlier stories stay in the cluster.
-type story struct {
+// scenario is one run of the check; objects of earlier scenarios stay in the cluster.
+type scenario struct {
 	name      string
 	manifests []string          // applied before
 	as        string            // the user; default: the administrator
@@ -158,7 +158,7 @@ spec:
     command: [kube-scheduler, --port=0, --feature-gates=GenericWorkload=true, --kubeconfig=/etc/kubernetes/scheduler.conf]
 `
 
-var stories = []story{
+var scenarios = []scenario{
 	{
 		name: "nothing special", manifests: []string{plain}, code: 0,
 		wants: []want{

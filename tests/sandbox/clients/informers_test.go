@@ -98,7 +98,7 @@ func TestServerSideApply(t *testing.T) {
 	if err := apply("two", true, map[string]string{"x": "2"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := apply("one", false, map[string]string{}); err != nil { // gives up y; x is two's by now
+	if err := apply("one", false, map[string]string{}); err != nil { // releases y; x belongs to two by now
 		t.Fatal(err)
 	}
 	got := must[*corev1.ConfigMap](t)(maps.Get(context.Background(), "a", metav1.GetOptions{}))
@@ -145,7 +145,7 @@ func TestWatchesResumeOrSayThatTheyCannot(t *testing.T) {
 	}
 }
 
-// Of two candidates one leads; when it steps down the other one does.
+// One of two candidates leads; when it steps down, the other one does.
 func TestLeaderElection(t *testing.T) {
 	c := start(t, "--nodes=0")
 	leads := make(chan string, 10)
