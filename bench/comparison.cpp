@@ -66,7 +66,7 @@ std::optional<int> Contest::Read(CLI::App& app, int argc, char** argv) {
   app.add_option("--scheduler", schedulers,
                  "name=command; {kubeconfig} and {config} are replaced by file names");
   app.add_option("--sandbox", sandbox, "path of the program berth")->capture_default_str();
-  app.add_option("--patience", timeout_seconds, "abort after this many seconds without a binding")
+  app.add_option("--timeout", timeout_seconds, "abort after this many seconds without a binding")
       ->capture_default_str();
   app.add_flag("--json", json_output, "print one JSON object per line");
   try {

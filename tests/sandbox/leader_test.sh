@@ -62,7 +62,7 @@ one=$pid
 wait_for "the first replica leads" leads one
 replica two "delayCacheUntilActive: true"
 two=$pid
-wait_for "the second one stands by" grep -q "Attempting to acquire leader lease" "$work/two.log"
+wait_for "the second one is standby" grep -q "Attempting to acquire leader lease" "$work/two.log"
 pod a
 wait_for "the leader binds" bound a
 
@@ -77,7 +77,7 @@ lease_is leaseTransitions 1 || { echo "FAILED: $(lease leaseTransitions) transit
 
 replica three ""
 three=$pid
-wait_for "a third one stands by" grep -q "Attempting to acquire leader lease" "$work/three.log"
+wait_for "a third one is standby" grep -q "Attempting to acquire leader lease" "$work/three.log"
 kill -STOP $two
 pod c
 wait_for "it takes over from one that is frozen" bound c
