@@ -30,7 +30,7 @@ static void* create(const berth_host* host, berth_scheduler* scheduler, const ch
   host->take_int(reply, "percent", &self->percent);
   host->take_int(reply, "urgentPriority", &self->urgent_priority);
   if (self->percent >= 0 && self->percent < 100) return self;
-  host->say(reply, "percent: Invalid value: must be between 0 and 99");
+  host->add_reason(reply, "percent: Invalid value: must be between 0 and 99");
   free(self);
   return NULL;
 }

@@ -20,17 +20,17 @@
 namespace berth::plugin_host {
 
 // The plugin's data for an attempt. Copies of the cycle state share it.
-using Memory = std::shared_ptr<void>;
+using PluginData = std::shared_ptr<void>;
 
 }  // namespace berth::plugin_host
 
 struct berth_scheduler {
   berth_scheduler(std::string name, berth::framework::Handle& handle)
-      : name(std::move(name)), handle(handle), memory(handle.NewKey<berth::plugin_host::Memory>()) {}
+      : name(std::move(name)), handle(handle), data(handle.NewKey<berth::plugin_host::PluginData>()) {}
 
   const std::string name;  // of the plugin
   berth::framework::Handle& handle;
-  const berth::framework::StateKey<berth::plugin_host::Memory> memory;
+  const berth::framework::StateKey<berth::plugin_host::PluginData> data;
   // The reasons of its column filter, so that a lookup does not search the reasons of all plugins.
   std::map<std::string, berth::framework::ReasonId, std::less<>> reasons;
   std::vector<std::uint32_t> signals;  // declared signals

@@ -46,11 +46,11 @@ http::Response Refusal(int status) {
 
 // The listeners: HTTPS, plain HTTP, or both. On their own thread: reading ten megabytes of nodes must not
 // delay the watches.
-class Doors {
+class Listeners {
  public:
-  Doors(const ExtenderFlags& flags, const client::Environment& environment, const Clock& clock)
+  Listeners(const ExtenderFlags& flags, const client::Environment& environment, const Clock& clock)
       : flags_(flags), environment_(environment), clock_(clock), io_(clock) {}
-  ~Doors() { Close(); }
+  ~Listeners() { Close(); }
 
   http::IoThread& io() { return io_; }
   Expected<void> Open(extender_server::Service& service);
@@ -74,7 +74,7 @@ class Doors {
   std::unique_ptr<http::Server> open_, secure_;
 };
 
-http::ServerOptions Doors::Options() const {
+http::ServerOptions Listeners::Options() const {
   service::ServingLimits limits;
   limits.connections = static_cast<std::size_t>(flags_.connections);
   limits.body_bytes = static_cast<std::size_t>(flags_.body_mib) << 20;
@@ -83,7 +83,7 @@ http::ServerOptions Doors::Options() const {
   return options;
 }
 
-Expected<http::ServerTlsOptions> Doors::Tls() const {
+Expected<http::ServerTlsOptions> Listeners::Tls() const {
   http::ServerTlsOptions tls = certificates_->tls();
   tls.trust_later = false;  // the one authority is known at the start
   if (!flags_.client_ca_file.empty()) {
@@ -94,8 +94,8 @@ Expected<http::ServerTlsOptions> Doors::Tls() const {
   return tls;
 }
 
-Expected<std::unique_ptr<http::Server>> Doors::Listen(http::ServerOptions options,
-                                                      extender_server::Service& service) {
+Expected<std::unique_ptr<http::Server>> Listeners::Listen(http::ServerOptions options,
+                                                          extender_server::Service& service) {
   Expected<std::unique_ptr<http::Server>> server;
   io_.Sync([&] {
     server =
@@ -107,7 +107,7 @@ Expected<std::unique_ptr<http::Server>> Doors::Listen(http::ServerOptions option
   return server;
 }
 
-Expected<void> Doors::Open(extender_server::Service& service) {
+Expected<void> Listeners::Open(extender_server::Service& service) {
   if (!flags_.http_address.empty()) {
     const std::optional<process::HostPort> address = process::ParseHostPort(flags_.http_address);
     if (!address) {
@@ -135,7 +135,7 @@ Expected<void> Doors::Open(extender_server::Service& service) {
 }
 
 // Certificates are renewed in place; new connections use the current files.
-void Doors::ReloadCertificates() {
+void Listeners::ReloadCertificates() {
   timer_ = io_.After(kCertificateCheckInterval, [this] { ReloadCertificates(); });
   const auto renew = [this]() -> Expected<void> {
     BERTH_RETURN_IF_ERROR(certificates_->Reload(environment_));
@@ -151,7 +151,7 @@ void Doors::ReloadCertificates() {
     log::Error("Failed to reload certificates, keeping the current ones", {{"err", renewed.error().message}});
 }
 
-void Doors::Close() {
+void Listeners::Close() {
   for (auto* server : {&open_, &secure_}) {
     if (*server == nullptr) continue;
     std::promise<void> drained;
@@ -167,8 +167,8 @@ void Doors::Close() {
 class Process {
  public:
   Process(const ExtenderFlags& flags, const config::SchedulerConfig& config, const runtime::Registry& plugins)
-      : flags_(flags), config_(config), plugins_(plugins), doors_(flags, environment_, clock_) {}
-  ~Process() { doors_.Close(); }
+      : flags_(flags), config_(config), plugins_(plugins), listeners_(flags, environment_, clock_) {}
+  ~Process() { listeners_.Close(); }
 
   Expected<void> Assemble(std::vector<std::string>& notes);
   void Run();
@@ -196,7 +196,7 @@ class Process {
   std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
   std::optional<extender_server::Evaluator> evaluator_;
   std::unique_ptr<service::Endpoints> endpoints_;
-  Doors doors_;
+  Listeners listeners_;
   std::unique_ptr<extender_server::Service> service_;
   std::unique_ptr<client::ClusterSource> source_;
 };
@@ -231,7 +231,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                        clock_, metrics_, no_events_, empty_hostname_}));
   service::AddProcessMetrics(metrics_);
   MakeService();
-  BERTH_RETURN_IF_ERROR(doors_.Open(*service_));
+  BERTH_RETURN_IF_ERROR(listeners_.Open(*service_));
   client::ClusterSourceOptions source;
   source.encoding = process::EncodingBy(config_.client_connection);
   source.on_complete = [this] {
@@ -253,7 +253,7 @@ void Process::MakeService() {
   evaluator_.emplace(*engine_, flags_.judge);
   service_ = std::make_unique<extender_server::Service>(
       flags_.service,
-      extender_server::ServiceParts{.io = doors_.io(),
+      extender_server::ServiceParts{.io = listeners_.io(),
                                     .post = [this](auto work) { follower_->Post(std::move(work)); },
                                     .judge = *evaluator_,
                                     .nominations = [this] { return Nominations(); },
@@ -273,7 +273,7 @@ std::vector<runtime::Nomination> Process::Nominations() const {
 
 void Process::Run() {
   signals_.OnFirst([this] {
-    doors_.Close();  // before the evaluator stops, so that pending requests are answered
+    listeners_.Close();  // before the evaluator stops, so that pending requests are answered
     follower_->Stop();
   });
   source_->Start();
