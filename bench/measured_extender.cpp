@@ -98,10 +98,10 @@ config::ExtenderConfig MeasuredExtender::config() const {
 }
 
 assembly::ExtenderAccess MeasuredExtender::access() {
-  extenders::World world;
-  world.read_file = [](const std::string&) -> Expected<std::string> { return ""; };
-  world.variable = [](const std::string&) { return std::nullopt; };
-  return {.make_transport = extenders::HttpTransports(impl_->client_thread, std::move(world))};
+  extenders::Environment environment;
+  environment.read_file = [](const std::string&) -> Expected<std::string> { return ""; };
+  environment.variable = [](const std::string&) { return std::nullopt; };
+  return {.make_transport = extenders::HttpTransports(impl_->client_thread, std::move(environment))};
 }
 
 void MeasuredExtender::ReadNodes(const cluster::NodeTable& nodes) { impl_->nodes = &nodes; }

@@ -8,7 +8,7 @@
 #include "command/flags.hpp"
 #include "http/io_thread.hpp"
 #include "kubernetes/client/environment.hpp"
-#include "process/extender_world.hpp"
+#include "process/extender_environment.hpp"
 #include "process/files.hpp"
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
@@ -50,7 +50,7 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
     io = std::make_unique<http::IoThread>(clock);
     access.make_transport = options.offline
                                 ? extenders::NoTransports("extenders are not called: --offline")
-                                : extenders::HttpTransports(*io, process::ExtenderWorld(environment));
+                                : extenders::HttpTransports(*io, process::ExtenderEnvironment(environment));
   }
   auto explainer = assembly::Explainer::Create(*config, *plugins, notes, access);
   if (!explainer) return PrintError(explainer.error());

@@ -15,7 +15,7 @@
 #include "http/proxy.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/environment.hpp"
-#include "process/extender_world.hpp"
+#include "process/extender_environment.hpp"
 #include "process/files.hpp"
 #include "tools/extender_conformance/script.hpp"
 
@@ -23,7 +23,7 @@ namespace berth::command {
 namespace {
 
 namespace json = boost::json;
-using extender_conformance::Answer;
+using extender_conformance::ReplyOrError;
 using extender_conformance::Result;
 
 struct Options {
@@ -46,37 +46,38 @@ int PrintError(const Error& error) {
 }
 
 // Sends requests over the network with berth scheduler's extender client.
-class WirePeer final : public extender_conformance::Peer {
+class HttpExtenderConnection final : public extender_conformance::ExtenderConnection {
  public:
-  static Expected<std::unique_ptr<WirePeer>> Connect(http::IoThread& io, const Options& options,
-                                                     const client::Environment& environment);
+  static Expected<std::unique_ptr<HttpExtenderConnection>> Connect(http::IoThread& io, const Options& options,
+                                                                   const client::Environment& environment);
 
-  std::vector<Answer> Ask(const std::string& verb, const std::vector<std::string>& bodies) override {
-    std::vector<std::promise<Answer>> answers(bodies.size());
+  std::vector<ReplyOrError> SendAll(const std::string& verb,
+                                    const std::vector<std::string>& bodies) override {
+    std::vector<std::promise<ReplyOrError>> replies(bodies.size());
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      transport_->Ask({.url = fmt::format("{}/{}", url_, verb), .body = bodies[i], .timeout = timeout_},
-                      [&answer = answers[i]](Answer reply) { answer.set_value(std::move(reply)); });
+      transport_->Send({.url = fmt::format("{}/{}", url_, verb), .body = bodies[i], .timeout = timeout_},
+                       [&promise = replies[i]](ReplyOrError reply) { promise.set_value(std::move(reply)); });
     }
-    std::vector<Answer> all;
-    for (auto& answer : answers) all.push_back(answer.get_future().get());
+    std::vector<ReplyOrError> all;
+    for (auto& reply : replies) all.push_back(reply.get_future().get());
     return all;
   }
 
-  Expected<Bare> AskBare(const std::string& method, const std::string& verb,
-                         const std::string& body) override {
+  Expected<RawResponse> SendRaw(const std::string& method, const std::string& verb,
+                                const std::string& body) override {
     http::ClientRequest request;
     request.method = method;
     request.target = "/" + verb;
     request.headers.emplace_back("Content-Type", "application/json");
     request.body = body;
     request.timeout = timeout_;
-    std::promise<Expected<Bare>> answer;
+    std::promise<Expected<RawResponse>> reply;
     client_->Send(std::move(request), [&](Expected<http::ClientResponse> response) {
-      if (!response) return answer.set_value(std::unexpected(std::move(response).error()));
+      if (!response) return reply.set_value(std::unexpected(std::move(response).error()));
       const std::string* connection = response->Find("Connection");
-      answer.set_value(Bare{response->status, connection != nullptr && *connection == "close"});
+      reply.set_value(RawResponse{response->status, connection != nullptr && *connection == "close"});
     });
-    return answer.get_future().get();
+    return reply.get_future().get();
   }
 
  private:
@@ -86,23 +87,23 @@ class WirePeer final : public extender_conformance::Peer {
   std::unique_ptr<http::Client> client_;
 };
 
-Expected<std::unique_ptr<WirePeer>> WirePeer::Connect(http::IoThread& io, const Options& options,
-                                                      const client::Environment& environment) {
-  auto peer = std::make_unique<WirePeer>();
-  peer->url_ = options.url;
-  while (peer->url_.ends_with('/')) peer->url_.pop_back();
-  peer->timeout_ = options.plan.timeout;
+Expected<std::unique_ptr<HttpExtenderConnection>> HttpExtenderConnection::Connect(
+    http::IoThread& io, const Options& options, const client::Environment& environment) {
+  auto connection = std::make_unique<HttpExtenderConnection>();
+  connection->url_ = options.url;
+  while (connection->url_.ends_with('/')) connection->url_.pop_back();
+  connection->timeout_ = options.plan.timeout;
   config::ExtenderConfig config;
-  config.url_prefix = peer->url_;
+  config.url_prefix = connection->url_;
   config.tls = options.tls;
-  const extenders::World world = process::ExtenderWorld(environment);
-  BERTH_TRY(peer->transport_, extenders::HttpTransports(io, world)(config));
+  const extenders::Environment access = process::ExtenderEnvironment(environment);
+  BERTH_TRY(connection->transport_, extenders::HttpTransports(io, access)(config));
   http::ClientOptions client;
-  BERTH_TRY(client.origin, http::ParseOrigin(peer->url_));
-  BERTH_TRY(client.tls, extenders::TlsOf(config, world));
-  BERTH_TRY(client.proxy, http::ProxyFromVariables(client.origin, world.variable));
-  BERTH_TRY(peer->client_, http::Client::Make(io, std::move(client)));
-  return peer;
+  BERTH_TRY(client.origin, http::ParseOrigin(connection->url_));
+  BERTH_TRY(client.tls, extenders::TlsOf(config, access));
+  BERTH_TRY(client.proxy, http::ProxyFromVariables(client.origin, access.variable));
+  BERTH_TRY(connection->client_, http::Client::Make(io, std::move(client)));
+  return connection;
 }
 
 // Reads the nodes and the first unbound pod.
@@ -110,7 +111,7 @@ Expected<extender_conformance::Cluster> ReadCluster(const std::string& file) {
   BERTH_TRY(const std::string text, process::ReadWholeFile(file));
   auto documents = api::SplitDocuments(text);
   if (!documents) return std::unexpected(std::move(documents).error().In(file));
-  extender_conformance::Cluster cluster = extender_conformance::MadeUpCluster();
+  extender_conformance::Cluster cluster = extender_conformance::SyntheticCluster();
   cluster.nodes.clear();
   api::Decoder decoder;
   bool has_pod = false;
@@ -133,21 +134,21 @@ class Report {
  public:
   explicit Report(const Options& options) : as_json_(options.as_json), url_(options.url) {}
 
-  void Add(const extender_conformance::Played& played) {
-    ++counts_[static_cast<std::size_t>(played.finding.result)];
-    const double seconds = std::chrono::duration<double>(played.took).count();
+  void Add(const extender_conformance::CaseResult& result) {
+    ++counts_[static_cast<std::size_t>(result.finding.result)];
+    const double seconds = std::chrono::duration<double>(result.duration).count();
     if (as_json_) {
-      json::array said;
-      for (const std::string& text : played.finding.said) said.emplace_back(text);
-      cases_.push_back(json::object{{"case", played.name},
-                                    {"result", extender_conformance::ResultName(played.finding.result)},
-                                    {"said", std::move(said)},
+      json::array messages;
+      for (const std::string& text : result.finding.messages) messages.emplace_back(text);
+      cases_.push_back(json::object{{"case", result.name},
+                                    {"result", extender_conformance::ResultName(result.finding.result)},
+                                    {"said", std::move(messages)},
                                     {"seconds", seconds}});
       return;
     }
-    fmt::print("{:<6} {:<48} {:>7.1f} ms\n", extender_conformance::ResultName(played.finding.result),
-               played.name, seconds * 1000);
-    for (const std::string& text : played.finding.said) fmt::print("         {}\n", text);
+    fmt::print("{:<6} {:<48} {:>7.1f} ms\n", extender_conformance::ResultName(result.finding.result),
+               result.name, seconds * 1000);
+    for (const std::string& text : result.finding.messages) fmt::print("         {}\n", text);
     std::fflush(stdout);
   }
 
@@ -175,16 +176,17 @@ class Report {
 int Check(const Options& options) {
   const SystemClock clock;
   const client::SystemEnvironment environment;
-  auto cluster = options.objects.empty() ? Expected<extender_conformance::Cluster>(
-                                               extender_conformance::MadeUpCluster(options.managed_resource))
-                                         : ReadCluster(options.objects);
+  auto cluster = options.objects.empty()
+                     ? Expected<extender_conformance::Cluster>(
+                           extender_conformance::SyntheticCluster(options.managed_resource))
+                     : ReadCluster(options.objects);
   if (!cluster) return PrintError(cluster.error());
   http::IoThread io(clock);
-  auto peer = WirePeer::Connect(io, options, environment);
-  if (!peer) return PrintError(peer.error());
+  auto connection = HttpExtenderConnection::Connect(io, options, environment);
+  if (!connection) return PrintError(connection.error());
   Report report(options);
-  extender_conformance::Play(options.plan, *cluster, **peer, clock,
-                             [&](const extender_conformance::Played& played) { report.Add(played); });
+  extender_conformance::Play(options.plan, *cluster, **connection, clock,
+                             [&](const extender_conformance::CaseResult& result) { report.Add(result); });
   return report.End();
 }
 

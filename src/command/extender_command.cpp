@@ -51,7 +51,7 @@ void DefineServing(CLI::App& app, extender_server::ExtenderFlags& flags, ParsedF
                  "maximum request size in MiB; 1,000 whole nodes are about 10 MiB")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  app.add_option("--max-in-flight", flags.service.most_in_flight,
+  app.add_option("--max-in-flight", flags.service.max_in_flight,
                  "maximum number of concurrent requests; more get 429")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
@@ -67,11 +67,11 @@ void DefineServing(CLI::App& app, extender_server::ExtenderFlags& flags, ParsedF
 Expected<void> Complete(const CLI::App& app, extender_server::ExtenderFlags& flags,
                         const ParsedFlags& parsed) {
   flags.service.bind = !parsed.no_bind;
-  flags.service.need_certificate = !flags.client_ca_file.empty();
+  flags.service.require_certificate = !flags.client_ca_file.empty();
   if (app.count("--secure-port") == 0 && !flags.http_address.empty()) flags.serving.port = 0;
-  if (flags.service.need_certificate && flags.serving.port == 0)
+  if (flags.service.require_certificate && flags.serving.port == 0)
     return Invalid("--client-ca-file needs --secure-port: plain HTTP has no client certificates");
-  if (flags.service.need_certificate && !flags.http_address.empty())
+  if (flags.service.require_certificate && !flags.http_address.empty())
     return Invalid("--client-ca-file and --http-address: plain HTTP has no client certificates");
   if (flags.http_address.empty() && flags.serving.port == 0)
     return Invalid("no listen address: set --secure-port or --http-address");
@@ -101,10 +101,10 @@ int RunExtenderCommand(std::span<const std::string> args, const runtime::Registr
   app.add_option("--config", flags.config,
                  "KubeSchedulerConfiguration with the profiles to use; default: the default plugins")
       ->type_name("FILE");
-  app.add_option("--profile", flags.judge.profile,
+  app.add_option("--profile", flags.evaluator.profile,
                  "profile for all pods; default: the profile of the pod's schedulerName, or the first one")
       ->type_name("NAME");
-  app.add_flag("--stretch-scores", flags.judge.stretch,
+  app.add_flag("--stretch-scores", flags.evaluator.stretch,
                "scale scores so that the best node gets 10 and the worst 0");
   app.add_option("--kubeconfig", flags.kubeconfig,
                  "kubeconfig of the cluster; default: the pod's service account")

@@ -17,7 +17,7 @@
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 #include "process/api_connections.hpp"
-#include "process/extender_world.hpp"
+#include "process/extender_environment.hpp"
 #include "process/leadership.hpp"
 #include "process/measuring.hpp"
 #include "process/metrics_options.hpp"
@@ -70,7 +70,7 @@ std::string PluginsText(const runtime::Profile& profile) {
 
 assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Environment& environment,
                                            const SchedulerFlags& flags) {
-  return {.make_transport = extenders::HttpTransports(io, ExtenderWorld(environment)),
+  return {.make_transport = extenders::HttpTransports(io, ExtenderEnvironment(environment)),
           .circuit = {.failures = static_cast<int>(flags.own.extender_failures),
                       .pause = std::chrono::seconds(flags.own.extender_pause_seconds)}};
 }

@@ -200,32 +200,32 @@ TEST_F(Events, TheNumberOfSeriesIsLimited) {
 
 TEST_F(Events, IsIdleWhenNothingIsQueuedOrInFlight) {
   Make({.max_in_flight = 1});
-  int told = 0;
+  int calls = 0;
   const auto ask = [&] {
-    sink_->WhenIdle([&] { ++told; });
+    sink_->WhenIdle([&] { ++calls; });
     loop_.Run();
   };
   ask();
-  EXPECT_EQ(told, 1) << "immediately";
+  EXPECT_EQ(calls, 1) << "immediately";
   for (int i = 0; i < 3; ++i) Emit("Scheduled");
   ask();
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(told, 1) << i;
+    EXPECT_EQ(calls, 1) << i;
     api_.Answer("{}");
   }
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(calls, 2);
   EXPECT_THAT(api_.asked, SizeIs(3));
 }
 
 TEST_F(Events, IsIdleDespiteEventsThatWaitForARetry) {
   Make();
   Emit("Scheduled");
-  bool told = false;
-  sink_->WhenIdle([&] { told = true; });
+  bool calls = false;
+  sink_->WhenIdle([&] { calls = true; });
   loop_.Run();
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(calls);
   api_.Answer(NotReached());
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(calls);
 }
 
 TEST_F(Events, DestructionCallsNoCallback) {

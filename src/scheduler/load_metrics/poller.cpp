@@ -146,14 +146,15 @@ class Rounds {
 
   void Fail(const std::shared_ptr<Target>& target, const Error& error) {
     target->error = error.message;
-    parts_.post([&measurements = parts_.measurements, target, now = parts_.loop.Now(), why = error.message] {
-      const SignalCoverage coverage = measurements.Failed(target->id, now, why);
-      target->metrics.Show(coverage);
-      if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
-        log::Warning("Signal expired; it is not used until new values arrive",
-                     {{"signal", target->name}, {"err", why}});
-      }
-    });
+    parts_.post(
+        [&measurements = parts_.measurements, target, now = parts_.loop.Now(), error = error.message] {
+          const SignalCoverage coverage = measurements.Failed(target->id, now, error);
+          target->metrics.Show(coverage);
+          if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
+            log::Warning("Signal expired; it is not used until new values arrive",
+                         {{"signal", target->name}, {"err", error}});
+          }
+        });
   }
 
   void End() {
@@ -166,14 +167,14 @@ class Rounds {
     Rest();
   }
 
-  void Report(const std::string& why) {
+  void Report(const std::string& error) {
     if (failing_) {
       log::Warning("Metric source unavailable; using the last values until they expire",
-                   {{"source", settings_.name}, {"err", why}});
+                   {{"source", settings_.name}, {"err", error}});
     } else {
       log::Info("Metric source available again", {{"source", settings_.name}});
     }
-    if (parts_.told) parts_.told({settings_.name, failing_, why});
+    if (parts_.on_source_change) parts_.on_source_change({settings_.name, failing_, error});
   }
 
   void Rest() {
@@ -217,7 +218,7 @@ Expected<std::unique_ptr<Poller>> Poller::Start(const std::vector<SourceSettings
     if (found == known.end()) {
       auto settings = FindSource(sources, spec.source);
       if (!settings) return std::unexpected(std::move(settings).error().In(spec.name));
-      auto client = QueryClient::Open(*settings, impl->parts.world);
+      auto client = QueryClient::Open(*settings, impl->parts.access);
       if (!client) return std::unexpected(std::move(client).error().In(settings->name));
       Rounds& rounds =
           impl->sources.emplace_back(std::move(*settings), std::move(*client), impl->parts, impl->random);

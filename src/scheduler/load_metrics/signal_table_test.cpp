@@ -95,8 +95,8 @@ TEST_F(SignalTableTest, SeveralSeriesOfANodeAreMerged) {
 TEST_F(SignalTableTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   const SignalId cpu =
       measurements.Declare({.name = "test", .source = "p", .expression = "cpu", .hold = seconds(60)});
-  int told = 0;
-  measurements.Listen(cpu, [&] { ++told; });
+  int calls = 0;
+  measurements.Listen(cpu, [&] { ++calls; });
   measurements.Take(Answer(cpu, {{"n1", 5}}, MonoTime(seconds(100))));
   EXPECT_EQ(measurements.Failed(cpu, MonoTime(seconds(130)), "connection refused").after, SignalState::kHeld);
   EXPECT_EQ(ValueOf(cpu, "n1"), "5");
@@ -107,7 +107,7 @@ TEST_F(SignalTableTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   measurements.Take(Answer(cpu, {{"n1", 6}}, MonoTime(seconds(175))));
   EXPECT_EQ(ValueOf(cpu, "n1"), "6");
   EXPECT_EQ(measurements.signal(cpu).error, "");
-  EXPECT_EQ(told, 3) << "listeners are called exactly once per change";
+  EXPECT_EQ(calls, 3) << "listeners are called exactly once per change";
 }
 
 TEST_F(SignalTableTest, ASignalThatWasNeverPolledSuccessfullyIsGoneImmediately) {

@@ -216,9 +216,9 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, *writer_, notes,
                                              {.registry = &metrics_, .clock = &clock_, .options = {}}));
-  if (!flags_.judge.profile.empty() && engine_->FindProfile(flags_.judge.profile) == nullptr) {
+  if (!flags_.evaluator.profile.empty() && engine_->FindProfile(flags_.evaluator.profile) == nullptr) {
     return Invalid(fmt::format("--profile {}: no such profile; the configuration has \"{}\"",
-                               flags_.judge.profile, engine_->profiles().front()->name()));
+                               flags_.evaluator.profile, engine_->profiles().front()->name()));
   }
   cycle::SchedulerOptions options;
   options.stand_by = true;
@@ -250,12 +250,12 @@ void Process::MakeService() {
                                       if (follower_->synced()) return std::nullopt;
                                       return "the caches are not synchronized yet";
                                     }}});
-  evaluator_.emplace(*engine_, flags_.judge);
+  evaluator_.emplace(*engine_, flags_.evaluator);
   service_ = std::make_unique<extender_server::Service>(
       flags_.service,
       extender_server::ServiceParts{.io = listeners_.io(),
                                     .post = [this](auto work) { follower_->Post(std::move(work)); },
-                                    .judge = *evaluator_,
+                                    .evaluator = *evaluator_,
                                     .nominations = [this] { return Nominations(); },
                                     .ready = [this] { return follower_->synced(); },
                                     .api = *writer_,

@@ -19,7 +19,7 @@ struct ExtenderFlags {
   std::string kubeconfig;
   std::string master;
   std::string metric_sources;
-  extender_server::EvaluatorOptions judge;
+  extender_server::EvaluatorOptions evaluator;
   extender_server::ServiceOptions service;
   service::SecureServingOptions serving;
   std::string client_ca_file;
