@@ -100,7 +100,7 @@ void MeasureNodes(framework::Handle& handle, const Clock& clock) {
   measurements.SetClock(clock);
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     load_metrics::SignalAnswer answer{.signal = static_cast<load_metrics::SignalId>(i),
-                                      .asked = clock.Now(),
+                                      .polled_at = clock.Now(),
                                       .renumbered = true,
                                       .fresh = nullptr,
                                       .samples = {}};
@@ -166,10 +166,10 @@ class Deciding {
 };
 
 Result RunOnce(const Subject& subject, const Size& size) {
-  NoWrites nowhere;
+  NoWrites no_writes;
   std::vector<std::string> notes;
   const auto plugins = assembly::InTreePlugins();
-  auto engine = assembly::Engine::Build(ConfigOf(subject, plugins), plugins, nowhere, notes);
+  auto engine = assembly::Engine::Build(ConfigOf(subject, plugins), plugins, no_writes, notes);
   if (!engine) Stop(engine.error().message);
   const Stage stage((*engine)->cache(), *subject.workload, size);
   const ManualClock clock;

@@ -71,7 +71,7 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
         process::MeasureOnce(options.sources, (*explainer)->engine().handle(), environment, clock);
     if (!measured) return PrintError(measured.error());
   }
-  const auto judged = (*explainer)->Evaluate(options.pods, [&](const assembly::Explainer::Evaluated& one) {
+  const auto evaluated = (*explainer)->Evaluate(options.pods, [&](const assembly::Explainer::Evaluated& one) {
     if (options.output == "json") {
       fmt::print("{}\n", record::ToJson(*one.record, (*explainer)->engine().reasons()));
     } else {
@@ -79,7 +79,7 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
                  explain::ExplanationText(one, (*explainer)->engine(), {.all_nodes = options.all_nodes}));
     }
   });
-  if (!judged) return PrintError(judged.error());
+  if (!evaluated) return PrintError(evaluated.error());
   return problems.empty() ? 0 : 2;
 }
 

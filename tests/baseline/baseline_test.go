@@ -67,7 +67,7 @@ func TestDecisions(t *testing.T) {
 
 func TestInvalidScenarios(t *testing.T) {
 	for _, c := range []struct{ name, text, expect string }{
-		{"nobody waits", event("ADDED", node("a", "1")), "no pod waits"},
+		{"no pending pod", event("ADDED", node("a", "1")), "there is no pending pod"},
 		{"no JSON", "what?\n", "line 1: invalid character"},
 		{"an unknown kind", event("ADDED", `{"apiVersion":"v1","kind":"Pot"}`), `line 1: no kind "Pot" is registered`},
 	} {

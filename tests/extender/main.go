@@ -113,13 +113,13 @@ func (c testCase) play(berth, oracle, directory string, secrets *material, verbo
 		{berth, "explain", "--config", config, "-f", cluster, "-o", "json"},
 	} {
 		servers.listen()
-		var out, complaints bytes.Buffer
+		var out, errorOutput bytes.Buffer
 		program := exec.Command(command[0], command[1:]...)
-		program.Stdout, program.Stderr = &out, &complaints
+		program.Stdout, program.Stderr = &out, &errorOutput
 		err := program.Run()
 		records[i] = out.String()
 		if err != nil {
-			records[i] += fmt.Sprintf("%v: %s", err, startUpError(complaints.String()))
+			records[i] += fmt.Sprintf("%v: %s", err, startUpError(errorOutput.String()))
 		}
 		requests[i] = servers.requestsSoFar()
 	}
@@ -140,7 +140,7 @@ func (c testCase) play(berth, oracle, directory string, secrets *material, verbo
 	return sameRequests(requests[0], requests[1])
 }
 
-// hint matches a guess of crypto/x509 if two authorities have the same name, and a position in net/http when the server
+// hint matches an assumption of crypto/x509 if two authorities have the same name, and a position in net/http when the server
 // closes the connection, which varies.
 var hint = regexp.MustCompile(` \(possibly because of [^)]*\)|readLoopPeekFailLocked: `)
 

@@ -83,7 +83,7 @@ func secureCases() []testCase {
 	// commonName replies with the client's name as seen by the extender's handler.
 	commonName := func(w http.ResponseWriter, r *http.Request, names []string) {
 		if len(r.TLS.PeerCertificates) == 0 {
-			withBody(`{"Error":"nobody"}`)(w, r, names)
+			withBody(`{"Error":"no certificate"}`)(w, r, names)
 			return
 		}
 		withBody(`{"Error":"hello `+r.TLS.PeerCertificates[0].Subject.CommonName+`"}`)(w, r, names)

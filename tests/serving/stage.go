@@ -85,7 +85,7 @@ func (s *stage) makeCertificates() (err error) {
 	sign("server", s.Authority, subject("reader"), true)
 	sign("untrusted", s.untrusted, subject("root", "system:masters"), false)
 	sign("proxy", s.proxyCA, subject("front-proxy"), false)
-	sign("other-proxy", s.proxyCA, subject("somebody"), false)
+	sign("other-proxy", s.proxyCA, subject("another-name"), false)
 	expired, err := s.Authority.SignExpired(subject("root", "system:masters"))
 	add("expired", expired, err)
 	return errors.Join(problems...)

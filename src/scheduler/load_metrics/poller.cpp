@@ -38,10 +38,10 @@ struct Target {
   const Duration every;
   // nullopt: its series describe nodes and share the numbering of the others
   std::optional<SeriesCatalog> pods;
-  std::optional<MonoTime> asked;
+  std::optional<MonoTime> polled_at;
   std::string error;  // of the last response; empty: success
   SignalMetrics metrics;
-  log::Once said{16};
+  log::Once logged{16};
   bool unmatched_logged = false;
 };
 
@@ -64,13 +64,13 @@ class Rounds {
     began_ = parts_.loop.Now();
     std::vector<std::shared_ptr<Target>> due;
     std::ranges::copy_if(targets_, std::back_inserter(due), [this](const auto& target) {
-      return !target->asked || began_ - *target->asked >= target->every;
+      return !target->polled_at || began_ - *target->polled_at >= target->every;
     });
     outstanding_ = due.size();
     if (due.empty()) return Rest();
     client_->BeginRound();
     for (const auto& target : due) {
-      target->asked = began_;
+      target->polled_at = began_;
       const auto answer = std::make_shared<SignalAnswer>();
       client_->Run(
           target->expression,
@@ -102,7 +102,7 @@ class Rounds {
   }
 
   Expected<> Read(Target& target, int status, std::string_view body, SignalAnswer& answer) {
-    answer = {.signal = target.id, .asked = began_, .renumbered = false, .fresh = nullptr, .samples = {}};
+    answer = {.signal = target.id, .polled_at = began_, .renumbered = false, .fresh = nullptr, .samples = {}};
     SeriesCatalog& catalog = target.pods ? *target.pods : nodes_;
     catalog.Begin();
     const auto notes = ReadAnswer(
@@ -112,7 +112,7 @@ class Rounds {
     if (!notes->warnings.empty()) {
       metrics_.partial.Add();
       const std::string text = fmt::format("{}", fmt::join(notes->warnings, "; "));
-      if (target.said.First(text)) {
+      if (target.logged.First(text)) {
         log::Warning("Metric source returned warnings",
                      {{"source", settings_.name}, {"signal", target.name}, {"warnings", text}});
       }

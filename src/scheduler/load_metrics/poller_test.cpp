@@ -126,11 +126,11 @@ TEST_F(PollerTest, APodSignalHasItsOwnIntervalAndSeriesNumbers) {
                                              .expression = "use",
                                              .subject = Subject::kPod,
                                              .every = 60s});
-  std::vector<std::string> heard;
+  std::vector<std::string> labels_seen;
   measurements.ListenToPods(use, [&](const SignalAnswer& answer) {
     if (answer.fresh == nullptr) return;
     for (const auto& labels : *answer.fresh) {
-      for (const auto& [label, value] : labels) heard.push_back(label + "=" + value);
+      for (const auto& [label, value] : labels) labels_seen.push_back(label + "=" + value);
     }
   });
   environment.hosts["p"] = [](const http::ClientRequest& request) {
@@ -139,7 +139,7 @@ TEST_F(PollerTest, APodSignalHasItsOwnIntervalAndSeriesNumbers) {
                                  R"({"metric":{"pod":"p-1","namespace":"ns"},"value":[1.5,"2"]}]}})");
   };
   Start();
-  EXPECT_THAT(heard, ElementsAre("namespace=ns", "pod=p-1"));
+  EXPECT_THAT(labels_seen, ElementsAre("namespace=ns", "pod=p-1"));
   loop.Advance(30s);
   const auto requests = [&](const std::string& query) {
     return std::ranges::count_if(environment.requests,

@@ -17,16 +17,16 @@ namespace {
 std::vector<std::string> ReasonsByRow(const framework::FilterOutcome& outcome,
                                       const framework::Reasons& reasons, std::size_t rows) {
   std::vector<std::string> texts(rows);
-  const auto say = [&](std::size_t row, std::string_view text) {
+  const auto add = [&](std::size_t row, std::string_view text) {
     if (!texts[row].empty()) texts[row] += ", ";
     texts[row] += text;
   };
   for (const auto& rejection : outcome.all()) {
     const std::string_view text = reasons.Text(rejection.reason);
-    rejection.rows.ForEach([&](std::size_t row) { say(row, text); });
+    rejection.rows.ForEach([&](std::size_t row) { add(row, text); });
   }
   for (const auto& part : outcome.row_reasons) {
-    for (const auto& [row, text] : part.reasons.rows) say(row, part.reasons.texts[text]);
+    for (const auto& [row, text] : part.reasons.rows) add(row, part.reasons.texts[text]);
   }
   return texts;
 }

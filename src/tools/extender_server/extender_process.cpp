@@ -69,7 +69,7 @@ class Listeners {
   http::IoThread io_;
   std::optional<service::ServingCertificates> certificates_;
   http::ServerTlsOptions shown_;
-  log::Once complaints_{16};
+  log::Once logged_errors_{16};
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
   std::unique_ptr<http::Server> open_, secure_;
 };
@@ -147,7 +147,7 @@ void Listeners::ReloadCertificates() {
     log::Info("Loaded new certificates");
     return {};
   };
-  if (const auto renewed = renew(); !renewed && complaints_.First(renewed.error().message))
+  if (const auto renewed = renew(); !renewed && logged_errors_.First(renewed.error().message))
     log::Error("Failed to reload certificates, keeping the current ones", {{"err", renewed.error().message}});
 }
 

@@ -57,7 +57,7 @@ Expected<api::PodPtr> ReadPod(const Json& body, api::Decoder& decoder) {
   return std::make_shared<const api::Pod>(std::move(*pod));
 }
 
-// Calls call(field, item) for each item; stops at the first error.
+// Calls visit(field, item) for each item; stops at the first error.
 template <class Call>
 Expected<void> EachItem(const Json& list, std::string_view field, Call&& call) {
   Expected<void> outcome;

@@ -60,7 +60,7 @@ func LoseAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// nobody is a response writer that discards the response.
+// discardResponse is a response writer that discards the response.
 type discardResponse struct{ header http.Header }
 
 func (n *discardResponse) Header() http.Header            { return n.header }

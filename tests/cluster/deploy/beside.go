@@ -126,7 +126,7 @@ func (n *nodes) measured(ctx context.Context) error {
 		n.addError("monitoring alone has replaced the replicas: %v, %v", before, after)
 	}
 	leading := 0
-	for account, status := range map[string]int{"prometheus": http.StatusOK, "stranger": http.StatusForbidden} {
+	for account, status := range map[string]int{"prometheus": http.StatusOK, "unrelated": http.StatusForbidden} {
 		token, err := n.token(ctx, "monitoring", account)
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 	"berth.test/cluster/kubelet"
 )
 
-// patience is the timeout of a step; a lease that is not released lasts 15 s.
+// stepTimeout is the timeout of a step; a lease that is not released lasts 15 s.
 const stepTimeout = 45 * time.Second
 
 // system is the namespace of all deployments.
@@ -46,7 +46,7 @@ func (s *stage) addError(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// complaints returns the errors of a finished scenario and clears them.
+// takeErrors returns the errors of a finished scenario and clears them.
 func (s *stage) takeErrors(err error) []string {
 	if err != nil {
 		s.addError("%v", err)

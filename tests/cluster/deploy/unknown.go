@@ -28,7 +28,7 @@ var unknowns = []unknown{
 	{"a last line that does not end", "status: {}\n", "status: {}", "the changes cannot be reverted"},
 	{"a security context in one line", "  securityContext:\n    seccompProfile:\n      type: RuntimeDefault\n",
 		"  securityContext: {seccompProfile: {type: RuntimeDefault}}\n", "written in one line"},
-	{"not root, but nobody else", "  securityContext:\n", "  securityContext:\n    runAsNonRoot: true\n", "a user other than root"},
+	{"not root, without another user", "  securityContext:\n", "  securityContext:\n    runAsNonRoot: true\n", "a user other than root"},
 	{"nothing", "", "", "it is not a Pod"},
 
 	{"a user", "  securityContext:\n", "  securityContext:\n    runAsUser: 991\n", ""},

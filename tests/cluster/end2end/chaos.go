@@ -111,7 +111,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 			return err
 		}
 		if expired == 0 {
-			violations = append(violations, "the compaction forced nobody to list again")
+			violations = append(violations, "no watch was listed again after the compaction")
 		}
 		printf("%.0f watches ended because their version is gone", expired)
 	}
@@ -128,7 +128,7 @@ func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Cli
 		proxy.Block(true)
 		for i := range 50 {
 			node := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("compacted-", i), Namespace: "default"}, Spec: v1.PodSpec{
-				SchedulerName: "nobody", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
+				SchedulerName: "none", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
 			if _, err := c.Client.CoreV1().Pods("default").Create(ctx, node, metav1.CreateOptions{}); err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Cli
 	return nil
 }
 
-// createStubbornly creates pods with retries while the API server is unstable.
+// createWithRetries creates pods with retries while the API server is unstable.
 func createWithRetries(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) error {
 	return controlplane.Each(ctx, len(pods), func(i int) error {
 		for {

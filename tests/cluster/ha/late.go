@@ -96,7 +96,7 @@ func (l *late) loseLeader(ctx context.Context) error {
 	select {
 	case <-l.held:
 	case <-time.After(20 * time.Second):
-		return fmt.Errorf("nobody binds the pod")
+		return fmt.Errorf("the pod is not bound")
 	}
 	l.replicas[0].child.Signal(syscall.SIGKILL)
 	if err := l.makePod(ctx, "early", "700m", l.id, "first"); err != nil {
@@ -124,7 +124,7 @@ func (l *late) bindForOthers(ctx context.Context) error {
 		return err
 	}
 	for _, other := range []struct{ name, node string }{{"fitting", "n-0"}, {"too-much", l.node}} {
-		if err := l.makePod(ctx, other.name, "100m", "somebody", ""); err != nil {
+		if err := l.makePod(ctx, other.name, "100m", "other-scheduler", ""); err != nil {
 			return err
 		}
 		err := pods.Bind(ctx, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: other.name}, Target: v1.ObjectReference{Kind: "Node", Name: other.node}}, metav1.CreateOptions{})

@@ -114,7 +114,7 @@ func (s *stage) prepare(ctx context.Context) (err error) {
 	if s.reader, err = s.account(ctx, "reader"); err != nil {
 		return err
 	}
-	s.noPermissions, err = s.account(ctx, "nobody")
+	s.noPermissions, err = s.account(ctx, "no-permissions")
 	return err
 }
 
@@ -162,7 +162,7 @@ func (s *stage) check(ctx context.Context, kubeconfig string, args ...string) (c
 }
 
 func (s *stage) play(ctx context.Context, scenario *scenario, checks *int) (wrong []string) {
-	kubeconfig := map[string]string{"": s.control.AdminKubeconfig, "reader": s.reader, "nobody": s.noPermissions, "itself": s.self}[scenario.as]
+	kubeconfig := map[string]string{"": s.control.AdminKubeconfig, "reader": s.reader, "no-permissions": s.noPermissions, "itself": s.self}[scenario.as]
 	args := append([]string{}, scenario.args...)
 	for flag, text := range scenario.files {
 		path := s.control.File(strings.TrimLeft(flag, "-") + ".yaml")

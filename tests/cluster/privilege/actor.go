@@ -190,7 +190,7 @@ func (a *actor) play(ctx context.Context) error {
 	return nil
 }
 
-// stubborn is the maximum number of denied requests in a few seconds: the number of pods, and some retries.
+// maxDenied is the maximum number of denied requests in a few seconds: the number of pods, and some retries.
 const maxDenied = 60
 
 func (a *actor) missing() (missing []permission) {
@@ -210,7 +210,7 @@ func (a *actor) handOver(ctx context.Context) error {
 	}
 	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(a.log(1), "All writes of the previous leader have been received"); {
 		if time.Now().After(deadline) {
-			a.addError("nobody took over")
+			a.addError("no replica took over")
 			break
 		}
 		if err := controlplane.Pause(ctx, 100*time.Millisecond); err != nil {

@@ -24,7 +24,7 @@ func binding() []*scenario {
 			s.bound("large")
 			s.refused("larger", "Insufficient cpu")
 		}, differs: &difference{
-			why:           "nothing is written about a pod that somebody else has bound",
+			why:           "nothing is written about a pod that another client has bound",
 			onlyReference: []string{"pod contested: event Warning FailedScheduling", "pod contested: condition False"},
 		}},
 		{name: "the node is deleted before the binding", run: func(s *stage) {
@@ -43,20 +43,20 @@ func binding() []*scenario {
 		{name: "a binding fails and is retried immediately", run: func(s *stage) {
 			s.node("n-1")
 			for range 3 {
-				s.lane.proxy.once("/pods/stubborn/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
+				s.lane.proxy.once("/pods/retried/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
 			}
-			s.pod("stubborn")
-			s.bound("stubborn")
-			s.reportAttempts("stubborn")
+			s.pod("retried")
+			s.bound("retried")
+			s.reportAttempts("retried")
 		}},
 		{name: "a binding fails four times", run: func(s *stage) {
 			s.node("n-1")
 			for range 4 {
-				s.lane.proxy.once("/pods/stubborn/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
+				s.lane.proxy.once("/pods/retried/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
 			}
-			s.pod("stubborn")
-			s.bound("stubborn")
-			s.reportAttempts("stubborn")
+			s.pod("retried")
+			s.bound("retried")
+			s.reportAttempts("retried")
 		}},
 		{name: "room is free again when a binding fails", run: func(s *stage) {
 			s.node("n-1")

@@ -25,7 +25,7 @@ type options struct {
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := o.Flags("scenarios", "--berth PATH [--only WORDS]", "Plays stories in a real cluster with kube-scheduler and with berth, and compares the outcomes.\n"+
+	flags := o.Flags("scenarios", "--berth PATH [--only WORDS]", "Runs scenarios in a real cluster with kube-scheduler and with berth, and compares the outcomes.\n"+
 		"With --berth none only kube-scheduler plays.")
 	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name; several by |")
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")

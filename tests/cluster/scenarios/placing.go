@@ -130,7 +130,7 @@ func placing() []*scenario {
 		}},
 		{name: "a pod of another scheduler is ignored", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("foreign", schedulerName("nobody"))
+			s.pod("foreign", schedulerName("unknown"))
 			s.pod("ours")
 			s.bound("ours")
 			s.pause(time.Second)

@@ -41,8 +41,8 @@ func volumeScenarios() []*scenario {
 			s.volume("right", "local", "12Gi", localTo("n-1"))
 			s.claim("data", "local", "10Gi")
 			s.claim("more", "local", "10Gi")
-			s.pod("greedy", using("more", "data"))
-			s.bound("greedy")
+			s.pod("second", using("more", "data"))
+			s.bound("second")
 			s.report("data has %s, more has %s", s.boundVolumeOf("data"), s.boundVolumeOf("more"))
 		}, seconds: 4},
 		{name: "no volume fits until one is created", run: func(s *stage) {
@@ -178,9 +178,9 @@ func volumeScenarios() []*scenario {
 			s.pod("second", using("data"))
 			s.refused("second", "ReadWriteOncePod")
 			s.pause(2 * time.Second)
-			s.pod("stranger", onlyOn("n-1"))
-			s.bound("stranger")
-			s.deletePod("stranger")
+			s.pod("other-pod", onlyOn("n-1"))
+			s.bound("other-pod")
+			s.deletePod("other-pod")
 			s.pause(time.Second)
 			s.deletePod("first")
 			s.until("the second one is bound", func() bool { return s.history("second").node != "" })

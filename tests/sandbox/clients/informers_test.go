@@ -184,7 +184,7 @@ func TestLeaderElection(t *testing.T) {
 			t.Fatalf("%s leads", name)
 		}
 	case <-time.After(10 * time.Second):
-		t.Fatal("nobody leads")
+		t.Fatal("there is no leader")
 	}
 }
 
@@ -208,9 +208,9 @@ rules:
 	if err == nil || err.Error() != denied {
 		t.Errorf("%v", err)
 	}
-	stranger := alice
-	stranger.BearerToken = "wrong"
-	_, err = kubernetes.NewForConfigOrDie(&stranger).CoreV1().Pods("default").List(context.Background(), metav1.ListOptions{})
+	unknown := alice
+	unknown.BearerToken = "wrong"
+	_, err = kubernetes.NewForConfigOrDie(&unknown).CoreV1().Pods("default").List(context.Background(), metav1.ListOptions{})
 	if !apierrors.IsUnauthorized(err) {
 		t.Errorf("a wrong token: %v", err)
 	}
