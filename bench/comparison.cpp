@@ -64,7 +64,7 @@ std::optional<int> Contest::Read(command_line::Command& command, int argc, char*
   flags.List("scheduler", "NAME=COMMAND", schedulers,
              "a scheduler; {kubeconfig} and {config} are replaced by file names; may be repeated");
   flags.Path("sandbox", sandbox, "path of the program berth");
-  flags.Real("patience", timeout_seconds, "abort after this many seconds without a binding");
+  flags.Real("timeout", timeout_seconds, "abort after this many seconds without a binding");
   flags.Bool("json", json_output, "print one JSON object per line");
   if (const auto code = command.Parse(argc, argv)) return code;
   if (schedulers.empty())

@@ -35,10 +35,10 @@ struct Contest {
   // the exit code to end with.
   std::optional<int> Read(command_line::Command& command, int argc, char** argv);
   // Runs the rounds, alternating between the schedulers. measure(contender, result) measures a round and
-  // tell(result) prints it. The caller's Result gets `scheduler` and `nodes` before, and `error` if the round
-  // failed.
+  // print(result) prints it. The caller's Result gets `scheduler` and `nodes` before, and `error` if the
+  // round failed.
   template <class Result>
-  void Play(auto&& measure, auto&& tell) const {
+  void Play(auto&& measure, auto&& print) const {
     for (const std::size_t size : nodes) {
       for (std::size_t i = 0; i < rounds; ++i) {
         for (const Contender& contender : contenders) {
@@ -47,7 +47,7 @@ struct Contest {
           result.nodes = size;
           if (const Expected<void> done = measure(contender, result); !done)
             result.error = done.error().message;
-          tell(std::move(result));
+          print(std::move(result));
         }
       }
     }

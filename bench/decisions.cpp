@@ -100,7 +100,7 @@ void MeasureNodes(framework::Handle& handle, const Clock& clock) {
   measurements.SetClock(clock);
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     load_metrics::SignalAnswer answer{.signal = static_cast<load_metrics::SignalId>(i),
-                                      .asked = clock.Now(),
+                                      .polled_at = clock.Now(),
                                       .renumbered = true,
                                       .fresh = nullptr,
                                       .samples = {}};

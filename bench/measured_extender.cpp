@@ -26,7 +26,7 @@ std::int64_t CpuRequest(const json::value& pod) {
 
 }  // namespace
 
-struct DoorExtender::Impl {
+struct MeasuredExtender::Impl {
   SystemClock clock;
   http::IoThread server_thread{clock}, client_thread{clock};
   std::unique_ptr<http::Server> server;
@@ -64,7 +64,7 @@ struct DoorExtender::Impl {
   }
 };
 
-DoorExtender::DoorExtender() : impl_(std::make_unique<Impl>()) {
+MeasuredExtender::MeasuredExtender() : impl_(std::make_unique<Impl>()) {
   auto listening = http::Server::Listen(
       impl_->server_thread.context(), {},
       [impl = impl_.get()](http::Request request, std::shared_ptr<http::Exchange> exchange) {
@@ -78,7 +78,7 @@ DoorExtender::DoorExtender() : impl_(std::make_unique<Impl>()) {
   impl_->server = std::move(listening).value();
 }
 
-DoorExtender::~DoorExtender() {
+MeasuredExtender::~MeasuredExtender() {
   std::promise<void> closed;
   impl_->server_thread.Post([&] {
     impl_->server.reset();
@@ -87,7 +87,7 @@ DoorExtender::~DoorExtender() {
   closed.get_future().wait();
 }
 
-config::ExtenderConfig DoorExtender::config() const {
+config::ExtenderConfig MeasuredExtender::config() const {
   config::ExtenderConfig config;
   config.url_prefix = fmt::format("http://127.0.0.1:{}", impl_->server->port());
   config.filter_verb = "filter";
@@ -97,14 +97,14 @@ config::ExtenderConfig DoorExtender::config() const {
   return config;
 }
 
-assembly::ExtenderAccess DoorExtender::access() {
-  extenders::World world;
-  world.read_file = [](const std::string&) -> Expected<std::string> { return ""; };
-  world.variable = [](const std::string&) { return std::nullopt; };
-  return {.make_transport = extenders::HttpTransports(impl_->client_thread, std::move(world))};
+assembly::ExtenderAccess MeasuredExtender::access() {
+  extenders::Environment environment;
+  environment.read_file = [](const std::string&) -> Expected<std::string> { return ""; };
+  environment.variable = [](const std::string&) { return std::nullopt; };
+  return {.make_transport = extenders::HttpTransports(impl_->client_thread, std::move(environment))};
 }
 
-void DoorExtender::LookAt(const cluster::NodeTable& nodes) { impl_->nodes = &nodes; }
+void MeasuredExtender::ReadNodes(const cluster::NodeTable& nodes) { impl_->nodes = &nodes; }
 
 api::PodPtr WithText(const api::PodPtr& pod) {
   auto copy = std::make_shared<api::Pod>(*pod);

@@ -13,13 +13,13 @@ namespace berth::bench {
 
 // Has its own view of the nodes, so that requests contain only names (nodeCacheCapable). Reads the node table
 // on its own thread, but only while the scheduling loop waits for the response.
-class DoorExtender {
+class MeasuredExtender {
  public:
-  DoorExtender();
-  ~DoorExtender();
+  MeasuredExtender();
+  ~MeasuredExtender();
   config::ExtenderConfig config() const;
   assembly::ExtenderAccess access();
-  void LookAt(const cluster::NodeTable& nodes);
+  void ReadNodes(const cluster::NodeTable& nodes);
 
  private:
   struct Impl;

@@ -62,7 +62,7 @@ static int32_t filter_node(void* self, const berth_attempt* attempt, uint32_t ro
   (void)self;
   if (left_of(allocatable, requested, host->request(attempt, BERTH_CPU)) >= allocatable / 10)
     return BERTH_SUCCESS;
-  host->say(reply, "node(s) had to keep cpu free");
+  host->add_reason(reply, "node(s) had to keep cpu free");
   return BERTH_UNSCHEDULABLE;
 }
 

@@ -1,6 +1,6 @@
 // The rule of bench_plugin_interfaces as a linked plugin: keeps a tenth of each node's CPU free and prefers
-// nodes with more free CPU. One variant is called once for all nodes, the other per node; door_rule.c is the
-// loaded variant.
+// nodes with more free CPU. One variant is called once for all nodes, the other per node; measured_rule.c is
+// the loaded variant.
 #pragma once
 
 #include "scheduler/framework/handle.hpp"

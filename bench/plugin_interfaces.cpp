@@ -2,8 +2,8 @@
 // node, or as a scheduler extender. The rule is always the same (keep a tenth of each node's CPU free, prefer
 // nodes with more free CPU). Except for the extender the decisions are identical, which is checked.
 //
-//   bench_plugin_interfaces [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library
-//   build/bench/door_rule.so] [--json]
+//   bench_plugin_interfaces [--nodes 1000,5000] [--pods 200] [--rounds 41]
+//                           [--library build/bench/measured_rule.so] [--json]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,15 +26,15 @@
 namespace berth::bench {
 namespace {
 
-struct Door {
+struct PluginInterface {
   std::string plugin;  // empty: none
   bool extender = false;
   std::string name;
   std::string about;
 };
 
-const std::vector<Door>& Doors() {
-  static const std::vector<Door> doors = {
+const std::vector<PluginInterface>& PluginInterfaces() {
+  static const std::vector<PluginInterface> interfaces = {
       {"", false, "none", "without the rule"},
       {std::string(LinkedAllNodes::kName), false, "linked-all-nodes", "linked in, one call for all nodes"},
       {std::string(LinkedOneNode::kName), false, "linked-one-node", "linked in, one call per node"},
@@ -42,7 +42,7 @@ const std::vector<Door>& Doors() {
       {"LoadedOneNode", false, "loaded-one-node", "loaded, one call per node"},
       {"", true, "extender", "extender with node names, over loopback"},
   };
-  return doors;
+  return interfaces;
 }
 
 [[noreturn]] void Stop(const Error& error) {
@@ -56,20 +56,21 @@ struct Round {
 };
 
 // One round: every pod is scheduled and assumed before the next. Measures only the scheduling decision.
-Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t nodes, std::size_t pods) {
+Round RunOnce(const PluginInterface& integration, const runtime::Registry& plugins, std::size_t nodes,
+              std::size_t pods) {
   assembly::DryRunPorts ports;
   std::vector<std::string> notes;
   config::SchedulerConfig config = config::DefaultSchedulerConfig();
-  if (!door.plugin.empty())
-    config.profiles.front().at(config::Point::kMultiPoint).enabled.push_back({door.plugin, 1});
-  std::optional<DoorExtender> extender;
-  if (door.extender) config.extenders.push_back(extender.emplace().config());
+  if (!integration.plugin.empty())
+    config.profiles.front().at(config::Point::kMultiPoint).enabled.push_back({integration.plugin, 1});
+  std::optional<MeasuredExtender> extender;
+  if (integration.extender) config.extenders.push_back(extender.emplace().config());
   auto engine = assembly::Engine::Build(config, plugins, ports.ports(), notes, {},
                                         extender ? extender->access() : assembly::ExtenderAccess{});
   if (!engine) Stop(engine.error());
   cluster::ClusterState& cache = (*engine)->cache();
   const Stage stage(cache, *FindWorkload("distinct"), {.nodes = nodes, .pods = pods});
-  if (extender) extender->LookAt(cache.nodes());
+  if (extender) extender->ReadNodes(cache.nodes());
   const auto names = algorithm::NamesOf(cache.nodes());
   // Ties are broken by name, so that the decisions of all interfaces can be compared.
   algorithm::SchedulingAlgorithm algorithm({.tie_break = algorithm::TieBreak::kFirstByName, .seed = 1},
@@ -78,7 +79,7 @@ Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t no
   Round round;
   std::vector<double> micros;
   for (const Step& step : stage.steps()) {
-    const api::PodPtr object = door.extender ? WithText(step.pod) : step.pod;
+    const api::PodPtr object = integration.extender ? WithText(step.pod) : step.pod;
     const cluster::PodInfo pod = cluster::PreparePod(object, (*engine)->symbols());
     const auto begun = std::chrono::steady_clock::now();
     algorithm::ScheduleResult decision = algorithm.Schedule(
@@ -103,32 +104,34 @@ double MedianOf(std::vector<double> values) {
 // rule in the same round.
 void Measure(const runtime::Registry& plugins, std::size_t nodes, std::size_t pods, std::size_t rounds,
              bool json) {
-  const std::vector<Door>& doors = Doors();
-  std::vector<std::vector<double>> p50(doors.size()), more(doors.size());
-  for (const Door& door : doors) RunOnce(door, plugins, nodes, pods / 10 + 1);  // warms up
+  const std::vector<PluginInterface>& interfaces = PluginInterfaces();
+  std::vector<std::vector<double>> p50(interfaces.size()), more(interfaces.size());
+  for (const PluginInterface& integration : interfaces)
+    RunOnce(integration, plugins, nodes, pods / 10 + 1);  // warm-up
   for (std::size_t round = 0; round < rounds; ++round) {
     double without = 0;
     std::vector<cluster::Row> chosen;
-    for (std::size_t i = 0; i < doors.size(); ++i) {
+    for (std::size_t i = 0; i < interfaces.size(); ++i) {
       // An extender is so much slower that a few decisions are enough.
-      const Round one = RunOnce(doors[i], plugins, nodes, doors[i].extender ? pods / 10 + 1 : pods);
+      const Round one = RunOnce(interfaces[i], plugins, nodes, interfaces[i].extender ? pods / 10 + 1 : pods);
       if (i == 0) without = one.p50_micros;
       if (i == 1) chosen = one.chosen;
       // An extender's scores are multiples of ten, so it may choose another node.
-      if (i > 1 && !doors[i].extender && one.chosen != chosen)
-        Stop({ErrorCode::kInternal, fmt::format("{}: decisions differ", doors[i].about)});
+      if (i > 1 && !interfaces[i].extender && one.chosen != chosen)
+        Stop({ErrorCode::kInternal, fmt::format("{}: decisions differ", interfaces[i].about)});
       p50[i].push_back(one.p50_micros);
       more[i].push_back(one.p50_micros - without);
     }
   }
-  for (std::size_t i = 0; i < doors.size(); ++i) {
+  for (std::size_t i = 0; i < interfaces.size(); ++i) {
     const double overhead = MedianOf(more[i]);
     if (json) {
-      fmt::print("{{\"name\":\"doors/{}/{}\",\"value\":{:.2f},\"unit\":\"us\",\"p50Micros\":{:.2f}}}\n",
-                 nodes, doors[i].name, overhead, MedianOf(p50[i]));
+      fmt::print(
+          "{{\"name\":\"plugin_interfaces/{}/{}\",\"value\":{:.2f},\"unit\":\"us\",\"p50Micros\":{:.2f}}}\n",
+          nodes, interfaces[i].name, overhead, MedianOf(p50[i]));
       continue;
     }
-    fmt::print("{:>6}  {:<32} {:>11.1f} {:>11.1f} {:>9.2f}\n", nodes, doors[i].about, MedianOf(p50[i]),
+    fmt::print("{:>6}  {:<32} {:>11.1f} {:>11.1f} {:>9.2f}\n", nodes, interfaces[i].about, MedianOf(p50[i]),
                overhead, overhead * 1000 / static_cast<double>(nodes));
   }
 }
@@ -141,7 +144,7 @@ int main(int argc, char** argv) {
   std::vector<std::size_t> nodes{1000, 5000};
   std::size_t pods = 200;
   std::size_t rounds = 41;
-  std::string library = BERTH_DOOR_RULE;
+  std::string library = BERTH_MEASURED_RULE;
   bool json = false;
   command_line::Command command("bench_plugin_interfaces",
                                 "Cost of a small filter-and-score rule per decision, by plugin interface.");
@@ -163,6 +166,7 @@ int main(int argc, char** argv) {
   }
   for (const auto& plugin : loaded->plugins) plugins.AddForeign(plugin.name, plugin.factory);
   if (!json)
-    fmt::print("{:>6}  {:<32} {:>11} {:>11} {:>9}\n", "nodes", "door", "p50 us", "overhead us", "ns/node");
+    fmt::print("{:>6}  {:<32} {:>11} {:>11} {:>9}\n", "nodes", "interface", "p50 us", "overhead us",
+               "ns/node");
   for (const std::size_t count : nodes) bench::Measure(plugins, count, pods, rounds, json);
 }

@@ -187,8 +187,8 @@ class Bindings(threading.Thread):
                 self.first = self.first or time.monotonic()
                 self.count += 1
 
-    def wait(self, count, process, patience):
-        end = time.monotonic() + patience
+    def wait(self, count, process, timeout):
+        end = time.monotonic() + timeout
         while self.count < count:
             if time.monotonic() > end or process.child.poll() is not None:
                 words = "\n".join(pathlib.Path(process.log).read_text().splitlines()[-5:])
@@ -232,7 +232,7 @@ def measure(options, pods, folder, report):
         begin = time.monotonic()
         command = options.scheduler.format(kubeconfig=kubeconfig)
         scheduler = Process(shlex.split(command), folder / "scheduler.log")
-        bindings.wait(1, scheduler, options.patience)
+        bindings.wait(1, scheduler, options.timeout)
         at_bind = scheduler.memory_mib("VmRSS")
         cpu = scheduler.cpu_seconds()
         size = {"nodes": options.nodes, "pods": pods, "kind": options.kind}
@@ -247,7 +247,7 @@ def measure(options, pods, folder, report):
         if options.burst:
             before = scheduler.cpu_seconds()
             api.create_pods(make(2 * 10**6 + i, "") for i in range(options.burst))
-            bindings.wait(1 + options.burst, scheduler, options.patience)
+            bindings.wait(1 + options.burst, scheduler, options.timeout)
             time.sleep(2)
             spent = scheduler.cpu_seconds() - before
             for thread, seconds in list(spent.items()) + [("all", sum(spent.values()))]:
@@ -277,7 +277,7 @@ def main():
                         "--secure-port=0 --berth-http-address=127.0.0.1:0")
     parser.add_argument("--field-ownership", action="store_true", help="the sandbox maintains managedFields")
     parser.add_argument("--settle", type=float, default=1, help="seconds between the starts of sandbox and scheduler")
-    parser.add_argument("--patience", type=float, default=300, help="seconds within which the scheduler must bind the pod")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds within which the scheduler must bind the pod")
     parser.add_argument("--pause", action="store_true", help="wait before the end, for inspection")
     parser.add_argument("--show-log", action="store_true")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")

@@ -37,10 +37,10 @@ class Command:
         """True if the command has file arguments without an option."""
         return any(not option.names and option.argument == "FILE" for _, options in self.sections for option in options)
 
-    def walk(self):
+    def all_commands(self):
         yield self
         for command in self.subcommands:
-            yield from command.walk()
+            yield from command.all_commands()
 
 
 def describe(binary):

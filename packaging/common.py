@@ -54,9 +54,9 @@ def check_program(binary):
     """Checks that the program can be shipped: it runs, has this version, and was built without sanitizers."""
     if not os.access(binary, os.X_OK):
         raise PackagingError(f"{binary}: no such program; build it with script/build")
-    said = run(binary, "version").strip()
-    if said.split()[:2] != ["berth", version()]:
-        raise PackagingError(f"{binary}: prints \"{said}\", but the version in CMakeLists.txt is {version()}: build it again")
+    output = run(binary, "version").strip()
+    if output.split()[:2] != ["berth", version()]:
+        raise PackagingError(f"{binary}: prints \"{output}\", but the version in CMakeLists.txt is {version()}: build it again")
     if re.search(r"lib(asan|tsan|ubsan)\.", run("ldd", binary)):
         raise PackagingError(f"{binary}: was built with a sanitizer; build it with script/build without --sanitize")
 

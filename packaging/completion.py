@@ -56,7 +56,7 @@ _berth "$@"
 
 def bash(root):
     steps, values, options = [], [], []
-    for command in root.walk():
+    for command in root.all_commands():
         path = " ".join(command.path)
         if command.path:
             steps.append(f'      "{" ".join(command.path[:-1])}/{command.path[-1]}") path="{path}" ;;')
@@ -69,13 +69,13 @@ def bash(root):
         if files:
             patterns = "|".join(f'"{path} {name}"' for name in files)
             values.append(f'    {patterns})\n      compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;')
-    places = ['"%s"' % " ".join(command.path) for command in root.walk() if command.takes_files]
+    places = ['"%s"' % " ".join(command.path) for command in root.all_commands() if command.takes_files]
     return _fill(BASH, steps=steps, values=values, options=options, files=["|".join(places)])
 
 
 def zsh(root):
     steps, options = [], []
-    for command in root.walk():
+    for command in root.all_commands():
         path = " ".join(command.path)
         if command.path:
             steps.append(f'      "{" ".join(command.path[:-1])}/{command.path[-1]}") spot=({path}); place=$i ;;')

@@ -43,10 +43,10 @@ class Package:
         key = re.sub(r"-?[0-9.]+$", "", self.source) if self.source not in LICENCES else self.source
         if key not in LICENCES:
             raise PackagingError(f"{self.name}: packaging/debian_files.py has no licence for the source package "
-                                 f"{self.source}; {self.copyright} tells it")
+                                 f"{self.source}; {self.copyright} contains it")
         spdx, words, needed = LICENCES[key]
         if words not in self.copyright.read_text(errors="replace"):
-            raise PackagingError(f"{self.name}: {self.copyright} does not say \"{words}\" any more: is it still {spdx}?")
+            raise PackagingError(f"{self.name}: {self.copyright} does not contain \"{words}\" any more: is it still {spdx}?")
         return spdx, needed
 
     @property
@@ -73,8 +73,8 @@ def owners(paths):
     # Packages list their files with or without /usr, independent of the other packages.
     names = {path: (str(path), str(path)[len("/usr"):] if str(path).startswith("/usr/") else f"/usr{path}") for path in paths}
     # Unknown names cause an exit code here; the error below names the file.
-    said = run("dpkg-query", "-S", *(name for pair in names.values() for name in pair), accept=(0, 1))
-    found = {line.split(": ", 1)[1]: line.split(":")[0] for line in said.splitlines() if ": /" in line}
+    output = run("dpkg-query", "-S", *(name for pair in names.values() for name in pair), accept=(0, 1))
+    found = {line.split(": ", 1)[1]: line.split(":")[0] for line in output.splitlines() if ": /" in line}
     result = {}
     for path, pair in names.items():
         name = next((name for name in pair if name in found), None)
@@ -102,14 +102,14 @@ def shared_libraries(binary):
 
 def certificate_authorities():
     """Mozilla's certificate authorities in one file, without those added on this machine."""
-    ours = package("ca-certificates")
+    certificates = package("ca-certificates")
     folder = Path("/usr/share/ca-certificates/mozilla")
     files = sorted(folder.glob("*.crt"))
     if not files:
         raise PackagingError(f"{folder}: is empty; install the package ca-certificates")
     for path in files:
-        _check_unchanged(ours.name, str(path))
-    return ours, b"".join(path.read_bytes().rstrip() + b"\n" for path in files)
+        _check_unchanged(certificates.name, str(path))
+    return certificates, b"".join(path.read_bytes().rstrip() + b"\n" for path in files)
 
 
 @functools.cache

@@ -19,7 +19,7 @@ def page(root, date):
              "Called by the name kube\\-scheduler it is", ".BR \"berth scheduler\" .", ".SH COMMANDS"]
     for command in root.subcommands:
         lines += [".TP", f".B {command.path[-1]}", _escape(command.summary)]
-    for command in root.walk():
+    for command in root.all_commands():
         if command.path and command.sections:
             lines += _command(command)
     lines += [".SH FILES"]

@@ -138,8 +138,8 @@ def library_packages(binary):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "debian").mkdir()
         (Path(folder) / "debian/control").write_text("Source: berth\n\nPackage: berth\nArchitecture: any\n")
-        said = run("dpkg-shlibdeps", "-O", f"-e{binary}", cwd=folder)
-    return re.search(r"^shlibs:Depends=(.*)$", said, re.MULTILINE).group(1)
+        output = run("dpkg-shlibdeps", "-O", f"-e{binary}", cwd=folder)
+    return re.search(r"^shlibs:Depends=(.*)$", output, re.MULTILINE).group(1)
 
 
 def development_packages():

@@ -21,7 +21,7 @@ def flags(binary):
     """Every flag of every command, in the order of the help."""
     lines = ["# Flags", "", NOTE, "Of `berth scheduler` (called `kube-scheduler` it is the same), those of kube-scheduler v1.37.1 are marked; their names, types and "
              "defaults are its own. Of several mentions of a flag that takes one value the last one counts.", ""]
-    for command in describe(binary).walk():
+    for command in describe(binary).all_commands():
         if not command.path or not any(options for _, options in command.sections):
             continue
         scheduler = command.path == ("scheduler",)
@@ -69,7 +69,7 @@ def main():
             PAGES.mkdir(exist_ok=True)
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
-            print(f"{path.relative_to(SOURCE)} is not what the program says: run script/reference", file=sys.stderr)
+            print(f"{path.relative_to(SOURCE)} is out of date: run script/reference", file=sys.stderr)
             stale = 1
     return stale
 

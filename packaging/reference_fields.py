@@ -25,7 +25,7 @@ def page(binary, note):
     lines = ["# Configuration", "", note, "Every field of `kubescheduler.config.k8s.io/v1` and of the arguments of plugins, as the program reads them. What files of older versions mean is in "
              "[configuration files](../guide/configuration.md). `[]` is each item of a list; a default of a list is its first item's.", "",
              f"`<point>` is one of {', '.join(f'`{point}`' for point in points)}.", ""]
-    missing, told = [], set()
+    missing, described = [], set()
     for owner, fields in owners.items():
         lists = {path: f"{path}[]" for path in fields if any(other.startswith(f"{path}[].") for other in fields)}
         fields = {lists.get(path, path): fact for path, fact in fields.items()}
@@ -36,12 +36,12 @@ def page(binary, note):
             if key is None:
                 missing.append(f"[{owner}] {path}")
                 continue
-            told.add(key)
+            described.add(key)
             lines.append(f"| `{path}` | {_type(kind, path, fields)} | {_default(default)} | {sentences[key]} |")
         lines.append("")
     if missing:
         raise PackagingError(f"{SENTENCES.name}: no sentence about " + "; ".join(missing))
-    if unused := [f"[{owner}] {path}" for owner, path in sentences if (owner, path) not in told]:
+    if unused := [f"[{owner}] {path}" for owner, path in sentences if (owner, path) not in described]:
         raise PackagingError(f"{SENTENCES.name}: there is no field " + "; ".join(unused))
     return "\n".join(lines).rstrip() + "\n"
 
@@ -59,10 +59,10 @@ def _sentences():
 
 def _find(sentences, owner, path):
     """The key of a field's sentence: the field itself, or its name in any place ("*.key"); both names of a plugin share them."""
-    for whose in (owner, ALIASES.get(owner, owner)):
+    for name in (owner, ALIASES.get(owner, owner)):
         for key in (path, f"*.{path.rsplit('.', 1)[-1]}"):
-            if (whose, key) in sentences:
-                return whose, key
+            if (name, key) in sentences:
+                return name, key
     return None
 
 

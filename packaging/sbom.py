@@ -16,19 +16,19 @@ def describe(name, entries, packages, digest, date):
     of_package = {package: [] for package in (None, *packages)}
     for record, entry in zip(files, (entry for entry in entries.values() if not entry.target)):
         of_package[entry.package].append(record)
-    ours = {**_package("SPDXRef-Berth", "berth", version(), "Apache-2.0", "Organization: Berth", of_package[None]),
-            "externalRefs": [_locator(f"pkg:generic/berth@{version()}")]}
-    theirs = [_debian_package(package, of_package[package]) for package in packages]
+    berth = {**_package("SPDXRef-Berth", "berth", version(), "Apache-2.0", "Organization: Berth", of_package[None]),
+             "externalRefs": [_locator(f"pkg:generic/berth@{version()}")]}
+    debian_packages = [_debian_package(package, of_package[package]) for package in packages]
     compiled_in = [_debian_package(package, []) for package in _compiled_in()]
     whole = {**_package("SPDXRef-Whole", name, version(), "NOASSERTION", "Organization: Berth", []),
              "checksums": [{"algorithm": "SHA256", "checksumValue": digest.removeprefix("sha256:")}]}
     relations = [_relation("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-Whole")]
-    for package in (ours, *theirs):
+    for package in (berth, *debian_packages):
         relations.append(_relation("SPDXRef-Whole", "CONTAINS", package["SPDXID"]))
     for package in of_package:
         identity = "SPDXRef-Berth" if package is None else _identity(package)
         relations += [_relation(identity, "CONTAINS", record["SPDXID"]) for record in of_package[package]]
-    relations += [_relation("SPDXRef-Berth", "DEPENDS_ON", package["SPDXID"]) for package in theirs]
+    relations += [_relation("SPDXRef-Berth", "DEPENDS_ON", package["SPDXID"]) for package in debian_packages]
     relations += [_relation("SPDXRef-Berth", "STATIC_LINK", package["SPDXID"]) for package in compiled_in]
     return {
         "spdxVersion": "SPDX-2.3",
@@ -40,7 +40,7 @@ def describe(name, entries, packages, digest, date):
             "created": datetime.datetime.fromtimestamp(date, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "creators": ["Tool: berth-packaging", "Organization: Berth"],
         },
-        "packages": [whole, ours, *theirs, *compiled_in],
+        "packages": [whole, berth, *debian_packages, *compiled_in],
         "files": files,
         "relationships": relations,
     }

@@ -18,10 +18,10 @@ load_metrics::SignalId FindSignal(load_metrics::SignalTable& measurements, const
 }
 
 void Measure(Cluster& cluster, const std::string& signal,
-             const std::vector<std::pair<std::string, double>>& nodes, MonoTime asked) {
+             const std::vector<std::pair<std::string, double>>& nodes, MonoTime polled_at) {
   auto& measurements = cluster.handle().signals;
   load_metrics::SignalAnswer answer{.signal = FindSignal(measurements, signal),
-                                    .asked = asked,
+                                    .polled_at = polled_at,
                                     .renumbered = true,
                                     .fresh = nullptr,
                                     .samples = {}};

@@ -16,6 +16,6 @@ load_metrics::SignalId FindSignal(load_metrics::SignalTable& measurements, const
 // Sets the measurement of the signal: node and value. Replaces all earlier values of the signal.
 void Measure(Cluster& cluster, const std::string& signal,
              const std::vector<std::pair<std::string, double>>& nodes,
-             MonoTime asked = MonoTime(std::chrono::hours(1)));
+             MonoTime polled_at = MonoTime(std::chrono::hours(1)));
 
 }  // namespace berth::testing

@@ -45,7 +45,7 @@ std::optional<double> Meter::SumOfReadings(std::size_t node) const {
 void Meter::AnswerAll(load_metrics::SignalTable& measurements, MonoTime now) const {
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     load_metrics::SignalAnswer answer{.signal = static_cast<load_metrics::SignalId>(i),
-                                      .asked = now,
+                                      .polled_at = now,
                                       .renumbered = true,
                                       .fresh = nullptr,
                                       .samples = {}};

@@ -151,10 +151,10 @@ def queue():
             yield Benchmark(name, about, program("bench_queue", "--pods", str(pods), "--json"), {"pods": pods}, LESS, {"name": name})
 
 
-def doors():
+def plugin_interfaces():
     for nodes in (1000, 5000):
-        for door in ("linked-all-nodes", "linked-one-node", "loaded-all-nodes", "loaded-one-node", "extender"):
-            name = f"doors/{nodes}/{door}"
+        for interface in ("linked-all-nodes", "linked-one-node", "loaded-all-nodes", "loaded-one-node", "extender"):
+            name = f"plugin_interfaces/{nodes}/{interface}"
             yield Benchmark(name, "overhead of a small custom rule per decision",
                             program("bench_plugin_interfaces", "--nodes", str(nodes), "--rounds", "9", "--json"), {"nodes": nodes}, LESS, {"name": name})
 
@@ -235,7 +235,7 @@ def latency():
 
 
 def every_benchmark(workloads):
-    return [*decisions(workloads), *growth(), *queue(), *memory(), *encodings(), *start(), *doors(), *sandbox(), *end_to_end(), *latency()]
+    return [*decisions(workloads), *growth(), *queue(), *memory(), *encodings(), *start(), *plugin_interfaces(), *sandbox(), *end_to_end(), *latency()]
 
 
 def default_bin():

@@ -77,9 +77,9 @@ def run_child(argv, one_line=True):
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
-        said = errors.read().decode(errors="replace").strip()
+        error_text = errors.read().decode(errors="replace").strip()
     if child.returncode != 0:
-        raise Failure(f"{shlex.join(argv)}: exit code {child.returncode}: {said or text.strip()}")
+        raise Failure(f"{shlex.join(argv)}: exit code {child.returncode}: {error_text or text.strip()}")
     lines = []
     for line in text.splitlines():
         try:
@@ -97,8 +97,8 @@ def run_child(argv, one_line=True):
 class Runner:
     """Measures benchmarks in rounds; each round runs all sides of a benchmark."""
 
-    def __init__(self, context, rounds, with_baselines, tell):
-        self.context, self.rounds, self.with_baselines, self.tell = context, rounds, with_baselines, tell
+    def __init__(self, context, rounds, with_baselines, report):
+        self.context, self.rounds, self.with_baselines, self.report = context, rounds, with_baselines, report
         self._shared = {}  # output of programs that measure several benchmarks in one run
 
     def sides(self, benchmark):
@@ -117,7 +117,7 @@ class Runner:
         runs = [[] for _ in sides]
         for number in range(self.rounds):
             for side, found in zip(sides, runs):
-                self.tell(f"{benchmark.name}: round {number + 1} of {self.rounds}, {side.label}")
+                self.report(f"{benchmark.name}: round {number + 1} of {self.rounds}, {side.label}")
                 found.append(self._one(benchmark, side, number))
         summaries = [summary(side.label, found) for side, found in zip(sides, runs)]
         return result(benchmark, summaries)
@@ -138,7 +138,7 @@ class Runner:
     def _growth(self, growth):
         measured = []
         for x, benchmark in growth.points:
-            self.tell(f"{growth.name}: {benchmark.name}")
+            self.report(f"{growth.name}: {benchmark.name}")
             measured.append((x, self._benchmark(benchmark)))
             self.context.forget()
         labels = [side["label"] for side in measured[0][1]["sides"]]
@@ -170,9 +170,9 @@ def summary(label, lines):
     return out
 
 
-def ratio(ours, theirs, better):
+def ratio(berth, baseline, better):
     """The ratio to the baseline: above 1 if Berth is better."""
-    above, below = (ours, theirs) if better == benchmarks.MORE else (theirs, ours)
+    above, below = (berth, baseline) if better == benchmarks.MORE else (baseline, berth)
     return round(above / below, 3) if below else None
 
 
@@ -184,14 +184,14 @@ def baseline_fields(sides, better):
 
 
 def result(benchmark, sides):
-    ours = sides[0]
-    out = {"name": benchmark.name, "value": ours["value"], "unit": ours["unit"], "better": benchmark.better,
-           **benchmark.parameters, **{key: value for key, value in ours.items() if key not in ("label", "value", "unit")},
+    berth = sides[0]
+    out = {"name": benchmark.name, "value": berth["value"], "unit": berth["unit"], "better": benchmark.better,
+           **benchmark.parameters, **{key: value for key, value in berth.items() if key not in ("label", "value", "unit")},
            **baseline_fields(sides, benchmark.better)}
     for side in sides[1:]:
-        side["ratio"] = ratio(ours["value"], side["value"], benchmark.better)
-        if side.get("cpuMicros") and ours.get("cpuMicros"):
-            side["cpuRatio"] = round(side["cpuMicros"] / ours["cpuMicros"], 3)
+        side["ratio"] = ratio(berth["value"], side["value"], benchmark.better)
+        if side.get("cpuMicros") and berth.get("cpuMicros"):
+            side["cpuRatio"] = round(side["cpuMicros"] / berth["cpuMicros"], 3)
     out["sides"] = sides
     return out
 
@@ -200,10 +200,10 @@ def progress(total):
     """A function that prints the progress to stderr."""
     state = {"number": 0}
 
-    def tell(text):
+    def report(text):
         print(f"[{state['number']}/{total}] {text}", file=sys.stderr, flush=True)
 
     def following():
         state["number"] += 1
-    tell.following = following
-    return tell
+    report.following = following
+    return report

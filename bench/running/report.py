@@ -102,10 +102,10 @@ def side_of(result, label):
 
 def decision_rows(results):
     for result in results:
-        ours, sampling, everything = (side_of(result, label) for label in
-                                      ("berth", benchmarks.SAMPLING, benchmarks.ALL_NODES))
+        berth, sampling, everything = (side_of(result, label) for label in
+                                       ("berth", benchmarks.SAMPLING, benchmarks.ALL_NODES))
         name = re.sub(r"^(decisions|preemption)/\d+/?", lambda m: "" if m[1] == "decisions" else "preemption/", result["name"])
-        yield [f"`{name.rstrip('/')}`", *(short(ours.get(key)) for key in ("value", "cpuMicros", "p50Micros", "p99Micros")),
+        yield [f"`{name.rstrip('/')}`", *(short(berth.get(key)) for key in ("value", "cpuMicros", "p50Micros", "p99Micros")),
                *(text for side in (sampling, everything) for text in
                  (short(side.get("value")), short(side.get("cpuMicros")), short(side.get("ratio")), short(side.get("cpuRatio"))))]
 

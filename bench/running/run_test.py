@@ -86,10 +86,10 @@ class RunTest(unittest.TestCase):
         results = {line["name"].removeprefix("decisions/100/"): line for line in map(json.loads, done.stdout.splitlines())}
         self.assertGreater(len(results), 30)
         for workload, result in results.items():
-            homeless = {"preemption": 5, "preemption-never": 5, "suite/unschedulable": 2}.get(workload, 0)
-            self.assertEqual((workload, result["unplaced"]), (workload, homeless))
-            told = subprocess.run([program, "--dump", "--workloads", workload, *size], capture_output=True, check=True).stdout
-            objects = [json.loads(line)["object"] for line in told.splitlines()]
+            unplaced = {"preemption": 5, "preemption-never": 5, "suite/unschedulable": 2}.get(workload, 0)
+            self.assertEqual((workload, result["unplaced"]), (workload, unplaced))
+            dump = subprocess.run([program, "--dump", "--workloads", workload, *size], capture_output=True, check=True).stdout
+            objects = [json.loads(line)["object"] for line in dump.splitlines()]
             names = [(o["kind"], o["metadata"].get("namespace"), o["metadata"]["name"]) for o in objects]
             self.assertEqual(len(set(names)), len(names), workload)
             self.assertEqual(sum(o["kind"] == "Node" for o in objects), 100 + (workload == "suite/churn"), workload)

@@ -57,24 +57,24 @@ class Gangs {
     const char* size = host_.pod_label(pod, "gang-size");
     const long members = size != nullptr ? std::strtol(size, nullptr, 10) : 0;
     if (members < 1) {
-      host_.say(reply, "the label gang-size is not a number above 0");
+      host_.add_reason(reply, "the label gang-size is not a number above 0");
       return BERTH_UNRESOLVABLE;
     }
     auto* gang =
         new Gang{std::string(host_.pod_namespace(pod)) + "/" + name, static_cast<std::size_t>(members)};
-    host_.set_memory(attempt, gang, [](void* memory) { delete static_cast<Gang*>(memory); });
+    host_.set_data(attempt, gang, [](void* data) { delete static_cast<Gang*>(data); });
     return BERTH_SUCCESS;
   }
 
   std::int32_t FilterNode(const berth_attempt* attempt, std::uint32_t row, berth_reply* reply) {
     if (Count(attempt, row, "gang", host_.pod_label(host_.pod(attempt), "gang")) < most_per_node_)
       return BERTH_SUCCESS;
-    host_.say(reply, "node(s) had enough members of the gang");
+    host_.add_reason(reply, "node(s) had enough members of the gang");
     return BERTH_UNSCHEDULABLE;
   }
 
   std::int32_t PreScore(const berth_attempt* attempt) {
-    return host_.memory(attempt) != nullptr ? BERTH_SUCCESS : BERTH_SKIP;
+    return host_.data(attempt) != nullptr ? BERTH_SUCCESS : BERTH_SKIP;
   }
   std::int32_t ScoreNode(const berth_attempt* attempt, std::uint32_t row, std::int64_t* score) {
     *score = Count(attempt, row, nullptr, nullptr);
@@ -116,7 +116,7 @@ class Gangs {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::FILE* file = std::fopen(ledger_.c_str(), "a");
     if (file == nullptr) {
-      host_.say(reply, (ledger_ + ": " + std::strerror(errno)).c_str());
+      host_.add_reason(reply, (ledger_ + ": " + std::strerror(errno)).c_str());
       return BERTH_ERROR;
     }
     std::fprintf(file, "%s %s %s\n", GangOf(placement)->name.c_str(),
@@ -135,7 +135,7 @@ class Gangs {
 
  private:
   const Gang* GangOf(const berth_placement* placement) const {
-    return static_cast<const Gang*>(host_.placement_memory(placement));
+    return static_cast<const Gang*>(host_.placement_data(placement));
   }
   std::string Uid(const berth_placement* placement) const {
     return host_.pod_uid(host_.placement_pod(placement));
@@ -174,10 +174,10 @@ template <class Call>
 std::int32_t Guarded(berth_reply* reply, Call call) noexcept {
   try {
     return call();
-  } catch (const std::exception& thrown) {
-    host_of_all->say(reply, thrown.what());
+  } catch (const std::exception& error) {
+    host_of_all->add_reason(reply, error.what());
   } catch (...) {
-    host_of_all->say(reply, "something was thrown");
+    host_of_all->add_reason(reply, "unknown exception");
   }
   return BERTH_ERROR;
 }
@@ -196,7 +196,7 @@ void* Create(const berth_host* host, berth_scheduler* scheduler, const char*, be
   const std::int32_t code = Guarded(reply, [&]() -> std::int32_t {
     made = new Gangs(*host, scheduler, reply);
     if (const char* mistake = made->Mistake()) {
-      host->say(reply, mistake);
+      host->add_reason(reply, mistake);
       return BERTH_ERROR;
     }
     return BERTH_SUCCESS;

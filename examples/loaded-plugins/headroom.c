@@ -1,4 +1,4 @@
-/* Headroom, a plugin in C that looks at all nodes at once: keeps a share of every node free for urgent pods,
+/* Headroom, a plugin in C that evaluates all nodes at once: keeps a share of every node free for urgent pods,
  * so that these find a place without preemption. A pod below the priority is kept off nodes of which it would
  * leave less than that share of cpu or memory free; of the others those with the most room left are
  * preferred.
@@ -30,12 +30,12 @@ static void* create(const berth_host* host, berth_scheduler* scheduler, const ch
   host->take_int(reply, "percent", &self->percent);
   host->take_int(reply, "urgentPriority", &self->urgent_priority);
   if (self->percent >= 0 && self->percent < 100) return self;
-  host->say(reply, "percent: Invalid value: must be between 0 and 99");
+  host->add_reason(reply, "percent: Invalid value: must be between 0 and 99");
   free(self);
   return NULL;
 }
 
-/* Urgent pods may have the last of a node: the filter is not asked about them. */
+/* Urgent pods may have the last of a node: the filter is not called for them. */
 static int32_t pre_filter(void* plugin, const berth_attempt* attempt, berth_reply* reply) {
   const struct headroom* self = plugin;
   (void)reply;
@@ -48,7 +48,7 @@ static void reject_full(const struct headroom* self, const berth_attempt* attemp
   const berth_host* host = self->host;
   const int64_t* allocatable = host->allocatable(attempt, resource);
   const int64_t* requested = host->requested(attempt, resource);
-  const int64_t asked = host->request(attempt, resource);
+  const int64_t requested_amount = host->request(attempt, resource);
   const size_t rows = host->rows(attempt);
   uint64_t* rejected;
   size_t row;
@@ -57,13 +57,14 @@ static void reject_full(const struct headroom* self, const berth_attempt* attemp
   if (rejected == NULL) return;
   for (row = 0; row < rows; ++row) {
     const int64_t keep = allocatable[row] / 100 * self->percent;
-    rejected[row / 64] |= (uint64_t)(allocatable[row] - requested[row] - asked < keep) << (row % 64);
+    rejected[row / 64] |= (uint64_t)(allocatable[row] - requested[row] - requested_amount < keep)
+                          << (row % 64);
   }
 }
 
 static int32_t filter(void* plugin, const berth_attempt* attempt, const uint64_t* words,
                       berth_rejections* rejections, berth_reply* reply) {
-  (void)words; /* rows that were not asked about may be rejected, too */
+  (void)words; /* rows outside of this set may be rejected, too */
   (void)reply;
   reject_full(plugin, attempt, BERTH_CPU, "node(s) had to keep cpu free for urgent pods", rejections);
   reject_full(plugin, attempt, BERTH_MEMORY, "node(s) had to keep memory free for urgent pods", rejections);
@@ -76,14 +77,14 @@ static int32_t score(void* plugin, const berth_attempt* attempt, const uint64_t*
   const berth_host* host = ((const struct headroom*)plugin)->host;
   const int64_t* allocatable = host->allocatable(attempt, BERTH_CPU);
   const int64_t* requested = host->requested(attempt, BERTH_CPU);
-  const int64_t asked = host->request(attempt, BERTH_CPU);
+  const int64_t requested_amount = host->request(attempt, BERTH_CPU);
   const size_t rows = host->rows(attempt);
   size_t row;
   (void)words;
   (void)reply;
   if (allocatable == NULL || requested == NULL) return BERTH_SUCCESS;
   for (row = 0; row < rows; ++row) {
-    const int64_t left = allocatable[row] - requested[row] - asked;
+    const int64_t left = allocatable[row] - requested[row] - requested_amount;
     scores[row] = left > 0 ? left * BERTH_MAX_SCORE / allocatable[row] : 0;
   }
   return BERTH_SUCCESS;

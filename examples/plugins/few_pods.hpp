@@ -39,8 +39,8 @@ class FewPods final : public fw::OneNodeFilterPlugin, public fw::OneNodeScorePlu
     return {fw::WhenAssignedPod(fw::kDelete,
                                 [](const berth::cluster::PodInfo& waiting, const berth::api::Pod* gone,
                                    const berth::api::Pod*) {
-                                  const bool ours = gone->metadata.ns == waiting.pod->metadata.ns;
-                                  return ours ? fw::Hint::kQueue : fw::Hint::kSkip;
+                                  const bool same_namespace = gone->metadata.ns == waiting.pod->metadata.ns;
+                                  return same_namespace ? fw::Hint::kQueue : fw::Hint::kSkip;
                                 }),
             {fw::EventResource::kNode, fw::kAdd}};
   }

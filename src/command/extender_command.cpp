@@ -25,7 +25,7 @@ void DefineServing(command_line::FlagSet& flags, extender_server::ExtenderOption
                "path prefix of the verbs: /scheduler for /scheduler/filter", "PATH");
   flags.Integer("max-request-mib", options.body_mib,
                 "maximum request size in MiB; 1,000 whole nodes are about 10 MiB", {1, 1024});
-  flags.Integer("max-in-flight", options.service.most_in_flight,
+  flags.Integer("max-in-flight", options.service.max_in_flight,
                 "maximum number of concurrent requests; more get 429", {1, 100'000});
   flags.Integer("max-connections", options.connections, "maximum number of connections", {1, 100'000});
   flags.Duration(
@@ -36,10 +36,10 @@ void DefineServing(command_line::FlagSet& flags, extender_server::ExtenderOption
 void DefineFlags(command_line::FlagSet& flags, extender_server::ExtenderOptions& options) {
   flags.Path("config", options.config,
              "KubeSchedulerConfiguration with the profiles to use; default: the default plugins");
-  flags.String("profile", options.judge.profile,
+  flags.String("profile", options.evaluator.profile,
                "profile for all pods; default: the profile of the pod's schedulerName, or the first one",
                "NAME");
-  flags.Bool("stretch-scores", options.judge.stretch,
+  flags.Bool("stretch-scores", options.evaluator.stretch,
              "scale scores so that the best node gets 10 and the worst 0");
   flags.Path("kubeconfig", options.kubeconfig,
              "kubeconfig of the cluster; default: the pod's service account");

@@ -26,10 +26,10 @@ class Collector {
   std::vector<FieldFact> WithDefaults(const Value& defaults) {
     for (FieldFact& field : fields_) {
       const Value* value = At(defaults, field.path);
-      const bool tells = value != nullptr && value->kind != Value::Kind::kMap &&
-                         value->kind != Value::Kind::kNull &&
-                         !(value->kind == Value::Kind::kString && value->text.empty());
-      if (tells) field.default_json = ToJson(*value);
+      const bool is_scalar = value != nullptr && value->kind != Value::Kind::kMap &&
+                             value->kind != Value::Kind::kNull &&
+                             !(value->kind == Value::Kind::kString && value->text.empty());
+      if (is_scalar) field.default_json = ToJson(*value);
     }
     return std::move(fields_);
   }

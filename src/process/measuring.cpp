@@ -52,22 +52,22 @@ api::PodPtr OwnPod(const client::Environment& environment, const std::string& ho
   return std::make_shared<const api::Pod>(std::move(pod));
 }
 
-void RecordSourceEvent(const load_metrics::SourceNews& news, const api::PodPtr& own_pod,
+void RecordSourceEvent(const load_metrics::SourceChange& change, const api::PodPtr& own_pod,
                        ports::EventSink& events) {
   ports::Event event;
   event.action = "Measuring";
   event.controller = "berth";
   event.regarding = own_pod;
-  if (news.failing) {
+  if (change.failing) {
     event.type = ports::Event::Type::kWarning;
     event.reason = "MeasurementsFailed";
     event.note = fmt::format(
         "Metric source {} failed: {}. Its last values are used until holdFor ends; then its signals are "
         "ignored.",
-        news.source, news.why);
+        change.source, change.error);
   } else {
     event.reason = "MeasurementsRecovered";
-    event.note = fmt::format("Metric source {} recovered.", news.source);
+    event.note = fmt::format("Metric source {} recovered.", change.source);
   }
   events.Emit(std::move(event));
 }
@@ -114,17 +114,17 @@ Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& part
   measurements.SetClock(parts.clock);
   std::unique_ptr<Measuring> measuring(new Measuring(parts.clock));
   measuring->gate_ = std::make_shared<Gate>(parts.handle.loop.poster());
-  BERTH_TRY(
-      measuring->poller_,
-      load_metrics::Poller::Start(
-          sources, {.loop = measuring->io_,
-                    .measurements = measurements,
-                    .post = [gate = measuring->gate_](auto work) { gate->Post(std::move(work)); },
-                    .metrics = parts.metrics,
-                    .world = SystemSourceParts(measuring->io_, parts.environment),
-                    .told = [&events = parts.events, own_pod = OwnPod(parts.environment, parts.hostname)](
-                                const auto& news) { RecordSourceEvent(news, own_pod, events); },
-                    .seed = std::random_device{}()}));
+  BERTH_TRY(measuring->poller_,
+            load_metrics::Poller::Start(
+                sources, {.loop = measuring->io_,
+                          .measurements = measurements,
+                          .post = [gate = measuring->gate_](auto work) { gate->Post(std::move(work)); },
+                          .metrics = parts.metrics,
+                          .access = SystemSourceParts(measuring->io_, parts.environment),
+                          .on_source_change =
+                              [&events = parts.events, own_pod = OwnPod(parts.environment, parts.hostname)](
+                                  const auto& change) { RecordSourceEvent(change, own_pod, events); },
+                          .seed = std::random_device{}()}));
   return measuring;
 }
 
@@ -141,7 +141,7 @@ Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& h
                                              .measurements = measurements,
                                              .post = [mailbox](auto work) { mailbox->Post(std::move(work)); },
                                              .metrics = nobody_looks,
-                                             .world = SystemSourceParts(io, environment)}));
+                                             .access = SystemSourceParts(io, environment)}));
   // Every query has a deadline.
   const auto waiting = [&] {
     for (std::size_t i = 0; i < measurements.size(); ++i) {

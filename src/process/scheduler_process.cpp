@@ -11,7 +11,7 @@
 #include "config/write_config.hpp"
 #include "observability/log/log.hpp"
 #include "process/api_connections.hpp"
-#include "process/extender_world.hpp"
+#include "process/extender_environment.hpp"
 #include "process/leadership.hpp"
 #include "process/long_running_process.hpp"
 #include "process/measuring.hpp"
@@ -63,7 +63,7 @@ std::string PluginsText(const runtime::Profile& profile) {
 
 assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Environment& environment,
                                            const SchedulerFlags& flags) {
-  return {.make_transport = extenders::HttpTransports(io, ExtenderWorld(environment)),
+  return {.make_transport = extenders::HttpTransports(io, ExtenderEnvironment(environment)),
           .circuit = {.failures = static_cast<int>(flags.own.extender_failures),
                       .pause = std::chrono::seconds(flags.own.extender_pause_seconds)}};
 }
@@ -136,8 +136,8 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   options.on_synced = [this] {
     if (leadership_) leadership_->OnSynced();
   };
-  source_ = SourceOf(api_.main->api(), loop_.sink(), config_.client_connection, measuring_,
-                     std::move(options));
+  source_ =
+      SourceOf(api_.main->api(), loop_.sink(), config_.client_connection, measuring_, std::move(options));
   return {};
 }
 

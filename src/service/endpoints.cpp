@@ -22,13 +22,14 @@ std::string_view Escaping(const http::Request& request) {
   constexpr std::string_view kKnown[] = {"allow-utf-8", "underscores", "dots", "values"};
   std::string_view escaping = "underscores";
   for (const MediaRange& range : ParseAccept(request.headers.Find("Accept"))) {
-    if (const auto said = range.params.find("escaping"); said != range.params.end()) {
-      const auto* known = std::ranges::find(kKnown, std::string_view(said->second));
+    if (const auto parameter = range.params.find("escaping"); parameter != range.params.end()) {
+      const auto* known = std::ranges::find(kKnown, std::string_view(parameter->second));
       if (known != std::end(kKnown)) escaping = *known;
     }
     const auto version = range.params.find("version");
-    const bool ours = version == range.params.end() || version->second == "0.0.4" || version->second.empty();
-    if (range.type == "text" && range.subtype == "plain" && ours) break;
+    const bool known_version =
+        version == range.params.end() || version->second == "0.0.4" || version->second.empty();
+    if (range.type == "text" && range.subtype == "plain" && known_version) break;
   }
   return escaping;
 }

@@ -65,13 +65,13 @@ std::string_view StatusForm(const http::Request& request, bool with_protobuf, bo
       if (!same && !(range.subtype == "*" && (range.type == "application" || range.type == "*"))) continue;
       // A Status is not available as another kind or version, nor as a stream.
       const auto has = [&](std::string_view name) { return range.params.contains(name); };
-      const auto said = [&](std::string_view name) {
+      const auto parameter = [&](std::string_view name) {
         const auto found = range.params.find(name);
         return found == range.params.end() ? std::string_view() : std::string_view(found->second);
       };
-      if (has("as") || has("g") || has("v") || !said("sv").empty()) continue;
-      if (!said("stream").empty() && said("stream") != "watch") continue;
-      if (said("pretty") == "1") pretty = true;
+      if (has("as") || has("g") || has("v") || !parameter("sv").empty()) continue;
+      if (!parameter("stream").empty() && parameter("stream") != "watch") continue;
+      if (parameter("pretty") == "1") pretty = true;
       return form;
     }
   }
@@ -196,9 +196,9 @@ http::Response PlainError(int status, std::string text) {
 http::Response NotFound() { return PlainError(404, "404 page not found"); }
 
 bool ShouldIndent(const http::Request& request, const Target& target) {
-  if (const std::string_view said = target.Get("pretty"); !said.empty()) {
+  if (const std::string_view parameter = target.Get("pretty"); !parameter.empty()) {
     constexpr std::string_view kTrue[] = {"1", "t", "T", "true", "TRUE", "True"};
-    return std::ranges::find(kTrue, said) != std::end(kTrue);
+    return std::ranges::find(kTrue, parameter) != std::end(kTrue);
   }
   const std::string_view agent = request.headers.Find("User-Agent");
   return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");

@@ -28,17 +28,17 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
-struct Asked {
+struct PageRequest {
   std::string target, accept;
   std::string agent = "";
 };
 
-http::Request RequestOf(const Asked& asked) {
+http::Request RequestOf(const PageRequest& page) {
   http::Request request;
   request.method = "GET";
-  request.target = asked.target;
-  if (!asked.accept.empty()) request.headers.Add("Accept", asked.accept);
-  if (!asked.agent.empty()) request.headers.Add("User-Agent", asked.agent);
+  request.target = page.target;
+  if (!page.accept.empty()) request.headers.Add("Accept", page.accept);
+  if (!page.agent.empty()) request.headers.Add("User-Agent", page.agent);
   return request;
 }
 
@@ -58,8 +58,8 @@ std::string Unzipped(const std::string& bytes) {
 
 class Pages : public ::testing::Test {
  protected:
-  http::Response Get(const Asked& asked) {
-    const http::Request request = RequestOf(asked);
+  http::Response Get(const PageRequest& page) {
+    const http::Request request = RequestOf(page);
     http::Response answer;
     endpoints_.Answer(request, *ParseTarget(request.target),
                       [&](http::Response r) { answer = std::move(r); });
@@ -103,8 +103,8 @@ TEST(Texts, OfUntrustedClientsAreSanitized) {
 
 TEST(Statuses, HaveTheNegotiatedFormat) {
   const StatusText status{.code = 403, .reason = "Forbidden", .message = "it's: no", .with_details = true};
-  const auto answer = [&](const Asked& asked) {
-    return StatusAnswer(RequestOf(asked), *ParseTarget(asked.target), status);
+  const auto answer = [&](const PageRequest& page) {
+    return StatusAnswer(RequestOf(page), *ParseTarget(page.target), status);
   };
   EXPECT_THAT(*answer({"/", ""}).body, StartsWith("{\"kind\":\"Status\","));
   EXPECT_THAT(*answer({"/", "", "curl/8"}).body, StartsWith("{\n  \"kind\": \"Status\",\n"));

@@ -135,7 +135,7 @@ struct PodResources::State : std::enable_shared_from_this<State> {
   void Serve(const http::Request& request, const Respond& respond) {
     std::scoped_lock lock(mutex);
     waiting.push_back({request, respond});
-    if (std::exchange(asking, true)) return;
+    if (std::exchange(reviewing, true)) return;
     Fetch();
   }
   void Fetch() {
@@ -154,7 +154,7 @@ struct PodResources::State : std::enable_shared_from_this<State> {
       for (const Waiting& one : served) one.respond(MetricsAnswer(one.request, text));
       std::scoped_lock lock(mutex);
       if (waiting.empty()) {
-        asking = false;
+        reviewing = false;
       } else {
         Fetch();  // for requests that arrived while this text was written
       }
@@ -164,7 +164,7 @@ struct PodResources::State : std::enable_shared_from_this<State> {
   const PodSource source;
   std::mutex mutex;
   std::vector<Waiting> waiting;
-  bool asking = false;
+  bool reviewing = false;
   std::jthread writer;  // joined first
 };
 

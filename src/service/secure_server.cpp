@@ -71,7 +71,7 @@ struct SecureServer::Impl {
   std::unique_ptr<Gate> gate;
   std::unique_ptr<http::Server> server;
   http::Loop::TimerId timer = http::Loop::TimerId::kNone;
-  log::Once complaints{16};
+  log::Once logged_errors{16};
 };
 
 Expected<std::unique_ptr<SecureServer>> SecureServer::Start(const SecureServingOptions& serving,
@@ -197,7 +197,7 @@ void SecureServer::Impl::Renew() {
 
 void SecureServer::Impl::PollFiles() {
   const auto changed = certificates->Reload(parts.environment);
-  if (!changed && complaints.First(changed.error().message)) {
+  if (!changed && logged_errors.First(changed.error().message)) {
     log::Error("Failed to load the serving certificate; keeping the previous one",
                {{"err", changed.error().message}});
   }

@@ -98,7 +98,7 @@ TEST_F(SecureServerTest, AllowsAuthorizedRequests) {
 
 TEST_F(SecureServerTest, InvalidCredentialsAreRejectedEvenOnAllowedPaths) {
   ASSERT_TRUE(Start());
-  const auto unknown = http::CertificateAuthority::Make("stranger")->ForClient("root", {"system:masters"});
+  const auto unknown = http::CertificateAuthority::Make("untrusted")->ForClient("root", {"system:masters"});
   const auto refused =
       Get("/healthz",
           {.ca_pem = authority_.pem(), .certificate_pem = unknown->certificate, .key_pem = unknown->key});
@@ -118,11 +118,11 @@ TEST_F(SecureServerTest, TokensAreIgnoredWithoutAnApiServer) {
 }
 
 TEST_F(SecureServerTest, AnUnavailableApiServerIsAnErrorWithoutWaiting) {
-  const std::int64_t nobody = FreePort();
+  const std::int64_t unused_port = FreePort();
   environment_.Put("/kubeconfig",
                    "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
                    "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:" +
-                       std::to_string(nobody) +
+                       std::to_string(unused_port) +
                        "'}}]\n"
                        "users: [{name: u, user: {}}]\n");
   authentication_.kubeconfig = authorization_.kubeconfig = "/kubeconfig";
@@ -229,10 +229,10 @@ TEST_F(SecureServerTest, ACurrentResponseIsCompletedAtShutdown) {
   response.body = http::Share("at last");
   respond(std::move(response));
   respond = nullptr;
-  const auto heard = answer.get();
+  const auto late_response = answer.get();
   leaving.join();
-  ASSERT_TRUE(heard) << heard.error().message;
-  EXPECT_EQ(heard->body, "at last");
+  ASSERT_TRUE(late_response) << late_response.error().message;
+  EXPECT_EQ(late_response->body, "at last");
 }
 
 TEST_F(SecureServerTest, OldProtocolsAreSupportedOnlyIfConfigured) {

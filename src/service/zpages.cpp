@@ -34,15 +34,15 @@ struct Form {
 
 // Whether the range requests a supported object and no unsupported option.
 bool Serves(const MediaRange& range, std::string_view kind, bool text) {
-  const auto said = [&](std::string_view name) {
+  const auto parameter = [&](std::string_view name) {
     const auto found = range.params.find(name);
     return found == range.params.end() ? std::optional<std::string>() : found->second;
   };
-  if (!said("sv").value_or("").empty() || !said("stream").value_or("").empty()) return false;
-  const bool object = said("as") || said("g") || said("v");
+  if (!parameter("sv").value_or("").empty() || !parameter("stream").value_or("").empty()) return false;
+  const bool object = parameter("as") || parameter("g") || parameter("v");
   if (text) return !object;
-  const std::string version = said("v").value_or("");
-  return said("as") == kind && said("g") == "config.k8s.io" &&
+  const std::string version = parameter("v").value_or("");
+  return parameter("as") == kind && parameter("g") == "config.k8s.io" &&
          (version == "v1alpha1" || version == "v1beta1");
 }
 

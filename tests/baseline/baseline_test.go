@@ -44,7 +44,7 @@ func TestDecisions(t *testing.T) {
 			event("ADDED", pod("p", "1", `,"priority":10`)), event("ADDED", pod("q", "1", `,"priority":10`))}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := parseStory(strings.NewReader(strings.Join(c.events, "")))
+			s, err := parseScenario(strings.NewReader(strings.Join(c.events, "")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,14 +65,14 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-func TestStoriesThatCannotBe(t *testing.T) {
+func TestInvalidScenarios(t *testing.T) {
 	for _, c := range []struct{ name, text, expect string }{
-		{"nobody waits", event("ADDED", node("a", "1")), "no pod waits"},
+		{"no pending pod", event("ADDED", node("a", "1")), "there is no pending pod"},
 		{"no JSON", "what?\n", "line 1: invalid character"},
 		{"an unknown kind", event("ADDED", `{"apiVersion":"v1","kind":"Pot"}`), `line 1: no kind "Pot" is registered`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := parseStory(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.expect) {
+			if _, err := parseScenario(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.expect) {
 				t.Errorf("expected %q, got %v", c.expect, err)
 			}
 		})

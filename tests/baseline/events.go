@@ -13,39 +13,39 @@ import (
 	"berth.test/objects"
 )
 
-// change is an object that comes, changes or goes.
+// change is a watch event.
 type change struct {
 	kind   string // ADDED, MODIFIED, DELETED
 	object runtime.Object
 }
 
-// turn is a pod to decide about, and what happens before that.
+// turn is a pod to schedule, and the changes before it.
 type turn struct {
 	changes []change
 	pod     *v1.Pod
 }
 
-// story is a cluster and the pods that come to it.
-type story struct {
+// scenario is a cluster and the pods to schedule in it.
+type scenario struct {
 	nodes  int
-	before []change // what is there before the first pod that waits
+	before []change // the state before the first pending pod
 	turns  []turn
 }
 
-func readStory(path string) (*story, error) {
+func readScenario(path string) (*scenario, error) {
 	if path == "-" {
-		return parseStory(os.Stdin)
+		return parseScenario(os.Stdin)
 	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return parseStory(file)
+	return parseScenario(file)
 }
 
-func parseStory(r io.Reader) (*story, error) {
-	var s story
+func parseScenario(r io.Reader) (*scenario, error) {
+	var s scenario
 	var since []change
 	lines := bufio.NewReaderSize(r, 1<<20)
 	for number := 1; ; number++ {
@@ -75,7 +75,7 @@ func parseStory(r io.Reader) (*story, error) {
 		s.before = append(s.before, event)
 	}
 	if len(s.turns) == 0 {
-		return nil, fmt.Errorf("no pod waits for a node")
+		return nil, fmt.Errorf("there is no pending pod")
 	}
 	return &s, nil
 }

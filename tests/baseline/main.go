@@ -34,16 +34,16 @@ func parse(args []string) (*options, error) {
 	flags := flag.NewFlagSet("baseline", flag.ContinueOnError)
 	flags.Usage = func() {
 		fmt.Fprintf(flags.Output(), "Usage: baseline --events FILE\n\n"+
-			"Lets kube-scheduler's own algorithm decide about what bench_decisions --dump printed.\n\nFlags:\n")
+			"Runs kube-scheduler's own algorithm on the output of bench_decisions --dump.\n\nFlags:\n")
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.events, "events", "", "`FILE` of watch events, one per line; - is standard input")
 	flags.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration `FILE` instead of the default one")
-	flags.StringVar(&o.name, "name", "decisions", "what the benchmark is called in the output")
-	flags.BoolVar(&o.allNodes, "all-nodes", false, "look at all nodes (percentageOfNodesToScore 100) instead of a sample")
-	flags.IntVar(&o.rounds, "rounds", 1, "how often to decide about everything, each time from the start")
+	flags.StringVar(&o.name, "name", "decisions", "name of the benchmark in the output")
+	flags.BoolVar(&o.allNodes, "all-nodes", false, "evaluate all nodes (percentageOfNodesToScore 100) instead of a sample")
+	flags.IntVar(&o.rounds, "rounds", 1, "number of rounds, each from the start")
 	flags.StringVar(&o.profile, "cpu-profile", "", "write a CPU profile of the rounds to this `FILE`, for go tool pprof")
-	flags.BoolVar(&o.version, "version", false, "say whose algorithm this is, and leave")
+	flags.BoolVar(&o.version, "version", false, "print the version of kube-scheduler and exit")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func parse(args []string) (*options, error) {
 	return &o, nil
 }
 
-// version names the release of Kubernetes in this program, and the Go it was built with.
+// version returns the release of Kubernetes in this program and the version of Go.
 func version() string {
 	build, ok := debug.ReadBuildInfo()
 	if ok {
@@ -75,7 +75,7 @@ func run(o *options) error {
 		return nil
 	}
 	klog.SetLogger(logr.Discard())
-	story, err := readStory(o.events)
+	scenario, err := readScenario(o.events)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func run(o *options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := decideAll(config, story, (len(story.turns)+4)/5); err != nil { // warms up
+	if _, err := decideAll(config, scenario, (len(scenario.turns)+4)/5); err != nil { // warm-up
 		return err
 	}
 	if o.profile != "" {
@@ -98,11 +98,11 @@ func run(o *options) error {
 		defer pprof.StopCPUProfile()
 	}
 	for range o.rounds {
-		result, err := decideAll(config, story, len(story.turns))
+		result, err := decideAll(config, scenario, len(scenario.turns))
 		if err != nil {
 			return err
 		}
-		result.Name, result.Unit, result.Nodes = o.name, "decisions/s", story.nodes
+		result.Name, result.Unit, result.Nodes = o.name, "decisions/s", scenario.nodes
 		if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
 			return err
 		}

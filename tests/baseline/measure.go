@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 )
 
-// result is a round; the fields are those of bench_decisions --json.
+// result is one round. The fields are those of bench_decisions --json.
 type result struct {
 	Name        string  `json:"name"`
 	Value       float64 `json:"value"`
@@ -32,26 +32,26 @@ type result struct {
 	PeakMiB     float64 `json:"peakMiB"`
 }
 
-// decideAll puts the cluster into a new scheduler and lets it decide about the first pods of the story.
-func decideAll(cfg *config.KubeSchedulerConfiguration, s *story, pods int) (*result, error) {
+// decideAll creates a scheduler with the cluster, and measures the decisions on the first pods of the scenario.
+func decideAll(cfg *config.KubeSchedulerConfiguration, s *scenario, pods int) (*result, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	p, err := newPeer(ctx, cfg)
+	p, err := newReference(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer p.queue.Close()
 	for _, c := range s.before {
-		if err := p.take(c); err != nil {
+		if err := p.apply(c); err != nil {
 			return nil, err
 		}
 	}
-	for _, t := range s.turns[:pods] { // preemption looks its pod up
+	for _, t := range s.turns[:pods] { // preemption reads the pod from the lister
 		if err := p.factory.Core().V1().Pods().Informer().GetStore().Add(t.pod); err != nil {
 			return nil, err
 		}
 	}
-	runtime.GC() // what was garbage before is not the decisions'
+	runtime.GC() // the decisions do not pay for earlier garbage
 
 	r := &result{Pods: pods}
 	micros := make([]float64, 0, pods)
@@ -59,7 +59,7 @@ func decideAll(cfg *config.KubeSchedulerConfiguration, s *story, pods int) (*res
 	last := start
 	for _, t := range s.turns[:pods] {
 		for _, c := range t.changes {
-			if err := p.take(c); err != nil {
+			if err := p.apply(c); err != nil {
 				return nil, err
 			}
 		}
@@ -84,8 +84,7 @@ func decideAll(cfg *config.KubeSchedulerConfiguration, s *story, pods int) (*res
 	return r, nil
 }
 
-// peakMiB is the most memory that this process has had since it began; what getrusage says includes the process that
-// started it.
+// peakMiB is the peak memory of this process. The value of getrusage is not used: it includes the parent process.
 func peakMiB() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -97,7 +96,7 @@ func peakMiB() float64 {
 	return kib / 1024
 }
 
-// cpuSeconds of this process: decisions work on several cores, and so does the garbage collector.
+// cpuSeconds is the CPU time of this process: decisions and the garbage collector use several cores.
 func cpuSeconds() float64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -47,7 +47,7 @@ func loadConfig(path string, allNodes bool) (*config.KubeSchedulerConfiguration,
 	return parsed, nil
 }
 
-// numbered is the scheduling queue as far as decisions see it: it only counts them. Batching needs the numbers.
+// numbered is the scheduling queue of the decisions: it only counts them. Batching needs the numbers.
 type numbered struct {
 	internalqueue.SchedulingQueue
 	cycle int64
@@ -55,8 +55,8 @@ type numbered struct {
 
 func (n *numbered) SchedulingCycle() int64 { return n.cycle }
 
-// peer is kube-scheduler, but not running.
-type peer struct {
+// reference is kube-scheduler without its loops.
+type reference struct {
 	ctx       context.Context
 	scheduler *scheduler.Scheduler
 	profile   framework.Framework
@@ -65,8 +65,8 @@ type peer struct {
 	queue     *numbered
 }
 
-func newPeer(ctx context.Context, cfg *config.KubeSchedulerConfiguration) (*peer, error) {
-	p := &peer{ctx: klog.NewContext(ctx, logr.Discard()), snapshot: internalcache.NewEmptySnapshot()}
+func newReference(ctx context.Context, cfg *config.KubeSchedulerConfiguration) (*reference, error) {
+	p := &reference{ctx: klog.NewContext(ctx, logr.Discard()), snapshot: internalcache.NewEmptySnapshot()}
 	client := fake.NewClientset()
 	p.factory = scheduler.NewInformerFactory(client, 0, nil)
 	var err error
@@ -89,7 +89,7 @@ func newPeer(ctx context.Context, cfg *config.KubeSchedulerConfiguration) (*peer
 	}
 	for _, plugin := range p.profile.PreEnqueuePlugins() {
 		if preempting, ok := plugin.(*defaultpreemption.DefaultPreemption); ok {
-			// What would be deleted stays, as it does on the other side.
+			// Victims are not deleted, as in Berth's benchmark.
 			preempting.Executor.PreemptPod = func(context.Context, preemption.Candidate, preemption.ExecutorPreemptor, *v1.Pod, string) (bool, error) {
 				return false, nil
 			}
@@ -98,8 +98,8 @@ func newPeer(ctx context.Context, cfg *config.KubeSchedulerConfiguration) (*peer
 	return p, nil
 }
 
-// take lets the scheduler see a change; informers would do the same.
-func (p *peer) take(c change) error {
+// apply delivers a change to the scheduler, in place of the informers.
+func (p *reference) apply(c change) error {
 	gone := c.kind == "DELETED"
 	logger := logr.Discard()
 	switch object := c.object.(type) {
@@ -124,7 +124,7 @@ func (p *peer) take(c change) error {
 	default:
 		store := objects.StoreOf(p.factory, object)
 		if store == nil {
-			return fmt.Errorf("%T: nothing looks such objects up", object)
+			return fmt.Errorf("%T: no plugin uses this kind", object)
 		}
 		if gone {
 			return store.Delete(object)
@@ -133,9 +133,8 @@ func (p *peer) take(c change) error {
 	}
 }
 
-// decide is one scheduling cycle up to the point where the pod has its place in the cache. It returns how many nodes
-// were found that would do.
-func (p *peer) decide(pod *v1.Pod) (feasible int, err error) {
+// decide runs one scheduling cycle, including the assumption of the pod. It returns the number of feasible nodes.
+func (p *reference) decide(pod *v1.Pod) (feasible int, err error) {
 	logger := logr.Discard()
 	p.queue.cycle++
 	if err := p.scheduler.Cache.UpdateSnapshot(logger, p.snapshot); err != nil {
@@ -147,13 +146,13 @@ func (p *peer) decide(pod *v1.Pod) (feasible int, err error) {
 	}
 	queued := &framework.QueuedPodInfo{PodInfo: info, PodSignature: p.profile.SignPod(p.ctx, pod)}
 	state := framework.NewCycleState()
-	state.SetRecordPluginMetrics(rand.Intn(100) < 10) // as kube-scheduler does
+	state.SetRecordPluginMetrics(rand.Intn(100) < 10) // the share of kube-scheduler
 	state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
 	result, err := p.scheduler.SchedulePod(p.ctx, p.profile, state, queued)
 	if unfit, ok := err.(*framework.FitError); ok {
 		_, status := p.profile.RunPostFilterPlugins(p.ctx, state, pod, unfit.Diagnosis.NodeToStatus)
 		unfit.Diagnosis.PostFilterMsg = status.Message()
-		_ = unfit.Error() // the text of the event
+		_ = unfit.Error() // kube-scheduler formats the text of the event
 		return 0, nil
 	}
 	if err != nil {

@@ -22,7 +22,7 @@ def compile_with(macro):
     return done.returncode, done.stderr
 
 
-def judge(case):
+def error_of(case):
     macro, text = case
     code, errors = compile_with(macro)
     if macro is None:
@@ -35,8 +35,8 @@ def judge(case):
 if len(cases) < 2:
     sys.exit("no cases found")
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
-    wrong = [answer for answer in pool.map(judge, [(None, None), *cases]) if answer]
-for answer in wrong:
-    print("FAILED", answer)
+    wrong = [error for error in pool.map(error_of, [(None, None), *cases]) if error]
+for error in wrong:
+    print("FAILED", error)
 print(f"{len(cases) + 1 - len(wrong)} passed, {len(wrong)} failed")
 sys.exit(bool(wrong))

@@ -2,20 +2,20 @@ package main
 
 import "strings"
 
-// A line is a command line. Both programs are asked to write the effective configuration and end, unless it is bare.
+// A line is a command line. Unless it is bare, both programs write the effective configuration and exit.
 type line struct {
 	name string
 	args []string
-	// The configuration file, which is then named by --config.
+	// The configuration file for --config.
 	config string
-	// Without --kubeconfig, --write-config-to and --secure-port of our own.
+	// Without --kubeconfig, --write-config-to and --secure-port of this program.
 	bare bool
-	// What berth does differently on purpose, and why; then `berth` says how it ends.
+	// The reason of a deliberate difference; `berth` is then the expected text.
 	differs string
-	berth   string // what berth says must contain this; empty: it ends well
+	berth   string // part of berth's error; empty: success
 }
 
-// The lines, family by family.
+// The lines, by topic.
 func lines() []line {
 	var all []line
 	for _, family := range [][]line{
@@ -26,7 +26,7 @@ func lines() []line {
 	return all
 }
 
-// A row for each line of arguments that needs no more words.
+// Rows that only have arguments.
 func plain(texts ...string) []line {
 	var rows []line
 	for _, text := range texts {

@@ -22,7 +22,7 @@ type row struct {
 	text  string
 	raw   bool
 	gates string
-	// What berth does differently on purpose, and why; then only the verdict is compared.
+	// The reason of a deliberate difference; then only accepted or rejected is compared.
 	differs string
 }
 
@@ -43,7 +43,7 @@ type verdict struct {
 	config string // the effective configuration
 }
 
-// The text that "command failed" stands before, unquoted.
+// klog writes this prefix before the text, unquoted.
 func failure(log string) (string, bool) {
 	_, rest, found := strings.Cut(log, `"command failed" err=`)
 	if !found {
@@ -67,7 +67,7 @@ func failure(log string) (string, bool) {
 	return text, true
 }
 
-func askReal(real, dir, file, gates string) (verdict, error) {
+func runReal(real, dir, file, gates string) (verdict, error) {
 	out := filepath.Join(dir, "effective.yaml")
 	args := []string{"kube-scheduler", "--config", file, "--write-config-to", out, "--secure-port", "0"}
 	if gates != "" {
@@ -82,12 +82,12 @@ func askReal(real, dir, file, gates string) (verdict, error) {
 	}
 	text, found := failure(string(log))
 	if !found {
-		return verdict{}, fmt.Errorf("kube-scheduler ended without saying why:\n%s", log)
+		return verdict{}, fmt.Errorf("kube-scheduler ended without an error message:\n%s", log)
 	}
 	return verdict{err: text}, nil
 }
 
-func askBerth(berth, file, gates string) (verdict, error) {
+func runBerth(berth, file, gates string) (verdict, error) {
 	args := []string{"config", "convert", file}
 	if gates != "" {
 		args = append(args, "--feature-gates", gates)
@@ -106,13 +106,13 @@ func askBerth(berth, file, gates string) (verdict, error) {
 	return verdict{err: strings.TrimSuffix(text, "\n")}, nil
 }
 
-// Where the two documents differ.
-func differences(path string, real, ours any) []string {
-	if reflect.DeepEqual(real, ours) {
+// The first differences of the two documents.
+func differences(path string, real, candidate any) []string {
+	if reflect.DeepEqual(real, candidate) {
 		return nil
 	}
 	realMap, ok1 := real.(map[string]any)
-	ourMap, ok2 := ours.(map[string]any)
+	ourMap, ok2 := candidate.(map[string]any)
 	if ok1 && ok2 {
 		var found []string
 		keys := map[string]bool{}
@@ -128,7 +128,7 @@ func differences(path string, real, ours any) []string {
 		return found
 	}
 	realList, ok1 := real.([]any)
-	ourList, ok2 := ours.([]any)
+	ourList, ok2 := candidate.([]any)
 	if ok1 && ok2 && len(realList) == len(ourList) {
 		var found []string
 		for i := range realList {
@@ -136,41 +136,41 @@ func differences(path string, real, ours any) []string {
 		}
 		return found
 	}
-	return []string{fmt.Sprintf("%s: kube-scheduler has %v, berth %v", path, real, ours)}
+	return []string{fmt.Sprintf("%s: kube-scheduler has %v, berth %v", path, real, candidate)}
 }
 
-func compare(r row, real, ours verdict) []string {
-	if (real.err == "") != (ours.err == "") {
-		return []string{fmt.Sprintf("verdicts differ\n  kube-scheduler: %q\n  berth:          %q", real.err, ours.err)}
+func compare(r row, real, candidate verdict) []string {
+	if (real.err == "") != (candidate.err == "") {
+		return []string{fmt.Sprintf("results differ\n  kube-scheduler: %q\n  berth:          %q", real.err, candidate.err)}
 	}
 	if r.differs != "" {
 		return nil
 	}
 	if real.err != "" {
-		// Berth may go on with a hint.
-		if ours.err == real.err || strings.HasPrefix(ours.err, real.err+"; ") {
+		// Berth may add a hint.
+		if candidate.err == real.err || strings.HasPrefix(candidate.err, real.err+"; ") {
 			return nil
 		}
-		return []string{fmt.Sprintf("errors differ\n  kube-scheduler: %s\n  berth:          %s", real.err, ours.err)}
+		return []string{fmt.Sprintf("errors differ\n  kube-scheduler: %s\n  berth:          %s", real.err, candidate.err)}
 	}
-	if real.config == ours.config {
+	if real.config == candidate.config {
 		return nil
 	}
-	var realTree, ourTree any
+	var realTree, candidateTree any
 	if err := yaml.Unmarshal([]byte(real.config), &realTree); err != nil {
 		return []string{err.Error()}
 	}
-	if err := yaml.Unmarshal([]byte(ours.config), &ourTree); err != nil {
-		return []string{"berth writes what is no YAML: " + err.Error()}
+	if err := yaml.Unmarshal([]byte(candidate.config), &candidateTree); err != nil {
+		return []string{"berth's output is not YAML: " + err.Error()}
 	}
-	if found := differences("", realTree, ourTree); len(found) > 0 {
+	if found := differences("", realTree, candidateTree); len(found) > 0 {
 		return found
 	}
-	return []string{"the same configuration, but other bytes:\n" + firstDifference(real.config, ours.config)}
+	return []string{"equal configurations, different bytes:\n" + firstDifference(real.config, candidate.config)}
 }
 
-func firstDifference(real, ours string) string {
-	a, b := strings.Split(real, "\n"), strings.Split(ours, "\n")
+func firstDifference(real, candidate string) string {
+	a, b := strings.Split(real, "\n"), strings.Split(candidate, "\n")
 	for i := range a {
 		if i >= len(b) || a[i] != b[i] {
 			other := ""
@@ -183,12 +183,12 @@ func firstDifference(real, ours string) string {
 	return "  berth writes more lines"
 }
 
-type judge struct {
+type comparison struct {
 	real, berth string
 	verbose     bool
 }
 
-func (j judge) try(r row) []string {
+func (j comparison) try(r row) []string {
 	dir, err := os.MkdirTemp("", "berth-config-")
 	if err != nil {
 		return []string{err.Error()}
@@ -210,31 +210,31 @@ func (j judge) try(r row) []string {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return []string{err.Error()}
 	}
-	real, err := askReal(j.real, dir, file, r.gates)
+	real, err := runReal(j.real, dir, file, r.gates)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	ours, err := askBerth(j.berth, file, r.gates)
+	candidate, err := runBerth(j.berth, file, r.gates)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	if j.verbose {
 		fmt.Printf("%s: %q\n", r.name, real.err)
 	}
-	return compare(r, real, ours)
+	return compare(r, real, candidate)
 }
 
 func main() {
 	berth := flag.String("berth", "../build/bin/berth", "the program to compare")
 	real := flag.String("real", "", "Kubernetes' control plane (see tests/cluster/build)")
 	only := flag.String("only", "", "only rows whose name contains this")
-	verbose := flag.Bool("verbose", false, "print what kube-scheduler says of each file")
+	verbose := flag.Bool("verbose", false, "print kube-scheduler's result for each file")
 	flag.Parse()
 	if *real == "" {
 		fmt.Fprintln(os.Stderr, "config: --real is missing")
 		os.Exit(2)
 	}
-	j := judge{real: *real, berth: *berth, verbose: *verbose}
+	j := comparison{real: *real, berth: *berth, verbose: *verbose}
 	tasks := make(chan task)
 	var lanes sync.WaitGroup
 	var lock sync.Mutex
@@ -265,10 +265,10 @@ func main() {
 	close(tasks)
 	lanes.Wait()
 	if files+commands == 0 {
-		fmt.Println("no row has that name")
+		fmt.Println("there is no row with that name")
 		os.Exit(2)
 	}
-	fmt.Printf("%d configuration files and %d command lines, %d judged differently\n", files, commands, failed)
+	fmt.Printf("%d configuration files and %d command lines, %d with different results\n", files, commands, failed)
 	if failed > 0 {
 		os.Exit(1)
 	}
@@ -280,7 +280,7 @@ type task struct {
 	try  func() []string
 }
 
-func (j judge) tasks() []task {
+func (j comparison) tasks() []task {
 	var all []task
 	for _, r := range table() {
 		all = append(all, task{name: r.name, try: func() []string { return j.try(r) }})

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// The files, family by family.
+// The files, by topic.
 func table() []row {
 	var rows []row
 	for _, family := range [][]row{
@@ -38,7 +38,7 @@ func documents() []row {
 		{name: "broken YAML", text: "parallelism: [\n", differs: "each YAML parser has its own words"},
 		{name: "a tab", text: "leaderElection:\n\tleaderElect: true\n", differs: "each YAML parser has its own words"},
 		{name: "a key twice", text: "parallelism: 1\nparallelism: 2\n"},
-		{name: "a key twice and strangers", text: "zz: 1\naa: 2\nparallelism: 1\nparallelism: 2\n"},
+		{name: "a key twice and unknown fields", text: "zz: 1\naa: 2\nparallelism: 1\nparallelism: 2\n"},
 		{name: "a key twice, deep", text: "profiles: [{schedulerName: a, schedulerName: b}]\n"},
 		{name: "two keys twice", text: "parallelism: 1\nparallelism: 2\npodMaxBackoffSeconds: 10\npodMaxBackoffSeconds: 11\n"},
 		{name: "an anchor", text: "podInitialBackoffSeconds: &two 2\npodMaxBackoffSeconds: *two\n"},
@@ -82,9 +82,9 @@ clientConnection: {kubeconfig: KUBECONFIG, acceptContentTypes: "a/b", contentTyp
 		{name: "a tiny qps", text: "clientConnection: {kubeconfig: KUBECONFIG, qps: 0.1}\n"},
 		{name: "no limit", text: "clientConnection: {kubeconfig: KUBECONFIG, qps: -1}\n"},
 		{name: "nulls", text: "parallelism:\nprofiles:\nextenders:\nleaderElection:\n"},
-		{name: "a stranger", text: "foo: 1\n"},
+		{name: "an unknown field", text: "foo: 1\n"},
 		{name: "wrong case", text: "Parallelism: 1\n"},
-		{name: "strangers everywhere", text: "zz: 1\nprofiles: [{schedulerNam: x, bar: 1, plugins: {filters: {}, filter: {enable: []}}}]\nleaderElection: {x: 1}\nclientConnection: {y: 1}\n"},
+		{name: "unknown fields everywhere", text: "zz: 1\nprofiles: [{schedulerNam: x, bar: 1, plugins: {filters: {}, filter: {enable: []}}}]\nleaderElection: {x: 1}\nclientConnection: {y: 1}\n"},
 		{name: "metadata", text: "metadata: {name: x}\n"},
 		{name: "a field of v1beta2", text: "healthzBindAddress: ''\n"},
 		{name: "a field of v1alpha1", text: "schedulerName: x\n"},
@@ -96,7 +96,7 @@ clientConnection: {kubeconfig: KUBECONFIG, acceptContentTypes: "a/b", contentTyp
 		{name: "a number for a plugin", text: "profiles: [{plugins: {filter: {enabled: [5]}}}]\n"},
 		{name: "a number for a name", text: "profiles: [{plugins: {filter: {enabled: [{name: 5}]}}}]\n"},
 		{name: "a text for a weight", text: "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, weight: x}]}}}]\n"},
-		{name: "a text for a number and a stranger", text: "parallelism: many\nfoo: 1\n"},
+		{name: "a text for a number and an unknown field", text: "parallelism: many\nfoo: 1\n"},
 		{name: "two wrong types", text: "podMaxBackoffSeconds: many\nparallelism: many\n"},
 		{name: "a bool for a text", text: "clientConnection: {kubeconfig: true}\n"},
 		{name: "a list for pluginConfig's member", text: "profiles: [{pluginConfig: [[]]}]\n"},
@@ -155,9 +155,9 @@ func pluginSets() []row {
 		{name: "disabled and named again", text: "profiles: [{plugins: {multiPoint: {disabled: [{name: PrioritySort}], enabled: [{name: PrioritySort, weight: 7}]}}}]\n"},
 		{name: "a default with another weight", text: "profiles: [{plugins: {multiPoint: {enabled: [{name: NodeAffinity, weight: 7}]}}}]\n"},
 		{name: "a default named twice", text: "profiles: [{plugins: {multiPoint: {enabled: [{name: NodeAffinity, weight: 7}, {name: NodeAffinity}]}}}]\n"},
-		{name: "a stranger", text: "profiles: [{plugins: {filter: {enabled: [{name: Foo}]}}}]\n"},
-		{name: "a stranger for all points", text: "profiles: [{plugins: {multiPoint: {enabled: [{name: Foo}]}}}]\n"},
-		{name: "a stranger disabled", text: "profiles: [{plugins: {filter: {disabled: [{name: Foo, weight: 5}]}}}]\n"},
+		{name: "an unknown plugin", text: "profiles: [{plugins: {filter: {enabled: [{name: Foo}]}}}]\n"},
+		{name: "an unknown plugin for all points", text: "profiles: [{plugins: {multiPoint: {enabled: [{name: Foo}]}}}]\n"},
+		{name: "an unknown plugin disabled", text: "profiles: [{plugins: {filter: {disabled: [{name: Foo, weight: 5}]}}}]\n"},
 		{name: "listed twice", text: "profiles: [{plugins: {filter: {enabled: [{name: NodeName}, {name: NodeName}]}}}]\n"},
 		{name: "at a point it does not have", text: "profiles: [{plugins: {score: {enabled: [{name: NodeName}]}}}]\n"},
 		{name: "a slip of the pen", text: "profiles: [{plugins: {score: {enabled: [{name: NodeResourceFit}]}}}]\n"},
@@ -185,7 +185,7 @@ func pluginSets() []row {
 	for _, point := range []string{"preEnqueue", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit", "preBind", "bind", "postBind", "multiPoint"} {
 		rows = append(rows,
 			row{name: "a default disabled at " + point, text: fmt.Sprintf("profiles: [{plugins: {%s: {disabled: [{name: DynamicResources}]}}}]\n", point)},
-			row{name: "a stranger at " + point, text: fmt.Sprintf("profiles: [{plugins: {%s: {enabled: [{name: Foo}]}}}]\n", point)})
+			row{name: "an unknown plugin at " + point, text: fmt.Sprintf("profiles: [{plugins: {%s: {enabled: [{name: Foo}]}}}]\n", point)})
 	}
 	return rows
 }
@@ -281,7 +281,7 @@ func argMistakes() []row {
 		rows = append(rows, row{name: "wrong " + wrong.plugin + " " + wrong.args, text: config(wrong.plugin, wrong.args)})
 	}
 	return append(rows,
-		row{name: "strangers in args and outside", text: "zz: 1\nprofiles: [{pluginConfig: [{name: VolumeBinding, args: {foo: 1}}, {name: NodeAffinity, args: {bar: 1}}]}]\n"},
+		row{name: "unknown fields in args and outside", text: "zz: 1\nprofiles: [{pluginConfig: [{name: VolumeBinding, args: {foo: 1}}, {name: NodeAffinity, args: {bar: 1}}]}]\n"},
 		row{name: "wrong values in args and outside", text: "parallelism: -1\nprofiles: [{pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -1}}, {name: NodeResourcesFit, args: {ignoredResources: [a/b/c]}}]}]\n"},
 	)
 }

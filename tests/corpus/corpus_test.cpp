@@ -39,10 +39,10 @@ std::vector<std::string> Evaluate(const std::string& config_text, const std::str
   if (!problems.empty()) throw std::runtime_error("left out: " + problems.front());
   past((*explainer)->engine(), cluster);
   std::vector<std::string> records;
-  auto judged = (*explainer)->Evaluate({}, [&](const assembly::Explainer::Evaluated& judged_pod) {
-    records.push_back(record::ToJson(*judged_pod.record, (*explainer)->engine().reasons()));
+  auto evaluated = (*explainer)->Evaluate({}, [&](const assembly::Explainer::Evaluated& one) {
+    records.push_back(record::ToJson(*one.record, (*explainer)->engine().reasons()));
   });
-  if (!judged) throw std::runtime_error("judging: " + judged.error().message);
+  if (!evaluated) throw std::runtime_error("evaluation: " + evaluated.error().message);
   return records;
 }
 

@@ -88,7 +88,7 @@ class Checker:
         self.binary = binary
         self.mistakes = []
         self.documents = {}
-        self.commands = {command.path: command for command in describe(binary).walk()}
+        self.commands = {command.path: command for command in describe(binary).all_commands()}
         page = ROOT / "docs" / "reference" / "metrics.md"
         self.metrics = set(re.findall(r"^\| `(\w+)` \|", page.read_text(), re.MULTILINE)) if page.exists() else set()
         # Functions of loaded plugins have names like metrics.
@@ -99,7 +99,7 @@ class Checker:
             self.documents[path] = Document(path)
         return self.documents[path]
 
-    def complain(self, document, line, what):
+    def report_error(self, document, line, what):
         self.mistakes.append(f"{document.path.relative_to(ROOT)}:{line}: {what}")
 
     def check(self, path):
@@ -123,18 +123,18 @@ class Checker:
         name, _, anchor = target.partition("#")
         path = (document.path.parent / name).resolve() if name else document.path
         if not path.exists():
-            self.complain(document, line, f"link to {target}: there is no such file")
+            self.report_error(document, line, f"link to {target}: there is no such file")
         elif anchor and path.suffix == ".md" and anchor not in self.document(path).anchors:
-            self.complain(document, line, f"link to {target}: there is no such heading")
+            self.report_error(document, line, f"link to {target}: there is no such heading")
 
     def check_path(self, document, line, text):
         if PATH.fullmatch(text) and not (ROOT / text).exists() and not (document.path.parent / text).exists():
-            self.complain(document, line, f"`{text}`: there is no such file")
+            self.report_error(document, line, f"`{text}`: there is no such file")
 
     def check_metric(self, document, line, text):
         found = METRIC.fullmatch(text)
         if found and self.metrics and re.sub(r"_(bucket|sum|count)$", "", found[1]) not in self.metrics and found[1] not in self.metrics and found[1] not in self.symbols:
-            self.complain(document, line, f"`{text}`: there is no such metric")
+            self.report_error(document, line, f"`{text}`: there is no such metric")
 
     def check_block(self, document, first, text):
         for here in re.finditer(r"<<-?'?(\w+)'?\n(.*?)^\1$", text, re.MULTILINE | re.DOTALL):
@@ -152,7 +152,7 @@ class Checker:
             try:
                 list(yaml.safe_load_all(text))
             except yaml.YAMLError as error:
-                self.complain(document, first, f"YAML: {' '.join(str(error).split())}")
+                self.report_error(document, first, f"YAML: {' '.join(str(error).split())}")
                 return
         for part in re.split(r"^---$", text, flags=re.MULTILINE):
             if not re.search(r"^kind: KubeSchedulerConfiguration", part, re.MULTILINE):
@@ -162,7 +162,7 @@ class Checker:
                 file.flush()
                 result = subprocess.run([self.binary, "config", "check", file.name], capture_output=True, text=True)
             if result.returncode != 0:
-                self.complain(document, first, f"a configuration that does not load: {result.stderr.strip()}")
+                self.report_error(document, first, f"a configuration that does not load: {result.stderr.strip()}")
 
     def check_command(self, document, line, text, whole=False):
         """Checks that subcommands and flags exist, and that complete command lines contain the required ones."""
@@ -184,10 +184,10 @@ class Checker:
         known = {name for end in range(len(path) + 1) for option in self.commands[path[:end]].options for name in option.names}
         for flag in flags:
             if flag not in known | {"--", "--help"}:
-                self.complain(document, line, f"berth {' '.join(path)}: there is no flag {flag}")
+                self.report_error(document, line, f"berth {' '.join(path)}: there is no flag {flag}")
         for option in self.commands[path].options if whole and "--help" not in flags else []:
             if option.text.endswith("(required)") and not set(option.names) & {*flags, *letters}:
-                self.complain(document, line, f"berth {' '.join(path)} needs {option.names[-1]}")
+                self.report_error(document, line, f"berth {' '.join(path)} needs {option.names[-1]}")
 
 
 def main():

@@ -53,7 +53,7 @@ def main():
         if not right:
             failures += 1
             print(f"{page!r}: expected {expected!r}, got {result.returncode} {result.stdout}{result.stderr}")
-    print(f"{len(CASES)} documents, {failures} judged wrongly")
+    print(f"{len(CASES)} documents, {failures} with wrong results")
     return 1 if failures else 0
 
 

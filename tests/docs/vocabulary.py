@@ -50,6 +50,20 @@ NAMES = {  # former name -> present name
     r"\bbench_doors\b": "bench_plugin_interfaces",
     r"\btests/(walk|peer)\b": "tests/quickstart, tests/baseline",
     r"\bBERTH_CHECKED\b": "BERTH_RETURN_IF_ERROR",
+    r"\bMadeUpCluster\b|\bWirePeer\b|\bAskBare\b": "SyntheticCluster, HttpExtenderConnection, SendRaw",
+    r"\bExtenderWorld\b|\bextender_world\b|\bFakeWorld\b|\bfake_world\b": "ExtenderEnvironment, FakeEnvironment",
+    r"\bSourceNews\b": "SourceChange",
+    r"\bmost_in_flight\b|\bneed_certificate\b": "max_in_flight, require_certificate",
+    r"extender_server/(questions|answers)\b": "extender_server/requests, extender_server/replies",
+    r"\bset_(placement_)?memory\b|\bplacement_memory\b": "set_data, placement_data",
+    r"\bhost(\(\))?(\.|->)(say|measure|memory)\b": "host->add_reason, register_signal, data",
+    r"\b[Dd]oors?\b|\w*Door[A-Z]\w*": "plugin interface, Listener",
+    r"\b[Pp]layStories\b|\b(read|parse|pod)Story\b|\bstoryOf\b": "scenario, history",
+    r"\bjudge[A-Z]\w*|\brunJudge\b|\boracle judge\b": "evaluate...",
+    r"\bcomplain\b|\bcomplaints?_?\b": "addError, errors",
+    r"\btellAttempts\b|\bhumbly\b|\bshunning\b|\bcreateStubbornly\b|\bopenCrew\b": "a name that states the effect",
+    r"\b(new)?[dD]ice\b|\boddity\b": "rng, unusual",
+    r"\bhomeless\b|\bstrangers\b|\btrustStranger\b": "unschedulable, untrusted, unknown",
 }
 ALIASES = re.compile(r"HiddenMebibytes\(")
 EXEMPT = re.compile(r"^(CHANGELOG\.md|tests/docs/vocabulary(_test)?\.py)$")

@@ -28,6 +28,13 @@ class VocabularyTest(unittest.TestCase):
         self.assertEqual(check("docs/a.md", "Use `--berth-class-memory`.\n"),
                          ['docs/a.md:1: "--berth-class-memory": write --berth-equivalence-cache-size'])
 
+    def test_the_names_of_finished_families_are_reported(self):
+        for name in ("newDice", "judgePods", "playStories", "complain", "homeless", "DoorExtender", "host->say", "host().memory",
+                     "set_placement_memory", "extender_server/questions.hpp", "FakeWorld", "most_in_flight"):
+            self.assertEqual(len(check("tests/a.go", f"x {name}(y)\n")), 1, name)
+        for name in ("host->signal", "memory", "judgement", "indoors", "hosts.say"):
+            self.assertEqual(check("tests/a.go", f"x {name}(y)\n"), [], name)
+
     def test_the_changelog_may_use_former_names(self):
         self.assertEqual(check("CHANGELOG.md", "Vocabulary is SymbolTable.\n"), [])
 

@@ -14,8 +14,8 @@ import (
 
 var began = metav1.NewTime(time.Date(2026, 10, 1, 8, 30, 0, 0, time.UTC))
 
-// deployed is the i-th pod of a Deployment as an API server shows it: two containers with what a platform adds to
-// them, and the notes of those who wrote it. Eight kilobytes of JSON. Without a node it waits.
+// deployed is the i-th pod of a Deployment as the API server returns it: two containers, platform additions and managed
+// fields. 8 KB of JSON. Without a node it is pending.
 func deployed(i int, node string) *v1.Pod {
 	replicaSet := "checkout-service-7d9c5b6f48"
 	token := fmt.Sprintf("kube-api-access-%05x", i)
@@ -89,7 +89,7 @@ func container(name, image, token, cpu, memory string) v1.Container {
 			Capabilities: &v1.Capabilities{Drop: []v1.Capability{"ALL"}}}}
 }
 
-// running is what the kubelet adds.
+// running adds what the kubelet writes.
 func running(pod *v1.Pod, i int) {
 	pod.ManagedFields = append(pod.ManagedFields, managed("kubelet", "status", "f:status f:conditions f:lastProbeTime f:lastTransitionTime "+
 		"f:status f:type f:containerStatuses f:hostIP f:hostIPs f:phase f:podIP f:podIPs f:startTime"))

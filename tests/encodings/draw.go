@@ -20,24 +20,26 @@ import (
 	"berth.test/objects"
 )
 
-// odd are texts that go wrong where somebody is careless about bytes; two are no UTF-8, which Go's JSON repairs.
+// odd contains texts that expose errors in the handling of bytes. Two are invalid UTF-8, which Go's JSON encoder
+// repairs.
 var odd = []string{"", "plain", "käse", "日本語のとても長いメッセージ", "a\x00b", "quote\"back\\slash", "<&>\u2028",
 	"cut \xe6\x97", "latin \xe4 one", "always in \U0001F680 space, and longer than sixteen bytes"}
 
 var quantities = []string{"0", "100m", "1", "1500m", "1.5Gi", "128974848", "129e6", "123Mi", "1e19", "9223372036854775807",
 	"99999999999999999999Gi", "1n", "-5", "0.1Ki", "10e18", "12345678901234567890"}
 
-// words are what most texts are, so that recordings stay small.
+// words are the usual texts; a small set keeps recordings small.
 var words = append([]string{"zone", "web", "a name of more than fifteen bytes", "example.com/gpu", "Exists", "NoSchedule", "TCP"}, odd...)
 
-// ours fills what Kubernetes' own fuzzers leave dull: a scheduler looks at words, amounts and presence.
-func ours(serializer.CodecFactory) []any {
+// schedulerFuzzers cover what Kubernetes' own fuzzers rarely vary: texts, amounts and presence, which a scheduler
+// evaluates.
+func schedulerFuzzers(serializer.CodecFactory) []any {
 	return []any{
 		func(q *resource.Quantity, c randfill.Continue) {
 			*q = resource.MustParse(quantities[c.Intn(len(quantities))])
 		},
 		func(text *string, c randfill.Continue) { *text = words[c.Intn(len(words))] },
-		// Exactly one, as the API server has it; the others stay nil.
+		// The API server requires exactly one; the others stay nil.
 		func(source *v1.VolumeSource, c randfill.Continue) {
 			fields := reflect.ValueOf(source).Elem()
 			field := fields.Field(c.Intn(fields.NumField()))
@@ -85,9 +87,9 @@ func ours(serializer.CodecFactory) []any {
 func pick[T any](c randfill.Continue, from ...T) *T { return &from[c.Intn(len(from))] }
 
 func draw(seed int64, objects int) (pods []*v1.Pod, nodes []*v1.Node) {
-	fill := fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, ours), rand.NewSource(seed), scheme.Codecs)
+	fill := fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, schedulerFuzzers), rand.NewSource(seed), scheme.Codecs)
 	for i := range objects {
-		// From nearly empty ones to those that have everything.
+		// From nearly empty objects to those with every field.
 		fill.NilChance([]float64{0.9, 0.5, 0.1}[i%3]).NumElements(i%2, 1+i%4)
 		if i%4 == 3 {
 			node := new(v1.Node)
@@ -102,7 +104,7 @@ func draw(seed int64, objects int) (pods []*v1.Pod, nodes []*v1.Node) {
 	return append(pods, &v1.Pod{}), append(nodes, &v1.Node{})
 }
 
-// fromOracle takes the pods and nodes of clusters that the oracle draws, as a scheduler would receive them.
+// fromOracle returns the pods and nodes of the oracle's random clusters in the form in which a scheduler receives them.
 func fromOracle(program string, seed int64, clusters int) (pods []*v1.Pod, nodes []*v1.Node, err error) {
 	for i := range clusters {
 		text, err := exec.Command(program, "generate", "--seed", fmt.Sprint(seed+int64(i))).Output()

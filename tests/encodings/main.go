@@ -25,11 +25,11 @@ import (
 
 func main() {
 	path := flag.String("out", "", "the file to write")
-	seed := flag.Int64("seed", 1, "of what is drawn at random")
-	objects := flag.Int("objects", 2000, "how many objects are drawn")
-	oracle := flag.String("oracle", "", "the oracle, for clusters; none without it")
-	clusters := flag.Int("clusters", 50, "how many clusters the oracle draws")
-	pods := flag.Int("deployed", 0, "how many pods of a Deployment, waiting and running ones in turns")
+	seed := flag.Int64("seed", 1, "seed of the random objects")
+	objects := flag.Int("objects", 2000, "number of random objects")
+	oracle := flag.String("oracle", "", "the oracle program; empty: no clusters")
+	clusters := flag.Int("clusters", 50, "number of the oracle's clusters")
+	pods := flag.Int("deployed", 0, "number of pods of a Deployment, alternately pending and running")
 	flag.Parse()
 	if err := run(*path, *seed, *objects, *oracle, *clusters, *pods); err != nil {
 		fmt.Fprintln(os.Stderr, "encodings:", err)

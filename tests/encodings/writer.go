@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// writer puts records into a file; the first error stays.
+// writer writes records to a file and keeps the first error.
 type writer struct {
 	out io.Writer
 	err error
@@ -55,7 +55,7 @@ func (w *writer) encode(object runtime.Object, mediaType string) []byte {
 	return text
 }
 
-// frame is one event as it stands in the stream of a watch, as apiserver's watch handler writes it.
+// frame is one event in the format of a watch stream, as written by the API server's watch handler.
 func (w *writer) frame(eventType watch.EventType, object runtime.Object, mediaType string) []byte {
 	embedded := w.encode(object, mediaType)
 	if w.err != nil {

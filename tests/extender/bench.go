@@ -24,8 +24,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// bench measures what a filter call with whole nodes costs in CPU where the extender sends all of them back:
-// kube-scheduler's own client and berth take turns.
+// bench measures the CPU time of a filter call with whole nodes if the extender returns all of them: alternately for
+// kube-scheduler's own client and berth.
 func bench(berth string, nodes, rounds int) error {
 	directory, err := os.MkdirTemp("", "extender")
 	if err != nil {
@@ -40,7 +40,7 @@ func bench(berth string, nodes, rounds int) error {
 	objects := benchNodes(nodes)
 	text, _ := json.Marshal(objects)
 	fmt.Printf("%d nodes, %.1f MB\n", nodes, float64(len(text))/1e6)
-	var real, ours []float64
+	var real, candidate []float64
 	for range rounds {
 		a, err := realCall(url, objects)
 		if err != nil {
@@ -51,11 +51,11 @@ func bench(berth string, nodes, rounds int) error {
 			return err
 		}
 		fmt.Printf("kube-scheduler %6.1f ms   berth %6.1f ms   1/%.1f\n", a, b, a/b)
-		real, ours = append(real, a), append(ours, b)
+		real, candidate = append(real, a), append(candidate, b)
 	}
 	slices.Sort(real)
-	slices.Sort(ours)
-	a, b := real[rounds/2], ours[rounds/2]
+	slices.Sort(candidate)
+	a, b := real[rounds/2], candidate[rounds/2]
 	fmt.Printf("median: kube-scheduler %.1f ms, berth %.1f ms of CPU per filter call: 1/%.1f\n", a, b, a/b)
 	return nil
 }
@@ -78,7 +78,8 @@ func benchNodes(count int) []v1.Node {
 	return nodes
 }
 
-// startEcho starts this program as an extender that lets everything pass, in a process of its own: its CPU is nobody's.
+// startEcho starts this program as an extender that accepts everything, in a separate process, so that its CPU time is
+// not measured.
 func startEcho() (*exec.Cmd, string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -97,7 +98,7 @@ func startEcho() (*exec.Cmd, string, error) {
 	return echo, url, err
 }
 
-// serveEcho answers with the very bytes of the nodes.
+// serveEcho returns the bytes of the request's nodes.
 func serveEcho() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -117,9 +118,9 @@ func serveEcho() error {
 	}))
 }
 
-func cpu(who int) time.Duration {
+func cpu(target int) time.Duration {
 	var usage syscall.Rusage
-	_ = syscall.Getrusage(who, &usage)
+	_ = syscall.Getrusage(target, &usage)
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
@@ -154,7 +155,7 @@ func milliseconds(d time.Duration) float64 {
 	return float64(d.Microseconds()) / 1000 / benchCalls
 }
 
-// berthCall lets berth explain judge few pods, and many: what the others cost more is the calls.
+// berthCall runs berth explain with few pods and with many: the difference is the cost of the calls.
 func berthCall(berth, directory, url string, nodes []v1.Node) (float64, error) {
 	configuration := filepath.Join(directory, "config.yaml")
 	text := fmt.Sprintf("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nextenders:\n- {urlPrefix: %q, filterVerb: filter, httpTimeout: 60s}\n", url)

@@ -31,7 +31,7 @@ const nominatedPod = `---
 {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, uid: u-p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}, status: {nominatedNodeName: a}}
 `
 
-// Everything is full of pods that may be evicted.
+// All nodes are full of pods that may be evicted.
 var fullCluster = `---
 {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, uid: u-p}, spec: {priority: 100, containers: [{name: c, image: i, resources: {requests: {cpu: "3"}}}]}}
 ` + runs("low-a", "a", 3) + runs("low-b1", "b", 3) + runs("low-b2", "b", 4) + runs("low-c", "c", 4)
@@ -42,21 +42,21 @@ func runs(name, node string, cpu int) string {
 `, name, name, node, cpu)
 }
 
-// An extender of a configuration: further members in YAML's flow style, and how it answers.
+// An extender of a configuration: additional fields in YAML's flow style, and its replies.
 type extender struct {
 	members string
-	how     answer
+	how     reply
 	tls     bool
-	mutual  bool // the client has to show a certificate
+	mutual  bool // the client must send a certificate
 }
 
 type testCase struct {
 	name      string
 	extenders []extender
 	profile   string // of the configuration; empty: the default
-	pods      string // the plain one if empty
-	own       string // of berth's, where it is not the real one's word for word
-	expect    string // that this is really what is being tested: part of the record
+	pods      string // empty: the plain one
+	own       string // berth's text, if it differs from the real one
+	expect    string // a part of the record that shows the tested effect
 }
 
 func (c testCase) config(servers *servers) string {
@@ -81,7 +81,7 @@ const (
 	preempt    = "preemptVerb: preempt, nodeCacheCapable: true"
 )
 
-func one(name, members string, how answer, expect string) testCase {
+func one(name, members string, how reply, expect string) testCase {
 	return testCase{name: name, extenders: []extender{{members: members, how: how}}, expect: expect}
 }
 
@@ -104,43 +104,43 @@ func filterCases() []testCase {
 		one("filter drops all without a word", filter, passes("NodeNames", func(string) bool { return false }), "0/4 nodes are available: 1 Insufficient cpu."),
 		one("lower case", filter, passes("nodenames", but("b")), "without reason"),
 		one("camel case", filter, passes("nodeNames", but("b")), "without reason"),
-		one("failed nodes", filter, says(`{"NodeNames":["a"],"FailedNodes":{"b":"too hot","c":"<too> & \"cold\""}}`), "too hot"),
-		one("all failed", filter, says(`{"NodeNames":[],"FailedNodes":{"a":"x","b":"x","c":"y"}}`), "1 y, 2 x. preemption"),
-		one("failed and unresolvable", filter, says(`{"NodeNames":[],"FailedNodes":{"a":"x","b":"x","c":"y"},"FailedAndUnresolvableNodes":{"a":"never"}}`), "1 never"),
-		one("failed with an empty reason", filter, says(`{"NodeNames":[],"FailedNodes":{"a":"","b":"x"}}`), ""),
-		one("failed node that is unknown", filter, says(`{"NodeNames":[],"FailedNodes":{"ghost":"boo"}}`), "1 boo"),
-		one("failed node that a plugin rejected", filter, says(`{"NodeNames":[],"FailedNodes":{"small":"mine"}}`), "1 mine"),
-		one("failed node that passes", filter, says(`{"NodeNames":["a","b"],"FailedNodes":{"a":"and yet"}}`), `"result":"scheduled"`),
-		one("unknown node", filter, says(`{"NodeNames":["a","ghost"]}`), `claims a filtered node`),
-		one("node that a plugin rejected", filter, says(`{"NodeNames":["a","small"]}`), `claims a filtered node`),
-		one("null", filter, says("null"), "0/4"),
-		one("empty object", filter, says("{}"), "0/4"),
-		one("names null", filter, says(`{"NodeNames":null}`), "0/4"),
-		one("nodes though names were asked for", filter, says(`{"Nodes":{"items":[{"metadata":{"name":"b"}}]}}`), `"bestNodes":["b"]`),
-		one("an error of its own", filter, says(`{"NodeNames":["a"],"Error":"no idea"}`), `"message":"no idea"`),
-		one("a repeated key", filter, says(`{"NodeNames":["a"],"nodenames":["b"]}`), `"bestNodes":["b"]`),
-		one("maps merge", filter, says(`{"FailedNodes":{"a":"x"},"failednodes":{"b":"y"}}`), "1 x, 1 y"),
-		one("a null name in a repeated list", filter, says(`{"NodeNames":["a","b"],"nodenames":[null]}`), `"bestNodes":["a"]`),
-		one("two values", filter, says(`{"NodeNames":["a"]} {"NodeNames":["b"]}`), `"bestNodes":["a"]`),
-		one("rubbish behind", filter, says(`{"NodeNames":["a"]}<html>`), `"bestNodes":["a"]`),
-		one("escapes", filter, says(`{"\u004eodeNames":["\u0061"]}`), `"bestNodes":["a"]`),
-		one("the long s", filter, says(`{"NodeName`+"\u017f"+`":["a"]}`), `"bestNodes":["a"]`),
-		one("unknown members", filter, says(`{"nodes":null,"NodeNames":["a"],"more":{"deep":[1,2,{"x":null}]}}`), `"bestNodes":["a"]`),
-		one("reason with strange bytes", filter, says("{\"FailedNodes\":{\"a\":\"\\ud800 \\ud83d\\ude00 \xff\"}}"), ""),
-		one("whole nodes", "filterVerb: filter", says(`{"Nodes":{"items":[{"metadata":{"name":"a"}}]},"FailedNodes":{"b":"x"}}`), `"bestNodes":["a"]`),
-		one("names though nodes were asked for", "filterVerb: filter", says(`{"NodeNames":["a"]}`), "0/4"),
-		one("whole nodes, none left", "filterVerb: filter", says(`{"Nodes":{"items":[]},"FailedNodes":{"b":"x"}}`), "1 x"),
+		one("failed nodes", filter, withBody(`{"NodeNames":["a"],"FailedNodes":{"b":"too hot","c":"<too> & \"cold\""}}`), "too hot"),
+		one("all failed", filter, withBody(`{"NodeNames":[],"FailedNodes":{"a":"x","b":"x","c":"y"}}`), "1 y, 2 x. preemption"),
+		one("failed and unresolvable", filter, withBody(`{"NodeNames":[],"FailedNodes":{"a":"x","b":"x","c":"y"},"FailedAndUnresolvableNodes":{"a":"never"}}`), "1 never"),
+		one("failed with an empty reason", filter, withBody(`{"NodeNames":[],"FailedNodes":{"a":"","b":"x"}}`), ""),
+		one("failed node that is unknown", filter, withBody(`{"NodeNames":[],"FailedNodes":{"ghost":"boo"}}`), "1 boo"),
+		one("failed node that a plugin rejected", filter, withBody(`{"NodeNames":[],"FailedNodes":{"small":"mine"}}`), "1 mine"),
+		one("failed node that passes", filter, withBody(`{"NodeNames":["a","b"],"FailedNodes":{"a":"and yet"}}`), `"result":"scheduled"`),
+		one("unknown node", filter, withBody(`{"NodeNames":["a","ghost"]}`), `claims a filtered node`),
+		one("node that a plugin rejected", filter, withBody(`{"NodeNames":["a","small"]}`), `claims a filtered node`),
+		one("null", filter, withBody("null"), "0/4"),
+		one("empty object", filter, withBody("{}"), "0/4"),
+		one("names null", filter, withBody(`{"NodeNames":null}`), "0/4"),
+		one("nodes although names were requested", filter, withBody(`{"Nodes":{"items":[{"metadata":{"name":"b"}}]}}`), `"bestNodes":["b"]`),
+		one("an error of its own", filter, withBody(`{"NodeNames":["a"],"Error":"no idea"}`), `"message":"no idea"`),
+		one("a repeated key", filter, withBody(`{"NodeNames":["a"],"nodenames":["b"]}`), `"bestNodes":["b"]`),
+		one("maps merge", filter, withBody(`{"FailedNodes":{"a":"x"},"failednodes":{"b":"y"}}`), "1 x, 1 y"),
+		one("a null name in a repeated list", filter, withBody(`{"NodeNames":["a","b"],"nodenames":[null]}`), `"bestNodes":["a"]`),
+		one("two values", filter, withBody(`{"NodeNames":["a"]} {"NodeNames":["b"]}`), `"bestNodes":["a"]`),
+		one("invalid behind", filter, withBody(`{"NodeNames":["a"]}<html>`), `"bestNodes":["a"]`),
+		one("escapes", filter, withBody(`{"\u004eodeNames":["\u0061"]}`), `"bestNodes":["a"]`),
+		one("the long s", filter, withBody(`{"NodeName`+"\u017f"+`":["a"]}`), `"bestNodes":["a"]`),
+		one("unknown members", filter, withBody(`{"nodes":null,"NodeNames":["a"],"more":{"deep":[1,2,{"x":null}]}}`), `"bestNodes":["a"]`),
+		one("reason with strange bytes", filter, withBody("{\"FailedNodes\":{\"a\":\"\\ud800 \\ud83d\\ude00 \xff\"}}"), ""),
+		one("whole nodes", "filterVerb: filter", withBody(`{"Nodes":{"items":[{"metadata":{"name":"a"}}]},"FailedNodes":{"b":"x"}}`), `"bestNodes":["a"]`),
+		one("names although nodes were requested", "filterVerb: filter", withBody(`{"NodeNames":["a"]}`), "0/4"),
+		one("whole nodes, none left", "filterVerb: filter", withBody(`{"Nodes":{"items":[]},"FailedNodes":{"b":"x"}}`), "1 x"),
 	}
 	for i, body := range []string{"", "   ", "<html>", "[]", `"x"`, "7", "true", "{", `{"NodeNames"`, `{"NodeNames":["a"`, `{"NodeNames":["a",]}`,
 		`{"NodeNames":["a"] "x":1}`, "nul", "nulx", `{"a":tru}`, `{"a":01}`, `{"a":1.}`, `{"a":1e}`, `{"a":-}`, "{\"a\":\"\n\"}", `{"a":"\q"}`, `{"a":"\u12g4"}`, "\xef\xbb\xbf{}",
 		"{'a':1}", `{a:1}`, `{"NodeNames":"a"}`, `{"NodeNames":[1]}`, `{"NodeNames":{}}`, `{"FailedNodes":[]}`, `{"FailedNodes":{"a":1}}`, `{"Error":7}`, `{"Error":{}}`,
 		`{"Nodes":[]}`, `{"Nodes":{"items":{}}}`, `{"Nodes":{"items":[7]}}`, `{"Nodes":{"items":[{"metadata":7}]}}`, `{"Nodes":{"items":[{"metadata":{"name":7}}]}}`,
 		`{"Error":1,"NodeNames":"x"}`, strings.Repeat("[", 10001)} {
-		list = append(list, one(fmt.Sprintf("rubbish %d: %.40s", i, body), filter, says(body), `"result":"error"`))
+		list = append(list, one(fmt.Sprintf("invalid %d: %.40s", i, body), filter, withBody(body), `"result":"error"`))
 	}
 	nominated := one("the nominated node passes", filter, passes("NodeNames", all), `"bestNodes":["a"]`)
-	refused := one("the nominated node is refused", filter, says(`{"NodeNames":[],"FailedNodes":{"a":"not here"}}`), "not here")
-	failing := one("an error at the nominated node", filter, says(`{"Error":"broken"}`), "broken")
+	refused := one("the nominated node is rejected", filter, withBody(`{"NodeNames":[],"FailedNodes":{"a":"not here"}}`), "not here")
+	failing := one("an error at the nominated node", filter, withBody(`{"Error":"broken"}`), "broken")
 	for _, c := range []testCase{nominated, refused, failing} {
 		c.pods = nominatedPod
 		list = append(list, c)
@@ -152,7 +152,7 @@ func wireCases() []testCase {
 	names := `{"NodeNames":["a","b"]}`
 	list := []testCase{
 		one("chunked", filter, chunked(names), `"result":"scheduled"`),
-		one("slow", filter+", httpTimeout: 2s", late(300*time.Millisecond, says(names)), `"result":"scheduled"`),
+		one("slow", filter+", httpTimeout: 2s", late(300*time.Millisecond, withBody(names)), `"result":"scheduled"`),
 		one("hanging", filter+", httpTimeout: 200ms", hangs, "Client.Timeout exceeded while awaiting headers"),
 		one("hanging in the middle", filter+", httpTimeout: 200ms", hangsAfter(`{"NodeNames":["a"`), "Client.Timeout or context cancellation while reading body"),
 		one("hanging behind the end", filter+", httpTimeout: 200ms", hangsAfter(names), `"result":"scheduled"`),
@@ -162,12 +162,12 @@ func wireCases() []testCase {
 		one("dying behind the end", filter, raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"+names), `"result":"scheduled"`),
 		one("too short a length", filter, raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"+names), "unexpected EOF"),
 		one("no length", filter, raw("HTTP/1.1 200 OK\r\n\r\n"+names), `"result":"scheduled"`),
-		one("nobody there", "urlPrefix: \"http://127.0.0.1:1\", "+filter, nil, "connection refused"),
+		one("connection refused", "urlPrefix: \"http://127.0.0.1:1\", "+filter, nil, "connection refused"),
 		one("no scheme", "urlPrefix: \"\", "+filter, nil, "unsupported protocol scheme"),
 		one("slashes at the end", "urlPrefix: URL0///, "+filter, passes("NodeNames", but("a")), "without reason"),
-		one("path and verb with slashes", "urlPrefix: URL0/x, filterVerb: v1/filter, nodeCacheCapable: true", says(names), `"result":"scheduled"`),
-		{name: "https without an authority", extenders: []extender{{members: filter + ", enableHTTPS: true", how: says(names), tls: true}}, expect: `"result":"scheduled"`},
-		{name: "https, insecure", extenders: []extender{{members: filter + ", tlsConfig: {insecure: true}", how: says(names), tls: true}}, expect: `"result":"scheduled"`},
+		one("path and verb with slashes", "urlPrefix: URL0/x, filterVerb: v1/filter, nodeCacheCapable: true", withBody(names), `"result":"scheduled"`),
+		{name: "https without an authority", extenders: []extender{{members: filter + ", enableHTTPS: true", how: withBody(names), tls: true}}, expect: `"result":"scheduled"`},
+		{name: "https, insecure", extenders: []extender{{members: filter + ", tlsConfig: {insecure: true}", how: withBody(names), tls: true}}, expect: `"result":"scheduled"`},
 	}
 	for _, status := range []int{201, 204, 400, 404, 500, 503, 304} {
 		list = append(list, one(fmt.Sprintf("status %d", status), filter, func(w http.ResponseWriter, _ *http.Request, _ []string) {
@@ -175,7 +175,7 @@ func wireCases() []testCase {
 		}, fmt.Sprintf("code %d", status)))
 	}
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		list = append(list, one(fmt.Sprintf("redirected by %d", status), filter, redirects(status, "/elsewhere", says(names)), `"result":"scheduled"`))
+		list = append(list, one(fmt.Sprintf("redirected by %d", status), filter, redirects(status, "/elsewhere", withBody(names)), `"result":"scheduled"`))
 		list = append(list, one(fmt.Sprintf("redirected by %d to nowhere", status), filter, func(w http.ResponseWriter, _ *http.Request, _ []string) {
 			w.WriteHeader(status)
 		}, fmt.Sprintf("code %d", status)))
@@ -192,19 +192,19 @@ func orderCases() []testCase {
 	return []testCase{
 		{name: "one after the other", extenders: []extender{{members: filter, how: passes("NodeNames", but("a"))}, {members: filter, how: passes("NodeNames", but("b"))}}, expect: `"bestNodes":["c"]`},
 		{name: "ignorable ones come last", extenders: []extender{{members: ignorable, how: passes("NodeNames", but("a"))}, {members: filter, how: passes("NodeNames", but("b"))}}, expect: `"bestNodes":["c"]`},
-		{name: "an ignorable one fails", extenders: []extender{{members: ignorable, how: saysWith(500, "")}, {members: filter, how: passes("NodeNames", but("b"))}}, expect: "extenderErrors"},
-		{name: "an ignorable one rejects all", extenders: []extender{{members: ignorable, how: says(`{"NodeNames":[],"FailedNodes":{"a":"x"}}`)}}, expect: "1 x"},
-		{name: "the second is not asked when nothing is left", extenders: []extender{{members: filter, how: says("{}")}, {members: filter, how: saysWith(500, "")}}, expect: "0/4"},
-		{name: "the second says why of what the first dropped", extenders: []extender{{members: filter, how: passes("NodeNames", but("a"))}, {members: filter, how: says(`{"FailedNodes":{"a":"late"}}`)}}, expect: "1 late"},
+		{name: "an ignorable one fails", extenders: []extender{{members: ignorable, how: withStatus(500, "")}, {members: filter, how: passes("NodeNames", but("b"))}}, expect: "extenderErrors"},
+		{name: "an ignorable one rejects all", extenders: []extender{{members: ignorable, how: withBody(`{"NodeNames":[],"FailedNodes":{"a":"x"}}`)}}, expect: "1 x"},
+		{name: "the second is not called when no node is left", extenders: []extender{{members: filter, how: withBody("{}")}, {members: filter, how: withStatus(500, "")}}, expect: "0/4"},
+		{name: "the second gives reasons for nodes that the first dropped", extenders: []extender{{members: filter, how: passes("NodeNames", but("a"))}, {members: filter, how: withBody(`{"FailedNodes":{"a":"late"}}`)}}, expect: "1 late"},
 		{name: "two of one URL", extenders: []extender{{members: filter, how: passes("NodeNames", all)}, {members: "urlPrefix: URL0, filterVerb: other, nodeCacheCapable: true"}}, expect: `"result":"scheduled"`},
 		{name: "interest", extenders: []extender{{members: managed, how: passes("NodeNames", but("b"))}}, pods: nicPods},
 		{name: "resources that only the extender counts", extenders: []extender{{members: filter + ", managedResources: [{name: example.com/nic, ignoredByScheduler: true}]", how: passes("NodeNames", all)}}, pods: nicPods},
-		{name: "nothing but a binder", extenders: []extender{{members: "bindVerb: bind, nodeCacheCapable: true", how: saysWith(500, "")}}, expect: `"result":"scheduled"`},
+		{name: "nothing but a binder", extenders: []extender{{members: "bindVerb: bind, nodeCacheCapable: true", how: withStatus(500, "")}}, expect: `"result":"scheduled"`},
 	}
 }
 
 func prioritizeCases() []testCase {
-	scores := func(text string) answer { return says(text) }
+	scores := func(text string) reply { return withBody(text) }
 	noScores := "profiles: [{schedulerName: default-scheduler, plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, {name: NodeResourcesFit}, {name: DefaultBinder}]}, score: {disabled: [{name: '*'}]}}}]\n"
 	list := []testCase{
 		one("scores", prioritize, scores(`[{"Host":"a","Score":10},{"Host":"b","Score":1}]`), `"extenders":{"URL0":200}`),
@@ -217,26 +217,26 @@ func prioritizeCases() []testCase {
 		one("scores null", prioritize, scores("null"), `"extenders":{"URL0":0}`),
 		one("a score is missing", prioritize, scores(`[{"Host":"a"},{"Host":"b","Score":null}]`), `"extenders":{"URL0":0}`),
 		one("a null among scores", prioritize, scores(`[null,{"Host":"b","Score":5}]`), `"extenders":{"URL0":100}`),
-		one("prioritize fails", prioritize, saysWith(500, ""), "extenderErrors"),
+		one("prioritize fails", prioritize, withStatus(500, ""), "extenderErrors"),
 		one("prioritize hangs", prioritize+", httpTimeout: 200ms", hangs, "extenderErrors"),
 		{name: "two prioritize", extenders: []extender{{members: prioritize, how: scores(`[{"Host":"a","Score":1}]`)}, {members: prioritize, how: scores(`[{"Host":"c","Score":9}]`)}}, expect: `"URL1":180`},
-		{name: "filter and prioritize", extenders: []extender{{members: filter + ", prioritizeVerb: prioritize, weight: 1", how: byVerb(map[string]answer{
+		{name: "filter and prioritize", extenders: []extender{{members: filter + ", prioritizeVerb: prioritize, weight: 1", how: byVerb(map[string]reply{
 			"filter": passes("NodeNames", but("b")), "prioritize": scores(`[{"Host":"c","Score":10}]`)})}}, expect: `"URL0":100`},
-		{name: "one node is left: no scores", extenders: []extender{{members: filter + ", prioritizeVerb: prioritize, weight: 1", how: byVerb(map[string]answer{
-			"filter": says(`{"NodeNames":["c"]}`), "prioritize": saysWith(500, "")})}}, expect: `"bestNodes":["c"]`},
-		{name: "nobody else scores", profile: noScores, extenders: []extender{{members: prioritize, how: scores(`[{"Host":"a","Score":0}]`)}}, expect: `"bestNodes":["a"]`},
-		{name: "nobody scores at all", profile: noScores, extenders: []extender{{members: filter, how: passes("NodeNames", all)}}, expect: `"total":0`},
+		{name: "one node is left: no scores", extenders: []extender{{members: filter + ", prioritizeVerb: prioritize, weight: 1", how: byVerb(map[string]reply{
+			"filter": withBody(`{"NodeNames":["c"]}`), "prioritize": withStatus(500, "")})}}, expect: `"bestNodes":["c"]`},
+		{name: "no other plugin scores", profile: noScores, extenders: []extender{{members: prioritize, how: scores(`[{"Host":"a","Score":0}]`)}}, expect: `"bestNodes":["a"]`},
+		{name: "no score at all", profile: noScores, extenders: []extender{{members: filter, how: passes("NodeNames", all)}}, expect: `"total":0`},
 	}
 	for i, body := range []string{"{}", `[{"Host":"a","Score":7.5}]`, `[{"Host":"a","Score":7.0}]`, `[{"Host":"a","Score":"7"}]`, `[{"Host":1}]`, `[7]`, `[{"Host":"a","Score":1e1}]`,
 		`[{"Host":"a","Score":9223372036854775808}]`, `[{"Host":"a","Score":1}`} {
-		list = append(list, one(fmt.Sprintf("bad scores %d: %s", i, body), prioritize, says(body), "extenderErrors"))
+		list = append(list, one(fmt.Sprintf("bad scores %d: %s", i, body), prioritize, withBody(body), "extenderErrors"))
 	}
 	return list
 }
 
 func preemptCases() []testCase {
 	victims := func(members, body, expect string) testCase {
-		c := one("victims "+body, members, says(body), expect)
+		c := one("victims "+body, members, withBody(body), expect)
 		c.pods = fullCluster
 		return c
 	}
@@ -260,6 +260,6 @@ func preemptCases() []testCase {
 		victims(ignorable, `{"NodeNameToMetaVictims":{"a":{"Pods":[]},"c":{"Pods":[{"UID":"u-low-c"}]}}}`, `"nomination":{"node":"c"`),
 		victims(ignorable, `{"NodeNameToMetaVictims":{"a":{"Pods":[]}}}`, "no candidate node for preemption"),
 		victims(ignorable, `rubbish`, "extenderErrors"),
-		{name: "an extender's rejection can be helped by preemption, or not", pods: fullCluster, extenders: []extender{{members: preempt, how: says(`{"NodeNameToMetaVictims":{"b":{"Pods":[{"UID":"u-low-b1"}],"NumPDBViolations":0}}}`)}}, expect: `"node":"b"`},
+		{name: "an extender's rejection can be helped by preemption, or not", pods: fullCluster, extenders: []extender{{members: preempt, how: withBody(`{"NodeNameToMetaVictims":{"b":{"Pods":[{"UID":"u-low-b1"}],"NumPDBViolations":0}}}`)}}, expect: `"node":"b"`},
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"sigs.k8s.io/yaml"
 
-	// Puts the defaults of pods and nodes into the scheme.
+	// Register the defaults of pods and nodes in the scheme.
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 )
 
-// complete writes the objects as an API server would: with all defaults, in Go's order of fields. So what is
-// sent to extenders can be compared byte for byte.
+// complete writes the objects as an API server would: with all defaults, in Go's order of fields. The requests to
+// extenders can then be compared byte for byte.
 func complete(documents string) ([]byte, error) {
 	list := struct {
 		Kind       string `json:"kind"`

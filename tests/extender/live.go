@@ -24,7 +24,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// onControlPlane gives play an API server of its own, and two minutes.
+// onControlPlane runs play with a separate API server and a timeout of two minutes.
 func onControlPlane(berth, real string, play func(ctx context.Context, control *controlplane.ControlPlane, children *controlplane.Children, berth, real string) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -42,75 +42,75 @@ func onControlPlane(berth, real string, play func(ctx context.Context, control *
 	return play(ctx, control, children, berth, real)
 }
 
-// live lets kube-scheduler and berth work side by side on a real API server, each with profile and extenders of its
-// own; what becomes of the pods must be the same.
+// live runs kube-scheduler and berth on a real API server, each with its own profile and extenders; the results for the
+// pods must be equal.
 func live(ctx context.Context, control *controlplane.ControlPlane, children *controlplane.Children, berth, real string) error {
-	scene := &scene{client: control.Client}
-	server := httptest.NewServer(scene)
+	environment := &environment{client: control.Client}
+	server := httptest.NewServer(environment)
 	defer server.Close()
 	defer server.CloseClientConnections()
 	for i := 1; i <= 3; i++ {
-		if err := scene.addNode(ctx, fmt.Sprintf("n-%d", i)); err != nil {
+		if err := environment.addNode(ctx, fmt.Sprintf("n-%d", i)); err != nil {
 			return err
 		}
 	}
 	kinds := map[string][]string{"reference": {real, "kube-scheduler"}, "berth": {berth, "scheduler"}}
 	for kind, command := range kinds {
-		if err := scene.start(control, children, kind, command, server.URL); err != nil {
+		if err := environment.start(control, children, kind, command, server.URL); err != nil {
 			return err
 		}
 		for _, pod := range livePods {
-			if err := scene.addPod(ctx, kind, pod.name); err != nil {
+			if err := environment.addPod(ctx, kind, pod.name); err != nil {
 				return err
 			}
 		}
 	}
-	var mistakes []string
+	var failures []string
 	for _, pod := range livePods {
-		want, err := scene.outcome(ctx, "reference", pod)
+		want, err := environment.outcome(ctx, "reference", pod)
 		if err != nil {
 			return err
 		}
-		got, err := scene.outcome(ctx, "berth", pod)
+		got, err := environment.outcome(ctx, "berth", pod)
 		if err != nil {
 			return err
 		}
 		if want != got || !strings.Contains(want, pod.expect) {
-			mistakes = append(mistakes, fmt.Sprintf("pod %s, expected %q\n  real  %s\n  berth %s", pod.name, pod.expect, want, got))
+			failures = append(failures, fmt.Sprintf("pod %s, expected %q\n  real  %s\n  berth %s", pod.name, pod.expect, want, got))
 		}
 	}
-	mistakes = append(mistakes, scene.mistakes()...)
-	fmt.Printf("%d pods on a real API server, %d questions in Go's own spelling, %d mistakes\n", len(livePods), scene.asked, len(mistakes))
-	if len(mistakes) > 0 {
-		return errors.New(strings.Join(mistakes, "\n"))
+	failures = append(failures, environment.failures()...)
+	fmt.Printf("%d pods on a real API server, %d requests in Go's own spelling, %d failures\n", len(livePods), environment.requests, len(failures))
+	if len(failures) > 0 {
+		return errors.New(strings.Join(failures, "\n"))
 	}
 	return nil
 }
 
 type livePod struct{ name, expect string }
 
-// What extenders do to a pod its name says (scene.answer).
+// The name of a pod selects the replies of the extenders (environment.reply).
 var livePods = []livePod{
 	{"to-n2", "on n-2"}, {"likes-n3", "on n-3"}, {"refused", "0/3 nodes are available: 3 too hot."}, {"error", "no idea"}, {"status", "code 503"},
 	{"rubbish", "invalid character '<'"}, {"hang", "Client.Timeout exceeded while awaiting headers"}, {"bind-error", "no port left"}, {"bind-lost", "on n-"},
 	{"silent", "0/3 nodes are available:"},
 }
 
-// scene is the cluster, and the extenders of both schedulers.
-type scene struct {
-	client kubernetes.Interface
-	mutex  sync.Mutex
-	wrong  []string
-	asked  int
+// environment is the cluster, and the extenders of both schedulers.
+type environment struct {
+	client   kubernetes.Interface
+	mutex    sync.Mutex
+	wrong    []string
+	requests int
 }
 
-func (s *scene) mistakes() []string {
+func (s *environment) failures() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return slices.Clone(s.wrong)
 }
 
-func (s *scene) start(control *controlplane.ControlPlane, children *controlplane.Children, kind string, command []string, url string) error {
+func (s *environment) start(control *controlplane.ControlPlane, children *controlplane.Children, kind string, command []string, url string) error {
 	kubeconfig, err := control.WriteKubeconfig(control.URL, kind, "cert")
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *scene) start(control *controlplane.ControlPlane, children *controlplane
 	return err
 }
 
-func (s *scene) addNode(ctx context.Context, name string) error {
+func (s *environment) addNode(ctx context.Context, name string) error {
 	room := v1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"note": "<a&b>"}}}
 	created, err := s.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
@@ -151,7 +151,7 @@ func (s *scene) addNode(ctx context.Context, name string) error {
 	return err
 }
 
-func (s *scene) addPod(ctx context.Context, kind, name string) error {
+func (s *environment) addPod(ctx context.Context, kind, name string) error {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: kind + "-" + name, Labels: map[string]string{"does": name}, Annotations: map[string]string{"note": "<\u2028&>"}},
 		Spec: v1.PodSpec{SchedulerName: kind, Containers: []v1.Container{{Name: "c", Image: "i", Resources: v1.ResourceRequirements{
 			Requests: v1.ResourceList{"cpu": resource.MustParse("10m")}}}}}}
@@ -159,8 +159,8 @@ func (s *scene) addPod(ctx context.Context, kind, name string) error {
 	return err
 }
 
-// outcome waits until the pod is placed, or has been told why not.
-func (s *scene) outcome(ctx context.Context, kind string, pod livePod) (string, error) {
+// outcome waits until the pod is bound or has a condition.
+func (s *environment) outcome(ctx context.Context, kind string, pod livePod) (string, error) {
 	name := kind + "-" + pod.name
 	for {
 		object, err := s.client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
@@ -191,8 +191,8 @@ func (s *scene) outcome(ctx context.Context, kind string, pod livePod) (string, 
 	}
 }
 
-// ServeHTTP answers for the extenders of both.
-func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP replies to both schedulers.
+func (s *environment) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	kind, form, verb := parts[0], parts[1], parts[2]
@@ -211,11 +211,11 @@ func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(extenderv1.ExtenderFilterResult{Nodes: args.Nodes})
 		return
 	}
-	s.answer(w, r, verb, args)
+	s.reply(w, r, verb, args)
 }
 
-// check wants the bytes that Go's own client would have written.
-func (s *scene) check(kind string, body []byte, args any) {
+// check compares a request with the bytes that Go's own client writes.
+func (s *environment) check(kind string, body []byte, args any) {
 	if err := json.Unmarshal(body, args); err != nil {
 		s.note("%s: %v: %s", kind, err, body)
 		return
@@ -225,17 +225,17 @@ func (s *scene) check(kind string, body []byte, args any) {
 		s.note("%s does not write as Go does\n  it   %s\n  Go   %s", kind, body, again)
 	}
 	s.mutex.Lock()
-	s.asked++
+	s.requests++
 	s.mutex.Unlock()
 }
 
-func (s *scene) note(format string, arguments ...any) {
+func (s *environment) note(format string, arguments ...any) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.wrong = append(s.wrong, fmt.Sprintf(format, arguments...))
 }
 
-func (s *scene) answer(w http.ResponseWriter, r *http.Request, verb string, args extenderv1.ExtenderArgs) {
+func (s *environment) reply(w http.ResponseWriter, r *http.Request, verb string, args extenderv1.ExtenderArgs) {
 	does := args.Pod.Labels["does"]
 	if verb == "prioritize" {
 		scores := extenderv1.HostPriorityList{}
@@ -268,7 +268,7 @@ func (s *scene) answer(w http.ResponseWriter, r *http.Request, verb string, args
 	_ = json.NewEncoder(w).Encode(result)
 }
 
-func (s *scene) bind(w http.ResponseWriter, r *http.Request, args extenderv1.ExtenderBindingArgs) {
+func (s *environment) bind(w http.ResponseWriter, r *http.Request, args extenderv1.ExtenderBindingArgs) {
 	if strings.HasSuffix(args.PodName, "bind-error") {
 		_ = json.NewEncoder(w).Encode(extenderv1.ExtenderBindingResult{Error: "no port left"})
 		return

@@ -22,8 +22,8 @@ import (
 
 func main() {
 	berth := flag.String("berth", "../build/bin/berth", "the program under test")
-	oracle := flag.String("oracle", "../build/bin/oracle", "asks the real kube-scheduler's parts")
-	only := flag.String("only", "", "play only cases with this text in their name")
+	oracle := flag.String("oracle", "../build/bin/oracle", "runs the real kube-scheduler's plugins")
+	only := flag.String("only", "", "run only cases with this text in their name")
 	real := flag.String("real", "", "the program that cluster/build makes: with it both also work on a real API server")
 	verbose := flag.Bool("verbose", false, "show the records")
 	benched := flag.Int("bench", 0, "measure filter calls with that many whole nodes instead, and nothing else")
@@ -88,7 +88,7 @@ func run(berth, oracle, only string, verbose bool) error {
 	return nil
 }
 
-// play gives both the same configuration and cluster.
+// play runs both programs with the same configuration and cluster.
 func (c testCase) play(berth, oracle, directory string, secrets *material, verbose bool) error {
 	servers := &servers{material: secrets, replaced: slices.Clone(secrets.substituting)}
 	defer servers.close()
@@ -106,64 +106,64 @@ func (c testCase) play(berth, oracle, directory string, secrets *material, verbo
 		os.WriteFile(cluster, objects, 0o644)); err != nil {
 		return err
 	}
-	var answers [2]string
-	var asked [2][]string
+	var records [2]string
+	var requests [2][]string
 	for i, command := range [][]string{
-		{oracle, "judge", "--config", config, "-f", cluster},
+		{oracle, "evaluate", "--config", config, "-f", cluster},
 		{berth, "explain", "--config", config, "-f", cluster, "-o", "json"},
 	} {
 		servers.listen()
-		var out, complaints bytes.Buffer
+		var out, errorOutput bytes.Buffer
 		program := exec.Command(command[0], command[1:]...)
-		program.Stdout, program.Stderr = &out, &complaints
+		program.Stdout, program.Stderr = &out, &errorOutput
 		err := program.Run()
-		answers[i] = out.String()
+		records[i] = out.String()
 		if err != nil {
-			answers[i] += fmt.Sprintf("%v: %s", err, startUpError(complaints.String()))
+			records[i] += fmt.Sprintf("%v: %s", err, startUpError(errorOutput.String()))
 		}
-		asked[i] = servers.heard()
+		requests[i] = servers.requestsSoFar()
 	}
 	if verbose {
-		fmt.Printf("%s\n%s\n", c.name, answers[1])
+		fmt.Printf("%s\n%s\n", c.name, records[1])
 	}
-	answers[0] = hint.ReplaceAllString(answers[0], "")
+	records[0] = hint.ReplaceAllString(records[0], "")
 	if c.own != "" {
-		if !strings.Contains(answers[1], c.own) {
-			return fmt.Errorf("%q is not in %s", c.own, answers[1])
+		if !strings.Contains(records[1], c.own) {
+			return fmt.Errorf("%q is not in %s", c.own, records[1])
 		}
-	} else if answers[0] != answers[1] {
-		return fmt.Errorf("different records\n  real  %s\n  berth %s", answers[0], answers[1])
+	} else if records[0] != records[1] {
+		return fmt.Errorf("different records\n  real  %s\n  berth %s", records[0], records[1])
 	}
-	if c.expect != "" && !strings.Contains(answers[0], servers.fill(c.expect)) {
-		return fmt.Errorf("%q is not in %s", servers.fill(c.expect), answers[0])
+	if c.expect != "" && !strings.Contains(records[0], servers.fill(c.expect)) {
+		return fmt.Errorf("%q is not in %s", servers.fill(c.expect), records[0])
 	}
-	return sameQuestions(asked[0], asked[1])
+	return sameRequests(requests[0], requests[1])
 }
 
-// hint is what crypto/x509 guesses where two authorities have one name, and what net/http says of where it was when the
-// server hung up, which is a matter of chance.
+// hint matches an assumption of crypto/x509 if two authorities have the same name, and a position in net/http when the server
+// closes the connection, which varies.
 var hint = regexp.MustCompile(` \(possibly because of [^)]*\)|readLoopPeekFailLocked: `)
 
-// startUpError is what is wrong with a configuration, without what the programs put around it.
+// startUpError is the error of a configuration, without the prefixes of the programs.
 func startUpError(text string) string {
 	text = strings.TrimSpace(text)
-	for _, prefix := range []string{"Error: ", "oracle: ", "oracle judge: "} {
+	for _, prefix := range []string{"Error: ", "oracle: ", "oracle evaluate: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	return text
 }
 
-// sameQuestions compares the bodies that came. The real scheduler is asked twice, to check the oracle: every
-// body it sends must be one of Berth's, and the other way round. Which of several nodes comes first is open.
-func sameQuestions(real, berth []string) error {
+// sameRequests compares the request bodies. The real scheduler runs twice, to check the oracle: every body of one must
+// be one of the other. The order of nodes is undefined.
+func sameRequests(real, berth []string) error {
 	for _, body := range real {
 		if !contains(berth, body) {
-			return fmt.Errorf("kube-scheduler asks what berth does not\n  real  %s\n  berth %s", body, strings.Join(berth, "\n        "))
+			return fmt.Errorf("a request of kube-scheduler is not one of berth's\n  real  %s\n  berth %s", body, strings.Join(berth, "\n        "))
 		}
 	}
 	for _, body := range berth {
 		if !contains(real, body) {
-			return fmt.Errorf("berth asks what kube-scheduler does not\n  berth %s\n  real  %s", body, strings.Join(real, "\n        "))
+			return fmt.Errorf("a request of berth is not one of kube-scheduler's\n  berth %s\n  real  %s", body, strings.Join(real, "\n        "))
 		}
 	}
 	return nil
@@ -178,19 +178,19 @@ func contains(list []string, text string) bool {
 	return false
 }
 
-// log of what extenders were asked.
-type questions struct {
+// requestLog contains the requests to the extenders.
+type requestLog struct {
 	mutex sync.Mutex
 	texts []string
 }
 
-func (q *questions) add(text string) {
+func (q *requestLog) add(text string) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	q.texts = append(q.texts, text)
 }
 
-func (q *questions) take() []string {
+func (q *requestLog) take() []string {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	texts := q.texts

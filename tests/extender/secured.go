@@ -15,7 +15,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// What extenders and schedulers show each other.
+// Certificates of extenders and schedulers.
 type material struct {
 	directory    string
 	roots        *x509.CertPool
@@ -23,7 +23,8 @@ type material struct {
 	substituting []string
 }
 
-// newMaterial makes an authority, a server's and a client's certificate of it, and a second authority that nobody trusts.
+// newMaterial creates an authority with a server's and a client's certificate, and a second authority that is not
+// trusted.
 func newMaterial(directory string) (*material, error) {
 	m := &material{directory: directory, roots: x509.NewCertPool()}
 	for _, name := range []string{"ca", "other"} {
@@ -66,7 +67,7 @@ func (m *material) write(name string, text []byte) error {
 	return os.WriteFile(m.file(name), text, 0o600)
 }
 
-// start lets the server speak TLS with a certificate of the authority; a mutual one wants to see one of the client's, too.
+// start serves TLS with a certificate of the authority; a mutual server requires a client certificate.
 func (m *material) start(server *httptest.Server, mutual bool) {
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{m.server}}
 	if mutual {
@@ -76,37 +77,37 @@ func (m *material) start(server *httptest.Server, mutual bool) {
 	server.StartTLS()
 }
 
-// secureCases show each other certificates, right and wrong ones.
+// secureCases use valid and invalid certificates.
 func secureCases() []testCase {
-	answers := says(`{"NodeNames":["a","b"]}`)
-	// who says what the extender's own handler finds out of the client.
-	who := func(w http.ResponseWriter, r *http.Request, names []string) {
+	records := withBody(`{"NodeNames":["a","b"]}`)
+	// commonName replies with the client's name as seen by the extender's handler.
+	commonName := func(w http.ResponseWriter, r *http.Request, names []string) {
 		if len(r.TLS.PeerCertificates) == 0 {
-			says(`{"Error":"nobody"}`)(w, r, names)
+			withBody(`{"Error":"no certificate"}`)(w, r, names)
 			return
 		}
-		says(`{"Error":"hello `+r.TLS.PeerCertificates[0].Subject.CommonName+`"}`)(w, r, names)
+		withBody(`{"Error":"hello `+r.TLS.PeerCertificates[0].Subject.CommonName+`"}`)(w, r, names)
 	}
-	secure := func(name, members string, how answer, mutual bool, expect string) testCase {
+	secure := func(name, members string, how reply, mutual bool, expect string) testCase {
 		return testCase{name: name, extenders: []extender{{members: filter + ", " + members, how: how, tls: true, mutual: mutual}}, expect: expect}
 	}
 	scheduled, unknown := `"result":"scheduled"`, "x509: certificate signed by unknown authority"
-	wrongName := secure("a name that it does not have", `enableHTTPS: true, tlsConfig: {caFile: "$CA", serverName: elsewhere}`, answers, false, "x509: certificate is valid for localhost, not elsewhere")
+	wrongName := secure("a name that it does not have", `enableHTTPS: true, tlsConfig: {caFile: "$CA", serverName: elsewhere}`, records, false, "x509: certificate is valid for localhost, not elsewhere")
 	wrongName.own = "x509: certificate is not valid for the name"
 	return []testCase{
 		wrongName,
-		secure("authority by file", `enableHTTPS: true, tlsConfig: {caFile: "$CA"}`, answers, false, scheduled),
-		secure("authority by data", `enableHTTPS: true, tlsConfig: {caData: "$CADATA"}`, answers, false, scheduled),
-		secure("data wins over a file", `enableHTTPS: true, tlsConfig: {caData: "$CADATA", caFile: "$OTHER"}`, answers, false, scheduled),
-		secure("another authority", `enableHTTPS: true, tlsConfig: {caFile: "$OTHER"}`, answers, false, unknown),
-		secure("the system's authorities", `tlsConfig: {}`, answers, false, unknown),
-		secure("another authority, ignorable", `ignorable: true, enableHTTPS: true, tlsConfig: {caFile: "$OTHER"}`, answers, false, scheduled),
-		secure("another name that it has", `enableHTTPS: true, tlsConfig: {caFile: "$CA", serverName: localhost}`, answers, false, scheduled),
-		secure("insecure, with another name", `enableHTTPS: true, tlsConfig: {insecure: true, serverName: elsewhere}`, answers, false, scheduled),
-		secure("insecure, with an authority", `enableHTTPS: true, tlsConfig: {insecure: true, caFile: "$CA"}`, answers, false, "not allowed"),
-		secure("a certificate by file", `enableHTTPS: true, tlsConfig: {caFile: "$CA", certFile: "$CERT", keyFile: "$KEY"}`, who, true, "hello scheduler"),
-		secure("a certificate by data", `enableHTTPS: true, tlsConfig: {caData: "$CADATA", certData: "$CERTDATA", keyData: "$KEYDATA"}`, who, true, "hello scheduler"),
-		secure("no certificate", `enableHTTPS: true, tlsConfig: {caFile: "$CA"}`, who, true, "tls: certificate required"),
-		secure("a certificate of another authority", `enableHTTPS: true, tlsConfig: {caFile: "$CA", certFile: "$STRANGECERT", keyFile: "$STRANGEKEY"}`, who, true, "tls: "),
+		secure("authority by file", `enableHTTPS: true, tlsConfig: {caFile: "$CA"}`, records, false, scheduled),
+		secure("authority by data", `enableHTTPS: true, tlsConfig: {caData: "$CADATA"}`, records, false, scheduled),
+		secure("data wins over a file", `enableHTTPS: true, tlsConfig: {caData: "$CADATA", caFile: "$OTHER"}`, records, false, scheduled),
+		secure("another authority", `enableHTTPS: true, tlsConfig: {caFile: "$OTHER"}`, records, false, unknown),
+		secure("the system's authorities", `tlsConfig: {}`, records, false, unknown),
+		secure("another authority, ignorable", `ignorable: true, enableHTTPS: true, tlsConfig: {caFile: "$OTHER"}`, records, false, scheduled),
+		secure("another name that it has", `enableHTTPS: true, tlsConfig: {caFile: "$CA", serverName: localhost}`, records, false, scheduled),
+		secure("insecure, with another name", `enableHTTPS: true, tlsConfig: {insecure: true, serverName: elsewhere}`, records, false, scheduled),
+		secure("insecure, with an authority", `enableHTTPS: true, tlsConfig: {insecure: true, caFile: "$CA"}`, records, false, "not allowed"),
+		secure("a certificate by file", `enableHTTPS: true, tlsConfig: {caFile: "$CA", certFile: "$CERT", keyFile: "$KEY"}`, commonName, true, "hello scheduler"),
+		secure("a certificate by data", `enableHTTPS: true, tlsConfig: {caData: "$CADATA", certData: "$CERTDATA", keyData: "$KEYDATA"}`, commonName, true, "hello scheduler"),
+		secure("no certificate", `enableHTTPS: true, tlsConfig: {caFile: "$CA"}`, commonName, true, "tls: certificate required"),
+		secure("a certificate of another authority", `enableHTTPS: true, tlsConfig: {caFile: "$CA", certFile: "$STRANGECERT", keyFile: "$STRANGEKEY"}`, commonName, true, "tls: "),
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// What the nodes carry, in percent. Beyond 80 a node is closed.
+// The load of the nodes, in percent. Above 80 a node is rejected.
 var heat = map[string]int{"n-1": 70, "n-2": 10, "n-3": 95}
 
 const servedConfig = `apiVersion: kubescheduler.config.k8s.io/v1
@@ -42,10 +42,10 @@ profiles:
       signals: [{name: heat, query: "max by ($node) (heat)", full: 100, threshold: 80, estimate: {from: none}}]
 `
 
-// served lets two real kube-schedulers, one that sends names and one that sends nodes, ask berth extender over TLS with
-// client certificates: by load, and nothing else, it says where pods go, who may be preempted, and binds.
+// served runs two real kube-schedulers, one that sends names and one that sends nodes, with berth extender over TLS
+// with client certificates: by load it filters, scores, reviews victims, and binds.
 func served(ctx context.Context, control *controlplane.ControlPlane, children *controlplane.Children, berth, real string) error {
-	s := &service{scene: scene{client: control.Client}, control: control, children: children, berth: berth, real: real}
+	s := &service{environment: environment{client: control.Client}, control: control, children: children, berth: berth, real: real}
 	for name := range heat {
 		if err := s.addNode(ctx, name); err != nil {
 			return err
@@ -54,12 +54,12 @@ func served(ctx context.Context, control *controlplane.ControlPlane, children *c
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	var mistakes []error
+	var failures []error
 	for _, kind := range []string{"names", "whole"} {
-		mistakes = append(mistakes, s.places(ctx, kind), s.refuses(ctx, kind))
+		failures = append(failures, s.places(ctx, kind), s.refuses(ctx, kind))
 	}
-	mistakes = append(mistakes, s.reviews(ctx), s.asked(), s.strangers(), s.checked())
-	if err := errors.Join(mistakes...); err != nil {
+	failures = append(failures, s.reviews(ctx), s.verbsCalled(), s.rejectsUntrusted(), s.checked())
+	if err := errors.Join(failures...); err != nil {
 		log, _ := os.ReadFile(control.File("berth-extender.log"))
 		return fmt.Errorf("%w\n%s", err, log)
 	}
@@ -68,7 +68,7 @@ func served(ctx context.Context, control *controlplane.ControlPlane, children *c
 }
 
 type service struct {
-	scene
+	environment
 	control     *controlplane.ControlPlane
 	children    *controlplane.Children
 	berth, real string
@@ -167,7 +167,7 @@ func (s *service) measured() bool {
 	return err == nil && measuredNodes.MatchString(text)
 }
 
-// get asks the extender, with the client's certificate or without.
+// get sends a request with or without the client's certificate.
 func (s *service) get(path string, named bool) (string, int, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.control.Authority.PEM)
@@ -190,7 +190,7 @@ func (s *service) get(path string, named bool) (string, int, error) {
 	return string(text), response.StatusCode, err
 }
 
-// pod creates one and waits until it has been bound, or told why not.
+// pod creates a pod and waits until it is bound or has a condition.
 func (s *service) pod(ctx context.Context, kind, name string, more func(*v1.Pod)) (string, error) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: kind + "-" + name},
 		Spec: v1.PodSpec{SchedulerName: kind, Containers: []v1.Container{{Name: "c", Image: "i", Resources: v1.ResourceRequirements{
@@ -219,7 +219,7 @@ func (s *service) places(ctx context.Context, kind string) error {
 
 func (s *service) refuses(ctx context.Context, kind string) error {
 	got, err := s.pod(ctx, kind, "hot", func(pod *v1.Pod) {
-		// Not by the node's name: who names a node has it, however hot it is.
+		// Not by the node's name: a pod with a node name is bound there, whatever the load.
 		elsewhere := v1.NodeSelectorTerm{}
 		for _, node := range []string{"n-1", "n-2"} {
 			elsewhere.MatchFields = append(elsewhere.MatchFields, v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpNotIn, Values: []string{node}})
@@ -234,7 +234,7 @@ func (s *service) refuses(ctx context.Context, kind string) error {
 	return err
 }
 
-// reviews fills all nodes. The victims on the hot node would be the cheapest, but would help nobody.
+// reviews fills all nodes. The victims on the overloaded node would be the cheapest, but their eviction does not help.
 func (s *service) reviews(ctx context.Context) error {
 	for name, value := range map[string]int32{"low": 1, "middle": 50, "high": 100} {
 		class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}
@@ -268,32 +268,32 @@ func (s *service) reviews(ctx context.Context) error {
 				break
 			}
 			if err := controlplane.Pause(ctx, 100*time.Millisecond); err != nil {
-				return fmt.Errorf("%s: nobody is preempted: %w", kind, err)
+				return fmt.Errorf("%s: no pod is preempted: %w", kind, err)
 			}
 		}
 	}
 	return nil
 }
 
-// asked wants every verb to have been asked.
-func (s *service) asked() error {
+// verbsCalled checks that every verb was called.
+func (s *service) verbsCalled() error {
 	text, _, err := s.get("/metrics", true)
 	if err != nil {
 		return err
 	}
 	for _, verb := range []string{"filter", "prioritize", "preempt", "bind"} {
 		if !strings.Contains(text, fmt.Sprintf(`berth_extender_server_requests_total{result="success",verb=%q}`, verb)) {
-			err = errors.Join(err, fmt.Errorf("nobody asked for %s", verb))
+			err = errors.Join(err, fmt.Errorf("no request for %s", verb))
 		}
 		if strings.Contains(text, fmt.Sprintf(`berth_extender_server_requests_total{result="bad_request",verb=%q}`, verb)) {
-			err = errors.Join(err, fmt.Errorf("a question of kube-scheduler's for %s was refused", verb))
+			err = errors.Join(err, fmt.Errorf("a request of kube-scheduler for %s was rejected", verb))
 		}
 	}
 	return err
 }
 
-// strangers must not be answered.
-func (s *service) strangers() error {
+// rejectsUntrusted checks that untrusted clients get no reply.
+func (s *service) rejectsUntrusted() error {
 	if _, status, err := s.get("/scheduler/filter", false); err != nil || status != http.StatusUnauthorized {
 		return fmt.Errorf("without a certificate: status %d, %v", status, err)
 	}
@@ -303,7 +303,7 @@ func (s *service) strangers() error {
 	return nil
 }
 
-// checked lets the kit look at it.
+// checked runs the conformance check on it.
 func (s *service) checked() error {
 	out, err := exec.Command(s.berth, "extender", "check", s.url+"/scheduler", "--bind", "--ca-file", s.control.File("ca.crt"),
 		"--cert-file", s.control.File("asker.crt"), "--key-file", s.control.File("asker.key")).CombinedOutput()

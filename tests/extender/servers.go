@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// answer is how an extender answers. `names` are the nodes it was shown, sorted.
-type answer func(w http.ResponseWriter, r *http.Request, names []string)
+// reply writes the response of an extender. `names` are the nodes of the request, sorted.
+type reply func(w http.ResponseWriter, r *http.Request, names []string)
 
 // servers are the extenders of one case.
 type servers struct {
 	all      []*httptest.Server
-	asked    questions
+	requests requestLog
 	replaced []string
 	material *material // nil: httptest's own certificate
 }
@@ -30,18 +30,18 @@ func (s *servers) close() {
 	}
 }
 
-func (s *servers) listen()         { s.asked.take() }
-func (s *servers) heard() []string { return s.asked.take() }
+func (s *servers) listen()                 { s.requests.take() }
+func (s *servers) requestsSoFar() []string { return s.requests.take() }
 
-// add starts an extender and returns its URL. Requests by GET have been redirected.
-func (s *servers) add(how answer, tls bool) string { return s.addSecure(how, tls, false) }
+// add starts an extender and returns its URL. A GET is the target of a redirect.
+func (s *servers) add(how reply, tls bool) string { return s.addSecure(how, tls, false) }
 
-// addSecure starts one that shows a certificate of the material's, if there is any.
-func (s *servers) addSecure(how answer, tls, mutual bool) string {
+// addSecure starts one with a certificate of the material, if there is any.
+func (s *servers) addSecure(how reply, tls, mutual bool) string {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		names, shown := understood(body)
-		s.asked.add(fmt.Sprintf("%s %s %s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"), shown))
+		names, shown := normalized(body)
+		s.requests.add(fmt.Sprintf("%s %s %s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"), shown))
 		how(w, r, names)
 	})
 	server := httptest.NewUnstartedServer(handler)
@@ -57,12 +57,12 @@ func (s *servers) addSecure(how answer, tls, mutual bool) string {
 	return server.URL
 }
 
-// fill puts the URLs in the place of URL0, URL1, ...
+// fill replaces URL0, URL1, ...
 func (s *servers) fill(text string) string { return strings.NewReplacer(s.replaced...).Replace(text) }
 
-// understood finds the names of the nodes, and brings the body into an order that does not depend on the order
-// in which nodes are visited.
-func understood(body []byte) (names []string, shown string) {
+// normalized returns the names of the nodes, and the body in an order that does not depend on the order in which nodes
+// are visited.
+func normalized(body []byte) (names []string, shown string) {
 	var parts map[string]json.RawMessage
 	if json.Unmarshal(body, &parts) != nil {
 		return nil, string(body)
@@ -87,10 +87,10 @@ func understood(body []byte) (names []string, shown string) {
 	return names, string(body)
 }
 
-// says answers with a text.
-func says(text string) answer { return saysWith(http.StatusOK, text) }
+// withBody replies with a text.
+func withBody(text string) reply { return withStatus(http.StatusOK, text) }
 
-func saysWith(status int, text string) answer {
+func withStatus(status int, text string) reply {
 	return func(w http.ResponseWriter, _ *http.Request, _ []string) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
@@ -98,8 +98,8 @@ func saysWith(status int, text string) answer {
 	}
 }
 
-// passes lets through the nodes for which keep is true, and calls the key of the names `key`.
-func passes(key string, keep func(string) bool) answer {
+// passes accepts the nodes for which keep is true; `key` is the key of the names in the reply.
+func passes(key string, keep func(string) bool) reply {
 	return func(w http.ResponseWriter, _ *http.Request, names []string) {
 		left := []string{}
 		for _, name := range names {
@@ -116,8 +116,8 @@ func all(string) bool { return true }
 
 func but(name string) func(string) bool { return func(n string) bool { return n != name } }
 
-// chunked sends every byte by itself.
-func chunked(text string) answer {
+// chunked sends every byte in its own chunk.
+func chunked(text string) reply {
 	return func(w http.ResponseWriter, _ *http.Request, _ []string) {
 		for _, c := range text {
 			_, _ = io.WriteString(w, string(c))
@@ -126,19 +126,19 @@ func chunked(text string) answer {
 	}
 }
 
-// late answers after a while.
-func late(after time.Duration, then answer) answer {
+// late delays the reply.
+func late(after time.Duration, then reply) reply {
 	return func(w http.ResponseWriter, r *http.Request, names []string) {
 		time.Sleep(after)
 		then(w, r, names)
 	}
 }
 
-// hangs says nothing as long as anybody listens.
+// hangs sends nothing until the client disconnects.
 func hangs(_ http.ResponseWriter, r *http.Request, _ []string) { <-r.Context().Done() }
 
-// hangsAfter sends the beginning of an answer.
-func hangsAfter(text string) answer {
+// hangsAfter sends the beginning of a reply, then nothing.
+func hangsAfter(text string) reply {
 	return func(w http.ResponseWriter, r *http.Request, _ []string) {
 		_, _ = io.WriteString(w, text)
 		w.(http.Flusher).Flush()
@@ -146,8 +146,8 @@ func hangsAfter(text string) answer {
 	}
 }
 
-// raw sends these bytes and hangs up.
-func raw(text string) answer {
+// raw sends these bytes and closes the connection.
+func raw(text string) reply {
 	return func(w http.ResponseWriter, _ *http.Request, _ []string) {
 		connection, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -161,8 +161,8 @@ func raw(text string) answer {
 	}
 }
 
-// redirects to a path; who comes there is answered otherwise.
-func redirects(status int, path string, then answer) answer {
+// redirects redirects to a path, which sends another reply.
+func redirects(status int, path string, then reply) reply {
 	return func(w http.ResponseWriter, r *http.Request, names []string) {
 		if r.URL.Path == path && status != 0 {
 			then(w, r, names)
@@ -173,8 +173,8 @@ func redirects(status int, path string, then answer) answer {
 	}
 }
 
-// byVerb answers each verb in its own way.
-func byVerb(verbs map[string]answer) answer {
+// byVerb has a reply for each verb.
+func byVerb(verbs map[string]reply) reply {
 	return func(w http.ResponseWriter, r *http.Request, names []string) {
 		verb := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 		if how, ok := verbs[verb]; ok {

@@ -56,9 +56,9 @@ void CheckApply(const SchemaMessage* schema, const json::object& live, const jso
   Require(first.has_value(), "nothing resists force");
   const FieldManagers after = managers;
   const auto second = ApplyConfiguration(*first, config, schema, writer, false, managers);
-  Require(second.has_value(), "nobody disagrees with oneself");
+  Require(second.has_value(), "a manager has no conflict with itself");
   Require(*second == *first, "applying again changes nothing");
-  Require(EncodeManagers(managers) == EncodeManagers(after), "and nobody's fields");
+  Require(EncodeManagers(managers) == EncodeManagers(after), "and no fields change");
   const FieldSet wanted = FieldsOf(config, schema);
   Require(wanted.Without(WithNamedFields(FieldsOf(*first, schema), schema)).empty(),
           "what is applied is there");

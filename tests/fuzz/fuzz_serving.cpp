@@ -33,8 +33,8 @@ std::string Review(const client::ApiRequest& request) {
   return R"({"status":{"allowed":false,"reason":"no"}})";
 }
 
-struct World {
-  World() {
+struct Environment {
+  Environment() {
     endpoints.AddHealth("healthz", {});
     endpoints.AddVerbosity();
     AddFlagz(endpoints, [] { return std::map<std::string, std::string>{{"v", "0"}}; });
@@ -77,9 +77,9 @@ struct World {
 };
 
 // Must not block: libFuzzer's timer interrupts system calls, and an interrupted connect is lost.
-std::string Exchange(World& world, std::string_view bytes) {
+std::string Exchange(Environment& environment, std::string_view bytes) {
   using Error = boost::system::error_code;
-  asio::ip::tcp::socket client(world.io);
+  asio::ip::tcp::socket client(environment.io);
   std::string text;
   bool over = false;
   char buffer[4096];
@@ -90,32 +90,35 @@ std::string Exchange(World& world, std::string_view bytes) {
       if (!over) read();
     });
   };
-  client.async_connect({asio::ip::address_v4::loopback(), world.server->port()}, [&](const Error& error) {
-    Require(!error, "the server takes connections");
-    asio::async_write(client, asio::buffer(bytes), [&](const Error&, std::size_t) {
-      Error ignored;
-      client.shutdown(asio::socket_base::shutdown_send, ignored);
-      read();
-    });
-  });
-  while (!over) world.io.run_one();
+  client.async_connect({asio::ip::address_v4::loopback(), environment.server->port()},
+                       [&](const Error& error) {
+                         Require(!error, "the server takes connections");
+                         asio::async_write(client, asio::buffer(bytes), [&](const Error&, std::size_t) {
+                           Error ignored;
+                           client.shutdown(asio::socket_base::shutdown_send, ignored);
+                           read();
+                         });
+                       });
+  while (!over) environment.io.run_one();
   return text;
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static World world;
+  static Environment environment;
   const auto text = fuzz::Text(data, size);
-  const std::string answer = Exchange(world, text);
+  const std::string answer = Exchange(environment, text);
   Require(answer.empty() || answer.starts_with("HTTP/1.1 "), "what is answered is HTTP");
   // The server still works after any input.
-  const std::string open = Exchange(world, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string open =
+      Exchange(environment, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   Require(open.starts_with("HTTP/1.1 200 OK\r\n") && open.ends_with("\r\n\r\nok"), "an open path is open");
-  const std::string closed = Exchange(world, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string closed =
+      Exchange(environment, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   Require(closed.starts_with("HTTP/1.1 403 "), "and a closed one closed");
-  for (int turn = 0; turn < 1000 && world.server->connections() > 0; ++turn) world.io.poll();
-  Require(world.server->connections() == 0, "no connection stays behind");
+  for (int turn = 0; turn < 1000 && environment.server->connections() > 0; ++turn) environment.io.poll();
+  Require(environment.server->connections() == 0, "no connection stays behind");
   if (const auto target = ParseTarget(text)) {
     Require(!target->path.starts_with("http"), "a path is no address");
   }

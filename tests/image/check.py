@@ -129,12 +129,12 @@ def check_manifests(tag, members):
             check(program in programs, f"a tutorial's manifest starts {program}, which the image lacks")
 
 
-def run_inside(tree, command, said=""):
+def run_inside(tree, command, text=""):
     """A minimal container runtime: another root, mounted read-only, another user."""
     script = ('mount --bind "$1" "$1" && mount -o remount,bind,ro,nosuid,nodev "$1" && tree=$1 && shift && '
               'exec chroot --userspec=65532:65532 --groups=65532 "$tree" "$@"')
     return subprocess.run(["unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh", tree, *command], env={"PATH": os.environ["PATH"]},
-                          input=said, capture_output=True, text=True, timeout=60)
+                          input=text, capture_output=True, text=True, timeout=60)
 
 
 def check_running(tree):
@@ -173,10 +173,10 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder)
-        said = build(binary, run / "first")
-        print(said, end="")
-        again = build(binary, run / "second", TZ="Asia/Kathmandu", LC_ALL="C", HOME="/nowhere", USER="somebody")
-        first, second = (re.search(r"sha256:[0-9a-f]{64}", text).group() for text in (said, again))
+        output = build(binary, run / "first")
+        print(output, end="")
+        again = build(binary, run / "second", TZ="Asia/Kathmandu", LC_ALL="C", HOME="/nowhere", USER="builder")
+        first, second = (re.search(r"sha256:[0-9a-f]{64}", text).group() for text in (output, again))
         check(first == second, f"the same program gave {first} and {second}")
         for path in (run / "first").glob("berth-*"):
             check(path.read_bytes() == (run / "second" / path.name).read_bytes(), f"{path.name} differs between two builds")
@@ -186,7 +186,7 @@ def main():
         members = check_contents(plain)
         check_bill(json.loads(next((run / "first").glob("*.spdx.json")).read_text()), members)
         check_dockerfile(config["config"], binary, plain, run)
-        check_manifests(re.search(r"berth:[0-9.]+", said).group(), members)
+        check_manifests(re.search(r"berth:[0-9.]+", output).group(), members)
         check_errors(binary, run)
         with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
             tar.extractall(run / "tree")

@@ -98,25 +98,25 @@ def check_module(root, folder, modules, order, edges):
         if module_of(str(file.relative_to(root / "src")), modules) != folder:
             continue
         shown = str(file.relative_to(root))
-        for number, ours, theirs in includes(file):
-            other = module_of(ours, modules) if ours else None
+        for number, own, foreign in includes(file):
+            other = module_of(own, modules) if own else None
             if other and other != folder:
                 used.add(other)
                 edges.setdefault(folder.split("/")[0], {}).setdefault(other.split("/")[0], f"{shown}:{number}")
                 if other not in deps:
-                    errors.append(f'{shown}:{number}: includes "{ours}", but {folder} does not declare {other}')
-            if ours and ours.startswith("testing/"):
-                errors.append(f'{shown}:{number}: includes "{ours}" outside of a test')
-            heavy = HEAVY.match(theirs or ours or "")
+                    errors.append(f'{shown}:{number}: includes "{own}", but {folder} does not declare {other}')
+            if own and own.startswith("testing/"):
+                errors.append(f'{shown}:{number}: includes "{own}" outside of a test')
+            heavy = HEAVY.match(foreign or own or "")
             if file.suffix == ".hpp" and heavy and not any(shown.startswith(a) for a in HEAVY_ALLOWED):
-                errors.append(f"{shown}:{number}: {theirs or ours} is too heavy for a header")
+                errors.append(f"{shown}:{number}: {foreign or own} is too heavy for a header")
     for dep in deps:
         if dep not in modules:
             errors.append(f"{place}: {folder} declares {dep}, which is not a module")
         elif dep not in used:
             errors.append(f"{place}: {folder} declares {dep} and includes nothing of it")
         if dep in order and folder in order and order.index(dep) >= order.index(folder):
-            errors.append(f"{place}: {folder} stands below {dep} in the list of modules and cannot use it")
+            errors.append(f"{place}: {folder} is listed after {dep} in the list of modules and cannot use it")
     return errors
 
 

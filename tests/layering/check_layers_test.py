@@ -74,7 +74,7 @@ class Layers(unittest.TestCase):
         self.assert_found(
             {"src/scheduler/queue/CMakeLists.txt": "berth_module(scheduler/queue DEPS base scheduler/cycle)\n",
              "src/scheduler/queue/q.cpp": '#include "scheduler/cycle/c.hpp"\n'},
-            "src/scheduler/queue/CMakeLists.txt:1: scheduler/queue stands below scheduler/cycle "
+            "src/scheduler/queue/CMakeLists.txt:1: scheduler/queue is listed after scheduler/cycle "
             "in the list of modules and cannot use it",
         )
 

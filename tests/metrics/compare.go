@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// exposition is what a scheduler tells, with the address of its API server taken out.
+// exposition is the output of a scheduler without the address of its API server.
 type exposition struct{ byName map[string]*dto.MetricFamily }
 
 func parse(text string, config *rest.Config) (*exposition, error) {
@@ -36,10 +36,10 @@ func (e *exposition) series() int {
 	return count
 }
 
-// Not part of kube-scheduler: the runtime of Go, and what the other programs in the same executable register.
+// Metrics of other components in the same executable, and of the Go runtime.
 var foreign = regexp.MustCompile(`^(go_|node_collector_|aggregator_|apiserver_(audit|cel|envelope|kube_aggregator|storage|validation|webhooks)_)`)
 
-// What berth does not tell yet, or has nothing to tell of: families and single series.
+// Metrics that berth does not have: families and single series.
 var absent = map[string]string{
 	"workqueue_adds_total":                        "the serving certificate is reloaded without a queue",
 	"workqueue_depth":                             "the same",
@@ -48,15 +48,15 @@ var absent = map[string]string{
 	"workqueue_retries_total":                     "the same",
 	"workqueue_unfinished_work_seconds":           "the same",
 	"workqueue_work_duration_seconds":             "the same",
-	`scheduler_framework_extension_point_duration_seconds{extension_point="Sign",profile="default-scheduler",status="Success"}`: "pods are not signed, for nothing is reused",
-	`scheduler_plugin_evaluation_total{extension_point="PreFilter",plugin="NodeUnschedulable",profile="default-scheduler"}`:     "it has nothing to do before it sees nodes",
+	`scheduler_framework_extension_point_duration_seconds{extension_point="Sign",profile="default-scheduler",status="Success"}`: "pods have no signatures, because no result is reused by signature",
+	`scheduler_plugin_evaluation_total{extension_point="PreFilter",plugin="NodeUnschedulable",profile="default-scheduler"}`:     "no work before the first nodes",
 	`scheduler_plugin_evaluation_total{extension_point="PreFilter",plugin="TaintToleration",profile="default-scheduler"}`:       "the same",
 }
 
-// Families of which only names, types and label names can be compared, and why.
+// Families of which only names, types and label names are compared, and the reason.
 var byChance = map[string]string{
-	"scheduler_plugin_execution_duration_seconds":        "a tenth of the attempts is drawn by lot",
-	"scheduler_queueing_hint_execution_duration_seconds": "events that come while a pod is being tried are asked about or not",
+	"scheduler_plugin_execution_duration_seconds":        "a random tenth of the attempts",
+	"scheduler_queueing_hint_execution_duration_seconds": "hints are called for events during an attempt, or not",
 	"scheduler_inflight_events":                          "the same",
 	"scheduler_event_handling_duration_seconds":          "kinds of updates depend on what the kubelet and the scheduler wrote first",
 	"scheduler_queue_incoming_pods_total":                "the same",
@@ -67,17 +67,17 @@ var byChance = map[string]string{
 	"rest_client_request_duration_seconds":               "the same",
 	"rest_client_request_size_bytes":                     "the same",
 	"rest_client_response_size_bytes":                    "the same",
-	"rest_client_transport_create_calls_total":           "a cache of Go's",
+	"rest_client_transport_create_calls_total":           "a cache of Go",
 	"kubernetes_build_info":                              "names the build",
-	"registered_metrics_total":                           "counts what else is there",
-	"authenticated_user_requests":                        "depends on who asked before",
+	"registered_metrics_total":                           "counts other metrics",
+	"authenticated_user_requests":                        "depends on earlier requests",
 	"authentication_attempts":                            "the same",
 	"authentication_duration_seconds":                    "the same",
 	"authorization_attempts_total":                       "the same",
 	"authorization_duration_seconds":                     "the same",
 }
 
-// Numbers that the workload determines.
+// Values that the workload determines.
 var equal = []string{
 	`scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"}`,
 	`scheduler_pending_pods{queue="active"}`,
@@ -97,17 +97,17 @@ var equal = []string{
 	`version_info{binary="1.37.1",component="kube",emulation="1.37",min_compat="1.36"}`,
 }
 
-func compare(theirs, ours *exposition) []string {
+func compare(reference, candidate *exposition) []string {
 	var differences []string
-	for _, name := range slices.Sorted(maps.Keys(theirs.byName)) {
+	for _, name := range slices.Sorted(maps.Keys(reference.byName)) {
 		if !foreign.MatchString(name) {
-			differences = append(differences, compareFamily(theirs.byName[name], ours.byName[name])...)
+			differences = append(differences, compareFamily(reference.byName[name], candidate.byName[name])...)
 		}
 	}
-	their, our := theirs.values(), ours.values()
+	referenceValues, candidateValues := reference.values(), candidate.values()
 	for _, series := range equal {
-		want, known := their[series]
-		got, there := our[series]
+		want, known := referenceValues[series]
+		got, there := candidateValues[series]
 		switch {
 		case !known:
 			differences = append(differences, series+": kube-scheduler does not have it")
@@ -186,7 +186,7 @@ func bounds(metric *dto.Metric) []float64 {
 	return bounds
 }
 
-// values has counters, gauges and the counts of histograms.
+// values returns counters, gauges and the counts of histograms.
 func (e *exposition) values() map[string]float64 {
 	values := map[string]float64{}
 	for name, family := range e.byName {

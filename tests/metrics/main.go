@@ -18,7 +18,7 @@ import (
 func main() {
 	berth := flag.String("berth", "", "path of the program berth")
 	real := flag.String("real", "", "Kubernetes' control plane (tests/cluster/build)")
-	keep := flag.String("keep", "", "a directory for what was scraped and the logs (default: none is kept)")
+	keep := flag.String("keep", "", "a directory for metrics and logs (default: not kept)")
 	flag.Parse()
 	if err := run(*berth, *real, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "metrics:", err)
@@ -51,21 +51,21 @@ func run(berth, real, keep string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 
-	theirs, err := observe(ctx, children, "kube-scheduler", berth, []string{real, "kube-scheduler"})
+	reference, err := observe(ctx, children, "kube-scheduler", berth, []string{real, "kube-scheduler"})
 	if err != nil {
 		return fmt.Errorf("kube-scheduler: %w", err)
 	}
-	ours, err := observe(ctx, children, "berth", berth, []string{berth, "scheduler"})
+	candidate, err := observe(ctx, children, "berth", berth, []string{berth, "scheduler"})
 	if err != nil {
 		return fmt.Errorf("berth: %w", err)
 	}
-	differences := compare(theirs, ours)
+	differences := compare(reference, candidate)
 	for _, difference := range differences {
 		fmt.Println("DIFFERENT", difference)
 	}
-	fmt.Printf("%d families of kube-scheduler's, %d series compared, %d differences\n", theirs.families(), theirs.series(), len(differences))
+	fmt.Printf("%d families of kube-scheduler's, %d series compared, %d differences\n", reference.families(), reference.series(), len(differences))
 	if len(differences) > 0 {
-		return errors.New("the metrics of berth are not those of kube-scheduler")
+		return errors.New("the metrics of berth differ from kube-scheduler's")
 	}
 	return nil
 }

@@ -23,19 +23,19 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// observe starts a cluster and the scheduler, has it work, and returns what it tells of it.
+// observe starts a cluster and the scheduler, runs the workload, and returns the scheduler's metrics.
 func observe(ctx context.Context, children *controlplane.Children, name, sandbox string, scheduler []string) (*exposition, error) {
 	ports, err := controlplane.FreePorts(2)
 	if err != nil {
 		return nil, err
 	}
 	kubeconfig := filepath.Join(children.Directory, name+".kubeconfig")
-	_ = os.Remove(kubeconfig) // of a run before, in a directory that was kept
+	_ = os.Remove(kubeconfig) // of an earlier run in the same directory
 	if _, err := children.Start(name+"-cluster", []string{sandbox, "sandbox"}, "--nodes=5", "--node-cpus=8", "--kubeconfig="+kubeconfig, fmt.Sprintf("--port=%d", ports[0])); err != nil {
 		return nil, err
 	}
 	if err := poll(ctx, func() bool { _, err := os.Stat(kubeconfig); return err == nil }); err != nil {
-		return nil, fmt.Errorf("no cluster: %w", err)
+		return nil, fmt.Errorf("start the cluster: %w", err)
 	}
 	child, err := children.Start(name, scheduler, "--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[1]), "--authorization-always-allow-paths=/*", "-v=2")
 	if err != nil {
@@ -52,7 +52,7 @@ func observe(ctx context.Context, children *controlplane.Children, name, sandbox
 	}
 	url := fmt.Sprintf("https://127.0.0.1:%d", ports[1])
 	if err := poll(ctx, func() bool { text, err := get(ctx, url+"/readyz"); return err == nil && text == "ok" }); err != nil {
-		return nil, fmt.Errorf("the scheduler does not become ready: %w", err)
+		return nil, fmt.Errorf("the scheduler is not ready: %w", err)
 	}
 	if err := work(ctx, client); err != nil {
 		return nil, err
@@ -67,8 +67,8 @@ func observe(ctx context.Context, children *controlplane.Children, name, sandbox
 	return parse(text, config)
 }
 
-// work has pods placed, rejected, gated, spread and preempted, in steps that each end in a state that both
-// schedulers reach: what can be counted is counted alike.
+// work has pods placed, rejected, gated, spread and preempted. Each step ends in a state that both schedulers reach, so
+// the counters are comparable.
 func work(ctx context.Context, client kubernetes.Interface) error {
 	if _, err := client.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, metav1.CreateOptions{}); err != nil {
 		return err
@@ -77,9 +77,9 @@ func work(ctx context.Context, client kubernetes.Interface) error {
 		pods  []*corev1.Pod
 		until func(pods map[string]*corev1.Pod) bool
 	}{
-		// Enough of them that some are drawn for a closer look at the plugins.
+		// Enough attempts that some are sampled for plugin metrics.
 		{repeat(150, func(i int) *corev1.Pod { return pod(fmt.Sprintf("tiny-%d", i), "1m") }), bound("tiny-149")},
-		// Each takes three quarters of a node, so that the nodes are full by then.
+		// Each pod uses three quarters of a node, so the nodes are full.
 		{repeat(5, func(i int) *corev1.Pod { return pod(fmt.Sprintf("plain-%d", i), "6") }), bound("plain-0", "plain-1", "plain-2", "plain-3", "plain-4")},
 		{[]*corev1.Pod{pod("huge", "1000")}, unschedulable("huge")},
 		{[]*corev1.Pod{with(pod("picky", "100m"), func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"none": "such"} })}, unschedulable("picky")},
@@ -108,7 +108,7 @@ func work(ctx context.Context, client kubernetes.Interface) error {
 			return step.until(pods)
 		})
 		if err != nil {
-			return fmt.Errorf("%s does not get where it should: %w", step.pods[0].Name, err)
+			return fmt.Errorf("%s does not reach the expected state: %w", step.pods[0].Name, err)
 		}
 	}
 	return nil
@@ -207,7 +207,7 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(body), nil
 }
 
-// host is how the API server is named in labels; it differs from run to run.
+// host is the name of the API server in labels; it varies between runs.
 func host(config *rest.Config) string {
 	return strings.TrimPrefix(strings.TrimPrefix(config.Host, "https://"), "http://")
 }

@@ -128,7 +128,7 @@ def main():
             # Two scrapes of all counters, so that rates have values.
             seen = time.time()
             wait_for("another scrape", lambda: float(prometheus.query("timestamp(up)")[0]["value"][1]) > seen + 1)
-            sys.exit(judge(prometheus))
+            sys.exit(evaluate(prometheus))
         finally:
             for child in reversed(children):
                 child.terminate()
@@ -146,7 +146,7 @@ def work(pods):
     wait_for("a preemption", lambda: json.loads(get(pods + "/strong"))["spec"].get("nodeName"))
 
 
-def judge(prometheus):
+def evaluate(prometheus):
     code = (ROOT / "src").rglob("*.cpp")
     sources = "".join(path.read_text() for path in code)
     known = {re.sub(r"_(bucket|sum|count)$", "", name) for name in

@@ -42,8 +42,8 @@ def answer(request, status, body, content_type="text/plain", length=None):
 class Exporter:
     """Counters that grow as if each node were busy by its share; loads is {instance: share from 0 to 1}.
 
-    ages is {instance: seconds} of nodes whose samples carry a time of their own, so long ago: what a relay shows of a node
-    that has died, or, negative, of one whose clock is ahead."""
+    ages is {instance: seconds} of nodes whose samples have a timestamp with that age, as a relay exports them for a dead
+    node; negative: the node's clock is ahead."""
 
     CORES = 2
     LINK = 1.25e8

@@ -3,9 +3,9 @@
 
     measurements.py <path of the program berth> [--nodes N]
 
-Needs prometheus and prometheus-node-exporter (script/setup --monitoring). A cluster in memory; an exporter that plays its
-nodes, but for one whose numbers are a real node exporter's; schedulers with CPUUsage, NetworkTraffic and LoadAware, which ask
-through a man in the middle. With --nodes the cluster is that large, and what the polls cost is printed.
+Needs prometheus and prometheus-node-exporter (script/setup --monitoring). Runs a cluster in memory; an exporter that
+simulates its nodes except one, which has a real node exporter; schedulers with CPUUsage, NetworkTraffic and LoadAware,
+which query Prometheus through a proxy. --nodes sets the size of the cluster; the cost of the polls is then printed.
 """
 
 import argparse
@@ -162,19 +162,19 @@ def right_nodes(run):
         run.check(f"{plugin} takes the idle node {run.idle}, not {chosen}", chosen in (run.idle, run.first))
     for number in range(6):
         node = run.place(f"hot-{number}", "loadaware", "500m")
-        run.check(f"LoadAware leaves nodes beyond their threshold alone, not {node}", node in (run.idle, run.first))
+        run.check(f"LoadAware avoids nodes above their threshold, chosen: {node}", node in (run.idle, run.first))
     if run.nodes > 100:
         return
     run.check(f"samples of {run.stale} that are three minutes old are not believed",
               run.sample("berth_measurement_nodes", 'state="distrusted"', 'signal="memory"') == [1])
     counts = run.sample("berth_measurement_nodes", 'state="measured"', 'signal="cpu"')
-    run.check(f"a node whose clock is ahead is measured, too: {counts}", set(counts) == {run.nodes - 1})
+    run.check(f"a node with a fast clock is measured: {counts}", set(counts) == {run.nodes - 1})
     before = run.middle.queries
     signals = len(run.sample("berth_measurement_signal_usable"))
     time.sleep(5)
-    asked = run.middle.queries - before
-    run.check(f"one query per signal and poll: {asked} queries of {signals} signals in five polls",
-              3 * signals <= asked <= 7 * signals)
+    queries = run.middle.queries - before
+    run.check(f"one query per signal and poll: {queries} queries of {signals} signals in five polls",
+              3 * signals <= queries <= 7 * signals)
 
 
 def by_hand(run):
@@ -190,11 +190,11 @@ def by_hand(run):
               measured.returncode == 2 and f"nodes: {run.nodes - 1} of {run.nodes} measured" in measured.stdout and
               f"nodes: {run.nodes - 2} of {run.nodes} measured" in measured.stdout and run.first in measured.stdout and
               "1 ignored (stale or too recent)" in measured.stdout)
-    told = subprocess.run([run.berth, "explain", *common, "-f", "pod.json", "-o", "json"], cwd=run.directory,
-                          capture_output=True, text=True, timeout=30)
-    record = json.loads(told.stdout)
+    explained = subprocess.run([run.berth, "explain", *common, "-f", "pod.json", "-o", "json"], cwd=run.directory,
+                               capture_output=True, text=True, timeout=30)
+    record = json.loads(explained.stdout)
     busy = [node for node in record["nodes"] if "too much cpu load" in json.dumps(node)]
-    run.check("berth explain knows the busy nodes", len(busy) >= run.nodes - 3)
+    run.check("berth explain reports the busy nodes", len(busy) >= run.nodes - 3)
 
 
 def outages(run):
@@ -207,17 +207,17 @@ def outages(run):
         run.check(f"pods are placed at once ({mode})", time.monotonic() - began < 5)
         run.middle.mode = "pass"
         wait_for(f"the recovery ({mode})", lambda: run.up() and run.measured(), 30)
-    told = [(event["reason"], event["type"]) for event in json.loads(get(f"http://127.0.0.1:{run.api}/api/v1/events"))["items"]
-            if event["reason"].startswith("Measurements")]
-    run.check(f"events tell of failure and recovery: {told}",
-              ("MeasurementsFailed", "Warning") in told and ("MeasurementsRecovered", "Normal") in told)
+    events = [(event["reason"], event["type"]) for event in json.loads(get(f"http://127.0.0.1:{run.api}/api/v1/events"))["items"]
+              if event["reason"].startswith("Measurements")]
+    run.check(f"events report failure and recovery: {events}",
+              ("MeasurementsFailed", "Warning") in events and ("MeasurementsRecovered", "Normal") in events)
 
 
 def disappearance(run):
     """Prometheus killed and frozen: after holdFor the signals are ignored, and used again after the recovery."""
     run.children["prometheus"].kill()
     run.children["prometheus"].wait()
-    wait_for("the signals of LoadAware to be gone", lambda: 0 in run.usable(), 30)
+    wait_for("the signals of LoadAware to expire", lambda: 0 in run.usable(), 30)
     # Without measurements thresholds are ignored: any node is accepted.
     run.place("without", "loadaware")
     run.prometheus()

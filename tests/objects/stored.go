@@ -18,7 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	kjson "sigs.k8s.io/json"
 
-	// The installers put the API groups that are read, and their defaults, into the scheme.
+	// Register the API groups and their defaults in the scheme.
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
@@ -27,7 +27,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 )
 
-// Decode reads one object, handwritten or not, as the API server would have stored it.
+// Decode reads an object, complete or handwritten, and returns it as the API server would have stored it.
 func Decode(text []byte, apiVersion, kind string) (runtime.Object, error) {
 	switch {
 	case apiVersion == "v1" && kind == "Node":
@@ -61,8 +61,8 @@ func Decode(text []byte, apiVersion, kind string) (runtime.Object, error) {
 	}
 }
 
-// complete does to a handwritten object what the API server would have done when it was created: defaults,
-// and a UID. To an object that comes from an API server it does nothing.
+// complete sets what the API server sets when an object is created: defaults, and a UID. An object of an API server
+// does not change.
 func complete(object runtime.Object) {
 	legacyscheme.Scheme.Default(object)
 	if m, err := meta.Accessor(object); err == nil && m.GetUID() == "" {
@@ -70,9 +70,8 @@ func complete(object runtime.Object) {
 	}
 }
 
-// store takes an object through the encoding in which the API server keeps it and kube-scheduler receives it.
-// That makes an empty list or map the same as a missing one, a difference some plugins would otherwise see in
-// handwritten objects and never in a cluster.
+// store encodes and decodes an object as between API server and kube-scheduler. Empty lists and maps become missing
+// ones: some plugins distinguish them, and the difference cannot occur in a cluster.
 func store(object interface{ Marshal() ([]byte, error) }, stored interface{ Unmarshal([]byte) error }) error {
 	bytes, err := object.Marshal()
 	if err != nil {
@@ -81,7 +80,7 @@ func store(object interface{ Marshal() ([]byte, error) }, stored interface{ Unma
 	return stored.Unmarshal(bytes)
 }
 
-// storedForm does the same to an object of any kind.
+// storedForm is store for an object of any kind.
 func storedForm(object runtime.Object) (runtime.Object, error) {
 	from, ok := object.(interface{ Marshal() ([]byte, error) })
 	if !ok {
@@ -98,7 +97,7 @@ func storedForm(object runtime.Object) (runtime.Object, error) {
 	return stored, store(from, to)
 }
 
-// namespaced gives an object of a kind that lives in namespaces the namespace default, if it has none.
+// namespaced sets the namespace default in an object of a namespaced kind that has none.
 func namespaced(object runtime.Object) {
 	switch object.(type) {
 	case *v1.Service, *v1.ReplicationController, *v1.PersistentVolumeClaim, *appsv1.ReplicaSet, *appsv1.StatefulSet,
@@ -109,8 +108,8 @@ func namespaced(object runtime.Object) {
 	}
 }
 
-// completePodLevelResources fills in what the API server derives for spec.resources. That is not part of the
-// scheme's defaults any more: the server does it when it stores a new pod.
+// completePodLevelResources sets what the API server derives for spec.resources. The scheme's defaults do not contain
+// it: the server does it when it stores a new pod.
 func completePodLevelResources(pod *v1.Pod) error {
 	if pod.Spec.Resources == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// StoreOf is where kube-scheduler's plugins look an object up: the store of its informer. Nil: they learn of
-// this kind by the informer's events, or not at all.
+// StoreOf returns the informer's store in which kube-scheduler's plugins look up an object. Nil: they use the events of
+// the informer, or do not use the kind.
 func StoreOf(factory informers.SharedInformerFactory, kind runtime.Object) cache.Store {
 	var informer interface {
 		Informer() cache.SharedIndexInformer
@@ -53,7 +53,7 @@ func StoreOf(factory informers.SharedInformerFactory, kind runtime.Object) cache
 	return informer.Informer().GetStore()
 }
 
-// Put fills the stores of everything but nodes and pods. Informers would do the same, a tenth of a second later.
+// Put adds everything but nodes and pods to the stores. Informers would do the same after a tenth of a second.
 func Put(factory informers.SharedInformerFactory, others []runtime.Object) error {
 	for _, object := range others {
 		if store := StoreOf(factory, object); store != nil {
@@ -65,7 +65,7 @@ func Put(factory informers.SharedInformerFactory, others []runtime.Object) error
 	return nil
 }
 
-// SilentRecorder drops events; plugins only need to have somewhere to send them.
+// SilentRecorder discards events.
 type SilentRecorder struct{}
 
 func (SilentRecorder) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}

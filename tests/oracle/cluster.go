@@ -22,26 +22,25 @@ import (
 	"berth.test/objects"
 )
 
-// Cluster is kube-scheduler, built by its own constructor and filled from a dump, but not running.
+// Cluster is kube-scheduler, built by its own constructor and filled from a dump, without its loops.
 type Cluster struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 	scheduler *scheduler.Scheduler
 	nodes     []fwk.NodeInfo
-	// preemption by profile, of those that have it.
+	// preemption by profile, if configured
 	preemption map[string]*dryPreemption
-	// extenders as configured, and what they said since they were last asked (extenders.go).
+	// extenders as configured, and their replies since the last attempt (extenders.go).
 	extenders      []config.Extender
 	reviewed       map[string]*extenderv1.Victims
 	extenderErrors []ExtenderError
 }
 
-// newCluster builds the scheduler and puts the cluster into it.
+// newCluster builds the scheduler and adds the cluster.
 //
-// Nothing but what DynamicResources watches goes through informers. Informers would deliver nodes and pods in
-// an order of their own, while the record fixes that order; and nothing of what is being asked depends on the
-// way they arrive. Everything is put into the stores of the informers all the same, since the queue and the
-// plugins look things up there.
+// Only the kinds that DynamicResources watches go through informers. Informers deliver nodes and pods in an undefined
+// order, while the record fixes that order, and no result depends on the delivery. All objects are in the stores of the
+// informers, where the queue and the plugins look them up.
 func newCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dump *Dump) (*Cluster, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &Cluster{ctx: ctx, cancel: cancel, extenders: cfg.Extenders}
@@ -52,7 +51,7 @@ func newCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dum
 	return c, nil
 }
 
-// close ends the goroutines that belong to the scheduler.
+// close ends the goroutines of the scheduler.
 func (c *Cluster) close() {
 	c.scheduler.SchedulingQueue.Close()
 	c.cancel()
@@ -132,12 +131,12 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 	var pending []*v1.Pod
 	now := metav1.Now()
 	for _, pod := range dump.sortedPods() {
-		// The scheduler does not even watch finished pods.
+		// The scheduler does not watch finished pods.
 		if finished(pod) {
 			continue
 		}
 		if pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
-			// To preemption it started the moment it is looked at; let that be one moment for all.
+			// Preemption uses the present time for pods without a start time; all pods get the same one.
 			pod = pod.DeepCopy()
 			pod.Status.StartTime = &now
 		}
@@ -150,8 +149,7 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 			return err
 		}
 	}
-	// Waiting in the queue is what makes a nominated pod count on its node. Pods that name none of the
-	// profiles never get there.
+	// A nominated pod counts on its node only while it is in the queue. Pods without a matching profile never are.
 	for _, pod := range pending {
 		if c.scheduler.Profiles.HandlesSchedulerName(pod.Spec.SchedulerName) {
 			c.scheduler.SchedulingQueue.Add(c.ctx, pod)
@@ -160,10 +158,10 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 	return nil
 }
 
-// askItself lets the scheduler take the whole decision on its own. Its answer holds less than the record
-// does, but what it holds must agree.
-func (c *Cluster) askItself(profile framework.Framework, pod *v1.Pod) (node string, err error) {
-	// A term that does not parse is the plugins' business; the queue takes such a pod as well.
+// scheduleWhole lets the scheduler make the whole decision. Its result contains less than the record, and must agree
+// with it.
+func (c *Cluster) scheduleWhole(profile framework.Framework, pod *v1.Pod) (node string, err error) {
+	// The queue accepts pods whose terms do not parse; the plugins report them.
 	info, _ := framework.NewPodInfo(pod)
 	result, err := c.scheduler.SchedulePod(c.ctx, profile, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
 	return result.SuggestedHost, err

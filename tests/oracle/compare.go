@@ -20,16 +20,16 @@ import (
 
 func runCompare(args []string, out, errOut io.Writer) error {
 	flags := newFlags("compare", "--berth PATH [--focus NAME] [--from-seed A] [--clusters N | --pods N] [--workers W] [--keep DIR]",
-		"Lets berth and the real plugins judge the same random clusters and compares the records byte for byte.\n"+
-			"Differences are grouped by what differs, with an example and a command that repeats it.", errOut)
+		"Compares the records of berth and of the real plugins on the same random clusters, byte for byte.\n"+
+			"Differences are grouped by kind, with an example and a command that repeats it.", errOut)
 	berth := flags.String("berth", "", "the berth program")
 	first := flags.Uint64("from-seed", 1, "first scenario")
 	focus := flags.String("focus", mixed, "limit plugins and clusters to a family: "+focusNames())
-	clusters := flags.Int("clusters", 0, "how many scenarios")
-	pods := flags.Int("pods", 0, "go on until so many pods have been judged")
+	clusters := flags.Int("clusters", 0, "number of scenarios")
+	pods := flags.Int("pods", 0, "continue until this number of pods is compared")
 	workers := flags.Int("workers", 2, "scenarios at a time")
 	keep := flags.String("keep", "", "directory for the files of differing scenarios")
-	timeout := flags.Duration("timeout", time.Minute, "longest time one run of berth may take")
+	timeout := flags.Duration("timeout", time.Minute, "timeout of one run of berth")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	defer os.RemoveAll(directory)
 	c := &comparison{
 		berth: *berth, directory: directory, keep: *keep, timeout: *timeout, ctx: silence(),
-		enough: func(seeds uint64, judged int) bool {
-			return *clusters > 0 && seeds >= uint64(*clusters) || *pods > 0 && judged >= *pods
+		enough: func(seeds uint64, evaluated int) bool {
+			return *clusters > 0 && seeds >= uint64(*clusters) || *pods > 0 && evaluated >= *pods
 		},
 		first: *first, focus: *focus, out: out, kinds: make(map[string]*mismatchKind),
 	}
@@ -67,21 +67,21 @@ type comparison struct {
 	berth, directory, keep string
 	timeout                time.Duration
 	ctx                    context.Context
-	enough                 func(seeds uint64, judged int) bool
+	enough                 func(seeds uint64, evaluated int) bool
 	first                  uint64
 	focus                  string
 	out                    io.Writer
 
 	mutex      sync.Mutex
 	taken      uint64
-	judged     int
+	evaluated  int
 	mismatches int
 	kinds      map[string]*mismatchKind
 	results    map[string]int
 	failure    error
 }
 
-// mismatchKind collects differences of one sort. The examples kept are the shortest.
+// mismatchKind collects similar differences. It keeps the shortest examples.
 type mismatchKind struct {
 	name     string
 	count    int
@@ -117,7 +117,7 @@ func (c *comparison) run(workers int) error {
 			waiting = false
 		case <-progress.C:
 			c.mutex.Lock()
-			fmt.Fprintf(c.out, "%6.0f s  %d clusters, %d pods, %d mismatches\n", time.Since(started).Seconds(), c.taken, c.judged, c.mismatches)
+			fmt.Fprintf(c.out, "%6.0f s  %d clusters, %d pods, %d mismatches\n", time.Since(started).Seconds(), c.taken, c.evaluated, c.mismatches)
 			c.mutex.Unlock()
 		}
 	}
@@ -131,11 +131,11 @@ func (c *comparison) run(workers int) error {
 	return nil
 }
 
-// next hands out the seeds in order.
+// next returns the seeds in order.
 func (c *comparison) next() (uint64, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.failure != nil || c.enough(c.taken, c.judged) {
+	if c.failure != nil || c.enough(c.taken, c.evaluated) {
 		return 0, false
 	}
 	c.taken++
@@ -157,13 +157,13 @@ func (c *comparison) work() {
 	}
 }
 
-// compareSeed is one scenario, both sides.
+// compareSeed compares one scenario.
 func (c *comparison) compareSeed(seed uint64) error {
 	scenario, err := generate(seed, fullScale, c.focus)
 	if err != nil {
 		return err
 	}
-	records, err := scenario.judge(c.ctx)
+	records, err := scenario.evaluate(c.ctx)
 	if err != nil {
 		return err
 	}
@@ -177,9 +177,9 @@ func (c *comparison) compareSeed(seed uint64) error {
 	}
 	defer os.Remove(clusterPath)
 	defer os.Remove(configPath)
-	lines, complaint := c.explain(clusterPath, configPath)
+	lines, problem := c.explain(clusterPath, configPath)
 
-	found := compareRecords(seed, records, lines, complaint)
+	found := compareRecords(seed, records, lines, problem)
 	for i := range found {
 		found[i].example.clusterBytes = len(scenario.Cluster)
 	}
@@ -190,7 +190,7 @@ func (c *comparison) compareSeed(seed uint64) error {
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.judged += len(records)
+	c.evaluated += len(records)
 	for _, line := range records {
 		c.results[resultOf(line)]++
 	}
@@ -200,8 +200,8 @@ func (c *comparison) compareSeed(seed uint64) error {
 	return nil
 }
 
-// explain asks berth. A complaint is what to say when there is no usable answer.
-func (c *comparison) explain(clusterPath, configPath string) (lines []string, complaint string) {
+// explain runs berth. problem is the error text if there is no usable output.
+func (c *comparison) explain(clusterPath, configPath string) (lines []string, problem string) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, c.berth, "explain", "-f", clusterPath, "--config", configPath, "-o", "json")
@@ -212,15 +212,15 @@ func (c *comparison) explain(clusterPath, configPath string) (lines []string, co
 		lines = strings.Split(text, "\n")
 	}
 	if err != nil {
-		complaint = fmt.Sprintf("berth explain: %v", err)
+		problem = fmt.Sprintf("berth explain: %v", err)
 		if ctx.Err() != nil {
-			complaint = fmt.Sprintf("berth explain: no answer within %s", c.timeout)
+			problem = fmt.Sprintf("berth explain: no output within %s", c.timeout)
 		}
 		if text := strings.TrimSpace(stderr.String()); text != "" {
-			complaint += ": " + shorten(text, 400)
+			problem += ": " + shorten(text, 400)
 		}
 	}
-	return lines, complaint
+	return lines, problem
 }
 
 func (c *comparison) count(f finding) {
@@ -262,12 +262,12 @@ func (c *comparison) report() {
 	for _, result := range []string{resultScheduled, resultUnschedulable, resultError, resultGated, resultIgnored} {
 		results = append(results, fmt.Sprintf("%d %s", c.results[result], result))
 	}
-	fmt.Fprintf(c.out, "\nreal answers: %s\n", strings.Join(results, ", "))
-	fmt.Fprintf(c.out, "%d pods judged, %d mismatches\n", c.judged, c.mismatches)
+	fmt.Fprintf(c.out, "\nreal results: %s\n", strings.Join(results, ", "))
+	fmt.Fprintf(c.out, "%d pods compared, %d mismatches\n", c.evaluated, c.mismatches)
 }
 
-// judge lets the real plugins judge a scenario. Without a configuration it is kube-scheduler's own.
-func (s *Scenario) judge(ctx context.Context) ([]string, error) {
+// evaluate runs a scenario on the real plugins. Without a configuration kube-scheduler's own is used.
+func (s *Scenario) evaluate(ctx context.Context) ([]string, error) {
 	cfg, err := latest.Default()
 	if len(s.Config) > 0 {
 		cfg, err = parseConfig(s.Config)
@@ -289,7 +289,7 @@ func (s *Scenario) judge(ctx context.Context) ([]string, error) {
 	defer cluster.close()
 	var lines []string
 	for _, pod := range dump.pendingPods() {
-		record, err := cluster.judgeChecked(pod)
+		record, err := cluster.evaluateChecked(pod)
 		if err != nil {
 			return nil, err
 		}
@@ -302,7 +302,7 @@ func (s *Scenario) judge(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// keep writes everything about a scenario into a directory.
+// keep writes a scenario, its configuration and both outputs to a directory.
 func (s *Scenario) keep(directory string, want, got []string) error {
 	base := filepath.Join(directory, fmt.Sprint(s.Seed))
 	var pretty bytes.Buffer

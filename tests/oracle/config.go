@@ -10,7 +10,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 )
 
-// loadConfig reads a KubeSchedulerConfiguration; without a path it is kube-scheduler's own.
+// loadConfig reads a KubeSchedulerConfiguration; without a path it is kube-scheduler's default.
 func loadConfig(path string) (*config.KubeSchedulerConfiguration, error) {
 	if path == "" {
 		return latest.Default()

@@ -18,10 +18,10 @@ type corpusLine struct {
 	Records []string        `json:"records"`
 }
 
-// corpusScale keeps the clusters of a corpus small: many small ones say more per byte than a few large ones.
+// corpusScale keeps the clusters of a corpus small: many small ones have more cases per byte than a few large ones.
 var corpusScale = scale{maxNodes: 12, maxBound: 25, maxPending: 14}
 
-// corpusFocus takes turns: every other scenario of a corpus is mixed, the others are about one family each.
+// corpusFocus alternates: every other scenario of a corpus is mixed, the others concentrate on one family each.
 func corpusFocus(seed uint64) string {
 	if seed%2 == 0 {
 		return mixed
@@ -31,10 +31,10 @@ func corpusFocus(seed uint64) string {
 
 func runRecord(args []string, out, errOut io.Writer) error {
 	flags := newFlags("record", "--from-seed A --clusters N --out FILE.zst",
-		"Records scenarios with the answers of the real plugins, for machines without Go. The file is zstd-compressed,\n"+
+		"Records scenarios with the results of the real plugins, for machines without Go. The file is zstd-compressed,\n"+
 			`one line per scenario: {"seed":N,"focus":"NAME","config":"<yaml>","cluster":{...},"records":["<record>",...]}`, errOut)
 	first := flags.Uint64("from-seed", 1, "first scenario")
-	clusters := flags.Int("clusters", 800, "how many scenarios")
+	clusters := flags.Int("clusters", 800, "number of scenarios")
 	path := flags.String("out", "", "the file to write")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -73,7 +73,7 @@ func record(file io.Writer, first uint64, clusters int) (pods int, err error) {
 		if err != nil {
 			return pods, err
 		}
-		records, err := scenario.judge(ctx)
+		records, err := scenario.evaluate(ctx)
 		if err != nil {
 			return pods, fmt.Errorf("seed %d: %w", seed, err)
 		}

@@ -14,7 +14,7 @@ import (
 // coverage counts what records contain: results, plugins that reject, their texts, plugins whose scores differ.
 type coverage map[string]int
 
-// blanked are the parts of a text that differ from object to object.
+// blanked are the parts of a text that vary with the object.
 var blanked = regexp.MustCompile(`"[^"]*"|[\w.-]+/[\w.-]+|(ebs|pd|disk)\.csi\.[\w.]+|csi\.[\w.]+|pxd\.[\w.]+|cinder\.[\w.]+|\bnode-\d+\b|\bworker-\d+[\w.]*|\b\d+\b`)
 
 func blank(text string) string { return blanked.ReplaceAllString(text, "*") }
@@ -53,7 +53,7 @@ func (c coverage) add(t *testing.T, line string) {
 	if r.Message == "no nodes available to schedule pods" {
 		c["no nodes"]++
 	}
-	// DynamicResources looks for what its PreFilter would have left, had it been asked.
+	// DynamicResources requires the result of its PreFilter, which did not run.
 	if strings.HasSuffix(r.Message, ". not found") {
 		c["PostFilter without state"]++
 	}
@@ -101,7 +101,7 @@ var preemptionTexts = []*regexp.Regexp{
 	regexp.MustCompile(`node\(s\) didn't`),
 }
 
-// expected is what must occur.
+// expected lists what must occur.
 func expected() []string {
 	want := []string{
 		"nomination", "nomination with choices", "nomination with victims",
@@ -116,7 +116,7 @@ func expected() []string {
 		want = append(want, "preemption "+text.String())
 	}
 	for _, plugin := range scorePlugins {
-		// Only claims with alternatives make a difference to DynamicResources.
+		// DynamicResources scores only claims with alternatives.
 		if plugin != "DynamicResources" {
 			want = append(want, "different scores of "+plugin)
 		}
@@ -125,8 +125,7 @@ func expected() []string {
 	return append(want, expectedReasons...)
 }
 
-// expectedReasons are the texts that the default configuration can bring about for a pod without claims of
-// resources.
+// expectedReasons are the possible texts of the default configuration for a pod without resource claims.
 var expectedReasons = []string{
 	"Filter of NodeUnschedulable: node(s) were unschedulable",
 	"Filter of TaintToleration: node(s) had untolerated taint(s)",
@@ -171,7 +170,7 @@ var expectedReasons = []string{
 	"PostFilter without state",
 }
 
-// The recorded answers must say something about every plugin and every text.
+// The recorded results must cover every plugin and every text.
 func TestRecordedCorpusCoversEverything(t *testing.T) {
 	c := make(coverage)
 	for _, line := range readCorpus(t) {
@@ -186,7 +185,7 @@ func TestRecordedCorpusCoversEverything(t *testing.T) {
 	}
 }
 
-// TestSurvey prints what random scenarios contain. It is for those who change the generators.
+// TestSurvey prints statistics of random scenarios, as an aid for changes of the generators.
 func TestSurvey(t *testing.T) {
 	focus := os.Getenv("SURVEY")
 	if focus == "" {
@@ -198,7 +197,7 @@ func TestSurvey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := scenario.judge(silence())
+		lines, err := scenario.evaluate(silence())
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 			continue

@@ -19,17 +19,17 @@ import (
 	"berth.test/objects"
 )
 
-// Dump is a cluster at rest, as kubectl prints it.
+// Dump is the state of a cluster, as printed by kubectl.
 type Dump struct {
 	Nodes []*v1.Node
 	Pods  []*v1.Pod
-	// Others are the objects only some plugins look at: claims, volumes, classes, services and so on.
+	// Others are the objects that only some plugins use: claims, volumes, classes, services and so on.
 	Others []runtime.Object
 	// Problems names the objects that could not be read.
 	Problems []string
 }
 
-// envelope is what every object and every list has in common.
+// envelope contains the fields of every object and every list.
 type envelope struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -80,8 +80,8 @@ func splitDocuments(text []byte) (documents []json.RawMessage, err error) {
 		if documents, err = splitJSON(text); err == nil {
 			return documents, nil
 		}
-		// A YAML document may begin with a brace as well. If it is neither, the YAML reader's complaint is the
-		// better one: it names a line.
+		// A YAML document may also begin with a brace. If a text is neither, the error of the YAML reader is the better
+		// one: it contains a line number.
 	}
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	documents = nil
@@ -167,7 +167,7 @@ func finished(pod *v1.Pod) bool {
 	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 }
 
-// sortedNodes and sortedPods fix the order in which things enter the cache, which a dump leaves open.
+// sortedNodes and sortedPods fix the order of insertion into the cache, which a dump leaves open.
 func (d *Dump) sortedNodes() []*v1.Node {
 	return slices.SortedStableFunc(slices.Values(d.Nodes), func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 }
@@ -181,7 +181,7 @@ func (d *Dump) sortedPods() []*v1.Pod {
 	})
 }
 
-// pendingPods are the pods to be judged, in the order of the input.
+// pendingPods are the pods to evaluate, in the order of the input.
 func (d *Dump) pendingPods() []*v1.Pod {
 	var pending []*v1.Pod
 	for _, pod := range d.Pods {

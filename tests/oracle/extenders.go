@@ -17,11 +17,11 @@ type ExtenderError struct {
 	Error    string `json:"error"`
 }
 
-// listener is an extender of kube-scheduler's own that also tells what it said.
+// listener is an extender of kube-scheduler that also records its replies.
 type listener struct {
 	fwk.Extender
 	verbs map[string]string
-	// reviewed is what preemption may choose from since it was asked; nil if it was not, or not successfully.
+	// reviewed are the candidates after the preempt call; nil without a successful call.
 	reviewed *map[string]*extenderv1.Victims
 	errors   *[]ExtenderError
 }
@@ -48,8 +48,7 @@ func (l *listener) note(action string, err error) {
 	*l.errors = append(*l.errors, ExtenderError{Extender: l.Name(), Verb: l.verbs[action], Error: err.Error()})
 }
 
-// listen puts listeners in the place of the extenders, for the scheduler and for its plugins: both look at the
-// same slice.
+// listen replaces the extenders by listeners, for the scheduler and for its plugins: both use the same slice.
 func (c *Cluster) listen() {
 	for i, extender := range c.scheduler.Extenders {
 		verbs := make(map[string]string)
@@ -62,8 +61,8 @@ func (c *Cluster) listen() {
 	}
 }
 
-// passExtenders does what kube-scheduler's findNodesThatPassExtenders does, and keeps in mind which nodes went
-// without a word, and by whom.
+// passExtenders does the same as kube-scheduler's findNodesThatPassExtenders, and records which extender removed which
+// nodes without a reason.
 func (c *cycle) passExtenders(nodes []fwk.NodeInfo) ([]fwk.NodeInfo, error) {
 	for _, extender := range c.scheduler.Extenders {
 		if len(nodes) == 0 {
@@ -99,12 +98,12 @@ func (c *cycle) passExtenders(nodes []fwk.NodeInfo) ([]fwk.NodeInfo, error) {
 	return nodes, nil
 }
 
-// addContributions adds what extenders say of the nodes to the scores of the plugins. The nodes they have
-// spoken of are preferred to their equals.
+// addContributions adds the scores of extenders to those of the plugins. Among equal nodes, those with an extender
+// score are preferred.
 func (c *cycle) addContributions(feasible []fwk.NodeInfo, scores []fwk.NodePluginScores) (answered map[string]bool) {
 	answered = make(map[string]bool)
 	c.contributions = make(map[string]map[string]int64)
-	var spoke []string
+	var scorers []string
 	for _, extender := range c.scheduler.Extenders {
 		if !extender.IsInterested(c.pod) {
 			continue
@@ -115,7 +114,7 @@ func (c *cycle) addContributions(feasible []fwk.NodeInfo, scores []fwk.NodePlugi
 			continue
 		}
 		if extender.IsPrioritizer() {
-			spoke = append(spoke, extender.Name())
+			scorers = append(scorers, extender.Name())
 		}
 		for _, one := range *list {
 			answered[one.Host] = true
@@ -134,7 +133,7 @@ func (c *cycle) addContributions(feasible []fwk.NodeInfo, scores []fwk.NodePlugi
 			}
 		}
 	}
-	if len(spoke) == 0 {
+	if len(scorers) == 0 {
 		c.contributions = nil
 		return answered
 	}
@@ -142,15 +141,15 @@ func (c *cycle) addContributions(feasible []fwk.NodeInfo, scores []fwk.NodePlugi
 		if c.contributions[score.Name] == nil {
 			c.contributions[score.Name] = make(map[string]int64)
 		}
-		for _, name := range spoke {
+		for _, name := range scorers {
 			c.contributions[score.Name][name] += 0
 		}
 	}
 	return answered
 }
 
-// rejectedSilently is the verdict on a node that an extender left out without a word: to kube-scheduler it has
-// no status of its own.
+// rejectedSilently is the verdict on a node that an extender left out without a reason: kube-scheduler has no status
+// for it.
 func rejectedSilently(node, extender string) NodeVerdict {
 	return NodeVerdict{Name: node, Code: fwk.UnschedulableAndUnresolvable.String(), Plugin: framework.ExtenderName,
 		Reasons: []string{fmt.Sprintf("rejected by extender %s without reason", extender)}}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A focus limits a comparison to one family of plugins: the configurations know no others besides those that
-// look at nodes and pods only, and the clusters are full of what the family is about. A focus without a list has
-// all plugins; a contest is about pods that push others away for all sorts of reasons.
+// A focus limits a comparison to one family of plugins: configurations contain only its plugins and those that depend
+// on nodes and pods only, and clusters contain many of its objects. A focus without a list has all plugins. The focus
+// contest has pods that preempt others for various reasons.
 var focuses = []struct {
 	name    string
 	plugins []string
@@ -35,7 +35,7 @@ func focusNames() string {
 	return strings.Join(names, ", ")
 }
 
-// focusPlugins are the plugins that configurations of a focus may name.
+// focusPlugins are the plugins that configurations of a focus may contain.
 func focusPlugins(name string) ([]pluginWeight, error) {
 	for _, focus := range focuses {
 		if focus.name != name {
@@ -48,43 +48,43 @@ func focusPlugins(name string) ([]pluginWeight, error) {
 	return nil, fmt.Errorf("there is no focus %q; there are %s", name, focusNames())
 }
 
-// character draws what this cluster is like.
+// character draws the properties of this cluster.
 func (g *generator) character() {
 	defer func() { g.uniform = g.tight && g.preemption > 0 && g.focus != contest && g.chance(0.35) }()
-	g.oddity = pick(g.dice, 0, 0.05, 0.1, 0.25)
+	g.unusual = pick(g.rng, 0, 0.05, 0.1, 0.25)
 	g.wild = g.chance(0.04)
-	g.taints = pick(g.dice, 0, 0.2, 0.5, 0.9)
-	g.labels = pick(g.dice, 0.3, 0.8, 0.95)
-	g.images = pick(g.dice, 0, 0.5, 0.9)
-	g.scalars = pick(g.dice, 0, 0.1, 0.4)
-	g.common = some(g.dice, 4, scalarNames)
-	g.podCPU = pick(g.dice, 200, 800, 2500)
-	g.podMemory = pick(g.dice, 256, 1024, 4096)
+	g.taints = pick(g.rng, 0, 0.2, 0.5, 0.9)
+	g.labels = pick(g.rng, 0.3, 0.8, 0.95)
+	g.images = pick(g.rng, 0, 0.5, 0.9)
+	g.scalars = pick(g.rng, 0, 0.1, 0.4)
+	g.common = some(g.rng, 4, scalarNames)
+	g.podCPU = pick(g.rng, 200, 800, 2500)
+	g.podMemory = pick(g.rng, 256, 1024, 4096)
 	g.cores = 32
 	g.startedOn = make(map[any]int)
-	g.together, g.home = pick(g.dice, 0, 0.5, 0.9), pick(g.dice, podNamespaces...)
+	g.together, g.home = pick(g.rng, 0, 0.5, 0.9), pick(g.rng, podNamespaces...)
 	g.storage.claims = make(map[string][]string)
-	g.storage.required = pick(g.dice, append(drivers, "", "csi.example.com")...)
+	g.storage.required = pick(g.rng, append(drivers, "", "csi.example.com")...)
 	amounts := []*float64{&g.topology, &g.affinities, &g.volumes, &g.preemption, &g.features}
 	if g.focus != mixed {
 		g.focused(amounts)
 		return
 	}
 	for _, amount := range amounts {
-		*amount = pick(g.dice, 0, 0, 0.1, 0.3, 0.6)
+		*amount = pick(g.rng, 0, 0, 0.1, 0.3, 0.6)
 	}
 	if g.preemption > 0 && g.chance(0.6) {
 		g.cores, g.tight = 4, true
-		g.podCPU = pick(g.dice, 500, 1000, 1800)
+		g.podCPU = pick(g.rng, 500, 1000, 1800)
 	}
 }
 
-// focused leaves little in the way of the plugins a focus is about. The amounts are in the order of the focuses.
+// focused reduces the other reasons for rejections. The amounts are in the order of the focuses.
 func (g *generator) focused(amounts []*float64) {
-	g.taints = pick(g.dice, 0, 0, 0.2)
-	g.labels = pick(g.dice, 0.5, 0.8, 0.95, 1)
-	g.images, g.scalars = 0, pick(g.dice, 0, 0, 0.1)
-	g.podCPU, g.podMemory = pick(g.dice, 200, 800), pick(g.dice, 256, 1024)
+	g.taints = pick(g.rng, 0, 0, 0.2)
+	g.labels = pick(g.rng, 0.5, 0.8, 0.95, 1)
+	g.images, g.scalars = 0, pick(g.rng, 0, 0, 0.1)
+	g.podCPU, g.podMemory = pick(g.rng, 200, 800), pick(g.rng, 256, 1024)
 	g.wild = false
 	if g.focus == contest {
 		g.contest()
@@ -92,26 +92,26 @@ func (g *generator) focused(amounts []*float64) {
 	}
 	for i, focus := range focuses[1:] {
 		if focus.name == g.focus {
-			*amounts[i] = pick(g.dice, 0.3, 0.6, 0.9)
+			*amounts[i] = pick(g.rng, 0.3, 0.6, 0.9)
 		}
 	}
 	if g.focus == "preemption" {
-		g.cores, g.tight = pick(g.dice, 2, 4, 8), g.chance(0.8)
-		g.podCPU = pick(g.dice, 500, 1000, 1800)
+		g.cores, g.tight = pick(g.rng, 2, 4, 8), g.chance(0.8)
+		g.podCPU = pick(g.rng, 500, 1000, 1800)
 	}
 }
 
-// contest fills a few nodes with pods that are in each other's way, though there are CPUs for all of them.
+// contest fills a few nodes with conflicting pods, with sufficient CPU for all of them.
 func (g *generator) contest() {
-	g.oddity, g.scalars = pick(g.dice, 0, 0.05), 0
+	g.unusual, g.scalars = pick(g.rng, 0, 0.05), 0
 	g.labels, g.together = 0.95, 0.9
 	g.tight, g.preemption = true, 0.9
 	g.cores, g.podCPU, g.podMemory = 64, 100, 64
-	g.topology, g.affinities = pick(g.dice, 0, 0.4, 0.7), pick(g.dice, 0, 0.4, 0.7)
-	g.volumes, g.features = pick(g.dice, 0, 0.4, 0.7), pick(g.dice, 0, 0, 0.1)
+	g.topology, g.affinities = pick(g.rng, 0, 0.4, 0.7), pick(g.rng, 0, 0.4, 0.7)
+	g.volumes, g.features = pick(g.rng, 0, 0.4, 0.7), pick(g.rng, 0, 0, 0.1)
 }
 
-// others is how much of what the focus is not about there is.
+// others draws the amount of objects that are unrelated to the focus.
 func (g *generator) others() float64 {
 	if g.focus == mixed {
 		return 1

@@ -16,38 +16,38 @@ type Scenario struct {
 	Config  []byte
 }
 
-// generator draws one scenario. The fields after dice are the character of this cluster: they make some
-// clusters tight, some full of taints, some plain, so that every rule is met both alone and among others.
+// generator draws one scenario. The fields after rng are the properties of the cluster: some clusters are tight, some
+// have many taints, some are plain, so that every rule occurs both alone and with others.
 type generator struct {
-	dice
+	rng
 	nodeNames  []string
 	schedulers []string
-	// plugins are those that configurations may name.
+	// plugins are those that configurations may contain.
 	plugins []pluginWeight
 	focus   string
-	// oddity is the probability of an unusual spelling or an unusual value.
-	oddity float64
-	// wild clusters hold values that no API server would let in.
+	// unusual is the probability of an unusual spelling or an unusual value.
+	unusual float64
+	// wild clusters contain values that no API server would accept.
 	wild bool
-	// The probabilities of the things they are named after, and about how much a pod asks for.
+	// The probabilities of the features, and the approximate requests of a pod.
 	taints, labels, images, scalars float64
 	podCPU, podMemory               int
-	// tight clusters have few small nodes, and many pods on them.
+	// tight clusters have few small nodes and many pods on them.
 	tight bool
-	// uniform clusters are tight ones whose pods are much alike, so that nodes are equally good to free.
+	// uniform clusters are tight, and their pods are similar, so that several nodes are equally good for preemption.
 	uniform bool
-	// ending are nodes on which a pod goes because of a preemption.
+	// ending are nodes with a pod that is terminating because of a preemption.
 	ending []string
-	// startedOn counts the pods of each node that have started.
+	// startedOn counts the started pods of each node.
 	startedOn map[any]int
-	// cores are how many CPUs a node has at most.
+	// cores is the maximum number of CPUs of a node.
 	cores int
-	// common are the scalar resources most nodes of this cluster have.
+	// common are the scalar resources of most nodes.
 	common []string
-	// together is the probability of a pod to live in the namespace home.
+	// together is the probability that a pod is in the namespace home.
 	together float64
 	home     string
-	// How likely a pod carries what these plugins look at; 0: nothing in the cluster does.
+	// The probabilities that a pod has what these plugins evaluate; 0: no object in the cluster does.
 	topology, affinities, volumes, preemption, features float64
 	storage                                             storage
 }
@@ -57,13 +57,13 @@ type scale struct{ maxNodes, maxBound, maxPending int }
 
 var fullScale = scale{maxNodes: 60, maxBound: 150, maxPending: 40}
 
-// generate makes the scenario of a seed and a focus, the same one every time.
+// generate returns the scenario of a seed and a focus, which is always the same.
 func generate(seed uint64, size scale, focus string) (*Scenario, error) {
 	allowed, err := focusPlugins(focus)
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{dice: newDice(seed), plugins: allowed, focus: focus}
+	g := &generator{rng: newRNG(seed), plugins: allowed, focus: focus}
 	g.character()
 
 	config := g.config()
@@ -82,7 +82,7 @@ func generate(seed uint64, size scale, focus string) (*Scenario, error) {
 	return &Scenario{Seed: seed, Cluster: cluster, Config: text}, nil
 }
 
-// cluster draws the objects: nodes, pods that run on them, pods that wait.
+// cluster draws the objects: nodes, assigned pods, pending pods.
 func (g *generator) cluster(size scale) array {
 	count := 0
 	switch roll := g.Float64(); {
@@ -101,9 +101,9 @@ func (g *generator) cluster(size scale) array {
 		node := g.node(g.nodeName(i, count))
 		items = append(items, node)
 	}
-	least, most := 0, min(size.maxBound, 1+count*pick(g.dice, 1, 3, 8))
+	least, most := 0, min(size.maxBound, 1+count*pick(g.rng, 1, 3, 8))
 	if g.tight {
-		most = count * pick(g.dice, 4, 6, 8)
+		most = count * pick(g.rng, 4, 6, 8)
 		least = most * 2 / 3
 	}
 	for i := range g.between(least, most) {
@@ -125,7 +125,7 @@ func (g *generator) cluster(size scale) array {
 	return items
 }
 
-// nodeName numbers the nodes without leading zeros, so that the order by name is not the order of creation.
+// nodeName numbers the nodes without leading zeros, so that the order by name differs from the order of creation.
 func (g *generator) nodeName(i, count int) string {
 	name := fmt.Sprintf("node-%d", i)
 	if g.chance(0.1) {

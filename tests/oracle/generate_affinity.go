@@ -2,11 +2,11 @@ package main
 
 func (g *generator) nodeSelector() object {
 	selector := object{}
-	for _, key := range some(g.dice, g.between(0, 2), labelKeys) {
-		selector[key] = pick(g.dice, labelValues[key]...)
+	for _, key := range some(g.rng, g.between(0, 2), labelKeys) {
+		selector[key] = pick(g.rng, labelValues[key]...)
 	}
-	if g.chance(g.oddity) {
-		selector[pick(g.dice, "absent", "bad key!", "disk")] = pick(g.dice, "", "bad value!", "ssd")
+	if g.chance(g.unusual) {
+		selector[pick(g.rng, "absent", "bad key!", "disk")] = pick(g.rng, "", "bad value!", "ssd")
 	}
 	return selector
 }
@@ -28,26 +28,26 @@ func (g *generator) nodeAffinity() object {
 
 func (g *generator) required() object {
 	if g.chance(0.03) {
-		return pick(g.dice, object{}, object{"nodeSelectorTerms": nil}, object{"nodeSelectorTerms": array{}})
+		return pick(g.rng, object{}, object{"nodeSelectorTerms": nil}, object{"nodeSelectorTerms": array{}})
 	}
 	terms := array{}
 	for range g.between(1, 3) {
-		terms = append(terms, g.selectorTerm(g.oddity))
+		terms = append(terms, g.selectorTerm(g.unusual))
 	}
 	return object{"nodeSelectorTerms": terms}
 }
 
 func (g *generator) preferredTerm() object {
-	term := object{"weight": pick(g.dice, 1, 2, 10, 50, 100), "preference": g.selectorTerm(g.oddity * 0.1)}
+	term := object{"weight": pick(g.rng, 1, 2, 10, 50, 100), "preference": g.selectorTerm(g.unusual * 0.1)}
 	switch roll := g.Float64(); {
 	case roll < 0.04:
-		// Weight 0 is skipped before it is parsed, so it may hold anything.
+		// Weight 0 is skipped before it is parsed, so its term may contain anything.
 		term["weight"] = 0
 		term["preference"] = g.selectorTerm(0.7)
 	case roll < 0.08:
-		term["preference"] = pick(g.dice, object{}, object{"matchExpressions": array{}})
-	case roll < 0.08+g.oddity*0.1:
-		term["weight"] = pick(g.dice, -1, 101, 2147483647)
+		term["preference"] = pick(g.rng, object{}, object{"matchExpressions": array{}})
+	case roll < 0.08+g.unusual*0.1:
+		term["weight"] = pick(g.rng, -1, 101, 2147483647)
 	}
 	return term
 }
@@ -83,12 +83,12 @@ func (g *generator) requirement(mistakes float64) object {
 	if g.chance(mistakes * 0.5) {
 		return g.brokenRequirement()
 	}
-	key := pick(g.dice, labelKeys...)
+	key := pick(g.rng, labelKeys...)
 	values := array{}
-	for _, value := range some(g.dice, g.between(1, 3), labelValues[key]) {
+	for _, value := range some(g.rng, g.between(1, 3), labelValues[key]) {
 		values = append(values, value)
 	}
-	switch operator := pick(g.dice, "In", "In", "In", "NotIn", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"); operator {
+	switch operator := pick(g.rng, "In", "In", "In", "NotIn", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"); operator {
 	case "Exists", "DoesNotExist":
 		r := object{"key": key, "operator": operator}
 		if g.chance(0.1) {
@@ -96,17 +96,16 @@ func (g *generator) requirement(mistakes float64) object {
 		}
 		return r
 	case "Gt", "Lt":
-		return object{"key": pick(g.dice, "gen", "gen", "gen", key), "operator": operator,
-			"values": array{pick(g.dice, "0", "1", "5", "6", "007", "100", "9223372036854775807")}}
+		return object{"key": pick(g.rng, "gen", "gen", "gen", key), "operator": operator,
+			"values": array{pick(g.rng, "0", "1", "5", "6", "007", "100", "9223372036854775807")}}
 	default:
 		return object{"key": key, "operator": operator, "values": values}
 	}
 }
 
-// brokenRequirement does not parse; in a required term that makes the term match nothing, in a preferred one
-// it fails the attempt.
+// brokenRequirement does not parse. A required term with it matches nothing; a preferred one fails the attempt.
 func (g *generator) brokenRequirement() object {
-	return pick(g.dice,
+	return pick(g.rng,
 		object{"key": "gen", "operator": "Gt", "values": array{"abc"}},
 		object{"key": "gen", "operator": "Lt", "values": array{"-5"}},
 		object{"key": "gen", "operator": "Gt", "values": array{"+5"}},
@@ -130,7 +129,7 @@ func (g *generator) brokenRequirement() object {
 
 func (g *generator) fieldRequirement(mistakes float64) object {
 	if g.chance(mistakes) {
-		return pick(g.dice,
+		return pick(g.rng,
 			object{"key": "metadata.name", "operator": "In", "values": array{g.someNodeName(), g.someNodeName()}},
 			object{"key": "metadata.name", "operator": "In", "values": array{}},
 			object{"key": "metadata.name", "operator": "NotIn", "values": array{g.someNodeName(), g.someNodeName()}},
@@ -143,5 +142,5 @@ func (g *generator) fieldRequirement(mistakes float64) object {
 			object{"key": "", "operator": "In", "values": array{g.someNodeName()}},
 		)
 	}
-	return object{"key": "metadata.name", "operator": pick(g.dice, "In", "In", "In", "NotIn"), "values": array{g.someNodeName()}}
+	return object{"key": "metadata.name", "operator": pick(g.rng, "In", "In", "In", "NotIn"), "values": array{g.someNodeName()}}
 }

@@ -23,7 +23,7 @@ var plugins = []pluginWeight{
 	{"NodeDeclaredFeatures", 0},
 }
 
-// elevenPlugins look at nothing but nodes and pods, and at each pod by itself.
+// elevenPlugins evaluate only nodes and pods, and each pod by itself.
 var elevenPlugins = []string{
 	"SchedulingGates", "PrioritySort", "NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts",
 	"NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder",
@@ -38,17 +38,17 @@ var (
 		"TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality",
 		"VolumeBinding", "PodTopologySpread", "InterPodAffinity", "DynamicResources",
 	}
-	// These get along without what their PreFilter or PreScore computes; the others would only fail.
+	// These plugins work without the result of their PreFilter or PreScore; the others would only fail.
 	preFilterOptional = []string{"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity"}
 	preScoreOptional  = []string{"NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"}
 )
 
-// config draws a configuration and sets the schedulers that pods may name. About a third are the plain one,
-// more where all plugins take part.
+// config draws a configuration and sets the schedulers that pods may name. About a third are the default one, more if
+// all plugins take part.
 func (g *generator) config() object {
 	config := object{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 	if g.chance(0.2) {
-		// None of these may make a difference.
+		// None of these may have an effect.
 		config["parallelism"] = g.between(1, 32)
 		config["percentageOfNodesToScore"] = g.between(0, 100)
 	}
@@ -94,11 +94,11 @@ func (g *generator) config() object {
 	return config
 }
 
-// reweighted leaves the default plugins in place with other weights.
+// reweighted keeps the default plugins and changes their weights.
 func (g *generator) reweighted() object {
 	enabled := array{}
-	for _, name := range some(g.dice, g.between(1, 3), scorePlugins) {
-		enabled = append(enabled, object{"name": name, "weight": pick(g.dice, 1, 4, 10, 100)})
+	for _, name := range some(g.rng, g.between(1, 3), scorePlugins) {
+		enabled = append(enabled, object{"name": name, "weight": pick(g.rng, 1, 4, 10, 100)})
 	}
 	return object{"enabled": enabled}
 }
@@ -117,7 +117,7 @@ func (g *generator) multiPoint(plain bool) object {
 		if plugin.weight > 0 {
 			entry["weight"] = plugin.weight
 			if !plain && g.chance(0.3) {
-				entry["weight"] = pick(g.dice, 1, 2, 5, 10, 100, 0, 1000000)
+				entry["weight"] = pick(g.rng, 1, 2, 5, 10, 100, 0, 1000000)
 			}
 			if !plain && g.chance(0.1) {
 				delete(entry, "weight")
@@ -131,7 +131,7 @@ func (g *generator) multiPoint(plain bool) object {
 	return object{"disabled": array{object{"name": "*"}}, "enabled": enabled}
 }
 
-// pluginSets draws multiPoint and, now and then, sets at single extension points.
+// pluginSets draws multiPoint and sometimes sets at single extension points.
 func (g *generator) pluginSets() object {
 	multiPoint := g.multiPoint(false)
 	present := func(names []string) []string {
@@ -147,10 +147,10 @@ func (g *generator) pluginSets() object {
 		sets["score"] = g.pluginSet(present(scorePlugins), true)
 	}
 	if g.chance(0.05) {
-		sets["preFilter"] = disabled(some(g.dice, g.between(0, 2), preFilterOptional))
+		sets["preFilter"] = disabled(some(g.rng, g.between(0, 2), preFilterOptional))
 	}
 	if g.chance(0.05) {
-		sets["preScore"] = disabled(some(g.dice, g.between(0, 2), preScoreOptional))
+		sets["preScore"] = disabled(some(g.rng, g.between(0, 2), preScoreOptional))
 	}
 	if g.chance(0.03) {
 		sets["preEnqueue"] = disabled([]string{"SchedulingGates"})
@@ -158,20 +158,20 @@ func (g *generator) pluginSets() object {
 	return sets
 }
 
-// pluginSet names some plugins explicitly, which puts them first and may change their weight, and disables
-// some others. All of them are in multiPoint too, since a plugin that stands only at one point lacks what it
-// would have computed at another.
+// pluginSet enables some plugins explicitly, which orders them first and may change their weights, and disables some
+// others. All of them are in multiPoint too, because a plugin at only one extension point lacks the results that it
+// computes at another.
 func (g *generator) pluginSet(names []string, weights bool) object {
 	if g.chance(0.1) {
 		return disabled([]string{"*"})
 	}
-	explicit := some(g.dice, g.between(0, 2), names)
-	set := disabled(some(g.dice, g.between(0, 2), without(names, explicit)))
+	explicit := some(g.rng, g.between(0, 2), names)
+	set := disabled(some(g.rng, g.between(0, 2), without(names, explicit)))
 	enabled := array{}
 	for _, name := range explicit {
 		entry := object{"name": name}
 		if weights && g.chance(0.7) {
-			entry["weight"] = pick(g.dice, 1, 3, 7, 50)
+			entry["weight"] = pick(g.rng, 1, 3, 7, 50)
 		}
 		enabled = append(enabled, entry)
 	}
@@ -217,13 +217,13 @@ func (g *generator) pluginConfig() array {
 		add("VolumeBinding", g.volumeArgs())
 	}
 	if g.preemption > 0 && g.chance(0.3) {
-		// Every node is a candidate whatever these say.
+		// These fields have no effect: every node is a candidate.
 		add("DefaultPreemption", object{"minCandidateNodesPercentage": g.between(0, 100), "minCandidateNodesAbsolute": g.between(1, 200)})
 	}
 	return args
 }
 
-// addedAffinity draws terms that parse; kube-scheduler refuses to start with others.
+// addedAffinity draws terms that parse; kube-scheduler does not start with others.
 func (g *generator) addedAffinity() object {
 	affinity := object{}
 	if g.chance(0.5) {
@@ -236,7 +236,7 @@ func (g *generator) addedAffinity() object {
 	if g.chance(0.6) {
 		preferred := array{}
 		for range g.between(0, 3) {
-			preferred = append(preferred, object{"weight": pick(g.dice, 0, 1, 20, 100), "preference": g.selectorTerm(0)})
+			preferred = append(preferred, object{"weight": pick(g.rng, 0, 1, 20, 100), "preference": g.selectorTerm(0)})
 		}
 		affinity["preferredDuringSchedulingIgnoredDuringExecution"] = preferred
 	}
@@ -246,13 +246,13 @@ func (g *generator) addedAffinity() object {
 func (g *generator) fitArgs() object {
 	args := object{}
 	if g.chance(0.3) {
-		args["ignoredResources"] = some(g.dice, g.between(1, 2), append([]string{"cpu", "hugepages-2Mi"}, extendedNames...))
+		args["ignoredResources"] = some(g.rng, g.between(1, 2), append([]string{"cpu", "hugepages-2Mi"}, extendedNames...))
 	}
 	if g.chance(0.2) {
-		args["ignoredResourceGroups"] = some(g.dice, 1, []string{"example.com", "nvidia.com", "kubernetes.io"})
+		args["ignoredResourceGroups"] = some(g.rng, 1, []string{"example.com", "nvidia.com", "kubernetes.io"})
 	}
 	if g.chance(0.75) {
-		strategy := object{"type": pick(g.dice, "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")}
+		strategy := object{"type": pick(g.rng, "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")}
 		if g.chance(0.7) {
 			strategy["resources"] = g.weightedResources(true)
 		}
@@ -269,7 +269,7 @@ func (g *generator) weightedResources(duplicates bool) array {
 	resources := array{}
 	var seen []string
 	for range g.between(1, 4) {
-		name := pick(g.dice, names...)
+		name := pick(g.rng, names...)
 		if !duplicates && slices.Contains(seen, name) {
 			continue
 		}
@@ -277,7 +277,7 @@ func (g *generator) weightedResources(duplicates bool) array {
 		resource := object{"name": name}
 		if duplicates {
 			if g.chance(0.8) {
-				resource["weight"] = pick(g.dice, 0, 1, 2, 3, 10, 100)
+				resource["weight"] = pick(g.rng, 0, 1, 2, 3, 10, 100)
 			}
 		} else if g.chance(0.6) {
 			resource["weight"] = 1
@@ -289,7 +289,7 @@ func (g *generator) weightedResources(duplicates bool) array {
 
 func (g *generator) shape() array {
 	shape := array{}
-	for _, utilization := range some(g.dice, g.between(1, 4), []int{0, 10, 25, 33, 50, 60, 77, 90, 100}) {
+	for _, utilization := range some(g.rng, g.between(1, 4), []int{0, 10, 25, 33, 50, 60, 77, 90, 100}) {
 		shape = append(shape, object{"utilization": utilization, "score": g.between(0, 10)})
 	}
 	return shape
@@ -305,7 +305,7 @@ func (g *generator) balancedArgs() object {
 func (g *generator) podAffinityArgs() object {
 	args := object{}
 	if g.chance(0.7) {
-		args["hardPodAffinityWeight"] = pick(g.dice, 0, 1, 5, 50, 100)
+		args["hardPodAffinityWeight"] = pick(g.rng, 0, 1, 5, 50, 100)
 	}
 	if g.chance(0.5) {
 		args["ignorePreferredTermsOfExistingPods"] = g.chance(0.7)
@@ -318,9 +318,9 @@ func (g *generator) spreadArgs() object {
 		return object{"defaultingType": "System"}
 	}
 	constraints := array{}
-	for _, key := range some(g.dice, g.between(0, 3), []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone", "disk"}) {
+	for _, key := range some(g.rng, g.between(0, 3), []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone", "disk"}) {
 		constraints = append(constraints, object{"maxSkew": g.between(1, 3), "topologyKey": key,
-			"whenUnsatisfiable": pick(g.dice, "DoNotSchedule", "ScheduleAnyway", "ScheduleAnyway")})
+			"whenUnsatisfiable": pick(g.rng, "DoNotSchedule", "ScheduleAnyway", "ScheduleAnyway")})
 	}
 	return object{"defaultingType": "List", "defaultConstraints": constraints}
 }

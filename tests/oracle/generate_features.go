@@ -1,6 +1,6 @@
 package main
 
-// declaredFeatures in the order in which a kubelet lists them; of the last ones scheduling knows nothing.
+// declaredFeatures in the order in which a kubelet lists them; the last ones are irrelevant for scheduling.
 var declaredFeatures = []string{
 	"DRANodeAllocatableResources", "ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits",
 	"UserNamespacesHostNetworkSupport", "VolumeBindMountOptions", "ZukunftsMusik",
@@ -20,7 +20,7 @@ func (g *generator) nodeFeatures(status object) {
 	status["declaredFeatures"] = declared
 }
 
-// featureNeeds gives a pod what only some nodes can do, and now and then what merely looks like it.
+// featureNeeds gives a pod a field that requires a node feature, or sometimes a similar one that does not.
 func (g *generator) featureNeeds(spec object) {
 	if !g.chance(g.features) {
 		return
@@ -32,11 +32,11 @@ func (g *generator) featureNeeds(spec object) {
 	if len(containers) == 0 {
 		return
 	}
-	container := pick(g.dice, containers...).(object)
+	container := pick(g.rng, containers...).(object)
 	if g.chance(0.45) {
 		rules := array{}
 		for range g.between(1, 2) {
-			rules = append(rules, object{"action": pick(g.dice, "Restart", "RestartAllContainers"),
+			rules = append(rules, object{"action": pick(g.rng, "Restart", "RestartAllContainers"),
 				"exitCodes": object{"operator": "In", "values": array{g.between(1, 5)}}})
 		}
 		container["restartPolicyRules"] = rules
@@ -49,7 +49,7 @@ func (g *generator) featureNeeds(spec object) {
 	}
 	if g.chance(0.4) {
 		mount := object{"name": "data", "mountPath": "/data"}
-		if options := pick(g.dice, array{"noexec"}, array{"noexec", "nosuid"}, array{}, nil); options != nil {
+		if options := pick(g.rng, array{"noexec"}, array{"noexec", "nosuid"}, array{}, nil); options != nil {
 			mount["bindMountOptions"] = options
 		}
 		container["volumeMounts"] = array{mount}

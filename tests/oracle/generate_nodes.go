@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// Label keys that nodes bear and selectors ask for, with the values either may use.
+// Label keys of nodes and selectors, with their values.
 var labelValues = map[string][]string{
 	"disk":                          {"ssd", "hdd", "nvme", ""},
 	"gen":                           {"1", "2", "5", "7", "10", "12", "007", "x", "99999999999999999999", "9223372036854775807"},
@@ -28,11 +28,11 @@ func (g *generator) node(name string) object {
 	labels := object{"kubernetes.io/hostname": name}
 	for _, key := range labelKeys {
 		if g.chance(g.labels) {
-			labels[key] = pick(g.dice, labelValues[key]...)
+			labels[key] = pick(g.rng, labelValues[key]...)
 		}
 	}
 	if g.chance(0.03) {
-		labels["failure-domain.beta.kubernetes.io/zone"] = pick(g.dice, "a", "z")
+		labels["failure-domain.beta.kubernetes.io/zone"] = pick(g.rng, "a", "z")
 	}
 	g.storageLabels(labels)
 	if g.related() && g.chance(0.05) {
@@ -62,12 +62,12 @@ func (g *generator) node(name string) object {
 func (g *generator) nodeTaints() array {
 	var taints array
 	for g.chance(g.taints*0.6) && len(taints) < 5 {
-		taint := object{"key": pick(g.dice, taintKeys...), "effect": pick(g.dice, effects...)}
-		if value := pick(g.dice, taintValues...); value != "" || g.chance(0.5) {
+		taint := object{"key": pick(g.rng, taintKeys...), "effect": pick(g.rng, effects...)}
+		if value := pick(g.rng, taintValues...); value != "" || g.chance(0.5) {
 			taint["value"] = value
 		}
-		if g.chance(g.oddity * 0.3) {
-			taint["effect"] = pick[any](g.dice, "", "Sometimes", nil)
+		if g.chance(g.unusual * 0.3) {
+			taint["effect"] = pick[any](g.rng, "", "Sometimes", nil)
 		}
 		taints = append(taints, taint)
 		if g.chance(0.1) {
@@ -77,21 +77,21 @@ func (g *generator) nodeTaints() array {
 	return taints
 }
 
-// supply is how much of a scalar resource a node has: often a little, so that it runs out.
+// supply is the amount of a scalar resource on a node: often small, so that it is exhausted.
 func (g *generator) supply(name string) any {
 	switch name {
 	case "hugepages-2Mi":
-		return pick[any](g.dice, "0", "4Mi", "64Mi", "1Gi")
+		return pick[any](g.rng, "0", "4Mi", "64Mi", "1Gi")
 	case "hugepages-1Gi":
-		return pick[any](g.dice, "0", "2Gi", "16Gi")
+		return pick[any](g.rng, "0", "2Gi", "16Gi")
 	default:
-		return pick[any](g.dice, "0", "1", "2", "4", "8", "64")
+		return pick[any](g.rng, "0", "1", "2", "4", "8", "64")
 	}
 }
 
 func (g *generator) nodeStatus() object {
 	cpu, memory := g.between(1, g.cores)*1000, g.between(1, 2*g.cores)*1024
-	allocatable := object{"cpu": g.cpu(cpu), "memory": g.memory(memory), "pods": pick[any](g.dice, "110", "20", "10", "250", number("30"))}
+	allocatable := object{"cpu": g.cpu(cpu), "memory": g.memory(memory), "pods": pick[any](g.rng, "110", "20", "10", "250", number("30"))}
 	if g.uniform {
 		allocatable["cpu"], allocatable["memory"] = "4", "8Gi"
 	}
@@ -109,13 +109,13 @@ func (g *generator) nodeStatus() object {
 	case roll < 0.02:
 		delete(allocatable, "pods")
 	case roll < 0.03:
-		allocatable["pods"] = pick[any](g.dice, "0", "1", "2", "1500m", "1k")
+		allocatable["pods"] = pick[any](g.rng, "0", "1", "2", "1500m", "1k")
 	case roll < 0.04:
-		delete(allocatable, pick(g.dice, "cpu", "memory"))
+		delete(allocatable, pick(g.rng, "cpu", "memory"))
 	case roll < 0.05:
-		allocatable[pick(g.dice, "cpu", "memory")] = "0"
-	case roll < 0.05+g.oddity*0.1:
-		allocatable["cpu"] = g.oddQuantity("0.5")
+		allocatable[pick(g.rng, "cpu", "memory")] = "0"
+	case roll < 0.05+g.unusual*0.1:
+		allocatable["cpu"] = g.unusualQuantity("0.5")
 	}
 	status := object{}
 	switch roll := g.Float64(); {
@@ -125,7 +125,7 @@ func (g *generator) nodeStatus() object {
 			status["capacity"] = object{"cpu": "64", "memory": "256Gi", "pods": "110"}
 		}
 	case roll < 0.98:
-		// The API server fills a missing allocatable from the capacity.
+		// The API server sets a missing allocatable from the capacity.
 		status["capacity"] = allocatable
 	case roll < 0.99:
 		status["allocatable"] = object{}
@@ -136,12 +136,12 @@ func (g *generator) nodeStatus() object {
 		status["images"] = images
 	}
 	if g.chance(0.3) {
-		status["conditions"] = array{object{"type": "Ready", "status": pick(g.dice, "True", "False", "Unknown")}}
+		status["conditions"] = array{object{"type": "Ready", "status": pick(g.rng, "True", "False", "Unknown")}}
 	}
 	return status
 }
 
-// Images by what a pod writes, with the names a node may report for them.
+// Images by the name in a pod, with the names that a node may report for them.
 var imageNames = []struct {
 	pod  string
 	node []string
@@ -177,21 +177,21 @@ func (g *generator) nodeImages() array {
 		if g.chance(0.2) {
 			names = names[:1]
 		}
-		// Most nodes agree on the size of an image; where they do not, the first one counts.
+		// Most nodes report the same size of an image; otherwise the first one counts.
 		size := imageSizes[(i*7)%len(imageSizes)]
 		if g.chance(0.1) {
-			size = pick(g.dice, imageSizes...)
+			size = pick(g.rng, imageSizes...)
 		}
 		entry := object{"names": names, "sizeBytes": size}
 		if g.chance(0.02) {
 			delete(entry, "sizeBytes")
 		}
 		if g.wild && g.chance(0.05) {
-			entry["sizeBytes"] = pick(g.dice, int64(-5), int64(1)<<62)
+			entry["sizeBytes"] = pick(g.rng, int64(-5), int64(1)<<62)
 		}
 		images = append(images, entry)
 		if g.chance(0.03) {
-			images = append(images, object{"names": names[:1], "sizeBytes": pick(g.dice, imageSizes...)})
+			images = append(images, object{"names": names[:1], "sizeBytes": pick(g.rng, imageSizes...)})
 		}
 	}
 	if g.chance(0.05) {
@@ -200,10 +200,10 @@ func (g *generator) nodeImages() array {
 	return images
 }
 
-// someNodeName is mostly a node that exists.
+// someNodeName is usually an existing node.
 func (g *generator) someNodeName() string {
 	if len(g.nodeNames) == 0 || g.chance(0.05) {
 		return fmt.Sprintf("ghost-%d", g.IntN(3))
 	}
-	return pick(g.dice, g.nodeNames...)
+	return pick(g.rng, g.nodeNames...)
 }

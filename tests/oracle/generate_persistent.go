@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// volume draws a PersistentVolume of about a size. No two have the same one, since of equal ones
-// kube-scheduler takes any.
+// volume draws a PersistentVolume of approximately this size. All sizes differ, because kube-scheduler chooses any of
+// equal ones.
 func (g *generator) volume(class string, size int, phase string) object {
 	n := g.number()
 	name := fmt.Sprintf("volume-%d", n)
@@ -21,11 +21,11 @@ func (g *generator) volume(class string, size int, phase string) object {
 		spec["volumeMode"] = "Block"
 	}
 	if g.chance(0.05) {
-		spec["volumeAttributesClassName"] = pick(g.dice, "quick", "")
+		spec["volumeAttributesClassName"] = pick(g.rng, "quick", "")
 	}
 	labels := object{}
 	if g.chance(0.5) {
-		labels["quality"] = pick(g.dice, "gold", "tin")
+		labels["quality"] = pick(g.rng, "gold", "tin")
 	}
 	if phase == "Bound" {
 		g.zoneLabels(labels)
@@ -45,20 +45,20 @@ func (g *generator) volume(class string, size int, phase string) object {
 	return volume
 }
 
-// zoneLabels draws the labels VolumeZone looks at, lists of zones among them.
+// zoneLabels draws the labels that VolumeZone evaluates, including lists of zones.
 func (g *generator) zoneLabels(labels object) {
 	if g.chance(0.25) {
-		labels["topology.kubernetes.io/zone"] = pick(g.dice, "a", "b", "a__b", "b__c", "a__b__c", "z", "a__", "")
+		labels["topology.kubernetes.io/zone"] = pick(g.rng, "a", "b", "a__b", "b__c", "a__b__c", "z", "a__", "")
 	}
 	if g.chance(0.1) {
-		labels["topology.kubernetes.io/region"] = pick(g.dice, "eu", "us", "eu__us")
+		labels["topology.kubernetes.io/region"] = pick(g.rng, "eu", "us", "eu__us")
 	}
 	if g.chance(0.05) {
-		labels["failure-domain.beta.kubernetes.io/zone"] = pick(g.dice, "a", "b", "a__b")
+		labels["failure-domain.beta.kubernetes.io/zone"] = pick(g.rng, "a", "b", "a__b")
 	}
 }
 
-// volumeSource draws where the data is, and says by which CSI driver.
+// volumeSource draws the source of the volume and returns its CSI driver.
 func (g *generator) volumeSource(spec, labels object, class string, n int) (driver string) {
 	handle := fmt.Sprintf("handle-%d", n)
 	if g.chance(0.05) {
@@ -69,7 +69,7 @@ func (g *generator) volumeSource(spec, labels object, class string, n int) (driv
 		return ""
 	}
 	if class != "ebs" && g.chance(0.7) {
-		driver = pick(g.dice, "csi.example.com", "csi.example.com", "csi.other.com")
+		driver = pick(g.rng, "csi.example.com", "csi.example.com", "csi.other.com")
 		spec["csi"] = object{"driver": driver, "volumeHandle": handle}
 		return driver
 	}
@@ -79,11 +79,11 @@ func (g *generator) volumeSource(spec, labels object, class string, n int) (driv
 	}
 	switch kind {
 	case 0:
-		spec["awsElasticBlockStore"] = object{"volumeID": pick(g.dice, "vol-"+handle, "aws://a/vol-"+handle)}
+		spec["awsElasticBlockStore"] = object{"volumeID": pick(g.rng, "vol-"+handle, "aws://a/vol-"+handle)}
 	case 1:
 		spec["gcePersistentDisk"] = object{"pdName": handle}
 		if g.chance(0.8) {
-			labels["topology.kubernetes.io/zone"] = pick(g.dice, "a", "eu-west1-a", "eu-west1-b", "eu-west1-a__eu-west1-b")
+			labels["topology.kubernetes.io/zone"] = pick(g.rng, "a", "eu-west1-a", "eu-west1-b", "eu-west1-a__eu-west1-b")
 		}
 	case 2:
 		spec["azureDisk"] = g.azureDisk(handle)
@@ -98,10 +98,10 @@ func (g *generator) volumeSource(spec, labels object, class string, n int) (driv
 	return migrated[kind].driver
 }
 
-// azureDisk draws a disk of the kind that can be migrated, mostly; without a kind it is none, and an error.
+// azureDisk draws a disk, usually of the kind that can be migrated; without a kind it is invalid.
 func (g *generator) azureDisk(name string) object {
 	disk := object{"diskName": name, "diskURI": "/subscriptions/s/" + name, "kind": "Managed"}
-	if g.chance(g.oddity * 0.2) {
+	if g.chance(g.unusual * 0.2) {
 		delete(disk, "kind")
 	}
 	return disk
@@ -116,23 +116,23 @@ func (g *generator) volumeAffinity(class string) any {
 		return in("kubernetes.io/hostname", g.someNodeName())
 	}
 	if class == "ebs" && g.chance(0.5) {
-		return in(pick(g.dice, "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone", "topology.ebs.csi.aws.com/zone"), pick(g.dice, "a", "b"))
+		return in(pick(g.rng, "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone", "topology.ebs.csi.aws.com/zone"), pick(g.rng, "a", "b"))
 	}
 	switch roll := g.Float64(); {
 	case roll < 0.5:
 		return nil
 	case roll < 0.75:
-		return in("topology.kubernetes.io/zone", pick(g.dice, "a", "b", "c"), "b")
+		return in("topology.kubernetes.io/zone", pick(g.rng, "a", "b", "c"), "b")
 	case roll < 0.9:
 		return in("kubernetes.io/hostname", g.someNodeName(), g.someNodeName())
 	case roll < 0.97:
-		return object{"required": object{"nodeSelectorTerms": array{g.selectorTerm(g.oddity), g.selectorTerm(g.oddity)}}}
+		return object{"required": object{"nodeSelectorTerms": array{g.selectorTerm(g.unusual), g.selectorTerm(g.unusual)}}}
 	default:
-		return pick[any](g.dice, object{}, object{"required": object{"nodeSelectorTerms": array{}}})
+		return pick[any](g.rng, object{}, object{"required": object{"nodeSelectorTerms": array{}}})
 	}
 }
 
-// disk draws a volume that names its disk, of few disks, so that pods meet on them.
+// disk draws a volume that identifies its disk. There are few disks, so pods share them.
 func (g *generator) disk() object {
 	name := fmt.Sprintf("disk-%d", g.IntN(2))
 	readOnly := g.chance(0.4)
@@ -144,11 +144,11 @@ func (g *generator) disk() object {
 	case 4:
 		return object{"iscsi": object{"targetPortal": "10.0.0.1", "iqn": "iqn.2026-01.org.example:" + name, "lun": g.IntN(2), "readOnly": readOnly}}
 	case 5:
-		return object{"rbd": object{"monitors": some(g.dice, g.between(1, 2), []string{"m1", "m2", "m3"}), "image": name,
-			"pool": pick(g.dice, "", "rbd", "rbd", "other"), "readOnly": readOnly}}
+		return object{"rbd": object{"monitors": some(g.rng, g.between(1, 2), []string{"m1", "m2", "m3"}), "image": name,
+			"pool": pick(g.rng, "", "rbd", "rbd", "other"), "readOnly": readOnly}}
 	case 6:
 		return object{"azureDisk": g.azureDisk(name)}
 	default:
-		return pick(g.dice, object{"cinder": object{"volumeID": name}}, object{"portworxVolume": object{"volumeID": name}})
+		return pick(g.rng, object{"cinder": object{"volumeID": name}}, object{"portworxVolume": object{"volumeID": name}})
 	}
 }

@@ -4,10 +4,10 @@ import "fmt"
 
 var podNamespaces = []string{"default", "default", "kube-system", "team-a", "team-b"}
 
-// pod draws what bound and pending pods have in common.
+// pod draws the common parts of bound and pending pods.
 func (g *generator) pod(name string) (pod, metadata, spec, status object) {
 	metadata = object{"name": name}
-	namespace := pick(g.dice, podNamespaces...)
+	namespace := pick(g.rng, podNamespaces...)
 	if g.chance(g.together) {
 		namespace = g.home
 	}
@@ -25,7 +25,7 @@ func (g *generator) pod(name string) (pod, metadata, spec, status object) {
 		spec["initContainers"] = g.initContainers()
 	}
 	if g.chance(0.1) {
-		spec["overhead"] = pick[any](g.dice, object{"cpu": g.cpu(250), "memory": g.memory(120)}, object{"cpu": "10m"},
+		spec["overhead"] = pick[any](g.rng, object{"cpu": g.cpu(250), "memory": g.memory(120)}, object{"cpu": "10m"},
 			object{"memory": "64Mi", "example.com/foo": "1"}, object{})
 	}
 	if g.chance(0.1) {
@@ -35,7 +35,7 @@ func (g *generator) pod(name string) (pod, metadata, spec, status object) {
 		spec["hostNetwork"] = true
 	}
 	if g.chance(0.3) {
-		spec["priority"] = pick(g.dice, -10, 0, 5, 1000, 2000001000)
+		spec["priority"] = pick(g.rng, -10, 0, 5, 1000, 2000001000)
 	}
 	if g.images > 0 && g.chance(0.06) {
 		volumes := array{object{"name": "empty", "emptyDir": object{}}}
@@ -49,7 +49,7 @@ func (g *generator) pod(name string) (pod, metadata, spec, status object) {
 	return pod, metadata, spec, status
 }
 
-func (g *generator) image() string { return pick(g.dice, imageNames...).pod }
+func (g *generator) image() string { return pick(g.rng, imageNames...).pod }
 
 func (g *generator) container(name string) object {
 	c := object{"name": name, "image": g.image()}
@@ -82,7 +82,7 @@ func (g *generator) initContainers() array {
 	for i := range g.between(1, 4) {
 		c := g.container(fmt.Sprintf("i%d", i))
 		if g.chance(0.5) {
-			c["restartPolicy"] = pick(g.dice, "Always", "Always", "Always", "Never")
+			c["restartPolicy"] = pick(g.rng, "Always", "Always", "Always", "Never")
 		}
 		containers = append(containers, c)
 	}
@@ -92,15 +92,15 @@ func (g *generator) initContainers() array {
 func (g *generator) ports() array {
 	var ports array
 	for range g.between(1, 3) {
-		port := object{"containerPort": pick(g.dice, 80, 443, 8080, 9100)}
+		port := object{"containerPort": pick(g.rng, 80, 443, 8080, 9100)}
 		if g.chance(0.7) {
-			port["hostPort"] = pick(g.dice, 80, 80, 443, 8080, 0)
+			port["hostPort"] = pick(g.rng, 80, 80, 443, 8080, 0)
 		}
 		if g.chance(0.5) {
-			port["hostIP"] = pick(g.dice, "", "0.0.0.0", "127.0.0.1", "10.0.0.1", "::", "::1")
+			port["hostIP"] = pick(g.rng, "", "0.0.0.0", "127.0.0.1", "10.0.0.1", "::", "::1")
 		}
 		if g.chance(0.5) {
-			port["protocol"] = pick(g.dice, "TCP", "UDP", "SCTP", "")
+			port["protocol"] = pick(g.rng, "TCP", "UDP", "SCTP", "")
 		}
 		ports = append(ports, port)
 	}
@@ -120,7 +120,7 @@ func (g *generator) podLevelResources() object {
 			r["hugepages-2Mi"] = "4Mi"
 		}
 		if g.chance(0.1) {
-			r[pick(g.dice, "ephemeral-storage", "example.com/foo")] = "1"
+			r[pick(g.rng, "ephemeral-storage", "example.com/foo")] = "1"
 		}
 		return r
 	}
@@ -134,14 +134,14 @@ func (g *generator) podLevelResources() object {
 	return resources
 }
 
-// boundPod is a pod that already has a node, in any state a kubelet leaves it in.
+// boundPod is a pod with a node, in any state that a kubelet reports.
 func (g *generator) boundPod(i int) object {
 	pod, metadata, spec, status := g.pod(fmt.Sprintf("bound-%d", i))
 	spec["nodeName"] = g.someNodeName()
 	if g.uniform {
 		spec["nodeName"] = g.nodeNames[i%len(g.nodeNames)]
 	}
-	status["phase"] = pick(g.dice, "Running", "Running", "Running", "Running", "Running", "Running", "Pending", "Succeeded", "Failed", "Unknown")
+	status["phase"] = pick(g.rng, "Running", "Running", "Running", "Running", "Running", "Running", "Pending", "Succeeded", "Failed", "Unknown")
 	if g.chance(0.05) {
 		metadata["deletionTimestamp"] = "2026-01-02T03:04:05Z"
 		metadata["deletionGracePeriodSeconds"] = 30
@@ -161,7 +161,7 @@ func (g *generator) boundPod(i int) object {
 	return pod
 }
 
-// resizing writes the traces of an in-place resize into the status.
+// resizing sets the status of an in-place resize.
 func (g *generator) resizing(spec, status object) {
 	statuses := func(containers array) array {
 		var out array
@@ -187,7 +187,7 @@ func (g *generator) resizing(spec, status object) {
 		status["initContainerStatuses"] = statuses(inits.(array))
 	}
 	if g.chance(0.4) {
-		condition := object{"type": "PodResizePending", "status": "True", "reason": pick(g.dice, "Infeasible", "Infeasible", "Deferred")}
+		condition := object{"type": "PodResizePending", "status": "True", "reason": pick(g.rng, "Infeasible", "Infeasible", "Deferred")}
 		if g.chance(0.1) {
 			condition["status"] = "False"
 		}
@@ -203,11 +203,11 @@ func (g *generator) resizing(spec, status object) {
 	}
 }
 
-// pendingPod is a pod without a node. Each carries a few peculiarities only, so that most of them fit somewhere.
+// pendingPod is a pod without a node. Each has only a few special fields, so that most pods fit somewhere.
 func (g *generator) pendingPod(i int) object {
 	pod, metadata, spec, status := g.pod(fmt.Sprintf("pending-%d", i))
 	status["phase"] = "Pending"
-	spec["schedulerName"] = pick(g.dice, g.schedulers...)
+	spec["schedulerName"] = pick(g.rng, g.schedulers...)
 	switch roll := g.Float64(); {
 	case roll < 0.02:
 		spec["schedulerName"] = "someone-else"
@@ -216,11 +216,11 @@ func (g *generator) pendingPod(i int) object {
 	case roll < 0.05:
 		metadata["deletionTimestamp"] = "2026-01-02T03:04:05Z"
 	case roll < 0.06:
-		status["phase"] = pick(g.dice, "Succeeded", "Failed")
+		status["phase"] = pick(g.rng, "Succeeded", "Failed")
 	case roll < 0.09:
 		gates := array{}
 		for range g.between(0, 3) {
-			gates = append(gates, object{"name": pick(g.dice, "example.com/quota", "b", "a", "wait<>&")})
+			gates = append(gates, object{"name": pick(g.rng, "example.com/quota", "b", "a", "wait<>&")})
 		}
 		spec["schedulingGates"] = gates
 	case roll < 0.09+0.08*g.others():
@@ -238,7 +238,7 @@ func (g *generator) pendingPod(i int) object {
 		spec["affinity"] = object{"nodeAffinity": g.nodeAffinity()}
 	}
 	if nominated, ok := status["nominatedNodeName"]; ok && g.chance(0.3) {
-		// PreFilter narrows the nodes, with or without the one the pod was promised.
+		// PreFilter reduces the nodes, with or without the nominated one.
 		terms := array{}
 		for range g.between(1, 3) {
 			terms = append(terms, object{"matchFields": array{object{"key": "metadata.name", "operator": "In", "values": array{g.someNodeName()}}}})
@@ -259,20 +259,20 @@ func (g *generator) tolerations() array {
 	tolerations := array{}
 	for range g.between(0, 5) {
 		t := object{}
-		if key := pick(g.dice, taintKeys...); g.chance(0.92) {
+		if key := pick(g.rng, taintKeys...); g.chance(0.92) {
 			t["key"] = key
 		}
-		if operator := pick(g.dice, "", "Equal", "Exists", "Exists"); operator != "" {
+		if operator := pick(g.rng, "", "Equal", "Exists", "Exists"); operator != "" {
 			t["operator"] = operator
 		}
-		if g.chance(g.oddity) {
-			t["operator"] = pick(g.dice, "Lt", "Gt", "Like")
+		if g.chance(g.unusual) {
+			t["operator"] = pick(g.rng, "Lt", "Gt", "Like")
 		}
-		if value := pick(g.dice, taintValues...); t["operator"] != "Exists" || g.chance(0.05) {
+		if value := pick(g.rng, taintValues...); t["operator"] != "Exists" || g.chance(0.05) {
 			t["value"] = value
 		}
 		if g.chance(0.6) {
-			t["effect"] = pick(g.dice, effects...)
+			t["effect"] = pick(g.rng, effects...)
 		}
 		if g.chance(0.1) {
 			t["tolerationSeconds"] = 30

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// startOfTime is when the first pod of any cluster started.
+// startOfTime is the start time of the first pod of every cluster.
 var startOfTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// boundImportance gives a pod on a node what preemption weighs. No two on a node start at the same
-// moment; some have no start yet, which makes them equals whom the names tell apart.
+// boundImportance sets the fields of an assigned pod that preemption compares. No two pods on a node start at the same
+// time; some have not started yet, so that their names decide.
 func (g *generator) boundImportance(metadata, spec, status object) {
 	if g.preemption == 0 {
 		return
 	}
 	if g.uniform {
 		g.alike(spec)
-		spec["priority"] = pick(g.dice, 5, 5, 5, 100)
+		spec["priority"] = pick(g.rng, 5, 5, 5, 100)
 	} else if g.chance(0.9) {
-		spec["priority"] = pick(g.dice, -10, 0, 0, 5, 5, 100, 1000)
+		spec["priority"] = pick(g.rng, -10, 0, 0, 5, 5, 100, 1000)
 	}
 	if g.uniform || g.chance(0.9) {
-		// The same on several nodes, never on one. The youngest goes first.
+		// The same on several nodes, never on one. The youngest is evicted first.
 		node := spec["nodeName"]
 		g.startedOn[node]++
 		started := startOfTime.Add(-time.Duration(g.startedOn[node]) * time.Second)
@@ -36,7 +36,7 @@ func (g *generator) boundImportance(metadata, spec, status object) {
 		if g.chance(0.7) {
 			condition := object{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 			if g.chance(0.2) {
-				condition[pick(g.dice, "status", "reason")] = pick(g.dice, "False", "EvictionByEvictionAPI")
+				condition[pick(g.rng, "status", "reason")] = pick(g.rng, "False", "EvictionByEvictionAPI")
 			}
 			g.ending = append(g.ending, spec["nodeName"].(string))
 			conditions, _ := status["conditions"].(array)
@@ -45,7 +45,7 @@ func (g *generator) boundImportance(metadata, spec, status object) {
 	}
 }
 
-// pendingImportance gives a waiting pod the right to push others away.
+// pendingImportance sets the fields that allow a pending pod to preempt others.
 func (g *generator) pendingImportance(spec, status object) {
 	if !g.chance(min(1, g.preemption*1.3)) {
 		return
@@ -53,7 +53,7 @@ func (g *generator) pendingImportance(spec, status object) {
 	if g.uniform {
 		g.alike(spec)
 	}
-	spec["priority"] = pick(g.dice, 0, 5, 100, 1000, 1000, 2000001000)
+	spec["priority"] = pick(g.rng, 0, 5, 100, 1000, 1000, 2000001000)
 	switch roll := g.Float64(); {
 	case roll < 0.06:
 		spec["preemptionPolicy"] = "Never"
@@ -62,12 +62,12 @@ func (g *generator) pendingImportance(spec, status object) {
 	case roll < 0.25:
 		status["nominatedNodeName"] = g.someNodeName()
 		if len(g.ending) > 0 && g.chance(0.6) {
-			status["nominatedNodeName"] = pick(g.dice, g.ending...)
+			status["nominatedNodeName"] = pick(g.rng, g.ending...)
 		}
 	}
 }
 
-// alike gives a pod of a uniform cluster what all of them ask for.
+// alike sets the same requests in all pods of a uniform cluster.
 func (g *generator) alike(spec object) {
 	containers := spec["containers"].(array)
 	for i, c := range containers {
@@ -82,15 +82,15 @@ func (g *generator) alike(spec object) {
 	delete(spec, "initContainers")
 }
 
-// budgets draws PodDisruptionBudgets: some exhausted, some that overlap, some that match nothing.
+// budgets draws PodDisruptionBudgets: some exhausted, some overlapping, some that match nothing.
 func (g *generator) budgets() (items array) {
 	for i, namespace := range spreadNamespaces {
 		for j := range g.between(0, 3) {
 			spec := object{"minAvailable": 1}
-			if selector := g.podSelector(object{"app": pick(g.dice, appNames...)}); selector != nil {
+			if selector := g.podSelector(object{"app": pick(g.rng, appNames...)}); selector != nil {
 				spec["selector"] = selector
 			}
-			status := object{"disruptionsAllowed": pick(g.dice, 0, 0, 1, 2, 5),
+			status := object{"disruptionsAllowed": pick(g.rng, 0, 0, 1, 2, 5),
 				"currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}
 			if g.chance(0.2) {
 				status["disruptedPods"] = object{fmt.Sprintf("bound-%d", g.IntN(20)): "2026-01-02T03:04:05Z"}

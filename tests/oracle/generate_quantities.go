@@ -2,7 +2,8 @@ package main
 
 import "fmt"
 
-// Resource names of every class the scheduler knows: native, extended, huge pages, names in Kubernetes' own
+// Resource names of every class that the scheduler distinguishes: native, extended, huge pages, names in Kubernetes'
+// own domain, and ignored names.
 // domain, and names it ignores.
 var (
 	extendedNames = []string{"nvidia.com/gpu", "example.com/foo", "example.com/bar"}
@@ -13,10 +14,10 @@ var (
 	}
 )
 
-// cpu spells an amount of about so many thousandths of a CPU.
+// cpu formats approximately this number of thousandths of a CPU.
 func (g *generator) cpu(milli int) any {
-	if g.chance(g.oddity) {
-		return g.oddQuantity(pick[any](g.dice, "0.1", "100m", "2.5m", "500u", "1500u", "0.0005", "1e-1", "1.0005",
+	if g.chance(g.unusual) {
+		return g.unusualQuantity(pick[any](g.rng, "0.1", "100m", "2.5m", "500u", "1500u", "0.0005", "1e-1", "1.0005",
 			"1e0", "2000m", number("1"), number("0.25"), "1.", ".5", "+1", "0", "250000000n"))
 	}
 	switch g.IntN(3) {
@@ -29,10 +30,10 @@ func (g *generator) cpu(milli int) any {
 	}
 }
 
-// memory spells an amount of about so many mebibytes.
+// memory formats approximately this number of mebibytes.
 func (g *generator) memory(mebi int) any {
-	if g.chance(g.oddity) {
-		return g.oddQuantity(pick[any](g.dice, "1.5Gi", "0.5Gi", "0.1Gi", "1e9", "1E9", "500M", "123456789", "1000000k",
+	if g.chance(g.unusual) {
+		return g.unusualQuantity(pick[any](g.rng, "1.5Gi", "0.5Gi", "0.1Gi", "1e9", "1E9", "500M", "123456789", "1000000k",
 			"128974848000m", "0.3Ki", "1.1Mi", number("104857600"), "0", "1e3", "209715200", "209715199", "200Mi"))
 	}
 	switch g.IntN(3) {
@@ -45,24 +46,24 @@ func (g *generator) memory(mebi int) any {
 	}
 }
 
-// count spells a small whole number.
+// count formats a small integer.
 func (g *generator) count(most int) any {
-	if g.chance(g.oddity) {
-		return g.oddQuantity(pick[any](g.dice, "0", "1", "1e0", "1500m", number("2"), "0.5", "1k", "4Ki"))
+	if g.chance(g.unusual) {
+		return g.unusualQuantity(pick[any](g.rng, "0", "1", "1e0", "1500m", number("2"), "0.5", "1k", "4Ki"))
 	}
 	return fmt.Sprint(g.between(0, most))
 }
 
-// oddQuantity passes an odd spelling on, or in a wild cluster a value beyond all reason.
-func (g *generator) oddQuantity(odd any) any {
+// unusualQuantity returns an unusual spelling, or in a wild cluster an extreme value.
+func (g *generator) unusualQuantity(odd any) any {
 	if !g.wild || g.chance(0.5) {
 		return odd
 	}
-	return pick[any](g.dice, "12E", "1e19", "9223372036854775807", "9223372036854775808", "8Ei", "100Pi", "93Pi",
+	return pick[any](g.rng, "12E", "1e19", "9223372036854775807", "9223372036854775808", "8Ei", "100Pi", "93Pi",
 		"-1", "-500m", "1n", "0.1m", "90000T", nil, "12345678901234567890123")
 }
 
-// requests draws what a container asks for, up to about the size given.
+// requests draws the requests of a container, up to approximately the given size.
 func (g *generator) requests(cpu, memory int) object {
 	r := object{}
 	if g.chance(0.8) {
@@ -79,7 +80,7 @@ func (g *generator) requests(cpu, memory int) object {
 		if g.chance(0.1) {
 			names = scalarNames
 		}
-		for _, name := range some(g.dice, g.between(1, 3), names) {
+		for _, name := range some(g.rng, g.between(1, 3), names) {
 			r[name] = g.scalar(name)
 		}
 	}
@@ -92,9 +93,9 @@ func (g *generator) requests(cpu, memory int) object {
 func (g *generator) scalar(name string) any {
 	switch name {
 	case "hugepages-2Mi":
-		return pick[any](g.dice, "2Mi", "4Mi", "64Mi", "0")
+		return pick[any](g.rng, "2Mi", "4Mi", "64Mi", "0")
 	case "hugepages-1Gi":
-		return pick[any](g.dice, "1Gi", "2Gi")
+		return pick[any](g.rng, "1Gi", "2Gi")
 	case "storage":
 		return "100Gi"
 	default:
@@ -102,7 +103,7 @@ func (g *generator) scalar(name string) any {
 	}
 }
 
-// resources draws the resources of a container. Limits without requests become requests by defaulting.
+// resources draws the resources of a container. Defaulting derives requests from limits.
 func (g *generator) resources(cpu, memory int) object {
 	out := object{}
 	if g.chance(0.8) {
@@ -112,7 +113,7 @@ func (g *generator) resources(cpu, memory int) object {
 		out["limits"] = g.requests(cpu, memory)
 	}
 	if len(out) == 0 && g.chance(0.3) {
-		out["requests"] = pick[any](g.dice, object{}, object{"cpu": "0"}, object{"memory": "0"}, object{"cpu": "0", "memory": "0"})
+		out["requests"] = pick[any](g.rng, object{}, object{"cpu": "0"}, object{"memory": "0"}, object{"cpu": "0", "memory": "0"})
 	}
 	return out
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// storageObjects draws what a cluster has of storage besides the claims of its pods.
+// storageObjects draws the storage objects of a cluster except the claims of its pods.
 func (g *generator) storageObjects() array {
 	for range g.between(0, 2+len(g.nodeNames)) {
-		class := pick(g.dice, "local", "local", "local", "fast", "zonal", "ebs")
-		g.volume(class, g.between(1, 24)*512, pick(g.dice, "Available", "Available", "Available", "Available", "Released", "Bound", "Failed"))
+		class := pick(g.rng, "local", "local", "local", "fast", "zonal", "ebs")
+		g.volume(class, g.between(1, 24)*512, pick(g.rng, "Available", "Available", "Available", "Available", "Released", "Bound", "Failed"))
 	}
 	items := g.storage.objects
 	for _, class := range storageClasses {
@@ -41,7 +41,7 @@ func (g *generator) storageClass(name, mode, provisioner string) object {
 		terms := array{}
 		for range g.between(0, 2) {
 			term := object{"matchLabelExpressions": array{object{"key": "topology.kubernetes.io/zone",
-				"values": some(g.dice, g.between(1, 2), []string{"a", "b", "c"})}}}
+				"values": some(g.rng, g.between(1, 2), []string{"a", "b", "c"})}}}
 			if g.chance(0.1) {
 				term = object{}
 			}
@@ -68,7 +68,7 @@ func (g *generator) csiDriver(name string) object {
 	return object{"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": object{"name": name}, "spec": spec}
 }
 
-// csiNode draws which drivers a node has, how many volumes they take, and which plugins they have taken over.
+// csiNode draws the drivers of a node, their volume limits, and the migrated plugins.
 func (g *generator) csiNode(node string) object {
 	metadata := object{"name": node}
 	var plugins, names []string
@@ -88,7 +88,7 @@ func (g *generator) csiNode(node string) object {
 		}
 		driver := object{"name": name, "nodeID": node, "topologyKeys": nil}
 		if g.chance(0.7) {
-			driver["allocatable"] = object{"count": pick(g.dice, 0, 1, 1, 2, 2, 3, 5)}
+			driver["allocatable"] = object{"count": pick(g.rng, 0, 1, 1, 2, 2, 3, 5)}
 		} else if g.chance(0.3) {
 			driver["allocatable"] = object{}
 		}
@@ -97,8 +97,8 @@ func (g *generator) csiNode(node string) object {
 	return object{"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": metadata, "spec": object{"drivers": list}}
 }
 
-// capacities draws CSIStorageCapacity objects. At most one of a class covers a node, since of several
-// kube-scheduler takes any.
+// capacities draws CSIStorageCapacity objects. At most one per class matches a node, because kube-scheduler uses any of
+// several.
 func (g *generator) capacities() (items array) {
 	one := func(class string, topology any) {
 		capacity := object{"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
@@ -136,16 +136,16 @@ func (g *generator) capacities() (items array) {
 	return items
 }
 
-// attachments draws VolumeAttachments: of volumes in use, of others, of volumes that are gone.
+// attachments draws VolumeAttachments: of volumes in use, of others, of deleted volumes.
 func (g *generator) attachments() (items array) {
 	if len(g.storage.volumes) == 0 {
 		return nil
 	}
 	for range g.between(0, 2*len(g.nodeNames)) {
-		volume := pick(g.dice, g.storage.volumes...)
+		volume := pick(g.rng, g.storage.volumes...)
 		driver := volume.driver
 		if driver == "" {
-			driver = pick(g.dice, drivers...)
+			driver = pick(g.rng, drivers...)
 		}
 		source := object{"persistentVolumeName": volume.name}
 		if g.chance(0.05) {

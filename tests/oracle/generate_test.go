@@ -23,21 +23,21 @@ func TestSeedsRepeat(t *testing.T) {
 		if !bytes.Equal(first.Cluster, second.Cluster) || !bytes.Equal(first.Config, second.Config) {
 			t.Fatalf("seed %d makes two different scenarios", seed)
 		}
-		want, err := first.judge(silence())
+		want, err := first.evaluate(silence())
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		got, err := second.judge(silence())
+		got, err := second.evaluate(silence())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d is judged in two ways", seed)
+			t.Fatalf("seed %d has two results", seed)
 		}
 	}
 }
 
-// Every scenario must be acceptable to kube-scheduler, and together they must meet every kind of answer.
+// kube-scheduler must accept every scenario, and together they must cover every kind of result.
 func TestScenariosMeetEveryAnswer(t *testing.T) {
 	results := make(map[string]int)
 	plugins := make(map[string]int)
@@ -46,7 +46,7 @@ func TestScenariosMeetEveryAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := scenario.judge(silence())
+		lines, err := scenario.evaluate(silence())
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -75,7 +75,7 @@ func TestScenariosMeetEveryAnswer(t *testing.T) {
 		}
 	}
 	for _, plugin := range filterPlugins {
-		// A pod without a node cannot be turned away by NodeName.
+		// NodeName cannot reject a pod without a node.
 		if plugins[plugin] == 0 && plugin != "NodeName" {
 			t.Errorf("%s refused no node", plugin)
 		}
@@ -115,7 +115,7 @@ func TestCorpus(t *testing.T) {
 		}
 		pods -= len(line.Records)
 		again := Scenario{Cluster: line.Cluster, Config: []byte(line.Config)}
-		records, err := again.judge(silence())
+		records, err := again.evaluate(silence())
 		if err != nil {
 			t.Fatal(err)
 		}

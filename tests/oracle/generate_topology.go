@@ -2,12 +2,12 @@ package main
 
 import "fmt"
 
-// What pods are called by, so that services, workloads, affinity and spreading find some of them.
+// Pod labels, so that services, workloads, affinity and spreading select some pods.
 var (
 	appNames  = []string{"web", "db", "cache"}
 	tierNames = []string{"front", "back"}
 	hashes    = []string{"7f9c", "b41d"}
-	// Topology keys, the usual ones first; the last one no node bears.
+	// Topology keys, the usual ones first; no node has the last one.
 	topologyKeys = []string{
 		"topology.kubernetes.io/zone", "kubernetes.io/hostname", "topology.kubernetes.io/zone", "kubernetes.io/hostname",
 		"topology.kubernetes.io/zone", "kubernetes.io/hostname", "topology.kubernetes.io/zone", "kubernetes.io/hostname",
@@ -16,7 +16,7 @@ var (
 	spreadNamespaces = []string{"default", "kube-system", "team-a", "team-b"}
 )
 
-// related says that pods of this cluster relate to each other.
+// related returns whether pods of this cluster have affinity or spreading.
 func (g *generator) related() bool { return g.topology > 0 || g.affinities > 0 }
 
 // podLabels draws the labels of any pod.
@@ -24,18 +24,18 @@ func (g *generator) podLabels() object {
 	labels := object{}
 	if !g.related() && g.preemption == 0 {
 		if g.chance(0.3) {
-			labels["app"] = pick(g.dice, "web", "db")
+			labels["app"] = pick(g.rng, "web", "db")
 		}
 		return labels
 	}
 	if g.chance(0.9) {
-		labels["app"] = pick(g.dice, appNames...)
+		labels["app"] = pick(g.rng, appNames...)
 	}
 	if g.chance(0.6) {
-		labels["tier"] = pick(g.dice, tierNames...)
+		labels["tier"] = pick(g.rng, tierNames...)
 	}
 	if g.chance(0.5) {
-		labels["pod-template-hash"] = pick(g.dice, hashes...)
+		labels["pod-template-hash"] = pick(g.rng, hashes...)
 	}
 	return labels
 }
@@ -48,10 +48,10 @@ func (g *generator) namespaces() (items array) {
 		}
 		labels := object{"kubernetes.io/metadata.name": name}
 		if g.chance(0.7) {
-			labels["env"] = pick(g.dice, "prod", "dev")
+			labels["env"] = pick(g.rng, "prod", "dev")
 		}
 		if g.chance(0.4) {
-			labels["team"] = pick(g.dice, "a", "b", "")
+			labels["team"] = pick(g.rng, "a", "b", "")
 		}
 		metadata := object{"name": name, "labels": labels}
 		if g.chance(0.1) {
@@ -62,7 +62,7 @@ func (g *generator) namespaces() (items array) {
 	return items
 }
 
-// workloads draws what pods belong to; from their selectors come the default spreading constraints.
+// workloads draws the owners of pods; their selectors are the source of the default spreading constraints.
 func (g *generator) workloads() (items array) {
 	for i, namespace := range spreadNamespaces {
 		for j := range g.between(0, 3) {
@@ -92,11 +92,11 @@ var controllerKinds = []struct{ apiVersion, kind string }{
 	{"v1", "ReplicationController"}, {"apps/v1", "ReplicaSet"}, {"apps/v1", "StatefulSet"},
 }
 
-// simpleSelector is one of equalities only.
+// simpleSelector contains only equalities.
 func (g *generator) simpleSelector() object {
-	selector := object{"app": pick(g.dice, appNames...)}
+	selector := object{"app": pick(g.rng, appNames...)}
 	if g.chance(0.3) {
-		selector["tier"] = pick(g.dice, tierNames...)
+		selector["tier"] = pick(g.rng, tierNames...)
 	}
 	return selector
 }
@@ -104,7 +104,7 @@ func (g *generator) simpleSelector() object {
 func (g *generator) controller(apiVersion, kind, namespace, app string) object {
 	matched := object{"app": app}
 	if g.chance(0.2) {
-		matched["tier"] = pick(g.dice, tierNames...)
+		matched["tier"] = pick(g.rng, tierNames...)
 	}
 	spec := object{"template": object{"metadata": object{"labels": matched},
 		"spec": object{"containers": array{object{"name": "c", "image": "x"}}}}}
@@ -113,8 +113,8 @@ func (g *generator) controller(apiVersion, kind, namespace, app string) object {
 		if g.chance(0.8) {
 			spec["selector"] = matched
 		}
-	case g.chance(g.oddity * 0.3):
-		spec["selector"] = pick[any](g.dice, nil, object{}, g.brokenSelector())
+	case g.chance(g.unusual * 0.3):
+		spec["selector"] = pick[any](g.rng, nil, object{}, g.brokenSelector())
 	default:
 		spec["selector"] = object{"matchLabels": matched}
 		if g.chance(0.2) {
@@ -127,13 +127,13 @@ func (g *generator) controller(apiVersion, kind, namespace, app string) object {
 	return object{"apiVersion": apiVersion, "kind": kind, "metadata": object{"name": app, "namespace": namespace}, "spec": spec}
 }
 
-// owner draws the reference to what a pod belongs to, mostly to something that exists.
+// owner draws an owner reference, usually to an existing object.
 func (g *generator) owner(labels object) array {
 	app, ok := labels["app"].(string)
 	if !ok || g.chance(0.05) {
 		app = "nobody"
 	}
-	kind := pick(g.dice, controllerKinds...)
+	kind := pick(g.rng, controllerKinds...)
 	reference := object{"apiVersion": kind.apiVersion, "kind": kind.kind, "name": app, "uid": "owner-" + app, "controller": true}
 	switch roll := g.Float64(); {
 	case roll < 0.05:
@@ -141,19 +141,19 @@ func (g *generator) owner(labels object) array {
 	case roll < 0.1:
 		delete(reference, "controller")
 	case roll < 0.14:
-		reference["kind"] = pick(g.dice, "Job", "DaemonSet")
+		reference["kind"] = pick(g.rng, "Job", "DaemonSet")
 	}
 	return array{reference}
 }
 
-// podSelector draws a label selector over pods, mostly one that meets pods like this one.
+// podSelector draws a label selector over pods, usually one that matches pods like this one.
 func (g *generator) podSelector(own object) any {
 	switch roll := g.Float64(); {
 	case roll < 0.03:
 		return nil
 	case roll < 0.07:
 		return object{}
-	case roll < 0.07+g.oddity*0.08:
+	case roll < 0.07+g.unusual*0.08:
 		return g.brokenSelector()
 	case roll < 0.55 && own["app"] != nil:
 		return object{"matchLabels": object{"app": own["app"]}}
@@ -162,9 +162,9 @@ func (g *generator) podSelector(own object) any {
 	}
 	expressions := array{}
 	for range g.between(1, 2) {
-		expressions = append(expressions, pick(g.dice,
-			object{"key": "app", "operator": "In", "values": array{pick(g.dice, appNames...), pick(g.dice, appNames...)}},
-			object{"key": "app", "operator": "NotIn", "values": array{pick(g.dice, appNames...)}},
+		expressions = append(expressions, pick(g.rng,
+			object{"key": "app", "operator": "In", "values": array{pick(g.rng, appNames...), pick(g.rng, appNames...)}},
+			object{"key": "app", "operator": "NotIn", "values": array{pick(g.rng, appNames...)}},
 			object{"key": "tier", "operator": "Exists"},
 			object{"key": "tier", "operator": "DoesNotExist"},
 			object{"key": "tier", "operator": "In", "values": array{""}}))
@@ -174,7 +174,7 @@ func (g *generator) podSelector(own object) any {
 
 // brokenSelector does not parse.
 func (g *generator) brokenSelector() object {
-	return pick(g.dice,
+	return pick(g.rng,
 		object{"matchExpressions": array{object{"key": "app", "operator": "In", "values": array{}}}},
 		object{"matchExpressions": array{object{"key": "app", "operator": "Exists", "values": array{"web"}}}},
 		object{"matchExpressions": array{object{"key": "app", "operator": "Gt", "values": array{"1"}}}},
@@ -188,23 +188,23 @@ func (g *generator) spreadConstraints(labels object) array {
 	var constraints array
 	for range g.between(1, 3) {
 		constraint := object{
-			"maxSkew":           pick(g.dice, 1, 1, 1, 2, 3, 5),
-			"topologyKey":       pick(g.dice, topologyKeys...),
-			"whenUnsatisfiable": pick(g.dice, "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway"),
+			"maxSkew":           pick(g.rng, 1, 1, 1, 2, 3, 5),
+			"topologyKey":       pick(g.rng, topologyKeys...),
+			"whenUnsatisfiable": pick(g.rng, "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway"),
 		}
 		if selector := g.podSelector(labels); selector != nil {
 			constraint["labelSelector"] = selector
 		}
 		if g.chance(0.25) && constraint["whenUnsatisfiable"] == "DoNotSchedule" {
-			constraint["minDomains"] = pick(g.dice, 1, 2, 3, 4, 10)
+			constraint["minDomains"] = pick(g.rng, 1, 2, 3, 4, 10)
 		}
 		for _, policy := range []string{"nodeAffinityPolicy", "nodeTaintsPolicy"} {
 			if g.chance(0.3) {
-				constraint[policy] = pick(g.dice, "Honor", "Ignore")
+				constraint[policy] = pick(g.rng, "Honor", "Ignore")
 			}
 		}
 		if g.chance(0.15) {
-			keys := some(g.dice, g.between(1, 2), []string{"pod-template-hash", "tier", "absent"})
+			keys := some(g.rng, g.between(1, 2), []string{"pod-template-hash", "tier", "absent"})
 			constraint["matchLabelKeys"] = keys
 			if selector, ok := constraint["labelSelector"].(object); ok && g.chance(0.7) {
 				constraint["labelSelector"] = merged(selector, labels, keys, "In")
@@ -249,7 +249,7 @@ func (g *generator) podAffinity(labels object) object {
 		terms := object{}
 		if g.chance(part.required) {
 			required := array{}
-			for range pick(g.dice, 1, 1, 1, 2) {
+			for range pick(g.rng, 1, 1, 1, 2) {
 				required = append(required, g.affinityTerm(labels))
 			}
 			terms["requiredDuringSchedulingIgnoredDuringExecution"] = required
@@ -257,9 +257,9 @@ func (g *generator) podAffinity(labels object) object {
 		if g.chance(0.5) {
 			preferred := array{}
 			for range g.between(0, 3) {
-				weight := pick(g.dice, 1, 2, 10, 50, 100)
-				if g.chance(g.oddity * 0.1) {
-					weight = pick(g.dice, 0, -1, 101)
+				weight := pick(g.rng, 1, 2, 10, 50, 100)
+				if g.chance(g.unusual * 0.1) {
+					weight = pick(g.rng, 0, -1, 101)
 				}
 				preferred = append(preferred, object{"weight": weight, "podAffinityTerm": g.affinityTerm(labels)})
 			}
@@ -271,16 +271,16 @@ func (g *generator) podAffinity(labels object) object {
 }
 
 func (g *generator) affinityTerm(labels object) object {
-	term := object{"topologyKey": pick(g.dice, topologyKeys...)}
+	term := object{"topologyKey": pick(g.rng, topologyKeys...)}
 	if selector := g.podSelector(labels); selector != nil {
 		term["labelSelector"] = selector
 	}
-	if g.chance(g.oddity * 0.1) {
+	if g.chance(g.unusual * 0.1) {
 		term["topologyKey"] = ""
 	}
 	switch roll := g.Float64(); {
 	case roll < 0.15:
-		term["namespaces"] = some(g.dice, g.between(1, 2), spreadNamespaces)
+		term["namespaces"] = some(g.rng, g.between(1, 2), spreadNamespaces)
 	case roll < 0.2:
 		term["namespaces"] = array{"nowhere"}
 	}
@@ -292,7 +292,7 @@ func (g *generator) affinityTerm(labels object) object {
 		if g.chance(0.3) {
 			field, operator = "mismatchLabelKeys", "NotIn"
 		}
-		keys := []string{pick(g.dice, "pod-template-hash", "tier", "absent")}
+		keys := []string{pick(g.rng, "pod-template-hash", "tier", "absent")}
 		term[field] = keys
 		term["labelSelector"] = merged(selector, labels, keys, operator)
 	}
@@ -300,19 +300,19 @@ func (g *generator) affinityTerm(labels object) object {
 }
 
 func (g *generator) namespaceSelector() object {
-	if g.chance(g.oddity * 0.1) {
+	if g.chance(g.unusual * 0.1) {
 		return g.brokenSelector()
 	}
-	return pick(g.dice,
+	return pick(g.rng,
 		object{}, object{},
-		object{"matchLabels": object{"env": pick(g.dice, "prod", "dev")}},
-		object{"matchLabels": object{"kubernetes.io/metadata.name": pick(g.dice, spreadNamespaces...)}},
+		object{"matchLabels": object{"env": pick(g.rng, "prod", "dev")}},
+		object{"matchLabels": object{"kubernetes.io/metadata.name": pick(g.rng, spreadNamespaces...)}},
 		object{"matchExpressions": array{object{"key": "env", "operator": "NotIn", "values": array{"prod"}}}},
 		object{"matchExpressions": array{object{"key": "team", "operator": "DoesNotExist"}}},
 		object{"matchExpressions": array{object{"key": "team", "operator": "In", "values": array{"a", ""}}}})
 }
 
-// relations gives a pod what ties it to others.
+// relations adds affinity and spreading to a pod.
 func (g *generator) relations(metadata, spec object, share float64) {
 	labels, _ := metadata["labels"].(object)
 	if g.related() && g.chance(0.5) {

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// storage is what a cluster has of volumes. Claims and volumes are drawn along with the pods that use them.
+// storage contains the volumes of a cluster. Claims and volumes are drawn along with the pods that use them.
 type storage struct {
 	objects array
 	// claims by namespace, for pods that share them.
@@ -10,14 +10,14 @@ type storage struct {
 	// volumes are the names of PersistentVolumes, each with its driver.
 	volumes []drawnVolume
 	count   int
-	// required is the driver without which a node takes no pod: at most one, since of several missing ones
-	// kube-scheduler names any.
+	// required is the driver that a node needs for any pod: at most one, because kube-scheduler reports any of several
+	// missing ones.
 	required string
 }
 
 type drawnVolume struct{ name, driver string }
 
-// Storage classes; of the last one there is no object.
+// Storage classes; there is no object of the last one.
 var storageClasses = []struct{ name, mode, provisioner string }{
 	{"fast", "WaitForFirstConsumer", "csi.example.com"},
 	{"zonal", "WaitForFirstConsumer", "csi.example.com"},
@@ -28,10 +28,10 @@ var storageClasses = []struct{ name, mode, provisioner string }{
 	{"gone", "", ""},
 }
 
-// waiting are the classes whose claims wait for a pod.
+// waiting are the classes with binding mode WaitForFirstConsumer.
 var waiting = []string{"fast", "fast", "fast", "zonal", "zonal", "local", "local", "local", "ebs", "other"}
 
-// In-tree plugins that CSI drivers have taken over, with the label by which their drivers tell zones.
+// In-tree plugins that are migrated to CSI, with the zone label of their drivers.
 var migrated = []struct{ plugin, driver, zone string }{
 	{"kubernetes.io/aws-ebs", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"},
 	{"kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "topology.gke.io/zone"},
@@ -47,7 +47,7 @@ func (g *generator) number() int {
 	return g.storage.count
 }
 
-// storageLabels gives a node the labels by which CSI drivers tell zones.
+// storageLabels sets the zone labels of CSI drivers on a node.
 func (g *generator) storageLabels(labels object) {
 	zone, ok := labels["topology.kubernetes.io/zone"]
 	if g.volumes == 0 || !ok {
@@ -63,7 +63,7 @@ func (g *generator) storageLabels(labels object) {
 	}
 }
 
-// podVolumes gives a pod volumes. Of pods that run, most claims are bound.
+// podVolumes adds volumes to a pod. Most claims of assigned pods are bound.
 func (g *generator) podVolumes(metadata, spec object, running bool) {
 	if !g.chance(g.volumes) {
 		return
@@ -73,7 +73,7 @@ func (g *generator) podVolumes(metadata, spec object, running bool) {
 		namespace = "default"
 	}
 	volumes, _ := spec["volumes"].(array)
-	for i := range pick(g.dice, 1, 1, 1, 2, 2, 3) {
+	for i := range pick(g.rng, 1, 1, 1, 2, 2, 3) {
 		name := fmt.Sprintf("v%d", i)
 		volume := object{"name": name}
 		switch roll := g.Float64(); {
@@ -86,7 +86,7 @@ func (g *generator) podVolumes(metadata, spec object, running bool) {
 				volume[kind] = source
 			}
 		case roll < 0.97:
-			volume["csi"] = object{"driver": pick(g.dice, drivers...)}
+			volume["csi"] = object{"driver": pick(g.rng, drivers...)}
 		default:
 			volume["emptyDir"] = object{}
 		}
@@ -95,16 +95,16 @@ func (g *generator) podVolumes(metadata, spec object, running bool) {
 	spec["volumes"] = volumes
 }
 
-// claimFor is the name of a claim, new or shared, of a kind a pod may meet.
+// claimFor returns the name of a new or shared claim.
 func (g *generator) claimFor(namespace string, running bool) string {
-	if g.chance(g.oddity * 0.05) {
+	if g.chance(g.unusual * 0.05) {
 		return ""
 	}
 	if g.chance(0.02) {
 		return "missing"
 	}
 	if claims := g.storage.claims[namespace]; len(claims) > 0 && g.chance(0.35) {
-		return pick(g.dice, claims...)
+		return pick(g.rng, claims...)
 	}
 	name := fmt.Sprintf("claim-%d", g.number())
 	g.claim(namespace, name, nil, running)
@@ -112,7 +112,7 @@ func (g *generator) claimFor(namespace string, running bool) string {
 	return name
 }
 
-// ephemeral draws a volume whose claim another controller makes from the pod's template.
+// ephemeral draws a volume whose claim a controller creates from the pod's template.
 func (g *generator) ephemeral(namespace string, metadata, volume object, running bool) {
 	volume["ephemeral"] = object{"volumeClaimTemplate": object{"spec": object{"accessModes": array{"ReadWriteOnce"},
 		"resources": object{"requests": object{"storage": "1Gi"}}}}}
@@ -135,7 +135,7 @@ func (g *generator) ephemeral(namespace string, metadata, volume object, running
 	g.claim(namespace, podName+"-"+volume["name"].(string), owners, running)
 }
 
-// claim draws a PersistentVolumeClaim, and the volume it belongs to.
+// claim draws a PersistentVolumeClaim and its volume.
 func (g *generator) claim(namespace, name string, owners array, running bool) {
 	uid := fmt.Sprintf("claim-uid-%d", g.number())
 	annotations := object{}
@@ -143,7 +143,7 @@ func (g *generator) claim(namespace, name string, owners array, running bool) {
 	if len(owners) > 0 {
 		metadata["ownerReferences"] = owners
 	}
-	spec := object{"accessModes": array{pick(g.dice, "ReadWriteOnce", "ReadWriteOnce", "ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod")}}
+	spec := object{"accessModes": array{pick(g.rng, "ReadWriteOnce", "ReadWriteOnce", "ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod")}}
 	size := g.between(1, 12) * 1024
 	if g.chance(0.97) {
 		spec["resources"] = object{"requests": object{"storage": fmt.Sprintf("%dMi", size)}}
@@ -165,7 +165,7 @@ func (g *generator) claim(namespace, name string, owners array, running bool) {
 	case roll < 0.86:
 		spec["storageClassName"] = "now"
 	case roll < 0.88:
-		spec["storageClassName"] = pick(g.dice, "", "gone")
+		spec["storageClassName"] = pick(g.rng, "", "gone")
 	case roll < 0.9:
 	case roll < 0.93:
 		spec["volumeName"], status["phase"] = "lost", "Lost"
@@ -180,9 +180,9 @@ func (g *generator) claim(namespace, name string, owners array, running bool) {
 		"metadata": metadata, "spec": spec, "status": status})
 }
 
-// boundClaim is bound to a volume, now and then to one that is not there or not bound completely.
+// boundClaim is bound to a volume, sometimes to a missing one or incompletely.
 func (g *generator) boundClaim(annotations, spec, status, reference object, size int) {
-	spec["storageClassName"] = pick(g.dice, "fast", "zonal", "local", "ebs", "now", "")
+	spec["storageClassName"] = pick(g.rng, "fast", "zonal", "local", "ebs", "now", "")
 	annotations["pv.kubernetes.io/bind-completed"] = "yes"
 	status["phase"] = "Bound"
 	switch roll := g.Float64(); {
@@ -197,9 +197,9 @@ func (g *generator) boundClaim(annotations, spec, status, reference object, size
 	spec["volumeName"] = volume["metadata"].(object)["name"]
 }
 
-// waitingClaim waits for a pod to be placed.
+// waitingClaim is bound after a pod is scheduled.
 func (g *generator) waitingClaim(annotations, spec, reference object, size int) {
-	class := pick(g.dice, waiting...)
+	class := pick(g.rng, waiting...)
 	spec["storageClassName"] = class
 	if g.chance(0.06) {
 		annotations["volume.beta.kubernetes.io/storage-class"] = class
@@ -209,18 +209,18 @@ func (g *generator) waitingClaim(annotations, spec, reference object, size int) 
 	}
 	if g.chance(0.08) {
 		spec["selector"] = object{"matchLabels": object{"quality": "gold"}}
-		if g.chance(g.oddity) {
+		if g.chance(g.unusual) {
 			spec["selector"] = g.brokenSelector()
 		}
 	}
 	if g.chance(0.06) {
-		spec["volumeAttributesClassName"] = pick(g.dice, "quick", "")
+		spec["volumeAttributesClassName"] = pick(g.rng, "quick", "")
 	}
 	if g.chance(0.12) {
-		volume := g.volume(class, size+g.between(-1, 4)*512, pick(g.dice, "Available", "Available", "Pending"))
+		volume := g.volume(class, size+g.between(-1, 4)*512, pick(g.rng, "Available", "Available", "Pending"))
 		claim := object{"namespace": reference["namespace"], "name": reference["name"]}
 		if g.chance(0.5) {
-			claim["uid"] = pick[any](g.dice, reference["uid"], reference["uid"], "old")
+			claim["uid"] = pick[any](g.rng, reference["uid"], reference["uid"], "old")
 		}
 		volume["spec"].(object)["claimRef"] = claim
 	}

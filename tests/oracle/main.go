@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// command is one subcommand. It writes results to out and complaints to errOut.
+// command is one subcommand. It writes results to out and errors to errOut.
 type command struct {
 	name    string
 	summary string
@@ -23,14 +23,14 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"judge", "print one decision record per pending pod of a dump", runJudge},
-		{"generate", "make a random cluster and a configuration", runGenerate},
+		{"evaluate", "print one decision record per pending pod of a dump", runEvaluate},
+		{"generate", "generate a random cluster and a configuration", runGenerate},
 		{"compare", "compare berth with the real plugins on random clusters", runCompare},
-		{"record", "record random clusters with the real answers", runRecord},
+		{"record", "record random clusters with the real results", runRecord},
 	}
 }
 
-// exitError carries an exit code other than 1.
+// exitError contains an exit code other than 1.
 type exitError struct {
 	code int
 	text string
@@ -39,7 +39,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.text }
 
 func usage(w io.Writer) {
-	fmt.Fprintln(w, "oracle answers with the real plugins of kube-scheduler.")
+	fmt.Fprintln(w, "oracle runs the real plugins of kube-scheduler.")
 	fmt.Fprintln(w, "\nUsage: oracle COMMAND [flags]; `oracle COMMAND --help` lists the flags.")
 	fmt.Fprintln(w, "\nCommands:")
 	for _, c := range commands() {
@@ -84,7 +84,7 @@ func dispatch(args []string, out, errOut io.Writer) int {
 	return 1
 }
 
-// newFlags makes a flag set whose help begins with a line that says what the command does.
+// newFlags creates a flag set whose help begins with a one-line description of the command.
 func newFlags(name, synopsis, text string, errOut io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(errOut)

@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// finding is one record that differs, with the kind of difference it counts under.
+// finding is one record that differs, with the kind of the difference.
 type finding struct {
 	kind    string
 	example mismatch
 }
 
 // compareRecords matches the records of one scenario by pod.
-func compareRecords(seed uint64, want, got []string, complaint string) []finding {
+func compareRecords(seed uint64, want, got []string, problem string) []finding {
 	var found []finding
 	add := func(kind, pod, detail, want, got string) {
 		found = append(found, finding{kind, mismatch{seed: seed, pod: pod, detail: detail, want: want, got: got}})
 	}
-	if complaint != "" && len(got) == 0 {
+	if problem != "" && len(got) == 0 {
 		for _, line := range want {
-			add("no answer", podOf(line), complaint, line, "")
+			add("no answer", podOf(line), problem, line, "")
 		}
 		return found
 	}
-	if complaint != "" {
-		add("complaint", "-", complaint, "", "")
+	if problem != "" {
+		add("error output", "-", problem, "", "")
 	}
 	answers := make(map[string]string, len(got))
 	var order []string
@@ -91,8 +91,8 @@ func resultOf(line string) string {
 	return r.Result
 }
 
-// difference names the first thing that differs. The kind is worded so that differences with the same cause
-// fall together; the detail names the place.
+// difference returns the first difference. The kind is worded so that differences with the same cause have the same
+// kind; the detail contains the place.
 func difference(wantLine, gotLine string) (kind, detail string) {
 	var want, got Record
 	if err := json.Unmarshal([]byte(wantLine), &want); err != nil {
@@ -107,7 +107,7 @@ func difference(wantLine, gotLine string) (kind, detail string) {
 	if want.SchedulerName != got.SchedulerName {
 		return "schedulerName", fmt.Sprintf("%q instead of %q", got.SchedulerName, want.SchedulerName)
 	}
-	// A verdict on a node says more about the cause than the result that follows from it.
+	// The verdict on a node is closer to the cause than the result that follows from it.
 	if want.Nodes != nil && got.Nodes != nil {
 		if kind, detail := nodesDifference(*want.Nodes, *got.Nodes); kind != "" {
 			return kind, detail
@@ -144,7 +144,7 @@ func say(v any) string {
 	return string(text)
 }
 
-// nominationDifference says what differs; empty: nothing.
+// nominationDifference is the difference of the nominations; empty: none.
 func nominationDifference(want, got *Nomination) string {
 	switch {
 	case want == nil && got == nil:
@@ -164,7 +164,7 @@ func nominationDifference(want, got *Nomination) string {
 	}
 }
 
-// preemptionPart is what PostFilter adds to a message.
+// preemptionPart is the part of a message that PostFilter adds.
 func preemptionPart(message string) string {
 	if at := strings.Index(message, " preemption: "); at >= 0 {
 		return message[at+1:]
@@ -227,7 +227,7 @@ func verdictDifference(want, got NodeVerdict) (kind, detail string) {
 	return "", ""
 }
 
-// focus cuts a record down to the node the detail speaks of; whole records of large clusters fill the screen.
+// focus reduces a record to the node of the detail; complete records of large clusters are too long for a screen.
 func focus(line, detail string) string {
 	rest, ok := strings.CutPrefix(detail, "node ")
 	if !ok {

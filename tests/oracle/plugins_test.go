@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// judgeOnly judges a handwritten cluster with a few plugins only, each with its default weight.
-func judgeOnly(t *testing.T, names []string, cluster string) []string {
+// evaluateOnly evaluates a handwritten cluster with a few plugins, each with its default weight.
+func evaluateOnly(t *testing.T, names []string, cluster string) []string {
 	t.Helper()
 	config := "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n" +
 		"- plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, {name: DefaultBinder}"
@@ -18,14 +18,14 @@ func judgeOnly(t *testing.T, names []string, cluster string) []string {
 			}
 		}
 	}
-	lines, err := (&Scenario{Cluster: []byte(cluster), Config: []byte(config + "]}}\n")}).judge(silence())
+	lines, err := (&Scenario{Cluster: []byte(cluster), Config: []byte(config + "]}}\n")}).evaluate(silence())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lines
 }
 
-// nodesIn makes nodes n1, n2, ... in the zones given, with a hostname; a zone of "-" is none.
+// nodesIn creates nodes n1, n2, ... in the given zones, with a hostname; "-" is no zone.
 func nodesIn(zones ...string) (text string) {
 	for i, zone := range zones {
 		labels := fmt.Sprintf("kubernetes.io/hostname: n%d", i+1)
@@ -37,7 +37,7 @@ func nodesIn(zones ...string) (text string) {
 	return text
 }
 
-// running makes web pods on the nodes given.
+// running creates web pods on the given nodes.
 func running(nodes ...string) (text string) {
 	for i, node := range nodes {
 		text += fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: r%d, labels: {app: web}}, spec: {nodeName: %s, containers: [{name: c, image: x}]}}\n---\n", i, node)
@@ -45,7 +45,7 @@ func running(nodes ...string) (text string) {
 	return text
 }
 
-// waitingPod makes a web pod with more in its spec.
+// waitingPod creates a pending web pod with additional fields.
 func waitingPod(spec string) string {
 	return "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}}, spec: {containers: [{name: c, image: x}], " + spec + "}}"
 }
@@ -74,7 +74,7 @@ const (
 	web   = "labelSelector: {matchLabels: {app: web}}"
 )
 
-// The expected records are worked out by hand from the rules, not copied from the output.
+// The expected records are derived from the rules by hand, not copied from the output.
 func TestSpreadingAndAffinity(t *testing.T) {
 	const (
 		spread      = "node(s) didn't match pod topology spread constraints"
@@ -92,7 +92,7 @@ func TestSpreadingAndAffinity(t *testing.T) {
 				passes("n3"), refuses("n4", never, "PodTopologySpread", spread+" (missing required label)")}, ",")),
 		},
 		{
-			// Two domains where four are asked for: the least counts as 0, and 1 + 1 - 0 exceeds 1.
+			// Two domains where four are required: the minimum counts as 0, and 1 + 1 - 0 exceeds 1.
 			"too few domains", "PodTopologySpread",
 			nodesIn("a", "b") + running("n1", "n2") +
 				waitingPod("topologySpreadConstraints: [{maxSkew: 1, minDomains: 4, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, "+web+"}]"),
@@ -121,7 +121,8 @@ func TestSpreadingAndAffinity(t *testing.T) {
 			scheduled("n1", `"n1"`, passes("n1")+","+refuses("n2", never, "InterPodAffinity", affinity)),
 		},
 		{
-			// The shy one shuns pods of the waiting pod's kind on its host, in turn the waiting pod shuns web pods in its zone.
+			// The shy pod has anti-affinity to pods like the pending one on its host; the pending pod has anti-affinity
+			// to web pods in its zone.
 			"anti-affinity holds both ways", "InterPodAffinity",
 			nodesIn("a", "b", "c") +
 				"{apiVersion: v1, kind: Pod, metadata: {name: shy, labels: {app: db}}, spec: {nodeName: n1, containers: [{name: c, image: x}], affinity: {podAntiAffinity: " +
@@ -139,7 +140,7 @@ func TestSpreadingAndAffinity(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			expectRecords(t, judgeOnly(t, []string{test.plugin}, test.cluster), test.want)
+			expectRecords(t, evaluateOnly(t, []string{test.plugin}, test.cluster), test.want)
 		})
 	}
 }
@@ -177,7 +178,7 @@ func TestVolumes(t *testing.T) {
 				refuses("n1", full, "VolumeRestrictions", "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod")),
 		},
 		{
-			// n1 takes three: a and b are there, c and d would make four. n2 says nothing about a limit.
+			// n1 has room for three: it has a and b, and with c and d it would have four. n2 has no limit.
 			"a node that takes three volumes", "NodeVolumeLimits",
 			nodesIn("a", "b") + "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1}, spec: {drivers: [{name: d, nodeID: n1, topologyKeys: [], allocatable: {count: 3}}]}}\n---\n" +
 				claim("ca", "volumeName: a, ") + claim("cb", "volumeName: b, ") + claim("cc", "volumeName: c, ") + claim("cd", "volumeName: d, ") +
@@ -218,7 +219,7 @@ func TestVolumes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			expectRecords(t, judgeOnly(t, []string{test.plugin}, test.cluster), test.want)
+			expectRecords(t, evaluateOnly(t, []string{test.plugin}, test.cluster), test.want)
 		})
 	}
 }

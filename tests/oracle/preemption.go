@@ -21,17 +21,17 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// dryPreemption is DefaultPreemption with its own rules, except that it tries every node, tells what it
-// found, and evicts nobody.
+// dryPreemption is DefaultPreemption with its own rules, except that it evaluates every node, records the victims, and
+// evicts no pod.
 type dryPreemption struct {
 	*defaultpreemption.DefaultPreemption
-	// found are the victims on every node that preemption could free.
+	// found are the victims on every candidate node.
 	found map[string]*extenderv1.Victims
-	// forced is the node to choose, whatever the rules say; empty for the rules.
+	// forced is the node to choose, regardless of the rules; empty: by the rules.
 	forced string
 }
 
-// tamePreemption takes the teeth out of a profile's DefaultPreemption. Nil if the profile has none.
+// tamePreemption disables the evictions of a profile's DefaultPreemption. Nil if the profile has none.
 func tamePreemption(profile framework.Framework) (*dryPreemption, error) {
 	enabled := profile.ListPlugins().PostFilter.Enabled
 	if !slices.ContainsFunc(enabled, func(p config.Plugin) bool { return p.Name == defaultpreemption.Name }) {
@@ -42,13 +42,13 @@ func tamePreemption(profile framework.Framework) (*dryPreemption, error) {
 			return tame(profile, real), nil
 		}
 	}
-	return nil, fmt.Errorf("profile %s has DefaultPreemption at postFilter and not at preEnqueue, where the oracle gets hold of it", profile.ProfileName())
+	return nil, fmt.Errorf("profile %s has DefaultPreemption at postFilter and not at preEnqueue, where the oracle intercepts it", profile.ProfileName())
 }
 
 func tame(profile framework.Framework, real *defaultpreemption.DefaultPreemption) *dryPreemption {
 	dry := &dryPreemption{DefaultPreemption: real}
-	// An executor without any feature works in the caller's goroutine. It still asks the API to take
-	// nominations away, which knows none of the pods and so changes nothing.
+	// An executor without any feature runs in the caller's goroutine. It still calls the API to clear nominations; the
+	// API has none of the pods, so nothing changes.
 	executor := preemption.NewExecutor(profile, feature.Features{})
 	executor.PreemptPod = func(context.Context, preemption.Candidate, preemption.ExecutorPreemptor, *v1.Pod, string) (bool, error) {
 		return false, nil
@@ -56,7 +56,7 @@ func tame(profile framework.Framework, real *defaultpreemption.DefaultPreemption
 	real.Executor = executor
 	real.Evaluator = preemption.NewEvaluator(defaultpreemption.Name, profile, dry, executor)
 	real.Evaluator.PdbLister = sortedBudgets{real.Evaluator.PdbLister}
-	// Equally important victims go by name.
+	// Equally important victims are ordered by name.
 	moreImportant := real.MoreImportantVictim
 	real.MoreImportantVictim = func(a, b preemption.Victim) bool {
 		if moreImportant(a, b) || moreImportant(b, a) {
@@ -67,8 +67,8 @@ func tame(profile framework.Framework, real *defaultpreemption.DefaultPreemption
 	return dry
 }
 
-// sortedBudgets lists the budgets by namespace and name. Their order matters where a pod matches several: the
-// first one it violates keeps the others untouched. A lister has no order.
+// sortedBudgets lists the budgets by namespace and name. Their order matters if a pod matches several: the first
+// violated one leaves the others unchanged. A lister has no order.
 type sortedBudgets struct {
 	policylisters.PodDisruptionBudgetLister
 }
@@ -104,7 +104,7 @@ func (d *dryPreemption) OrderedScoreFuncs(ctx context.Context, nodes map[string]
 	}}
 }
 
-// postFilter asks what may be done for a pod that fits nowhere, as the scheduler would.
+// postFilter runs PostFilter for an unschedulable pod, like the scheduler.
 func (c *cycle) postFilter() (message string, nomination *Nomination, err error) {
 	if !c.profile.HasPostFilterPlugins() {
 		return "", nil, nil
@@ -131,11 +131,11 @@ func (c *cycle) postFilter() (message string, nomination *Nomination, err error)
 	}
 	choices := equalBest(dry.found)
 	if !slices.Contains(choices, node) {
-		return "", nil, fmt.Errorf("preemption takes node %s, which is not among the best: %v", node, choices)
+		return "", nil, fmt.Errorf("preemption chooses node %s, which is not among the best: %v", node, choices)
 	}
 	if node != choices[0] {
 		if node, message = ask(choices[0]); node != choices[0] {
-			return "", nil, fmt.Errorf("preemption takes node %q instead of %s", node, choices[0])
+			return "", nil, fmt.Errorf("preemption chooses node %q instead of %s", node, choices[0])
 		}
 	}
 	return message, &Nomination{Node: node, Victims: victimNames(dry.found[node]), Choices: choices}, nil
@@ -150,8 +150,8 @@ func victimNames(victims *extenderv1.Victims) []string {
 	return names
 }
 
-// equalBest are the nodes among which the selection rules leave the choice to chance, by name. The plugin
-// itself tells only one of them.
+// equalBest are the nodes among which the selection rules choose at random, by name. The plugin itself returns only one
+// of them.
 func equalBest(found map[string]*extenderv1.Victims) []string {
 	var best []string
 	for node := range found {

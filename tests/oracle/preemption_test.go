@@ -5,17 +5,17 @@ import (
 	"testing"
 )
 
-// judgeStock judges a handwritten cluster with kube-scheduler's own configuration.
-func judgeStock(t *testing.T, cluster string) []string {
+// evaluateStock evaluates a handwritten cluster with kube-scheduler's default configuration.
+func evaluateStock(t *testing.T, cluster string) []string {
 	t.Helper()
-	lines, err := (&Scenario{Cluster: []byte(cluster)}).judge(silence())
+	lines, err := (&Scenario{Cluster: []byte(cluster)}).evaluate(silence())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lines
 }
 
-// The expected records are worked out by hand from the rules, not copied from the output.
+// The expected records are derived from the rules by hand, not copied from the output.
 func TestPreemption(t *testing.T) {
 	node := func(name string) string {
 		return `{apiVersion: v1, kind: Node, metadata: {name: ` + name + `}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}}` + "\n---\n"
@@ -27,7 +27,7 @@ func TestPreemption(t *testing.T) {
 	short := func(node string) string {
 		return `{"name":"` + node + `","code":"Unschedulable","plugin":"NodeResourcesFit","reasons":["Insufficient cpu"]}`
 	}
-	// The pod asks for three of four CPUs everywhere.
+	// The pod requests three of four CPUs on every node.
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priority: 9, containers: [{name: c, image: x, resources: {requests: {cpu: 3}}}]}}`
 	const head = `{"pod":"default/p","schedulerName":"default-scheduler","result":"unschedulable","message":"0/`
 	tests := []struct{ name, cluster, want string }{
@@ -52,14 +52,14 @@ func TestPreemption(t *testing.T) {
 				`"nodes":[` + short("n1") + `,` + short("n2") + `],"nomination":{"node":"n2","victims":["default/v2"],"choices":["n2"]}}`,
 		},
 		{
-			// Two CPUs must go. Reprieved first is v1, then the older of w2 and w3, which does not fit any more.
+			// Two CPUs must be freed. First v1 is reprieved, then the older of w2 and w3, which does not fit any more.
 			"the more important pods stay as long as there is room",
 			node("n1") + bound("v1", "n1", "1", "priority: 5,") + bound("w2", "n1", "1", "") + bound("w3", "n1", "2", "") + pod,
 			head + `1 nodes are available: 1 Insufficient cpu. preemption: found a potential placement for pod on node n1, preempting 2 victims",` +
 				`"nodes":[` + short("n1") + `],"nomination":{"node":"n1","victims":["default/w2","default/w3"],"choices":["n1"]}}`,
 		},
 		{
-			// The budget's pod goes back first although it is the youngest; then there is no room for the others.
+			// The budget's pod is reprieved first although it is the youngest; then the others do not fit.
 			"pods under an exhausted budget are spared first",
 			node("n1") + bound("v1", "n1", "1", "priority: 5,") + bound("w2", "n1", "2", "") + bound("w3", "n1", "1", "") +
 				`{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {selector: {matchLabels: {name: w3}}}, status: {disruptionsAllowed: 0}}` + "\n---\n" + pod,
@@ -85,7 +85,7 @@ func TestPreemption(t *testing.T) {
 				`"nodes":[` + short("n1") + `]}`,
 		},
 		{
-			"each pod is judged alone: what is freed for one is free for the next",
+			"each pod is evaluated alone: capacity freed for one is free for the next",
 			node("n1") + bound("v1", "n1", "4", "") + pod + "\n---\n" + strings.Replace(pod, "name: p", "name: q", 1),
 			head + `1 nodes are available: 1 Insufficient cpu. preemption: found a potential placement for pod on node n1, preempting 1 victims",` +
 				`"nodes":[` + short("n1") + `],"nomination":{"node":"n1","victims":["default/v1"],"choices":["n1"]}}` + "\n" +
@@ -95,15 +95,15 @@ func TestPreemption(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			expectRecords(t, judgeStock(t, test.cluster), test.want)
+			expectRecords(t, evaluateStock(t, test.cluster), test.want)
 		})
 	}
 }
 
-// Victims without a start time count as started at one moment, so the names decide: of equals the first is
-// more important.
+// Victims without a start time count as started at the same time, so the names decide: of equal ones the first is more
+// important.
 func TestVictimsWithoutStartTimeGoByName(t *testing.T) {
-	got := judgeStock(t, `
+	got := evaluateStock(t, `
 {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 2, memory: 8Gi, pods: 10}}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {nodeName: n1, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}}

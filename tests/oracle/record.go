@@ -33,40 +33,40 @@ type Record struct {
 	// ExtenderErrors are failures that did not end the attempt.
 	ExtenderErrors []ExtenderError `json:"extenderErrors,omitempty"`
 
-	// search is the message before preemption had its say.
+	// search is the message before preemption.
 	search string
-	// doubt says that something in here contradicts the plugins.
-	doubt error
+	// contradiction is set if the record contradicts the plugins.
+	contradiction error
 }
 
-// Nomination is the node that preemption would free, and whom it would evict there.
+// Nomination is the node that preemption would free, with its victims.
 type Nomination struct {
 	Node    string   `json:"node"`
 	Victims []string `json:"victims"`
-	// Choices are all nodes that are as good.
+	// Choices are all equally good nodes.
 	Choices []string `json:"choices"`
 }
 
-// PreFilterVerdict says which PreFilter plugin turned the pod away altogether.
+// PreFilterVerdict is the PreFilter plugin that rejected the pod.
 type PreFilterVerdict struct {
 	Code    string   `json:"code"`
 	Plugin  string   `json:"plugin"`
 	Reasons []string `json:"reasons"`
 }
 
-// NodeVerdict is what became of one node.
+// NodeVerdict is the result for one node.
 type NodeVerdict struct {
 	Name    string   `json:"name"`
 	Code    string   `json:"code"`
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
-	// Scores and Total are pointers because an empty object and a zero are answers too.
+	// Scores and Total are pointers because an empty object and a zero are also results.
 	Scores    *map[string]int64 `json:"scores,omitempty"`
 	Extenders map[string]int64  `json:"extenders,omitempty"`
 	Total     *int64            `json:"total,omitempty"`
 }
 
-// line is the record as one line of JSON: `<`, `>` and `&` stay as they are, there is no white space.
+// line is the record as one line of JSON without white space; `<`, `>` and `&` are not escaped.
 func (r *Record) line() (string, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
@@ -86,8 +86,8 @@ func rejection(name string, status *fwk.Status) NodeVerdict {
 	}
 }
 
-// orderedReasons keeps a plugin's own order, except where the plugin has none: NodeResourcesFit walks the
-// scalar resources of a pod as a Go map gives them.
+// orderedReasons keeps a plugin's own order, except for NodeResourcesFit, which has none: it visits the scalar
+// resources of a pod in the order of a Go map.
 func orderedReasons(status *fwk.Status) []string {
 	reasons := slices.Clone(status.Reasons())
 	if status.Plugin() == "NodeResourcesFit" {

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// watched says that a kind reaches a plugin only by an informer's events: the caches of DynamicResources.
+// watched returns whether a kind reaches a plugin only through informer events: the caches of DynamicResources.
 func watched(object runtime.Object) bool {
 	switch object.(type) {
 	case *resourcev1.ResourceClaim, *resourcev1.ResourceSlice, *resourcev1.DeviceClass, *resourcev1.DeviceTaintRule:

@@ -68,9 +68,10 @@ def check_completions(root):
       complete_() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _berth; echo "${{COMPREPLY[*]}}"; }}
       complete_ berth sc; complete_ kube-scheduler --leader-elect-l; complete_ berth explain --output j; complete_ berth explain -o = t
       complete_ berth config co; complete_ berth config check /etc/host'''
-    said = run("bash", "--norc", "-c", script)
+    completed = run("bash", "--norc", "-c", script)
     want = ["scheduler", "--leader-elect-lease-duration", "json", "text", "convert"]
-    check(said.stdout.splitlines()[:5] == want and "/etc/hosts" in said.stdout, f"bash completes to {said.stdout!r}: {said.stderr}")
+    check(completed.stdout.splitlines()[:5] == want and "/etc/hosts" in completed.stdout,
+          f"bash completes to {completed.stdout!r}: {completed.stderr}")
     if shutil.which("zsh"):
         done = run("zsh", "-n", root / "usr/share/zsh/vendor-completions/_berth")
         check(done.returncode == 0, f"zsh: {done.stderr}")
@@ -125,7 +126,7 @@ def check_life(first, second, root):
     dpkg("-P", "berth")
     left = [str(path.relative_to(root)) for path in root.rglob("*") if "var" not in path.relative_to(root).parts[:1]]
     check(not left, f"after the purge: {left}")
-    check((root / "var/lib/dpkg/status").read_text().strip() == "", "dpkg still knows the package")
+    check((root / "var/lib/dpkg/status").read_text().strip() == "", "the package is still in dpkg's status")
     check(not (root / "var/lib/systemd").exists(), "systemd's notes are left")
 
 

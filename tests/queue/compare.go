@@ -14,19 +14,19 @@ import (
 
 func runCompare(args []string, out, errOut io.Writer) error {
 	flags := newFlags("compare", "--replay PATH [--from-seed A] [--sequences N]",
-		"Lets the real queue live through random sequences and queue_replay compare Berth's with it, after every\n"+
-			"step. A sequence that differs is cut down to the steps that matter and printed.", errOut)
+		"Runs random sequences on the real queue and compares Berth's queue with it after every step, by\n"+
+			"queue_replay. A sequence that differs is reduced to the necessary steps and printed.", errOut)
 	replay := flags.String("replay", "", "the queue_replay program")
 	first := flags.Uint64("from-seed", 1, "first sequence")
-	count := flags.Int("sequences", 1000, "how many sequences")
-	shown := flags.Int("show", 3, "how many differing sequences are printed")
+	count := flags.Int("sequences", 1000, "number of sequences")
+	shown := flags.Int("show", 3, "number of differing sequences to print")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *replay == "" {
 		return errors.New("--replay is missing: the path of queue_replay")
 	}
-	debug.SetGCPercent(400) // sequences are short-lived, and memory is not what is scarce
+	debug.SetGCPercent(400) // sequences are short-lived, and memory is not scarce
 	started := time.Now()
 	failed, steps, kinds, err := compare(*replay, *first, *count)
 	if err != nil {
@@ -45,15 +45,15 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	return nil
 }
 
-// judge is a running queue_replay: a line in, a line out.
-type judge struct {
+// replayer is a running queue_replay. It answers each line with one line.
+type replayer struct {
 	process *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Scanner
 }
 
-func startJudge(path string) (*judge, error) {
-	j := &judge{process: exec.Command(path, "-")}
+func startReplayer(path string) (*replayer, error) {
+	j := &replayer{process: exec.Command(path, "-")}
 	var err error
 	if j.in, err = j.process.StdinPipe(); err != nil {
 		return nil, err
@@ -67,12 +67,12 @@ func startJudge(path string) (*judge, error) {
 	return j, j.process.Start()
 }
 
-func (j *judge) close() error {
+func (j *replayer) close() error {
 	j.in.Close()
 	return j.process.Wait()
 }
 
-func (j *judge) send(s sequence) error {
+func (j *replayer) send(s sequence) error {
 	line, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -81,8 +81,8 @@ func (j *judge) send(s sequence) error {
 	return err
 }
 
-// verdict is empty if the queues agreed.
-func (j *judge) verdict() (string, error) {
+// verdict is empty if the queues are equal.
+func (j *replayer) verdict() (string, error) {
 	if !j.out.Scan() {
 		return "", errors.Join(errors.New("queue_replay stopped answering"), j.out.Err())
 	}
@@ -93,7 +93,7 @@ func (j *judge) verdict() (string, error) {
 }
 
 func compare(replay string, first uint64, count int) (failed []uint64, steps, kinds int, err error) {
-	j, err := startJudge(replay)
+	j, err := startReplayer(replay)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -128,7 +128,7 @@ func compare(replay string, first uint64, count int) (failed []uint64, steps, ki
 	return failed, steps, len(seen), j.close()
 }
 
-// kindOf tells operations apart more finely than the protocol does.
+// kindOf distinguishes more kinds of operations than the protocol.
 func kindOf(op operation) string {
 	switch {
 	case op.Event != nil:
@@ -141,9 +141,9 @@ func kindOf(op operation) string {
 	return op.Kind
 }
 
-// explain cuts a sequence down to steps that all matter for the difference, and prints them.
+// explain reduces a sequence to the steps that are necessary for the difference, and prints them.
 func explain(replay string, seed uint64, out io.Writer) error {
-	j, err := startJudge(replay)
+	j, err := startReplayer(replay)
 	if err != nil {
 		return err
 	}
@@ -181,9 +181,9 @@ func explain(replay string, seed uint64, out io.Writer) error {
 	return err
 }
 
-// again lets the real queue live through other steps; those that cannot happen are left out.
+// again runs other steps on the real queue; steps that are not applicable are omitted.
 func again(s sequence, steps []step) sequence {
-	w := newWorld(s.Options, s.Plugins)
+	w := newEnvironment(s.Options, s.Plugins)
 	s.Steps = nil
 	for _, planned := range steps {
 		if done, ok := w.apply(planned.operation); ok {

@@ -7,9 +7,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
 )
 
-// The queue's own timers cannot be used here: one of the two runs on the real clock whatever clock the queue
-// was given, and both run on goroutines of their own. So what they call is called at the times at which they
-// would.
+// The queue's own timers cannot be used: one of them runs on the real clock whatever clock the queue has, and both run
+// in their own goroutines. Their callbacks are called at the corresponding times instead.
 
 //go:linkname flushBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
 func flushBackoff(q *queue.PriorityQueue, logger klog.Logger)

@@ -9,29 +9,29 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// generate draws a sequence and lets the real queue live through it.
+// generate draws a sequence and runs it on the real queue.
 func generate(seed uint64) sequence {
-	d := newDice(seed)
+	d := newRNG(seed)
 	s := sequence{Seed: seed, Options: drawOptions(d), Plugins: drawPlugins(d)}
-	g := &generator{dice: d, world: newWorld(s.Options, s.Plugins), generations: make(map[string]int)}
+	g := &generator{rng: d, environment: newEnvironment(s.Options, s.Plugins), generations: make(map[string]int)}
 	g.names = "abcdefgh"[:d.between(2, 8)]
 	g.quick = d.chance(0.5)
 	for length := d.between(10, 90); len(s.Steps) < length; {
-		if done, ok := g.world.apply(g.draw()); ok {
+		if done, ok := g.environment.apply(g.draw()); ok {
 			s.Steps = append(s.Steps, done)
 			g.popped = done.Popped
 		}
 	}
-	// At the end all that waits is popped, which shows the order of everything at once.
+	// At the end all pending pods are popped, which shows their order.
 	for _, op := range g.drain() {
-		if done, ok := g.world.apply(op); ok {
+		if done, ok := g.environment.apply(op); ok {
 			s.Steps = append(s.Steps, done)
 		}
 	}
 	return s
 }
 
-func drawOptions(d dice) options {
+func drawOptions(d rng) options {
 	o := options{
 		Start:              3_600_000 + int64(d.IntN(60_000)),
 		InitialBackoff:     pick(d, int64(1000), 1000, 1000, 500, 3000, 0, 20_000),
@@ -43,7 +43,7 @@ func drawOptions(d dice) options {
 
 var hintedResources = []fwk.EventResource{fwk.Node, fwk.AssignedPod, fwk.TargetPod, fwk.PersistentVolumeClaim, fwk.StorageClass, fwk.CSINode}
 
-func drawPlugins(d dice) []plugin {
+func drawPlugins(d rng) []plugin {
 	var all []plugin
 	for _, name := range []string{"Gates", "Hold", "Mood", "P1", "P2", "P3", "P4"} {
 		p := plugin{Name: name, PreEnqueue: name[0] != 'P', Profiles: profiles}
@@ -65,7 +65,7 @@ func drawPlugins(d dice) []plugin {
 	return all
 }
 
-// What can happen to objects of a kind, bit by bit, and what plugins wait for besides.
+// The possible changes of objects of a kind, bit by bit, and the other events that plugins register.
 var (
 	nodeActions   = []fwk.ActionType{fwk.Add, fwk.Delete, fwk.UpdateNodeAllocatable, fwk.UpdateNodeLabel, fwk.UpdateNodeTaint, fwk.UpdateNodeCondition, fwk.UpdateNodeAnnotation, fwk.UpdateNodeDeclaredFeature, fwk.UpdateNodePreemptionPolicy}
 	podActions    = []fwk.ActionType{fwk.Add, fwk.Delete, fwk.UpdatePodLabel, fwk.UpdatePodScaleDown, fwk.UpdatePodScaleUp, fwk.UpdatePodToleration, fwk.UpdatePodSchedulingGatesEliminated, fwk.UpdatePodGeneratedResourceClaim, fwk.Update}
@@ -85,7 +85,7 @@ func actionsOf(resource fwk.EventResource) []fwk.ActionType {
 	return otherActions
 }
 
-func drawAction(d dice, resource fwk.EventResource) fwk.ActionType {
+func drawAction(d rng, resource fwk.EventResource) fwk.ActionType {
 	if d.chance(0.1) {
 		return pick(d, fwk.All, fwk.Update)
 	}
@@ -97,18 +97,18 @@ func drawAction(d dice, resource fwk.EventResource) fwk.ActionType {
 }
 
 type generator struct {
-	dice
-	world       *world
+	rng
+	environment *environment
 	names       string
 	generations map[string]int
 	revision    int
-	popped      string // by the step before
-	quick       bool   // steps in time are short: much happens while pods back off
+	popped      string // by the previous step
+	quick       bool   // short steps: much happens during a backoff
 }
 
-// draw proposes something; the world knows whether it can happen.
+// draw proposes an operation; the environment decides whether it is applicable.
 func (g *generator) draw() operation {
-	// Most attempts are over before anything else happens.
+	// Most attempts end before the next operation.
 	if uid := g.popped; uid != "" && g.chance(0.6) {
 		g.popped = ""
 		return g.rejectionOf(uid)
@@ -136,19 +136,19 @@ func (g *generator) draw() operation {
 }
 
 func (g *generator) existing() string {
-	uids := slices.Sorted(maps.Keys(g.world.objects))
+	uids := slices.Sorted(maps.Keys(g.environment.objects))
 	if len(uids) == 0 {
 		return ""
 	}
-	return pick(g.dice, uids...)
+	return pick(g.rng, uids...)
 }
 
 func (g *generator) holding() string {
-	uids := slices.Sorted(maps.Keys(g.world.held))
+	uids := slices.Sorted(maps.Keys(g.environment.held))
 	if len(uids) == 0 {
 		return ""
 	}
-	return pick(g.dice, uids...)
+	return pick(g.rng, uids...)
 }
 
 func (g *generator) add() operation {
@@ -156,7 +156,7 @@ func (g *generator) add() operation {
 	g.generations[name]++
 	object := podObject{
 		Name: name, UID: fmt.Sprintf("%s%d", name, g.generations[name]), Profile: profiles[0],
-		Priority: int32(pick(g.dice, 0, 0, 0, 5, 10, -3)), MilliCPU: int64(g.IntN(3)) * 100,
+		Priority: int32(pick(g.rng, 0, 0, 0, 5, 10, -3)), MilliCPU: int64(g.IntN(3)) * 100,
 	}
 	if g.chance(0.2) {
 		object.Profile = profiles[1]
@@ -166,7 +166,7 @@ func (g *generator) add() operation {
 	}
 	object.Labels = g.labels()
 	if g.chance(0.15) {
-		object.Nominated = pick(g.dice, nodeNames...)
+		object.Nominated = pick(g.rng, nodeNames...)
 	}
 	return operation{Kind: "add", Object: &object}
 }
@@ -177,15 +177,15 @@ func (g *generator) labels() map[string]string {
 		labels["l"] = fmt.Sprint(g.IntN(8))
 	}
 	if g.chance(0.08) {
-		labels["hold"] = fmt.Sprint(g.world.now() + int64(pick(g.dice, 500, 5_000, 60_000, 400_000)))
+		labels["hold"] = fmt.Sprint(g.environment.now() + int64(pick(g.rng, 500, 5_000, 60_000, 400_000)))
 	}
 	return labels
 }
 
-// update changes one thing about a pod, or several. Its priority and scheduler cannot change.
+// update changes one or several fields of a pod. Its priority and scheduler cannot change.
 func (g *generator) update() operation {
 	uid := g.existing()
-	object := g.world.objects[uid]
+	object := g.environment.objects[uid]
 	object.UID = uid
 	changes := 1
 	if g.chance(0.25) {
@@ -208,8 +208,8 @@ func (g *generator) update() operation {
 		case 7:
 			object.Claims++
 		case 8:
-			object.Nominated = pick(g.dice, append([]string{""}, nodeNames...)...)
-		default: // an update that means nothing to a scheduler
+			object.Nominated = pick(g.rng, append([]string{""}, nodeNames...)...)
+		default: // an update that is irrelevant for scheduling
 		}
 	}
 	g.revision++
@@ -228,7 +228,7 @@ func (g *generator) nominate() operation {
 }
 
 func (g *generator) nomination() *string {
-	node := pick(g.dice, append([]string{""}, nodeNames...)...)
+	node := pick(g.rng, append([]string{""}, nodeNames...)...)
 	if g.chance(0.6) {
 		return nil
 	}
@@ -239,14 +239,14 @@ func (g *generator) reject() operation { return g.rejectionOf(g.holding()) }
 
 func (g *generator) rejectionOf(uid string) operation {
 	var names []string
-	for _, p := range g.world.plugins {
-		if slices.Contains(p.Profiles, g.world.objects[uid].Profile) {
+	for _, p := range g.environment.plugins {
+		if slices.Contains(p.Profiles, g.environment.objects[uid].Profile) {
 			names = append(names, p.Name)
 		}
 	}
-	op := operation{Kind: "requeue", Pod: uid, Rejectors: some(g.dice, g.between(1, 3), names), Nominate: g.nomination()}
+	op := operation{Kind: "requeue", Pod: uid, Rejectors: some(g.rng, g.between(1, 3), names), Nominate: g.nomination()}
 	if g.chance(0.3) {
-		op.Pending = some(g.dice, g.between(1, 2), op.Rejectors)
+		op.Pending = some(g.rng, g.between(1, 2), op.Rejectors)
 	}
 	return op
 }
@@ -257,13 +257,13 @@ func (g *generator) fail() operation {
 
 func (g *generator) event() operation {
 	resource := fwk.TargetPod
-	for resource == fwk.TargetPod { // only of updates of that pod
-		resource = pick(g.dice, hintedResources...)
+	for resource == fwk.TargetPod { // only for updates of that pod
+		resource = pick(g.rng, hintedResources...)
 	}
-	action := pick(g.dice, actionsOf(resource)...)
+	action := pick(g.rng, actionsOf(resource)...)
 	if wanted, ok := g.awaited(); ok && g.chance(0.7) {
 		resource = fwk.EventResource(wanted.Resource)
-		action = pick(g.dice, slices.DeleteFunc(slices.Clone(actionsOf(resource)), func(a fwk.ActionType) bool {
+		action = pick(g.rng, slices.DeleteFunc(slices.Clone(actionsOf(resource)), func(a fwk.ActionType) bool {
 			return int64(a)&wanted.Action == 0
 		})...)
 	}
@@ -278,46 +278,46 @@ func (g *generator) event() operation {
 	}
 	if g.chance(0.25) {
 		e.UpTo = new(int32)
-		*e.UpTo = int32(pick(g.dice, -3, 0, 5))
+		*e.UpTo = int32(pick(g.rng, -3, 0, 5))
 	}
 	return operation{Kind: "event", Event: &e}
 }
 
-// awaited is what some rejector of some pod hopes for; without such help hardly any event would matter.
+// awaited draws an event that a rejector of some pod has registered. Otherwise hardly any event would have an effect.
 func (g *generator) awaited() (registration, bool) {
-	var hopes []registration
-	for _, uid := range slices.Sorted(maps.Keys(g.world.infos)) {
-		info := g.world.infos[uid]
-		for _, p := range g.world.plugins {
+	var registered []registration
+	for _, uid := range slices.Sorted(maps.Keys(g.environment.infos)) {
+		info := g.environment.infos[uid]
+		for _, p := range g.environment.plugins {
 			if !info.UnschedulablePlugins.Has(p.Name) && !info.PendingPlugins.Has(p.Name) {
 				continue
 			}
 			for _, r := range p.Events {
 				if r.Resource != string(fwk.TargetPod) && r.Resource != string(fwk.WildCard) {
-					hopes = append(hopes, r)
+					registered = append(registered, r)
 				}
 			}
 		}
 	}
-	if len(hopes) == 0 {
+	if len(registered) == 0 {
 		return registration{}, false
 	}
-	return pick(g.dice, hopes...), true
+	return pick(g.rng, registered...), true
 }
 
-// timeout is a wildcard event, for all or for one.
+// timeout is a wildcard event, for all pods or for one.
 func (g *generator) timeout() operation {
-	ce := pick(g.dice, framework.EventUnschedulableTimeout, framework.EventForceActivate)
+	ce := pick(g.rng, framework.EventUnschedulableTimeout, framework.EventForceActivate)
 	e := event{Resource: string(ce.Resource), Action: int64(ce.ActionType), Label: ce.Label()}
 	if g.chance(0.5) {
-		e.Target = g.someone()
+		e.Target = g.anyUID()
 	}
 	return operation{Kind: "event", Event: &e}
 }
 
-// someone waits, is in flight, or does not exist.
-func (g *generator) someone() string {
-	if uid := pick(g.dice, g.existing(), g.existing(), g.holding()); uid != "" {
+// anyUID is the UID of a pod that is pending, in flight, or does not exist.
+func (g *generator) anyUID() string {
+	if uid := pick(g.rng, g.existing(), g.existing(), g.holding()); uid != "" {
 		return uid
 	}
 	return "z1"
@@ -326,9 +326,9 @@ func (g *generator) someone() string {
 func (g *generator) activate() operation {
 	op := operation{Kind: "activate"}
 	for range g.between(1, 3) {
-		uid := g.someone()
-		// By name it is the newest that is meant.
-		if _, exists := g.world.objects[uid]; exists && !slices.Contains(op.Pods, uid) {
+		uid := g.anyUID()
+		// A name stands for the newest pod with that name.
+		if _, exists := g.environment.objects[uid]; exists && !slices.Contains(op.Pods, uid) {
 			op.Pods = append(op.Pods, uid)
 		}
 	}

@@ -14,14 +14,14 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
 )
 
-// hash is FNV-1a of 32 bits: both sides have it.
+// hash is FNV-1a of 32 bits; queue_replay has the same.
 func hash(text string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(text))
 	return h.Sum32()
 }
 
-// describe names an object; of pods the label "l" counts too, so that an update may change an opinion.
+// describe names an object. For pods it includes the label "l", so that an update may change the result of a hint.
 func describe(obj any) string {
 	switch o := obj.(type) {
 	case *v1.Pod:
@@ -32,19 +32,19 @@ func describe(obj any) string {
 	return "-"
 }
 
-// hint is what a plugin thinks of an event, one time in ten an error.
+// hint is the result of a plugin's queueing hint; one in ten is an error.
 func hint(plugin string, pod *v1.Pod, before, after any) (fwk.QueueingHint, error) {
 	switch hash(plugin+"/"+describe(pod)+"/"+describe(before)+"/"+describe(after)) % 10 {
 	case 0:
-		return fwk.QueueSkip, errors.New("no opinion")
+		return fwk.QueueSkip, errors.New("hint failed")
 	case 1, 2, 3, 4, 5:
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil
 }
 
-// gates says which PreEnqueue plugins would hold the pod back: "Gates" while it has scheduling gates, "Hold"
-// until the time in its label "hold", "Mood" by its label "l".
+// gates returns the PreEnqueue plugins that would gate the pod: "Gates" while it has scheduling gates, "Hold" until the
+// time in its label "hold", "Mood" depending on its label "l".
 func gates(pod *v1.Pod, now int64) []string {
 	var closed []string
 	if len(pod.Spec.SchedulingGates) > 0 {
@@ -59,24 +59,24 @@ func gates(pod *v1.Pod, now int64) []string {
 	return closed
 }
 
-// gate is one of them. The original asks a pod's gating plugin first and all others in the random order of a
-// map. Where several would say no, only the first by name does, so that the answer does not depend on chance.
+// gate is one PreEnqueue plugin. The original calls the plugin that gated the pod first and the others in the random
+// order of a map. If several would reject, only the first by name does, so that the result is deterministic.
 type gate struct {
-	name  string
-	world *world
+	name        string
+	environment *environment
 }
 
 func (g *gate) Name() string { return g.name }
 
 func (g *gate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
-	closed := slices.DeleteFunc(gates(pod, g.world.now()), func(name string) bool {
-		return !g.world.enabled(name, pod.Spec.SchedulerName)
+	closed := slices.DeleteFunc(gates(pod, g.environment.now()), func(name string) bool {
+		return !g.environment.enabled(name, pod.Spec.SchedulerName)
 	})
 	if len(closed) == 0 {
 		return nil
 	}
 	first := slices.Min(closed)
-	if info := g.world.infos[string(pod.UID)]; info != nil && slices.Contains(closed, info.GatingPlugin) {
+	if info := g.environment.infos[string(pod.UID)]; info != nil && slices.Contains(closed, info.GatingPlugin) {
 		first = info.GatingPlugin
 	}
 	switch {
@@ -88,7 +88,7 @@ func (g *gate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "held back")
 }
 
-func (w *world) preEnqueue(plugins []plugin) map[string]map[string]fwk.PreEnqueuePlugin {
+func (w *environment) preEnqueue(plugins []plugin) map[string]map[string]fwk.PreEnqueuePlugin {
 	all := make(map[string]map[string]fwk.PreEnqueuePlugin)
 	for _, profile := range profiles {
 		all[profile] = make(map[string]fwk.PreEnqueuePlugin)
@@ -101,7 +101,7 @@ func (w *world) preEnqueue(plugins []plugin) map[string]map[string]fwk.PreEnqueu
 	return all
 }
 
-func (w *world) enabled(name, profile string) bool {
+func (w *environment) enabled(name, profile string) bool {
 	return slices.ContainsFunc(w.plugins, func(p plugin) bool { return p.Name == name && slices.Contains(p.Profiles, profile) })
 }
 
@@ -114,7 +114,7 @@ func hintMap(plugins []plugin) queue.QueueingHintMapPerProfile {
 				continue
 			}
 			for _, r := range p.Events {
-				opinion := func(_ klog.Logger, pod *v1.Pod, before, after any) (fwk.QueueingHint, error) {
+				hintFunction := func(_ klog.Logger, pod *v1.Pod, before, after any) (fwk.QueueingHint, error) {
 					if !r.Hint {
 						return fwk.Queue, nil
 					}
@@ -122,7 +122,7 @@ func hintMap(plugins []plugin) queue.QueueingHintMapPerProfile {
 				}
 				key := fwk.ClusterEvent{Resource: fwk.EventResource(r.Resource), ActionType: fwk.ActionType(r.Action)}
 				all[profile][key] = append(all[profile][key],
-					&queue.QueueingHintFunction{PluginName: p.Name, QueueingHintFn: opinion})
+					&queue.QueueingHintFunction{PluginName: p.Name, QueueingHintFn: hintFunction})
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func runRecord(args []string, out, errOut io.Writer) error {
 		"Records sequences with the real queue's states, for machines without Go. The file is zstd-compressed, one\n"+
 			"sequence per line (sequence.go).", errOut)
 	first := flags.Uint64("from-seed", 1, "first sequence")
-	count := flags.Int("sequences", 400, "how many sequences")
+	count := flags.Int("sequences", 400, "number of sequences")
 	path := flags.String("out", "", "the file to write")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -59,7 +59,7 @@ func record(file io.Writer, first uint64, count int) (steps int, err error) {
 }
 
 func runShow(args []string, out, errOut io.Writer) error {
-	flags := newFlags("show", "--seed N", "Prints the steps of one sequence and what each changed in the real queue.", errOut)
+	flags := newFlags("show", "--seed N", "Prints the steps of one sequence with the changes in the real queue.", errOut)
 	seed := flags.Uint64("seed", 1, "which sequence")
 	if err := flags.Parse(args); err != nil {
 		return err

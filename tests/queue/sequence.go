@@ -1,6 +1,6 @@
 package main
 
-// sequence is one line of a recording: how the queue is set up, and the steps with what was seen after each.
+// sequence is one line of a recording: the configuration of the queue, and the steps with the visible state after each.
 type sequence struct {
 	Seed    uint64   `json:"seed"`
 	Options options  `json:"options"`
@@ -16,7 +16,7 @@ type options struct {
 	MaxInUnschedulable int64 `json:"maxInUnschedulable"`
 }
 
-// plugin is a fake one. Its opinions follow from hint() and gates(), which both sides compute.
+// plugin is a fake plugin. Its results follow from hint() and gates(), which both programs compute.
 type plugin struct {
 	Name       string         `json:"name"`
 	PreEnqueue bool           `json:"preEnqueue,omitempty"`
@@ -30,10 +30,10 @@ type registration struct {
 	Hint     bool   `json:"hint,omitempty"`
 }
 
-// step is an operation and what it changed in the visible state.
+// step is an operation and the changes of the visible state.
 type step struct {
 	operation
-	// Popped is the UID of the pod that a pop took; empty if there was none.
+	// Popped is the UID of the popped pod; empty: none.
 	Popped string            `json:"popped,omitempty"`
 	Set    map[string]string `json:"set,omitempty"`
 	Gone   []string          `json:"gone,omitempty"`
@@ -45,15 +45,15 @@ type operation struct {
 	Pod string `json:"pod,omitempty"`
 	// Object is the pod's new form (add, update).
 	Object *podObject `json:"object,omitempty"`
-	// Rejectors and Pending say why an attempt failed; without them it was an error.
+	// Rejectors and Pending are the plugins that rejected the pod; without them the attempt failed with an error.
 	Rejectors []string `json:"rejectors,omitempty"`
 	Pending   []string `json:"pending,omitempty"`
-	// Nominate overrides the nomination; nil leaves it to the pod's status.
+	// Nominate overrides the nomination; nil: that of the pod's status.
 	Nominate *string `json:"nominate,omitempty"`
 	Event    *event  `json:"event,omitempty"`
 	// Pods are UIDs (activate).
 	Pods []string `json:"pods,omitempty"`
-	// Millis is how far the clock moves (step).
+	// Millis is the advance of the clock (step).
 	Millis int64 `json:"ms,omitempty"`
 }
 
@@ -64,7 +64,7 @@ type event struct {
 	// Before and After name the objects; empty: none.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Target is the UID of the only pod a wildcard event is meant for.
+	// Target is the UID of the only pod that a wildcard event applies to.
 	Target string `json:"target,omitempty"`
 	// UpTo limits the event to pods of at most that priority.
 	UpTo *int32 `json:"upTo,omitempty"`

@@ -51,7 +51,7 @@ func TestTheRecordedSequencesAreStillWhatTheRealQueueDoes(t *testing.T) {
 	}
 }
 
-// A comparison says nothing about what never happens.
+// Operations that never occur are not compared.
 func TestTheSequencesVisitEveryPlaceForEveryReason(t *testing.T) {
 	wanted := map[string]int{
 		"pod in active": 0, "pod in backoff": 0, "pod in unschedulable": 0, "pod in gated": 0, "nominated": 0,

@@ -19,8 +19,8 @@ type gaugeMetric = componentmetrics.GaugeMetric
 
 var nodeNames = []string{"n1", "n2", "n3"}
 
-// changes compares what can be seen of the queue now with what was seen last time.
-func (w *world) changes() (set map[string]string, gone []string) {
+// changes returns the differences from the previous visible state.
+func (w *environment) changes() (set map[string]string, gone []string) {
 	seen := w.look()
 	set = make(map[string]string)
 	for key, value := range seen {
@@ -37,9 +37,9 @@ func (w *world) changes() (set map[string]string, gone []string) {
 	return set, gone
 }
 
-// look reads everything that can be seen: one line per pod, nomination and metric. What is zero or empty is
+// look reads the visible state: one line per pod, nomination and metric. Zero and empty values are omitted.
 // left out.
-func (w *world) look() map[string]string {
+func (w *environment) look() map[string]string {
 	seen := make(map[string]string)
 	w.infos = make(map[string]*framework.QueuedPodInfo)
 	for place, pods := range map[string][]*v1.Pod{
@@ -84,7 +84,7 @@ func put(seen map[string]string, key, value string) {
 	}
 }
 
-// line tells everything about one pod.
+// line is the complete state of one pod.
 func line(place string, info *framework.QueuedPodInfo) string {
 	if place == "unschedulable" && info.Gated() {
 		place = "gated"
@@ -116,7 +116,7 @@ func line(place string, info *framework.QueuedPodInfo) string {
 	return text + fmt.Sprintf(" labels=%s%s nominated=%s", info.Pod.Labels["l"], info.Pod.Labels["hold"], info.Pod.Status.NominatedNodeName)
 }
 
-// newRecorder hands events in flight on at once, when it is told to and not when it has time.
+// newRecorder creates a recorder that forwards in-flight events on request, without a timer.
 func newRecorder() *metrics.MetricAsyncRecorder {
 	stopped := make(chan struct{})
 	close(stopped)
@@ -132,8 +132,8 @@ func pendingMetrics() map[string]gaugeMetric {
 	}
 }
 
-// resetMetrics starts from zero: they belong to the process and not to a queue.
-func (w *world) resetMetrics() {
+// resetMetrics sets the metrics to zero: they belong to the process, not to a queue.
+func (w *environment) resetMetrics() {
 	for _, gauge := range pendingMetrics() {
 		gauge.Set(0)
 	}
@@ -149,7 +149,7 @@ func (w *world) resetMetrics() {
 	metrics.SchedulerQueueIncomingPods.Reset()
 }
 
-func (w *world) lookAtMetrics(seen map[string]string) {
+func (w *environment) lookAtMetrics(seen map[string]string) {
 	for place, gauge := range pendingMetrics() {
 		putNumber(seen, "pending "+place, read(gauge.(prometheus.Metric)))
 	}

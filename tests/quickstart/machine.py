@@ -34,10 +34,10 @@ class Unavailable(Exception):
 
 def repositories():
     """The machine's package sources of Debian 12: [(address, suite, components)], the release itself first."""
-    said = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages"],
-                          capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages"],
+                            capture_output=True, text=True, check=True).stdout
     found = {}
-    for address, suite, component in (line.split() for line in said.splitlines() if len(line.split()) == 3):
+    for address, suite, component in (line.split() for line in output.splitlines() if len(line.split()) == 3):
         if suite in (RELEASE, f"{RELEASE}-updates", f"{RELEASE}-security") and component == "main":
             found.setdefault(suite, address)
     if RELEASE not in found:
@@ -47,12 +47,12 @@ def repositories():
 
 def apt_settings():
     """The machine's apt settings: proxies, and the check of dates."""
-    said = subprocess.run(["apt-config", "dump", "--format", '%f "%v";%n', "Acquire"], capture_output=True, text=True, check=True).stdout
-    return "".join(f"{line}\n" for line in said.splitlines()
+    output = subprocess.run(["apt-config", "dump", "--format", '%f "%v";%n', "Acquire"], capture_output=True, text=True, check=True).stdout
+    return "".join(f"{line}\n" for line in output.splitlines()
                    if re.match(r"Acquire::(https?(::[^ ]+)?|Check-[A-Za-z-]+|Retries) \"[^\"]", line))
 
 
-def base(cache, say):
+def base(cache, report):
     """A tarball of the base system; created once per mirror and package list."""
     address = repositories()[0][0]
     key = hashlib.sha256(" ".join((address, RELEASE, *USUAL)).encode()).hexdigest()[:12]
@@ -61,7 +61,7 @@ def base(cache, say):
         return tarball, False
     cache.mkdir(parents=True, exist_ok=True)
     folder = cache / f"{tarball.name}.{os.getpid()}"
-    say("making a clean Debian 12, some minutes once ...")
+    report("creating a clean Debian 12 (some minutes, only once) ...")
     try:
         done = subprocess.run(["debootstrap", "--variant=minbase", f"--include={','.join(USUAL)}", RELEASE, folder, address],
                               capture_output=True, text=True)
@@ -111,9 +111,9 @@ class Machine:
             environment.update({name: os.environ[name] for name in PROXIES if name in os.environ})
         # A file, not a pipe: started services keep it open.
         output = self.root / "tmp/output"
-        with output.open("w") as said:
+        with output.open("w") as stream:
             done = subprocess.run([*words, "chroot", self.root, "/usr/bin/env", "-C", "/root", "bash", "-c", line], env=environment,
-                                  stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, timeout=timeout)
+                                  stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, timeout=timeout)
         return done.returncode, output.read_text(errors="replace")
 
     def files(self):

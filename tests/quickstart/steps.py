@@ -6,10 +6,10 @@ from dataclasses import dataclass
 class Step:
     line: str  # the command line, as in the guide
     # regular expressions that must each match a line; the first one's match is reported
-    sees: tuple[str, ...] = ()
+    expects: tuple[str, ...] = ()
     never: str = r"\b[Ff]orbidden\b|[Pp]ermission denied|command not found|Traceback"
     online: bool = False  # needs network access
-    patience: int = 0  # seconds in which the command is repeated until everything is seen
+    timeout: int = 0  # seconds in which the command is repeated until the output is as expected
     # a command that must succeed afterwards; an additional check that the guide does not contain
     also: str = ""
     headline: bool = False  # the result that represents all steps of its section
@@ -22,7 +22,7 @@ LARGE = ('{"spec":{"schedulerName":"berth","nodeSelector":{"disktype":"ssd"},'
 METRICS = "curl -s http://127.0.0.1:10251/metrics"
 
 
-def story(package):
+def sections(package):
     """[(heading of the guide, steps)]"""
     return [
         ("Install", [
@@ -59,8 +59,8 @@ def story(package):
             Step("systemctl enable --now berth"),
             Step("systemctl is-active berth", (r"active", )),
             Step("kubectl -n kube-system get lease berth kube-scheduler",
-                 (r"berth +master1_.*", r"kube-scheduler +master1_.*"), patience=30, headline=True),
-            Step("journalctl -u berth -n 3", (r".*All writes of the previous leader have been received.*", ), patience=10),
+                 (r"berth +master1_.*", r"kube-scheduler +master1_.*"), timeout=30, headline=True),
+            Step("journalctl -u berth -n 3", (r".*All writes of the previous leader have been received.*", ), timeout=10),
         ]),
         ("Pods", [
             Step("""kubectl run hello --image=nginx --overrides='{"spec":{"schedulerName":"berth"}}'""", (r"pod/hello created", )),
@@ -68,14 +68,14 @@ def story(package):
             Step("kubectl wait --for=condition=Ready pod/hello pod/other --timeout=60s", (r"pod/hello condition met", r"pod/other condition met")),
             Step("kubectl get events --field-selector reason=Scheduled "
                  "-o custom-columns=POD:.involvedObject.name,BY:.reportingComponent,SAYS:.message",
-                 (r"hello +berth +Successfully assigned default/hello to node.*", r"other +default-scheduler +Successfully .*"), patience=10, headline=True),
+                 (r"hello +berth +Successfully assigned default/hello to node.*", r"other +default-scheduler +Successfully .*"), timeout=10, headline=True),
             Step("kubectl describe pod hello | grep -A 5 ^Events", (r" *Normal +Scheduled +.* berth +Successfully assigned default/hello to node.*", )),
         ]),
         ("Why is it pending?", [
             Step("kubectl label node node2 disktype=ssd", (r"node/node2 labeled", )),
             Step(f"kubectl run large --image=nginx --overrides='{LARGE}'", (r"pod/large created", )),
             Step("kubectl wait --for=condition=PodScheduled=false pod/large --timeout=60s", (r"pod/large condition met", )),
-            Step("kubectl events --for pod/large", (r".*FailedScheduling.*0/3 nodes are available.*", ), patience=10),
+            Step("kubectl events --for pod/large", (r".*FailedScheduling.*0/3 nodes are available.*", ), timeout=10),
             Step("kubectl get nodes,pods -A -o json >cluster.json"),
             Step("berth explain --config /etc/berth/scheduler.yaml -f cluster.json --pod default/large --all-nodes", (r" +node2 needs 4 cpu more.*", r".*node1.*", r".*Insufficient cpu.*", r".*untolerated taint.*"), headline=True),
         ]),
@@ -94,9 +94,9 @@ def story(package):
             Step("mv /etc/berth/kubeconfig /etc/berth/kubeconfig.beside"),
             Step("install -m 600 /etc/kubernetes/scheduler.conf /etc/berth/kubeconfig"),
             Step("systemctl start berth"),
-            Step(f"{METRICS} | grep '^leader_election_master_status'", (r"leader_election_master_status.* 0", ), patience=20),
+            Step(f"{METRICS} | grep '^leader_election_master_status'", (r"leader_election_master_status.* 0", ), timeout=20),
             Step("mv /etc/kubernetes/manifests/kube-scheduler.yaml /etc/kubernetes/"),
-            Step(f"{METRICS} | grep '^leader_election_master_status'", (r"leader_election_master_status.* 1", ), patience=40, headline=True),
+            Step(f"{METRICS} | grep '^leader_election_master_status'", (r"leader_election_master_status.* 1", ), timeout=40, headline=True),
             Step("kubectl run in-place --image=nginx", (r"pod/in-place created", )),
             Step("kubectl wait --for=condition=Ready pod/in-place --timeout=60s", (r"pod/in-place condition met", )),
             Step(f"{METRICS} | grep '^scheduler_schedule_attempts_total'", (r'.*profile="default-scheduler",result="scheduled".* 1', )),
@@ -107,7 +107,7 @@ def story(package):
             Step("systemctl disable --now berth"),
             Step("kubectl run back --image=nginx", (r"pod/back created", )),
             Step("kubectl wait --for=condition=Ready pod/back --timeout=60s", (r"pod/back condition met", )),
-            Step("kubectl events --for pod/back", (r".*Scheduled .*Successfully assigned default/back to node.*", ), patience=10, headline=True),
+            Step("kubectl events --for pod/back", (r".*Scheduled .*Successfully assigned default/back to node.*", ), timeout=10, headline=True),
             Step("kubectl -n kube-system get lease kube-scheduler", (r"kube-scheduler +master1_.*", )),
         ]),
         ("Remove", [

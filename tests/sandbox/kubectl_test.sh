@@ -119,7 +119,7 @@ check "bound twice is a conflict"     "already assigned to node" bind web node-0
 check "describe pod"                  "Node:             node-0002" kubectl describe pod web
 check "describe node"                 "cpu                500m"  kubectl describe node node-0002
 check "logs"                          "simulated"                kubectl logs web
-check "exec says honestly that it cannot" "simulated"            kubectl exec web -- true
+check "exec reports that it is unsupported" "simulated"            kubectl exec web -- true
 check "get, custom columns"           "node-0002"                kubectl get pods -o custom-columns=NODE:.spec.nodeName
 check "get, jsonpath"                 "node-0002"                kubectl get pod web -o 'jsonpath={.spec.nodeName}'
 check "get, name"                     "pod/web"                  kubectl get pods -o name
@@ -146,7 +146,7 @@ check "create job"                    "job.batch/j created"      kubectl create 
 check "run"                           "pod/r created"            kubectl run r --image nginx -n shop
 check "auth can-i"                    "yes"                      kubectl auth can-i create pods
 check "auth can-i --list"             '[*]'                      kubectl auth can-i --list
-check "auth can-i as somebody"        "yes"                      kubectl auth can-i list pods --as alice
+check "auth can-i as another user"    "yes"                      kubectl auth can-i list pods --as alice
 check "create role"                   "role.rbac.authorization.k8s.io/reader created" kubectl create role reader --verb get --resource pods
 check "create role binding"           "created"                  kubectl create rolebinding readers --role reader --user alice
 check "get role bindings"             "Role/reader"              kubectl get rolebindings
@@ -167,7 +167,7 @@ check "and is tainted"                "condition met"            kubectl wait no
 check "uncordon"                      "node/node-0001 uncordoned" kubectl uncordon node-0001
 check "taint"                         "node/node-0001 tainted"   kubectl taint node node-0001 a=b:NoSchedule
 check "drain"                         "node/node-0002 drained"   kubectl drain node-0002 --force --timeout=20s
-check "the drained pod is gone"       "NotFound"                 kubectl get pod web
+check "the drained pod is deleted"    "NotFound"                 kubectl get pod web
 
 check "create an event"               "event/e created"          kubectl create -f - <<YAML
 apiVersion: v1
@@ -184,8 +184,8 @@ check "events of the other group"     "note: all is well"        kubectl get eve
 
 check "delete by label"               'deleted'                  kubectl delete deployment -n shop -l app=d
 check "delete namespace"              'namespace "shop" deleted' kubectl delete namespace shop
-check "the namespace is gone"         "NotFound"                 kubectl get namespace shop
+check "the namespace is deleted"      "NotFound"                 kubectl get namespace shop
 check "errors read as usual"          'Error from server (NotFound): pods "nope" not found' kubectl get pod nope
 check "still alive"                   "ok"                       kubectl get --raw /healthz
 
-[ "$failures" -eq 0 ] || { echo "$failures checks failed; the sandbox said:"; cat "$work/log"; exit 1; }
+[ "$failures" -eq 0 ] || { echo "$failures checks failed; log of the sandbox:"; cat "$work/log"; exit 1; }

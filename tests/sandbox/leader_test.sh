@@ -62,14 +62,14 @@ one=$pid
 wait_for "the first replica leads" leads one
 replica two "delayCacheUntilActive: true"
 two=$pid
-wait_for "the second one stands by" grep -q "Attempting to acquire leader lease" "$work/two.log"
+wait_for "the second one is standby" grep -q "Attempting to acquire leader lease" "$work/two.log"
 pod a
 wait_for "the leader binds" bound a
 
 kill -TERM $one
 code=0
 wait $one || code=$?
-[ $code -eq 0 ] || { echo "FAILED: the leader left with $code"; exit 1; }
+[ $code -eq 0 ] || { echo "FAILED: the leader exited with $code"; exit 1; }
 wait_for "the second replica leads" leads two
 pod b
 wait_for "and binds" bound b
@@ -77,20 +77,20 @@ lease_is leaseTransitions 1 || { echo "FAILED: $(lease leaseTransitions) transit
 
 replica three ""
 three=$pid
-wait_for "a third one stands by" grep -q "Attempting to acquire leader lease" "$work/three.log"
+wait_for "a third one is standby" grep -q "Attempting to acquire leader lease" "$work/three.log"
 kill -STOP $two
 pod c
 wait_for "it takes over from one that is frozen" bound c
 kill -CONT $two
 code=0
 wait $two || code=$?
-[ $code -eq 1 ] || { echo "FAILED: the frozen leader left with $code"; exit 1; }
+[ $code -eq 1 ] || { echo "FAILED: the frozen leader exited with $code"; exit 1; }
 lease_is leaseTransitions 2 || { echo "FAILED: $(lease leaseTransitions) transitions"; exit 1; }
 kubectl -n kube-system get events -o 'jsonpath={.items[*].message}' | grep -q "stopped leading" || { echo "FAILED: no event"; exit 1; }
 
 kill -TERM $three
 code=0
 wait $three || code=$?
-[ $code -eq 0 ] || { echo "FAILED: the last leader left with $code"; exit 1; }
+[ $code -eq 0 ] || { echo "FAILED: the last leader exited with $code"; exit 1; }
 lease_is holderIdentity "" || { echo "FAILED: the lease was not released"; exit 1; }
 echo "ok: everybody left in order"

@@ -109,4 +109,4 @@ eventually "no volume, no node"                "4 node(s) didn't find available 
 disk another-disk
 eventually "until there is one"                "worker-3"  field pod waiting '{.spec.nodeName}'
 
-[ "$failures" -eq 0 ] || { echo "$failures checks failed; the scheduler said:"; tail -50 "$work/scheduler.log"; exit 1; }
+[ "$failures" -eq 0 ] || { echo "$failures checks failed; log of the scheduler:"; tail -50 "$work/scheduler.log"; exit 1; }

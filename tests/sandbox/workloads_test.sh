@@ -90,7 +90,7 @@ check "restart"                    "restarted"                   kubectl rollout
 check "and done"                   "successfully rolled out"     kubectl rollout status deployment web --timeout 30s
 check "pause"                      "paused"                      kubectl rollout pause deployment web
 check "resume"                     "resumed"                     kubectl rollout resume deployment web
-check "events tell of it"          "Scaled up replica set web-"  kubectl get events
+check "events report it"           "Scaled up replica set web-"  kubectl get events
 
 check "a set, a daemon, a service" "service/web created"         apply <<YAML
 apiVersion: apps/v1
@@ -152,18 +152,18 @@ check "until all are back"         "successfully rolled out"     kubectl rollout
 check "a node falls silent"        "annotated"                   kubectl annotate node worker-2 sandbox.berth.dev/failure=silent
 eventually "and is noticed"        "Unknown"                     ready worker-2
 check "it is tainted"              "node.kubernetes.io/unreachable" kubectl describe node worker-2
-check "and comes back"             "annotated"                   kubectl annotate node worker-2 sandbox.berth.dev/failure-
+check "and is ready again"        "annotated"                   kubectl annotate node worker-2 sandbox.berth.dev/failure-
 eventually "as ready"              "True"                        ready worker-2
 check "a node under pressure"      "annotated"                   kubectl annotate node worker-3 sandbox.berth.dev/failure=memory-pressure
 eventually "is tainted"            "node.kubernetes.io/memory-pressure" kubectl describe node worker-3
 
 check "delete, orphans"            "deleted"                     kubectl delete deployment web --cascade=orphan
-check "leaves the pods"            "pods: 5"                     count app=web
+check "keeps the pods"             "pods: 5"                     count app=web
 check "delete in the foreground"   "deleted"                     kubectl delete daemonset agent --cascade=foreground --timeout 30s
-check "leaves nothing"             "pods: 0"                     count app=agent
+check "keeps no pods"              "pods: 0"                     count app=agent
 
 # Otherwise it would continue to create pods, perhaps while the cluster is being saved.
-check "the failing job goes"       "deleted"                     kubectl delete job bad --cascade=foreground --timeout 30s
+check "the failing job is deleted" "deleted"                     kubectl delete job bad --cascade=foreground --timeout 30s
 pods=$(kubectl get pods -o 'jsonpath={range .items[*]}{.metadata.uid}{" "}{.spec.nodeName}{"\n"}{end}')
 kill -USR1 "$sandbox"
 eventually "saves on SIGUSR1"      "kind: StatefulSet"           cat "$work/saved.yaml"
@@ -172,10 +172,10 @@ check "saves at the end"           "kind: StatefulSet"           cat "$work/save
 start --load "$work/saved.yaml"
 check "loads it"                   "worker-4"                    kubectl get nodes
 check "the same pods"              "$pods"                       kubectl get pods -o 'jsonpath={range .items[*]}{.metadata.uid}{" "}{.spec.nodeName}{"\n"}{end}'
-check "says what it loaded"        "loaded"                      cat "$work/log"
+check "reports what it loaded"     "loaded"                      cat "$work/log"
 echo 'groups: [{cpus: 4}]' >"$work/bad.yaml"
 check "mistakes are named"         'did you mean "cpu"?'         "$berth" sandbox --nodes-file "$work/bad.yaml"
 echo '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x"},"spec":{"containers":"y"}}' >"$work/bad.json"
 check "in objects, too"            "containers"                  "$berth" sandbox --load "$work/bad.json" --port 0
 
-[ "$failures" -eq 0 ] || { echo "$failures checks failed; the sandbox said:"; cat "$work/log"; exit 1; }
+[ "$failures" -eq 0 ] || { echo "$failures checks failed; log of the sandbox:"; cat "$work/log"; exit 1; }

@@ -16,8 +16,8 @@ import (
 
 func main() {
 	berth := flag.String("berth", "", "the program to compare with kube-scheduler")
-	only := flag.String("only", "", "only questions whose name contains this")
-	verbose := flag.Bool("verbose", false, "print every answer of kube-scheduler")
+	only := flag.String("only", "", "only requests whose name contains this")
+	verbose := flag.Bool("verbose", false, "print every response of kube-scheduler")
 	keep := flag.Bool("keep", false, "keep the directory with logs and files")
 	flag.Parse()
 	failed, err := run(*berth, *only, *verbose, *keep)
@@ -26,7 +26,7 @@ func main() {
 		os.Exit(1)
 	}
 	if failed > 0 {
-		fmt.Printf("%d answers differ, or secrets were told\n", failed)
+		fmt.Printf("%d responses differ or contain secrets\n", failed)
 		os.Exit(1)
 	}
 }
@@ -55,11 +55,11 @@ func run(berth, only string, verbose, keep bool) (failed int, err error) {
 		return 0, err
 	}
 	stage.berth = berth
-	reference, ours, err := stage.startPair(ctx, "", "--leader-elect=false")
+	reference, candidate, err := stage.startPair(ctx, "", "--leader-elect=false")
 	if err != nil {
 		return 0, err
 	}
-	if err := stage.checkProfile(ours); err != nil {
+	if err := stage.checkProfile(candidate); err != nil {
 		return 0, fmt.Errorf("CPU profile: %w", err)
 	}
 	found, err := stage.checkSecrets(ctx)
@@ -70,36 +70,36 @@ func run(berth, only string, verbose, keep bool) (failed int, err error) {
 		failed++
 		fmt.Println("SECRET:", what)
 	}
-	asked := 0
-	for _, act := range acts(stage) {
-		if act.before != nil {
-			if err := act.before(ctx); err != nil {
-				return failed, fmt.Errorf("%s: %w", act.name, err)
+	count := 0
+	for _, step := range steps(stage) {
+		if step.before != nil {
+			if err := step.before(ctx); err != nil {
+				return failed, fmt.Errorf("%s: %w", step.name, err)
 			}
 		}
-		reference, ours := reference+act.pair, ours+act.pair
-		for _, question := range act.questions {
-			if !strings.Contains(question.name, only) {
+		reference, candidate := reference+step.pair, candidate+step.pair
+		for _, request := range step.requests {
+			if !strings.Contains(request.name, only) {
 				continue
 			}
-			asked++
-			wanted, err := stage.ask(reference, question)
+			count++
+			wanted, err := stage.send(reference, request)
 			if err != nil {
-				return failed, fmt.Errorf("%s: kube-scheduler: %w", question.name, err)
+				return failed, fmt.Errorf("%s: kube-scheduler: %w", request.name, err)
 			}
 			if verbose {
-				fmt.Printf("--- %s\n%s\n", question.name, wanted)
+				fmt.Printf("--- %s\n%s\n", request.name, wanted)
 			}
-			got, err := stage.ask(ours, question)
+			got, err := stage.send(candidate, request)
 			if err != nil {
 				got = &answer{body: err.Error()}
 			}
-			if difference := compare(question, wanted, got); difference != "" {
+			if difference := compare(request, wanted, got); difference != "" {
 				failed++
-				fmt.Printf("DIFFERS: %s\n%s\n", question.name, difference)
+				fmt.Printf("DIFFERS: %s\n%s\n", request.name, difference)
 			}
 		}
 	}
-	fmt.Printf("%d questions asked, %d things wrong\n", asked, failed)
+	fmt.Printf("%d requests compared, %d failures\n", count, failed)
 	return failed, nil
 }

@@ -18,11 +18,11 @@ func (s *stage) checkProfile(scheduler string) error {
 			case <-stop:
 				return
 			default:
-				_, _ = s.ask(scheduler, question{path: "/metrics", cert: "master"})
+				_, _ = s.send(scheduler, request{path: "/metrics", cert: "master"})
 			}
 		}
 	}()
-	profile, err := s.ask(scheduler, question{path: "/debug/pprof/profile?seconds=2", cert: "master"})
+	profile, err := s.send(scheduler, request{path: "/debug/pprof/profile?seconds=2", cert: "master"})
 	close(stop)
 	<-idle
 	if err != nil {

@@ -24,23 +24,23 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// holder is a scheduler that is trusted with secrets, and logs as much as it can.
+// holder is a scheduler with secrets in its configuration and the most verbose log.
 type holder struct {
 	name    string
-	secrets map[string]string // what it is: the secret
+	secrets map[string]string // description: secret
 	user    *clientcmdapi.AuthInfo
 	server  string // empty: the API server
 	proxy   string
 	flags   []string
-	works   bool // else it is refused, or its kubeconfig is: what it says then counts
-	spoil   func(text string) string
+	works   bool // otherwise the server or the kubeconfig is invalid, and the error text is checked
+	corrupt func(text string) string
 	child   *controlplane.Child
 	answers string // of its endpoints
 }
 
 const lettersOnly = "qKzWvXyJpRtGmNbLsDfHcVxZ"
 
-// holders come in by each kind of credential, good and bad.
+// holders returns one for each kind of credential, valid and invalid ones.
 func (s *stage) holders(collector string) ([]*holder, error) {
 	good, err := s.Authority.Sign(commonName("system:kube-scheduler"), false)
 	if err != nil {
@@ -74,14 +74,14 @@ func (s *stage) holders(collector string) ([]*holder, error) {
 			"the token": s.Token, "the proxy's password": "proxy-" + lettersOnly}},
 		{name: "server", server: "https://anna:server-" + lettersOnly + "@127.0.0.1:1", user: &clientcmdapi.AuthInfo{}, secrets: map[string]string{"the password": "server-" + lettersOnly}},
 		{name: "two-ways", user: &clientcmdapi.AuthInfo{Token: s.Token, Username: basic.Username, Password: basic.Password}, secrets: basicSecrets(basic)},
-		// Whoever reads it has come upon the secret when it finds the mistake.
-		{name: "broken", user: basic, secrets: basicSecrets(basic), spoil: func(text string) string {
+		// The parser has already read the secret when it reports the error.
+		{name: "broken", user: basic, secrets: basicSecrets(basic), corrupt: func(text string) string {
 			return strings.ReplaceAll(text, "password: ", "password: [")
 		}},
-		{name: "misspelt", user: basic, secrets: basicSecrets(basic), spoil: func(text string) string {
+		{name: "misspelt", user: basic, secrets: basicSecrets(basic), corrupt: func(text string) string {
 			return strings.ReplaceAll(text, "password: ", "password: {a: b}\n    pasword: ")
 		}},
-		{name: "wrong-type", user: basic, secrets: basicSecrets(basic), spoil: func(text string) string {
+		{name: "wrong-type", user: basic, secrets: basicSecrets(basic), corrupt: func(text string) string {
 			return strings.ReplaceAll(text, "password: ", "client-key-data: ")
 		}},
 	}, nil
@@ -92,7 +92,7 @@ func basicSecrets(user *clientcmdapi.AuthInfo) map[string]string {
 		"the same in base64": base64.StdEncoding.EncodeToString([]byte(user.Username + ":" + user.Password))}
 }
 
-// middle is a line of a key that no other key has.
+// middle returns the part of a key that is unique.
 func middle(key []byte) string {
 	block, _ := pem.Decode(key)
 	return base64.StdEncoding.EncodeToString(block.Bytes)[64:124]
@@ -103,9 +103,9 @@ func (s *stage) read(name string) []byte {
 	return text
 }
 
-// checkSecrets looks for secrets in everything that berth says.
+// checkSecrets searches all output of berth for secrets.
 func (s *stage) checkSecrets(ctx context.Context) ([]string, error) {
-	var shown atomic.Pointer[string] // to the collector
+	var shown atomic.Pointer[string] // sent to the collector
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		token := r.Header.Get("Authorization")
@@ -118,13 +118,13 @@ func (s *stage) checkSecrets(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	for _, h := range holders {
-		if err := s.let(h); err != nil {
+		if err := s.launch(h); err != nil {
 			return nil, fmt.Errorf("%s: %w", h.name, err)
 		}
 	}
-	// Something to do: an attempt that is traced, logged and told of in an event.
+	// An attempt that is traced, logged and written as an event.
 	pods := s.Client.CoreV1().Pods("default")
-	if _, err := pods.Create(ctx, homeless(), metav1.CreateOptions{}); err != nil {
+	if _, err := pods.Create(ctx, unschedulablePod(), metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && shown.Load() == nil; {
@@ -132,13 +132,13 @@ func (s *stage) checkSecrets(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 	}
-	if err := pods.Delete(ctx, homeless().Name, metav1.DeleteOptions{}); err != nil {
+	if err := pods.Delete(ctx, unschedulablePod().Name, metav1.DeleteOptions{}); err != nil {
 		return nil, err
 	}
 	var found []string
 	for _, h := range holders {
 		if h.works {
-			s.question(h)
+			s.request(h)
 		}
 		h.child.Signal(syscall.SIGTERM)
 	}
@@ -153,12 +153,12 @@ func (s *stage) checkSecrets(ctx context.Context) ([]string, error) {
 				found = append(found, fmt.Sprintf("%s: %s is in the log", h.name, what))
 			}
 			if strings.Contains(h.answers, secret) {
-				found = append(found, fmt.Sprintf("%s: %s is in an answer", h.name, what))
+				found = append(found, fmt.Sprintf("%s: %s is in a response", h.name, what))
 			}
 		}
 	}
 	if token := shown.Load(); token == nil || *token != "Bearer headers-"+lettersOnly {
-		found = append(found, "the collector was not shown its token")
+		found = append(found, "the collector got no token")
 	}
 	events, err := s.Client.CoreV1().Events("").List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -181,17 +181,17 @@ func (s *stage) checkSecrets(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// homeless is a pod that fits nowhere.
-func homeless() *corev1.Pod {
+// unschedulablePod fits no node.
+func unschedulablePod() *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "homeless", Namespace: "default"},
+		ObjectMeta: metav1.ObjectMeta{Name: "unschedulable", Namespace: "default"},
 		Spec: corev1.PodSpec{NodeSelector: map[string]string{"no": "where"},
 			Containers: []corev1.Container{{Name: "a", Image: "a"}}},
 	}
 }
 
-// let starts one.
-func (s *stage) let(h *holder) error {
+// launch starts one.
+func (s *stage) launch(h *holder) error {
 	name := "secrets-" + h.name
 	config := clientcmdapi.NewConfig()
 	cluster := &clientcmdapi.Cluster{Server: s.URL, CertificateAuthorityData: s.Authority.PEM, ProxyURL: h.proxy}
@@ -205,8 +205,8 @@ func (s *stage) let(h *holder) error {
 	if err != nil {
 		return err
 	}
-	if h.spoil != nil {
-		text = []byte(h.spoil(string(text)))
+	if h.corrupt != nil {
+		text = []byte(h.corrupt(string(text)))
 	}
 	kubeconfig := s.File(name + ".kubeconfig")
 	if err := os.WriteFile(kubeconfig, text, 0o600); err != nil {
@@ -224,17 +224,17 @@ func (s *stage) let(h *holder) error {
 	return err
 }
 
-// question asks it for everything, also with tokens, which are nobody's business either.
-func (s *stage) question(h *holder) {
+// request requests every endpoint, also with tokens, which are secret, too.
+func (s *stage) request(h *holder) {
 	s.ports[h.name] = s.secretPorts[h.name]
 	defer delete(s.ports, h.name)
 	h.secrets["a client's token"] = s.tokens["scraper"]
 	h.secrets["a client's wrong token"] = s.tokens["wrong"]
 	for _, token := range []string{"scraper", "wrong"} {
-		_, _ = s.ask(h.name, question{path: "/metrics", token: token})
+		_, _ = s.send(h.name, request{path: "/metrics", token: token})
 	}
 	for _, path := range []string{"/configz", "/flagz", "/statusz", "/metrics", "/metrics/resources", "/readyz?verbose"} {
-		answer, err := s.ask(h.name, question{path: path, cert: "master"})
+		answer, err := s.send(h.name, request{path: path, cert: "master"})
 		if err != nil || answer.status != http.StatusOK {
 			h.answers += fmt.Sprintf("%s: %v %v", path, answer, err)
 			continue

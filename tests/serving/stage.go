@@ -19,18 +19,18 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// stage is a control plane, and everybody who comes to ask.
+// stage is a control plane with all clients of the tests.
 type stage struct {
 	*controlplane.ControlPlane
-	program  string
-	berth    string
-	children *controlplane.Children
-	proxyCA  *controlplane.Authority
-	certs    map[string]*tls.Certificate
-	stranger *controlplane.Authority
-	tokens   map[string]string
-	ports    map[string]int
-	// Of those that hold secrets.
+	program   string
+	berth     string
+	children  *controlplane.Children
+	proxyCA   *controlplane.Authority
+	certs     map[string]*tls.Certificate
+	untrusted *controlplane.Authority
+	tokens    map[string]string
+	ports     map[string]int
+	// of the holders of secrets
 	secretPorts map[string]int
 }
 
@@ -61,7 +61,7 @@ func (s *stage) makeCertificates() (err error) {
 	if err := os.WriteFile(s.File("proxy-ca.crt"), s.proxyCA.PEM, 0o600); err != nil {
 		return err
 	}
-	if s.stranger, err = controlplane.NewAuthority(); err != nil {
+	if s.untrusted, err = controlplane.NewAuthority(); err != nil {
 		return err
 	}
 	subject := commonName
@@ -80,12 +80,12 @@ func (s *stage) makeCertificates() (err error) {
 	}
 	sign("master", s.Authority, subject("root", "system:masters"), false)
 	sign("reader", s.Authority, subject("reader", "team <a> & b"), false)
-	sign("nobody", s.Authority, subject("no \"body\" <x> & co"), false)
+	sign("no-permissions", s.Authority, subject("no \"body\" <x> & co"), false)
 	sign("nameless", s.Authority, subject(""), false)
 	sign("server", s.Authority, subject("reader"), true)
-	sign("stranger", s.stranger, subject("root", "system:masters"), false)
+	sign("untrusted", s.untrusted, subject("root", "system:masters"), false)
 	sign("proxy", s.proxyCA, subject("front-proxy"), false)
-	sign("other-proxy", s.proxyCA, subject("somebody"), false)
+	sign("other-proxy", s.proxyCA, subject("another-name"), false)
 	expired, err := s.Authority.SignExpired(subject("root", "system:masters"))
 	add("expired", expired, err)
 	return errors.Join(problems...)
@@ -95,7 +95,7 @@ func commonName(name string, groups ...string) pkix.Name {
 	return pkix.Name{CommonName: name, Organization: groups}
 }
 
-// makeTokens lets service accounts in: one may read the metrics, the other may do nothing.
+// makeTokens creates service accounts: one may read the metrics, the other has no permission.
 func (s *stage) makeTokens(ctx context.Context) error {
 	_, err := s.Client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "metrics-reader"},
@@ -133,7 +133,7 @@ func (s *stage) makeTokens(ctx context.Context) error {
 	return nil
 }
 
-// makeObjects makes a node and pods, for what is told of their resources.
+// makeObjects creates a node and pods for the resource metrics.
 func (s *stage) makeObjects(ctx context.Context) error {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
 	if _, err := s.Client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
@@ -154,7 +154,7 @@ func (s *stage) makeObjects(ctx context.Context) error {
 			},
 		}
 		if i == 1 {
-			// Nobody places it, so both show it without a node.
+			// No scheduler has this name, so the pod has no node in both outputs.
 			pod.Spec.NodeName = ""
 			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/later"}}
 		}
@@ -165,18 +165,18 @@ func (s *stage) makeObjects(ctx context.Context) error {
 	return nil
 }
 
-// Of those that stand in an election.
+// Of the processes with leader election.
 const leading, standingBy = "-leads", "-stands-by"
 
-// elect starts four more, of which kube-schedulers stand by for each other, and berths do.
+// elect starts four more: per program a leader and a standby.
 func (s *stage) elect(ctx context.Context) error {
-	for _, who := range []string{leading, standingBy} {
-		reference, ours, err := s.startPair(ctx, who, "--leader-elect=true")
+	for _, role := range []string{leading, standingBy} {
+		reference, candidate, err := s.startPair(ctx, role, "--leader-elect=true")
 		if err != nil {
 			return err
 		}
-		for _, name := range []string{reference, ours} {
-			if err := s.waitForElection(name, map[string]string{leading: "1", standingBy: "0"}[who]); err != nil {
+		for _, name := range []string{reference, candidate} {
+			if err := s.waitForElection(name, map[string]string{leading: "1", standingBy: "0"}[role]); err != nil {
 				return err
 			}
 		}
@@ -186,7 +186,7 @@ func (s *stage) elect(ctx context.Context) error {
 
 func (s *stage) waitForElection(name, status string) error {
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		answer, err := s.ask(name, question{path: "/metrics", cert: "master"})
+		answer, err := s.send(name, request{path: "/metrics", cert: "master"})
 		if err == nil && strings.Contains(answer.body, `leader_election_master_status{name="kube-scheduler"} `+status) {
 			return nil
 		}
@@ -194,14 +194,14 @@ func (s *stage) waitForElection(name, status string) error {
 	return fmt.Errorf("leader_election_master_status of %s is not %s after half a minute", name, status)
 }
 
-// startPair starts one of either kind, and returns their names.
-func (s *stage) startPair(ctx context.Context, role string, more ...string) (reference, ours string, err error) {
+// startPair starts one of each program, and returns their names.
+func (s *stage) startPair(ctx context.Context, role string, more ...string) (reference, candidate string, err error) {
 	if reference, err = s.start(ctx, "kube-scheduler"+role, []string{s.program, "kube-scheduler"}, append(more, "--leader-elect-resource-name=kube")...); err != nil {
 		return "", "", err
 	}
 	more = append(more, "--leader-elect-resource-name=berth", "--berth-http-address=127.0.0.1:0")
-	ours, err = s.start(ctx, "berth"+role, []string{s.berth, "scheduler"}, more...)
-	return reference, ours, err
+	candidate, err = s.start(ctx, "berth"+role, []string{s.berth, "scheduler"}, more...)
+	return reference, candidate, err
 }
 
 // start starts a scheduler and waits until it is ready; it returns its name.
@@ -229,7 +229,7 @@ func (s *stage) start(ctx context.Context, name string, command []string, more .
 		if !child.Running() {
 			return "", child.Gone()
 		}
-		answer, err := s.ask(name, question{path: "/readyz"})
+		answer, err := s.send(name, request{path: "/readyz"})
 		if err == nil && answer.status == 200 && strings.TrimSpace(answer.body) == "ok" {
 			return name, nil
 		}
@@ -237,25 +237,25 @@ func (s *stage) start(ctx context.Context, name string, command []string, more .
 	return "", fmt.Errorf("%s is not ready after a minute; see %s.log", name, name)
 }
 
-// trustStranger adds another authority to the cluster's ConfigMap and waits until both schedulers have heard of it.
-func (s *stage) trustStranger(ctx context.Context) error {
+// trustUntrusted adds the other authority to the cluster's ConfigMap and waits until both schedulers accept it.
+func (s *stage) trustUntrusted(ctx context.Context) error {
 	maps := s.Client.CoreV1().ConfigMaps("kube-system")
 	known, err := maps.Get(ctx, "extension-apiserver-authentication", metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	known.Data["client-ca-file"] += string(s.stranger.PEM)
+	known.Data["client-ca-file"] += string(s.untrusted.PEM)
 	if _, err := maps.Update(ctx, known, metav1.UpdateOptions{}); err != nil {
 		return err
 	}
 	for name := range s.ports {
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-			answer, err := s.ask(name, question{path: "/livez/ping", cert: "stranger"})
+			answer, err := s.send(name, request{path: "/livez/ping", cert: "untrusted"})
 			if err == nil && answer.status == 200 {
 				break
 			}
 			if time.Now().After(deadline) {
-				return fmt.Errorf("%s has not heard of the new authority after twenty seconds", name)
+				return fmt.Errorf("%s does not accept the new authority after twenty seconds", name)
 			}
 		}
 	}

@@ -150,7 +150,7 @@ struct ApiWriter::Impl {
   }
   void NotifyIdle() {
     if (!lines.empty()) return;
-    for (auto& tell : std::exchange(idle, {})) tell();
+    for (auto& callback : std::exchange(idle, {})) callback();
   }
   void Patch(std::string key, ObjectPatch patch, ports::VersionDone done);  // from any thread
   void Accept(const WritePtr& write);

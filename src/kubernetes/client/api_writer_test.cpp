@@ -62,7 +62,7 @@ class Writer : public testing::Test {
 
 TEST_F(Writer, ABindingContainsPodUidAndNode) {
   Bind();
-  ASSERT_THAT(api_.asked, ElementsAre(kPost));
+  ASSERT_THAT(api_.sent, ElementsAre(kPost));
   EXPECT_EQ(api_.open[0].request.body,
             R"({"kind":"Binding","apiVersion":"v1","metadata":{"name":"p","namespace":"default","uid":"u1"},)"
             R"("target":{"kind":"Node","name":"n1"}})");
@@ -94,7 +94,7 @@ TEST_P(WriterRetries, FourTimesInAllWithGrowingDelays) {
   EXPECT_THAT(results_, IsEmpty());
   api_.Answer(GetParam().trouble);
   EXPECT_THAT(results_, SizeIs(1));
-  EXPECT_THAT(api_.asked, ElementsAre(kPost, kPost, kPost, kPost));
+  EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kPost, kPost));
 }
 INSTANTIATE_TEST_SUITE_P(Table, WriterRetries,
                          testing::Values(AgainCase{"AfterAnInternalError", Refused(500, "InternalError")},
@@ -112,7 +112,7 @@ class WriterResolves : public Writer, public testing::WithParamInterface<LostCas
 TEST_P(WriterResolves, AfterALostResponseByReadingThePod) {
   Bind();
   api_.Answer(AnswerLost());
-  ASSERT_THAT(api_.asked, ElementsAre(kPost, kGet));
+  ASSERT_THAT(api_.sent, ElementsAre(kPost, kGet));
   api_.Answer(GetParam().pod);
   EXPECT_THAT(results_, ElementsAre(GetParam().want));
 }
@@ -134,7 +134,7 @@ TEST_F(Writer, AnUnboundPodAfterALostResponseIsBoundAgain) {
   api_.Answer(AnswerLost());
   api_.Answer(PodOn(""));
   loop_.Advance(20ms);
-  EXPECT_THAT(api_.asked, ElementsAre(kPost, kGet, kPost));
+  EXPECT_THAT(api_.sent, ElementsAre(kPost, kGet, kPost));
   api_.Answer("{}");
   EXPECT_THAT(results_, ElementsAre("bind p: done"));
 }
@@ -144,18 +144,18 @@ TEST_F(Writer, AConflictAfterAnAmbiguousAttemptMayBeItsOwnSuccess) {
   api_.Answer(Refused(500, "InternalError"));
   loop_.Advance(20ms);
   api_.Answer(Refused(409, "Conflict"));
-  EXPECT_THAT(api_.asked, ElementsAre(kPost, kPost, kGet));
+  EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kGet));
   api_.Answer(PodOn("n1"));
   EXPECT_THAT(results_, ElementsAre("bind p: done"));
 }
 
 TEST_F(Writer, APatchIsAStrategicMerge) {
   Patch("m");
-  ASSERT_THAT(api_.asked, ElementsAre(kPatch));
+  ASSERT_THAT(api_.sent, ElementsAre(kPatch));
   EXPECT_EQ(api_.open[0].request.content_type, "application/strategic-merge-patch+json");
   api_.Answer(AnswerLost());
   loop_.Advance(20ms);
-  EXPECT_THAT(api_.asked, SizeIs(2)) << "a patch is idempotent";
+  EXPECT_THAT(api_.sent, SizeIs(2)) << "a patch is idempotent";
   api_.Answer("{}");
   EXPECT_THAT(results_, ElementsAre("patch m: done"));
 }
@@ -167,16 +167,16 @@ TEST_F(Writer, APatchThatChangesNothingIsNotSent) {
   writer_->PatchPodStatus({.ns = "default", .name = "p", .reason = "r", .message = "m", .current = pod},
                           Note("patch"));
   loop_.Run();
-  EXPECT_THAT(api_.asked, IsEmpty());
+  EXPECT_THAT(api_.sent, IsEmpty());
   EXPECT_THAT(results_, ElementsAre("patch: done"));
 }
 
 TEST_F(Writer, ABindingNeverOvertakesThePatchBeforeIt) {
   Patch("m");
   Bind();
-  EXPECT_THAT(api_.asked, ElementsAre(kPatch));
+  EXPECT_THAT(api_.sent, ElementsAre(kPatch));
   api_.Answer("{}");
-  EXPECT_THAT(api_.asked, ElementsAre(kPatch, kPost));
+  EXPECT_THAT(api_.sent, ElementsAre(kPatch, kPost));
 }
 
 TEST_F(Writer, WaitingPatchesAreDroppedForLaterWrites) {
@@ -187,7 +187,7 @@ TEST_F(Writer, WaitingPatchesAreDroppedForLaterWrites) {
   EXPECT_THAT(results_, ElementsAre(HasSubstr("patch 2: "), HasSubstr("patch 3: ")));
   api_.Answer("{}");
   api_.Answer("{}");
-  EXPECT_THAT(api_.asked, ElementsAre(kPatch, kPost));
+  EXPECT_THAT(api_.sent, ElementsAre(kPatch, kPost));
   EXPECT_THAT(results_, testing::Contains("bind p: done"));
 }
 
@@ -228,7 +228,7 @@ class WriterDeletes : public Writer, public testing::WithParamInterface<Deletion
 TEST_P(WriterDeletes, APodByItsUid) {
   writer_->DeletePod({.ns = "default", .name = "p", .uid = "u1"}, Note("delete"));
   loop_.Run();
-  ASSERT_THAT(api_.asked, ElementsAre("DELETE /api/v1/namespaces/default/pods/p"));
+  ASSERT_THAT(api_.sent, ElementsAre("DELETE /api/v1/namespaces/default/pods/p"));
   EXPECT_EQ(api_.open[0].request.body,
             R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u1"}})");
   api_.Answer(GetParam().answer);
@@ -247,11 +247,11 @@ TEST_F(Writer, ADeletionFollowsThePatchBeforeItAndIsRetriedAfterALostResponse) {
   Patch("m");
   writer_->DeletePod({.ns = "default", .name = "p", .uid = "u1"}, Note("delete"));
   loop_.Run();
-  EXPECT_THAT(api_.asked, ElementsAre(kPatch));
+  EXPECT_THAT(api_.sent, ElementsAre(kPatch));
   api_.Answer("{}");
   api_.Answer(AnswerLost());
   loop_.Advance(20ms);
-  EXPECT_THAT(api_.asked, SizeIs(3));
+  EXPECT_THAT(api_.sent, SizeIs(3));
   api_.Answer("{}");
   EXPECT_THAT(results_, ElementsAre("patch m: done", "delete: done"));
 }
@@ -292,7 +292,7 @@ class VolumeWriter : public Writer {
 
 TEST_F(VolumeWriter, AVolumeIsBoundWithItsVersionAsPrecondition) {
   ClaimVolume();
-  ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/persistentvolumes/v"));
+  ASSERT_THAT(api_.sent, ElementsAre("PATCH /api/v1/persistentvolumes/v"));
   EXPECT_EQ(api_.open[0].request.content_type, "application/merge-patch+json");
   EXPECT_EQ(
       api_.open[0].request.body,
@@ -306,7 +306,7 @@ TEST_F(VolumeWriter, AVolumeIsBoundWithItsVersionAsPrecondition) {
 TEST_F(VolumeWriter, AClaimGetsItsSelectedNode) {
   writer_->SelectNode({"ns", "c", "3", "n1"}, NoteVersion());
   loop_.Run();
-  ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/namespaces/ns/persistentvolumeclaims/c"));
+  ASSERT_THAT(api_.sent, ElementsAre("PATCH /api/v1/namespaces/ns/persistentvolumeclaims/c"));
   EXPECT_EQ(
       api_.open[0].request.body,
       R"({"metadata":{"resourceVersion":"3","annotations":{"volume.kubernetes.io/selected-node":"n1"}}})");
@@ -345,7 +345,7 @@ TEST_F(Writer, AReadDoesNotNeedTheLease) {
   writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});
   Bind();
   api_.Answer(AnswerLost());
-  ASSERT_THAT(api_.asked, ElementsAre(kPost, kGet));
+  ASSERT_THAT(api_.sent, ElementsAre(kPost, kGet));
   EXPECT_FALSE(api_.open[0].request.refused);
 }
 

@@ -108,12 +108,12 @@ void Discovery::Conclude(Group& group) {
     something_absent = something_absent || !path;
     // A response without the resource may come from a server in the middle of an upgrade; a known path is
     // kept.
-    if (subscription.told && (path == subscription.path || !path)) continue;
+    if (subscription.notified && (path == subscription.path || !path)) continue;
     if (!path) {
       log::Info("The API server does not have this resource; checking again later",
                 {{"group", group.name}, {"resource", subscription.resource->plural}});
     }
-    subscription.told = true;
+    subscription.notified = true;
     subscription.path = path;
     subscription.found(path);
   }

@@ -52,7 +52,7 @@ class Discovery {
   struct Subscription {
     const Resource* resource;
     Found found;
-    bool told = false;
+    bool notified = false;
     std::optional<std::string> path{};
   };
   struct Group {

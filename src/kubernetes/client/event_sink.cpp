@@ -133,7 +133,7 @@ void EventSink::Impl::Pump() {
 
 void EventSink::Impl::NotifyIdle() {
   if (!queue.empty() || !in_flight.empty()) return;
-  for (auto& tell : std::exchange(idle, {})) tell();
+  for (auto& callback : std::exchange(idle, {})) callback();
 }
 
 void EventSink::Impl::Send(const SendingPtr& sending) {

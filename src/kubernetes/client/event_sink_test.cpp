@@ -77,7 +77,7 @@ TEST_F(Events, MayHaveARelatedPod) {
 TEST_F(Events, AreCreatedInTheEventsGroup) {
   Make();
   Emit("Scheduled", "Successfully assigned ns/p to \"n1\"");
-  ASSERT_THAT(api_.asked, ElementsAre("POST /apis/events.k8s.io/v1/namespaces/ns/events"));
+  ASSERT_THAT(api_.sent, ElementsAre("POST /apis/events.k8s.io/v1/namespaces/ns/events"));
   // The fake clock shows 20000 days and an hour: 1728003600 s, in nanoseconds and hexadecimal.
   EXPECT_EQ(
       api_.open[0].request.body,
@@ -95,16 +95,16 @@ TEST_F(Events, TheSecondOfASeriesIsAPatchAndLaterOnesAreCounted) {
   Emit("FailedScheduling", "another note");
   Emit("FailedScheduling");
   Emit("FailedScheduling");
-  ASSERT_THAT(api_.asked, SizeIs(2));
-  EXPECT_THAT(api_.asked[1], StartsWith("PATCH /apis/events.k8s.io/v1/namespaces/ns/events/p."));
+  ASSERT_THAT(api_.sent, SizeIs(2));
+  EXPECT_THAT(api_.sent[1], StartsWith("PATCH /apis/events.k8s.io/v1/namespaces/ns/events/p."));
   EXPECT_EQ(api_.open[0].request.body,
             R"({"series":{"count":2,"lastObservedTime":"2024-10-04T01:00:00.000000Z"}})");
   EXPECT_EQ(api_.open[0].request.content_type, "application/strategic-merge-patch+json");
   loop_.Advance(6min);
-  ASSERT_THAT(api_.asked, SizeIs(3)) << "after six minutes without a repetition the count is written";
+  ASSERT_THAT(api_.sent, SizeIs(3)) << "after six minutes without a repetition the count is written";
   EXPECT_THAT(api_.open[1].request.body, StartsWith(R"({"series":{"count":4,)"));
   Emit("FailedScheduling");
-  EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "and the series has ended";
+  EXPECT_THAT(api_.sent.back(), StartsWith("POST")) << "and the series has ended";
 }
 
 TEST_F(Events, APatchWaitsForItsEvent) {
@@ -112,9 +112,9 @@ TEST_F(Events, APatchWaitsForItsEvent) {
   Emit("FailedScheduling");
   Emit("FailedScheduling");
   Emit("FailedScheduling");
-  EXPECT_THAT(api_.asked, SizeIs(1));
+  EXPECT_THAT(api_.sent, SizeIs(1));
   api_.Answer("{}");
-  ASSERT_THAT(api_.asked, SizeIs(2));
+  ASSERT_THAT(api_.sent, SizeIs(2));
   EXPECT_THAT(api_.open[0].request.body, StartsWith(R"({"series":{"count":3,)"));
 }
 
@@ -122,7 +122,7 @@ TEST_F(Events, AChangedPodStartsANewSeries) {
   Make();
   Emit("FailedScheduling", "n", "7");
   Emit("FailedScheduling", "n", "8");
-  EXPECT_THAT(api_.asked, ElementsAre(StartsWith("POST"), StartsWith("POST")));
+  EXPECT_THAT(api_.sent, ElementsAre(StartsWith("POST"), StartsWith("POST")));
 }
 
 TEST_F(Events, AnEventThatExpiredIsCreatedAgainWithItsSeries) {
@@ -130,9 +130,9 @@ TEST_F(Events, AnEventThatExpiredIsCreatedAgainWithItsSeries) {
   Emit("FailedScheduling");
   Emit("FailedScheduling");
   api_.Answer("{}");
-  ASSERT_THAT(api_.asked.back(), StartsWith("PATCH"));
+  ASSERT_THAT(api_.sent.back(), StartsWith("PATCH"));
   api_.Answer(Refused(404, "NotFound"));
-  ASSERT_THAT(api_.asked.back(), StartsWith("POST"));
+  ASSERT_THAT(api_.sent.back(), StartsWith("POST"));
   EXPECT_THAT(api_.open[0].request.body, HasSubstr(R"("series":{"count":2,)"));
 }
 
@@ -141,7 +141,7 @@ TEST_F(Events, ARejectedEventIsDropped) {
   Emit("Scheduled");
   api_.Answer(Refused(403, "Forbidden"));
   loop_.Advance(1min);
-  EXPECT_THAT(api_.asked, SizeIs(1));
+  EXPECT_THAT(api_.sent, SizeIs(1));
   EXPECT_EQ(Dropped(), 1U);
 }
 
@@ -154,7 +154,7 @@ TEST_F(Events, AnUndeliveredEventIsSentUpToTwelveTimes) {
     loop_.Advance(10s);
   }
   EXPECT_THAT(api_.open, IsEmpty());
-  EXPECT_THAT(api_.asked, SizeIs(12));
+  EXPECT_THAT(api_.sent, SizeIs(12));
   EXPECT_EQ(Dropped(), 1U);
 }
 
@@ -164,7 +164,7 @@ TEST_F(Events, EventsBeyondTheCapacityAreDroppedAndCounted) {
   EXPECT_EQ(Dropped(), 2U);
   EXPECT_THAT(api_.open, SizeIs(1));
   while (!api_.open.empty()) api_.Answer("{}");
-  EXPECT_THAT(api_.asked, SizeIs(3));
+  EXPECT_THAT(api_.sent, SizeIs(3));
   Emit("Scheduled");
   EXPECT_EQ(Dropped(), 2U) << "there is room again";
 }
@@ -193,39 +193,39 @@ TEST_F(Events, TheNumberOfSeriesIsLimited) {
   Emit("FailedScheduling", "n", "3");
   while (!api_.open.empty()) api_.Answer("{}");
   Emit("FailedScheduling", "n", "3");
-  EXPECT_THAT(api_.asked.back(), StartsWith("PATCH"));
+  EXPECT_THAT(api_.sent.back(), StartsWith("PATCH"));
   Emit("FailedScheduling", "n", "1");
-  EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "series 1 was evicted";
+  EXPECT_THAT(api_.sent.back(), StartsWith("POST")) << "series 1 was evicted";
 }
 
 TEST_F(Events, IsIdleWhenNothingIsQueuedOrInFlight) {
   Make({.max_in_flight = 1});
-  int told = 0;
+  int calls = 0;
   const auto ask = [&] {
-    sink_->WhenIdle([&] { ++told; });
+    sink_->WhenIdle([&] { ++calls; });
     loop_.Run();
   };
   ask();
-  EXPECT_EQ(told, 1) << "immediately";
+  EXPECT_EQ(calls, 1) << "immediately";
   for (int i = 0; i < 3; ++i) Emit("Scheduled");
   ask();
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(told, 1) << i;
+    EXPECT_EQ(calls, 1) << i;
     api_.Answer("{}");
   }
-  EXPECT_EQ(told, 2);
-  EXPECT_THAT(api_.asked, SizeIs(3));
+  EXPECT_EQ(calls, 2);
+  EXPECT_THAT(api_.sent, SizeIs(3));
 }
 
 TEST_F(Events, IsIdleDespiteEventsThatWaitForARetry) {
   Make();
   Emit("Scheduled");
-  bool told = false;
-  sink_->WhenIdle([&] { told = true; });
+  bool calls = false;
+  sink_->WhenIdle([&] { calls = true; });
   loop_.Run();
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(calls);
   api_.Answer(NotReached());
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(calls);
 }
 
 TEST_F(Events, DestructionCallsNoCallback) {

@@ -67,7 +67,7 @@ TEST(ExecCredential, OfAnyOtherFormIsRejectedWithClientGosTexts) {
   EXPECT_THAT(error(""), HasSubstr("decoding stdout: "));
 }
 
-// --- when it is asked ---
+// --- when it is called ---
 // Programs with scripted output.
 class FakePrograms final : public Environment {
  public:

@@ -20,13 +20,13 @@ class FakeApi final : public Api {
   };
 
   CallId Send(ApiRequest request, std::move_only_function<void(Reply)> done) override {
-    asked.push_back(request.method + " " + request.path);
+    sent.push_back(request.method + " " + request.path);
     open.push_back({.id = ++last_, .request = std::move(request), .done = std::move(done)});
     return last_;
   }
   CallId Watch(ApiRequest request, WatchHandlers handlers,
                std::move_only_function<void(Reply)> done) override {
-    asked.push_back("WATCH " + request.path);
+    sent.push_back("WATCH " + request.path);
     open.push_back({.id = ++last_,
                     .request = std::move(request),
                     .watch = true,
@@ -61,8 +61,8 @@ class FakeApi final : public Api {
     Answer(std::move(reply));
   }
 
-  std::vector<std::string> asked;  // "METHOD path" of every call, in order
-  std::deque<Call> open;           // calls without a response yet
+  std::vector<std::string> sent;  // "METHOD path" of every call, in order
+  std::deque<Call> open;          // calls without a response yet
 
  private:
   CallId last_ = 0;

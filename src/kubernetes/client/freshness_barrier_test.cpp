@@ -84,7 +84,7 @@ class FreshnessBarrierTest : public testing::Test {
 
 TEST_F(FreshnessBarrierTest, AWatchAtTheQuorumVersionIsSufficient) {
   catch_up_->Start();
-  EXPECT_THAT(api_.asked, ElementsAre(kReadVersion));
+  EXPECT_THAT(api_.sent, ElementsAre(kReadVersion));
   EXPECT_EQ(api_.open[0].request.accept,
             "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
@@ -102,7 +102,7 @@ TEST_F(FreshnessBarrierTest, AnyLaterEventOfTheWatchIsSufficient) {
   catch_up_->OnProgress(/*replaced=*/false);
   EXPECT_THAT(ended_, ElementsAre("watch"));
   loop_.Advance(10s);
-  EXPECT_THAT(api_.asked, SizeIs(1)) << "no further request";
+  EXPECT_THAT(api_.sent, SizeIs(1)) << "no further request";
 }
 
 TEST_F(FreshnessBarrierTest, VersionsAreComparedAsNumbers) {
@@ -127,7 +127,7 @@ TEST_F(FreshnessBarrierTest, NonNumericVersionsCanOnlyBeEqual) {
 TEST_F(FreshnessBarrierTest, InAQuietClusterAMatchingFullListIsSufficient) {
   known_ = {{"ns/a", "7"}, {"ns/b", "10"}};
   StartAt("99");
-  EXPECT_THAT(api_.asked, ElementsAre(kReadVersion, kReadAll));
+  EXPECT_THAT(api_.sent, ElementsAre(kReadVersion, kReadAll));
   api_.Answer(List("99", known_));
   EXPECT_THAT(ended_, ElementsAre("list"));
   EXPECT_EQ(loop_.timers(), 0U);
@@ -187,7 +187,7 @@ TEST_F(FreshnessBarrierTest, AFailedReadIsRepeated) {
     EXPECT_THAT(ended_, IsEmpty());
     loop_.Advance(3s);
   }
-  EXPECT_THAT(api_.asked, SizeIs(5));
+  EXPECT_THAT(api_.sent, SizeIs(5));
   api_.Answer(List("10", {}));
   EXPECT_THAT(ended_, ElementsAre("watch"));
 }
@@ -196,7 +196,7 @@ TEST_F(FreshnessBarrierTest, AReadWithoutAResultIsRepeatedAfterFiveSeconds) {
   StartAt("99");
   api_.Answer(List("99", {{"ns/a", "50"}}));
   loop_.Advance(5s);
-  EXPECT_THAT(api_.asked, ElementsAre(kReadVersion, kReadAll, kReadAll));
+  EXPECT_THAT(api_.sent, ElementsAre(kReadVersion, kReadAll, kReadAll));
   api_.Answer(List("120", {}));  // deleted on the server and in the view
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
@@ -210,7 +210,7 @@ TEST_F(FreshnessBarrierTest, ProvesNothingBeforeTheFirstState) {
   last_ = "60";
   catch_up_->OnProgress(/*replaced=*/true);
   loop_.Advance(1ms);
-  EXPECT_THAT(api_.asked, SizeIs(3)) << "a state from a cache may be older";
+  EXPECT_THAT(api_.sent, SizeIs(3)) << "a state from a cache may be older";
   api_.Answer(List("101", {{"ns/a", "40"}}));
   EXPECT_THAT(ended_, ElementsAre("list"));
 }

@@ -170,7 +170,7 @@ struct ClusterSource::Impl {
                    metrics::ExponentialBuckets(0.001, 2, 16))
         .Observe(seconds);
     log::Info("All writes of the previous leader have been received", {{"seconds", seconds}});
-    if (auto tell = std::exchange(catching_up, nullptr)) tell();
+    if (auto callback = std::exchange(catching_up, nullptr)) callback();
   }
 
   // One more kind has been delivered, or does not exist.

@@ -140,7 +140,7 @@ TEST_F(InformersTest, AMissingResourceDoesNotDelayOnSynced) {
   EXPECT_EQ(sink_.synced, 1);
   EXPECT_THAT(sink_.added, Not(Contains("ResourceClaim one")));
   EXPECT_THAT(sink_.added, Not(Contains("CSIStorageCapacity one")));
-  EXPECT_THAT(api_.asked, Contains("GET /apis/resource.k8s.io/v1beta1"));
+  EXPECT_THAT(api_.sent, Contains("GET /apis/resource.k8s.io/v1beta1"));
 }
 
 TEST_F(InformersTest, AResourceThatAppearsLaterIsDelivered) {
@@ -159,7 +159,7 @@ TEST_F(InformersTest, OlderVersionsAreUsedIfTheNewestIsMissing) {
   const auto devices = groups_.extract("/apis/resource.k8s.io/v1");
   groups_["/apis/resource.k8s.io/v1beta1"] = {"deviceclasses", "resourceclaims", "resourceslices"};
   Start();
-  EXPECT_THAT(api_.asked, Contains(HasSubstr("GET /apis/resource.k8s.io/v1beta1/resourceclaims")));
+  EXPECT_THAT(api_.sent, Contains(HasSubstr("GET /apis/resource.k8s.io/v1beta1/resourceclaims")));
   EXPECT_THAT(sink_.added, Contains("ResourceSlice one"));
   EXPECT_THAT(sink_.added, Not(Contains("DeviceTaintRule one")));
 }
@@ -244,7 +244,7 @@ TEST_F(InformersTest, AResourceThatMovesToAnotherVersionIsWatchedThere) {
     loop_.Advance(2s);
     Serve();
   }
-  EXPECT_THAT(api_.asked, Contains(HasSubstr("WATCH /apis/resource.k8s.io/v1/resourceclaims")));
+  EXPECT_THAT(api_.sent, Contains(HasSubstr("WATCH /apis/resource.k8s.io/v1/resourceclaims")));
 }
 
 TEST_F(InformersTest, OnlySelectedKindsAreWatched) {

@@ -113,7 +113,7 @@ TEST_F(Election, TheFirstCandidateCreatesTheLease) {
   EXPECT_THAT(server_.requests, ElementsAre(AllOf(StartsWith("GET"), HasSubstr("/leases/kube-scheduler")),
                                             "POST /apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
                                             std::string("PUT ") + kPath));
-  EXPECT_THAT(a_.api.asked.front(), HasSubstr("?timeout=5s"));
+  EXPECT_THAT(a_.api.sent.front(), HasSubstr("?timeout=5s"));
 }
 
 TEST_F(Election, ALeaderRenewsEveryTwoSecondsWithoutReading) {
@@ -258,11 +258,11 @@ TEST_F(Election, WithoutAWatchTheLeaseIsPolledWithJitter) {
   done(Refused(403, "Forbidden"));
   AdvanceUntilIdle();
   server_.requests.clear();
-  b_.api.asked.clear();
+  b_.api.sent.clear();
   Pass(60s);
   EXPECT_FALSE(b_.Watches());
   const auto polls =
-      std::ranges::count_if(b_.api.asked, [](const auto& what) { return what.starts_with("GET"); });
+      std::ranges::count_if(b_.api.sent, [](const auto& what) { return what.starts_with("GET"); });
   EXPECT_THAT(polls, AllOf(testing::Ge(60 / 4.5), testing::Le(60 / 2.0)));
   EXPECT_TRUE(Release(a_));
   Pass(4500ms);
@@ -291,7 +291,7 @@ TEST_F(Election, AWatchThatEndsIsReopened) {
   EXPECT_FALSE(b_.Watches());
   Pass(2s);
   EXPECT_TRUE(b_.Watches());
-  EXPECT_THAT(b_.api.asked, Contains(HasSubstr("fieldSelector=metadata.name%3Dkube-scheduler")));
+  EXPECT_THAT(b_.api.sent, Contains(HasSubstr("fieldSelector=metadata.name%3Dkube-scheduler")));
 }
 
 TEST_F(Election, ALeaderThatCannotRenewStopsAfterTheRenewDeadline) {
@@ -460,7 +460,7 @@ TEST_F(SleepingElection, ASuspendedStandbyRespectsALeaseRenewedMeanwhile) {
 TEST_F(Election, TheEventMatchesKubeSchedulers) {
   Start(a_);
   ASSERT_THAT(a_.events.open, SizeIs(1));
-  EXPECT_THAT(a_.events.asked, ElementsAre("POST /api/v1/namespaces/kube-system/events"));
+  EXPECT_THAT(a_.events.sent, ElementsAre("POST /api/v1/namespaces/kube-system/events"));
   EXPECT_THAT(
       a_.events.open[0].request.body,
       MatchesRegex(

@@ -305,8 +305,8 @@ void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_vie
       std::move(view), [this, done = std::move(done)](std::string_view how) mutable {
         auto ended = std::move(catch_up);  // a call to it is in progress
         loop.Post([ended = std::move(ended)] {});
-        auto tell = std::move(done);
-        tell(how);
+        auto callback = std::move(done);
+        callback(how);
       });
   catch_up->Start();
 }
@@ -347,8 +347,8 @@ void Reflector<T>::Impl::LogFailure(std::string_view what, const RequestError& e
   // Watches regularly end with errors; like kube-scheduler, these are not logged as warnings.
   const bool ordinary = error.expired() || error.ambiguous() || (error.answered() && error.http_code == 422);
   // A missing permission is logged once, since it rarely changes within seconds.
-  const bool said = error.http_code == 403 && !refusals.insert(error.message).second;
-  if ((ordinary || said) && !log::V(2)) return;
+  const bool already_logged = error.http_code == 403 && !refusals.insert(error.message).second;
+  if ((ordinary || already_logged) && !log::V(2)) return;
   log::Warning(what, {{"resource", options.resource}, {"err", error.message}});
 }
 

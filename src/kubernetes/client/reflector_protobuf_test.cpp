@@ -124,7 +124,7 @@ TEST_F(ProtobufReflector, ListsAndWatches) {
   EXPECT_THAT(Seen(), ElementsAre("+a@8", "-b@6"));
   api_.Line(Gone());
   loop_.Advance(2s);
-  EXPECT_THAT(api_.asked.back(), HasSubstr("GET /nodes?resourceVersion=9"))
+  EXPECT_THAT(api_.sent.back(), HasSubstr("GET /nodes?resourceVersion=9"))
       << "listed again at the last version";
 }
 
@@ -161,7 +161,7 @@ TEST_P(RefusedEncoding, IsNotRequestedAgain) {
   api_.Answer(Refused(GetParam(), "NotAcceptable"));
   ASSERT_EQ(api_.open.size(), 1u) << "at once";
   EXPECT_EQ(Accepts(), "application/json, */*");
-  EXPECT_EQ(api_.asked[1], api_.asked[0]) << "the same request";
+  EXPECT_EQ(api_.sent[1], api_.sent[0]) << "the same request";
   api_.Answer(R"({"metadata":{"resourceVersion":"7"},"items":[]})");
   EXPECT_THAT(Seen(), ElementsAre("synced"));
   EXPECT_EQ(Accepts(), "application/json, */*");
@@ -172,7 +172,7 @@ TEST_F(ProtobufReflector, ARejectedWatchIsOpenedInJson) {
   Begin(true);
   api_.Answer(Refused(406, "NotAcceptable"));
   EXPECT_EQ(Accepts(), "application/json, */*");
-  EXPECT_EQ(api_.asked[1], api_.asked[0]);
+  EXPECT_EQ(api_.sent[1], api_.sent[0]);
 }
 
 TEST_F(ProtobufReflector, AnInvalidFrameEndsTheWatchAndLists) {
@@ -180,7 +180,7 @@ TEST_F(ProtobufReflector, AnInvalidFrameEndsTheWatchAndLists) {
   api_.Answer(ListOf(7, {}));
   api_.Line("\x0a\xff\xff");
   loop_.Advance(2s);
-  EXPECT_THAT(api_.asked.back(), HasSubstr("GET /nodes"));
+  EXPECT_THAT(api_.sent.back(), HasSubstr("GET /nodes"));
 }
 
 }  // namespace

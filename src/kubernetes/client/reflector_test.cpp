@@ -77,7 +77,7 @@ class ReflectorTest : public testing::Test {
                                : version(*c.before) + ">" + version(*c.after));
   }
   std::vector<std::string> Seen() { return std::exchange(seen_, {}); }
-  std::string LastRequest() const { return api_.asked.back(); }
+  std::string LastRequest() const { return api_.sent.back(); }
 
   http::FakeLoop loop_;
   FakeApi api_;
@@ -341,7 +341,7 @@ TEST_F(ReflectorTest, AddedIsAnUpdateOfAKnownObjectAndModifiedAnAdditionOfAnUnkn
   BeginListed(10, {NodeJson("a", 1)});
   api_.Line(Added("a", 11));
   api_.Line(Modified("b", 12));
-  api_.Line(Deleted("nobody", 13));
+  api_.Line(Deleted("unknown", 13));
   EXPECT_THAT(Seen(), ElementsAre("a@1>a@11", "+b@12"));
 }
 

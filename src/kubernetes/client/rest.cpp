@@ -182,9 +182,9 @@ bool RestClient::Impl::Retry(const CallPtr& call, const Expected<http::ClientRes
   if (call->retries >= kRetriesMax) return false;
   Duration delay{};
   if (answer) {
-    const auto told = RetryAfter(*answer);
-    if (!told) return false;
-    delay = *told;
+    const auto retry_after = RetryAfter(*answer);
+    if (!retry_after) return false;
+    delay = *retry_after;
   } else {
     // Watches handle broken connections themselves.
     if (call->watch || call->request.method != "GET" || answer.error().code != ErrorCode::kAmbiguous)
@@ -210,7 +210,8 @@ RequestError RestClient::Impl::Refusal(const http::ClientResponse& response) {
   const auto status = decoder.ErrorStatus(response.body, response.status);
   RequestError error = FromStatus(status);
   error.http_code = response.status;
-  if (const auto told = RetryAfter(response)) error.retry_after_seconds = static_cast<int>(told->count());
+  if (const auto retry_after = RetryAfter(response))
+    error.retry_after_seconds = static_cast<int>(retry_after->count());
   return error;
 }
 

@@ -59,9 +59,9 @@ http::ClientResponse Response(int status, std::string body = "", http::HeaderLis
 
 class CountingCredentials final : public Credentials {
  public:
-  std::string Authorization() override { return "Bearer " + std::to_string(++asked); }
+  std::string Authorization() override { return "Bearer " + std::to_string(++sent); }
   void OnUnauthorized(std::uint64_t) override { ++refused; }
-  int asked = 0, refused = 0;
+  int sent = 0, refused = 0;
 };
 
 class Rest : public testing::Test {

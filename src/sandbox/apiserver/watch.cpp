@@ -56,17 +56,17 @@ class WatchHub::Shown {
   const ObjectPtr& ObjectFor(EventType type) {
     if (type != kDeleted) return change_.after;
     if (change_.removed) return change_.removed;
-    if (!left_) {
+    if (!deleted_object_) {
       Document document = change_.before->Parse();
-      left_ = MakeObject(*change_.before->type, document.root(), change_.version);
+      deleted_object_ = MakeObject(*change_.before->type, document.root(), change_.version);
     }
-    return left_;
+    return deleted_object_;
   }
   Version version() const { return change_.version; }
 
  private:
   const Change& change_;
-  ObjectPtr left_;
+  ObjectPtr deleted_object_;
 };
 
 ApiResult<WatchOptions> ParseWatchOptions(const ApiRequest& request, const View& view, Selector selector,

@@ -246,9 +246,9 @@ NodeTable::Overlay::~Overlay() {
 }
 
 const PlacedPod& NodeTable::Overlay::Add(Row row, const PodInfo& pod) {
-  PlacedPod& guest = overlay_pods_.emplace_back(PlacedPod{pod.pod, pod.shape->use});
-  Take(row, guest, true);
-  return guest;
+  PlacedPod& overlay_pod = overlay_pods_.emplace_back(PlacedPod{pod.pod, pod.shape->use});
+  Take(row, overlay_pod, true);
+  return overlay_pod;
 }
 void NodeTable::Overlay::Add(Row row, PlacedPod& pod) {
   if (!CancelRemoval(row, pod)) Take(row, pod, true);

@@ -72,23 +72,26 @@ bool EquivalenceClass::TakeVerdicts() {
   FilterOutcome& known = verdicts_;
   kept_ = false;
   const auto by_plugin = [](const FilterOutcome::Rejection& rejection) { return rejection.plugin; };
-  for (const FilterOutcome::Rejection& said : again_.all()) {
+  for (const FilterOutcome::Rejection& rejection : again_.all()) {
     const auto all = known.all();
-    const auto same = [&](const auto& one) { return one.plugin == said.plugin && one.reason == said.reason; };
+    const auto same = [&](const auto& one) {
+      return one.plugin == rejection.plugin && one.reason == rejection.reason;
+    };
     if (std::ranges::any_of(all, same)) continue;
-    if (std::ranges::find(all, said.plugin, by_plugin) != all.end()) return false;
+    if (std::ranges::find(all, rejection.plugin, by_plugin) != all.end()) return false;
   }
   for (std::size_t i = 0; i < known.used; ++i) known.rejections[i].rows -= changed_;
-  for (const FilterOutcome::Rejection& said : again_.all()) {
+  for (const FilterOutcome::Rejection& rejection : again_.all()) {
     const auto begin = known.rejections.begin();
     const auto end = begin + static_cast<std::ptrdiff_t>(known.used);
     const auto place = std::find_if(begin, end, [&](const auto& one) {
-      return one.plugin > said.plugin || (one.plugin == said.plugin && one.reason == said.reason);
+      return one.plugin > rejection.plugin ||
+             (one.plugin == rejection.plugin && one.reason == rejection.reason);
     });
-    if (place != end && place->plugin == said.plugin) {
-      place->rows |= said.rows;
+    if (place != end && place->plugin == rejection.plugin) {
+      place->rows |= rejection.rows;
     } else {
-      known.rejections.insert(place, said);
+      known.rejections.insert(place, rejection);
       ++known.used;
     }
   }

@@ -24,10 +24,10 @@ class Circuit {
     again_ = now + options_.pause;
     return true;
   }
-  void OnResult(bool well, MonoTime now) {
+  void OnResult(bool succeeded, MonoTime now) {
     if (options_.failures == 0) return;
-    failures_ = well ? 0 : failures_ + 1;
-    if (well) open_ = false;
+    failures_ = succeeded ? 0 : failures_ + 1;
+    if (succeeded) open_ = false;
     if (failures_ < options_.failures) return;
     open_ = true;
     again_ = now + options_.pause;

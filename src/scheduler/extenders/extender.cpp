@@ -27,13 +27,13 @@ Duration TimeoutOf(const config::ExtenderConfig& config) {
 
 }  // namespace
 
-struct Extender::Measured {
-  Measured(metrics::Registry& registry, const std::string& extender) : registry(registry), name(extender) {
+struct Extender::CallMetrics {
+  CallMetrics(metrics::Registry& registry, const std::string& extender) : registry(registry), name(extender) {
     registry.CallbackGauge("berth_extender_circuit_open",
                            "[ALPHA] Whether the circuit breaker of the extender is open.",
                            {{"extender", name}}, [this] { return open ? 1.0 : 0.0; });
   }
-  ~Measured() { registry.RemoveCallback("berth_extender_circuit_open", {{"extender", name}}); }
+  ~CallMetrics() { registry.RemoveCallback("berth_extender_circuit_open", {{"extender", name}}); }
 
   metrics::Registry& registry;
   const std::string name;
@@ -47,7 +47,7 @@ Extender::Extender(config::ExtenderConfig config, std::unique_ptr<Transport> tra
       metrics_(metrics),
       circuit_(metrics.circuit) {
   for (const config::ManagedResource& resource : config_.managed_resources) managed_.insert(resource.name);
-  if (metrics_.registry != nullptr) measured_ = std::make_unique<Measured>(*metrics_.registry, name());
+  if (metrics_.registry != nullptr) call_metrics_ = std::make_unique<CallMetrics>(*metrics_.registry, name());
 }
 
 Extender::~Extender() = default;
@@ -77,7 +77,7 @@ Extender::PendingCall Extender::Ask(std::string_view verb, std::string body, Tra
     return pending;
   }
   pending.sent = true;
-  pending.call = transport_->Ask(
+  pending.call = transport_->Send(
       {UrlOf(config_, verb), std::move(body), TimeoutOf(config_), std::move(refused)}, std::move(done));
   return pending;
 }
@@ -97,19 +97,19 @@ Expected<Reply> Extender::Take(std::string_view verb, const PendingCall& pending
                                                    UrlOf(config_, verb), reply->status));
 }
 
-void Extender::Evaluated(std::string_view verb, const PendingCall& pending, bool well) {
+void Extender::Evaluated(std::string_view verb, const PendingCall& pending, bool succeeded) {
   const MonoTime now = metrics_.clock->Now();
   const bool was_open = circuit_.open();
-  if (pending.sent) circuit_.OnResult(well, now);
+  if (pending.sent) circuit_.OnResult(succeeded, now);
   if (circuit_.open() != was_open) {
     log::Warning(circuit_.open() ? "Extender circuit breaker opened after repeated failures"
                                  : "Extender circuit breaker closed",
                  {{"extender", name()}});
   }
-  if (measured_ == nullptr) return;
-  measured_->open = circuit_.open();
-  metrics::Registry& registry = measured_->registry;
-  const char* result = !pending.sent ? "not_asked" : (well ? "success" : "error");
+  if (call_metrics_ == nullptr) return;
+  call_metrics_->open = circuit_.open();
+  metrics::Registry& registry = call_metrics_->registry;
+  const char* result = !pending.sent ? "not_asked" : (succeeded ? "success" : "error");
   registry
       .Counter(
           "berth_extender_requests_total",
@@ -127,8 +127,8 @@ void Extender::Evaluated(std::string_view verb, const PendingCall& pending, bool
 }
 
 void Extender::CountInvalidScores(std::size_t count) {
-  if (count == 0 || measured_ == nullptr) return;
-  measured_->registry
+  if (count == 0 || call_metrics_ == nullptr) return;
+  call_metrics_->registry
       .Counter("berth_extender_scores_out_of_range_total",
                "[ALPHA] Scores of extenders outside of 0 to 10; they are used unchanged.",
                {{"extender", name()}})

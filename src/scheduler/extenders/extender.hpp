@@ -55,17 +55,17 @@ class Extender {
   // Evaluates a response: status 200 is success, any other an error with kube-scheduler's text.
   Expected<Reply> Take(std::string_view verb, const PendingCall& pending, Expected<Reply> reply);
   // Reports whether the response could be decoded, for metrics and the circuit breaker.
-  void Evaluated(std::string_view verb, const PendingCall& pending, bool well);
+  void Evaluated(std::string_view verb, const PendingCall& pending, bool succeeded);
   void CountInvalidScores(std::size_t count);
 
  private:
-  struct Measured;
+  struct CallMetrics;
   const config::ExtenderConfig config_;
   const std::unique_ptr<Transport> transport_;
   const Metrics metrics_;
   std::set<std::string, std::less<>> managed_;
   Circuit circuit_;
-  std::unique_ptr<Measured> measured_;
+  std::unique_ptr<CallMetrics> call_metrics_;
 };
 
 }  // namespace berth::extenders

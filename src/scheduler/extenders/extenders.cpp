@@ -25,20 +25,20 @@ constexpr std::int64_t kPointsPerScore = 10;  // scales extender scores to the p
 
 // Receives responses; shared with callbacks, because they may outlive a cancelled wait.
 struct Mailbox {
-  explicit Mailbox(std::size_t size) : answers(size) {}
+  explicit Mailbox(std::size_t size) : replies(size) {}
   void Put(std::size_t index, Expected<Reply> reply) {
     {
       std::scoped_lock lock(mutex);
-      answers[index] = std::move(reply);
+      replies[index] = std::move(reply);
       ++arrived;
     }
     changed.notify_one();
   }
-  bool full() const { return arrived == answers.size(); }
+  bool full() const { return arrived == replies.size(); }
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<std::optional<Expected<Reply>>> answers;
+  std::vector<std::optional<Expected<Reply>>> replies;
   std::size_t arrived = 0;
 };
 
@@ -85,19 +85,18 @@ void Extenders::BeginDecision() {
   errors_.clear();
 }
 
-void Extenders::Note(const Extender& extender, std::string_view verb, const std::string& error) {
+void Extenders::AddError(const Extender& extender, std::string_view verb, const std::string& error) {
   errors_.push_back({extender.name(), std::string(verb), error});
 }
 
 // --- requests ---
 
-std::vector<Expected<Reply>> Extenders::CallAndWait(std::vector<Call>& questions) {
-  const auto box = std::make_shared<Mailbox>(questions.size());
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    Call& question = questions[i];
-    question.pending =
-        question.extender->Ask(question.verb, std::move(question.body),
-                               [box, i](Expected<Reply> reply) { box->Put(i, std::move(reply)); });
+std::vector<Expected<Reply>> Extenders::CallAndWait(std::vector<Call>& calls) {
+  const auto box = std::make_shared<Mailbox>(calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Call& call = calls[i];
+    call.pending = call.extender->Ask(call.verb, std::move(call.body),
+                                      [box, i](Expected<Reply> reply) { box->Put(i, std::move(reply)); });
   }
   std::unique_lock lock(box->mutex);
   while (!box->full()) {
@@ -105,27 +104,27 @@ std::vector<Expected<Reply>> Extenders::CallAndWait(std::vector<Call>& questions
     lock.unlock();
     if (keep_waiting_ && !keep_waiting_()) wait_cancelled_ = true;
     if (wait_cancelled_) {
-      for (const Call& question : questions) question.extender->Cancel(question.pending);
+      for (const Call& call : calls) call.extender->Cancel(call.pending);
     }
     lock.lock();
     if (wait_cancelled_) break;
   }
   std::vector<Expected<Reply>> replies;
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    auto& answer = box->answers[i];
-    Expected<Reply> reply =
-        answer ? std::move(*answer) : Fail(ErrorCode::kCancelled, "the scheduler cancelled the wait");
-    replies.push_back(questions[i].extender->Take(questions[i].verb, questions[i].pending, std::move(reply)));
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    auto& reply_value = box->replies[i];
+    Expected<Reply> reply = reply_value ? std::move(*reply_value)
+                                        : Fail(ErrorCode::kCancelled, "the scheduler cancelled the wait");
+    replies.push_back(calls[i].extender->Take(calls[i].verb, calls[i].pending, std::move(reply)));
   }
   return replies;
 }
 
 template <class T>
-Expected<T> Extenders::Read(const Call& question, Expected<Reply> reply, Expected<T> (*read)(const Reply&)) {
+Expected<T> Extenders::Read(const Call& call, Expected<Reply> reply, Expected<T> (*read)(const Reply&)) {
   if (!reply) return std::unexpected(std::move(reply).error());
-  Expected<T> answer = read(*reply);
-  question.extender->Evaluated(question.verb, question.pending, answer.has_value());
-  return answer;
+  Expected<T> reply_value = read(*reply);
+  call.extender->Evaluated(call.verb, call.pending, reply_value.has_value());
+  return reply_value;
 }
 
 std::string Extenders::NodesRequestOf(const Extender& extender, const PodInfo& pod, const Nodes& nodes,
@@ -160,7 +159,7 @@ FilterResult Extenders::Filter(const PodInfo& pod, const Nodes& nodes, RowSet fe
     }
     log::Info("Skipping extender as it returned error and has ignorable flag set",
               {{"extender", extender->name()}, {"err", pending.error().message}});
-    Note(*extender, extender->config().filter_verb, pending.error().message);
+    AddError(*extender, extender->config().filter_verb, pending.error().message);
   }
   return result;
 }
@@ -168,10 +167,10 @@ FilterResult Extenders::Filter(const PodInfo& pod, const Nodes& nodes, RowSet fe
 Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, const Nodes& nodes,
                                      FilterResult& result) {
   const config::ExtenderConfig& config = extender.config();
-  std::vector<Call> questions;
-  questions.push_back({&extender, config.filter_verb, NodesRequestOf(extender, pod, nodes, result.left)});
-  auto replies = CallAndWait(questions);
-  BERTH_TRY(FilterReply reply, Read(questions[0], std::move(replies[0]), &ReadFilterReply));
+  std::vector<Call> calls;
+  calls.push_back({&extender, config.filter_verb, NodesRequestOf(extender, pod, nodes, result.left)});
+  auto replies = CallAndWait(calls);
+  BERTH_TRY(FilterReply reply, Read(calls[0], std::move(replies[0]), &ReadFilterReply));
   if (!reply.error.empty()) return Fail(ErrorCode::kInternal, reply.error);
 
   // Names count only if names were requested; a response without names and nodes rejects all nodes.
@@ -190,13 +189,13 @@ Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, con
   }
   RowSet silent = result.left;
   silent -= left;
-  const auto say = [&](const std::string& node, const std::string& why, bool unresolvable) {
+  const auto add_reason = [&](const std::string& node, const std::string& why, bool unresolvable) {
     if (const Row row = FindRow(nodes.table, node); row != cluster::kNoRow) silent.Remove(row);
     result.said.push_back({node, why, unresolvable});
   };
-  for (const auto& [node, why] : reply.failed_and_unresolvable) say(node, why, true);
+  for (const auto& [node, why] : reply.failed_and_unresolvable) add_reason(node, why, true);
   for (const auto& [node, why] : reply.failed) {
-    if (!reply.failed_and_unresolvable.contains(node)) say(node, why, false);
+    if (!reply.failed_and_unresolvable.contains(node)) add_reason(node, why, false);
   }
   if (!silent.Empty()) result.silent.push_back({extender.name(), std::move(silent)});
   result.left = std::move(left);
@@ -208,17 +207,17 @@ Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, con
 PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, const RowSet& feasible) {
   PrioritizeResult result;
   result.answered.Resize(nodes.table.rows());
-  std::vector<Call> questions;
+  std::vector<Call> calls;
   for (const auto& extender : extenders_) {
     if (!extender->IsInterested(*pod.pod)) continue;
     if (extender->config().prioritize_verb.empty()) {
       result.answered |= feasible;  // same as a score of zero for every node
     } else {
-      questions.push_back({extender.get(), extender->config().prioritize_verb,
-                           NodesRequestOf(*extender, pod, nodes, feasible)});
+      calls.push_back({extender.get(), extender->config().prioritize_verb,
+                       NodesRequestOf(*extender, pod, nodes, feasible)});
     }
   }
-  if (questions.empty()) return result;
+  if (calls.empty()) return result;
   // In kube-scheduler each request runs in a goroutine.
   metrics::Gauge* const running =
       metrics_.registry == nullptr
@@ -227,13 +226,13 @@ PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, c
                 "scheduler_goroutines",
                 "[BETA] Number of running goroutines split by the work they do such as binding.",
                 {{"operation", "prioritizing_extender"}});
-  const auto count = static_cast<std::int64_t>(questions.size());
+  const auto count = static_cast<std::int64_t>(calls.size());
   if (running != nullptr) running->Add(count);
-  auto replies = CallAndWait(questions);
+  auto replies = CallAndWait(calls);
   if (running != nullptr) running->Add(-count);
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    Extender& extender = *questions[i].extender;
-    const auto scores = Read(questions[i], std::move(replies[i]), &ReadPrioritizeReply);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Extender& extender = *calls[i].extender;
+    const auto scores = Read(calls[i], std::move(replies[i]), &ReadPrioritizeReply);
     if (!scores) {
       if (const auto log = log::V(5)) {
         log.Info("Failed to run extender's priority function. No score given by this extender.",
@@ -241,22 +240,22 @@ PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, c
                   {"pod", log::Value::Object(pod.key)},
                   {"extender", extender.name()}});
       }
-      Note(extender, questions[i].verb, scores.error().message);
+      AddError(extender, calls[i].verb, scores.error().message);
       continue;
     }
     auto& part = result.parts.emplace_back();
     part.extender = extender.name();
     part.contributions.assign(nodes.table.rows(), 0);
-    std::size_t odd = 0;
+    std::size_t out_of_range = 0;
     for (const HostPriority& one : *scores) {
-      odd += one.score < 0 || one.score > kHighestScore;
+      out_of_range += one.score < 0 || one.score > kHighestScore;
       const Row row = FindRow(nodes.table, one.host);
       if (row == cluster::kNoRow || !feasible.Has(row)) continue;
       std::int64_t& sum = part.contributions[row];
       sum = WrapAdd(sum, WrapMul(WrapMul(one.score, extender.config().weight), kPointsPerScore));
       result.answered.Add(row);
     }
-    extender.CountInvalidScores(odd);
+    extender.CountInvalidScores(out_of_range);
   }
   return result;
 }
@@ -278,7 +277,7 @@ framework::Status Extenders::Review(const PodInfo& pod,
       log.Info("Skipped extender as it returned error and has ignorable flag set",
                {{"extender", extender->name()}, {"err", reviewed.error().message}});
     }
-    Note(*extender, extender->config().preempt_verb, reviewed.error().message);
+    AddError(*extender, extender->config().preempt_verb, reviewed.error().message);
   }
   return {};
 }
@@ -286,17 +285,18 @@ framework::Status Extenders::Review(const PodInfo& pod,
 Expected<std::vector<framework::PreemptionCandidate>> Extenders::ReviewWith(
     Extender& extender, const PodInfo& pod, const std::vector<framework::PreemptionCandidate>& candidates) {
   const config::ExtenderConfig& config = extender.config();
-  std::vector<Victims> shown;
+  std::vector<Victims> victims_by_node;
   for (const framework::PreemptionCandidate& candidate : candidates) {
-    Victims& victims = shown.emplace_back(Victims{table_->name(candidate.row), {}, candidate.violations});
+    Victims& victims =
+        victims_by_node.emplace_back(Victims{table_->name(candidate.row), {}, candidate.violations});
     for (const cluster::PlacedPod* victim : candidate.victims) victims.pods.push_back(victim->pod.get());
   }
-  std::ranges::sort(shown, {}, &Victims::node);
-  std::vector<Call> questions;
-  questions.push_back(
-      {&extender, config.preempt_verb, PreemptRequest(*pod.pod, shown, !config.node_cache_capable)});
-  auto replies = CallAndWait(questions);
-  BERTH_TRY(const auto reply, Read(questions[0], std::move(replies[0]), &ReadPreemptReply));
+  std::ranges::sort(victims_by_node, {}, &Victims::node);
+  std::vector<Call> calls;
+  calls.push_back({&extender, config.preempt_verb,
+                   PreemptRequest(*pod.pod, victims_by_node, !config.node_cache_capable)});
+  auto replies = CallAndWait(calls);
+  BERTH_TRY(const auto reply, Read(calls[0], std::move(replies[0]), &ReadPreemptReply));
 
   std::vector<framework::PreemptionCandidate> reviewed;
   std::string empty;  // the first node without victims

@@ -79,7 +79,7 @@ class Extenders final : public framework::PreemptionReviewer {
   api::KeepTexts texts() const;
   // Sets a function that is called every few milliseconds during a wait. When it returns false, pending
   // requests are cancelled and fail; wait_cancelled() is then true until the next decision begins.
-  void SetKeepWaiting(std::function<bool()> patience) { keep_waiting_ = std::move(patience); }
+  void SetKeepWaiting(std::function<bool()> keep_waiting) { keep_waiting_ = std::move(keep_waiting); }
   void BeginDecision();
   bool wait_cancelled() const { return wait_cancelled_; }
   // The errors since BeginDecision.
@@ -114,11 +114,11 @@ class Extenders final : public framework::PreemptionReviewer {
   };
   // Decodes a response and reports the result to metrics and the circuit breaker.
   template <class T>
-  Expected<T> Read(const Call& question, Expected<Reply> reply, Expected<T> (*read)(const Reply&));
+  Expected<T> Read(const Call& call, Expected<Reply> reply, Expected<T> (*read)(const Reply&));
 
   explicit Extenders(const Metrics& metrics) : metrics_(metrics) {}
   bool Offer(Verb verb) const;
-  std::vector<Expected<Reply>> CallAndWait(std::vector<Call>& questions);
+  std::vector<Expected<Reply>> CallAndWait(std::vector<Call>& calls);
   std::string NodesRequestOf(const Extender& extender, const cluster::PodInfo& pod, const Nodes& nodes,
                              const RowSet& rows) const;
   Expected<void> FilterWith(Extender& extender, const cluster::PodInfo& pod, const Nodes& nodes,
@@ -126,7 +126,7 @@ class Extenders final : public framework::PreemptionReviewer {
   Expected<std::vector<framework::PreemptionCandidate>> ReviewWith(
       Extender& extender, const cluster::PodInfo& pod,
       const std::vector<framework::PreemptionCandidate>& candidates);
-  void Note(const Extender& extender, std::string_view verb, const std::string& error);
+  void AddError(const Extender& extender, std::string_view verb, const std::string& error);
 
   const Metrics metrics_;
   std::vector<std::unique_ptr<Extender>> extenders_;

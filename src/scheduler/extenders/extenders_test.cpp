@@ -88,7 +88,7 @@ class ExtendersTest : public ::testing::Test {
     for (std::uint32_t row = 0; row < 3; ++row) order.push_back(row);
   }
   void Configure(const std::vector<config::ExtenderConfig>& configs, CircuitOptions circuit = {}) {
-    extenders = std::move(Extenders::Make(configs, world.Maker(), {nullptr, &clock, circuit})).value();
+    extenders = std::move(Extenders::Make(configs, fake.Maker(), {nullptr, &clock, circuit})).value();
     extenders->ReviewOn(cluster.nodes());
   }
   FilterResult Filter(const api::Pod& pod = MakePod()) {
@@ -109,17 +109,17 @@ class ExtendersTest : public ::testing::Test {
   berth::testing::Cluster cluster;
   std::vector<cluster::Row> order;
   ManualClock clock;
-  FakeExtenders world;
+  FakeExtenders fake;
   std::unique_ptr<Extenders> extenders;
 };
 
 TEST_F(ExtendersTest, EachReceivesTheRemainingNodesAndIgnorableOnesAreLast) {
   Configure({Filtering("http://ignorable", true), Filtering("http://first///")});
-  world.Answer("http://first/filter", R"({"NodeNames":["a","b"]})");
-  world.Answer("http://ignorable/filter", R"({"NodeNames":["b"],"FailedNodes":{"a":"hot"}})");
+  fake.Answer("http://first/filter", R"({"NodeNames":["a","b"]})");
+  fake.Answer("http://ignorable/filter", R"({"NodeNames":["b"],"FailedNodes":{"a":"hot"}})");
   const FilterResult result = Filter();
-  EXPECT_THAT(world.Urls(), ElementsAre("http://first/filter", "http://ignorable/filter"));
-  EXPECT_THAT(world.requests[1].body, HasSubstr(R"("NodeNames":["a","b"])"));
+  EXPECT_THAT(fake.Urls(), ElementsAre("http://first/filter", "http://ignorable/filter"));
+  EXPECT_THAT(fake.requests[1].body, HasSubstr(R"("NodeNames":["a","b"])"));
   EXPECT_THAT(Names(result.left), ElementsAre("b"));
   ASSERT_EQ(result.silent.size(), 1U);
   EXPECT_EQ(result.silent[0].extender, "http://first///");
@@ -130,17 +130,17 @@ TEST_F(ExtendersTest, EachReceivesTheRemainingNodesAndIgnorableOnesAreLast) {
 
 TEST_F(ExtendersTest, NoExtenderIsCalledWithoutRemainingNodes) {
   Configure({Filtering("http://x"), Filtering("http://y")});
-  world.Answer("http://x/filter", "{}");
+  fake.Answer("http://x/filter", "{}");
   EXPECT_TRUE(Filter().left.Empty());
-  EXPECT_THAT(world.Urls(), ElementsAre("http://x/filter"));
+  EXPECT_THAT(fake.Urls(), ElementsAre("http://x/filter"));
 }
 
 TEST_F(ExtendersTest, AFailureEndsTheAttemptUnlessTheExtenderIsIgnorable) {
   Configure({Filtering("http://x"), Filtering("http://y", true)});
-  world.Answer("http://x/filter", "", 503);
+  fake.Answer("http://x/filter", "", 503);
   EXPECT_EQ(Filter().error, "failed filter with extender at URL http://x/filter, code 503");
-  world.Answer("http://x/filter", R"({"NodeNames":["a"]})");
-  world.Answer("http://y/filter", R"({"Error":"no idea"})");
+  fake.Answer("http://x/filter", R"({"NodeNames":["a"]})");
+  fake.Answer("http://y/filter", R"({"Error":"no idea"})");
   const FilterResult result = Filter();
   EXPECT_EQ(result.error, std::nullopt);
   EXPECT_THAT(Names(result.left), ElementsAre("a"));
@@ -153,7 +153,7 @@ TEST_F(ExtendersTest, NodesOutsideTheRequestAreAnError) {
   Configure({Filtering("http://x")});
   for (const char* body :
        {R"({"NodeNames":["ghost"]})", R"({"Nodes":{"items":[{"metadata":{"name":"ghost"}}]}})"}) {
-    world.Answer("http://x/filter", body);
+    fake.Answer("http://x/filter", body);
     EXPECT_EQ(
         Filter().error,
         "extender \"http://x\" claims a filtered node \"ghost\" which is not found in the input node list");
@@ -164,20 +164,20 @@ TEST_F(ExtendersTest, ManagedResourcesOfContainersAndInitContainersDetermineInte
   config::ExtenderConfig config = Filtering("http://x");
   config.managed_resources = {{"example.com/nic", false}};
   Configure({config});
-  world.Answer("http://x/filter", R"({"NodeNames":["a"]})");
+  fake.Answer("http://x/filter", R"({"NodeNames":["a"]})");
   Filter(MakePod().Cpu("1").Overhead("example.com/nic", "1"));
-  EXPECT_THAT(world.requests, IsEmpty());
+  EXPECT_THAT(fake.requests, IsEmpty());
   Filter(MakePod().Request("example.com/nic", "1"));
   Filter(MakePod().Container(MakeContainer().Limit("example.com/nic", "1")));
   Filter(MakePod().Init(MakeContainer().Request("example.com/nic", "1")));
-  EXPECT_EQ(world.requests.size(), 3U);
+  EXPECT_EQ(fake.requests.size(), 3U);
 }
 
 TEST_F(ExtendersTest, ScoresAreMultipliedByTenTimesTheWeightAndSummed) {
   Configure({Prioritizing("http://x", 3), Prioritizing("http://y", 1)});
-  world.Answer("http://x/prioritize",
-               R"([{"Host":"a","Score":2},{"Host":"a","Score":1},{"Host":"ghost","Score":5}])");
-  world.Answer("http://y/prioritize", R"([{"Host":"b","Score":-4}])");
+  fake.Answer("http://x/prioritize",
+              R"([{"Host":"a","Score":2},{"Host":"a","Score":1},{"Host":"ghost","Score":5}])");
+  fake.Answer("http://y/prioritize", R"([{"Host":"b","Score":-4}])");
   const PrioritizeResult result = Prioritize();
   ASSERT_EQ(result.parts.size(), 2U);
   EXPECT_THAT(result.parts[0].contributions, ElementsAre(90, 0, 0));
@@ -187,7 +187,7 @@ TEST_F(ExtendersTest, ScoresAreMultipliedByTenTimesTheWeightAndSummed) {
 
 TEST_F(ExtendersTest, InvalidScoresAreIgnored) {
   Configure({Prioritizing("http://x", 1)});
-  world.Answer("http://x/prioritize", R"([{"Host":"a","Score":7.0}])");
+  fake.Answer("http://x/prioritize", R"([{"Host":"a","Score":7.0}])");
   EXPECT_THAT(Prioritize().parts, IsEmpty());
   EXPECT_EQ(extenders->TakeErrors().size(), 1U);
 }
@@ -206,10 +206,10 @@ TEST_F(ExtendersTest, TheWaitEndsWhenItIsCancelled) {
   const FilterResult result = Filter();
   EXPECT_TRUE(extenders->wait_cancelled());
   EXPECT_TRUE(result.error.has_value()) << "not even an ignorable extender is passed over then";
-  EXPECT_EQ(world.cancelled, 1U);
+  EXPECT_EQ(fake.cancelled, 1U);
   extenders.reset();
   // after the end of the wait: no effect
-  for (Transport::Done& done : world.unanswered) done(Reply{200, "{}"});
+  for (Transport::Done& done : fake.unanswered) done(Reply{200, "{}"});
 }
 
 TEST_F(ExtendersTest, TimeoutsDefaultToFiveSeconds) {
@@ -218,25 +218,25 @@ TEST_F(ExtendersTest, TimeoutsDefaultToFiveSeconds) {
   none.http_timeout = std::chrono::seconds(-1);
   Configure({given, none, Filtering("http://unset")});
   for (const char* name : {"given", "none", "unset"})
-    world.Answer("http://" + std::string(name) + "/filter", R"({"NodeNames":["a"]})");
+    fake.Answer("http://" + std::string(name) + "/filter", R"({"NodeNames":["a"]})");
   Filter();
-  ASSERT_EQ(world.requests.size(), 3U);
-  EXPECT_EQ(world.requests[0].timeout, std::chrono::milliseconds(200));
-  EXPECT_EQ(world.requests[1].timeout, Duration::zero());
-  EXPECT_EQ(world.requests[2].timeout, std::chrono::seconds(5));
+  ASSERT_EQ(fake.requests.size(), 3U);
+  EXPECT_EQ(fake.requests[0].timeout, std::chrono::milliseconds(200));
+  EXPECT_EQ(fake.requests[1].timeout, Duration::zero());
+  EXPECT_EQ(fake.requests[2].timeout, std::chrono::seconds(5));
 }
 
 TEST_F(ExtendersTest, TheCircuitOpensAfterConsecutiveFailuresAndRetriesAfterAPause) {
   Configure({Filtering("http://x")}, {.failures = 2, .pause = std::chrono::seconds(10)});
-  world.Answer("http://x/filter", "rubbish");
+  fake.Answer("http://x/filter", "rubbish");
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(Filter().error);
-  EXPECT_EQ(world.requests.size(), 2U);
+  EXPECT_EQ(fake.requests.size(), 2U);
   EXPECT_THAT(*Filter().error, HasSubstr("is not called for 10 s"));
   clock.Advance(std::chrono::seconds(10));
-  world.Answer("http://x/filter", R"({"NodeNames":["a"]})");
+  fake.Answer("http://x/filter", R"({"NodeNames":["a"]})");
   EXPECT_FALSE(Filter().error);
   EXPECT_FALSE(Filter().error);
-  EXPECT_EQ(world.requests.size(), 4U);
+  EXPECT_EQ(fake.requests.size(), 4U);
 }
 
 TEST_F(ExtendersTest, ObjectTextsAreKeptOnlyIfExtendersNeedThem) {
@@ -266,7 +266,7 @@ TEST_F(ExtendersTest, VictimsAreReplacedByThoseOfTheExtender) {
   const auto review = [&](const char* body, bool ignorable) {
     config.ignorable = ignorable;
     Configure({config});
-    world.Answer("http://x/preempt", body);
+    fake.Answer("http://x/preempt", body);
     std::vector<framework::PreemptionCandidate> candidates{{0, {cluster.nodes().pods(0)[0]}, 0}};
     const framework::Status status = extenders->Review(cluster.Prepare(MakePod()), candidates);
     std::string text = status.ok() ? "" : status.Message();
@@ -294,25 +294,25 @@ TEST_F(ExtendersTest, VictimsAreReplacedByThoseOfTheExtender) {
 // --- TLS ---
 
 TEST(TlsTest, EnableHttpsWithoutAnAuthorityDisablesVerification) {
-  const World world{.read_file = [](const std::string& path) -> Expected<std::string> {
-                      return Fail(ErrorCode::kNotFound, "open " + path + ": no such file or directory");
-                    },
-                    .variable = [](const std::string&) { return std::nullopt; }};
+  const Environment fake{.read_file = [](const std::string& path) -> Expected<std::string> {
+                           return Fail(ErrorCode::kNotFound, "open " + path + ": no such file or directory");
+                         },
+                         .variable = [](const std::string&) { return std::nullopt; }};
   config::ExtenderConfig config;
-  EXPECT_FALSE(TlsOf(config, world)->insecure);
+  EXPECT_FALSE(TlsOf(config, fake)->insecure);
   config.enable_https = true;
-  EXPECT_TRUE(TlsOf(config, world)->insecure);
+  EXPECT_TRUE(TlsOf(config, fake)->insecure);
   config.enable_https = false;
   config.tls = config::ExtenderTls{};
   config.tls->server_name = "other";
-  EXPECT_EQ(TlsOf(config, world)->server_name, "other");
+  EXPECT_EQ(TlsOf(config, fake)->server_name, "other");
   config.tls->insecure = true;
-  EXPECT_TRUE(TlsOf(config, world)->insecure);
+  EXPECT_TRUE(TlsOf(config, fake)->insecure);
   config.tls->ca_file = "/ca";
-  EXPECT_EQ(TlsOf(config, world).error().message,
+  EXPECT_EQ(TlsOf(config, fake).error().message,
             "specifying a root certificates file with the insecure flag is not allowed");
   config.tls->insecure = false;
-  EXPECT_EQ(TlsOf(config, world).error().message, "open /ca: no such file or directory");
+  EXPECT_EQ(TlsOf(config, fake).error().message, "open /ca: no such file or directory");
 }
 
 }  // namespace

@@ -34,21 +34,21 @@ struct FakeExtenders {
 
 class FakeTransport final : public Transport {
  public:
-  explicit FakeTransport(FakeExtenders& world) : world_(world) {}
-  CallId Ask(TransportRequest request, Done done) override {
-    world_.requests.push_back(request);
-    if (world_.on_ask) world_.on_ask(request);
-    if (const auto found = world_.answers.find(request.url); found != world_.answers.end()) {
+  explicit FakeTransport(FakeExtenders& fake) : fake_(fake) {}
+  CallId Send(TransportRequest request, Done done) override {
+    fake_.requests.push_back(request);
+    if (fake_.on_ask) fake_.on_ask(request);
+    if (const auto found = fake_.answers.find(request.url); found != fake_.answers.end()) {
       done(found->second);
     } else {
-      world_.unanswered.push_back(std::move(done));
+      fake_.unanswered.push_back(std::move(done));
     }
-    return world_.requests.size();
+    return fake_.requests.size();
   }
-  void Cancel(CallId) override { ++world_.cancelled; }
+  void Cancel(CallId) override { ++fake_.cancelled; }
 
  private:
-  FakeExtenders& world_;
+  FakeExtenders& fake_;
 };
 
 inline TransportMaker FakeExtenders::Maker() {

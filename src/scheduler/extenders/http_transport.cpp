@@ -88,8 +88,8 @@ std::string GoErrorText(const Error& error) {
                        text.find("not found") != text.npos ? "no such host" : InLowerCase(text));
   }
   if (text.starts_with("reading the answer")) {
-    const std::string why = text.substr(text.rfind(": ") + 2);
-    return why == "end of stream" || why == "partial message" ? "EOF" : InLowerCase(why);
+    const std::string error = text.substr(text.rfind(": ") + 2);
+    return error == "end of stream" || error == "partial message" ? "EOF" : InLowerCase(error);
   }
   return InLowerCase(text);
 }
@@ -102,19 +102,20 @@ std::string CutInGosWords(const Error& error) {
 
 class HttpTransport final : public Transport {
  public:
-  HttpTransport(http::IoThread& io, World world, http::TlsOptions tls)
-      : shared_(std::make_shared<Shared>(io, std::move(world), std::move(tls))) {}
+  HttpTransport(http::IoThread& io, Environment environment, http::TlsOptions tls)
+      : shared_(std::make_shared<Shared>(io, std::move(environment), std::move(tls))) {}
   ~HttpTransport() override { shared_->Close(); }
 
-  CallId Ask(TransportRequest question, Done done) override {
-    auto asking = std::make_shared<PendingRequest>();
-    asking->url = question.url;
-    asking->question = std::move(question);
-    asking->body = std::make_shared<const std::string>(std::move(asking->question.body));
-    asking->done = std::move(done);
-    asking->began = shared_->io.Now();
-    const CallId id = shared_->Add(asking);
-    Shared::Send(shared_, asking);
+  CallId Send(TransportRequest request_data, Done done) override {
+    auto pending_request = std::make_shared<PendingRequest>();
+    pending_request->url = request_data.url;
+    pending_request->request_data = std::move(request_data);
+    pending_request->body =
+        std::make_shared<const std::string>(std::move(pending_request->request_data.body));
+    pending_request->done = std::move(done);
+    pending_request->began = shared_->io.Now();
+    const CallId id = shared_->Add(pending_request);
+    Shared::Send(shared_, pending_request);
     return id;
   }
   void Cancel(CallId call) override { shared_->Cancel(call); }
@@ -123,7 +124,7 @@ class HttpTransport final : public Transport {
   // A request in progress, including its redirects.
   struct PendingRequest {
     CallId id = 0;
-    TransportRequest question;
+    TransportRequest request_data;
     std::shared_ptr<const std::string> body;
     Done done;
     MonoTime began{};
@@ -134,27 +135,27 @@ class HttpTransport final : public Transport {
     http::Transport::CallId call = 0;
     bool cancelled = false;
   };
-  using AskingPtr = std::shared_ptr<PendingRequest>;
+  using PendingRequestPtr = std::shared_ptr<PendingRequest>;
 
   // Shared with callbacks, because responses may arrive while the transport is destroyed.
   struct Shared {
-    Shared(http::IoThread& io, World world, http::TlsOptions tls)
-        : io(io), world(std::move(world)), tls(std::move(tls)) {}
+    Shared(http::IoThread& io, Environment environment, http::TlsOptions tls)
+        : io(io), environment(std::move(environment)), tls(std::move(tls)) {}
 
     http::IoThread& io;
-    const World world;
+    const Environment environment;
     const http::TlsOptions tls;
     std::mutex mutex;
     CallId last_id = 0;
-    std::map<CallId, AskingPtr> pending;
+    std::map<CallId, PendingRequestPtr> pending;
     std::map<std::string, std::unique_ptr<http::Client>> clients;  // by origin
     bool closed = false;
 
-    CallId Add(const AskingPtr& asking) {
+    CallId Add(const PendingRequestPtr& pending_request) {
       std::scoped_lock lock(mutex);
-      asking->id = ++last_id;
-      pending.emplace(asking->id, asking);
-      return asking->id;
+      pending_request->id = ++last_id;
+      pending.emplace(pending_request->id, pending_request);
+      return pending_request->id;
     }
 
     void Close() {
@@ -177,7 +178,7 @@ class HttpTransport final : public Transport {
     Expected<http::Client*> ClientOf(const http::Origin& origin) {
       auto& client = clients[fmt::format("{}://{}", origin.tls ? "https" : "http", origin.HostPort())];
       if (client == nullptr) {
-        BERTH_TRY(auto proxy, http::ProxyFromVariables(origin, world.variable));
+        BERTH_TRY(auto proxy, http::ProxyFromVariables(origin, environment.variable));
         BERTH_TRY(
             client,
             http::Client::Make(
@@ -186,102 +187,104 @@ class HttpTransport final : public Transport {
       return client.get();
     }
 
-    void Finish(const AskingPtr& asking, Expected<Reply> reply) {
+    void Finish(const PendingRequestPtr& pending_request, Expected<Reply> reply) {
       {
         std::scoped_lock lock(mutex);
-        pending.erase(asking->id);
+        pending.erase(pending_request->id);
       }
-      asking->done(std::move(reply));
+      pending_request->done(std::move(reply));
     }
-    void Fail(const AskingPtr& asking, ErrorCode code, const std::string& what) {
-      if (what.starts_with("parse \"")) return Finish(asking, berth::Fail(code, what));
-      Finish(asking, berth::Fail(code, fmt::format("Post \"{}\": {}", asking->url, what)));
+    void Fail(const PendingRequestPtr& pending_request, ErrorCode code, const std::string& what) {
+      if (what.starts_with("parse \"")) return Finish(pending_request, berth::Fail(code, what));
+      Finish(pending_request, berth::Fail(code, fmt::format("Post \"{}\": {}", pending_request->url, what)));
     }
 
-    static void Send(const std::shared_ptr<Shared>& self, const AskingPtr& asking) {
-      auto target = TargetOf(asking->url);
-      if (!target) return self->Fail(asking, target.error().code, target.error().message);
+    static void Send(const std::shared_ptr<Shared>& self, const PendingRequestPtr& pending_request) {
+      auto target = TargetOf(pending_request->url);
+      if (!target) return self->Fail(pending_request, target.error().code, target.error().message);
       http::ClientRequest request;
-      if (!self->Prepare(asking, *target, request)) return;
+      if (!self->Prepare(pending_request, *target, request)) return;
       std::unique_lock lock(self->mutex);
-      if (self->closed || asking->cancelled) {
+      if (self->closed || pending_request->cancelled) {
         lock.unlock();
-        return self->Fail(asking, ErrorCode::kCancelled, "context canceled");
+        return self->Fail(pending_request, ErrorCode::kCancelled, "context canceled");
       }
       auto client = self->ClientOf(target->origin);
       if (!client) {
         lock.unlock();
-        return self->Fail(asking, client.error().code, client.error().message);
+        return self->Fail(pending_request, client.error().code, client.error().message);
       }
-      asking->client = *client;
-      asking->call =
-          (*client)->Send(std::move(request), [self, asking](Expected<http::ClientResponse> response) {
-            OnAnswer(self, asking, std::move(response));
+      pending_request->client = *client;
+      pending_request->call = (*client)->Send(
+          std::move(request), [self, pending_request](Expected<http::ClientResponse> response) {
+            OnResponse(self, pending_request, std::move(response));
           });
     }
 
     // Returns false if the deadline has passed.
-    bool Prepare(const AskingPtr& asking, const Target& target, http::ClientRequest& request) {
-      const TransportRequest& question = asking->question;
-      if (question.timeout > Duration::zero()) {
-        request.timeout = question.timeout - (io.Now() - asking->began);
+    bool Prepare(const PendingRequestPtr& pending_request, const Target& target,
+                 http::ClientRequest& request) {
+      const TransportRequest& request_data = pending_request->request_data;
+      if (request_data.timeout > Duration::zero()) {
+        request.timeout = request_data.timeout - (io.Now() - pending_request->began);
         if (request.timeout <= Duration::zero()) {
-          Fail(asking, ErrorCode::kTimeout,
+          Fail(pending_request, ErrorCode::kTimeout,
                "context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
           return false;
         }
       } else {
         request.timeout = Duration::zero();
       }
-      request.method = asking->method;
+      request.method = pending_request->method;
       request.target = target.path;
       request.body_limit_bytes = kBodyLimitBytes;
       request.keep_cut_body = true;
-      request.refused = question.refused;
+      request.refused = request_data.refused;
       request.headers.emplace_back("User-Agent", "kube-scheduler");
       if (!target.authorization.empty()) request.headers.emplace_back("Authorization", target.authorization);
-      if (asking->method != "POST") return true;
+      if (pending_request->method != "POST") return true;
       request.headers.emplace_back("Content-Type", "application/json");
-      request.shared_body = asking->body;  // kept for redirects
+      request.shared_body = pending_request->body;  // kept for redirects
       return true;
     }
 
-    static void OnAnswer(const std::shared_ptr<Shared>& self, const AskingPtr& asking,
-                         Expected<http::ClientResponse> response) {
-      if (!response) return self->Fail(asking, response.error().code, GoErrorText(response.error()));
+    static void OnResponse(const std::shared_ptr<Shared>& self, const PendingRequestPtr& pending_request,
+                           Expected<http::ClientResponse> response) {
+      if (!response) return self->Fail(pending_request, response.error().code, GoErrorText(response.error()));
       const std::string* location = response->Find("Location");
       const int status = response->status;
       const bool as_get = status == 301 || status == 302 || status == 303;
       if ((as_get || status == 307 || status == 308) && location != nullptr && !location->empty())
-        return Redirect(self, asking, *location, as_get);
+        return Redirect(self, pending_request, *location, as_get);
       Reply reply{status, std::move(response->body)};
       if (response->cut_short) reply.cut_short = CutInGosWords(*response->cut_short);
-      self->Finish(asking, std::move(reply));
+      self->Finish(pending_request, std::move(reply));
     }
 
-    static void Redirect(const std::shared_ptr<Shared>& self, const AskingPtr& asking,
+    static void Redirect(const std::shared_ptr<Shared>& self, const PendingRequestPtr& pending_request,
                          const std::string& location, bool as_get) {
-      if (++asking->redirects >= kMaxRedirects)
-        return self->Finish(asking,
+      if (++pending_request->redirects >= kMaxRedirects)
+        return self->Finish(pending_request,
                             Invalid(fmt::format("Post \"{}\": stopped after 10 redirects", location)));
-      const auto base = boost::urls::parse_uri(asking->url);
+      const auto base = boost::urls::parse_uri(pending_request->url);
       const auto wanted = boost::urls::parse_uri_reference(location);
       boost::urls::url next;
       if (!base || !wanted || !boost::urls::resolve(*base, *wanted, next)) {
-        return self->Fail(asking, ErrorCode::kInvalid,
+        return self->Fail(pending_request, ErrorCode::kInvalid,
                           fmt::format("failed to parse Location header \"{}\"", location));
       }
-      if (as_get) asking->method = "GET";
-      asking->url = next.buffer();
-      Send(self, asking);
+      if (as_get) pending_request->method = "GET";
+      pending_request->url = next.buffer();
+      Send(self, pending_request);
     }
   };
 
   const std::shared_ptr<Shared> shared_;
 };
 
-Expected<std::string> Material(const std::string& data, const std::string& file, const World& world) {
-  if (data.empty()) return file.empty() ? Expected<std::string>("") : world.read_file(file);
+Expected<std::string> Material(const std::string& data, const std::string& file,
+                               const Environment& environment) {
+  if (data.empty()) return file.empty() ? Expected<std::string>("") : environment.read_file(file);
   auto decoded = http::DecodeBase64(data);
   if (!decoded) return Invalid("illegal base64 data");
   return *std::move(decoded);
@@ -289,44 +292,44 @@ Expected<std::string> Material(const std::string& data, const std::string& file,
 
 }  // namespace
 
-Expected<http::TlsOptions> TlsOf(const config::ExtenderConfig& config, const World& world) {
+Expected<http::TlsOptions> TlsOf(const config::ExtenderConfig& config, const Environment& environment) {
   const config::ExtenderTls tls = config.tls.value_or(config::ExtenderTls{});
   http::TlsOptions options;
   const bool has_ca = !tls.ca_file.empty() || !tls.ca_data.empty();
   options.insecure = tls.insecure || (config.enable_https && !has_ca);
   if (has_ca && options.insecure)
     return Invalid("specifying a root certificates file with the insecure flag is not allowed");
-  BERTH_TRY(options.ca_pem, Material(tls.ca_data, tls.ca_file, world));
-  BERTH_TRY(options.certificate_pem, Material(tls.cert_data, tls.cert_file, world));
-  BERTH_TRY(options.key_pem, Material(tls.key_data, tls.key_file, world));
+  BERTH_TRY(options.ca_pem, Material(tls.ca_data, tls.ca_file, environment));
+  BERTH_TRY(options.certificate_pem, Material(tls.cert_data, tls.cert_file, environment));
+  BERTH_TRY(options.key_pem, Material(tls.key_data, tls.key_file, environment));
   options.server_name = tls.server_name;
   BERTH_RETURN_IF_ERROR(http::MakeTlsContext(options));
   return options;
 }
 
-TransportMaker HttpTransports(http::IoThread& io, World world) {
-  return [&io, world = std::move(world)](
+TransportMaker HttpTransports(http::IoThread& io, Environment environment) {
+  return [&io, environment = std::move(environment)](
              const config::ExtenderConfig& config) -> Expected<std::unique_ptr<Transport>> {
-    BERTH_TRY(http::TlsOptions tls, TlsOf(config, world));
-    return std::make_unique<HttpTransport>(io, world, std::move(tls));
+    BERTH_TRY(http::TlsOptions tls, TlsOf(config, environment));
+    return std::make_unique<HttpTransport>(io, environment, std::move(tls));
   };
 }
 
-TransportMaker NoTransports(std::string why) {
+TransportMaker NoTransports(std::string error) {
   class None final : public Transport {
    public:
-    explicit None(std::string why) : why_(std::move(why)) {}
-    CallId Ask(TransportRequest, Done done) override {
-      done(Fail(ErrorCode::kUnavailable, why_));
+    explicit None(std::string error) : error_(std::move(error)) {}
+    CallId Send(TransportRequest, Done done) override {
+      done(Fail(ErrorCode::kUnavailable, error_));
       return 0;
     }
     void Cancel(CallId) override {}
 
    private:
-    const std::string why_;
+    const std::string error_;
   };
-  return [why = std::move(why)](const config::ExtenderConfig&) -> Expected<std::unique_ptr<Transport>> {
-    return std::make_unique<None>(why);
+  return [error = std::move(error)](const config::ExtenderConfig&) -> Expected<std::unique_ptr<Transport>> {
+    return std::make_unique<None>(error);
   };
 }
 

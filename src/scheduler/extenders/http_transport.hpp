@@ -15,7 +15,7 @@ struct TlsOptions;
 namespace berth::extenders {
 
 // Access to files and environment variables.
-struct World {
+struct Environment {
   std::function<Expected<std::string>(const std::string& path)> read_file;
   std::function<std::optional<std::string>(const std::string& name)> variable;
 };
@@ -23,14 +23,14 @@ struct World {
 // The TLS options of an extender's configuration. As in kube-scheduler, enableHTTPS without a certificate
 // authority disables verification, and an authority together with `insecure` is an error. Files are read
 // during the call.
-Expected<http::TlsOptions> TlsOf(const config::ExtenderConfig& config, const World& world);
+Expected<http::TlsOptions> TlsOf(const config::ExtenderConfig& config, const Environment& environment);
 
 // Connections are reused. At most ten redirects are followed, those with status 301, 302 and 303 with GET.
 // Proxies are taken from the environment. `io` must outlive all transports; a transport's destructor ends its
 // requests with kCancelled.
-TransportMaker HttpTransports(http::IoThread& io, World world);
+TransportMaker HttpTransports(http::IoThread& io, Environment environment);
 
 // Every request fails with this error text.
-TransportMaker NoTransports(std::string why);
+TransportMaker NoTransports(std::string error);
 
 }  // namespace berth::extenders

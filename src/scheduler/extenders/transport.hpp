@@ -38,7 +38,7 @@ class Transport {
 
   virtual ~Transport() = default;
   // POSTs JSON and follows redirects. Calls `done` exactly once, from any thread, possibly before it returns.
-  virtual CallId Ask(TransportRequest question, Done done) = 0;
+  virtual CallId Send(TransportRequest request, Done done) = 0;
   // Ends a request with kCancelled; no effect if it is complete.
   virtual void Cancel(CallId call) = 0;
 };

@@ -53,17 +53,17 @@ void NodeDirectory::Add(std::string_view text, cluster::Row row) {
 }
 
 cluster::Row NodeDirectory::Find(std::string_view text) const {
-  const auto look = [](const Index& index, std::string_view wanted) {
+  const auto find = [](const Index& index, std::string_view wanted) {
     const auto found = index.find(wanted);
     return found == index.end() || found->second == kAmbiguous ? cluster::kNoRow : found->second;
   };
   if (text.empty()) return cluster::kNoRow;
-  if (const cluster::Row row = look(names_, text); row != cluster::kNoRow) return row;
+  if (const cluster::Row row = find(names_, text); row != cluster::kNoRow) return row;
   const std::string_view host = WithoutPort(text);
   if (host.size() != text.size()) {
-    if (const cluster::Row row = look(names_, host); row != cluster::kNoRow) return row;
+    if (const cluster::Row row = find(names_, host); row != cluster::kNoRow) return row;
   }
-  return look(shorts_, host.substr(0, host.find('.')));
+  return find(shorts_, host.substr(0, host.find('.')));
 }
 
 cluster::Row NodeDirectory::Find(const SeriesName& series) const {

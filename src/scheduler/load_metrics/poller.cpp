@@ -38,10 +38,10 @@ struct Target {
   const Duration every;
   // nullopt: its series describe nodes and share the numbering of the others
   std::optional<SeriesCatalog> pods;
-  std::optional<MonoTime> asked;
+  std::optional<MonoTime> polled_at;
   std::string error;  // of the last response; empty: success
   SignalMetrics metrics;
-  log::Once said{16};
+  log::Once logged{16};
   bool unmatched_logged = false;
 };
 
@@ -64,13 +64,13 @@ class Rounds {
     began_ = parts_.loop.Now();
     std::vector<std::shared_ptr<Target>> due;
     std::ranges::copy_if(targets_, std::back_inserter(due), [this](const auto& target) {
-      return !target->asked || began_ - *target->asked >= target->every;
+      return !target->polled_at || began_ - *target->polled_at >= target->every;
     });
     outstanding_ = due.size();
     if (due.empty()) return Rest();
     client_->BeginRound();
     for (const auto& target : due) {
-      target->asked = began_;
+      target->polled_at = began_;
       const auto answer = std::make_shared<SignalAnswer>();
       client_->Run(
           target->expression,
@@ -102,7 +102,7 @@ class Rounds {
   }
 
   Expected<> Read(Target& target, int status, std::string_view body, SignalAnswer& answer) {
-    answer = {.signal = target.id, .asked = began_, .renumbered = false, .fresh = nullptr, .samples = {}};
+    answer = {.signal = target.id, .polled_at = began_, .renumbered = false, .fresh = nullptr, .samples = {}};
     SeriesCatalog& catalog = target.pods ? *target.pods : nodes_;
     catalog.Begin();
     const auto notes = ReadAnswer(
@@ -112,7 +112,7 @@ class Rounds {
     if (!notes->warnings.empty()) {
       metrics_.partial.Add();
       const std::string text = fmt::format("{}", fmt::join(notes->warnings, "; "));
-      if (target.said.First(text)) {
+      if (target.logged.First(text)) {
         log::Warning("Metric source returned warnings",
                      {{"source", settings_.name}, {"signal", target.name}, {"warnings", text}});
       }
@@ -146,14 +146,15 @@ class Rounds {
 
   void Fail(const std::shared_ptr<Target>& target, const Error& error) {
     target->error = error.message;
-    parts_.post([&measurements = parts_.measurements, target, now = parts_.loop.Now(), why = error.message] {
-      const SignalCoverage coverage = measurements.Failed(target->id, now, why);
-      target->metrics.Show(coverage);
-      if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
-        log::Warning("Signal expired; it is not used until new values arrive",
-                     {{"signal", target->name}, {"err", why}});
-      }
-    });
+    parts_.post(
+        [&measurements = parts_.measurements, target, now = parts_.loop.Now(), error = error.message] {
+          const SignalCoverage coverage = measurements.Failed(target->id, now, error);
+          target->metrics.Show(coverage);
+          if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
+            log::Warning("Signal expired; it is not used until new values arrive",
+                         {{"signal", target->name}, {"err", error}});
+          }
+        });
   }
 
   void End() {
@@ -166,14 +167,14 @@ class Rounds {
     Rest();
   }
 
-  void Report(const std::string& why) {
+  void Report(const std::string& error) {
     if (failing_) {
       log::Warning("Metric source unavailable; using the last values until they expire",
-                   {{"source", settings_.name}, {"err", why}});
+                   {{"source", settings_.name}, {"err", error}});
     } else {
       log::Info("Metric source available again", {{"source", settings_.name}});
     }
-    if (parts_.told) parts_.told({settings_.name, failing_, why});
+    if (parts_.on_source_change) parts_.on_source_change({settings_.name, failing_, error});
   }
 
   void Rest() {
@@ -217,7 +218,7 @@ Expected<std::unique_ptr<Poller>> Poller::Start(const std::vector<SourceSettings
     if (found == known.end()) {
       auto settings = FindSource(sources, spec.source);
       if (!settings) return std::unexpected(std::move(settings).error().In(spec.name));
-      auto client = QueryClient::Open(*settings, impl->parts.world);
+      auto client = QueryClient::Open(*settings, impl->parts.access);
       if (!client) return std::unexpected(std::move(client).error().In(settings->name));
       Rounds& rounds =
           impl->sources.emplace_back(std::move(*settings), std::move(*client), impl->parts, impl->random);

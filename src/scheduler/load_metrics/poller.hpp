@@ -23,10 +23,10 @@ class Registry;
 namespace berth::load_metrics {
 
 // A source has become unavailable (for some of its queries at least), or available again.
-struct SourceNews {
+struct SourceChange {
   std::string source;
   bool failing = false;
-  std::string why;
+  std::string error;
 };
 
 struct PollerParts {
@@ -34,8 +34,8 @@ struct PollerParts {
   SignalTable& measurements;
   framework::Poster post;  // posts to the scheduler loop, which owns the measurements
   metrics::Registry& metrics;
-  SourceParts world;
-  std::function<void(const SourceNews&)> told = {};  // called on `loop`; may be empty
+  SourceParts access;
+  std::function<void(const SourceChange&)> on_source_change = {};  // called on `loop`; may be empty
   std::uint64_t seed = 1;
 };
 

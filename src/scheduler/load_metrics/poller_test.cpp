@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "observability/metrics/registry.hpp"
-#include "scheduler/load_metrics/fake_world.hpp"
+#include "scheduler/load_metrics/fake_environment.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::load_metrics {
@@ -31,16 +31,16 @@ struct PollerTest : ::testing::Test {
   }
   void Start(const std::vector<SourceSettings>& sources = {}) {
     auto started = Poller::Start(
-        sources,
-        {.loop = loop,
-         .measurements = measurements,
-         .post = [](std::move_only_function<void()> work) { work(); },
-         .metrics = registry,
-         .world = world.parts(),
-         .told =
-             [this](const SourceNews& n) {
-               news.push_back(fmt::format("{} {}", n.source, n.failing ? "fails: " + n.why : "is well"));
-             }});
+        sources, {.loop = loop,
+                  .measurements = measurements,
+                  .post = [](std::move_only_function<void()> work) { work(); },
+                  .metrics = registry,
+                  .access = environment.parts(),
+                  .on_source_change =
+                      [this](const SourceChange& n) {
+                        changes.push_back(
+                            fmt::format("{} {}", n.source, n.failing ? "fails: " + n.error : "is available"));
+                      }});
     if (!started) {
       error = started.error().message;
       return;
@@ -55,61 +55,61 @@ struct PollerTest : ::testing::Test {
   static Expected<http::ClientResponse> Refused(const http::ClientRequest&) {
     return Fail(ErrorCode::kUnavailable, "connection refused");
   }
-  static FakeWorld::Answer Same(http::ClientResponse response) {
+  static FakeEnvironment::Answer Same(http::ClientResponse response) {
     return [response](const http::ClientRequest&) { return response; };
   }
 
   http::FakeLoop loop;
-  FakeWorld world{loop};
+  FakeEnvironment environment{loop};
   metrics::Registry registry;
   berth::testing::Cluster cluster;
   SignalTable& measurements = cluster.handle().signals;
-  std::vector<std::string> news;
+  std::vector<std::string> changes;
   std::string error;
   std::unique_ptr<Poller> poller;
 };
 
 TEST_F(PollerTest, OneQueryPerSignalAndPollWhateverTheNumberOfNodes) {
   const SignalId cpu = Declare("sum by ($node) (cpu)");
-  world.hosts["p"] = Same(FakeWorld::Vector({{"n1", "0.5"}, {"10.0.0.2:9100", "7"}}));
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"n1", "0.5"}, {"10.0.0.2:9100", "7"}}));
   Start();
-  ASSERT_EQ(world.asked.size(), 1U);
-  EXPECT_EQ(world.asked[0].second.method, "POST");
-  EXPECT_EQ(world.asked[0].second.target, "/api/v1/query");
-  EXPECT_EQ(world.asked[0].second.body,
+  ASSERT_EQ(environment.requests.size(), 1U);
+  EXPECT_EQ(environment.requests[0].second.method, "POST");
+  EXPECT_EQ(environment.requests[0].second.target, "/api/v1/query");
+  EXPECT_EQ(environment.requests[0].second.body,
             "query=sum%20by%20%28node%2Ckubernetes_node%2Cnodename%2CHostname%2Cinstance%29%20%28cpu%29&"
             "timeout=10000ms");
   EXPECT_EQ(ValueOf(cpu, "n1"), "0.5");
   EXPECT_EQ(ValueOf(cpu, "n2"), "7");
   loop.Advance(60s);
-  EXPECT_GE(world.asked.size(), 4U);
-  EXPECT_LE(world.asked.size(), 6U);
+  EXPECT_GE(environment.requests.size(), 4U);
+  EXPECT_LE(environment.requests.size(), 6U);
 }
 
 TEST_F(PollerTest, AFailedSourceIsReportedOnceAndItsValuesAreHeld) {
   const SignalId cpu = Declare("cpu");
-  world.hosts["p"] = Same(FakeWorld::Vector({{"n1", "5"}}));
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"n1", "5"}}));
   Start();
-  world.hosts["p"] = Refused;
+  environment.hosts["p"] = Refused;
   loop.Advance(40s);
   EXPECT_EQ(ValueOf(cpu, "n1"), "5");
   EXPECT_EQ(measurements.signal(cpu).state, SignalState::kHeld);
   loop.Advance(60s);
   EXPECT_EQ(ValueOf(cpu, "n1"), "-");
-  world.hosts["p"] = Same(FakeWorld::Vector({{"n1", "6"}}));
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"n1", "6"}}));
   loop.Advance(20s);
   EXPECT_EQ(ValueOf(cpu, "n1"), "6");
-  EXPECT_THAT(news,
-              ElementsAre("http://p:9090 fails: cpu: p:9090: connection refused", "http://p:9090 is well"));
+  EXPECT_THAT(changes, ElementsAre("http://p:9090 fails: cpu: p:9090: connection refused",
+                                   "http://p:9090 is available"));
 }
 
 TEST_F(PollerTest, ARejectedQueryDoesNotAffectTheOthers) {
   const SignalId good = Declare("good");
   const SignalId bad = Declare("bad");
-  world.hosts["p"] = [](const http::ClientRequest& request) -> Expected<http::ClientResponse> {
+  environment.hosts["p"] = [](const http::ClientRequest& request) -> Expected<http::ClientResponse> {
     if (request.body.starts_with("query=bad"))
-      return FakeWorld::Json(R"({"status":"error","errorType":"bad_data","error":"parse error"})", 400);
-    return FakeWorld::Vector({{"n1", "5"}});
+      return FakeEnvironment::Json(R"({"status":"error","errorType":"bad_data","error":"parse error"})", 400);
+    return FakeEnvironment::Vector({{"n1", "5"}});
   };
   Start();
   EXPECT_EQ(ValueOf(good, "n1"), "5");
@@ -126,53 +126,53 @@ TEST_F(PollerTest, APodSignalHasItsOwnIntervalAndSeriesNumbers) {
                                              .expression = "use",
                                              .subject = Subject::kPod,
                                              .every = 60s});
-  std::vector<std::string> heard;
+  std::vector<std::string> labels_seen;
   measurements.ListenToPods(use, [&](const SignalAnswer& answer) {
     if (answer.fresh == nullptr) return;
     for (const auto& labels : *answer.fresh) {
-      for (const auto& [label, value] : labels) heard.push_back(label + "=" + value);
+      for (const auto& [label, value] : labels) labels_seen.push_back(label + "=" + value);
     }
   });
-  world.hosts["p"] = [](const http::ClientRequest& request) {
-    if (request.body.starts_with("query=cpu")) return FakeWorld::Vector({{"n1", "0.5"}, {"n2", "0.5"}});
-    return FakeWorld::Json(R"({"status":"success","data":{"resultType":"vector","result":[)"
-                           R"({"metric":{"pod":"p-1","namespace":"ns"},"value":[1.5,"2"]}]}})");
+  environment.hosts["p"] = [](const http::ClientRequest& request) {
+    if (request.body.starts_with("query=cpu")) return FakeEnvironment::Vector({{"n1", "0.5"}, {"n2", "0.5"}});
+    return FakeEnvironment::Json(R"({"status":"success","data":{"resultType":"vector","result":[)"
+                                 R"({"metric":{"pod":"p-1","namespace":"ns"},"value":[1.5,"2"]}]}})");
   };
   Start();
-  EXPECT_THAT(heard, ElementsAre("namespace=ns", "pod=p-1"));
+  EXPECT_THAT(labels_seen, ElementsAre("namespace=ns", "pod=p-1"));
   loop.Advance(30s);
-  const auto asked = [&](const std::string& query) {
-    return std::ranges::count_if(world.asked,
+  const auto requests = [&](const std::string& query) {
+    return std::ranges::count_if(environment.requests,
                                  [&](const auto& call) { return call.second.body.starts_with(query); });
   };
-  EXPECT_GE(asked("query=cpu"), 2);
-  EXPECT_EQ(asked("query=use"), 1);
+  EXPECT_GE(requests("query=cpu"), 2);
+  EXPECT_EQ(requests("query=use"), 1);
   loop.Advance(60s);
-  EXPECT_EQ(asked("query=use"), 2);
+  EXPECT_EQ(requests("query=use"), 2);
 }
 
 TEST_F(PollerTest, TheNextServerIsUsedAfterAFailureAndStaysPreferred) {
   const auto sources = ReadSources("sources: [{name: m, addresses: ['http://p', 'http://q', 'http://r']}]");
   const SignalId cpu = Declare("cpu", "m");
-  world.hosts["p"] = Refused;
-  world.hosts["q"] = Same({200, {{"Content-Type", "text/html"}}, "<html>"});
-  world.hosts["r"] = Same(FakeWorld::Vector({{"n1", "5"}}));
+  environment.hosts["p"] = Refused;
+  environment.hosts["q"] = Same({200, {{"Content-Type", "text/html"}}, "<html>"});
+  environment.hosts["r"] = Same(FakeEnvironment::Vector({{"n1", "5"}}));
   Start(*sources);
   EXPECT_EQ(ValueOf(cpu, "n1"), "5");
-  ASSERT_EQ(world.asked.size(), 3U);
+  ASSERT_EQ(environment.requests.size(), 3U);
   loop.Advance(16s);
-  ASSERT_EQ(world.asked.size(), 4U);
-  EXPECT_EQ(world.asked.back().first, "r");
-  EXPECT_THAT(news, ElementsAre());
+  ASSERT_EQ(environment.requests.size(), 4U);
+  EXPECT_EQ(environment.requests.back().first, "r");
+  EXPECT_THAT(changes, ElementsAre());
 }
 
 TEST_F(PollerTest, ATruncatedDocumentLeadsToTheNextServer) {
   const auto sources = ReadSources("sources: [{name: m, addresses: ['http://p', 'http://q']}]");
   const SignalId cpu = Declare("cpu", "m");
-  http::ClientResponse half = FakeWorld::Vector({{"n1", "4"}, {"n2", "5"}});
+  http::ClientResponse half = FakeEnvironment::Vector({{"n1", "4"}, {"n2", "5"}});
   half.body.resize(half.body.size() / 2 + 20);
-  world.hosts["p"] = Same(half);
-  world.hosts["q"] = Same(FakeWorld::Vector({{"n2", "6"}, {"n1", "7"}}));
+  environment.hosts["p"] = Same(half);
+  environment.hosts["q"] = Same(FakeEnvironment::Vector({{"n2", "6"}, {"n1", "7"}}));
   Start(*sources);
   EXPECT_EQ(ValueOf(cpu, "n1"), "7");
   EXPECT_EQ(ValueOf(cpu, "n2"), "6");
@@ -181,22 +181,23 @@ TEST_F(PollerTest, ATruncatedDocumentLeadsToTheNextServer) {
 TEST_F(PollerTest, ARejectedQueryIsNotSentToOtherServers) {
   const auto sources = ReadSources("sources: [{name: m, addresses: ['http://p', 'http://q']}]");
   Declare("cpu", "m");
-  world.hosts["p"] = Same(FakeWorld::Json(R"({"status":"error","errorType":"execution","error":"x"})", 422));
+  environment.hosts["p"] =
+      Same(FakeEnvironment::Json(R"({"status":"error","errorType":"execution","error":"x"})", 422));
   Start(*sources);
-  EXPECT_EQ(world.asked.size(), 1U);
+  EXPECT_EQ(environment.requests.size(), 1U);
 }
 
 TEST_F(PollerTest, AServerWithoutPostSupportIsQueriedByGet) {
   Declare("cpu");
-  world.hosts["p"] = [](const http::ClientRequest& request) -> Expected<http::ClientResponse> {
+  environment.hosts["p"] = [](const http::ClientRequest& request) -> Expected<http::ClientResponse> {
     if (request.method == "POST") return http::ClientResponse{405, {}, "Method Not Allowed"};
-    return FakeWorld::Vector({{"n1", "5"}});
+    return FakeEnvironment::Vector({{"n1", "5"}});
   };
   Start();
-  ASSERT_EQ(world.asked.size(), 2U);
-  EXPECT_EQ(world.asked[1].second.target, "/api/v1/query?query=cpu&timeout=10000ms");
+  ASSERT_EQ(environment.requests.size(), 2U);
+  EXPECT_EQ(environment.requests[1].second.target, "/api/v1/query?query=cpu&timeout=10000ms");
   loop.Advance(16s);
-  EXPECT_EQ(world.asked.size(), 3U) << "and it is cached";
+  EXPECT_EQ(environment.requests.size(), 3U) << "and it is cached";
 }
 
 TEST_F(PollerTest, CredentialsAreSentAndRotatedFilesAreRead) {
@@ -204,23 +205,23 @@ TEST_F(PollerTest, CredentialsAreSentAndRotatedFilesAreRead) {
       "sources: [{name: m, addresses: ['https://p'], bearerTokenFile: /t, tls: {caFile: /ca}, "
       "headers: {X-Scope-OrgID: a}, queryParameters: {dedup: 'true'}}]");
   Declare("cpu", "m");
-  world.files = {{"/t", "first\n"}, {"/ca", "CA1"}};
-  world.hosts["p"] = Same(FakeWorld::Vector({}));
+  environment.files = {{"/t", "first\n"}, {"/ca", "CA1"}};
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({}));
   Start(*sources);
-  EXPECT_EQ(world.last_tls.ca_pem, "CA1");
-  const auto& headers = world.asked[0].second.headers;
+  EXPECT_EQ(environment.last_tls.ca_pem, "CA1");
+  const auto& headers = environment.requests[0].second.headers;
   EXPECT_THAT(headers, Contains(std::pair<std::string, std::string>("Authorization", "Bearer first")));
   EXPECT_THAT(headers, Contains(std::pair<std::string, std::string>("X-Scope-OrgID", "a")));
-  EXPECT_THAT(world.asked[0].second.body, HasSubstr("&dedup=true"));
-  world.files = {{"/t", "second\n"}, {"/ca", "CA2"}};
+  EXPECT_THAT(environment.requests[0].second.body, HasSubstr("&dedup=true"));
+  environment.files = {{"/t", "second\n"}, {"/ca", "CA2"}};
   loop.Advance(16s);
-  EXPECT_THAT(world.asked.back().second.headers,
+  EXPECT_THAT(environment.requests.back().second.headers,
               Contains(std::pair<std::string, std::string>("Authorization", "Bearer second")));
-  EXPECT_EQ(world.last_tls.ca_pem, "CA2");
-  EXPECT_EQ(world.tls_changes, 1);
-  world.files.erase("/t");
+  EXPECT_EQ(environment.last_tls.ca_pem, "CA2");
+  EXPECT_EQ(environment.tls_changes, 1);
+  environment.files.erase("/t");
   loop.Advance(16s);
-  EXPECT_THAT(world.asked.back().second.headers,
+  EXPECT_THAT(environment.requests.back().second.headers,
               Contains(std::pair<std::string, std::string>("Authorization", "Bearer second")))
       << "a file that cannot be read for a moment takes nothing away";
 }
@@ -230,7 +231,7 @@ TEST_F(PollerTest, APatternRewritesALabelThatDiffersFromTheNodeName) {
       "sources: [{name: m, addresses: ['http://p'], nodePatterns: [{label: instance, regex: "
       "'exporter-(.+)'}]}]");
   const SignalId cpu = Declare("cpu", "m");
-  world.hosts["p"] = Same(FakeWorld::Vector({{"exporter-n1", "5"}, {"exporter-x", "6"}}));
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"exporter-n1", "5"}, {"exporter-x", "6"}}));
   Start(*sources);
   EXPECT_EQ(ValueOf(cpu, "n1"), "5");
   EXPECT_THAT(registry.Expose(),
@@ -240,11 +241,11 @@ TEST_F(PollerTest, APatternRewritesALabelThatDiffersFromTheNodeName) {
 TEST_F(PollerTest, SeriesOfDeletedNodesAreRemovedEventually) {
   const SignalId cpu = Declare("cpu");
   int round = 0;
-  world.hosts["p"] = [&](const http::ClientRequest&) -> Expected<http::ClientResponse> {
+  environment.hosts["p"] = [&](const http::ClientRequest&) -> Expected<http::ClientResponse> {
     ++round;
     std::vector<std::pair<std::string, std::string>> series = {{"n1", std::to_string(round)}};
     for (int i = 0; i < 100; ++i) series.emplace_back(fmt::format("gone-{}-{}", round, i), "1");
-    return FakeWorld::Vector(series);
+    return FakeEnvironment::Vector(series);
   };
   Start();
   loop.Advance(15min);
@@ -261,13 +262,13 @@ TEST_F(PollerTest, AnUnknownSourceIsAnErrorAtTheStart) {
 
 TEST_F(PollerTest, AfterDestructionNothingIsSentOrDelivered) {
   const SignalId cpu = Declare("cpu");
-  world.hosts["p"] = Same(FakeWorld::Vector({{"n1", "5"}}));
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"n1", "5"}}));
   Start();
-  world.hosts["p"] = Same(FakeWorld::Vector({{"n1", "6"}}));
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"n1", "6"}}));
   poller.reset();
-  const auto asked = world.asked.size();
+  const auto requests = environment.requests.size();
   loop.Advance(60s);
-  EXPECT_EQ(world.asked.size(), asked);
+  EXPECT_EQ(environment.requests.size(), requests);
   EXPECT_EQ(ValueOf(cpu, "n1"), "5");
 }
 

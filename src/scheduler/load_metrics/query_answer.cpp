@@ -102,8 +102,8 @@ std::unexpected<Error> Refusal(int status, const element& document) {
   std::string_view type, text;
   if (document["errorType"].get(type) != simdjson::SUCCESS) type = "error";
   if (document["error"].get(text) != simdjson::SUCCESS) text = "";
-  const bool ours = type == "bad_data" || type == "execution";
-  return Fail(ours ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
+  const bool query_error = type == "bad_data" || type == "execution";
+  return Fail(query_error ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
               fmt::format("HTTP status {}: {}: {}", status, type, text));
 }
 

@@ -104,7 +104,7 @@ SignalCoverage SignalTable::Take(const SignalAnswer& answer) {
   coverage.before = entry.signal.state;
   entry.ever_answered = true;
   entry.signal.state = coverage.after = SignalState::kFresh;
-  entry.signal.asked = answer.asked;
+  entry.signal.polled_at = answer.polled_at;
   entry.signal.error.clear();
   if (entry.signal.spec.subject == Subject::kNode) {
     TakeNodes(entry, answer, coverage);
@@ -137,7 +137,7 @@ SignalCoverage SignalTable::Failed(SignalId id, MonoTime now, std::string why) {
   SignalCoverage coverage;
   coverage.before = signal.state;
   signal.error = std::move(why);
-  const bool counts = entry.ever_answered && now - signal.asked <= signal.spec.hold;
+  const bool counts = entry.ever_answered && now - signal.polled_at <= signal.spec.hold;
   signal.state = counts ? SignalState::kHeld : SignalState::kGone;
   if (signal.state == SignalState::kGone && coverage.before != SignalState::kGone) ShowWithGuarded(entry);
   coverage.after = signal.state;

@@ -86,7 +86,7 @@ double MedianOf(std::span<const double> values);
 struct Signal {
   SignalSpec spec;
   SignalState state = SignalState::kWaiting;
-  MonoTime asked{};            // time of the poll that returned the current values
+  MonoTime polled_at{};        // time of the poll that returned the current values
   std::vector<double> values;  // by row; NaN: unknown. May be shorter than the table
   std::string error;           // error of the last poll; empty: it succeeded
   SignalCoverage coverage;     // of the last poll
@@ -101,7 +101,7 @@ using SeriesChunk = std::shared_ptr<const std::vector<SeriesName>>;
 // The result of one poll of one signal.
 struct SignalAnswer {
   SignalId signal{};
-  MonoTime asked{};
+  MonoTime polled_at{};
   // the source restarts the numbering of its series at 0
   bool renumbered = false;
   SeriesChunk fresh;  // null: no new series

@@ -26,9 +26,9 @@ struct SignalTableTest : ::testing::Test {
 
   // The series of this result are numbered from 0, so that results are independent of each other.
   static SignalAnswer Answer(SignalId signal, std::vector<std::pair<std::string, double>> series,
-                             MonoTime asked = MonoTime(seconds(100))) {
+                             MonoTime polled_at = MonoTime(seconds(100))) {
     SignalAnswer answer{
-        .signal = signal, .asked = asked, .renumbered = true, .fresh = nullptr, .samples = {}};
+        .signal = signal, .polled_at = polled_at, .renumbered = true, .fresh = nullptr, .samples = {}};
     std::vector<SeriesName> names;
     for (const auto& [instance, value] : series) {
       answer.samples.emplace_back(names.size(), value);
@@ -62,12 +62,12 @@ TEST_F(SignalTableTest, EqualSpecificationsShareOneSignal) {
 TEST_F(SignalTableTest, NodesHaveNoValueBeforeTheFirstPollOrWithoutASeries) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-"));
-  const SignalCoverage coverage = measurements.Take(Answer(cpu, {{"n1", 5}, {"n3", 7}, {"stranger", 9}}));
+  const SignalCoverage coverage = measurements.Take(Answer(cpu, {{"n1", 5}, {"n3", 7}, {"unmatched", 9}}));
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("5", "-", "7"));
   EXPECT_EQ(coverage.nodes, 3U);
   EXPECT_EQ(coverage.measured, 2U);
   EXPECT_EQ(coverage.unmatched_series, 1U);
-  EXPECT_THAT(coverage.unmatched, ElementsAre("{instance=\"stranger\"}"));
+  EXPECT_THAT(coverage.unmatched, ElementsAre("{instance=\"unmatched\"}"));
   EXPECT_EQ(coverage.before, SignalState::kWaiting);
   EXPECT_EQ(coverage.after, SignalState::kFresh);
 }
@@ -95,8 +95,8 @@ TEST_F(SignalTableTest, SeveralSeriesOfANodeAreMerged) {
 TEST_F(SignalTableTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   const SignalId cpu =
       measurements.Declare({.name = "test", .source = "p", .expression = "cpu", .hold = seconds(60)});
-  int told = 0;
-  measurements.Listen(cpu, [&] { ++told; });
+  int calls = 0;
+  measurements.Listen(cpu, [&] { ++calls; });
   measurements.Take(Answer(cpu, {{"n1", 5}}, MonoTime(seconds(100))));
   EXPECT_EQ(measurements.Failed(cpu, MonoTime(seconds(130)), "connection refused").after, SignalState::kHeld);
   EXPECT_EQ(ValueOf(cpu, "n1"), "5");
@@ -107,7 +107,7 @@ TEST_F(SignalTableTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   measurements.Take(Answer(cpu, {{"n1", 6}}, MonoTime(seconds(175))));
   EXPECT_EQ(ValueOf(cpu, "n1"), "6");
   EXPECT_EQ(measurements.signal(cpu).error, "");
-  EXPECT_EQ(told, 3) << "listeners are called exactly once per change";
+  EXPECT_EQ(calls, 3) << "listeners are called exactly once per change";
 }
 
 TEST_F(SignalTableTest, ASignalThatWasNeverPolledSuccessfullyIsGoneImmediately) {
@@ -166,12 +166,13 @@ TEST_F(SignalTableTest, SeriesNumbersContinueAcrossThePollsOfASource) {
   const SignalId b = measurements.Declare({.name = "test", .source = "p", .expression = "b"});
   measurements.Take(Answer(a, {{"n1", 1}, {"n2", 2}}));
   SignalAnswer next{
-      .signal = b, .asked = {}, .renumbered = false, .fresh = nullptr, .samples = {{1, 20}, {2, 30}}};
+      .signal = b, .polled_at = {}, .renumbered = false, .fresh = nullptr, .samples = {{1, 20}, {2, 30}}};
   next.fresh = std::make_shared<const std::vector<SeriesName>>(
       std::vector<SeriesName>{{{"node", "gone"}, {"instance", "n3:9100"}}});
   measurements.Take(next);
   EXPECT_THAT(ValuesOf(b), ElementsAre("-", "20", "30"));
-  measurements.Take({.signal = a, .asked = {}, .renumbered = false, .fresh = nullptr, .samples = {{7, 1}}});
+  measurements.Take(
+      {.signal = a, .polled_at = {}, .renumbered = false, .fresh = nullptr, .samples = {{7, 1}}});
   EXPECT_THAT(ValuesOf(a), ElementsAre("-", "-", "-")) << "an unknown series number is ignored";
 }
 
@@ -205,7 +206,7 @@ TEST(NodeDirectory, FindsANodeByNameAddressAndHostName) {
       {"twin.east", "twin.east"},
       {"", "-"},
       {"10.0.0.1:metrics", "-"},
-      {"nobody", "-"},
+      {"missing", "-"},
   };
   for (const auto& [text, node] : cases) EXPECT_EQ(name(text), node) << text;
 }

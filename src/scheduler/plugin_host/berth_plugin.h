@@ -53,7 +53,7 @@ typedef struct berth_reply berth_reply;           /* reasons and error texts of 
 typedef struct berth_rejections berth_rejections; /* a filter's result for all nodes */
 
 /* --- status codes: those of Kubernetes. Reasons of a rejection and the text of an error are added to the
- * reply with host->say. --- */
+ * reply with host->add_reason. --- */
 #define BERTH_SUCCESS 0
 #define BERTH_ERROR 1         /* failure: the attempt fails, the pod is retried after a back-off */
 #define BERTH_UNSCHEDULABLE 2 /* rejected; evicting pods may help */
@@ -126,7 +126,7 @@ typedef struct berth_host {
   void (*log)(const berth_scheduler*, int32_t level, const char* text);
   int32_t (*log_wanted)(int32_t level);
   /* Adds a text to the result of the current call: a reason or an error text. */
-  void (*say)(berth_reply*, const char* text);
+  void (*add_reason)(berth_reply*, const char* text);
 
   /* Loop, in create only: reads a field of the arguments into a variable, which is unchanged if the field is
    * absent. If a plugin reads any field, unknown fields and values of a wrong type are errors with a text by
@@ -139,7 +139,7 @@ typedef struct berth_host {
   /* Loop, in create only: the number of a resource; the number of a signal, or UINT32_MAX with an error text
    * in the reply. */
   uint32_t (*resource)(berth_scheduler*, const char* name);
-  uint32_t (*measure)(berth_scheduler*, const berth_signal*, berth_reply*);
+  uint32_t (*register_signal)(berth_scheduler*, const berth_signal*, berth_reply*);
 
   /* A pod, in the last version received from the API server. Labels and annotations: NULL if absent. Only
    * annotations listed in the plugin's table are available. All other strings are never NULL. */
@@ -156,8 +156,8 @@ typedef struct berth_host {
    * call). It is shared with the dry runs of preemption: write it in pre_filter and pre_score only. */
   const berth_pod* (*pod)(const berth_attempt*);
   int64_t (*request)(const berth_attempt*, uint32_t resource);
-  void* (*memory)(const berth_attempt*);
-  void (*set_memory)(const berth_attempt*, void* memory, void (*destroy)(void* memory));
+  void* (*data)(const berth_attempt*);
+  void (*set_data)(const berth_attempt*, void* data, void (*destroy)(void* data));
   /* In pre_filter: limits the attempt to these nodes; they need not exist. */
   void (*only_nodes)(berth_reply*, const char* const* names, size_t count);
 
@@ -197,9 +197,9 @@ typedef struct berth_host {
   /* A placement: loop; in pre_bind, the thread of the call. */
   const berth_pod* (*placement_pod)(const berth_placement*);
   const char* (*placement_node)(const berth_placement*);
-  void* (*placement_memory)(const berth_placement*);
-  /* Loop: stores data as set_memory does, for plugins whose first extension point is reserve or permit. */
-  void (*set_placement_memory)(const berth_placement*, void* memory, void (*destroy)(void* memory));
+  void* (*placement_data)(const berth_placement*);
+  /* Loop: stores data as set_data does, for plugins whose first extension point is reserve or permit. */
+  void (*set_placement_data)(const berth_placement*, void* data, void (*destroy)(void* data));
   /* In pre_bind: non-zero if it must return early, because a pod of higher priority needs the node. */
   int32_t (*stop_requested)(const berth_placement*);
 

@@ -19,7 +19,7 @@
 namespace berth::plugin_host {
 
 // The plugin's data for an attempt. Copies of the cycle state share it.
-using Memory = std::shared_ptr<void>;
+using PluginData = std::shared_ptr<void>;
 
 }  // namespace berth::plugin_host
 
@@ -28,12 +28,12 @@ struct berth_scheduler {
       : name(std::move(name)),
         handle(handle),
         poster(handle.loop.poster()),
-        memory(handle.NewKey<berth::plugin_host::Memory>()) {}
+        data(handle.NewKey<berth::plugin_host::PluginData>()) {}
 
   const std::string name;  // of the plugin
   berth::framework::Handle& handle;
   const berth::framework::Poster poster;
-  const berth::framework::StateKey<berth::plugin_host::Memory> memory;
+  const berth::framework::StateKey<berth::plugin_host::PluginData> data;
   // The reasons of its column filter, so that a lookup does not search the reasons of all plugins.
   std::map<std::string, berth::framework::ReasonId, std::less<>> reasons;
   std::vector<std::uint32_t> signals;  // declared signals

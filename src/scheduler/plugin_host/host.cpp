@@ -36,7 +36,7 @@ void Log(const berth_scheduler* scheduler, std::int32_t level, const char* text)
 
 std::int32_t LogWanted(std::int32_t level) { return level <= 0 || log::V(level) ? 1 : 0; }
 
-void Say(berth_reply* reply, const char* text) { reply->texts.emplace_back(OrEmpty(text)); }
+void AddReason(berth_reply* reply, const char* text) { reply->texts.emplace_back(OrEmpty(text)); }
 
 void OnlyNodes(berth_reply* reply, const char* const* names, std::size_t count) {
   auto& only = reply->only.emplace();
@@ -72,10 +72,10 @@ std::uint32_t Resource(berth_scheduler* scheduler, const char* name) {
   return scheduler->handle.symbols.InternResource(OrEmpty(name)).value;
 }
 
-std::uint32_t Measure(berth_scheduler* scheduler, const berth_signal* wanted, berth_reply* reply) {
+std::uint32_t RegisterSignal(berth_scheduler* scheduler, const berth_signal* wanted, berth_reply* reply) {
   constexpr std::uint32_t kRefused = UINT32_MAX;
-  const auto refuse = [&](const char* why) {
-    Say(reply, why);
+  const auto refuse = [&](const char* text) {
+    AddReason(reply, text);
     return kRefused;
   };
   if (wanted == nullptr || wanted->size < kFirstSignal)
@@ -122,23 +122,21 @@ std::int64_t Request(const berth_attempt* attempt, std::uint32_t resource) {
   return AmountOf(attempt->attempt.pod().fit(), resource);
 }
 
-void* MemoryIn(const framework::CycleState& state, const berth_scheduler& scheduler) {
-  const Memory* memory = state.Read(scheduler.memory);
-  return memory != nullptr ? memory->get() : nullptr;
+void* DataIn(const framework::CycleState& state, const berth_scheduler& scheduler) {
+  const PluginData* data = state.Read(scheduler.data);
+  return data != nullptr ? data->get() : nullptr;
 }
 
-void SetMemoryIn(framework::CycleState& state, const berth_scheduler& scheduler, void* memory,
-                 void (*destroy)(void*)) {
-  state.Write(scheduler.memory, Memory(memory, [destroy](void* kept) {
+void SetDataIn(framework::CycleState& state, const berth_scheduler& scheduler, void* data,
+               void (*destroy)(void*)) {
+  state.Write(scheduler.data, PluginData(data, [destroy](void* kept) {
                 if (destroy != nullptr && kept != nullptr) destroy(kept);
               }));
 }
 
-void* TheMemory(const berth_attempt* attempt) {
-  return MemoryIn(attempt->attempt.state(), attempt->scheduler);
-}
-void SetMemory(const berth_attempt* attempt, void* memory, void (*destroy)(void*)) {
-  SetMemoryIn(attempt->attempt.state(), attempt->scheduler, memory, destroy);
+void* Data(const berth_attempt* attempt) { return DataIn(attempt->attempt.state(), attempt->scheduler); }
+void SetData(const berth_attempt* attempt, void* data, void (*destroy)(void*)) {
+  SetDataIn(attempt->attempt.state(), attempt->scheduler, data, destroy);
 }
 
 // --- one node ---
@@ -286,11 +284,11 @@ const berth_pod* PlacementPod(const berth_placement* placement) {
   return HandleOf(*placement->placement.pod.pod);
 }
 const char* PlacementNode(const berth_placement* placement) { return placement->placement.node.c_str(); }
-void* PlacementMemory(const berth_placement* placement) {
-  return MemoryIn(placement->placement.state, placement->scheduler);
+void* PlacementData(const berth_placement* placement) {
+  return DataIn(placement->placement.state, placement->scheduler);
 }
-void SetPlacementMemory(const berth_placement* placement, void* memory, void (*destroy)(void*)) {
-  SetMemoryIn(placement->placement.state, placement->scheduler, memory, destroy);
+void SetPlacementData(const berth_placement* placement, void* data, void (*destroy)(void*)) {
+  SetDataIn(placement->placement.state, placement->scheduler, data, destroy);
 }
 std::int32_t StopRequested(const berth_placement* placement) {
   return placement->stop != nullptr && placement->stop->stop_requested() ? 1 : 0;
@@ -325,13 +323,13 @@ const berth_host& Host() {
       .version = BERTH_PLUGIN_VERSION,
       .log = Log,
       .log_wanted = LogWanted,
-      .say = Say,
+      .add_reason = AddReason,
       .take_int = TakeInt,
       .take_bool = TakeBool,
       .take_number = TakeNumber,
       .take_text = TakeText,
       .resource = Resource,
-      .measure = Measure,
+      .register_signal = RegisterSignal,
       .pod_name = PodName,
       .pod_namespace = PodNamespace,
       .pod_uid = PodUid,
@@ -341,8 +339,8 @@ const berth_host& Host() {
       .pod_annotation = PodAnnotation,
       .pod = ThePod,
       .request = Request,
-      .memory = TheMemory,
-      .set_memory = SetMemory,
+      .data = Data,
+      .set_data = SetData,
       .only_nodes = OnlyNodes,
       .node_name = NodeName,
       .node_label = NodeLabel,
@@ -364,8 +362,8 @@ const berth_host& Host() {
       .fail_row = FailRow,
       .placement_pod = PlacementPod,
       .placement_node = PlacementNode,
-      .placement_memory = PlacementMemory,
-      .set_placement_memory = SetPlacementMemory,
+      .placement_data = PlacementData,
+      .set_placement_data = SetPlacementData,
       .stop_requested = StopRequested,
       .allow = Allow,
       .deny = Deny,

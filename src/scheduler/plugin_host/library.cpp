@@ -83,22 +83,22 @@ std::string Check(const berth_plugin& plugin) {
   return CheckFunctions(plugin);
 }
 
-Expected<berth_plugin> Read(const berth_plugin* theirs, std::size_t index) {
-  if (theirs == nullptr) return Invalid(fmt::format("plugins[{}]: is NULL", index));
-  if (theirs->size < kFirstPlugin || theirs->size > (1u << 16))
+Expected<berth_plugin> Read(const berth_plugin* table, std::size_t index) {
+  if (table == nullptr) return Invalid(fmt::format("plugins[{}]: is NULL", index));
+  if (table->size < kFirstPlugin || table->size > (1u << 16))
     return Invalid(
         fmt::format("plugins[{}].size: {} is not the size of a berth_plugin, which has at least {}", index,
-                    theirs->size, kFirstPlugin));
-  berth_plugin ours{};
-  std::memcpy(&ours, theirs, std::min<std::size_t>(theirs->size, sizeof ours));
-  if (ours.name == nullptr) return Invalid(fmt::format("plugins[{}].name: is NULL", index));
-  if (!IsName(ours.name))
+                    table->size, kFirstPlugin));
+  berth_plugin plugin{};
+  std::memcpy(&plugin, table, std::min<std::size_t>(table->size, sizeof plugin));
+  if (plugin.name == nullptr) return Invalid(fmt::format("plugins[{}].name: is NULL", index));
+  if (!IsName(plugin.name))
     return Invalid(
         fmt::format("plugins[{}].name: \"{}\" is not a valid name: letters, digits, '-', '_', '.', '/'",
-                    index, std::string_view(ours.name).substr(0, 64)));
-  if (std::string wrong = Check(ours); !wrong.empty())
-    return Invalid(fmt::format("plugin \"{}\": {}", ours.name, wrong));
-  return ours;
+                    index, std::string_view(plugin.name).substr(0, 64)));
+  if (std::string wrong = Check(plugin); !wrong.empty())
+    return Invalid(fmt::format("plugin \"{}\": {}", plugin.name, wrong));
+  return plugin;
 }
 
 }  // namespace

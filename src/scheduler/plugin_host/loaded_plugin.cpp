@@ -128,9 +128,9 @@ framework::PluginOrError LoadedPlugin::Create(const berth_plugin& table, const f
   if (plugin->self_ != nullptr) return plugin;
   if (reply.texts.empty()) return Invalid("create returned NULL without an error text");
   std::string text;
-  for (const std::string& mistake : reply.texts) {
+  for (const std::string& error : reply.texts) {
     if (!text.empty()) text += ", ";
-    text += raw.path.empty() ? mistake : raw.path + "." + mistake;
+    text += raw.path.empty() ? error : raw.path + "." + error;
   }
   return Invalid(std::move(text));
 }
@@ -159,11 +159,11 @@ std::vector<framework::EventRegistration> LoadedPlugin::EventsToRegister() const
 template <class Function, class... Args>
 Status LoadedPlugin::Ask(const char* name, Function function, const Attempt& attempt, const RowSet& rows,
                          std::initializer_list<std::int32_t> allowed, Args... args) const {
-  auto asked = attempt.Scratch();  // a copy as large as the table, whatever the size of the set
-  *asked |= rows;
+  auto evaluated = attempt.Scratch();  // a copy as large as the table, whatever the size of the set
+  *evaluated |= rows;
   const berth_attempt handle = HandleOf(attempt);
   berth_reply reply;
-  const std::int32_t code = function(self_, &handle, asked->words().data(), args..., &reply);
+  const std::int32_t code = function(self_, &handle, evaluated->words().data(), args..., &reply);
   return StatusOf(name, code, reply, allowed);
 }
 
@@ -217,14 +217,14 @@ std::optional<std::size_t> BeyondTable(const RowSet& set, std::size_t rows) {
 }
 
 std::string RowsBeyondTable(const framework::Rejections& out, std::size_t rows) {
-  const auto complain = [&](const RowSet& set) {
+  const auto check = [&](const RowSet& set) {
     const auto beyond = BeyondTable(set, rows);
     return beyond ? fmt::format("filter rejected row {} of a table of {}", *beyond, rows) : "";
   };
   for (const framework::Rejections::Entry& entry : out.entries()) {
-    if (std::string wrong = complain(entry.rows); !wrong.empty()) return wrong;
+    if (std::string wrong = check(entry.rows); !wrong.empty()) return wrong;
   }
-  return complain(out.unresolvable());
+  return check(out.unresolvable());
 }
 
 void LoadedPlugin::FilterAll(const Attempt& attempt, const RowSet& candidates,

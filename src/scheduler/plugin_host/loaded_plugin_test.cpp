@@ -151,7 +151,7 @@ TEST_F(Loaded, ArgumentsAreDecodedStrictly) {
     host().take_text(reply, "colour", &text);
     colour = text;
     if (most < 10) return true;
-    host().say(reply, "most: Invalid value: must be below 10");
+    host().add_reason(reply, "most: Invalid value: must be below 10");
     return false;
   };
   EXPECT_TRUE(TryMake("{most: 7, colour: blue, kind: ScriptedArgs}"));
@@ -172,11 +172,11 @@ TEST_F(Loaded, FilterNodeIsCalledPerNode) {
                            berth_reply* reply) -> std::int32_t {
     const std::string name = host().node_name(attempt, row);
     if (name == "a") {
-      host().say(reply, "too loud");
+      host().add_reason(reply, "too loud");
       return BERTH_UNRESOLVABLE;
     }
     if (name == "b" && host().node_pods(attempt, row) == 1) {
-      host().say(reply, host().pod_name(host().node_pod(attempt, row, 0)));
+      host().add_reason(reply, host().pod_name(host().node_pod(attempt, row, 0)));
       return BERTH_UNSCHEDULABLE;
     }
     EXPECT_STREQ(host().node_label(attempt, row, "zone"), "c");
@@ -219,7 +219,7 @@ TEST_F(Loaded, InvalidFilterResultsAreErrors) {
       {[](Out, auto*) { return 17; }, "filter returned 17, expected one of 0 (Success), 1 (Error)"},
       {[](Out, auto*) { return BERTH_SKIP; }, "filter returned 5"},
       {[](Out, auto*) { return BERTH_ERROR; }, "filter failed without an error text"},
-      {[&](Out, berth_reply* reply) { return host().say(reply, "no disk"), BERTH_ERROR; }, "no disk"},
+      {[&](Out, berth_reply* reply) { return host().add_reason(reply, "no disk"), BERTH_ERROR; }, "no disk"},
       {[&](Out out, auto*) { return host().reject(out, "x")[0] = 8, BERTH_SUCCESS; },
        "filter rejected row 3 of a table of 3"},
       {[&](Out out, auto*) { return host().reject(out, "x")[1] = 1, BERTH_SUCCESS; },
@@ -303,9 +303,9 @@ TEST_F(Loaded, ScoresPerNodeAndForAllNodes) {
 TEST_F(Loaded, TheDataOfAnAttemptIsDestroyed) {
   int destroyed = 0;
   script.pre_filter = [&](const berth_attempt* attempt, berth_reply* reply) {
-    EXPECT_EQ(host().memory(attempt), nullptr);
-    host().set_memory(attempt, &destroyed, [](void* memory) { ++*static_cast<int*>(memory); });
-    EXPECT_EQ(host().memory(attempt), &destroyed);
+    EXPECT_EQ(host().data(attempt), nullptr);
+    host().set_data(attempt, &destroyed, [](void* data) { ++*static_cast<int*>(data); });
+    EXPECT_EQ(host().data(attempt), &destroyed);
     const char* const names[] = {"b", "elsewhere"};
     host().only_nodes(reply, names, 2);
     return BERTH_SUCCESS;
@@ -329,17 +329,17 @@ TEST_F(Loaded, PlacementFunctionsAreCalledInOrder) {
   const framework::Placement placement{pod, node, cluster.state()};
   script.reserve = [&](const berth_placement* placed, berth_reply* reply) {
     EXPECT_STREQ(host().pod_name(host().placement_pod(placed)), "new");
-    host().set_placement_memory(placed, &script, nullptr);
-    host().say(reply, host().placement_node(placed));
+    host().set_placement_data(placed, &script, nullptr);
+    host().add_reason(reply, host().placement_node(placed));
     return BERTH_UNSCHEDULABLE;
   };
   script.permit = [&](const berth_placement* placed, std::int64_t* timeout) {
-    EXPECT_EQ(host().placement_memory(placed), &script);
+    EXPECT_EQ(host().placement_data(placed), &script);
     *timeout = 2500;
     return BERTH_WAIT;
   };
   script.pre_bind = [&](const berth_placement* placed, berth_reply* reply) {
-    host().say(reply, host().stop_requested(placed) != 0 ? "stopped" : "asked to go on");
+    host().add_reason(reply, host().stop_requested(placed) != 0 ? "stopped" : "not stopped");
     return BERTH_ERROR;
   };
   plugin = TryMake().value();
@@ -352,7 +352,7 @@ TEST_F(Loaded, PlacementFunctionsAreCalledInOrder) {
   EXPECT_EQ(permitted.timeout, std::chrono::milliseconds(2500));
   auto* pre_bind = dynamic_cast<framework::BlockingPreBindPlugin*>(plugin.get());
   std::stop_source stop;
-  EXPECT_EQ(pre_bind->PreBindNow(placement, stop.get_token()).Message(), "asked to go on");
+  EXPECT_EQ(pre_bind->PreBindNow(placement, stop.get_token()).Message(), "not stopped");
   stop.request_stop();
   EXPECT_EQ(pre_bind->PreBindNow(placement, stop.get_token()).Message(), "stopped");
   host().allow(script.scheduler, "uid");  // no effect without a running scheduler
@@ -375,9 +375,9 @@ TEST_F(Loaded, DeclaredAnnotationsAreAvailable) {
 TEST_F(Loaded, SignalsAreDeclaredAndRead) {
   script.create = [&](berth_reply* reply) {
     berth_signal signal{sizeof signal, 0, "load", "http://prometheus", "sum by ($node) (load)"};
-    EXPECT_EQ(host().measure(script.scheduler, &signal, reply), 0u);
+    EXPECT_EQ(host().register_signal(script.scheduler, &signal, reply), 0u);
     signal.expression = nullptr;
-    return host().measure(script.scheduler, &signal, reply) != UINT32_MAX;
+    return host().register_signal(script.scheduler, &signal, reply) != UINT32_MAX;
   };
   script.pre_filter = [](auto*, auto*) { return BERTH_SUCCESS; };
   EXPECT_EQ(TryMake().error().message,

@@ -16,9 +16,9 @@ Expected<Function*> Symbol(void* library, const char* name) {
 
 }  // namespace
 
-Expected<SharedObject> OpenSharedObject(const std::string& path, const StepCallback& tell) {
+Expected<SharedObject> OpenSharedObject(const std::string& path, const StepCallback& on_step) {
   const auto next = [&](const char* step) {
-    if (tell) tell(step);
+    if (on_step) on_step(step);
   };
   next("while it was loaded");
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

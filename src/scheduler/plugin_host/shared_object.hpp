@@ -19,8 +19,8 @@ struct SharedObject {
 // Called before each step of loading, with its name.
 using StepCallback = std::function<void(const char* step)>;
 
-// Loads a library without ever unloading it: its threads and destructors may outlive all uses. `tell` may be
-// empty.
-Expected<SharedObject> OpenSharedObject(const std::string& path, const StepCallback& tell);
+// Loads a library without ever unloading it: its threads and destructors may outlive all uses. `on_step` may
+// be empty.
+Expected<SharedObject> OpenSharedObject(const std::string& path, const StepCallback& on_step);
 
 }  // namespace berth::plugin_host

@@ -73,7 +73,7 @@ class Access : public testing::Test {
 TEST_F(Access, MastersAndAllowedPathsNeedNoReview) {
   EXPECT_EQ(Authorize({"root", "", {"a", "system:masters"}, {}}, "/metrics"), "allow");
   EXPECT_EQ(Authorize(anna_, "/healthz"), "allow");
-  EXPECT_TRUE(api_.asked.empty());
+  EXPECT_TRUE(api_.sent.empty());
 }
 
 TEST_F(Access, TheApiServersDecisionIsCached) {
@@ -83,11 +83,11 @@ TEST_F(Access, TheApiServersDecisionIsCached) {
   EXPECT_EQ(Authorize(anna_, "/c", R"({"status":{"denied":true,"reason":"never"}})"), "deny: never");
   EXPECT_THAT(Authorize(anna_, "/d", R"({"status":{"denied":true,"allowed":true}})"),
               HasSubstr("both allow and deny"));
-  EXPECT_EQ(api_.asked.size(), 4u);
+  EXPECT_EQ(api_.sent.size(), 4u);
   loop_.Advance(4s);
   EXPECT_EQ(Authorize(anna_, "/a"), "allow");
   EXPECT_EQ(Authorize(anna_, "/b"), "no opinion: kubernetes.io/webhook: no");
-  EXPECT_EQ(api_.asked.size(), 4u);
+  EXPECT_EQ(api_.sent.size(), 4u);
   loop_.Advance(1s);
   EXPECT_EQ(Authorize(anna_, "/a"), "allow") << "allowed results are cached longer";
   EXPECT_EQ(Authorize(anna_, "/b", R"({"status":{"allowed":true}})"), "allow");
@@ -138,21 +138,21 @@ TEST_F(Access, AConfigMapIsListedAndWatched) {
   ConfigMapWatch watch(loop_, api_, random_, "kube-system", "x",
                        [&](const ConfigMapData& data) { seen.push_back(data.at("k")); });
   watch.Start();
-  EXPECT_THAT(api_.asked,
+  EXPECT_THAT(api_.sent,
               ElementsAre("GET /api/v1/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dx"));
   api_.Answer(R"({"metadata":{"resourceVersion":"7"},"items":[{"data":{"k":"a"}}]})");
-  EXPECT_THAT(api_.asked.back(), HasSubstr("&resourceVersion=7&"));
+  EXPECT_THAT(api_.sent.back(), HasSubstr("&resourceVersion=7&"));
   api_.Line(ConfigMapEvent("MODIFIED", "8", "b"));
   api_.Line(ConfigMapEvent("BOOKMARK", "9", "-"));
   api_.Line(ConfigMapEvent("DELETED", "10", "-"));
   EXPECT_THAT(seen, ElementsAre("a", "b")) << "the last data stay valid";
   api_.End();
-  EXPECT_THAT(api_.asked.back(), HasSubstr("&resourceVersion=10&"))
+  EXPECT_THAT(api_.sent.back(), HasSubstr("&resourceVersion=10&"))
       << "a watch that ends properly is continued";
   api_.Line(R"({"type":"ERROR","object":{"code":410}})");
-  EXPECT_EQ(api_.asked.size(), 3u);
+  EXPECT_EQ(api_.sent.size(), 3u);
   loop_.Advance(2s);
-  EXPECT_THAT(api_.asked.back(), HasSubstr("GET /api/v1/namespaces/kube-system/configmaps"));
+  EXPECT_THAT(api_.sent.back(), HasSubstr("GET /api/v1/namespaces/kube-system/configmaps"));
 }
 
 TEST_F(Access, AFailedReadOfTheConfigMapIsRetried) {

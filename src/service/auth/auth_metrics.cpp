@@ -78,7 +78,7 @@ void FilterMetrics::CertificateExpires(double in_seconds) {
       .Observe(in_seconds);
 }
 
-void TokenCacheMetrics::Asked(bool hit, Duration took) {
+void TokenCacheMetrics::Requested(bool hit, Duration took) {
   const metrics::Labels labels{{"status", hit ? "hit" : "miss"}};
   registry_.Counter("authentication_token_cache_request_total", "[ALPHA] ", labels).Add();
   // Whole milliseconds, as in kube-scheduler.

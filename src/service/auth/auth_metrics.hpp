@@ -43,7 +43,7 @@ class FilterMetrics {
 class TokenCacheMetrics {
  public:
   explicit TokenCacheMetrics(metrics::Registry& registry) : registry_(registry) {}
-  void Asked(bool hit, Duration took);
+  void Requested(bool hit, Duration took);
   void Blocked(int by);
   void FetchBegins();
   void FetchEnds(bool ok);

@@ -45,12 +45,12 @@ Expected<std::optional<User>> Authenticator::ByCertificate(const http::Request& 
 void Authenticator::Authenticate(const http::Request& request, Done done) {
   std::vector<std::string> errors;
   for (const bool by_proxy : {true, false}) {
-    auto said =
+    auto identity =
         by_proxy ? UserOfFrontProxy(request, trust_.front_proxy(), clock_.WallNow()) : ByCertificate(request);
-    if (!said)
-      errors.push_back(std::move(said).error().message);
-    else if (*said)
-      return done(WithGroup(std::move(**said)));
+    if (!identity)
+      errors.push_back(std::move(identity).error().message);
+    else if (*identity)
+      return done(WithGroup(std::move(**identity)));
   }
   const std::string_view token =
       tokens_ == nullptr ? std::string_view() : BearerToken(request.headers.Find("Authorization"));

@@ -104,7 +104,7 @@ struct ConfigMapWatch::Impl {
   }
 
   void Retry(const std::string& why) {
-    if (complaints.First(why)) {
+    if (logged_errors.First(why)) {
       log::Warning("Failed to watch the authentication configuration", {{"configMap", name}, {"err", why}});
     }
     timer = loop.After(pauses.Next(loop.Now(), random), [this] {
@@ -123,7 +123,7 @@ struct ConfigMapWatch::Impl {
   client::Backoff pauses{kPauses};
   client::Api::CallId call = 0;
   http::Loop::TimerId timer = http::Loop::TimerId::kNone;
-  log::Once complaints{16};
+  log::Once logged_errors{16};
 };
 
 ConfigMapWatch::ConfigMapWatch(http::Loop& loop, client::Api& api, Random& random, std::string name_space,

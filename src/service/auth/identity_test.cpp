@@ -58,7 +58,7 @@ class Identity : public testing::Test {
   }
 
   http::CertificateAuthority clients_ = Authority("clients"), proxies_ = Authority("proxies"),
-                             other_authority_ = Authority("strangers");
+                             other_authority_ = Authority("untrusted");
   const SystemClock clock_;
   http::FakeLoop loop_;
   client::FakeApi api_;
@@ -131,8 +131,8 @@ TEST_F(Identity, AFrontProxySetsTheUser) {
   EXPECT_FALSE(*ask()) << "no result without a certificate";
   request.peer = Peer(proxies_, "front-proxy");
   EXPECT_EQ(**ask(), (User{"anna", "", {"a", "b"}, {{"acme.com/p", {"1", "2"}}, {"50%", {"3"}}}}));
-  request.peer = Peer(proxies_, "somebody");
-  EXPECT_EQ(ask().error().message, "x509: subject with cn=somebody is not in the allowed list");
+  request.peer = Peer(proxies_, "unlisted");
+  EXPECT_EQ(ask().error().message, "x509: subject with cn=unlisted is not in the allowed list");
   request.peer = Peer(clients_, "front-proxy");
   EXPECT_FALSE(ask());
   request.peer = Peer(proxies_, "front-proxy");
@@ -156,7 +156,7 @@ class Tokens : public Identity {
 TEST_F(Tokens, AreReviewedOnceForConcurrentRequestsAndCached) {
   Authenticate("t");
   Authenticate("t");
-  EXPECT_THAT(api_.asked, ElementsAre("POST /apis/authentication.k8s.io/v1/tokenreviews"));
+  EXPECT_THAT(api_.sent, ElementsAre("POST /apis/authentication.k8s.io/v1/tokenreviews"));
   EXPECT_THAT(api_.open.front().request.body, HasSubstr(R"("spec":{"token":"t"})"));
   EXPECT_EQ(api_.open.front().request.timeout, 10s);
   Answer(kAnna);
@@ -166,7 +166,7 @@ TEST_F(Tokens, AreReviewedOnceForConcurrentRequestsAndCached) {
   EXPECT_EQ(said_.size(), 3u);
   loop_.Advance(1s);
   Authenticate("t");
-  EXPECT_EQ(api_.asked.size(), 2u) << "the deadline of ten seconds has passed";
+  EXPECT_EQ(api_.sent.size(), 2u) << "the deadline of ten seconds has passed";
 }
 
 TEST_F(Tokens, ThatAreUnknownAreCachedUnlessTheServerReportsAnError) {
@@ -174,12 +174,12 @@ TEST_F(Tokens, ThatAreUnknownAreCachedUnlessTheServerReportsAnError) {
   Answer(R"({"status":{}})");
   Authenticate("t");
   EXPECT_THAT(said_, ElementsAre("error: invalid bearer token", "error: invalid bearer token"));
-  EXPECT_EQ(api_.asked.size(), 1u);
+  EXPECT_EQ(api_.sent.size(), 1u);
   Authenticate("u");
   Answer(R"({"status":{"error":"it has expired"}})");
   Authenticate("u");
   EXPECT_EQ(said_.back(), "error: it has expired");
-  EXPECT_EQ(api_.asked.size(), 3u);
+  EXPECT_EQ(api_.sent.size(), 3u);
 }
 
 TEST_F(Tokens, AnUnreachableServerIsAnImmediateError) {
@@ -187,7 +187,7 @@ TEST_F(Tokens, AnUnreachableServerIsAnImmediateError) {
   Answer(client::NotReached());
   EXPECT_THAT(said_, ElementsAre("error: connection refused"));
   Authenticate("t");
-  EXPECT_EQ(api_.asked.size(), 2u) << "the review is repeated";
+  EXPECT_EQ(api_.sent.size(), 2u) << "the review is repeated";
 }
 
 TEST_F(Tokens, AFailingServerIsRetriedForTenSeconds) {

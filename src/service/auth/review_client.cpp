@@ -27,7 +27,7 @@ struct PendingReview {
   std::move_only_function<void(client::Reply)> done;
   client::Backoff pauses{kPauses};
   MonoTime began{};
-  MonoTime asked{};
+  MonoTime sent_at{};
   int tries = 0;
   client::Api::CallId call = 0;
   http::Loop::TimerId timer = http::Loop::TimerId::kNone;
@@ -49,7 +49,7 @@ struct ReviewClient::Impl : std::enable_shared_from_this<Impl> {
 
   void SendRequest(const std::shared_ptr<PendingReview>& review, Duration timeout) {
     ++review->tries;
-    review->asked = loop.Now();
+    review->sent_at = loop.Now();
     review->call =
         api.Send({.method = "POST", .path = options.path, .body = review->body, .timeout = timeout},
                  [weak = weak_from_this(), review](client::Reply reply) {
@@ -59,7 +59,7 @@ struct ReviewClient::Impl : std::enable_shared_from_this<Impl> {
 
   void Answered(const std::shared_ptr<PendingReview>& review, client::Reply reply) {
     review->call = 0;
-    meters.Answered(reply ? 201 : reply.error().http_code, loop.Now() - review->asked);
+    meters.Answered(reply ? 201 : reply.error().http_code, loop.Now() - review->sent_at);
     if (reply || review->tries == kTries || !WorthRetrying(reply.error())) {
       return End(review, std::move(reply));
     }

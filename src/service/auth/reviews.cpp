@@ -26,8 +26,9 @@ Expected<json::object> StatusOf(std::string_view text, std::string_view kind) {
   if (error) return Invalid("couldn't get version/kind; json parse error: " + error.message());
   const json::object* object = review.if_object();
   if (object == nullptr) return Invalid("couldn't get version/kind; json parse error: not an object");
-  const json::value* said = object->if_contains("kind");
-  if (said != nullptr && (!said->is_string() || said->get_string() != json::string_view(kind))) {
+  const json::value* stated_kind = object->if_contains("kind");
+  if (stated_kind != nullptr &&
+      (!stated_kind->is_string() || stated_kind->get_string() != json::string_view(kind))) {
     return Invalid("the answer is not a " + std::string(kind));
   }
   const json::value* status = object->if_contains("status");

@@ -71,7 +71,7 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
     const MonoTime now = loop.Now();
     const std::string hash = Hash(token);
     if (auto known = cache.Get(hash, now)) {
-      meters.Asked(true, Duration::zero());
+      meters.Requested(true, Duration::zero());
       return done(AsAnswer(std::move(*known)));
     }
     meters.Blocked(1);
@@ -91,7 +91,7 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
     const auto alive = shared_from_this();  // a callback may release this object
     for (Waiting& one : together) {
       meters.Blocked(-1);
-      meters.Asked(false, loop.Now() - one.since);
+      meters.Requested(false, loop.Now() - one.since);
       one.done(verdict ? AsAnswer(*verdict) : Expected<User>(std::unexpected(verdict.error())));
     }
   }

@@ -151,7 +151,7 @@ void Trust::Start() {
 }
 
 void Trust::Poll() {
-  if (const auto read = ReadFiles(); !read && complaints_.First(read.error().message)) {
+  if (const auto read = ReadFiles(); !read && logged_errors_.First(read.error().message)) {
     log::Error("Failed to read a CA file; keeping the previous one", {{"err", read.error().message}});
   }
   timer_ = static_cast<std::uint64_t>(parts_.loop.After(kPoll, [this] { Poll(); }));

@@ -74,7 +74,7 @@ class Trust {
   FrontProxy front_proxy_;
   std::unique_ptr<ConfigMapWatch> watch_;
   std::uint64_t timer_ = 0;
-  log::Once complaints_{16};
+  log::Once logged_errors_{16};
 };
 
 }  // namespace berth::service

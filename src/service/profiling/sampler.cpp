@@ -23,23 +23,23 @@ namespace {
 std::atomic<void*> g_buffer{nullptr};
 std::atomic<int> g_writers{0};
 
-struct Walk {
+struct Backtrace {
   std::uint64_t frames[Sampler::kDepth];
   int count = 0;
   int skip = 2;  // the handler, and the kernel's trampoline
 };
 
 _Unwind_Reason_Code Step(_Unwind_Context* context, void* argument) {
-  auto& walk = *static_cast<Walk*>(argument);
+  auto& backtrace = *static_cast<Backtrace*>(argument);
   int before = 0;
   const std::uint64_t address = _Unwind_GetIPInfo(context, &before);
-  if (walk.skip > 0) {
-    --walk.skip;
+  if (backtrace.skip > 0) {
+    --backtrace.skip;
     return _URC_NO_REASON;
   }
-  if (address == 0 || walk.count == Sampler::kDepth) return _URC_END_OF_STACK;
+  if (address == 0 || backtrace.count == Sampler::kDepth) return _URC_END_OF_STACK;
   // A return address points behind the call; one byte back is within the call instruction.
-  walk.frames[walk.count++] = before != 0 ? address : address - 1;
+  backtrace.frames[backtrace.count++] = before != 0 ? address : address - 1;
   return _URC_NO_REASON;
 }
 
@@ -49,14 +49,14 @@ void Sampler::OnSignal(int) {
   const int saved = errno;
   g_writers.fetch_add(1);
   if (auto* buffer = static_cast<Buffer*>(g_buffer.load())) {
-    Walk walk;
-    _Unwind_Backtrace(&Step, &walk);
-    const auto size = static_cast<std::size_t>(walk.count) + 1;
+    Backtrace backtrace;
+    _Unwind_Backtrace(&Step, &backtrace);
+    const auto size = static_cast<std::size_t>(backtrace.count) + 1;
     const std::size_t at = buffer->used.fetch_add(size);
     if (at + size <= buffer->frames.size()) {
-      buffer->frames[at] = static_cast<std::uint64_t>(walk.count);
-      for (int i = 0; i < walk.count; ++i)
-        buffer->frames[at + 1 + static_cast<std::size_t>(i)] = walk.frames[i];
+      buffer->frames[at] = static_cast<std::uint64_t>(backtrace.count);
+      for (int i = 0; i < backtrace.count; ++i)
+        buffer->frames[at + 1 + static_cast<std::size_t>(i)] = backtrace.frames[i];
     }
   }
   g_writers.fetch_sub(1);
@@ -65,11 +65,11 @@ void Sampler::OnSignal(int) {
 
 std::unique_ptr<Sampler> Sampler::Start(std::size_t most_samples) {
   auto buffer = std::make_unique<Buffer>(most_samples);
-  void* nobody = nullptr;
-  if (!g_buffer.compare_exchange_strong(nobody, buffer.get())) return nullptr;
+  void* unset = nullptr;
+  if (!g_buffer.compare_exchange_strong(unset, buffer.get())) return nullptr;
   // The unwinder loads libraries at its first use, which must not happen in a signal handler.
-  Walk walk;
-  _Unwind_Backtrace(&Step, &walk);
+  Backtrace backtrace;
+  _Unwind_Backtrace(&Step, &backtrace);
   // The handler stays installed: a late signal must find it.
   struct sigaction action{};
   action.sa_handler = &Sampler::OnSignal;

@@ -162,7 +162,7 @@ Expected<void> Demo::Submit() {
     BERTH_RETURN_IF_ERROR(create("/apis/scheduling.k8s.io/v1/priorityclasses", body));
   BERTH_TRY(observer_, Observer::Start(port_));
   fmt::print(
-      "Creating {} pods: services, stream and batch jobs, training on GPUs, and {} that fit no take.\n",
+      "Creating {} pods: services, stream and batch jobs, training on GPUs, and {} that fit no node.\n",
       WithCommas(workload_.pods.size()), workload_.pods.size() - workload_.fitting());
   std::fflush(stdout);
   std::vector<std::string> bodies;

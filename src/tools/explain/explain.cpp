@@ -8,7 +8,7 @@
 #include "base/files.hpp"
 #include "http/io_thread.hpp"
 #include "kubernetes/client/environment.hpp"
-#include "process/extender_world.hpp"
+#include "process/extender_environment.hpp"
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
 #include "process/measuring.hpp"
@@ -31,7 +31,7 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
     io = std::make_unique<http::IoThread>(clock);
     access.make_transport = options.offline
                                 ? extenders::NoTransports("extenders are not called: --offline")
-                                : extenders::HttpTransports(*io, process::ExtenderWorld(environment));
+                                : extenders::HttpTransports(*io, process::ExtenderEnvironment(environment));
   }
   auto explainer = assembly::Explainer::Create(*config, *plugins, notes, access);
   if (!explainer) return std::unexpected(explainer.error());
@@ -52,14 +52,14 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
         process::MeasureOnce(options.sources, (*explainer)->engine().handle(), environment, clock);
     if (!measured) return std::unexpected(measured.error());
   }
-  const auto judged = (*explainer)->Evaluate(options.pods, [&](const assembly::Explainer::Evaluated& one) {
+  const auto evaluated = (*explainer)->Evaluate(options.pods, [&](const assembly::Explainer::Evaluated& one) {
     if (options.output == "json") {
       fmt::print("{}\n", record::ToJson(*one.record, (*explainer)->engine().reasons()));
     } else {
       fmt::print("{}\n", ExplanationText(one, (*explainer)->engine(), {.all_nodes = options.all_nodes}));
     }
   });
-  if (!judged) return std::unexpected(judged.error());
+  if (!evaluated) return std::unexpected(evaluated.error());
   return problems.empty() ? 0 : 2;
 }
 

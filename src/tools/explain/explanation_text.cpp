@@ -263,16 +263,16 @@ std::string EveryNode(const AttemptRecord& record, const framework::Reasons& rea
 
 }  // namespace
 
-std::string ExplanationText(const assembly::Explainer::Evaluated& judged, const assembly::Engine& engine,
+std::string ExplanationText(const assembly::Explainer::Evaluated& evaluated, const assembly::Engine& engine,
                             const TextOptions& options) {
-  const AttemptRecord& record = *judged.record;
+  const AttemptRecord& record = *evaluated.record;
   std::string text = fmt::format("{} {}", record.pod, Headline(record));
-  if (judged.pod == nullptr || !record.nodes) return text;
+  if (evaluated.pod == nullptr || !record.nodes) return text;
   text += BestNodes(record, options.best_nodes);
   text += ReasonGroups(record, engine.reasons());
   text += ExtenderTroubles(record);
   text += Preemption(record);
-  text += NearestMisses(record, *judged.pod, engine, options.nearest_misses);
+  text += NearestMisses(record, *evaluated.pod, engine, options.nearest_misses);
   if (options.all_nodes) text += EveryNode(record, engine.reasons());
   return text;
 }

@@ -14,7 +14,7 @@ struct TextOptions {
 };
 
 // One pod's explanation as text of several lines, ending with a newline.
-std::string ExplanationText(const assembly::Explainer::Evaluated& judged, const assembly::Engine& engine,
+std::string ExplanationText(const assembly::Explainer::Evaluated& evaluated, const assembly::Engine& engine,
                             const TextOptions& options);
 
 }  // namespace berth::explain

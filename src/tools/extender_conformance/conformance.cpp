@@ -37,7 +37,7 @@ Expected<Cluster> ReadCluster(const std::string& file) {
   BERTH_TRY(const std::string text, ReadWholeFile(file));
   auto documents = api::SplitDocuments(text);
   if (!documents) return std::unexpected(std::move(documents).error().In(file));
-  Cluster cluster = MadeUpCluster();
+  Cluster cluster = SyntheticCluster();
   cluster.nodes.clear();
   api::Decoder decoder;
   bool has_pod = false;
@@ -60,20 +60,20 @@ class Report {
  public:
   explicit Report(const ConformanceOptions& options) : as_json_(options.as_json), url_(options.target.url) {}
 
-  void Add(const Played& played) {
-    ++counts_[static_cast<std::size_t>(played.finding.result)];
-    const double seconds = std::chrono::duration<double>(played.took).count();
+  void Add(const CaseResult& result) {
+    ++counts_[static_cast<std::size_t>(result.finding.result)];
+    const double seconds = std::chrono::duration<double>(result.duration).count();
     if (as_json_) {
-      json::array said;
-      for (const std::string& text : played.finding.said) said.emplace_back(text);
-      cases_.push_back(json::object{{"case", played.name},
-                                    {"result", ResultName(played.finding.result)},
-                                    {"said", std::move(said)},
+      json::array messages;
+      for (const std::string& text : result.finding.messages) messages.emplace_back(text);
+      cases_.push_back(json::object{{"case", result.name},
+                                    {"result", ResultName(result.finding.result)},
+                                    {"said", std::move(messages)},
                                     {"seconds", seconds}});
       return;
     }
-    fmt::print("{:<6} {:<48} {:>7.1f} ms\n", ResultName(played.finding.result), played.name, seconds * 1000);
-    for (const std::string& text : played.finding.said) fmt::print("         {}\n", text);
+    fmt::print("{:<6} {:<48} {:>7.1f} ms\n", ResultName(result.finding.result), result.name, seconds * 1000);
+    for (const std::string& text : result.finding.messages) fmt::print("         {}\n", text);
     std::fflush(stdout);
   }
 
@@ -104,14 +104,14 @@ Expected<int> RunConformance(ConformanceOptions options) {
   if (options.target.timeout.count() == 0) options.target.timeout = kDefaultTimeout;
   const SystemClock clock;
   const client::SystemEnvironment environment;
-  Cluster cluster = MadeUpCluster(options.managed_resource);
+  Cluster cluster = SyntheticCluster(options.managed_resource);
   if (!options.objects.empty()) {
     BERTH_TRY(cluster, ReadCluster(options.objects));
   }
   http::IoThread io(clock);
-  BERTH_TRY(const std::unique_ptr<Peer> peer, Connect(io, options.target, environment));
+  BERTH_TRY(const std::unique_ptr<ExtenderConnection> connection, Connect(io, options.target, environment));
   Report report(options);
-  Play(PlanOf(options), cluster, *peer, clock, [&](const Played& played) { report.Add(played); });
+  Play(PlanOf(options), cluster, *connection, clock, [&](const CaseResult& result) { report.Add(result); });
   return report.End();
 }
 

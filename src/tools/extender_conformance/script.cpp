@@ -24,9 +24,9 @@ std::string LargeNode(std::string_view name) {
 
 class Script {
  public:
-  Script(const Plan& plan, const Cluster& cluster, Peer& peer, const Clock& clock,
-         const std::function<void(const Played&)>& tell)
-      : plan_(plan), cluster_(cluster), peer_(peer), clock_(clock), tell_(tell) {
+  Script(const Plan& plan, const Cluster& cluster, ExtenderConnection& connection, const Clock& clock,
+         const std::function<void(const CaseResult&)>& on_result)
+      : plan_(plan), cluster_(cluster), connection_(connection), clock_(clock), on_result_(on_result) {
     for (const Cluster::Node& node : cluster.nodes) names_.push_back(node.name);
     for (std::size_t i = 0; i < plan.many; ++i) many_.push_back(fmt::format("berth-check-{:05}", i));
   }
@@ -46,7 +46,7 @@ class Script {
 
  private:
   // {"Pod":...,"Nodes":...,"NodeNames":...} with additional fields at the end.
-  std::string Question(std::string_view nodes, std::string_view names, std::string_view more = "") const {
+  std::string RequestBody(std::string_view nodes, std::string_view names, std::string_view more = "") const {
     return fmt::format("{{\"Pod\":{},\"Nodes\":{},\"NodeNames\":{}{}}}", cluster_.pod, nodes, names, more);
   }
   static std::string List(const std::vector<std::string>& names) {
@@ -58,13 +58,13 @@ class Script {
     return out + "]";
   }
   std::string ByName(const std::vector<std::string>& names, std::string_view more = "") const {
-    return Question("null", List(names), more);
+    return RequestBody("null", List(names), more);
   }
   std::string Whole(const std::vector<std::string>& texts) const {
     std::string list = "{\"metadata\":{},\"items\":";
-    if (texts.empty()) return Question(list + "null}", "null");
+    if (texts.empty()) return RequestBody(list + "null}", "null");
     for (std::size_t i = 0; i < texts.size(); ++i) list += (i == 0 ? "[" : ",") + texts[i];
-    return Question(list + "]}", "null");
+    return RequestBody(list + "]}", "null");
   }
   std::vector<std::string> Texts() const {
     std::vector<std::string> texts;
@@ -75,24 +75,24 @@ class Script {
   template <class CheckReply>
   void Case(std::string name, const std::string& verb, const std::string& body, CheckReply&& check) {
     const MonoTime began = clock_.Now();
-    const std::vector<Answer> answers = peer_.Ask(verb, {body});
-    const Duration took = clock_.Now() - began;
-    Finding finding = check(answers.front());
-    Slow(took, finding);
-    tell_({std::move(name), std::move(finding), took});
+    const std::vector<ReplyOrError> replies = connection_.SendAll(verb, {body});
+    const Duration duration = clock_.Now() - began;
+    Finding finding = check(replies.front());
+    Slow(duration, finding);
+    on_result_({std::move(name), std::move(finding), duration});
   }
-  void Slow(Duration took, Finding& finding) const {
-    if (finding.result == Result::kWrong || plan_.timeout <= Duration::zero() || took * 2 < plan_.timeout)
+  void Slow(Duration duration, Finding& finding) const {
+    if (finding.result == Result::kWrong || plan_.timeout <= Duration::zero() || duration * 2 < plan_.timeout)
       return;
     finding.Warn(
         fmt::format("took {:.2f} s, more than half of the time-out; no other pod is scheduled "
                     "meanwhile",
-                    std::chrono::duration<double>(took).count()));
+                    std::chrono::duration<double>(duration).count()));
   }
 
   void RunFilterCases() {
-    const auto filter = [](const std::vector<std::string>& asked, bool whole) {
-      return [asked, whole](const Answer& answer) { return CheckFilter(answer, asked, whole); };
+    const auto filter = [](const std::vector<std::string>& requested, bool whole) {
+      return [requested, whole](const ReplyOrError& reply) { return CheckFilter(reply, requested, whole); };
     };
     const std::string& verb = plan_.filter;
     if (plan_.names) {
@@ -116,8 +116,8 @@ class Script {
   }
 
   void RunPrioritizeCases() {
-    const auto scores = [](const std::vector<std::string>& asked) {
-      return [asked](const Answer& answer) { return CheckPrioritize(answer, asked); };
+    const auto scores = [](const std::vector<std::string>& requested) {
+      return [requested](const ReplyOrError& reply) { return CheckPrioritize(reply, requested); };
     };
     const std::string& verb = plan_.prioritize;
     if (plan_.names) {
@@ -128,11 +128,11 @@ class Script {
   }
 
   void RunPreemptCases() {
-    std::vector<RequestedVictims> asked;
+    std::vector<RequestedVictims> requested;
     std::string meta, whole;
     for (const std::string& name : names_) {
       const std::string uid = fmt::format("berth-check-victim-{}", name);
-      asked.push_back({name, {uid}});
+      requested.push_back({name, {uid}});
       std::string key;
       api::AppendGoString(key, name);
       const std::string_view comma = meta.empty() ? "" : ",";
@@ -141,7 +141,7 @@ class Script {
           R"({}{}:{{"Pods":[{{"metadata":{{"name":"v","namespace":"default","uid":"{}"}},"spec":{{"nodeName":{},"containers":[{{"name":"c","image":"i"}}]}},"status":{{}}}}],"NumPDBViolations":0}})",
           comma, key, uid, key);
     }
-    const auto check = [&](const Answer& answer) { return CheckPreempt(answer, asked); };
+    const auto check = [&](const ReplyOrError& reply) { return CheckPreempt(reply, requested); };
     if (plan_.names) {
       Case("preempt: victims by UID", plan_.preempt,
            fmt::format(R"({{"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{{{}}}}})",
@@ -168,25 +168,25 @@ class Script {
     RunMethodCase(verb);
     if (!filters && plan_.prioritize.empty()) return;
     const std::string body = plan_.names ? ByName(names_) : Whole(Texts());
-    const auto check = [&](const Answer& answer) {
-      return filters ? CheckFilter(answer, names_, !plan_.names) : CheckPrioritize(answer, names_);
+    const auto check = [&](const ReplyOrError& reply) {
+      return filters ? CheckFilter(reply, names_, !plan_.names) : CheckPrioritize(reply, names_);
     };
     RunKeepAliveCase(verb, body);
     const MonoTime began = clock_.Now();
-    const auto answers = peer_.Ask(verb, std::vector<std::string>(plan_.at_once, body));
-    const Duration took = clock_.Now() - began;
+    const auto replies = connection_.SendAll(verb, std::vector<std::string>(plan_.at_once, body));
+    const Duration duration = clock_.Now() - began;
     Finding finding;
-    for (const Answer& answer : answers) {
-      const Finding one = check(answer);
+    for (const ReplyOrError& reply : replies) {
+      const Finding one = check(reply);
       if (one.result > finding.result) finding = one;
     }
-    Slow(took, finding);
-    tell_({fmt::format("wire: {} requests in parallel", plan_.at_once), std::move(finding), took});
+    Slow(duration, finding);
+    on_result_({fmt::format("wire: {} requests in parallel", plan_.at_once), std::move(finding), duration});
   }
 
   void RunMethodCase(const std::string& verb) {
     const MonoTime began = clock_.Now();
-    const auto bare = peer_.AskBare("GET", verb, "");
+    const auto bare = connection_.SendRaw("GET", verb, "");
     Finding finding;
     if (!bare) {
       finding.Warn(fmt::format("GET: {}", bare.error().message));
@@ -196,35 +196,35 @@ class Script {
                       "kube-scheduler's request arrives as a GET without its body; expected 405",
                       bare->status));
     }
-    tell_({"wire: GET", std::move(finding), clock_.Now() - began});
+    on_result_({"wire: GET", std::move(finding), clock_.Now() - began});
   }
 
   void RunKeepAliveCase(const std::string& verb, const std::string& body) {
     const MonoTime began = clock_.Now();
     Finding finding;
     for (int i = 0; i < 2; ++i) {
-      const auto bare = peer_.AskBare("POST", verb, body);
+      const auto bare = connection_.SendRaw("POST", verb, body);
       if (!bare) {
         finding.Wrong(fmt::format("POST: {}", bare.error().message));
       } else if (bare->closes && i == 0) {
         finding.Warn("the connection is closed after each response: every request needs a new one");
       }
     }
-    tell_({"wire: a second request on the same connection", std::move(finding), clock_.Now() - began});
+    on_result_({"wire: a second request on the same connection", std::move(finding), clock_.Now() - began});
   }
 
   const Plan& plan_;
   const Cluster& cluster_;
-  Peer& peer_;
+  ExtenderConnection& connection_;
   const Clock& clock_;
-  const std::function<void(const Played&)>& tell_;
+  const std::function<void(const CaseResult&)>& on_result_;
   std::vector<std::string> names_;
   std::vector<std::string> many_;
 };
 
 }  // namespace
 
-Cluster MadeUpCluster(const std::string& resource) {
+Cluster SyntheticCluster(const std::string& resource) {
   Cluster cluster;
   for (const char* name : {"berth-check-a", "berth-check-b", "berth-check-c"})
     cluster.nodes.push_back({name, LargeNode(name)});
@@ -235,9 +235,9 @@ Cluster MadeUpCluster(const std::string& resource) {
   return cluster;
 }
 
-void Play(const Plan& plan, const Cluster& cluster, Peer& peer, const Clock& clock,
-          const std::function<void(const Played&)>& tell) {
-  Script(plan, cluster, peer, clock, tell).Run();
+void Play(const Plan& plan, const Cluster& cluster, ExtenderConnection& connection, const Clock& clock,
+          const std::function<void(const CaseResult&)>& on_result) {
+  Script(plan, cluster, connection, clock, on_result).Run();
 }
 
 }  // namespace berth::extender_conformance

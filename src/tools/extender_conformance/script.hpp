@@ -21,7 +21,7 @@ struct Cluster {
 };
 // Three nodes and a pod that do not exist in any cluster. The pod requests one unit of `resource`, if given,
 // for extenders with managedResources.
-Cluster MadeUpCluster(const std::string& resource = "");
+Cluster SyntheticCluster(const std::string& resource = "");
 
 struct Plan {
   // Verbs; empty: not offered by the extender.
@@ -37,29 +37,30 @@ struct Plan {
 };
 
 // The connection to the extender, as an interface.
-class Peer {
+class ExtenderConnection {
  public:
-  virtual ~Peer() = default;
+  virtual ~ExtenderConnection() = default;
   // Sends all bodies in parallel as kube-scheduler's HTTPExtender does. Replies are in the order of the
   // bodies.
-  virtual std::vector<Answer> Ask(const std::string& verb, const std::vector<std::string>& bodies) = 0;
+  virtual std::vector<ReplyOrError> SendAll(const std::string& verb,
+                                            const std::vector<std::string>& bodies) = 0;
   // Sends a request with any method; redirects are not followed.
-  struct Bare {
+  struct RawResponse {
     int status = 0;
     bool closes = false;  // "Connection: close"
   };
-  virtual Expected<Bare> AskBare(const std::string& method, const std::string& verb,
-                                 const std::string& body) = 0;
+  virtual Expected<RawResponse> SendRaw(const std::string& method, const std::string& verb,
+                                        const std::string& body) = 0;
 };
 
-struct Played {
+struct CaseResult {
   std::string name;
   Finding finding;
-  Duration took{};
+  Duration duration{};
 };
 
-// Runs the plan; calls `tell` after each case.
-void Play(const Plan& plan, const Cluster& cluster, Peer& peer, const Clock& clock,
-          const std::function<void(const Played&)>& tell);
+// Runs the plan; calls `on_result` after each case.
+void Play(const Plan& plan, const Cluster& cluster, ExtenderConnection& connection, const Clock& clock,
+          const std::function<void(const CaseResult&)>& on_result);
 
 }  // namespace berth::extender_conformance

@@ -46,25 +46,25 @@ bool HasKey(const extenders::Reply& reply, std::string_view name) {
   return has;
 }
 
-void CheckFailedNodes(const extenders::FilterReply& reply, const std::set<std::string>& asked,
+void CheckFailedNodes(const extenders::FilterReply& reply, const std::set<std::string>& requested,
                       const std::set<std::string>& passed, Finding& finding) {
-  std::vector<std::string> unasked, both, silent;
+  std::vector<std::string> not_requested, both, silent;
   for (const auto* map : {&reply.failed, &reply.failed_and_unresolvable}) {
     for (const auto& [node, why] : *map) {
-      if (!asked.contains(node)) unasked.push_back(node);
+      if (!requested.contains(node)) not_requested.push_back(node);
       if (passed.contains(node)) both.push_back(node);
     }
   }
-  for (const std::string& node : asked) {
+  for (const std::string& node : requested) {
     if (!passed.contains(node) && !reply.failed.contains(node) &&
         !reply.failed_and_unresolvable.contains(node))
       silent.push_back(node);
   }
-  if (!unasked.empty())
+  if (!not_requested.empty())
     finding.Warn(
         fmt::format("FailedNodes contains {}, which is not in the request: the pod's event mentions it "
                     "nevertheless",
-                    Listed(unasked)));
+                    Listed(not_requested)));
   if (!both.empty())
     finding.Warn(fmt::format("{}: both passed and rejected; treated as passed", Listed(both)));
   if (!silent.empty())
@@ -81,30 +81,30 @@ std::string_view ResultName(Result result) {
   return kNames[static_cast<std::size_t>(result)];
 }
 
-void Finding::Say(Result worse, std::string what) {
+void Finding::Add(Result worse, std::string what) {
   result = std::max(result, worse);
-  said.push_back(std::move(what));
+  messages.push_back(std::move(what));
 }
 
-bool Arrived(const Answer& answer, std::string_view consequence, Finding& finding) {
-  if (!answer) {
-    finding.Wrong(fmt::format("{}; {}", answer.error().message, consequence));
+bool Arrived(const ReplyOrError& received, std::string_view consequence, Finding& finding) {
+  if (!received) {
+    finding.Wrong(fmt::format("{}; {}", received.error().message, consequence));
     return false;
   }
-  if (answer->status != kOk) {
-    std::string body = answer->body.substr(0, 100);
+  if (received->status != kOk) {
+    std::string body = received->body.substr(0, 100);
     while (!body.empty() && (body.back() == '\n' || body.back() == '\r')) body.pop_back();
-    finding.Wrong(fmt::format("status {}{}{}: only 200 is an answer; {}", answer->status,
+    finding.Wrong(fmt::format("status {}{}{}: only 200 is an answer; {}", received->status,
                               body.empty() ? "" : ", ", body, consequence));
     return false;
   }
   return true;
 }
 
-Finding CheckFilter(const Answer& answer, const std::vector<std::string>& asked, bool whole) {
+Finding CheckFilter(const ReplyOrError& received, const std::vector<std::string>& requested, bool whole) {
   Finding finding;
-  if (!Arrived(answer, kFilterFails, finding)) return finding;
-  const auto reply = extenders::ReadFilterReply(*answer);
+  if (!Arrived(received, kFilterFails, finding)) return finding;
+  const auto reply = extenders::ReadFilterReply(*received);
   if (!reply) {
     DecodingFailed(reply.error(), kFilterFails, finding);
     return finding;
@@ -119,13 +119,13 @@ Finding CheckFilter(const Answer& answer, const std::vector<std::string>& asked,
       finding.Wrong(
           "NodeNames without Nodes: whole nodes were sent (nodeCacheCapable: false), so names are ignored "
           "and every node is rejected");
-    } else if (!asked.empty() && reply->failed.empty() && reply->failed_and_unresolvable.empty()) {
+    } else if (!requested.empty() && reply->failed.empty() && reply->failed_and_unresolvable.empty()) {
       finding.Wrong("neither NodeNames nor Nodes: every node is rejected, without a reason");
     }
   } else if (!whole && !by_name) {
     finding.Warn("Nodes where names were sent: accepted, but nodeCacheCapable: true requires NodeNames");
   }
-  const std::set<std::string> known(asked.begin(), asked.end());
+  const std::set<std::string> known(requested.begin(), requested.end());
   const auto names = by_name ? *reply->node_names : reply->nodes.value_or(std::vector<std::string>());
   std::vector<std::string> unexpected;
   std::ranges::copy_if(names, std::back_inserter(unexpected),
@@ -138,16 +138,16 @@ Finding CheckFilter(const Answer& answer, const std::vector<std::string>& asked,
   return finding;
 }
 
-Finding CheckPrioritize(const Answer& answer, const std::vector<std::string>& asked) {
+Finding CheckPrioritize(const ReplyOrError& received, const std::vector<std::string>& requested) {
   Finding finding;
-  if (!Arrived(answer, kScoresLost, finding)) return finding;
-  const auto scores = extenders::ReadPrioritizeReply(*answer);
+  if (!Arrived(received, kScoresLost, finding)) return finding;
+  const auto scores = extenders::ReadPrioritizeReply(*received);
   if (!scores) {
     DecodingFailed(scores.error(), kScoresLost, finding);
     return finding;
   }
   std::map<std::string, int> times;
-  for (const std::string& node : asked) times[node] = 0;
+  for (const std::string& node : requested) times[node] = 0;
   std::vector<std::string> unexpected, odd, twice, missing;
   for (const extenders::HostPriority& one : *scores) {
     if (one.score < 0 || one.score > kHighestScore) odd.push_back(fmt::format("{}={}", one.host, one.score));
@@ -170,21 +170,21 @@ Finding CheckPrioritize(const Answer& answer, const std::vector<std::string>& as
   return finding;
 }
 
-Finding CheckPreempt(const Answer& answer, const std::vector<RequestedVictims>& asked) {
+Finding CheckPreempt(const ReplyOrError& received, const std::vector<RequestedVictims>& requested) {
   Finding finding;
-  if (!Arrived(answer, kNoPreemption, finding)) return finding;
-  const auto reply = extenders::ReadPreemptReply(*answer);
+  if (!Arrived(received, kNoPreemption, finding)) return finding;
+  const auto reply = extenders::ReadPreemptReply(*received);
   if (!reply) {
     DecodingFailed(reply.error(), kNoPreemption, finding);
     return finding;
   }
-  if (!HasKey(*answer, "NodeNameToMetaVictims")) {
+  if (!HasKey(*received, "NodeNameToMetaVictims")) {
     finding.Wrong(fmt::format(
         "no NodeNameToMetaVictims{}: every node is dropped and no pod is preempted",
-        HasKey(*answer, "NodeNameToVictims") ? "; NodeNameToVictims is ignored, whatever was sent" : ""));
+        HasKey(*received, "NodeNameToVictims") ? "; NodeNameToVictims is ignored, whatever was sent" : ""));
     return finding;
   }
-  const auto value = extenders::FirstValue(answer->body);
+  const auto value = extenders::FirstValue(received->body);
   value->ForEachMember([&](std::string_view key, const Json& map) {
     if (!extenders::IsKey(key, "NodeNameToMetaVictims") || map.kind() != Json::Kind::kObject) return;
     map.ForEachMember([&](std::string_view node, const Json& victims) {
@@ -193,8 +193,8 @@ Finding CheckPreempt(const Answer& answer, const std::vector<RequestedVictims>& 
     });
   });
   for (const auto& [node, victims] : *reply) {
-    const auto found = std::ranges::find(asked, node, &RequestedVictims::node);
-    if (found == asked.end()) {
+    const auto found = std::ranges::find(requested, node, &RequestedVictims::node);
+    if (found == requested.end()) {
       finding.Wrong(fmt::format("node \"{}\" is not in the request; {}", node, kNoPreemption));
       continue;
     }
@@ -211,17 +211,17 @@ Finding CheckPreempt(const Answer& answer, const std::vector<RequestedVictims>& 
   return finding;
 }
 
-Finding CheckRefusedBinding(const Answer& answer) {
+Finding CheckRefusedBinding(const ReplyOrError& received) {
   Finding finding;
   // Any error is correct here.
-  if (!answer || answer->status != kOk) {
+  if (!received || received->status != kOk) {
     finding.Warn(
         fmt::format("{}: the pod is requeued; a response with status 200 and an Error would "
                     "provide the reason",
-                    answer ? fmt::format("status {}", answer->status) : answer.error().message));
+                    received ? fmt::format("status {}", received->status) : received.error().message));
     return finding;
   }
-  const auto error = extenders::ReadBindReply(*answer);
+  const auto error = extenders::ReadBindReply(*received);
   if (!error) {
     DecodingFailed(error.error(), "the pod is requeued, without a reason", finding);
   } else if (error->empty()) {
@@ -232,10 +232,10 @@ Finding CheckRefusedBinding(const Answer& answer) {
   return finding;
 }
 
-Finding CheckInvalidRequest(const Answer& answer) {
+Finding CheckInvalidRequest(const ReplyOrError& received) {
   Finding finding;
-  if (!answer || answer->status != kOk) return finding;
-  const auto reply = extenders::ReadFilterReply(*answer);
+  if (!received || received->status != kOk) return finding;
+  const auto reply = extenders::ReadFilterReply(*received);
   if (!reply || !reply->error.empty()) return finding;
   finding.Warn("status 200 and no Error: a truncated request would be treated as successful");
   return finding;

@@ -21,31 +21,31 @@ std::string_view ResultName(Result result);  // "pass", "warn", "wrong"
 // The result of one case: the worst severity, and all messages.
 struct Finding {
   Result result = Result::kPass;
-  std::vector<std::string> said;
+  std::vector<std::string> messages;
 
-  void Say(Result worse, std::string what);
-  void Warn(std::string what) { Say(Result::kWarn, std::move(what)); }
-  void Wrong(std::string what) { Say(Result::kWrong, std::move(what)); }
+  void Add(Result worse, std::string what);
+  void Warn(std::string what) { Add(Result::kWarn, std::move(what)); }
+  void Wrong(std::string what) { Add(Result::kWrong, std::move(what)); }
 };
 
-using Answer = Expected<extenders::Reply>;
+using ReplyOrError = Expected<extenders::Reply>;
 
 // Returns whether there was a response. If HTTPExtender would return an error, returns false and adds the
 // reason and the consequence.
-bool Arrived(const Answer& answer, std::string_view consequence, Finding& finding);
+bool Arrived(const ReplyOrError& received, std::string_view consequence, Finding& finding);
 
-// `asked`: the nodes of the request; `whole`: they were sent as objects.
-Finding CheckFilter(const Answer& answer, const std::vector<std::string>& asked, bool whole);
-Finding CheckPrioritize(const Answer& answer, const std::vector<std::string>& asked);
+// `requested`: the nodes of the request; `whole`: they were sent as objects.
+Finding CheckFilter(const ReplyOrError& received, const std::vector<std::string>& requested, bool whole);
+Finding CheckPrioritize(const ReplyOrError& received, const std::vector<std::string>& requested);
 
 struct RequestedVictims {
   std::string node;
   std::vector<std::string> uids;
 };
-Finding CheckPreempt(const Answer& answer, const std::vector<RequestedVictims>& asked);
+Finding CheckPreempt(const ReplyOrError& received, const std::vector<RequestedVictims>& requested);
 // For a binding that must fail.
-Finding CheckRefusedBinding(const Answer& answer);
+Finding CheckRefusedBinding(const ReplyOrError& received);
 // For an invalid request, to which the response must not be a result.
-Finding CheckInvalidRequest(const Answer& answer);
+Finding CheckInvalidRequest(const ReplyOrError& received);
 
 }  // namespace berth::extender_conformance

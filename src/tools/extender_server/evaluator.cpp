@@ -17,16 +17,16 @@ namespace {
 std::vector<std::string> ReasonsByRow(const framework::FilterOutcome& outcome,
                                       const framework::Reasons& reasons, std::size_t rows) {
   std::vector<std::string> texts(rows);
-  const auto say = [&](std::size_t row, std::string_view text) {
+  const auto add = [&](std::size_t row, std::string_view text) {
     if (!texts[row].empty()) texts[row] += ", ";
     texts[row] += text;
   };
   for (const auto& rejection : outcome.all()) {
     const std::string_view text = reasons.Text(rejection.reason);
-    rejection.rows.ForEach([&](std::size_t row) { say(row, text); });
+    rejection.rows.ForEach([&](std::size_t row) { add(row, text); });
   }
   for (const auto& part : outcome.row_reasons) {
-    for (const auto& [row, text] : part.reasons.rows) say(row, part.reasons.texts[text]);
+    for (const auto& [row, text] : part.reasons.rows) add(row, part.reasons.texts[text]);
   }
   return texts;
 }
@@ -74,36 +74,37 @@ const runtime::Profile& Evaluator::ProfileOf(const api::Pod& pod) const {
   return profile != nullptr ? *profile : *engine_.profiles().front();
 }
 
-FilterVerdict Evaluator::Filter(const NodesRequest& question,
+FilterVerdict Evaluator::Filter(const NodesRequest& request,
                                 std::span<const runtime::Nomination> nominations) {
   FilterVerdict verdict;
-  Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, nominations, scratch_);
-  const runtime::PreFilterOutcome& pre_filter = trial.pre_filter;
+  Evaluation evaluation(engine_, ProfileOf(*request.pod), request.pod, nominations, scratch_);
+  const runtime::PreFilterOutcome& pre_filter = evaluation.pre_filter;
   if (!pre_filter.status.ok() && !pre_filter.status.rejected()) {
     verdict.error = pre_filter.status.Message();
     return verdict;
   }
   std::vector<Row> rows;
-  RowSet asked(trial.table.rows());
-  for (const std::string& name : question.names) {
-    rows.push_back(FindRow(trial.table, name));
-    if (rows.back() != cluster::kNoRow) asked.Add(rows.back());
+  RowSet requested(evaluation.table.rows());
+  for (const std::string& name : request.names) {
+    rows.push_back(FindRow(evaluation.table, name));
+    if (rows.back() != cluster::kNoRow) requested.Add(rows.back());
   }
-  const RowSet candidates = trial.Left(asked);
+  const RowSet candidates = evaluation.Left(requested);
   outcome_.Reset(candidates);
   if (pre_filter.status.ok()) {
-    trial.profile.RunFilters(trial.attempt, trial.table, pre_filter, trial.nominations, candidates, outcome_);
+    evaluation.profile.RunFilters(evaluation.attempt, evaluation.table, pre_filter, evaluation.nominations,
+                                  candidates, outcome_);
     if (!outcome_.errors.empty()) {
       verdict.error = outcome_.errors.front().second.Message();
       return verdict;
     }
   }
-  const auto reasons = ReasonsByRow(outcome_, engine_.reasons(), trial.table.rows());
+  const auto reasons = ReasonsByRow(outcome_, engine_.reasons(), evaluation.table.rows());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row row = rows[i];
     if (row == cluster::kNoRow) {
       verdict.failed.push_back(
-          {i, fmt::format("Berth has not received node {} yet", question.names[i]), true});
+          {i, fmt::format("Berth has not received node {} yet", request.names[i]), true});
     } else if (!pre_filter.status.ok()) {
       verdict.failed.push_back({i, pre_filter.status.Message(),
                                 pre_filter.status.code == framework::Code::kUnschedulableAndUnresolvable});
@@ -120,25 +121,25 @@ FilterVerdict Evaluator::Filter(const NodesRequest& question,
   return verdict;
 }
 
-Expected<std::vector<std::int64_t>> Evaluator::Prioritize(const NodesRequest& question) {
-  std::vector<std::int64_t> scores(question.names.size(), 0);
-  Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, {}, scratch_);
-  const framework::Status& status = trial.pre_filter.status;
+Expected<std::vector<std::int64_t>> Evaluator::Prioritize(const NodesRequest& request) {
+  std::vector<std::int64_t> scores(request.names.size(), 0);
+  Evaluation evaluation(engine_, ProfileOf(*request.pod), request.pod, {}, scratch_);
+  const framework::Status& status = evaluation.pre_filter.status;
   if (!status.ok()) {
     if (status.rejected()) return scores;
     return Fail(ErrorCode::kInternal, status.Message());
   }
   std::vector<Row> rows;
-  RowSet known(trial.table.rows());
-  for (const std::string& name : question.names) {
-    rows.push_back(FindRow(trial.table, name));
+  RowSet known(evaluation.table.rows());
+  for (const std::string& name : request.names) {
+    rows.push_back(FindRow(evaluation.table, name));
     if (rows.back() != cluster::kNoRow) known.Add(rows.back());
   }
   if (known.Empty()) return scores;
-  const framework::Status scored =
-      trial.profile.RunScores(trial.attempt, known, engine_.cache().VisitingOrder(), columns_, skipped_);
+  const framework::Status scored = evaluation.profile.RunScores(
+      evaluation.attempt, known, engine_.cache().VisitingOrder(), columns_, skipped_);
   if (!scored.ok()) return Fail(ErrorCode::kInternal, scored.Message());
-  const std::vector<std::int64_t> by_row = Scaled(known, trial.profile);
+  const std::vector<std::int64_t> by_row = Scaled(known, evaluation.profile);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] != cluster::kNoRow) scores[i] = by_row[rows[i]];
   }
@@ -173,45 +174,45 @@ std::vector<std::int64_t> Evaluator::Scaled(const RowSet& rows, const runtime::P
   return totals;
 }
 
-Expected<std::vector<std::size_t>> Evaluator::Preempt(const PreemptRequest& question,
+Expected<std::vector<std::size_t>> Evaluator::Preempt(const PreemptRequest& request,
                                                       std::span<const runtime::Nomination> nominations) {
   std::vector<std::size_t> kept;
-  Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, nominations, scratch_);
-  const framework::Status& status = trial.pre_filter.status;
+  Evaluation evaluation(engine_, ProfileOf(*request.pod), request.pod, nominations, scratch_);
+  const framework::Status& status = evaluation.pre_filter.status;
   if (!status.ok()) {
     if (status.rejected()) return kept;
     return Fail(ErrorCode::kInternal, status.Message());
   }
-  for (std::size_t i = 0; i < question.nodes.size(); ++i) {
-    const NodeVictims& victims = question.nodes[i];
-    const Row row = FindRow(trial.table, victims.node);
+  for (std::size_t i = 0; i < request.nodes.size(); ++i) {
+    const NodeVictims& victims = request.nodes[i];
+    const Row row = FindRow(evaluation.table, victims.node);
     if (row == cluster::kNoRow || victims.uids.empty()) continue;
-    if (FitsWithout(trial, row, victims)) kept.push_back(i);
+    if (FitsWithout(evaluation, row, victims)) kept.push_back(i);
   }
   return kept;
 }
 
-bool Evaluator::FitsWithout(const Evaluation& trial, Row row, const NodeVictims& victims) {
-  RowSet alone(trial.table.rows());
+bool Evaluator::FitsWithout(const Evaluation& evaluation, Row row, const NodeVictims& victims) {
+  RowSet alone(evaluation.table.rows());
   alone.Add(row);
-  alone = trial.Left(alone);
+  alone = evaluation.Left(alone);
   if (alone.Empty()) return false;
-  framework::CycleState state = trial.state.Clone();
-  const framework::Attempt imagined = trial.attempt.With(state);
-  cluster::NodeTable::Overlay overlay(trial.table);
+  framework::CycleState state = evaluation.state.Clone();
+  const framework::Attempt imagined = evaluation.attempt.With(state);
+  cluster::NodeTable::Overlay overlay(evaluation.table);
   std::set<std::string_view> seen;
   for (const std::string& uid : victims.uids) {
     if (!seen.insert(uid).second) continue;
-    const auto pods = trial.table.pods(row);
+    const auto pods = evaluation.table.pods(row);
     const auto found = std::ranges::find(
         pods, uid, [](const cluster::PlacedPod* placed) { return placed->pod->metadata.uid; });
     if (found == pods.end()) continue;
     cluster::PlacedPod& victim = **found;
     overlay.Remove(row, victim);
-    if (!trial.profile.RunRemovePod(imagined, trial.pre_filter, victim, row).ok()) return false;
+    if (!evaluation.profile.RunRemovePod(imagined, evaluation.pre_filter, victim, row).ok()) return false;
   }
-  trial.profile.RunFiltersForDryRun(imagined, trial.table, trial.pre_filter, trial.nominations, alone,
-                                    outcome_);
+  evaluation.profile.RunFiltersForDryRun(imagined, evaluation.table, evaluation.pre_filter,
+                                         evaluation.nominations, alone, outcome_);
   return outcome_.errors.empty() && outcome_.feasible.Has(row);
 }
 

@@ -10,7 +10,7 @@
 
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/runtime/profile.hpp"
-#include "tools/extender_server/questions.hpp"
+#include "tools/extender_server/requests.hpp"
 
 namespace berth::extender_server {
 
@@ -24,7 +24,7 @@ struct EvaluatorOptions {
 struct FilterVerdict {
   struct Failed {
     std::size_t node = 0;
-    std::string why;
+    std::string reason;
     bool unresolvable = false;  // evicting pods cannot help
   };
   std::vector<std::size_t> passed;
@@ -43,22 +43,22 @@ class Evaluator {
 
   // PreFilter and Filter, with the same reasons as Berth's own events. A node that is unknown to this process
   // is rejected as unresolvable, because evicting pods does not make it known.
-  FilterVerdict Filter(const NodesRequest& question, std::span<const runtime::Nomination> nominations);
+  FilterVerdict Filter(const NodesRequest& request, std::span<const runtime::Nomination> nominations);
 
   // PreScore, Score, Normalize and weights. Totals are scaled to 0..10: the sum of score times weight,
   // divided by the sum of all weights of the profile times ten. All nodes get 0 if PreFilter rejects the pod;
   // unknown nodes get 0. By index of the request's nodes.
-  Expected<std::vector<std::int64_t>> Prioritize(const NodesRequest& question);
+  Expected<std::vector<std::int64_t>> Prioritize(const NodesRequest& request);
 
   // Indexes of the request's nodes on which the pod passes the filters without the victims. Victims that no
   // longer exist are ignored; unknown nodes and nodes without victims are not included.
-  Expected<std::vector<std::size_t>> Preempt(const PreemptRequest& question,
+  Expected<std::vector<std::size_t>> Preempt(const PreemptRequest& request,
                                              std::span<const runtime::Nomination> nominations);
 
  private:
   struct Evaluation;
   const runtime::Profile& ProfileOf(const api::Pod& pod) const;
-  bool FitsWithout(const Evaluation& trial, cluster::Row row, const NodeVictims& victims);
+  bool FitsWithout(const Evaluation& evaluation, cluster::Row row, const NodeVictims& victims);
   std::vector<std::int64_t> Scaled(const RowSet& rows, const runtime::Profile& profile) const;
 
   assembly::Engine& engine_;

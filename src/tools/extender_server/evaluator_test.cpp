@@ -4,7 +4,7 @@
 
 #include "scheduler/assembly/explainer.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
-#include "tools/extender_server/answers.hpp"
+#include "tools/extender_server/replies.hpp"
 
 namespace berth::extender_server {
 namespace {
@@ -47,21 +47,21 @@ class Judging : public testing::Test {
   }
 
   std::string Filter(const std::string& body) {
-    const auto question = DecodeNodesRequest(std::make_shared<const std::string>(body), decoder_);
-    if (!question) return question.error().message;
-    return FilterResponse(*question, evaluator_->Filter(*question, {}));
+    const auto request = DecodeNodesRequest(std::make_shared<const std::string>(body), decoder_);
+    if (!request) return request.error().message;
+    return FilterResponse(*request, evaluator_->Filter(*request, {}));
   }
   std::string Prioritize(const std::string& body) {
-    const auto question = DecodeNodesRequest(std::make_shared<const std::string>(body), decoder_);
-    if (!question) return question.error().message;
-    const auto scores = evaluator_->Prioritize(*question);
-    return scores ? PrioritizeResponse(*question, *scores) : scores.error().message;
+    const auto request = DecodeNodesRequest(std::make_shared<const std::string>(body), decoder_);
+    if (!request) return request.error().message;
+    const auto scores = evaluator_->Prioritize(*request);
+    return scores ? PrioritizeResponse(*request, *scores) : scores.error().message;
   }
   std::string Preempt(const std::string& body) {
-    const auto question = DecodePreemptRequest(body, decoder_);
-    if (!question) return question.error().message;
-    const auto kept = evaluator_->Preempt(*question, {});
-    return kept ? PreemptResponse(*question, *kept) : kept.error().message;
+    const auto request = DecodePreemptRequest(body, decoder_);
+    if (!request) return request.error().message;
+    const auto kept = evaluator_->Preempt(*request, {});
+    return kept ? PreemptResponse(*request, *kept) : kept.error().message;
   }
 
   api::Decoder decoder_;

@@ -46,11 +46,11 @@ http::Response Refusal(int status) {
 
 // The listeners: HTTPS, plain HTTP, or both. On their own thread: reading ten megabytes of nodes must not
 // delay the watches.
-class Doors {
+class Listeners {
  public:
-  Doors(const ExtenderOptions& options, const client::Environment& environment, const Clock& clock)
+  Listeners(const ExtenderOptions& options, const client::Environment& environment, const Clock& clock)
       : options_(options), environment_(environment), clock_(clock), io_(clock) {}
-  ~Doors() { Close(); }
+  ~Listeners() { Close(); }
 
   http::IoThread& io() { return io_; }
   Expected<void> Open(extender_server::Service& service);
@@ -69,12 +69,12 @@ class Doors {
   http::IoThread io_;
   std::optional<service::ServingCertificates> certificates_;
   http::ServerTlsOptions shown_;
-  log::Once complaints_{16};
+  log::Once logged_errors_{16};
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
   std::unique_ptr<http::Server> open_, secure_;
 };
 
-http::ServerOptions Doors::Options() const {
+http::ServerOptions Listeners::Options() const {
   service::ServingLimits limits;
   limits.connections = static_cast<std::size_t>(options_.connections);
   limits.body_bytes = static_cast<std::size_t>(options_.body_mib) << 20;
@@ -83,7 +83,7 @@ http::ServerOptions Doors::Options() const {
   return options;
 }
 
-Expected<http::ServerTlsOptions> Doors::Tls() const {
+Expected<http::ServerTlsOptions> Listeners::Tls() const {
   http::ServerTlsOptions tls = certificates_->tls();
   tls.trust_later = false;  // the one authority is known at the start
   if (!options_.client_ca_file.empty()) {
@@ -94,8 +94,8 @@ Expected<http::ServerTlsOptions> Doors::Tls() const {
   return tls;
 }
 
-Expected<std::unique_ptr<http::Server>> Doors::Listen(http::ServerOptions options,
-                                                      extender_server::Service& service) {
+Expected<std::unique_ptr<http::Server>> Listeners::Listen(http::ServerOptions options,
+                                                          extender_server::Service& service) {
   Expected<std::unique_ptr<http::Server>> server;
   io_.Sync([&] {
     server =
@@ -107,7 +107,7 @@ Expected<std::unique_ptr<http::Server>> Doors::Listen(http::ServerOptions option
   return server;
 }
 
-Expected<void> Doors::Open(extender_server::Service& service) {
+Expected<void> Listeners::Open(extender_server::Service& service) {
   if (!options_.http_address.empty()) {
     const std::optional<process::HostPort> address = process::ParseHostPort(options_.http_address);
     if (!address) {
@@ -135,7 +135,7 @@ Expected<void> Doors::Open(extender_server::Service& service) {
 }
 
 // Certificates are renewed in place; new connections use the current files.
-void Doors::ReloadCertificates() {
+void Listeners::ReloadCertificates() {
   timer_ = io_.After(kCertificateCheckInterval, [this] { ReloadCertificates(); });
   const auto renew = [this]() -> Expected<void> {
     BERTH_RETURN_IF_ERROR(certificates_->Reload(environment_));
@@ -147,11 +147,11 @@ void Doors::ReloadCertificates() {
     log::Info("Loaded new certificates");
     return {};
   };
-  if (const auto renewed = renew(); !renewed && complaints_.First(renewed.error().message))
+  if (const auto renewed = renew(); !renewed && logged_errors_.First(renewed.error().message))
     log::Error("Failed to reload certificates, keeping the current ones", {{"err", renewed.error().message}});
 }
 
-void Doors::Close() {
+void Listeners::Close() {
   for (auto* server : {&open_, &secure_}) {
     if (*server == nullptr) continue;
     std::promise<void> drained;
@@ -168,8 +168,8 @@ class Process final : public process::LongRunningProcess {
  public:
   Process(const ExtenderOptions& options, const config::SchedulerConfig& config,
           const runtime::Registry& plugins)
-      : options_(options), config_(config), plugins_(plugins), doors_(options_, environment_, clock_) {}
-  ~Process() override { doors_.Close(); }
+      : options_(options), config_(config), plugins_(plugins), listeners_(options_, environment_, clock_) {}
+  ~Process() override { listeners_.Close(); }
 
  private:
   Expected<void> Assemble(std::vector<std::string>& notes) override;
@@ -192,7 +192,7 @@ class Process final : public process::LongRunningProcess {
   std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
   std::optional<extender_server::Evaluator> evaluator_;
   std::unique_ptr<service::Endpoints> endpoints_;
-  Doors doors_;
+  Listeners listeners_;
   std::unique_ptr<extender_server::Service> service_;
   std::unique_ptr<client::ClusterSource> source_;
 };
@@ -211,16 +211,15 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, no_effects_.ports(loop_), notes,
                                              {.registry = &metrics_, .clock = &clock_, .options = {}}));
-  if (!options_.judge.profile.empty() && engine_->FindProfile(options_.judge.profile) == nullptr) {
+  if (!options_.evaluator.profile.empty() && engine_->FindProfile(options_.evaluator.profile) == nullptr) {
     return Invalid(fmt::format("--profile {}: no such profile; the configuration has \"{}\"",
-                               options_.judge.profile, engine_->profiles().front()->name()));
+                               options_.evaluator.profile, engine_->profiles().front()->name()));
   }
   follower_.emplace(engine_->symbols(), engine_->cache(), engine_->profiles());
-  BERTH_TRY(measuring_,
-            process::Measuring::Start({options_.metric_sources, engine_->handle(), environment_,
-                                       clock_, metrics_, no_events_, empty_hostname_}));
+  BERTH_TRY(measuring_, process::Measuring::Start({options_.metric_sources, engine_->handle(), environment_,
+                                                   clock_, metrics_, no_events_, empty_hostname_}));
   MakeService();
-  BERTH_RETURN_IF_ERROR(doors_.Open(*service_));
+  BERTH_RETURN_IF_ERROR(listeners_.Open(*service_));
   source_ = SourceOf(connection_->api(), loop_.sink(), config_.client_connection, measuring_, {});
   return {};
 }
@@ -233,12 +232,12 @@ void Process::MakeService() {
                                       if (loop_.synced()) return std::nullopt;
                                       return "the caches are not synchronized yet";
                                     }}});
-  evaluator_.emplace(*engine_, options_.judge);
+  evaluator_.emplace(*engine_, options_.evaluator);
   service_ = std::make_unique<extender_server::Service>(
       options_.service,
-      extender_server::ServiceParts{.io = doors_.io(),
+      extender_server::ServiceParts{.io = listeners_.io(),
                                     .post = [this](auto work) { loop_.Post(std::move(work)); },
-                                    .judge = *evaluator_,
+                                    .evaluator = *evaluator_,
                                     .nominations = [this] { return follower_->Nominations(); },
                                     .ready = [this] { return loop_.synced(); },
                                     .api = *writer_,
@@ -255,17 +254,17 @@ Expected<int> Process::Run() {
 }
 
 void Process::Stop() {
-  doors_.Close();  // before the evaluator stops, so that pending requests are answered
+  listeners_.Close();  // before the evaluator stops, so that pending requests are answered
   loop_.Stop();
 }
 
 // Checks the combination of options and completes them.
 Expected<void> Complete(ExtenderOptions& options) {
   ServiceOptions& service = options.service;
-  service.need_certificate = !options.client_ca_file.empty();
-  if (service.need_certificate && options.serving.port == 0)
+  service.require_certificate = !options.client_ca_file.empty();
+  if (service.require_certificate && options.serving.port == 0)
     return Invalid("--client-ca-file needs --secure-port: plain HTTP has no client certificates");
-  if (service.need_certificate && !options.http_address.empty())
+  if (service.require_certificate && !options.http_address.empty())
     return Invalid("--client-ca-file and --http-address: plain HTTP has no client certificates");
   if (options.http_address.empty() && options.serving.port == 0)
     return Invalid("no listen address: set --secure-port or --http-address");

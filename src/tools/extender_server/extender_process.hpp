@@ -20,8 +20,8 @@ struct ExtenderOptions {
   std::string master;      // address of the API server; overrides the kubeconfig
   std::string metric_sources;
   std::vector<std::string> plugins;  // shared objects
-  EvaluatorOptions judge;
-  // The path prefix may lack its first slash. need_certificate is set by client_ca_file.
+  EvaluatorOptions evaluator;
+  // The path prefix may lack its first slash. require_certificate is set by client_ca_file.
   ServiceOptions service;
   service::SecureServingOptions serving;  // port 0: no HTTPS
   std::string client_ca_file;

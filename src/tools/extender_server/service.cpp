@@ -14,8 +14,8 @@
 #include "service/gate.hpp"
 #include "service/negotiation.hpp"
 #include "service/target.hpp"
-#include "tools/extender_server/answers.hpp"
-#include "tools/extender_server/questions.hpp"
+#include "tools/extender_server/replies.hpp"
+#include "tools/extender_server/requests.hpp"
 
 namespace berth::extender_server {
 namespace {
@@ -26,15 +26,15 @@ constexpr double kSeconds[] = {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01
 
 struct Outcome {
   int status = 200;
-  std::string text;         // JSON with status 200, else an error text
-  std::string complaint{};  // the error in a response with status 200
-  std::size_t nodes = 0;    // number of evaluated nodes
+  std::string text;          // JSON with status 200, else an error text
+  std::string body_error{};  // the error in a response with status 200
+  std::size_t nodes = 0;     // number of evaluated nodes
 };
 
 Outcome Refused(int status, std::string text) { return {status, std::move(text)}; }
 
 std::string_view ResultName(const Outcome& outcome) {
-  if (outcome.status == 200) return outcome.complaint.empty() ? "success" : "error";
+  if (outcome.status == 200) return outcome.body_error.empty() ? "success" : "error";
   if (outcome.status == 400 || outcome.status == 405) return "bad_request";
   if (outcome.status == 401) return "unauthorized";
   if (outcome.status == 429) return "too_many";
@@ -64,7 +64,7 @@ struct ServiceMetrics {
   }
   ~ServiceMetrics() { registry.RemoveCallback("berth_extender_server_in_flight", {}); }
 
-  void Took(std::string_view verb, const Outcome& outcome, Duration took) {
+  void Record(std::string_view verb, const Outcome& outcome, Duration duration) {
     registry
         .Counter("berth_extender_server_requests_total", "[ALPHA] Requests of schedulers by verb and result.",
                  {{"verb", std::string(verb)}, {"result", std::string(ResultName(outcome))}})
@@ -73,7 +73,7 @@ struct ServiceMetrics {
         .Histogram("berth_extender_server_duration_seconds",
                    "[ALPHA] Time from a complete request to its response, including the queue.", kSeconds,
                    {{"verb", std::string(verb)}})
-        .Observe(std::chrono::duration<double>(took).count());
+        .Observe(std::chrono::duration<double>(duration).count());
     if (outcome.nodes > 0) {
       registry
           .Counter("berth_extender_server_nodes_total", "[ALPHA] Nodes evaluated.",
@@ -93,7 +93,7 @@ struct Service::Impl : std::enable_shared_from_this<Service::Impl> {
       : options(std::move(options)), parts(std::move(parts)), metrics(this->parts.metrics) {}
 
   // One request in progress.
-  struct Visit {
+  struct Call {
     Impl& service;
     std::string_view verb;
     MonoTime began;
@@ -103,30 +103,30 @@ struct Service::Impl : std::enable_shared_from_this<Service::Impl> {
 
     void Answer(Outcome outcome) {
       if (counted) service.metrics.in_flight.fetch_sub(1);
-      const Duration took = service.parts.clock.Now() - began;
-      service.metrics.Took(verb, outcome, took);
+      const Duration duration = service.parts.clock.Now() - began;
+      service.metrics.Record(verb, outcome, duration);
       if (const auto log = log::V(2)) {
         log.Info("Answered", {{"verb", verb},
                               {"status", outcome.status},
                               {"nodes", outcome.nodes},
-                              {"seconds", std::chrono::duration<double>(took).count()},
+                              {"seconds", std::chrono::duration<double>(duration).count()},
                               {"peer", peer},
-                              {"err", outcome.status == 200 ? outcome.complaint : outcome.text}});
+                              {"err", outcome.status == 200 ? outcome.body_error : outcome.text}});
       }
       exchange->Respond(ResponseOf(std::move(outcome)));
     }
   };
-  using VisitPtr = std::shared_ptr<Visit>;
+  using CallPtr = std::shared_ptr<Call>;
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
   std::optional<Outcome> CheckRequest(const http::Request& request, std::string_view verb) const;
-  Expected<void> Read(http::Request request, const VisitPtr& visit);
-  template <class Question>
-  void Submit(const VisitPtr& visit, Question question, Outcome (Impl::*judge)(const Question&));
-  Outcome Filter(const NodesRequest& question);
-  Outcome Prioritize(const NodesRequest& question);
-  Outcome Preempt(const PreemptRequest& question);
-  void Bind(const VisitPtr& visit, const BindRequest& question);
+  Expected<void> Read(http::Request request, const CallPtr& call);
+  template <class DecodedRequest>
+  void Submit(const CallPtr& call, DecodedRequest request, Outcome (Impl::*evaluator)(const DecodedRequest&));
+  Outcome Filter(const NodesRequest& request);
+  Outcome Prioritize(const NodesRequest& request);
+  Outcome Preempt(const PreemptRequest& request);
+  void Bind(const CallPtr& call, const BindRequest& request);
 
   const ServiceOptions options;
   const ServiceParts parts;
@@ -165,83 +165,83 @@ void Service::Impl::Handle(http::Request request, std::shared_ptr<http::Exchange
     return parts.endpoints.Answer(
         request, *target, [shared](http::Response response) { shared->Respond(std::move(response)); });
   }
-  const auto visit = std::make_shared<Visit>(
-      Visit{*this, verb, parts.clock.Now(), request.peer ? request.peer->common_name : "", shared});
-  if (auto refused = CheckRequest(request, verb)) return visit->Answer(*std::move(refused));
-  visit->counted = true;
+  const auto call = std::make_shared<Call>(
+      Call{*this, verb, parts.clock.Now(), request.peer ? request.peer->common_name : "", shared});
+  if (auto refused = CheckRequest(request, verb)) return call->Answer(*std::move(refused));
+  call->counted = true;
   metrics.in_flight.fetch_add(1);
-  if (const auto read = Read(std::move(request), visit); !read)
-    visit->Answer(Refused(400, fmt::format("{}: {}", verb, read.error().message)));
+  if (const auto read = Read(std::move(request), call); !read)
+    call->Answer(Refused(400, fmt::format("{}: {}", verb, read.error().message)));
 }
 
 std::optional<Outcome> Service::Impl::CheckRequest(const http::Request& request,
                                                    std::string_view verb) const {
-  if (options.need_certificate && (request.peer == nullptr || !request.peer->trusted))
+  if (options.require_certificate && (request.peer == nullptr || !request.peer->trusted))
     return Refused(401, "expected a client certificate signed by --client-ca-file");
   if (request.method != "POST")
     return Refused(405, fmt::format("{}: expected POST, got {}", verb, request.method));
   if (!parts.ready())
     return Refused(503, "the initial lists from the API server are not complete yet, see /readyz?verbose");
-  if (metrics.in_flight.load() >= static_cast<std::int64_t>(options.most_in_flight))
+  if (metrics.in_flight.load() >= static_cast<std::int64_t>(options.max_in_flight))
     return Refused(429,
-                   fmt::format("{} requests are in progress, which is the limit", options.most_in_flight));
+                   fmt::format("{} requests are in progress, which is the limit", options.max_in_flight));
   return std::nullopt;
 }
 
-Expected<void> Service::Impl::Read(http::Request request, const VisitPtr& visit) {
-  if (visit->verb == "bind") {
-    BERTH_TRY(const BindRequest question, DecodeBindRequest(request.body));
-    Bind(visit, question);
-  } else if (visit->verb == "preempt") {
-    BERTH_TRY(PreemptRequest question, DecodePreemptRequest(request.body, decoder));
-    Submit(visit, std::move(question), &Impl::Preempt);
+Expected<void> Service::Impl::Read(http::Request request, const CallPtr& call) {
+  if (call->verb == "bind") {
+    BERTH_TRY(const BindRequest request, DecodeBindRequest(request.body));
+    Bind(call, request);
+  } else if (call->verb == "preempt") {
+    BERTH_TRY(PreemptRequest request, DecodePreemptRequest(request.body, decoder));
+    Submit(call, std::move(request), &Impl::Preempt);
   } else {
-    BERTH_TRY(NodesRequest question,
+    BERTH_TRY(NodesRequest request,
               DecodeNodesRequest(std::make_shared<const std::string>(std::move(request.body)), decoder));
-    Submit(visit, std::move(question), visit->verb == "filter" ? &Impl::Filter : &Impl::Prioritize);
+    Submit(call, std::move(request), call->verb == "filter" ? &Impl::Filter : &Impl::Prioritize);
   }
   return {};
 }
 
-template <class Question>
-void Service::Impl::Submit(const VisitPtr& visit, Question question,
-                           Outcome (Impl::*judge)(const Question&)) {
-  parts.post([self = shared_from_this(), visit, question = std::move(question), judge] {
-    const Duration waited = self->parts.clock.Now() - visit->began;
+template <class DecodedRequest>
+void Service::Impl::Submit(const CallPtr& call, DecodedRequest request,
+                           Outcome (Impl::*evaluator)(const DecodedRequest&)) {
+  parts.post([self = shared_from_this(), call, request = std::move(request), evaluator] {
+    const Duration waited = self->parts.clock.Now() - call->began;
     if (waited > self->options.deadline) {
-      return visit->Answer(
+      return call->Answer(
           Refused(503, fmt::format("not evaluated: waited {:.1f} s in the queue, --deadline is {:.1f} s",
                                    std::chrono::duration<double>(waited).count(),
                                    std::chrono::duration<double>(self->options.deadline).count())));
     }
-    visit->Answer((self.get()->*judge)(question));
+    call->Answer((self.get()->*evaluator)(request));
   });
 }
 
-Outcome Service::Impl::Filter(const NodesRequest& question) {
+Outcome Service::Impl::Filter(const NodesRequest& request) {
   const auto nominations = parts.nominations();
-  FilterVerdict verdict = parts.judge.Filter(question, nominations);
-  return {200, FilterResponse(question, verdict), std::move(verdict.error), question.names.size()};
+  FilterVerdict verdict = parts.evaluator.Filter(request, nominations);
+  return {200, FilterResponse(request, verdict), std::move(verdict.error), request.names.size()};
 }
 
-Outcome Service::Impl::Prioritize(const NodesRequest& question) {
-  const auto scores = parts.judge.Prioritize(question);
+Outcome Service::Impl::Prioritize(const NodesRequest& request) {
+  const auto scores = parts.evaluator.Prioritize(request);
   if (!scores) return Refused(500, scores.error().message);
-  return {200, PrioritizeResponse(question, *scores), {}, question.names.size()};
+  return {200, PrioritizeResponse(request, *scores), {}, request.names.size()};
 }
 
-Outcome Service::Impl::Preempt(const PreemptRequest& question) {
+Outcome Service::Impl::Preempt(const PreemptRequest& request) {
   const auto nominations = parts.nominations();
-  const auto kept = parts.judge.Preempt(question, nominations);
+  const auto kept = parts.evaluator.Preempt(request, nominations);
   if (!kept) return Refused(500, kept.error().message);
-  return {200, PreemptResponse(question, *kept), {}, question.nodes.size()};
+  return {200, PreemptResponse(request, *kept), {}, request.nodes.size()};
 }
 
-void Service::Impl::Bind(const VisitPtr& visit, const BindRequest& question) {
-  parts.api.Bind({question.ns, question.pod, question.uid, question.node},
-                 [self = shared_from_this(), visit](Expected<void> bound) {
+void Service::Impl::Bind(const CallPtr& call, const BindRequest& request) {
+  parts.api.Bind({request.ns, request.pod, request.uid, request.node},
+                 [self = shared_from_this(), call](Expected<void> bound) {
                    std::string error = bound ? std::string() : bound.error().message;
-                   visit->Answer({200, BindResponse(error), error, 0});
+                   call->Answer({200, BindResponse(error), error, 0});
                  });
 }
 

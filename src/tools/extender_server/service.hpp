@@ -26,10 +26,10 @@ class Endpoints;
 namespace berth::extender_server {
 
 struct ServiceOptions {
-  std::string prefix;               // path prefix of the verbs: "" or "/scheduler"
-  std::size_t most_in_flight = 64;  // maximum number of requests in progress; further ones get 429
+  std::string prefix;              // path prefix of the verbs: "" or "/scheduler"
+  std::size_t max_in_flight = 64;  // maximum number of requests in progress; further ones get 429
   Duration deadline = std::chrono::seconds(5);  // requests that waited longer in the queue get 503
-  bool need_certificate = false;                // require a client certificate signed by our authority
+  bool require_certificate = false;             // require a client certificate signed by our authority
   bool bind = true;                             // offer the verb bind
 };
 
@@ -38,7 +38,7 @@ struct ServiceParts {
   http::Loop& io;  // accepts the requests
   // Runs work on the thread that owns the engine, in order.
   std::function<void(std::move_only_function<void()>)> post;
-  Evaluator& judge;  // on that thread
+  Evaluator& evaluator;  // on that thread
   // Nominated pods; called on that thread.
   std::function<std::vector<runtime::Nomination>()> nominations;
   // Whether the initial lists are complete; any thread.

@@ -47,13 +47,13 @@ struct ServiceTest : ::testing::Test {
         *assembly::Explainer::Create(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), notes);
     EXPECT_TRUE(explainer->Load(kCluster, "test", notes));
     explainer->FillCluster();
-    judge.emplace(explainer->engine(), EvaluatorOptions{});
+    evaluator.emplace(explainer->engine(), EvaluatorOptions{});
   }
   void Serve(ServiceOptions options) {
     service.emplace(std::move(options),
                     ServiceParts{.io = loop,
                                  .post = [this](auto work) { posted.push_back(std::move(work)); },
-                                 .judge = *judge,
+                                 .evaluator = *evaluator,
                                  .nominations = [] { return std::vector<runtime::Nomination>(); },
                                  .ready = [this] { return ready; },
                                  .api = api,
@@ -82,7 +82,7 @@ struct ServiceTest : ::testing::Test {
   service::Endpoints endpoints{registry};
   berth::testing::FakeApiWriter api;
   std::unique_ptr<assembly::Explainer> explainer;
-  std::optional<extender_server::Evaluator> judge;
+  std::optional<extender_server::Evaluator> evaluator;
   std::vector<std::move_only_function<void()>> posted;
   std::vector<http::Response> answers;
   bool ready = true;
@@ -101,7 +101,7 @@ TEST_F(ServiceTest, RequestsAreEvaluatedInOrder) {
 }
 
 TEST_F(ServiceTest, RequestsAboveTheLimitGet429) {
-  Serve({.prefix = "", .most_in_flight = 2});
+  Serve({.prefix = "", .max_in_flight = 2});
   Ask("/filter");
   Ask("/prioritize");
   EXPECT_THAT(answers, IsEmpty());
@@ -131,7 +131,7 @@ TEST_F(ServiceTest, RequestsBeforeTheInitialListsGet503) {
 }
 
 TEST_F(ServiceTest, ARequiredCertificateMustBeSignedByTheAuthority) {
-  Serve({.prefix = "", .need_certificate = true});
+  Serve({.prefix = "", .require_certificate = true});
   const auto peer = [](bool trusted) {
     http::PeerCertificate certificate;
     certificate.trusted = trusted;

@@ -8,7 +8,7 @@
 #include "http/client.hpp"
 #include "http/io_thread.hpp"
 #include "http/proxy.hpp"
-#include "process/extender_world.hpp"
+#include "process/extender_environment.hpp"
 
 namespace berth::migrate {
 namespace {
@@ -24,11 +24,11 @@ std::string VerbsOf(const config::ExtenderConfig& extender) {
 
 Expected<int> StatusOf(const config::ExtenderConfig& extender, http::IoThread& io,
                        const client::Environment& environment) {
-  const extenders::World world = process::ExtenderWorld(environment);
+  const extenders::Environment environment_access = process::ExtenderEnvironment(environment);
   http::ClientOptions options;
   BERTH_TRY(options.origin, http::ParseOrigin(extender.url_prefix));
-  BERTH_TRY(options.tls, extenders::TlsOf(extender, world));
-  BERTH_TRY(options.proxy, http::ProxyFromVariables(options.origin, world.variable));
+  BERTH_TRY(options.tls, extenders::TlsOf(extender, environment_access));
+  BERTH_TRY(options.proxy, http::ProxyFromVariables(options.origin, environment_access.variable));
   BERTH_TRY(const auto client, http::Client::Make(io, std::move(options)));
   const auto answered = std::make_shared<std::promise<Expected<int>>>();
   auto status = answered->get_future();

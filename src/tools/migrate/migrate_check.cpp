@@ -47,9 +47,9 @@ class MigrateCheck {
   Expected<Findings> Make() {
     BERTH_TRY(const ServerFacts facts, DiscoverServer(server_, findings_));
     BERTH_RETURN_IF_ERROR(FindRunning());
-    CheckedConfiguration ours = CheckConfiguration(BerthSetup(), plugins_);
-    Add(std::move(ours.findings));
-    const config::SchedulerConfig config = ours.config.value_or(config::DefaultSchedulerConfig());
+    CheckedConfiguration own = CheckConfiguration(BerthSetup(), plugins_);
+    Add(std::move(own.findings));
+    const config::SchedulerConfig config = own.config.value_or(config::DefaultSchedulerConfig());
     if (options_.beside) CheckOtherScheduler(config);
     Add(CheckExtenders(config.extenders, io_, environment_));
     Lists lists(server_, ShownProgress());
@@ -149,10 +149,10 @@ class MigrateCheck {
   }
 
   // Two schedulers must not have profiles of the same name, unless one is the standby of the other.
-  void CheckOtherScheduler(const config::SchedulerConfig& ours) {
-    const CheckedConfiguration theirs = CheckConfiguration(RunningSetup(""), plugins_);
-    const config::SchedulerConfig config = theirs.config.value_or(config::DefaultSchedulerConfig());
-    const auto berth_names = NamesOf(ours);
+  void CheckOtherScheduler(const config::SchedulerConfig& own) {
+    const CheckedConfiguration other = CheckConfiguration(RunningSetup(""), plugins_);
+    const config::SchedulerConfig config = other.config.value_or(config::DefaultSchedulerConfig());
+    const auto berth_names = NamesOf(own);
     for (const config::Profile& profile : config.profiles) {
       if (!berth_names.contains(profile.scheduler_name)) continue;
       AddFinding(
@@ -162,7 +162,7 @@ class MigrateCheck {
           "choose another name for Berth's profile (profiles[].schedulerName), and set it as schedulerName "
           "of pods");
     }
-    const config::LeaderElection &a = ours.leader_election, &b = config.leader_election;
+    const config::LeaderElection &a = own.leader_election, &b = config.leader_election;
     if (a.leader_elect && b.leader_elect && a.resource_name == b.resource_name &&
         a.resource_namespace == b.resource_namespace)
       AddFinding(Level::kBlocker,

@@ -24,11 +24,11 @@ int MinorOf(std::string_view version) {
 
 Finding OnVersion(const std::string& version) {
   const int minor = MinorOf(version);
-  const std::string ours = fmt::format("Berth works with 1.{} to 1.{}", kOldest, kNewest);
+  const std::string supported = fmt::format("Berth works with 1.{} to 1.{}", kOldest, kNewest);
   if (minor >= kOldest && minor <= kNewest)
-    return {Level::kOk, Topic::kServer, fmt::format("Kubernetes {}; {}", version, ours)};
+    return {Level::kOk, Topic::kServer, fmt::format("Kubernetes {}; {}", version, supported)};
   return {Level::kWarning, Topic::kServer,
-          fmt::format("Kubernetes {}, where {}", version.empty() ? "?" : version, ours),
+          fmt::format("Kubernetes {}, where {}", version.empty() ? "?" : version, supported),
           minor > kNewest ? "Berth follows kube-scheduler v1.37.1, without newer features"
                           : "try it beside the running scheduler first, with a profile name of its own"};
 }

@@ -57,20 +57,20 @@ std::string ToJson(const Comparison& comparison) {
   AppendField(out, "profile", comparison.profile);
   AppendField(out, "outcome", OutcomeName(comparison.outcome));
   AppendField(out, "verdict", VerdictName(comparison.verdict()));
-  AppendChoice(out, "theirs", comparison.theirs);
-  AppendChoice(out, "ours", comparison.ours);
+  AppendChoice(out, "theirs", comparison.reference);
+  AppendChoice(out, "ours", comparison.candidate);
   AppendField(out, "plugin", comparison.plugin);
   AppendField(out, "reason", comparison.reason);
   AppendField(out, "because", comparison.because);
   AppendField(out, "atFirst", comparison.at_first);
   out += fmt::format(
       ",\"nodes\":{},\"feasible\":{},\"better\":{},\"equalBest\":{},\"theirTotal\":{},\"ourTotal\":{}",
-      comparison.nodes, comparison.feasible, comparison.better, comparison.equal_best, comparison.their_total,
-      comparison.our_total);
+      comparison.nodes, comparison.feasible, comparison.better, comparison.equal_best,
+      comparison.reference_total, comparison.candidate_total);
   std::vector<std::string> parts;
   for (const ScorePart& part : comparison.parts) {
     parts.push_back(fmt::format("{{\"plugin\":\"{}\",\"weight\":{},\"theirs\":{},\"ours\":{}}}", part.plugin,
-                                part.weight, part.theirs, part.ours));
+                                part.weight, part.reference, part.candidate));
   }
   if (!parts.empty()) out += fmt::format(",\"scores\":[{}]", fmt::join(parts, ","));
   if (!comparison.victims.empty())
@@ -81,21 +81,21 @@ std::string ToJson(const Comparison& comparison) {
 std::string ToText(const Comparison& comparison) {
   std::string text = fmt::format("{} {} {}: other scheduler {}, Berth {}", FormatTime(comparison.when),
                                  OutcomeName(comparison.outcome), comparison.pod,
-                                 Description(comparison.theirs), Description(comparison.ours));
-  if (comparison.their_total != comparison.our_total)
-    text += fmt::format("; total score {} vs. {}", comparison.their_total, comparison.our_total);
+                                 Description(comparison.reference), Description(comparison.candidate));
+  if (comparison.reference_total != comparison.candidate_total)
+    text += fmt::format("; total score {} vs. {}", comparison.reference_total, comparison.candidate_total);
   for (const ScorePart& part : comparison.parts)
-    text += fmt::format(", {} {}x{} vs. {}", part.plugin, part.weight, part.theirs, part.ours);
+    text += fmt::format(", {} {}x{} vs. {}", part.plugin, part.weight, part.reference, part.candidate);
   if (!comparison.plugin.empty()) {
     text += fmt::format("; {}: {}", comparison.plugin, comparison.reason);
-  } else if (!comparison.reason.empty() && comparison.theirs.bound()) {
+  } else if (!comparison.reason.empty() && comparison.reference.bound()) {
     text += "; " + comparison.reason;
   }
   if (!comparison.because.empty()) text += "; " + comparison.because;
   if (comparison.outcome == Outcome::kMessage || comparison.outcome == Outcome::kPlaceable)
-    text += fmt::format("; the other scheduler's message: \"{}\"", comparison.theirs.message);
+    text += fmt::format("; the other scheduler's message: \"{}\"", comparison.reference.message);
   if (comparison.outcome == Outcome::kMessage)
-    text += fmt::format(", Berth's: \"{}\"", comparison.ours.message);
+    text += fmt::format(", Berth's: \"{}\"", comparison.candidate.message);
   return text;
 }
 

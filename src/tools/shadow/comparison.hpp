@@ -50,15 +50,15 @@ struct Choice {
 struct ScorePart {
   std::string plugin;
   std::int64_t weight = 1;
-  std::int64_t theirs = 0, ours = 0;
+  std::int64_t reference = 0, candidate = 0;
 };
 
 struct Comparison {
   WallTime when{};  // when the other scheduler's decision was observed
   std::string pod;  // namespace/name
   std::string profile;
-  Choice theirs;
-  Choice ours;  // of nodes with equal scores the first by name
+  Choice reference;
+  Choice candidate;  // of nodes with equal scores the first by name
   Outcome outcome = Outcome::kError;
   // The cause of the difference: the plugin that rejects the other scheduler's node and its reason, or the
   // score plugin with the largest loss. Empty if the decisions agree.
@@ -69,7 +69,7 @@ struct Comparison {
   std::size_t nodes = 0, feasible = 0;
   std::size_t better = 0;      // feasible nodes with a higher total than the other scheduler's node
   std::size_t equal_best = 0;  // nodes with the highest total
-  std::int64_t their_total = 0, our_total = 0;
+  std::int64_t reference_total = 0, candidate_total = 0;
   std::vector<ScorePart> parts;      // of both nodes, if these differ
   std::vector<std::string> victims;  // pods that Berth would evict
 

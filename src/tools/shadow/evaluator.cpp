@@ -20,10 +20,10 @@ algorithm::AlgorithmOptions WholeCluster() {
           .equivalence_cache_bytes = 0};
 }
 
-std::vector<ScorePart> PartsOf(const AttemptRecord& record, Row theirs, Row ours) {
+std::vector<ScorePart> PartsOf(const AttemptRecord& record, Row reference, Row candidate) {
   std::vector<ScorePart> parts;
   for (const auto& scores : record.scores.plugins()) {
-    const std::int64_t a = scores[theirs], b = scores[ours];
+    const std::int64_t a = scores[reference], b = scores[candidate];
     if (a != b) parts.push_back({std::string(scores.plugin()), scores.weight(), a, b});
   }
   return parts;
@@ -56,15 +56,15 @@ Evaluator::Evaluator(assembly::Engine& engine, std::int64_t percentage)
     : engine_(engine), percentage_(percentage), algorithm_(WholeCluster(), engine.reasons()) {}
 
 Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                              const Choice& theirs, std::span<const runtime::Nomination> nominations) {
+                              const Choice& reference, std::span<const runtime::Nomination> nominations) {
   Comparison comparison;
   comparison.pod = pod.key;
   comparison.profile = profile.name();
-  comparison.theirs = theirs;
+  comparison.reference = reference;
   if (const framework::Status gate = profile.RunPreEnqueue(pod); !gate.ok()) {
-    comparison.outcome = theirs.bound() ? Outcome::kInfeasible : Outcome::kMessage;
+    comparison.outcome = reference.bound() ? Outcome::kInfeasible : Outcome::kMessage;
     comparison.plugin = gate.plugin;
-    comparison.reason = comparison.ours.message = gate.Message();
+    comparison.reason = comparison.candidate.message = gate.Message();
     return comparison;
   }
   Evaluation trial{pod, profile, nominations};
@@ -73,16 +73,16 @@ Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profil
   comparison.nodes = record.all.Count();
   comparison.feasible = record.feasible.Count();
   if (record.result == record::Result::kScheduled) {
-    comparison.ours.node = record.nodes->by_row[record.node];
+    comparison.candidate.node = record.nodes->by_row[record.node];
     comparison.equal_best = record.Best().Count();
   } else {
-    comparison.ours.message = record.message;
-    comparison.ours.nominated = trial.decision.nominate.value_or(pod.pod->status.nominated_node_name);
+    comparison.candidate.message = record.message;
+    comparison.candidate.nominated = trial.decision.nominate.value_or(pod.pod->status.nominated_node_name);
     if (record.nomination) comparison.victims = record.nomination->victims;
   }
   if (record.result == record::Result::kError) {
     comparison.reason = record.message;
-  } else if (theirs.bound()) {
+  } else if (reference.bound()) {
     CompareNodes(trial, comparison);
   } else {
     CompareFailures(trial, comparison);
@@ -93,49 +93,49 @@ Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profil
 void Evaluator::CompareNodes(const Evaluation& trial, Comparison& comparison) {
   const AttemptRecord& record = trial.record();
   const cluster::NodeTable& nodes = engine_.cache().nodes();
-  const Row theirs = nodes.Find(engine_.symbols().node_names.Find(comparison.theirs.node));
-  if (theirs == cluster::kNoRow || !record.feasible.Has(theirs)) {
+  const Row reference = nodes.Find(engine_.symbols().node_names.Find(comparison.reference.node));
+  if (reference == cluster::kNoRow || !record.feasible.Has(reference)) {
     comparison.outcome = Outcome::kInfeasible;
-    if (theirs == cluster::kNoRow) {
+    if (reference == cluster::kNoRow) {
       comparison.reason = "the node is not in Berth's cache";
     } else if (record.pre_filter) {
       comparison.plugin = record.pre_filter->plugin;
       comparison.reason = fmt::format("{}", fmt::join(record.pre_filter->reasons, ", "));
-    } else if (record.excluded.Has(theirs)) {
+    } else if (record.excluded.Has(reference)) {
       comparison.plugin = record.excluding_plugins;
       comparison.reason = record.exclusion_reason;
     } else {
       std::string_view plugin;
-      const auto reasons = record.ReasonsOf(theirs, engine_.reasons(), plugin);
+      const auto reasons = record.ReasonsOf(reference, engine_.reasons(), plugin);
       comparison.plugin = plugin;
       comparison.reason = fmt::format("{}", fmt::join(reasons, ", "));
     }
     return;
   }
   const RowSet best = record.Best();
-  if (best.Has(theirs)) {
+  if (best.Has(reference)) {
     comparison.outcome = best.HasMoreThan(1) ? Outcome::kTie : Outcome::kSame;
     return;
   }
   if (!record.scored) {  // the search ended at the pod's nominated node, which fits
     comparison.outcome = Outcome::kNomination;
-    comparison.reason = fmt::format("the pod is nominated to {}, which fits", comparison.ours.node);
+    comparison.reason = fmt::format("the pod is nominated to {}, which fits", comparison.candidate.node);
     return;
   }
-  NoteTotals(record, theirs, comparison);
-  const auto sampled = Sampled(trial, theirs, comparison);
+  NoteTotals(record, reference, comparison);
+  const auto sampled = Sampled(trial, reference, comparison);
   comparison.outcome = sampled ? Outcome::kSampled : Outcome::kWorse;
   comparison.because = sampled.value_or("");
 }
 
-void Evaluator::NoteTotals(const AttemptRecord& record, Row theirs, Comparison& comparison) const {
-  comparison.their_total = record.Total(theirs);
-  comparison.our_total = record.Total(record.node);
+void Evaluator::NoteTotals(const AttemptRecord& record, Row reference, Comparison& comparison) const {
+  comparison.reference_total = record.Total(reference);
+  comparison.candidate_total = record.Total(record.node);
   record.feasible.ForEach([&](std::size_t row) {
-    comparison.better += record.Total(static_cast<Row>(row)) > comparison.their_total;
+    comparison.better += record.Total(static_cast<Row>(row)) > comparison.reference_total;
   });
-  comparison.parts = PartsOf(record, theirs, record.node);
-  const auto loss = [](const ScorePart& part) { return (part.ours - part.theirs) * part.weight; };
+  comparison.parts = PartsOf(record, reference, record.node);
+  const auto loss = [](const ScorePart& part) { return (part.candidate - part.reference) * part.weight; };
   if (const auto most = std::ranges::max_element(comparison.parts, {}, loss);
       most != comparison.parts.end()) {
     comparison.plugin = most->plugin;
@@ -150,18 +150,19 @@ void Evaluator::CompareFailures(const Evaluation& trial, Comparison& comparison)
     comparison.reason = fmt::format("{} of {} nodes fit", comparison.feasible, comparison.nodes);
     return;
   }
-  const Choice& theirs = comparison.theirs;
-  const bool equally_good = record.nomination && !theirs.nominated.empty() &&
+  const Choice& reference = comparison.reference;
+  const bool equally_good = record.nomination && !reference.nominated.empty() &&
                             record.nomination->choices.Has(engine_.cache().nodes().Find(
-                                engine_.symbols().node_names.Find(theirs.nominated)));
+                                engine_.symbols().node_names.Find(reference.nominated)));
   // Without a new nomination Berth keeps the present one, whatever it is.
-  const bool same_nomination = !trial.decision.nominate || theirs.nominated == comparison.ours.nominated;
-  if (equally_good || (theirs.message == record.message && same_nomination)) {
+  const bool same_nomination =
+      !trial.decision.nominate || reference.nominated == comparison.candidate.nominated;
+  if (equally_good || (reference.message == record.message && same_nomination)) {
     comparison.outcome = Outcome::kUnschedulable;
   } else if (!same_nomination) {
     comparison.outcome = Outcome::kNomination;
     comparison.reason = record.post_filter;
-  } else if (ReasonsWithoutCounts(theirs.message) == ReasonsWithoutCounts(record.message)) {
+  } else if (ReasonsWithoutCounts(reference.message) == ReasonsWithoutCounts(record.message)) {
     comparison.outcome = Outcome::kCounts;
     comparison.because = fmt::format("Berth's message: \"{}\"", record.message);
   } else {
@@ -171,7 +172,7 @@ void Evaluator::CompareFailures(const Evaluation& trial, Comparison& comparison)
 }
 
 // If more nodes are better than the sample leaves out, every sample contains one of them.
-std::optional<std::string> Evaluator::Sampled(const Evaluation& trial, Row theirs,
+std::optional<std::string> Evaluator::Sampled(const Evaluation& trial, Row reference,
                                               const Comparison& comparison) {
   const AttemptRecord& record = trial.record();
   const std::size_t searched = comparison.nodes - record.excluded.Count();
@@ -180,22 +181,22 @@ std::optional<std::string> Evaluator::Sampled(const Evaluation& trial, Row their
   std::string why =
       fmt::format("kube-scheduler scores only {} of the {} nodes that fit, {} have a higher score", wanted,
                   comparison.feasible, comparison.better);
-  if (const auto run = RunThatPrefers(trial, theirs, wanted)) why += ", and this node is the best " + *run;
+  if (const auto run = RunThatPrefers(trial, reference, wanted)) why += ", and this node is the best " + *run;
   return why;
 }
 
 // kube-scheduler visits nodes in a fixed order. Evaluates runs of nodes around the other scheduler's choice
 // that contain no better node, if they are long enough. Needed because scores are normalised over the visited
 // nodes.
-std::optional<std::string> Evaluator::RunThatPrefers(const Evaluation& trial, Row theirs,
+std::optional<std::string> Evaluator::RunThatPrefers(const Evaluation& trial, Row reference,
                                                      std::size_t wanted) {
   constexpr std::size_t kTries = 4;
   const AttemptRecord& record = trial.record();
   const auto order = engine_.cache().VisitingOrder();
   const std::size_t count = order.size();
-  const auto at = static_cast<std::size_t>(std::ranges::find(order, theirs) - order.begin());
+  const auto at = static_cast<std::size_t>(std::ranges::find(order, reference) - order.begin());
   if (at == count) return std::nullopt;
-  const std::int64_t total = record.Total(theirs);
+  const std::int64_t total = record.Total(reference);
   // The number of steps back or forward from that node without a better node.
   const auto reach = [&](std::size_t step) {
     std::size_t steps = 0, row = at;
@@ -209,13 +210,13 @@ std::optional<std::string> Evaluator::RunThatPrefers(const Evaluation& trial, Ro
   const std::size_t back = reach(count - 1);
   for (std::size_t i = 0; i < kTries; ++i) {
     const std::size_t start = (at + count - back * (kTries - i) / kTries) % count;
-    if (BestOfRun(trial, theirs, start))
+    if (BestOfRun(trial, reference, start))
       return fmt::format("of the {} starting with {}", wanted, record.nodes->by_row[order[start]]);
   }
   return std::nullopt;
 }
 
-bool Evaluator::BestOfRun(const Evaluation& trial, Row theirs, std::size_t start) {
+bool Evaluator::BestOfRun(const Evaluation& trial, Row reference, std::size_t start) {
   algorithm::ClusterView view = view_.Of(engine_.cache());
   std::vector<Row> turned(view.visiting_order.begin(), view.visiting_order.end());
   view.visiting_order = turned;
@@ -226,7 +227,7 @@ bool Evaluator::BestOfRun(const Evaluation& trial, Row theirs, std::size_t start
   algorithm::SchedulingAlgorithm algorithm(options, engine_.reasons());
   const algorithm::ScheduleResult decision =
       algorithm.Schedule(trial.pod, trial.profile, view, trial.nominations);
-  return decision.record->result == record::Result::kScheduled && decision.record->Best().Has(theirs);
+  return decision.record->result == record::Result::kScheduled && decision.record->Best().Has(reference);
 }
 
 }  // namespace berth::shadow

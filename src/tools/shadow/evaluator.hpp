@@ -22,19 +22,20 @@ class Evaluator {
 
   cluster::PodInfo Prepare(api::PodPtr pod) { return cluster::PreparePod(std::move(pod), engine_.symbols()); }
   // `pod` is the pod while it was pending. Never returns kRaced, which needs several cluster states.
-  Comparison Compare(const cluster::PodInfo& pod, const runtime::Profile& profile, const Choice& theirs,
+  Comparison Compare(const cluster::PodInfo& pod, const runtime::Profile& profile, const Choice& reference,
                      std::span<const runtime::Nomination> nominations);
 
  private:
   struct Evaluation;
   void CompareNodes(const Evaluation& trial, Comparison& comparison);
-  void NoteTotals(const record::AttemptRecord& record, cluster::Row theirs, Comparison& comparison) const;
+  void NoteTotals(const record::AttemptRecord& record, cluster::Row reference, Comparison& comparison) const;
   void CompareFailures(const Evaluation& trial, Comparison& comparison) const;
   // Whether kube-scheduler's sampling may have left out all better nodes, with the explanation.
-  std::optional<std::string> Sampled(const Evaluation& trial, cluster::Row theirs,
+  std::optional<std::string> Sampled(const Evaluation& trial, cluster::Row reference,
                                      const Comparison& comparison);
-  std::optional<std::string> RunThatPrefers(const Evaluation& trial, cluster::Row theirs, std::size_t wanted);
-  bool BestOfRun(const Evaluation& trial, cluster::Row theirs, std::size_t start);
+  std::optional<std::string> RunThatPrefers(const Evaluation& trial, cluster::Row reference,
+                                            std::size_t wanted);
+  bool BestOfRun(const Evaluation& trial, cluster::Row reference, std::size_t start);
   std::int64_t PercentageOf(const runtime::Profile& profile) const {
     return profile.percentage_of_nodes_to_score().value_or(percentage_);
   }

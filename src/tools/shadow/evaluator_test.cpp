@@ -1,5 +1,5 @@
 // Comparisons in the current cluster state.
-#include "tools/shadow/fake_world.hpp"
+#include "tools/shadow/fake_scheduler.hpp"
 
 namespace berth::shadow {
 namespace {
@@ -42,8 +42,8 @@ TEST_F(ShadowTest, ABindingIsComparedInTheStateBeforeIt) {
     const Comparison found = report->Disagreements().front();
     EXPECT_EQ(found.plugin, row.plugin);
     EXPECT_EQ(found.reason, row.reason);
-    EXPECT_EQ(found.ours.node, "empty");
-    EXPECT_EQ(found.theirs.node, row.node);
+    EXPECT_EQ(found.candidate.node, "empty");
+    EXPECT_EQ(found.reference.node, row.node);
     EXPECT_EQ(found.pod, "default/web");
     EXPECT_THAT(ToText(found), HasSubstr(row.reason));
   }
@@ -66,10 +66,10 @@ TEST_F(ShadowTest, TheScorePartsOfBothNodesAreReported) {
   Complete();
   ASSERT_THAT(report->Disagreements(), SizeIs(1));
   const Comparison found = report->Disagreements().front();
-  EXPECT_LT(found.their_total, found.our_total);
+  EXPECT_LT(found.reference_total, found.candidate_total);
   std::int64_t gap = 0;
-  for (const ScorePart& part : found.parts) gap += part.weight * (part.ours - part.theirs);
-  EXPECT_EQ(gap, found.our_total - found.their_total);
+  for (const ScorePart& part : found.parts) gap += part.weight * (part.candidate - part.reference);
+  EXPECT_EQ(gap, found.candidate_total - found.reference_total);
   EXPECT_EQ(found.better, 1U);
   EXPECT_THAT(ToJson(found), HasSubstr(R"("scores":[{"plugin":"NodeResources)"));
 }
@@ -79,7 +79,7 @@ TEST_F(ShadowTest, OnlyPendingPodsOfItsProfilesAreCompared) {
   Pod(Small("before"));
   Binds("before", "a");  // part of the initial lists: its time is unknown
   Sync();
-  Pod(Small("foreign").Scheduler("somebody-else"));
+  Pod(Small("foreign").Scheduler("other-scheduler"));
   Binds("foreign", "a");
   Pod(Small("static").OnNode("a"));
   Complete();
@@ -175,7 +175,7 @@ TEST_F(ShadowTest, PreemptionAgreesOnAnyEquallyGoodNodeAndEvictsNoPod) {
   Complete();
   EXPECT_EQ(Only(), "unschedulable nomination");
   ASSERT_THAT(report->Disagreements(), SizeIs(1));
-  EXPECT_EQ(report->Disagreements().front().ours.nominated, "a");
+  EXPECT_EQ(report->Disagreements().front().candidate.nominated, "a");
   EXPECT_THAT(report->Disagreements().front().victims, ::testing::ElementsAre("default/on-a"));
 }
 

@@ -50,9 +50,9 @@ void Report::Add(Comparison comparison) {
       .Add();
   const Outcome outcome = comparison.outcome;
   const Verdict verdict = comparison.verdict();
-  if (comparison.theirs.bound() && verdict != Verdict::kNotCompared && outcome != Outcome::kInfeasible &&
+  if (comparison.reference.bound() && verdict != Verdict::kNotCompared && outcome != Outcome::kInfeasible &&
       outcome != Outcome::kError)
-    score_gap_.Observe(static_cast<double>(comparison.our_total - comparison.their_total));
+    score_gap_.Observe(static_cast<double>(comparison.candidate_total - comparison.reference_total));
   const std::scoped_lock lock(mutex_);
   ++profiles_[comparison.profile][static_cast<std::size_t>(outcome)];
   if (verdict == Verdict::kDisagreed) {

@@ -1,5 +1,5 @@
 // The report of comparisons and its bounds.
-#include "tools/shadow/fake_world.hpp"
+#include "tools/shadow/fake_scheduler.hpp"
 
 namespace berth::shadow {
 namespace {
@@ -40,7 +40,7 @@ TEST_F(ShadowTest, ALimitedNumberOfComparisonsIsPending) {
 TEST_F(ShadowTest, CausesBeyondTheLimitAreCountedTogether) {
   Comparison comparison;
   comparison.profile = "default-scheduler";
-  comparison.theirs.node = "a";
+  comparison.reference.node = "a";
   comparison.outcome = Outcome::kInfeasible;
   comparison.plugin = "P";
   for (int i = 0; i < 300; ++i) {

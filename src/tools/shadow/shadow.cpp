@@ -108,41 +108,41 @@ void Shadow::Look(const ports::Change<api::Pod>& change, bool late) {
   const api::Pod& after = *change.after;
   const runtime::Profile* profile = engine_.FindProfile(after.spec.scheduler_name);
   if (profile == nullptr) return;
-  Choice theirs;
+  Choice reference;
   bool error = false;
   if (!after.spec.node_name.empty()) {
-    theirs.node = after.spec.node_name;
+    reference.node = after.spec.node_name;
   } else if (JustFailed(*change.before, after)) {
     const api::PodCondition& said = *PodScheduled(after);
-    theirs.message = said.message;
-    theirs.nominated = after.status.nominated_node_name;
+    reference.message = said.message;
+    reference.nominated = after.status.nominated_node_name;
     error = said.reason == "SchedulerError";
   } else {
     return;
   }
-  if (!late && !error) return Compare(change.before, *profile, std::move(theirs));
+  if (!late && !error) return Compare(change.before, *profile, std::move(reference));
   Comparison comparison;
   comparison.when = clock_.WallNow();
   comparison.pod = after.metadata.Key();
   comparison.profile = profile->name();
-  comparison.theirs = std::move(theirs);
+  comparison.reference = std::move(reference);
   comparison.outcome = late ? Outcome::kMissed : Outcome::kTheirError;
   report_.Add(std::move(comparison));
 }
 
-void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice theirs) {
+void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice reference) {
   const MonoTime begin = clock_.Now();
   Open open{.seen = {.pod = cluster::PreparePod(pod, engine_.symbols()),
                      .profile = &profile,
-                     .theirs = std::move(theirs),
+                     .reference = std::move(reference),
                      .queue_position = {pod->spec.priority, 0},
                      .position = history_.end()},
             .comparison = {},
-            .due = begin + options_.patience};
+            .due = begin + options_.settling_time};
   if (const auto arrival = arrivals_.find(pod->metadata.uid); arrival != arrivals_.end())
     open.seen.queue_position.arrival = arrival->second;
   const auto nominations = history_.nominations();
-  open.comparison = evaluator_.Compare(open.seen.pod, profile, open.seen.theirs, nominations);
+  open.comparison = evaluator_.Compare(open.seen.pod, profile, open.seen.reference, nominations);
   open.comparison.when = clock_.WallNow();
   report_.Decided(clock_.Now() - begin);
   if (open.comparison.settled()) return report_.Add(std::move(open.comparison));

@@ -18,16 +18,17 @@ struct ShadowOptions {
   std::int64_t percentage_of_nodes_to_score = 0;  // of the configuration, which both schedulers use
   Duration window = std::chrono::seconds(10);     // maximum age of a state that may explain a decision
   std::size_t steps = 4096;                       // maximum number of recorded changes
-  Duration patience = std::chrono::seconds(1);    // wait for changes that the other scheduler observed first
-  std::size_t waiting = 1024;                     // maximum number of pending comparisons
+  Duration settling_time =
+      std::chrono::seconds(1);  // wait for changes that the other scheduler observed first
+  std::size_t waiting = 1024;   // maximum number of pending comparisons
   // Time limit of one search for an explanation. After the first seconds all searches together take at most
   // half of the time.
   Duration search = std::chrono::seconds(2);
 };
 
 // A decision is compared when the watch delivers it, in the cluster state directly before, with the pod still
-// pending. If the decisions differ there, the changes within `patience` are awaited, and other states around
-// that moment are tried (FindExplainingState). A pending pod costs only an entry in a table.
+// pending. If the decisions differ there, the changes within `settling_time` are awaited, and other states
+// around that moment are tried (FindExplainingState). A pending pod costs only an entry in a table.
 //
 // For every change of the cluster, in order: Before, then the caller changes the cache, then After.
 // One thread: the loop that owns the engine.
@@ -39,7 +40,7 @@ class Shadow {
         clock_(clock),
         report_(report),
         evaluator_(engine, options.percentage_of_nodes_to_score),
-        history_(engine, options.steps, options.window + options.patience) {}
+        history_(engine, options.steps, options.window + options.settling_time) {}
 
   void Before(const ports::ClusterChange& change);
   void After();
@@ -68,7 +69,7 @@ class Shadow {
   void TrackQueuePositions(const ports::Change<api::Pod>& change);
   bool Nominated(const api::PodPtr& pod) const;
   bool IsLate(const api::PodPtr& pod);
-  void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice theirs);
+  void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice reference);
   // Completes the first pending comparison as long as one is pending and due() is true.
   void CompleteWhile(auto&& due);
   void Complete(Open open);

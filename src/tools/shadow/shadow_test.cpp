@@ -1,5 +1,5 @@
 // The order of observations, and states that explain a decision.
-#include "tools/shadow/fake_world.hpp"
+#include "tools/shadow/fake_scheduler.hpp"
 
 namespace berth::shadow {
 namespace {

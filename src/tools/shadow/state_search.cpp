@@ -19,11 +19,11 @@ constexpr std::size_t kVersions = 3;
 
 class Search {
  public:
-  Search(const ObservedDecision& seen, History& history, Evaluator& judge, const Clock& clock,
+  Search(const ObservedDecision& seen, History& history, Evaluator& evaluator, const Clock& clock,
          MonoTime deadline)
       : seen_(seen),
         history_(history),
-        evaluator_(judge),
+        evaluator_(evaluator),
         clock_(clock),
         deadline_(deadline),
         from_(std::max(history.begin(), seen.position - std::min(seen.position, kBack))),
@@ -68,34 +68,34 @@ class Search {
       Try([&](std::uint64_t at, const Step& step) {
         return at < now || (step.decision && at <= now + ahead);
       });
-    for (std::uint64_t away = 1; away < kBack; away = Next(away)) {
-      AtDistance(away, [&](std::uint64_t moment) {
+    for (std::uint64_t distance = 1; distance < kBack; distance = Next(distance)) {
+      AtDistance(distance, [&](std::uint64_t moment) {
         TryAt(moment);
         TryAllBefore(moment);
         TryOthersAt(moment);
       });
     }
     // In an almost full cluster a node has room for a short time only.
-    for (std::uint64_t away = 1; away < kEach; ++away) {
-      AtDistance(away, [&](std::uint64_t moment) {
+    for (std::uint64_t distance = 1; distance < kEach; ++distance) {
+      AtDistance(distance, [&](std::uint64_t moment) {
         TryQueueOrderAt(moment);
         TryAllBefore(moment);
-        if (away <= kSoon) TryAt(moment);
-        if (away <= kSoon) TryOthersAt(moment);
+        if (distance <= kSoon) TryAt(moment);
+        if (distance <= kSoon) TryOthersAt(moment);
       });
     }
     // A single step out of its order.
-    for (std::uint64_t away = 1; away <= kSoon; ++away) {
-      for (const std::uint64_t moved : {now + away, now - std::min(away, now)})
+    for (std::uint64_t distance = 1; distance <= kSoon; ++distance) {
+      for (const std::uint64_t moved : {now + distance, now - std::min(distance, now)})
         Try([&](std::uint64_t at, const Step&) { return (at < now) != (at == moved); });
     }
   }
 
   // The moments at that distance before and after the observed decision, within the recorded range.
-  void AtDistance(std::uint64_t away, auto&& look) {
+  void AtDistance(std::uint64_t distance, auto&& look) {
     const std::uint64_t now = seen_.position;
-    if (now >= from_ + away) look(now - away);
-    if (now + away <= until_) look(now + away);
+    if (now >= from_ + distance) look(now - distance);
+    if (now + distance <= until_) look(now + distance);
   }
 
   void TryAllBefore(std::uint64_t moment) {
@@ -145,9 +145,9 @@ class Search {
     with([&](std::uint64_t at, const Step&) { return at < seen_.position + kSoon; });
     // those that did not use this pod's node.
     with([&](std::uint64_t at, const Step& step) {
-      return at < moment || (step.node != seen_.theirs.node && at < seen_.position);
+      return at < moment || (step.node != seen_.reference.node && at < seen_.position);
     });
-    with([&](std::uint64_t, const Step& step) { return step.node != seen_.theirs.node; });
+    with([&](std::uint64_t, const Step& step) { return step.node != seen_.reference.node; });
   }
 
   void Try(const Knew& knew) {
@@ -160,7 +160,8 @@ class Search {
     }
     if (!tried_.insert(happened).second) return;
     history_.Show(from_, happened);
-    Comparison comparison = evaluator_.Compare(*pod_, *seen_.profile, seen_.theirs, history_.nominations());
+    Comparison comparison =
+        evaluator_.Compare(*pod_, *seen_.profile, seen_.reference, history_.nominations());
     if (!comparison.settled()) return;
     comparison.because = Difference(happened) + (comparison.because.empty() ? "" : "; ") + comparison.because;
     found_ = std::move(comparison);
@@ -203,9 +204,9 @@ class Search {
 }  // namespace
 
 std::optional<Comparison> FindExplainingState(const ObservedDecision& seen, History& history,
-                                              Evaluator& judge, const Clock& clock, MonoTime until) {
+                                              Evaluator& evaluator, const Clock& clock, MonoTime until) {
   if (seen.position < history.begin()) return std::nullopt;  // too long ago
-  return Search(seen, history, judge, clock, until).Run();
+  return Search(seen, history, evaluator, clock, until).Run();
 }
 
 }  // namespace berth::shadow

@@ -12,7 +12,7 @@ namespace berth::shadow {
 struct ObservedDecision {
   cluster::PodInfo pod;  // while it was pending
   const runtime::Profile* profile = nullptr;
-  Choice theirs;
+  Choice reference;
   QueuePosition queue_position;
   std::uint64_t position = 0;  // in the history, of the change that revealed the decision
 };
@@ -24,6 +24,6 @@ struct ObservedDecision {
 // pods that were earlier in its queue. Tries a bounded number of such states, the most probable first, until
 // `until`. nullopt: no state explains the decision. The cache is unchanged afterwards.
 std::optional<Comparison> FindExplainingState(const ObservedDecision& seen, History& history,
-                                              Evaluator& judge, const Clock& clock, MonoTime until);
+                                              Evaluator& evaluator, const Clock& clock, MonoTime until);
 
 }  // namespace berth::shadow

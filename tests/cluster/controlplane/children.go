@@ -87,11 +87,11 @@ func (c *Child) Signal(signal syscall.Signal) { _ = c.command.Process.Signal(sig
 
 // Exited waits for the child to end; it returns the exit code (-1 after a signal) and whether it ended in
 // time.
-func (c *Child) Exited(patience time.Duration) (int, bool) {
+func (c *Child) Exited(timeout time.Duration) (int, bool) {
 	select {
 	case <-c.done:
 		return c.command.ProcessState.ExitCode(), true
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		return 0, false
 	}
 }

@@ -56,13 +56,13 @@ func (p *HTTPSProxy) Stop() { p.server.Close() }
 
 // LoseAnswer forwards a request and breaks the connection instead of answering.
 func LoseAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
-	next.ServeHTTP(&nobody{make(http.Header)}, r)
+	next.ServeHTTP(&discardResponse{make(http.Header)}, r)
 	panic(http.ErrAbortHandler)
 }
 
-// nobody is a response writer that discards the response.
-type nobody struct{ header http.Header }
+// discardResponse is a response writer that discards the response.
+type discardResponse struct{ header http.Header }
 
-func (n *nobody) Header() http.Header            { return n.header }
-func (n *nobody) Write(text []byte) (int, error) { return len(text), nil }
-func (n *nobody) WriteHeader(int)                {}
+func (n *discardResponse) Header() http.Header            { return n.header }
+func (n *discardResponse) Write(text []byte) (int, error) { return len(text), nil }
+func (n *discardResponse) WriteHeader(int)                {}

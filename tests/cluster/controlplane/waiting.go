@@ -17,15 +17,15 @@ func Pause(ctx context.Context, d time.Duration) error {
 }
 
 // Until waits for a condition to become true.
-func Until(ctx context.Context, patience time.Duration, what string, happened func() (bool, error)) error {
-	deadline := time.Now().Add(patience)
+func Until(ctx context.Context, timeout time.Duration, what string, happened func() (bool, error)) error {
+	deadline := time.Now().Add(timeout)
 	for {
 		done, err := happened()
 		if done || err != nil {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %s for %s", patience, what)
+			return fmt.Errorf("waited %s for %s", timeout, what)
 		}
 		if err := Pause(ctx, 10*time.Millisecond); err != nil {
 			return err

@@ -48,14 +48,14 @@ var kinds = []string{"plain", "spread", "anti-affinity", "full"}
 func parse(args []string) (*options, error) {
 	var o options
 	flags := o.Flags("cpu_cost", "--berth PATH [flags]", "Measures the CPU that a bound pod takes, of the scheduler and of a real API server.")
-	list(flags, "with", &o.contenders, []string{"berth", "kube-scheduler"}, contenders, "schedulers that take turns")
+	list(flags, "with", &o.contenders, []string{"berth", "kube-scheduler"}, contenders, "schedulers, which run alternately")
 	list(flags, "kinds", &o.kinds, kinds[:3], kinds,
-		"pods: plain has requests only, spread is spread over zones, anti-affinity keeps 50 groups off each other's nodes, full is what a Deployment's pods look like")
+		"pods: plain has requests only, spread is spread over zones, anti-affinity keeps 50 groups off each other's nodes, full has all fields of a Deployment's pods")
 	flags.IntVar(&o.nodes, "nodes", 5000, "number of nodes, at least 100")
 	flags.IntVar(&o.pods, "pods", 5000, "number of pods to bind, at most one per node with anti-affinity")
 	flags.IntVar(&o.rounds, "rounds", 1, "rounds of each scheduler and kind")
 	flags.StringVar(&o.dump, "dump", "", "write the bound pods into this `DIRECTORY` as the API server lists them: pods.json, pods.pb; for bench_encodings")
-	flags.BoolVar(&o.jsonWatch, "json-watch", false, "somebody else watches all pods in JSON")
+	flags.BoolVar(&o.jsonWatch, "json-watch", false, "another client watches all pods in JSON")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object per line")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func parse(args []string) (*options, error) {
 	return &o, o.CompleteWithBerth()
 }
 
-// list is a flag with several of some known words, separated by commas.
+// list is a flag with several words of a set, separated by commas.
 func list(flags *flag.FlagSet, name string, into *[]string, otherwise, known []string, about string) {
 	*into = otherwise
 	flags.Func(name, fmt.Sprintf("%s, of %s (default %s)", about, strings.Join(known, ", "), strings.Join(otherwise, ",")), func(text string) error {
@@ -87,7 +87,7 @@ func isBerth(contender string) bool { return strings.HasPrefix(contender, "berth
 
 func main() { controlplane.Main("cpu_cost", parse, measureAll) }
 
-// cpuCost is what one round took.
+// cpuCost is the result of one round.
 type cpuCost struct {
 	Kind      string  `json:"kind"`
 	Scheduler string  `json:"scheduler"`
@@ -165,7 +165,7 @@ func measure(ctx context.Context, o *options, kind, scheduler, directory string)
 		return nil, err
 	}
 	seconds := time.Since(begun).Seconds()
-	// Events of the last pods may still be under way.
+	// Events of the last pods may still be in progress.
 	if err := controlplane.Pause(ctx, time.Second); err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func start(o *options, control *controlplane.ControlPlane, children *controlplan
 	return children.Start(scheduler, command, "--config="+config, "--secure-port=0")
 }
 
-// watchBindings counts pods that are bound. What it says never decreases.
+// watchBindings counts bound pods. The reported number never decreases.
 func watchBindings(ctx context.Context, control *controlplane.ControlPlane) (func() int, error) {
 	client, err := control.ClientOf("application/vnd.kubernetes.protobuf")
 	if err != nil {
@@ -228,7 +228,7 @@ func watchBindings(ctx context.Context, control *controlplane.ControlPlane) (fun
 	return func() int { return int(bound.Load()) }, nil
 }
 
-// watchJSON reads what a scheduler reads, and drops it.
+// watchJSON reads the watch like a scheduler, and discards the data.
 func watchJSON(ctx context.Context, control *controlplane.ControlPlane) error {
 	client, err := control.ClientOf("application/json")
 	if err != nil {
@@ -242,7 +242,7 @@ func watchJSON(ctx context.Context, control *controlplane.ControlPlane) error {
 	return nil
 }
 
-// dump writes one list of all pods in both encodings.
+// dump writes a list of all pods in both encodings.
 func dump(ctx context.Context, control *controlplane.ControlPlane, directory string) error {
 	for file, encoding := range map[string]string{"pods.json": "application/json", "pods.pb": "application/vnd.kubernetes.protobuf"} {
 		client, err := control.ClientOf(encoding)
@@ -260,7 +260,7 @@ func dump(ctx context.Context, control *controlplane.ControlPlane, directory str
 	return nil
 }
 
-// bind creates pods and returns once so many are bound altogether.
+// bind creates pods and returns when this total number is bound.
 func bind(ctx context.Context, client kubernetes.Interface, bindings func() int, scheduler *controlplane.Child, kind, prefix string, pods, bound int) error {
 	if err := controlplane.Each(ctx, pods, func(i int) error {
 		_, err := client.CoreV1().Pods("default").Create(ctx, pod(kind, prefix, i), metav1.CreateOptions{})
@@ -307,7 +307,7 @@ func pod(kind, prefix string, i int) *v1.Pod {
 	return made
 }
 
-// complete adds what most pods of a Deployment have and few schedulers read.
+// complete adds the fields that pods of a Deployment usually have and few schedulers read.
 func complete(pod *v1.Pod) {
 	pod.Annotations = map[string]string{"prometheus.io/scrape": "true", "checksum/config": strings.Repeat("0123456789abcdef", 4)}
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: pod.Labels["app"] + "-7d9c6b5f48",

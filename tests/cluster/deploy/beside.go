@@ -37,7 +37,7 @@ func (s *stage) beside(ctx context.Context) error {
 	defer source.server.Close()
 	n, stop := s.startNodes(ctx)
 	defer stop()
-	for _, step := range []func(context.Context) error{n.installed, n.known, n.measured, n.leaderDies, n.reconfigured(source), n.judgeLogs, n.misconfigured, n.uninstalled} {
+	for _, step := range []func(context.Context) error{n.installed, n.known, n.measured, n.leaderDies, n.reconfigured(source), n.checkLogs, n.misconfigured, n.uninstalled} {
 		if err := step(ctx); err != nil {
 			for name, c := range n.replicas() {
 				lines := strings.Split(strings.TrimSpace(c.Logged()), "\n")
@@ -46,7 +46,7 @@ func (s *stage) beside(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.judgeGuide("install-beside.md")
+	return s.checkGuide("install-beside.md")
 }
 
 const rollout = "kubectl -n kube-system rollout status deployment/berth --timeout=60s"
@@ -59,7 +59,7 @@ func (n *nodes) apply(ctx context.Context, folder string) error {
 	if err := n.shows(ctx, rollout, `deployment "berth" successfully rolled out`); err != nil {
 		return err
 	}
-	return controlplane.Until(ctx, patience, "the replicas of before to end", func() (bool, error) { return len(n.replicas()) == 3, nil })
+	return controlplane.Until(ctx, stepTimeout, "the previous replicas to end", func() (bool, error) { return len(n.replicas()) == 3, nil })
 }
 
 // installed checks that three replicas are ready, one leads, and pods are scheduled.
@@ -93,14 +93,14 @@ func (n *nodes) installed(ctx context.Context) error {
 
 // known checks that the disruption budget and the Service select the replicas.
 func (n *nodes) known(ctx context.Context) error {
-	err := controlplane.Until(ctx, patience, "the disruption budget to count three replicas", func() (bool, error) {
+	err := controlplane.Until(ctx, stepTimeout, "the disruption budget to count three replicas", func() (bool, error) {
 		budget, err := n.control.Client.PolicyV1().PodDisruptionBudgets(system).Get(ctx, "berth", metav1.GetOptions{})
 		return err == nil && budget.Status.CurrentHealthy == 3 && budget.Status.DisruptionsAllowed == 1, err
 	})
 	if err != nil {
 		return err
 	}
-	return controlplane.Until(ctx, patience, "the Service to know three replicas", func() (bool, error) {
+	return controlplane.Until(ctx, stepTimeout, "the Service to select three replicas", func() (bool, error) {
 		slices, err := n.control.Client.DiscoveryV1().EndpointSlices(system).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=berth"})
 		if err != nil || len(slices.Items) != 1 || len(slices.Items[0].Ports) != 1 {
 			return false, err
@@ -123,21 +123,21 @@ func (n *nodes) measured(ctx context.Context) error {
 		return err
 	}
 	if after := n.replicas(); !maps.Equal(before, after) {
-		n.complain("monitoring alone has replaced the replicas: %v, %v", before, after)
+		n.addError("monitoring alone has replaced the replicas: %v, %v", before, after)
 	}
 	leading := 0
-	for account, status := range map[string]int{"prometheus": http.StatusOK, "stranger": http.StatusForbidden} {
+	for account, status := range map[string]int{"prometheus": http.StatusOK, "unrelated": http.StatusForbidden} {
 		token, err := n.token(ctx, "monitoring", account)
 		if err != nil {
 			return err
 		}
 		for name, c := range n.replicas() {
-			got, text, err := ask("https://"+c.Address+":10259/metrics", token)
+			got, text, err := request("https://"+c.Address+":10259/metrics", token)
 			if err != nil {
 				return err
 			}
 			if got != status {
-				n.complain("%s is answered %d by %s, not %d", account, got, name, status)
+				n.addError("%s is answered %d by %s, not %d", account, got, name, status)
 			}
 			if found := leads.FindStringSubmatch(text); found != nil && found[1] == "1" {
 				leading++
@@ -145,7 +145,7 @@ func (n *nodes) measured(ctx context.Context) error {
 		}
 	}
 	if leading != 1 {
-		n.complain("%d replicas lead, by their metrics", leading)
+		n.addError("%d replicas lead, by their metrics", leading)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (n *nodes) leaderDies(ctx context.Context) error {
 	}
 	// The killed replica was restarted with another identity.
 	if next == leader {
-		n.complain("the replica that was killed leads again: %s", next)
+		n.addError("the replica that was killed leads again: %s", next)
 	}
 	return n.shows(ctx, rollout, "successfully rolled out")
 }
@@ -205,17 +205,17 @@ func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 			{"tenants", map[string]string{"berth": "", "flink": idleNode, "batch": ""}},
 			{"network-traffic", map[string]string{"berth": ""}},
 		} {
-			before, asked := n.replicas(), source.asked.Load()
+			before, requests := n.replicas(), source.requests.Load()
 			if err := n.apply(ctx, "deploy/"+change.overlay); err != nil {
 				return err
 			}
 			for name := range n.replicas() {
 				if _, old := before[name]; old {
-					n.complain("%s: %s was not replaced", change.overlay, name)
+					n.addError("%s: %s was not replaced", change.overlay, name)
 				}
 			}
-			if source.asked.Load() == asked {
-				n.complain("%s: nobody has asked Prometheus", change.overlay)
+			if source.requests.Load() == requests {
+				n.addError("%s: there was no request to Prometheus", change.overlay)
 			}
 			for _, profile := range slices.Sorted(maps.Keys(change.pods)) {
 				// The nodes differ only in their load: otherwise six pods would hardly all be on the same
@@ -226,7 +226,7 @@ func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 						return err
 					}
 					if want := change.pods[profile]; want != "" && node != want {
-						n.complain("%s: pod %d of %s is on %s, not on the idle %s", change.overlay, i, profile, node, want)
+						n.addError("%s: pod %d of %s is on %s, not on the idle %s", change.overlay, i, profile, node, want)
 					}
 				}
 			}
@@ -254,7 +254,7 @@ func (n *nodes) misconfigured(ctx context.Context) error {
 		return err
 	}
 	failed := ""
-	err = controlplane.Until(ctx, patience, "a replica to refuse its configuration", func() (bool, error) {
+	err = controlplane.Until(ctx, stepTimeout, "a replica to reject its configuration", func() (bool, error) {
 		for _, c := range n.replicas() {
 			if strings.Contains(c.Logged(), `did you mean \"parallelism\"`) {
 				failed = c.Name
@@ -266,7 +266,7 @@ func (n *nodes) misconfigured(ctx context.Context) error {
 		return err
 	}
 	if _, err := n.kubectl(ctx, "-n", system, "rollout", "status", "deployment/berth", "--timeout=2s"); err == nil {
-		n.complain("replicas with a wrong configuration were rolled out")
+		n.addError("replicas with a wrong configuration were rolled out")
 	}
 	if _, err := n.placed(ctx, "misconfigured", "berth"); err != nil {
 		return err
@@ -286,7 +286,7 @@ func (n *nodes) uninstalled(ctx context.Context) error {
 	if err := n.shows(ctx, "kubectl delete -k deploy/network-traffic", `deployment.apps "berth" deleted`); err != nil {
 		return err
 	}
-	err := controlplane.Until(ctx, patience, "the replicas to end", func() (bool, error) { return len(n.replicas()) == 0, nil })
+	err := controlplane.Until(ctx, stepTimeout, "the replicas to end", func() (bool, error) { return len(n.replicas()) == 0, nil })
 	if err != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ func (n *nodes) uninstalled(ctx context.Context) error {
 		return err
 	}
 	if strings.TrimSpace(left) != "" && !strings.Contains(left, "No resources found") {
-		n.complain("left behind: %s", left)
+		n.addError("left behind: %s", left)
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (n *nodes) uninstalled(ctx context.Context) error {
 var asking = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 // ask sends one request with a token.
-func ask(url, token string) (int, string, error) {
+func request(url, token string) (int, string, error) {
 	question, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
 		return 0, "", err

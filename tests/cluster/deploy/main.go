@@ -28,12 +28,12 @@ type options struct {
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := o.Flags("deploy", "--berth PATH", "Plays the manifests and the script of deploy/ on a real API server. Needs unshare, and root or user namespaces.")
+	flags := o.Flags("deploy", "--berth PATH", "Runs the manifests and the script of deploy/ on a real API server. Needs unshare, and root or user namespaces.")
 	flags.StringVar(&o.deploy, "deploy", "", "the directory deploy; found from the root of the tree or tests/")
-	flags.StringVar(&o.guide, "guide", "", "the directory docs/guide, of which every command must have been played; found like that")
-	flags.StringVar(&o.only, "only", "", "play this story only")
-	flags.StringVar(&o.node, "node", "", "play nothing: make this `DIRECTORY` the control-plane node of a cluster, which stays while standard input is open")
-	flags.BoolVar(&o.verbose, "verbose", false, "print what is done and what it says")
+	flags.StringVar(&o.guide, "guide", "", "the directory docs/guide, whose commands must all be run; found likewise")
+	flags.StringVar(&o.only, "only", "", "run only this scenario")
+	flags.StringVar(&o.node, "node", "", "run nothing: make this `DIRECTORY` the control-plane node of a cluster, which stays while standard input is open")
+	flags.BoolVar(&o.verbose, "verbose", false, "print each command and its output")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func parse(args []string) (*options, error) {
 	return &o, o.CompleteWithBerth()
 }
 
-var stories = []struct {
+var scenarios = []struct {
 	name string
 	play func(s *stage, ctx context.Context) error
 }{
@@ -77,13 +77,13 @@ func run(ctx context.Context, o *options, directory string) error {
 	if err != nil {
 		return err
 	}
-	var all []controlplane.Story
-	for _, one := range stories {
-		all = append(all, controlplane.Story{Name: one.name, Play: func(ctx context.Context) []string {
-			return s.complaints(one.play(s, ctx))
+	var all []controlplane.Scenario
+	for _, one := range scenarios {
+		all = append(all, controlplane.Scenario{Name: one.name, Play: func(ctx context.Context) []string {
+			return s.takeErrors(one.play(s, ctx))
 		}})
 	}
-	if err := controlplane.PlayStories(ctx, o.only, all); err != nil {
+	if err := controlplane.PlayScenarios(ctx, o.only, all); err != nil {
 		return err
 	}
 	fmt.Printf("deployed beside kube-scheduler and in its place; %.0f s\n", time.Since(began).Seconds())

@@ -26,7 +26,7 @@ var configName = regexp.MustCompile(`configmap/(berth-config-\S+)`)
 func (s *stage) manifests(ctx context.Context) error {
 	seen := make(map[string]string)
 	for _, overlay := range overlays {
-		said, err := s.tried(ctx, s.deploy+"/"+overlay)
+		output, err := s.tried(ctx, s.deploy+"/"+overlay)
 		if err != nil {
 			return err
 		}
@@ -34,15 +34,15 @@ func (s *stage) manifests(ctx context.Context) error {
 			continue
 		}
 		if _, err := s.shell(ctx, s.Berth, "config", "check", s.deploy+"/"+overlay+"/scheduler.yaml"); err != nil {
-			s.complain("%v", err)
+			s.addError("%v", err)
 		}
-		name := configName.FindString(said)
+		name := configName.FindString(output)
 		if other := seen[name]; name == "" || other != "" {
-			s.complain("the ConfigMap of %s is %q, that of %s, too", overlay, name, other)
+			s.addError("the ConfigMap of %s is %q, that of %s, too", overlay, name, other)
 		}
 		seen[name] = overlay
 	}
-	if err := s.judgeObjects(ctx); err != nil {
+	if err := s.checkObjects(ctx); err != nil {
 		return err
 	}
 	return s.monitoring(ctx)
@@ -53,9 +53,9 @@ func (s *stage) tried(ctx context.Context, folder string) (string, error) {
 	return s.kubectl(ctx, "apply", "--dry-run=server", "--validate=strict", "-k", folder)
 }
 
-// judgeObjects checks the output of kustomize: all objects are in kube-system, and the pod satisfies the
+// checkObjects checks the output of kustomize: all objects are in kube-system, and the pod satisfies the
 // restricted pod security standard.
-func (s *stage) judgeObjects(ctx context.Context) error {
+func (s *stage) checkObjects(ctx context.Context) error {
 	text, err := s.kubectl(ctx, "kustomize", s.deploy+"/tenants")
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *stage) judgeObjects(ctx context.Context) error {
 		}
 		wide := strings.HasPrefix(object.GetKind(), "Cluster")
 		if (object.GetNamespace() == system) == wide {
-			s.complain("%s %s is in the namespace %q", object.GetKind(), object.GetName(), object.GetNamespace())
+			s.addError("%s %s is in the namespace %q", object.GetKind(), object.GetName(), object.GetNamespace())
 		}
 		if object.GetKind() == "Deployment" {
 			if err := yaml.UnmarshalStrict([]byte(document), &deployment); err != nil {
@@ -83,11 +83,11 @@ func (s *stage) judgeObjects(ctx context.Context) error {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "berth"}, Spec: deployment.Spec.Template.Spec}
 	if _, err := s.control.Client.CoreV1().Pods("restricted").Create(ctx, pod, dry); err != nil {
-		s.complain("not by the standard \"restricted\": %v", err)
+		s.addError("not by the standard \"restricted\": %v", err)
 	}
 	pod.Spec.Containers[0].SecurityContext = nil
 	if _, err := s.control.Client.CoreV1().Pods("restricted").Create(ctx, pod, dry); err == nil {
-		s.complain("the standard \"restricted\" is not enforced; this shows nothing")
+		s.addError("the standard \"restricted\" is not enforced; this shows nothing")
 	}
 	return nil
 }
@@ -112,34 +112,34 @@ spec:
 // rules are those for Prometheus.
 func (s *stage) monitoring(ctx context.Context) error {
 	if _, err := s.shell(ctx, s.deploy+"/monitoring/operator/render", "--check"); err != nil {
-		s.complain("%v", err)
+		s.addError("%v", err)
 	}
 	plain, err := s.kustomization("plain", "load-aware", "monitoring")
 	if err != nil {
 		return err
 	}
-	said, err := s.tried(ctx, plain)
+	output, err := s.tried(ctx, plain)
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(said, "configmap/berth-dashboard ") || !strings.Contains(said, "clusterrolebinding.rbac.authorization.k8s.io/berth-metrics-reader ") {
-		s.complain("monitoring without an operator: %s", said)
+	if !strings.Contains(output, "configmap/berth-dashboard ") || !strings.Contains(output, "clusterrolebinding.rbac.authorization.k8s.io/berth-metrics-reader ") {
+		s.addError("monitoring without an operator: %s", output)
 	}
 	operated, err := s.kustomization("operated", "second-scheduler", "monitoring", "monitoring/operator")
 	if err != nil {
 		return err
 	}
-	said, err = s.tried(ctx, operated)
+	output, err = s.tried(ctx, operated)
 	kinds := map[string]string{"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"}
 	definitions := ""
 	for kind, plural := range kinds {
-		if err == nil || !strings.Contains(said, fmt.Sprintf("no matches for kind %q", kind)) {
-			s.complain("without Prometheus Operator %s should be missing: %s", kind, said)
+		if err == nil || !strings.Contains(output, fmt.Sprintf("no matches for kind %q", kind)) {
+			s.addError("without Prometheus Operator %s should be missing: %s", kind, output)
 		}
 		definitions += fmt.Sprintf(operatorKind, kind, plural)
 	}
-	if others := strings.Count(said, "no matches for kind"); others != 3 {
-		s.complain("three objects are the operator's, not %d: %s", others, said)
+	if others := strings.Count(output, "no matches for kind"); others != 3 {
+		s.addError("three objects are the operator's, not %d: %s", others, output)
 	}
 	file := s.control.File("kinds.yaml")
 	if err := os.WriteFile(file, []byte(definitions), 0o600); err != nil {
@@ -148,7 +148,7 @@ func (s *stage) monitoring(ctx context.Context) error {
 	if _, err := s.kubectl(ctx, "apply", "-f", file); err != nil {
 		return err
 	}
-	return controlplane.Until(ctx, patience, "the operator's kinds", func() (bool, error) {
+	return controlplane.Until(ctx, stepTimeout, "the operator's kinds", func() (bool, error) {
 		_, err := s.tried(ctx, operated)
 		if err != nil && !strings.Contains(err.Error(), "no matches for kind") {
 			return false, err

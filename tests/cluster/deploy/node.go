@@ -47,7 +47,7 @@ func (s *stage) startNodes(ctx context.Context) (*nodes, func()) {
 	n.stopped.Go(func() {
 		for controlplane.Pause(ctx, 100*time.Millisecond) == nil {
 			if err := n.sync(ctx); err != nil && ctx.Err() == nil {
-				n.complain("%v", err)
+				n.addError("%v", err)
 			}
 		}
 	})
@@ -82,10 +82,10 @@ func (n *nodes) sync(ctx context.Context) error {
 			n.ended = append(n.ended, r.container)
 			r.restarts++
 			if r.container, err = n.kubelet.Run(ctx, &r.pod, r.container.Address, "--bind-address="+r.container.Address); err == nil {
-				err = n.tell(ctx, r, false)
+				err = n.writeStatus(ctx, r, false)
 			}
 		case !r.ready && r.container.Healthy(ctx, time.Millisecond) == nil:
-			err = n.tell(ctx, r, true)
+			err = n.writeStatus(ctx, r, true)
 		}
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("pod %s: %w", pod.Name, err)
@@ -116,7 +116,7 @@ func (n *nodes) end(uid types.UID) {
 	}
 	if r.container.Child.Running() {
 		if how := r.container.Child.Stop(); how != "" {
-			n.complain("%s left with %s", r.container.Name, how)
+			n.addError("%s exited with %s", r.container.Name, how)
 		}
 	}
 	n.mutex.Lock()
@@ -125,8 +125,8 @@ func (n *nodes) end(uid types.UID) {
 	delete(n.running, uid)
 }
 
-// tell writes a pod's status.
-func (n *nodes) tell(ctx context.Context, r *replica, ready bool) error {
+// writeStatus writes a pod's status.
+func (n *nodes) writeStatus(ctx context.Context, r *replica, ready bool) error {
 	n.mutex.Lock()
 	r.ready = ready
 	n.mutex.Unlock()
@@ -171,7 +171,7 @@ func (n *nodes) replicas() map[string]*kubelet.Container {
 // leader is the replica that holds the lease; a replica's identity begins with its pod's name.
 func (n *nodes) leader(ctx context.Context) (string, error) {
 	leader := ""
-	err := controlplane.Until(ctx, patience, "a replica to hold the lease berth", func() (bool, error) {
+	err := controlplane.Until(ctx, stepTimeout, "a replica to hold the lease berth", func() (bool, error) {
 		holder, err := n.holder(ctx, "berth")
 		if err != nil && !apierrors.IsNotFound(err) {
 			return false, err
@@ -186,9 +186,9 @@ func (n *nodes) leader(ctx context.Context) (string, error) {
 	return leader, err
 }
 
-// judgeLogs checks that no replica was denied a request. A lost race for the lease is not an error, although
+// checkLogs checks that no replica was denied a request. A lost race for the lease is not an error, although
 // it is logged as one.
-func (n *nodes) judgeLogs(context.Context) error {
+func (n *nodes) checkLogs(context.Context) error {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	all := slices.Clone(n.ended)
@@ -199,7 +199,7 @@ func (n *nodes) judgeLogs(context.Context) error {
 		for line := range strings.SplitSeq(c.Logged(), "\n") {
 			slower := strings.Contains(line, "cannot be fulfilled on leases") || strings.Contains(line, `"berth\" already exists`)
 			if strings.Contains(strings.ToLower(line), "forbidden") || strings.HasPrefix(line, "E") && !slower {
-				n.complain("%s logs: %s", c.Name, line)
+				n.addError("%s logs: %s", c.Name, line)
 			}
 		}
 	}

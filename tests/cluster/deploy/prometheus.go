@@ -14,8 +14,8 @@ const prometheusAddress = "127.90.92.1"
 
 // prometheus is a fake with measurements of two nodes: one is idle, the other has busy CPUs and memory.
 type prometheus struct {
-	server *http.Server
-	asked  atomic.Int64
+	server   *http.Server
+	requests atomic.Int64
 }
 
 func startPrometheus() (*prometheus, error) {
@@ -30,7 +30,7 @@ func startPrometheus() (*prometheus, error) {
 }
 
 func (p *prometheus) answer(w http.ResponseWriter, r *http.Request) {
-	p.asked.Add(1)
+	p.requests.Add(1)
 	idle, busy := "0.1", "0.7"
 	query := r.FormValue("query")
 	switch {

@@ -17,8 +17,8 @@ import (
 	"berth.test/cluster/kubelet"
 )
 
-// patience is the timeout of a step; a lease that is not released lasts 15 s.
-const patience = 45 * time.Second
+// stepTimeout is the timeout of a step; a lease that is not released lasts 15 s.
+const stepTimeout = 45 * time.Second
 
 // system is the namespace of all deployments.
 const system = "kube-system"
@@ -40,16 +40,16 @@ type stage struct {
 	wrong []string
 }
 
-func (s *stage) complain(format string, args ...any) {
+func (s *stage) addError(format string, args ...any) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// complaints returns the errors of a finished scenario and clears them.
-func (s *stage) complaints(err error) []string {
+// takeErrors returns the errors of a finished scenario and clears them.
+func (s *stage) takeErrors(err error) []string {
 	if err != nil {
-		s.complain("%v", err)
+		s.addError("%v", err)
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -118,17 +118,17 @@ func (s *stage) types(ctx context.Context, line string) (string, error) {
 
 // shows runs a command line and checks its output.
 func (s *stage) shows(ctx context.Context, line string, expected ...string) error {
-	said, err := s.types(ctx, line)
+	output, err := s.types(ctx, line)
 	for _, text := range expected {
-		if err == nil && !strings.Contains(said, text) {
-			s.complain("%s does not show %q: %s", line, text, said)
+		if err == nil && !strings.Contains(output, text) {
+			s.addError("%s does not show %q: %s", line, text, output)
 		}
 	}
 	return err
 }
 
-// judgeGuide checks that all commands of a page were run.
-func (s *stage) judgeGuide(page string) error {
+// checkGuide checks that all commands of a page were run.
+func (s *stage) checkGuide(page string) error {
 	text, err := os.ReadFile(filepath.Join(s.guide, page))
 	if err != nil {
 		return err
@@ -138,12 +138,12 @@ func (s *stage) judgeGuide(page string) error {
 		if command, is := strings.CutPrefix(line, "    $ "); is {
 			commands++
 			if !s.typed[command] {
-				s.complain("%s has a command that is not played: %s", page, command)
+				s.addError("%s has a command that was not run: %s", page, command)
 			}
 		}
 	}
 	if commands == 0 {
-		s.complain("%s has no commands", page)
+		s.addError("%s has no commands", page)
 	}
 	return nil
 }
@@ -198,10 +198,10 @@ func (s *stage) placed(ctx context.Context, name, scheduler string) (node string
 
 // bound waits until a pod is bound and has the event of a scheduler.
 func (s *stage) bound(ctx context.Context, name, scheduler string) (node string, err error) {
-	if node, err = s.control.NodeOf(ctx, patience, name); err != nil {
+	if node, err = s.control.NodeOf(ctx, stepTimeout, name); err != nil {
 		return "", err
 	}
-	_, err = s.control.EventOf(ctx, patience, name, "Scheduled", scheduler)
+	_, err = s.control.EventOf(ctx, stepTimeout, name, "Scheduled", scheduler)
 	return node, err
 }
 

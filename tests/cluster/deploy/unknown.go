@@ -28,7 +28,7 @@ var unknowns = []unknown{
 	{"a last line that does not end", "status: {}\n", "status: {}", "the changes cannot be reverted"},
 	{"a security context in one line", "  securityContext:\n    seccompProfile:\n      type: RuntimeDefault\n",
 		"  securityContext: {seccompProfile: {type: RuntimeDefault}}\n", "written in one line"},
-	{"not root, but nobody else", "  securityContext:\n", "  securityContext:\n    runAsNonRoot: true\n", "a user other than root"},
+	{"not root, without another user", "  securityContext:\n", "  securityContext:\n    runAsNonRoot: true\n", "a user other than root"},
 	{"nothing", "", "", "it is not a Pod"},
 
 	{"a user", "  securityContext:\n", "  securityContext:\n    runAsUser: 991\n", ""},
@@ -55,14 +55,14 @@ func (s *stage) unknownManifests(ctx context.Context) error {
 		text := ""
 		if one.from != "" {
 			if !strings.Contains(string(kubeadms), one.from) {
-				s.complain("%s: kubeadm does not write %q any more:\n%s", one.name, one.from, kubeadms)
+				s.addError("%s: kubeadm does not write %q any more:\n%s", one.name, one.from, kubeadms)
 			}
 			text = strings.Replace(string(kubeadms), one.from, one.to, 1)
 		}
 		if err := os.WriteFile(h.manifest(), []byte(text), 0o600); err != nil {
 			return err
 		}
-		h.judge(ctx, one, text)
+		h.runCase(ctx, one, text)
 	}
 	if err := h.copyBeside(ctx, string(kubeadms)); err != nil {
 		return err
@@ -70,29 +70,29 @@ func (s *stage) unknownManifests(ctx context.Context) error {
 	return h.upgraded(ctx)
 }
 
-func (h *host) judge(ctx context.Context, one unknown, text string) {
-	said, err := h.script(ctx)
+func (h *host) runCase(ctx context.Context, one unknown, text string) {
+	output, err := h.script(ctx)
 	if one.says != "" {
-		if err == nil || !strings.Contains(said, one.says) {
-			h.complain("%s: it should say %q: %s", one.name, one.says, said)
+		if err == nil || !strings.Contains(output, one.says) {
+			h.addError("%s: it should say %q: %s", one.name, one.says, output)
 		}
 	} else {
 		if err != nil {
-			h.complain("%s: %v", one.name, err)
+			h.addError("%s: %v", one.name, err)
 		}
 		replaced, _ := os.ReadFile(h.manifest())
 		if !strings.Contains(string(replaced), "    image: berth:0.1.0") || strings.Count(string(replaced), "runAsUser: ") != 1 {
-			h.complain("%s: %s", one.name, replaced)
+			h.addError("%s: %s", one.name, replaced)
 		}
 		if _, err := h.script(ctx, "--back"); err != nil {
-			h.complain("%s: %v", one.name, err)
+			h.addError("%s: %v", one.name, err)
 		}
 	}
 	if now, _ := os.ReadFile(h.manifest()); string(now) != text {
-		h.complain("%s: the manifest is not what it was: %s", one.name, now)
+		h.addError("%s: the manifest is not what it was: %s", one.name, now)
 	}
 	if left, _ := filepath.Glob(h.path("berth/*")); len(left) > 0 {
-		h.complain("%s: there is still %v", one.name, left)
+		h.addError("%s: there is still %v", one.name, left)
 	}
 }
 
@@ -106,14 +106,14 @@ func (h *host) copyBeside(ctx context.Context, text string) error {
 	if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {
 		return err
 	}
-	if said, err := h.script(ctx); err == nil || !strings.Contains(said, beside+" is a kube-scheduler, too") {
-		h.complain("a copy in the folder: %s", said)
+	if output, err := h.script(ctx); err == nil || !strings.Contains(output, beside+" is a kube-scheduler, too") {
+		h.addError("a copy in the folder: %s", output)
 	}
 	if err := os.Remove(beside); err != nil {
 		return err
 	}
-	if said, err := h.script(ctx, "--backup="+h.path("manifests/old")); err == nil || !strings.Contains(said, "the kubelet would run the backup") {
-		h.complain("a backup in the folder: %s", said)
+	if output, err := h.script(ctx, "--backup="+h.path("manifests/old")); err == nil || !strings.Contains(output, "the kubelet would run the backup") {
+		h.addError("a backup in the folder: %s", output)
 	}
 	// A manual change of Berth's manifest is saved by --back.
 	if _, err := h.script(ctx); err != nil {
@@ -131,7 +131,7 @@ func (h *host) copyBeside(ctx context.Context, text string) error {
 		return err
 	}
 	if kept, _ := os.ReadFile(h.path("berth/berth.yaml")); string(kept) != changed {
-		h.complain("what was changed by hand is not kept: %s", kept)
+		h.addError("what was changed by hand is not kept: %s", kept)
 	}
 	return nil
 }
@@ -157,11 +157,11 @@ func (h *host) upgraded(ctx context.Context) error {
 			return err
 		}
 		if now, _ := os.ReadFile(h.manifest()); !strings.Contains(string(now), "    image: "+image+"\n") || strings.Count(string(now), "# added for Berth") != 1 {
-			h.complain("upgraded to %s: %s", image, now)
+			h.addError("upgraded to %s: %s", image, now)
 		}
 	}
 	if older, _ := os.ReadFile(h.path("berth/kube-scheduler.yaml.older")); string(older) != string(first) {
-		h.complain("the manifest before the upgrade is not kept: %s", older)
+		h.addError("the manifest before the upgrade is not kept: %s", older)
 	}
 	if _, err := h.script(ctx, "--back"); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (h *host) upgraded(ctx context.Context) error {
 		return err
 	}
 	if now, _ := os.ReadFile(h.manifest()); string(now) != second || about.Mode() != 0o600 {
-		h.complain("after an upgrade and back (%v): %s", about.Mode(), now)
+		h.addError("after an upgrade and back (%v): %s", about.Mode(), now)
 	}
 	return nil
 }

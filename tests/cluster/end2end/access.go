@@ -31,7 +31,7 @@ type way struct {
 
 // runAccess connects the scheduler in every way to real servers, and binds some pods.
 func runAccess(ctx context.Context, o *options, directory string, out io.Writer) error {
-	say := speaker(out)
+	printf := newPrinter(out)
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
 	control, err := controlplane.Start(ctx, o.Real, directory, children)
@@ -56,9 +56,9 @@ func runAccess(ctx context.Context, o *options, directory string, out io.Writer)
 		if err := tryWay(ctx, o, control, children, w, fmt.Sprint("way-", i), reader, &workload{fitting: work.fitting[i*perWay : (i+1)*perWay]}); err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
-		say("%s: all bound", w.name)
+		printf("%s: all bound", w.name)
 	}
-	return verdict(reader.history().check(work), out, say)
+	return verdict(reader.history().check(work), out, printf)
 }
 
 func tryWay(ctx context.Context, o *options, control *controlplane.ControlPlane, children *controlplane.Children, w way, name string, r *reader, work *workload) error {
@@ -222,8 +222,8 @@ func startConnectProxy(user, password string) (*proxy, error) {
 	}
 	p := &proxy{address: listener.Addr().String()}
 	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
-		if u, pw, _ := asked.BasicAuth(); r.Method != http.MethodConnect || u != user || pw != password {
+		requested := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+		if u, pw, _ := requested.BasicAuth(); r.Method != http.MethodConnect || u != user || pw != password {
 			http.Error(w, "who are you?", http.StatusProxyAuthRequired)
 			return
 		}

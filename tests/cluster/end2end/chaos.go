@@ -36,7 +36,7 @@ func runChaos(ctx context.Context, o *options, directory string, out io.Writer) 
 }
 
 func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, out io.Writer) error {
-	say := speaker(out)
+	printf := newPrinter(out)
 	random := rand.New(rand.NewPCG(seed, 0))
 	if err := makeDirectory(directory); err != nil {
 		return err
@@ -70,12 +70,12 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		return err
 	}
 	started := time.Now()
-	say("%d nodes, scheduler started", len(work.nodes))
+	printf("%d nodes, scheduler started", len(work.nodes))
 
 	creating, stopCreating := context.WithCancel(ctx)
 	defer stopCreating()
 	created := make(chan error, 1)
-	go func() { created <- createStubbornly(creating, control.Client, work.fitting) }()
+	go func() { created <- createWithRetries(creating, control.Client, work.fitting) }()
 	cutting, stopCutting := context.WithCancel(ctx)
 	defer stopCutting()
 	go func() {
@@ -93,7 +93,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		if err := crash(ctx, control, etcd, proxy, random, i == 1); err != nil {
 			return err
 		}
-		say("API server killed and restarted with %d pods bound", reader.countBound(work.fitting))
+		printf("API server killed and restarted with %d pods bound", reader.countBound(work.fitting))
 	}
 	if err := <-created; err != nil {
 		return err
@@ -102,7 +102,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		return err
 	}
 	stopCutting()
-	say("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(), proxy.Cuts(), scheduler.CPUSeconds())
+	printf("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(), proxy.Cuts(), scheduler.CPUSeconds())
 
 	var violations []string
 	if o.isBerth() {
@@ -111,14 +111,14 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 			return err
 		}
 		if expired == 0 {
-			violations = append(violations, "the compaction forced nobody to list again")
+			violations = append(violations, "no watch was listed again after the compaction")
 		}
-		say("%.0f watches were told that their version is gone", expired)
+		printf("%.0f watches ended because their version is gone", expired)
 	}
 	if code := scheduler.Stop(); code != "" {
-		say("the scheduler left with %s", code)
+		printf("the scheduler exited with %s", code)
 	}
-	return verdict(append(violations, reader.history().check(work)...), out, say)
+	return verdict(append(violations, reader.history().check(work)...), out, printf)
 }
 
 // crash kills the API server and restarts it. With a compaction the scheduler is disconnected meanwhile and
@@ -128,7 +128,7 @@ func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Cli
 		proxy.Block(true)
 		for i := range 50 {
 			node := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("compacted-", i), Namespace: "default"}, Spec: v1.PodSpec{
-				SchedulerName: "nobody", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
+				SchedulerName: "none", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
 			if _, err := c.Client.CoreV1().Pods("default").Create(ctx, node, metav1.CreateOptions{}); err != nil {
 				return err
 			}
@@ -157,8 +157,8 @@ func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Cli
 	return nil
 }
 
-// createStubbornly creates pods with retries while the API server is unstable.
-func createStubbornly(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) error {
+// createWithRetries creates pods with retries while the API server is unstable.
+func createWithRetries(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) error {
 	return controlplane.Each(ctx, len(pods), func(i int) error {
 		for {
 			_, err := client.CoreV1().Pods(pods[i].Namespace).Create(ctx, pods[i], metav1.CreateOptions{})

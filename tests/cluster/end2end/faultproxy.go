@@ -25,9 +25,9 @@ const (
 	resetting       // connections are reset in the middle of a response
 	throttling
 	failing
-	rubbish  // responses are not JSON
-	halving  // responses end in the middle of a document
-	disorder // events of a watch are reordered
+	garbage // responses are not JSON
+	halving // responses end in the middle of a document
+	reorder // events of a watch are reordered
 )
 
 // faultProxy terminates TLS and speaks HTTP in both directions, so that it can change the data.
@@ -46,8 +46,8 @@ func startFaultProxy(control *controlplane.ControlPlane) (*faultProxy, error) {
 		return nil, err
 	}
 	p := &faultProxy{url: "https://" + listener.Addr().String(), change: make(chan struct{}), open: make(map[net.Conn]bool)}
-	forward.ModifyResponse = p.spoil
-	p.server = &http.Server{Handler: p.refuse(forward), ConnState: p.remember, ErrorLog: forward.ErrorLog}
+	forward.ModifyResponse = p.corrupt
+	p.server = &http.Server{Handler: p.refuse(forward), ConnState: p.record, ErrorLog: forward.ErrorLog}
 	go p.server.Serve(listener)
 	return p, nil
 }
@@ -77,7 +77,7 @@ func (p *faultProxy) set(f fault) {
 	}
 }
 
-func (p *faultProxy) remember(connection net.Conn, state http.ConnState) {
+func (p *faultProxy) record(connection net.Conn, state http.ConnState) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if state == http.StateClosed || state == http.StateHijacked {
@@ -105,7 +105,7 @@ func (p *faultProxy) refuse(next http.Handler) http.Handler {
 		case failing:
 			http.Error(w, "something broke", http.StatusInternalServerError)
 			return
-		case rubbish:
+		case garbage:
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, "\x00\xff<html>not what you asked for</html>\n")
 			return
@@ -115,14 +115,14 @@ func (p *faultProxy) refuse(next http.Handler) http.Handler {
 }
 
 // spoil changes the API server's response.
-func (p *faultProxy) spoil(response *http.Response) error {
+func (p *faultProxy) corrupt(response *http.Response) error {
 	f, change := p.now()
 	watch := strings.Contains(response.Request.URL.RawQuery, "watch=true")
 	body := response.Body
 	switch {
-	case f == disorder && watch:
+	case f == reorder && watch:
 		framed := strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeProtobuf)
-		response.Body = &swapped{events: bufio.NewReader(body), framed: framed, closer: body}
+		response.Body = &swapPairs{events: bufio.NewReader(body), framed: framed, closer: body}
 	case f == halving && response.Request.Method == http.MethodGet:
 		response.Body = &cutOff{body, 1000, false}
 		response.Header.Del("Content-Length")
@@ -173,14 +173,14 @@ func (s *stoppable) Read(buffer []byte) (int, error) {
 }
 
 // swapped exchanges each second event of a watch with its successor.
-type swapped struct {
+type swapPairs struct {
 	events  *bufio.Reader
 	framed  bool // protobuf: each event has a length prefix of four bytes
 	closer  io.Closer
 	pending bytes.Buffer
 }
 
-func (s *swapped) Read(buffer []byte) (int, error) {
+func (s *swapPairs) Read(buffer []byte) (int, error) {
 	if s.pending.Len() == 0 {
 		first, err := s.next()
 		if err != nil {
@@ -203,7 +203,7 @@ func (s *swapped) Read(buffer []byte) (int, error) {
 	return s.pending.Read(buffer)
 }
 
-func (s *swapped) lengthBytes() int {
+func (s *swapPairs) lengthBytes() int {
 	if s.framed {
 		return 4
 	}
@@ -211,7 +211,7 @@ func (s *swapped) lengthBytes() int {
 }
 
 // next returns one event with its length prefix or line end.
-func (s *swapped) next() ([]byte, error) {
+func (s *swapPairs) next() ([]byte, error) {
 	if !s.framed {
 		return s.events.ReadBytes('\n')
 	}
@@ -224,6 +224,6 @@ func (s *swapped) next() ([]byte, error) {
 	return event, err
 }
 
-func (s *swapped) Close() error { return s.closer.Close() }
+func (s *swapPairs) Close() error { return s.closer.Close() }
 
-const patience = 90 * time.Second
+const stepTimeout = 90 * time.Second

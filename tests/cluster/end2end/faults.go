@@ -33,16 +33,16 @@ func trials(long bool) []trial {
 		{"resets connections", resetting, 3 * time.Second, `berth_reflector_failures_total\{.*reason="broken"`, "partial message"},
 		{"throttles", throttling, 3 * time.Second, `rest_client_requests_total\{code="429"`, "Retrying request"},
 		{"fails", failing, 3 * time.Second, `rest_client_requests_total\{code="500"`, "something broke"},
-		{"talks rubbish", rubbish, 3 * time.Second, `berth_reflector_failures_total\{.*reason="undecodable"`, "not valid JSON"},
+		{"talks rubbish", garbage, 3 * time.Second, `berth_reflector_failures_total\{.*reason="undecodable"`, "not valid JSON"},
 		{"stops in the middle of a document", halving, 3 * time.Second, `berth_reflector_failures_total\{.*reason="(broken|undecodable)"`, "ended within a frame"},
-		{"mixes up events", disorder, 5 * time.Second, `berth_reflector_failures_total\{.*reason="disorder"`, "event out of order"},
+		{"mixes up events", reorder, 5 * time.Second, `berth_reflector_failures_total\{.*reason="disorder"`, "event out of order"},
 	}
 }
 
 // runFaults injects every fault, one after the other. The scheduler must recover by itself: pods created
 // meanwhile are bound soon after, with a log line and a metric that show the fault.
 func runFaults(ctx context.Context, o *options, directory string, out io.Writer) error {
-	say := speaker(out)
+	printf := newPrinter(out)
 	if !o.isBerth() {
 		return fmt.Errorf("--faults looks at berth's own metrics")
 	}
@@ -121,20 +121,20 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 		if !strings.Contains(logSince(directory, scheduler, logged), t.logged) {
 			violations = append(violations, fmt.Sprintf("the API server %s: nothing logged like %q", t.name, t.logged))
 		}
-		say("the API server %s for %s: all bound %.1f s later, counted %.0f times", t.name, t.lasting, time.Since(ended).Seconds(), after-before)
+		printf("the API server %s for %s: all bound %.1f s later, counted %.0f times", t.name, t.lasting, time.Since(ended).Seconds(), after-before)
 	}
 	if code := scheduler.Stop(); code != "" {
-		violations = append(violations, "the scheduler left with "+code)
+		violations = append(violations, "the scheduler exited with "+code)
 	}
-	return verdict(append(violations, reader.history().check(work)...), out, say)
+	return verdict(append(violations, reader.history().check(work)...), out, printf)
 }
 
 // bindAll creates missing pods and waits until all are bound.
 func bindAll(ctx context.Context, control *controlplane.ControlPlane, r *reader, pods []*v1.Pod, scheduler *controlplane.Child) error {
-	if err := createStubbornly(ctx, control.Client, pods); err != nil {
+	if err := createWithRetries(ctx, control.Client, pods); err != nil {
 		return err
 	}
-	_, err := waitUntilBound(ctx, r, &workload{fitting: pods}, scheduler, patience)
+	_, err := waitUntilBound(ctx, r, &workload{fitting: pods}, scheduler, stepTimeout)
 	return err
 }
 

@@ -51,7 +51,7 @@ func (h *history) check(w *workload) []string {
 		return []string{h.err.Error()}
 	}
 	var violations []string
-	complain := func(format string, args ...any) { violations = append(violations, fmt.Sprintf(format, args...)) }
+	addError := func(format string, args ...any) { violations = append(violations, fmt.Sprintf(format, args...)) }
 
 	forbidden := make(map[string]bool)
 	for _, pod := range append(append([]*v1.Pod{}, w.refused...), w.twins...) {
@@ -74,30 +74,30 @@ func (h *history) check(w *workload) []string {
 		case before == now:
 			continue
 		case before != "":
-			complain("pod %s went from node %s to %q", name, before, now)
+			addError("pod %s went from node %s to %q", name, before, now)
 			continue
 		case forbidden[name]:
-			complain("pod %s fits nowhere and was bound to %s", name, now)
+			addError("pod %s fits nowhere and was bound to %s", name, now)
 		}
 		nodeOf[name] = now
 		node := h.nodes[now]
 		if node == nil {
-			complain("pod %s was bound to %s, which is no node", name, now)
+			addError("pod %s was bound to %s, which is no node", name, now)
 			continue
 		}
 		if held[now] == nil {
 			held[now] = &occupancy{requests: make(v1.ResourceList), ports: make(map[string]string)}
 		}
 		for _, text := range held[now].enter(pod, node) {
-			complain("%s", text)
+			addError("%s", text)
 		}
 		for _, text := range misplaced(pod, node) {
-			complain("%s", text)
+			addError("%s", text)
 		}
 	}
 	for _, pod := range w.fitting {
 		if nodeOf[pod.Name] == "" && !h.wasBound(pod.Name) {
-			complain("pod %s was never bound", pod.Name)
+			addError("pod %s was never bound", pod.Name)
 		}
 	}
 	return violations

@@ -75,9 +75,9 @@ func TestPodsPerNodeAreCounted(t *testing.T) {
 	node.Status.Allocatable["pods"] = controlplane.Resources("pods", "2")["pods"]
 	held := occupancy{requests: make(v1.ResourceList), ports: make(map[string]string)}
 	for i := range 3 {
-		complaints := held.enter(plainPod(fmt.Sprint("p", i), nil), node)
-		if (len(complaints) > 0) != (i == 2) {
-			t.Errorf("pod %d: %q", i, complaints)
+		takeErrors := held.enter(plainPod(fmt.Sprint("p", i), nil), node)
+		if (len(takeErrors) > 0) != (i == 2) {
+			t.Errorf("pod %d: %q", i, takeErrors)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func play(ctx context.Context, o *options, directory string) error {
 }
 
 func run(ctx context.Context, o *options, directory string, out io.Writer) error {
-	say := speaker(out)
+	printf := newPrinter(out)
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
 
@@ -99,7 +99,7 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	if err != nil {
 		return err
 	}
-	say("etcd and kube-apiserver are up")
+	printf("etcd and kube-apiserver are up")
 
 	work := newWorkload(o.nodes, o.pods)
 	if err := work.prepare(ctx, control.Client); err != nil {
@@ -115,7 +115,7 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	if err := createPods(ctx, control.Client, before); err != nil {
 		return err
 	}
-	say("%d nodes and %d pods created", len(work.nodes), len(before))
+	printf("%d nodes and %d pods created", len(work.nodes), len(before))
 
 	scheduler, err := control.StartScheduler(children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth)
 	if err != nil {
@@ -125,7 +125,7 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	if err := createPods(ctx, control.Client, after); err != nil {
 		return err
 	}
-	say("%d more pods created while the scheduler works", len(after))
+	printf("%d more pods created while the scheduler works", len(after))
 	if err := work.disturb(ctx, control.Client, reader); err != nil {
 		return err
 	}
@@ -134,8 +134,8 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 		return err
 	}
 	seconds := bound.last.Sub(bound.first).Seconds()
-	say("all %d pods bound, %.1f s after the start of the scheduler", len(work.fitting), bound.last.Sub(started).Seconds())
-	say("first to last binding %.1f s, %.0f pods per second, %.2f CPU seconds (%.2f ms per pod)",
+	printf("all %d pods bound, %.1f s after the start of the scheduler", len(work.fitting), bound.last.Sub(started).Seconds())
+	printf("first to last binding %.1f s, %.0f pods per second, %.2f CPU seconds (%.2f ms per pod)",
 		seconds, float64(len(work.fitting))/max(seconds, 0.001), scheduler.CPUSeconds(), 1000*scheduler.CPUSeconds()/float64(len(work.fitting)))
 
 	var violations []string
@@ -147,9 +147,9 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	if err := waitUntilRefused(ctx, reader, work.refused, scheduler); err != nil {
 		return err
 	}
-	say("events and conditions are there")
+	printf("events and conditions are there")
 	if code := scheduler.Stop(); code != "" {
-		say("the scheduler left with %s", code)
+		printf("the scheduler exited with %s", code)
 	}
 	violations = append(violations, reader.history().check(work)...)
 
@@ -167,20 +167,20 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	}
 	violations = append(violations, differences...)
 	reference.Stop()
-	say("%d refusals compared with kube-scheduler's", len(work.refused))
+	printf("%d refusals compared with kube-scheduler's", len(work.refused))
 
-	return verdict(violations, out, say)
+	return verdict(violations, out, printf)
 }
 
 // speaker prints lines with the time since now.
-func speaker(out io.Writer) func(format string, args ...any) {
-	said := time.Now()
+func newPrinter(out io.Writer) func(format string, args ...any) {
+	started := time.Now()
 	return func(format string, args ...any) {
-		fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(said).Seconds(), fmt.Sprintf(format, args...))
+		fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(started).Seconds(), fmt.Sprintf(format, args...))
 	}
 }
 
-func verdict(violations []string, out io.Writer, say func(format string, args ...any)) error {
+func verdict(violations []string, out io.Writer, printf func(format string, args ...any)) error {
 	if len(violations) > 0 {
 		const most = 30
 		for _, v := range violations[:min(most, len(violations))] {
@@ -188,6 +188,6 @@ func verdict(violations []string, out io.Writer, say func(format string, args ..
 		}
 		return fmt.Errorf("%d violations", len(violations))
 	}
-	say("no violation")
+	printf("no violation")
 	return nil
 }

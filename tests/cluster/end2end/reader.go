@@ -151,17 +151,17 @@ func waitUntilBound(ctx context.Context, r *reader, w *workload, scheduler *cont
 
 func (r *reader) describeUnbound(pods []*v1.Pod) string {
 	var text strings.Builder
-	told := 0
+	reported := 0
 	for _, pod := range pods {
-		if r.bound(pod) || told == 5 {
+		if r.bound(pod) || reported == 5 {
 			continue
 		}
-		told++
-		said := "nothing"
+		reported++
+		output := "nothing"
 		if condition := r.condition(pod.Name); condition != nil {
-			said = condition.Reason + ": " + condition.Message
+			output = condition.Reason + ": " + condition.Message
 		}
-		fmt.Fprintf(&text, "\n  %s: %s", pod.Name, said)
+		fmt.Fprintf(&text, "\n  %s: %s", pod.Name, output)
 	}
 	return text.String()
 }

@@ -31,7 +31,7 @@ func prepare(ctx context.Context, o *options, client kubernetes.Interface) error
 		return err
 	}
 	return controlplane.Each(ctx, o.pods, func(i int) error {
-		pod := newPod("default", fmt.Sprintf("there-%d", i), "somebody")
+		pod := newPod("default", fmt.Sprintf("there-%d", i), "other-scheduler")
 		pod.Spec.NodeName = fmt.Sprintf("n-%d", i%o.nodes)
 		_, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 		return err

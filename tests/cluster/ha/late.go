@@ -96,7 +96,7 @@ func (l *late) loseLeader(ctx context.Context) error {
 	select {
 	case <-l.held:
 	case <-time.After(20 * time.Second):
-		return fmt.Errorf("nobody binds the pod")
+		return fmt.Errorf("the pod is not bound")
 	}
 	l.replicas[0].child.Signal(syscall.SIGKILL)
 	if err := l.makePod(ctx, "early", "700m", l.id, "first"); err != nil {
@@ -124,7 +124,7 @@ func (l *late) bindForOthers(ctx context.Context) error {
 		return err
 	}
 	for _, other := range []struct{ name, node string }{{"fitting", "n-0"}, {"too-much", l.node}} {
-		if err := l.makePod(ctx, other.name, "100m", "somebody", ""); err != nil {
+		if err := l.makePod(ctx, other.name, "100m", "other-scheduler", ""); err != nil {
 			return err
 		}
 		err := pods.Bind(ctx, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: other.name}, Target: v1.ObjectReference{Kind: "Node", Name: other.node}}, metav1.CreateOptions{})
@@ -146,8 +146,8 @@ func (l *late) makePod(ctx context.Context, name, cpu, scheduler, class string) 
 	return err
 }
 
-func (l *late) untilOn(ctx context.Context, name string, patience time.Duration) error {
-	return controlplane.Until(ctx, patience, name+" to be bound", func() (bool, error) {
+func (l *late) untilOn(ctx context.Context, name string, stepTimeout time.Duration) error {
+	return controlplane.Until(ctx, stepTimeout, name+" to be bound", func() (bool, error) {
 		pod, err := l.control.Client.CoreV1().Pods(l.id).Get(ctx, name, metav1.GetOptions{})
 		return err == nil && pod.Spec.NodeName == l.node, err
 	})
@@ -175,7 +175,7 @@ func (l *late) untilReported(ctx context.Context, count float64, pod, exceeded s
 		return err
 	}
 	if l.reported != count {
-		l.complain("%.0f over-commitments are counted, not %.0f", l.reported, count)
+		l.addError("%.0f over-commitments are counted, not %.0f", l.reported, count)
 	}
 	note := fmt.Sprintf("Node %s is overcommitted since this pod was bound to it: %s", l.node, exceeded)
 	return controlplane.Until(ctx, 10*time.Second, "the event about "+pod, func() (bool, error) {
@@ -188,7 +188,7 @@ func (l *late) untilReported(ctx context.Context, count float64, pod, exceeded s
 				continue
 			}
 			if event.Type != "Warning" || event.Note != note || event.Regarding.UID == "" || event.ReportingController != l.id {
-				l.complain("the event about %s is %+v", pod, event)
+				l.addError("the event about %s is %+v", pod, event)
 			}
 			return len(list.Items) == int(count), nil
 		}

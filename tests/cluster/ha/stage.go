@@ -49,7 +49,7 @@ type stage struct {
 	wrong    []string
 }
 
-func (s *stage) complain(format string, args ...any) {
+func (s *stage) addError(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
@@ -79,11 +79,11 @@ func (s *stage) play(ctx context.Context) (string, []string, error) {
 		return "", nil, err
 	}
 	if err := s.waitUntilBound(ctx); err != nil {
-		s.complain("%v", err)
+		s.addError("%v", err)
 	}
 	s.collect()
 	s.stopFollowers()
-	row := s.judge(ctx)
+	row := s.check(ctx)
 	return row, s.wrong, nil
 }
 
@@ -284,7 +284,7 @@ func (s *stage) measureQuiet(ctx context.Context) error {
 		seconds, err := strconv.ParseFloat(string(found[1]), 64)
 		s.quiet = fmt.Sprintf(", in quiet %.0f ms", 1000*seconds)
 		if time.Duration(seconds*float64(time.Second)) > quietLimit {
-			s.complain("the proof of a fresh view took %.3f s while nothing happened", seconds)
+			s.addError("the proof of a fresh view took %.3f s while nothing happened", seconds)
 		}
 		return true, err
 	})
@@ -298,7 +298,7 @@ func (s *stage) collect() {
 		}
 		text, err := r.metrics()
 		if err != nil {
-			s.complain("the metrics of %s: %v", r.name, err)
+			s.addError("the metrics of %s: %v", r.name, err)
 			continue
 		}
 		if found := overcommitted.FindSubmatch(text); found != nil {
@@ -320,7 +320,7 @@ func (s *stage) stopFollowers() {
 	for _, r := range s.replicas[1:] {
 		code, left := r.child.Exited(10 * time.Second)
 		if !left || code != 0 {
-			s.complain("%s left after SIGTERM with %d (%v), not with 0", r.name, code, left)
+			s.addError("%s left after SIGTERM with %d (%v), not with 0", r.name, code, left)
 		}
 	}
 }

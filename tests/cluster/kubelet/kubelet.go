@@ -197,12 +197,12 @@ func (k *Kubelet) unpack(image Image, files *rootfs) error {
 }
 
 // Healthy waits until the container's probes succeed. Like a kubelet it accepts any certificate over HTTPS.
-func (c *Container) Healthy(ctx context.Context, patience time.Duration) error {
+func (c *Container) Healthy(ctx context.Context, stepTimeout time.Duration) error {
 	for _, probe := range []*v1.Probe{c.spec.StartupProbe, c.spec.LivenessProbe, c.spec.ReadinessProbe} {
 		if probe == nil {
 			continue
 		}
-		err := controlplane.Until(ctx, patience, c.url(probe)+" to answer", func() (bool, error) {
+		err := controlplane.Until(ctx, stepTimeout, c.url(probe)+" to answer", func() (bool, error) {
 			if !c.Child.Running() {
 				return false, c.Child.Gone()
 			}

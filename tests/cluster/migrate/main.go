@@ -45,14 +45,14 @@ func parse(args []string) (*options, error) {
 
 func main() { controlplane.Main("migrate", parse, run) }
 
-// stage is a cluster, and who looks at it.
+// stage is a cluster with the users of the tests.
 type stage struct {
 	*options
-	control *controlplane.ControlPlane
-	reader  string // kubeconfigs
-	nobody  string
-	self    string // system:kube-scheduler's own
-	// The URL of something that answers.
+	control       *controlplane.ControlPlane
+	reader        string // kubeconfigs
+	noPermissions string
+	self          string // of system:kube-scheduler
+	// The URL of a running extender.
 	extender string
 }
 
@@ -72,15 +72,15 @@ func run(ctx context.Context, o *options, directory string) error {
 		return err
 	}
 	wrong, checks := 0, 0
-	for _, story := range stories {
-		for _, manifest := range story.manifests {
+	for _, scenario := range scenarios {
+		for _, manifest := range scenario.manifests {
 			if err := s.apply(ctx, manifest); err != nil {
-				return fmt.Errorf("%s: %w", story.name, err)
+				return fmt.Errorf("%s: %w", scenario.name, err)
 			}
 		}
-		for _, violation := range s.play(ctx, &story, &checks) {
+		for _, violation := range s.play(ctx, &scenario, &checks) {
 			wrong++
-			fmt.Printf("VIOLATION: %s: %s\n", story.name, violation)
+			fmt.Printf("VIOLATION: %s: %s\n", scenario.name, violation)
 		}
 	}
 	control.APIServer.Kill()
@@ -91,11 +91,11 @@ func run(ctx context.Context, o *options, directory string) error {
 	if wrong > 0 {
 		return fmt.Errorf("%d violations", wrong)
 	}
-	fmt.Printf("%d looks at clusters, %d findings as expected, nothing written; %.0f s\n", len(stories), checks, time.Since(began).Seconds())
+	fmt.Printf("%d looks at clusters, %d findings as expected, nothing written; %.0f s\n", len(scenarios), checks, time.Since(began).Seconds())
 	return nil
 }
 
-// prepare makes those who look: an administrator, somebody who may read everything and somebody who may read nothing.
+// prepare creates the users: an administrator, one with all read permissions and one without permissions.
 func (s *stage) prepare(ctx context.Context) (err error) {
 	if s.self, err = s.control.WriteKubeconfig(s.control.URL, "itself", "cert"); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *stage) prepare(ctx context.Context) (err error) {
 	if s.reader, err = s.account(ctx, "reader"); err != nil {
 		return err
 	}
-	s.nobody, err = s.account(ctx, "nobody")
+	s.noPermissions, err = s.account(ctx, "no-permissions")
 	return err
 }
 
@@ -130,7 +130,7 @@ func (s *stage) account(ctx context.Context, name string) (string, error) {
 	return s.control.WriteTokenKubeconfig(s.control.URL, name, token.Status.Token)
 }
 
-// apply takes a manifest's text, or the directory of the shipped roles.
+// apply applies the text of a manifest, or the directory of the shipped roles.
 func (s *stage) apply(ctx context.Context, manifest string) error {
 	args := []string{"apply", "--server-side", "-f", "-"}
 	if manifest == shippedRoles {
@@ -140,7 +140,7 @@ func (s *stage) apply(ctx context.Context, manifest string) error {
 	return err
 }
 
-// report is what -o json says.
+// report is the output of -o json.
 type report struct {
 	Findings []struct {
 		Level, Topic, What, Remedy string
@@ -161,10 +161,10 @@ func (s *stage) check(ctx context.Context, kubeconfig string, args ...string) (c
 	return command.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-func (s *stage) play(ctx context.Context, story *story, checks *int) (wrong []string) {
-	kubeconfig := map[string]string{"": s.control.AdminKubeconfig, "reader": s.reader, "nobody": s.nobody, "itself": s.self}[story.as]
-	args := append([]string{}, story.args...)
-	for flag, text := range story.files {
+func (s *stage) play(ctx context.Context, scenario *scenario, checks *int) (wrong []string) {
+	kubeconfig := map[string]string{"": s.control.AdminKubeconfig, "reader": s.reader, "no-permissions": s.noPermissions, "itself": s.self}[scenario.as]
+	args := append([]string{}, scenario.args...)
+	for flag, text := range scenario.files {
 		path := s.control.File(strings.TrimLeft(flag, "-") + ".yaml")
 		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, extenderHere, s.extender)), 0o600); err != nil {
 			return []string{err.Error()}
@@ -179,10 +179,10 @@ func (s *stage) play(ctx context.Context, story *story, checks *int) (wrong []st
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		return []string{fmt.Sprintf("exit code %d, no JSON: %v: %s%s", code, err, out, errs)}
 	}
-	if code != story.code || r.ExitCode != code {
-		wrong = append(wrong, fmt.Sprintf("exit code %d, in the report %d; expected %d", code, r.ExitCode, story.code))
+	if code != scenario.code || r.ExitCode != code {
+		wrong = append(wrong, fmt.Sprintf("exit code %d, in the report %d; expected %d", code, r.ExitCode, scenario.code))
 	}
-	for _, want := range story.wants {
+	for _, want := range scenario.wants {
 		*checks++
 		found := ""
 		for _, finding := range r.Findings {
@@ -195,7 +195,7 @@ func (s *stage) play(ctx context.Context, story *story, checks *int) (wrong []st
 		}
 	}
 	grave := 0
-	for _, want := range story.wants {
+	for _, want := range scenario.wants {
 		if want.level == "warning" || want.level == "blocker" {
 			grave++
 		}
@@ -206,38 +206,38 @@ func (s *stage) play(ctx context.Context, story *story, checks *int) (wrong []st
 	return wrong
 }
 
-// playWithoutServer looks at what is not there, and with a file that is none.
+// playWithoutServer uses a missing server, a missing file and an invalid file.
 func (s *stage) playWithoutServer(ctx context.Context) (wrong []string) {
-	for _, c := range []struct{ kubeconfig, said string }{
+	for _, c := range []struct{ kubeconfig, output string }{
 		{s.control.AdminKubeconfig, s.control.URL + ": dial tcp "},
 		{"/no/such/file", "Error: stat /no/such/file: no such file or directory"},
 	} {
-		if code, _, said := s.check(ctx, c.kubeconfig); code != 1 || !strings.Contains(said, c.said) {
-			wrong = append(wrong, fmt.Sprintf("exit code %d, %q; expected 1, %q", code, said, c.said))
+		if code, _, output := s.check(ctx, c.kubeconfig); code != 1 || !strings.Contains(output, c.output) {
+			wrong = append(wrong, fmt.Sprintf("exit code %d, %q; expected 1, %q", code, output, c.output))
 		}
 	}
 	return wrong
 }
 
-// written is what berth has asked for beside reading and reviews, according to the audit log.
+// written returns berth's requests other than reads and reviews, according to the audit log.
 func (s *stage) written() (wrong []string) {
 	requests, err := s.control.AuditLog().Next("")
 	if err != nil {
 		return []string{err.Error()}
 	}
-	asked := 0
+	count := 0
 	for _, r := range requests {
 		if !strings.HasSuffix(r.UserAgent, "/migrate") {
 			continue
 		}
-		asked++
+		count++
 		review := r.Verb == "create" && r.ObjectRef != nil && strings.HasSuffix(r.ObjectRef.Resource, "reviews")
 		if r.Verb != "get" && r.Verb != "list" && !review {
 			wrong = append(wrong, fmt.Sprintf("%s %s", r.Verb, r.RequestURI))
 		}
 	}
-	if asked == 0 {
-		wrong = append(wrong, "the audit log knows nothing of berth")
+	if count == 0 {
+		wrong = append(wrong, "the audit log contains no request of berth")
 	}
 	return wrong
 }

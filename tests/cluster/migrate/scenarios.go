@@ -3,8 +3,8 @@ package main
 // want is an expected finding: its level and a part of its text.
 type want struct{ level, what string }
 
-// story is one run of the check; objects of earlier stories stay in the cluster.
-type story struct {
+// scenario is one run of the check; objects of earlier scenarios stay in the cluster.
+type scenario struct {
 	name      string
 	manifests []string          // applied before
 	as        string            // the user; default: the administrator
@@ -158,7 +158,7 @@ spec:
     command: [kube-scheduler, --port=0, --feature-gates=GenericWorkload=true, --kubeconfig=/etc/kubernetes/scheduler.conf]
 `
 
-var stories = []story{
+var scenarios = []scenario{
 	{
 		name: "nothing special", manifests: []string{plain}, code: 0,
 		wants: []want{
@@ -177,14 +177,14 @@ var stories = []story{
 		wants: []want{{"ok", "3 pods (1 pending) would be scheduled by Berth"}, {"ok", "system:kube-scheduler has all permissions"}},
 	},
 	{
-		name: "by somebody who may read", as: "reader", code: 0,
+		name: "by a reader", as: "reader", code: 0,
 		wants: []want{
 			{"ok", "3 pods (1 pending) would be scheduled by Berth"},
 			{"warning", `permissions of system:kube-scheduler were not checked: subjectaccessreviews.authorization.k8s.io is forbidden`},
 		},
 	},
 	{
-		name: "by somebody who asks about himself", as: "reader", args: []string{"--as-user=system:serviceaccount:default:reader"}, code: 2,
+		name: "by a reader about itself", as: "reader", args: []string{"--as-user=system:serviceaccount:default:reader"}, code: 2,
 		wants: []want{
 			{"blocker", "may not create pods/binding: no pod is bound"},
 			{"blocker", "may not delete pods: nothing is preempted"},
@@ -204,7 +204,7 @@ var stories = []story{
 		},
 	},
 	{
-		name: "by somebody who may read nothing", as: "nobody", args: []string{"--no-reviews"}, code: 1,
+		name: "by a user without permissions", as: "no-permissions", args: []string{"--no-reviews"}, code: 1,
 		wants: []want{
 			{"warning", "the running scheduler's pod cannot be read"},
 			{"warning", "not checked: nodes: nodes is forbidden"},
@@ -237,7 +237,7 @@ var stories = []story{
 		},
 	},
 	{
-		name: "devices and groups that nobody uses", manifests: []string{unusedDevices}, code: 0,
+		name: "unused devices and groups", manifests: []string{unusedDevices}, code: 0,
 		wants: []want{{"warning", "1 resource slice of devices"}, {"note", "1 pod group without pods"}},
 	},
 	{
@@ -273,7 +273,7 @@ var stories = []story{
 		},
 	},
 	{
-		name: "a configuration in a ConfigMap with somebody else's plugin", manifests: []string{otherScheduler}, args: []string{"--no-reviews", "--scheduler-name=mine"}, code: 2,
+		name: "a configuration in a ConfigMap with an unknown plugin", manifests: []string{otherScheduler}, args: []string{"--no-reviews", "--scheduler-name=mine"}, code: 2,
 		wants: []want{
 			{"warning", "the 2 kube-scheduler pods have different command lines"},
 			{"blocker", "Berth has no plugin Coscheduling (of kubernetes-sigs/scheduler-plugins)"},

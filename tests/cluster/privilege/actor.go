@@ -43,7 +43,7 @@ type actor struct {
 	wrong   []string
 }
 
-func (a *actor) complain(format string, args ...any) {
+func (a *actor) addError(format string, args ...any) {
 	a.wrong = append(a.wrong, fmt.Sprintf(format, args...))
 }
 
@@ -172,16 +172,16 @@ func (a *actor) play(ctx context.Context) error {
 	for _, p := range missing {
 		switch {
 		case a.taken == nil:
-			a.complain("never used: %s", p)
+			a.addError("never used: %s", p)
 		case a.refused[p] == 0:
-			a.complain("never asked for: %s", p)
+			a.addError("never asked for: %s", p)
 		default:
-			a.complain("the log does not name what is missing: %s", p)
+			a.addError("the log does not name what is missing: %s", p)
 		}
 	}
 	for p, count := range a.refused {
-		if count > stubborn {
-			a.complain("asked %d times, in vain: %s", count, p)
+		if count > maxDenied {
+			a.addError("asked %d times, in vain: %s", count, p)
 		}
 	}
 	if a.taken == nil {
@@ -190,8 +190,8 @@ func (a *actor) play(ctx context.Context) error {
 	return nil
 }
 
-// stubborn is the maximum number of denied requests in a few seconds: the number of pods, and some retries.
-const stubborn = 60
+// maxDenied is the maximum number of denied requests in a few seconds: the number of pods, and some retries.
+const maxDenied = 60
 
 func (a *actor) missing() (missing []permission) {
 	log := a.log(0)
@@ -206,11 +206,11 @@ func (a *actor) missing() (missing []permission) {
 // handOver stops the leader, so that the standby has to prove that its view is fresh.
 func (a *actor) handOver(ctx context.Context) error {
 	if why := a.schedulers[0].Stop(); why != "" {
-		a.complain("the leader left with %s", why)
+		a.addError("the leader exited with %s", why)
 	}
 	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(a.log(1), "All writes of the previous leader have been received"); {
 		if time.Now().After(deadline) {
-			a.complain("nobody took over")
+			a.addError("no replica took over")
 			break
 		}
 		if err := controlplane.Pause(ctx, 100*time.Millisecond); err != nil {
@@ -230,18 +230,18 @@ func (a *actor) readAudit() error {
 		forbidden := r.ResponseStatus.Code == http.StatusForbidden
 		if r.ObjectRef == nil { // discovery, which everyone may read
 			if forbidden {
-				a.complain("forbidden: %s %s", r.Verb, r.RequestURI)
+				a.addError("forbidden: %s %s", r.Verb, r.RequestURI)
 			}
 			continue
 		}
 		why := r.Annotations["authorization.k8s.io/reason"]
-		ours := strings.Contains(why, fmt.Sprintf("%q of ClusterRole %q", a.name, a.name)) ||
+		shippedRules := strings.Contains(why, fmt.Sprintf("%q of ClusterRole %q", a.name, a.name)) ||
 			strings.Contains(why, fmt.Sprintf("\"%s/%s\" of Role %q", a.name, system, a.name))
 		switch {
 		case forbidden && a.taken == nil:
-			a.complain("forbidden: %s %s", r.Verb, r.RequestURI)
-		case !forbidden && !ours:
-			a.complain("%s %s: not by our roles (%s)", r.Verb, r.RequestURI, why)
+			a.addError("forbidden: %s %s", r.Verb, r.RequestURI)
+		case !forbidden && !shippedRules:
+			a.addError("%s %s: not by our roles (%s)", r.Verb, r.RequestURI, why)
 		}
 		for _, p := range a.permissions {
 			mine := p

@@ -63,7 +63,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	for _, a := range actors {
 		group.Go(func() {
 			if err := a.play(ctx); err != nil {
-				a.complain("%v", err)
+				a.addError("%v", err)
 			}
 		})
 	}

@@ -74,8 +74,8 @@ func (p permission) covers(r controlplane.Request) bool {
 
 // namedIn returns whether a log reports it as missing.
 func (p permission) namedIn(log string) bool {
-	said := fmt.Sprintf("cannot %s resource \"%s\" in API group \"%s\"", p.verb, p.resource, p.group)
-	return strings.Contains(log, said) || strings.Contains(log, strings.ReplaceAll(said, `"`, `\"`))
+	output := fmt.Sprintf("cannot %s resource \"%s\" in API group \"%s\"", p.verb, p.resource, p.group)
+	return strings.Contains(log, output) || strings.Contains(log, strings.ReplaceAll(output, `"`, `\"`))
 }
 
 // taken is the permission that an account lacks.

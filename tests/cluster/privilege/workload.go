@@ -140,7 +140,7 @@ func (a *actor) makeClaim(ctx context.Context, name, provisioner string) error {
 // disturb deletes fillers from time to time so that the large pod is retried, and reads metrics.
 func (a *actor) disturb(ctx context.Context) error {
 	for _, s := range a.scrapers {
-		s.ask()
+		s.reviewAccess()
 	}
 	if a.deleted == fillers || time.Since(a.disturbed) < time.Second {
 		return nil
@@ -158,7 +158,8 @@ type scraper struct {
 	token  string
 }
 
-// addScrapers adds two: whose token has to be looked at, and who has a certificate, so that only what he may is asked.
+// addScrapers adds two: one with a token, which needs a token review, and one with a certificate, which needs only an
+// access review.
 func (a *actor) addScrapers(port int) error {
 	pair, err := a.control.Authority.Sign(pkix.Name{CommonName: "scraper"}, false)
 	if err != nil {
@@ -180,7 +181,7 @@ func (a *actor) addScrapers(port int) error {
 	return nil
 }
 
-func (s *scraper) ask() {
+func (s *scraper) reviewAccess() {
 	question, err := http.NewRequest(http.MethodGet, s.url, nil)
 	if err != nil {
 		return

@@ -21,14 +21,15 @@ import (
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 
-	// What the programs' own mains pull in: client authentication, log formats, client and version metrics.
+	// Dependencies of the programs' main packages: client authentication, log formats, client and version metrics.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 )
 
-// parts are constructors, not commands: making a command registers its feature gates, and only the program
+// parts are constructors, not commands: the creation of a command registers its feature gates, and only the selected
+// program may do that.
 // that runs may do that.
 var parts = map[string]func() int{
 	"etcd": func() int {
@@ -84,7 +85,7 @@ func main() {
 		usage(os.Stderr)
 		os.Exit(2)
 	}
-	// The programs find their flags where they expect them, behind their own name.
+	// The programs expect their flags after their own name.
 	os.Args = append([]string{name}, os.Args[2:]...)
 	os.Exit(part())
 }

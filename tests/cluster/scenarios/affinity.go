@@ -35,30 +35,30 @@ func affinityOf(p *v1.Pod) *v1.Affinity {
 	return p.Spec.Affinity
 }
 
-// joining adds required affinity to pods of an app.
-func joining(name, key string) podOption {
+// withAffinity adds required affinity to pods of an app.
+func withAffinity(name, key string) podOption {
 	return func(p *v1.Pod) {
 		affinityOf(p).PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{LabelSelector: app(name), TopologyKey: key}}}
 	}
 }
 
-// liking adds preferred affinity to pods of an app.
-func liking(name, key string) podOption {
+// preferringApp adds preferred affinity to pods of an app.
+func preferringApp(name, key string) podOption {
 	return func(p *v1.Pod) {
 		affinityOf(p).PodAffinity = &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{
 			Weight: 100, PodAffinityTerm: v1.PodAffinityTerm{LabelSelector: app(name), TopologyKey: key}}}}
 	}
 }
 
-// shunning adds required anti-affinity to pods of an app.
-func shunning(name, key string) podOption {
+// withAntiAffinity adds required anti-affinity to pods of an app.
+func withAntiAffinity(name, key string) podOption {
 	return func(p *v1.Pod) {
 		affinityOf(p).PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{LabelSelector: app(name), TopologyKey: key}}}
 	}
 }
 
-// relating contains scenarios with affinity, anti-affinity and topology spread.
-func relating() []*scenario {
+// affinityScenarios contains scenarios with affinity, anti-affinity and topology spread.
+func affinityScenarios() []*scenario {
 	return []*scenario{
 		{name: "pods spread over zones", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
@@ -79,16 +79,16 @@ func relating() []*scenario {
 			web := []podOption{withLabel("app", "web"), spreading("web", "zone", v1.DoNotSchedule)}
 			s.pod("web-1", web...)
 			s.bound("web-1")
-			s.pod("stranger", withLabel("app", "other"))
-			s.bound("stranger")
+			s.pod("other-pod", withLabel("app", "other"))
+			s.bound("other-pod")
 			s.pod("web-2", web...)
 			s.refused("web-2", "didn't match pod topology spread constraints")
-			s.calm(2 * time.Second)
-			s.deletePod("stranger")
-			s.calm(time.Second)
+			s.pause(2 * time.Second)
+			s.deletePod("other-pod")
+			s.pause(time.Second)
 			s.deletePod("web-1")
 			s.bound("web-2")
-			s.tellAttempts("web-2")
+			s.reportAttempts("web-2")
 		}, seconds: 5},
 		{name: "a label change reduces the skew", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
@@ -98,10 +98,10 @@ func relating() []*scenario {
 			s.bound("web-1")
 			s.pod("web-2", web...)
 			s.refused("web-2", "didn't match pod topology spread constraints")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.patchPod("web-1", `[{"op":"add","path":"/metadata/labels/version","value":"2"}]`)
-			s.calm(time.Second)
-			s.tellAttempts("web-2")
+			s.pause(time.Second)
+			s.reportAttempts("web-2")
 			s.labelPod("web-1", "app", "retired")
 			s.bound("web-2")
 		}, seconds: 5},
@@ -109,12 +109,12 @@ func relating() []*scenario {
 			s.node("n-1")
 			s.pod("web-1", withLabel("app", "web"), spreading("web", "zone", v1.DoNotSchedule))
 			s.refused("web-1", "missing required label")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.labelNode("n-1", "colour", "blue")
-			s.calm(time.Second)
+			s.pause(time.Second)
 			s.labelNode("n-1", "zone", "a")
 			s.bound("web-1")
-			s.tellAttempts("web-1")
+			s.reportAttempts("web-1")
 		}, seconds: 4},
 		{name: "the zone with fewer pods is preferred", run: func(s *stage) {
 			for i, zone := range []string{"a", "b", "c"} {
@@ -145,33 +145,33 @@ func relating() []*scenario {
 		{name: "a pod waits for a pod that satisfies its affinity", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
 			s.node("n-2", labelled("zone", "b"))
-			s.pod("follower", joining("leader", "zone"))
+			s.pod("follower", withAffinity("leader", "zone"))
 			s.refused("follower", "didn't match pod affinity rules")
-			s.calm(2 * time.Second)
-			s.pod("stranger", withLabel("app", "other"))
-			s.bound("stranger")
-			s.calm(time.Second)
+			s.pause(2 * time.Second)
+			s.pod("other-pod", withLabel("app", "other"))
+			s.bound("other-pod")
+			s.pause(time.Second)
 			s.pod("leader", withLabel("app", "leader"), onlyOn("n-2"))
 			s.bound("leader", "follower")
-			s.tellAttempts("follower")
+			s.reportAttempts("follower")
 		}, seconds: 5, anyNode: true},
 		{name: "a label change satisfies a pod's affinity", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("other", withLabel("app", "other"))
 			s.bound("other")
-			s.pod("follower", joining("leader", "kubernetes.io/hostname"))
+			s.pod("follower", withAffinity("leader", "kubernetes.io/hostname"))
 			s.refused("follower", "didn't match pod affinity rules")
-			s.calm(2 * time.Second)
-			s.labelPod("other", "app", "somebody")
-			s.calm(time.Second)
+			s.pause(2 * time.Second)
+			s.labelPod("other", "app", "new-app")
+			s.pause(time.Second)
 			s.labelPod("other", "app", "leader")
 			s.bound("follower")
-			s.tellAttempts("follower")
+			s.reportAttempts("follower")
 		}, seconds: 4},
 		{name: "a pod may satisfy its own affinity", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
 			s.node("n-2", labelled("zone", "b"))
-			kind := []podOption{withLabel("app", "flock"), joining("flock", "zone")}
+			kind := []podOption{withLabel("app", "flock"), withAffinity("flock", "zone")}
 			s.pod("first", append(kind, onlyOn("n-2"))...)
 			s.bound("first")
 			s.pod("second", append(kind, func(p *v1.Pod) { p.Spec.Affinity.NodeAffinity = nil })...)
@@ -183,77 +183,77 @@ func relating() []*scenario {
 			}
 			s.pod("leader", withLabel("app", "leader"), onlyOn("n-2"))
 			s.bound("leader")
-			s.pod("follower", liking("leader", "zone"))
+			s.pod("follower", preferringApp("leader", "zone"))
 			s.bound("follower")
 		}},
 		{name: "a pod with anti-affinity", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("loud", withLabel("app", "loud"))
 			s.bound("loud")
-			s.pod("quiet", shunning("loud", "kubernetes.io/hostname"))
+			s.pod("quiet", withAntiAffinity("loud", "kubernetes.io/hostname"))
 			s.refused("quiet", "didn't match pod anti-affinity rules")
-			s.calm(2 * time.Second)
-			s.pod("stranger", withLabel("app", "other"))
-			s.bound("stranger")
-			s.deletePod("stranger")
-			s.calm(time.Second)
+			s.pause(2 * time.Second)
+			s.pod("other-pod", withLabel("app", "other"))
+			s.bound("other-pod")
+			s.deletePod("other-pod")
+			s.pause(time.Second)
 			s.deletePod("loud")
 			s.bound("quiet")
-			s.tellAttempts("quiet")
+			s.reportAttempts("quiet")
 		}, seconds: 5},
 		{name: "a pod with anti-affinity excludes others", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("quiet", shunning("loud", "kubernetes.io/hostname"))
+			s.pod("quiet", withAntiAffinity("loud", "kubernetes.io/hostname"))
 			s.bound("quiet")
 			s.pod("loud", withLabel("app", "loud"))
 			s.refused("loud", "didn't satisfy existing pods anti-affinity rules")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.deletePod("quiet")
 			s.bound("loud")
-			s.tellAttempts("loud")
+			s.reportAttempts("loud")
 		}, seconds: 4},
 		{name: "a pod changes the label of an anti-affinity term", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("loud", withLabel("app", "loud"))
 			s.bound("loud")
-			s.pod("quiet", shunning("loud", "kubernetes.io/hostname"))
+			s.pod("quiet", withAntiAffinity("loud", "kubernetes.io/hostname"))
 			s.refused("quiet", "didn't match pod anti-affinity rules")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.patchPod("loud", `[{"op":"add","path":"/metadata/labels/version","value":"2"}]`)
-			s.calm(time.Second)
+			s.pause(time.Second)
 			s.labelPod("loud", "app", "silenced")
 			s.bound("quiet")
-			s.tellAttempts("quiet")
+			s.reportAttempts("quiet")
 		}, seconds: 4},
 		{name: "a node moves to another zone", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
 			s.node("n-2", labelled("zone", "a"))
 			s.pod("loud", withLabel("app", "loud"), onlyOn("n-1"))
 			s.bound("loud")
-			s.pod("quiet", shunning("loud", "zone"))
+			s.pod("quiet", withAntiAffinity("loud", "zone"))
 			s.refused("quiet", "didn't match pod anti-affinity rules")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.labelNode("n-2", "zone", "b")
 			s.bound("quiet")
-			s.tellAttempts("quiet")
+			s.reportAttempts("quiet")
 		}, seconds: 4},
 		{name: "a pending pod changes its own label", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("quiet", shunning("loud", "kubernetes.io/hostname"))
+			s.pod("quiet", withAntiAffinity("loud", "kubernetes.io/hostname"))
 			s.bound("quiet")
 			s.pod("loud", withLabel("app", "loud"))
 			s.refused("loud", "didn't satisfy existing pods anti-affinity rules")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.labelPod("loud", "app", "silent")
 			s.bound("loud")
-			s.tellAttempts("loud")
+			s.reportAttempts("loud")
 		}, seconds: 4},
 		{name: "affinity and anti-affinity exclude each other", run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2")
 			s.pod("leader", withLabel("app", "leader"))
 			s.bound("leader")
-			s.pod("torn", joining("leader", "kubernetes.io/hostname"), shunning("leader", "kubernetes.io/hostname"))
+			s.pod("torn", withAffinity("leader", "kubernetes.io/hostname"), withAntiAffinity("leader", "kubernetes.io/hostname"))
 			s.refused("torn", "didn't match pod anti-affinity rules")
 		}, anyNode: true},
 		{name: "a node declares a feature later", run: func(s *stage) {
@@ -265,10 +265,10 @@ func relating() []*scenario {
 					ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}}}}
 			})
 			s.refused("modern", "didn't match Pod's required features")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.patchNode("n-1", `[{"op":"add","path":"/status/declaredFeatures","value":["RestartAllContainersOnContainerExits"]}]`, "status")
 			s.bound("modern")
-			s.tellAttempts("modern")
+			s.reportAttempts("modern")
 		}, seconds: 4},
 	}
 }

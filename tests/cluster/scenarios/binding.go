@@ -14,17 +14,17 @@ func binding() []*scenario {
 		{name: "another scheduler binds the pod first", run: func(s *stage) {
 			s.node("n-1", labelled("disk", "ssd"))
 			s.node("n-2")
-			s.before("contested", func() { s.bind("contested", "n-2"); s.calm(noticed) })
+			s.before("contested", func() { s.bind("contested", "n-2"); s.pause(noticed) })
 			s.pod("contested", asking("cpu", "3"), preferring("disk", "ssd"))
 			s.bound("contested")
-			s.calm(noticed)
+			s.pause(noticed)
 			// The assumed resources are released, and the other scheduler's pod is counted.
 			s.pod("large", asking("cpu", "4"))
 			s.pod("larger", asking("cpu", "2"), onlyOn("n-2"))
 			s.bound("large")
 			s.refused("larger", "Insufficient cpu")
 		}, differs: &difference{
-			why:           "nothing is written about a pod that somebody else has bound",
+			why:           "nothing is written about a pod that another client has bound",
 			onlyReference: []string{"pod contested: event Warning FailedScheduling", "pod contested: condition False"},
 		}},
 		{name: "the node is deleted before the binding", run: func(s *stage) {
@@ -38,25 +38,25 @@ func binding() []*scenario {
 			s.lane.proxy.once("/pods/refused/binding", answering(http.StatusForbidden, "Forbidden", "not today"))
 			s.pod("refused")
 			s.bound("refused")
-			s.tellAttempts("refused")
+			s.reportAttempts("refused")
 		}},
 		{name: "a binding fails and is retried immediately", run: func(s *stage) {
 			s.node("n-1")
 			for range 3 {
-				s.lane.proxy.once("/pods/stubborn/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
+				s.lane.proxy.once("/pods/retried/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
 			}
-			s.pod("stubborn")
-			s.bound("stubborn")
-			s.tellAttempts("stubborn")
+			s.pod("retried")
+			s.bound("retried")
+			s.reportAttempts("retried")
 		}},
 		{name: "a binding fails four times", run: func(s *stage) {
 			s.node("n-1")
 			for range 4 {
-				s.lane.proxy.once("/pods/stubborn/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
+				s.lane.proxy.once("/pods/retried/binding", answering(http.StatusInternalServerError, "InternalError", "something broke"))
 			}
-			s.pod("stubborn")
-			s.bound("stubborn")
-			s.tellAttempts("stubborn")
+			s.pod("retried")
+			s.bound("retried")
+			s.reportAttempts("retried")
 		}},
 		{name: "room is free again when a binding fails", run: func(s *stage) {
 			s.node("n-1")
@@ -71,14 +71,14 @@ func binding() []*scenario {
 			s.refused("urgent", "Insufficient cpu")
 			s.bound("urgent")
 			s.refused("first", "Insufficient cpu")
-			s.tellAttempts("urgent")
+			s.reportAttempts("urgent")
 		}},
 		{name: "the response to a binding is lost", run: func(s *stage) {
 			s.node("n-1")
 			s.lane.proxy.once("/pods/unheard/binding", controlplane.LoseAnswer)
 			s.pod("unheard", asking("cpu", "3"))
 			s.bound("unheard")
-			s.calm(time.Second)
+			s.pause(time.Second)
 			s.pod("next", asking("cpu", "2"))
 			s.refused("next", "Insufficient cpu")
 		}, differs: &difference{
@@ -88,9 +88,9 @@ func binding() []*scenario {
 		}},
 		{name: "a pod is deleted before its binding", run: func(s *stage) {
 			s.node("n-1")
-			s.before("unlucky", func() { s.deletePod("unlucky"); s.calm(noticed) })
+			s.before("unlucky", func() { s.deletePod("unlucky"); s.pause(noticed) })
 			s.create("unlucky", asking("cpu", "3"))
-			s.calm(time.Second)
+			s.pause(time.Second)
 			s.pod("next", asking("cpu", "3"))
 			s.bound("next")
 		}, differs: &difference{
@@ -102,11 +102,11 @@ func binding() []*scenario {
 			s.before("twice", func() {
 				s.deletePod("twice")
 				s.create("twice", asking("cpu", "2"))
-				s.calm(noticed)
+				s.pause(noticed)
 			})
 			s.create("twice", asking("cpu", "3"))
 			s.until("the second one is bound", func() bool {
-				return strings.HasPrefix(s.story("twice").label, "twice (") && s.story("twice").node != ""
+				return strings.HasPrefix(s.history("twice").label, "twice (") && s.history("twice").node != ""
 			})
 		}, differs: &difference{
 			why:           "nothing is written about a pod that is gone, least of all to its successor",
@@ -114,13 +114,13 @@ func binding() []*scenario {
 		}},
 		{name: "a pod is terminating before its binding", run: func(s *stage) {
 			s.node("n-1")
-			s.before("going", func() { s.deletePod("going"); s.calm(noticed) })
+			s.before("going", func() { s.deletePod("going"); s.pause(noticed) })
 			s.create("going", asking("cpu", "3"), finalized)
 			s.attempted("going", 1)
-			s.calm(time.Second)
+			s.pause(time.Second)
 			s.pod("next", asking("cpu", "3"))
 			s.bound("next")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 		}, seconds: 5},
 		{name: "the API server throttles a binding", run: func(s *stage) {
 			s.node("n-1")
@@ -146,7 +146,7 @@ func binding() []*scenario {
 			s.lane.proxy.once("/pods/large/status", answering(http.StatusForbidden, "Forbidden", "not today"))
 			s.pod("large", asking("cpu", "5"))
 			s.attempted("large", 1)
-			s.calm(time.Second)
+			s.pause(time.Second)
 			s.resizeNode("n-1", "cpu", "5")
 			s.bound("large")
 			s.expectAttempts("large", 2)
@@ -166,13 +166,13 @@ func binding() []*scenario {
 		}, seconds: 10},
 		{name: "the scheduler is killed during a binding", run: func(s *stage) {
 			s.node("n-1")
-			asked := make(chan struct{})
+			received := make(chan struct{})
 			s.lane.proxy.once("/pods/orphan/binding", func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
-				close(asked)
+				close(received)
 				<-r.Context().Done()
 			})
 			s.pod("orphan")
-			<-asked
+			<-received
 			s.lane.scheduler.Kill()
 			s.must(s.lane.startScheduler())
 			s.bound("orphan")

@@ -145,11 +145,11 @@ func (l *lane) attempts(pod string) []time.Time {
 	return times
 }
 
-// crew runs scenarios in several lanes in parallel.
-type crew struct{ lanes []*lane }
+// pool runs scenarios in several lanes in parallel.
+type pool struct{ lanes []*lane }
 
-func openCrew(ctx context.Context, size int, real, directory string) (*crew, error) {
-	c := &crew{lanes: make([]*lane, size)}
+func openPool(ctx context.Context, size int, real, directory string) (*pool, error) {
+	c := &pool{lanes: make([]*lane, size)}
 	failures := make([]error, size)
 	var group sync.WaitGroup
 	for i := range size {
@@ -164,7 +164,7 @@ func openCrew(ctx context.Context, size int, real, directory string) (*crew, err
 	return c, nil
 }
 
-func (c *crew) close() {
+func (c *pool) close() {
 	for _, l := range c.lanes {
 		if l != nil {
 			l.close()
@@ -173,7 +173,7 @@ func (c *crew) close() {
 }
 
 // play runs all scenarios with schedulers of one kind and returns their outcomes.
-func (c *crew) play(ctx context.Context, k kind, scenarios []*scenario) ([]*outcome, error) {
+func (c *pool) play(ctx context.Context, k kind, scenarios []*scenario) ([]*outcome, error) {
 	outcomes := make([]*outcome, len(scenarios))
 	failures := make([]error, len(c.lanes))
 	next := make(chan int, len(scenarios))

@@ -25,7 +25,7 @@ type options struct {
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := o.Flags("scenarios", "--berth PATH [--only WORDS]", "Plays stories in a real cluster with kube-scheduler and with berth, and compares the outcomes.\n"+
+	flags := o.Flags("scenarios", "--berth PATH [--only WORDS]", "Runs scenarios in a real cluster with kube-scheduler and with berth, and compares the outcomes.\n"+
 		"With --berth none only kube-scheduler plays.")
 	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name; several by |")
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
@@ -68,13 +68,13 @@ func run(ctx context.Context, o *options, directory string) error {
 		return fmt.Errorf("no scenario is called %q", o.only)
 	}
 	started := time.Now()
-	crew, err := openCrew(ctx, min(o.lanes, len(chosen)), o.Real, directory)
-	defer crew.close()
+	pool, err := openPool(ctx, min(o.lanes, len(chosen)), o.Real, directory)
+	defer pool.close()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%6.1f s  %d control planes are up\n", time.Since(started).Seconds(), len(crew.lanes))
-	reference, err := crew.play(ctx, kind{name: "kube-scheduler", command: []string{o.Real, "kube-scheduler"}}, chosen)
+	fmt.Fprintf(out, "%6.1f s  %d control planes are up\n", time.Since(started).Seconds(), len(pool.lanes))
+	reference, err := pool.play(ctx, kind{name: "kube-scheduler", command: []string{o.Real, "kube-scheduler"}}, chosen)
 	if err != nil {
 		return err
 	}
@@ -82,14 +82,14 @@ func run(ctx context.Context, o *options, directory string) error {
 	if o.alone {
 		return reportReference(out, o, chosen, reference)
 	}
-	ours, err := crew.play(ctx, kind{name: "berth", command: []string{o.Berth, "scheduler"}, berth: true}, chosen)
+	berthOutcomes, err := pool.play(ctx, kind{name: "berth", command: []string{o.Berth, "scheduler"}, berth: true}, chosen)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%6.1f s  %d scenarios played with berth\n", time.Since(started).Seconds(), len(chosen))
 	different := 0
 	for i, sc := range chosen {
-		if !report(out, o, sc, reference[i], ours[i]) {
+		if !report(out, o, sc, reference[i], berthOutcomes[i]) {
 			different++
 		}
 	}

@@ -65,7 +65,7 @@ func nominated() []*scenario {
 			s.refused("humble", "Insufficient cpu")
 			s.deletePod("urgent")
 			s.bound("humble")
-			s.tellAttempts("humble")
+			s.reportAttempts("humble")
 		}},
 		{name: "a nomination is cleared, and its resources are free", run: func(s *stage) {
 			s.node("n-1")
@@ -75,7 +75,7 @@ func nominated() []*scenario {
 			s.refused("humble", "Insufficient cpu")
 			s.nominate("urgent", "")
 			s.bound("humble")
-			s.tellAttempts("humble")
+			s.reportAttempts("humble")
 		}},
 	}
 }

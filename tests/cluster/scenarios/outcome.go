@@ -25,48 +25,48 @@ func (s *stage) collect(o *outcome) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	neutral := []string{s.ns, "NAMESPACE"}
-	for _, story := range s.pods {
-		neutral = append(neutral, string(story.uid), "UID-OF-"+story.label)
+	for _, history := range s.pods {
+		neutral = append(neutral, string(history.uid), "UID-OF-"+history.label)
 	}
 	words := strings.NewReplacer(neutral...)
 	say := func(format string, args ...any) {
 		o.lines = append(o.lines, words.Replace(fmt.Sprintf(format, args...)))
 	}
 	// The order of creation of several pods varies between runs.
-	stories := slices.SortedFunc(slices.Values(s.pods), func(a, b *podStory) int { return strings.Compare(a.label, b.label) })
-	for _, story := range stories {
+	scenarios := slices.SortedFunc(slices.Values(s.pods), func(a, b *podHistory) int { return strings.Compare(a.label, b.label) })
+	for _, history := range scenarios {
 		place := "not bound"
-		if story.node != "" {
-			place = "bound to " + story.node
+		if history.node != "" {
+			place = "bound to " + history.node
 		}
-		say("pod %s: %s", story.label, place)
-		for _, condition := range story.conditions {
-			say("pod %s: condition %s", story.label, condition)
+		say("pod %s: %s", history.label, place)
+		for _, condition := range history.conditions {
+			say("pod %s: condition %s", history.label, condition)
 		}
-		for _, disruption := range story.disruptions {
-			say("pod %s: to be disrupted: %s", story.label, disruption)
+		for _, disruption := range history.disruptions {
+			say("pod %s: to be disrupted: %s", history.label, disruption)
 		}
-		if story.gone {
-			say("pod %s: gone", story.label)
+		if history.gone {
+			say("pod %s: gone", history.label)
 		}
-		if len(story.nominations) > 0 {
-			say("pod %s: nominated %s", story.label, strings.Join(story.nominations, ", then "))
+		if len(history.nominations) > 0 {
+			say("pod %s: nominated %s", history.label, strings.Join(history.nominations, ", then "))
 		}
 		var events []string
 		for _, e := range list.Items {
-			if e.Regarding.UID != story.uid || !slices.Contains(profiles, e.ReportingController) {
+			if e.Regarding.UID != history.uid || !slices.Contains(profiles, e.ReportingController) {
 				continue
 			}
 			// The number of repetitions varies with timing; the text does not.
 			event := fmt.Sprintf("%s %s %s from %s: %s", e.Type, e.Reason, e.Action, e.ReportingController, e.Note)
 			if !slices.Contains(events, event) {
 				events = append(events, event)
-				say("pod %s: event %s", story.label, event)
+				say("pod %s: event %s", history.label, event)
 			}
 		}
 	}
-	for _, told := range s.told {
-		say("%s", told)
+	for _, line := range s.lines {
+		say("%s", line)
 	}
 	o.requests = s.lane.proxy.written(s.ns)
 }
@@ -81,7 +81,7 @@ func (sc *scenario) compare(reference, berth *outcome) (differences []string) {
 	}
 	lines := lineDifferences(sc.relevant(reference), sc.relevant(berth))
 	if sc.differs != nil {
-		lines = sc.differs.judge(lines)
+		lines = sc.differs.evaluate(lines)
 	}
 	differences = append(differences, lines...)
 	if reference.err != nil || berth.err != nil || sc.uncounted {
@@ -120,8 +120,8 @@ const (
 	onlyBerth     = "only berth:          "
 )
 
-// judge removes the expected differences, and reports those that are missing.
-func (d *difference) judge(lines []string) (remaining []string) {
+// evaluate removes the expected differences, and reports those that are missing.
+func (d *difference) evaluate(lines []string) (remaining []string) {
 	var meant []string
 	for _, beginning := range d.onlyReference {
 		meant = append(meant, onlyReference+beginning)

@@ -15,13 +15,13 @@ func allScenarios() []*scenario {
 	var all []*scenario
 	all = append(all, placing()...)
 	all = append(all, waiting()...)
-	all = append(all, coming()...)
+	all = append(all, nodeEventScenarios()...)
 	all = append(all, nominated()...)
 	all = append(all, binding()...)
-	all = append(all, lasting()...)
-	all = append(all, relating()...)
+	all = append(all, retryScenarios()...)
+	all = append(all, affinityScenarios()...)
 	all = append(all, preempting()...)
-	all = append(all, storing()...)
+	all = append(all, volumeScenarios()...)
 	return all
 }
 
@@ -32,7 +32,7 @@ func placing() []*scenario {
 			s.node("n-1")
 			s.pod("plain")
 			s.bound("plain")
-			s.tellAttempts("plain")
+			s.reportAttempts("plain")
 		}},
 		{name: "preferred affinity determines the node", run: func(s *stage) {
 			s.node("n-1")
@@ -67,7 +67,7 @@ func placing() []*scenario {
 			s.refused("last", "Too many pods")
 			s.deletePod("small-50")
 			s.bound("last")
-			s.tellAttempts("last")
+			s.reportAttempts("last")
 		}, seconds: 4},
 		{name: "200 pods fill 10 nodes completely", anyNode: true, run: func(s *stage) {
 			s.nodes(10, func(i int) string { return fmt.Sprint("n-", i) })
@@ -95,7 +95,7 @@ func placing() []*scenario {
 			s.node("n-3", labelled("disk", "ssd"))
 			s.pod("choosy", preferring("disk", "ssd"))
 			s.bound("choosy")
-			if s.story("choosy").node == "n-1" {
+			if s.history("choosy").node == "n-1" {
 				panic(failure{errors.New("n-1 is not as good as the others")})
 			}
 		}},
@@ -104,7 +104,7 @@ func placing() []*scenario {
 			s.pod("urgent", asking("cpu", "3"), class("high"))
 			s.refused("humble", "no nodes")
 			s.refused("urgent", "no nodes")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.node("n-1")
 			s.bound("urgent")
 			s.refused("humble", "Insufficient cpu")
@@ -115,7 +115,7 @@ func placing() []*scenario {
 			s.pod("urgent", asking("cpu", "3"), class("high"))
 			s.refused("humble", "unschedulable")
 			s.refused("urgent", "unschedulable")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.cordon("n-1", false)
 			s.bound("urgent")
 			s.refused("humble", "Insufficient cpu")
@@ -130,11 +130,11 @@ func placing() []*scenario {
 		}},
 		{name: "a pod of another scheduler is ignored", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("foreign", schedulerName("nobody"))
+			s.pod("foreign", schedulerName("unknown"))
 			s.pod("ours")
 			s.bound("ours")
-			s.calm(time.Second)
-			s.tellAttempts("foreign")
+			s.pause(time.Second)
+			s.reportAttempts("foreign")
 		}},
 		{name: "a pod on a node that is added later uses its resources", run: func(s *stage) {
 			s.pod("ahead", asking("cpu", "3"), on("ghost"))
@@ -164,7 +164,7 @@ func placing() []*scenario {
 			s.refused("next", "Insufficient cpu")
 			s.finish("job", v1.PodSucceeded)
 			s.bound("next")
-			s.tellAttempts("next")
+			s.reportAttempts("next")
 		}},
 		{name: "a pod that is resized in place releases resources", run: func(s *stage) {
 			s.node("n-1")
@@ -174,14 +174,14 @@ func placing() []*scenario {
 			s.refused("next", "Insufficient cpu")
 			s.resize("shrinking", "cpu", "1")
 			s.bound("next")
-			s.tellAttempts("next")
+			s.reportAttempts("next")
 		}},
 		{name: "devices that are added later", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("learner", devices("example.com/gpu", "2"))
 			s.refused("learner", "Insufficient example.com/gpu")
 			s.announce("n-1", "example.com~1gpu", "1")
-			s.calm(noticed)
+			s.pause(noticed)
 			s.announce("n-1", "example.com~1gpu", "2")
 			s.bound("learner")
 		}},

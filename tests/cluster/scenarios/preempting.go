@@ -9,8 +9,8 @@ import (
 // atOnce makes a pod disappear immediately on deletion. Other deleted pods stay, because no kubelet runs.
 func atOnce(p *v1.Pod) { p.Spec.TerminationGracePeriodSeconds = new(int64) }
 
-// humbly makes a pod that uses a whole node, has low priority and disappears immediately on deletion.
-func humbly(p *v1.Pod) {
+// lowPriority makes a pod that uses a whole node, has low priority and disappears immediately on deletion.
+func lowPriority(p *v1.Pod) {
 	atOnce(p)
 	class("low")(p)
 	asking("cpu", "4")(p)
@@ -21,7 +21,7 @@ func preempting() []*scenario {
 	return []*scenario{
 		{name: "a pod of lower priority is evicted", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("humble", humbly)
+			s.pod("humble", lowPriority)
 			s.bound("humble")
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.bound("urgent")
@@ -36,14 +36,14 @@ func preempting() []*scenario {
 			s.bound("large")
 			s.pod("urgent", class("high"), asking("cpu", "2"))
 			s.bound("urgent")
-			s.calm(noticed)
-			s.tell("pods on nodes: %v", s.occupants())
+			s.pause(noticed)
+			s.report("pods on nodes: %v", s.occupants())
 		}, seconds: 3},
 		{name: "the node with the least important victims is chosen", run: func(s *stage) {
 			s.node("n-1", labelled("place", "1"))
 			s.node("n-2", labelled("place", "2"))
-			s.pod("matters", humbly, class("middle"), selecting("place", "1"))
-			s.pod("humble", humbly, selecting("place", "2"))
+			s.pod("matters", lowPriority, class("middle"), selecting("place", "1"))
+			s.pod("humble", lowPriority, selecting("place", "2"))
 			s.bound("matters", "humble")
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.bound("urgent")
@@ -58,7 +58,7 @@ func preempting() []*scenario {
 		}},
 		{name: "a pod with preemptionPolicy Never evicts no pod", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("humble", humbly)
+			s.pod("humble", lowPriority)
 			s.bound("humble")
 			s.pod("polite", class("polite"), asking("cpu", "3"))
 			s.refused("polite", "preemptionPolicy=Never")
@@ -67,18 +67,18 @@ func preempting() []*scenario {
 		}},
 		{name: "eviction does not help against a taint", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("humble", humbly)
+			s.pod("humble", lowPriority)
 			s.bound("humble")
 			s.patchNode("n-1", `[{"op":"add","path":"/spec/taints","value":[{"key":"dedicated","effect":"NoSchedule"}]}]`)
-			s.calm(noticed)
+			s.pause(noticed)
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.refused("urgent", "Preemption is not helpful for scheduling")
 		}},
 		{name: "a budget is respected if another node is possible", run: func(s *stage) {
 			s.node("n-1", labelled("place", "1"))
 			s.node("n-2", labelled("place", "2"))
-			s.pod("guarded", humbly, selecting("place", "1"), withLabel("app", "guarded"))
-			s.pod("matters", humbly, class("middle"), selecting("place", "2"))
+			s.pod("guarded", lowPriority, selecting("place", "1"), withLabel("app", "guarded"))
+			s.pod("matters", lowPriority, class("middle"), selecting("place", "2"))
 			s.bound("guarded", "matters")
 			s.finish("guarded", v1.PodRunning)
 			s.patchPod("guarded", `[{"op":"add","path":"/status/conditions/-","value":{"type":"Ready","status":"True"}}]`, "status")
@@ -88,7 +88,7 @@ func preempting() []*scenario {
 		}, seconds: 4},
 		{name: "a budget is violated if no other node is possible", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("guarded", humbly, withLabel("app", "guarded"))
+			s.pod("guarded", lowPriority, withLabel("app", "guarded"))
 			s.bound("guarded")
 			s.finish("guarded", v1.PodRunning)
 			s.patchPod("guarded", `[{"op":"add","path":"/status/conditions/-","value":{"type":"Ready","status":"True"}}]`, "status")
@@ -109,12 +109,12 @@ func preempting() []*scenario {
 			s.budget("guard", "app", "guarded", 1, 1)
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.bound("urgent")
-			s.calm(noticed)
-			s.tell("pods on nodes: %v", s.occupants())
+			s.pause(noticed)
+			s.report("pods on nodes: %v", s.occupants())
 		}, seconds: 4},
 		{name: "three priorities, each preempting the one below", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("humble", humbly)
+			s.pod("humble", lowPriority)
 			s.bound("humble")
 			s.pod("better", atOnce, class("middle"), asking("cpu", "3"))
 			s.bound("better")
@@ -142,12 +142,12 @@ func preempting() []*scenario {
 			s.bound("slow", "small")
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.nominatedTo("urgent", "n-1")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			// The deletion of another pod triggers another attempt; the victim still exists.
 			s.deletePod("small")
 			s.refused("urgent", "terminating pod on the nominated node")
 			s.deletePod("slow")
-			s.calm(time.Second)
+			s.pause(time.Second)
 			s.patchPod("slow", `[{"op":"remove","path":"/metadata/finalizers"}]`)
 			s.bound("urgent")
 		}, seconds: 7},
@@ -177,7 +177,7 @@ func preempting() []*scenario {
 			s.deletePod("slow")
 			s.must(s.lane.startScheduler())
 			s.refused("urgent", "No preemption victims found for incoming pod")
-			s.calm(noticed)
+			s.pause(noticed)
 			s.deletePod("thief")
 			s.bound("urgent")
 		}, seconds: 8},
@@ -224,14 +224,14 @@ func preempting() []*scenario {
 			s.bound("bystander")
 			s.pod("urgent", class("high"), hostPort("", 8080))
 			s.bound("urgent")
-			s.calm(noticed)
-			s.tell("pods on nodes: %v", s.occupants())
+			s.pause(noticed)
+			s.report("pods on nodes: %v", s.occupants())
 		}, seconds: 3},
 		{name: "a pod that violates anti-affinity is evicted", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("loud", atOnce, class("low"), withLabel("app", "loud"))
 			s.bound("loud")
-			s.pod("quiet", class("high"), shunning("loud", "kubernetes.io/hostname"))
+			s.pod("quiet", class("high"), withAntiAffinity("loud", "kubernetes.io/hostname"))
 			s.bound("quiet")
 		}, seconds: 3},
 		{name: "a pod is evicted because of topology spread", run: func(s *stage) {
@@ -244,7 +244,7 @@ func preempting() []*scenario {
 		}, seconds: 3},
 		{name: "the API server rejects the victim's deletion, then accepts it", run: func(s *stage) {
 			s.node("n-1")
-			s.pod("humble", humbly)
+			s.pod("humble", lowPriority)
 			s.bound("humble")
 			s.lane.proxy.once("/pods/humble", answering(403, "Forbidden", "not today"))
 			s.pod("urgent", class("high"), asking("cpu", "3"))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lasting contains scenarios with repeated attempts and restarts of the scheduler.
-func lasting() []*scenario {
+// retryScenarios contains scenarios with repeated attempts and restarts of the scheduler.
+func retryScenarios() []*scenario {
 	return []*scenario{
 		{name: "the backoff after errors is one, two and four seconds", run: func(s *stage) {
 			s.pod("early")
@@ -46,7 +46,7 @@ func lasting() []*scenario {
 			s.rest()
 			s.deletePod("first")
 			s.bound("large")
-			s.tellAttempts("large")
+			s.reportAttempts("large")
 		}, seconds: 5},
 		{name: "a repeated failure message is not written again", run: func(s *stage) {
 			s.node("n-1")
@@ -60,11 +60,11 @@ func lasting() []*scenario {
 				// The deletion of a pod triggers another attempt after the backoff.
 				s.deletePod(fmt.Sprint("small-", i))
 				s.attempted("large", 2+i)
-				s.calm(noticed)
+				s.pause(noticed)
 			}
 			s.rest()
 			numbers := s.lane.proxy.written(s.ns)
-			s.tell("%d events, %d of them bindings; %d patches of events; %d of conditions",
+			s.report("%d events, %d of them bindings; %d patches of events; %d of conditions",
 				numbers["events"], numbers["bindings"], numbers["event patches"], numbers["status patches"])
 		}, seconds: 14},
 		{name: "a nomination reserves resources after a restart", run: func(s *stage) {

@@ -41,8 +41,8 @@ type difference struct {
 	onlyReference, onlyBerth []string
 }
 
-// patience is the timeout of a step.
-const patience = 30 * time.Second
+// stepTimeout is the timeout of a step.
+const stepTimeout = 30 * time.Second
 
 // stage is the environment of a scenario: its own namespace, and all nodes. A failing step ends the scenario
 // with a panic.
@@ -53,12 +53,12 @@ type stage struct {
 	ns     string
 
 	mutex sync.Mutex
-	pods  []*podStory // in the order of their appearance
-	told  []string
+	pods  []*podHistory // in the order of their appearance
+	lines []string
 }
 
-// podStory is the watch history of one pod. A pod that is created again has a new one.
-type podStory struct {
+// podHistory is the watch history of one pod. A pod that is created again has a new one.
+type podHistory struct {
 	label       string
 	uid         types.UID
 	latest      *v1.Pod
@@ -112,14 +112,14 @@ func (l *lane) play(ctx context.Context, sc *scenario, namespace string) (result
 
 // rest waits until the scheduler has written everything.
 func (s *stage) rest() {
-	s.calm(300 * time.Millisecond)
-	s.until("the scheduler falls silent", func() bool { return s.lane.proxy.silentFor() > 400*time.Millisecond })
+	s.pause(300 * time.Millisecond)
+	s.until("the scheduler sends no more writes", func() bool { return s.lane.proxy.silentFor() > 400*time.Millisecond })
 }
 
 // tidy removes pods, nodes and storage objects, and waits until the scheduler has processed the removal.
 func (s *stage) tidy() error {
 	if unused := s.lane.proxy.forget(); unused > 0 {
-		return fmt.Errorf("%d requests that were to be intercepted never came", unused)
+		return fmt.Errorf("%d requests to intercept were not sent", unused)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -164,19 +164,19 @@ func (s *stage) listen(watcher watch.Interface) {
 	for event := range watcher.ResultChan() {
 		if pod, ok := event.Object.(*v1.Pod); ok {
 			s.mutex.Lock()
-			s.storyOf(pod).take(event.Type, pod)
+			s.historyOf(pod).take(event.Type, pod)
 			s.mutex.Unlock()
 		}
 	}
 }
 
-func (s *stage) storyOf(pod *v1.Pod) *podStory {
+func (s *stage) historyOf(pod *v1.Pod) *podHistory {
 	number := 1
-	for _, story := range s.pods {
-		if story.uid == pod.UID {
-			return story
+	for _, history := range s.pods {
+		if history.uid == pod.UID {
+			return history
 		}
-		if story.latest.Name == pod.Name {
+		if history.latest.Name == pod.Name {
 			number++
 		}
 	}
@@ -184,12 +184,12 @@ func (s *stage) storyOf(pod *v1.Pod) *podStory {
 	if number > 1 {
 		label += fmt.Sprintf(" (number %d)", number)
 	}
-	story := &podStory{label: label, uid: pod.UID}
-	s.pods = append(s.pods, story)
-	return story
+	history := &podHistory{label: label, uid: pod.UID}
+	s.pods = append(s.pods, history)
+	return history
 }
 
-func (p *podStory) take(kind watch.EventType, pod *v1.Pod) {
+func (p *podHistory) take(kind watch.EventType, pod *v1.Pod) {
 	p.latest, p.gone, p.node = pod, kind == watch.Deleted, pod.Spec.NodeName
 	for _, c := range pod.Status.Conditions {
 		if c.Type == v1.PodScheduled {
@@ -212,44 +212,44 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
-// story returns the history of the latest pod of this name.
-func (s *stage) story(name string) podStory {
+// history returns the history of the latest pod of this name.
+func (s *stage) history(name string) podHistory {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	for _, story := range slices.Backward(s.pods) {
-		if story.latest.Name == name {
-			return *story
+	for _, history := range slices.Backward(s.pods) {
+		if history.latest.Name == name {
+			return *history
 		}
 	}
-	return podStory{}
+	return podHistory{}
 }
 
 // --- waiting ---
 
 func (s *stage) until(what string, holds func() bool) {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(stepTimeout)
 	for !holds() {
 		if time.Now().After(deadline) {
-			panic(failure{errors.New("in vain: " + what)})
+			panic(failure{errors.New("timeout: " + what)})
 		}
-		s.calm(10 * time.Millisecond)
+		s.pause(10 * time.Millisecond)
 	}
 }
 
-// calm waits for some time.
-func (s *stage) calm(d time.Duration) { s.must(controlplane.Pause(s.ctx, d)) }
+// pause waits for some time.
+func (s *stage) pause(d time.Duration) { s.must(controlplane.Pause(s.ctx, d)) }
 
 // bound waits until all these pods are bound.
 func (s *stage) bound(names ...string) {
 	for _, name := range names {
-		s.until("pod "+name+" is bound", func() bool { return s.story(name).node != "" })
+		s.until("pod "+name+" is bound", func() bool { return s.history(name).node != "" })
 	}
 }
 
 // refused waits until a pod's condition has this message.
 func (s *stage) refused(name, words string) {
-	s.until(fmt.Sprintf("pod %s is refused with %q", name, words), func() bool {
-		conditions := s.story(name).conditions
+	s.until(fmt.Sprintf("pod %s is rejected with %q", name, words), func() bool {
+		conditions := s.history(name).conditions
 		return len(conditions) > 0 && strings.HasPrefix(conditions[len(conditions)-1], "False") && strings.Contains(conditions[len(conditions)-1], words)
 	})
 }
@@ -261,13 +261,13 @@ func (s *stage) attempted(name string, times int) {
 
 func (s *stage) attempts(name string) int { return len(s.lane.attempts(s.ns + "/" + name)) }
 
-// tell adds a line to the outcome that must be equal for both schedulers.
-func (s *stage) tell(format string, args ...any) {
-	s.told = append(s.told, fmt.Sprintf(format, args...))
+// report adds a line to the outcome that must be equal for both schedulers.
+func (s *stage) report(format string, args ...any) {
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
-// tellAttempts requires the same number of attempts for both schedulers.
-func (s *stage) tellAttempts(name string) { s.tell("attempts at %s: %d", name, s.attempts(name)) }
+// reportAttempts requires the same number of attempts for both schedulers.
+func (s *stage) reportAttempts(name string) { s.report("attempts at %s: %d", name, s.attempts(name)) }
 
 // expectAttempts requires this number of attempts.
 func (s *stage) expectAttempts(name string, times int) {
@@ -281,9 +281,9 @@ func (s *stage) occupants() map[string]int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	count := make(map[string]int)
-	for _, story := range s.pods {
-		if story.node != "" && !story.gone {
-			count[story.node]++
+	for _, history := range s.pods {
+		if history.node != "" && !history.gone {
+			count[history.node]++
 		}
 	}
 	return count
@@ -293,8 +293,8 @@ func (s *stage) occupants() map[string]int {
 func (s *stage) attemptOrder() []string {
 	last := make(map[string]time.Time)
 	s.mutex.Lock()
-	for _, story := range s.pods {
-		last[story.latest.Name] = time.Time{}
+	for _, history := range s.pods {
+		last[history.latest.Name] = time.Time{}
 	}
 	s.mutex.Unlock()
 	for name := range last {

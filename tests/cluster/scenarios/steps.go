@@ -36,7 +36,7 @@ func (s *stage) nodes(count int, name func(i int) string, options ...nodeOption)
 		_, err := s.client.CoreV1().Nodes().Create(s.ctx, node, metav1.CreateOptions{})
 		s.must(err)
 	}
-	s.calm(noticed)
+	s.pause(noticed)
 }
 
 func allocatable(pairs ...string) nodeOption {
@@ -90,13 +90,13 @@ func (s *stage) untaint(name string) { s.patchNode(name, `[{"op":"remove","path"
 
 func (s *stage) deleteNode(name string) {
 	s.must(s.client.CoreV1().Nodes().Delete(s.ctx, name, metav1.DeleteOptions{}))
-	s.calm(noticed)
+	s.pause(noticed)
 }
 
 // pod creates a pod that requests a tenth of a CPU.
 func (s *stage) pod(name string, options ...podOption) {
 	s.create(name, options...)
-	s.until("the watch tells of pod "+name, func() bool { story := s.story(name); return story.latest != nil && !story.gone })
+	s.until("the watch delivers pod "+name, func() bool { history := s.history(name); return history.latest != nil && !history.gone })
 }
 
 // create does not wait until the watch delivers the pod.
@@ -209,7 +209,7 @@ func (s *stage) tolerate(name, key string) {
 // nominate sets a pod's nominated node, like an autoscaler.
 func (s *stage) nominate(name, node string) {
 	s.patchPod(name, fmt.Sprintf(`[{"op":"add","path":"/status/nominatedNodeName","value":%q}]`, node), "status")
-	s.calm(noticed)
+	s.pause(noticed)
 }
 
 // resize changes a pod's requests in place.
@@ -219,9 +219,9 @@ func (s *stage) resize(name, what, amount string) {
 
 func (s *stage) deletePod(name string) {
 	s.must(s.client.CoreV1().Pods(s.ns).Delete(s.ctx, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
-	s.until("the watch tells that pod "+name+" goes", func() bool {
-		story := s.story(name)
-		return story.gone || story.latest.DeletionTimestamp != nil
+	s.until("the watch delivers that pod "+name+" goes", func() bool {
+		history := s.history(name)
+		return history.gone || history.latest.DeletionTimestamp != nil
 	})
 }
 
@@ -246,7 +246,7 @@ func (s *stage) finish(name string, phase v1.PodPhase) {
 // nominatedTo waits until the scheduler has nominated the pod to a node.
 func (s *stage) nominatedTo(name, node string) {
 	s.until(fmt.Sprintf("pod %s is nominated to %s", name, node), func() bool {
-		story := s.story(name)
-		return story.latest != nil && story.latest.Status.NominatedNodeName == node
+		history := s.history(name)
+		return history.latest != nil && history.latest.Status.NominatedNodeName == node
 	})
 }

@@ -48,12 +48,12 @@ func (s *stage) volume(name, class, size string, options ...volumeOption) {
 	_, err := s.client.CoreV1().PersistentVolumes().Create(s.ctx, volume, metav1.CreateOptions{})
 	s.must(err)
 	// The controller sets it Available; only then the scheduler may use it.
-	s.until("volume "+name+" is seen by its controller", func() bool {
+	s.until("volume "+name+" is Available", func() bool {
 		found, err := s.client.CoreV1().PersistentVolumes().Get(s.ctx, name, metav1.GetOptions{})
 		s.must(err)
 		return found.Status.Phase != v1.VolumePending && found.Status.Phase != ""
 	})
-	s.calm(noticed)
+	s.pause(noticed)
 }
 
 // localTo makes a local volume of a node.
@@ -92,7 +92,7 @@ func (s *stage) claim(name, class, size string, modes ...v1.PersistentVolumeAcce
 			Resources: v1.VolumeResourceRequirements{Requests: controlplane.Resources("storage", size)}},
 	}, metav1.CreateOptions{})
 	s.must(err)
-	s.calm(noticed)
+	s.pause(noticed)
 }
 
 func (s *stage) claimExists(name string) bool {
@@ -140,7 +140,7 @@ func (s *stage) boundVolumeOf(claim string) (volume string) {
 // claimBound waits for the controller and then for the scheduler to observe it.
 func (s *stage) claimBound(claim string) {
 	s.until("claim "+claim+" is bound", func() bool { return s.volumeOf(claim) != "" })
-	s.calm(noticed)
+	s.pause(noticed)
 }
 
 // provision simulates a provisioner: it waits for the selected node and creates a volume there.
@@ -150,7 +150,7 @@ func (s *stage) provision(claim, volume, class, size string) {
 		node = s.annotation(claim, "volume.kubernetes.io/selected-node")
 		return node != ""
 	})
-	s.tell("claim %s is to be provisioned for %s", claim, node)
+	s.report("claim %s is to be provisioned for %s", claim, node)
 	s.volume(volume, class, size, s.claimedBy(claim))
 }
 
@@ -189,7 +189,7 @@ func (s *stage) csiNode(node string, count int32) {
 			Allocatable: &storagev1.VolumeNodeResources{Count: &count}}}},
 	}, metav1.CreateOptions{})
 	s.must(err)
-	s.calm(noticed)
+	s.pause(noticed)
 }
 
 // csiDriver creates a driver that publishes its storage capacity.
@@ -207,7 +207,7 @@ func (s *stage) storageCapacity(name, class, size, key, value string) {
 		ObjectMeta: metav1.ObjectMeta{Name: name}, StorageClassName: class, Capacity: &amount,
 		NodeTopology: &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}}, metav1.CreateOptions{})
 	s.must(err)
-	s.calm(noticed)
+	s.pause(noticed)
 }
 
 // budget creates a budget for pods with a label, and waits until its controller has processed it.
@@ -223,7 +223,7 @@ func (s *stage) budget(name, key, value string, atLeast int, allowed int32) {
 		s.must(err)
 		return found.Status.ObservedGeneration == found.Generation && found.Status.DisruptionsAllowed == allowed
 	})
-	s.calm(noticed)
+	s.pause(noticed)
 }
 
 // stored is a kind of objects that scenarios with volumes leave behind.

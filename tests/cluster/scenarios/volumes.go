@@ -15,8 +15,8 @@ const (
 	provisioner      = "csi.example.org"
 )
 
-// storing contains scenarios with volumes. The volume controller is the real one.
-func storing() []*scenario {
+// volumeScenarios contains scenarios with volumes. The volume controller is the real one.
+func volumeScenarios() []*scenario {
 	return []*scenario{
 		{name: "two pods get local volumes and their nodes", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
@@ -29,7 +29,7 @@ func storing() []*scenario {
 			s.bound("second")
 			s.pod("first", using("claim-2"))
 			s.bound("first")
-			s.tell("claim-1 has %s, claim-2 has %s", s.boundVolumeOf("claim-1"), s.boundVolumeOf("claim-2"))
+			s.report("claim-1 has %s, claim-2 has %s", s.boundVolumeOf("claim-1"), s.boundVolumeOf("claim-2"))
 			s.pod("third", using("claim-2"), selecting("place", "2"))
 			s.refused("third", "didn't match PersistentVolume's node affinity")
 		}, seconds: 5},
@@ -41,9 +41,9 @@ func storing() []*scenario {
 			s.volume("right", "local", "12Gi", localTo("n-1"))
 			s.claim("data", "local", "10Gi")
 			s.claim("more", "local", "10Gi")
-			s.pod("greedy", using("more", "data"))
-			s.bound("greedy")
-			s.tell("data has %s, more has %s", s.boundVolumeOf("data"), s.boundVolumeOf("more"))
+			s.pod("second", using("more", "data"))
+			s.bound("second")
+			s.report("data has %s, more has %s", s.boundVolumeOf("data"), s.boundVolumeOf("more"))
 		}, seconds: 4},
 		{name: "no volume fits until one is created", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
@@ -63,7 +63,7 @@ func storing() []*scenario {
 			s.refused("early", "unbound immediate")
 			s.volume("any", "", "10Gi")
 			s.bound("early")
-			s.tell("data has %s", s.boundVolumeOf("data"))
+			s.report("data has %s", s.boundVolumeOf("data"))
 		}, seconds: 4},
 		{name: "a claim from the pod's ephemeral volume template", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
@@ -71,10 +71,10 @@ func storing() []*scenario {
 			s.volume("scratch", "local", "10Gi", localTo("n-1"))
 			s.pod("fleeting", ephemeral("scratch", "local", "1Gi"), gated)
 			s.until("the claim is made", func() bool { return s.claimExists("fleeting-scratch") })
-			s.calm(noticed)
+			s.pause(noticed)
 			s.ungate("fleeting")
 			s.bound("fleeting")
-			s.tell("the claim has %s", s.boundVolumeOf("fleeting-scratch"))
+			s.report("the claim has %s", s.boundVolumeOf("fleeting-scratch"))
 		}, seconds: 4},
 		{name: "a foreign claim with the name of the pod's ephemeral claim", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
@@ -165,7 +165,7 @@ func storing() []*scenario {
 			s.refused("bound-to-a", "no available volume zone")
 			s.labelNode("n-1", "topology.kubernetes.io~1zone", "b")
 			s.bound("bound-to-a")
-			s.tellAttempts("bound-to-a")
+			s.reportAttempts("bound-to-a")
 		}, seconds: 3},
 		{name: "a claim with ReadWriteOncePod", run: func(s *stage) {
 			s.node("n-1")
@@ -177,14 +177,14 @@ func storing() []*scenario {
 			s.bound("first")
 			s.pod("second", using("data"))
 			s.refused("second", "ReadWriteOncePod")
-			s.calm(2 * time.Second)
-			s.pod("stranger", onlyOn("n-1"))
-			s.bound("stranger")
-			s.deletePod("stranger")
-			s.calm(time.Second)
+			s.pause(2 * time.Second)
+			s.pod("other-pod", onlyOn("n-1"))
+			s.bound("other-pod")
+			s.deletePod("other-pod")
+			s.pause(time.Second)
 			s.deletePod("first")
-			s.until("the second one is bound", func() bool { return s.story("second").node != "" })
-			s.tellAttempts("second")
+			s.until("the second one is bound", func() bool { return s.history("second").node != "" })
+			s.reportAttempts("second")
 		}, anyNode: true, seconds: 6},
 		{name: "a claim with ReadWriteOncePod is taken by preemption", run: func(s *stage) {
 			s.node("n-1")

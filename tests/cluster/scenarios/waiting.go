@@ -24,14 +24,14 @@ func waiting() []*scenario {
 			s.refused("second", "Insufficient cpu")
 			s.deletePod("first")
 			s.bound("second")
-			s.tellAttempts("second")
+			s.reportAttempts("second")
 		}},
 		{name: "too little CPU, then the node grows", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("large", asking("cpu", "6"))
 			s.refused("large", "Insufficient cpu")
 			s.resizeNode("n-1", "cpu", "5")
-			s.calm(noticed)
+			s.pause(noticed)
 			s.resizeNode("n-1", "cpu", "6")
 			s.bound("large")
 		}},
@@ -49,7 +49,7 @@ func waiting() []*scenario {
 			s.refused("outsider", "untolerated taint")
 			s.untaint("n-1")
 			s.bound("outsider")
-			s.tellAttempts("outsider")
+			s.reportAttempts("outsider")
 		}},
 		{name: "a toleration that is added", run: func(s *stage) {
 			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
@@ -57,7 +57,7 @@ func waiting() []*scenario {
 			s.refused("outsider", "untolerated taint")
 			s.tolerate("outsider", "dedicated")
 			s.bound("outsider")
-			s.tellAttempts("outsider")
+			s.reportAttempts("outsider")
 		}},
 		{name: "a cordon that is lifted", run: func(s *stage) {
 			s.node("n-1", unschedulable)
@@ -65,13 +65,13 @@ func waiting() []*scenario {
 			s.refused("patient", "unschedulable")
 			s.cordon("n-1", false)
 			s.bound("patient")
-			s.tellAttempts("patient")
+			s.reportAttempts("patient")
 		}},
 		{name: "a cordoned node among others", run: func(s *stage) {
 			s.node("n-1")
 			s.node("n-2")
 			s.cordon("n-1", true)
-			s.calm(noticed)
+			s.pause(noticed)
 			s.pod("first", asking("cpu", "3"))
 			s.bound("first")
 			s.pod("second", asking("cpu", "3"))
@@ -94,7 +94,7 @@ func waiting() []*scenario {
 			s.refused("choosy", "node affinity/selector")
 			s.labelNode("n-1", "disk", "ssd")
 			s.bound("choosy")
-			s.tellAttempts("choosy")
+			s.reportAttempts("choosy")
 		}},
 		{name: "an irrelevant node label requeues no pod", run: func(s *stage) {
 			s.node("n-1")
@@ -102,11 +102,11 @@ func waiting() []*scenario {
 			s.pod("large", asking("cpu", "5"))
 			s.refused("choosy", "node affinity/selector")
 			s.refused("large", "Insufficient cpu")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.labelNode("n-1", "disk", "hdd")
-			s.calm(time.Second)
+			s.pause(time.Second)
 			s.labelNode("n-1", "colour", "blue")
-			s.calm(3 * time.Second)
+			s.pause(3 * time.Second)
 			s.expectAttempts("choosy", 1)
 			s.expectAttempts("large", 1)
 		}, seconds: 7},
@@ -114,9 +114,9 @@ func waiting() []*scenario {
 			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule), tainted("broken", v1.TaintEffectNoExecute))
 			s.pod("outsider")
 			s.refused("outsider", "untolerated taint")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.patchNode("n-1", `[{"op":"remove","path":"/spec/taints/0"}]`)
-			s.calm(3 * time.Second)
+			s.pause(3 * time.Second)
 			s.expectAttempts("outsider", 1)
 		}, seconds: 6},
 		{name: "more CPU that is still insufficient", run: func(s *stage) {
@@ -125,11 +125,11 @@ func waiting() []*scenario {
 			s.bound("first")
 			s.pod("large", asking("cpu", "6"))
 			s.refused("large", "Insufficient cpu")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.resizeNode("n-1", "cpu", "5")
 			s.deletePod("first")
-			s.calm(3 * time.Second)
-			s.tellAttempts("large")
+			s.pause(3 * time.Second)
+			s.reportAttempts("large")
 		}, seconds: 6},
 		{name: "restricted to the name of a missing node until it is created", run: func(s *stage) {
 			s.node("n-1")
@@ -154,7 +154,7 @@ func waiting() []*scenario {
 			s.refused("second", "free ports")
 			s.deletePod("first")
 			s.bound("second")
-			s.tellAttempts("second")
+			s.reportAttempts("second")
 		}},
 		{name: "a port at one address does not block other addresses", run: func(s *stage) {
 			s.node("n-1")
@@ -172,7 +172,7 @@ func waiting() []*scenario {
 			s.node("n-4", labelled("disk", "ssd"), allocatable("cpu", "1"))
 			s.pod("choosy", selecting("disk", "ssd"), asking("cpu", "2"))
 			s.refused("choosy", "Insufficient cpu")
-			s.calm(1500 * time.Millisecond)
+			s.pause(1500 * time.Millisecond)
 			// The message changes with the cluster.
 			s.untaint("n-2")
 			s.bound("choosy")
@@ -181,31 +181,31 @@ func waiting() []*scenario {
 			s.node("n-1")
 			s.pod("large", asking("cpu", "5"))
 			s.refused("large", "0/1 nodes")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.node("n-2", allocatable("cpu", "5"), tainted("dedicated", v1.TaintEffectNoSchedule))
 			s.refused("large", "0/2 nodes")
-			s.calm(3 * time.Second)
+			s.pause(3 * time.Second)
 			s.node("n-3", allocatable("cpu", "6"), unschedulable)
 			s.refused("large", "0/3 nodes")
-			s.tellAttempts("large")
+			s.reportAttempts("large")
 		}, seconds: 9},
 		{name: "replacing a taint by another requeues no pod", run: func(s *stage) {
 			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
 			s.pod("outsider")
 			s.refused("outsider", "untolerated taint")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.patchNode("n-1", `[{"op":"replace","path":"/spec/taints/0/key","value":"reserved"}]`)
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.expectAttempts("outsider", 1)
 		}, seconds: 5},
 		{name: "an irrelevant toleration", run: func(s *stage) {
 			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
 			s.pod("outsider")
 			s.refused("outsider", "untolerated taint")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.tolerate("outsider", "reserved")
-			s.calm(2 * time.Second)
-			s.tellAttempts("outsider")
+			s.pause(2 * time.Second)
+			s.reportAttempts("outsider")
 		}, seconds: 5},
 		{name: "a node heartbeat requeues no pod", run: func(s *stage) {
 			s.node("n-1")
@@ -213,11 +213,11 @@ func waiting() []*scenario {
 			s.pod("choosy", selecting("disk", "ssd"))
 			s.refused("large", "Insufficient cpu")
 			s.refused("choosy", "node affinity")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.patchNode("n-1", `[{"op":"add","path":"/status/conditions/0/lastHeartbeatTime","value":"2026-01-01T00:00:00Z"}]`, "status")
 			s.patchNode("n-1", `[{"op":"replace","path":"/status/conditions/0/status","value":"False"}]`, "status")
 			s.patchNode("n-1", `[{"op":"add","path":"/metadata/annotations","value":{"example.org/note":"x"}}]`)
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.expectAttempts("large", 1)
 			s.expectAttempts("choosy", 1)
 		}, seconds: 5},
@@ -228,9 +228,9 @@ func waiting() []*scenario {
 			s.bound("first", "plain")
 			s.pod("second", hostPort("", 8080))
 			s.refused("second", "free ports")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.deletePod("plain")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.expectAttempts("second", 1)
 		}, seconds: 5},
 		{name: "a pod reduces its requests too little", run: func(s *stage) {
@@ -239,10 +239,10 @@ func waiting() []*scenario {
 			s.bound("shrinking")
 			s.pod("large", asking("cpu", "3"))
 			s.refused("large", "Insufficient cpu")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.resize("shrinking", "cpu", "2")
-			s.calm(2 * time.Second)
-			s.tellAttempts("large")
+			s.pause(2 * time.Second)
+			s.reportAttempts("large")
 			s.resize("shrinking", "cpu", "1")
 			s.bound("large")
 		}, seconds: 6},
@@ -253,7 +253,7 @@ func waiting() []*scenario {
 			s.deletePod("lingering")
 			s.pod("next", asking("cpu", "3"))
 			s.refused("next", "Insufficient cpu")
-			s.calm(2 * time.Second)
+			s.pause(2 * time.Second)
 			s.expectAttempts("next", 1)
 			s.patchPod("lingering", `[{"op":"remove","path":"/metadata/finalizers"}]`)
 			s.bound("next")
@@ -265,12 +265,12 @@ func waiting() []*scenario {
 				s.pod(name, class(urgency))
 				s.refused(name, "unschedulable")
 			}
-			s.calm(3 * time.Second)
+			s.pause(3 * time.Second)
 			s.cordon("n-1", false)
 			for i := range 6 {
 				s.bound(fmt.Sprint("number-", i))
 			}
-			s.tell("order of the attempts: %v", s.attemptOrder())
+			s.report("order of the attempts: %v", s.attemptOrder())
 		}, seconds: 5},
 	}
 }

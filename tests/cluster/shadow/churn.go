@@ -25,10 +25,10 @@ const (
 	diskLabel = "shadow.example.org/disk"
 	dedicated = "shadow.example.org/dedicated"
 	namespace = "default"
-	perNode   = 9 // pods, about which the cluster is nearly full
+	perNode   = 9 // number of pods at which the cluster is nearly full
 )
 
-// churn is what happens in the cluster.
+// churn is the workload.
 type churn struct {
 	client  kubernetes.Interface
 	options *options
@@ -37,7 +37,7 @@ type churn struct {
 	pods    []string  // in the order of their creation
 	changes int       // of nodes
 	gone    []int     // nodes
-	began   time.Time // of the first pod's life
+	began   time.Time // of the start of the first pod
 	bound   atomic.Int64
 	evicted atomic.Int64
 }
@@ -47,7 +47,7 @@ func newChurn(client kubernetes.Interface, o *options) *churn {
 }
 
 func (c *churn) done() string {
-	return fmt.Sprintf("%d pods made, %d bound, %d changes of nodes, %d pods preempted", c.made, c.bound.Load(), c.changes, c.evicted.Load())
+	return fmt.Sprintf("%d pods created, %d bound, %d changes of nodes, %d pods preempted", c.made, c.bound.Load(), c.changes, c.evicted.Load())
 }
 
 func (c *churn) prepare(ctx context.Context) error {
@@ -76,7 +76,7 @@ func (c *churn) makeNode(ctx context.Context, i int) error {
 
 func nodeName(i int) string { return fmt.Sprintf("node-%03d", i) }
 
-// run fills the cluster at once, lets pods and nodes come, change and go, and counts what is bound.
+// run fills the cluster at once, then creates, changes and deletes pods and nodes, and counts the bound pods.
 func (c *churn) run(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -91,7 +91,7 @@ func (c *churn) run(ctx context.Context) error {
 	end := time.Now().Add(c.options.duration)
 	for tick := 0; time.Now().Before(end); tick++ {
 		next := time.Now().Add(100 * time.Millisecond)
-		// Mostly a few, now and then a Deployment's burst.
+		// Mostly a few, sometimes many like those of a Deployment.
 		count := c.options.rate / 10
 		if tick%20 == 0 {
 			count *= 5
@@ -143,7 +143,7 @@ func (c *churn) newPod() *v1.Pod {
 	return pod
 }
 
-// shapes are what pods may ask for; a plain one is twice as likely.
+// shapes are the possible pods; a plain one is twice as likely.
 var shapes = []func(c *churn, spec *v1.PodSpec, own *metav1.LabelSelector){
 	func(*churn, *v1.PodSpec, *metav1.LabelSelector) {},
 	func(*churn, *v1.PodSpec, *metav1.LabelSelector) {},
@@ -177,13 +177,13 @@ var shapes = []func(c *churn, spec *v1.PodSpec, own *metav1.LabelSelector){
 	},
 	func(c *churn, spec *v1.PodSpec, _ *metav1.LabelSelector) { spec.PriorityClassName = "low" },
 	func(c *churn, spec *v1.PodSpec, _ *metav1.LabelSelector) {
-		// It wants most of one node, and drives others out if it has to.
+		// It uses most of a node, and preempts others if necessary.
 		spec.PriorityClassName = "high"
 		spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("3500m")
 	},
 	func(c *churn, spec *v1.PodSpec, _ *metav1.LabelSelector) {
 		if c.chance.IntN(6) == 0 {
-			spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("64") // nowhere
+			spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("64") // fits no node
 		}
 	},
 }
@@ -199,7 +199,7 @@ func (c *churn) deleteOne(ctx context.Context) error {
 	return nil
 }
 
-// changeNode cordons, taints or labels a node or undoes that; rarely a node goes, to come back.
+// changeNode cordons, taints or labels a node or reverts that; rarely a node is deleted and created again later.
 func (c *churn) changeNode(ctx context.Context) error {
 	c.changes++
 	if c.changes%15 == 0 {
@@ -235,7 +235,7 @@ func (c *churn) replaceNode(ctx context.Context) error {
 	return err
 }
 
-// beKubelet starts pods that are bound, counts them, and lets those go that are being deleted, a little later.
+// beKubelet starts bound pods, counts them, and removes terminating ones a little later.
 func (c *churn) beKubelet(ctx context.Context) {
 	version := ""
 	waiting := map[types.UID]bool{}
@@ -258,7 +258,8 @@ func (c *churn) beKubelet(ctx context.Context) {
 	}
 }
 
-// start lets a pod run, each since another second: among victims that started at the same time kube-scheduler takes any.
+// start starts a pod, each at a different second: kube-scheduler chooses any of several victims with the same start
+// time.
 func (c *churn) start(ctx context.Context, pod *v1.Pod, number int64) {
 	since := c.began.Add(time.Duration(number) * time.Second).UTC().Format(time.RFC3339)
 	patch := fmt.Sprintf(`{"status":{"phase":"Running","startTime":%q}}`, since)

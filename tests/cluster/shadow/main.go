@@ -31,12 +31,12 @@ type options struct {
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := o.Flags("shadow", "--berth PATH", "Compares what kube-scheduler decides in a changing cluster with what berth would have decided.")
-	flags.IntVar(&o.nodes, "nodes", 100, "how many nodes, at most 500")
+	flags := o.Flags("shadow", "--berth PATH", "Compares the decisions of kube-scheduler in a changing cluster with those of berth.")
+	flags.IntVar(&o.nodes, "nodes", 100, "number of nodes, at most 500")
 	flags.IntVar(&o.rate, "rate", 40, "pods created each second")
 	flags.IntVar(&o.percentage, "percentage", 0, "percentageOfNodesToScore; with 100 nothing may be explained by sampling")
-	flags.DurationVar(&o.duration, "duration", 20*time.Second, "how long pods are created")
-	flags.Uint64Var(&o.seed, "seed", 1, "of the workload")
+	flags.DurationVar(&o.duration, "duration", 20*time.Second, "duration of the creation of pods")
+	flags.Uint64Var(&o.seed, "seed", 1, "seed of the workload")
 	flags.StringVar(&o.manifests, "manifests", "", "the directory deploy/shadow; found from the root of the tree or tests/")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -94,10 +94,10 @@ func run(ctx context.Context, o *options, directory string) error {
 	return nil
 }
 
-// sampling says whether kube-scheduler looks at a part of the nodes only.
+// sampling returns whether kube-scheduler evaluates only a part of the nodes.
 func (o *options) sampling() bool { return o.nodes > 100 && o.percentage < 100 }
 
-// allowReading gives the user the permissions that are shipped: none of them writes.
+// allowReading grants the shipped permissions, which contain no write.
 func allowReading(ctx context.Context, o *options, control *controlplane.ControlPlane) error {
 	if _, err := control.Kubectl(ctx, nil, "apply", "-f", o.manifests); err != nil {
 		return err
@@ -110,7 +110,7 @@ func allowReading(ctx context.Context, o *options, control *controlplane.Control
 	return err
 }
 
-// configuration is the same for both, but for who they are.
+// configuration is the same for both except for the kubeconfig.
 func configuration(kubeconfig string, percentage int) string {
 	return fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

@@ -17,7 +17,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// shadow is berth, looking on.
+// shadow is berth in shadow mode.
 type shadow struct {
 	control *controlplane.ControlPlane
 	options *options
@@ -85,12 +85,12 @@ func (s *shadow) get(url string) (string, error) {
 	return string(body), err
 }
 
-// comparison is what berth says of one decision.
+// comparison is berth's result for one decision.
 type comparison struct {
 	Pod, Outcome, Because string
 }
 
-// report is berth's, by either way.
+// report is berth's report: from the endpoint, or from the log.
 type report struct {
 	Profiles []struct {
 		Profile                                    string
@@ -108,7 +108,7 @@ func (r report) outcome(name string) int {
 	return count
 }
 
-// findings are everything that is judged.
+// findings are the results to check.
 type findings struct {
 	text    string
 	report  report
@@ -119,9 +119,9 @@ type findings struct {
 	ended   string
 }
 
-// finish looks at the page and the metrics, ends berth, and reads what it leaves.
+// finish reads the page and the metrics, ends berth, and reads its last output.
 func (s *shadow) finish(ctx context.Context) (*findings, error) {
-	// What has been decided last is waited with for a second.
+	// Berth compares the last decisions after a second.
 	if err := controlplane.Pause(ctx, 3*time.Second); err != nil {
 		return nil, err
 	}
@@ -186,50 +186,50 @@ func memory(metrics string) int64 {
 	return 0
 }
 
-// wrong says what should not be, after so many bindings.
+// wrong returns all violations; bindings is the number of bindings.
 func (f *findings) wrong(bound int64, sampling bool) []string {
 	var wrong []string
-	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	addError := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	for _, outcome := range []string{"worse", "infeasible", "placeable", "message", "nomination", "error", "missed"} {
 		if count := f.report.outcome(outcome); count > 0 {
-			complain("%d x %s", count, outcome)
+			addError("%d x %s", count, outcome)
 		}
 	}
 	if sampled := f.report.outcome("sampled"); sampled > 0 != sampling {
-		complain("%d decisions are explained by sampling", sampled)
+		addError("%d decisions are explained by sampling", sampled)
 	}
 	for _, one := range f.report.Explained {
 		if one.Because == "" {
-			complain("%s: %s without a reason", one.Pod, one.Outcome)
+			addError("%s: %s without a reason", one.Pod, one.Outcome)
 		}
 	}
 	compared := f.report.outcome("same") + f.report.outcome("tie") + f.report.outcome("sampled") + f.report.outcome("raced")
 	if int64(compared) < bound*98/100 {
-		complain("%d bindings, but only %d compared", bound, compared)
+		addError("%d bindings, but only %d compared", bound, compared)
 	}
 	if f.report.outcome("unschedulable") == 0 || f.report.outcome("tie") == 0 {
-		complain("no failure or no tie has been compared: the workload is too easy")
+		addError("no failure or no tie has been compared: the workload is too easy")
 	}
 	for outcome, count := range f.metrics {
-		if told := f.report.outcome(outcome); told < count {
-			complain("the metrics count %d x %s, the report %d", count, outcome, told)
+		if reported := f.report.outcome(outcome); reported < count {
+			addError("the metrics count %d x %s, the report %d", count, outcome, reported)
 		}
 	}
 	if f.ended != "" {
-		complain("berth ended with %s", f.ended)
+		addError("berth ended with %s", f.ended)
 	}
 	for _, word := range []string{"forbidden", "Forbidden", "panic", "writes nothing to the cluster"} {
 		if strings.Contains(f.log, word) {
-			complain("berth's log says %q", word)
+			addError("berth's log contains %q", word)
 		}
 	}
 	if !strings.Contains(f.log, "Shadow report") {
-		complain("no report in berth's log")
+		addError("no report in berth's log")
 	}
 	return wrong
 }
 
-// checkAudit says what the reader did besides reading.
+// checkAudit returns the reader's requests other than reads.
 func checkAudit(log *controlplane.AuditLog) (wrong []string) {
 	requests, err := log.Next(user)
 	if err != nil {
@@ -237,10 +237,10 @@ func checkAudit(log *controlplane.AuditLog) (wrong []string) {
 	}
 	for _, r := range requests {
 		if !slices.Contains([]string{"get", "list", "watch"}, r.Verb) {
-			wrong = append(wrong, fmt.Sprintf("berth asked to %s %s", r.Verb, r.RequestURI))
+			wrong = append(wrong, fmt.Sprintf("berth sent %s %s", r.Verb, r.RequestURI))
 		}
 		if r.ResponseStatus.Code == http.StatusForbidden {
-			wrong = append(wrong, fmt.Sprintf("berth was refused %s %s", r.Verb, r.RequestURI))
+			wrong = append(wrong, fmt.Sprintf("berth was denied %s %s", r.Verb, r.RequestURI))
 		}
 	}
 	if len(requests) == 0 {

@@ -24,10 +24,10 @@ type options struct {
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := o.Flags("tutorials", "--berth PATH", "Plays the tutorials of examples/tutorials on a real API server. Needs prometheus, python3 and unshare, and root or user namespaces.")
+	flags := o.Flags("tutorials", "--berth PATH", "Runs the tutorials of examples/tutorials on a real API server. Needs prometheus, python3 and unshare, and root or user namespaces.")
 	flags.StringVar(&o.examples, "examples", "", "the directory examples/tutorials; found from the root of the tree or tests/")
-	flags.StringVar(&o.only, "only", "", "play this story only")
-	flags.BoolVar(&o.verbose, "verbose", false, "print what the schedulers log")
+	flags.StringVar(&o.only, "only", "", "run only this tutorial")
+	flags.BoolVar(&o.verbose, "verbose", false, "print the schedulers' logs")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -42,15 +42,15 @@ func parse(args []string) (*options, error) {
 	return &o, o.CompleteWithBerth()
 }
 
-// story is one tutorial.
-type story struct {
+// scenario is one tutorial.
+type scenario struct {
 	name string
 	play func(s *stage, ctx context.Context) error
-	// default says that its scheduler takes kube-scheduler's place; otherwise that one is there and places it.
+	// default is set if its scheduler replaces kube-scheduler; otherwise kube-scheduler runs and places its pod.
 	replaces bool
 }
 
-var stories = []story{
+var scenarios = []scenario{
 	{name: "custom", play: (*stage).custom},
 	{name: "sample-plugin", play: (*stage).samplePlugin},
 	{name: "network-traffic", play: (*stage).networkTraffic, replaces: true},
@@ -67,15 +67,15 @@ func run(ctx context.Context, o *options, directory string) error {
 	if err != nil {
 		return err
 	}
-	var all []controlplane.Story
-	for _, one := range stories {
-		all = append(all, controlplane.Story{Name: one.name, Play: func(ctx context.Context) []string {
-			return s.complaints(s.run(ctx, one))
+	var all []controlplane.Scenario
+	for _, one := range scenarios {
+		all = append(all, controlplane.Scenario{Name: one.name, Play: func(ctx context.Context) []string {
+			return s.takeErrors(s.run(ctx, one))
 		}})
 	}
-	if err := controlplane.PlayStories(ctx, o.only, all); err != nil {
+	if err := controlplane.PlayScenarios(ctx, o.only, all); err != nil {
 		return err
 	}
-	fmt.Printf("played as they are written; %.0f s\n", time.Since(began).Seconds())
+	fmt.Printf("tutorials run unchanged; %.0f s\n", time.Since(began).Seconds())
 	return nil
 }

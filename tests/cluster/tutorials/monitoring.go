@@ -16,15 +16,15 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// load is what a node's exporter tells of it.
+// load is the data of a node's exporter.
 type load struct {
 	received float64 // counter at the beginning, bytes
 	perSec   float64
 	busy     float64 // share of the time
 }
 
-// monitoring is an exporter that plays all nodes, and a real Prometheus that scrapes it. It has the address and the port that
-// the tutorials' Service prometheus-server.monitoring has.
+// monitoring is an exporter for all nodes, and a real Prometheus that scrapes it. It has the address and the port of
+// the tutorials' Service prometheus-server.monitoring.
 type monitoring struct {
 	server     *controlplane.Child
 	children   *controlplane.Children
@@ -37,10 +37,10 @@ type monitoring struct {
 	began time.Time
 }
 
-// A loopback address of its own: the port is given.
+// A separate loopback address, because the port is fixed.
 const prometheusAddress = "127.90.90.1"
 
-// Half a second is much less than what the tutorials have, so that nobody has to wait for minutes.
+// Half a second is much less than in the tutorials, so that the tests need not wait for minutes.
 const prometheusConfig = `global: {scrape_interval: 500ms, scrape_timeout: 500ms}
 scrape_configs:
 - job_name: node-exporter
@@ -75,15 +75,15 @@ func (m *monitoring) export(w http.ResponseWriter, _ *http.Request) {
 	for node, l := range m.loads {
 		fmt.Fprintf(w, "node_network_receive_bytes_total{device=\"ens192\",kubernetes_node=%q,instance=%q} %.0f\n", node, node, l.received+seconds*l.perSec)
 		for cpu := range 2 {
-			// It has run for an hour before.
+			// The simulated uptime is an hour.
 			fmt.Fprintf(w, "node_cpu_seconds_total{cpu=\"%d\",mode=\"idle\",kubernetes_node=%q,instance=%q} %.3f\n", cpu, node, node, 3600+seconds*(1-l.busy))
 			fmt.Fprintf(w, "node_cpu_seconds_total{cpu=\"%d\",mode=\"user\",kubernetes_node=%q,instance=%q} %.3f\n", cpu, node, node, 3600+seconds*l.busy)
 		}
 	}
 }
 
-// ask asks one question; the values by node.
-func (m *monitoring) ask(ctx context.Context, query string) (map[string]float64, error) {
+// query runs one query and returns the values by node.
+func (m *monitoring) query(ctx context.Context, query string) (map[string]float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.address+"/api/v1/query?query="+url.QueryEscape(query), nil)
 	if err != nil {
 		return nil, err
@@ -122,11 +122,11 @@ func (m *monitoring) ask(ctx context.Context, query string) (map[string]float64,
 
 // scraped waits until every node has enough samples for a rate.
 func (m *monitoring) scraped(ctx context.Context) error {
-	return controlplane.Until(ctx, patience, "scrapes", func() (bool, error) {
+	return controlplane.Until(ctx, stepTimeout, "scrapes", func() (bool, error) {
 		if !m.server.Running() {
 			return false, m.server.Gone()
 		}
-		values, err := m.ask(ctx, `count_over_time(node_cpu_seconds_total{cpu="0",mode="idle"}[1m]) > 5`)
+		values, err := m.query(ctx, `count_over_time(node_cpu_seconds_total{cpu="0",mode="idle"}[1m]) > 5`)
 		return err == nil && len(values) == len(m.loads), nil
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// extenderPolicy: the file that came before KubeSchedulerConfiguration, and an extender in Python.
+// extenderPolicy: the file format before KubeSchedulerConfiguration, and an extender in Python.
 func (s *stage) extenderPolicy(ctx context.Context) error {
 	extender, err := s.children.Start("extender", []string{"python3", s.example("extender-policy/extender.py")})
 	if err != nil {
@@ -17,7 +17,7 @@ func (s *stage) extenderPolicy(ctx context.Context) error {
 	}
 	defer func() { extender.Kill() }()
 	s.converts(ctx, "extender-policy/policy.json")
-	err = controlplane.Until(ctx, patience, "the extender to listen", func() (bool, error) {
+	err = controlplane.Until(ctx, stepTimeout, "the extender to listen", func() (bool, error) {
 		connection, err := net.Dial("tcp", "127.0.0.1:12345")
 		if err == nil {
 			connection.Close()
@@ -46,7 +46,7 @@ func (s *stage) extenderPolicy(ctx context.Context) error {
 			s.clear(ctx)
 		}
 	}
-	// A filter that is away fails the pod; when it is back the pod has its turn again.
+	// A filter that is unavailable fails the pod; when it is available again, the pod is scheduled.
 	extender.Kill()
 	if err := s.makePod(ctx, "later", "default-scheduler"); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *stage) extenderPolicy(ctx context.Context) error {
 		return err
 	}
 	if !strings.Contains(note, "http://127.0.0.1:12345/api/scheduler/filter") {
-		s.complain("the event does not name the extender that is away: %s", note)
+		s.addError("the event does not name the unavailable extender: %s", note)
 	}
 	if extender, err = s.children.Start("extender", []string{"python3", s.example("extender-policy/extender.py")}); err != nil {
 		return err
@@ -81,14 +81,14 @@ func (s *stage) byRack(ctx context.Context) error {
 		return err
 	}
 	if racks[node] != "b" {
-		s.complain("in-rack-b is on %s, in rack %s", node, racks[node])
+		s.addError("in-rack-b is on %s, in rack %s", node, racks[node])
 	}
 	note, err := s.event(ctx, "in-rack-z", "FailedScheduling", "default-scheduler")
 	if err != nil {
 		return err
 	}
 	if want := "0/4 nodes are available: 4 node is in another rack."; !strings.HasPrefix(note, want) {
-		s.complain("the event says %q, not %q", note, want)
+		s.addError("the event's text is %q, not %q", note, want)
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 	"berth.test/cluster/kubelet"
 )
 
-// What the nodes do. node4 has run for a year and is idle on the network now; node6 was booted yesterday and is busy. Nobody
-// measures node7.
+// The load of the nodes. node4 has run for a year and its network is idle now; node6 was booted yesterday and is busy.
+// node7 is not measured.
 var loads = map[string]load{
 	"node4": {received: 9.5e13, perSec: 1e4, busy: 0.55},
 	"node5": {received: 2.1e13, perSec: 5e6, busy: 0.08},
@@ -27,10 +27,10 @@ var loads = map[string]load{
 
 var racks = map[string]string{"node4": "a", "node5": "b", "node6": "b", "node7": "c"}
 
-// patience is how long a step may take.
-const patience = 30 * time.Second
+// stepTimeout is the timeout of a step.
+const stepTimeout = 30 * time.Second
 
-// stage is a cluster on which tutorials are played.
+// stage is the cluster of the tutorials.
 type stage struct {
 	*options
 	control    *controlplane.ControlPlane
@@ -41,14 +41,14 @@ type stage struct {
 	wrong      []string
 }
 
-func (s *stage) complain(format string, args ...any) {
+func (s *stage) addError(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// complaints are those about a story that ended like this; they are not kept.
-func (s *stage) complaints(err error) []string {
+// problems returns the errors of a finished scenario and clears them.
+func (s *stage) takeErrors(err error) []string {
 	if err != nil {
-		s.complain("%v", err)
+		s.addError("%v", err)
 	}
 	wrong := s.wrong
 	s.wrong = nil
@@ -56,7 +56,7 @@ func (s *stage) complaints(err error) []string {
 }
 
 func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children) (*stage, error) {
-	// Schedulers in the host's network have the port that kube-scheduler has.
+	// Schedulers in the host's network have kube-scheduler's port.
 	if taken, err := net.Listen("tcp", ":10259"); err != nil {
 		return nil, fmt.Errorf("the port of kube-scheduler is needed: %w", err)
 	} else {
@@ -64,7 +64,7 @@ func setUp(ctx context.Context, o *options, directory string, children *controlp
 	}
 	s := &stage{options: o, children: children}
 	var err error
-	// It has to be there for a while before it knows anything.
+	// It needs some time before it has samples.
 	if s.monitoring, err = startMonitoring(directory, children, loads); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *stage) makeNode(ctx context.Context, name string) error {
 	return err
 }
 
-// makeHost gives the control-plane node what kubeadm leaves there.
+// makeHost creates kubeadm's files on the control-plane node.
 func (s *stage) makeHost() error {
 	path, err := s.control.WriteKubeconfig(s.control.URL, "scheduler", "cert")
 	if err != nil {
@@ -105,8 +105,8 @@ func (s *stage) makeHost() error {
 	return os.Rename(path, s.kubelet.Host+"/etc/kubernetes/scheduler.conf")
 }
 
-// run plays a story and clears the stage.
-func (s *stage) run(ctx context.Context, one story) error {
+// run runs a scenario and clears the cluster.
+func (s *stage) run(ctx context.Context, one scenario) error {
 	defer s.clear(ctx)
 	if !one.replaces {
 		scheduler, err := s.control.StartScheduler(s.children, "kube-scheduler", []string{s.Real, "kube-scheduler"}, "default-scheduler", "cert")
@@ -118,24 +118,24 @@ func (s *stage) run(ctx context.Context, one story) error {
 	return one.play(s, ctx)
 }
 
-// clear leaves nodes and nothing else.
+// clear deletes everything but the nodes.
 func (s *stage) clear(ctx context.Context) {
 	s.stopContainers()
 	client, now := s.control.Client, int64(0)
 	for _, ns := range []string{"default", "kube-system"} {
 		gone := metav1.DeletePropagationBackground
-		// There is no garbage collector, which would take what belongs to them.
+		// There is no garbage collector for dependent objects.
 		_ = client.AppsV1().Deployments(ns).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &gone}, metav1.ListOptions{})
 		_ = client.AppsV1().ReplicaSets(ns).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &gone}, metav1.ListOptions{})
 		_ = client.CoreV1().Pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
 	}
 }
 
-// stopContainers ends all schedulers; they must leave in order.
+// stopContainers ends all schedulers; they must exit in an orderly way.
 func (s *stage) stopContainers() {
 	for _, one := range s.running {
 		if how := one.Child.Stop(); how != "" {
-			s.complain("%s left with %s", one.Name, how)
+			s.addError("%s exited with %s", one.Name, how)
 		}
 		if s.verbose {
 			fmt.Printf("--- %s\n%s---\n", one.Name, one.Logged())
@@ -144,36 +144,36 @@ func (s *stage) stopContainers() {
 	s.running = nil
 }
 
-// --- what a person does ---
+// --- commands of the tutorials ---
 
 func (s *stage) example(path string) string { return s.examples + "/" + path }
 
-// kubectl returns what it printed.
+// kubectl returns its output.
 func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
 	return s.control.Kubectl(ctx, nil, args...)
 }
 
-// commandLine runs berth; it must leave with a code. What it printed is returned.
+// commandLine runs berth, checks its exit code, and returns its output.
 func (s *stage) commandLine(ctx context.Context, code int, args ...string) string {
 	command := exec.CommandContext(ctx, s.Berth, args...)
 	out, _ := command.CombinedOutput()
 	if got := command.ProcessState.ExitCode(); got != code {
-		s.complain("berth %s left with %d, not %d: %s", strings.Join(args, " "), got, code, out)
+		s.addError("berth %s exited with %d, not %d: %s", strings.Join(args, " "), got, code, out)
 	}
 	return string(out)
 }
 
-// converts checks a file of a tutorial, moves it to v1, and checks that.
+// converts checks a file of a tutorial, converts it to v1, and checks the result.
 func (s *stage) converts(ctx context.Context, example string) {
 	converted := s.control.File("converted.yaml")
 	s.commandLine(ctx, 0, "config", "check", s.example(example))
 	s.commandLine(ctx, 0, "config", "convert", s.example(example), "--output", converted)
-	if said := s.commandLine(ctx, 0, "config", "check", converted); !strings.Contains(said, "valid, kubescheduler.config.k8s.io/v1\n") {
-		s.complain("%s converted: %s", example, said)
+	if output := s.commandLine(ctx, 0, "config", "check", converted); !strings.Contains(output, "valid, kubescheduler.config.k8s.io/v1\n") {
+		s.addError("%s converted: %s", example, output)
 	}
 }
 
-// copyToHost puts a file of a tutorial on the control-plane node, changed where the story wants it.
+// copyToHost copies a file of a tutorial to the control-plane node, with the changes of the scenario.
 func (s *stage) copyToHost(example, path string, change ...string) error {
 	text, err := os.ReadFile(s.example(example))
 	if err != nil {
@@ -183,9 +183,9 @@ func (s *stage) copyToHost(example, path string, change ...string) error {
 	return os.WriteFile(s.kubelet.Host+path, []byte(changed), 0o600)
 }
 
-// --- what a kubelet does ---
+// --- the kubelet ---
 
-// staticPod runs what lies in the manifests folder, and asks its probes.
+// staticPod runs the manifest in the manifests directory, and probes it.
 func (s *stage) staticPod(ctx context.Context) (*kubelet.Container, error) {
 	text, err := os.ReadFile(s.kubelet.Host + "/etc/kubernetes/manifests/kube-scheduler.yaml")
 	if err != nil {
@@ -198,11 +198,11 @@ func (s *stage) staticPod(ctx context.Context) (*kubelet.Container, error) {
 	return s.start(ctx, &pod)
 }
 
-// placedPod waits for the pod of a Deployment that kube-scheduler has given a node, and runs it there.
+// placedPod waits until kube-scheduler has bound the pod of a Deployment, and runs it on its node.
 func (s *stage) placedPod(ctx context.Context, selector string) (*kubelet.Container, error) {
 	pods := s.control.Client.CoreV1().Pods("kube-system")
 	var pod *v1.Pod
-	err := controlplane.Until(ctx, patience, "a node for the pod "+selector, func() (bool, error) {
+	err := controlplane.Until(ctx, stepTimeout, "a node for the pod "+selector, func() (bool, error) {
 		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil || len(list.Items) != 1 {
 			return false, err
@@ -229,17 +229,17 @@ func (s *stage) start(ctx context.Context, pod *v1.Pod) (*kubelet.Container, err
 		return nil, err
 	}
 	s.running = append(s.running, started)
-	if err := started.Healthy(ctx, patience); err != nil {
+	if err := started.Healthy(ctx, stepTimeout); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, started.Logged())
 	}
 	return started, s.logs(ctx, started, "Caches are synced")
 }
 
-// --- what one looks at ---
+// --- observations ---
 
-// logs waits until a container has written a text.
+// logs waits until a container has logged a text.
 func (s *stage) logs(ctx context.Context, c *kubelet.Container, text string) error {
-	err := controlplane.Until(ctx, patience, c.Name+" to log "+text, func() (bool, error) {
+	err := controlplane.Until(ctx, stepTimeout, c.Name+" to log "+text, func() (bool, error) {
 		if strings.Contains(c.Logged(), text) {
 			return true, nil
 		}
@@ -254,7 +254,7 @@ func (s *stage) logs(ctx context.Context, c *kubelet.Container, text string) err
 	return nil
 }
 
-// line finds what a container has written, by its level (I, W, E) and the end of the line; it complains if that is not there.
+// line finds a log line of a container by its level (I, W, E) and its end; a missing line is an error.
 func (s *stage) line(c *kubelet.Container, level byte, text string) {
 	for line := range strings.SplitSeq(c.Logged(), "\n") {
 		_, message, _ := strings.Cut(line, "] ")
@@ -262,19 +262,19 @@ func (s *stage) line(c *kubelet.Container, level byte, text string) {
 			if line[0] == level {
 				return
 			}
-			s.complain("logged as %c, not %c: %s", line[0], level, line)
+			s.addError("logged as %c, not %c: %s", line[0], level, line)
 			return
 		}
 	}
-	s.complain("not logged: %s", text)
+	s.addError("not logged: %s", text)
 }
 
 // nodeOf waits until a pod is bound.
 func (s *stage) nodeOf(ctx context.Context, name string) (string, error) {
-	return s.control.NodeOf(ctx, patience, name)
+	return s.control.NodeOf(ctx, stepTimeout, name)
 }
 
-// event waits for an event about a pod; it returns its note.
+// event waits for an event about a pod and returns its note.
 func (s *stage) event(ctx context.Context, pod, reason, component string) (string, error) {
-	return s.control.EventOf(ctx, patience, pod, reason, component)
+	return s.control.EventOf(ctx, stepTimeout, pod, reason, component)
 }

@@ -17,20 +17,20 @@ var (
 	finalScore    = regexp.MustCompile(`\{(\S+) (\d+)\}`)
 )
 
-// traffic is one way in which NetworkTraffic compares nodes.
+// traffic is one mode in which NetworkTraffic compares nodes.
 type traffic struct {
 	mode   string
 	query  string
 	winner string
 }
 
-// The tutorial sums readings of a counter, so that whoever was booted last wins, however busy it is.
+// The tutorial adds values of a counter, so the most recently booted node wins, however busy it is.
 var traffics = []traffic{
 	{"rate", `rate(node_network_receive_bytes_total{device="ens192"}[3m0s])`, "node4"},
 	{"classic", `sum_over_time(node_network_receive_bytes_total{device="ens192"}[3m0s])`, "node6"},
 }
 
-// networkTraffic: a static pod in kube-scheduler's place.
+// networkTraffic: a static pod that replaces kube-scheduler.
 func (s *stage) networkTraffic(ctx context.Context) error {
 	s.converts(ctx, "network-traffic/networktraffic-config.yaml")
 	if err := s.copyToHost("network-traffic/kube-scheduler.yaml", "/etc/kubernetes/manifests/kube-scheduler.yaml"); err != nil {
@@ -39,7 +39,7 @@ func (s *stage) networkTraffic(ctx context.Context) error {
 	for _, how := range traffics {
 		change := []string{"timeRangeInMinutes: 3", "timeRangeInMinutes: 3\n      mode: " + how.mode}
 		if how.mode == "rate" {
-			change = nil // as the tutorial has it
+			change = nil // as in the tutorial
 		}
 		if err := s.copyToHost("network-traffic/networktraffic-config.yaml", "/etc/kubernetes/networktraffic-config.yaml", change...); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (s *stage) networkTraffic(ctx context.Context) error {
 	return s.withoutPrometheus(ctx)
 }
 
-// withoutPrometheus: pods are placed all the same.
+// withoutPrometheus: pods are scheduled without measurements.
 func (s *stage) withoutPrometheus(ctx context.Context) error {
 	s.monitoring.server.Stop()
 	scheduler, err := s.staticPod(ctx)
@@ -69,7 +69,7 @@ func (s *stage) withoutPrometheus(ctx context.Context) error {
 		return err
 	}
 	if bandwidthLine.MatchString(scheduler.Logged()) {
-		s.complain("traffic is logged, but nothing is measured")
+		s.addError("traffic is logged, but nothing is measured")
 	}
 	if err := s.monitoring.start(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *stage) withoutPrometheus(ctx context.Context) error {
 }
 
 func (s *stage) byTraffic(ctx context.Context, how traffic) error {
-	before, err := s.monitoring.ask(ctx, how.query)
+	before, err := s.monitoring.query(ctx, how.query)
 	if err != nil {
 		return err
 	}
@@ -106,37 +106,37 @@ func (s *stage) byTraffic(ctx context.Context, how traffic) error {
 		}
 		note, err := s.event(ctx, pod, "Scheduled", "default-scheduler")
 		if want := fmt.Sprintf("Successfully assigned default/%s to %s", pod, node); err != nil || note != want {
-			s.complain("the event says %q, not %q (%v)", note, want, err)
+			s.addError("the event's text is %q, not %q (%v)", note, want, err)
 		}
 		nodes = append(nodes, node)
 	}
-	after, err := s.monitoring.ask(ctx, how.query)
+	after, err := s.monitoring.query(ctx, how.query)
 	if err != nil {
 		return err
 	}
-	s.judgePlaces(scheduler, how, nodes)
-	s.judgeTraffic(scheduler, how, before, after)
+	s.checkPlaces(scheduler, how, nodes)
+	s.checkTraffic(scheduler, how, before, after)
 	return nil
 }
 
-// judgePlaces: as long as the scores are the same all pods go to the winner. When the next poll comes between, those that are
-// there count.
-func (s *stage) judgePlaces(scheduler *kubelet.Container, how traffic, nodes []string) {
+// checkPlaces: while the scores stay the same, all pods are bound to the winner. If a poll occurs in between, the bound
+// pods count.
+func (s *stage) checkPlaces(scheduler *kubelet.Container, how traffic, nodes []string) {
 	finals := finalLine.FindAllStringSubmatch(scheduler.Logged(), -1)
 	changed := slices.ContainsFunc(finals, func(final []string) bool { return final[1] != finals[0][1] })
 	for i, node := range nodes {
 		if node != how.winner && (!changed || i == len(nodes)-1 && !slices.Contains(nodes, how.winner)) {
-			s.complain("mode %s: pods are on %v, not on %s", how.mode, nodes, how.winner)
+			s.addError("mode %s: pods are on %v, not on %s", how.mode, nodes, how.winner)
 			return
 		}
 	}
 }
 
-// judgeTraffic looks at the first decision: later ones count the pods that were placed meanwhile.
-func (s *stage) judgeTraffic(scheduler *kubelet.Container, how traffic, before, after map[string]float64) {
+// checkTraffic evaluates the first decision: later ones count the pods that were bound meanwhile.
+func (s *stage) checkTraffic(scheduler *kubelet.Container, how traffic, before, after map[string]float64) {
 	final := finalLine.FindStringSubmatchIndex(scheduler.Logged())
 	if final == nil {
-		s.complain("mode %s: no final scores:\n%s", how.mode, scheduler.Logged())
+		s.addError("mode %s: no final scores:\n%s", how.mode, scheduler.Logged())
 		return
 	}
 	measured := make(map[string]int64)
@@ -144,11 +144,11 @@ func (s *stage) judgeTraffic(scheduler *kubelet.Container, how traffic, before, 
 		value, _ := strconv.ParseInt(line[2], 10, 64)
 		measured[line[1]] = value
 		if float64(value) < 0.9*before[line[1]] || float64(value) > 1.1*after[line[1]] {
-			s.complain("mode %s: Prometheus says of %s %.0f before and %.0f after: %s", how.mode, line[1], before[line[1]], after[line[1]], line[0])
+			s.addError("mode %s: Prometheus's value of %s is %.0f before and %.0f after: %s", how.mode, line[1], before[line[1]], after[line[1]], line[0])
 		}
 	}
 	if len(measured) != len(loads) {
-		s.complain("mode %s: %d nodes are logged, not %d", how.mode, len(measured), len(loads))
+		s.addError("mode %s: %d nodes are logged, not %d", how.mode, len(measured), len(loads))
 		return
 	}
 	highest := int64(math.MinInt64)
@@ -161,13 +161,13 @@ func (s *stage) judgeTraffic(scheduler *kubelet.Container, how traffic, before, 
 	}
 	for node, value := range measured {
 		if want := 100 - value*100/highest; scores[node] != want {
-			s.complain("mode %s: the score of %s is %d, not 100 - %d*100/%d = %d", how.mode, node, scores[node], value, highest, want)
+			s.addError("mode %s: the score of %s is %d, not 100 - %d*100/%d = %d", how.mode, node, scores[node], value, highest, want)
 		}
 		if scores[node] > scores[how.winner] {
-			s.complain("mode %s: %s wins, not %s", how.mode, node, how.winner)
+			s.addError("mode %s: %s wins, not %s", how.mode, node, how.winner)
 		}
 	}
 	if score, there := scores["node7"]; !there || score >= scores[how.winner] {
-		s.complain("mode %s: node7, which nobody measures, has %d (%v), the winner %s has %d", how.mode, score, there, how.winner, scores[how.winner])
+		s.addError("mode %s: node7 without measurements has %d (%v), the winner %s has %d", how.mode, score, there, how.winner, scores[how.winner])
 	}
 }

@@ -42,7 +42,7 @@ EventRegistration Hinting(const std::string& plugin, EventResource resource, fra
             plugin + "/" + Describe(waiting.pod.get()) + "/" + Describe(before) + "/" + Describe(after);
         switch (Hash(question) % 10) {
           case 0:
-            return Invalid("no opinion");
+            return Invalid("hint failed");
           case 1:
           case 2:
           case 3:

@@ -39,7 +39,7 @@ std::string FirstDifference(const State& wanted, const State& got) {
 
 // Empty if the queues agree until the end.
 std::string Compare(const Sequence& sequence) {
-  World world(sequence.options, sequence.start_millis, sequence.plugins);
+  Environment environment(sequence.options, sequence.start_millis, sequence.plugins);
   State wanted;
   int number = 0;
   for (const Step& step : sequence.steps) {
@@ -47,12 +47,12 @@ std::string Compare(const Sequence& sequence) {
       return fmt::format("step {} ({}): {}", number, step.operation.kind, what);
     };
     ++number;
-    const std::string popped = world.Apply(step.operation);
+    const std::string popped = environment.Apply(step.operation);
     if (popped != step.operation.popped)
       return differs(fmt::format("pop: kube-scheduler \"{}\", berth \"{}\"", step.operation.popped, popped));
     for (const std::string& key : step.gone) wanted.erase(key);
     for (const auto& [key, value] : step.set) wanted[key] = value;
-    if (const State got = world.Look(); got != wanted) return differs(FirstDifference(wanted, got));
+    if (const State got = environment.Read(); got != wanted) return differs(FirstDifference(wanted, got));
   }
   return "";
 }

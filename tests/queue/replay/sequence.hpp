@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "world.hpp"
+#include "environment.hpp"
 
 namespace berth::replay {
 

@@ -19,7 +19,7 @@ import (
 
 const finalizer = "test.berth.dev/greeted"
 
-// greeter greets every config map with a label, once, and holds on to it until it has said goodbye.
+// greeter annotates every labelled config map once, and keeps a finalizer until it has removed the annotation.
 type greeter struct {
 	client.Client
 	events events.EventRecorder

@@ -98,7 +98,7 @@ func TestServerSideApply(t *testing.T) {
 	if err := apply("two", true, map[string]string{"x": "2"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := apply("one", false, map[string]string{}); err != nil { // gives up y; x is two's by now
+	if err := apply("one", false, map[string]string{}); err != nil { // releases y; x belongs to two by now
 		t.Fatal(err)
 	}
 	got := must[*corev1.ConfigMap](t)(maps.Get(context.Background(), "a", metav1.GetOptions{}))
@@ -145,7 +145,7 @@ func TestWatchesResumeOrSayThatTheyCannot(t *testing.T) {
 	}
 }
 
-// Of two candidates one leads; when it steps down the other one does.
+// One of two candidates leads; when it steps down, the other one does.
 func TestLeaderElection(t *testing.T) {
 	c := start(t, "--nodes=0")
 	leads := make(chan string, 10)
@@ -184,7 +184,7 @@ func TestLeaderElection(t *testing.T) {
 			t.Fatalf("%s leads", name)
 		}
 	case <-time.After(10 * time.Second):
-		t.Fatal("nobody leads")
+		t.Fatal("there is no leader")
 	}
 }
 
@@ -208,9 +208,9 @@ rules:
 	if err == nil || err.Error() != denied {
 		t.Errorf("%v", err)
 	}
-	stranger := alice
-	stranger.BearerToken = "wrong"
-	_, err = kubernetes.NewForConfigOrDie(&stranger).CoreV1().Pods("default").List(context.Background(), metav1.ListOptions{})
+	unknown := alice
+	unknown.BearerToken = "wrong"
+	_, err = kubernetes.NewForConfigOrDie(&unknown).CoreV1().Pods("default").List(context.Background(), metav1.ListOptions{})
 	if !apierrors.IsUnauthorized(err) {
 		t.Errorf("a wrong token: %v", err)
 	}

@@ -1,7 +1,7 @@
-// Package clients drives Berth's sandbox with the clients that real programs are made of: client-go's informers and
-// leader election, controller-runtime's manager, and kube-scheduler itself.
+// Package clients runs real clients on Berth's sandbox: client-go's informers and leader election, controller-runtime's
+// manager, and kube-scheduler.
 //
-// BERTH names the program; without it the tests are skipped.
+// BERTH is the path of the program; without it the tests are skipped.
 package clients
 
 import (
@@ -30,7 +30,7 @@ type cluster struct {
 	process    *os.Process
 }
 
-// start runs a sandbox for the time of the test.
+// start runs a sandbox until the test ends.
 func start(t *testing.T, flags ...string) *cluster {
 	t.Helper()
 	berth := os.Getenv("BERTH")
@@ -58,7 +58,7 @@ var started = map[*testing.T][]*exec.Cmd{}
 
 func last(t *testing.T) *os.Process { return started[t][len(started[t])-1].Process }
 
-// run starts a program that ends with the test at the latest; the function it returns ends it sooner.
+// run starts a program that ends with the test at the latest; the returned function ends it earlier.
 func run(t *testing.T, program string, args ...string) (stop func()) {
 	t.Helper()
 	log, err := os.CreateTemp(t.TempDir(), "log")
@@ -102,7 +102,7 @@ func run(t *testing.T, program string, args ...string) (stop func()) {
 
 func tail(text []byte, most int) []byte { return text[max(0, len(text)-most):] }
 
-// within waits until something holds.
+// within waits for a condition.
 func within(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {

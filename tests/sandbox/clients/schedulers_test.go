@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// bindings counts how often each pod got a node.
+// bindings counts how often each pod was bound.
 type bindings struct {
 	nodes map[string]string
 	twice []string
 }
 
-// observe follows the pods from now on, by watches that resume where the last one ended.
+// observe watches the pods from now on, and resumes a watch where the last one ended.
 func (c *cluster) observe(ctx context.Context, t *testing.T) func() bindings {
 	t.Helper()
 	list := must[*corev1.PodList](t)(c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{}))
@@ -78,7 +78,7 @@ profiles:
 	return run(t, os.Getenv("BERTH"), "scheduler", "--config="+config, "--kubeconfig="+kubeconfig, "--secure-port=0", "--berth-http-address=127.0.0.1:0")
 }
 
-// realScheduler runs kube-scheduler with its defaults, which means protobuf.
+// realScheduler runs kube-scheduler with its defaults, which include protobuf.
 func realScheduler(t *testing.T, kubeconfig, profile string) func() {
 	real := os.Getenv("BERTH_REAL")
 	if real == "" {
@@ -87,7 +87,7 @@ func realScheduler(t *testing.T, kubeconfig, profile string) func() {
 	return run(t, real, "kube-scheduler", "--config="+schedulerConfig(t, kubeconfig, profile), "--secure-port=0", "--authentication-skip-lookup")
 }
 
-// The two schedulers take turns on one cluster; pods arrive while they change.
+// The two schedulers run alternately on one cluster; pods are created during the changes.
 func TestSchedulersTakeTurns(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestSchedulersTakeTurns(t *testing.T) {
 			observed := c.observe(ctx, t)
 			const turns, each = 4, 60
 			for turn := range turns {
-				// Half of the pods are waiting when the scheduler comes.
+				// Half of the pods are pending when the scheduler starts.
 				c.pods(t, fmt.Sprintf("early-%d", turn), "default-scheduler", each/2)
 				scheduler := berthScheduler
 				if turn%2 == 1 {
@@ -118,7 +118,7 @@ func TestSchedulersTakeTurns(t *testing.T) {
 	}
 }
 
-// Both at once, each for its own pods.
+// Both in parallel, each for its own pods.
 func TestSchedulersSideBySide(t *testing.T) {
 	c := start(t, "--nodes=20")
 	ctx := context.Background()
@@ -127,7 +127,7 @@ func TestSchedulersSideBySide(t *testing.T) {
 	stopReal := realScheduler(t, c.kubeconfig, "other-scheduler")
 	const each = 150
 	c.pods(t, "ours", "default-scheduler", each)
-	c.pods(t, "theirs", "other-scheduler", each)
+	c.pods(t, "other", "other-scheduler", each)
 	within(t, 60*time.Second, "all bound", c.allBound(ctx, 2*each))
 	stopBerth()
 	stopReal()

@@ -25,7 +25,7 @@ func (c *cluster) dial(t *testing.T) net.Conn {
 	return connection
 }
 
-// residentMiB is the memory of the sandbox.
+// residentMiB is the resident memory of the sandbox.
 func (c *cluster) residentMiB(t *testing.T) int {
 	t.Helper()
 	status := string(must[[]byte](t)(os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Pid))))
@@ -37,7 +37,7 @@ func (c *cluster) residentMiB(t *testing.T) int {
 	return kib / 1024
 }
 
-// Requests that dribble in are answered like others.
+// Requests that arrive slowly are served.
 func TestSlowRequests(t *testing.T) {
 	c := start(t, "--nodes=0")
 	const body = `{"metadata":{"name":"slow"}}`
@@ -75,8 +75,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Watchers that do not read are cut once too much waits for them; the server's memory stays bounded and everybody
-// else is served.
+// Watchers that do not read are disconnected once their backlog is too large; the server's memory stays bounded and
+// other clients are served.
 func TestWatchersThatDoNotRead(t *testing.T) {
 	c := start(t, "--nodes=0", "--watch-window=100")
 	ctx := context.Background()

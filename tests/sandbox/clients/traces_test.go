@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// OTLP's JSON form has ids in hexadecimal, where protocol buffers have base64.
+// OTLP's JSON form has hexadecimal ids, protocol buffers' JSON form base64.
 var ids = regexp.MustCompile(`("(?:traceId|spanId|parentSpanId)":")([0-9a-f]+)"`)
 
 func decodeTraces(t *testing.T, body []byte) []*trace.Span {
@@ -40,7 +40,7 @@ func decodeTraces(t *testing.T, body []byte) []*trace.Span {
 	return spans
 }
 
-// A collector that refuses the first request and takes what comes then.
+// A collector that rejects the first request and accepts the next ones.
 func TestSchedulingAttemptsAreTraced(t *testing.T) {
 	var lock sync.Mutex
 	var spans []*trace.Span

@@ -51,7 +51,7 @@ var creationCases = []request{
 	{name: "no name", method: "POST", path: configMaps, body: `{"metadata":{}}`},
 	{name: "a generated name", method: "POST", path: configMaps, body: `{"metadata":{"generateName":"generated-"}}`},
 	{name: "a bad name", method: "POST", path: configMaps, body: configMap("A_b", ``)},
-	// One wrong label at a time: kube-apiserver goes through a map, and names several in any order.
+	// One invalid label at a time: kube-apiserver iterates over a map and reports several in any order.
 	{name: "a bad label name", method: "POST", path: configMaps, body: `{"metadata":{"name":"l","labels":{"-x":"y"}}}`},
 	{name: "a bad label value", method: "POST", path: configMaps, body: `{"metadata":{"name":"l","labels":{"ok":"-bad-"}}}`},
 	{name: "a bad annotation", method: "POST", path: configMaps, body: `{"metadata":{"name":"l","annotations":{"-x":"y"}}}`},

@@ -22,7 +22,7 @@ var bindingCases = []request{
 	{name: "evict an absent pod", method: "POST", path: pods + "/nope/eviction", body: `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"nope"}}`},
 	{name: "a guarded pod", method: "POST", path: pods, body: pod("guarded", `,"nodeName":"n1"`)},
 	{name: "that runs", method: "PATCH", path: pods + "/guarded/status", kind: "smp", body: `{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True","lastTransitionTime":null}]}}`, without: "metadata.managedFields"},
-	{name: "a budget nobody has looked at", method: "POST", path: pods + "/guarded/eviction", body: `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"guarded"}}`},
+	{name: "a budget without status", method: "POST", path: pods + "/guarded/eviction", body: `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"guarded"}}`},
 	{name: "a budget of nothing", method: "PATCH", path: budgets + "/b/status", kind: "merge", body: `{"status":{"observedGeneration":1,"disruptionsAllowed":0,"desiredHealthy":1,"currentHealthy":1,"expectedPods":1}}`, without: "metadata.managedFields"},
 	{name: "evict beyond the budget", method: "POST", path: pods + "/guarded/eviction", body: `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"guarded"}}`},
 	{name: "a budget of one", method: "PATCH", path: budgets + "/b/status", kind: "merge", body: `{"status":{"disruptionsAllowed":1,"currentHealthy":2}}`, without: "metadata.managedFields"},

@@ -103,7 +103,7 @@ var negotiationCases = []request{
 
 var reviewCases = []request{
 	{name: "may I", method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body: `{"spec":{"resourceAttributes":{"namespace":"t","verb":"get","resource":"pods"}}}`, without: "metadata"},
-	{name: "may somebody", method: "POST", path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", body: `{"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}}`},
+	{name: "access review of another user", method: "POST", path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", body: `{"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}}`},
 	{name: "a token that is none", method: "POST", path: "/apis/authentication.k8s.io/v1/tokenreviews", body: `{"spec":{"token":"nope"}}`, without: "metadata"},
 	{name: "an empty token", method: "POST", path: "/apis/authentication.k8s.io/v1/tokenreviews", body: `{"spec":{"token":""}}`},
 	{name: "an access review of nothing", method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body: `{"spec":{}}`},

@@ -48,8 +48,8 @@ var patchCases = []request{
 	{name: "a patch that changes nothing", method: "PATCH", path: pods + "/a", kind: "merge", body: `{}`},
 	{name: "force without apply", method: "PATCH", path: pods + "/a?force=true", kind: "merge", body: `{}`},
 	{name: "ownership is reset", method: "PATCH", path: configMaps + "/a", kind: "merge", body: `{"metadata":{"managedFields":[]}}`},
-	{name: "nobody owns it", method: "GET", path: configMaps + "/a"},
-	{name: "an update of what nobody owns", method: "PATCH", path: configMaps + "/a?fieldManager=late", kind: "merge", body: `{"data":{"late":"1"}}`},
+	{name: "no manager owns it", method: "GET", path: configMaps + "/a"},
+	{name: "an update of unowned fields", method: "PATCH", path: configMaps + "/a?fieldManager=late", kind: "merge", body: `{"data":{"late":"1"}}`},
 }
 
 const applied = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","labels":{"app":"d"}},"spec":{"replicas":2,"selector":{"matchLabels":{"app":"d"}},"template":{"metadata":{"labels":{"app":"d"}},"spec":{"containers":[{"name":"c","image":"nginx","ports":[{"containerPort":80}],"env":[{"name":"A","value":"1"}]}]}}}}`

@@ -10,41 +10,41 @@ import (
 	"strings"
 )
 
-// compare tells in which ways the sandbox's answer is another one.
-func compare(r request, real, ours *answer) []string {
+// compare returns the differences of the sandbox's response.
+func compare(r request, reference, berth *response) []string {
 	var found []string
-	if real.status != ours.status {
-		found = append(found, fmt.Sprintf("HTTP status: %d, not %d", ours.status, real.status))
+	if reference.status != berth.status {
+		found = append(found, fmt.Sprintf("HTTP status: %d, not %d", berth.status, reference.status))
 	}
 	if r.only == "code" {
 		return found
 	}
 	if r.differs != "" {
-		return nil // on purpose
+		return nil // intended
 	}
-	if !slices.Equal(real.warnings, ours.warnings) {
-		found = append(found, fmt.Sprintf("warnings: %q, not %q", ours.warnings, real.warnings))
+	if !slices.Equal(reference.warnings, berth.warnings) {
+		found = append(found, fmt.Sprintf("warnings: %q, not %q", berth.warnings, reference.warnings))
 	}
-	var theirs, mine any
-	theirsJSON, mineJSON := json.Unmarshal(real.body, &theirs), json.Unmarshal(ours.body, &mine)
-	if theirsJSON != nil || mineJSON != nil {
-		if string(real.body) != string(ours.body) {
-			found = append(found, fmt.Sprintf("body: %q, not %q", clip(string(ours.body)), clip(string(real.body))))
+	var referenceBody, berthBody any
+	referenceJSON, berthJSON := json.Unmarshal(reference.body, &referenceBody), json.Unmarshal(berth.body, &berthBody)
+	if referenceJSON != nil || berthJSON != nil {
+		if string(reference.body) != string(berth.body) {
+			found = append(found, fmt.Sprintf("body: %q, not %q", clip(string(berth.body)), clip(string(reference.body))))
 		}
 		return found
 	}
-	theirs, mine = normal(theirs, ""), normal(mine, "")
+	referenceBody, berthBody = normal(referenceBody, ""), normal(berthBody, "")
 	for _, path := range strings.Split(r.without, ",") {
-		theirs, mine = cut(theirs, path), cut(mine, path)
+		referenceBody, berthBody = cut(referenceBody, path), cut(berthBody, path)
 	}
 	if r.only == "message" {
 		r.only = "kind,status,message,reason,details,code"
 	}
 	if r.only == "" {
-		return append(found, differ(theirs, mine, "")...)
+		return append(found, differ(referenceBody, berthBody, "")...)
 	}
 	for _, path := range strings.Split(r.only, ",") {
-		found = append(found, differ(at(theirs, path), at(mine, path), path)...)
+		found = append(found, differ(at(referenceBody, path), at(berthBody, path), path)...)
 	}
 	return found
 }
@@ -64,17 +64,17 @@ var (
 	suffixes = regexp.MustCompile(`generated-[a-z0-9]{5}`)
 )
 
-// normal hides what differs between any two servers: identities, versions, times.
+// normal replaces values that differ between any two servers: identities, versions, times.
 func normal(value any, key string) any {
 	switch v := value.(type) {
 	case map[string]any:
-		// The admission that sets them is off where there is nobody to make service accounts.
+		// The admission plugin that sets them is off, because no controller creates service accounts.
 		delete(v, "serviceAccountName")
 		delete(v, "serviceAccount")
 		for k, member := range v {
 			v[k] = normal(member, k)
 		}
-		// The order of managers written within one second is a matter of chance.
+		// The order of managers within one second is undefined.
 		if list, ok := v["managedFields"].([]any); ok {
 			sort.Slice(list, func(i, j int) bool { return fmt.Sprint(list[i]) < fmt.Sprint(list[j]) })
 		}
@@ -98,36 +98,36 @@ func normal(value any, key string) any {
 	return value
 }
 
-func differ(theirs, mine any, path string) []string {
-	their, theirIsMap := theirs.(map[string]any)
-	my, myIsMap := mine.(map[string]any)
-	if theirIsMap && myIsMap {
+func differ(referenceBody, berthBody any, path string) []string {
+	referenceMap, referenceIsMap := referenceBody.(map[string]any)
+	berthMap, berthIsMap := berthBody.(map[string]any)
+	if referenceIsMap && berthIsMap {
 		keys := map[string]bool{}
-		for k := range their {
+		for k := range referenceMap {
 			keys[k] = true
 		}
-		for k := range my {
+		for k := range berthMap {
 			keys[k] = true
 		}
 		var found []string
 		for _, k := range sortedKeys(keys) {
-			found = append(found, differ(their[k], my[k], strings.TrimPrefix(path+"."+k, "."))...)
+			found = append(found, differ(referenceMap[k], berthMap[k], strings.TrimPrefix(path+"."+k, "."))...)
 		}
 		return found
 	}
-	theirList, theirIsList := theirs.([]any)
-	myList, myIsList := mine.([]any)
-	if theirIsList && myIsList && len(theirList) == len(myList) {
+	referenceList, referenceIsList := referenceBody.([]any)
+	berthList, berthIsList := berthBody.([]any)
+	if referenceIsList && berthIsList && len(referenceList) == len(berthList) {
 		var found []string
-		for i := range theirList {
-			found = append(found, differ(theirList[i], myList[i], fmt.Sprintf("%s[%d]", path, i))...)
+		for i := range referenceList {
+			found = append(found, differ(referenceList[i], berthList[i], fmt.Sprintf("%s[%d]", path, i))...)
 		}
 		return found
 	}
-	if reflect.DeepEqual(theirs, mine) {
+	if reflect.DeepEqual(referenceBody, berthBody) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s, not %s", path, show(mine), show(theirs))}
+	return []string{fmt.Sprintf("%s: %s, not %s", path, show(berthBody), show(referenceBody))}
 }
 
 func sortedKeys(keys map[string]bool) []string {
@@ -147,7 +147,7 @@ func show(value any) string {
 	return clip(string(text))
 }
 
-// at is the value at a dotted path.
+// at returns the value at a dotted path.
 func at(value any, path string) any {
 	for _, key := range strings.Split(path, ".") {
 		object, ok := value.(map[string]any)
@@ -159,7 +159,7 @@ func at(value any, path string) any {
 	return value
 }
 
-// cut takes the value at a dotted path out; * stands for every element of a list.
+// cut removes the value at a dotted path; * stands for every element of a list.
 func cut(value any, path string) any {
 	if path == "" {
 		return value

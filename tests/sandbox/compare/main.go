@@ -22,8 +22,8 @@ import (
 func main() {
 	berth := flag.String("berth", "", "the berth program")
 	real := flag.String("real", "", "the control plane, as tests/cluster/build prints it; built if missing")
-	only := flag.String("only", "", "show only requests whose name contains this; all are asked")
-	verbose := flag.Bool("v", false, "name the requests that agree, too")
+	only := flag.String("only", "", "show only requests whose name contains this; all are sent")
+	verbose := flag.Bool("v", false, "also print the requests with equal responses")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -33,8 +33,8 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, berth, real, only string, verbose bool) error {
-	if berth == "" {
+func run(ctx context.Context, program, real, only string, verbose bool) error {
+	if program == "" {
 		return errors.New("--berth is missing")
 	}
 	if real == "" {
@@ -48,17 +48,17 @@ func run(ctx context.Context, berth, real, only string, verbose bool) error {
 	if err != nil {
 		return err
 	}
-	if berth, err = filepath.Abs(berth); err != nil {
+	if program, err = filepath.Abs(program); err != nil {
 		return err
 	}
 	programs := &processes{directory: directory}
 	defer os.RemoveAll(directory)
 	defer programs.stop()
-	ours, err := startSandbox(ctx, programs, berth)
+	berth, err := startSandbox(ctx, programs, program)
 	if err != nil {
 		return err
 	}
-	theirs, err := startReal(ctx, programs, real)
+	reference, err := startReal(ctx, programs, real)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func run(ctx context.Context, berth, real, only string, verbose bool) error {
 	differing := 0
 	cases := allCases()
 	for _, c := range cases {
-		found, err := ask(ctx, theirs, ours, c)
+		found, err := sendToBoth(ctx, reference, berth, c)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -83,17 +83,17 @@ func run(ctx context.Context, berth, real, only string, verbose bool) error {
 	}
 	fmt.Printf("%d requests, %d answered differently, %.1f s\n", len(cases), differing, time.Since(started).Seconds())
 	if differing > 0 {
-		return errors.New("the sandbox does not answer as kube-apiserver does")
+		return errors.New("the responses of the sandbox and of kube-apiserver differ")
 	}
 	return nil
 }
 
-func ask(ctx context.Context, theirs, ours *server, c request) ([]string, error) {
-	wanted, err := theirs.do(ctx, c)
+func sendToBoth(ctx context.Context, reference, berth *server, c request) ([]string, error) {
+	wanted, err := reference.do(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	got, err := ours.do(ctx, c)
+	got, err := berth.do(ctx, c)
 	if err != nil {
 		return nil, err
 	}

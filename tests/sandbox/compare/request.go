@@ -17,26 +17,26 @@ import (
 	"strings"
 )
 
-// request is asked of both servers.
+// request is sent to both servers.
 type request struct {
-	name   string // what it is about
+	name   string // the tested behaviour
 	method string
 	path   string
-	// body may name what a server said of an object earlier: ${uid:/api/v1/...} and ${version:/api/v1/...}.
+	// body may contain values of an earlier response: ${uid:/api/v1/...} and ${version:/api/v1/...}.
 	body string
-	// kind is the media type of the body: json (if empty), yaml, smp, merge, jsonpatch, apply, or one in full.
+	// kind is the media type of the body: json (if empty), yaml, smp, merge, jsonpatch, apply, or a complete one.
 	kind   string
-	accept string // media type; table stands for kubectl's
-	// only limits what is compared: code (the HTTP status), message (a Status), or dotted paths, separated by
-	// commas. Empty: everything but what must differ.
+	accept string // media type; table: that of kubectl
+	// only limits the comparison: code (the HTTP status), message (of a Status), or dotted paths, separated by commas.
+	// Empty: everything except what must differ.
 	only string
-	// differs tells why only the HTTP status is compared: a difference that the sandbox means to have.
+	// differs is the reason for comparing only the HTTP status: a deliberate difference of the sandbox.
 	differs string
 	// without are dotted paths that are not compared.
 	without string
 }
 
-type answer struct {
+type response struct {
 	status   int
 	header   http.Header
 	body     []byte
@@ -51,7 +51,7 @@ var mediaTypes = map[string]string{
 
 const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
-func (s *server) do(ctx context.Context, r request) (*answer, error) {
+func (s *server) do(ctx context.Context, r request) (*response, error) {
 	body, err := s.fill(ctx, r.body)
 	if err != nil {
 		return nil, err
@@ -60,39 +60,39 @@ func (s *server) do(ctx context.Context, r request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked, err := http.NewRequestWithContext(ctx, r.method, s.url+path, strings.NewReader(body))
+	httpRequest, err := http.NewRequestWithContext(ctx, r.method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	if s.token != "" {
-		asked.Header.Set("Authorization", "Bearer "+s.token)
+		httpRequest.Header.Set("Authorization", "Bearer "+s.token)
 	}
-	asked.Header.Set("User-Agent", "compare/v1")
-	asked.Header.Set("Accept", "application/json")
+	httpRequest.Header.Set("User-Agent", "compare/v1")
+	httpRequest.Header.Set("Accept", "application/json")
 	if r.accept == "table" {
-		asked.Header.Set("Accept", tableType)
+		httpRequest.Header.Set("Accept", tableType)
 	} else if r.accept != "" {
-		asked.Header.Set("Accept", r.accept)
+		httpRequest.Header.Set("Accept", r.accept)
 	}
 	if r.body != "" {
 		kind, known := mediaTypes[r.kind]
 		if !known {
 			kind = r.kind
 		}
-		asked.Header.Set("Content-Type", kind)
+		httpRequest.Header.Set("Content-Type", kind)
 	}
-	response, err := s.client.Do(asked)
+	got, err := s.client.Do(httpRequest)
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	return &answer{response.StatusCode, response.Header, content, response.Header.Values("Warning")}, err
+	defer got.Body.Close()
+	content, err := io.ReadAll(got.Body)
+	return &response{got.StatusCode, got.Header, content, got.Header.Values("Warning")}, err
 }
 
 var placeholder = regexp.MustCompile(`\$\{(uid|version):([^}]+)\}`)
 
-// fill puts the server's own uids and resource versions in.
+// fill inserts the server's own uids and resource versions.
 func (s *server) fill(ctx context.Context, text string) (string, error) {
 	var failed error
 	filled := placeholder.ReplaceAllStringFunc(text, func(found string) string {
@@ -116,7 +116,7 @@ func (s *server) fill(ctx context.Context, text string) (string, error) {
 	return filled, failed
 }
 
-// writeKey makes the key with which service account tokens would be signed.
+// writeKey creates the key that signs service account tokens.
 func writeKey(directory string) (string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// server is one of the two that are asked.
+// server is one of the two compared servers.
 type server struct {
 	name   string
 	url    string
@@ -23,7 +23,7 @@ type server struct {
 	client *http.Client
 }
 
-// processes are the programs of this run; none survives it.
+// processes are the programs of this run; they end with it.
 type processes struct {
 	directory string
 	running   []*exec.Cmd
@@ -53,8 +53,8 @@ func (p *processes) stop() {
 	}
 }
 
-// startReal runs etcd and kube-apiserver. The token makes its bearer a member of system:masters; nobody else is
-// about, so the certificate that kube-apiserver makes for itself is not checked.
+// startReal runs etcd and kube-apiserver. The token has the permissions of system:masters. The self-signed certificate
+// is not checked: the server is local.
 func startReal(ctx context.Context, p *processes, program string) (*server, error) {
 	ports, err := controlplane.FreePorts(3)
 	if err != nil {
@@ -69,11 +69,11 @@ func startReal(ctx context.Context, p *processes, program string) (*server, erro
 	if err != nil {
 		return nil, err
 	}
-	client, peer := fmt.Sprintf("http://127.0.0.1:%d", ports[0]), fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	client, peerURL := fmt.Sprintf("http://127.0.0.1:%d", ports[0]), fmt.Sprintf("http://127.0.0.1:%d", ports[1])
 	if err := p.start("etcd", program, "etcd",
 		"--data-dir="+filepath.Join(p.directory, "etcd"), "--unsafe-no-fsync",
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
-		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer); err != nil {
+		"--listen-peer-urls="+peerURL, "--initial-advertise-peer-urls="+peerURL, "--initial-cluster=default="+peerURL); err != nil {
 		return nil, err
 	}
 	if err := p.start("kube-apiserver", program, "kube-apiserver",
@@ -82,7 +82,7 @@ func startReal(ctx context.Context, p *processes, program string) (*server, erro
 		"--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file="+key, "--service-account-signing-key-file="+key,
-		// Nobody is there to make service accounts, or to take the taint of a new node off.
+		// No controller creates service accounts or removes the taint of new nodes.
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"); err != nil {
 		return nil, err
 	}
@@ -112,16 +112,16 @@ func startSandbox(ctx context.Context, p *processes, berth string, flags ...stri
 	return s, s.await(ctx, "/api/v1/namespaces/default")
 }
 
-// await waits until the server answers that path.
+// await waits until the server responds at that path.
 func (s *server) await(ctx context.Context, path string) error {
-	last := errors.New("not asked yet")
+	last := errors.New("no request yet")
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
-		var answer *answer
-		if answer, last = s.do(ctx, request{method: "GET", path: path}); last == nil {
-			if answer.status == http.StatusOK {
+		var response *response
+		if response, last = s.do(ctx, request{method: "GET", path: path}); last == nil {
+			if response.status == http.StatusOK {
 				return nil
 			}
-			last = fmt.Errorf("HTTP %d", answer.status)
+			last = fmt.Errorf("HTTP %d", response.status)
 		}
 		select {
 		case <-ctx.Done():

@@ -116,8 +116,8 @@ void AdmitPodLevelRequests(json::object& spec) {
   json::object& requests = ObjectAt(ObjectAt(spec, "resources"), "requests");
   for (const auto& entry : copy) {
     if (requests.contains(entry.key())) continue;
-    const auto asked = RequestOfAll(spec, entry.key());
-    requests[entry.key()] = asked ? json::value(asked->Canonical()) : entry.value();
+    const auto requested = RequestOfAll(spec, entry.key());
+    requests[entry.key()] = requested ? json::value(requested->Canonical()) : entry.value();
   }
 }
 

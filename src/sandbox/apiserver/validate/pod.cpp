@@ -51,9 +51,9 @@ void CheckRequestsWithinLimits(const json::object& container, const std::string&
   for (const auto& entry : *requests) {
     const json::value* limit = Find(*limits, entry.key());
     if (limit == nullptr || !limit->is_string() || !entry.value().is_string()) continue;
-    const auto asked = api::Quantity::Parse(entry.value().get_string());
+    const auto requested = api::Quantity::Parse(entry.value().get_string());
     const auto most = api::Quantity::Parse(limit->get_string());
-    if (!asked || !most || asked->Compare(*most) <= 0) continue;
+    if (!requested || !most || requested->Compare(*most) <= 0) continue;
     causes.push_back(
         InvalidValue(path + ".resources.requests", Quoted(entry.value().get_string()),
                      fmt::format("must be less than or equal to {} limit of {}",

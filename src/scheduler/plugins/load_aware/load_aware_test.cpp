@@ -95,8 +95,8 @@ TEST_F(LoadAwareTest, CachedScoresEqualComputedScores) {
     const int milli = 100 * (1 + up_to(40));
     cluster.Run(node, MakePod(fmt::format("p{}", step)).Cpu(fmt::format("{}m", milli)));
     placed[node] += milli;
-    const int asked = 100 * (1 + up_to(30));
-    const auto verdicts = Evaluate(MakePod().Cpu(fmt::format("{}m", asked)));
+    const int polled_at = 100 * (1 + up_to(30));
+    const auto verdicts = Evaluate(MakePod().Cpu(fmt::format("{}m", polled_at)));
     const auto scores = Scores();
     const double median = [&] {
       std::vector<double> all;
@@ -111,7 +111,7 @@ TEST_F(LoadAwareTest, CachedScoresEqualComputedScores) {
       const bool known = measured.contains(name);
       const double expected = (known ? measured[name] : median) + unmeasured_pods;
       EXPECT_NEAR(static_cast<double>(scores.at(name)), 100 - std::clamp(expected, 0.0, 100.0), 1.0) << name;
-      const double asks = 100 * asked / offered;
+      const double asks = 100 * polled_at / offered;
       if (std::abs(expected + asks - 60) > 1e-6) {
         EXPECT_EQ(verdicts.at(name) != Fits(), known && expected + asks > 60) << name << " in step " << step;
       }
@@ -161,7 +161,7 @@ TEST_F(LoadAwareTest, TheEstimateUsesTheWorkloadsHistoryIfKnown) {
   auto& measurements = cluster.handle().signals;
   measurements.Take(
       {.signal = berth::testing::FindSignal(measurements, "use of workloads: cpu"),
-       .asked = clock.Now(),
+       .polled_at = clock.Now(),
        .renumbered = true,
        .fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(
            std::vector<load_metrics::SeriesName>{{{"namespace", "default"}, {"pod", "worker-0"}}}),

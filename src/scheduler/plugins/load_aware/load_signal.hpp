@@ -42,9 +42,9 @@ class LoadSignal {
   const RowSet& unknown() const { return unknown_; }
 
   // Sets a function that is called when a row is no longer hot.
-  void OnCooledDown(std::function<void()> told) { cooled_down_ = std::move(told); }
+  void OnCooledDown(std::function<void()> listener) { cooled_down_ = std::move(listener); }
   // Sets a function that is called when Score changes for a row, or for all rows (nullopt).
-  void OnChange(std::function<void(std::optional<cluster::Row>)> told) { changed_ = std::move(told); }
+  void OnChange(std::function<void(std::optional<cluster::Row>)> listener) { changed_ = std::move(listener); }
 
  private:
   double EstimateOf(const api::Pod& pod, const cluster::PodUse& use) const;

@@ -54,8 +54,8 @@ MonoTime UnmeasuredPods::StartOf(const api::Pod& pod) const {
 // The fraction of the estimate that the last measurement does not include.
 double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer) const {
   const load_metrics::Signal& signal = measurements_.signal(signal_);
-  const bool measured = signal.asked != MonoTime{};
-  const MonoTime seen = measured ? signal.asked - kScrapeAge : measurements_.clock()->Now();
+  const bool measured = signal.polled_at != MonoTime{};
+  const MonoTime seen = measured ? signal.polled_at - kScrapeAge : measurements_.clock()->Now();
   const Duration shown = seen - newcomer.since - kStartDelay;
   if (shown <= Duration{}) return newcomer.estimate;
   if (shown >= signal.spec.window) return 0;

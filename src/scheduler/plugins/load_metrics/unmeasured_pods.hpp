@@ -28,7 +28,7 @@ class UnmeasuredPods final : private cluster::PodObserver {
 
   // Sets a function that is called when At changes for a row, or when a node was added. It is not called
   // after a poll, which changes all rows.
-  void OnChange(std::function<void(cluster::Row)> told) { changed_ = std::move(told); }
+  void OnChange(std::function<void(cluster::Row)> listener) { changed_ = std::move(listener); }
   double At(cluster::Row row) const { return row < pending_.size() ? pending_[row] : 0; }
   // The mean load per pod in this cluster, in the signal's unit, at the last poll. Without pods, a tenth of
   // the load of a node.

@@ -95,11 +95,11 @@ void WorkloadUsage::Take(const load_metrics::SignalAnswer& answer) {
     Workload& workload = workloads_.find(std::string(name))->second;
     const double mean = workload.sum / workload.pods;
     workload.use = std::isnan(workload.use) ? mean : (1 - kSmoothing) * workload.use + kSmoothing * mean;
-    workload.learned = answer.asked;
+    workload.learned = answer.polled_at;
     workload.sum = 0;
     workload.pods = 0;
   }
-  ForgetOld(answer.asked);
+  ForgetOld(answer.polled_at);
   known_ = workloads_.size();
 }
 

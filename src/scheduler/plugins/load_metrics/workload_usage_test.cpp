@@ -49,7 +49,7 @@ struct WorkloadUseTest : ::testing::Test {
   }
   void TakeUsage(const std::vector<std::pair<std::string, double>>& pods) {
     load_metrics::SignalAnswer answer{
-        .signal = signal, .asked = clock.Now(), .renumbered = true, .fresh = nullptr, .samples = {}};
+        .signal = signal, .polled_at = clock.Now(), .renumbered = true, .fresh = nullptr, .samples = {}};
     std::vector<load_metrics::SeriesName> names;
     for (const auto& [pod, value] : pods) {
       answer.samples.emplace_back(names.size(), value);
@@ -70,7 +70,7 @@ struct WorkloadUseTest : ::testing::Test {
 TEST_F(WorkloadUseTest, TheEstimateIsTheMeanOfTheWorkloadsPods) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h))
       .Run("n", Started(PodOf("a-2", "StatefulSet", "a"), 1h));
-  TakeUsage({{"a-1", 2}, {"a-2", 4}, {"stranger", 100}});
+  TakeUsage({{"a-1", 2}, {"a-2", 4}, {"unrelated", 100}});
   EXPECT_DOUBLE_EQ(use.Of(PodOf("a-3", "StatefulSet", "a")), 3);
   EXPECT_TRUE(std::isnan(use.Of(PodOf("b-1", "StatefulSet", "b"))));
   EXPECT_TRUE(std::isnan(use.Of(MakePod("alone"))));

@@ -57,7 +57,7 @@ NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::
 void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
   const NodeTable& nodes = attempt.nodes();
-  CollectAsked(attempt);
+  CollectRequests(attempt);
   // The equivalence cache evaluates few rows, which usually fit. A direct check avoids a set per reason.
   constexpr std::size_t kFew = 16;
   if (!candidates.HasMoreThan(kFew) &&
@@ -69,23 +69,23 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
   AddCrowded(nodes.pod_count(), nodes.allowed_pods(), candidates, crowded);
   RowSet& never = out.unresolvable();
   never.Resize(rows);
-  for (const Asked& asked : asked_) {
-    RowSet& lacking = out.Reject(InsufficientReason(asked.resource, nodes.symbols()), rows);
-    if (asked.allocatable.empty()) {
+  for (const RequestedAmount& amount : amounts_) {
+    RowSet& lacking = out.Reject(InsufficientReason(amount.resource, nodes.symbols()), rows);
+    if (amount.allocatable.empty()) {
       lacking |= candidates;
       never |= candidates;
     } else {
-      AddInsufficient(asked.request, asked.allocatable, asked.requested, candidates, lacking, never);
+      AddInsufficient(amount.request, amount.allocatable, amount.requested, candidates, lacking, never);
     }
   }
 }
 
-void NodeResourcesFit::CollectAsked(const Attempt& attempt) const {
+void NodeResourcesFit::CollectRequests(const Attempt& attempt) const {
   const NodeTable& nodes = attempt.nodes();
-  asked_.clear();
+  amounts_.clear();
   const auto add = [&](ResourceId resource, std::int64_t request) {
     if (request > 0)
-      asked_.push_back({resource, request, nodes.allocatable(resource), nodes.requested(resource)});
+      amounts_.push_back({resource, request, nodes.allocatable(resource), nodes.requested(resource)});
   };
   const Amounts& request = attempt.pod().fit();
   add(cluster::kCpu, request.milli_cpu);
@@ -98,10 +98,10 @@ void NodeResourcesFit::CollectAsked(const Attempt& attempt) const {
 
 bool NodeResourcesFit::FitsOn(const NodeTable& nodes, std::size_t row) const {
   return nodes.pod_count()[row] < nodes.allowed_pods()[row] &&
-         std::ranges::all_of(asked_, [&](const Asked& asked) { return asked.FitsOn(row); });
+         std::ranges::all_of(amounts_, [&](const RequestedAmount& amount) { return amount.FitsOn(row); });
 }
 
-bool NodeResourcesFit::Asked::FitsOn(std::size_t row) const {
+bool NodeResourcesFit::RequestedAmount::FitsOn(std::size_t row) const {
   return !allocatable.empty() && request <= WrapSub(allocatable[row], requested[row]);
 }
 

@@ -43,7 +43,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
     std::int64_t weight = 1;
   };
   // One resource request of the pod, with the node columns of the resource.
-  struct Asked {
+  struct RequestedAmount {
     cluster::ResourceId resource;
     std::int64_t request = 0;
     std::span<const std::int64_t> allocatable;  // empty: no node ever had it
@@ -51,7 +51,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
 
     bool FitsOn(std::size_t row) const;
   };
-  void CollectAsked(const framework::Attempt& attempt) const;
+  void CollectRequests(const framework::Attempt& attempt) const;
   bool FitsOn(const cluster::NodeTable& nodes, std::size_t row) const;
   bool Ignored(cluster::ResourceId resource, const cluster::SymbolTable& words) const;
   void ScoreRows(const RowSet& rows, std::span<std::int64_t> values) const;
@@ -69,7 +69,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   std::vector<Resource> resources_;  // resources known to scheduling; others do not contribute
   std::vector<ShapePoint> shape_;    // scores scaled to 0..100
   // Of the pod being evaluated; members, so that evaluation allocates no memory.
-  mutable std::vector<Asked> asked_;
+  mutable std::vector<RequestedAmount> amounts_;
   mutable std::vector<ResourceAxis> axes_;
 };
 

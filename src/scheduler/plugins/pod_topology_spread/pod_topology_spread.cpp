@@ -98,47 +98,47 @@ void PodTopologySpread::RestrictToIncluded(const Attempt& attempt, const SpreadC
   }
 }
 
-void PodTopologySpread::Sum(const Attempt& attempt, const RowSet& with_all_keys, HardState& judged) const {
-  const SpreadConstraint& constraint = *judged.constraint;
-  judged.counts.Reset(constraint.topology_key, attempt.nodes());
-  judged.admitted = with_all_keys;
-  RestrictToIncluded(attempt, constraint, judged.admitted);
-  const cluster::Topology& topology = *judged.counts.topology;
-  judged.registered.assign(topology.domains(), false);
+void PodTopologySpread::Sum(const Attempt& attempt, const RowSet& with_all_keys, HardState& hard) const {
+  const SpreadConstraint& constraint = *hard.constraint;
+  hard.counts.Reset(constraint.topology_key, attempt.nodes());
+  hard.admitted = with_all_keys;
+  RestrictToIncluded(attempt, constraint, hard.admitted);
+  const cluster::Topology& topology = *hard.counts.topology;
+  hard.registered.assign(topology.domains(), false);
   const RowSet* with_key = attempt.nodes().WithKey(constraint.topology_key);
-  if (with_key != nullptr && judged.admitted == *with_key) {
-    for (std::size_t i = 0; i < topology.domains(); ++i) judged.registered[i] = topology.rows_in[i] > 0;
+  if (with_key != nullptr && hard.admitted == *with_key) {
+    for (std::size_t i = 0; i < topology.domains(); ++i) hard.registered[i] = topology.rows_in[i] > 0;
   } else {
-    judged.admitted.ForEach([&](std::size_t row) { judged.registered[topology.domain[row]] = true; });
+    hard.admitted.ForEach([&](std::size_t row) { hard.registered[topology.domain[row]] = true; });
   }
   if (!constraint.counts) return;
   counters_.Matching(constraint.question).ForEach([&](std::uint32_t row, std::int64_t pods) {
-    if (judged.admitted.Has(row)) judged.counts.Add(row, pods);
+    if (hard.admitted.Has(row)) hard.counts.Add(row, pods);
   });
 }
 
-void PodTopologySpread::FindLowest(HardState& judged) const {
+void PodTopologySpread::FindLowest(HardState& hard) const {
   constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
-  judged.lowest = judged.lowest_elsewhere = kNone;
-  judged.lowest_at = cluster::Topology::kNoDomain;
-  judged.domains = 0;
-  for (std::uint32_t domain = 0; domain < judged.registered.size(); ++domain) {
-    if (!judged.registered[domain]) continue;
-    ++judged.domains;
-    const std::int64_t pods = judged.counts.by_domain[domain];
-    if (pods < judged.lowest) {
-      judged.lowest_elsewhere = std::exchange(judged.lowest, pods);
-      judged.lowest_at = domain;
-    } else if (pods < judged.lowest_elsewhere) {
-      judged.lowest_elsewhere = pods;
+  hard.lowest = hard.lowest_elsewhere = kNone;
+  hard.lowest_at = cluster::Topology::kNoDomain;
+  hard.domains = 0;
+  for (std::uint32_t domain = 0; domain < hard.registered.size(); ++domain) {
+    if (!hard.registered[domain]) continue;
+    ++hard.domains;
+    const std::int64_t pods = hard.counts.by_domain[domain];
+    if (pods < hard.lowest) {
+      hard.lowest_elsewhere = std::exchange(hard.lowest, pods);
+      hard.lowest_at = domain;
+    } else if (pods < hard.lowest_elsewhere) {
+      hard.lowest_elsewhere = pods;
     }
   }
 }
 
 // Dry runs change one node at a time, so at most one domain of a constraint differs from the sums.
 std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const DryRunChanges& changes) const {
-  const HardState& judged = hard_states_[index];
-  if (static_cast<std::int64_t>(judged.domains) < judged.constraint->min_domains) return 0;
+  const HardState& hard = hard_states_[index];
+  if (static_cast<std::int64_t>(hard.domains) < hard.constraint->min_domains) return 0;
   std::int64_t pods = 0;
   std::uint32_t domain = cluster::Topology::kNoDomain;
   for (const DryRunChange& part : changes) {
@@ -146,9 +146,9 @@ std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const DryRunCha
     domain = part.domain;
     pods += part.pods;
   }
-  if (domain == cluster::Topology::kNoDomain) return judged.lowest;
-  const std::int64_t elsewhere = domain == judged.lowest_at ? judged.lowest_elsewhere : judged.lowest;
-  return std::min(elsewhere, judged.counts.by_domain[domain] + pods);
+  if (domain == cluster::Topology::kNoDomain) return hard.lowest;
+  const std::int64_t elsewhere = domain == hard.lowest_at ? hard.lowest_elsewhere : hard.lowest;
+  return std::min(elsewhere, hard.counts.by_domain[domain] + pods);
 }
 
 Status PodTopologySpread::RecordChange(const Attempt& attempt, const cluster::PodLabels& labels, Row row,
@@ -157,12 +157,11 @@ Status PodTopologySpread::RecordChange(const Attempt& attempt, const cluster::Po
   if (changes == nullptr) return Status::Error(kNoState);
   if (labels.ns != attempt.pod().use().labels->ns) return {};
   for (std::size_t i = 0; i < hard_count_; ++i) {
-    const HardState& judged = hard_states_[i];
+    const HardState& hard = hard_states_[i];
     // As in kube-scheduler, terminating pods count here.
-    if (!judged.admitted.Has(row) ||
-        !judged.constraint->question->all_of.front().labels.Matches(labels.labels))
+    if (!hard.admitted.Has(row) || !hard.constraint->question->all_of.front().labels.Matches(labels.labels))
       continue;
-    changes->push_back({i, judged.counts.topology->domain[row], pods});
+    changes->push_back({i, hard.counts.topology->domain[row], pods});
   }
   return {};
 }
@@ -182,27 +181,26 @@ void PodTopologySpread::Filter(const Attempt& attempt, const RowSet& candidates,
   auto alive = attempt.Scratch();
   *alive |= candidates;
   for (std::size_t i = 0; i < hard_count_; ++i) {
-    const HardState& judged = hard_states_[i];
-    const cluster::Topology& topology = *judged.counts.topology;
+    const HardState& hard = hard_states_[i];
+    const cluster::Topology& topology = *hard.counts.topology;
     RowSet& lacking = out.Reject(missing_key_, attempt.nodes().rows());
     lacking |= *alive;
-    if (const RowSet* with_key = attempt.nodes().WithKey(judged.constraint->topology_key))
-      lacking -= *with_key;
+    if (const RowSet* with_key = attempt.nodes().WithKey(hard.constraint->topology_key)) lacking -= *with_key;
     out.unresolvable() |= lacking;
     *alive -= lacking;
 
     const std::int64_t limit =
-        judged.constraint->max_skew + GlobalMinimum(i, *changes) - (judged.constraint->self_matches ? 1 : 0);
+        hard.constraint->max_skew + GlobalMinimum(i, *changes) - (hard.constraint->self_matches ? 1 : 0);
     RowSet& uneven = out.Reject(mismatch_, attempt.nodes().rows());
     const auto too_many = [&](std::uint32_t domain) {
-      std::int64_t pods = judged.counts.by_domain[domain];
+      std::int64_t pods = hard.counts.by_domain[domain];
       for (const DryRunChange& part : *changes) {
         if (part.constraint == i && part.domain == domain) pods += part.pods;
       }
       return pods > limit;
     };
     if (limit >= 0 && changes->empty()) {
-      AddRowsOf(topology, attempt.nodes(), *alive, judged.counts.touched, too_many, uneven);
+      AddRowsOf(topology, attempt.nodes(), *alive, hard.counts.touched, too_many, uneven);
     } else {
       alive->ForEach([&](std::size_t row) {
         if (too_many(topology.domain[row])) uneven.Add(row);

@@ -77,8 +77,8 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   const cluster::SpreadConstraints& ConstraintsOf(const cluster::PodInfo& pod) const;
   void RestrictToIncluded(const framework::Attempt& attempt, const cluster::SpreadConstraint& constraint,
                           RowSet& rows) const;
-  void Sum(const framework::Attempt& attempt, const RowSet& with_all_keys, HardState& judged) const;
-  void FindLowest(HardState& judged) const;
+  void Sum(const framework::Attempt& attempt, const RowSet& with_all_keys, HardState& hard) const;
+  void FindLowest(HardState& hard) const;
   std::int64_t GlobalMinimum(std::size_t index, const DryRunChanges& changes) const;
   framework::Status RecordChange(const framework::Attempt& attempt, const cluster::PodLabels& labels,
                                  cluster::Row row, std::int64_t pods) const;

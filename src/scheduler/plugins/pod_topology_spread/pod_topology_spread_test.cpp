@@ -68,8 +68,8 @@ TEST(PodTopologySpread, RejectsNodesThatExceedMaxSkew) {
   four_domains.min_domains = 4;
   api::TopologySpreadConstraint everybody = Hard(kZone, 1);
   everybody.label_selector.emplace();
-  api::TopologySpreadConstraint nobody = Hard(kZone, 1);
-  nobody.label_selector.reset();
+  api::TopologySpreadConstraint no_selector = Hard(kZone, 1);
+  no_selector.label_selector.reset();
   const auto uneven = Unschedulable({kUneven});
   const Case cases[] = {
       {"only the emptiest zone will do",
@@ -92,7 +92,10 @@ TEST(PodTopologySpread, RejectsNodesThatExceedMaxSkew) {
        {{"a", 2}, {"b", 0}},
        Web({everybody}),
        {{"a", Fits()}, {"b", Fits()}}},
-      {"no selector matches nothing", {{"a", 5}, {"b", 0}}, Web({nobody}), {{"a", Fits()}, {"b", Fits()}}},
+      {"no selector matches nothing",
+       {{"a", 5}, {"b", 0}},
+       Web({no_selector}),
+       {{"a", Fits()}, {"b", Fits()}}},
       {"the first constraint that is broken is named once",
        {{"a", 2}, {"b", 0}},
        Web({Hard(kZone, 1), Hard(kHostname, 1)}),

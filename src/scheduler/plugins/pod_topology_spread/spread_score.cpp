@@ -95,7 +95,7 @@ std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& sc
   const Topology& topology = *weighed.counts.topology;
   weighed.seen.assign(topology.domains(), false);
   std::size_t size = 0;
-  bool nowhere = false;
+  bool seen_zero = false;
   const RowSet* with_key = attempt.nodes().WithKey(weighed.counts.key);
   if (with_key != nullptr && scored == *with_key) {
     for (std::size_t i = 0; i < topology.domains(); ++i) {
@@ -108,8 +108,8 @@ std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& sc
   scored.AnyOf([&](std::size_t row) {
     const std::uint32_t domain = topology.domain[row];
     if (domain == Topology::kNoDomain) {
-      unseen -= nowhere ? 0 : 1;
-      nowhere = true;
+      unseen -= seen_zero ? 0 : 1;
+      seen_zero = true;
     } else if (!weighed.seen[domain]) {
       weighed.seen[domain] = true;
       ++size;
@@ -117,7 +117,7 @@ std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& sc
     }
     return unseen == 0;
   });
-  if (nowhere && !require_all) {
+  if (seen_zero && !require_all) {
     const std::uint32_t empty = DomainOfEmpty(topology, weighed.counts.key, attempt.nodes().symbols());
     if (empty == Topology::kNoDomain || !weighed.seen[empty]) ++size;
   }

@@ -13,8 +13,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// judge takes one pod through a scheduling cycle and writes down every answer on the way.
-func (c *Cluster) judge(pod *v1.Pod) *Record {
+// evaluate runs a scheduling cycle for one pod and records all results.
+func (c *Cluster) evaluate(pod *v1.Pod) *Record {
 	record := &Record{Pod: podKey(pod), SchedulerName: pod.Spec.SchedulerName}
 	profile, ours := c.scheduler.Profiles[pod.Spec.SchedulerName]
 	if !ours || pod.DeletionTimestamp != nil || finished(pod) {
@@ -47,22 +47,22 @@ func (c *Cluster) judge(pod *v1.Pod) *Record {
 	return record
 }
 
-// judgeChecked also lets the scheduler decide on its own and reports where the record says otherwise. That
-// guards the only code here that stands between the plugins and the record.
-func (c *Cluster) judgeChecked(pod *v1.Pod) (*Record, error) {
-	record := c.judge(pod)
+// evaluateChecked also lets the scheduler make the decision and reports differences from the record. This checks the
+// only code between the plugins and the record.
+func (c *Cluster) evaluateChecked(pod *v1.Pod) (*Record, error) {
+	record := c.evaluate(pod)
 	if record.Result == resultIgnored || record.Result == resultGated {
 		return record, nil
 	}
-	if record.doubt != nil {
-		return nil, fmt.Errorf("pod %s: %w", record.Pod, record.doubt)
+	if record.contradiction != nil {
+		return nil, fmt.Errorf("pod %s: %w", record.Pod, record.contradiction)
 	}
 	profile := c.scheduler.Profiles[pod.Spec.SchedulerName]
-	node, err := c.askItself(profile, pod)
+	node, err := c.scheduleWhole(profile, pod)
 	switch err.(type) {
 	case nil:
 		if record.Result == resultError && !profile.HasScorePlugins() {
-			// The first feasible node does, and so it never came to the one where a filter fails.
+			// The first feasible node is sufficient, so the scheduler did not reach the node with a failing filter.
 			return record, nil
 		}
 		if record.Result != resultScheduled || !slices.Contains(record.BestNodes, node) {
@@ -73,7 +73,7 @@ func (c *Cluster) judgeChecked(pod *v1.Pod) (*Record, error) {
 			return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %s %q", record.Pod, err, record.Result, record.search)
 		}
 	default:
-		// The text may be that of another node: the scheduler begins where its last search ended.
+		// The text may be that of another node: the scheduler starts where its last search ended.
 		if record.Result != resultError && err != scheduler.ErrNoNodesAvailable {
 			return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %s %q", record.Pod, err, record.Result, record.Message)
 		}
@@ -89,19 +89,19 @@ type cycle struct {
 	record    *Record
 	state     fwk.CycleState
 	diagnosis framework.Diagnosis
-	// narrowing are the plugins whose PreFilter answered with some nodes only.
+	// narrowing are the plugins whose PreFilter returned a subset of the nodes.
 	narrowing []string
-	// leftOut says that PreFilter ruled a node out before any Filter saw it.
+	// leftOut returns whether PreFilter excluded a node from filtering.
 	leftOut func(node string) bool
-	// goOn says that a node that cannot be judged does not end the search, since its end is known already; such
-	// nodes are listed in failed.
+	// If goOn is set, a node whose filter fails does not end the search, because its end is known already; such nodes
+	// are in failed.
 	goOn   bool
 	failed map[string]bool
-	// leftOutBy says which extender left a node out, with or without a word.
+	// leftOutBy is the extender that removed a node, with or without a reason.
 	leftOutBy map[string]string
-	// contributions of extenders by node; nil if none has answered.
+	// contributions of extenders by node; nil without a reply.
 	contributions map[string]map[string]int64
-	// passed are the nodes that came through.
+	// passed are the feasible nodes.
 	passed map[string]bool
 }
 
@@ -125,14 +125,14 @@ func (c *cycle) run() error {
 			return !subset.NodeNames.Has(node) && (nominated == nil || nominated.Node().Name != node)
 		}
 		targets = slices.DeleteFunc(slices.Clone(c.nodes), func(n fwk.NodeInfo) bool { return !subset.NodeNames.Has(n.Node().Name) })
-		// The list is read now, not earlier: by then it also names the plugin that refused the nominated node.
+		// The list is read at this point because it then also contains the plugin that rejected the nominated node.
 		c.diagnosis.NodeToStatus.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable,
 			fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(narrowing))))
 	}
 	c.goOn, c.failed = nominated != nil, make(map[string]bool)
 	feasible, err := c.filter(&c.diagnosis, targets)
 	if nominated != nil {
-		// The search ended at the nominated node; what the other nodes say is there for the reader.
+		// The search ended at the nominated node; the verdicts on the other nodes are for the reader.
 		c.scheduled(nil, []string{nominated.Node().Name}, nominated.Node().Name)
 		return nil
 	}
@@ -165,7 +165,7 @@ func (c *cycle) run() error {
 	}
 }
 
-// rejectedByPreFilter: every node bears the status of the plugin.
+// rejectedByPreFilter: every node has the status of the plugin.
 func (c *cycle) rejectedByPreFilter(status *fwk.Status) {
 	c.diagnosis.NodeToStatus.SetAbsentNodesStatus(status)
 	c.diagnosis.PreFilterMsg = status.Message()
@@ -174,7 +174,7 @@ func (c *cycle) rejectedByPreFilter(status *fwk.Status) {
 	c.unschedulable()
 }
 
-// pluginOf is the plugin of a status; several narrowing plugins that agree on no node share theirs.
+// pluginOf is the plugin of a status; several narrowing plugins with an empty intersection share theirs.
 func (c *cycle) pluginOf(status *fwk.Status) string {
 	if status.Plugin() != "" {
 		return status.Plugin()
@@ -182,8 +182,8 @@ func (c *cycle) pluginOf(status *fwk.Status) string {
 	return strings.Join(c.narrowing, ",")
 }
 
-// tryNominatedNode asks for the node the pod was promised. The scheduler does so without regard to the nodes
-// PreFilter left, and keeps the verdict if it is a bad one.
+// tryNominatedNode filters the nominated node. The scheduler does so independently of the nodes that PreFilter
+// returned, and keeps a negative verdict.
 func (c *cycle) tryNominatedNode() fwk.NodeInfo {
 	name := c.pod.Status.NominatedNodeName
 	if name == "" {
@@ -193,7 +193,7 @@ func (c *cycle) tryNominatedNode() fwk.NodeInfo {
 	if i < 0 {
 		return nil
 	}
-	// A copy, as the scheduler passes it: the statuses and the set of plugins in it are shared all the same.
+	// A copy, as the scheduler passes it; it shares the statuses and the set of plugins.
 	diagnosis := c.diagnosis
 	feasible, err := c.filter(&diagnosis, c.nodes[i:i+1])
 	if err == nil {
@@ -201,7 +201,7 @@ func (c *cycle) tryNominatedNode() fwk.NodeInfo {
 		clear(c.leftOutBy)
 	}
 	if err != nil || len(feasible) == 0 {
-		// The scheduler logs an error here and goes on; the full search meets it again.
+		// The scheduler logs an error here and continues; it occurs again in the full search.
 		return nil
 	}
 	return c.nodes[i]
@@ -259,7 +259,7 @@ func (c *cycle) score(feasible []fwk.NodeInfo) error {
 			best = append(best, s.Name)
 		}
 	}
-	// Of equals those win that an extender has spoken of: only they draw a number.
+	// Among equal nodes those with an extender score win: only they draw a random number.
 	if slices.ContainsFunc(best, func(node string) bool { return answered[node] }) {
 		best = slices.DeleteFunc(best, func(node string) bool { return !answered[node] })
 	}
@@ -295,12 +295,11 @@ func (c *cycle) unschedulable() {
 	fit := framework.FitError{Pod: c.pod, NumAllNodes: len(c.nodes), Diagnosis: c.diagnosis}
 	c.record.search = fit.Error()
 	c.listNodes()
-	fit.Diagnosis.PostFilterMsg, c.record.Nomination, c.record.doubt = c.postFilter()
+	fit.Diagnosis.PostFilterMsg, c.record.Nomination, c.record.contradiction = c.postFilter()
 	c.record.Message = fit.Error()
 }
 
-// listNodes writes down the verdict on every node. A node without one of its own passed, unless PreFilter
-// left it out.
+// listNodes records the verdict on every node. A node without a status passed, unless PreFilter excluded it.
 func (c *cycle) listNodes() {
 	explicit := make(map[string]*fwk.Status)
 	c.diagnosis.NodeToStatus.ForEachExplicitNode(func(name string, status *fwk.Status) { explicit[name] = status })

@@ -24,9 +24,9 @@ func (c *ControlPlane) Kubectl(ctx context.Context, input io.Reader, args ...str
 }
 
 // NodeOf waits until a pod of the namespace default is bound, and returns its node.
-func (c *ControlPlane) NodeOf(ctx context.Context, patience time.Duration, name string) (string, error) {
+func (c *ControlPlane) NodeOf(ctx context.Context, timeout time.Duration, name string) (string, error) {
 	node := ""
-	err := Until(ctx, patience, "a node for "+name, func() (bool, error) {
+	err := Until(ctx, timeout, "a node for "+name, func() (bool, error) {
 		pod, err := c.Client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
@@ -38,9 +38,9 @@ func (c *ControlPlane) NodeOf(ctx context.Context, patience time.Duration, name 
 }
 
 // EventOf waits for a component's event about a pod of the namespace default, and returns its note.
-func (c *ControlPlane) EventOf(ctx context.Context, patience time.Duration, pod, reason, component string) (string, error) {
+func (c *ControlPlane) EventOf(ctx context.Context, timeout time.Duration, pod, reason, component string) (string, error) {
 	note := ""
-	err := Until(ctx, patience, fmt.Sprintf("the event %s of %s", reason, pod), func() (bool, error) {
+	err := Until(ctx, timeout, fmt.Sprintf("the event %s of %s", reason, pod), func() (bool, error) {
 		list, err := c.Client.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err

@@ -18,7 +18,7 @@ struct Target {
 };
 
 // Sends requests with berth scheduler's extender client. `io` and `environment` must outlive the result.
-Expected<std::unique_ptr<Peer>> Connect(http::IoThread& io, const Target& target,
-                                        const client::Environment& environment);
+Expected<std::unique_ptr<ExtenderConnection>> Connect(http::IoThread& io, const Target& target,
+                                                      const client::Environment& environment);
 
 }  // namespace berth::extender_conformance

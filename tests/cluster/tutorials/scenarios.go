@@ -19,7 +19,7 @@ import (
 
 var usageLine = regexp.MustCompile(`(?m)^I.*\] "?Node (\S+) CPU usage: ([0-9.]+)%, Score: (\d+)`)
 
-// custom: CPUUsage beside the default plugins, in a Deployment with a service account.
+// custom: CPUUsage with the default plugins, in a Deployment with a service account.
 func (s *stage) custom(ctx context.Context) error {
 	if _, err := s.kubectl(ctx, "apply", "-k", s.example("custom")); err != nil {
 		return err
@@ -36,23 +36,23 @@ func (s *stage) custom(ctx context.Context) error {
 		return err
 	}
 	if node != "node5" {
-		s.complain("test-pod is on %s, not on the idle node5", node)
+		s.addError("test-pod is on %s, not on the idle node5", node)
 	}
 	note, err := s.event(ctx, "test-pod", "Scheduled", "custom-scheduler")
 	if err != nil {
 		return err
 	}
 	if want := "Successfully assigned default/test-pod to " + node; note != want {
-		s.complain("the event says %q, not %q", note, want)
+		s.addError("the event's text is %q, not %q", note, want)
 	}
-	if err := s.judgeUsage(ctx, scheduler); err != nil {
+	if err := s.checkUsage(ctx, scheduler); err != nil {
 		return err
 	}
 	s.converts(ctx, "custom/scheduler-config.yaml")
 	if err := s.measures(ctx); err != nil {
 		return err
 	}
-	// The pod is restarted while Prometheus is away: nobody has ever been measured then.
+	// The pod is restarted while Prometheus is unavailable: then there are no measurements.
 	s.stopContainers()
 	s.monitoring.server.Stop()
 	if scheduler, err = s.placedPod(ctx, "app=custom-scheduler"); err != nil {
@@ -65,7 +65,7 @@ func (s *stage) custom(ctx context.Context) error {
 		return err
 	}
 	if usageLine.MatchString(scheduler.Logged()) {
-		s.complain("scores are logged, but nothing is measured")
+		s.addError("scores are logged, but nothing is measured")
 	}
 	s.line(scheduler, 'W', "Metric source unavailable")
 	if err := s.monitoring.start(); err != nil {
@@ -74,7 +74,8 @@ func (s *stage) custom(ctx context.Context) error {
 	return s.monitoring.scraped(ctx)
 }
 
-// measures asks Prometheus without a scheduler: with the tutorial's file, and an address that can be reached from here.
+// measures queries Prometheus without a scheduler: with the tutorial's file, and an address that is reachable from the
+// test.
 func (s *stage) measures(ctx context.Context) error {
 	text, err := os.ReadFile(s.example("custom/scheduler-config.yaml"))
 	if err != nil {
@@ -89,19 +90,19 @@ func (s *stage) measures(ctx context.Context) error {
 	if err := errors.Join(os.WriteFile(config, []byte(elsewhere), 0o600), os.WriteFile(dump, []byte(nodes), 0o600)); err != nil {
 		return err
 	}
-	said := s.commandLine(ctx, 2, "measure", "--config", config, "-f", dump)
-	if !strings.Contains(said, "3 of 4 measured") || !strings.Contains(said, "node7") {
-		s.complain("berth measure does not miss node7: %s", said)
+	output := s.commandLine(ctx, 2, "measure", "--config", config, "-f", dump)
+	if !strings.Contains(output, "3 of 4 measured") || !strings.Contains(output, "node7") {
+		s.addError("berth measure does not miss node7: %s", output)
 	}
 	if s.verbose {
-		fmt.Println(said)
+		fmt.Println(output)
 	}
 	return nil
 }
 
-// judgeUsage holds what was logged against what the exporter does. A pod that came lately, and that is the scheduler itself, counts
-// with what it requests.
-func (s *stage) judgeUsage(ctx context.Context, scheduler *kubelet.Container) error {
+// checkUsage compares the log with the load of the exporter. A recently bound pod, like the scheduler itself, counts
+// with its requests.
+func (s *stage) checkUsage(ctx context.Context, scheduler *kubelet.Container) error {
 	pods, err := s.control.Client.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -115,23 +116,23 @@ func (s *stage) judgeUsage(ctx context.Context, scheduler *kubelet.Container) er
 		score, _ := strconv.Atoi(line[3])
 		truth, known := loads[node]
 		if !known {
-			s.complain("nobody measures %s: %s", node, line[0])
+			s.addError("there are no measurements of %s: %s", node, line[0])
 			continue
 		}
 		seen[node] = true
 		if math.Abs(usage-100*truth.busy) > 2 {
-			s.complain("%s is %.0f%% busy: %s", node, 100*truth.busy, line[0])
+			s.addError("%s is %.0f%% busy: %s", node, 100*truth.busy, line[0])
 		}
 		pending := 0.0
 		if pods.Items[0].Spec.NodeName == node {
 			pending = itself
 		}
 		if least, most := int(100-usage-pending-0.005), int(100-usage+0.005); score < least || score > most {
-			s.complain("the score is not 100 less the usage: %s", line[0])
+			s.addError("the score is not 100 less the usage: %s", line[0])
 		}
 	}
 	if len(seen) != len(loads) {
-		s.complain("%d nodes are logged, not %d:\n%s", len(seen), len(loads), scheduler.Logged())
+		s.addError("%d nodes are logged, not %d:\n%s", len(seen), len(loads), scheduler.Logged())
 	}
 	return nil
 }
@@ -145,7 +146,7 @@ func (s *stage) makePod(ctx context.Context, name, scheduler string) error {
 	return err
 }
 
-// What the role of the sample does not name.
+// These permissions are missing in the role of the sample.
 var unnamed = map[string]string{"namespaces": "", "csidrivers": "storage.k8s.io", "csistoragecapacities": "storage.k8s.io", "volumeattachments": "storage.k8s.io",
 	"deviceclasses": "resource.k8s.io", "resourceclaims": "resource.k8s.io", "resourceslices": "resource.k8s.io"}
 
@@ -166,7 +167,7 @@ func (s *stage) samplePlugin(ctx context.Context) error {
 	for resource, group := range unnamed {
 		sentence := fmt.Sprintf(`User \"%s\" cannot list resource \"%s\" in API group \"%s\" at the cluster scope`, account, resource, group)
 		if !strings.Contains(scheduler.Logged(), sentence) {
-			s.complain("the log does not name the forbidden list of %s", resource)
+			s.addError("the log does not name the forbidden list of %s", resource)
 		}
 		s.line(scheduler, 'W', fmt.Sprintf(`Not allowed to list; scheduling continues without this resource" resource="%s" group="%s"`, resource, group))
 	}
@@ -197,14 +198,14 @@ func (s *stage) samplePlugin(ctx context.Context) error {
 		return err
 	}
 	if holder := lease.Spec.HolderIdentity; holder == nil || !strings.HasPrefix(*holder, "sample-scheduler-") {
-		s.complain("the lease kube-system/sample-scheduler is not held by the pod: %v", lease.Spec)
+		s.addError("the lease kube-system/sample-scheduler is not held by the pod: %v", lease.Spec)
 	}
 	return nil
 }
 
 // podOf waits for a pod of a Deployment.
 func (s *stage) podOf(ctx context.Context, selector string, at int) (name string, err error) {
-	err = controlplane.Until(ctx, patience, "a pod "+selector, func() (bool, error) {
+	err = controlplane.Until(ctx, stepTimeout, "a pod "+selector, func() (bool, error) {
 		list, err := s.control.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil || len(list.Items) <= at {
 			return false, err

@@ -15,16 +15,16 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// judge checks the histories. It returns a line with the times.
-func (s *stage) judge(ctx context.Context) string {
+// check checks the histories. It returns a line with the times.
+func (s *stage) check(ctx context.Context) string {
 	if s.watcher.err != nil {
-		s.complain("%v", s.watcher.err)
+		s.addError("%v", s.watcher.err)
 	}
-	s.judgePods()
-	s.judgeExit()
-	end, taken := s.judgeLease()
-	s.judgeEvents(ctx)
-	s.judgeThawed()
+	s.checkPods()
+	s.checkExit()
+	end, taken := s.checkLease()
+	s.checkEvents(ctx)
+	s.checkThawed()
 
 	since := "expiry"
 	if s.scenario.fault == terminated {
@@ -41,7 +41,7 @@ func (s *stage) judge(ctx context.Context) string {
 	}
 	took := first.Sub(end)
 	if s.scenario.replicas[1] == "berth" && took > s.scenario.limit() {
-		s.complain("%s from the %s of the lease to the first binding, at most %s are allowed", took, since, s.scenario.limit())
+		s.addError("%s from the %s of the lease to the first binding, at most %s are allowed", took, since, s.scenario.limit())
 	}
 	return fmt.Sprintf("%-34s %6d ms from %s to lease, %6d ms to the first binding; %d pods%s%s", s.scenario.name(),
 		taken.Sub(end).Milliseconds(), since, took.Milliseconds(), len(s.names), s.barrier, s.quiet+s.reportedText())
@@ -54,8 +54,8 @@ func (s *stage) reportedText() string {
 	return fmt.Sprintf(", %.0f over-commitments reported", s.reported)
 }
 
-// judgePods checks for pods that are lost or bound twice, and for overcommitted nodes.
-func (s *stage) judgePods() {
+// checkPods checks for pods that are lost or bound twice, and for overcommitted nodes.
+func (s *stage) checkPods() {
 	nodeOf := make(map[string]string)
 	held := make(map[string]int)
 	exceeded := 0
@@ -64,10 +64,10 @@ func (s *stage) judgePods() {
 		before := nodeOf[name]
 		switch {
 		case seen.kind == watch.Deleted:
-			s.complain("pod %s was deleted", name)
+			s.addError("pod %s was deleted", name)
 		case before == node:
 		case before != "":
-			s.complain("pod %s went from node %s to %q", name, before, node)
+			s.addError("pod %s went from node %s to %q", name, before, node)
 		default:
 			nodeOf[name] = node
 			held[node]++
@@ -78,56 +78,56 @@ func (s *stage) judgePods() {
 	}
 	for _, name := range s.names {
 		if nodeOf[name] == "" {
-			s.complain("pod %s was never bound", name)
+			s.addError("pod %s was never bound", name)
 		}
 	}
 	if float64(exceeded) > s.reported {
-		s.complain("%d pods were bound beyond what their node has, %.0f of them were reported", exceeded, s.reported)
+		s.addError("%d pods were bound beyond what their node has, %.0f of them were reported", exceeded, s.reported)
 	}
 }
 
-func (s *stage) judgeExit() {
+func (s *stage) checkExit() {
 	leader := s.replicas[0]
 	code, _ := s.scenario.leaderEnds()
 	if !s.left {
 		// kube-scheduler continues for renewDeadline, which has passed by now.
-		s.complain("%s did not leave after %s", leader.name, s.scenario.fault)
+		s.addError("%s did not leave after %s", leader.name, s.scenario.fault)
 	} else if s.code != code {
-		s.complain("%s left with %d, not with %d", leader.name, s.code, code)
+		s.addError("%s exited with %d, not with %d", leader.name, s.code, code)
 	}
 }
 
-// judgeLease checks the lease's record, and returns when the old lease ended and when the new one was
+// checkLease checks the lease's record, and returns when the old lease ended and when the new one was
 // observed.
-func (s *stage) judgeLease() (end, taken time.Time) {
+func (s *stage) checkLease() (end, taken time.Time) {
 	var before coordinationv1.LeaseSpec
 	first := true
 	for _, seen := range s.watcher.leasesOf(s.id) {
 		now := seen.lease.Spec
 		if now.HolderIdentity == nil || now.LeaseDurationSeconds == nil || now.LeaseTransitions == nil || now.RenewTime == nil || now.AcquireTime == nil {
-			s.complain("a field of the lease is missing: %+v", now)
+			s.addError("a field of the lease is missing: %+v", now)
 			return
 		}
 		changed := !first && *now.HolderIdentity != *before.HolderIdentity
 		switch {
 		case first && *now.LeaseTransitions != 0:
-			s.complain("the first holder's lease has %d transitions", *now.LeaseTransitions)
+			s.addError("the first holder's lease has %d transitions", *now.LeaseTransitions)
 		case changed && *now.HolderIdentity == "":
 			if *now.LeaseTransitions != *before.LeaseTransitions || *now.LeaseDurationSeconds != 1 {
-				s.complain("released with %d transitions (%d before) and a duration of %d", *now.LeaseTransitions, *before.LeaseTransitions, *now.LeaseDurationSeconds)
+				s.addError("released with %d transitions (%d before) and a duration of %d", *now.LeaseTransitions, *before.LeaseTransitions, *now.LeaseDurationSeconds)
 			}
 		case changed:
 			if *now.LeaseTransitions != *before.LeaseTransitions+1 {
-				s.complain("taken over with %d transitions after %d", *now.LeaseTransitions, *before.LeaseTransitions)
+				s.addError("taken over with %d transitions after %d", *now.LeaseTransitions, *before.LeaseTransitions)
 			}
 			if !now.AcquireTime.After(before.AcquireTime.Time) {
-				s.complain("taken over with the acquireTime of before")
+				s.addError("taken over with the acquireTime of before")
 			}
 		case !first && (*now.LeaseTransitions != *before.LeaseTransitions || !now.AcquireTime.Time.Equal(before.AcquireTime.Time)):
-			s.complain("renewed with other transitions or another acquireTime")
+			s.addError("renewed with other transitions or another acquireTime")
 		}
 		if *now.HolderIdentity != "" && time.Duration(*now.LeaseDurationSeconds)*time.Second != s.lease {
-			s.complain("the lease lasts %d s", *now.LeaseDurationSeconds)
+			s.addError("the lease lasts %d s", *now.LeaseDurationSeconds)
 		}
 		if taken.IsZero() {
 			switch {
@@ -144,8 +144,8 @@ func (s *stage) judgeLease() (end, taken time.Time) {
 	return end, taken
 }
 
-// judgeEvents checks for an event of each leader.
-func (s *stage) judgeEvents(ctx context.Context) {
+// checkEvents checks for an event of each leader.
+func (s *stage) checkEvents(ctx context.Context) {
 	holders := make(map[string]bool)
 	for _, seen := range s.watcher.leasesOf(s.id) {
 		if seen.lease.Spec.HolderIdentity != nil && *seen.lease.Spec.HolderIdentity != "" {
@@ -162,40 +162,40 @@ func (s *stage) judgeEvents(ctx context.Context) {
 			events[event.Message] = event
 		}
 		for holder := range holders {
-			if _, told := events[holder+" became leader"]; !told {
+			if _, reported := events[holder+" became leader"]; !reported {
 				return false, nil
 			}
 		}
 		return true, nil
 	})
 	for holder := range holders {
-		event, told := events[holder+" became leader"]
-		if !told {
-			s.complain("no event tells that %s became leader", holder)
+		event, reported := events[holder+" became leader"]
+		if !reported {
+			s.addError("no event tells that %s became leader", holder)
 			continue
 		}
 		if event.Reason != "LeaderElection" || event.Type != "Normal" || event.Source.Component != s.id || event.ReportingController != s.id ||
 			event.InvolvedObject.Kind != "Lease" || event.InvolvedObject.APIVersion != "coordination.k8s.io/v1" || event.InvolvedObject.UID == "" || event.Count != 1 {
-			s.complain("the event of %s is not like the original's: %+v", holder, event)
+			s.addError("the event of %s is not like the original's: %+v", holder, event)
 		}
 	}
 }
 
 var attempt = regexp.MustCompile(`(?m)^I\d{4} (\d\d:\d\d:\d\d\.\d+) .*"Attempting to schedule pod"`)
 
-// judgeThawed checks for attempts that a frozen leader started after the end of its lease.
-func (s *stage) judgeThawed() {
+// checkThawed checks for attempts that a frozen leader started after the end of its lease.
+func (s *stage) checkThawed() {
 	if s.thawedAt.IsZero() || s.replicas[0].kind != "berth" {
 		return
 	}
 	log := s.log(s.replicas[0])
 	for _, found := range attempt.FindAllStringSubmatch(log, -1) {
 		if found[1] > s.thawedAt.Format("15:04:05.000000") {
-			s.complain("an attempt began at %s, after the thaw at %s", found[1], s.thawedAt.Format("15:04:05.000000"))
+			s.addError("an attempt began at %s, after the thaw at %s", found[1], s.thawedAt.Format("15:04:05.000000"))
 			return
 		}
 	}
 	if !strings.Contains(log, `"Leaderelection lost"`) {
-		s.complain("the thawed leader does not say that it lost the lease")
+		s.addError("the thawed leader does not say that it lost the lease")
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-func runJudge(args []string, out, errOut io.Writer) error {
-	flags := newFlags("judge", "[--config scheduler.yaml] -f dump.json [-f more.yaml]... [--pod namespace/name]...",
+func runEvaluate(args []string, out, errOut io.Writer) error {
+	flags := newFlags("evaluate", "[--config scheduler.yaml] -f dump.json [-f more.yaml]... [--pod namespace/name]...",
 		"Prints one decision record per pending pod, one JSON object per line, in the order of the input.\n"+
-			"Exit code: 0 all judged, 1 unusable input or configuration, 2 some objects or pods left out.", errOut)
+			"Exit code: 0 all evaluated, 1 unusable input or configuration, 2 some objects or pods left out.", errOut)
 	var files, only repeated
 	flags.Var(&files, "f", "dump of a cluster, JSON or YAML, - for standard input; may be repeated")
-	flags.Var(&only, "pod", "judge only this pod, namespace/name; may be repeated")
+	flags.Var(&only, "pod", "evaluate only this pod, namespace/name; may be repeated")
 	configPath := flags.String("config", "", "KubeSchedulerConfiguration; kube-scheduler's defaults if missing")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -38,13 +38,13 @@ func runJudge(args []string, out, errOut io.Writer) error {
 	defer cluster.close()
 
 	problems := dump.Problems
-	judged := make(map[string]bool)
+	evaluated := make(map[string]bool)
 	for _, pod := range dump.pendingPods() {
 		if len(only) > 0 && !slices.Contains(only, podKey(pod)) {
 			continue
 		}
-		judged[podKey(pod)] = true
-		record, err := cluster.judgeChecked(pod)
+		evaluated[podKey(pod)] = true
+		record, err := cluster.evaluateChecked(pod)
 		if err != nil {
 			problems = append(problems, err.Error())
 			continue
@@ -58,7 +58,7 @@ func runJudge(args []string, out, errOut io.Writer) error {
 		}
 	}
 	for _, name := range only {
-		if !judged[name] {
+		if !evaluated[name] {
 			problems = append(problems, "there is no pending pod "+name)
 		}
 	}

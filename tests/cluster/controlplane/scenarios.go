@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Story is one of several independent scenarios of a program. An error does not end the others.
-type Story struct {
+// Scenario is one of several independent scenarios of a program. An error does not end the others.
+type Scenario struct {
 	Name string
 	Play func(ctx context.Context) (wrong []string)
 }
 
-// PlayStories runs the scenario named only, or all of them, and prints the duration and error of each.
-func PlayStories(ctx context.Context, only string, stories []Story) error {
+// PlayScenarios runs the scenario named only, or all of them, and prints the duration and error of each.
+func PlayScenarios(ctx context.Context, only string, scenarios []Scenario) error {
 	var names []string
-	for _, one := range stories {
+	for _, one := range scenarios {
 		names = append(names, one.Name)
 	}
 	if only != "" && !slices.Contains(names, only) {
 		return fmt.Errorf("--only=%s: there are %s", only, strings.Join(names, ", "))
 	}
 	violations := 0
-	for _, one := range stories {
+	for _, one := range scenarios {
 		if only != "" && only != one.Name {
 			continue
 		}

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// judgeText judges a handwritten cluster with the plain configuration.
-func judgeText(t *testing.T, cluster string) []string {
+// evaluateText evaluates a handwritten cluster with the default configuration.
+func evaluateText(t *testing.T, cluster string) []string {
 	t.Helper()
 	config, err := os.ReadFile("eleven-plugins.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := Scenario{Cluster: []byte(cluster), Config: config}
-	lines, err := s.judge(silence())
+	lines, err := s.evaluate(silence())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func expectRecords(t *testing.T, got []string, wanted string) {
 	}
 }
 
-// The expected records are worked out by hand from the rules, not copied from the output.
+// The expected records are derived from the rules by hand, not copied from the output.
 func TestRecords(t *testing.T) {
 	const twoNodes = `
 apiVersion: v1
@@ -169,14 +169,14 @@ spec:
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			expectRecords(t, judgeText(t, test.cluster), test.want)
+			expectRecords(t, evaluateText(t, test.cluster), test.want)
 		})
 	}
 }
 
-// Defaulting rounds every quantity up to thousandths before anything is added up.
+// Defaulting rounds every quantity up to thousandths before the sums are computed.
 func TestQuantitiesAreRoundedBeforeTheyAreAdded(t *testing.T) {
-	got := judgeText(t, `
+	got := evaluateText(t, `
 {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 1m, memory: 1Gi, pods: 10}}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: x, resources: {requests: {cpu: 500u}}}, {name: b, image: x, resources: {requests: {cpu: 500u}}}]}}`)
@@ -185,7 +185,7 @@ func TestQuantitiesAreRoundedBeforeTheyAreAdded(t *testing.T) {
 	}
 }
 
-// Empty and missing lists are the same to a running scheduler.
+// A running scheduler treats empty and missing lists equally.
 func TestEmptyIsMissing(t *testing.T) {
 	const nodes = `
 {apiVersion: v1, kind: NodeList, items: [
@@ -196,8 +196,8 @@ func TestEmptyIsMissing(t *testing.T) {
 	pod := func(affinity string) string {
 		return nodes + `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {affinity: {nodeAffinity: ` + affinity + `}, containers: [{name: c, image: x}]}}`
 	}
-	empty := judgeText(t, pod("{preferredDuringSchedulingIgnoredDuringExecution: []}"))
-	missing := judgeText(t, pod("{}"))
+	empty := evaluateText(t, pod("{preferredDuringSchedulingIgnoredDuringExecution: []}"))
+	missing := evaluateText(t, pod("{}"))
 	if empty[0] != missing[0] {
 		t.Errorf("empty   %s\nmissing %s", empty[0], missing[0])
 	}
@@ -206,9 +206,9 @@ func TestEmptyIsMissing(t *testing.T) {
 	}
 }
 
-// A dump holds more kinds than these plugins look at; they must not get in the way.
+// A dump contains more kinds than these plugins use; they must not have an effect.
 func TestOtherKindsAreTaken(t *testing.T) {
-	lines := judgeText(t, `
+	lines := evaluateText(t, `
 {apiVersion: v1, kind: Namespace, metadata: {name: default}}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {selector: {a: b}}}
@@ -228,7 +228,7 @@ func TestOtherKindsAreTaken(t *testing.T) {
 {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 1, memory: 1Gi, pods: 10}}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: x, resources: {requests: {example.com/dev: 1}}}]}}`)
-	// The class stands in for the resource the node does not have, so this is not NodeResourcesFit's business.
+	// The class replaces the resource that the node lacks, so NodeResourcesFit accepts.
 	want := `{"pod":"default/p","schedulerName":"default-scheduler","result":"scheduled","node":"n1","bestNodes":["n1"],"nodes":[{"name":"n1","code":"Success"}]}`
 	if lines[0] != want {
 		t.Errorf("got %s", lines[0])
@@ -279,23 +279,22 @@ items:
 	}
 }
 
-func TestJudgeCommandNamesWhatItCannotRead(t *testing.T) {
+func TestEvaluateReportsUnreadableObjects(t *testing.T) {
 	path := t.TempDir() + "/cluster.yaml"
 	text := "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priority: high}}"
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	code := dispatch([]string{"judge", "--config", "eleven-plugins.yaml", "-f", path}, &out, &errOut)
+	code := dispatch([]string{"evaluate", "--config", "eleven-plugins.yaml", "-f", path}, &out, &errOut)
 	if code != 2 || out.Len() != 0 || !strings.Contains(errOut.String(), "Pod /p: ") {
 		t.Errorf("code %d, output %q, errors %q", code, out.String(), errOut.String())
 	}
 }
 
-// What a filter fails at is nobody's business once the nominated node has taken the pod; the other nodes keep
-// their verdicts.
+// A failing filter has no effect once the nominated node is feasible; the other nodes keep their verdicts.
 func TestAnErrorBesidesTheNominatedNode(t *testing.T) {
-	got := judgeOnly(t, []string{"NodeUnschedulable", "NodeVolumeLimits"}, nodesIn("a", "b")+
+	got := evaluateOnly(t, []string{"NodeUnschedulable", "NodeVolumeLimits"}, nodesIn("a", "b")+
 		"{apiVersion: v1, kind: Node, metadata: {name: n3}, spec: {unschedulable: true}, status: {allocatable: {pods: 10}}}\n---\n"+
 		"{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1}, spec: {drivers: [{name: d, nodeID: n1, topologyKeys: [], allocatable: {count: 3}}]}}\n---\n"+
 		"{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {csi: {driver: d, volumeHandle: v}}}\n---\n"+

@@ -1,4 +1,4 @@
-#include "world.hpp"
+#include "environment.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -57,14 +57,15 @@ std::string Line(std::string_view place, const QueuedPod& pod) {
 
 }  // namespace
 
-World::World(queue::QueueOptions options, std::int64_t start_millis, const std::vector<FakePlugin>& plugins) {
+Environment::Environment(queue::QueueOptions options, std::int64_t start_millis,
+                         const std::vector<FakePlugin>& plugins) {
   clock_.Advance(MonoTime(milliseconds(start_millis)) - clock_.Now());
   for (const auto* name : kProfiles)
     profiles_.push_back(BuildProfile(name, plugins, clock_, cluster_.handle()));
   queue_ = std::make_unique<queue::SchedulingQueue>(options, clock_, *this, metrics_);
 }
 
-std::string World::Apply(const Operation& op) {
+std::string Environment::Apply(const Operation& op) {
   Advance(milliseconds(1));
   if (op.kind == "add") {
     Add(op.object);
@@ -88,7 +89,7 @@ std::string World::Apply(const Operation& op) {
   } else if (op.kind == "bind") {
     Bind(op.pod);
   } else if (op.kind == "event") {
-    Happen(op.event);
+    Deliver(op.event);
   } else if (op.kind == "activate") {
     Activate(op.pods);
   } else if (op.kind == "step") {
@@ -101,29 +102,29 @@ std::string World::Apply(const Operation& op) {
 
 // --- the queue's callbacks, implemented as in core ---
 
-bool World::Less(const QueuedPod& a, const QueuedPod& b) const { return profiles_.front()->Less(a, b); }
+bool Environment::Less(const QueuedPod& a, const QueuedPod& b) const { return profiles_.front()->Less(a, b); }
 
-framework::Status World::PreEnqueue(const QueuedPod& pod) const {
+framework::Status Environment::PreEnqueue(const QueuedPod& pod) const {
   return profiles_[pod.profile]->RunPreEnqueue(pod.info, pod.gated_by);
 }
 
-bool World::IsAnyRegistered(const ClusterEvent& event) const {
+bool Environment::IsAnyRegistered(const ClusterEvent& event) const {
   return std::ranges::any_of(profiles_, [&](const auto& profile) { return profile->IsRegistered(event); });
 }
 
-bool World::IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
-                           const ClusterEvent& event) const {
+bool Environment::IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
+                                 const ClusterEvent& event) const {
   return profiles_[profile]->IsRegistered(event, std::span(&plugin, 1));
 }
 
-framework::Requeue World::EvaluateHint(const QueuedPod& pod, const ClusterEvent& event,
-                                       const framework::EventObjects& objects) const {
+framework::Requeue Environment::EvaluateHint(const QueuedPod& pod, const ClusterEvent& event,
+                                             const framework::EventObjects& objects) const {
   return profiles_[pod.profile]->EvaluateHint(event, objects, pod.info, pod.rejectors, pod.pending);
 }
 
 // --- operations ---
 
-void World::Advance(Duration by) {
+void Environment::Advance(Duration by) {
   const MonoTime target = clock_.Now() + by;
   while (queue_->NextDue() <= target) {
     clock_.Advance(queue_->NextDue() - clock_.Now());
@@ -132,24 +133,24 @@ void World::Advance(Duration by) {
   clock_.Advance(target - clock_.Now());
 }
 
-void World::Add(const api::PodPtr& pod) {
+void Environment::Add(const api::PodPtr& pod) {
   uids_.insert(pod->metadata.uid);
   objects_[pod->metadata.uid] = pod;
   queue_->Add(Prepare(pod), ProfileOf(*pod));
 }
 
-void World::Update(const api::PodPtr& pod) {
+void Environment::Update(const api::PodPtr& pod) {
   const api::PodPtr before = std::exchange(objects_.at(pod->metadata.uid), pod);
   const auto events = cycle::PodEvents(*before, *pod, framework::EventResource::kTargetPod);
   queue_->Update(Prepare(pod), ProfileOf(*pod), events, {before, pod});
 }
 
-void World::Delete(const std::string& uid) {
+void Environment::Delete(const std::string& uid) {
   objects_.erase(uid);
   queue_->Delete(uid);
 }
 
-std::string World::Pop() {
+std::string Environment::Pop() {
   const QueuedPodPtr pod = queue_->Pop();
   if (pod == nullptr) return "";
   const std::string& uid = pod->info.pod->metadata.uid;
@@ -157,7 +158,7 @@ std::string World::Pop() {
   return uid;
 }
 
-void World::Requeue(const Operation& op) {
+void Environment::Requeue(const Operation& op) {
   QueuedPodPtr pod = held_.extract(op.pod).mapped();
   if (const api::PodPtr& latest = objects_.at(op.pod); latest != pod->info.pod) {
     pod = std::make_shared<QueuedPod>(*pod);
@@ -170,13 +171,13 @@ void World::Requeue(const Operation& op) {
   Nominate(pod, op.nominate);
 }
 
-void World::Nominate(const QueuedPodPtr& pod, const std::optional<std::string>& node) {
+void Environment::Nominate(const QueuedPodPtr& pod, const std::optional<std::string>& node) {
   std::optional<cluster::NodeNameId> id;
   if (node) id = node->empty() ? cluster::NodeNameId{} : words_.node_names.Intern(*node);
   queue_->nominator().Set(pod, id);
 }
 
-void World::Bind(const std::string& uid) {
+void Environment::Bind(const std::string& uid) {
   auto bound = std::make_shared<api::Pod>(*objects_.at(uid));
   bound->spec.node_name = "n1";
   queue_->Done(uid);
@@ -186,7 +187,7 @@ void World::Bind(const std::string& uid) {
   queue_->MoveAll(cycle::kAssignedPodAdded, {nullptr, std::move(bound)});
 }
 
-void World::Happen(const Event& event) {
+void Environment::Deliver(const Event& event) {
   const framework::EventResource resource = ResourceNamed(event.resource);
   framework::EventObjects objects{ObjectOf(resource, event.before), ObjectOf(resource, event.after)};
   if (!event.target.empty()) {
@@ -199,21 +200,21 @@ void World::Happen(const Event& event) {
   queue_->MoveAll({resource, event.action, Kept(event.label)}, objects, concerned);
 }
 
-void World::Activate(const std::vector<std::string>& uids) {
+void Environment::Activate(const std::vector<std::string>& uids) {
   std::vector<std::string> keys;
   for (const std::string& uid : uids) keys.push_back(KeyOf(uid));
   queue_->Activate(keys);
 }
 
-cluster::PodInfo World::Prepare(const api::PodPtr& pod) { return cluster::PreparePod(pod, words_); }
+cluster::PodInfo Environment::Prepare(const api::PodPtr& pod) { return cluster::PreparePod(pod, words_); }
 
-std::uint32_t World::ProfileOf(const api::Pod& pod) const {
+std::uint32_t Environment::ProfileOf(const api::Pod& pod) const {
   return pod.spec.scheduler_name == kProfiles[0] ? 0 : 1;
 }
 
 // --- visible state ---
 
-State World::Look() const {
+State Environment::Read() const {
   State seen;
   queue_->ForEach([&](const QueuedPod& pod, const char* place) {
     seen["pod " + pod.info.pod->metadata.uid] = Line(place, pod);
@@ -228,13 +229,13 @@ State World::Look() const {
   for (const auto& [uid, nomination] : queue_->nominator().all())
     nominated[std::string(words_.node_names.Text(nomination.node))].push_back(uid);
   for (const auto& [node, uids] : nominated) seen["nominated " + node] = Sorted(uids, " ");
-  LookAtMetrics(seen);
+  ReadMetrics(seen);
   return seen;
 }
 
 // `name{a="x",b="y"} 3` of the compared families becomes "short x y" -> "3"; in the recorded sequences the
 // queue label precedes the event label.
-void World::LookAtMetrics(State& seen) const {
+void Environment::ReadMetrics(State& seen) const {
   static const std::map<std::string_view, std::string> kFamilies{
       {"scheduler_pending_pods", "pending"},
       {"scheduler_queue_incoming_pods_total", "incoming"},

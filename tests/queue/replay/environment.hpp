@@ -1,5 +1,5 @@
 // Berth's queue with its environment in a recorded sequence: clock, API objects, attempts in flight. The
-// counterpart of ../world.go and ../state.go.
+// counterpart of ../environment.go and ../state.go.
 #pragma once
 
 #include <map>
@@ -37,13 +37,13 @@ struct Operation {
 // The visible state: one line per pod, nomination and metric; zero and empty values are omitted.
 using State = std::map<std::string, std::string>;
 
-class World final : public queue::QueuePolicy {
+class Environment final : public queue::QueuePolicy {
  public:
-  World(queue::QueueOptions options, std::int64_t start_millis, const std::vector<FakePlugin>& plugins);
+  Environment(queue::QueueOptions options, std::int64_t start_millis, const std::vector<FakePlugin>& plugins);
 
   // Returns the UID of a popped pod.
   std::string Apply(const Operation& op);
-  State Look() const;
+  State Read() const;
 
  private:
   bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override;
@@ -61,12 +61,12 @@ class World final : public queue::QueuePolicy {
   std::string Pop();
   void Requeue(const Operation& op);
   void Bind(const std::string& uid);
-  void Happen(const Event& event);
+  void Deliver(const Event& event);
   void Activate(const std::vector<std::string>& uids);
   void Nominate(const framework::QueuedPodPtr& pod, const std::optional<std::string>& node);
   cluster::PodInfo Prepare(const api::PodPtr& pod);
   std::uint32_t ProfileOf(const api::Pod& pod) const;
-  void LookAtMetrics(State& seen) const;
+  void ReadMetrics(State& seen) const;
 
   ManualClock clock_;
   testing::Cluster cluster_;

@@ -13,11 +13,11 @@
 
 namespace berth::load_metrics {
 
-class FakeWorld {
+class FakeEnvironment {
  public:
   using Answer = std::function<Expected<http::ClientResponse>(const http::ClientRequest&)>;
 
-  explicit FakeWorld(http::FakeLoop& loop) : loop_(loop) {}
+  explicit FakeEnvironment(http::FakeLoop& loop) : loop_(loop) {}
 
   SourceParts parts() {
     return {.read_file = [this](const std::string& path) -> Expected<std::string> {
@@ -48,31 +48,32 @@ class FakeWorld {
   std::map<std::string, std::string> files;
   http::TlsOptions last_tls;
   int tls_changes = 0;
-  std::vector<std::pair<std::string, http::ClientRequest>> asked;  // host and request
+  std::vector<std::pair<std::string, http::ClientRequest>> requests;  // host and request
 
  private:
   class Server final : public http::Transport {
    public:
-    Server(FakeWorld& world, http::Origin origin) : world_(world), origin_(std::move(origin)) {}
+    Server(FakeEnvironment& environment, http::Origin origin)
+        : environment_(environment), origin_(std::move(origin)) {}
     ~Server() override { *alive_ = false; }
     CallId Send(http::ClientRequest request, http::ClientDone done) override {
-      world_.asked.emplace_back(origin_.host, request);
-      auto answer = world_.hosts.at(origin_.host)(request);
-      world_.loop_.Post([alive = alive_, done = std::move(done), answer = std::move(answer)]() mutable {
+      environment_.requests.emplace_back(origin_.host, request);
+      auto answer = environment_.hosts.at(origin_.host)(request);
+      environment_.loop_.Post([alive = alive_, done = std::move(done), answer = std::move(answer)]() mutable {
         if (*alive) done(std::move(answer));
       });
-      return world_.asked.size();
+      return environment_.requests.size();
     }
     CallId Stream(http::ClientRequest, http::StreamOptions, http::ClientDone) override { return 0; }
     void Cancel(CallId) override {}
     Expected<void> SetTls(const http::TlsOptions& tls) override {
-      world_.last_tls = tls;
-      ++world_.tls_changes;
+      environment_.last_tls = tls;
+      ++environment_.tls_changes;
       return {};
     }
 
    private:
-    FakeWorld& world_;
+    FakeEnvironment& environment_;
     const http::Origin origin_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   };

@@ -16,16 +16,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// An ending is how a program answered a command line.
-type ending struct {
+// outcome is the result of a program for one command line.
+type outcome struct {
 	code   int
-	said   string // the error, without what the log puts before it
+	err    string // the error, without log prefix
 	out    string // standard output
-	config string // the configuration that was written
+	config string // the written configuration
 }
 
-// The error of a program that says it in its log, as "Error: ...", or plainly.
-func complaint(stderr string) string {
+// errorText returns the error of a program: from its log, after "Error: ", or as plain text.
+func errorText(stderr string) string {
 	if text, found := failure(stderr); found {
 		return text
 	}
@@ -43,7 +43,7 @@ func complaint(stderr string) string {
 
 var logLine = regexp.MustCompile(`^[IWE]\d{4} |^\s|^\{`)
 
-func (j judge) ask(program []string, l line, dir string) (ending, error) {
+func (j comparison) runLine(program []string, l line, dir string) (outcome, error) {
 	out := filepath.Join(dir, filepath.Base(program[0])+".yaml")
 	os.Remove(out)
 	args := append([]string{}, program[1:]...)
@@ -67,17 +67,17 @@ func (j judge) ask(program []string, l line, dir string) (ending, error) {
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err := command.Run()
 	if ctx.Err() != nil {
-		return ending{}, fmt.Errorf("%s does not end", filepath.Base(program[0]))
+		return outcome{}, fmt.Errorf("%s does not end", filepath.Base(program[0]))
 	}
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
-		return ending{}, err
+		return outcome{}, err
 	}
-	end := ending{code: command.ProcessState.ExitCode(), out: stdout.String()}
+	end := outcome{code: command.ProcessState.ExitCode(), out: stdout.String()}
 	if end.code != 0 {
-		end.said = complaint(stderr.String())
-		if end.said == "" {
-			return end, fmt.Errorf("%s ended without saying why:\n%s", filepath.Base(program[0]), stderr.String())
+		end.err = errorText(stderr.String())
+		if end.err == "" {
+			return end, fmt.Errorf("%s ended without an error message:\n%s", filepath.Base(program[0]), stderr.String())
 		}
 	}
 	if text, err := os.ReadFile(out); err == nil {
@@ -86,8 +86,8 @@ func (j judge) ask(program []string, l line, dir string) (ending, error) {
 	return end, nil
 }
 
-// What both find in the directory that a line may speak of.
-func furnish(dir string, l line) error {
+// Files in the directory of a command line.
+func writeFiles(dir string, l line) error {
 	kube := filepath.Join(dir, "kubeconfig")
 	for name, text := range map[string]string{
 		"kubeconfig":     kubeconfig,
@@ -105,69 +105,69 @@ func furnish(dir string, l line) error {
 	return nil
 }
 
-func (j judge) tryLine(l line) []string {
-	var ends [2]ending
+func (j comparison) tryLine(l line) []string {
+	var ends [2]outcome
 	dir, err := os.MkdirTemp("", "berth-line-")
 	if err != nil {
 		return []string{err.Error()}
 	}
 	defer os.RemoveAll(dir)
-	if err := furnish(dir, l); err != nil {
+	if err := writeFiles(dir, l); err != nil {
 		return []string{err.Error()}
 	}
 	for i, program := range [][]string{{j.real, "kube-scheduler"}, {j.berth, "scheduler"}} {
-		if ends[i], err = j.ask(program, l, dir); err != nil {
+		if ends[i], err = j.runLine(program, l, dir); err != nil {
 			return []string{err.Error()}
 		}
 		os.RemoveAll(filepath.Join(dir, "certificates"))
 	}
 	if j.verbose {
-		fmt.Printf("%s: %d %q\n", l.name, ends[0].code, ends[0].said)
+		fmt.Printf("%s: %d %q\n", l.name, ends[0].code, ends[0].err)
 	}
 	return compareLines(l, ends[0], ends[1])
 }
 
-func compareLines(l line, real, ours ending) []string {
+func compareLines(l line, real, candidate outcome) []string {
 	if l.differs != "" {
-		if (ours.code != 0) != (l.berth != "") || !strings.Contains(ours.said, l.berth) {
-			return []string{fmt.Sprintf("berth is to say %q, and says %q", l.berth, ours.said)}
+		if (candidate.code != 0) != (l.berth != "") || !strings.Contains(candidate.err, l.berth) {
+			return []string{fmt.Sprintf("berth: expected %q, got %q", l.berth, candidate.err)}
 		}
-		if real.code == ours.code && (ours.said == real.said || strings.HasPrefix(ours.said, real.said+"; ")) && real.config == ours.config {
-			return []string{"nothing differs: " + l.differs}
+		if real.code == candidate.code && (candidate.err == real.err || strings.HasPrefix(candidate.err, real.err+"; ")) && real.config == candidate.config {
+			return []string{"expected a difference: " + l.differs}
 		}
 		return nil
 	}
-	if real.code != ours.code {
-		return []string{fmt.Sprintf("exit codes differ\n  kube-scheduler: %d %q\n  berth:          %d %q", real.code, real.said, ours.code, ours.said)}
+	if real.code != candidate.code {
+		return []string{fmt.Sprintf("exit codes differ\n  kube-scheduler: %d %q\n  berth:          %d %q", real.code, real.err, candidate.code, candidate.err)}
 	}
-	if ours.said != real.said && !strings.HasPrefix(ours.said, real.said+"; ") {
-		return []string{fmt.Sprintf("errors differ\n  kube-scheduler: %s\n  berth:          %s", real.said, ours.said)}
+	if candidate.err != real.err && !strings.HasPrefix(candidate.err, real.err+"; ") {
+		return []string{fmt.Sprintf("errors differ\n  kube-scheduler: %s\n  berth:          %s", real.err, candidate.err)}
 	}
 	if l.bare {
-		return compareOutputs(real.out, ours.out)
+		return compareOutputs(real.out, candidate.out)
 	}
-	var realTree, ourTree any
-	if err := errors.Join(yaml.Unmarshal([]byte(real.config), &realTree), yaml.Unmarshal([]byte(ours.config), &ourTree)); err != nil {
+	var realTree, candidateTree any
+	if err := errors.Join(yaml.Unmarshal([]byte(real.config), &realTree), yaml.Unmarshal([]byte(candidate.config), &candidateTree)); err != nil {
 		return []string{err.Error()}
 	}
-	return differences("", realTree, ourTree)
+	return differences("", realTree, candidateTree)
 }
 
-// The help has the same groups with the same flags, types and defaults in the same order, each with berth's own words.
-func compareOutputs(real, ours string) []string {
+// Both helps have the same groups with the same flags, types and defaults in the same order. Descriptions differ.
+func compareOutputs(real, candidate string) []string {
 	if !strings.Contains(real, "Usage:") {
-		// Who built it, and with what, is told by --version=raw.
-		if short := regexp.MustCompile(`^Kubernetes \S+\n$`); real == ours || !short.MatchString(real) && !short.MatchString(ours) && ours != "" {
+		// The other build details are in --version=raw.
+		if short := regexp.MustCompile(`^Kubernetes \S+\n$`); real == candidate || !short.MatchString(real) && !short.MatchString(candidate) && candidate != "" {
 			return nil
 		}
-		return []string{fmt.Sprintf("outputs differ\n  kube-scheduler: %q\n  berth:          %q", real, ours)}
+		return []string{fmt.Sprintf("outputs differ\n  kube-scheduler: %q\n  berth:          %q", real, candidate)}
 	}
-	realFlags, ourFlags := flagsOf(real), flagsOf(ours)
+	realFlags, ourFlags := flagsOf(real), flagsOf(candidate)
 	var found []string
 	for _, name := range realFlags.names {
 		r, o := realFlags.flags[name], ourFlags.flags[name]
 		if o.group == "" {
-			found = append(found, "berth's help lacks --"+name)
+			found = append(found, "missing in berth's help: --"+name)
 		} else if ourWords[name] {
 			if r.group != o.group || r.byDefault != o.byDefault {
 				found = append(found, fmt.Sprintf("--%s: kube-scheduler has %+v, berth %+v", name, r, o))
@@ -180,7 +180,7 @@ func compareOutputs(real, ours string) []string {
 		found = append(found, fmt.Sprintf("the order differs\n  kube-scheduler: %v\n  berth:          %v", realFlags.names, common))
 	}
 	if len(realFlags.names) < 50 {
-		found = append(found, fmt.Sprintf("kube-scheduler's help was not understood: %v", realFlags.names))
+		found = append(found, fmt.Sprintf("parse kube-scheduler's help: %v", realFlags.names))
 	}
 	return found
 }
@@ -195,7 +195,7 @@ func intersection(names []string, known map[string]helpedFlag) []string {
 	return found
 }
 
-// Flags whose kind of value berth shows by an example.
+// Flags whose type berth's help replaces by an example.
 var ourWords = map[string]bool{"feature-gates": true, "allow-metric-labels": true}
 
 type helpedFlag struct{ group, kind, byDefault string }

@@ -7,7 +7,7 @@
 namespace berth::process {
 
 // `environment` must outlive the result.
-inline extenders::World ExtenderWorld(const client::Environment& environment) {
+inline extenders::Environment ExtenderEnvironment(const client::Environment& environment) {
   return {.read_file = [&environment](const std::string& path) { return environment.ReadFile(path); },
           .variable = [&environment](const std::string& name) { return environment.Variable(name); }};
 }

@@ -13,26 +13,26 @@ import (
 	"time"
 )
 
-// question is a request.
-type question struct {
+// request is an HTTPS request to a scheduler.
+type request struct {
 	name    string
 	method  string // empty: GET
 	path    string
-	cert    string // whose certificate is shown
-	token   string // whose token is sent
+	cert    string // name of the client certificate
+	token   string // name of the token's owner
 	headers []string
 	body    string
-	// same reduces a body to what must be equal; nil: all of it.
+	// same reduces a body to the part that must be equal; nil: all of it.
 	same func(string) string
-	// Headers that need not be equal, and why is said beside the question.
+	// Headers that may differ; the reason is a comment at the request.
 	except []string
 }
 
-type act struct {
-	name      string
-	before    func(context.Context) error
-	pair      string // who is asked; empty: those that stand for themselves
-	questions []question
+type step struct {
+	name     string
+	before   func(context.Context) error
+	pair     string // suffix of the compared processes; empty: those without leader election
+	requests []request
 }
 
 type answer struct {
@@ -41,7 +41,7 @@ type answer struct {
 	headers map[string]string
 }
 
-// compared are the headers that clients look at.
+// compared are the headers that clients evaluate.
 var compared = []string{"Content-Type", "Cache-Control", "X-Content-Type-Options", "Location", "Allow", "Warning",
 	"Content-Encoding", "Www-Authenticate", "Retry-After", "Content-Disposition", "X-Go-Pprof"}
 
@@ -54,10 +54,10 @@ func (a *answer) String() string {
 	return fmt.Sprintf("%d\n%s\n\n%s", a.status, strings.Join(names, "\n"), a.body)
 }
 
-func (s *stage) ask(scheduler string, q question) (*answer, error) {
+func (s *stage) send(scheduler string, q request) (*answer, error) {
 	config := &tls.Config{InsecureSkipVerify: true}
 	if q.cert != "" {
-		// Whatever the server would like to see: some are shown to be refused.
+		// Independent of the accepted authorities: some certificates are sent to be rejected.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return s.certs[q.cert], nil }
 	}
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true, DisableCompression: true}
@@ -97,8 +97,8 @@ func (s *stage) ask(scheduler string, q question) (*answer, error) {
 	return got, nil
 }
 
-// compare says what differs; empty: nothing.
-func compare(q question, wanted, got *answer) string {
+// compare returns the differences; empty: none.
+func compare(q request, wanted, got *answer) string {
 	var text strings.Builder
 	if wanted.status != got.status {
 		fmt.Fprintf(&text, "  status: %d, kube-scheduler: %d\n", got.status, wanted.status)
@@ -107,8 +107,8 @@ func compare(q question, wanted, got *answer) string {
 	if same == nil {
 		same = func(body string) string { return body }
 	}
-	if mine, theirs := same(got.body), same(wanted.body); mine != theirs {
-		fmt.Fprintf(&text, "  body: %q\n  kube-scheduler: %q\n", cut(mine), cut(theirs))
+	if candidateBody, referenceBody := same(got.body), same(wanted.body); candidateBody != referenceBody {
+		fmt.Fprintf(&text, "  body: %q\n  kube-scheduler: %q\n", cut(candidateBody), cut(referenceBody))
 	}
 	for _, name := range compared {
 		if wanted.headers[name] != got.headers[name] && !contains(q.except, name) {
@@ -134,15 +134,15 @@ func cut(text string) string {
 	return text
 }
 
-// What the two cannot have in common.
+// nothing is for bodies that necessarily differ.
 func nothing(string) string { return "" }
 
-// upToError keeps an internal error's beginning: the rest is the client's own way of saying that nobody is there.
+// upToError keeps the beginning of an internal error: the text of the refused connection depends on the client library.
 func upToError(body string) string {
 	return regexp.MustCompile(`(?s)^(Internal Server Error: "[^"]*": ).*`).ReplaceAllString(body, "$1")
 }
 
-// families are the names, types and help of metrics, of those that begin with one of these.
+// families returns the names, types and help of the metrics with one of these prefixes.
 func families(prefixes ...string) func(string) string {
 	return func(body string) string {
 		var kept []string
@@ -161,14 +161,14 @@ func families(prefixes ...string) func(string) string {
 	}
 }
 
-// series are the samples of some metrics without their values but for those that count.
+// series returns the samples of some metrics, without their values if those vary.
 func series(values bool, prefixes ...string) func(string) string {
 	return func(body string) string {
 		var kept []string
 		for _, line := range strings.Split(body, "\n") {
 			for _, prefix := range prefixes {
 				if strings.HasPrefix(line, prefix) {
-					// Go writes large bounds with an exponent; a number is a number.
+					// Go writes large bounds with an exponent: compare them as numbers.
 					line = bound.ReplaceAllStringFunc(line, func(text string) string {
 						number, _ := strconv.ParseFloat(text[4:len(text)-1], 64)
 						return fmt.Sprintf("le=%q", fmt.Sprint(number))
@@ -187,7 +187,7 @@ func series(values bool, prefixes ...string) func(string) string {
 
 var bound = regexp.MustCompile(`le="[^"]*"`)
 
-// names keeps what stands before the first delimiter of each line, which is drawn by lot.
+// names returns the text before the first delimiter of each line; the delimiters are random.
 func names(body string) string {
 	var kept []string
 	for _, line := range strings.Split(body, "\n") {
@@ -202,12 +202,12 @@ func names(body string) string {
 	return strings.Join(kept, "\n")
 }
 
-// timeless takes out of JSON what differs from process to process.
+// timeless removes the parts of JSON that vary between processes.
 func timeless(body string) string {
 	for _, key := range []string{"startTime", "goVersion"} {
 		body = regexp.MustCompile(`"`+key+`":( ?)"[^"]*"`).ReplaceAllString(body, `"`+key+`":$1""`)
 	}
-	// Whether the configuration is told is another question's business.
+	// Another request covers /configz.
 	body = regexp.MustCompile(`\s*"/configz",`).ReplaceAllString(body, "")
 	return regexp.MustCompile(`"uptimeSeconds":( ?)\d+`).ReplaceAllString(body, `"uptimeSeconds":${1}0`)
 }

@@ -27,13 +27,13 @@ import (
 
 var profiles = []string{"default-scheduler", "second"}
 
-// world is the real queue and what surrounds it: clock, API objects, attempts under way.
-type world struct {
+// environment is the real queue with its clock, API objects and attempts in progress.
+type environment struct {
 	clock            *testingclock.FakeClock
 	queue            *queue.PriorityQueue
 	recorder         *metrics.MetricAsyncRecorder
 	pods             cache.Indexer
-	objects          map[string]podObject                // by UID: pods without a node, as the API server has them
+	objects          map[string]podObject                // by UID: pods without a node, as stored by the API server
 	infos            map[string]*framework.QueuedPodInfo // by UID: in the queue, or held
 	held             map[string]*framework.QueuedPodInfo // by UID: popped
 	backoffDue       time.Time
@@ -46,9 +46,9 @@ type world struct {
 
 var noInformers = informers.NewSharedInformerFactory(nil, 0)
 
-func newWorld(o options, plugins []plugin) *world {
+func newEnvironment(o options, plugins []plugin) *environment {
 	start := time.UnixMilli(o.Start)
-	w := &world{
+	w := &environment{
 		clock:            testingclock.NewFakeClock(start),
 		recorder:         newRecorder(),
 		pods:             cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
@@ -75,10 +75,10 @@ func newWorld(o options, plugins []plugin) *world {
 	return w
 }
 
-func (w *world) now() int64 { return w.clock.Now().UnixMilli() }
+func (w *environment) now() int64 { return w.clock.Now().UnixMilli() }
 
-// advance moves the clock, stopping wherever one of the queue's timers would fire.
-func (w *world) advance(by time.Duration) {
+// advance moves the clock, and stops at each time at which a timer of the queue fires.
+func (w *environment) advance(by time.Duration) {
 	target := w.clock.Now().Add(by)
 	for {
 		due := w.backoffDue
@@ -101,14 +101,14 @@ func (w *world) advance(by time.Duration) {
 	w.clock.SetTime(target)
 }
 
-// apply makes an operation happen. It is false, and nothing has happened, if there is nothing that it could
-// happen to, as when a sequence has been cut down.
-func (w *world) apply(op operation) (step, bool) {
+// apply executes an operation. It returns false, and nothing has happened, if the operation is not applicable, for
+// example in a reduced sequence.
+func (w *environment) apply(op operation) (step, bool) {
 	done := step{operation: op}
 	if !w.applicable(op) {
 		return done, false
 	}
-	// No two time stamps are equal: what comes first then is left open by the original.
+	// No two time stamps are equal: the order of equal ones is undefined in the original.
 	w.advance(time.Millisecond)
 	ctx := context.Background()
 	switch op.Kind {
@@ -158,7 +158,7 @@ func (w *world) apply(op operation) (step, bool) {
 	return done, true
 }
 
-func (w *world) applicable(op operation) bool {
+func (w *environment) applicable(op operation) bool {
 	_, exists := w.objects[op.Pod]
 	held := w.held[op.Pod] != nil
 	switch op.Kind {
@@ -182,8 +182,8 @@ func (w *world) applicable(op operation) bool {
 	return true
 }
 
-// canPop says whether a pop would not wait: there is a pod in activeQ, or one in the back-off after rejections.
-func (w *world) canPop() bool {
+// canPop returns whether a pop would not block: there is a pod in activeQ, or one in backoffQ after a rejection.
+func (w *environment) canPop() bool {
 	if len(w.queue.PodsInActiveQ()) > 0 {
 		return true
 	}
@@ -193,7 +193,7 @@ func (w *world) canPop() bool {
 	})
 }
 
-func (w *world) pop() string {
+func (w *environment) pop() string {
 	if !w.canPop() {
 		return ""
 	}
@@ -207,8 +207,8 @@ func (w *world) pop() string {
 	return uid
 }
 
-// requeue is what kube-scheduler's failure handler does.
-func (w *world) requeue(op operation) {
+// requeue does the same as kube-scheduler's failure handler.
+func (w *environment) requeue(op operation) {
 	info := w.held[op.Pod]
 	delete(w.held, op.Pod)
 	info.ClearRejectorPlugins()
@@ -222,12 +222,12 @@ func (w *world) requeue(op operation) {
 		}
 	}
 	info.PodInfo, _ = framework.NewPodInfo(w.podOf(op.Pod))
-	// It fails if the pod waits here already; the original logs that and goes on.
+	// It fails if the pod is already in the queue; the original logs that and continues.
 	_ = w.queue.AddUnschedulablePodIfNotPresent(w.logger, info, w.queue.SchedulingCycle())
 	w.queue.AddNominatedPod(w.logger, info.PodInfo, override(op.Nominate))
 }
 
-func (w *world) bind(uid string) {
+func (w *environment) bind(uid string) {
 	pod := w.podOf(uid)
 	pod.Spec.NodeName = "n1"
 	w.queue.Done(types.UID(uid))
@@ -238,7 +238,7 @@ func (w *world) bind(uid string) {
 	w.queue.MoveAllToActiveOrBackoffQueue(w.logger, framework.EventAssignedPodAdd, nil, pod, nil)
 }
 
-func (w *world) move(e event) {
+func (w *environment) move(e event) {
 	var before, after any
 	if e.Before != "" {
 		before = objectOf(e.Resource, e.Before)
@@ -274,13 +274,13 @@ func override(node *string) *fwk.NominatingInfo {
 // nameOf is the name of the pod with a UID: "b3" is the third pod named "b".
 func nameOf(uid string) string { return uid[:1] }
 
-func (w *world) podOf(uid string) *v1.Pod {
+func (w *environment) podOf(uid string) *v1.Pod {
 	object := w.objects[uid]
 	return object.pod()
 }
 
-// anyPod also knows pods that exist no more, or never did.
-func (w *world) anyPod(uid string) *v1.Pod {
+// anyPod also returns pods that do not exist.
+func (w *environment) anyPod(uid string) *v1.Pod {
 	if _, exists := w.objects[uid]; exists {
 		return w.podOf(uid)
 	}

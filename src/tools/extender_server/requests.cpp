@@ -1,4 +1,4 @@
-#include "tools/extender_server/questions.hpp"
+#include "tools/extender_server/requests.hpp"
 
 #include <fmt/format.h>
 
@@ -58,31 +58,31 @@ Expected<api::PodPtr> ReadPod(const Json& body, api::Decoder& decoder) {
 }
 
 // Calls visit(field, item) for each item; stops at the first error.
-template <class Visit>
-Expected<void> EachItem(const Json& list, std::string_view field, Visit&& visit) {
+template <class Call>
+Expected<void> EachItem(const Json& list, std::string_view field, Call&& call) {
   Expected<void> outcome;
   std::size_t index = 0;
   list.ForEachItem([&](const Json& item) {
-    if (outcome) outcome = visit(fmt::format("{}[{}]", field, index), item);
+    if (outcome) outcome = call(fmt::format("{}[{}]", field, index), item);
     ++index;
   });
   return outcome;
 }
 
-Expected<void> ReadNames(const Json& list, NodesRequest& question) {
+Expected<void> ReadNames(const Json& list, NodesRequest& request) {
   if (list.kind() != Json::Kind::kArray) return std::unexpected(Wrong("NodeNames", "a list of names", list));
   std::size_t index = 0;
   Expected<void> outcome;
   list.ForEachItem([&](const Json& item) {
     if (outcome && item.kind() != Json::Kind::kString)
       outcome = std::unexpected(Wrong(fmt::format("NodeNames[{}]", index), "a name", item));
-    if (outcome) question.names.push_back(item.String());
+    if (outcome) request.names.push_back(item.String());
     ++index;
   });
   return outcome;
 }
 
-Expected<void> ReadNodes(const Json& list, NodesRequest& question) {
+Expected<void> ReadNodes(const Json& list, NodesRequest& request) {
   if (list.kind() != Json::Kind::kObject) return std::unexpected(Wrong("Nodes", "a NodeList", list));
   const Json items = Member(list, "items");
   if (items.is_null()) return {};
@@ -95,8 +95,8 @@ Expected<void> ReadNodes(const Json& list, NodesRequest& question) {
       return std::unexpected(Wrong(field + ".metadata", "an object with a name", metadata));
     BERTH_TRY(std::string name, Text(metadata, "name", field + ".metadata.name"));
     if (name.empty()) return Invalid(field + ".metadata.name: expected a name, got none");
-    question.names.push_back(std::move(name));
-    question.objects.push_back(node.text());
+    request.names.push_back(std::move(name));
+    request.objects.push_back(node.text());
     return {};
   });
 }
@@ -136,27 +136,27 @@ Expected<NodeVictims> ReadVictims(const Json& value, bool whole, const std::stri
 }  // namespace
 
 Expected<NodesRequest> DecodeNodesRequest(std::shared_ptr<const std::string> body, api::Decoder& decoder) {
-  NodesRequest question;
-  question.body = std::move(body);
-  BERTH_TRY(const Json value, ReadObject(*question.body));
-  BERTH_TRY(question.pod, ReadPod(value, decoder));
+  NodesRequest request;
+  request.body = std::move(body);
+  BERTH_TRY(const Json value, ReadObject(*request.body));
+  BERTH_TRY(request.pod, ReadPod(value, decoder));
   const Json names = Member(value, "NodeNames");
   const Json nodes = Member(value, "Nodes");
   if (!names.is_null()) {
-    BERTH_RETURN_IF_ERROR(ReadNames(names, question));
+    BERTH_RETURN_IF_ERROR(ReadNames(names, request));
   } else if (!nodes.is_null()) {
-    question.whole = true;
-    BERTH_RETURN_IF_ERROR(ReadNodes(nodes, question));
+    request.whole = true;
+    BERTH_RETURN_IF_ERROR(ReadNodes(nodes, request));
   } else {
     return Invalid("NodeNames, Nodes: expected one of them, got null for both");
   }
-  return question;
+  return request;
 }
 
 Expected<PreemptRequest> DecodePreemptRequest(const std::string& body, api::Decoder& decoder) {
-  PreemptRequest question;
+  PreemptRequest request;
   BERTH_TRY(const Json value, ReadObject(body));
-  BERTH_TRY(question.pod, ReadPod(value, decoder));
+  BERTH_TRY(request.pod, ReadPod(value, decoder));
   const Json meta = Member(value, "NodeNameToMetaVictims");
   const bool whole = meta.is_null();
   const Json map = whole ? Member(value, "NodeNameToVictims") : meta;
@@ -175,25 +175,25 @@ Expected<PreemptRequest> DecodePreemptRequest(const std::string& body, api::Deco
       return;
     }
     victims->node = node;
-    question.nodes.push_back(std::move(*victims));
+    request.nodes.push_back(std::move(*victims));
   });
   BERTH_RETURN_IF_ERROR(outcome);
-  return question;
+  return request;
 }
 
 Expected<BindRequest> DecodeBindRequest(const std::string& body) {
   BERTH_TRY(const Json value, ReadObject(body));
-  BindRequest question;
-  BERTH_TRY(question.pod, Text(value, "PodName", "PodName"));
-  BERTH_TRY(question.ns, Text(value, "PodNamespace", "PodNamespace"));
-  BERTH_TRY(question.uid, Text(value, "PodUID", "PodUID"));
-  BERTH_TRY(question.node, Text(value, "Node", "Node"));
+  BindRequest request;
+  BERTH_TRY(request.pod, Text(value, "PodName", "PodName"));
+  BERTH_TRY(request.ns, Text(value, "PodNamespace", "PodNamespace"));
+  BERTH_TRY(request.uid, Text(value, "PodUID", "PodUID"));
+  BERTH_TRY(request.node, Text(value, "Node", "Node"));
   for (const auto& [field, text] :
-       {std::pair("PodName", &question.pod), std::pair("PodNamespace", &question.ns),
-        std::pair("PodUID", &question.uid), std::pair("Node", &question.node)}) {
+       {std::pair("PodName", &request.pod), std::pair("PodNamespace", &request.ns),
+        std::pair("PodUID", &request.uid), std::pair("Node", &request.node)}) {
     if (text->empty()) return Invalid(fmt::format("{}: expected a string, got none", field));
   }
-  return question;
+  return request;
 }
 
 }  // namespace berth::extender_server

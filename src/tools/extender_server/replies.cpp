@@ -1,4 +1,4 @@
-#include "tools/extender_server/answers.hpp"
+#include "tools/extender_server/replies.hpp"
 
 #include <fmt/format.h>
 
@@ -17,61 +17,60 @@ void AppendList(std::string& out, const List& list, Append&& append) {
   out += ']';
 }
 
-void AppendFailed(std::string& out, const NodesRequest& question, const FilterVerdict& verdict,
+void AppendFailed(std::string& out, const NodesRequest& request, const FilterVerdict& verdict,
                   bool unresolvable) {
   out += '{';
   for (const FilterVerdict::Failed& failed : verdict.failed) {
     if (failed.unresolvable != unresolvable) continue;
     if (out.back() != '{') out += ',';
-    api::AppendGoString(out, question.names[failed.node]);
+    api::AppendGoString(out, request.names[failed.node]);
     out += ':';
-    api::AppendGoString(out, failed.why);
+    api::AppendGoString(out, failed.reason);
   }
   out += '}';
 }
 
 }  // namespace
 
-std::string FilterResponse(const NodesRequest& question, const FilterVerdict& verdict) {
+std::string FilterResponse(const NodesRequest& request, const FilterVerdict& verdict) {
   std::string out = "{\"Nodes\":";
-  if (question.whole && verdict.error.empty()) {
+  if (request.whole && verdict.error.empty()) {
     std::size_t size = 1024;
-    for (const std::size_t node : verdict.passed) size += question.objects[node].size() + 1;
+    for (const std::size_t node : verdict.passed) size += request.objects[node].size() + 1;
     out.reserve(size);
     out += "{\"metadata\":{},\"items\":";
-    AppendList(out, verdict.passed, [&](std::size_t node) { out += question.objects[node]; });
+    AppendList(out, verdict.passed, [&](std::size_t node) { out += request.objects[node]; });
     out += "},\"NodeNames\":null";
   } else if (verdict.error.empty()) {
     out += "null,\"NodeNames\":";
-    AppendList(out, verdict.passed,
-               [&](std::size_t node) { api::AppendGoString(out, question.names[node]); });
+    AppendList(out, verdict.passed, [&](std::size_t node) { api::AppendGoString(out, request.names[node]); });
   } else {
     out += "null,\"NodeNames\":null";
   }
   out += ",\"FailedNodes\":";
-  AppendFailed(out, question, verdict, false);
+  AppendFailed(out, request, verdict, false);
   out += ",\"FailedAndUnresolvableNodes\":";
-  AppendFailed(out, question, verdict, true);
+  AppendFailed(out, request, verdict, true);
   out += ",\"Error\":";
   api::AppendGoString(out, verdict.error);
   return out += '}';
 }
 
-std::string PrioritizeResponse(const NodesRequest& question, std::span<const std::int64_t> scores) {
+std::string PrioritizeResponse(const NodesRequest& request, std::span<const std::int64_t> scores) {
   std::string out;
   std::size_t node = 0;
   AppendList(out, scores, [&](std::int64_t score) {
     out += "{\"Host\":";
-    api::AppendGoString(out, question.names[node++]);
+    api::AppendGoString(out, request.names[node++]);
     out += fmt::format(",\"Score\":{}}}", score);
   });
   return out;
 }
 
-std::string PreemptResponse(const PreemptRequest& question, std::span<const std::size_t> kept) {
+std::string PreemptResponse(const PreemptRequest& request, std::span<const std::size_t> kept) {
   std::string out = "{\"NodeNameToMetaVictims\":{";
   for (const std::size_t index : kept) {
-    const NodeVictims& victims = question.nodes[index];
+    const NodeVictims& victims = request.nodes[index];
     if (out.back() != '{') out += ',';
     api::AppendGoString(out, victims.node);
     out += ":{\"Pods\":";
