@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 #include "tools/extender_conformance/script.hpp"
-#include "tools/extender_conformance/wire_peer.hpp"
+#include "tools/extender_conformance/http_connection.hpp"
 
 namespace berth::extender_conformance {
 

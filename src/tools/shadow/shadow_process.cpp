@@ -18,7 +18,7 @@
 #include "scheduler/cycle/cluster_follower.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "service/endpoints.hpp"
-#include "tools/shadow/shadow_sink.hpp"
+#include "tools/shadow/shadow_observer.hpp"
 
 namespace berth::shadow {
 namespace {
