@@ -10,10 +10,11 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/child_process.hpp"
 #include "base/text_layout.hpp"
 #include "command/flags.hpp"
 #include "process/write_file.hpp"
-#include "tools/demo/child_process.hpp"
+#include "tools/demo/command_line.hpp"
 #include "tools/demo/observer.hpp"
 #include "tools/demo/summary.hpp"
 #include "tools/demo/workload.hpp"
@@ -69,8 +70,8 @@ class Demo {
   std::filesystem::path folder_;
   std::string kubeconfig_;
   std::uint16_t port_ = 0;
-  std::optional<demo::ChildProcess> sandbox_;
-  std::optional<demo::ChildProcess> scheduler_;
+  std::optional<ChildProcess> sandbox_;
+  std::optional<ChildProcess> scheduler_;
   std::unique_ptr<demo::Observer> observer_;
   Steady::time_point last_shown_;
   bool failed_ = true;  // keeps the logs
@@ -102,13 +103,14 @@ Expected<void> Demo::StartSandbox() {
     return Fail(ErrorCode::kUnavailable, fmt::format("cannot create {}", pattern));
   folder_ = pattern;
   kubeconfig_ = folder_ / "kubeconfig";
-  BERTH_TRY(auto child,
-            demo::ChildProcess::Start(
-                {demo::OwnExecutable(), "sandbox", "--nodes", fmt::to_string(settings_.size.nodes),
-                 "--gpu-nodes", fmt::to_string(settings_.size.gpu_nodes), "--zones",
-                 fmt::to_string(settings_.size.zones), "--seed", fmt::to_string(settings_.seed), "--port",
-                 fmt::to_string(settings_.port), "--kubeconfig", kubeconfig_},
-                Log("sandbox")));
+  BERTH_TRY(
+      auto child,
+      ChildProcess::Start(
+          {.arguments = {demo::OwnExecutable(), "sandbox", "--nodes", fmt::to_string(settings_.size.nodes),
+                         "--gpu-nodes", fmt::to_string(settings_.size.gpu_nodes), "--zones",
+                         fmt::to_string(settings_.size.zones), "--seed", fmt::to_string(settings_.seed),
+                         "--port", fmt::to_string(settings_.port), "--kubeconfig", kubeconfig_},
+           .output = OutputToFile{Log("sandbox")}}));
   sandbox_.emplace(std::move(child));
   for (int i = 0; i < 3000 && !std::filesystem::exists(kubeconfig_); ++i) {
     BERTH_RETURN_IF_ERROR(CheckChildren());
@@ -133,7 +135,8 @@ Expected<void> Demo::StartScheduler() {
                                      "--secure-port",        "0",
                                      "--berth-http-address", "127.0.0.1:0"}
           : demo::CommandLine(settings_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
-  BERTH_TRY(auto child, demo::ChildProcess::Start(command, Log("scheduler")));
+  BERTH_TRY(auto child,
+            ChildProcess::Start({.arguments = command, .output = OutputToFile{Log("scheduler")}}));
   scheduler_.emplace(std::move(child));
   return {};
 }
@@ -173,13 +176,13 @@ Expected<void> Demo::Submit() {
 Expected<void> Demo::CheckChildren() {
   if (interrupted) return Fail(ErrorCode::kCancelled, "interrupted");
   for (const auto& [name, child] :
-       {std::pair<std::string_view, std::optional<demo::ChildProcess>*>{"sandbox", &sandbox_},
+       {std::pair<std::string_view, std::optional<ChildProcess>*>{"sandbox", &sandbox_},
         {"scheduler", &scheduler_}}) {
     if (!child->has_value()) continue;
     if (const auto ended = (*child)->Ended()) {
       return Fail(ErrorCode::kUnavailable,
-                  fmt::format("the {} ended with {}; the end of its log ({}):\n{}", name, *ended, Log(name),
-                              demo::LastLines(Log(name), 8)));
+                  fmt::format("the {} ended with {}; the end of its log ({}):\n{}", name, ended->Text(),
+                              Log(name), demo::LastLines(Log(name), 8)));
     }
   }
   return {};
