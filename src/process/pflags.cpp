@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "base/go_duration.hpp"
+#include "base/go_quote.hpp"
 #include "base/go_scalars.hpp"
 #include "base/nearest.hpp"
 #include "base/text_layout.hpp"
 #include "base/trim.hpp"
 #include "kubernetes/api/quantity.hpp"
-#include "observability/log/log.hpp"
 
 namespace berth::process {
 namespace {
@@ -36,12 +36,6 @@ std::string Normalized(std::string_view name) {
   return text;
 }
 
-std::string Quoted(std::string_view text) {
-  std::string quoted;
-  log::AppendQuoted(quoted, text);
-  return quoted;
-}
-
 // The error text of time.ParseDuration.
 std::string WhatIsWrongWithDuration(std::string_view text) {
   std::string_view rest = text;
@@ -52,12 +46,12 @@ std::string WhatIsWrongWithDuration(std::string_view text) {
     if (digits.empty() || digits == "." || std::ranges::count(digits, '.') > 1) break;
     rest.remove_prefix(number);
     const std::string_view unit = rest.substr(0, std::min(rest.find_first_of("0123456789."), rest.size()));
-    if (unit.empty()) return "missing unit in duration " + Quoted(text);
+    if (unit.empty()) return "missing unit in duration " + GoQuote(text);
     if (!ParseGoDuration("1" + std::string(unit)))
-      return fmt::format("unknown unit {} in duration {}", Quoted(unit), Quoted(text));
+      return fmt::format("unknown unit {} in duration {}", GoQuote(unit), GoQuote(text));
     rest.remove_prefix(unit.size());
   }
-  return "invalid duration " + Quoted(text);
+  return "invalid duration " + GoQuote(text);
 }
 
 // Parses one line of comma-separated values like Go's encoding/csv.
@@ -257,7 +251,7 @@ std::string PFlags::Flag::Names() const {
 Expected<void> PFlags::Flag::Set(const std::string& value) {
   if (auto set = spec.set(value); !set) {
     return Invalid(
-        fmt::format("invalid argument {} for \"{}\" flag: {}", Quoted(value), Names(), set.error().message));
+        fmt::format("invalid argument {} for \"{}\" flag: {}", GoQuote(value), Names(), set.error().message));
   }
   given = true;
   return {};
@@ -354,7 +348,7 @@ Expected<std::size_t> PFlags::ParseShort(std::span<const std::string> args, std:
 Expected<void> PFlags::CheckNoArguments() const {
   if (std::ranges::all_of(others_, &std::string::empty)) return {};
   std::vector<std::string> quoted;
-  for (const std::string& other : others_) quoted.push_back(Quoted(other));
+  for (const std::string& other : others_) quoted.push_back(GoQuote(other));
   return Invalid(
       fmt::format("\"kube-scheduler\" does not take any arguments, got [{}]; flags are given as --name=value",
                   fmt::join(quoted, " ")));

@@ -11,12 +11,12 @@
 #include <limits>
 #include <thread>
 
+#include "base/json_text.hpp"
 #include "http/base64.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/api/timestamp.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/client/field_reader.hpp"
-#include "kubernetes/client/json_text.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 
