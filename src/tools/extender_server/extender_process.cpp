@@ -27,11 +27,11 @@
 #include "service/process_metrics.hpp"
 #include "service/serving_certificates.hpp"
 #include "service/serving_limits.hpp"
+#include "service/tls_listener.hpp"
 
 namespace berth::extender_server {
 namespace {
 
-constexpr std::chrono::seconds kCertificateCheckInterval{1};
 constexpr std::chrono::seconds kDrain{5};
 
 http::Response Refusal(int status) {
@@ -46,11 +46,11 @@ http::Response Refusal(int status) {
 
 // The listeners: HTTPS, plain HTTP, or both. On their own thread: reading ten megabytes of nodes must not
 // delay the watches.
-class Doors {
+class Listeners {
  public:
-  Doors(const ExtenderFlags& flags, const client::Environment& environment, const Clock& clock)
+  Listeners(const ExtenderFlags& flags, const client::Environment& environment, const Clock& clock)
       : flags_(flags), environment_(environment), clock_(clock), io_(clock) {}
-  ~Doors() { Close(); }
+  ~Listeners() { Close(); }
 
   http::IoThread& io() { return io_; }
   Expected<void> Open(extender_server::Service& service);
@@ -58,23 +58,17 @@ class Doors {
 
  private:
   http::ServerOptions Options() const;
-  Expected<http::ServerTlsOptions> Tls() const;
-  Expected<std::unique_ptr<http::Server>> Listen(http::ServerOptions options,
-                                                 extender_server::Service& service);
-  void ReloadCertificates();
+  Expected<void> SetClientAuthority(http::ServerTlsOptions& tls) const;
 
   const ExtenderFlags& flags_;
   const client::Environment& environment_;
   const Clock& clock_;
   http::IoThread io_;
-  std::optional<service::ServingCertificates> certificates_;
-  http::ServerTlsOptions shown_;
-  log::Once complaints_{16};
-  http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
-  std::unique_ptr<http::Server> open_, secure_;
+  std::unique_ptr<http::Server> open_;
+  std::unique_ptr<service::TlsListener> secure_;
 };
 
-http::ServerOptions Doors::Options() const {
+http::ServerOptions Listeners::Options() const {
   service::ServingLimits limits;
   limits.connections = static_cast<std::size_t>(flags_.connections);
   limits.body_bytes = static_cast<std::size_t>(flags_.body_mib) << 20;
@@ -83,31 +77,19 @@ http::ServerOptions Doors::Options() const {
   return options;
 }
 
-Expected<http::ServerTlsOptions> Doors::Tls() const {
-  http::ServerTlsOptions tls = certificates_->tls();
+Expected<void> Listeners::SetClientAuthority(http::ServerTlsOptions& tls) const {
   tls.trust_later = false;  // the one authority is known at the start
-  if (!flags_.client_ca_file.empty()) {
-    auto authority = environment_.ReadFile(flags_.client_ca_file);
-    if (!authority) return std::unexpected(std::move(authority).error().In("--client-ca-file"));
-    tls.client_ca_pem = std::move(*authority);
-  }
-  return tls;
+  if (flags_.client_ca_file.empty()) return {};
+  auto authority = environment_.ReadFile(flags_.client_ca_file);
+  if (!authority) return std::unexpected(std::move(authority).error().In("--client-ca-file"));
+  tls.client_ca_pem = std::move(*authority);
+  return {};
 }
 
-Expected<std::unique_ptr<http::Server>> Doors::Listen(http::ServerOptions options,
-                                                      extender_server::Service& service) {
-  Expected<std::unique_ptr<http::Server>> server;
-  io_.Sync([&] {
-    server =
-        http::Server::Listen(io_.context(), std::move(options),
-                             [&service](http::Request request, std::shared_ptr<http::Exchange> exchange) {
-                               service.Handle(std::move(request), std::move(exchange));
-                             });
-  });
-  return server;
-}
-
-Expected<void> Doors::Open(extender_server::Service& service) {
+Expected<void> Listeners::Open(extender_server::Service& service) {
+  const auto handler = [&service](http::Request request, std::shared_ptr<http::Exchange> exchange) {
+    service.Handle(std::move(request), std::move(exchange));
+  };
   if (!flags_.http_address.empty()) {
     const std::optional<process::HostPort> address = process::ParseHostPort(flags_.http_address);
     if (!address) {
@@ -117,49 +99,40 @@ Expected<void> Doors::Open(extender_server::Service& service) {
     http::ServerOptions options = Options();
     options.address = address->host;
     options.port = address->port;
-    BERTH_TRY(open_, Listen(std::move(options), service));
+    Expected<std::unique_ptr<http::Server>> listening;
+    io_.Sync([&] { listening = http::Server::Listen(io_.context(), std::move(options), handler); });
+    BERTH_TRY(open_, std::move(listening));
     log::Info("Serving the extender over HTTP", {{"address", open_->address()}});
   }
   if (flags_.serving.port == 0) return {};
-  BERTH_TRY(certificates_, service::ServingCertificates::Load(flags_.serving, environment_, clock_));
-  BERTH_TRY(shown_, Tls());
+  BERTH_TRY(auto certificates, service::ServingCertificates::Load(flags_.serving, environment_, clock_));
   http::ServerOptions options = Options();
   options.address = flags_.serving.bind_address;
   options.port = static_cast<std::uint16_t>(flags_.serving.port);
   options.both_families = true;
-  BERTH_TRY(options.tls, http::MakeServerTlsContext(shown_));
-  BERTH_TRY(secure_, Listen(std::move(options), service));
-  log::Info("Serving the extender over HTTPS", {{"address", secure_->address()}});
-  io_.Sync([this] { timer_ = io_.After(kCertificateCheckInterval, [this] { ReloadCertificates(); }); });
+  Expected<std::unique_ptr<service::TlsListener>> listening;
+  io_.Sync([&] {
+    listening = service::TlsListener::Listen(
+        io_, environment_, std::move(certificates),
+        [this](http::ServerTlsOptions& tls) { return SetClientAuthority(tls); }, std::move(options), handler);
+  });
+  BERTH_TRY(secure_, std::move(listening));
+  log::Info("Serving the extender over HTTPS", {{"address", secure_->server().address()}});
   return {};
 }
 
-// Certificates are renewed in place; new connections use the current files.
-void Doors::ReloadCertificates() {
-  timer_ = io_.After(kCertificateCheckInterval, [this] { ReloadCertificates(); });
-  const auto renew = [this]() -> Expected<void> {
-    BERTH_RETURN_IF_ERROR(certificates_->Reload(environment_));
-    BERTH_TRY(http::ServerTlsOptions tls, Tls());
-    if (tls == shown_) return {};
-    BERTH_TRY(auto context, http::MakeServerTlsContext(tls));
-    secure_->SetTls(std::move(context));
-    shown_ = std::move(tls);
-    log::Info("Loaded new certificates");
-    return {};
-  };
-  if (const auto renewed = renew(); !renewed && complaints_.First(renewed.error().message))
-    log::Error("Failed to reload certificates, keeping the current ones", {{"err", renewed.error().message}});
-}
-
-void Doors::Close() {
-  for (auto* server : {&open_, &secure_}) {
-    if (*server == nullptr) continue;
+void Listeners::Close() {
+  const auto drain = [this](http::Server& server) {
     std::promise<void> drained;
-    io_.Sync([&] { (*server)->Stop(kDrain, [&] { drained.set_value(); }); });
+    io_.Sync([&] { server.Stop(kDrain, [&] { drained.set_value(); }); });
     drained.get_future().wait();
-    io_.Sync([&] { server->reset(); });
-  }
-  io_.Sync([this] { io_.Cancel(std::exchange(timer_, http::Loop::TimerId::kNone)); });
+  };
+  if (open_) drain(*open_);
+  if (secure_) drain(secure_->server());
+  io_.Sync([this] {
+    open_.reset();
+    secure_.reset();
+  });
 }
 
 // The parts in the order of their dependencies. The loop belongs to a scheduler that never leads: it follows
@@ -167,8 +140,8 @@ void Doors::Close() {
 class Process {
  public:
   Process(const ExtenderFlags& flags, const config::SchedulerConfig& config, const runtime::Registry& plugins)
-      : flags_(flags), config_(config), plugins_(plugins), doors_(flags, environment_, clock_) {}
-  ~Process() { doors_.Close(); }
+      : flags_(flags), config_(config), plugins_(plugins), listeners_(flags, environment_, clock_) {}
+  ~Process() { listeners_.Close(); }
 
   Expected<void> Assemble(std::vector<std::string>& notes);
   void Run();
@@ -196,7 +169,7 @@ class Process {
   std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
   std::optional<extender_server::Evaluator> evaluator_;
   std::unique_ptr<service::Endpoints> endpoints_;
-  Doors doors_;
+  Listeners listeners_;
   std::unique_ptr<extender_server::Service> service_;
   std::unique_ptr<client::ClusterSource> source_;
 };
@@ -231,8 +204,9 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                        clock_, metrics_, no_events_, empty_hostname_}));
   service::AddProcessMetrics(metrics_);
   MakeService();
-  BERTH_RETURN_IF_ERROR(doors_.Open(*service_));
+  BERTH_RETURN_IF_ERROR(listeners_.Open(*service_));
   client::ClusterSourceOptions source;
+  source.retained = engine_->retained_fields();
   source.encoding = process::EncodingBy(config_.client_connection);
   source.on_complete = [this] {
     if (measuring_) measuring_->OnNodesSynced();
@@ -253,7 +227,7 @@ void Process::MakeService() {
   evaluator_.emplace(*engine_, flags_.judge);
   service_ = std::make_unique<extender_server::Service>(
       flags_.service,
-      extender_server::ServiceParts{.io = doors_.io(),
+      extender_server::ServiceParts{.io = listeners_.io(),
                                     .post = [this](auto work) { follower_->Post(std::move(work)); },
                                     .judge = *evaluator_,
                                     .nominations = [this] { return Nominations(); },
@@ -261,7 +235,8 @@ void Process::MakeService() {
                                     .api = *writer_,
                                     .clock = clock_,
                                     .metrics = metrics_,
-                                    .endpoints = *endpoints_});
+                                    .endpoints = *endpoints_,
+                                    .retained = engine_->retained_fields()});
 }
 
 std::vector<runtime::Nomination> Process::Nominations() const {
@@ -273,7 +248,7 @@ std::vector<runtime::Nomination> Process::Nominations() const {
 
 void Process::Run() {
   signals_.OnFirst([this] {
-    doors_.Close();  // before the evaluator stops, so that pending requests are answered
+    listeners_.Close();  // before the evaluator stops, so that pending requests are answered
     follower_->Stop();
   });
   source_->Start();
