@@ -140,18 +140,17 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                       *scheduler_, fence(), stopping_}));
   source_ = std::make_unique<client::ClusterSource>(
       io_, api_.main->api(), metrics_, scheduler_->sink(),
-      client::ClusterSourceOptions{
-          .watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
-          .encoding = EncodingBy(config_.client_connection),
-          .texts = engine_->extenders() != nullptr ? engine_->extenders()->texts() : api::KeepTexts{},
-          .on_complete =
-              [this] {
-                if (measuring_) measuring_->OnNodesSynced();
-              },
-          .on_synced =
-              [this] {
-                if (leadership_) leadership_->OnSynced();
-              }});
+      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
+                                   .encoding = EncodingBy(config_.client_connection),
+                                   .retained = engine_->retained_fields(),
+                                   .on_complete =
+                                       [this] {
+                                         if (measuring_) measuring_->OnNodesSynced();
+                                       },
+                                   .on_synced =
+                                       [this] {
+                                         if (leadership_) leadership_->OnSynced();
+                                       }});
   return {};
 }
 

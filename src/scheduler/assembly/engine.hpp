@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "config/scheduler_config.hpp"
+#include "kubernetes/api/retained_fields.hpp"
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
@@ -49,6 +50,8 @@ class Engine {
   std::span<const std::unique_ptr<runtime::Profile>> profiles() const { return profiles_; }
   // Null if there are no extenders.
   extenders::Extenders* extenders() const { return extenders_.get(); }
+  // What decoders of this engine's objects must retain.
+  api::RetainedFields retained_fields() const;
   // Null if no profile has that name.
   const runtime::Profile* FindProfile(std::string_view scheduler_name) const;
 
@@ -61,6 +64,7 @@ class Engine {
   framework::Reasons reasons_;
   cluster::ClusterState cache_;
   framework::Handle handle_;
+  std::vector<std::string> annotations_;  // that foreign plugins read
   std::unique_ptr<extenders::Extenders> extenders_;
   std::vector<std::unique_ptr<runtime::Profile>> profiles_;
 };

@@ -28,6 +28,8 @@ std::string IgnoredReason(const api::Pod& pod, const runtime::Profile* profile, 
 }  // namespace
 
 struct Explainer::Input {
+  explicit Input(const api::RetainedFields& retained) : decoder(retained), others(retained) {}
+
   api::Decoder decoder;
   // sorted by name: the order in which they are added to the cache
   std::map<std::string, api::NodePtr> nodes;
@@ -71,8 +73,8 @@ struct Explainer::Input {
 };
 
 Explainer::Explainer()
-    : discarded_metrics_(std::make_unique<ports::RejectingApiWriter>("writes are disabled in explanations")),
-      input_(std::make_unique<Input>()) {}
+    : discarded_metrics_(std::make_unique<ports::RejectingApiWriter>("writes are disabled in explanations")) {
+}
 Explainer::~Explainer() = default;
 
 Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config,
@@ -83,7 +85,7 @@ Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerCo
   BERTH_TRY(explainer->engine_,
             Engine::Build(config, registry, *explainer->discarded_metrics_, notes, {}, access));
   extenders::Extenders* const extenders = explainer->engine_->extenders();
-  if (extenders != nullptr) explainer->input_->decoder.Keep(extenders->texts());
+  explainer->input_ = std::make_unique<Input>(explainer->engine_->retained_fields());
   explainer->algorithm_ = std::make_unique<algorithm::SchedulingAlgorithm>(
       algorithm::AlgorithmOptions{.percentage_of_nodes_to_score = 100,
                                   .sample = false,

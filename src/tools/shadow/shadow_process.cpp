@@ -135,7 +135,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
       io_, connection_->api(), metrics_, *sink_,
       client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
                                    .encoding = process::EncodingBy(config_.client_connection),
-                                   .texts = {},
+                                   .retained = {.annotations = engine_->retained_fields().annotations},
                                    .on_complete =
                                        [this] {
                                          if (measuring_) measuring_->OnNodesSynced();
