@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/files.hpp"
+#include "tools/demo/command_line.hpp"
 
 namespace berth::command {
 namespace {
@@ -98,14 +99,14 @@ Expected<void> Stage::StartSandbox(const std::string& program, std::size_t nodes
   std::filesystem::create_directories(folder);
   kubeconfig = folder / "kubeconfig";
   config = folder / "config.yaml";
-  BERTH_TRY(auto child,
-            demo::ChildProcess::Start({program, "sandbox", "--no-field-ownership", "--nodes",
-                                       fmt::to_string(nodes), "--port", "0", "--kubeconfig", kubeconfig},
-                                      folder / "sandbox.log"));
+  BERTH_TRY(auto child, ChildProcess::Start(
+                            {.arguments = {program, "sandbox", "--no-field-ownership", "--nodes",
+                                           fmt::to_string(nodes), "--port", "0", "--kubeconfig", kubeconfig},
+                             .output = OutputToFile{folder / "sandbox.log"}}));
   sandbox.emplace(std::move(child));
   for (int i = 0; i < 1000 && !std::filesystem::exists(kubeconfig); ++i) {
     if (const auto ended = sandbox->Ended()) {
-      return Fail(ErrorCode::kUnavailable, fmt::format("the sandbox ended with {}:\n{}", *ended,
+      return Fail(ErrorCode::kUnavailable, fmt::format("the sandbox ended with {}:\n{}", ended->Text(),
                                                        demo::LastLines(folder / "sandbox.log", 5)));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -117,7 +118,8 @@ Expected<void> Stage::StartSandbox(const std::string& program, std::size_t nodes
 Expected<void> Stage::StartScheduler(const Contender& contender) {
   const auto arguments =
       demo::CommandLine(contender.command, {{"kubeconfig", kubeconfig}, {"config", config}});
-  BERTH_TRY(auto child, demo::ChildProcess::Start(arguments, folder / "scheduler.log"));
+  BERTH_TRY(auto child,
+            ChildProcess::Start({.arguments = arguments, .output = OutputToFile{folder / "scheduler.log"}}));
   scheduler.emplace(std::move(child));
   return {};
 }

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/child_process.hpp"
 #include "base/result.hpp"
 #include "command_line/command.hpp"
-#include "tools/demo/child_process.hpp"
 #include "tools/load_generator/api_load.hpp"
 
 namespace berth::command {
@@ -63,7 +63,7 @@ struct Stage {
   std::filesystem::path folder;
   std::string kubeconfig, config;
   std::uint16_t port = 0;
-  std::optional<demo::ChildProcess> sandbox, scheduler;
+  std::optional<ChildProcess> sandbox, scheduler;
 
   Stage() = default;
   Stage(const Stage&) = delete;

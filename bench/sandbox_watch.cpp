@@ -12,14 +12,14 @@
 #include <fstream>
 #include <thread>
 
+#include "base/child_process.hpp"
 #include "command_line/command.hpp"
-#include "tools/demo/child_process.hpp"
 
 namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-using berth::demo::ChildProcess;
+using berth::ChildProcess;
 
 struct Settings {
   std::string berth = "build/bin/berth";
@@ -143,7 +143,7 @@ int Measure(const Settings& settings) {
   const auto port = FreePort(io);
   std::vector<std::string> command{settings.berth, "sandbox", "--nodes", "0", "--port", fmt::to_string(port)};
   if (settings.without_ownership) command.emplace_back("--no-field-ownership");
-  auto sandbox = ChildProcess::Start(command, "/dev/null");
+  auto sandbox = ChildProcess::Start({.arguments = command, .output = berth::OutputToFile{"/dev/null"}});
   if (!sandbox) return fmt::print(stderr, "{}\n", sandbox.error().message), 1;
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const auto empty = ResidentBytes(sandbox->pid());

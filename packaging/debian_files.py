@@ -15,7 +15,6 @@ LICENCES = {
     "gcc": ("GPL-3.0-or-later WITH GCC-exception-3.1", "GCC RUNTIME LIBRARY EXCEPTION", True),
     "zlib": ("Zlib", "License: Zlib", True),
     "openssl": ("Apache-2.0", "License: Apache-2.0", True),
-    "spdlog": ("MIT", "License: Expat", True),
     "fmtlib": ("MIT", "License: Expat", True),
     "simdjson": ("Apache-2.0", "License: Apache-2.0", True),
     "yaml-cpp": ("MIT", "License: X11", True),  # Debian's X11 is SPDX's MIT

@@ -1,34 +1,54 @@
 // Writes JSON text for outputs whose exact bytes are part of a contract.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <iterator>
 #include <string>
 #include <string_view>
 
 namespace berth {
 
-// Appends `text` as a JSON string with quotes. Escapes only what JSON requires. `text` must be valid UTF-8.
-inline void AppendJsonString(std::string& out, std::string_view text) {
-  out += '"';
-  std::size_t plain = 0;  // start of the current run of characters that need no escape
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
-    out.append(text, plain, i - plain);
-    plain = i + 1;
-    constexpr std::string_view kShort = "\"\\\n\r\t\b\f";
-    constexpr std::string_view kLetters = "\"\\nrtbf";
-    if (const auto known = kShort.find(c); known != std::string_view::npos) {
-      out += '\\';
-      out += kLetters[known];
-    } else {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    }
+// Appends `text` as a JSON string with quotes. Escapes only what JSON requires. Bytes that are not UTF-8
+// become \ufffd.
+void AppendJsonString(std::string& out, std::string_view text);
+// The same with the escapes of Go's json.Marshal: also <, >, &, U+2028 and U+2029.
+void AppendGoJsonString(std::string& out, std::string_view text);
+std::string GoJsonString(std::string_view text);
+
+// Members of one object: JsonObject(out).Add("name", name).Add("count", 2); the brace closes with the scope
+// or Close.
+class JsonObject {
+ public:
+  explicit JsonObject(std::string& out) : out_(out) { out_ += '{'; }
+  ~JsonObject() { Close(); }
+  JsonObject(const JsonObject&) = delete;
+  JsonObject& operator=(const JsonObject&) = delete;
+
+  JsonObject& Add(std::string_view key, std::string_view text) {
+    AppendJsonString(Key(key), text);
+    return *this;
   }
-  out.append(text, plain);
-  out += '"';
-}
+  // A number, null, or JSON made elsewhere.
+  JsonObject& AddRaw(std::string_view key, std::string_view json) {
+    Key(key) += json;
+    return *this;
+  }
+  // Adds a key; the caller appends its value to the returned text.
+  std::string& Key(std::string_view key) {
+    if (!empty_) out_ += ',';
+    empty_ = false;
+    AppendJsonString(out_, key);
+    out_ += ':';
+    return out_;
+  }
+  bool empty() const { return empty_; }
+  void Close() {
+    if (!closed_) out_ += '}';
+    closed_ = true;
+  }
+
+ private:
+  std::string& out_;
+  bool empty_ = true;
+  bool closed_ = false;
+};
 
 }  // namespace berth

@@ -5,7 +5,6 @@
 
 #include "base/clock.hpp"
 #include "base/interner.hpp"
-#include "base/json_text.hpp"
 #include "base/nearest.hpp"
 #include "base/random.hpp"
 #include "base/result.hpp"
@@ -108,12 +107,6 @@ TEST(Wrap, SumsWrapAround) {
   EXPECT_EQ(WrapMul(INT64_MAX, 2), -2);
   EXPECT_EQ(WrapDiv(INT64_MIN, -1), INT64_MIN);
   EXPECT_EQ(WrapDiv(-7, 2), -3);
-}
-
-TEST(JsonText, EscapesOnlyWhatJsonRequires) {
-  std::string out;
-  AppendJsonString(out, "a\"b\\c\n\t\r\b\f\x01/<é>");
-  EXPECT_EQ(out, "\"a\\\"b\\\\c\\n\\t\\r\\b\\f\\u0001/<é>\"");
 }
 
 Expected<int> Half(int number) {

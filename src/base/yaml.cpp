@@ -6,33 +6,75 @@
 
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
-#include <regex>
+#include <set>
 
+#include "base/go_quote.hpp"
 #include "base/json_text.hpp"
+#include "base/utf8.hpp"
 
 namespace berth::yaml {
 namespace {
 
 constexpr int kDepthMax = 100;
 
-// --- scalars of YAML ---
+// --- numbers ---
+
+// The shortest digits that identify a float: d.ddd * 10^exponent.
+struct Decimal {
+  std::string sign, digits;
+  int exponent = 0;
+};
+
+template <class Float>
+Decimal ShortestDecimal(Float value) {
+  char buffer[64];
+  const auto end =
+      std::to_chars(std::begin(buffer), std::end(buffer), value, std::chars_format::scientific).ptr;
+  std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
+  Decimal decimal;
+  if (text.starts_with('-')) {
+    decimal.sign = "-";
+    text.remove_prefix(1);
+  }
+  const auto e = text.find('e');
+  std::ranges::remove_copy(text.substr(0, e), std::back_inserter(decimal.digits), '.');
+  decimal.exponent = std::atoi(std::string(text.substr(e + 1)).c_str());
+  return decimal;
+}
+
+// strconv.FormatFloat with format 'f'.
+std::string Fixed(const Decimal& decimal) {
+  const auto& [sign, digits, exponent] = decimal;
+  if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  const auto before_point = static_cast<std::size_t>(exponent) + 1;
+  if (digits.size() <= before_point) return sign + digits + std::string(before_point - digits.size(), '0');
+  return sign + digits.substr(0, before_point) + "." + digits.substr(before_point);
+}
+
+// strconv.FormatFloat with format 'e'; an exponent of one digit gets a zero if `wide`.
+std::string Scientific(const Decimal& decimal, bool wide) {
+  const auto& [sign, digits, exponent] = decimal;
+  const std::string mantissa = digits.size() == 1 ? digits : digits.substr(0, 1) + "." + digits.substr(1);
+  return fmt::format("{}{}e{}{:0{}}", sign, mantissa, exponent < 0 ? '-' : '+', std::abs(exponent),
+                     wide ? 2 : 1);
+}
 
 // The number as encoding/json writes a float64.
 std::string JsonNumber(double value) {
   const double magnitude = std::fabs(value);
-  std::string text = fmt::format("{}", value);
-  if (magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21)) {
-    if (const auto e = text.find("e-0"); e != std::string::npos) text.erase(e + 2, 1);
-    return text;
-  }
-  if (text.find('e') == std::string::npos) return text;
-  text = fmt::format("{:.12f}", value);
-  text.resize(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text;
+  const Decimal decimal = ShortestDecimal(value);
+  return magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21) ? Scientific(decimal, false)
+                                                                   : Fixed(decimal);
+}
+
+// The name of a member whose key is a number: strconv.FormatFloat(value, 'g', -1, 32).
+std::string KeyNumber(double value) {
+  const Decimal decimal = ShortestDecimal(static_cast<float>(value));
+  return decimal.exponent < -4 || decimal.exponent >= 6 ? Scientific(decimal, true) : Fixed(decimal);
 }
 
 // Parses an integer as strconv.ParseInt with base 0: 0x, 0o, 0b and a leading 0 are prefixes. Returns decimal
@@ -56,26 +98,52 @@ std::optional<std::string> Integer(std::string text) {
   return (negative && value != 0 ? "-" : "") + std::to_string(value);
 }
 
-std::optional<std::string> NumberOf(const std::string& plain) {
-  if (plain.empty()) return std::nullopt;
-  static const std::regex float_form(R"([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)");
-  const char first = plain[0];
-  if (first != '.' && first != '-' && first != '+' && (first < '0' || first > '9')) return std::nullopt;
-  std::string digits;
-  std::ranges::remove_copy(plain, std::back_inserter(digits), '_');
-  if (first != '.') {
-    if (auto integer = Integer(digits)) return integer;
-  }
-  if (plain.size() > 64 || !std::regex_match(digits, float_form)) return std::nullopt;
-  const double value = std::strtod(digits.c_str(), nullptr);
-  if (!std::isfinite(value)) return std::nullopt;
-  return JsonNumber(value);
+// [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
+bool HasFloatForm(std::string_view text) {
+  const auto digits = [&] {
+    const auto size = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(size);
+    return size > 0;
+  };
+  const auto one_of = [&](std::string_view characters) {
+    const bool found = !text.empty() && characters.find(text[0]) != characters.npos;
+    if (found) text.remove_prefix(1);
+    return found;
+  };
+  one_of("+-");
+  const bool whole = digits();
+  const bool fraction = one_of(".") && digits();
+  if (!whole && !fraction) return false;
+  if (!one_of("eE")) return text.empty();
+  one_of("+-");
+  return digits() && text.empty();
 }
 
-// Plain scalars by YAML 1.1 as in Kubernetes' parser; quoted ones are strings.
-Value ScalarOf(const YAML::Node& node) {
-  std::string text = node.Scalar();
-  if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return Value::Text(std::move(text));
+struct Number {
+  std::string text;            // as JSON
+  std::optional<double> real;  // nullopt: an integer
+};
+
+std::optional<Number> NumberOf(const std::string& plain) {
+  if (plain.empty()) return std::nullopt;
+  const char first = plain[0];
+  if (first != '.' && first != '-' && first != '+' && (first < '0' || first > '9')) return std::nullopt;
+  std::string digits = plain;
+  if (first != '.') {
+    std::erase(digits, '_');
+    if (auto integer = Integer(digits)) return Number{*std::move(integer), std::nullopt};
+  }
+  if (!HasFloatForm(digits)) return std::nullopt;
+  const double value = std::strtod(digits.c_str(), nullptr);
+  if (!std::isfinite(value)) return std::nullopt;
+  return Number{JsonNumber(value), value};
+}
+
+// --- scalars of YAML ---
+
+constexpr std::string_view kTag = "tag:yaml.org,2002:";
+
+Value PlainScalar(std::string text) {
   const auto is_one_of = [&](std::initializer_list<const char*> words) {
     return std::ranges::any_of(words, [&](const char* word) { return text == word; });
   };
@@ -87,23 +155,80 @@ Value ScalarOf(const YAML::Node& node) {
   Value value = Value::Text(std::move(text));
   if (auto number = NumberOf(value.text)) {
     value.kind = Value::Kind::kNumber;
-    value.text = std::move(*number);
+    value.text = std::move(number->text);
   }
   return value;
 }
 
+// What Go calls the plain scalars that YAML has for numbers and JSON has not; empty for others.
+std::string_view InfiniteName(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  const bool sign = negative || text.starts_with('+');
+  const std::string_view name = text.substr(sign ? 1 : 0);
+  if (name == ".inf" || name == ".Inf" || name == ".INF") return negative ? "-Inf" : "+Inf";
+  return !sign && (name == ".nan" || name == ".NaN" || name == ".NAN") ? "NaN" : "";
+}
+
+// Plain scalars by YAML 1.1 as in Kubernetes' parser; quoted ones and those with unknown tags are strings.
+Expected<Value> ScalarOf(const YAML::Node& node) {
+  std::string text = node.Scalar();
+  std::string_view tag = node.Tag();
+  if (tag.empty() || tag == "?") return PlainScalar(std::move(text));
+  if (!tag.starts_with(kTag)) return Value::Text(std::move(text));
+  tag.remove_prefix(kTag.size());
+  if (tag == "binary")
+    return Invalid(fmt::format("yaml: line {}: !!binary is not supported", node.Mark().line + 1));
+  const std::pair<std::string_view, Value::Kind> kinds[] = {{"null", Value::Kind::kNull},
+                                                            {"bool", Value::Kind::kBool},
+                                                            {"int", Value::Kind::kNumber},
+                                                            {"float", Value::Kind::kNumber}};
+  const auto* wanted = std::ranges::find(kinds, tag, &std::pair<std::string_view, Value::Kind>::first);
+  if (wanted == std::end(kinds)) return Value::Text(std::move(text));
+  Value value = PlainScalar(text);
+  const bool infinite = tag == "float" && !InfiniteName(text).empty();
+  const bool fraction = tag == "int" && value.kind == Value::Kind::kNumber && NumberOf(text)->real;
+  if ((value.kind != wanted->second || fraction) && !infinite)
+    return Invalid(fmt::format("yaml: cannot decode `{}` as a !!{}", text, tag));
+  return value;
+}
+
+bool IsInfinite(const YAML::Node& node) {
+  const std::string& tag = node.Tag();
+  return (tag.empty() || tag == "?" || tag == std::string(kTag) + "float") &&
+         !InfiniteName(node.Scalar()).empty();
+}
+
 // --- YAML ---
 
-// What Go calls the plain scalars that YAML has for numbers and JSON has not; empty for others.
-std::string_view InfiniteName(const YAML::Node& node, const Value& scalar) {
-  if (scalar.kind != Value::Kind::kString || node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str")
-    return "";
-  std::string_view text = scalar.text;
-  const bool negative = text.starts_with('-');
-  if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text == ".inf" || text == ".Inf" || text == ".INF") return negative ? "-Inf" : "+Inf";
-  const bool signless = text.size() == scalar.text.size();
-  return signless && (text == ".nan" || text == ".NaN" || text == ".NAN") ? "NaN" : "";
+// The key of a member: its name in JSON, and Go's form of the value (%#v), which tells 1 from "1".
+struct Key {
+  std::string name, shown;
+};
+
+Expected<Key> KeyOf(const YAML::Node& node) {
+  const auto line = node.Mark().line + 1;
+  if (!node.IsScalar()) return Invalid(fmt::format("yaml: line {}: a key must be plain text", line));
+  BERTH_TRY(const Value value, ScalarOf(node));
+  switch (value.kind) {
+    case Value::Kind::kNull:
+      return Invalid(fmt::format("yaml: line {}: unsupported map key of type: null", line));
+    case Value::Kind::kBool:
+      return Key{value.text, value.text};
+    case Value::Kind::kNumber:
+      break;
+    default:
+      return Key{value.text, GoQuote(value.text)};
+  }
+  if (const auto real = NumberOf(node.Scalar())->real) return Key{KeyNumber(*real), value.text};
+  if (!value.text.starts_with('-') && value.text.size() >= 19 && std::stoull(value.text) > INT64_MAX)
+    return Invalid(
+        fmt::format("yaml: line {}: unsupported map key of type: uint64, key: {}", line, value.text));
+  return Key{value.text, value.text};
+}
+
+bool IsMerge(const YAML::Node& key) {
+  return key.IsScalar() && key.Scalar() == "<<" &&
+         (key.Tag() == "?" || key.Tag().empty() || key.Tag() == std::string(kTag) + "merge");
 }
 
 class YamlReader {
@@ -121,10 +246,9 @@ class YamlReader {
       case YAML::NodeType::Null:
         return Value::Null();
       case YAML::NodeType::Scalar: {
-        Value scalar = ScalarOf(node);
-        if (const auto infinite = InfiniteName(node, scalar); !infinite.empty())
-          return Invalid(fmt::format("json: unsupported value: {}", infinite));
-        return scalar;
+        if (IsInfinite(node))
+          return Invalid(fmt::format("json: unsupported value: {}", InfiniteName(node.Scalar())));
+        return ScalarOf(node);
       }
       case YAML::NodeType::Sequence: {
         Value list = Value::List();
@@ -142,50 +266,124 @@ class YamlReader {
   std::vector<std::string> duplicates;
 
  private:
-  Expected<Value> ReadMap(const YAML::Node& node, int depth) {
+  struct Members {
     Value map = Value::Map();
+    std::set<std::string> keys;  // as shown
+  };
+
+  Expected<Value> ReadMap(const YAML::Node& node, int depth) {
+    Members members;
+    BERTH_RETURN_IF_ERROR(ReadMembers(node, depth, members));
+    return std::move(members.map);
+  }
+
+  Expected<void> ReadMembers(const YAML::Node& node, int depth, Members& into) {
+    if (depth > kDepthMax) return Invalid("yaml: document contains excessive aliasing");
     for (const auto& entry : node) {
-      if (!entry.first.IsScalar())
-        return Invalid(fmt::format("yaml: line {}: a key must be plain text", entry.first.Mark().line + 1));
-      const Value key = ScalarOf(entry.first);
-      if (key.kind == Value::Kind::kString && key.text == "<<" && entry.first.Tag() != "!") {
-        BERTH_RETURN_IF_ERROR(Merge(entry.second, depth, map));
-        continue;
+      if (IsMerge(entry.first)) {
+        BERTH_RETURN_IF_ERROR(Merge(entry.second, depth, into));
+      } else {
+        BERTH_RETURN_IF_ERROR(Put(entry, depth, into));
       }
-      const std::string name = key.kind == Value::Kind::kNull ? entry.first.Scalar() : key.text;
-      BERTH_RETURN_IF_ERROR(Put(name, entry, depth, map));
     }
-    return map;
+    return {};
   }
 
   template <class Entry>
-  Expected<void> Put(const std::string& name, const Entry& entry, int depth, Value& map) {
+  Expected<void> Put(const Entry& entry, int depth, Members& into) {
+    BERTH_TRY(Key key, KeyOf(entry.first));
     BERTH_TRY(Value member, Read(entry.second, depth + 1));
-    if (map.Find(name) != nullptr) {
+    if (!into.keys.insert(key.shown).second) {
       const int line = entry.second.Mark().line >= 0 ? entry.second.Mark().line : entry.first.Mark().line;
-      duplicates.push_back(fmt::format("line {}: key \"{}\" already set in map", line + 1, name));
+      duplicates.push_back(fmt::format("line {}: key {} already set in map", line + 1, key.shown));
     }
-    map.Set(name, std::move(member));
+    into.map.Set(key.name, std::move(member));
     return {};
   }
 
   // Merges the members of another map, or of several ("<<").
-  Expected<void> Merge(const YAML::Node& source, int depth, Value& map) {
-    if (depth > kDepthMax || (!source.IsMap() && !source.IsSequence()))
-      return Invalid("yaml: map merge requires map or sequence of maps as the value");
-    for (const auto& entry : source) {
-      if (source.IsSequence()) {
-        BERTH_RETURN_IF_ERROR(Merge(entry, depth + 1, map));
-      } else if (entry.first.IsScalar()) {
-        BERTH_RETURN_IF_ERROR(Put(entry.first.Scalar(), entry, depth, map));
+  Expected<void> Merge(const YAML::Node& source, int depth, Members& into) {
+    if (source.IsMap()) return ReadMembers(source, depth + 1, into);
+    if (source.IsSequence()) {
+      // From the last one, since earlier maps take precedence.
+      for (std::size_t i = source.size(); i-- > 0;) {
+        if (!source[i].IsMap()) return MergeError();
+        BERTH_RETURN_IF_ERROR(ReadMembers(source[i], depth + 1, into));
       }
+      return {};
     }
-    return {};
+    return MergeError();
+  }
+  static std::unexpected<Error> MergeError() {
+    return Invalid("yaml: map merge requires map or sequence of maps as the value");
   }
 
   const std::size_t values_max_;
   std::size_t values_ = 0;
 };
+
+// Characters that libyaml refuses.
+Expected<void> CheckCharacters(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool plain = byte >= 0x20 && byte < 0x7f;
+    if (plain || byte == '\t' || byte == '\n' || byte == '\r') continue;
+    const std::size_t size = byte < 0x80 ? 0 : Utf8CharacterSize(text.substr(i));
+    if (byte >= 0x80 && size == 0) return Invalid("yaml: invalid UTF-8");
+    const std::string_view character = text.substr(i, size);
+    const bool control = size == 0 ||
+                         (character >= "\u0080" && character < "\u00a0" && character != "\u0085") ||
+                         character == "\ufffe" || character == "\uffff";
+    if (control) return Invalid("yaml: control characters are not allowed");
+    i += size - 1;
+  }
+  return {};
+}
+
+// Whether a marker ("---" or "...") follows the beginning of the first document.
+bool HasSeveralDocuments(std::string_view text) {
+  bool begun = false;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const bool marker = line.starts_with("---") || line.starts_with("...");
+    if (marker && begun) return true;
+    begun |= marker || !(line.empty() || line.starts_with('#') || line.starts_with('%'));
+  }
+  return false;
+}
+
+// Only "\n" and "\r\n" are line breaks for yaml-cpp.
+std::string WithLineFeeds(std::string_view text) {
+  std::string out(text);
+  for (std::size_t i = 0; (i = out.find('\r', i)) != out.npos; ++i) {
+    if (out.compare(i, 2, "\r\n") != 0) out[i] = '\n';
+  }
+  return out;
+}
+
+// yaml-cpp accepts a quote that is still open at the end of the text, but not at a marker.
+void ThrowIfOpenQuote(const std::string& text) {
+  if (text.find_first_of("'\"") != text.npos) YAML::LoadAll(text + "\n...\n");
+}
+
+Expected<YAML::Node> LoadFirst(std::string_view text) {
+  BERTH_RETURN_IF_ERROR(CheckCharacters(text));
+  std::string terminated = WithLineFeeds(text);
+  if (HasSeveralDocuments(terminated)) return YAML::Load(terminated);
+  if (terminated.ends_with('\n')) {
+    terminated += "...\n";
+  } else {
+    ThrowIfOpenQuote(terminated);
+  }
+  const std::vector<YAML::Node> documents = YAML::LoadAll(terminated);
+  // yaml-cpp takes text that does not belong to the first document for a second one. Go's parser ignores it,
+  // too, unless it continues a block with something that is neither an item nor a key.
+  const bool flow = !documents.empty() && documents[0].Style() == YAML::EmitterStyle::Flow;
+  if (documents.size() > 1 && documents[1].IsScalar() && !flow)
+    return Invalid(fmt::format("yaml: line {}: could not find expected ':'", documents[1].Mark().line + 1));
+  return documents.empty() ? YAML::Node() : documents[0];
+}
 
 // --- JSON ---
 
@@ -371,7 +569,8 @@ Expected<ParsedText> ParseYaml(std::string_view text) {
   try {
     ParsedText parsed;
     YamlReader reader(text.size());
-    BERTH_TRY(parsed.root, reader.Read(YAML::Load(std::string(text)), 0));
+    BERTH_TRY(const YAML::Node document, LoadFirst(text));
+    BERTH_TRY(parsed.root, reader.Read(document, 0));
     if (!reader.duplicates.empty())
       parsed.duplicates.push_back(
           fmt::format("yaml: unmarshal errors:\n  {}", fmt::join(reader.duplicates, "\n  ")));

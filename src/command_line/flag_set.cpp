@@ -8,12 +8,12 @@
 #include <memory>
 
 #include "base/go_duration.hpp"
+#include "base/go_quote.hpp"
 #include "base/go_scalars.hpp"
 #include "base/nearest.hpp"
 #include "base/text_layout.hpp"
 #include "base/trim.hpp"
 #include "kubernetes/api/quantity.hpp"
-#include "observability/log/log.hpp"
 
 namespace berth::command_line {
 namespace {
@@ -37,12 +37,6 @@ std::string Normalized(std::string_view name) {
   return text;
 }
 
-std::string Quoted(std::string_view text) {
-  std::string quoted;
-  log::AppendQuoted(quoted, text);
-  return quoted;
-}
-
 bool IsFlag(std::string_view arg) { return arg.starts_with('-') && arg != "-"; }
 
 // The error text of time.ParseDuration.
@@ -55,12 +49,12 @@ std::string WhatIsWrongWithDuration(std::string_view text) {
     if (digits.empty() || digits == "." || std::ranges::count(digits, '.') > 1) break;
     rest.remove_prefix(number);
     const std::string_view unit = rest.substr(0, std::min(rest.find_first_of("0123456789."), rest.size()));
-    if (unit.empty()) return "missing unit in duration " + Quoted(text);
+    if (unit.empty()) return "missing unit in duration " + GoQuote(text);
     if (!ParseGoDuration("1" + std::string(unit)))
-      return fmt::format("unknown unit {} in duration {}", Quoted(unit), Quoted(text));
+      return fmt::format("unknown unit {} in duration {}", GoQuote(unit), GoQuote(text));
     rest.remove_prefix(unit.size());
   }
-  return "invalid duration " + Quoted(text);
+  return "invalid duration " + GoQuote(text);
 }
 
 Expected<bool> ParseBool(const std::string& text) {
@@ -378,7 +372,7 @@ std::string FlagSet::Flag::Names() const {
 Expected<void> FlagSet::Flag::Set(const std::string& value) {
   if (auto set = spec.set(value); !set) {
     return Invalid(
-        fmt::format("invalid argument {} for \"{}\" flag: {}", Quoted(value), Names(), set.error().message));
+        fmt::format("invalid argument {} for \"{}\" flag: {}", GoQuote(value), Names(), set.error().message));
   }
   given = true;
   return {};

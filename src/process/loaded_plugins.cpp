@@ -17,7 +17,7 @@ Expected<void> Add(const plugin_host::LoadedLibrary& library, runtime::Registry&
               "--berth-plugin {}: plugin \"{}\" already exists: rename the plugin in the shared object",
               library.path, plugin.name));
     }
-    plugins.AddForeign(plugin.name, plugin.factory);
+    plugins.AddForeign(plugin.name, plugin.factory, plugin.annotations);
     if (const auto log = log::V(1))
       log.Info("Loaded plugin",
                {{"plugin", plugin.name}, {"version", plugin.version}, {"file", library.path}});

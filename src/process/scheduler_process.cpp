@@ -132,7 +132,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                       [this](auto take) { ListPods(std::move(take)); }, fence(), stopping_}));
   client::ClusterSourceOptions options;
   options.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds);
-  if (engine_->extenders() != nullptr) options.texts = engine_->extenders()->texts();
+  options.retained = engine_->retained_fields();
   options.on_synced = [this] {
     if (leadership_) leadership_->OnSynced();
   };

@@ -6,12 +6,12 @@
 #include <charconv>
 #include <map>
 
+#include "base/go_quote.hpp"
+#include "http/gzip.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
-#include "service/gzip.hpp"
 #include "service/negotiation.hpp"
 #include "service/process_metrics.hpp"
-#include "service/utf8.hpp"
 
 namespace berth::service {
 namespace {
@@ -49,7 +49,7 @@ http::Response SetVerbosity(const http::Request& request) {
   const auto [rest, ec] = std::from_chars(text.data(), end, level);
   if (ec != std::errc() || rest != end) {
     return FlagAnswer(
-        400, fmt::format("strconv.ParseUint: parsing {}: {}", GoQuoted(text),
+        400, fmt::format("strconv.ParseUint: parsing {}: {}", GoQuote(text),
                          ec == std::errc::result_out_of_range ? "value out of range" : "invalid syntax"));
   }
   log::SetVerbosity(static_cast<int>(std::min<std::uint32_t>(level, 1'000'000)));
@@ -76,9 +76,9 @@ full flags configurable<br>
 }  // namespace
 
 http::Response MetricsAnswer(const http::Request& request, std::string text) {
-  const bool gzip = PrefersGzip(request.headers.Find("Accept-Encoding"));
+  const bool gzip = http::PrefersGzip(request.headers.Find("Accept-Encoding"));
   auto response =
-      Plain(200, gzip ? Gzip(text) : std::move(text),
+      Plain(200, gzip ? http::Gzip(text) : std::move(text),
             fmt::format("text/plain; version=0.0.4; charset=utf-8; escaping={}", Escaping(request)));
   if (gzip) response.headers.Add("Content-Encoding", "gzip");
   response.headers.Add("Process-Start-Time-Unix", std::to_string(static_cast<std::int64_t>(ProcessStart())));

@@ -18,7 +18,7 @@ class FakeEnvironment final : public client::Environment {
     return Fail(ErrorCode::kNotFound, "open " + path + ": no such file or directory");
   }
   std::optional<std::string> Variable(const std::string&) const override { return std::nullopt; }
-  Expected<client::CommandOutput> Run(const client::Command&, std::stop_token) const override {
+  Expected<ChildResult> Run(const ChildOptions&, const ChildLimits&, std::stop_token) const override {
     return Fail(ErrorCode::kInternal, "no programs here");
   }
   bool StdinIsTerminal() const override { return false; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/go_quote.hpp"
 #include "http/loop.hpp"
 #include "http/server.hpp"
 #include "observability/log/log.hpp"
@@ -9,7 +10,6 @@
 #include "service/auth/authorizer.hpp"
 #include "service/endpoints.hpp"
 #include "service/negotiation.hpp"
-#include "service/utf8.hpp"
 
 namespace berth::service {
 namespace {
@@ -118,13 +118,13 @@ void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
     if (!decision.error.empty()) {
       return visit->exchange->Respond(
           PlainError(500, Sanitized(fmt::format("Internal Server Error: {}: {}",
-                                                GoQuoted(visit->request.target), decision.error))));
+                                                GoQuote(visit->request.target), decision.error))));
     }
     if (const auto log = log::V(4)) {
       log.Info("Forbidden", {{"URI", visit->request.target}, {"reason", decision.reason}});
     }
-    std::string message = Sanitized(fmt::format("User {} cannot {} path {}", GoQuoted(visit->user.name), verb,
-                                                GoQuoted(visit->target.path)));
+    std::string message = Sanitized(fmt::format("User {} cannot {} path {}", GoQuote(visit->user.name), verb,
+                                                GoQuote(visit->target.path)));
     if (!decision.reason.empty()) message += ": " + decision.reason;
     auto answer = StatusAnswer(
         visit->request, visit->target,

@@ -7,8 +7,8 @@
 
 #include "base/json_text.hpp"
 #include "base/trim.hpp"
+#include "base/utf8.hpp"
 #include "service/target.hpp"
-#include "service/utf8.hpp"
 
 namespace berth::service {
 namespace {
@@ -121,7 +121,7 @@ std::string YamlText(const std::string& text) {
 std::string YamlStatus(const StatusText& status) {
   return fmt::format(
       "apiVersion: v1\ncode: {}\n{}kind: Status\nmessage: {}\nmetadata: {{}}\nreason: {}\nstatus: Failure\n",
-      status.code, status.with_details ? "details: {}\n" : "", YamlText(ValidUtf8(status.message)),
+      status.code, status.with_details ? "details: {}\n" : "", YamlText(ToUtf8(status.message)),
       status.reason);
 }
 
@@ -142,7 +142,7 @@ std::string ProtobufStatus(const StatusText& status) {
   std::string body;
   AppendField(body, 1, list_meta);
   AppendField(body, 2, "Failure");
-  AppendField(body, 3, ValidUtf8(status.message));
+  AppendField(body, 3, ToUtf8(status.message));
   AppendField(body, 4, status.reason);
   if (status.with_details) {
     std::string details;

@@ -2,19 +2,17 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "http/fake_loop.hpp"
+#include "http/gzip.hpp"
 #include "observability/metrics/registry.hpp"
 #include "service/endpoints.hpp"
-#include "service/gzip.hpp"
 #include "service/negotiation.hpp"
 #include "service/pod_resources.hpp"
 #include "service/profiling/pprof.hpp"
 #include "service/profiling/profile_proto.hpp"
 #include "service/profiling/sampler.hpp"
 #include "service/tls_settings.hpp"
-#include "service/utf8.hpp"
 #include "service/zpages.hpp"
 #include "testing/builders.hpp"
 
@@ -40,20 +38,6 @@ http::Request RequestOf(const PageRequest& page) {
   if (!page.accept.empty()) request.headers.Add("Accept", page.accept);
   if (!page.agent.empty()) request.headers.Add("User-Agent", page.agent);
   return request;
-}
-
-std::string Unzipped(const std::string& bytes) {
-  z_stream stream{};
-  inflateInit2(&stream, 15 + 16);
-  std::string out(1 << 20, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  inflateEnd(&stream);
-  return out;
 }
 
 class Pages : public ::testing::Test {
@@ -92,15 +76,6 @@ TEST(Accepting, IsSortedByQualityThenBySpecificity) {
   EXPECT_THAT(types, ElementsAre("b/c", "a/*", "text/html", "text/plain", "*/*"));
 }
 
-TEST(Texts, OfUntrustedClientsAreSanitized) {
-  std::string json;
-  AppendGoJsonString(json, "<a&b>\"\n\xC0\xE2\x80\xA8");
-  EXPECT_EQ(json, R"("\u003ca\u0026b\u003e\"\n)"
-                  "\xEF\xBF\xBD"
-                  R"(\u2028")");
-  EXPECT_EQ(GoQuoted("a\"\\\n\x01\xFFé"), R"("a\"\\\n\x01\xffé")");
-}
-
 TEST(Statuses, HaveTheNegotiatedFormat) {
   const StatusText status{.code = 403, .reason = "Forbidden", .message = "it's: no", .with_details = true};
   const auto answer = [&](const PageRequest& page) {
@@ -125,9 +100,9 @@ TEST_F(Pages, MetricsAreCompressedOnRequest) {
   const auto answer = MetricsAnswer(request, registry_.Expose());
   EXPECT_EQ(answer.headers.Find("Content-Encoding"), "gzip");
   EXPECT_EQ(answer.content_type, "text/plain; version=0.0.4; charset=utf-8; escaping=allow-utf-8");
-  EXPECT_THAT(Unzipped(*answer.body), HasSubstr("x_total 3\n"));
+  EXPECT_THAT(http::Gunzip(*answer.body, 1 << 20).value_or(""), HasSubstr("x_total 3\n"));
   for (const char* not_gzip : {"", "identity", "br", "gzip;q=0", "gzip;q=0.1, *;q=0.5"}) {
-    EXPECT_FALSE(PrefersGzip(not_gzip)) << not_gzip;
+    EXPECT_FALSE(http::PrefersGzip(not_gzip)) << not_gzip;
   }
 }
 
@@ -221,18 +196,18 @@ TEST_F(Pages, SymbolsAreResolved) {
   http::FakeLoop loop;
   Pprof pprof(endpoints_, loop, clock_);
   EXPECT_EQ(*Get({"/debug/pprof/symbol", ""}).body, "num_symbols: 1\n");
-  const auto address = reinterpret_cast<std::uintptr_t>(&Gzip);
+  const auto address = reinterpret_cast<std::uintptr_t>(&http::Gzip);
   EXPECT_THAT(*Get({fmt::format("/debug/pprof/symbol?{:#x}+0x1+rubbish", address), ""}).body,
-              HasSubstr(fmt::format("{:#x} berth::service::Gzip", address)));
+              HasSubstr(fmt::format("{:#x} berth::http::Gzip", address)));
 }
 
 TEST(Profiles, ContainTheSampledStacks) {
   const Symbols symbols;
-  const auto address = reinterpret_cast<std::uintptr_t>(&Gzip) + 1;
+  const auto address = reinterpret_cast<std::uintptr_t>(&http::Gzip) + 1;
   const std::vector<std::vector<std::uint64_t>> stacks = {{address}, {address}, {address, 2}};
   const std::string profile = WriteProfile(stacks, 10ms, WallTime(1s), 2s, symbols, ExecutableMappings());
   EXPECT_THAT(profile, HasSubstr("nanoseconds"));
-  EXPECT_THAT(profile, HasSubstr("berth::service::Gzip"));
+  EXPECT_THAT(profile, HasSubstr("berth::http::Gzip"));
   // Two stacks: one counted twice, twenty milliseconds.
   EXPECT_THAT(profile, HasSubstr(std::string("\x12\x05\x02\x80\xDA\xC4\x09", 7)));
 }

@@ -18,11 +18,10 @@
 #include "service/gate.hpp"
 #include "service/negotiation.hpp"
 #include "service/serving_certificates.hpp"
+#include "service/tls_listener.hpp"
 
 namespace berth::service {
 namespace {
-
-constexpr std::chrono::seconds kFilePollInterval{1};
 
 http::Response Refusal(int status) {
   if (status == 400) return BadRequest();
@@ -51,9 +50,6 @@ struct SecureServer::Impl {
   void Assemble(const AuthenticationOptions& authentication, const AuthorizationOptions& authorization,
                 AlwaysAllowed always);
   Expected<> Listen(const SecureServingOptions& serving);
-  Expected<> UseCertificates();
-  void Renew();
-  void PollFiles();
 
   client::Api* authn_api() const { return authn ? &authn->api() : nullptr; }
   client::Api* authz_api() const { return authz ? &authz->api() : nullptr; }
@@ -69,9 +65,7 @@ struct SecureServer::Impl {
   std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<Authorizer> authorizer;
   std::unique_ptr<Gate> gate;
-  std::unique_ptr<http::Server> server;
-  http::Loop::TimerId timer = http::Loop::TimerId::kNone;
-  log::Once logged_errors{16};
+  std::unique_ptr<TlsListener> listener;
 };
 
 Expected<std::unique_ptr<SecureServer>> SecureServer::Start(const SecureServingOptions& serving,
@@ -142,8 +136,10 @@ Expected<> SecureServer::Impl::Connect(const AuthenticationOptions& authenticati
 
 void SecureServer::Impl::Assemble(const AuthenticationOptions& authentication,
                                   const AuthorizationOptions& authorization, AlwaysAllowed always) {
-  trust = std::make_unique<Trust>(
-      authentication, Trust::Parts{parts.io, parts.environment, random, authn_api()}, [this] { Renew(); });
+  trust = std::make_unique<Trust>(authentication,
+                                  Trust::Parts{parts.io, parts.environment, random, authn_api()}, [this] {
+                                    if (listener) listener->Update();
+                                  });
   if (authn) {
     tokens = std::make_unique<TokenReviewer>(parts.io, authn->api(), random, parts.metrics,
                                              authentication.token_cache_ttl);
@@ -155,16 +151,17 @@ void SecureServer::Impl::Assemble(const AuthenticationOptions& authentication,
 }
 
 Expected<> SecureServer::Impl::Listen(const SecureServingOptions& serving) {
-  http::ServerOptions options = OptionsOf(serving, limits);
-  http::ServerTlsOptions tls = certificates->tls();
-  tls.trust_later = trust->RequestsClientCertificates();
-  tls.client_ca_pem = trust->AuthoritiesPem();
-  BERTH_TRY(options.tls, http::MakeServerTlsContext(tls));
-  auto listening =
-      http::Server::Listen(parts.io.context(), std::move(options),
-                           [this](http::Request request, std::shared_ptr<http::Exchange> exchange) {
-                             gate->Handle(std::move(request), std::move(exchange));
-                           });
+  auto listening = TlsListener::Listen(
+      parts.io, parts.environment, *std::move(certificates),
+      [this](http::ServerTlsOptions& tls) -> Expected<> {
+        tls.trust_later = trust->RequestsClientCertificates();
+        tls.client_ca_pem = trust->AuthoritiesPem();
+        return {};
+      },
+      OptionsOf(serving, limits),
+      [this](http::Request request, std::shared_ptr<http::Exchange> exchange) {
+        gate->Handle(std::move(request), std::move(exchange));
+      });
   if (!listening) {
     if (listening.error().code == ErrorCode::kConflict)
       listening.error().message +=
@@ -175,37 +172,9 @@ Expected<> SecureServer::Impl::Listen(const SecureServingOptions& serving) {
                                     : "failed to create listener: failed to listen on {}:{}"),
                     serving.bind_address, serving.port)));
   }
-  server = std::move(*listening);
+  listener = std::move(*listening);
   trust->Start();
-  PollFiles();
   return {};
-}
-
-// Applies the current certificates to new connections.
-void SecureServer::Impl::Renew() {
-  if (!server) return;
-  http::ServerTlsOptions tls = certificates->tls();
-  tls.trust_later = trust->RequestsClientCertificates();
-  tls.client_ca_pem = trust->AuthoritiesPem();
-  if (auto context = http::MakeServerTlsContext(tls)) {
-    server->SetTls(std::move(*context));
-  } else {
-    log::Error("Failed to use new certificates; keeping the previous ones",
-               {{"err", context.error().message}});
-  }
-}
-
-void SecureServer::Impl::PollFiles() {
-  const auto changed = certificates->Reload(parts.environment);
-  if (!changed && logged_errors.First(changed.error().message)) {
-    log::Error("Failed to load the serving certificate; keeping the previous one",
-               {{"err", changed.error().message}});
-  }
-  if (changed && *changed) {
-    log::Info("Loaded serving cert");
-    Renew();
-  }
-  timer = parts.io.After(kFilePollInterval, [this] { PollFiles(); });
 }
 
 SecureServer::SecureServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -213,18 +182,17 @@ SecureServer::SecureServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 SecureServer::~SecureServer() {
   Impl& impl = *impl_;
   http::IoThread& io = impl.parts.io;
-  if (impl.server) {
+  if (impl.listener) {
     const std::string address = this->address();
     std::promise<void> drained;
-    io.Sync([&] { impl.server->Stop(impl.limits.drain, [&] { drained.set_value(); }); });
+    io.Sync([&] { impl.listener->server().Stop(impl.limits.drain, [&] { drained.set_value(); }); });
     log::Info("Stopped listening on " + address);
     log::Info("[graceful-termination] secure server has stopped listening");
     drained.get_future().wait();
     log::Info("[graceful-termination] secure server is exiting");
   }
   io.Sync([&] {
-    io.Cancel(impl.timer);
-    impl.server.reset();
+    impl.listener.reset();
     impl.gate.reset();
     impl.authorizer.reset();
     impl.authenticator.reset();
@@ -233,7 +201,7 @@ SecureServer::~SecureServer() {
   });
 }
 
-std::uint16_t SecureServer::port() const { return impl_->server->port(); }
-std::string SecureServer::address() const { return impl_->server->address(); }
+std::uint16_t SecureServer::port() const { return impl_->listener->server().port(); }
+std::string SecureServer::address() const { return impl_->listener->server().address(); }
 
 }  // namespace berth::service

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/json_text.hpp"
 #include "service/endpoints.hpp"
 #include "service/negotiation.hpp"
 #include "service/process_metrics.hpp"
-#include "service/utf8.hpp"
 
 namespace berth::service {
 namespace {
@@ -78,12 +78,6 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-std::string Quoted(std::string_view text) {
-  std::string out;
-  AppendGoJsonString(out, text);
-  return out;
-}
-
 // `items` in brackets, one per line if `pretty`.
 std::string Bracketed(char open, char close, const std::vector<std::string>& items, int depth, bool pretty) {
   if (items.empty()) return std::string() + open + close;
@@ -94,15 +88,15 @@ std::string Bracketed(char open, char close, const std::vector<std::string>& ite
 
 std::string Json(const Value& value, bool pretty) {
   const std::string_view colon = pretty ? ": " : ":";
-  if (const auto* text = std::get_if<std::string>(&value)) return Quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return GoJsonString(*text);
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   std::vector<std::string> items;
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
-    for (const std::string& text : *list) items.push_back(Quoted(text));
+    for (const std::string& text : *list) items.push_back(GoJsonString(text));
     return Bracketed('[', ']', items, 1, pretty);
   }
   for (const auto& [key, text] : std::get<std::map<std::string, std::string>>(value)) {
-    items.push_back(fmt::format("{}{}{}", Quoted(key), colon, Quoted(text)));
+    items.push_back(fmt::format("{}{}{}", GoJsonString(key), colon, GoJsonString(text)));
   }
   return Bracketed('{', '}', items, 1, pretty);
 }
@@ -124,7 +118,7 @@ std::string YamlText(const std::string& text) {
   static const std::set<std::string> words = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
   const bool starts = !text.empty() && (plain(text[0]) && text[0] != '-' && text[0] != '.' &&
                                         (text[0] < '0' || text[0] > '9'));
-  return starts && std::ranges::all_of(text, plain) && !words.contains(text) ? text : Quoted(text);
+  return starts && std::ranges::all_of(text, plain) && !words.contains(text) ? text : GoJsonString(text);
 }
 
 std::string Yaml(Fields fields) {

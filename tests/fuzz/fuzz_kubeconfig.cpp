@@ -1,12 +1,13 @@
 // kubeconfig: a parsed file can be written and read again; a selected context has its cluster and user.
+#include "base/json_text.hpp"
 #include "kubernetes/client/exec_plugin.hpp"
-#include "kubernetes/client/json_text.hpp"
 #include "kubernetes/client/kubeconfig.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {
 
 using namespace berth::client;
+using berth::JsonObject;
 using berth::fuzz::Require;
 
 // A configuration with the same names, servers and tokens, as JSON.

@@ -1,11 +1,11 @@
 // Responses of the API server to reviews, the ConfigMap of authentication, and a front proxy's headers.
 #include <boost/json.hpp>
 
+#include "base/utf8.hpp"
 #include "service/auth/config_map_watch.hpp"
 #include "service/auth/front_proxy.hpp"
 #include "service/auth/reviews.hpp"
 #include "service/auth/token_reviewer.hpp"
-#include "service/utf8.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {
@@ -50,8 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto verdict = ParseAccessReview(text))
     Require(verdict->reason.size() <= size, "a reason is in the text");
   if (const auto parsed = ParseConfigMap(text)) Require(parsed->size() <= size, "so are the keys");
-  const std::string valid = ValidUtf8(text);
-  Require(ValidUtf8(valid) == valid, "what is valid stays");
+  const std::string valid = berth::ToUtf8(text);
+  Require(berth::ToUtf8(valid) == valid, "what is valid stays");
   Require(BearerToken(text).size() <= size && !BearerToken(text).contains(' '), "a token is a word");
   return 0;
 }

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/json_reader.hpp"
-#include "kubernetes/api/kept_parts.hpp"
 #include "kubernetes/api/sharing.hpp"
 #include "kubernetes/api/version_list.hpp"
 #include "kubernetes/api/wire/wire.hpp"
@@ -11,8 +11,10 @@
 namespace berth::api {
 
 struct Decoder::Impl {
+  explicit Impl(RetainedFields retained) : retained(std::move(retained)) {}
+
   simdjson::dom::parser parser;
-  KeepTexts keep;
+  RetainedFields retained;
   Sharing sharing;
 
   // Frees the memory that a whole list needed, many times its text; single objects do not need it.
@@ -44,24 +46,29 @@ std::string KeyOf(const element& object) {
 }
 
 template <class T>
-bool ReadWhole(const element& item, const KeepTexts& keep, Sharing& sharing, T& object, Failure& failure) {
+bool ReadWhole(const element& item, const RetainedFields& retained, Sharing& sharing, T& object,
+               Failure& failure) {
   if (!json::Read(item, object, failure)) return false;
+  if (!retained.annotations.empty() &&
+      !json::ReadAnnotationsOf(item, retained.annotations, object.metadata, failure)) {
+    return false;
+  }
   sharing.Share(object);
   if constexpr (std::is_same_v<T, Node>) {
-    if (keep.nodes) object.text = json::GoText(item, true);
+    if (retained.texts.nodes) object.text = json::GoText(item, true);
   } else if constexpr (std::is_same_v<T, Pod>) {
-    if (object.spec.node_name.empty() ? keep.waiting_pods : keep.placed_pods)
+    if (object.spec.node_name.empty() ? retained.texts.waiting_pods : retained.texts.placed_pods)
       object.text = json::GoText(item, false);
   }
   return true;
 }
 
 template <class T>
-std::shared_ptr<const T> ReadItem(const element& item, const KeepTexts& keep, Sharing& sharing,
+std::shared_ptr<const T> ReadItem(const element& item, const RetainedFields& retained, Sharing& sharing,
                                   Skipped& skipped) {
   auto object = std::make_shared<T>();
   Failure failure;
-  if (ReadWhole(item, keep, sharing, *object, failure)) return object;
+  if (ReadWhole(item, retained, sharing, *object, failure)) return object;
   skipped = {KeyOf(item), failure.Text()};
   return nullptr;
 }
@@ -98,27 +105,25 @@ std::string ResourceVersionOf(const element& object) {
 
 }  // namespace
 
-Decoder::Decoder() : impl_(std::make_unique<Impl>()) {}
+Decoder::Decoder(RetainedFields retained) : impl_(std::make_unique<Impl>(std::move(retained))) {}
 Decoder::~Decoder() = default;
-
-void Decoder::Keep(const KeepTexts& texts) { impl_->keep = texts; }
 
 template <class T>
 Expected<T> Decoder::Object(std::string_view text) {
   if constexpr (wire::Known<T>) {
-    if (wire::IsEnvelope(text)) return wire::ReadObject<T>(text, impl_->sharing);
+    if (wire::IsEnvelope(text)) return wire::ReadObject<T>(text, impl_->retained, impl_->sharing);
   }
   BERTH_TRY(const element root, impl_->Parse(text));
   T object;
   Failure failure;
-  if (!ReadWhole(root, impl_->keep, impl_->sharing, object, failure)) return Invalid(failure.Text());
+  if (!ReadWhole(root, impl_->retained, impl_->sharing, object, failure)) return Invalid(failure.Text());
   return object;
 }
 
 template <class T>
 Expected<ObjectList<T>> Decoder::List(std::string_view text) {
   if constexpr (wire::Known<T>) {
-    if (wire::IsEnvelope(text)) return wire::ReadList<T>(text, impl_->sharing);
+    if (wire::IsEnvelope(text)) return wire::ReadList<T>(text, impl_->retained, impl_->sharing);
   }
   BERTH_TRY(const element root, impl_->Parse(text));
   ObjectList<T> list;
@@ -137,7 +142,7 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
     list.items.reserve(items.size());
     for (const element& item : items) {
       Skipped skipped;
-      if (auto object = ReadItem<T>(item, impl_->keep, impl_->sharing, skipped)) {
+      if (auto object = ReadItem<T>(item, impl_->retained, impl_->sharing, skipped)) {
         list.items.push_back(std::move(object));
       } else {
         list.skipped.push_back(std::move(skipped));
@@ -159,7 +164,7 @@ Expected<VersionList> Decoder::Versions(std::string_view text) {
 template <class T>
 Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
   if constexpr (wire::Known<T>) {
-    if (wire::IsEvent(text)) return wire::ReadEvent<T>(text, impl_->sharing);
+    if (wire::IsEvent(text)) return wire::ReadEvent<T>(text, impl_->retained, impl_->sharing);
   }
   BERTH_TRY(const element root, impl_->Parse(text));
   std::string_view type_name;
@@ -182,7 +187,7 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
     return event;
   }
   Skipped skipped;
-  event.object = ReadItem<T>(object, impl_->keep, impl_->sharing, skipped);
+  event.object = ReadItem<T>(object, impl_->retained, impl_->sharing, skipped);
   event.key = event.object ? event.object->metadata.Key() : skipped.key;
   event.resource_version = event.object ? event.object->metadata.resource_version : ResourceVersionOf(object);
   event.skipped = std::move(skipped.error);

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "kubernetes/api/objects.hpp"
+#include "kubernetes/api/retained_fields.hpp"
 
 namespace berth::api {
 
@@ -57,27 +58,15 @@ struct WatchEvent {
   std::string skipped;              // why the object could not be decoded; empty if it was
 };
 
-// Selects the objects whose whole text is kept, as JSON in Go's format without kind and apiVersion (pods also
-// without managedFields): for components that pass objects on, such as extender clients. Texts of nodes take
-// tens of kilobytes.
-struct KeepTexts {
-  bool nodes = false;
-  bool waiting_pods = false;  // pods without a node
-  bool placed_pods = false;
-};
-
 // T is any kind of objects.hpp, as JSON. Pods and nodes are also accepted as Kubernetes protobuf, which is
-// detected by its first bytes and gives equal objects, but never their text (see KeepTexts). Error texts
+// detected by its first bytes and gives equal objects, but never their text (see RetainedTexts). Error texts
 // begin with the path of the field ("spec.containers[0].image: ...").
 class Decoder {
  public:
-  Decoder();
+  explicit Decoder(RetainedFields retained = {});
   ~Decoder();
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
-
-  // Applies from the next object on; by default no text is kept.
-  void Keep(const KeepTexts& texts);
 
   template <class T>
   Expected<T> Object(std::string_view text);

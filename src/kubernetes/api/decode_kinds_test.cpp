@@ -34,6 +34,22 @@ TEST(Metadata, KeepsTheControllerAndTheAnnotationsThatPluginsRead) {
   EXPECT_EQ(pod.metadata.Annotation("kubectl.kubernetes.io/last-applied-configuration"), nullptr);
 }
 
+TEST(Metadata, RetainsAnnotationsOnRequest) {
+  constexpr std::string_view kPod = R"({"metadata": {"name": "a", "annotations": {
+    "example.com/team": "blue", "example.com/other": "x", "volume.kubernetes.io/selected-node": "n1"}}})";
+  Decoder decoder({.annotations = {"example.com/team", "example.com/absent"}});
+  const auto pod = decoder.Object<Pod>(kPod);
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_EQ(*pod->metadata.annotations,
+            (Labels{{"example.com/team", "blue"}, {"volume.kubernetes.io/selected-node", "n1"}}));
+  EXPECT_EQ(Decoder().Object<Pod>(kPod)->metadata.Annotation("example.com/team"), nullptr);
+  const auto event = decoder.Event<Namespace>(
+      R"({"type": "ADDED", "object": {"metadata": {"name": "a", "annotations": {"example.com/team": "red"}}}})");
+  EXPECT_EQ(*event->object->metadata.annotations, (Labels{{"example.com/team", "red"}}));
+  EXPECT_EQ(decoder.Object<Pod>(R"({"metadata": {"annotations": {"example.com/team": 1}}})").error().message,
+            "metadata.annotations.example.com/team: expected a string, got a number");
+}
+
 TEST(Metadata, OfPodsOfOneControllerSharesTheController) {
   Decoder decoder;
   const auto controller = [&](std::string_view uid) {

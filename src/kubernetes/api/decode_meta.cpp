@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/json_reader.hpp"
-#include "kubernetes/api/kept_parts.hpp"
 #include "kubernetes/api/recent_amounts.hpp"
 
 namespace berth::api {
@@ -129,9 +129,10 @@ bool Read(const element& value, Taint& out, Failure& failure) {
                     Field{"effect", out.effect});
 }
 
-bool ReadAnnotations(const element& value, CowPtr<Labels>& out, Failure& failure) {
+template <class Wanted>
+bool ReadAnnotations(const element& value, CowPtr<Labels>& out, Failure& failure, Wanted&& wanted) {
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
-    if (!KeepsAnnotation(key)) return true;
+    if (!wanted(key)) return true;
     std::string text;
     if (!Read(member, text, failure)) return false;
     if (!out) out.emplace();
@@ -162,9 +163,23 @@ bool Read(const element& value, ObjectMeta& out, Failure& failure) {
       Field{"resourceVersion", out.resource_version}, Field{"labels", out.labels},
       Field{"deletionTimestamp", out.deletion_timestamp}, Field{"generation", out.generation},
       Nested{"annotations",
-             [&](const element& member, Failure& f) { return ReadAnnotations(member, out.annotations, f); }},
+             [&](const element& member, Failure& f) {
+               return ReadAnnotations(member, out.annotations, f, IsInTreeAnnotation);
+             }},
       Nested{"ownerReferences",
              [&](const element& member, Failure& f) { return ReadOwners(member, out.controller, f); }});
+}
+
+bool ReadAnnotationsOf(const element& object, const std::vector<std::string>& keys, ObjectMeta& out,
+                       Failure& failure) {
+  const auto wanted = [&](std::string_view key) { return std::ranges::find(keys, key) != keys.end(); };
+  const auto annotations = [&](const element& member, Failure& f) {
+    return ReadAnnotations(member, out.annotations, f, wanted);
+  };
+  const auto metadata = [&](const element& member, Failure& f) {
+    return ReadFields(member, f, Field{"annotations", annotations});
+  };
+  return ReadFields(object, failure, Field{"metadata", metadata});
 }
 
 }  // namespace json

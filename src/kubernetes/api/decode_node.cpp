@@ -1,8 +1,8 @@
 // Nodes, field by field.
 #include <algorithm>
 
+#include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/json_reader.hpp"
-#include "kubernetes/api/kept_parts.hpp"
 
 namespace berth::api::json {
 // Not in an unnamed namespace: the readers of lists and optionals find these by argument-dependent lookup.

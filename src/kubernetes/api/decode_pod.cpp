@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/json_reader.hpp"
-#include "kubernetes/api/kept_parts.hpp"
 #include "kubernetes/api/timestamp.hpp"
 
 namespace berth::api::json {

@@ -18,6 +18,8 @@ class Dump {
   template <class T>
   using Objects = std::map<std::string, std::shared_ptr<const T>>;  // by metadata.Key()
 
+  explicit Dump(RetainedFields retained = {}) : decoder_(std::move(retained)) {}
+
   // Adds an object; ignores kinds that no scheduler reads. Fails if the object is invalid or has no name.
   Expected<void> Add(const Document& document);
 

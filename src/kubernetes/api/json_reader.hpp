@@ -60,7 +60,7 @@ inline std::string_view TypeName(const element& value) {
   return "something else";
 }
 
-// The object as JSON in Go's format, see KeepTexts.
+// The object as JSON in Go's format, see RetainedTexts.
 std::string GoText(const element& value, bool managed_fields);
 
 inline bool Expect(const element& value, std::string_view wanted, Failure& failure) {
@@ -195,6 +195,9 @@ bool Read(const element& value, Labels& out, Failure& failure);
 bool Read(const element& value, Quantity& out, Failure& failure);
 bool Read(const element& value, ResourceList& out, Failure& failure);
 bool Read(const element& value, ObjectMeta& out, Failure& failure);
+// Adds the annotations with these keys of a whole object.
+bool ReadAnnotationsOf(const element& object, const std::vector<std::string>& keys, ObjectMeta& out,
+                       Failure& failure);
 bool Read(const element& value, LabelSelector& out, Failure& failure);
 bool Read(const element& value, NodeSelectorTerm& out, Failure& failure);
 bool Read(const element& value, NodeSelector& out, Failure& failure);

@@ -65,7 +65,7 @@ struct ObjectMeta {
   std::string uid;
   std::string resource_version;
   Labels labels;
-  // Only the annotations that plugins read (KeepsAnnotation in kept_parts.cpp, KeepAnnotation).
+  // Only the annotations that plugins read (IsInTreeAnnotation, RetainedFields).
   CowPtr<Labels> annotations;
   CowPtr<OwnerReference> controller;  // null: none
   Text deletion_timestamp;            // empty: not being deleted

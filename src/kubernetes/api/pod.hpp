@@ -162,7 +162,7 @@ struct PodStatus {
   Text phase;
   Text nominated_node_name;
   // For a pod with a node, only the conditions that plugins read are complete (TrimConditions in
-  // kept_parts.hpp); the others have only type and status.
+  // decode_common.hpp); the others have only type and status.
   CowList<PodCondition> conditions;
   std::int64_t start_time = 0;  // Unix seconds; 0: not started
   CowList<PodResourceClaimStatus> resource_claim_statuses;

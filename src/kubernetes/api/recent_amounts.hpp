@@ -2,10 +2,9 @@
 #pragma once
 
 #include <array>
-#include <functional>
-#include <string>
 #include <string_view>
 
+#include "kubernetes/api/recent_values.hpp"
 #include "kubernetes/api/resource_list.hpp"
 
 namespace berth::api {
@@ -20,26 +19,17 @@ class RecentAmounts {
   // The list contains something other than plain amounts: it is not cached.
   void MarkUncacheable() { uncacheable_ = true; }
   // Null if these texts are not cached, or are too long or too unusual to be cached.
-  const ResourceList* Find() {
-    if (uncacheable_ || length_ == 0) return nullptr;
-    thread_local std::array<Entry, 256> entries;
-    slot_ = &entries[std::hash<std::string_view>()(Texts()) % entries.size()];
-    return slot_->texts == Texts() ? &slot_->amounts : nullptr;
-  }
+  const ResourceList* Find() { return uncacheable_ ? nullptr : Cache().Find({texts_.data(), length_}); }
   // Stores the parsed list; call after Find.
   void Store(const ResourceList& amounts) {
-    if (slot_ == nullptr) return;
-    slot_->texts = Texts();
-    slot_->amounts = amounts;
+    if (!uncacheable_) Cache().Store(amounts);
   }
 
  private:
-  struct Entry {
-    std::string texts;
-    ResourceList amounts;
-  };
-
-  std::string_view Texts() const { return {texts_.data(), length_}; }
+  static RecentValues<ResourceList>& Cache() {
+    thread_local RecentValues<ResourceList> cache;
+    return cache;
+  }
   // Prefixed with its length, so that equal texts mean equal lists.
   bool Append(std::string_view text) {
     if (text.size() >= 128 || length_ + 1 + text.size() > texts_.size()) return false;
@@ -51,7 +41,6 @@ class RecentAmounts {
   std::array<char, 192> texts_;
   std::size_t length_ = 0;
   bool uncacheable_ = false;
-  Entry* slot_ = nullptr;
 };
 
 }  // namespace berth::api

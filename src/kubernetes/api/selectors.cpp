@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/go_quote.hpp"
+#include "base/json_text.hpp"
+
 namespace berth::api {
 namespace {
 
@@ -47,27 +50,11 @@ std::optional<SelectorOp> NodeOperator(std::string_view op) {
   return std::nullopt;
 }
 
-// Quotes `text` as Go's %q, for characters that occur in names.
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 // A list of values as JSON; an empty one is null, since the API does not distinguish empty from absent.
 std::string ValueList(const NodeSelectorRequirement& requirement) {
   if (requirement.values.empty()) return "null";
   std::string out;
-  for (const std::string& value : requirement.values) out += (out.empty() ? "" : ",") + Quoted(value);
+  for (const std::string& value : requirement.values) out += (out.empty() ? "" : ",") + GoJsonString(value);
   return "[" + out + "]";
 }
 
@@ -107,7 +94,7 @@ void CheckValueCount(SelectorOp op, const NodeSelectorRequirement& requirement, 
         if (LabelAsInteger(requirement.values[i])) continue;
         errors.push_back(
             fmt::format("{}[{}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
-                        Below(path, "values"), i, Quoted(requirement.values[i])));
+                        Below(path, "values"), i, GoQuote(requirement.values[i])));
       }
       return;
   }
@@ -143,17 +130,17 @@ std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& r
     found.push_back(
         fmt::format("{}: Unsupported value: {}: supported values: \"In\", \"NotIn\", \"Exists\", "
                     "\"DoesNotExist\", \"Gt\", \"Lt\"",
-                    Below(path, "operator"), Quoted(requirement.op)));
+                    Below(path, "operator"), GoQuote(requirement.op)));
   } else {
     if (auto wrong = CheckLabelKey(requirement.key); !wrong.empty()) {
       found.push_back(
-          fmt::format("{}: Invalid value: {}: {}", Below(path, "key"), Quoted(requirement.key), wrong));
+          fmt::format("{}: Invalid value: {}: {}", Below(path, "key"), GoQuote(requirement.key), wrong));
     }
     CheckValueCount(*op, requirement, path, found);
     for (std::size_t i = 0; i < requirement.values.size(); ++i) {
       if (auto wrong = CheckLabelValue(requirement.values[i]); !wrong.empty()) {
         found.push_back(fmt::format("{}[{}][{}]: Invalid value: {}: {}", Below(path, "values"), i,
-                                    requirement.key, Quoted(requirement.values[i]), wrong));
+                                    requirement.key, GoQuote(requirement.values[i]), wrong));
       }
     }
   }
@@ -172,7 +159,7 @@ std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& 
   std::string wrong;
   if (op != SelectorOp::kIn && op != SelectorOp::kNotIn) {
     wrong = fmt::format("{}.operator: Unsupported value: {}: supported values: \"In\", \"NotIn\"", path,
-                        Quoted(requirement.op));
+                        GoQuote(requirement.op));
   } else if (requirement.values.size() != 1) {
     wrong = fmt::format("{}.values: Invalid value: {}: must have one element", path, ValueList(requirement));
   }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kubernetes/api/label_selector_text.hpp"
+
 namespace berth::api {
 namespace {
 
@@ -205,6 +207,36 @@ TEST(ATaint, WithNoScheduleOrNoExecuteStopsScheduling) {
   EXPECT_TRUE(TaintStopsScheduling({"k", "", "NoExecute"}));
   EXPECT_FALSE(TaintStopsScheduling({"k", "", "PreferNoSchedule"}));
   EXPECT_FALSE(TaintStopsScheduling({"k", "", ""}));
+}
+
+// --- selectors as text ---
+TEST(LabelSelectorText, IsParsedAndWritten) {
+  for (const std::string_view text : {"", "a=b", "a in (b,c),d notin (e,f),g,!h", "i>3,j<4", "k="}) {
+    const auto parsed = ParseLabelSelectorText(text);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(LabelSelectorText(*parsed), text);
+  }
+  EXPECT_EQ(LabelSelectorText(*ParseLabelSelectorText(" a == b , c in( d , e ) , f != g ")),
+            "a=b,c in (d,e),f notin (g)");
+  EXPECT_TRUE(ParseLabelSelectorText("")->everything());
+}
+
+TEST(LabelSelectorText, ErrorsAreThoseOfApimachinery) {
+  const auto error = [](std::string_view text) { return ParseLabelSelectorText(text).error().message; };
+  EXPECT_EQ(error("a b"), "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt");
+  EXPECT_EQ(error("a in (b"), "unable to parse requirement: found '', expected: ',' or ')'");
+  EXPECT_EQ(error("a,"), "unable to parse requirement: found '', expected: identifier after ','");
+  EXPECT_EQ(error("a>x"),
+            "unable to parse requirement: values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the "
+            "value must "
+            "be an integer");
+  EXPECT_EQ(
+      error("a=-x-"),
+      "unable to parse requirement: values[0][a]: Invalid value: \"-x-\": a valid label must be an empty "
+      "string "
+      "or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+      "character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+      "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 #include <deque>
 #include <optional>
 
+#include "base/json_text.hpp"
 #include "base/lease_fence.hpp"
 #include "base/random.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/backoff.hpp"
-#include "kubernetes/client/json_text.hpp"
 #include "kubernetes/client/status_patch.hpp"
 
 namespace berth::client {

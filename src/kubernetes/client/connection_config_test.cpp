@@ -25,7 +25,7 @@ class FakeEnvironment final : public Environment {
     if (found == variables.end()) return std::nullopt;
     return found->second;
   }
-  Expected<CommandOutput> Run(const Command&, std::stop_token) const override {
+  Expected<ChildResult> Run(const ChildOptions&, const ChildLimits&, std::stop_token) const override {
     return Fail(ErrorCode::kInternal, "no programs here");
   }
   bool StdinIsTerminal() const override { return false; }

@@ -39,8 +39,10 @@ std::optional<std::string> SystemEnvironment::Variable(const std::string& name) 
   return value;
 }
 
-Expected<CommandOutput> SystemEnvironment::Run(const Command& command, std::stop_token stop) const {
-  return RunCommand(command, std::move(stop));
+Expected<ChildResult> SystemEnvironment::Run(const ChildOptions& program, const ChildLimits& limits,
+                                             std::stop_token stop) const {
+  BERTH_TRY(ChildProcess child, ChildProcess::Start(program));
+  return child.Wait(limits, stop);
 }
 
 bool SystemEnvironment::StdinIsTerminal() const { return ::isatty(STDIN_FILENO) == 1; }

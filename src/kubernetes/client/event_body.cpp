@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kubernetes/client/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace berth::client {
 namespace {

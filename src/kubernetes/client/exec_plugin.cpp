@@ -11,13 +11,12 @@
 #include <limits>
 #include <thread>
 
+#include "base/json_text.hpp"
 #include "http/base64.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/api/timestamp.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/client/field_reader.hpp"
-#include "kubernetes/client/json_text.hpp"
-#include "kubernetes/client/subprocess.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 
@@ -43,6 +42,24 @@ void AddTimeToLive(metrics::Registry& registry, metrics::Registry::Read read) {
       "exec plugin. The value is in seconds until certificate expiry (negative if already expired). If auth "
       "exec plugins are unused or manage no TLS certificates, the value will be +INF.",
       {}, std::move(read));
+}
+
+constexpr ChildLimits kPluginLimits{.timeout = std::chrono::seconds(60), .output_bytes = 1U << 20};
+
+// The result of a program that exited by itself; otherwise an error.
+Expected<ChildResult> EndOf(Expected<ChildResult> result, const std::string& program) {
+  if (!result) return result;
+  switch (result->end) {
+    case ChildResult::End::kExited:
+      return result;
+    case ChildResult::End::kStopped:
+      return Fail(ErrorCode::kCancelled, "cancelled");
+    case ChildResult::End::kOutputLimit:
+      return Invalid(program + " printed more than 1 MiB");
+    case ChildResult::End::kTimeout:
+      break;
+  }
+  return Fail(ErrorCode::kTimeout, program + " took longer than 60 seconds");
 }
 
 struct Validity {
@@ -166,8 +183,8 @@ struct ExecPlugin::Impl : std::enable_shared_from_this<Impl> {
     return current && !rejected && (!current->expires || clock.WallNow() < *current->expires);
   }
   void Start();
-  void OnOutput(Expected<CommandOutput> output);
-  Expected<> Take(const Expected<CommandOutput>& output);
+  void OnOutput(Expected<ChildResult> output);
+  Expected<> Take(const Expected<ChildResult>& output);
   Expected<> TakeCertificate(const ExecCredential& fresh);
   std::string Trouble(const Error& error);
   void CountCall(int code, const char* status);
@@ -183,20 +200,21 @@ void ExecPlugin::Impl::Start() {
           Invalid("exec plugin cannot support interactive mode: standard input is not a terminal"));
     });
   }
-  Command command{
-      .program = config.command, .args = config.args, .env = config.env, .interactive = interactive};
-  command.env.emplace_back("KUBERNETES_EXEC_INFO",
-                           ExecInfo(config, interactive, config.provide_cluster_info ? &cluster : nullptr));
+  ChildOptions program{.arguments = {config.command}, .environment = config.env, .interactive = interactive};
+  program.arguments.insert(program.arguments.end(), config.args.begin(), config.args.end());
+  program.environment.emplace_back(
+      "KUBERNETES_EXEC_INFO",
+      ExecInfo(config, interactive, config.provide_cluster_info ? &cluster : nullptr));
   thread = std::jthread([self = weak_from_this(), &loop = loop, &environment = environment,
-                         command = std::move(command)](std::stop_token stop) {
-    auto output = environment.Run(command, stop);
+                         program = std::move(program)](std::stop_token stop) {
+    auto output = EndOf(environment.Run(program, kPluginLimits, stop), program.arguments.front());
     loop.Post([self, output = std::move(output)]() mutable {
       if (const auto impl = self.lock(); impl != nullptr && !impl->closed) impl->OnOutput(std::move(output));
     });
   });
 }
 
-void ExecPlugin::Impl::OnOutput(Expected<CommandOutput> output) {
+void ExecPlugin::Impl::OnOutput(Expected<ChildResult> output) {
   running = false;
   const auto taken = Take(output);
   if (!taken)
@@ -207,15 +225,14 @@ void ExecPlugin::Impl::OnOutput(Expected<CommandOutput> output) {
   }
 }
 
-Expected<> ExecPlugin::Impl::Take(const Expected<CommandOutput>& output) {
+Expected<> ExecPlugin::Impl::Take(const Expected<ChildResult>& output) {
   if (!output) return Invalid(Trouble(output.error()));
-  if (output->exit_code != 0) {
-    CountCall(output->exit_code, "plugin_execution_error");
-    return Invalid(
-        fmt::format("exec: executable {} failed with exit code {}", config.command, output->exit_code));
+  if (const int code = output->status.ShellCode(); code != 0) {
+    CountCall(code, "plugin_execution_error");
+    return Invalid(fmt::format("exec: executable {} failed with exit code {}", config.command, code));
   }
   CountCall(0, "no_error");
-  BERTH_TRY(ExecCredential fresh, ParseExecCredential(output->out, config.api_version));
+  BERTH_TRY(ExecCredential fresh, ParseExecCredential(output->output, config.api_version));
   if (!current || current->certificate_pem != fresh.certificate_pem || current->key_pem != fresh.key_pem) {
     BERTH_RETURN_IF_ERROR(TakeCertificate(fresh));
   }

@@ -68,6 +68,8 @@ TEST(ExecCredential, OfAnyOtherFormIsRejectedWithClientGosTexts) {
 }
 
 // --- when it is called ---
+ChildResult Printed(std::string output) { return {.output = std::move(output)}; }
+
 // Programs with scripted output.
 class FakePrograms final : public Environment {
  public:
@@ -75,16 +77,16 @@ class FakePrograms final : public Environment {
     return Fail(ErrorCode::kNotFound, "no files");
   }
   std::optional<std::string> Variable(const std::string&) const override { return std::nullopt; }
-  Expected<CommandOutput> Run(const Command& command, std::stop_token) const override {
+  Expected<ChildResult> Run(const ChildOptions& program, const ChildLimits&, std::stop_token) const override {
     std::scoped_lock lock(mutex);
-    ran.push_back(command);
+    ran.push_back(program);
     return answer;
   }
   bool StdinIsTerminal() const override { return terminal; }
 
   mutable std::mutex mutex;
-  mutable std::vector<Command> ran;
-  Expected<CommandOutput> answer = CommandOutput{0, Credential(R"({"token":"one"})")};
+  mutable std::vector<ChildOptions> ran;
+  Expected<ChildResult> answer = Printed(Credential(R"({"token":"one"})"));
   bool terminal = false;
 };
 
@@ -112,7 +114,7 @@ class ExecPluginTest : public testing::Test {
     });
     return said.get_future().get();
   }
-  void Say(Expected<CommandOutput> answer) {
+  void Say(Expected<ChildResult> answer) {
     std::scoped_lock lock(programs_.mutex);
     programs_.answer = std::move(answer);
   }
@@ -134,21 +136,20 @@ TEST_F(ExecPluginTest, RunsOnceForConcurrentRequests) {
   EXPECT_EQ(RequestCredentials(), "Bearer one");
   EXPECT_EQ(RequestCredentials(), "Bearer one");
   ASSERT_EQ(Runs(), 1U);
-  const Command& command = programs_.ran[0];
-  EXPECT_EQ(command.program, "plugin");
-  EXPECT_THAT(command.args, ElementsAre("-x"));
-  EXPECT_EQ(command.env[0], std::pair(std::string("A"), std::string("1")));
-  EXPECT_EQ(command.env[1].first, "KUBERNETES_EXEC_INFO");
-  EXPECT_FALSE(command.interactive);
+  const ChildOptions& program = programs_.ran[0];
+  EXPECT_THAT(program.arguments, ElementsAre("plugin", "-x"));
+  EXPECT_EQ(program.environment[0], std::pair(std::string("A"), std::string("1")));
+  EXPECT_EQ(program.environment[1].first, "KUBERNETES_EXEC_INFO");
+  EXPECT_FALSE(program.interactive);
   EXPECT_THAT(registry_.Expose(),
               HasSubstr("rest_client_exec_plugin_call_total{call_status=\"no_error\",code=\"0\"} 1"));
 }
 
 TEST_F(ExecPluginTest, RunsAgainAfterItsCredentialExpired) {
-  Say(CommandOutput{0, Credential(R"({"token":"short","expirationTimestamp":"2100-01-01T00:00:00Z"})")});
+  Say(Printed(Credential(R"({"token":"short","expirationTimestamp":"2100-01-01T00:00:00Z"})")));
   Make();
   EXPECT_EQ(RequestCredentials(), "Bearer short");
-  Say(CommandOutput{0, Credential(R"({"token":"past","expirationTimestamp":"1960-01-01T00:00:00Z"})")});
+  Say(Printed(Credential(R"({"token":"past","expirationTimestamp":"1960-01-01T00:00:00Z"})")));
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   EXPECT_EQ(RequestCredentials(), "Bearer past");
   EXPECT_EQ(RequestCredentials(), "Bearer past");
@@ -159,7 +160,7 @@ TEST_F(ExecPluginTest, RunsAgainAfterTheServerRejectedTheCredential) {
   Make();
   RequestCredentials();
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
-  Say(CommandOutput{0, Credential(R"({"token":"two"})")});
+  Say(Printed(Credential(R"({"token":"two"})")));
   EXPECT_EQ(RequestCredentials(), "Bearer two");
   EXPECT_EQ(Runs(), 2U);
 }
@@ -179,22 +180,22 @@ TEST_F(ExecPluginTest, DoesNotRunAgainForAnAlreadyReplacedCredential) {
 }
 
 TEST_F(ExecPluginTest, DeliversANewCertificate) {
-  Say(CommandOutput{0, Credential(R"({"clientCertificateData":"c1","clientKeyData":"k1"})")});
+  Say(Printed(Credential(R"({"clientCertificateData":"c1","clientKeyData":"k1"})")));
   Make();
   EXPECT_EQ(RequestCredentials(), "") << "no header, a certificate";
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   RequestCredentials();
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
-  Say(CommandOutput{0, Credential(R"({"clientCertificateData":"c2","clientKeyData":"k2"})")});
+  Say(Printed(Credential(R"({"clientCertificateData":"c2","clientKeyData":"k2"})")));
   RequestCredentials();
   EXPECT_THAT(certificates_, ElementsAre("c1", "c2"));
 }
 
 TEST_F(ExecPluginTest, FailureIsReportedAndRetried) {
-  Say(CommandOutput{3, ""});
+  Say(ChildResult{.status = {.code = 3}});
   Make();
   EXPECT_EQ(RequestCredentials(), "getting credentials: exec: executable plugin failed with exit code 3");
-  Say(CommandOutput{0, Credential(R"({"token":"back"})")});
+  Say(Printed(Credential(R"({"token":"back"})")));
   EXPECT_EQ(RequestCredentials(), "Bearer back");
   EXPECT_THAT(registry_.Expose(), HasSubstr("call_status=\"plugin_execution_error\",code=\"3\"} 1"));
 }
@@ -217,23 +218,14 @@ TEST_F(ExecPluginTest, InteractivePluginDoesNotRunWithoutATerminal) {
   EXPECT_EQ(Runs(), 0U);
 }
 
-// --- real programs ---
-TEST(RunCommand, ReturnsOutputAndExitCodeAndPassesTheEnvironment) {
-  const auto ran = RunCommand({.program = "sh", .args = {"-c", "echo $X; exit 4"}, .env = {{"X", "y"}}}, {});
-  ASSERT_TRUE(ran) << ran.error().message;
-  EXPECT_EQ(ran->out, "y\n");
-  EXPECT_EQ(ran->exit_code, 4);
-}
-
-TEST(RunCommand, KillsAProgramAndItsChildrenAfterTheTimeout) {
-  const auto ran =
-      RunCommand({.program = "sh", .args = {"-c", "sleep 1000 & sleep 1000"}, .timeout = 100ms}, {});
-  ASSERT_FALSE(ran);
-  EXPECT_EQ(ran.error().code, ErrorCode::kTimeout);
-}
-
-TEST(RunCommand, ReportsAMissingProgram) {
-  EXPECT_EQ(RunCommand({.program = "no-such-program-anywhere"}, {}).error().code, ErrorCode::kNotFound);
+TEST_F(ExecPluginTest, ReportsWhyAProgramWasKilled) {
+  Make();
+  Say(ChildResult{.end = ChildResult::End::kTimeout});
+  EXPECT_EQ(RequestCredentials(), "getting credentials: exec: plugin took longer than 60 seconds");
+  Say(ChildResult{.end = ChildResult::End::kOutputLimit});
+  EXPECT_EQ(RequestCredentials(), "getting credentials: exec: plugin printed more than 1 MiB");
+  Say(ChildResult{.end = ChildResult::End::kStopped});
+  EXPECT_EQ(RequestCredentials(), "getting credentials: exec: cancelled");
 }
 
 }  // namespace

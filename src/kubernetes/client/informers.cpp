@@ -58,9 +58,8 @@ struct ClusterSource::Impl {
         sink(sink),
         options(std::move(options)),
         random(this->options.seed),
-        discovery(loop, api, decoder, random) {
-    decoder.Keep(this->options.texts);
-  }
+        decoder(this->options.retained),
+        discovery(loop, api, decoder, random) {}
 
   void Start() {
     api::AllKinds::ForEach([&]<class T>() { unsettled += Wanted<T>(); });
@@ -74,10 +73,10 @@ struct ClusterSource::Impl {
     return options.wanted == nullptr || options.wanted(T::kKind);
   }
 
-  // Pods and nodes are nearly all of the traffic. Objects whose text is kept must be JSON.
+  // Pods and nodes are nearly all of the traffic. Objects whose text is retained must be JSON.
   template <class T>
   Encoding EncodingFor() const {
-    const api::KeepTexts& texts = options.texts;
+    const api::RetainedTexts& texts = options.retained.texts;
     if (std::is_same_v<T, api::Node> && !texts.nodes) return options.encoding;
     if (std::is_same_v<T, api::Pod> && !texts.waiting_pods && !texts.placed_pods) return options.encoding;
     return Encoding::kJson;

@@ -30,9 +30,9 @@ struct ClusterSourceOptions {
   // Selects the kinds to watch (must include pods and nodes); null: all. kube-scheduler watches the kinds
   // that its plugins read.
   bool (*wanted)(std::string_view kind) = nullptr;
-  // For pods and nodes whose texts are not kept; all other kinds are requested as JSON.
+  // For pods and nodes whose texts are not retained; all other kinds are requested as JSON.
   Encoding encoding = Encoding::kJson;
-  api::KeepTexts texts{};  // selects the objects that are delivered with their whole text
+  api::RetainedFields retained{};  // the parts of objects that are delivered on request
   // Called once on the loop, when all objects have been delivered, before OnSynced; may be empty.
   std::function<void()> on_complete{};
   // Called once on the loop, after the sink's OnSynced; may be empty.

@@ -115,10 +115,10 @@ TEST_F(InformersTest, RequestPodsAndNodesInProtobufAndOtherKindsInJson) {
   };
   for (const auto& [plural, protobuf] : protobuf_requested({}))
     EXPECT_EQ(protobuf, plural == "pods" || plural == "nodes") << plural;
-  Accepted accepted = protobuf_requested({.texts = {.nodes = true}});
+  Accepted accepted = protobuf_requested({.retained = {.texts = {.nodes = true}}});
   EXPECT_FALSE(accepted.at("nodes"));
   EXPECT_TRUE(accepted.at("pods"));
-  accepted = protobuf_requested({.texts = {.waiting_pods = true}});
+  accepted = protobuf_requested({.retained = {.texts = {.waiting_pods = true}}});
   EXPECT_TRUE(accepted.at("nodes"));
   EXPECT_FALSE(accepted.at("pods"));
 }

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.hpp"
 #include "kubernetes/client/api.hpp"
-#include "kubernetes/client/json_text.hpp"
 #include "kubernetes/client/lease_record.hpp"
 #include "observability/log/log.hpp"
 

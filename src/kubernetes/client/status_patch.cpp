@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kubernetes/client/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace berth::client {
 namespace {

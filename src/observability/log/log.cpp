@@ -1,39 +1,40 @@
 #include "observability/log/log.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <ctime>
 #include <iterator>
 
+#include "base/go_quote.hpp"
 #include "base/json_text.hpp"
 
 namespace berth::log {
 namespace {
 
+// The only globals of the project: every place must be able to log an error.
 std::atomic<int> verbosity{0};
 std::atomic<Format> format{Format::kText};
 
-constexpr const char* kKlogPattern = "%L%m%d %H:%M:%S.%f %7P %s:%#] %v";
+enum class Severity : char { kInfo = 'I', kWarning = 'W', kError = 'E' };
 
-// The only global of the project: every place must be able to log an error.
-spdlog::logger& Logger() {
-  static spdlog::logger logger = [] {
-    spdlog::logger made("berth", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made.set_pattern(kKlogPattern);
-    made.set_level(spdlog::level::trace);
-    made.set_error_handler([](const std::string&) {});  // a full disk must not stop a scheduler
-    return made;
-  }();
-  return logger;
-}
+std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-std::string TextLine(std::string_view message, Fields fields) {
+std::string TextLine(Severity severity, std::string_view message, Fields fields, const Where& where) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(now).count();
+  const auto micros = std::chrono::floor<std::chrono::microseconds>(now).count() % 1'000'000;
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
   std::string line;
-  line.reserve(128);
-  AppendQuoted(line, message);
+  line.reserve(192);
+  fmt::format_to(std::back_inserter(line), "{}{:02}{:02} {:02}:{:02}:{:02}.{:06} {:7} {}:{}] ",
+                 static_cast<char>(severity), local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min,
+                 local.tm_sec, micros, ::getpid(), FileName(where.file_name()), where.line());
+  AppendGoQuoted(line, message);
   for (const auto& [key, value] : fields) {
     line += ' ';
     line += key;
@@ -72,14 +73,24 @@ std::string JsonLine(int level, std::string_view message, Fields fields, const W
   return line;
 }
 
-void Write(spdlog::level::level_enum severity, int level, std::string_view message, Fields fields,
-           const Where& where) {
+// One call for a whole line, so that lines of several threads and processes are not mixed. Without a lock: a
+// child process may be forked while another thread logs.
+void WriteToStderr(std::string_view line) {
+  while (!line.empty()) {
+    const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // a full disk or a closed pipe must not stop a scheduler
+    line.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void Write(Severity severity, int level, std::string_view message, Fields fields, const Where& where) {
   try {
     const bool json = format.load(std::memory_order_relaxed) == Format::kJson;
-    const std::string line = json ? JsonLine(level, message, fields, where) : TextLine(message, fields);
-    const spdlog::source_loc location(where.file_name(), static_cast<int>(where.line()),
-                                      where.function_name());
-    Logger().log(location, severity, spdlog::string_view_t(line));
+    std::string line =
+        json ? JsonLine(level, message, fields, where) : TextLine(severity, message, fields, where);
+    line += '\n';
+    WriteToStderr(line);
   } catch (...) {
     // Most likely out of memory: the line is lost, the caller continues.
   }
@@ -101,41 +112,11 @@ void AppendLines(std::string& out, std::string_view text) {
 
 }  // namespace
 
-void AppendQuoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
-        } else {
-          out += c;
-        }
-    }
-  }
-  out += '"';
-}
-
 void Value::AppendTo(std::string& line) const {
   switch (kind_) {
     case Kind::kText:
     case Kind::kObject:
-      text_.find('\n') == text_.npos ? AppendQuoted(line, text_) : AppendLines(line, text_);
+      text_.find('\n') == text_.npos ? AppendGoQuoted(line, text_) : AppendLines(line, text_);
       break;
     case Kind::kInteger:
       fmt::format_to(std::back_inserter(line), "{}", integer_);
@@ -170,26 +151,23 @@ void Value::AppendJsonTo(std::string& line) const {
 }
 
 void Info(std::string_view message, Fields fields, const Where& where) {
-  Write(spdlog::level::info, 0, message, fields, where);
+  Write(Severity::kInfo, 0, message, fields, where);
 }
 void Warning(std::string_view message, Fields fields, const Where& where) {
-  Write(spdlog::level::warn, 0, message, fields, where);
+  Write(Severity::kWarning, 0, message, fields, where);
 }
 void Error(std::string_view message, Fields fields, const Where& where) {
-  Write(spdlog::level::err, -1, message, fields, where);
+  Write(Severity::kError, -1, message, fields, where);
 }
 void Level::Info(std::string_view message, Fields fields, const Where& where) const {
-  Write(spdlog::level::info, level_, message, fields, where);
+  Write(Severity::kInfo, level_, message, fields, where);
 }
 
 Level V(int level) { return {level, level <= verbosity.load(std::memory_order_relaxed)}; }
 void SetVerbosity(int level) { verbosity.store(level, std::memory_order_relaxed); }
 int Verbosity() { return verbosity.load(std::memory_order_relaxed); }
 
-void SetFormat(Format wanted) {
-  format.store(wanted, std::memory_order_relaxed);
-  Logger().set_pattern(wanted == Format::kJson ? "%v" : kKlogPattern);
-}
+void SetFormat(Format wanted) { format.store(wanted, std::memory_order_relaxed); }
 
 bool Once::First(std::string_view key) {
   std::scoped_lock lock(mutex_);

@@ -9,7 +9,8 @@
 //   pod","v":3,
 //    "pod":{"name":"p6","namespace":"default"}}
 //
-// Thread-safe; each line is written with one call; never throws.
+// Thread-safe; each line is written with one write(2), which only a partial write repeats; a line that cannot
+// be written is lost. Never throws. A pipe that is full blocks the caller.
 #pragma once
 
 #include <concepts>
@@ -101,8 +102,5 @@ class Once {
   std::deque<std::string> order_;  // a deque never moves its elements at the ends: the set's views stay valid
   std::unordered_set<std::string_view> keys_;
 };
-
-// Quotes text as Go's strconv.Quote does for printable UTF-8: \" \\ \n \t, \x.. for other control bytes.
-void AppendQuoted(std::string& out, std::string_view text);
 
 }  // namespace berth::log

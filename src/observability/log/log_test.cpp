@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <sstream>
+#include <thread>
+#include <vector>
+
 namespace berth::log {
 namespace {
 
@@ -14,6 +18,11 @@ std::string Captured(void (*write)()) {
   testing::internal::CaptureStderr();
   write();
   return testing::internal::GetCapturedStderr();
+}
+
+bool MatchesShort(const std::string& line) {
+  const auto at = line.find("] \"short\" k=");
+  return at != line.npos && line.find(']', at + 1) == line.npos;
 }
 
 TEST(Log, LinesHaveKlogsFormat) {
@@ -78,6 +87,44 @@ TEST(Log, JsonLinesHaveComponentBasesFormat) {
   EXPECT_THAT(node, EndsWith(",\"v\":0,\"node\":{\"name\":\"n1\"}}\n"));
   EXPECT_THAT(error, EndsWith("\"msg\":\"failed\",\"err\":\"a\\nb\"}\n"));
   EXPECT_EQ(Captured([] { Info("x"); })[0], 'I') << "back in the text format";
+}
+
+TEST(Log, LongLinesOfSeveralThreadsAreNotMixed) {
+  // A pipe holds less than these lines, so that writes are partial or block.
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::fflush(stderr);
+  const int before = ::dup(STDERR_FILENO);
+  ::dup2(ends[1], STDERR_FILENO);
+  ::close(ends[1]);
+  std::string read;
+  std::thread reader([&] {
+    char buffer[1000];
+    for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+      read.append(buffer, static_cast<std::size_t>(got));
+  });
+  const std::string long_text(200'000, 'x');
+  Info("long", {{"text", long_text}});
+  {
+    std::vector<std::jthread> writers;
+    for (int i = 0; i < 4; ++i) {
+      writers.emplace_back([] {
+        for (int k = 0; k < 200; ++k) Info("short", {{"k", k}});
+      });
+    }
+  }
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  reader.join();
+  ::close(ends[0]);
+  EXPECT_THAT(read.substr(0, read.find('\n')), EndsWith("\"long\" text=\"" + long_text + "\""));
+  std::istringstream lines(read);
+  std::size_t shorts = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(line.front(), 'I') << line;
+    shorts += MatchesShort(line);
+  }
+  EXPECT_EQ(shorts, 800U);
 }
 
 TEST(Once, ReportsEachKeyOnceAndEvictsTheOldest) {

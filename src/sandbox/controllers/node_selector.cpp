@@ -1,51 +1,43 @@
 #include "sandbox/controllers/node_selector.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "kubernetes/api/selectors.hpp"
 #include "sandbox/controllers/fields.hpp"
 
 namespace berth::sandbox {
 namespace {
 
-std::optional<std::int64_t> Number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+api::NodeSelectorRequirement Read(const json::object& in) {
+  api::NodeSelectorRequirement requirement;
+  requirement.key = FindString(in, "key");
+  requirement.op = FindString(in, "operator");
+  for (const json::value& value : ArrayOrEmpty(in, "values")) {
+    if (value.is_string()) requirement.values.emplace_back(value.get_string());
+  }
+  return requirement;
 }
 
-bool Satisfies(const json::object& requirement, const std::string* value) {
-  const auto op = FindString(requirement, "operator");
-  const auto& values = ArrayOrEmpty(requirement, "values");
-  const auto contains = [&] {
-    return value != nullptr && std::ranges::any_of(values, [&](const json::value& v) {
-             return v.is_string() && *value == v.get_string();
-           });
-  };
-  if (op == "In") return contains();
-  if (op == "NotIn") return !contains();
-  if (op == "Exists") return value != nullptr;
-  if (op == "DoesNotExist") return value == nullptr;
-  if ((op != "Gt" && op != "Lt") || value == nullptr || values.size() != 1 || !values[0].is_string())
-    return false;
-  const auto left = Number(*value), right = Number(values[0].get_string());
-  return left && right && (op == "Gt" ? *left > *right : *left < *right);
+// An invalid requirement matches nothing.
+bool MatchesLabel(const api::NodeSelectorRequirement& requirement, const Object& node) {
+  const auto parsed = api::ParseNodeRequirement(requirement, "", nullptr);
+  return parsed && parsed->Matches(node.Label(requirement.key));
+}
+bool MatchesField(const api::NodeSelectorRequirement& requirement, const Object& node) {
+  const auto parsed = api::ParseFieldRequirement(requirement, "", nullptr);
+  return parsed && requirement.key == "metadata.name" && parsed->Matches(&node.name);
 }
 
 bool MatchesTerm(const json::object& term, const Object& node) {
   const auto& expressions = ArrayOrEmpty(term, "matchExpressions");
   const auto& fields = ArrayOrEmpty(term, "matchFields");
   if (expressions.empty() && fields.empty()) return false;
-  const auto all = [&](const json::array& requirements, bool by_field) {
+  const auto all = [&](const json::array& requirements, const auto& matches) {
     return std::ranges::all_of(requirements, [&](const json::value& value) {
-      if (!value.is_object()) return false;
-      const auto key = FindString(value.get_object(), "key");
-      if (!by_field) return Satisfies(value.get_object(), node.Label(key));
-      return key == "metadata.name" && Satisfies(value.get_object(), &node.name);
+      return value.is_object() && matches(Read(value.get_object()), node);
     });
   };
-  return all(expressions, false) && all(fields, true);
+  return all(expressions, MatchesLabel) && all(fields, MatchesField);
 }
 
 }  // namespace
@@ -79,7 +71,7 @@ bool ToleratesTaint(const json::array& tolerations, const json::object& taint) {
     if (op == "Exists") return true;
     const auto left = FindString(taint, "value"), right = FindString(toleration, "value");
     if (op.empty() || op == "Equal") return left == right;
-    const auto a = Number(left), b = Number(right);
+    const auto a = api::LabelAsInteger(left), b = api::LabelAsInteger(right);
     return a && b && (op == "Gt" ? *a > *b : op == "Lt" && *a < *b);
   });
 }

@@ -6,30 +6,24 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "kubernetes/api/label_selector.hpp"
 #include "sandbox/store/object.hpp"
 
 namespace berth::sandbox {
 
-// "app=web,tier in (a,b),!canary". `!=` and `notin` match objects without the key, as in Kubernetes.
+// Matches everything unless it is parsed.
 class LabelSelector {
  public:
+  // See api::ParseLabelSelectorText.
   static Expected<LabelSelector> Parse(std::string_view text);
   // A metav1.LabelSelector: matchLabels and matchExpressions; empty matches everything.
   static Expected<LabelSelector> FromObject(const json::object& selector);
   bool Matches(const Object& object) const;
-  bool empty() const { return requirements_.empty(); }
+  bool empty() const { return parsed_.everything(); }
   std::string ToString() const;
 
  private:
-  enum class Operator { kIn, kNotIn, kExists, kDoesNotExist, kGreater, kLess };
-  struct Requirement {
-    std::string key;
-    Operator op = Operator::kExists;
-    std::vector<std::string> values;
-    bool Matches(const std::string* value) const;
-  };
-  friend class LabelSelectorParser;
-  std::vector<Requirement> requirements_;
+  api::ParsedSelector parsed_;
 };
 
 // "spec.nodeName=n1,status.phase!=Failed"; `\` escapes `,`, `=` and itself.

@@ -39,6 +39,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
     engine->handle_.preemption_reviewers.push_back(engine->extenders_.get());
   }
   engine->handle_.metrics = measure.registry;
+  engine->annotations_.assign(registry.annotations().begin(), registry.annotations().end());
   engine->handle_.gates = config.gates;
   notes.insert(notes.end(), config.notes.begin(), config.notes.end());
   for (const auto& [plugin, note] : registry.notes()) {
@@ -64,6 +65,11 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
     }
   }
   return engine;
+}
+
+api::RetainedFields Engine::retained_fields() const {
+  return {.annotations = annotations_,
+          .texts = extenders_ != nullptr ? extenders_->texts() : api::RetainedTexts{}};
 }
 
 const runtime::Profile* Engine::FindProfile(std::string_view scheduler_name) const {

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "config/scheduler_config.hpp"
+#include "kubernetes/api/retained_fields.hpp"
 #include "kubernetes/ports/dry_run_ports.hpp"
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
@@ -74,6 +75,8 @@ class Engine {
   std::span<const std::unique_ptr<runtime::Profile>> profiles() const { return profiles_; }
   // Null if there are no extenders.
   extenders::Extenders* extenders() const { return extenders_.get(); }
+  // What decoders of this engine's objects must retain.
+  api::RetainedFields retained_fields() const;
   // Null if no profile has that name.
   const runtime::Profile* FindProfile(std::string_view scheduler_name) const;
 
@@ -85,6 +88,7 @@ class Engine {
   cluster::ClusterState cache_;
   load_metrics::SignalTable signals_{cache_.nodes()};
   framework::Handle handle_;
+  std::vector<std::string> annotations_;  // that foreign plugins read
   std::unique_ptr<extenders::Extenders> extenders_;
   std::vector<std::unique_ptr<runtime::Profile>> profiles_;
 };

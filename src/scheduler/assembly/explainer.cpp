@@ -27,6 +27,8 @@ std::string IgnoredReason(const api::Pod& pod, const runtime::Profile* profile, 
 }  // namespace
 
 struct Explainer::Input {
+  explicit Input(const api::RetainedFields& retained) : decoder(retained), others(retained) {}
+
   api::Decoder decoder;
   // sorted by name: the order in which they are added to the cache
   std::map<std::string, api::NodePtr> nodes;
@@ -69,7 +71,7 @@ struct Explainer::Input {
   }
 };
 
-Explainer::Explainer() : input_(std::make_unique<Input>()) {}
+Explainer::Explainer() = default;
 Explainer::~Explainer() = default;
 
 Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config,
@@ -80,7 +82,7 @@ Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerCo
   BERTH_TRY(explainer->engine_,
             Engine::Build(config, registry, explainer->ports_.ports(), notes, {}, access));
   extenders::Extenders* const extenders = explainer->engine_->extenders();
-  if (extenders != nullptr) explainer->input_->decoder.Keep(extenders->texts());
+  explainer->input_ = std::make_unique<Input>(explainer->engine_->retained_fields());
   explainer->algorithm_ = std::make_unique<algorithm::SchedulingAlgorithm>(
       algorithm::AlgorithmOptions{.percentage_of_nodes_to_score = 100,
                                   .sample = false,

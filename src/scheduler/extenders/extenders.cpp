@@ -67,8 +67,8 @@ bool Extenders::Offer(Verb verb) const {
                              [&](const auto& extender) { return !(extender->config().*verb).empty(); });
 }
 
-api::KeepTexts Extenders::texts() const {
-  api::KeepTexts texts;
+api::RetainedTexts Extenders::texts() const {
+  api::RetainedTexts texts;
   for (const auto& extender : extenders_) {
     const config::ExtenderConfig& config = extender->config();
     const bool nodes = !config.filter_verb.empty() || !config.prioritize_verb.empty();

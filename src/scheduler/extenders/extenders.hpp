@@ -75,8 +75,8 @@ class Extenders final : public framework::PreemptionReviewer {
   bool empty() const { return extenders_.empty(); }
   bool filter() const { return Offer(&config::ExtenderConfig::filter_verb); }
   bool prioritize() const { return Offer(&config::ExtenderConfig::prioritize_verb); }
-  // The kinds whose original text must be kept, because requests contain whole objects.
-  api::KeepTexts texts() const;
+  // The kinds whose original text must be retained, because requests contain whole objects.
+  api::RetainedTexts texts() const;
   // Sets a function that is called every few milliseconds during a wait. When it returns false, pending
   // requests are cancelled and fail; wait_cancelled() is then true until the next decision begins.
   void SetKeepWaiting(std::function<bool()> keep_waiting) { keep_waiting_ = std::move(keep_waiting); }

@@ -242,7 +242,7 @@ TEST_F(ExtendersTest, TheCircuitOpensAfterConsecutiveFailuresAndRetriesAfterAPau
 TEST_F(ExtendersTest, ObjectTextsAreKeptOnlyIfExtendersNeedThem) {
   const auto texts = [&](const config::ExtenderConfig& config) {
     Configure({config});
-    const api::KeepTexts keep = extenders->texts();
+    const api::RetainedTexts keep = extenders->texts();
     return std::array<bool, 3>{keep.nodes, keep.waiting_pods, keep.placed_pods};
   };
   config::ExtenderConfig binder = At("http://x");

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kubernetes/api/go_json.hpp"
+#include "base/json_text.hpp"
 
 namespace berth::extenders {
 namespace {
@@ -16,7 +16,7 @@ void AppendMember(std::string& out, std::string_view key, std::string_view text)
   out += out.back() == '{' ? "\"" : ",\"";
   out += key;
   out += "\":";
-  api::AppendGoString(out, text);
+  AppendGoJsonString(out, text);
 }
 
 // Calls `append` for each element; an empty list is written as `none`, like a nil slice in Go.
@@ -44,7 +44,7 @@ std::string NamesRequest(const api::Pod& pod, std::span<const std::string* const
   out += "{\"Pod\":";
   out += TextOf(pod);
   out += ",\"Nodes\":null,\"NodeNames\":";
-  AppendList(out, nodes, "[]", [&](const std::string* name) { api::AppendGoString(out, *name); });
+  AppendList(out, nodes, "[]", [&](const std::string* name) { AppendGoJsonString(out, *name); });
   return out += '}';
 }
 
@@ -75,7 +75,7 @@ std::string PreemptRequest(const api::Pod& pod, std::span<const Victims> victims
   out += whole ? ",\"NodeNameToVictims\":{" : ",\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":{";
   for (const Victims& on_node : victims) {
     if (out.back() != '{') out += ',';
-    api::AppendGoString(out, on_node.node);
+    AppendGoJsonString(out, on_node.node);
     out += ":{\"Pods\":";
     AppendList(out, on_node.pods, whole ? "[]" : "null", [&](const api::Pod* victim) {
       if (whole) {

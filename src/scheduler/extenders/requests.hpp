@@ -11,7 +11,7 @@
 
 namespace berth::extenders {
 
-// Objects are written with their original text (api::Decoder::KeepTexts). An object without it is written as
+// Objects are written with their original text (api::RetainedTexts). An object without it is written as
 // null; callers must therefore request the texts (Extenders::texts).
 
 // filter and prioritize: {"Pod":{...},"Nodes":null,"NodeNames":["a","b"]}

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <simdjson.h>
-#include <zlib.h>
 
 #include <charconv>
 #include <cmath>
@@ -132,32 +131,6 @@ Expected<AnswerNotes> ReadAnswer(int status, std::string_view body,
     }
   }
   return notes;
-}
-
-Expected<std::string> Inflate(std::string_view gzip, std::size_t limit) {
-  z_stream stream{};
-  constexpr int kGzipWindow = 15 + 16;
-  if (inflateInit2(&stream, kGzipWindow) != Z_OK)
-    return Fail(ErrorCode::kInternal, "zlib initialization failed");
-  std::string out;
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
-  stream.avail_in = static_cast<uInt>(gzip.size());
-  int state = Z_OK;
-  while (state == Z_OK && out.size() <= limit) {
-    const std::size_t before = out.size();
-    out.resize(before + std::max<std::size_t>(64U << 10, before));
-    stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
-    stream.avail_out = static_cast<uInt>(out.size() - before);
-    state = inflate(&stream, Z_NO_FLUSH);
-    out.resize(out.size() - stream.avail_out);
-    if (state == Z_OK && stream.avail_in == 0 && stream.avail_out != 0) state = Z_BUF_ERROR;
-  }
-  inflateEnd(&stream);
-  if (out.size() > limit)
-    return Fail(ErrorCode::kInvalid, fmt::format("the response is larger than {} bytes", limit));
-  if (state != Z_STREAM_END)
-    return Fail(ErrorCode::kUnavailable, "the response's gzip data are invalid or truncated");
-  return out;
 }
 
 }  // namespace berth::load_metrics

@@ -25,7 +25,4 @@ struct AnswerNotes {
 Expected<AnswerNotes> ReadAnswer(int status, std::string_view body,
                                  const std::function<void(const LabelOf&, double)>& sample);
 
-// Decompresses a body with Content-Encoding: gzip, to at most `limit` bytes.
-Expected<std::string> Inflate(std::string_view gzip, std::size_t limit);
-
 }  // namespace berth::load_metrics

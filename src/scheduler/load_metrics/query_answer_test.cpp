@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <cmath>
 
@@ -107,35 +106,6 @@ TEST(QueryAnswer, ATruncatedDocumentIsUnavailable) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THAT(Read(whole.substr(0, size)), ElementsAre(HasSubstr("trouble"))) << size;
   }
-}
-
-std::string Deflated(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-
-TEST(Inflate, DecompressesGzip) {
-  for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{1} << 20}) {
-    const std::string text(size, 'x');
-    EXPECT_EQ(Inflate(Deflated(text), 2 << 20).value_or("?"), text);
-  }
-}
-
-TEST(Inflate, RejectsInvalidTruncatedAndTooLargeData) {
-  const std::string packed = Deflated(std::string(1 << 20, 'x'));
-  EXPECT_FALSE(Inflate("not gzip", 1 << 20));
-  EXPECT_FALSE(Inflate("", 1 << 20));
-  EXPECT_FALSE(Inflate(packed.substr(0, packed.size() / 2), 2 << 20));
-  EXPECT_EQ(Inflate(packed, 1000).error().message, "the response is larger than 1000 bytes");
 }
 
 }  // namespace

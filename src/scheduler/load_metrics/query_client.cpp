@@ -7,6 +7,7 @@
 
 #include "base/trim.hpp"
 #include "http/base64.hpp"
+#include "http/gzip.hpp"
 #include "http/origin.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/load_metrics/query_answer.hpp"
@@ -158,7 +159,7 @@ void QueryClient::Received(std::shared_ptr<Query> query, Expected<http::ClientRe
   std::string body = std::move(response->body);
   if (const std::string* coding = response->Find("Content-Encoding");
       coding != nullptr && *coding == "gzip") {
-    auto text = Inflate(body, kAnswerMax);
+    auto text = http::Gunzip(body, kAnswerMax);
     if (!text) return PassOver(std::move(query), text.error());
     body = std::move(*text);
   }

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "kubernetes/api/decode.hpp"
-#include "kubernetes/api/kept_annotations.hpp"
 #include "scheduler/framework/one_node.hpp"
 #include "testing/cluster.hpp"
 
@@ -359,8 +358,7 @@ TEST_F(Loaded, PlacementFunctionsAreCalledInOrder) {
 }
 
 TEST_F(Loaded, DeclaredAnnotationsAreAvailable) {
-  api::KeepAnnotation("example.com/team");
-  api::Decoder decoder;
+  api::Decoder decoder({.annotations = {"example.com/team"}});
   const auto decoded = decoder.Object<api::Pod>(
       R"({"metadata":{"name":"p","annotations":{"example.com/team":"blue","example.com/other":"x"}}})");
   ASSERT_TRUE(decoded) << decoded.error().message;

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kubernetes/api/kept_annotations.hpp"
 #include "scheduler/plugin_host/load_check.hpp"
 #include "scheduler/plugin_host/loaded_plugin.hpp"
 #include "scheduler/plugin_host/shared_object.hpp"
@@ -36,10 +35,9 @@ Expected<LoadedLibrary> LoadFile(const std::string& path, const LoadOptions& opt
   BERTH_TRY(const SharedObject object, OpenSharedObject(path, {}));
   LoadedLibrary library{.path = path, .plugins = {}, .notes = {}};
   for (const berth_plugin& table : object.plugins) {
-    library.plugins.push_back({table.name, table.version != nullptr ? table.version : "", FactoryOf(table)});
-  }
-  for (const berth_plugin& table : object.plugins) {
-    for (std::size_t i = 0; i < table.annotation_count; ++i) api::KeepAnnotation(table.annotations[i]);
+    library.plugins.push_back(
+        {table.name, table.version != nullptr ? table.version : "", FactoryOf(table),
+         std::vector<std::string>(table.annotations, table.annotations + table.annotation_count)});
   }
   if ((object.version & 0xFFFF) > BERTH_PLUGIN_MINOR) {
     library.notes.push_back(fmt::format(

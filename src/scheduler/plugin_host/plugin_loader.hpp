@@ -19,6 +19,7 @@ struct LoadedPlugin {
   std::string name;
   std::string version;  // the author's version; may be empty
   framework::Factory factory;
+  std::vector<std::string> annotations;  // keys of the annotations that it reads
 };
 
 struct LoadedLibrary {

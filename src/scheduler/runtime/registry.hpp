@@ -22,9 +22,11 @@ class Registry {
     SetCodec(name, std::move(codec));
     Add(std::move(name), std::move(factory));
   }
-  // Adds a plugin that is not built into Berth; all of its calls are timed. Replaces a plugin of the same
-  // name, including its codec and note.
-  void AddForeign(std::string name, framework::Factory factory) {
+  // Adds a plugin that is not built into Berth; all of its calls are timed. `annotations`: the keys that it
+  // reads. Replaces a plugin of the same name, including its codec and note.
+  void AddForeign(std::string name, framework::Factory factory,
+                  const std::vector<std::string>& annotations = {}) {
+    annotations_.insert(annotations.begin(), annotations.end());
     codecs_.erase(name);
     notes_.erase(name);
     foreign_.insert(name);
@@ -46,6 +48,8 @@ class Registry {
   bool IsForeign(std::string_view name) const { return foreign_.contains(name); }
   const config::ArgsCodecs& codecs() const { return codecs_; }
   const std::map<std::string, std::string, std::less<>>& notes() const { return notes_; }
+  // The annotations that foreign plugins read; decoders must retain them.
+  const std::set<std::string>& annotations() const { return annotations_; }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const auto& [name, factory] : factories_) names.push_back(name);
@@ -55,6 +59,7 @@ class Registry {
  private:
   std::map<std::string, framework::Factory, std::less<>> factories_;
   std::set<std::string, std::less<>> foreign_;
+  std::set<std::string> annotations_;
   config::ArgsCodecs codecs_;
   std::map<std::string, std::string, std::less<>> notes_;
 };

@@ -34,9 +34,7 @@ TEST(BearerToken, IsParsedLikeApiserver) {
 TEST(TokenReview, IsEncodedAndDecoded) {
   EXPECT_EQ(TokenReviewBody("a\"\xFF"),
             R"({"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","metadata":{},)"
-            R"("spec":{"token":"a\")"
-            "\xEF\xBF\xBD"
-            R"("},"status":{"user":{}}})");
+            R"("spec":{"token":"a\"\ufffd"},"status":{"user":{}}})");
   const auto verdict = ParseTokenReview(
       R"({"kind":"TokenReview","status":{"authenticated":true,"user":{"username":"u","uid":"1",)"
       R"("groups":["a","b"],"extra":{"k":["v","w"]}}}})");

@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "service/utf8.hpp"
+#include "base/json_text.hpp"
 
 namespace berth::service {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/clock.hpp"
 #include "base/symbols.hpp"
+#include "http/gzip.hpp"
 #include "http/loop.hpp"
 #include "service/endpoints.hpp"
-#include "service/gzip.hpp"
 #include "service/negotiation.hpp"
 #include "service/profiling/profile_proto.hpp"
 #include "service/profiling/sampler.hpp"
@@ -85,9 +85,9 @@ struct Pprof::Impl : std::enable_shared_from_this<Impl> {
     writer = std::jthread([sampler = std::move(sampler), respond = std::move(respond), began, took] {
       const auto stacks = sampler->Finish();
       const Symbols symbols;
-      auto response =
-          Plain(200, Gzip(WriteProfile(stacks, Sampler::kPeriod, began, took, symbols, ExecutableMappings())),
-                "application/octet-stream");
+      auto response = Plain(
+          200, http::Gzip(WriteProfile(stacks, Sampler::kPeriod, began, took, symbols, ExecutableMappings())),
+          "application/octet-stream");
       response.headers.Add("X-Content-Type-Options", "nosniff");
       response.headers.Add("Content-Disposition", "attachment; filename=\"profile\"");
       respond(std::move(response));

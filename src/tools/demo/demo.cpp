@@ -12,9 +12,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/child_process.hpp"
 #include "base/files.hpp"
 #include "base/text_layout.hpp"
-#include "tools/demo/child_process.hpp"
+#include "tools/demo/command_line.hpp"
 #include "tools/demo/observer.hpp"
 #include "tools/demo/summary.hpp"
 #include "tools/load_generator/api_load.hpp"
@@ -116,11 +117,12 @@ Expected<void> Demo::StartSandbox() {
   folder_ = pattern;
   kubeconfig_ = folder_ / "kubeconfig";
   BERTH_TRY(auto child,
-            ChildProcess::Start({OwnExecutable(), "sandbox", "--nodes", fmt::to_string(options_.size.nodes),
-                                 "--gpu-nodes", fmt::to_string(options_.size.gpu_nodes), "--zones",
-                                 fmt::to_string(options_.size.zones), "--seed", fmt::to_string(options_.seed),
-                                 "--port", fmt::to_string(options_.port), "--kubeconfig", kubeconfig_},
-                                Log("sandbox")));
+            ChildProcess::Start(
+                {.arguments = {OwnExecutable(), "sandbox", "--nodes", fmt::to_string(options_.size.nodes),
+                               "--gpu-nodes", fmt::to_string(options_.size.gpu_nodes), "--zones",
+                               fmt::to_string(options_.size.zones), "--seed", fmt::to_string(options_.seed),
+                               "--port", fmt::to_string(options_.port), "--kubeconfig", kubeconfig_},
+                 .output = OutputToFile{Log("sandbox")}}));
   sandbox_.emplace(std::move(child));
   for (int i = 0; i < 3000 && !std::filesystem::exists(kubeconfig_); ++i) {
     BERTH_RETURN_IF_ERROR(CheckChildren());
@@ -142,7 +144,8 @@ Expected<void> Demo::StartScheduler() {
           ? std::vector<std::string>{OwnExecutable(), "scheduler", "--kubeconfig",         kubeconfig_,
                                      "--secure-port", "0",         "--berth-http-address", "127.0.0.1:0"}
           : CommandLine(options_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
-  BERTH_TRY(auto child, ChildProcess::Start(command, Log("scheduler")));
+  BERTH_TRY(auto child,
+            ChildProcess::Start({.arguments = command, .output = OutputToFile{Log("scheduler")}}));
   scheduler_.emplace(std::move(child));
   return {};
 }
@@ -186,8 +189,9 @@ Expected<void> Demo::CheckChildren() {
         {"scheduler", &scheduler_}}) {
     if (!child->has_value()) continue;
     if (const auto ended = (*child)->Ended()) {
-      return Fail(ErrorCode::kUnavailable, fmt::format("the {} ended with {}; the end of its log ({}):\n{}",
-                                                       name, *ended, Log(name), LastLines(Log(name), 8)));
+      return Fail(ErrorCode::kUnavailable,
+                  fmt::format("the {} ended with {}; the end of its log ({}):\n{}", name, ended->Text(),
+                              Log(name), LastLines(Log(name), 8)));
     }
   }
   return {};

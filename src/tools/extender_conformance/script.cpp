@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kubernetes/api/go_json.hpp"
+#include "base/json_text.hpp"
 
 namespace berth::extender_conformance {
 namespace {
@@ -53,7 +53,7 @@ class Script {
     std::string out = "[";
     for (const std::string& name : names) {
       if (out.size() > 1) out += ',';
-      api::AppendGoString(out, name);
+      AppendGoJsonString(out, name);
     }
     return out + "]";
   }
@@ -134,7 +134,7 @@ class Script {
       const std::string uid = fmt::format("berth-check-victim-{}", name);
       requested.push_back({name, {uid}});
       std::string key;
-      api::AppendGoString(key, name);
+      AppendGoJsonString(key, name);
       const std::string_view comma = meta.empty() ? "" : ",";
       meta += fmt::format(R"({}{}:{{"Pods":[{{"UID":"{}"}}],"NumPDBViolations":0}})", comma, key, uid);
       whole += fmt::format(

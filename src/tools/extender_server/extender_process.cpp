@@ -27,11 +27,11 @@
 #include "service/endpoints.hpp"
 #include "service/serving_certificates.hpp"
 #include "service/serving_limits.hpp"
+#include "service/tls_listener.hpp"
 
 namespace berth::extender_server {
 namespace {
 
-constexpr std::chrono::seconds kCertificateCheckInterval{1};
 constexpr std::chrono::seconds kDrain{5};
 
 http::Response Refusal(int status) {
@@ -58,20 +58,14 @@ class Listeners {
 
  private:
   http::ServerOptions Options() const;
-  Expected<http::ServerTlsOptions> Tls() const;
-  Expected<std::unique_ptr<http::Server>> Listen(http::ServerOptions options,
-                                                 extender_server::Service& service);
-  void ReloadCertificates();
+  Expected<void> SetClientAuthority(http::ServerTlsOptions& tls) const;
 
   const ExtenderOptions& options_;
   const client::Environment& environment_;
   const Clock& clock_;
   http::IoThread io_;
-  std::optional<service::ServingCertificates> certificates_;
-  http::ServerTlsOptions shown_;
-  log::Once logged_errors_{16};
-  http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
-  std::unique_ptr<http::Server> open_, secure_;
+  std::unique_ptr<http::Server> open_;
+  std::unique_ptr<service::TlsListener> secure_;
 };
 
 http::ServerOptions Listeners::Options() const {
@@ -83,31 +77,19 @@ http::ServerOptions Listeners::Options() const {
   return options;
 }
 
-Expected<http::ServerTlsOptions> Listeners::Tls() const {
-  http::ServerTlsOptions tls = certificates_->tls();
+Expected<void> Listeners::SetClientAuthority(http::ServerTlsOptions& tls) const {
   tls.trust_later = false;  // the one authority is known at the start
-  if (!options_.client_ca_file.empty()) {
-    auto authority = environment_.ReadFile(options_.client_ca_file);
-    if (!authority) return std::unexpected(std::move(authority).error().In("--client-ca-file"));
-    tls.client_ca_pem = std::move(*authority);
-  }
-  return tls;
-}
-
-Expected<std::unique_ptr<http::Server>> Listeners::Listen(http::ServerOptions options,
-                                                          extender_server::Service& service) {
-  Expected<std::unique_ptr<http::Server>> server;
-  io_.Sync([&] {
-    server =
-        http::Server::Listen(io_.context(), std::move(options),
-                             [&service](http::Request request, std::shared_ptr<http::Exchange> exchange) {
-                               service.Handle(std::move(request), std::move(exchange));
-                             });
-  });
-  return server;
+  if (options_.client_ca_file.empty()) return {};
+  auto authority = environment_.ReadFile(options_.client_ca_file);
+  if (!authority) return std::unexpected(std::move(authority).error().In("--client-ca-file"));
+  tls.client_ca_pem = std::move(*authority);
+  return {};
 }
 
 Expected<void> Listeners::Open(extender_server::Service& service) {
+  const auto handler = [&service](http::Request request, std::shared_ptr<http::Exchange> exchange) {
+    service.Handle(std::move(request), std::move(exchange));
+  };
   if (!options_.http_address.empty()) {
     const std::optional<process::HostPort> address = process::ParseHostPort(options_.http_address);
     if (!address) {
@@ -117,49 +99,40 @@ Expected<void> Listeners::Open(extender_server::Service& service) {
     http::ServerOptions options = Options();
     options.address = address->host;
     options.port = address->port;
-    BERTH_TRY(open_, Listen(std::move(options), service));
+    Expected<std::unique_ptr<http::Server>> listening;
+    io_.Sync([&] { listening = http::Server::Listen(io_.context(), std::move(options), handler); });
+    BERTH_TRY(open_, std::move(listening));
     log::Info("Serving the extender over HTTP", {{"address", open_->address()}});
   }
   if (options_.serving.port == 0) return {};
-  BERTH_TRY(certificates_, service::ServingCertificates::Load(options_.serving, environment_, clock_));
-  BERTH_TRY(shown_, Tls());
+  BERTH_TRY(auto certificates, service::ServingCertificates::Load(options_.serving, environment_, clock_));
   http::ServerOptions options = Options();
   options.address = options_.serving.bind_address;
   options.port = static_cast<std::uint16_t>(options_.serving.port);
   options.both_families = true;
-  BERTH_TRY(options.tls, http::MakeServerTlsContext(shown_));
-  BERTH_TRY(secure_, Listen(std::move(options), service));
-  log::Info("Serving the extender over HTTPS", {{"address", secure_->address()}});
-  io_.Sync([this] { timer_ = io_.After(kCertificateCheckInterval, [this] { ReloadCertificates(); }); });
+  Expected<std::unique_ptr<service::TlsListener>> listening;
+  io_.Sync([&] {
+    listening = service::TlsListener::Listen(
+        io_, environment_, std::move(certificates),
+        [this](http::ServerTlsOptions& tls) { return SetClientAuthority(tls); }, std::move(options), handler);
+  });
+  BERTH_TRY(secure_, std::move(listening));
+  log::Info("Serving the extender over HTTPS", {{"address", secure_->server().address()}});
   return {};
 }
 
-// Certificates are renewed in place; new connections use the current files.
-void Listeners::ReloadCertificates() {
-  timer_ = io_.After(kCertificateCheckInterval, [this] { ReloadCertificates(); });
-  const auto renew = [this]() -> Expected<void> {
-    BERTH_RETURN_IF_ERROR(certificates_->Reload(environment_));
-    BERTH_TRY(http::ServerTlsOptions tls, Tls());
-    if (tls == shown_) return {};
-    BERTH_TRY(auto context, http::MakeServerTlsContext(tls));
-    secure_->SetTls(std::move(context));
-    shown_ = std::move(tls);
-    log::Info("Loaded new certificates");
-    return {};
-  };
-  if (const auto renewed = renew(); !renewed && logged_errors_.First(renewed.error().message))
-    log::Error("Failed to reload certificates, keeping the current ones", {{"err", renewed.error().message}});
-}
-
 void Listeners::Close() {
-  for (auto* server : {&open_, &secure_}) {
-    if (*server == nullptr) continue;
+  const auto drain = [this](http::Server& server) {
     std::promise<void> drained;
-    io_.Sync([&] { (*server)->Stop(kDrain, [&] { drained.set_value(); }); });
+    io_.Sync([&] { server.Stop(kDrain, [&] { drained.set_value(); }); });
     drained.get_future().wait();
-    io_.Sync([&] { server->reset(); });
-  }
-  io_.Sync([this] { io_.Cancel(std::exchange(timer_, http::Loop::TimerId::kNone)); });
+  };
+  if (open_) drain(*open_);
+  if (secure_) drain(secure_->server());
+  io_.Sync([this] {
+    open_.reset();
+    secure_.reset();
+  });
 }
 
 // The parts in the order of their dependencies. The loop only follows the cluster, including nominations, and
@@ -220,7 +193,10 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                                    clock_, metrics_, no_events_, empty_hostname_}));
   MakeService();
   BERTH_RETURN_IF_ERROR(listeners_.Open(*service_));
-  source_ = SourceOf(connection_->api(), loop_.sink(), config_.client_connection, measuring_, {});
+  client::ClusterSourceOptions source;
+  source.retained = engine_->retained_fields();
+  source_ =
+      SourceOf(connection_->api(), loop_.sink(), config_.client_connection, measuring_, std::move(source));
   return {};
 }
 
@@ -243,7 +219,8 @@ void Process::MakeService() {
                                     .api = *writer_,
                                     .clock = clock_,
                                     .metrics = metrics_,
-                                    .endpoints = *endpoints_});
+                                    .endpoints = *endpoints_,
+                                    .retained = engine_->retained_fields()});
 }
 
 Expected<int> Process::Run() {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kubernetes/api/go_json.hpp"
+#include "base/json_text.hpp"
 
 namespace berth::extender_server {
 namespace {
@@ -23,9 +23,9 @@ void AppendFailed(std::string& out, const NodesRequest& request, const FilterVer
   for (const FilterVerdict::Failed& failed : verdict.failed) {
     if (failed.unresolvable != unresolvable) continue;
     if (out.back() != '{') out += ',';
-    api::AppendGoString(out, request.names[failed.node]);
+    AppendGoJsonString(out, request.names[failed.node]);
     out += ':';
-    api::AppendGoString(out, failed.reason);
+    AppendGoJsonString(out, failed.reason);
   }
   out += '}';
 }
@@ -43,7 +43,7 @@ std::string FilterResponse(const NodesRequest& request, const FilterVerdict& ver
     out += "},\"NodeNames\":null";
   } else if (verdict.error.empty()) {
     out += "null,\"NodeNames\":";
-    AppendList(out, verdict.passed, [&](std::size_t node) { api::AppendGoString(out, request.names[node]); });
+    AppendList(out, verdict.passed, [&](std::size_t node) { AppendGoJsonString(out, request.names[node]); });
   } else {
     out += "null,\"NodeNames\":null";
   }
@@ -52,7 +52,7 @@ std::string FilterResponse(const NodesRequest& request, const FilterVerdict& ver
   out += ",\"FailedAndUnresolvableNodes\":";
   AppendFailed(out, request, verdict, true);
   out += ",\"Error\":";
-  api::AppendGoString(out, verdict.error);
+  AppendGoJsonString(out, verdict.error);
   return out += '}';
 }
 
@@ -61,7 +61,7 @@ std::string PrioritizeResponse(const NodesRequest& request, std::span<const std:
   std::size_t node = 0;
   AppendList(out, scores, [&](std::int64_t score) {
     out += "{\"Host\":";
-    api::AppendGoString(out, request.names[node++]);
+    AppendGoJsonString(out, request.names[node++]);
     out += fmt::format(",\"Score\":{}}}", score);
   });
   return out;
@@ -72,11 +72,11 @@ std::string PreemptResponse(const PreemptRequest& request, std::span<const std::
   for (const std::size_t index : kept) {
     const NodeVictims& victims = request.nodes[index];
     if (out.back() != '{') out += ',';
-    api::AppendGoString(out, victims.node);
+    AppendGoJsonString(out, victims.node);
     out += ":{\"Pods\":";
     AppendList(out, victims.uids, [&](const std::string& uid) {
       out += "{\"UID\":";
-      api::AppendGoString(out, uid);
+      AppendGoJsonString(out, uid);
       out += '}';
     });
     out += fmt::format(",\"NumPDBViolations\":{}}}", victims.violations);
@@ -86,7 +86,7 @@ std::string PreemptResponse(const PreemptRequest& request, std::span<const std::
 
 std::string BindResponse(std::string_view error) {
   std::string out = "{\"Error\":";
-  api::AppendGoString(out, error);
+  AppendGoJsonString(out, error);
   return out += '}';
 }
 

@@ -131,7 +131,7 @@ struct Service::Impl : std::enable_shared_from_this<Service::Impl> {
   const ServiceOptions options;
   const ServiceParts parts;
   ServiceMetrics metrics;
-  api::Decoder decoder;
+  api::Decoder decoder{parts.retained};
 };
 
 Service::Service(ServiceOptions options, ServiceParts parts)

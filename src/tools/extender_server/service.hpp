@@ -46,7 +46,8 @@ struct ServiceParts {
   ports::ApiWriter& api;
   const Clock& clock;
   metrics::Registry& metrics;
-  service::Endpoints& endpoints;  // handles all other paths than POST <prefix>/<verb>: health, metrics
+  service::Endpoints& endpoints;   // handles all other paths than POST <prefix>/<verb>: health, metrics
+  api::RetainedFields retained{};  // of the objects in requests
 };
 
 // Requests are decoded on the I/O thread and evaluated one after the other on the engine's thread. Responses:

@@ -31,8 +31,8 @@ config::SchedulerConfig WithoutElection(config::SchedulerConfig config) {
   return config;
 }
 
-// The parts in the order of their dependencies. The loop only follows the cluster, and the shadow observes its
-// changes.
+// The parts in the order of their dependencies. The loop only follows the cluster, and the shadow observes
+// its changes.
 class Process final : public process::LongRunningProcess {
  public:
   Process(const process::SchedulerFlags& flags, const command_line::FlagSet& table,
@@ -118,7 +118,9 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                      [this](service::Endpoints& endpoints) { AddReport(endpoints); }}));
   client::ClusterSourceOptions options;
   options.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds);
-  source_ = SourceOf(connection_->api(), loop_.sink(), config_.client_connection, measuring_, std::move(options));
+  options.retained = {.annotations = engine_->retained_fields().annotations};
+  source_ =
+      SourceOf(connection_->api(), loop_.sink(), config_.client_connection, measuring_, std::move(options));
   return {};
 }
 

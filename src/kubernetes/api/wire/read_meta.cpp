@@ -2,7 +2,7 @@
 // and k8s.io/api v0.37.
 #include <fmt/format.h>
 
-#include "kubernetes/api/kept_parts.hpp"
+#include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/recent_amounts.hpp"
 #include "kubernetes/api/timestamp.hpp"
 #include "kubernetes/api/wire/message.hpp"
@@ -129,7 +129,7 @@ void Read(Message in, ObjectMeta& out) {
              At<12>("annotations",
                     [&](Message& at) {
                       TakeEntry(at, [&](std::string_view key, std::string_view text) {
-                        if (!KeepsAnnotation(key)) return;
+                        if (!IsInTreeAnnotation(key)) return;
                         if (!out.annotations) out.annotations.emplace();
                         out.annotations->Set(std::string(key), std::string(text));
                       });

@@ -1,7 +1,7 @@
 // Nodes, field by field. Field numbers are those of generated.proto in k8s.io/api v0.37.
 #include <algorithm>
 
-#include "kubernetes/api/kept_parts.hpp"
+#include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/wire/message.hpp"
 #include "kubernetes/api/wire/recent.hpp"
 

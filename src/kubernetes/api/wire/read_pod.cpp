@@ -1,5 +1,5 @@
 // Pods, field by field. Field numbers are those of generated.proto in k8s.io/api v0.37.
-#include "kubernetes/api/kept_parts.hpp"
+#include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/wire/message.hpp"
 #include "kubernetes/api/wire/recent.hpp"
 

@@ -1,47 +1,13 @@
-// A cache of recently decoded values by their bytes; private to this folder.
+// Reads fields through a cache of recently decoded values; private to this folder.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <functional>
-#include <string>
 #include <string_view>
 
+#include "kubernetes/api/recent_values.hpp"
 #include "kubernetes/api/wire/message.hpp"
 
 namespace berth::api::wire {
-
-// Pods of a workload arrive one after the other with identical bytes for labels, tolerations and constraints;
-// the cache avoids decoding these again. T is a type whose copies share their value.
-template <class T>
-class Recent {
- public:
-  // Null if these bytes are not cached or too long to be cached.
-  const T* Find(std::string_view bytes) {
-    bytes_ = bytes;
-    slot_ = nullptr;
-    if (bytes.empty() || bytes.size() > kBytesMax) return nullptr;
-    slot_ = &entries_[std::hash<std::string_view>()(bytes) % entries_.size()];
-    return slot_->bytes == bytes ? &slot_->value : nullptr;
-  }
-  // Stores the decoded value; call after Find.
-  void Store(const T& value) {
-    if (slot_ == nullptr) return;
-    slot_->bytes = bytes_;
-    slot_->value = value;
-  }
-
- private:
-  static constexpr std::size_t kBytesMax = 1024;
-  struct Entry {
-    std::string bytes;
-    T value;
-  };
-
-  std::array<Entry, 256> entries_;
-  std::string_view bytes_;
-  Entry* slot_ = nullptr;
-};
 
 // The consecutive fields with one number, from the position `at` on.
 struct Run {
@@ -61,11 +27,11 @@ struct Run {
   Message behind;
 };
 
-// Reads all fields of a run with read(at, out), through the cache. For values that many objects share. The
-// cache is per thread.
+// Reads all fields of a run with read(at, out), through the cache: pods of a workload arrive one after the
+// other with identical bytes for labels, tolerations and constraints. The cache is per thread.
 template <class T, class Reader>
 void TakeAlike(Message& at, T& out, Reader&& read) {
-  thread_local Recent<T> recent;
+  thread_local RecentValues<T> recent;
   const bool begins = out.identity() == nullptr;  // otherwise `out` has values from earlier fields
   const Run run(at);
   if (begins) {

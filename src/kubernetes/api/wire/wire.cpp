@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "kubernetes/api/kept_parts.hpp"
+#include <algorithm>
+
+#include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/wire/message.hpp"
 
 namespace berth::api::wire {
@@ -79,11 +81,31 @@ Identity ReadIdentity(Message object) {
   return identity;
 }
 
+// Adds the annotations with these keys of a whole object.
+void ReadAnnotationsOf(Message object, const std::vector<std::string>& keys, ObjectMeta& out) {
+  const auto annotation = [&](std::string_view key, std::string_view text) {
+    if (std::ranges::find(keys, key) == keys.end()) return;
+    if (!out.annotations) out.annotations.emplace();
+    out.annotations->Set(std::string(key), std::string(text));
+  };
+  ReadFields(object, At<1>("metadata", [&](Message& at) {
+               ReadFields(TakeMessage(at),
+                          At<12>("annotations", [&](Message& entry) { TakeEntry(entry, annotation); }));
+             }));
+}
+
+template <class T>
+void ReadWhole(Message in, const RetainedFields& retained, T& out) {
+  Read(in, out);
+  if (!retained.annotations.empty()) ReadAnnotationsOf(in, retained.annotations, out.metadata);
+}
+
 // Null if the object cannot be decoded; `skipped` is then the reason.
 template <class T>
-std::shared_ptr<const T> ReadItem(Message item, Sharing& sharing, Skipped& skipped) {
+std::shared_ptr<const T> ReadItem(Message item, const RetainedFields& retained, Sharing& sharing,
+                                  Skipped& skipped) {
   auto object = std::make_shared<T>();
-  if (auto read = Guarded([&] { Read(item, *object); }); !read) {
+  if (auto read = Guarded([&] { ReadWhole(item, retained, *object); }); !read) {
     skipped = {ReadIdentity(item).meta.Key(), std::move(read).error().message};
     return nullptr;
   }
@@ -118,20 +140,20 @@ bool IsEvent(std::string_view frame) {
 }
 
 template <Known T>
-Expected<T> ReadObject(std::string_view text, Sharing& sharing) {
+Expected<T> ReadObject(std::string_view text, const RetainedFields& retained, Sharing& sharing) {
   T object;
-  BERTH_RETURN_IF_ERROR(Guarded([&] { Read(Open(text, T::kKind), object); }));
+  BERTH_RETURN_IF_ERROR(Guarded([&] { ReadWhole(Open(text, T::kKind), retained, object); }));
   sharing.Share(object);
   return object;
 }
 
 template <Known T>
-Expected<ObjectList<T>> ReadList(std::string_view text, Sharing& sharing) {
+Expected<ObjectList<T>> ReadList(std::string_view text, const RetainedFields& retained, Sharing& sharing) {
   ObjectList<T> list;
   const auto item = [&](Message& at) {
     if (list.items.empty()) list.items.reserve(RunLength(at));
     Skipped skipped;
-    if (auto object = ReadItem<T>(TakeMessage(at), sharing, skipped)) {
+    if (auto object = ReadItem<T>(TakeMessage(at), retained, sharing, skipped)) {
       list.items.push_back(std::move(object));
     } else {
       list.skipped.push_back(std::move(skipped));
@@ -146,7 +168,7 @@ Expected<ObjectList<T>> ReadList(std::string_view text, Sharing& sharing) {
 }
 
 template <Known T>
-Expected<WatchEvent<T>> ReadEvent(std::string_view frame, Sharing& sharing) {
+Expected<WatchEvent<T>> ReadEvent(std::string_view frame, const RetainedFields& retained, Sharing& sharing) {
   WatchEvent<T> event;
   const auto read = Guarded([&] {
     std::string type_name;
@@ -161,7 +183,7 @@ Expected<WatchEvent<T>> ReadEvent(std::string_view frame, Sharing& sharing) {
     const Message message = Open(object, T::kKind);
     if (event.type != WatchEventType::kBookmark) {
       Skipped skipped;
-      event.object = ReadItem<T>(message, sharing, skipped);
+      event.object = ReadItem<T>(message, retained, sharing, skipped);
       event.skipped = std::move(skipped.error);
       event.key = std::move(skipped.key);
     }
@@ -209,11 +231,11 @@ Expected<Status> ReadStatus(std::string_view text) {
   return status;
 }
 
-template Expected<Pod> ReadObject<Pod>(std::string_view, Sharing&);
-template Expected<Node> ReadObject<Node>(std::string_view, Sharing&);
-template Expected<ObjectList<Pod>> ReadList<Pod>(std::string_view, Sharing&);
-template Expected<ObjectList<Node>> ReadList<Node>(std::string_view, Sharing&);
-template Expected<WatchEvent<Pod>> ReadEvent<Pod>(std::string_view, Sharing&);
-template Expected<WatchEvent<Node>> ReadEvent<Node>(std::string_view, Sharing&);
+template Expected<Pod> ReadObject<Pod>(std::string_view, const RetainedFields&, Sharing&);
+template Expected<Node> ReadObject<Node>(std::string_view, const RetainedFields&, Sharing&);
+template Expected<ObjectList<Pod>> ReadList<Pod>(std::string_view, const RetainedFields&, Sharing&);
+template Expected<ObjectList<Node>> ReadList<Node>(std::string_view, const RetainedFields&, Sharing&);
+template Expected<WatchEvent<Pod>> ReadEvent<Pod>(std::string_view, const RetainedFields&, Sharing&);
+template Expected<WatchEvent<Node>> ReadEvent<Node>(std::string_view, const RetainedFields&, Sharing&);
 
 }  // namespace berth::api::wire

@@ -136,6 +136,22 @@ TEST(Wire, MapEntriesMayBeSeparateAndTheLastOneWins) {
   EXPECT_EQ(pod->metadata.labels, (Labels{{"", ""}, {"a", "2"}, {"b", "3"}}));
 }
 
+TEST(Wire, RetainsAnnotationsOnRequest) {
+  const auto meta = Message([](pbf_writer& m) {
+    m.add_string(1, "a");
+    m.add_message(12, Entry("example.com/team", "blue"));
+    m.add_message(12, Entry("example.com/other", "x"));
+    m.add_message(12, Entry("volume.kubernetes.io/selected-node", "n1"));
+  });
+  const auto text = Enveloped("Pod", Message([&](auto& p) { p.add_message(1, meta); }));
+  const auto pod = Decoder({.annotations = {"example.com/team"}}).Object<Pod>(text);
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_EQ(*pod->metadata.annotations,
+            (Labels{{"example.com/team", "blue"}, {"volume.kubernetes.io/selected-node", "n1"}}));
+  EXPECT_EQ(*Decoder().Object<Pod>(text)->metadata.annotations,
+            (Labels{{"volume.kubernetes.io/selected-node", "n1"}}));
+}
+
 TEST(Wire, InvalidUtf8IsReplacedAsInGosJson) {
   const auto meta = Message([](pbf_writer& m) { m.add_message(11, Entry("cut\xe6\x97", "\xff\xfe")); });
   const auto pod = Decoder().Object<Pod>(Enveloped("Pod", Message([&](auto& p) { p.add_message(1, meta); })));

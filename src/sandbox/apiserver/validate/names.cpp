@@ -53,8 +53,6 @@ bool IsQualifiedName(std::string_view name) {
 
 bool IsLabelValue(std::string_view value) { return value.empty() || IsQualifiedWord(value); }
 
-std::string Quoted(std::string_view text) { return json::serialize(json::value(text)); }
-
 bool IsDnsLabel(std::string_view name) {
   if (name.empty() || name.size() > 63 || !IsLowerOrDigit(name.front()) || !IsLowerOrDigit(name.back()))
     return false;
@@ -75,27 +73,27 @@ bool IsDnsSubdomain(std::string_view name) {
 
 void CheckSubdomain(const std::string& field, std::string_view name, Causes& causes) {
   if (name.size() > 253)
-    causes.push_back(InvalidValue(field, Quoted(name), "must be no more than 253 characters"));
+    causes.push_back(InvalidValue(field, GoQuote(name), "must be no more than 253 characters"));
   else if (!IsDnsSubdomain(name))
-    causes.push_back(InvalidValue(field, Quoted(name), kSubdomainRule));
+    causes.push_back(InvalidValue(field, GoQuote(name), kSubdomainRule));
 }
 
 void CheckLabel(const std::string& field, std::string_view name, Causes& causes) {
   if (name.size() > 63)
-    causes.push_back(InvalidValue(field, Quoted(name), "must be no more than 63 characters"));
+    causes.push_back(InvalidValue(field, GoQuote(name), "must be no more than 63 characters"));
   else if (!IsDnsLabel(name))
-    causes.push_back(InvalidValue(field, Quoted(name), kLabelRule));
+    causes.push_back(InvalidValue(field, GoQuote(name), kLabelRule));
 }
 
 void CheckQualifiedName(const std::string& field, std::string_view name, Causes& causes) {
-  if (!IsQualifiedName(name)) causes.push_back(InvalidValue(field, Quoted(name), kQualifiedNameRule));
+  if (!IsQualifiedName(name)) causes.push_back(InvalidValue(field, GoQuote(name), kQualifiedNameRule));
 }
 
 void CheckLabelValue(const std::string& field, std::string_view value, Causes& causes) {
   if (value.size() > 63)
-    causes.push_back(InvalidValue(field, Quoted(value), "must be no more than 63 bytes"));
+    causes.push_back(InvalidValue(field, GoQuote(value), "must be no more than 63 bytes"));
   else if (!IsLabelValue(value))
-    causes.push_back(InvalidValue(field, Quoted(value), kLabelValueRule));
+    causes.push_back(InvalidValue(field, GoQuote(value), kLabelValueRule));
 }
 
 void CheckLabels(const std::string& field, const json::object* labels, Causes& causes) {
@@ -113,7 +111,8 @@ void CheckConfigKeys(std::string_view field, const json::object* data, Causes& c
     const bool good = !key.empty() && key.size() <= 253 && key != "." && !key.starts_with("..") &&
                       std::ranges::all_of(
                           key, [](char c) { return IsWordCharacter(c) || c == '-' || c == '_' || c == '.'; });
-    if (!good) causes.push_back(InvalidValue(fmt::format("{}[{}]", field, key), Quoted(key), kConfigKeyRule));
+    if (!good)
+      causes.push_back(InvalidValue(fmt::format("{}[{}]", field, key), GoQuote(key), kConfigKeyRule));
   }
 }
 

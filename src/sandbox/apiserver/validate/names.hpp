@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/go_quote.hpp"
 #include "sandbox/apiserver/status.hpp"
 #include "sandbox/store/document.hpp"
 
@@ -18,8 +19,6 @@ bool IsDnsLabel(std::string_view name);
 // [prefix/]name, the form of labels, annotations and resources.
 bool IsQualifiedName(std::string_view name);
 bool IsLabelValue(std::string_view value);
-
-std::string Quoted(std::string_view text);
 
 void CheckSubdomain(const std::string& field, std::string_view name, Causes& causes);
 void CheckLabel(const std::string& field, std::string_view name, Causes& causes);

@@ -11,7 +11,7 @@ namespace {
 void ValidateName(const ResourceType& type, std::string_view name, Causes& causes) {
   if (type.group == "rbac.authorization.k8s.io") {
     if (name == "." || name == ".." || name.find_first_of("/%") != std::string_view::npos)
-      causes.push_back(InvalidValue("metadata.name", Quoted(name), "may not contain '/' or '%'"));
+      causes.push_back(InvalidValue("metadata.name", GoQuote(name), "may not contain '/' or '%'"));
   } else if (type.group.empty() && (type.plural == "namespaces" || type.plural == "services")) {
     CheckLabel("metadata.name", name, causes);
   } else {
@@ -41,7 +41,7 @@ void ValidateMetadata(const ResourceType& type, const json::object& document, Ca
     if (name == "orphan" || name == "foregroundDeletion" || name == "kubernetes") continue;
     CheckQualifiedName("metadata.finalizers", name, causes);
     if (name.find('/') == std::string_view::npos) {
-      causes.push_back(InvalidValue(fmt::format("metadata.finalizers[{}]", i), Quoted(name),
+      causes.push_back(InvalidValue(fmt::format("metadata.finalizers[{}]", i), GoQuote(name),
                                     "name is neither a standard finalizer name nor is it fully qualified"));
     }
   }

@@ -34,12 +34,12 @@ void CheckAmounts(const json::object& container, const std::string& path, Causes
         CheckQualifiedName(field, name, causes);
       } else if (name.find('/') == std::string_view::npos && !IsContainerResource(name)) {
         causes.push_back(
-            InvalidValue(field, Quoted(name), "must be a standard resource type or fully qualified"));
-        causes.push_back(InvalidValue(field, Quoted(name), "must be a standard resource for containers"));
+            InvalidValue(field, GoQuote(name), "must be a standard resource type or fully qualified"));
+        causes.push_back(InvalidValue(field, GoQuote(name), "must be a standard resource for containers"));
       }
       const auto* text = entry.value().if_string();
       if (text != nullptr && std::string_view(*text).starts_with('-'))
-        causes.push_back(InvalidValue(field, Quoted(*text), "must be greater than or equal to 0"));
+        causes.push_back(InvalidValue(field, GoQuote(*text), "must be greater than or equal to 0"));
     }
   }
 }
@@ -55,7 +55,7 @@ void CheckRequestsWithinLimits(const json::object& container, const std::string&
     const auto most = api::Quantity::Parse(limit->get_string());
     if (!requested || !most || requested->Compare(*most) <= 0) continue;
     causes.push_back(
-        InvalidValue(path + ".resources.requests", Quoted(entry.value().get_string()),
+        InvalidValue(path + ".resources.requests", GoQuote(entry.value().get_string()),
                      fmt::format("must be less than or equal to {} limit of {}",
                                  std::string_view(entry.key()), std::string_view(limit->get_string()))));
   }
@@ -83,7 +83,7 @@ void CheckContainers(const json::object& spec, std::string_view list, const std:
       CheckLabel(at + ".name", name, causes);
     } else if (!names.emplace(name).second) {
       causes.push_back(
-          {"FieldValueDuplicate", fmt::format("Duplicate value: {}", Quoted(name)), at + ".name"});
+          {"FieldValueDuplicate", fmt::format("Duplicate value: {}", GoQuote(name)), at + ".name"});
     }
     if (FindString(container, "image").empty()) causes.push_back(Required(at + ".image"));
     CheckPorts(container, at, causes);
@@ -100,19 +100,19 @@ void CheckTolerations(const json::object& spec, const std::string& path, Causes&
     if (!key.empty()) CheckQualifiedName(at + ".key", key, causes);
     if (key.empty() && op != "Exists") {
       causes.push_back(InvalidValue(
-          at + ".operator", Quoted(op),
+          at + ".operator", GoQuote(op),
           "operator must be Exists when `key` is empty, which means \"match all values and all keys\""));
     }
     if (!op.empty() && op != "Exists" && op != "Equal" && op != "Lt" && op != "Gt")
       causes.push_back(NotSupported(at + ".operator", op, "\"Equal\", \"Exists\""));
     if (op == "Exists" && !FindString(toleration, "value").empty()) {
-      causes.push_back(InvalidValue(at + ".operator", Quoted(FindString(toleration, "value")),
+      causes.push_back(InvalidValue(at + ".operator", GoQuote(FindString(toleration, "value")),
                                     "value must be empty when `operator` is 'Exists'"));
     }
     if (!effect.empty() && !IsTaintEffect(effect))
       causes.push_back(NotSupported(at + ".effect", effect, kEffects));
     if (toleration.contains("tolerationSeconds") && effect != "NoExecute") {
-      causes.push_back(InvalidValue(at + ".effect", Quoted(effect),
+      causes.push_back(InvalidValue(at + ".effect", GoQuote(effect),
                                     "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
   });

@@ -1,4 +1,4 @@
-// Selects the parts of an object that are kept, for both encodings; private to this module.
+// Rules of decoding for both encodings; private to this module.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,11 @@
 #include <string_view>
 
 #include "kubernetes/api/decode.hpp"
-#include "kubernetes/api/kept_annotations.hpp"
 
 namespace berth::api {
 
-// Whether a plugin reads this annotation.
-bool KeepsAnnotation(std::string_view key);
+// Whether an in-tree plugin reads this annotation.
+bool IsInTreeAnnotation(std::string_view key);
 
 // Clears times and messages of conditions of a pod that has a node: no plugin reads them, they rarely repeat,
 // and they would take most of a pod's memory. Types and order of all conditions are needed for patches;

@@ -1,23 +1,10 @@
-#include "kubernetes/api/kept_parts.hpp"
+#include "kubernetes/api/decode_common.hpp"
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <vector>
 
 namespace berth::api {
-namespace {
-
-std::vector<std::string>& AlsoKept() {
-  static std::vector<std::string> keys;
-  return keys;
-}
-
-}  // namespace
-
-void KeepAnnotation(std::string key) { AlsoKept().push_back(std::move(key)); }
-
-bool KeepsAnnotation(std::string_view key) {
+bool IsInTreeAnnotation(std::string_view key) {
   // Annotations can take kilobytes per object; these are the only ones that the plugins of v1.37.1 read.
   static constexpr std::array<std::string_view, 6> kRead = {
       "pv.kubernetes.io/bind-completed",
@@ -27,8 +14,7 @@ bool KeepsAnnotation(std::string_view key) {
       "volume.beta.kubernetes.io/storage-class",
       "volume.kubernetes.io/selected-node",
   };
-  return std::ranges::find(kRead, key) != kRead.end() ||
-         std::ranges::find(AlsoKept(), key) != AlsoKept().end();
+  return std::ranges::find(kRead, key) != kRead.end();
 }
 
 bool KeepsWholeCondition(const Pod& pod, const PodCondition& condition) {

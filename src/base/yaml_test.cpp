@@ -1,0 +1,71 @@
+#include "base/yaml.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <fstream>
+#include <sstream>
+
+namespace berth::yaml {
+namespace {
+
+namespace json = boost::json;
+
+std::string Text(const json::object& recorded, std::string_view member) {
+  const auto* text = recorded.if_contains(member);
+  return text != nullptr ? std::string(text->as_string()) : "";
+}
+
+std::string JsonOf(const Expected<ParsedText>& parsed) {
+  if (!parsed) return "error: " + parsed.error().message;
+  std::string text;
+  AppendJson(text, parsed->root, MemberOrder::kByName);
+  return text;
+}
+
+// Texts that yaml-cpp reads differently; no configuration of Kubernetes has them.
+bool IsKnownDifference(std::string_view text) {
+  static constexpr std::string_view kTexts[] = {
+      // invalid for Go, accepted here
+      "k: [,]\n", "- [,]\n", "a: [1,, 2]\n", "k: \"\\/\"\n", "- \"\\/\"\n", "...\n",
+      "%YAML 1.2\n---\na: yes\n", "%FOO\n---\na: 1\n", "a: 1\n%b\n", "- \ta\n", "-\ta\n",
+      "a: &x-y.z 1\nb: *x-y.z\n",
+      // line breaks for Go only
+      "a: \u2028b\n", "a: \u0085b\n",
+      // an error here
+      "k: !!binary aGVsbG8=\n", "- !!binary aGVsbG8=\n", "k: !!binary /w==\n", "- !!binary /w==\n",
+      // a map with one member here, a text for Go
+      "[a:]\n"};
+  return std::ranges::find(kTexts, text) != std::end(kTexts);
+}
+
+// tests/yaml records the answers of sigs.k8s.io/yaml.
+TEST(Yaml, IsReadAsByKubernetes) {
+  std::ostringstream text;
+  text << std::ifstream(BERTH_YAML_ANSWERS).rdbuf();
+  const json::value answers = json::parse(text.str());
+  ASSERT_GT(answers.as_array().size(), 500U);
+  for (const json::value& answer : answers.as_array()) {
+    const auto& recorded = answer.as_object();
+    const std::string input = Text(recorded, "text");
+    const auto parsed = ParseYaml(input);
+    if (IsKnownDifference(input)) {
+      EXPECT_NE(parsed ? JsonOf(parsed) : "", Text(recorded, "json")) << "no longer a difference: " << input;
+      continue;
+    }
+    if (const std::string error = Text(recorded, "error"); !error.empty()) {
+      EXPECT_FALSE(parsed) << "for " << json::serialize(json::value(input)) << "\nread as " << JsonOf(parsed)
+                           << "\nGo: " << error;
+      continue;
+    }
+    EXPECT_EQ(JsonOf(parsed), Text(recorded, "json")) << "for " << json::serialize(json::value(input));
+    if (!parsed) continue;
+    const std::string strict = Text(recorded, "strict");
+    const auto read = ParseValue(input);
+    EXPECT_EQ(read ? "" : read.error().message, strict) << "for " << json::serialize(json::value(input));
+  }
+}
+
+}  // namespace
+}  // namespace berth::yaml
