@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
+#include "base/go_quote.hpp"
 #include "base/go_scalars.hpp"
 #include "kubernetes/api/quantity.hpp"
 #include "observability/log/log.hpp"
@@ -384,7 +385,7 @@ Expected<void> CheckNoArguments(const command_line::FlagSet& table) {
   std::string quoted;
   for (const std::string& argument : table.arguments()) {
     if (!quoted.empty()) quoted += ' ';
-    log::AppendQuoted(quoted, argument);
+    quoted += GoQuote(argument);
   }
   return Invalid(fmt::format(
       "\"kube-scheduler\" does not take any arguments, got [{}]; flags are given as --name=value", quoted));
