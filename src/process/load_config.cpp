@@ -25,7 +25,7 @@ Expected<config::SchedulerConfig> LoadConfig(const std::string& path, const runt
 
 Expected<void> TryPlugins(const config::SchedulerConfig& config, const runtime::Registry& plugins,
                           std::vector<std::string>& notes) {
-  const assembly::ExtenderAccess silent{.make_transport = extenders::NoTransports("not asked here")};
+  const assembly::ExtenderAccess silent{.make_transport = extenders::NoTransports("not called here")};
   BERTH_RETURN_IF_ERROR(assembly::Explainer::Create(config, plugins, notes, silent));
   return {};
 }

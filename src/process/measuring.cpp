@@ -134,13 +134,13 @@ Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& h
   auto& measurements = handle.signals;
   if (measurements.size() == 0) return {};
   http::IoThread io(clock);
-  metrics::Registry nobody_looks;
+  metrics::Registry discarded_metrics;
   const auto mailbox = std::make_shared<cycle::Mailbox>();
   BERTH_TRY(const auto poller, load_metrics::Poller::Start(
                                    sources, {.loop = io,
                                              .measurements = measurements,
                                              .post = [mailbox](auto work) { mailbox->Post(std::move(work)); },
-                                             .metrics = nobody_looks,
+                                             .metrics = discarded_metrics,
                                              .access = SystemSourceParts(io, environment)}));
   // Every query has a deadline.
   const auto waiting = [&] {

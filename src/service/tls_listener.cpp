@@ -50,7 +50,7 @@ Expected<bool> TlsListener::Refresh() {
 }
 
 void TlsListener::Update() {
-  if (const auto refreshed = Refresh(); !refreshed && complaints_.First(refreshed.error().message)) {
+  if (const auto refreshed = Refresh(); !refreshed && logged_errors_.First(refreshed.error().message)) {
     log::Error("Failed to use new certificates; keeping the previous ones",
                {{"err", refreshed.error().message}});
   }
@@ -60,7 +60,7 @@ void TlsListener::Poll() {
   timer_ = io_.After(kFilePollInterval, [this] { Poll(); });
   const auto changed = certificates_.Reload(environment_);
   if (changed && *changed) log::Info("Loaded serving cert");
-  if (!changed && complaints_.First(changed.error().message)) {
+  if (!changed && logged_errors_.First(changed.error().message)) {
     log::Error("Failed to load the serving certificate; keeping the previous one",
                {{"err", changed.error().message}});
   }

@@ -55,7 +55,7 @@ class TlsListener {
   http::ServerTlsOptions used_;
   std::unique_ptr<http::Server> server_;
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
-  log::Once complaints_{16};
+  log::Once logged_errors_{16};
 };
 
 }  // namespace berth::service

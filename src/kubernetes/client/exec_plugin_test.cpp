@@ -25,7 +25,7 @@ std::string Credential(std::string_view status) {
          std::string(status) + "}";
 }
 
-// --- what is said and understood ---
+// --- formats of credentials ---
 TEST(ExecInfo, ContainsTheClusterOnlyIfThePluginRequestsIt) {
   const ExecConfig config{.api_version = std::string(kV1)};
   EXPECT_EQ(
@@ -106,15 +106,15 @@ class ExecPluginTest : public testing::Test {
   }
   // The credential or error that a request gets.
   std::string RequestCredentials() {
-    std::promise<std::string> said;
+    std::promise<std::string> result;
     io_.Post([&] {
       plugin_->WhenReady([&](Expected<> ready) {
-        said.set_value(ready ? plugin_->Authorization() : ready.error().message);
+        result.set_value(ready ? plugin_->Authorization() : ready.error().message);
       });
     });
-    return said.get_future().get();
+    return result.get_future().get();
   }
-  void Say(Expected<ChildResult> answer) {
+  void Complete(Expected<ChildResult> answer) {
     std::scoped_lock lock(programs_.mutex);
     programs_.answer = std::move(answer);
   }
@@ -146,10 +146,10 @@ TEST_F(ExecPluginTest, RunsOnceForConcurrentRequests) {
 }
 
 TEST_F(ExecPluginTest, RunsAgainAfterItsCredentialExpired) {
-  Say(Printed(Credential(R"({"token":"short","expirationTimestamp":"2100-01-01T00:00:00Z"})")));
+  Complete(Printed(Credential(R"({"token":"short","expirationTimestamp":"2100-01-01T00:00:00Z"})")));
   Make();
   EXPECT_EQ(RequestCredentials(), "Bearer short");
-  Say(Printed(Credential(R"({"token":"past","expirationTimestamp":"1960-01-01T00:00:00Z"})")));
+  Complete(Printed(Credential(R"({"token":"past","expirationTimestamp":"1960-01-01T00:00:00Z"})")));
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   EXPECT_EQ(RequestCredentials(), "Bearer past");
   EXPECT_EQ(RequestCredentials(), "Bearer past");
@@ -160,7 +160,7 @@ TEST_F(ExecPluginTest, RunsAgainAfterTheServerRejectedTheCredential) {
   Make();
   RequestCredentials();
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
-  Say(Printed(Credential(R"({"token":"two"})")));
+  Complete(Printed(Credential(R"({"token":"two"})")));
   EXPECT_EQ(RequestCredentials(), "Bearer two");
   EXPECT_EQ(Runs(), 2U);
 }
@@ -180,28 +180,28 @@ TEST_F(ExecPluginTest, DoesNotRunAgainForAnAlreadyReplacedCredential) {
 }
 
 TEST_F(ExecPluginTest, DeliversANewCertificate) {
-  Say(Printed(Credential(R"({"clientCertificateData":"c1","clientKeyData":"k1"})")));
+  Complete(Printed(Credential(R"({"clientCertificateData":"c1","clientKeyData":"k1"})")));
   Make();
   EXPECT_EQ(RequestCredentials(), "") << "no header, a certificate";
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   RequestCredentials();
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
-  Say(Printed(Credential(R"({"clientCertificateData":"c2","clientKeyData":"k2"})")));
+  Complete(Printed(Credential(R"({"clientCertificateData":"c2","clientKeyData":"k2"})")));
   RequestCredentials();
   EXPECT_THAT(certificates_, ElementsAre("c1", "c2"));
 }
 
 TEST_F(ExecPluginTest, FailureIsReportedAndRetried) {
-  Say(ChildResult{.status = {.code = 3}});
+  Complete(ChildResult{.status = {.code = 3}});
   Make();
   EXPECT_EQ(RequestCredentials(), "getting credentials: exec: executable plugin failed with exit code 3");
-  Say(Printed(Credential(R"({"token":"back"})")));
+  Complete(Printed(Credential(R"({"token":"back"})")));
   EXPECT_EQ(RequestCredentials(), "Bearer back");
   EXPECT_THAT(registry_.Expose(), HasSubstr("call_status=\"plugin_execution_error\",code=\"3\"} 1"));
 }
 
 TEST_F(ExecPluginTest, MissingProgramIsReportedWithItsHintOnce) {
-  Say(Fail(ErrorCode::kNotFound, "no such file"));
+  Complete(Fail(ErrorCode::kNotFound, "no such file"));
   Make({.command = "gone",
         .api_version = std::string(kV1),
         .install_hint = "apt install gone",
@@ -220,11 +220,11 @@ TEST_F(ExecPluginTest, InteractivePluginDoesNotRunWithoutATerminal) {
 
 TEST_F(ExecPluginTest, ReportsWhyAProgramWasKilled) {
   Make();
-  Say(ChildResult{.end = ChildResult::End::kTimeout});
+  Complete(ChildResult{.end = ChildResult::End::kTimeout});
   EXPECT_EQ(RequestCredentials(), "getting credentials: exec: plugin took longer than 60 seconds");
-  Say(ChildResult{.end = ChildResult::End::kOutputLimit});
+  Complete(ChildResult{.end = ChildResult::End::kOutputLimit});
   EXPECT_EQ(RequestCredentials(), "getting credentials: exec: plugin printed more than 1 MiB");
-  Say(ChildResult{.end = ChildResult::End::kStopped});
+  Complete(ChildResult{.end = ChildResult::End::kStopped});
   EXPECT_EQ(RequestCredentials(), "getting credentials: exec: cancelled");
 }
 

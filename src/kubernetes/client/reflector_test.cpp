@@ -401,9 +401,10 @@ TEST_F(ReflectorTest, AMissingPermissionIsLoggedOnceUntilItIsGranted) {
       api_.Answer(Refused(403, "Forbidden"));
       loop_.Advance(60s);
     }
-    const std::string said = testing::internal::GetCapturedStderr();
+    const std::string output = testing::internal::GetCapturedStderr();
     std::size_t lines = 0;
-    for (auto at = said.find("Failed to list"); at != said.npos; at = said.find("Failed to list", at + 1))
+    for (auto at = output.find("Failed to list"); at != output.npos;
+         at = output.find("Failed to list", at + 1))
       ++lines;
     return lines;
   };

@@ -25,7 +25,7 @@ void RecordReasons(SchedulingContext& context, const std::vector<FilterResult::N
   for (const FilterResult::NodeReason& reason : reasons) {
     const Row row = extenders::FindRow(context.cluster.nodes, reason.node);
     if (row == cluster::kNoRow) {
-      unknown_node_reasons[reason.node] = reason.why;
+      unknown_node_reasons[reason.node] = reason.reason;
       continue;
     }
     if (among != nullptr && !among->Has(row)) continue;
@@ -35,7 +35,7 @@ void RecordReasons(SchedulingContext& context, const std::vector<FilterResult::N
     record.excluded.Remove(row);
     if (record.row_reasons.empty() || record.row_reasons.back().plugin != extenders::kPluginName)
       record.row_reasons.push_back({extenders::kPluginName, {}});
-    record.row_reasons.back().reasons.Say(row, reason.why);
+    record.row_reasons.back().reasons.Add(row, reason.reason);
     reason.unresolvable ? record.unresolvable.Add(row) : record.unresolvable.Remove(row);
     reason.unresolvable ? unresolvable.Add(row) : unresolvable.Remove(row);
   }
@@ -49,7 +49,7 @@ void RecordReasons(SchedulingContext& context, const std::vector<FilterResult::N
 bool SchedulingAlgorithm::NominatedNodePassesExtenders(Context& context, const RowSet& alone) {
   FilterResult result =
       extenders_->Filter(context.pod, {context.cluster.nodes, context.cluster.visiting_order}, alone);
-  context.nominated_reasons = std::move(result.said);
+  context.nominated_reasons = std::move(result.reasons);
   if (result.error) {
     log::Error("Evaluation failed on nominated node",
                {{"pod", log::Value::Object(context.pod.key)},
@@ -80,7 +80,7 @@ bool SchedulingAlgorithm::RunExtenderFilters(Context& context) {
     std::ranges::sort(decision.rejectors);
   }
   RecordReasons(context, context.nominated_reasons, &record.feasible.get());
-  RecordReasons(context, result.said, nullptr);
+  RecordReasons(context, result.reasons, nullptr);
   for (FilterResult::Silent& silent : result.silent) {
     // A reason that an extender returned for such a row, even earlier, takes precedence.
     for (const record::PluginReasons& part : record.row_reasons) {

@@ -186,8 +186,8 @@ TEST_F(SchedulerWithExtendersTest, SuccessfulBindingStepsAreHandledDuringAWait) 
   std::vector<std::string> events_while_waiting;
   world.on_ask = [&](const extenders::TransportRequest&) { api.Release(); };
   bool waited = false;
-  engine->extenders()->SetKeepWaiting([&, patience = 0]() mutable {
-    if (++patience > 1) return false;
+  engine->extenders()->SetKeepWaiting([&, polls = 0]() mutable {
+    if (++polls > 1) return false;
     waited = true;
     return true;
   });

@@ -35,7 +35,7 @@ class Changing {
     }
   }
 
-  PodQueryPtr Ask() {
+  PodQueryPtr RandomQuery() {
     PodQuery question;
     for (std::size_t i = 1 + random_.Below(2); i > 0; --i) question.all_of.push_back(Clause());
     question.skip_terminating = OneIn(2);
@@ -194,14 +194,14 @@ class Changing {
 TEST(PodCounters, EqualARecountAfterAnySequenceOfChanges) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Changing cluster(seed);
-    std::vector<PodQueryPtr> questions;
-    for (int i = 0; i < 30; ++i) questions.push_back(cluster.Ask());
+    std::vector<PodQueryPtr> queries;
+    for (int i = 0; i < 30; ++i) queries.push_back(cluster.RandomQuery());
     for (int step = 0; step < 700; ++step) {
       cluster.Change();
       // Some queries are counted before their pods are added, others after.
       if (step % 20 != 0) continue;
-      questions[static_cast<std::size_t>(step / 20) % questions.size()] = cluster.Ask();
-      for (const PodQueryPtr& question : questions) {
+      queries[static_cast<std::size_t>(step / 20) % queries.size()] = cluster.RandomQuery();
+      for (const PodQueryPtr& question : queries) {
         ASSERT_EQ(Changing::AsMap(cluster.counters().Matching(question)), cluster.Recount(*question))
             << "seed " << seed << ", step " << step;
       }
@@ -217,9 +217,9 @@ TEST(PodCounters, EqualARecountAfterAnySequenceOfChanges) {
 
 TEST(PodCounters, StayCorrectWhenIdleCountersAreDropped) {
   Changing cluster(99);
-  const PodQueryPtr kept = cluster.Ask();
+  const PodQueryPtr kept = cluster.RandomQuery();
   for (int i = 0; i < 5000; ++i) {
-    cluster.counters().Matching(cluster.Ask());  // no other reference is held
+    cluster.counters().Matching(cluster.RandomQuery());  // no other reference is held
     if (i % 10 == 0) cluster.Change();
   }
   EXPECT_EQ(Changing::AsMap(cluster.counters().Matching(kept)), cluster.Recount(*kept));

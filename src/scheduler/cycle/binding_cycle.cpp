@@ -209,7 +209,7 @@ void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) 
   extenders::Extender& extender = parts_.extenders->at(index);
   // Assigned before the loop can see the reply, because the reply arrives as a message.
   const auto pending = std::make_shared<extenders::Extender::PendingCall>();
-  *pending = extender.Ask(
+  *pending = extender.Send(
       extender.config().bind_verb, extenders::BindRequest(*cycle->pod().pod, cycle->node()),
       [this, post = parts_.post, cycle, step, index, pending](Expected<extenders::Reply> reply) {
         post(false, [this, cycle, step, index, pending, reply = std::move(reply)]() mutable {

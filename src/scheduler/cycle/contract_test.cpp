@@ -81,7 +81,7 @@ class Probe final : public framework::PreEnqueuePlugin,
     if (status.ok()) return;
     candidates.ForEach([&](std::size_t row) {
       if (!status.rejected()) return out.Fail(static_cast<cluster::Row>(row), status.Message());
-      out.Say(static_cast<cluster::Row>(row), status.Message());
+      out.Add(static_cast<cluster::Row>(row), status.Message());
       if (status.code == Code::kUnschedulableAndUnresolvable) out.unresolvable().Add(row);
       if (status.code == Code::kPending) out.MarkPending();
     });

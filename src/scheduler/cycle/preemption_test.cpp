@@ -201,9 +201,9 @@ TEST_F(PreemptionTest, AVictimGetsAConditionAndAnEventAndIsReplacedByThePod) {
   ASSERT_THAT(Deleted(), ElementsAre("low"));
   EXPECT_EQ(api.deletions[0].uid, "uid-of-low");
   EXPECT_THAT(NotesOf("Preempted"), ElementsAre("low: Preempted by pod uid-of-high on node n1"));
-  const ports::Event& told = events.events.back();
-  EXPECT_EQ(told.action, "Preempting");
-  EXPECT_EQ(told.related, high);
+  const ports::Event& event = events.events.back();
+  EXPECT_EQ(event.action, "Preempting");
+  EXPECT_EQ(event.related, high);
   Remove(Terminate(low));
   Wait(std::chrono::seconds(2));
   EXPECT_THAT(Bound(), ElementsAre("high"));
@@ -238,8 +238,8 @@ TEST(PreemptionExplained, TheTextListsNodeVictimsAndEqualCandidates) {
  spec: {priority: 1, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}})";
   ASSERT_TRUE(explainer->Load(dump, "dump", problems));
   std::string text;
-  ASSERT_TRUE(explainer->Evaluate({}, [&](const assembly::Explainer::Evaluated& judged) {
-    text += explain::ExplanationText(judged, explainer->engine(), {});
+  ASSERT_TRUE(explainer->Evaluate({}, [&](const assembly::Explainer::Evaluated& evaluated) {
+    text += explain::ExplanationText(evaluated, explainer->engine(), {});
   }));
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_THAT(text,

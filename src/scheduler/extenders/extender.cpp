@@ -65,8 +65,8 @@ bool Extender::IsInterested(const api::Pod& pod) const {
   return any(pod.spec.containers) || any(pod.spec.init_containers);
 }
 
-Extender::PendingCall Extender::Ask(std::string_view verb, std::string body, Transport::Done done,
-                                    std::function<std::optional<std::string>()> refused) {
+Extender::PendingCall Extender::Send(std::string_view verb, std::string body, Transport::Done done,
+                                     std::function<std::optional<std::string>()> refused) {
   PendingCall pending;
   pending.began = metrics_.clock->Now();
   if (!circuit_.Allows(pending.began)) {

@@ -49,8 +49,8 @@ class Extender {
     MonoTime began{};
     bool sent = false;  // false: the circuit is open
   };
-  PendingCall Ask(std::string_view verb, std::string body, Transport::Done done,
-                  std::function<std::optional<std::string>()> refused = {});
+  PendingCall Send(std::string_view verb, std::string body, Transport::Done done,
+                   std::function<std::optional<std::string>()> refused = {});
   void Cancel(const PendingCall& pending);
   // Evaluates a response: status 200 is success, any other an error with kube-scheduler's text.
   Expected<Reply> Take(std::string_view verb, const PendingCall& pending, Expected<Reply> reply);

@@ -95,8 +95,8 @@ std::vector<Expected<Reply>> Extenders::CallAndWait(std::vector<Call>& calls) {
   const auto box = std::make_shared<Mailbox>(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     Call& call = calls[i];
-    call.pending = call.extender->Ask(call.verb, std::move(call.body),
-                                      [box, i](Expected<Reply> reply) { box->Put(i, std::move(reply)); });
+    call.pending = call.extender->Send(call.verb, std::move(call.body),
+                                       [box, i](Expected<Reply> reply) { box->Put(i, std::move(reply)); });
   }
   std::unique_lock lock(box->mutex);
   while (!box->full()) {
@@ -191,7 +191,7 @@ Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, con
   silent -= left;
   const auto add_reason = [&](const std::string& node, const std::string& why, bool unresolvable) {
     if (const Row row = FindRow(nodes.table, node); row != cluster::kNoRow) silent.Remove(row);
-    result.said.push_back({node, why, unresolvable});
+    result.reasons.push_back({node, why, unresolvable});
   };
   for (const auto& [node, why] : reply.failed_and_unresolvable) add_reason(node, why, true);
   for (const auto& [node, why] : reply.failed) {

@@ -36,7 +36,7 @@ struct ExtenderError {
 struct FilterResult {
   struct NodeReason {
     std::string node;  // may not exist in the cluster
-    std::string why;
+    std::string reason;
     bool unresolvable = false;
   };
   struct Silent {
@@ -44,8 +44,8 @@ struct FilterResult {
     RowSet rows;
   };
   RowSet left;
-  std::vector<NodeReason> said;  // the last entry of a node counts
-  std::vector<Silent> silent;    // nodes removed without a reason
+  std::vector<NodeReason> reasons;  // the last entry of a node counts
+  std::vector<Silent> silent;       // nodes removed without a reason
   // Error of an extender that is not ignorable; it ends the attempt.
   std::optional<std::string> error;
 };

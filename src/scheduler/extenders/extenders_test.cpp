@@ -124,8 +124,8 @@ TEST_F(ExtendersTest, EachReceivesTheRemainingNodesAndIgnorableOnesAreLast) {
   ASSERT_EQ(result.silent.size(), 1U);
   EXPECT_EQ(result.silent[0].extender, "http://first///");
   EXPECT_THAT(Names(result.silent[0].rows), ElementsAre("c"));
-  ASSERT_EQ(result.said.size(), 1U);
-  EXPECT_EQ(result.said[0].why, "hot");
+  ASSERT_EQ(result.reasons.size(), 1U);
+  EXPECT_EQ(result.reasons[0].reason, "hot");
 }
 
 TEST_F(ExtendersTest, NoExtenderIsCalledWithoutRemainingNodes) {

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/row_set.hpp"
 #include "scheduler/cluster/node_table.hpp"
@@ -12,10 +14,31 @@
 
 namespace berth::framework {
 
-// A stack of reusable row sets for temporary results. Sets must be returned in the reverse order in which
-// they were taken. Not thread-safe.
+// Key of a buffer of type T: memory that a plugin reuses in every attempt. Created once, in the plugin's
+// constructor (Handle::NewBuffer).
+template <class T>
+class BufferKey {
+ public:
+  explicit constexpr BufferKey(std::uint32_t slot) : slot_(slot) {}
+
+ private:
+  friend class ScratchPool;
+  std::uint32_t slot_;
+};
+
+// Memory for the temporary results of attempts: a stack of row sets, which must be returned in the reverse
+// order in which they were taken, and buffers of plugins. Not thread-safe.
 class ScratchPool {
  public:
+  // The buffer of this key, default-constructed on first use. It keeps its content from attempt to attempt.
+  template <class T>
+  T& Buffer(BufferKey<T> key) {
+    if (key.slot_ >= buffers_.size()) buffers_.resize(key.slot_ + 1);
+    std::shared_ptr<void>& slot = buffers_[key.slot_];
+    if (slot == nullptr) slot = std::make_shared<T>();
+    return *static_cast<T*>(slot.get());
+  }
+
   class Rows {
    public:
     Rows(ScratchPool& pool, std::size_t rows) : pool_(pool), set_(pool.Next()) {
@@ -40,6 +63,7 @@ class ScratchPool {
   }
   std::deque<RowSet> sets_;
   std::size_t lent_ = 0;
+  std::vector<std::shared_ptr<void>> buffers_;  // by slot
 };
 
 // The pod, the state of the cluster, and the cycle state of one attempt. Scratch() returns an empty set as
@@ -57,6 +81,12 @@ class Attempt {
   Attempt With(CycleState& state) const { return {pod_, nodes_, state, scratch_}; }
 
   ScratchPool::Rows Scratch() const { return {scratch_, nodes_.rows()}; }
+  // The plugin's buffer (ScratchPool::Buffer). What one extension point stores in it, later ones of the same
+  // attempt may read.
+  template <class T>
+  T& Buffer(BufferKey<T> key) const {
+    return scratch_.Buffer(key);
+  }
 
  private:
   const cluster::PodInfo& pod_;

@@ -25,15 +25,14 @@ Result ResultWith(Status status) {
 // Returns the result of `call`, a Status or a struct with a member `status`. If `call` throws, the status is
 // an error with the text of the exception.
 template <class Call>
-auto Caught(Call&& call) -> decltype(call()) {
+auto CatchExceptions(Call&& call) -> decltype(call()) {
   using Result = decltype(call());
   try {
     return std::forward<Call>(call)();
   } catch (const std::exception& thrown) {
     return ResultWith<Result>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
   } catch (...) {
-    return ResultWith<Result>(
-        Status::Error("the plugin threw an exception that is not a std::exception"));
+    return ResultWith<Result>(Status::Error("the plugin threw an exception that is not a std::exception"));
   }
 }
 

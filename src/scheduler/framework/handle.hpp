@@ -109,10 +109,15 @@ struct Handle {
   // Reviewers of preemption candidates, in the order in which they are called.
   std::vector<PreemptionReviewer*> preemption_reviewers = {};
   std::uint32_t next_state_slot = 0;
+  std::uint32_t next_buffer_slot = 0;
 
   template <class T>
   StateKey<T> NewKey() {
     return StateKey<T>(next_state_slot++);
+  }
+  template <class T>
+  BufferKey<T> NewBuffer() {
+    return BufferKey<T>(next_buffer_slot++);
   }
 };
 

@@ -18,8 +18,8 @@ void AddRowStatus(cluster::Row row, const Status& status, Rejections& out) {
   if (status.ok()) return;
   if (!status.rejected()) return out.Fail(row, status.Message());
   // A rejection without reasons must still reject the row.
-  if (status.reasons.empty()) out.Say(row, "");
-  for (const std::string& reason : status.reasons) out.Say(row, reason);
+  if (status.reasons.empty()) out.Add(row, "");
+  for (const std::string& reason : status.reasons) out.Add(row, reason);
   if (status.code == Code::kUnschedulableAndUnresolvable) out.unresolvable().Add(row);
   if (status.code == Code::kPending) out.MarkPending();
 }
@@ -27,7 +27,8 @@ void AddRowStatus(cluster::Row row, const Status& status, Rejections& out) {
 void OneNodeFilterPlugin::Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const {
   candidates.ForEach([&](std::size_t index) {
     const cluster::Row row = static_cast<cluster::Row>(index);
-    AddRowStatus(row, Caught([&] { return FilterNode(attempt, NodeView(attempt.nodes(), row)); }), out);
+    AddRowStatus(row, CatchExceptions([&] { return FilterNode(attempt, NodeView(attempt.nodes(), row)); }),
+                 out);
   });
 }
 
@@ -49,14 +50,14 @@ Status OneNodeScorePlugin::Score(const Attempt& attempt, const RowSet& feasible,
 void BlockingPreBindPlugin::PreBind(const Placement& placement, std::stop_token stop, StatusCallback answer) {
   handle_.scheduler.RunBlocking(
       [this, &placement, stop = std::move(stop), answer = std::move(answer)]() mutable {
-        answer(Caught([&] { return PreBindNow(placement, stop); }));
+        answer(CatchExceptions([&] { return PreBindNow(placement, stop); }));
       });
 }
 
 void BlockingBindPlugin::Bind(const Placement& placement, StatusCallback answer) {
   // On a worker thread the runtime does not catch exceptions; they must become the result here.
   handle_.scheduler.RunBlocking([this, &placement, answer = std::move(answer)]() mutable {
-    answer(Caught([&] { return BindNow(placement); }));
+    answer(CatchExceptions([&] { return BindNow(placement); }));
   });
 }
 

@@ -4,7 +4,7 @@
 
 namespace berth::framework {
 
-void RowReasons::Say(std::uint32_t row, std::string_view text) {
+void RowReasons::Add(std::uint32_t row, std::string_view text) {
   // Most nodes share a few texts. Where each node has its own, a longer search would only cost time.
   constexpr std::size_t kLookBack = 8;
   const std::size_t oldest = texts.size() - std::min(texts.size(), kLookBack);

@@ -25,7 +25,7 @@ struct RowReasons {
   // (row, index of text), in the order in which they were added
   std::vector<std::pair<std::uint32_t, std::uint32_t>> rows;
 
-  void Say(std::uint32_t row, std::string_view text);
+  void Add(std::uint32_t row, std::string_view text);
   void Clear() {
     texts.clear();
     rows.clear();
@@ -44,7 +44,7 @@ class Rejections {
   void Reset() {
     used_ = 0;
     unresolvable_.Clear();
-    spoken_.Clear();
+    row_reasons_.Clear();
     pending_ = false;
     errors_.clear();
   }
@@ -62,7 +62,7 @@ class Rejections {
   // Removes the last entry. The caller has added no row to its set.
   void DropLast() { --used_; }
   // Rejects one row with a text of its own. Reasons added by Reject are reported before these.
-  void Say(std::uint32_t row, std::string_view reason) { spoken_.Say(row, reason); }
+  void Add(std::uint32_t row, std::string_view reason) { row_reasons_.Add(row, reason); }
   // Rejected rows on which evicting pods cannot help (UnschedulableAndUnresolvable). The code belongs to the
   // row, not to the reason.
   RowSet& unresolvable() { return unresolvable_; }
@@ -77,7 +77,7 @@ class Rejections {
 
   std::span<const Entry> entries() const { return {entries_.data(), used_}; }
   const RowSet& unresolvable() const { return unresolvable_; }
-  const RowReasons& row_reasons() const { return spoken_; }
+  const RowReasons& row_reasons() const { return row_reasons_; }
   bool pending() const { return pending_; }
   std::span<const std::pair<std::uint32_t, std::string>> errors() const { return errors_; }
 
@@ -85,7 +85,7 @@ class Rejections {
   std::vector<Entry> entries_;
   std::size_t used_ = 0;
   RowSet unresolvable_;
-  RowReasons spoken_;
+  RowReasons row_reasons_;
   bool pending_ = false;
   std::vector<std::pair<std::uint32_t, std::string>> errors_;
 };

@@ -73,7 +73,7 @@ class Draw {
     if (OneIn(2)) pod.Cpu(std::to_string(Below(3000)) + "m");
     if (OneIn(2)) pod.Memory(std::to_string(Below(6)) + "Gi");
     if (OneIn(3)) pod.Request("example.com/gpu", std::to_string(Below(4)));
-    if (OneIn(5)) pod.Request("example.com/nobody", std::to_string(Below(2)));
+    if (OneIn(5)) pod.Request("example.com/unoffered", std::to_string(Below(2)));
     for (std::size_t i = Below(3); i > 0; --i)
       pod.HostPort(static_cast<std::int32_t>(80 + Below(3)), Of({"TCP", "UDP", ""}),
                    Of({"", "0.0.0.0", "10.0.0.1", "::"}));
@@ -157,7 +157,7 @@ berth::testing::Verdict Resources(const api::Pod& pod, const PlainNode& plain) {
   if (static_cast<std::int64_t>(plain.pods.size()) + 1 > amount(plain.node.allocatable, "pods"))
     verdict.reasons.push_back("Too many pods");
   bool never = false;
-  for (const auto* name : {"cpu", "memory", "example.com/gpu", "example.com/nobody"}) {
+  for (const auto* name : {"cpu", "memory", "example.com/gpu", "example.com/unoffered"}) {
     const std::int64_t request = amount(api::PodRequests(pod, {}), name);
     std::int64_t free = amount(plain.node.allocatable, name);
     never = never || request > free;

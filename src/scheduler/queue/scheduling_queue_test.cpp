@@ -48,7 +48,7 @@ class FakePolicy final : public QueuePolicy {
   }
   framework::Requeue EvaluateHint(const QueuedPod& pod, const ClusterEvent& event,
                                   const framework::EventObjects&) const override {
-    asked_profile = pod.profile;
+    called_profile = pod.profile;
     const auto hopes_so = [&](const std::string& plugin) { return IsRegisteredBy(0, plugin, event); };
     if (std::ranges::any_of(pod.pending, hopes_so)) return framework::Requeue::kImmediately;
     return std::ranges::any_of(pod.rejectors, hopes_so) ? framework::Requeue::kAfterBackoff
@@ -56,7 +56,7 @@ class FakePolicy final : public QueuePolicy {
   }
   std::map<std::string, ClusterEvent> hopes{
       {"Fit", kPodDelete}, {"Affinity", kNodeAdd}, {"Gates", kGatesGone}};
-  mutable std::uint32_t asked_profile = 99;
+  mutable std::uint32_t called_profile = 99;
 };
 
 class QueueTest : public ::testing::Test {
@@ -252,7 +252,7 @@ TEST_F(QueueTest, ARejectedPodWaitsForAnEventOfItsRejector) {
   EXPECT_EQ(queue.sizes().unschedulable, 1U);
   PublishEvent(kNodeAdd);
   EXPECT_EQ(queue.sizes().unschedulable, 1U);
-  EXPECT_EQ(policy.asked_profile, 7U);
+  EXPECT_EQ(policy.called_profile, 7U);
   PublishEvent(kPodDelete);
   EXPECT_EQ(queue.sizes().unschedulable, 0U);
 }
@@ -371,7 +371,7 @@ TEST_F(QueueTest, ADeletedPodIsInNoQueue) {
   Add(MakePod("gated").Gate("g"));
   queue.Delete("uid-of-active");
   queue.Delete("uid-of-gated");
-  queue.Delete("uid-of-nobody");
+  queue.Delete("uid-of-an-unknown-pod");
   const QueueSizes sizes = queue.sizes();
   EXPECT_EQ(sizes.active + sizes.backoff + sizes.unschedulable + sizes.gated + sizes.in_flight, 0U);
   EXPECT_EQ(Pop(), "");

@@ -162,7 +162,7 @@ void Profile::ApplyRejections(std::size_t index, const Attempt& attempt, RowSet&
   }
   if (!answer_.row_reasons().rows.empty()) {
     FilterOutcome::PluginReasons row_reasons{index, answer_.row_reasons()};
-    std::erase_if(row_reasons.reasons.rows, [&](const auto& said) { return !alive.Has(said.first); });
+    std::erase_if(row_reasons.reasons.rows, [&](const auto& entry) { return !alive.Has(entry.first); });
     for (const auto& [row, text] : row_reasons.reasons.rows) rejected->Add(row);
     if (!row_reasons.reasons.rows.empty()) out.row_reasons.push_back(std::move(row_reasons));
   }

@@ -39,7 +39,7 @@ auto Profile::Guarded(ExtensionPoint point, const framework::Plugin& plugin, Cal
   const bool always = !foreign_.empty() && std::ranges::find(foreign_, &plugin) != foreign_.end();
   const bool timed = metrics_recorder_ != nullptr && (always || metrics_recorder_->sampled());
   const MonoTime started = timed ? metrics_recorder_->Now() : MonoTime{};
-  auto answer = framework::Caught(std::forward<Call>(call));
+  auto answer = framework::CatchExceptions(std::forward<Call>(call));
   if (timed) {
     metrics_recorder_->PluginTook(point, plugin.Name(), StatusOf(answer).code,
                                   metrics_recorder_->Now() - started, always ? 1 : MetricsRecorder::kSampled);

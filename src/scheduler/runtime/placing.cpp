@@ -120,7 +120,7 @@ class FirstCompletion {
   FirstCompletion(framework::StatusCallback answer, std::string_view point, std::string_view plugin)
       : answer_(std::move(answer)), point_(point), plugin_(plugin) {}
 
-  void Say(Status status) {
+  void Complete(Status status) {
     if (said_.test_and_set()) return;
     // Releases the callback's captures after the call.
     framework::StatusCallback answer = std::exchange(answer_, nullptr);
@@ -141,10 +141,11 @@ void Profile::StartPreBind(framework::PreBindPlugin& plugin, const Placement& pl
                            framework::StatusCallback answer) const {
   const auto first = std::make_shared<FirstCompletion>(std::move(answer), "PreBind", plugin.Name());
   const Status thrown = Guarded(ExtensionPoint::kPreBind, plugin, [&] {
-    plugin.PreBind(placement, std::move(stop), [first](Status said) { first->Say(std::move(said)); });
+    plugin.PreBind(placement, std::move(stop),
+                   [first](Status status) { first->Complete(std::move(status)); });
     return Status{};
   });
-  if (!thrown.ok()) first->Say(thrown);
+  if (!thrown.ok()) first->Complete(thrown);
 }
 
 void Profile::StartBind(std::size_t index, const Placement& placement,
@@ -152,10 +153,10 @@ void Profile::StartBind(std::size_t index, const Placement& placement,
   framework::BindPlugin& plugin = *binders_[index];
   const auto first = std::make_shared<FirstCompletion>(std::move(answer), kBind, plugin.Name());
   const Status thrown = Guarded(ExtensionPoint::kBind, plugin, [&] {
-    plugin.Bind(placement, [first](Status said) { first->Say(std::move(said)); });
+    plugin.Bind(placement, [first](Status status) { first->Complete(std::move(status)); });
     return Status{};
   });
-  if (!thrown.ok()) first->Say(thrown);
+  if (!thrown.ok()) first->Complete(thrown);
 }
 
 void Profile::RunPostBind(const Placement& placement) const {

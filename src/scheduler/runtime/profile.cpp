@@ -17,7 +17,7 @@ using framework::Status;
 
 // --- queue ---
 
-Status Profile::RunPreEnqueue(const cluster::PodInfo& pod, std::string_view asked_first) const {
+Status Profile::RunPreEnqueue(const cluster::PodInfo& pod, std::string_view call_first) const {
   const auto ask = [&](const framework::PreEnqueuePlugin& plugin) {
     Status status = Guarded(ExtensionPoint::kPreEnqueue, plugin, [&] { return plugin.PreEnqueue(pod); });
     if (status.ok()) return status;
@@ -32,7 +32,7 @@ Status Profile::RunPreEnqueue(const cluster::PodInfo& pod, std::string_view aske
   PointTimer timer(*this, ExtensionPoint::kPreEnqueue);
   for (const bool first : {true, false}) {
     for (const framework::PreEnqueuePlugin* plugin : pre_enqueue_) {
-      if ((plugin->Name() == asked_first) != first) continue;
+      if ((plugin->Name() == call_first) != first) continue;
       if (Status status = ask(*plugin); !status.ok()) return status;
     }
   }
@@ -74,7 +74,7 @@ framework::Requeue Profile::EvaluateHint(const framework::ClusterEvent& event,
       if (wanted.hint) {
         const MonoTime started = metrics_recorder_ ? metrics_recorder_->Now() : MonoTime{};
         Expected<framework::Hint> opinion = framework::Hint::kQueue;
-        const Status status = framework::Caught([&] {
+        const Status status = framework::CatchExceptions([&] {
           opinion = wanted.hint(pod, objects);
           return opinion ? Status{} : Status::Error(opinion.error().message);
         });

@@ -93,8 +93,8 @@ class Profile {
 
   // --- queue ---
   // Returns the status of the first plugin that rejects the pod, in profile order; Success if there is none.
-  // The plugin that rejected it last time (`asked_first`, may be empty) is called before the others.
-  framework::Status RunPreEnqueue(const cluster::PodInfo& pod, std::string_view asked_first = "") const;
+  // The plugin that rejected it last time (`call_first`, may be empty) is called before the others.
+  framework::Status RunPreEnqueue(const cluster::PodInfo& pod, std::string_view call_first = "") const;
   bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const { return sort_->Less(a, b); }
   // Whether any plugin is registered for such an event.
   bool IsRegistered(const framework::ClusterEvent& event) const;

@@ -106,8 +106,8 @@ class Binder final : public Named, public framework::BindPlugin {
  public:
   using Named::Named;
   void Bind(const framework::Placement&, framework::StatusCallback answer) override {
-    const auto* said = Find("bind", script_.bind);
-    answer(said ? *said : Status{});
+    const auto* scripted = Find("bind", script_.bind);
+    answer(scripted ? *scripted : Status{});
   }
 };
 
@@ -368,13 +368,13 @@ TEST_F(ProfileTest, TheFirstPluginThatRejectsANodeDeterminesItsStatus) {
 }
 
 TEST_F(ProfileTest, FilterReceivesOnlyRemainingNodes) {
-  std::size_t asked = 0;
+  std::size_t evaluated = 0;
   script.filter["A"] = Rejecting({0, 1}, "a");
   script.filter["B"] = [&](const Attempt&, const RowSet& candidates, framework::Rejections&) {
-    asked = candidates.Count();
+    evaluated = candidates.Count();
   };
   Filter();
-  EXPECT_EQ(asked, 2U);
+  EXPECT_EQ(evaluated, 2U);
   script.filter["A"] = Rejecting({0, 1, 2, 3}, "a");
   script.calls.clear();
   Filter();
@@ -465,18 +465,18 @@ TEST_F(ProfileTest, ReusableResultsAreNotComputedAgain) {
   script.pre_filter["A"] = script.pre_filter["B"] = Answers(Status::Skip());
   script.pre_score["C"] = Status::Skip();
   const Attempt attempt(pod, cluster.nodes(), state, scratch);
-  const PreFilterOutcome asked = Build().RunPreFilter(attempt);
+  const PreFilterOutcome first = Build().RunPreFilter(attempt);
   SkippedPlugins skipped;
   ASSERT_TRUE(profile->RunPreScores(attempt, cluster.nodes().all(), skipped).ok());
 
-  const ReusableResult before_filters = profile->ReusablePreFilter(pod, asked);
+  const ReusableResult before_filters = profile->ReusablePreFilter(pod, first);
   const ReusableResult before_scores = profile->ReusablePreScores(pod, skipped);
   script.calls.clear();
   const PreFilterOutcome again = profile->RunPreFilter(attempt, &before_filters);
   SkippedPlugins skipped_again;
   ASSERT_TRUE(profile->RunPreScores(attempt, cluster.nodes().all(), skipped_again, &before_scores).ok());
   EXPECT_THAT(script.calls, ElementsAre("preFilter B", "preScore B"));
-  EXPECT_EQ(again.skipped_filters, asked.skipped_filters);
+  EXPECT_EQ(again.skipped_filters, first.skipped_filters);
   EXPECT_EQ(skipped_again, skipped);
 }
 

@@ -20,11 +20,12 @@ Status InterPodAffinity::PreScore(const Attempt& attempt, const RowSet&) const {
       attempt.pod().use().affinity != nullptr ? *attempt.pod().use().affinity : no_terms_;
   if (args_.ignore_preferred_terms_of_existing_pods && !terms.has_preferred) return Status::Skip();
   if (!terms.error.empty()) return Status::Error("failed to parse pod: " + terms.error);
-  scores_.Reset();
+  Sums& sums = attempt.Buffer(sums_).scores;
+  sums.Reset();
   // Whether any term applies to a node, even if the sum is zero.
   bool any = false;
   const auto add = [&](cluster::LabelKeyId key, const cluster::RowCounts& rows, std::int64_t weight) {
-    if (!rows.empty()) any |= scores_.Of(key, attempt.nodes()).AddAll(rows, weight);
+    if (!rows.empty()) any |= sums.Of(key, attempt.nodes()).AddAll(rows, weight);
   };
   for (const auto& [term, weight] : terms.preferred)
     add(term->topology_key, counters_.Matching(term->question), weight);
@@ -46,7 +47,7 @@ Status InterPodAffinity::Score(const Attempt& attempt, const RowSet& feasible,
                                framework::ScoreColumn& scores) const {
   if (attempt.state().Read(score_key_) == nullptr) return Status::Error(kNoState);
   const auto values = scores.Mutable();
-  for (const DomainCounts& counts : scores_.all()) {
+  for (const DomainCounts& counts : attempt.Buffer(sums_).scores.all()) {
     const std::vector<std::uint32_t>& domain = counts.topology->domain;
     feasible.ForEach([&](std::size_t row) {
       if (domain[row] != cluster::Topology::kNoDomain) values[row] += counts.by_domain[domain[row]];

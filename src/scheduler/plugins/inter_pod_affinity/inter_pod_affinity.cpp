@@ -33,7 +33,8 @@ InterPodAffinity::InterPodAffinity(const InterPodAffinityArgs& args, framework::
       existing_anti_affinity_(
           handle.reasons.Intern("node(s) didn't satisfy existing pods anti-affinity rules")),
       filter_key_(handle.NewKey<DryRunChanges>()),
-      score_key_(handle.NewKey<bool>()) {}
+      score_key_(handle.NewKey<bool>()),
+      sums_(handle.NewBuffer<AttemptSums>()) {}
 
 DomainCounts& InterPodAffinity::Sums::Of(cluster::LabelKeyId key, const cluster::NodeTable& nodes) {
   for (std::size_t i = 0; i < used_; ++i) {
@@ -57,32 +58,34 @@ framework::PreFilterResult InterPodAffinity::PreFilter(const Attempt& attempt) c
   const cluster::PodAffinityTerms& terms =
       attempt.pod().use().affinity != nullptr ? *attempt.pod().use().affinity : no_terms_;
   if (!terms.error.empty()) return {Status::Unresolvable("parsing pod: " + terms.error), std::nullopt};
-  SumExisting(attempt);
-  if (existing_.Empty() && terms.required.empty() && terms.required_anti.empty())
+  AttemptSums& sums = attempt.Buffer(sums_);
+  SumExisting(attempt, sums);
+  if (sums.existing.Empty() && terms.required.empty() && terms.required_anti.empty())
     return {Status::Skip(), std::nullopt};
-  SumIncoming(attempt, terms);
+  SumIncoming(attempt, terms, sums);
   attempt.state().Write(filter_key_, DryRunChanges{});
   return {};
 }
 
-void InterPodAffinity::SumExisting(const Attempt& attempt) const {
-  existing_.Reset();
-  counters_.ForEachCarried(TermRole::kRequiredAnti, *attempt.pod().use().labels,
-                           [&](const cluster::CarriedTerm& carried) {
-                             existing_.Of(carried.term->topology_key, attempt.nodes()).AddAll(carried.rows);
-                           });
+void InterPodAffinity::SumExisting(const Attempt& attempt, AttemptSums& sums) const {
+  sums.existing.Reset();
+  counters_.ForEachCarried(
+      TermRole::kRequiredAnti, *attempt.pod().use().labels, [&](const cluster::CarriedTerm& carried) {
+        sums.existing.Of(carried.term->topology_key, attempt.nodes()).AddAll(carried.rows);
+      });
 }
 
-void InterPodAffinity::SumIncoming(const Attempt& attempt, const cluster::PodAffinityTerms& terms) const {
-  matching_.Reset();
-  against_.Reset();
+void InterPodAffinity::SumIncoming(const Attempt& attempt, const cluster::PodAffinityTerms& terms,
+                                   AttemptSums& sums) const {
+  sums.matching.Reset();
+  sums.against.Reset();
   if (terms.all_required != nullptr) {
     const cluster::RowCounts& matching = counters_.Matching(terms.all_required);
     for (const AffinityTermPtr& term : terms.required)
-      matching_.Of(term->topology_key, attempt.nodes()).AddAll(matching);
+      sums.matching.Of(term->topology_key, attempt.nodes()).AddAll(matching);
   }
   for (const AffinityTermPtr& term : terms.required_anti)
-    against_.Of(term->topology_key, attempt.nodes()).AddAll(counters_.Matching(term->question));
+    sums.against.Of(term->topology_key, attempt.nodes()).AddAll(counters_.Matching(term->question));
 }
 
 Status InterPodAffinity::AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) const {
@@ -103,7 +106,8 @@ Status InterPodAffinity::RecordChange(const Attempt& attempt, const cluster::Pod
   if (use.affinity != nullptr) {
     for (const AffinityTermPtr& term : use.affinity->required_anti) {
       if (!counters_.SelectsIncoming(term->clause(), *attempt.pod().use().labels)) continue;
-      existing_.Of(term->topology_key, attempt.nodes());  // so that Filter evaluates this key
+      attempt.Buffer(sums_).existing.Of(term->topology_key,
+                                        attempt.nodes());  // so that Filter evaluates this key
       note(Sum::kExisting, term->topology_key);
     }
   }
@@ -128,8 +132,8 @@ std::int64_t InterPodAffinity::CountIn(Sum sum, const DomainCounts& counts, std:
 }
 
 // Whether no pod matches the incoming pod's required terms.
-bool InterPodAffinity::NoMatchingPod(const DryRunChanges& changes) const {
-  for (const DomainCounts& counts : matching_.all()) {
+bool InterPodAffinity::NoMatchingPod(const Sums& matching, const DryRunChanges& changes) const {
+  for (const DomainCounts& counts : matching.all()) {
     for (const std::uint32_t domain : counts.touched) {
       if (CountIn(Sum::kAffinity, counts, domain, changes) != 0) return false;
     }
@@ -150,21 +154,24 @@ void InterPodAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
   const DryRunChanges* changes = attempt.state().Read(filter_key_);
   if (changes == nullptr) return out.Fail(candidates, kNoState);
+  const AttemptSums& sums = attempt.Buffer(sums_);
   auto alive = attempt.Scratch();
   *alive |= candidates;
   if (attempt.pod().use().affinity != nullptr && attempt.pod().use().affinity->all_required != nullptr)
     RejectForAffinity(attempt, *changes, *alive, out);
-  RejectDomainsWithPods(attempt, Sum::kAnti, against_, anti_affinity_, *changes, *alive, out);
-  RejectDomainsWithPods(attempt, Sum::kExisting, existing_, existing_anti_affinity_, *changes, *alive, out);
+  RejectDomainsWithPods(attempt, Sum::kAnti, sums.against, anti_affinity_, *changes, *alive, out);
+  RejectDomainsWithPods(attempt, Sum::kExisting, sums.existing, existing_anti_affinity_, *changes, *alive,
+                        out);
 }
 
 void InterPodAffinity::RejectForAffinity(const Attempt& attempt, const DryRunChanges& changes, RowSet& alive,
                                          framework::Rejections& out) const {
+  const Sums& matching = attempt.Buffer(sums_).matching;
   // The first pod of a group with affinity to itself may go to any node with the labels.
-  const bool first = NoMatchingPod(changes) && MatchesItself(attempt.pod());
+  const bool first = NoMatchingPod(matching, changes) && MatchesItself(attempt.pod());
   auto good = attempt.Scratch();
   *good |= alive;
-  for (const DomainCounts& counts : matching_.all()) {
+  for (const DomainCounts& counts : matching.all()) {
     const RowSet* with_key = attempt.nodes().WithKey(counts.key);
     if (with_key == nullptr) {
       good->Clear();

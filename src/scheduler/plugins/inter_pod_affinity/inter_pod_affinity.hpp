@@ -57,6 +57,13 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
     std::vector<DomainCounts> sums_;  // the first used_ are valid
     std::size_t used_ = 0;
   };
+  // Filled by PreFilter, the scores by PreScore.
+  struct AttemptSums {
+    Sums existing;  // pods with a required anti-affinity term against the incoming pod
+    Sums matching;  // pods that match all required affinity terms of the incoming pod
+    Sums against;   // pods that match one of its required anti-affinity terms
+    Sums scores;
+  };
   // Changes by pods that a dry run adds or removes.
   enum class Sum : std::uint8_t { kExisting, kAffinity, kAnti };
   struct DryRunChange {
@@ -67,13 +74,14 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
   };
   using DryRunChanges = std::vector<DryRunChange>;
 
-  void SumExisting(const framework::Attempt& attempt) const;
-  void SumIncoming(const framework::Attempt& attempt, const cluster::PodAffinityTerms& terms) const;
+  void SumExisting(const framework::Attempt& attempt, AttemptSums& sums) const;
+  void SumIncoming(const framework::Attempt& attempt, const cluster::PodAffinityTerms& terms,
+                   AttemptSums& sums) const;
   framework::Status RecordChange(const framework::Attempt& attempt, const cluster::PodUse& use,
                                  cluster::Row row, std::int64_t amount) const;
   std::int64_t CountIn(Sum sum, const DomainCounts& counts, std::uint32_t domain,
                        const DryRunChanges& changes) const;
-  bool NoMatchingPod(const DryRunChanges& changes) const;
+  bool NoMatchingPod(const Sums& matching, const DryRunChanges& changes) const;
   bool MatchesItself(const cluster::PodInfo& pod) const;
   void RejectForAffinity(const framework::Attempt& attempt, const DryRunChanges& changes, RowSet& alive,
                          framework::Rejections& out) const;
@@ -95,10 +103,7 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
   const framework::StateKey<DryRunChanges> filter_key_;
   const framework::StateKey<bool> score_key_;
   const cluster::PodAffinityTerms no_terms_;
-  // Pods with a required anti-affinity term against the incoming pod; pods that match all required affinity
-  // terms of the incoming pod; pods that match one of its required anti-affinity terms.
-  mutable Sums existing_, matching_, against_;
-  mutable Sums scores_;
+  const framework::BufferKey<AttemptSums> sums_;
 };
 
 }  // namespace berth::plugins

@@ -66,7 +66,8 @@ framework::PluginOrError NodeResourcesBalancedAllocation::Create(const framework
 }
 
 NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args,
-                                                                 framework::Handle& handle) {
+                                                                 framework::Handle& handle)
+    : axes_(handle.NewBuffer<std::vector<ResourceAxis>>()) {
   for (const WeightedResource& resource : args.resources) {
     const ResourceId id = handle.symbols.InternResource(resource.name);
     if (id.known()) {
@@ -97,21 +98,22 @@ framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt,
                                                          framework::ScoreColumn& scores) const {
   if (!RequestsAny(attempt.pod()))
     return {};  // PreScore is disabled in the profile: all scores are 0, as in kube-scheduler
-  axes_.clear();
+  std::vector<ResourceAxis>& axes = attempt.Buffer(axes_);
+  axes.clear();
   for (const ResourceId id : resources_) {
     const std::int64_t request = attempt.pod().use().requested.Of(id);
     if (request == 0 && id.value >= cluster::kFirstScalar) continue;
     if (attempt.nodes().allocatable(id).empty()) continue;
-    axes_.push_back({attempt.nodes().allocatable(id), attempt.nodes().requested(id), request});
+    axes.push_back({attempt.nodes().allocatable(id), attempt.nodes().requested(id), request});
   }
-  if (axes_.size() != 2) {
-    ScoreRows(axes_, feasible, scores.Overwrite());
+  if (axes.size() != 2) {
+    ScoreRows(axes, feasible, scores.Overwrite());
     return {};
   }
   // The common case of two resources.
   auto left = attempt.Scratch();
-  ScoreBalance(axes_[0], axes_[1], feasible, scores.OverwriteBytes(), *left);
-  if (!left->Empty()) ScoreRows(axes_, *left, scores.Mutable());
+  ScoreBalance(axes[0], axes[1], feasible, scores.OverwriteBytes(), *left);
+  if (!left->Empty()) ScoreRows(axes, *left, scores.Mutable());
   return {};
 }
 

@@ -31,8 +31,7 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   std::vector<cluster::ResourceId> resources_;
   // Configured resources without a column ("storage"); a pod may still request them.
   std::vector<std::string> uncounted_;
-  // Of the pod being scored; a member, so that scoring allocates no memory.
-  mutable std::vector<ResourceAxis> axes_;
+  const framework::BufferKey<std::vector<ResourceAxis>> axes_;
 };
 
 }  // namespace berth::plugins

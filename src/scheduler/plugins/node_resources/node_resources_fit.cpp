@@ -42,10 +42,13 @@ NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::
     : symbols_(handle.symbols),
       reasons_(handle.reasons),
       too_many_pods_(handle.reasons.Intern("Too many pods")),
+      insufficient_(std::make_unique<std::vector<framework::ReasonId>>()),
       ignored_resources_(args.ignored_resources),
       ignored_groups_(args.ignored_resource_groups),
       strategy_(args.strategy()),
-      shape_(args.shape) {
+      shape_(args.shape),
+      amounts_(handle.NewBuffer<std::vector<RequestedAmount>>()),
+      axes_(handle.NewBuffer<std::vector<ResourceAxis>>()) {
   for (const auto& [name, weight] : args.resources) {
     const ResourceId id = handle.symbols.InternResource(name);
     if (id.known()) resources_.push_back({id, weight});
@@ -57,11 +60,14 @@ NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::
 void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
   const NodeTable& nodes = attempt.nodes();
-  CollectRequests(attempt);
+  const std::span<const RequestedAmount> amounts = CollectRequests(attempt);
+  const auto fits_on = [&](std::size_t row) {
+    return nodes.pod_count()[row] < nodes.allowed_pods()[row] &&
+           std::ranges::all_of(amounts, [&](const RequestedAmount& amount) { return amount.FitsOn(row); });
+  };
   // The equivalence cache evaluates few rows, which usually fit. A direct check avoids a set per reason.
   constexpr std::size_t kFew = 16;
-  if (!candidates.HasMoreThan(kFew) &&
-      !candidates.AnyOf([&](std::size_t row) { return !FitsOn(nodes, row); }))
+  if (!candidates.HasMoreThan(kFew) && !candidates.AnyOf([&](std::size_t row) { return !fits_on(row); }))
     return;
 
   const std::size_t rows = nodes.rows();
@@ -69,7 +75,7 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
   AddCrowded(nodes.pod_count(), nodes.allowed_pods(), candidates, crowded);
   RowSet& never = out.unresolvable();
   never.Resize(rows);
-  for (const RequestedAmount& amount : amounts_) {
+  for (const RequestedAmount& amount : amounts) {
     RowSet& lacking = out.Reject(InsufficientReason(amount.resource, nodes.symbols()), rows);
     if (amount.allocatable.empty()) {
       lacking |= candidates;
@@ -80,12 +86,14 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
   }
 }
 
-void NodeResourcesFit::CollectRequests(const Attempt& attempt) const {
+std::span<const NodeResourcesFit::RequestedAmount> NodeResourcesFit::CollectRequests(
+    const Attempt& attempt) const {
   const NodeTable& nodes = attempt.nodes();
-  amounts_.clear();
+  std::vector<RequestedAmount>& amounts = attempt.Buffer(amounts_);
+  amounts.clear();
   const auto add = [&](ResourceId resource, std::int64_t request) {
     if (request > 0)
-      amounts_.push_back({resource, request, nodes.allocatable(resource), nodes.requested(resource)});
+      amounts.push_back({resource, request, nodes.allocatable(resource), nodes.requested(resource)});
   };
   const Amounts& request = attempt.pod().fit();
   add(cluster::kCpu, request.milli_cpu);
@@ -94,11 +102,7 @@ void NodeResourcesFit::CollectRequests(const Attempt& attempt) const {
   for (const auto& [resource, amount] : request.scalars) {
     if (!Ignored(resource, nodes.symbols())) add(resource, amount);
   }
-}
-
-bool NodeResourcesFit::FitsOn(const NodeTable& nodes, std::size_t row) const {
-  return nodes.pod_count()[row] < nodes.allowed_pods()[row] &&
-         std::ranges::all_of(amounts_, [&](const RequestedAmount& amount) { return amount.FitsOn(row); });
+  return amounts;
 }
 
 bool NodeResourcesFit::RequestedAmount::FitsOn(std::size_t row) const {
@@ -108,35 +112,37 @@ bool NodeResourcesFit::RequestedAmount::FitsOn(std::size_t row) const {
 framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& feasible,
                                           framework::ScoreColumn& scores) const {
   const NodeTable& nodes = attempt.nodes();
-  axes_.clear();
+  std::vector<ResourceAxis>& axes = attempt.Buffer(axes_);
+  axes.clear();
   std::int64_t weights = 0;
   for (const Resource& resource : resources_) {
     const std::int64_t request = attempt.pod().score().Of(resource.id);
     if (nodes.allocatable(resource.id).empty()) continue;
     if (request == 0 && resource.id.value >= cluster::kFirstScalar) continue;
-    axes_.push_back(
+    axes.push_back(
         {nodes.allocatable(resource.id), NonZeroUse(nodes, resource.id), request, resource.weight});
     weights += resource.weight;
   }
   if (strategy_ == ScoringStrategy::kRequestedToCapacityRatio || weights > kMaxWeightSum) {
-    ScoreRows(feasible, scores.Overwrite());
+    ScoreRows(axes, feasible, scores.Overwrite());
     return {};
   }
   auto left = attempt.Scratch();
   ScoreAllocation(strategy_ == ScoringStrategy::kLeastAllocated ? Allocation::kLeast : Allocation::kMost,
-                  axes_, feasible, scores.OverwriteBytes(), *left);
-  if (!left->Empty()) ScoreRows(*left, scores.Mutable());
+                  axes, feasible, scores.OverwriteBytes(), *left);
+  if (!left->Empty()) ScoreRows(axes, *left, scores.Mutable());
   return {};
 }
 
 // The general form for all numbers and strategies.
-void NodeResourcesFit::ScoreRows(const RowSet& rows, std::span<std::int64_t> values) const {
+void NodeResourcesFit::ScoreRows(std::span<const ResourceAxis> axes, const RowSet& rows,
+                                 std::span<std::int64_t> values) const {
   // As in kube-scheduler, resources with score 0 are excluded in the ratio strategy.
   const bool drop_zero = strategy_ == ScoringStrategy::kRequestedToCapacityRatio;
   rows.ForEach([&](std::size_t row) {
     std::int64_t sum = 0;
     std::int64_t weights = 0;
-    for (const ResourceAxis& axis : axes_) {
+    for (const ResourceAxis& axis : axes) {
       if (axis.capacity[row] == 0) continue;
       const std::int64_t points = Points(WrapAdd(axis.used[row], axis.request), axis.capacity[row]);
       if (drop_zero && points <= 0) continue;
@@ -175,8 +181,8 @@ bool NodeResourcesFit::Ignored(ResourceId resource, const cluster::SymbolTable& 
 
 framework::ReasonId NodeResourcesFit::InsufficientReason(ResourceId resource,
                                                          const cluster::SymbolTable& words) const {
-  if (insufficient_.size() <= resource.value) insufficient_.resize(resource.value + 1);
-  framework::ReasonId& reason = insufficient_[resource.value];
+  if (insufficient_->size() <= resource.value) insufficient_->resize(resource.value + 1);
+  framework::ReasonId& reason = (*insufficient_)[resource.value];
   if (!reason.known()) reason = reasons_.Intern(fmt::format("Insufficient {}", words.ResourceName(resource)));
   return reason;
 }

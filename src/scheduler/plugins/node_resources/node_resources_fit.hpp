@@ -51,10 +51,10 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
 
     bool FitsOn(std::size_t row) const;
   };
-  void CollectRequests(const framework::Attempt& attempt) const;
-  bool FitsOn(const cluster::NodeTable& nodes, std::size_t row) const;
+  std::span<const RequestedAmount> CollectRequests(const framework::Attempt& attempt) const;
   bool Ignored(cluster::ResourceId resource, const cluster::SymbolTable& words) const;
-  void ScoreRows(const RowSet& rows, std::span<std::int64_t> values) const;
+  void ScoreRows(std::span<const ResourceAxis> axes, const RowSet& rows,
+                 std::span<std::int64_t> values) const;
   std::int64_t Points(std::int64_t requested, std::int64_t capacity) const;
   framework::ReasonId InsufficientReason(cluster::ResourceId resource,
                                          const cluster::SymbolTable& words) const;
@@ -62,15 +62,14 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   const cluster::SymbolTable& symbols_;
   framework::Reasons& reasons_;
   framework::ReasonId too_many_pods_;
-  mutable std::vector<framework::ReasonId> insufficient_;  // by ResourceId, created on demand
+  const std::unique_ptr<std::vector<framework::ReasonId>> insufficient_;  // by ResourceId, created on demand
   std::vector<std::string> ignored_resources_;
   std::vector<std::string> ignored_groups_;
   ScoringStrategy strategy_;
   std::vector<Resource> resources_;  // resources known to scheduling; others do not contribute
   std::vector<ShapePoint> shape_;    // scores scaled to 0..100
-  // Of the pod being evaluated; members, so that evaluation allocates no memory.
-  mutable std::vector<RequestedAmount> amounts_;
-  mutable std::vector<ResourceAxis> axes_;
+  const framework::BufferKey<std::vector<RequestedAmount>> amounts_;
+  const framework::BufferKey<std::vector<ResourceAxis>> axes_;
 };
 
 }  // namespace berth::plugins

@@ -108,7 +108,7 @@ void NodeVolumeLimits::Filter(const Attempt& attempt, const RowSet& candidates,
 void NodeVolumeLimits::Evaluate(const Wanted& wanted, const Attempt& attempt, RowSet& rows,
                                 framework::Rejections& out) const {
   if (wanted.claim_missing) {
-    rows.ForEach([&](std::size_t row) { out.Say(static_cast<Row>(row), wanted.error); });
+    rows.ForEach([&](std::size_t row) { out.Add(static_cast<Row>(row), wanted.error); });
     out.unresolvable() |= rows;
     return;
   }

@@ -38,13 +38,16 @@ PodTopologySpread::PodTopologySpread(const PodTopologySpreadArgs& args, framewor
           "node(s) didn't match pod topology spread constraints (missing required label)")),
       filter_key_(handle.NewKey<DryRunChanges>()),
       score_key_(handle.NewKey<bool>()),
-      defaults_(args.default_constraints, handle.symbols, handle.objects) {}
+      hard_(handle.NewBuffer<HardStates>()),
+      soft_(handle.NewBuffer<SoftStates>()),
+      constraints_(new ConstraintCache{
+          DefaultSpread(args.default_constraints, handle.symbols, handle.objects), nullptr}) {}
 
 const cluster::SpreadConstraints& PodTopologySpread::ConstraintsOf(const cluster::PodInfo& pod) const {
-  if (pod.spread() == nullptr) return defaults_.For(pod);
+  if (pod.spread() == nullptr) return constraints_->defaults.For(pod);
   if (match_label_keys_) return *pod.spread();
-  compiled_ = cluster::SpreadOf(*pod.pod, false, symbols_);
-  return *compiled_;
+  constraints_->compiled = cluster::SpreadOf(*pod.pod, false, symbols_);
+  return *constraints_->compiled;
 }
 
 Expected<const std::vector<SpreadConstraint>*> PodTopologySpread::HardOf(const cluster::PodInfo& pod) const {
@@ -65,12 +68,13 @@ framework::PreFilterResult PodTopologySpread::PreFilter(const Attempt& attempt) 
   auto with_all_keys = attempt.Scratch();
   *with_all_keys |= attempt.nodes().all();
   RestrictToAllKeys(**hard, attempt.nodes(), *with_all_keys);
-  hard_count_ = (*hard)->size();
-  if (hard_states_.size() < hard_count_) hard_states_.resize(hard_count_);
-  for (std::size_t i = 0; i < hard_count_; ++i) {
-    hard_states_[i].constraint = &(**hard)[i];
-    Sum(attempt, *with_all_keys, hard_states_[i]);
-    FindLowest(hard_states_[i]);
+  auto& [states, count] = attempt.Buffer(hard_);
+  count = (*hard)->size();
+  if (states.size() < count) states.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    states[i].constraint = &(**hard)[i];
+    Sum(attempt, *with_all_keys, states[i]);
+    FindLowest(states[i]);
   }
   attempt.state().Write(filter_key_, DryRunChanges{});
   return {};
@@ -117,7 +121,7 @@ void PodTopologySpread::Sum(const Attempt& attempt, const RowSet& with_all_keys,
   });
 }
 
-void PodTopologySpread::FindLowest(HardState& hard) const {
+void PodTopologySpread::FindLowest(HardState& hard) {
   constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
   hard.lowest = hard.lowest_elsewhere = kNone;
   hard.lowest_at = cluster::Topology::kNoDomain;
@@ -136,8 +140,8 @@ void PodTopologySpread::FindLowest(HardState& hard) const {
 }
 
 // Dry runs change one node at a time, so at most one domain of a constraint differs from the sums.
-std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const DryRunChanges& changes) const {
-  const HardState& hard = hard_states_[index];
+std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const HardState& hard,
+                                              const DryRunChanges& changes) {
   if (static_cast<std::int64_t>(hard.domains) < hard.constraint->min_domains) return 0;
   std::int64_t pods = 0;
   std::uint32_t domain = cluster::Topology::kNoDomain;
@@ -156,8 +160,9 @@ Status PodTopologySpread::RecordChange(const Attempt& attempt, const cluster::Po
   DryRunChanges* changes = attempt.state().Read(filter_key_);
   if (changes == nullptr) return Status::Error(kNoState);
   if (labels.ns != attempt.pod().use().labels->ns) return {};
-  for (std::size_t i = 0; i < hard_count_; ++i) {
-    const HardState& hard = hard_states_[i];
+  const std::span<const HardState> states = attempt.Buffer(hard_).all();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const HardState& hard = states[i];
     // As in kube-scheduler, terminating pods count here.
     if (!hard.admitted.Has(row) || !hard.constraint->question->all_of.front().labels.Matches(labels.labels))
       continue;
@@ -180,8 +185,9 @@ void PodTopologySpread::Filter(const Attempt& attempt, const RowSet& candidates,
   if (changes == nullptr) return out.Fail(candidates, kNoState);
   auto alive = attempt.Scratch();
   *alive |= candidates;
-  for (std::size_t i = 0; i < hard_count_; ++i) {
-    const HardState& hard = hard_states_[i];
+  const std::span<const HardState> states = attempt.Buffer(hard_).all();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const HardState& hard = states[i];
     const cluster::Topology& topology = *hard.counts.topology;
     RowSet& lacking = out.Reject(missing_key_, attempt.nodes().rows());
     lacking |= *alive;
@@ -189,8 +195,8 @@ void PodTopologySpread::Filter(const Attempt& attempt, const RowSet& candidates,
     out.unresolvable() |= lacking;
     *alive -= lacking;
 
-    const std::int64_t limit =
-        hard.constraint->max_skew + GlobalMinimum(i, *changes) - (hard.constraint->self_matches ? 1 : 0);
+    const std::int64_t limit = hard.constraint->max_skew + GlobalMinimum(i, hard, *changes) -
+                               (hard.constraint->self_matches ? 1 : 0);
     RowSet& uneven = out.Reject(mismatch_, attempt.nodes().rows());
     const auto too_many = [&](std::uint32_t domain) {
       std::int64_t pods = hard.counts.by_domain[domain];

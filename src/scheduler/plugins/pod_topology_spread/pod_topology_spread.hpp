@@ -72,25 +72,53 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
     const cluster::RowCounts* by_row = nullptr;  // hostname: counts per node instead
   };
 
+  // Filled by PreFilter.
+  struct HardStates {
+    std::span<const HardState> all() const { return {states.data(), count}; }
+    std::vector<HardState> states;  // the first `count` are valid
+    std::size_t count = 0;
+  };
+  // Filled by PreScore and Score.
+  struct SoftStates {
+    std::span<const SoftState> all() const { return {states.data(), count}; }
+    std::vector<SoftState> states;  // the first `count` are valid
+    std::size_t count = 0;
+    RowSet ignored;
+    std::vector<double> sums;                                 // by row
+    std::vector<std::pair<std::uint32_t, double>> with_pods;  // (row, sum)
+    std::vector<std::int64_t> normalized;                     // by sum, or by domain
+    // The only constraint on multi-node domains, if all others are on hostname; null: sums are by row.
+    const SoftState* common = nullptr;
+    RowSet with_kind;               // feasible nodes with matching pods
+    std::vector<std::int64_t> raw;  // by domain, for nodes without matching pods
+    std::vector<bool> present;      // by domain: such a node is scored
+  };
+  // What the determination of a pod's constraints caches.
+  struct ConstraintCache {
+    DefaultSpread defaults;
+    cluster::SpreadPtr compiled;  // of a pod whose PodInfo was compiled with other feature gates
+  };
+
   static void RestrictToAllKeys(const std::vector<cluster::SpreadConstraint>& constraints,
                                 const cluster::NodeTable& nodes, RowSet& rows);
   const cluster::SpreadConstraints& ConstraintsOf(const cluster::PodInfo& pod) const;
   void RestrictToIncluded(const framework::Attempt& attempt, const cluster::SpreadConstraint& constraint,
                           RowSet& rows) const;
   void Sum(const framework::Attempt& attempt, const RowSet& with_all_keys, HardState& hard) const;
-  void FindLowest(HardState& hard) const;
-  std::int64_t GlobalMinimum(std::size_t index, const DryRunChanges& changes) const;
+  static void FindLowest(HardState& hard);
+  static std::int64_t GlobalMinimum(std::size_t index, const HardState& hard, const DryRunChanges& changes);
   framework::Status RecordChange(const framework::Attempt& attempt, const cluster::PodLabels& labels,
                                  cluster::Row row, std::int64_t pods) const;
   void ComputeSoftState(const framework::Attempt& attempt, const RowSet& scored, const RowSet& counted,
                         bool require_all, SoftState& weighed) const;
-  void AddToSums(const SoftState& weighed) const;
-  void FindCommonSums(const framework::Attempt& attempt, const RowSet& feasible) const;
-  std::size_t PlaceOf(std::size_t row) const;
-  std::int64_t RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const;
-  void ScoreByDomain(framework::ScoreColumn& scores) const;
-  void NormalizeByDomain(const framework::Attempt& attempt, const RowSet& scored,
-                         framework::ScoreColumn& scores) const;
+  static void AddToSums(const SoftState& weighed, SoftStates& soft);
+  static void FindCommonSums(const framework::Attempt& attempt, const RowSet& feasible, SoftStates& soft);
+  static std::size_t PlaceOf(std::size_t row, const SoftStates& soft);
+  static std::int64_t RawScore(std::uint32_t domain, std::optional<std::uint32_t> row,
+                               const SoftStates& soft);
+  static void ScoreByDomain(SoftStates& soft, framework::ScoreColumn& scores);
+  static void NormalizeByDomain(const framework::Attempt& attempt, const RowSet& scored, SoftStates& soft,
+                                framework::ScoreColumn& scores);
   std::size_t MarkSeen(const framework::Attempt& attempt, const RowSet& scored, bool require_all,
                        SoftState& weighed) const;
 
@@ -111,21 +139,9 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   const framework::ReasonId missing_key_;
   const framework::StateKey<DryRunChanges> filter_key_;
   const framework::StateKey<bool> score_key_;
-  mutable DefaultSpread defaults_;
-  mutable cluster::SpreadPtr compiled_;  // of a pod whose PodInfo was compiled with other feature gates
-  mutable std::vector<HardState> hard_states_;  // the first hard_count_ are valid
-  mutable std::size_t hard_count_ = 0;
-  mutable std::vector<SoftState> soft_states_;
-  mutable std::size_t soft_count_ = 0;
-  mutable RowSet ignored_;
-  mutable std::vector<double> sums_;                                 // by row
-  mutable std::vector<std::pair<std::uint32_t, double>> with_pods_;  // (row, sum)
-  mutable std::vector<std::int64_t> normalized_;                     // by sum, or by domain
-  // The only constraint on multi-node domains, if all others are on hostname; null: sums are by row.
-  mutable const SoftState* common_ = nullptr;
-  mutable RowSet with_kind_;               // feasible nodes with matching pods
-  mutable std::vector<std::int64_t> raw_;  // by domain, for nodes without matching pods
-  mutable std::vector<bool> present_;      // by domain: such a node is scored
+  const framework::BufferKey<HardStates> hard_;
+  const framework::BufferKey<SoftStates> soft_;
+  const std::unique_ptr<ConstraintCache> constraints_;
 };
 
 }  // namespace berth::plugins

@@ -72,19 +72,20 @@ Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasibl
   auto counted = attempt.Scratch();
   *counted |= attempt.nodes().all();
   if (require_all) RestrictToAllKeys(constraints.soft, attempt.nodes(), *counted);
-  ignored_ = feasible;
-  ignored_ -= *counted;
-  if (!require_all) ignored_.Clear();
+  SoftStates& soft = attempt.Buffer(soft_);
+  soft.ignored = feasible;
+  soft.ignored -= *counted;
+  if (!require_all) soft.ignored.Clear();
   auto scored = attempt.Scratch();
   *scored |= feasible;
-  *scored -= ignored_;
-  soft_count_ = constraints.soft.size();
-  if (soft_states_.size() < soft_count_) soft_states_.resize(soft_count_);
-  for (std::size_t i = 0; i < soft_count_; ++i) {
-    soft_states_[i].constraint = &constraints.soft[i];
-    ComputeSoftState(attempt, *scored, *counted, require_all, soft_states_[i]);
+  *scored -= soft.ignored;
+  soft.count = constraints.soft.size();
+  if (soft.states.size() < soft.count) soft.states.resize(soft.count);
+  for (std::size_t i = 0; i < soft.count; ++i) {
+    soft.states[i].constraint = &constraints.soft[i];
+    ComputeSoftState(attempt, *scored, *counted, require_all, soft.states[i]);
   }
-  FindCommonSums(attempt, feasible);
+  FindCommonSums(attempt, feasible, soft);
   attempt.state().Write(score_key_, true);
   return {};
 }
@@ -158,40 +159,42 @@ void PodTopologySpread::ComputeSoftState(const Attempt& attempt, const RowSet& s
 
 // Sums are computed constraint by constraint in kube-scheduler's order, because the order of floating-point
 // additions affects the last bit.
-void PodTopologySpread::AddToSums(const SoftState& weighed) const {
+void PodTopologySpread::AddToSums(const SoftState& weighed, SoftStates& soft) {
+  std::vector<double>& sums = soft.sums;
   const std::vector<std::uint32_t>& domain = weighed.counts.topology->domain;
   if (weighed.by_row == nullptr) {
-    for (std::size_t row = 0; row < sums_.size(); ++row) {
-      if (domain[row] != Topology::kNoDomain) sums_[row] += weighed.of_domain[domain[row]];
+    for (std::size_t row = 0; row < sums.size(); ++row) {
+      if (domain[row] != Topology::kNoDomain) sums[row] += weighed.of_domain[domain[row]];
     }
     return;
   }
   // Most nodes have no matching pods.
   const auto base = static_cast<double>(weighed.constraint->max_skew - 1);
-  with_pods_.clear();
+  soft.with_pods.clear();
   weighed.by_row->ForEach([&](std::uint32_t row, std::int64_t pods) {
     if (domain[row] != Topology::kNoDomain)
-      with_pods_.emplace_back(row, sums_[row] + (static_cast<double>(pods) * weighed.weight + base));
+      soft.with_pods.emplace_back(row, sums[row] + (static_cast<double>(pods) * weighed.weight + base));
   });
-  for (std::size_t row = 0; row < sums_.size(); ++row) {
-    if (domain[row] != Topology::kNoDomain) sums_[row] += base;
+  for (std::size_t row = 0; row < sums.size(); ++row) {
+    if (domain[row] != Topology::kNoDomain) sums[row] += base;
   }
-  for (const auto& [row, sum] : with_pods_) sums_[row] = sum;
+  for (const auto& [row, sum] : soft.with_pods) sums[row] = sum;
 }
 
 Status PodTopologySpread::Score(const Attempt& attempt, const RowSet& feasible,
                                 framework::ScoreColumn& scores) const {
   if (attempt.state().Read(score_key_) == nullptr)
     return Status::Error("reading \"PreScorePodTopologySpread\" from cycleState: not found");
-  if (common_ != nullptr) {
-    ScoreByDomain(scores);
+  SoftStates& soft = attempt.Buffer(soft_);
+  if (soft.common != nullptr) {
+    ScoreByDomain(soft, scores);
     return {};
   }
-  sums_.assign(attempt.nodes().rows(), 0.0);
-  for (std::size_t i = 0; i < soft_count_; ++i) AddToSums(soft_states_[i]);
+  soft.sums.assign(attempt.nodes().rows(), 0.0);
+  for (const SoftState& state : soft.all()) AddToSums(state, soft);
   const auto values = scores.Mutable();
-  feasible.ForEach([&](std::size_t row) { values[row] = Round(sums_[row]); });
-  ignored_.ForEach([&](std::size_t row) { values[row] = 0; });
+  feasible.ForEach([&](std::size_t row) { values[row] = Round(soft.sums[row]); });
+  soft.ignored.ForEach([&](std::size_t row) { values[row] = 0; });
   return {};
 }
 
@@ -199,11 +202,12 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
                                     framework::ScoreColumn& scores) const {
   if (attempt.state().Read(score_key_) == nullptr)
     return Status::Error("reading \"PreScorePodTopologySpread\" from cycleState: not found");
+  SoftStates& soft = attempt.Buffer(soft_);
   auto scored = attempt.Scratch();
   *scored |= feasible;
-  *scored -= ignored_;
-  if (common_ != nullptr) {
-    NormalizeByDomain(attempt, *scored, scores);
+  *scored -= soft.ignored;
+  if (soft.common != nullptr) {
+    NormalizeByDomain(attempt, *scored, soft, scores);
     return {};
   }
   const auto values = scores.Mutable();
@@ -215,11 +219,11 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
     scored->ForEach([&](std::size_t row) { values[row] = range.Points(values[row]); });
     return {};
   }
-  normalized_.clear();
+  soft.normalized.clear();
   for (std::int64_t value = range.lowest; value <= range.highest; ++value)
-    normalized_.push_back(range.Points(value));
+    soft.normalized.push_back(range.Points(value));
   scored->ForEach([&](std::size_t row) {
-    values[row] = normalized_[static_cast<std::size_t>(values[row] - range.lowest)];
+    values[row] = soft.normalized[static_cast<std::size_t>(values[row] - range.lowest)];
   });
   return {};
 }
@@ -227,18 +231,19 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
 // --- scores per domain ---
 
 // With at most one constraint on multi-node domains, as in the system defaults, all nodes of a domain without
-// matching pods have the same score, and the others are few. Sets common_ to that constraint, else to null.
-void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& feasible) const {
-  common_ = nullptr;
+// matching pods have the same score, and the others are few. Sets soft.common to that constraint, else to
+// null.
+void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& feasible, SoftStates& soft) {
+  soft.common = nullptr;
   const SoftState* common = nullptr;
-  with_kind_.Resize(attempt.nodes().rows());
-  with_kind_.Clear();
-  for (const SoftState& weighed : std::span(soft_states_).first(soft_count_)) {
+  soft.with_kind.Resize(attempt.nodes().rows());
+  soft.with_kind.Clear();
+  for (const SoftState& weighed : soft.all()) {
     if (weighed.by_row != nullptr) {
       const RowSet* with_key = attempt.nodes().WithKey(weighed.counts.key);
       if (with_key == nullptr || !feasible.IsSubsetOf(*with_key)) return;
       weighed.by_row->ForEach([&](std::uint32_t row, std::int64_t) {
-        if (feasible.Has(row)) with_kind_.Add(row);
+        if (feasible.Has(row)) soft.with_kind.Add(row);
       });
     } else if (common != nullptr) {
       return;
@@ -246,13 +251,14 @@ void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& fea
       common = &weighed;
     }
   }
-  common_ = common;
+  soft.common = common;
 }
 
 // Adds in the order of AddToSums. If a row is given, its own matching pods count.
-std::int64_t PodTopologySpread::RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const {
+std::int64_t PodTopologySpread::RawScore(std::uint32_t domain, std::optional<std::uint32_t> row,
+                                         const SoftStates& soft) {
   double sum = 0;
-  for (const SoftState& weighed : std::span(soft_states_).first(soft_count_)) {
+  for (const SoftState& weighed : soft.all()) {
     if (weighed.by_row == nullptr) {
       if (domain != Topology::kNoDomain) sum += weighed.of_domain[domain];
     } else {
@@ -264,51 +270,51 @@ std::int64_t PodTopologySpread::RawScore(std::uint32_t domain, std::optional<std
 }
 
 // The index of a row's domain in columns by domain: nodes without the label have the last one.
-std::size_t PodTopologySpread::PlaceOf(std::size_t row) const {
-  const Topology& topology = *common_->counts.topology;
+std::size_t PodTopologySpread::PlaceOf(std::size_t row, const SoftStates& soft) {
+  const Topology& topology = *soft.common->counts.topology;
   return std::min<std::size_t>(topology.domain[row], topology.domains());
 }
 
-void PodTopologySpread::ScoreByDomain(framework::ScoreColumn& scores) const {
-  const Topology& topology = *common_->counts.topology;
-  raw_.clear();
-  for (std::uint32_t i = 0; i < topology.domains(); ++i) raw_.push_back(RawScore(i, {}));
-  raw_.push_back(RawScore(Topology::kNoDomain, {}));
+void PodTopologySpread::ScoreByDomain(SoftStates& soft, framework::ScoreColumn& scores) {
+  const Topology& topology = *soft.common->counts.topology;
+  soft.raw.clear();
+  for (std::uint32_t i = 0; i < topology.domains(); ++i) soft.raw.push_back(RawScore(i, {}, soft));
+  soft.raw.push_back(RawScore(Topology::kNoDomain, {}, soft));
   const auto values = scores.Overwrite();
-  for (std::size_t row = 0; row < values.size(); ++row) values[row] = raw_[PlaceOf(row)];
-  with_kind_.ForEach([&](std::size_t row) {
-    values[row] = RawScore(topology.domain[row], static_cast<std::uint32_t>(row));
+  for (std::size_t row = 0; row < values.size(); ++row) values[row] = soft.raw[PlaceOf(row, soft)];
+  soft.with_kind.ForEach([&](std::size_t row) {
+    values[row] = RawScore(topology.domain[row], static_cast<std::uint32_t>(row), soft);
   });
-  ignored_.ForEach([&](std::size_t row) { values[row] = 0; });
+  soft.ignored.ForEach([&](std::size_t row) { values[row] = 0; });
 }
 
-void PodTopologySpread::NormalizeByDomain(const Attempt& attempt, const RowSet& scored,
-                                          framework::ScoreColumn& scores) const {
+void PodTopologySpread::NormalizeByDomain(const Attempt& attempt, const RowSet& scored, SoftStates& soft,
+                                          framework::ScoreColumn& scores) {
   RawRange range;
-  present_.assign(raw_.size(), false);
-  std::size_t unseen = KindsOfRows(attempt.nodes(), common_->counts, scored);
+  soft.present.assign(soft.raw.size(), false);
+  std::size_t unseen = KindsOfRows(attempt.nodes(), soft.common->counts, scored);
   scored.AnyOf([&](std::size_t row) {
-    const std::size_t place = PlaceOf(row);
-    if (present_[place] || with_kind_.Has(row)) return false;
-    present_[place] = true;
-    range.Take(raw_[place]);
+    const std::size_t place = PlaceOf(row, soft);
+    if (soft.present[place] || soft.with_kind.Has(row)) return false;
+    soft.present[place] = true;
+    range.Take(soft.raw[place]);
     return --unseen == 0;
   });
   const auto values = scores.values();
-  with_kind_.ForEach([&](std::size_t row) {
+  soft.with_kind.ForEach([&](std::size_t row) {
     if (scored.Has(row)) range.Take(values[row]);
   });
-  normalized_.assign(raw_.size(), 0);
-  for (std::size_t i = 0; i < raw_.size(); ++i) {
-    if (present_[i]) normalized_[i] = range.Points(raw_[i]);
+  soft.normalized.assign(soft.raw.size(), 0);
+  for (std::size_t i = 0; i < soft.raw.size(); ++i) {
+    if (soft.present[i]) soft.normalized[i] = range.Points(soft.raw[i]);
   }
   const auto bytes = scores.OverwriteBytes();
   for (std::size_t row = 0; row < bytes.size(); ++row)
-    bytes[row] = static_cast<std::uint8_t>(normalized_[PlaceOf(row)]);
-  with_kind_.ForEach([&](std::size_t row) {
+    bytes[row] = static_cast<std::uint8_t>(soft.normalized[PlaceOf(row, soft)]);
+  soft.with_kind.ForEach([&](std::size_t row) {
     if (scored.Has(row)) bytes[row] = static_cast<std::uint8_t>(range.Points(values[row]));
   });
-  ignored_.ForEach([&](std::size_t row) { bytes[row] = 0; });
+  soft.ignored.ForEach([&](std::size_t row) { bytes[row] = 0; });
 }
 
 }  // namespace berth::plugins

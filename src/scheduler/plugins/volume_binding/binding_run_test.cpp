@@ -53,7 +53,7 @@ class BindingRunTest : public ::testing::Test {
     builder.raw().metadata.resource_version = version;
     cluster.Put<T>(builder);
   }
-  std::string Told() { return answer ? answer->Message() : "nothing yet"; }
+  std::string Message() { return answer ? answer->Message() : "nothing yet"; }
   PersistentVolume Assumed() { return *cluster.objects().Of<PersistentVolume>().FindAssumed("v"); }
 
   Cluster cluster;
@@ -77,29 +77,29 @@ TEST_F(BindingRunTest, WritesAndWaitsUntilAllAreBound) {
   EXPECT_EQ(cluster.api().selections.front().node, "n");
 
   cluster.loop().Pass(1s);
-  EXPECT_EQ(Told(), "nothing yet") << "the update has not been received";
+  EXPECT_EQ(Message(), "nothing yet") << "the update has not been received";
   Show<PersistentVolume>(Volume().ClaimedBy("c", "uid-of-c"), "7");
   Show<PersistentVolumeClaim>(New().Annotation("volume.kubernetes.io/selected-node", "n"), "7");
   cluster.loop().Pass(1s);
-  EXPECT_EQ(Told(), "nothing yet");
+  EXPECT_EQ(Message(), "nothing yet");
   Show<PersistentVolumeClaim>(Claim().BoundTo("v"), "8");
   Show<PersistentVolumeClaim>(New().Annotation("volume.kubernetes.io/selected-node", "n").BoundTo("made"),
                               "8");
   cluster.loop().Pass(1s);
-  EXPECT_EQ(Told(), "nothing yet") << "the new volume has not been received";
+  EXPECT_EQ(Message(), "nothing yet") << "the new volume has not been received";
   Show<PersistentVolume>(MakeVolume("made").ClaimedBy("new", "uid-of-new"), "9");
-  EXPECT_EQ(Told(), "nothing yet") << "checks run once a second";
+  EXPECT_EQ(Message(), "nothing yet") << "checks run once a second";
   cluster.loop().Pass(1s);
   ASSERT_TRUE(answer);
-  EXPECT_TRUE(answer->ok()) << Told();
+  EXPECT_TRUE(answer->ok()) << Message();
 }
 
 TEST_F(BindingRunTest, FailsAtTheTimeout) {
   Start();
   cluster.loop().Pass(9s);
-  EXPECT_EQ(Told(), "nothing yet");
+  EXPECT_EQ(Message(), "nothing yet");
   cluster.loop().Pass(1s);
-  EXPECT_EQ(Told(), "binding volumes: context deadline exceeded");
+  EXPECT_EQ(Message(), "binding volumes: context deadline exceeded");
   plugin->Unreserve(placement);
   EXPECT_TRUE(Assumed().claim_ref) << "it was written: the next version from the API server decides";
   EXPECT_EQ(cluster.objects()
@@ -113,14 +113,14 @@ TEST_F(BindingRunTest, FailsImmediatelyWhenStopped) {
   Start();
   stop.request_stop();
   cluster.loop().Run();
-  EXPECT_EQ(Told(), "binding volumes: context canceled");
+  EXPECT_EQ(Message(), "binding volumes: context canceled");
   cluster.loop().Pass(20s);
 }
 
 TEST_F(BindingRunTest, AFailedWriteRevertsAssumedObjects) {
   cluster.api().answer = Fail(ErrorCode::kConflict, "the object has been modified");
   Start();
-  EXPECT_EQ(Told(), "the object has been modified");
+  EXPECT_EQ(Message(), "the object has been modified");
   EXPECT_FALSE(Assumed().claim_ref);
   EXPECT_TRUE(cluster.api().selections.empty());
 }
@@ -130,7 +130,7 @@ TEST_F(BindingRunTest, AnErrorEndsTheWait) {
   const struct {
     const char* what;
     std::function<void()> change;
-    std::string told;
+    std::string message;
   } rows[] = {
       {"the pod is deleted", [&] { cluster.services().pod_exists = false; },
        "binding volumes: pod does not exist any more: pod \"p\" not found"},
@@ -162,7 +162,7 @@ TEST_F(BindingRunTest, AnErrorEndsTheWait) {
     Start();
     row.change();
     cluster.loop().Pass(1s);
-    EXPECT_EQ(Told(), row.told) << row.what;
+    EXPECT_EQ(Message(), row.message) << row.what;
     plugin->Unreserve(placement);
   }
 }
