@@ -41,6 +41,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
     return names;
   }
   void Allow(std::string_view plugin) override {
+    if (verdict || stage != Stage::kWaiting) return;
     std::erase_if(waits, [&](const Wait& wait) { return wait.plugin == plugin; });
     waits.empty() ? Signal(Status{}) : cycles.SetPermitDeadline(shared_from_this());
   }

@@ -422,6 +422,17 @@ TEST_F(ContractTest, ThePluginWithTheFirstTimeoutRejectsThePod) {
   EXPECT_EQ(Sizes().unschedulable, 1U);
 }
 
+TEST_F(ContractTest, TheTimeoutOfAPluginThatHasAllowedThePodDoesNotCount) {
+  Start({"P1", "P2"});
+  script.wait = {{"P1", std::chrono::seconds(10)}, {"P2", std::chrono::seconds(1)}};
+  AddPod(MakePod("victim"));
+  services.FindWaitingPod("uid-of-victim")->Allow("P2");
+  Wait(std::chrono::milliseconds(9999));
+  EXPECT_EQ(LastMessage(), "");
+  Wait(std::chrono::milliseconds(1));
+  EXPECT_THAT(LastMessage(), HasSubstr("after waiting 10s at plugin P1"));
+}
+
 TEST_F(ContractTest, AWaitingPodCanBeRejectedOrPreemptedOnce) {
   script.wait = {{"Probe", std::chrono::seconds(10)}};
   AddPod(MakePod("victim"));
