@@ -53,9 +53,9 @@ const Status& FirstError(const SchedulingContext& context) {
 RowSet Candidates(const SchedulingContext& context) {
   const cluster::NodeTable& nodes = context.cluster.nodes;
   RowSet candidates = nodes.all();
-  if (!context.pre_filter.narrowed) return candidates;
+  if (!context.pre_filter->narrowed) return candidates;
   candidates.Clear();
-  for (const cluster::NodeNameId name : context.pre_filter.nodes) {
+  for (const cluster::NodeNameId name : context.pre_filter->nodes) {
     if (const Row row = nodes.Find(name); row != cluster::kNoRow) candidates.Add(row);
   }
   return candidates;
@@ -76,7 +76,7 @@ void RecordVerdicts(SchedulingContext& context) {
 // The nodes that PreFilter excluded.
 void RecordExcluded(SchedulingContext& context, const RowSet& candidates) {
   AttemptRecord& record = context.record();
-  const std::vector<std::string>& narrowing = context.pre_filter.narrowing;
+  const std::vector<std::string>& narrowing = context.pre_filter->narrowing;
   std::set<std::string> plugins(narrowing.begin(), narrowing.end());
   if (!context.nominated_rejector.empty()) plugins.insert(context.nominated_rejector);
   RowSet evaluated = candidates;
@@ -96,7 +96,7 @@ void RecordExcluded(SchedulingContext& context, const RowSet& candidates) {
 }  // namespace
 
 void SchedulingAlgorithm::RecordRejectors(Context& context) {
-  const std::vector<std::string>& narrowing = context.pre_filter.narrowing;
+  const std::vector<std::string>& narrowing = context.pre_filter->narrowing;
   std::set<std::string> rejectors(narrowing.begin(), narrowing.end());
   const AttemptRecord& record = context.record();
   for (const record::Rejection& rejection : record.rejections) rejectors.emplace(rejection.plugin);
@@ -123,16 +123,16 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
   PostFilterRun(SchedulingContext& context, Random* rng) : context_(context), rng_(rng) {}
 
   void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
-    profile().RunFiltersForDryRun(attempt, table(), context_.pre_filter, context_.buffers.nominations,
+    profile().RunFiltersForDryRun(attempt, table(), *context_.pre_filter, context_.buffers.nominations,
                                   candidates, out);
   }
   Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) override {
-    return profile().RunAddPod(attempt, context_.pre_filter, added, row);
+    return profile().RunAddPod(attempt, *context_.pre_filter, added, row);
   }
   Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, Row row) override {
-    return profile().RunRemovePod(attempt, context_.pre_filter, removed, row);
+    return profile().RunRemovePod(attempt, *context_.pre_filter, removed, row);
   }
-  bool has_extensions() const override { return profile().HasExtensions(context_.pre_filter); }
+  bool has_extensions() const override { return profile().HasExtensions(*context_.pre_filter); }
   cluster::NodeTable& table() override { return context_.cluster.nodes; }
   Random* rng() override { return rng_; }
 
@@ -146,20 +146,22 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                              const ClusterView& cluster,
                                              std::span<const runtime::Nomination> nominations) {
-  SchedulingContext context(pod, profile, cluster, buffers_);
+  ScheduleResult result;
+  result.record = std::make_shared<AttemptRecord>();
+  SchedulingContext context(pod, profile, cluster, buffers_, result);
   SelectNominations(context, nominations);
   if (extenders_ == nullptr) {
     SelectNode(context);
-    return std::move(context.result);
+    return result;
   }
   extenders_->BeginDecision();
   SelectNode(context);
-  context.result.abandoned = extenders_->wait_cancelled();
+  result.abandoned = extenders_->wait_cancelled();
   for (extenders::ExtenderError& error : extenders_->TakeErrors()) {
-    context.record().extenders.errors.push_back(
+    result.record->extenders.errors.push_back(
         {std::move(error.extender), std::move(error.verb), std::move(error.error)});
   }
-  return std::move(context.result);
+  return result;
 }
 
 void SchedulingAlgorithm::SelectNode(Context& context) {
@@ -205,11 +207,13 @@ bool SchedulingAlgorithm::FindFeasible(Context& context) {
   AttemptRecord& record = context.record();
   framework::FilterOutcome& verdicts = context.buffers.verdicts;
   context.cached = Lookup(context);
-  context.pre_filter = context.cached != nullptr ? context.cached->RunPreFilter(context.attempt)
-                                                 : profile.RunPreFilter(context.attempt);
+  const runtime::PreFilterOutcome pre_filter = context.cached != nullptr
+                                                   ? context.cached->RunPreFilter(context.attempt)
+                                                   : profile.RunPreFilter(context.attempt);
+  context.pre_filter = &pre_filter;
   if (!PassesPreFilter(context)) return false;
   if (context.cached != nullptr) {
-    if (!context.pre_filter.narrowed && context.cached->Evaluate(context.attempt, context.pre_filter))
+    if (!pre_filter.narrowed && context.cached->Evaluate(context.attempt, pre_filter))
       return FindFeasibleInCache(context);
     cache_->Invalidate(context.pod.shape);
     context.cached = nullptr;
@@ -217,14 +221,14 @@ bool SchedulingAlgorithm::FindFeasible(Context& context) {
 
   const RowSet candidates = Candidates(context);
   if (context.pod.nominated.known()) EvaluateNominatedNode(context, candidates);
-  profile.RunFilters(context.attempt, context.cluster.nodes, context.pre_filter, context.buffers.nominations,
+  profile.RunFilters(context.attempt, context.cluster.nodes, pre_filter, context.buffers.nominations,
                      candidates, verdicts);
   if (!verdicts.errors.empty() && !context.only_nominated) {
     Fail(context, FirstError(context).Message());
     return false;
   }
   RecordVerdicts(context);
-  if (context.pre_filter.narrowed) RecordExcluded(context, candidates);
+  if (pre_filter.narrowed) RecordExcluded(context, candidates);
   if (record.feasible.Empty()) {
     RecordRejectors(context);
     HandleNoFit(context);
@@ -256,7 +260,7 @@ equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const Context& 
 }
 
 bool SchedulingAlgorithm::PassesPreFilter(Context& context) {
-  const Status& status = context.pre_filter.status;
+  const Status& status = context.pre_filter->status;
   if (status.ok()) return true;
   if (!status.rejected()) {
     Fail(context, status.Message());
@@ -264,7 +268,7 @@ bool SchedulingAlgorithm::PassesPreFilter(Context& context) {
   }
   // If several plugins limit the nodes to sets without a common node, they reject the pod together.
   std::vector<std::string>& rejectors = context.result.rejectors;
-  rejectors = context.pre_filter.narrowing;
+  rejectors = context.pre_filter->narrowing;
   std::ranges::sort(rejectors);
   std::string plugin(status.plugin);
   if (plugin.empty()) {
@@ -287,7 +291,7 @@ void SchedulingAlgorithm::EvaluateNominatedNode(Context& context, const RowSet& 
   alone.Add(row);
   const framework::FilterOutcome& verdicts = context.buffers.verdicts;
   const auto filters = context.profile.filters();
-  context.profile.RunFilters(context.attempt, context.cluster.nodes, context.pre_filter,
+  context.profile.RunFilters(context.attempt, context.cluster.nodes, *context.pre_filter,
                              context.buffers.nominations, alone, context.buffers.verdicts);
   context.only_nominated = !verdicts.feasible.Empty();
   if (verdicts.used > 0) context.nominated_rejector = filters[verdicts.all().back().plugin]->Name();

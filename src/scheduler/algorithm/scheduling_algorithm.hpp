@@ -73,14 +73,13 @@ struct SchedulingContext {
   };
 
   SchedulingContext(const cluster::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
-                    Buffers& buffers)
+                    Buffers& buffers, ScheduleResult& result)
       : pod(pod),
         profile(profile),
         cluster(cluster),
         buffers(buffers),
-        attempt(pod, cluster.nodes, result.state, buffers.scratch) {
-    result.record = std::make_shared<record::AttemptRecord>();
-  }
+        result(result),
+        attempt(pod, cluster.nodes, result.state, buffers.scratch) {}
   SchedulingContext(const SchedulingContext&) = delete;
   SchedulingContext& operator=(const SchedulingContext&) = delete;
 
@@ -91,11 +90,11 @@ struct SchedulingContext {
   // Of the buffers, `nominations` are the pods of at least this pod's priority, without the pod itself.
   Buffers& buffers;
   // --- result ---
-  ScheduleResult result;
+  ScheduleResult& result;
   record::AttemptRecord& record() { return *result.record; }
   // --- intermediate results ---
   const framework::Attempt attempt;
-  runtime::PreFilterOutcome pre_filter;
+  const runtime::PreFilterOutcome* pre_filter = nullptr;  // set while feasible nodes are searched
   equivalence_cache::EquivalenceClass* cached = nullptr;  // null: the cache is not used
   bool only_nominated = false;     // the pod's own nominated node passed, and the search ended there
   std::string nominated_rejector;  // the plugin that rejected that node; empty: none
