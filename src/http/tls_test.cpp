@@ -112,7 +112,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadTls{
             "ABrokenCertificate", {.certificate_pem = "x", .key_pem = kOne.KeyPem()}, "client certificate"},
         BadTls{"ABrokenKey", {.certificate_pem = kOne.CertificatePem(), .key_pem = "x"}, "client key"},
-        BadTls{"ACertificateWithoutKey", {.certificate_pem = kOne.CertificatePem()}, "and its key must be given together"},
+        BadTls{"ACertificateWithoutKey",
+               {.certificate_pem = kOne.CertificatePem()},
+               "and its key must be given together"},
         BadTls{"AnotherCertificatesKey",
                {.certificate_pem = kOne.CertificatePem(), .key_pem = kTwo.KeyPem()},
                "client key"}),

@@ -9,7 +9,6 @@ namespace berth::algorithm {
 
 using cluster::Row;
 using extenders::FilterResult;
-using framework::Attempt;
 using record::AttemptRecord;
 using record::Result;
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "tools/extender_conformance/script.hpp"
 #include "tools/extender_conformance/http_connection.hpp"
+#include "tools/extender_conformance/script.hpp"
 
 namespace berth::extender_conformance {
 

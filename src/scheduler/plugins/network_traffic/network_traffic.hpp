@@ -37,7 +37,7 @@ class NetworkTraffic final : public framework::ScorePlugin {
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId traffic_;
   const load_metrics::SignalId speed_;      // link speed; in classic mode the same as traffic_ and unused
-  UnmeasuredPods unmeasured_pods_;           // counted in pods
+  UnmeasuredPods unmeasured_pods_;          // counted in pods
   double median_ = load_metrics::kNoValue;  // of the compared values
   // compare fractions of link speeds, which are known for all measured nodes
   bool by_share_ = false;
