@@ -95,6 +95,15 @@ func (s *stage) checkExit() {
 	} else if s.code != code {
 		s.addError("%s exited with %d, not with %d", leader.name, s.code, code)
 	}
+	if s.scenario.fault != broken {
+		return
+	}
+	log := s.log(leader)
+	for _, part := range []string{`"Invariant violated" check=`, `name="` + breakingPod + `"`, "node_count()=", "BreaksInvariant::Filter"} {
+		if !strings.Contains(log, part) {
+			s.addError("the log of %s has no %s", leader.name, part)
+		}
+	}
 }
 
 // checkLease checks the lease's record, and returns when the old lease ended and when the new one was

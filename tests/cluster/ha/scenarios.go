@@ -15,11 +15,12 @@ const (
 	cutOff     fault = "cut off" // connections are reset, and new ones rejected
 	silenced   fault = "silence" // connections stay open without data
 	frozen     fault = "frozen"  // SIGSTOP, and SIGCONT when another one leads
+	broken     fault = "broken"  // an invariant of the leader is violated
 )
 
 // scenario is one change of leader: replicas[0] leads, the others stand by.
 type scenario struct {
-	replicas []string // "berth" or "kube"
+	replicas []string // "berth", "kube", or "breaking" (tests/invariant)
 	fault    fault
 }
 
@@ -44,6 +45,7 @@ func scenarios(o *options) []scenario {
 		{pair("berth", "berth"), cutOff},
 		{pair("berth", "berth"), silenced},
 		{pair("berth", "berth"), frozen},
+		{pair("breaking", "berth"), broken},
 		{[]string{"berth", "berth", "berth"}, killed},
 		{pair("kube", "berth"), killed},
 		{pair("kube", "berth"), terminated},
@@ -69,6 +71,8 @@ func (s scenario) leaderEnds() (code int, must bool) {
 		return 0, true
 	case killed:
 		return -1, true
+	case broken:
+		return 70, true
 	default:
 		return 1, true
 	}

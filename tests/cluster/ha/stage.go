@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,6 +29,9 @@ type replica struct {
 	port  int    // berth's metrics
 }
 
+// breakingPod is the pod for which the plugin of tests/invariant violates an invariant.
+const breakingPod = "breaks-an-invariant"
+
 // stage is one scenario in its own namespace, with its own Lease and profile.
 type stage struct {
 	*options
@@ -39,6 +43,7 @@ type stage struct {
 
 	replicas []*replica
 	names    []string  // of the pods
+	more     []string  // pods that the fault created
 	faultAt  time.Time // when the leader was stopped
 	thawedAt time.Time
 	code     int // exit code of the old leader
@@ -71,7 +76,7 @@ func (s *stage) play(ctx context.Context) (string, []string, error) {
 	creator := startCreator(ctx, client, s.id, s.id)
 	err := s.change(ctx)
 	names, createErr := creator.stop()
-	s.names = names
+	s.names = append(names, s.more...)
 	if err == nil {
 		err = createErr
 	}
@@ -103,8 +108,11 @@ func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error
 	if err != nil {
 		return err
 	}
-	config := s.control.File(r.name + ".yaml")
-	if err := os.WriteFile(config, []byte(s.config(kubeconfig)), 0o600); err != nil {
+	config, text := s.control.File(r.name+".yaml"), s.config(kubeconfig)
+	if r.kind == "breaking" {
+		text += "  plugins: {filter: {enabled: [{name: BreaksInvariant}]}}\n"
+	}
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
 	ports, err := controlplane.FreePorts(2)
@@ -114,9 +122,13 @@ func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error
 	r.port = ports[1]
 	command, args := []string{s.Berth, "scheduler"}, []string{"--config=" + config, "-v=3",
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
-	if r.kind == "berth" {
+	switch r.kind {
+	case "berth":
 		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
-	} else {
+	case "breaking":
+		command = []string{filepath.Join(filepath.Dir(s.Berth), "breaking_scheduler")}
+		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
+	default:
 		command = []string{s.Real, "kube-scheduler"}
 		args = append(args, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
 	}
@@ -187,6 +199,11 @@ func (s *stage) change(ctx context.Context) error {
 		leader.proxy.Block(true)
 	case silenced:
 		leader.proxy.Hang(true)
+	case broken:
+		s.more = []string{breakingPod}
+		if _, err := s.control.Client.CoreV1().Pods(s.id).Create(ctx, newPod(s.id, breakingPod, s.id), metav1.CreateOptions{}); err != nil {
+			return err
+		}
 	}
 	before := s.holder()
 	err := controlplane.Until(ctx, 4*s.lease, "another leader", func() (bool, error) {
