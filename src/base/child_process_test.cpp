@@ -168,12 +168,12 @@ TEST(ChildProcess, ForkRunsAFunction) {
   auto child = ChildProcess::Fork([&](int output) {
     here = 1;
     (void)!::write(output, "written", 7);
-    ::kill(::getpid(), SIGSEGV);
+    ::kill(::getpid(), SIGABRT);
   });
   ASSERT_TRUE(child);
   const auto ran = child->Wait({}, {});
   EXPECT_EQ(ran.output, "written");
-  EXPECT_EQ(ran.status.signal, SIGSEGV);
+  EXPECT_EQ(ran.status.signal, SIGABRT);
   EXPECT_EQ(here, 0) << "the child has a copy";
   EXPECT_EQ(ChildProcess::Fork([](int) {})->Wait({}, {}).status.Text(), "exit code 0");
 }

@@ -7,7 +7,7 @@ namespace {
 
 TEST(Gzip, DecompressesToTheSameText) {
   std::string varied;
-  for (int i = 0; i < 100'000; ++i) varied += static_cast<char>(i * i % 251);
+  for (int i = 0; i < 100'000; ++i) varied += static_cast<char>(i % 46'000 * (i % 46'000) % 251);
   for (const std::string& text : {std::string(), std::string(10, 'x'), std::string(1 << 20, 'x'), varied})
     EXPECT_EQ(Gunzip(Gzip(text), 2 << 20).value_or("?"), text);
   EXPECT_LT(Gzip(std::string(1 << 20, 'x')).size(), 10'000U);
