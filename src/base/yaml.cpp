@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "base/go_quote.hpp"
 #include "base/json_text.hpp"
@@ -362,27 +364,90 @@ std::string WithLineFeeds(std::string_view text) {
   return out;
 }
 
-// yaml-cpp accepts a quote that is still open at the end of the text, but not at a marker.
-void ThrowIfOpenQuote(const std::string& text) {
-  if (text.find_first_of("'\"") != text.npos) YAML::LoadAll(text + "\n...\n");
+// Where a document begins, and whether its root is a scalar.
+class DocumentStart final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    start_ = mark;
+    depth_ = 0;
+    is_scalar_ = false;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {
+    is_scalar_ |= depth_ == 0;
+  }
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                       YAML::EmitterStyle::value /*style*/) override {
+    ++depth_;
+  }
+  void OnSequenceEnd() override { --depth_; }
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {
+    ++depth_;
+  }
+  void OnMapEnd() override { --depth_; }
+
+  const YAML::Mark& start() const { return start_; }
+  bool is_scalar() const { return is_scalar_; }
+
+ private:
+  YAML::Mark start_;
+  int depth_ = 0;
+  bool is_scalar_ = false;
+};
+
+// Walks over the documents of a text. yaml-cpp throws where it finds an error.
+class DocumentWalk {
+ public:
+  explicit DocumentWalk(const std::string& text) : stream_(text), parser_(stream_) {}
+
+  // Goes to the next document; false at the end. yaml-cpp returns empty documents for ever where it finds a
+  // token that begins no value (","); that is an error here.
+  Expected<bool> Next() {
+    const int previous = document_.start().pos;
+    if (!parser_.HandleNextDocument(document_)) return false;
+    if (++count_ > 1 && document_.start().pos == previous)
+      return Invalid(
+          fmt::format("yaml: line {}: did not find expected node content", document_.start().line + 1));
+    return true;
+  }
+  const DocumentStart& document() const { return document_; }
+
+ private:
+  std::istringstream stream_;
+  YAML::Parser parser_;
+  DocumentStart document_;
+  std::size_t count_ = 0;
+};
+
+// Finds what yaml-cpp's Load does not see: it reads the first document only.
+Expected<void> CheckWhatFollows(const std::string& text, const YAML::Node& first) {
+  DocumentWalk walk(text);
+  for (int i = 0; i < 2; ++i) {
+    BERTH_TRY(const bool found, walk.Next());
+    if (!found) return {};
+  }
+  // yaml-cpp takes text that does not belong to the first document for a second one. Go's parser ignores it,
+  // too, unless it continues a block with something that is neither an item nor a key.
+  const DocumentStart& second = walk.document();
+  if (second.is_scalar() && first.Style() != YAML::EmitterStyle::Flow)
+    return Invalid(fmt::format("yaml: line {}: could not find expected ':'", second.start().line + 1));
+  return {};
 }
 
 Expected<YAML::Node> LoadFirst(std::string_view text) {
   BERTH_RETURN_IF_ERROR(CheckCharacters(text));
-  std::string terminated = WithLineFeeds(text);
+  const std::string terminated = WithLineFeeds(text);
   if (HasSeveralDocuments(terminated)) return YAML::Load(terminated);
-  if (terminated.ends_with('\n')) {
-    terminated += "...\n";
-  } else {
-    ThrowIfOpenQuote(terminated);
-  }
-  const std::vector<YAML::Node> documents = YAML::LoadAll(terminated);
-  // yaml-cpp takes text that does not belong to the first document for a second one. Go's parser ignores it,
-  // too, unless it continues a block with something that is neither an item nor a key.
-  const bool flow = !documents.empty() && documents[0].Style() == YAML::EmitterStyle::Flow;
-  if (documents.size() > 1 && documents[1].IsScalar() && !flow)
-    return Invalid(fmt::format("yaml: line {}: could not find expected ':'", documents[1].Mark().line + 1));
-  return documents.empty() ? YAML::Node() : documents[0];
+  // yaml-cpp accepts a quote that is still open at the end of the text, but not at a marker.
+  const bool complete = terminated.ends_with('\n');
+  const std::string with_marker = terminated + (complete ? "...\n" : "\n...\n");
+  const YAML::Node first = YAML::Load(complete ? with_marker : terminated);
+  BERTH_RETURN_IF_ERROR(CheckWhatFollows(with_marker, first));
+  return first;
 }
 
 // --- JSON ---
@@ -596,9 +661,14 @@ Expected<Value> ParseValue(std::string_view text) {
 }
 
 Expected<std::vector<Expected<Value>>> ParseStream(std::string_view text) {
+  const std::string all(text);
   std::vector<YAML::Node> documents;
   try {
-    documents = YAML::LoadAll(std::string(text));
+    for (DocumentWalk walk(all);;) {
+      BERTH_TRY(const bool found, walk.Next());
+      if (!found) break;
+    }
+    documents = YAML::LoadAll(all);
   } catch (const YAML::Exception& error) {
     return Invalid(fmt::format("line {}: {}", error.mark.line + 1, error.msg));
   }

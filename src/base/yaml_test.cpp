@@ -67,5 +67,20 @@ TEST(Yaml, IsReadAsByKubernetes) {
   }
 }
 
+// yaml-cpp returns empty documents for these texts without end.
+TEST(Yaml, ATokenThatBeginsNoValueIsAnError) {
+  for (const std::string text : {",\"kind\"{\"", ",", "? ,\n", "]"}) {
+    EXPECT_FALSE(ParseYaml(text)) << text;
+    EXPECT_FALSE(ParseStream(text)) << text;
+  }
+}
+
+TEST(Yaml, OnlyAStreamIsReadBeyondTheFirstDocument) {
+  for (const std::string text : {"{\"a\"},\n{\"b\": \"c\"}\n]\n", "a: 1\n---\n]\n"}) {
+    EXPECT_TRUE(ParseYaml(text)) << text;
+    EXPECT_FALSE(ParseStream(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace berth::yaml
