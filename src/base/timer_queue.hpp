@@ -22,36 +22,20 @@ class TimerQueue {
     friend auto operator<=>(const Id&, const Id&) = default;
   };
 
-  explicit TimerQueue(const Clock& clock) : clock_(clock) {}
+  explicit TimerQueue(const Clock& clock);
+  ~TimerQueue();
+  TimerQueue(const TimerQueue&) = delete;
+  TimerQueue& operator=(const TimerQueue&) = delete;
 
-  Id After(Duration delay, Task task) {
-    const Id id{clock_.Now() + delay, ++last_number_};
-    const bool first = tasks_.emplace(id, std::move(task)).first == tasks_.begin();
-    if (first && on_earlier_) on_earlier_();
-    return id;
-  }
+  Id After(Duration delay, Task task);
   // No effect if the task has already run.
-  void Cancel(const Id& id) { tasks_.erase(id); }
-
-  std::optional<MonoTime> Next() const {
-    if (tasks_.empty()) return std::nullopt;
-    return tasks_.begin()->first.time;
-  }
+  void Cancel(const Id& id);
+  std::optional<MonoTime> Next() const;
   // Runs the tasks that are due now, but not tasks that these add for the current time: a task that always
   // reschedules itself without delay must not block the caller forever. Returns whether there were any.
-  bool RunDue() {
-    const Id end{clock_.Now(), last_number_ + 1};
-    bool any = false;
-    while (!tasks_.empty() && tasks_.begin()->first < end) {
-      Task task = std::move(tasks_.begin()->second);
-      tasks_.erase(tasks_.begin());
-      task();
-      any = true;
-    }
-    return any;
-  }
+  bool RunDue();
   // Drops all tasks without running them.
-  void Clear() { tasks_.clear(); }
+  void Clear();
   // Sets the callback that is called when Next() becomes earlier.
   void OnEarlier(std::function<void()> callback) { on_earlier_ = std::move(callback); }
 

@@ -1,5 +1,8 @@
 #include "command/sandbox_command.hpp"
 
+#include <chrono>
+
+#include "base/clock.hpp"
 #include "command_line/command.hpp"
 #include "sandbox/cluster/run.hpp"
 
@@ -24,28 +27,31 @@ void DefineNodeFlags(command_line::FlagSet& flags, sandbox::RunOptions& options,
 void DefineFailureFlags(command_line::FlagSet& flags, sandbox::RunOptions& options) {
   sandbox::FailurePlan& failures = options.sandbox.nodes.failures;
   flags.Section("Failures (or: kubectl annotate node NAME sandbox.berth.dev/failure=silent)");
-  flags.Seconds("node-mtbf", failures.between,
-                "mean seconds between random failures of a node; 0 disables them", {0, 1e9});
-  flags.Seconds("node-mttr", failures.lasts, "mean duration of a random failure in seconds", {0.001, 1e9});
+  flags.Duration("node-mtbf", failures.between,
+                 "mean time between random failures of a node; 0 disables them",
+                 {Duration::zero(), std::chrono::hours(100'000)});
+  flags.Duration("node-mttr", failures.lasts, "mean duration of a random failure",
+                 {std::chrono::milliseconds(1), std::chrono::hours(100'000)});
   flags.Choices("node-failures", failures.kinds, sandbox::FailureKinds(), "kinds of random failures");
-  flags.Seconds("node-grace-period", options.sandbox.controllers.node_lifecycle.grace,
-                "seconds without a heartbeat after which a node's conditions become Unknown", {1, 86400});
+  flags.Duration("node-grace-period", options.sandbox.controllers.node_lifecycle.grace,
+                 "time without a heartbeat after which a node's conditions become Unknown",
+                 {std::chrono::seconds(1), std::chrono::hours(24)});
 }
 
 void DefineSimulationFlags(command_line::FlagSet& flags, sandbox::SandboxOptions& options) {
-  constexpr command_line::Range<double> kUpToAnHour{0, 3600};
+  constexpr command_line::Range<Duration> kUpToAnHour{Duration::zero(), std::chrono::hours(1)};
   sandbox::KubeletOptions& kubelet = options.kubelet;
   flags.Section("Simulation");
-  flags.Seconds("pod-start", kubelet.pod_start, "seconds from binding to Running", kUpToAnHour);
-  flags.Seconds("pod-stop", kubelet.pod_stop, "seconds from deletion to removal", kUpToAnHour);
-  flags.Seconds("job-time", kubelet.job_time,
-                "run time in seconds of Job pods without sleep command and without the annotation "
-                "sandbox.berth.dev/run-for",
-                kUpToAnHour);
-  flags.Seconds("heartbeat", kubelet.lease_every, "seconds between a node's lease renewals; 0 disables them",
-                kUpToAnHour);
-  flags.Seconds("provision-time", options.controllers.volumes.provision_time, "seconds to provision a volume",
-                kUpToAnHour);
+  flags.Duration("pod-start", kubelet.pod_start, "time from binding to Running", kUpToAnHour);
+  flags.Duration("pod-stop", kubelet.pod_stop, "time from deletion to removal", kUpToAnHour);
+  flags.Duration("job-time", kubelet.job_time,
+                 "run time of Job pods without sleep command and without the annotation "
+                 "sandbox.berth.dev/run-for",
+                 kUpToAnHour);
+  flags.Duration("heartbeat", kubelet.lease_every, "time between a node's lease renewals; 0 disables them",
+                 kUpToAnHour);
+  flags.Duration("provision-time", options.controllers.volumes.provision_time, "time to provision a volume",
+                 kUpToAnHour);
   flags.Integer("seed", options.seed, "seed of all random choices");
 }
 

@@ -192,37 +192,23 @@ std::vector<std::string> FlagSet::SplitAtCommas(const std::string& text) {
   return fields;
 }
 
-void FlagSet::AddReal(std::string name, std::string help, Range<double> range,
-                      std::function<void(double)> store, std::function<double()> load) {
+void FlagSet::Real(std::string name, double& out, std::string help, Range<double> range) {
   const std::string note =
       range.most == Range<double>{}.most ? "" : fmt::format("from {} to {}", range.least, range.most);
   Add({.name = std::move(name),
        .type = "float",
        .help = std::move(help),
-       .set = [store = std::move(store), range, note](const std::string& text) -> Expected<void> {
+       .set = [&out, range, note](const std::string& text) -> Expected<void> {
          double value = 0;
          const char* const end = text.data() + text.size();
          const auto [at, error] = std::from_chars(text.data(), end, value);
          if (at != end || error != std::errc() || !(value >= range.least && value <= range.most))
            return ExpectedNumber("a number", note);
-         store(value);
+         out = value;
          return {};
        },
-       .show = [load = std::move(load)] { return fmt::format("{}", load()); },
+       .show = [&out] { return fmt::format("{}", out); },
        .note = note});
-}
-
-void FlagSet::Real(std::string name, double& out, std::string help, Range<double> range) {
-  AddReal(
-      std::move(name), std::move(help), range, [&out](double value) { out = value; }, [&out] { return out; });
-}
-
-void FlagSet::Seconds(std::string name, berth::Duration& out, std::string help, Range<double> range) {
-  using Real = std::chrono::duration<double>;
-  AddReal(
-      std::move(name), std::move(help), range,
-      [&out](double value) { out = std::chrono::duration_cast<berth::Duration>(Real(value)); },
-      [&out] { return Real(out).count(); });
 }
 
 void FlagSet::Bool(std::string name, bool& out, std::string help) {
@@ -261,6 +247,25 @@ void FlagSet::Duration(std::string name, berth::Duration& out, std::string help)
          return {};
        },
        [&out] { return FormatGoDuration(out); }});
+}
+
+void FlagSet::Duration(std::string name, berth::Duration& out, std::string help,
+                       Range<berth::Duration> range) {
+  const std::string note =
+      fmt::format("from {} to {}", FormatGoDuration(range.least), FormatGoDuration(range.most));
+  Add({.name = std::move(name),
+       .type = "duration",
+       .help = std::move(help),
+       .set = [&out, range, note](const std::string& text) -> Expected<void> {
+         const bool has_unit = text.find_first_not_of("0123456789.+-") != text.npos;
+         const auto value = ParseGoDuration(has_unit || text.empty() ? text : text + "s");
+         if (!value || *value < range.least || *value > range.most)
+           return Invalid(fmt::format("expected a duration such as 1m30s {}", note));
+         out = *value;
+         return {};
+       },
+       .show = [&out] { return FormatGoDuration(out); },
+       .note = note});
 }
 
 void FlagSet::Size(std::string name, std::uint64_t& bytes, std::string help) {

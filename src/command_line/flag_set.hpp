@@ -99,12 +99,13 @@ class FlagSet {
          .note = RangeNote(range)});
   }
   void Real(std::string name, double& out, std::string help, Range<double> range = {});
-  // A duration as a number of seconds. New flags use Duration.
-  void Seconds(std::string name, berth::Duration& out, std::string help, Range<double> range);
   void Int(std::string name, std::int64_t& out, std::string help) { Number(64, "int", name, out, help); }
   void Int32(std::string name, std::int64_t& out, std::string help) { Number(32, "int32", name, out, help); }
   void Float(std::string name, double& out, std::string help);
+  // A duration as Go writes it: "1m30s".
   void Duration(std::string name, berth::Duration& out, std::string help);
+  // The same within a range. A number without unit means seconds.
+  void Duration(std::string name, berth::Duration& out, std::string help, Range<berth::Duration> range);
   // A size in bytes as a Kubernetes quantity ("64Mi"), from 0 to 1Pi.
   void Size(std::string name, std::uint64_t& bytes, std::string help);
   // The same in MiB, hidden: the former form of a Size.
@@ -175,8 +176,6 @@ class FlagSet {
                                              const std::string& note);
   static std::vector<std::string> SplitAtCommas(const std::string& text);
 
-  void AddReal(std::string name, std::string help, Range<double> range, std::function<void(double)> store,
-               std::function<double()> load);
   void Number(int bits, std::string type, std::string& name, std::int64_t& out, std::string& help);
   Expected<Flag*> FindLong(std::string_view name);
   Expected<Flag*> FindShort(char letter, const std::string& arg);

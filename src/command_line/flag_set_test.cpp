@@ -266,12 +266,14 @@ TEST(FlagSetTypes, ErrorsNameTheExpectation) {
   std::size_t pods = 1;
   int zones = 3;
   double rate = 1;
+  Duration pause = std::chrono::seconds(1);
   std::string output = "text";
   std::vector<std::string> verbs = {"filter"};
   std::vector<int> sizes = {5};
   FlagSet table;
   table.Integer("port", port, "");
   table.Integer("seed", seed, "");
+  table.Duration("pause", pause, "", {std::chrono::milliseconds(1), std::chrono::hours(1)});
   table.Integer("pods", pods, "", {.least = 1});
   table.Integer("zones", zones, "", {1, 26});
   table.Real("rate", rate, "", {0, 3600});
@@ -286,6 +288,12 @@ TEST(FlagSetTypes, ErrorsNameTheExpectation) {
       {{"--zones=27"}, "invalid argument \"27\" for \"--zones\" flag: expected a whole number from 1 to 26"},
       {{"--zones=x"}, "invalid argument \"x\" for \"--zones\" flag: expected a whole number from 1 to 26"},
       {{"--rate=nan"}, "invalid argument \"nan\" for \"--rate\" flag: expected a number from 0 to 3600"},
+      {{"--pause=61m"},
+       "invalid argument \"61m\" for \"--pause\" flag: expected a duration such as 1m30s from 1ms to 1h0m0s"},
+      {{"--pause=0"},
+       "invalid argument \"0\" for \"--pause\" flag: expected a duration such as 1m30s from 1ms to 1h0m0s"},
+      {{"--pause=x"},
+       "invalid argument \"x\" for \"--pause\" flag: expected a duration such as 1m30s from 1ms to 1h0m0s"},
       {{"--output=jsn"},
        "invalid argument \"jsn\" for \"--output\" flag: expected text, json; did you mean json?"},
       {{"--verbs=bind,x"}, "invalid argument \"bind,x\" for \"--verbs\" flag: expected filter, bind"},
@@ -326,6 +334,16 @@ TEST(FlagSetTypes, AcceptValuesUpToTheirLimits) {
   EXPECT_FALSE(controllers);
   EXPECT_THAT(verbs, ElementsAre("bind", "preempt"));
   EXPECT_THAT(sizes, ElementsAre(16, 7));
+}
+
+TEST(FlagSetTypes, ADurationWithinARangeMayBeANumberOfSeconds) {
+  Duration pause{};
+  FlagSet table;
+  table.Duration("pause", pause, "pause", {Duration::zero(), std::chrono::hours(1)});
+  EXPECT_TRUE(table.Parse(std::vector<std::string>{"--pause=0.5"}));
+  EXPECT_EQ(pause, std::chrono::milliseconds(500));
+  EXPECT_TRUE(table.Parse(std::vector<std::string>{"--pause", "1m30s"}));
+  EXPECT_EQ(pause, std::chrono::seconds(90));
 }
 
 TEST(FlagSetTypes, HelpShowsRangesChoicesAndWhatIsRequired) {

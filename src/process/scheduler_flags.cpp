@@ -310,10 +310,12 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.Int("berth-extender-circuit-failures", own.extender_failures,
             "Number of consecutive failures that opens the circuit breaker of an extender: further calls "
             "fail immediately. 0 disables it, like in kube-scheduler.");
-  table.Int("berth-extender-circuit-pause", own.extender_pause_seconds,
-            "Seconds for which the circuit breaker stays open.");
-  table.Int("berth-watch-idle-timeout", own.watch_idle_seconds,
-            "Seconds after which a watch without events is reopened.");
+  table.Duration("berth-extender-circuit-pause", own.extender_pause,
+                 "Time for which the circuit breaker stays open.",
+                 {std::chrono::milliseconds(100), std::chrono::hours(24)});
+  table.Duration("berth-watch-idle-timeout", own.watch_idle_timeout,
+                 "Time after which a watch without events is reopened.",
+                 {std::chrono::seconds(1), std::chrono::hours(24)});
   table.Bool("berth-shadow", own.shadow.on,
              "Runs as a shadow of the active scheduler: evaluates the same pods, writes nothing to the "
              "cluster, takes no lease, and reports agreement in /debug/berth/shadow, in the metrics "

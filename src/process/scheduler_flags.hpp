@@ -63,8 +63,8 @@ struct OwnFlags {
   std::uint64_t record_buffer_bytes = 64u << 20;
   std::uint64_t equivalence_cache_bytes = 64u << 20;
   std::int64_t extender_failures = 0;  // consecutive failures that open an extender's circuit; 0: never
-  std::int64_t extender_pause_seconds = 10;
-  std::int64_t watch_idle_seconds = 90;
+  Duration extender_pause = std::chrono::seconds(10);
+  Duration watch_idle_timeout = std::chrono::seconds(90);
   bool adaptive_sampling = false;
   std::string metric_sources;
   std::vector<std::string> plugins;  // shared objects

@@ -65,7 +65,7 @@ assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Env
                                            const SchedulerFlags& flags) {
   return {.make_transport = extenders::HttpTransports(io, ExtenderEnvironment(environment)),
           .circuit = {.failures = static_cast<int>(flags.own.extender_failures),
-                      .pause = std::chrono::seconds(flags.own.extender_pause_seconds)}};
+                      .pause = flags.own.extender_pause}};
 }
 
 // The parts of a running scheduler in the order of their dependencies, so that they are also destroyed in the
@@ -131,7 +131,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                       [this] { return loop_.synced(); },
                                       [this](auto take) { ListPods(std::move(take)); }, fence(), stopping_}));
   client::ClusterSourceOptions options;
-  options.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds);
+  options.watch_idle_timeout = flags_.own.watch_idle_timeout;
   options.retained = engine_->retained_fields();
   options.on_synced = [this] {
     if (leadership_) leadership_->OnSynced();

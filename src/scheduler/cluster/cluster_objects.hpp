@@ -143,6 +143,11 @@ class ObjectTable {
 // One table per kind except pods and nodes.
 class ClusterObjects {
  public:
+  ClusterObjects();
+  ~ClusterObjects();
+  ClusterObjects(const ClusterObjects&) = delete;
+  ClusterObjects& operator=(const ClusterObjects&) = delete;
+
   template <class T>
   ObjectTable<T>& Of() {
     return std::get<ObjectTable<T>>(tables_);

@@ -2,8 +2,34 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "scheduler/cycle/mailbox.hpp"
 
 namespace berth::cycle {
+
+struct ClusterLoop::Batch {
+  std::vector<Message> messages;
+};
+
+ClusterLoop::ClusterLoop(const Clock& clock)
+    : mailbox_(std::make_shared<Mailbox>()), batch_(std::make_unique<Batch>()), timers_(clock) {}
+ClusterLoop::~ClusterLoop() = default;
+
+ports::ClusterSink& ClusterLoop::sink() { return *mailbox_; }
+
+void ClusterLoop::Post(Work work) { mailbox_->Post(std::move(work)); }
+
+framework::Poster ClusterLoop::poster() const {
+  return [mailbox = mailbox_](Work work) { mailbox->Post(std::move(work)); };
+}
+
+ClusterLoop::StepPoster ClusterLoop::step_poster() const {
+  return [mailbox = mailbox_](bool succeeded, Work step) { mailbox->PostStep(succeeded, std::move(step)); };
+}
+
+void ClusterLoop::PostAfter(Duration delay, Work work) { timers_.After(delay, std::move(work)); }
 
 void ClusterLoop::Run(Handler& handler) {
   while (!stopping()) {
@@ -18,8 +44,8 @@ bool ClusterLoop::RunOnce(Handler& handler) {
 }
 
 bool ClusterLoop::HandleMessages(Handler& handler) {
-  mailbox_->Take(batch_);
-  for (Message& message : batch_) {
+  mailbox_->Take(batch_->messages);
+  for (Message& message : batch_->messages) {
     std::visit(
         [&]<class T>(T& content) {
           if constexpr (std::is_same_v<T, ports::ClusterChange>) {
@@ -33,7 +59,7 @@ bool ClusterLoop::HandleMessages(Handler& handler) {
         },
         message);
   }
-  return !batch_.empty();
+  return !batch_->messages.empty();
 }
 
 MonoTime ClusterLoop::NextDue(const Handler& handler) const {
@@ -50,8 +76,8 @@ void ClusterLoop::RunSucceededSteps() {
 }
 
 void ClusterLoop::DropPending() {
-  mailbox_->Take(batch_);
-  batch_.clear();
+  mailbox_->Take(batch_->messages);
+  batch_->messages.clear();
   timers_.Clear();
 }
 

@@ -5,15 +5,15 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/timer_queue.hpp"
 #include "kubernetes/ports/ports.hpp"
-#include "scheduler/cycle/mailbox.hpp"
 #include "scheduler/framework/handle.hpp"
 
 namespace berth::cycle {
+
+class Mailbox;
 
 // An iteration handles the messages that arrived, runs due timers, and lets the handler do one unit of work.
 // Messages posted before the first iteration are kept until then.
@@ -32,21 +32,18 @@ class ClusterLoop final : public framework::LoopExecutor {
     virtual MonoTime NextDue() const = 0;
   };
 
-  explicit ClusterLoop(const Clock& clock) : timers_(clock) {}
+  explicit ClusterLoop(const Clock& clock);
+  ~ClusterLoop() override;
 
   // --- any thread ---
   // Receives the cluster's changes.
-  ports::ClusterSink& sink() { return *mailbox_; }
-  void Post(std::move_only_function<void()> work) override { mailbox_->Post(std::move(work)); }
-  framework::Poster poster() const override {
-    return [mailbox = mailbox_](std::move_only_function<void()> work) { mailbox->Post(std::move(work)); };
-  }
+  ports::ClusterSink& sink();
+  void Post(std::move_only_function<void()> work) override;
+  framework::Poster poster() const override;
   // Queues a step of a binding cycle, also after the loop was destroyed. RunSucceededSteps executes steps
   // with `succeeded`.
-  using StepPoster = std::function<void(bool succeeded, Work step)>;
-  StepPoster step_poster() const {
-    return [mailbox = mailbox_](bool succeeded, Work step) { mailbox->PostStep(succeeded, std::move(step)); };
-  }
+  using StepPoster = std::function<void(bool succeeded, std::move_only_function<void()> step)>;
+  StepPoster step_poster() const;
   // Makes Run return after the current iteration.
   void Stop();
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
@@ -58,9 +55,7 @@ class ClusterLoop final : public framework::LoopExecutor {
   void Run(Handler& handler);
   // One iteration without waiting. Returns false if there was nothing to do. For tests and simulations.
   bool RunOnce(Handler& handler);
-  void PostAfter(Duration delay, std::move_only_function<void()> work) override {
-    timers_.After(delay, std::move(work));
-  }
+  void PostAfter(Duration delay, std::move_only_function<void()> work) override;
   TimerQueue& timers() { return timers_; }
   // Executes the steps that were posted as succeeded, before all other messages.
   void RunSucceededSteps();
@@ -71,9 +66,11 @@ class ClusterLoop final : public framework::LoopExecutor {
   bool HandleMessages(Handler& handler);
   MonoTime NextDue(const Handler& handler) const;
 
-  std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+  struct Batch;
+
+  const std::shared_ptr<Mailbox> mailbox_;
+  const std::unique_ptr<Batch> batch_;  // the messages being handled
   TimerQueue timers_;
-  std::vector<Message> batch_;
   std::atomic<bool> synced_{false};
   std::atomic<bool> stopping_{false};
 };

@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,6 +15,7 @@ namespace berth::cycle {
 struct Synced {};
 // Wakes the loop, for example to stop it.
 struct Wake {};
+
 // Work for the loop's thread: results of asynchronous plugins, and work posted by plugins.
 using Work = std::move_only_function<void()>;
 
@@ -26,47 +26,21 @@ using Message = std::variant<ports::ClusterChange, Synced, Work, Wake>;
 // arrival.
 class Mailbox final : public ports::ClusterSink {
  public:
-  void On(ports::ClusterChange change) override { Post(std::move(change)); }
-  void OnSynced() override { Post(Synced{}); }
+  Mailbox();
+  ~Mailbox() override;
 
+  void On(ports::ClusterChange change) override;
+  void OnSynced() override;
+  void Post(Message message);
   // Posts a step of a binding cycle. Steps after a success may be executed before messages that arrived
   // earlier.
-  void PostStep(bool succeeded, Work step) {
-    if (!succeeded) return Post(std::move(step));
-    {
-      std::scoped_lock lock(mutex_);
-      succeeded_steps_.push_back(std::move(step));
-    }
-    arrived_.notify_one();
-  }
-  std::vector<Work> TakeSucceededSteps() {
-    std::scoped_lock lock(mutex_);
-    return std::exchange(succeeded_steps_, {});
-  }
+  void PostStep(bool succeeded, Work step);
 
-  void Post(Message message) {
-    {
-      std::scoped_lock lock(mutex_);
-      messages_.push_back(std::move(message));
-    }
-    arrived_.notify_one();
-  }
   // Moves all messages to `out`, which is cleared first.
-  void Take(std::vector<Message>& out) {
-    // capacity limit between batches; the initial lists deliver a message per pod
-    constexpr std::size_t kKept = 4096;
-    out.clear();
-    if (out.capacity() > kKept) out.shrink_to_fit();
-    std::scoped_lock lock(mutex_);
-    std::swap(out, messages_);
-    for (Work& step : succeeded_steps_) out.emplace_back(std::move(step));
-    succeeded_steps_.clear();
-  }
+  void Take(std::vector<Message>& out);
+  std::vector<Work> TakeSucceededSteps();
   // Returns when there is a message or the deadline has passed.
-  void WaitUntil(MonoTime deadline) {
-    std::unique_lock lock(mutex_);
-    arrived_.wait_until(lock, deadline, [&] { return !messages_.empty() || !succeeded_steps_.empty(); });
-  }
+  void WaitUntil(MonoTime deadline);
 
  private:
   std::mutex mutex_;

@@ -37,6 +37,8 @@ MetricsRecorder::MetricsRecorder(metrics::Registry& registry, const Clock& clock
       options_(options),
       random_(options.seed) {}
 
+MetricsRecorder::~MetricsRecorder() = default;
+
 void MetricsRecorder::PointTook(ExtensionPoint point, framework::Code code, MonoTime began) {
   const MonoTime now = Now();
   if (trace_ != nullptr)

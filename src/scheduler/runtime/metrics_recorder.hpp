@@ -52,6 +52,9 @@ class MetricsRecorder {
  public:
   MetricsRecorder(metrics::Registry& registry, const Clock& clock, std::string profile,
                   InstrumentOptions options);
+  ~MetricsRecorder();
+  MetricsRecorder(const MetricsRecorder&) = delete;
+  MetricsRecorder& operator=(const MetricsRecorder&) = delete;
 
   // During the lifetime of this object, extension points are added to `trace`. Either argument may be null.
   class Traced {

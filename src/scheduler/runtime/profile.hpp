@@ -12,10 +12,11 @@
 #include "config/scheduler_config.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/runtime/metrics_recorder.hpp"
-#include "scheduler/runtime/registry.hpp"
 #include "scheduler/runtime/skipped_plugins.hpp"
 
 namespace berth::runtime {
+
+class Registry;
 
 // A pod that is nominated to a node and not bound.
 struct Nomination {
@@ -68,6 +69,10 @@ class Profile {
     framework::ScorePlugin* plugin = nullptr;
     std::int64_t weight = 1;
   };
+
+  ~Profile();
+  Profile(const Profile&) = delete;
+  Profile& operator=(const Profile&) = delete;
 
   // Creates the plugins. Error texts are kube-scheduler's start-up errors. Without `metrics_recorder` nothing
   // is measured.

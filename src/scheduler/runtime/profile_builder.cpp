@@ -9,6 +9,7 @@
 #include "base/nearest.hpp"
 #include "base/wrap.hpp"
 #include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/registry.hpp"
 
 namespace berth::runtime {
 
@@ -217,6 +218,8 @@ class ProfileBuilder {
   std::unique_ptr<Profile> profile_;
   std::map<std::string, framework::Plugin*, std::less<>> instances_;
 };
+
+Profile::~Profile() = default;
 
 Expected<std::unique_ptr<Profile>> Profile::Build(const config::Profile& config, const Registry& registry,
                                                   framework::Handle& handle,

@@ -1,4 +1,5 @@
 #include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/registry.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -117,7 +117,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                      [this](auto take) { ListPods(std::move(take)); }, nullptr, stopping_,
                                      [this](service::Endpoints& endpoints) { AddReport(endpoints); }}));
   client::ClusterSourceOptions options;
-  options.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds);
+  options.watch_idle_timeout = flags_.own.watch_idle_timeout;
   options.retained = {.annotations = engine_->retained_fields().annotations};
   source_ =
       SourceOf(connection_->api(), loop_.sink(), config_.client_connection, measuring_, std::move(options));

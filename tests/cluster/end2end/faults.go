@@ -72,9 +72,9 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 	if err != nil {
 		return err
 	}
-	idle := "3"
+	idle := "3s"
 	if o.long {
-		idle = "90"
+		idle = "90s"
 	}
 	// The proxy terminates TLS, so authentication needs a token.
 	scheduler, err := control.StartSchedulerAt(proxy.url, children, "scheduler-under-test", o.scheduler, "default-scheduler", "token",

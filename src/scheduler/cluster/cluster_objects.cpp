@@ -1,0 +1,8 @@
+#include "scheduler/cluster/cluster_objects.hpp"
+
+namespace berth::cluster {
+
+ClusterObjects::ClusterObjects() = default;
+ClusterObjects::~ClusterObjects() = default;
+
+}  // namespace berth::cluster
