@@ -29,6 +29,7 @@
 #include "scheduler/algorithm/current_view.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/record/record_ring.hpp"
 

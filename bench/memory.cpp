@@ -17,6 +17,7 @@
 #include "kubernetes/client/object_store.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 
 namespace berth::bench {

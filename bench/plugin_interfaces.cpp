@@ -20,6 +20,7 @@
 #include "command_line/command.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/plugin_host/plugin_loader.hpp"
 #include "scheduler/record/record_ring.hpp"
 

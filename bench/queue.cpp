@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "command_line/command.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 

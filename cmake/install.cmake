@@ -10,11 +10,21 @@ set_target_properties(berth_command PROPERTIES EXPORT_NAME scheduler)
 
 install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS berth_options ${modules} EXPORT berth ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/berth)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/berth
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "fake_*" EXCLUDE)
+include(cmake/public_headers.cmake)
+berth_reachable_headers(headers ${BERTH_PUBLIC_HEADERS})
+berth_install_headers(${headers})
 # The only header that a plugin loaded at run time needs.
 install(FILES ${CMAKE_SOURCE_DIR}/src/scheduler/plugin_host/berth_plugin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT berth NAMESPACE berth:: FILE berthTargets.cmake DESTINATION ${package})
+# find_package(berth REQUIRED COMPONENTS testing) adds berth::testing, for unit tests of plugins.
+if(BERTH_TESTS)
+  berth_reachable_headers(test_headers ${BERTH_PUBLIC_TEST_HEADERS})
+  list(REMOVE_ITEM test_headers ${headers})
+  berth_install_headers(${test_headers})
+  set_target_properties(berth_testing PROPERTIES EXPORT_NAME testing)
+  install(TARGETS berth_testing EXPORT berth_testing ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/berth)
+  install(EXPORT berth_testing NAMESPACE berth:: FILE berthTestingTargets.cmake DESTINATION ${package})
+endif()
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/berthConfig.cmake.in ${CMAKE_BINARY_DIR}/berthConfig.cmake
   INSTALL_DESTINATION ${package})
 # Headers and libraries must match: another minor version is incompatible.

@@ -16,10 +16,12 @@
 
 namespace berth::testing {
 
+// A quantity such as "500m" or "1Gi".
 api::Quantity Amount(std::string_view text);
 // Amounts({{"cpu", "1"}, {"memory", "1Gi"}})
 api::ResourceList Amounts(std::initializer_list<std::pair<std::string, std::string>> amounts);
 
+// Builds a container.
 class ContainerBuilder {
  public:
   explicit ContainerBuilder(std::string name) { container_.name = std::move(name); }

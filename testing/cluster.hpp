@@ -11,6 +11,7 @@
 
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_counters.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
@@ -19,12 +20,14 @@
 
 namespace berth::testing {
 
+// The result of a filter for one node.
 struct Verdict {
   framework::Code code = framework::Code::kSuccess;
   std::vector<std::string> reasons;
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
+// Expected results.
 inline Verdict Fits() { return {}; }
 Verdict Unschedulable(std::vector<std::string> reasons);
 Verdict Unresolvable(std::vector<std::string> reasons);
@@ -32,6 +35,7 @@ Verdict Unresolvable(std::vector<std::string> reasons);
 using Verdicts = std::map<std::string, Verdict>;         // by node
 using NodeScores = std::map<std::string, std::int64_t>;  // by node
 
+// A small cluster with everything that a plugin's Handle refers to. Runs single extension points of a plugin.
 class Cluster {
  public:
   Cluster() : table_(symbols_) {}

@@ -62,6 +62,7 @@ class FakeApiWriter final : public ports::ApiWriter {
   std::vector<ports::WriteDone> held_;
 };
 
+// Keeps the events.
 class FakeEventSink final : public ports::EventSink {
  public:
   void Emit(ports::Event event) override { events.push_back(std::move(event)); }

@@ -22,11 +22,13 @@ using BootTime = std::chrono::time_point<SinceBoot, Duration>;
 class Clock {
  public:
   virtual ~Clock() = default;
+  // Never goes back; the time of day; the time since the machine started, suspension included.
   virtual MonoTime Now() const = 0;
   virtual WallTime WallNow() const = 0;
   virtual BootTime BootNow() const = 0;
 };
 
+// The clocks of the operating system.
 class SystemClock final : public Clock {
  public:
   MonoTime Now() const override { return std::chrono::steady_clock::now(); }

@@ -8,21 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/id.hpp"
+
 namespace berth {
 
-// Ids count up from 0 in order of first appearance and are never reused. `Tag` distinguishes the ids of
-// different interners: an Id<NodeNameTag> is not an Id<LabelTag>. One thread.
-template <class Tag>
-struct Id {
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-  std::uint32_t value = kNone;
-
-  constexpr bool known() const { return value != kNone; }
-  friend constexpr auto operator<=>(Id, Id) = default;
-  // Dense numbers need mixing: hash tables use the low bits.
-  friend std::size_t hash_value(Id id) { return (id.value + 1) * 0x9e3779b97f4a7c15ULL >> 16; }
-};
-
+// Assigns ids. One thread.
 template <class Tag>
 class Interner {
  public:

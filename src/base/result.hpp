@@ -24,6 +24,7 @@ enum class ErrorCode {
   kInternal,       // anything else, including defects of Berth
 };
 
+// Why something failed: a code for programs, a text for people.
 struct [[nodiscard]] Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
@@ -37,9 +38,11 @@ struct [[nodiscard]] Error {
 template <class T = void>
 using Expected = std::expected<T, Error>;
 
+// The error to return from a function with an Expected result.
 inline std::unexpected<Error> Fail(ErrorCode code, std::string message) {
   return std::unexpected(Error{code, std::move(message)});
 }
+// The same for invalid input.
 inline std::unexpected<Error> Invalid(std::string message) {
   return Fail(ErrorCode::kInvalid, std::move(message));
 }

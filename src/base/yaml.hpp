@@ -50,6 +50,7 @@ struct Value {
   friend bool operator==(const Value& a, const Value& b);  // ignores the order of members
 };
 
+// A text that was read as YAML or JSON.
 struct ParsedText {
   Value root;
   bool json = false;
@@ -73,6 +74,7 @@ Expected<Value> ParseValue(std::string_view text);
 // equal members counts. A syntax error ("line 5: ...") makes the whole stream unreadable.
 Expected<std::vector<Expected<Value>>> ParseStream(std::string_view text);
 
+// The order in which members are written.
 enum class MemberOrder : std::uint8_t { kOfText, kByName };
 
 // Appends the value as JSON without white space.

@@ -12,6 +12,7 @@
 
 namespace berth::config {
 
+// How a plugin's arguments are completed, validated and written.
 struct ArgsCodec {
   std::string kind;  // "VolumeBindingArgs"
   // Reads strictly and returns all fields as kube-scheduler writes them, with defaults; without kind and

@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "kubernetes/api/dump.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth {
 namespace {

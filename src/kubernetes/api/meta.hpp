@@ -90,6 +90,7 @@ struct ObjectMeta {
 };
 
 // --- selection of objects by their labels ---
+enum class SelectorOp : std::uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
 struct LabelSelectorRequirement {
   std::string key;
   std::string op;  // In, NotIn, Exists, DoesNotExist; anything else is a parse error of the selector

@@ -12,8 +12,6 @@
 
 namespace berth::api {
 
-enum class SelectorOp : std::uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
-
 // A validated requirement.
 struct Requirement {
   std::string key;

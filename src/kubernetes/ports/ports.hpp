@@ -23,6 +23,7 @@ struct Change {
   std::shared_ptr<const T> after;
 };
 
+// The variant of the changes of all kinds of a list.
 template <class Kinds>
 struct ChangeOfAny;
 template <class... T>
@@ -44,6 +45,7 @@ class ClusterSink {
 
 // --- output: writes of the scheduler ---
 
+// Binds a pod to a node.
 struct Binding {
   std::string ns, name, uid;  // the API server rejects the binding if the pod was deleted and recreated since
   std::string node;
@@ -106,6 +108,7 @@ class ApiWriter {
   virtual void SelectNode(NodeSelected write, VersionDone done) = 0;
 };
 
+// An event of the API (events.k8s.io/v1), without the series that the sink forms.
 struct Event {
   enum class Type { kNormal, kWarning };
   Type type = Type::kNormal;

@@ -11,6 +11,7 @@
 #include "scheduler/algorithm/totals.hpp"
 #include "scheduler/equivalence_cache/equivalence_cache.hpp"
 #include "scheduler/extenders/extenders.hpp"
+#include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/record/attempt_record.hpp"
 #include "scheduler/runtime/profile.hpp"

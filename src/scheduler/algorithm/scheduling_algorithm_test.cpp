@@ -7,6 +7,7 @@
 
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/api/dump.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::assembly {
 namespace {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/random.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "testing/builders.hpp"
 
 namespace berth::cluster {

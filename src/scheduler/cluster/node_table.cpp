@@ -6,6 +6,8 @@
 #include "base/check.hpp"
 #include "base/wrap.hpp"
 #include "kubernetes/api/same_amounts.hpp"
+#include "scheduler/cluster/overlay.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
 
 namespace berth::cluster {
 namespace {

@@ -11,9 +11,8 @@
 
 #include "base/row_group.hpp"
 #include "base/row_set.hpp"
-#include "kubernetes/api/objects.hpp"
+#include "kubernetes/api/node.hpp"
 #include "scheduler/cluster/pod_info.hpp"
-#include "scheduler/cluster/symbol_table.hpp"
 
 namespace berth::cluster {
 
@@ -44,6 +43,7 @@ struct PlacedPod {
 class PodObserver {
  public:
   virtual ~PodObserver() = default;
+  // The pod is on the row already, or no longer.
   virtual void OnPodAdded(Row row, const PlacedPod& pod, bool imagined) = 0;
   virtual void OnPodRemoved(Row row, const PlacedPod& pod, bool imagined) = 0;
   // A node was added at this row, or is about to be removed from it. The row has no pods at this time.
@@ -142,37 +142,8 @@ class NodeTable {
   void AddPod(Row row, PlacedPod& pod);
   void RemovePod(Row row, PlacedPod& pod);
 
-  // Temporarily adds pods to the table and removes others, until the overlay is destroyed: nominated pods
-  // during Filter, and the dry runs of preemption. Overlays must be destroyed in the reverse order of their
-  // creation.
-  class Overlay {
-   public:
-    explicit Overlay(NodeTable& table) : table_(table) {}
-    Overlay(const Overlay&) = delete;
-    Overlay& operator=(const Overlay&) = delete;
-    ~Overlay();
-    // Adds a copy of the pod. The result is valid until the overlay ends.
-    const PlacedPod& Add(Row row, const PodInfo& pod);
-    // Removes a pod that is on this row. To restore it, call Add with the same object.
-    void Remove(Row row, PlacedPod& pod);
-    void Add(Row row, PlacedPod& pod);
-
-   private:
-    struct Step {
-      Row row = kNoRow;
-      bool added = false;
-      PlacedPod* pod = nullptr;      // null: reverted by a later step
-      std::uint32_t first_port = 0;  // in ports_: the ports that this step set or cleared
-      std::uint32_t ports = 0;
-    };
-    void Take(Row row, PlacedPod& pod, bool add);
-    bool CancelRemoval(Row row, PlacedPod& pod);
-
-    NodeTable& table_;
-    std::vector<Step> steps_;
-    std::vector<HostPort> ports_;
-    std::deque<PlacedPod> overlay_pods_;
-  };
+  // Temporary changes (scheduler/cluster/overlay.hpp).
+  class Overlay;
 
  private:
   struct Column {

@@ -7,6 +7,9 @@
 #include <map>
 
 #include "base/random.hpp"
+#include "scheduler/cluster/overlay.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "testing/builders.hpp"
 

@@ -1,5 +1,6 @@
 // Incremental counters equal a full recount after any sequence of changes.
 #include "scheduler/cluster/pod_counters.hpp"
+#include "scheduler/cluster/overlay.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // A pod prepared for scheduling: quantities are integers, strings are symbol ids, selectors are compiled.
+// Created by scheduler/cluster/prepare_pod.hpp.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "kubernetes/api/objects.hpp"
-#include "scheduler/cluster/pod_selectors.hpp"
-#include "scheduler/cluster/symbol_table.hpp"
+#include "kubernetes/api/pod.hpp"
+#include "scheduler/cluster/ids.hpp"
 
 namespace berth::cluster {
+
+// scheduler/cluster/pod_selectors.hpp
+struct PodLabels;
+struct PodAffinityTerms;
+struct SpreadConstraints;
 
 // Milli-cores, bytes, and counts of scalar resources.
 struct Amounts {
@@ -25,6 +30,7 @@ struct Amounts {
   friend bool operator==(const Amounts&, const Amounts&) = default;
 };
 
+// A port that a container takes on its node.
 struct HostPort {
   PortId port = 0;
   AddressId address = kAnyAddress;
@@ -37,12 +43,13 @@ struct PodUse {
   std::int64_t non_zero_milli_cpu = 0;  // its part of NodeInfo.NonZeroRequested
   std::int64_t non_zero_memory = 0;
   std::vector<HostPort> ports;
-  PodLabelsPtr labels;
-  PodAffinityPtr affinity;   // null for most pods
-  bool has_volumes = false;  // of a kind that affects scheduling
+  std::shared_ptr<const PodLabels> labels;
+  std::shared_ptr<const PodAffinityTerms> affinity;  // null for most pods
+  bool has_volumes = false;                          // of a kind that affects scheduling
   friend bool operator==(const PodUse&, const PodUse&) = default;
 };
 
+// A matchExpressions entry of a node selector term.
 struct CompiledRequirement {
   api::SelectorOp op = api::SelectorOp::kExists;
   LabelKeyId key;
@@ -79,11 +86,6 @@ struct NodeSelection {
   std::vector<NodeNameId> names;
 };
 
-CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view path,
-                         std::vector<std::string>* errors, SymbolTable& symbols);
-std::vector<CompiledPreference> CompilePreferences(const std::vector<api::PreferredSchedulingTerm>& terms,
-                                                   std::string* error, SymbolTable& symbols);
-
 using PodUsePtr = std::shared_ptr<const PodUse>;
 
 // Everything in a pod that scheduling depends on, compiled. Pods that differ only in their names share one
@@ -96,15 +98,11 @@ struct PodShape {
   Amounts score;
   PodUsePtr use;
   NodeSelection selection;
-  SpreadPtr spread;              // null for most pods
+  std::shared_ptr<const SpreadConstraints> spread;  // null for most pods
   std::vector<ImageId> images;   // one per use, normalized: init containers, containers, image volumes
   std::int64_t image_users = 0;  // number of image uses, for ImageLocality's upper bound
 };
 using PodShapePtr = std::shared_ptr<const PodShape>;
-
-// Whether two pods have the same shape. Ignored are name, uid, versions and times, conditions, and the node
-// to which a pod is bound or nominated.
-bool SameShape(const api::Pod& a, const api::Pod& b);
 
 // Immutable after construction.
 struct PodInfo {
@@ -119,20 +117,9 @@ struct PodInfo {
   const Amounts& score() const { return shape->score; }
   const PodUse& use() const { return *shape->use; }
   const NodeSelection& selection() const { return shape->selection; }
-  const SpreadPtr& spread() const { return shape->spread; }
+  const std::shared_ptr<const SpreadConstraints>& spread() const { return shape->spread; }
   const std::vector<ImageId>& images() const { return shape->images; }
   std::int64_t image_users() const { return shape->image_users; }
 };
-
-// For a pod that waits to be scheduled.
-PodInfo PreparePod(api::PodPtr pod, SymbolTable& symbols);
-// For a bound pod. Pods with equal use share the result.
-PodUsePtr UseOf(const api::Pod& pod, SymbolTable& symbols);
-
-// Host ports of spec.containers and sidecars.
-std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolTable& symbols);
-
-// "nginx" -> "nginx:latest"; names with a tag or digest are unchanged.
-std::string NormalizedImageName(std::string_view name);
 
 }  // namespace berth::cluster

@@ -45,6 +45,7 @@ struct AffinityTerm {
   const PodClause& clause() const { return question->all_of.front(); }
 };
 using AffinityTermPtr = std::shared_ptr<const AffinityTerm>;
+// A preferred term.
 struct WeightedAffinityTerm {
   AffinityTermPtr term;
   std::int64_t weight = 0;  // negative for anti-affinity
@@ -62,6 +63,7 @@ struct PodAffinityTerms {
 };
 using PodAffinityPtr = std::shared_ptr<const PodAffinityTerms>;
 
+// One entry of spec.topologySpreadConstraints.
 struct SpreadConstraint {
   std::int32_t max_skew = 0;
   LabelKeyId topology_key;
@@ -79,12 +81,14 @@ struct SpreadConstraints {
 };
 using SpreadPtr = std::shared_ptr<const SpreadConstraints>;
 
+// The pod's labels, shared with pods that have the same.
 PodLabelsPtr LabelsOf(const api::Pod& pod, SymbolTable& symbols);
 // Null if the pod has neither podAffinity nor podAntiAffinity.
 PodAffinityPtr AffinityOf(const api::Pod& pod, SymbolTable& symbols);
 // Null if the pod has no constraints. `match_label_keys`: the feature of that name is on.
 SpreadPtr SpreadOf(const api::Pod& pod, bool match_label_keys, SymbolTable& symbols);
 
+// The shared object for an equal query.
 PodQueryPtr InternQuery(PodQuery question, SymbolTable& symbols);
 // Matches the pods of one namespace that are not terminating.
 PodQueryPtr SpreadQuery(const std::string& ns, api::ParsedSelector selector, SymbolTable& symbols);

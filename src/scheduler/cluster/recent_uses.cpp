@@ -4,6 +4,8 @@
 #include <boost/container_hash/hash.hpp>
 #include <iterator>
 
+#include "scheduler/cluster/prepare_pod.hpp"
+
 namespace berth::cluster {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "testing/builders.hpp"
 
 namespace berth::cluster {

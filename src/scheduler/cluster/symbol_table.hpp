@@ -11,6 +11,7 @@
 #include "kubernetes/api/objects.hpp"
 #include "kubernetes/api/requests.hpp"
 #include "kubernetes/api/selectors.hpp"
+#include "scheduler/cluster/ids.hpp"
 
 namespace berth::cluster {
 
@@ -20,32 +21,6 @@ struct PodUse;
 struct PodQuery;
 struct AffinityTerm;
 struct PodAffinityTerms;
-struct NodeNameTag;
-struct LabelKeyTag;
-struct LabelTag;
-struct ResourceTag;
-struct ImageTag;
-struct AddressTag;
-struct TaintListTag;
-using NodeNameId = Id<NodeNameTag>;
-using LabelKeyId = Id<LabelKeyTag>;
-using LabelId = Id<LabelTag>;  // key and value
-// cpu, memory, ephemeral-storage; then scalars in order of first occurrence
-using ResourceId = Id<ResourceTag>;
-using ImageId = Id<ImageTag>;
-using AddressId = Id<AddressTag>;  // the host IP of a port
-using TaintListId = Id<TaintListTag>;
-
-inline constexpr ResourceId kCpu{0};
-inline constexpr ResourceId kMemory{1};
-inline constexpr ResourceId kEphemeralStorage{2};
-inline constexpr std::size_t kFirstScalar = 3;
-
-inline constexpr AddressId kAnyAddress{0};  // 0.0.0.0
-
-// Protocol and port as one number; ports with equal numbers can conflict.
-using PortId = std::uint64_t;
-
 // Ids are never removed; values whose number depends on the pods are reference-counted in pools instead.
 // Scheduler loop only, including everything below.
 class SymbolTable {

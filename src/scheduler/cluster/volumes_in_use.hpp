@@ -18,6 +18,7 @@
 #include "scheduler/cluster/disks_in_use.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/row_counts.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
 
 namespace berth::cluster {
 

@@ -9,6 +9,8 @@
 #include <set>
 
 #include "base/random.hpp"
+#include "scheduler/cluster/overlay.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "testing/storage.hpp"
 
 namespace berth::cluster {

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "observability/log/log.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::cycle {
 

@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include "scheduler/cluster/prepare_pod.hpp"
+
 namespace berth::cycle {
 
 using framework::ClusterEvent;

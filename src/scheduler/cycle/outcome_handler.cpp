@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
 
 namespace berth::cycle {

@@ -4,6 +4,7 @@
 
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::cycle {
 namespace {

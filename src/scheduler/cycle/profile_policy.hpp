@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "scheduler/framework/requeue.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 #include "scheduler/runtime/profile.hpp"
 

@@ -17,6 +17,7 @@
 #include "kubernetes/api/cow_ptr.hpp"
 #include "scheduler/equivalence_cache/tournament_tree.hpp"
 #include "scheduler/framework/attempt.hpp"
+#include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/record/attempt_record.hpp"
 #include "scheduler/record/score_history.hpp"

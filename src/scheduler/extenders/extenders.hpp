@@ -13,6 +13,7 @@
 #include "kubernetes/api/decode.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/extenders/extender.hpp"
 #include "scheduler/framework/preemption.hpp"
 

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "kubernetes/api/objects.hpp"
+#include "kubernetes/api/node.hpp"
+#include "kubernetes/api/pod.hpp"
 
 namespace berth::cluster {
 struct PodInfo;
@@ -18,6 +19,7 @@ struct PodInfo;
 
 namespace berth::framework {
 
+// The kind of object that changed.
 enum class EventResource : std::uint8_t {
   kAssignedPod,  // a pod on a node
   kTargetPod,    // the waiting pod itself
@@ -60,6 +62,7 @@ enum Action : ActionMask {
 inline constexpr ActionMask kUpdate = ((1u << 15) - 1) & ~ActionMask{kAdd | kDelete};
 inline constexpr ActionMask kAllActions = (1u << 15) - 1;
 
+// A kind of event, or the kinds for which a plugin registers.
 struct ClusterEvent {
   EventResource resource = EventResource::kAny;
   ActionMask action = kAllActions;
@@ -73,8 +76,6 @@ struct ClusterEvent {
 };
 
 inline constexpr ClusterEvent kMeasurementUpdate{EventResource::kMeasurement, kUpdate, "MeasurementUpdate"};
-inline constexpr ClusterEvent kUnschedulableTimeout{EventResource::kAny, kAllActions, "UnschedulableTimeout"};
-inline constexpr ClusterEvent kForceActivate{EventResource::kAny, kAllActions, "ForceActivate"};
 
 // The object of an event before and after: api::Pod for the pod resources, api::Node for nodes, and so on.
 // Both are null for wildcard events without an object.
@@ -100,13 +101,6 @@ inline bool IsBoundOrNominated(const api::Pod& pod) {
 
 // A plugin's evaluation of an event: kQueue if the pod may be schedulable now.
 enum class Hint : std::uint8_t { kSkip, kQueue };
-
-// The combined result of the hints of all plugins that rejected a pod.
-enum class Requeue : std::uint8_t {
-  kSkip,          // leave the pod in the unschedulable queue
-  kAfterBackoff,  // move it to activeQ when its back-off has expired
-  kImmediately,   // move it to activeQ now: the plugin that returned kQueue had returned Pending
-};
 
 // An event for which a plugin registers, and the function that evaluates each occurrence. Without a function
 // every occurrence returns kQueue. If the function returns an error, the error is logged and the result is
@@ -137,14 +131,17 @@ EventRegistration When(EventResource resource, ActionMask action, HintFunction o
           [opinion = std::move(opinion)](const cluster::PodInfo& waiting, const EventObjects& objects)
               -> Expected<Hint> { return opinion(waiting, objects.Before<T>(), objects.After<T>()); }};
 }
+// For events of nodes.
 template <class HintFunction>
 EventRegistration WhenNode(ActionMask action, HintFunction opinion) {
   return When<api::Node>(EventResource::kNode, action, std::move(opinion));
 }
+// For events of pods that are on a node.
 template <class HintFunction>
 EventRegistration WhenAssignedPod(ActionMask action, HintFunction opinion) {
   return When<api::Pod>(EventResource::kAssignedPod, action, std::move(opinion));
 }
+// For updates of the waiting pod itself.
 template <class HintFunction>
 EventRegistration WhenTargetPod(ActionMask action, HintFunction opinion) {
   return When<api::Pod>(EventResource::kTargetPod, action, std::move(opinion));

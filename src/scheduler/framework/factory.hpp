@@ -9,6 +9,7 @@
 #include "config/args_codec.hpp"
 #include "config/value.hpp"
 #include "kubernetes/api/selectors.hpp"
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::framework {

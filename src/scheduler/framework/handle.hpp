@@ -38,6 +38,7 @@ namespace berth::framework {
 class WaitingPod {
  public:
   virtual ~WaitingPod() = default;
+  // The pod, and the node selected for it.
   virtual const cluster::PodInfo& pod() const = 0;
   virtual const std::string& node() const = 0;
   // The plugins that have not yet allowed the pod.

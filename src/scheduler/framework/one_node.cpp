@@ -1,6 +1,7 @@
 #include "scheduler/framework/one_node.hpp"
 
 #include "scheduler/framework/exception_guard.hpp"
+#include "scheduler/framework/handle.hpp"
 
 namespace berth::framework {
 

@@ -53,6 +53,7 @@ class NodeView {
 // error.
 void AddRowStatus(cluster::Row row, const Status& status, Rejections& out);
 
+// A filter for one node at a time.
 class OneNodeFilterPlugin : public FilterPlugin {
  public:
   // Returns Success, a rejection, or an error. Any other status is treated as an error.
@@ -60,6 +61,7 @@ class OneNodeFilterPlugin : public FilterPlugin {
   void Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const final;
 };
 
+// A score for one node at a time.
 class OneNodeScorePlugin : public ScorePlugin {
  public:
   // Returns any number; between 0 and kMaxScore unless Normalize is overridden.

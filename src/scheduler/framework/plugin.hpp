@@ -27,21 +27,28 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/random.hpp"
 #include "base/row_set.hpp"
 #include "scheduler/framework/attempt.hpp"
 #include "scheduler/framework/cluster_event.hpp"
-#include "scheduler/framework/handle.hpp"
-#include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/framework/score_column.hpp"
 #include "scheduler/framework/status.hpp"
 #include "scheduler/framework/verdicts.hpp"
 
+namespace berth {
+class Random;
+}
+
 namespace berth::framework {
 
+struct FilterOutcome;  // scheduler/framework/filter_outcome.hpp
+struct Handle;         // scheduler/framework/handle.hpp: the argument of a plugin's constructor
+struct QueuedPod;      // scheduler/framework/queued_pod.hpp
+
+// What all plugins have in common.
 class Plugin {
  public:
   virtual ~Plugin() = default;
+  // As in the configuration, in metrics and in records.
   virtual std::string_view Name() const = 0;
   // Events after which a pod that this plugin rejected may become schedulable. Called once, when the profile
   // is built, and only for plugins at PreEnqueue, PreFilter, Filter, Reserve and Permit. The default retries
@@ -81,6 +88,7 @@ enum class ResultDependency : std::uint8_t {
   kNodes,       // the results depend on all node objects, not on the pods on them
 };
 
+// Any status, and optionally a limit of the nodes.
 struct PreFilterResult {
   Status status;
   // Names of the only nodes to consider; they need not exist. nullopt: all nodes.
@@ -149,6 +157,7 @@ struct Eviction {
   RowSet choices;                    // nodes that would have been equally good, the selected one included
 };
 
+// Whether the pod can fit after evictions, and where.
 struct PostFilterResult {
   Status status;
   // The node to nominate the pod to; empty: clear the nomination; nullopt: leave it unchanged.
@@ -189,10 +198,13 @@ enum class Normalization : std::uint8_t {
 // or the attempt fails.
 class ScorePlugin : public virtual Plugin {
  public:
+  // Stores the score of every feasible row. A status other than Success fails the attempt.
   virtual Status Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const = 0;
+  // What the raw scores depend on.
   virtual ResultDependency ScoreDependency(const cluster::PodInfo& /*pod*/) const {
     return ResultDependency::kEverything;
   }
+  // Applied by the default of Normalize.
   virtual Normalization normalization() const { return Normalization::kOwn; }
   // Maps raw scores, which may have any range, to 0..kMaxScore. The default does what normalization()
   // returns; a plugin that overrides Normalize does not override normalization.
@@ -209,6 +221,7 @@ class ReservePlugin : public virtual Plugin {
   virtual void Unreserve(const Placement& placement) = 0;
 };
 
+// Wait delays the binding.
 struct PermitResult {
   Status status;
   Duration timeout{};  // with Wait: the pod is rejected after this time; at most 15 minutes

@@ -12,6 +12,7 @@
 
 namespace berth::framework {
 
+// Owned by the queue, which sets all members.
 struct QueuedPod {
   cluster::PodInfo info;
   std::uint32_t profile = 0;  // index of the scheduler's profile for this pod

@@ -12,6 +12,7 @@
 namespace berth::framework {
 
 inline constexpr std::int64_t kMaxScore = 100;
+// Whether the value is a valid normalized score.
 constexpr bool IsScore(std::int64_t value) { return value >= 0 && value <= kMaxScore; }
 
 // Stores one value for all rows or a value per row; only the rows for which the plugin was called are

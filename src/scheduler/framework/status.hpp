@@ -22,6 +22,7 @@ enum class Code : std::uint8_t {
 
 std::string_view CodeName(Code code);  // "Success", "Unschedulable", ...: Kubernetes' spelling
 
+// What a plugin returns: a code, and the reasons as events show them.
 struct [[nodiscard]] Status {
   Code code = Code::kSuccess;
   api::CowList<std::string> reasons;

@@ -29,6 +29,7 @@
 
 namespace berth::framework {
 
+// The name of an argument in the configuration, and the member that receives it.
 template <class Args, class T>
 struct Field {
   static_assert(std::same_as<T, std::string> || std::same_as<T, std::int64_t> || std::same_as<T, bool> ||
@@ -41,6 +42,7 @@ struct Field {
 
 namespace typed_args {
 
+// The member's value as it is written to a configuration.
 inline config::Value Encoded(const std::string& value) { return config::Value::Text(value); }
 inline config::Value Encoded(std::int64_t value) { return config::Value::Number(value); }
 inline config::Value Encoded(bool value) { return config::Value::Bool(value); }
@@ -51,6 +53,7 @@ inline config::Value Encoded(const std::vector<std::string>& values) {
   return list;
 }
 
+// Reads the arguments; what is unknown or has another type is added to `problems`.
 template <class Args>
 Args Decode(const config::Value& value, const config::FeatureGates&, config::Problems& problems) {
   Args args;
@@ -62,6 +65,7 @@ Args Decode(const config::Value& value, const config::FeatureGates&, config::Pro
   return args;
 }
 
+// The texts of Args::Validate, each preceded by `path`.
 template <class Args>
 std::vector<std::string> Check(const Args& args, const std::string& path, const config::FeatureGates&) {
   std::vector<std::string> errors;
@@ -71,6 +75,7 @@ std::vector<std::string> Check(const Args& args, const std::string& path, const 
   return errors;
 }
 
+// The complete arguments, defaults included.
 template <class Args>
 config::Value Encode(const Args& args) {
   config::Value out = config::Value::Map();
@@ -81,6 +86,7 @@ config::Value Encode(const Args& args) {
 
 }  // namespace typed_args
 
+// Decodes, validates and writes the arguments of a plugin.
 template <class Args>
 config::ArgsCodec TypedArgsCodec() {
   auto codec = config::MakeArgsCodec<Args>(std::string(Args::kKind), typed_args::Decode<Args>,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/framework/filter_outcome.hpp"
+
 namespace berth::framework {
 
 void RowReasons::Add(std::uint32_t row, std::string_view text) {

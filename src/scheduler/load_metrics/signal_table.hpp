@@ -20,6 +20,7 @@
 
 namespace berth::load_metrics {
 
+// A signal's place in the table.
 enum class SignalId : std::uint32_t {};
 
 // How several series of one node are combined, for example of devices that the query does not sum, or of
@@ -58,6 +59,7 @@ struct SignalSpec {
   bool Same(const SignalSpec& other) const;
 };
 
+// How current a signal's values are.
 enum class SignalState {
   kWaiting,  // no poll has completed yet
   kFresh,    // the last poll succeeded
@@ -83,6 +85,7 @@ struct SignalCoverage {
 // neither preferred nor avoided.
 double MedianOf(std::span<const double> values);
 
+// The values of one measurement for all nodes.
 struct Signal {
   SignalSpec spec;
   SignalState state = SignalState::kWaiting;

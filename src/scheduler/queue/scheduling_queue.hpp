@@ -17,6 +17,7 @@
 #include "observability/metrics/registry.hpp"
 #include "scheduler/framework/cluster_event.hpp"
 #include "scheduler/framework/queued_pod.hpp"
+#include "scheduler/framework/requeue.hpp"
 #include "scheduler/framework/status.hpp"
 #include "scheduler/queue/in_flight.hpp"
 #include "scheduler/queue/nominator.hpp"

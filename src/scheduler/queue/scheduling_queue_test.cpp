@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
 #include "testing/builders.hpp"
 
 namespace berth::queue {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "scheduler/cluster/overlay.hpp"
 #include "scheduler/runtime/guarded.hpp"
 #include "scheduler/runtime/profile.hpp"
 

@@ -10,7 +10,11 @@
 #include <vector>
 
 #include "config/scheduler_config.hpp"
+#include "scheduler/framework/filter_outcome.hpp"
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/framework/queued_pod.hpp"
+#include "scheduler/framework/requeue.hpp"
 #include "scheduler/runtime/metrics_recorder.hpp"
 #include "scheduler/runtime/skipped_plugins.hpp"
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "scheduler/cluster/overlay.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
+
 namespace berth::extender_server {
 
 using cluster::Row;

@@ -8,6 +8,7 @@
 
 #include "scheduler/algorithm/current_view.hpp"
 #include "scheduler/assembly/engine.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "tools/shadow/comparison.hpp"
 
 namespace berth::shadow {

@@ -7,7 +7,10 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
+#include "scheduler/framework/queued_pod.hpp"
+#include "scheduler/framework/requeue.hpp"
 
 namespace berth::replay {
 namespace {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "scheduler/plugins/priority_sort/priority_sort.hpp"
+#include "scheduler/runtime/registry.hpp"
 
 namespace berth::replay {
 namespace {

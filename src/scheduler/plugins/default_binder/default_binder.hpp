@@ -1,6 +1,7 @@
 // Binds pods with the pods/binding subresource of the API server.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

@@ -3,7 +3,9 @@
 
 #include <memory>
 
+#include "base/random.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/default_preemption/dry_run.hpp"
 #include "scheduler/plugins/default_preemption/preemption_args.hpp"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/cluster/overlay.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::plugins {

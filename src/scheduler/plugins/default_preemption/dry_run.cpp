@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "scheduler/cluster/overlay.hpp"
+
 namespace berth::plugins {
 
 using cluster::NodeTable;

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/interner.hpp"
+#include "scheduler/cluster/overlay.hpp"
+#include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/default_preemption/candidates.hpp"
 #include "scheduler/plugins/default_preemption/disruption_budgets.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

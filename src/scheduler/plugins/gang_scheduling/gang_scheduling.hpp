@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

@@ -1,6 +1,7 @@
 // Prefers nodes that already have the pod's images, weighted by image size and spread.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

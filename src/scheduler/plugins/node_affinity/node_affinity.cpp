@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/plugins/node_affinity/matching_rows.hpp"
 
 namespace berth::plugins {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "scheduler/cluster/pod_selectors.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 
 namespace berth::plugins {

@@ -1,6 +1,7 @@
 // Rejects nodes that do not declare the features that a pod requires (kube-scheduler v1.37.1).
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

@@ -1,6 +1,7 @@
 // Rejects every node except that of spec.nodeName.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

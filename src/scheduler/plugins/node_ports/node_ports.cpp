@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/cluster/prepare_pod.hpp"
+
 namespace berth::plugins {
 
 namespace {

@@ -1,6 +1,7 @@
 // Rejects nodes on which a host port of the pod is in use.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

@@ -1,6 +1,7 @@
 // Rejects cordoned nodes, unless the pod tolerates the taint node.kubernetes.io/unschedulable.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

@@ -1,6 +1,7 @@
 // Rejects nodes on which the pod's volumes would exceed a CSI driver's limit.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/volume_dependency.hpp"
 

@@ -1,7 +1,9 @@
 // Orders activeQ by descending priority, then by the time in the queue.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/framework/queued_pod.hpp"
 
 namespace berth::plugins {
 

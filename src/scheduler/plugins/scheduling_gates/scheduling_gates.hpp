@@ -1,6 +1,7 @@
 // Keeps a pod out of activeQ while it has scheduling gates.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

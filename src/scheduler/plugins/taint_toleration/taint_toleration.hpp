@@ -2,6 +2,7 @@
 // PreferNoSchedule taints that it does not tolerate.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

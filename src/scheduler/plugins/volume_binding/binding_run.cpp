@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "kubernetes/api/csi_migration.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/plugins/node_affinity/matching_rows.hpp"
 
 namespace berth::plugins {

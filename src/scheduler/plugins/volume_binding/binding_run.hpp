@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/volume_binding/pod_claims.hpp"
 

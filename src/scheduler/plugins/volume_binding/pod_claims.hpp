@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kubernetes/api/storage.hpp"
 #include "scheduler/plugins/volume_binding/storage_index.hpp"
 
 namespace berth::plugins {

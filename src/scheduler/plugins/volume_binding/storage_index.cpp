@@ -4,6 +4,7 @@
 
 #include "kubernetes/api/csi_migration.hpp"
 #include "kubernetes/api/label_selector.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/plugins/node_affinity/matching_rows.hpp"
 
 namespace berth::plugins {

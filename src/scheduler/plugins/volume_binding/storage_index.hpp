@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/row_group.hpp"
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {

@@ -2,6 +2,7 @@
 // uses a ReadWriteOncePod claim of the pod.
 #pragma once
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/volume_dependency.hpp"
 

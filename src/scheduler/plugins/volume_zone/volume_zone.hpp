@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/volume_dependency.hpp"
 

@@ -1,0 +1,53 @@
+# The public headers: what plugin authors include, and what these headers include. Only they are installed.
+# tests/docs/public_headers.py reads these lists, too: it limits their size and checks their contracts.
+set(BERTH_PUBLIC_HEADERS
+  command/custom_scheduler.hpp            # the main function of a scheduler with custom plugins
+  scheduler/framework/plugin.hpp          # extension points
+  scheduler/framework/one_node.hpp        # adapters for plugins that evaluate one node at a time
+  scheduler/framework/handle.hpp          # the scheduler's services
+  scheduler/framework/factory.hpp         # creation of plugins
+  scheduler/framework/typed_args.hpp      # arguments
+  scheduler/framework/queued_pod.hpp      # for QueueSort
+  scheduler/framework/filter_outcome.hpp  # for PostFilter
+  kubernetes/api/objects.hpp              # all watched kinds
+)
+# Headers of the CMake component `testing`: builders for unit tests of plugins.
+set(BERTH_PUBLIC_TEST_HEADERS
+  testing/cluster.hpp
+)
+
+# Sets `out` to these headers and all headers that they include, relative to src/ or to the source tree.
+function(berth_reachable_headers out)
+  set(pending ${ARGN})
+  set(found "")
+  while(pending)
+    list(POP_FRONT pending header)
+    if(header IN_LIST found)
+      continue()
+    endif()
+    list(APPEND found ${header})
+    set(file ${CMAKE_SOURCE_DIR}/src/${header})
+    if(NOT EXISTS ${file})
+      set(file ${CMAKE_SOURCE_DIR}/${header})
+    endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(STRINGS ${file} lines REGEX "^#include \"")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" included "${line}")
+      list(APPEND pending ${included})
+    endforeach()
+  endwhile()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# Installs headers below include/berth, in their directories.
+function(berth_install_headers)
+  foreach(header IN LISTS ARGN)
+    get_filename_component(directory ${header} DIRECTORY)
+    set(file ${CMAKE_SOURCE_DIR}/src/${header})
+    if(NOT EXISTS ${file})
+      set(file ${CMAKE_SOURCE_DIR}/${header})
+    endif()
+    install(FILES ${file} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/berth/${directory})
+  endforeach()
+endfunction()

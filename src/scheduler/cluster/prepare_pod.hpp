@@ -1,0 +1,35 @@
+// Prepares pods for scheduling: compiles their specifications to ids and integers. Scheduler loop only.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubernetes/api/pod.hpp"
+#include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
+
+namespace berth::cluster {
+
+// For a pod that waits to be scheduled.
+PodInfo PreparePod(api::PodPtr pod, SymbolTable& symbols);
+// For a bound pod. Pods with equal use share the result.
+PodUsePtr UseOf(const api::Pod& pod, SymbolTable& symbols);
+
+// Host ports of spec.containers and sidecars.
+std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolTable& symbols);
+
+// "nginx" -> "nginx:latest"; names with a tag or digest are unchanged.
+std::string NormalizedImageName(std::string_view name);
+
+// Whether two pods have the same shape. Ignored are name, uid, versions and times, conditions, and the node
+// to which a pod is bound or nominated.
+bool SameShape(const api::Pod& a, const api::Pod& b);
+
+// Errors have kube-scheduler's texts; `path` is the field in the pod.
+CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view path,
+                         std::vector<std::string>* errors, SymbolTable& symbols);
+std::vector<CompiledPreference> CompilePreferences(const std::vector<api::PreferredSchedulingTerm>& terms,
+                                                   std::string* error, SymbolTable& symbols);
+
+}  // namespace berth::cluster
