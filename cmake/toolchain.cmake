@@ -36,6 +36,9 @@ if(BERTH_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# Relocations are done at the start and read-only from then on.
+add_link_options(-Wl,-z,relro -Wl,-z,now)
+
 if(BERTH_SANITIZE STREQUAL "address")
   # Without optimisation clang needs half of g++'s time, and has more checks.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1 -DNDEBUG")

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/open_files.hpp"
 #include "command/config_command.hpp"
 #include "command/demo_command.hpp"
 #include "command/explain_command.hpp"
@@ -72,6 +73,7 @@ bool RunsAsScheduler(std::string_view program, const std::vector<std::string>& a
 }  // namespace
 
 int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
+  RaiseOpenFileLimit();
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (argc > 0 && RunsAsScheduler(argv[0], arguments)) return RunSchedulerCommand(arguments, plugins);
   command_line::Command berth("berth", "A drop-in replacement for kube-scheduler.");

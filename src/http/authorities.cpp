@@ -1,5 +1,6 @@
 #include "http/authorities.hpp"
 
+#include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -72,6 +73,9 @@ Expected<std::shared_ptr<const AuthorityPool>> AuthorityPool::Parse(std::string_
 Expected<> AuthorityPool::Verify(const PeerCertificate& peer, WallTime now) const {
   const auto refused = [](std::string why) { return Fail(ErrorCode::kUnauthorized, std::move(why)); };
   if (peer.chain.empty()) return refused("x509: no certificate");
+  if (peer.chain.size() > kChainMax)
+    return refused(
+        fmt::format("x509: {} certificates, at most {} are accepted", peer.chain.size(), kChainMax));
   const Certificate leaf = FromDer(peer.chain.front());
   if (!leaf) return refused("x509: malformed certificate");
   const std::unique_ptr<STACK_OF(X509), Free<FreeStack>> between(sk_X509_new_null());

@@ -18,6 +18,9 @@ class AuthorityPool {
   // Parses a bundle of PEM certificates, at least one. Errors have client-go's texts.
   static Expected<std::shared_ptr<const AuthorityPool>> Parse(std::string_view pem);
 
+  // Chains with more certificates are invalid: each costs the verification of a signature.
+  static constexpr std::size_t kChainMax = 10;
+
   // Checks that a chain leads from the client's certificate to one of these authorities, that all of it is
   // valid at `now`, and that all of it may be used by clients; with the rules of Go's crypto/x509. The error
   // names the failed check.

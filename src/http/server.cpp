@@ -11,6 +11,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cctype>
 #include <ctime>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "http/server_connection.hpp"
@@ -51,8 +53,10 @@ struct Server::Impl : std::enable_shared_from_this<Impl> {
 
   Expected<void> Listen();
   Expected<void> Open(const asio::ip::tcp::endpoint& endpoint);
+  // Waits for new connections.
   void Accept();
-  // False if there is no room for another connection.
+  void AcceptOne();
+  // Closes a connection that waits if there are as many as allowed. False if all are busy.
   bool MakeRoom();
   void Sweep();
   void Stop(std::chrono::milliseconds grace_period, std::function<void()> done);
@@ -130,40 +134,57 @@ Expected<void> Server::Impl::Open(const asio::ip::tcp::endpoint& endpoint) {
   if (error) return fail("bind");
   acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) return fail("listen");
+  acceptor.non_blocking(true, ignored);
   local = acceptor.local_endpoint(ignored);
   return {};
 }
 
+// Of the address with the most connections, the one that waits longest goes: a peer that opens many
+// connections replaces its own, and the requests of others are not delayed.
 bool Server::Impl::MakeRoom() {
   const std::size_t limit = shared->options.max_connections;
   if (limit == 0 || connections.size() < limit) return true;
-  const Connection* oldest = nullptr;
+  std::map<asio::ip::address, std::size_t> count;
+  for (const auto& [connection, _] : connections) ++count[connection->peer_address()];
+  const Connection* best = nullptr;
+  const auto rank = [&](const Connection& connection) {
+    const Duration waits_since = connection.waits_since().time_since_epoch();
+    return std::tuple(count.at(connection.peer_address()), -waits_since.count(), ~connection.number());
+  };
   for (const auto& [connection, _] : connections) {
-    if (!connection->Idle()) continue;
-    if (oldest == nullptr || connection->idle_since() < oldest->idle_since()) oldest = connection;
+    if (connection->Waits() && (best == nullptr || rank(*connection) > rank(*best))) best = connection;
   }
-  if (oldest == nullptr) return false;
-  const auto held = connections.at(const_cast<Connection*>(oldest));
+  if (best == nullptr) return false;
+  const auto held = connections.at(const_cast<Connection*>(best));
   held->Cut();
   return true;
 }
 
 void Server::Impl::Accept() {
-  const std::size_t limit = shared->options.max_connections;
-  if (accepting || (limit != 0 && connections.size() >= limit && !MakeRoom())) return;
-  if (accepting) return;  // closing a connection has already restarted accepting
+  if (accepting) return;
   accepting = true;
-  acceptor.async_accept([weak = weak_from_this()](const error_code& error, asio::ip::tcp::socket socket) {
+  acceptor.async_wait(asio::socket_base::wait_read, [weak = weak_from_this()](const error_code& error) {
     const auto self = weak.lock();
-    if (!self || self->shared->stopping || error == asio::error::operation_aborted) return;
+    if (!self || self->shared->stopping || error) return;
+    self->AcceptOne();
+    if (!self->accepting) return;  // the next closed connection or periodic check tries again
     self->accepting = false;
-    // Most likely out of descriptors: the next sweep tries again when connections may have closed.
-    if (error) return;
-    auto connection = std::make_shared<Connection>(std::move(socket), self->shared);
-    self->connections.emplace(connection.get(), connection);
-    connection->Start();
     self->Accept();
   });
+}
+
+void Server::Impl::AcceptOne() {
+  error_code error;
+  const bool room = MakeRoom();
+  asio::ip::tcp::socket socket(io);
+  if (room) acceptor.accept(socket, error);
+  // Another server on this port was faster.
+  if (error == asio::error::would_block || error == asio::error::try_again) return;
+  accepting = room && !error;  // an error: most likely out of descriptors
+  if (!accepting) return;
+  auto connection = std::make_shared<Connection>(std::move(socket), shared);
+  connections.emplace(connection.get(), connection);
+  connection->Start();
 }
 
 void Server::Impl::Sweep() {

@@ -56,8 +56,9 @@ struct ServerOptions {
   std::size_t header_limit_bytes = 64 << 10;
   // Data that a peer may send beyond the current request before the server stops reading.
   std::size_t read_ahead_bytes = 256 << 10;
-  // Limit of open connections. At the limit, a connection between requests is closed for a new one; if there
-  // is none, new connections wait in the system's queue. 0: limited by the number of file descriptors.
+  // Limit of open connections. At the limit, a new connection replaces one without a complete request: of the
+  // address with the most connections the one that has waited longest. If all are busy, new connections wait
+  // in the system's queue. 0: limited by the number of file descriptors.
   std::size_t max_connections = 0;
   bool reuse_port = false;     // SO_REUSEPORT
   bool both_families = false;  // 0.0.0.0 and :: mean all addresses of IPv4 and IPv6, as in Go

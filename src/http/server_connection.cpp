@@ -76,12 +76,14 @@ class ConnectionExchange final : public Exchange {
 
 Connection::Connection(asio::ip::tcp::socket socket, std::shared_ptr<ServerShared> shared)
     : socket_(std::move(socket)),
+      number_(++shared->accepted),
       shared_(std::move(shared)),
       read_since_(shared_->now),
       write_since_(shared_->now) {}
 
 void Connection::Start() {
   error_code ignored;
+  peer_address_ = socket_.remote_endpoint(ignored).address();
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
   if (!shared_->options.tls) return Read();

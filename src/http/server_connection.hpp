@@ -25,7 +25,8 @@ struct ServerShared {
   MonoTime now;      // updated by each periodic check; timeouts are in seconds
   std::string date;  // the Date header's line, renewed with `now`
   std::function<void(Connection&)> closed;
-  bool stopping = false;  // each response is the last one of its connection
+  std::uint64_t accepted = 0;  // number of connections so far
+  bool stopping = false;       // each response is the last one of its connection
 };
 
 // Reads ahead while a request is handled, so that a disconnecting peer is noticed, but handles one request
@@ -39,9 +40,13 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void Finish();
   // Closes immediately.
   void Cut();
-  // Whether the connection is between two requests, so that closing it affects no request.
-  bool Idle() const { return served_ && !busy_ && !parser_ && !writing_ && !shaking_; }
-  MonoTime idle_since() const { return read_since_; }
+  // Whether no request is complete, so that closing the connection loses at most the beginning of one.
+  bool Waits() const { return !busy_ && !writing_; }
+  // Since when it waits for a complete handshake or request.
+  MonoTime waits_since() const { return read_since_; }
+  const boost::asio::ip::address& peer_address() const { return peer_address_; }
+  // Counts up in the order in which connections were accepted.
+  std::uint64_t number() const { return number_; }
   // Closes the connection if a timeout has passed.
   void CheckTimeouts();
 
@@ -87,6 +92,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void LingerBeforeClosing();
 
   boost::asio::ip::tcp::socket socket_;
+  boost::asio::ip::address peer_address_;
+  const std::uint64_t number_;
   std::optional<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;  // around socket_
   std::shared_ptr<const PeerCertificate> peer_;
   std::shared_ptr<ServerShared> shared_;

@@ -50,8 +50,8 @@ class ServerLimits : public testing::Test {
     options.tls = *MakeServerTlsContext(TlsOf(certificate));
     return options;
   }
-  tcp::socket Connect() {
-    tcp::socket socket(io);
+  tcp::socket Connect(const char* from = "127.0.0.1") {
+    tcp::socket socket(io, tcp::endpoint(asio::ip::make_address(from), 0));
     socket.connect(tcp::endpoint(asio::ip::address_v4::loopback(), server->port()));
     return socket;
   }
@@ -199,10 +199,10 @@ TEST_F(ServerLimits, AtTheLimitTheLongestIdleConnectionIsClosed) {
   auto second = Connect();
   Send(second, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(Read(second, "ok"), EndsWith("ok"));
-  EXPECT_EQ(Read(first), "") << "it went for the one that may come next";
   auto third = Connect();
   Send(third, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(Read(third, "ok"), EndsWith("ok"));
+  EXPECT_EQ(Read(first), "");
   EXPECT_LE(server->connections(), 2u);
 }
 
@@ -220,6 +220,37 @@ TEST_F(ServerLimits, AtTheLimitNewConnectionsWaitForBusyOnes) {
   EXPECT_THAT(Read(a), EndsWith("done"));
   a.close();
   WaitUntil([&] { return busy.size() == 3; });
+}
+
+TEST_F(ServerLimits, ConnectionsWithoutARequestDoNotKeepOthersOut) {
+  ServerOptions options;
+  options.max_connections = 4;
+  Listen(std::move(options));
+  std::vector<tcp::socket> silent;
+  for (int i = 0; i < 20; ++i) {
+    silent.push_back(Connect());
+    if (i % 2 == 0) Send(silent.back(), "GET / HT");
+  }
+  auto probe = Connect();
+  Send(probe, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(Read(probe, "ok"), EndsWith("ok"));
+  EXPECT_LE(server->connections(), 4u);
+}
+
+TEST_F(ServerLimits, TheAddressWithTheMostConnectionsLosesOne) {
+  ServerOptions options;
+  options.max_connections = 3;
+  Listen(std::move(options));
+  auto other = Connect("127.0.0.2");  // the oldest
+  WaitUntil([&] { return server->connections() == 1; });
+  auto first = Connect(), second = Connect();
+  WaitUntil([&] { return server->connections() == 3; });
+  auto third = Connect();
+  Send(third, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(Read(third, "ok"), EndsWith("ok"));
+  EXPECT_EQ(Read(first), "");
+  Send(other, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(Read(other, "ok"), EndsWith("ok"));
 }
 
 TEST_F(ServerLimits, PlainHttpOnTheTlsPortGetsAnErrorResponse) {

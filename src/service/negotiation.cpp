@@ -167,8 +167,10 @@ std::string ProtobufStatus(const StatusText& status) {
 }  // namespace
 
 std::vector<MediaRange> ParseAccept(std::string_view header) {
+  // The sort takes quadratic time; no client needs as many ranges.
+  constexpr std::size_t kRangesMax = 64;
   std::vector<MediaRange> ranges;
-  while (!header.empty()) {
+  while (!header.empty() && ranges.size() < kRangesMax) {
     MediaRange range;
     if (!ParseRange(Trimmed(Next(header, ',')), range)) continue;
     // Insertion sort: the comparison is not a strict order, and this gives apiserver's result.

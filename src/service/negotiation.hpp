@@ -21,7 +21,8 @@ struct MediaRange {
   std::map<std::string, std::string, std::less<>> params{};
 };
 
-// Sorted by preference; at equal quality the more specific range first, then the order in the header.
+// Sorted by preference; at equal quality the more specific range first, then the order in the header. Ranges
+// after the first 64 are ignored.
 std::vector<MediaRange> ParseAccept(std::string_view header);
 
 // A plain-text response with the headers that every response carries.

@@ -76,6 +76,14 @@ TEST(Accepting, IsSortedByQualityThenBySpecificity) {
   EXPECT_THAT(types, ElementsAre("b/c", "a/*", "text/html", "text/plain", "*/*"));
 }
 
+TEST(Accepting, RangesAfterTheFirst64AreIgnored) {
+  std::string header = "a/b;q=0.5";
+  for (int i = 0; i < 5000; ++i) header += ",c/d";
+  const auto ranges = ParseAccept(header);
+  EXPECT_EQ(ranges.size(), 64U);
+  EXPECT_EQ(ranges.back().type, "a");
+}
+
 TEST(Statuses, HaveTheNegotiatedFormat) {
   const StatusText status{.code = 403, .reason = "Forbidden", .message = "it's: no", .with_details = true};
   const auto answer = [&](const PageRequest& page) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/files.hpp"
 #include "http/certificates.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "observability/log/log.hpp"
@@ -26,22 +27,13 @@ Expected<http::KeyPair> MakePair(const std::vector<std::string>& names, const Cl
 
 bool Readable(const std::string& path) { return std::ifstream(path).good(); }
 
-Expected<> Write(const std::string& path, const std::string& text, fs::perms permissions) {
+Expected<> MakeDirectory(const std::string& directory) {
   std::error_code error;
-  const fs::path directory = fs::path(path).parent_path();
   fs::create_directories(directory, error);
-  if (error) {
-    std::string why = error.message();
-    why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));
-    return Fail(ErrorCode::kUnavailable, fmt::format("mkdir {}: {}", directory.string(), why));
-  }
-  std::ofstream out(path, std::ios::trunc);
-  // The file must be private while it is written, too.
-  fs::permissions(path, permissions, error);
-  out << text;
-  out.close();
-  if (!out || error) return Fail(ErrorCode::kUnavailable, fmt::format("open {}: cannot be written", path));
-  return {};
+  if (!error) return {};
+  std::string why = error.message();
+  why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));
+  return Fail(ErrorCode::kUnavailable, fmt::format("mkdir {}: {}", directory, why));
 }
 
 }  // namespace
@@ -104,10 +96,9 @@ Expected<> ServingCertificates::ChooseFromDirectory(const std::string& directory
                                certificate ? own_.key : own_.certificate));
   }
   BERTH_TRY(const http::KeyPair pair, MakePair(names, clock));
-  BERTH_RETURN_IF_ERROR(
-      Write(own_.certificate, pair.certificate,
-            fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read));
-  BERTH_RETURN_IF_ERROR(Write(own_.key, pair.key, fs::perms::owner_read | fs::perms::owner_write));
+  BERTH_RETURN_IF_ERROR(MakeDirectory(directory));
+  BERTH_RETURN_IF_ERROR(WriteFileAtomically(own_.certificate, pair.certificate, 0644));
+  BERTH_RETURN_IF_ERROR(WriteFileAtomically(own_.key, pair.key, 0600));  // never readable by others
   log::Info(fmt::format("Generated self-signed cert ({}, {})", own_.certificate, own_.key));
   return {};
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kubernetes/api/decode_common.hpp"
+#include "kubernetes/api/json_extents.hpp"
 #include "kubernetes/api/json_reader.hpp"
 #include "kubernetes/api/sharing.hpp"
 #include "kubernetes/api/version_list.hpp"
@@ -30,6 +31,26 @@ struct Decoder::Impl {
     }
     return root;
   }
+  // The string that this member of an object's text has; empty if there is none.
+  std::string StringIn(std::string_view object, std::string_view member) {
+    const auto text = json::MemberText(object, member);
+    if (!text) return {};
+    const auto value = Parse(*text);
+    std::string_view string;
+    return value && value->get(string) == simdjson::SUCCESS ? std::string(string) : std::string();
+  }
+  // "namespace/name" of an object that cannot be parsed.
+  std::string KeyIn(std::string_view object) {
+    const std::string_view metadata = json::MemberText(object, "metadata").value_or("");
+    const std::string ns = StringIn(metadata, "namespace");
+    return (ns.empty() ? "" : ns + "/") + StringIn(metadata, "name");
+  }
+  template <class T>
+  Expected<ObjectList<T>> ReadList(const simdjson::dom::element& root);
+  template <class T>
+  Expected<ObjectList<T>> ReadItemByItem(std::string_view text, Error error);
+  template <class T>
+  Expected<WatchEvent<T>> ReadUnparsable(std::string_view text, Error error);
 };
 
 namespace {
@@ -125,7 +146,14 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
   if constexpr (wire::Known<T>) {
     if (wire::IsEnvelope(text)) return wire::ReadList<T>(text, impl_->retained, impl_->sharing);
   }
-  BERTH_TRY(const element root, impl_->Parse(text));
+  const auto root = impl_->Parse(text);
+  auto list = root ? impl_->ReadList<T>(*root) : impl_->ReadItemByItem<T>(text, root.error());
+  impl_->ReleaseLargeBuffers();
+  return list;
+}
+
+template <class T>
+Expected<ObjectList<T>> Decoder::Impl::ReadList(const element& root) {
   ObjectList<T> list;
   Failure failure;
   const bool fine = json::ReadObject(root, failure, [&](std::string_view key, const element& member) {
@@ -142,7 +170,7 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
     list.items.reserve(items.size());
     for (const element& item : items) {
       Skipped skipped;
-      if (auto object = ReadItem<T>(item, impl_->retained, impl_->sharing, skipped)) {
+      if (auto object = ReadItem<T>(item, retained, sharing, skipped)) {
         list.items.push_back(std::move(object));
       } else {
         list.skipped.push_back(std::move(skipped));
@@ -150,8 +178,33 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
     }
     return true;
   });
-  impl_->ReleaseLargeBuffers();
   if (!fine) return Invalid(failure.Text());
+  return list;
+}
+
+// One item that the parser rejects must not hide all others. Most lists never come here. Errors of the list
+// itself are those of the whole text.
+template <class T>
+Expected<ObjectList<T>> Decoder::Impl::ReadItemByItem(std::string_view text, Error error) {
+  const auto items_text = json::MemberText(text, "items");
+  const auto items = items_text ? json::ItemTexts(*items_text) : std::nullopt;
+  if (!items) return std::unexpected(std::move(error));
+  const auto begin = static_cast<std::size_t>(items_text->data() - text.data());
+  std::string without_items(text.substr(0, begin));
+  without_items.append("[]").append(text.substr(begin + items_text->size()));
+  const auto envelope = Parse(without_items);
+  if (!envelope) return std::unexpected(std::move(error));
+  BERTH_TRY(ObjectList<T> list, ReadList<T>(*envelope));
+  for (const std::string_view item : *items) {
+    Skipped skipped;
+    const auto parsed = Parse(item);
+    auto object = parsed ? ReadItem<T>(*parsed, retained, sharing, skipped) : nullptr;
+    if (object) {
+      list.items.push_back(std::move(object));
+    } else {
+      list.skipped.push_back(parsed ? std::move(skipped) : Skipped{KeyIn(item), parsed.error().message});
+    }
+  }
   return list;
 }
 
@@ -166,7 +219,9 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
   if constexpr (wire::Known<T>) {
     if (wire::IsEvent(text)) return wire::ReadEvent<T>(text, impl_->retained, impl_->sharing);
   }
-  BERTH_TRY(const element root, impl_->Parse(text));
+  const auto parsed = impl_->Parse(text);
+  if (!parsed) return impl_->ReadUnparsable<T>(text, parsed.error());
+  const element root = *parsed;
   std::string_view type_name;
   element object;
   if (root["type"].get(type_name) != simdjson::SUCCESS) return Invalid("type: expected a string");
@@ -191,6 +246,29 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
   event.key = event.object ? event.object->metadata.Key() : skipped.key;
   event.resource_version = event.object ? event.object->metadata.resource_version : ResourceVersionOf(object);
   event.skipped = std::move(skipped.error);
+  return event;
+}
+
+// An event whose object the parser rejects: the version is known, the object is skipped.
+template <class T>
+Expected<WatchEvent<T>> Decoder::Impl::ReadUnparsable(std::string_view text, Error error) {
+  const auto type = EventType(StringIn(text, "type"));
+  const auto object = json::MemberText(text, "object");
+  const bool of_object = type && *type != WatchEventType::kError && *type != WatchEventType::kBookmark;
+  if (!of_object || !object) return std::unexpected(std::move(error));
+  WatchEvent<T> event;
+  event.type = *type;
+  event.key = KeyIn(*object);
+  event.resource_version = StringIn(json::MemberText(*object, "metadata").value_or(""), "resourceVersion");
+  if (event.resource_version.empty()) return std::unexpected(std::move(error));
+  Skipped skipped{event.key, std::move(error.message)};
+  // The object alone may be nested less deeply than the parser allows.
+  if (const auto parsed = Parse(*object)) event.object = ReadItem<T>(*parsed, retained, sharing, skipped);
+  if (event.object) {
+    event.key = event.object->metadata.Key();
+  } else {
+    event.skipped = std::move(skipped.error);
+  }
   return event;
 }
 

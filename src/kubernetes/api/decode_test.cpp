@@ -215,6 +215,63 @@ TEST(Decoder, AnInvalidObjectDoesNotAffectTheRestOfItsList) {
   EXPECT_EQ(list->skipped[0].error, "spec.nodeName: expected a string, got a number");
 }
 
+// JSON that the API server accepts from clients, in parts of objects that it does not interpret, and that a
+// strict parser rejects as a whole.
+std::vector<std::string> UnparsableValues() {
+  return {"123456789012345678901234567890",
+          std::string(2000, '[') + std::string(2000, ']'),
+          "\"\xff\xfe\"",
+          "\"a\tb\"",
+          "1e999999",
+          "\"unpaired \\ud800\""};
+}
+
+TEST(Decoder, AnItemThatTheParserRejectsDoesNotAffectTheRestOfItsList) {
+  for (const std::string& value : UnparsableValues()) {
+    SCOPED_TRACE(value.substr(0, 40));
+    const auto list = Decoder().List<ResourceClaim>(
+        R"({"items": [{"metadata": {"name": "a", "namespace": "x", "resourceVersion": "1"}},
+                      {"spec": {"p]}": "\\\"{[", "opaque": )" +
+        value + R"(}, "metadata": {"namespace": "x", "name": "b", "resourceVersion": "2"}},
+                      {"metadata": {"name": "c", "namespace": "x", "resourceVersion": "3"}}],
+             "metadata": {"resourceVersion": "7", "continue": "next"}})");
+    ASSERT_TRUE(list) << list.error().message;
+    EXPECT_EQ(list->resource_version, "7");
+    EXPECT_EQ(list->continue_token, "next");
+    ASSERT_EQ(list->items.size(), 2U);
+    EXPECT_EQ(list->items[1]->metadata.name, "c");
+    ASSERT_EQ(list->skipped.size(), 1U);
+    EXPECT_EQ(list->skipped[0].key, "x/b");
+    EXPECT_THAT(list->skipped[0].error, StartsWith("not valid JSON: "));
+  }
+}
+
+TEST(Decoder, AListThatIsNotJsonIsAnError) {
+  for (const std::string text :
+       {R"({"items": [{"metadata": {"name": "a"}}, {"spec": )", R"({"items": [}], "metadata": {}})",
+        R"({"items": 123456789012345678901234567890})", R"({"metadata": 1e999999, "items": [{}]})", "", "[",
+        R"({"items": [{} {}]})", R"({"items": [123456789012345678901234567890]} trailing)"}) {
+    EXPECT_THAT(Decoder().List<ResourceClaim>(text).error().message, StartsWith("not valid JSON: ")) << text;
+  }
+}
+
+TEST(Decoder, AnObjectThatTheParserRejectsIsSkippedInAWatch) {
+  for (const std::string& value : UnparsableValues()) {
+    SCOPED_TRACE(value.substr(0, 40));
+    const auto event = Decoder().Event<ResourceClaim>(
+        R"({"type": "DELETED", "object": {"metadata": {"name": "a", "namespace": "x", "resourceVersion": "9"}, "s": )" +
+        value + "}}");
+    ASSERT_TRUE(event) << event.error().message;
+    EXPECT_EQ(event->type, WatchEventType::kDeleted);
+    EXPECT_EQ(event->object, nullptr);
+    EXPECT_EQ(event->key, "x/a");
+    EXPECT_EQ(event->resource_version, "9");
+    EXPECT_THAT(event->skipped, StartsWith("not valid JSON: "));
+  }
+  EXPECT_FALSE(Decoder().Event<ResourceClaim>(R"({"type": "ADDED", "object": {"s": 1e999999}})"));
+  EXPECT_FALSE(Decoder().Event<ResourceClaim>(R"({"type": "ERROR", "object": {"code": 1e999999}})"));
+}
+
 TEST(Decoder, AListMayBeEmptyOrNullButMustBeAList) {
   EXPECT_THAT(Decoder().List<Node>(R"({"metadata": {"resourceVersion": "1"}, "items": null})")->items,
               IsEmpty());

@@ -39,14 +39,14 @@ Expected<std::optional<User>> Authenticator::ByCertificate(const http::Request& 
   const WallTime now = clock_.WallNow();
   const auto seconds = std::chrono::duration<double>(now.time_since_epoch()).count();
   meters_.CertificateExpires(static_cast<double>(request.peer->not_after) - seconds);
-  return UserOfCertificate(*request.peer, *trust_.clients(), now);
+  return UserOfCertificate(request.peer, trust_.clients(), verifier_, now);
 }
 
 void Authenticator::Authenticate(const http::Request& request, Done done) {
   std::vector<std::string> errors;
   for (const bool by_proxy : {true, false}) {
-    auto identity =
-        by_proxy ? UserOfFrontProxy(request, trust_.front_proxy(), clock_.WallNow()) : ByCertificate(request);
+    auto identity = by_proxy ? UserOfFrontProxy(request, trust_.front_proxy(), verifier_, clock_.WallNow())
+                             : ByCertificate(request);
     if (!identity)
       errors.push_back(std::move(identity).error().message);
     else if (*identity)

@@ -7,6 +7,7 @@
 #include "base/result.hpp"
 #include "http/message.hpp"
 #include "service/auth/auth_metrics.hpp"
+#include "service/auth/certificate_verifier.hpp"
 #include "service/auth/token_reviewer.hpp"
 #include "service/auth/trust.hpp"
 #include "service/auth/user.hpp"
@@ -35,6 +36,7 @@ class Authenticator {
   TokenReviewer* const tokens_;
   const Clock& clock_;
   FilterMetrics& meters_;
+  CertificateVerifier verifier_;
 };
 
 }  // namespace berth::service

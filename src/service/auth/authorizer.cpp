@@ -1,6 +1,7 @@
 #include "service/auth/authorizer.hpp"
 
 #include <fmt/format.h>
+#include <openssl/sha.h>
 
 #include <algorithm>
 
@@ -15,6 +16,12 @@ namespace {
 constexpr std::size_t kCacheCapacity = 8192;
 // Requests of this length are not cached, so that clients cannot fill the memory.
 constexpr std::size_t kTooLongToKeep = 10'000;
+
+std::string Sha256(std::string_view text) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
+  return {reinterpret_cast<char*>(digest), sizeof digest};
+}
 
 std::string_view WithoutSlash(std::string_view path) {
   if (path.starts_with('/')) path.remove_prefix(1);
@@ -77,9 +84,9 @@ struct Authorizer::Impl : std::enable_shared_from_this<Impl> {
     }
     if (!reviews) return done({});
     std::string body = AccessReviewBody(user, verb, path);
-    if (const auto known = cache.Get(body, loop.Now())) return done(AsDecision(*known));
     const bool keep = verb.size() + path.size() < kTooLongToKeep;
-    std::string key = keep ? body : "";
+    std::string key = keep ? Sha256(body) : "";
+    if (const auto known = keep ? cache.Get(key, loop.Now()) : std::nullopt) return done(AsDecision(*known));
     reviews->Post(std::move(body),
                   [this, key = std::move(key), done = std::move(done)](client::Reply reply) mutable {
                     Answered(key, std::move(reply), done);
@@ -103,7 +110,7 @@ struct Authorizer::Impl : std::enable_shared_from_this<Impl> {
   http::Loop& loop;
   const AlwaysAllowed always;
   const Duration authorized_ttl, unauthorized_ttl;
-  ExpiringCache<AccessVerdict> cache{kCacheCapacity};  // by the full request
+  ExpiringCache<AccessVerdict> cache{kCacheCapacity};  // by hash of the full request
   std::optional<ReviewClient> reviews;
 };
 

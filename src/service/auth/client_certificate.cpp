@@ -34,20 +34,22 @@ Expected<std::string> UidOf(const http::PeerCertificate& peer) {
 
 }  // namespace
 
-Expected<std::optional<User>> UserOfCertificate(const http::PeerCertificate& peer,
-                                                const http::AuthorityPool& authorities, WallTime now) {
-  if (const auto verified = authorities.Verify(peer, now); !verified) {
+Expected<std::optional<User>> UserOfCertificate(const std::shared_ptr<const http::PeerCertificate>& peer,
+                                                const std::shared_ptr<const http::AuthorityPool>& authorities,
+                                                CertificateVerifier& verifier, WallTime now) {
+  if (const auto verified = verifier.Verify(peer, authorities, now); !verified) {
     return Fail(ErrorCode::kUnauthorized,
-                fmt::format("verifying certificate SN={}, SKID={}, AKID={} failed: {}", peer.serial_number,
-                            HexPairs(peer.subject_key_id), HexPairs(peer.authority_key_id),
+                fmt::format("verifying certificate SN={}, SKID={}, AKID={} failed: {}", peer->serial_number,
+                            HexPairs(peer->subject_key_id), HexPairs(peer->authority_key_id),
                             verified.error().message));
   }
-  if (peer.common_name.empty()) return std::nullopt;
-  BERTH_TRY(std::string uid, UidOf(peer));
-  return User{peer.common_name,
-              std::move(uid),
-              peer.organizations,
-              {{"authentication.kubernetes.io/credential-id", {"X509SHA256=" + Sha256(peer.chain.front())}}}};
+  if (peer->common_name.empty()) return std::nullopt;
+  BERTH_TRY(std::string uid, UidOf(*peer));
+  return User{
+      peer->common_name,
+      std::move(uid),
+      peer->organizations,
+      {{"authentication.kubernetes.io/credential-id", {"X509SHA256=" + Sha256(peer->chain.front())}}}};
 }
 
 }  // namespace berth::service

@@ -71,9 +71,9 @@ std::optional<User> UserOfHeaders(const http::Headers& headers, const FrontProxy
 }
 
 Expected<std::optional<User>> UserOfFrontProxy(const http::Request& request, const FrontProxy& proxy,
-                                               WallTime now) {
+                                               CertificateVerifier& verifier, WallTime now) {
   if (!request.peer || !proxy.authorities) return std::nullopt;
-  BERTH_RETURN_IF_ERROR(proxy.authorities->Verify(*request.peer, now));
+  BERTH_RETURN_IF_ERROR(verifier.Verify(request.peer, proxy.authorities, now));
   const std::string& name = request.peer->common_name;
   if (!proxy.allowed_names.empty() &&
       std::ranges::find(proxy.allowed_names, name) == proxy.allowed_names.end()) {

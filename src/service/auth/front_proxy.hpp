@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "http/authorities.hpp"
 #include "http/message.hpp"
+#include "service/auth/certificate_verifier.hpp"
 #include "service/auth/user.hpp"
 
 namespace berth::service {
@@ -32,6 +33,6 @@ std::optional<User> UserOfHeaders(const http::Headers& headers, const FrontProxy
 // nullopt: no result, because the client presented no certificate or sent no user name. An error: its
 // certificate is not the proxy's.
 Expected<std::optional<User>> UserOfFrontProxy(const http::Request& request, const FrontProxy& proxy,
-                                               WallTime now);
+                                               CertificateVerifier& verifier, WallTime now);
 
 }  // namespace berth::service

@@ -67,7 +67,8 @@ class Identity : public testing::Test {
 
 TEST_F(Identity, ACertificateContainsItsUser) {
   const auto pool = *http::AuthorityPool::Parse(clients_.pem());
-  const auto user = UserOfCertificate(*Peer(clients_, "anna", {"a", "b"}), *pool, clock_.WallNow());
+  CertificateVerifier verifier;
+  const auto user = UserOfCertificate(Peer(clients_, "anna", {"a", "b"}), pool, verifier, clock_.WallNow());
   ASSERT_TRUE(user && *user);
   EXPECT_EQ((*user)->name, "anna");
   EXPECT_THAT((*user)->groups, ElementsAre("a", "b"));
@@ -78,7 +79,9 @@ TEST_F(Identity, ACertificateContainsItsUser) {
 TEST_F(Identity, ACertificateMustBeTrustedValidAndForClients) {
   const auto pool = *http::AuthorityPool::Parse(clients_.pem());
   const auto ask = [&](const http::PeerCertificate& peer, Duration later) {
-    return UserOfCertificate(peer, *pool, clock_.WallNow() + later);
+    CertificateVerifier verifier;
+    return UserOfCertificate(std::make_shared<const http::PeerCertificate>(peer), pool, verifier,
+                             clock_.WallNow() + later);
   };
   const auto peer = Peer(clients_, "anna");
   EXPECT_THAT(ask(*Peer(other_authority_, "anna"), 0s).error().message,
@@ -94,9 +97,30 @@ TEST_F(Identity, ACertificateMustBeTrustedValidAndForClients) {
   http::PeerCertificate broken = *peer;
   broken.chain = {"rubbish"};
   EXPECT_THAT(ask(broken, 0s).error().message, HasSubstr("malformed"));
+  http::PeerCertificate longest = *peer;
+  longest.chain.resize(http::AuthorityPool::kChainMax + 1, peer->chain.front());
+  EXPECT_THAT(ask(longest, 0s).error().message, HasSubstr("x509: 11 certificates, at most 10 are accepted"));
   http::PeerCertificate several = *peer;
   several.user_ids = {"1", "2"};
   EXPECT_EQ(ask(several, 0s).error().message, "expected 1 UID, but found multiple: [1 2]");
+}
+
+TEST_F(Identity, ACertificateIsVerifiedOncePerConnectionAndMinute) {
+  const auto pool = *http::AuthorityPool::Parse(clients_.pem());
+  const auto other_pool = *http::AuthorityPool::Parse(other_authority_.pem());
+  const auto peer = Peer(clients_, "anna");
+  const WallTime now = clock_.WallNow();
+  CertificateVerifier verifier;
+  for (int request = 0; request < 600; ++request) {
+    EXPECT_TRUE(verifier.Verify(peer, pool, now + 59s));
+    EXPECT_FALSE(verifier.Verify(peer, other_pool, now + 59s));
+  }
+  EXPECT_EQ(verifier.verifications(), 2U);
+  EXPECT_TRUE(verifier.Verify(Peer(clients_, "anna"), pool, now + 59s)) << "another connection";
+  EXPECT_EQ(verifier.verifications(), 3U);
+  EXPECT_FALSE(verifier.Verify(peer, pool, now + 24h * 365 * 20)) << "expired since";
+  EXPECT_FALSE(verifier.Verify(peer, pool, now + 24h * 365 * 20 - 2min)) << "the clock was set back";
+  EXPECT_EQ(verifier.verifications(), 5U);
 }
 
 TEST_F(Identity, AuthoritiesAreParsedFromABundle) {
@@ -125,7 +149,8 @@ TEST_F(Identity, AFrontProxySetsTheUser) {
                      {"X-Remote-Extra-Acme.com%2fP", "1"},
                      {"x-remote-extra-acme.com%2Fp", "2"},
                      {"X-Remote-Extra-50%", "3"}};
-  const auto ask = [&] { return UserOfFrontProxy(request, proxy, clock_.WallNow()); };
+  CertificateVerifier verifier;
+  const auto ask = [&] { return UserOfFrontProxy(request, proxy, verifier, clock_.WallNow()); };
   EXPECT_FALSE(*ask()) << "no result without a certificate";
   request.peer = Peer(proxies_, "front-proxy");
   EXPECT_EQ(**ask(), (User{"anna", "", {"a", "b"}, {{"acme.com/p", {"1", "2"}}, {"50%", {"3"}}}}));
