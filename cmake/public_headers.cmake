@@ -10,6 +10,7 @@ set(BERTH_PUBLIC_HEADERS
   scheduler/framework/queued_pod.hpp      # for QueueSort
   scheduler/framework/filter_outcome.hpp  # for PostFilter
   kubernetes/api/objects.hpp              # all watched kinds
+  observability/log/log.hpp               # log lines
 )
 # Headers of the CMake component `testing`: builders for unit tests of plugins.
 set(BERTH_PUBLIC_TEST_HEADERS

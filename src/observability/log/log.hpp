@@ -56,6 +56,7 @@ class Value {
   double real_ = 0;
 };
 
+// A name and a value of a structured log line.
 struct Field {
   std::string_view key;
   Value value;
@@ -84,6 +85,7 @@ Level V(int level);  // one relaxed load
 void SetVerbosity(int level);
 int Verbosity();
 
+// The form of log lines.
 enum class Format { kText, kJson };
 // Before other threads log.
 void SetFormat(Format format);
