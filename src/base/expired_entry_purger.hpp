@@ -7,22 +7,27 @@
 
 namespace berth {
 
-// For tables of weak references. Purging each time the table has doubled keeps it within twice the number of
-// live entries, at amortized constant cost per insertion.
+// For tables of weak references. Purging each time the table has doubled, or entries of kBytes were added,
+// keeps it within twice the number of live entries, and what is no longer in use within kBytes.
 class ExpiredEntryPurger {
  public:
-  // Call after each insertion. Removes the entries of a Boost.Unordered table for which is_gone(entry) is
-  // true, if a purge is due.
+  static constexpr std::size_t kBytes = std::size_t{4} << 20;
+
+  // Call after each insertion, with the size of the entry. Removes the entries of a Boost.Unordered table for
+  // which is_gone(entry) is true, if a purge is due.
   template <class Table, class Predicate>
-  void Grown(Table& table, Predicate is_gone) {
-    if (table.size() <= at_) return;
+  void Grown(Table& table, std::size_t bytes, Predicate is_gone) {
+    added_ += bytes;
+    if (table.size() <= at_ && added_ <= kBytes) return;
     boost::unordered::erase_if(table, is_gone);
     at_ = std::max(kMin, 2 * table.size());
+    added_ = 0;
   }
 
  private:
   static constexpr std::size_t kMin = 1024;
   std::size_t at_ = kMin;
+  std::size_t added_ = 0;  // bytes since the last purge
 };
 
 }  // namespace berth

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/id.hpp"
+#include "base/keyed_hash.hpp"
 
 namespace berth {
 
@@ -33,7 +34,7 @@ class Interner {
 
  private:
   std::deque<std::string> texts_;  // a deque never moves its elements: the map's keys point into it
-  boost::unordered_flat_map<std::string_view, Id<Tag>> ids_;
+  boost::unordered_flat_map<std::string_view, Id<Tag>, KeyedHash> ids_;
 };
 
 }  // namespace berth

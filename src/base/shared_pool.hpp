@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/expired_entry_purger.hpp"
+#include "base/keyed_hash.hpp"
 
 namespace berth {
 
@@ -25,14 +27,18 @@ class HeldObjects {
     return found == objects_.end() ? nullptr : found->second.lock();
   }
   void Put(Key key, const Ptr& object) {
+    std::size_t bytes = sizeof(T);
+    if constexpr (std::is_same_v<Key, std::string>) bytes += key.size();
     objects_.insert_or_assign(std::move(key), object);
-    sweeper_.Grown(objects_, [](const auto& entry) { return entry.second.expired(); });
+    sweeper_.Grown(objects_, bytes, [](const auto& entry) { return entry.second.expired(); });
   }
   // Number of entries, including some that are no longer in use.
   std::size_t size() const { return objects_.size(); }
 
  private:
-  boost::unordered_flat_map<Key, std::weak_ptr<const T>> objects_;
+  using Hash = std::conditional_t<std::is_same_v<Key, std::string>, KeyedHash, boost::hash<Key>>;
+
+  boost::unordered_flat_map<Key, std::weak_ptr<const T>, Hash> objects_;
   ExpiredEntryPurger sweeper_;
 };
 

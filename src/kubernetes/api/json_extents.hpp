@@ -1,5 +1,5 @@
-// Finds values in JSON text without reading them; private to this module. For texts that the parser rejects as a
-// whole because of one value: an integer beyond 64 bits, deep nesting, invalid UTF-8.
+// Finds values in JSON text without reading them; private to this module. For texts that the parser rejects
+// as a whole because of one value: an integer beyond 64 bits, deep nesting, invalid UTF-8.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace berth::api::json {
 
-// The text of a member's value; the first if there are several. nullopt if `object` is not the text of an object, has
-// no such member, or ends before the value does. Names with escapes are not found. Linear in the text's size, without
-// recursion; only strings and brackets are recognised.
+// The text of a member's value; the first if there are several. nullopt if `object` is not the text of an
+// object, has no such member, or ends before the value does. Names with escapes are not found. Linear in the
+// text's size, without recursion; only strings and brackets are recognised.
 std::optional<std::string_view> MemberText(std::string_view object, std::string_view name);
 
 // The texts of a list's items; nullopt if it is not the text of a list or is incomplete.

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/expired_entry_purger.hpp"
+#include "base/keyed_hash.hpp"
 
 namespace berth::api {
 namespace {
@@ -18,6 +19,13 @@ class Digest {
     digest.Add(value);
     return digest.state_;
   }
+  // About the memory that the value takes.
+  template <class T>
+  static std::size_t SizeOf(const T& value) {
+    Digest digest;
+    digest.Add(value);
+    return digest.bytes_;
+  }
 
  private:
   template <class... T>
@@ -27,10 +35,14 @@ class Digest {
   void Mix(std::size_t value) {
     state_ = (state_ ^ value) * 0x9E3779B97F4A7C15;
     state_ ^= state_ >> 32;
+    bytes_ += sizeof value;
   }
 
   void Add(const Text& text) { Add(text.str()); }
-  void Add(const std::string& text) { Mix(std::hash<std::string>()(text)); }
+  void Add(const std::string& text) {
+    Mix(KeyedHash()(text));
+    bytes_ += text.size();
+  }
   template <class T>
     requires std::integral<T> || std::is_enum_v<T>
   void Add(T value) {
@@ -98,6 +110,7 @@ class Digest {
   void Add(const ContainerImage& i) { All(i.names, i.size_bytes); }
 
   std::size_t state_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 // T is one of the copy-on-write types: CowPtr, CowList, Labels, ResourceList, Text.
@@ -110,7 +123,7 @@ class Pool {
     if (!added) {
       value = *known;
     } else {
-      sweeper_.Grown(values_, [](const T& mine) { return mine.unshared(); });
+      sweeper_.Grown(values_, Digest::SizeOf(value), [](const T& mine) { return mine.unshared(); });
     }
   }
 

@@ -1,4 +1,5 @@
-// Ids of the strings that decisions compare. The symbol table (scheduler/cluster/symbol_table.hpp) assigns them.
+// Ids of the strings that decisions compare. The symbol table (scheduler/cluster/symbol_table.hpp) assigns
+// them.
 #pragma once
 
 #include <cstddef>

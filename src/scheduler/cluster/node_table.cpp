@@ -7,6 +7,7 @@
 #include "base/wrap.hpp"
 #include "kubernetes/api/same_amounts.hpp"
 #include "scheduler/cluster/overlay.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 
 namespace berth::cluster {
@@ -25,12 +26,16 @@ bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api
 
 }  // namespace
 
-NodeTable::NodeTable(SymbolTable& symbols) : symbols_(symbols) {
-  for (const ResourceId id : {kCpu, kMemory, kEphemeralStorage}) ColumnOf(id);
-}
+NodeTable::NodeTable(SymbolTable& symbols) : symbols_(symbols) { columns_.resize(kFirstScalar); }
 
 Row NodeTable::Find(NodeNameId name) const {
   return name.known() && name.value < row_of_name_.size() ? row_of_name_[name.value] : kNoRow;
+}
+
+std::int64_t NodeTable::RequestedOn(Row row, ResourceId resource) const {
+  if (const auto column = requested(resource); !column.empty()) return column[row];
+  const auto found = unoffered_.find({resource, row});
+  return found == unoffered_.end() ? 0 : found->second;
 }
 
 const RowGroup* NodeTable::WithLabel(LabelId label) const {
@@ -47,6 +52,11 @@ const ImageState* NodeTable::Image(ImageId image) const {
 }
 
 const Topology& NodeTable::TopologyOf(LabelKeyId key) const {
+  // Pods may name any number of keys: those that no node has get no table.
+  if (key.value >= topology_of_key_.size() || topology_of_key_[key.value] == nullptr) {
+    const RowSet* having = WithKey(key);
+    if (having == nullptr || having->Empty()) return absent_topology_;
+  }
   TrackedTopology*& known = At(topology_of_key_, key.value);
   if (known == nullptr) {
     known = &topologies_.emplace_back();
@@ -103,9 +113,11 @@ Row NodeTable::Add(api::NodePtr node) {
     taints_.emplace_back();
     for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_})
       column->push_back(0);
-    for (Column& column : columns_) {
-      column.allocatable.push_back(0);
-      column.requested.push_back(0);
+    absent_topology_.domain.push_back(Topology::kNoDomain);
+    for (std::size_t id = 0; id < columns_.size(); ++id) {
+      if (id >= kFirstScalar && !columns_[id].used()) continue;
+      columns_[id].allocatable.push_back(0);
+      columns_[id].requested.push_back(0);
     }
     for (TrackedTopology& tracked : topologies_) tracked.topology.domain.push_back(Topology::kNoDomain);
     all_.Resize(nodes_.size());
@@ -192,7 +204,9 @@ void NodeTable::Remove(Row row) {
   ++node_changes_;
   row_of_name_[name_ids_[row].value] = kNoRow;
   name_ids_[row] = {};
-  for (Column& column : columns_) column.allocatable[row] = column.requested[row] = 0;
+  for (Column& column : columns_) {
+    if (column.used()) column.allocatable[row] = column.requested[row] = 0;
+  }
   for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_}) (*column)[row] = 0;
   for (auto& [port, uses] : ports_) {
     for (PortUse& use : uses) use.rows.Remove(row);
@@ -214,6 +228,16 @@ void NodeTable::RemovePod(Row row, PlacedPod& pod) {
   AddAmounts(row, pod.use(), -1);
   for (const HostPort& port : pod.use().ports) RemovePort(row, port);
   Notify(row, pod, false, false);
+}
+
+void NodeTable::Notify(Row row, const PlacedPod& pod, bool appears, bool imagined) const {
+  for (PodObserver* observer : observers_) {
+    if (appears) {
+      observer->OnPodAdded(row, pod, imagined);
+    } else {
+      observer->OnPodRemoved(row, pod, imagined);
+    }
+  }
 }
 
 void NodeTable::AddToList(Row row, PlacedPod& pod) {
@@ -287,14 +311,22 @@ bool NodeTable::Overlay::CancelRemoval(Row row, PlacedPod& pod) {
 }
 
 NodeTable::Column& NodeTable::ColumnOf(ResourceId resource) {
-  while (columns_.size() <= resource.value) {
-    columns_.push_back({std::vector<std::int64_t>(nodes_.size()), std::vector<std::int64_t>(nodes_.size())});
-  }
-  return columns_[resource.value];
+  Column& column = At(columns_, resource.value);
+  if (column.used()) return column;
+  column.allocatable.resize(nodes_.size());
+  column.requested.resize(nodes_.size());
+  erase_if(unoffered_, [&](const auto& entry) {
+    if (entry.first.first != resource) return false;
+    column.requested[entry.first.second] = entry.second;
+    return true;
+  });
+  return column;
 }
 
 void NodeTable::SetAllocatable(Row row, const api::ResourceList& list) {
-  for (Column& column : columns_) column.allocatable[row] = 0;
+  for (Column& column : columns_) {
+    if (column.used()) column.allocatable[row] = 0;
+  }
   allowed_pods_[row] = 0;
   for (const auto& [name, quantity] : list) {
     if (name == "pods") {
@@ -351,10 +383,22 @@ void NodeTable::AddAmounts(Row row, const PodUse& use, std::int64_t sign) {
   add(columns_[kCpu.value].requested[row], amounts.milli_cpu);
   add(columns_[kMemory.value].requested[row], amounts.memory);
   add(columns_[kEphemeralStorage.value].requested[row], amounts.ephemeral_storage);
-  for (const auto& [resource, value] : amounts.scalars) add(ColumnOf(resource).requested[row], value);
+  for (const auto& [resource, value] : amounts.scalars) AddScalar(row, resource, WrapMul(sign, value));
   add(non_zero_cpu_[row], use.non_zero_milli_cpu);
   add(non_zero_memory_[row], use.non_zero_memory);
   add(pod_count_[row], 1);
+}
+
+void NodeTable::AddScalar(Row row, ResourceId resource, std::int64_t amount) {
+  if (amount == 0) return;
+  if (HasColumn(resource) && columns_[resource.value].used()) {
+    std::int64_t& sum = columns_[resource.value].requested[row];
+    sum = WrapAdd(sum, amount);
+    return;
+  }
+  const auto entry = unoffered_.try_emplace({resource, row}, 0).first;
+  entry->second = WrapAdd(entry->second, amount);
+  if (entry->second == 0) unoffered_.erase(entry);
 }
 
 bool NodeTable::AddPort(Row row, HostPort port) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/row_group.hpp"
@@ -37,19 +38,7 @@ struct PlacedPod {
   const PodUse& use() const { return *takes; }
 };
 
-// Called for every pod that is added to a row or removed from it, after the table has changed. `imagined`:
-// the change is made by an overlay, which reverts it before any other change. Used by counters that follow
-// the cluster.
-class PodObserver {
- public:
-  virtual ~PodObserver() = default;
-  // The pod is on the row already, or no longer.
-  virtual void OnPodAdded(Row row, const PlacedPod& pod, bool imagined) = 0;
-  virtual void OnPodRemoved(Row row, const PlacedPod& pod, bool imagined) = 0;
-  // A node was added at this row, or is about to be removed from it. The row has no pods at this time.
-  virtual void OnNodeAdded(Row /*row*/) {}
-  virtual void OnNodeRemoved(Row /*row*/) {}
-};
+class PodObserver;  // scheduler/cluster/pod_observer.hpp
 
 // The nodes grouped by the value of one label key: rows with the same value form a domain. Domains are
 // numbered from 0; the number of an empty domain is reused for a new value.
@@ -77,13 +66,16 @@ class NodeTable {
   const std::string& name(Row row) const { return nodes_[row]->metadata.name; }
   NodeNameId name_id(Row row) const { return name_ids_[row]; }
 
-  // A node's allocatable and requested amount; empty if no node ever had the resource.
+  // A node's allocatable and requested amount; empty if no node ever had the resource. Pods may request any
+  // number of resources: those that no node has take memory per pod, not per node.
   std::span<const std::int64_t> allocatable(ResourceId resource) const {
     return HasColumn(resource) ? columns_[resource.value].allocatable : std::span<const std::int64_t>();
   }
   std::span<const std::int64_t> requested(ResourceId resource) const {
     return HasColumn(resource) ? columns_[resource.value].requested : std::span<const std::int64_t>();
   }
+  // The requested amount on one row, also of a resource that no node ever had.
+  std::int64_t RequestedOn(Row row, ResourceId resource) const;
   // Requested, with defaults of 100m CPU and 200Mi memory for containers without a request.
   std::span<const std::int64_t> non_zero_cpu() const { return non_zero_cpu_; }
   std::span<const std::int64_t> non_zero_memory() const { return non_zero_memory_; }
@@ -107,7 +99,7 @@ class NodeTable {
   const RowGroup* WithLabel(LabelId label) const;
   const RowSet* WithKey(LabelKeyId key) const;
   const ImageState* Image(ImageId image) const;
-  // Built when a key is first requested, and maintained from then on.
+  // Built when a key that a node has is first requested, and maintained from then on.
   const Topology& TopologyOf(LabelKeyId key) const;
   // Adds the rows on which a pod with this host port would conflict.
   void AddPortConflicts(HostPort wanted, RowSet& out) const;
@@ -146,9 +138,12 @@ class NodeTable {
   class Overlay;
 
  private:
+  // By row; empty if no node ever had the resource.
   struct Column {
     std::vector<std::int64_t> allocatable;
     std::vector<std::int64_t> requested;
+
+    bool used() const { return !allocatable.empty(); }
   };
   bool HasColumn(ResourceId resource) const { return resource.known() && resource.value < columns_.size(); }
   struct PortUse {
@@ -164,20 +159,13 @@ class NodeTable {
     void Leave(Row row);
   };
 
-  void Notify(Row row, const PlacedPod& pod, bool appears, bool imagined) const {
-    for (PodObserver* observer : observers_) {
-      if (appears) {
-        observer->OnPodAdded(row, pod, imagined);
-      } else {
-        observer->OnPodRemoved(row, pod, imagined);
-      }
-    }
-  }
+  void Notify(Row row, const PlacedPod& pod, bool appears, bool imagined) const;
   void SetAllocatable(Row row, const api::ResourceList& list);
   void SetLabels(Row row, const api::Labels& labels, bool present);
   void SetImages(Row row, const std::vector<api::ContainerImage>& images, bool present);
   void SetTaints(Row row, TaintListId list);
   Column& ColumnOf(ResourceId resource);
+  void AddScalar(Row row, ResourceId resource, std::int64_t amount);
   void AddAmounts(Row row, const PodUse& use, std::int64_t sign);
   void NoteChange(Row row) { changed_[pod_changes_++ % kChangesKept] = row; }
   void AddToList(Row row, PlacedPod& pod);
@@ -195,6 +183,8 @@ class NodeTable {
   std::vector<Row> row_of_name_;      // by NodeNameId
   std::vector<NodeNameId> name_ids_;  // by row
   std::vector<Column> columns_;       // by ResourceId
+  // What pods on a row request of resources without a column; sums of 0 are removed.
+  boost::unordered_flat_map<std::pair<ResourceId, Row>, std::int64_t> unoffered_;
   std::vector<std::int64_t> non_zero_cpu_, non_zero_memory_, pod_count_, allowed_pods_;
   RowSet unschedulable_;
   std::vector<TaintListId> taints_;
@@ -209,6 +199,7 @@ class NodeTable {
   std::vector<ImageState> images_;
   // Created on demand by readers; std::deque keeps references valid.
   mutable std::deque<TrackedTopology> topologies_;
+  Topology absent_topology_;  // of all keys that no node ever had: no domains
   mutable std::vector<TrackedTopology*> topology_of_key_;
   std::vector<PodObserver*> observers_;
   boost::unordered_flat_map<PortId, std::vector<PortUse>> ports_;

@@ -94,6 +94,48 @@ TEST_F(NodeTableTest, ANewColumnHasAllRows) {
   EXPECT_EQ(gpus[second], 4);
 }
 
+TEST_F(NodeTableTest, RequestsForWhatNoNodeHasTakeNoMemoryPerNode) {
+  const Row a = Add(MakeNode("a"));
+  const Row b = Add(MakeNode("b"));
+  PlacedPod& zero = Pod(MakePod().Request("example.com/zero", "0"));
+  PlacedPod& first = Pod(MakePod().Request("example.com/gpu", "2"));
+  PlacedPod& second = Pod(MakePod().Request("example.com/gpu", "3"));
+  table.AddPod(a, zero);
+  table.AddPod(a, first);
+  table.AddPod(b, second);
+  EXPECT_THAT(table.requested(words.FindResource("example.com/zero")), IsEmpty());
+  EXPECT_THAT(table.requested(words.FindResource("example.com/gpu")), IsEmpty());
+  EXPECT_EQ(table.RequestedOn(b, words.FindResource("example.com/gpu")), 3);
+  EXPECT_EQ(table.RequestedOn(b, words.FindResource("example.com/zero")), 0);
+  table.RemovePod(a, first);
+  PlacedPod& third = Pod(MakePod().Request("example.com/gpu", "1"));
+  table.AddPod(a, third);
+  Add(MakeNode("c").Allocatable("example.com/gpu", "4"));
+  EXPECT_THAT(table.requested(words.FindResource("example.com/gpu")), ElementsAre(1, 3, 0));
+  EXPECT_EQ(table.RequestedOn(b, words.FindResource("example.com/gpu")), 3);
+  table.RemovePod(b, second);
+  EXPECT_THAT(table.requested(words.FindResource("example.com/gpu")), ElementsAre(1, 0, 0));
+  EXPECT_THAT(table.requested(words.FindResource("example.com/zero")), IsEmpty());
+}
+
+TEST_F(NodeTableTest, TopologyKeysThatNoNodeHasShareOneTable) {
+  const Row a = Add(MakeNode("a"));
+  const LabelKeyId key = words.InternKey("rack");
+  const Topology& absent = table.TopologyOf(key);
+  EXPECT_EQ(&absent, &table.TopologyOf(words.InternKey("room")));
+  EXPECT_EQ(absent.domains(), 0U);
+  EXPECT_THAT(absent.domain, ElementsAre(Topology::kNoDomain));
+  const Row b = Add(MakeNode("b").Label("rack", "r1"));
+  const Topology& racks = table.TopologyOf(key);
+  ASSERT_EQ(racks.domains(), 1U);
+  EXPECT_EQ(racks.domain[a], Topology::kNoDomain);
+  EXPECT_EQ(racks.domain[b], 0U);
+  EXPECT_THAT(table.TopologyOf(words.FindKey("room")).domain,
+              ElementsAre(Topology::kNoDomain, Topology::kNoDomain));
+  table.Remove(b);
+  EXPECT_EQ(&table.TopologyOf(key), &racks) << "references to a table stay valid";
+}
+
 TEST_F(NodeTableTest, RowsOfRemovedNodesAreClearedAndReused) {
   const Row row =
       Add(MakeNode("a").Cpu("4").Label("k", "v").Cordoned().Taint("t", "", "NoSchedule").Image("i", 5));
@@ -196,7 +238,7 @@ TEST_F(NodeTableTest, RemovingOneOfTwoPodsWithTheSamePortFreesThePort) {
 }
 
 TEST_F(NodeTableTest, RequestsAreSummedWithAndWithoutDefaults) {
-  const Row row = Add(MakeNode("n"));
+  const Row row = Add(MakeNode("n").Allocatable("example.com/gpu", "4"));
   table.AddPod(row, Pod(MakePod().Cpu("300m")));
   table.AddPod(row, Pod(MakePod().Request("example.com/gpu", "2").Request("ephemeral-storage", "1Ki")));
   EXPECT_EQ(table.requested(kCpu)[row], 300);

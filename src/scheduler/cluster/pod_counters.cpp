@@ -10,13 +10,18 @@ namespace {
 // Below this number of counters, idle ones are not dropped.
 constexpr std::size_t kCountersMin = 1024;
 
-bool Lists(const PodClause& clause, const std::string& ns) {
-  return std::ranges::binary_search(clause.namespaces, ns);
+// Whether pods of a namespace can be selected.
+enum class InNamespace : std::uint8_t { kNo, kYes, kByItsLabels };
+InNamespace Admits(const PodClause& clause, const std::string& ns) {
+  if (clause.namespace_selector.everything() || std::ranges::binary_search(clause.namespaces, ns))
+    return InNamespace::kYes;
+  return clause.namespace_selector.nothing ? InNamespace::kNo : InNamespace::kByItsLabels;
 }
 
 }  // namespace
 
-PodCounters::PodCounters(NodeTable& nodes, ClusterObjects& objects) : nodes_(nodes), objects_(objects) {
+PodCounters::PodCounters(NodeTable& nodes, ClusterObjects& objects, std::size_t bytes_max)
+    : nodes_(nodes), objects_(objects), bytes_max_(bytes_max) {
   nodes.Observe(*this);
   objects.Of<api::Namespace>().Listen([this](const ports::Change<api::Namespace>& change) {
     if (change.before == nullptr || change.after == nullptr ||
@@ -28,27 +33,47 @@ PodCounters::PodCounters(NodeTable& nodes, ClusterObjects& objects) : nodes_(nod
 PodCounters::~PodCounters() { nodes_.Forget(*this); }
 
 const RowCounts& PodCounters::Matching(const PodQueryPtr& question) {
-  auto found = counters_.find(question.get());
-  if (found == counters_.end()) {
-    if (counters_.size() >= drop_at_) DropIdle();
-    auto counter = std::make_unique<Counter>(Counter{question, {}, 0});
-    Build(*counter);
-    counter_index_.Add(question->all_of.front().labels, counter.get());
-    found = counters_.emplace(question.get(), std::move(counter)).first;
+  if (const auto found = counters_.find(question.get()); found != counters_.end()) {
+    found->second->last_used = ++uses_;
+    return found->second->rows;
   }
-  found->second->last_used = ++uses_;
-  return found->second->rows;
+  if (counters_.size() >= drop_at_) DropIdle();
+  const auto add_rows = [](RowCounts& to, const Group& group) {
+    group.rows.ForEach([&](std::uint32_t row, RowCounts::Count pods) { to.Add(row, pods); });
+  };
+  if (!HasRoom()) {
+    uncounted_ = {};
+    ForEachSelected(*question, [&](Group& group) { add_rows(uncounted_, group); });
+    return uncounted_;
+  }
+  auto counter = std::make_unique<Counter>(Counter{question, {}, ++uses_});
+  ForEachSelected(*question, [&](Group& group) {
+    group.counters.push_back(counter.get());
+    add_rows(counter->rows, group);
+  });
+  counter_index_.Add(question->all_of.front().labels, counter.get());
+  return counters_.emplace(question.get(), std::move(counter)).first->second->rows;
+}
+
+// The sizes are added up again after 64 new counters, not for each.
+bool PodCounters::HasRoom() {
+  if (++since_measured_ >= kMeasuredEvery) {
+    since_measured_ = 0;
+    bytes_ = 0;
+    for (const auto& [question, counter] : counters_) bytes_ += counter->rows.bytes();
+    for (const auto& [labels, group] : groups_) bytes_ += group.counters.capacity() * sizeof(Counter*);
+  }
+  return bytes_ < bytes_max_;
 }
 
 // New queries arrive with every rollout of an application. If the query requires a label, only pods with that
 // label are evaluated.
-void PodCounters::Build(Counter& counter) {
+template <class Visit>
+void PodCounters::ForEachSelected(const PodQuery& question, Visit&& visit) {
   const auto count = [&](Group& group) {
-    if (!Selects(*counter.question, *group.labels)) return;
-    group.counters.push_back(&counter);
-    group.rows.ForEach([&](std::uint32_t row, RowCounts::Count pods) { counter.rows.Add(row, pods); });
+    if (Selects(question, *group.labels)) visit(group);
   };
-  const api::ParsedSelector& selector = counter.question->all_of.front().labels;
+  const api::ParsedSelector& selector = question.all_of.front().labels;
   if (selector.nothing) return;
   if (const api::Requirement* anchor = RequiredLabelOf(selector)) {
     const auto found = groups_with_.find(HashOfLabel(anchor->key, anchor->values.front()));
@@ -127,9 +152,9 @@ void PodCounters::NamespaceChanged() {
 }
 
 bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) const {
-  if (!clause.labels.Matches(placed.labels)) return false;
-  if (Lists(clause, placed.ns) || clause.namespace_selector.everything()) return true;
-  if (clause.namespace_selector.nothing) return false;
+  const InNamespace admitted = Admits(clause, placed.ns);
+  if (admitted == InNamespace::kNo || !clause.labels.Matches(placed.labels)) return false;
+  if (admitted == InNamespace::kYes) return true;
   const auto ns = objects_.Of<api::Namespace>().Find(placed.ns);
   return ns != nullptr && clause.namespace_selector.Matches(ns->metadata.labels);
 }
@@ -141,9 +166,9 @@ bool PodCounters::Selects(const PodQuery& question, const PodLabels& placed) con
 }
 
 bool PodCounters::SelectsIncoming(const PodClause& clause, const PodLabels& incoming) const {
-  if (!clause.labels.Matches(incoming.labels)) return false;
-  if (Lists(clause, incoming.ns) || clause.namespace_selector.everything()) return true;
-  if (clause.namespace_selector.nothing) return false;
+  const InNamespace admitted = Admits(clause, incoming.ns);
+  if (admitted == InNamespace::kNo || !clause.labels.Matches(incoming.labels)) return false;
+  if (admitted == InNamespace::kYes) return true;
   const auto ns = objects_.Of<api::Namespace>().Find(incoming.ns);
   return clause.namespace_selector.Matches(ns == nullptr ? api::Labels() : ns->metadata.labels);
 }

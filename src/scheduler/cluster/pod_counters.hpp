@@ -10,6 +10,7 @@
 
 #include "scheduler/cluster/cluster_objects.hpp"
 #include "scheduler/cluster/node_table.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/cluster/pod_selectors.hpp"
 #include "scheduler/cluster/row_counts.hpp"
 #include "scheduler/cluster/selector_index.hpp"
@@ -32,7 +33,10 @@ struct CarriedTerm {
 // Matching is called again. Scheduler loop only.
 class PodCounters final : public PodObserver {
  public:
-  PodCounters(NodeTable& nodes, ClusterObjects& objects);
+  // Pods may have any number of queries and distinct labels: beyond about `bytes_max`, new queries are
+  // counted at each use instead of being maintained.
+  static constexpr std::size_t kBytesMax = std::size_t{128} << 20;
+  PodCounters(NodeTable& nodes, ClusterObjects& objects, std::size_t bytes_max = kBytesMax);
   ~PodCounters() override;
   PodCounters(const PodCounters&) = delete;
   PodCounters& operator=(const PodCounters&) = delete;
@@ -40,6 +44,8 @@ class PodCounters final : public PodObserver {
   // The number of pods that match, by row. Counted on first use and then maintained; counters that were not
   // used for a long time are dropped.
   const RowCounts& Matching(const PodQueryPtr& question);
+  // The number of counters that are maintained.
+  std::size_t counters() const { return counters_.size(); }
 
   // Calls visit(const CarriedTerm&) for the terms of that role that select the incoming pod.
   template <class Visit>
@@ -83,7 +89,11 @@ class PodCounters final : public PodObserver {
   void CountCarried(Row row, const AffinityTermPtr& term, TermRole role, std::int64_t weight, int amount);
   void Join(Group& group);
   void Leave(Group& group);
-  void Build(Counter& counter);
+  // Whether another counter may be maintained.
+  bool HasRoom();
+  // Calls visit(Group&) for the groups whose pods match.
+  template <class Visit>
+  void ForEachSelected(const PodQuery& question, Visit&& visit);
   void Drop(const PodQuery* question);
   void DropIdle();
   void NamespaceChanged();
@@ -98,7 +108,12 @@ class PodCounters final : public PodObserver {
   boost::unordered_map<CarriedKey, std::unique_ptr<CarriedTerm>> carried_;
   SelectorIndex<const CarriedTerm*> carried_index_[3];  // by role
   std::uint64_t uses_ = 0;
-  std::size_t drop_at_ = 1024;  // number of counters at which idle ones are dropped
+  const std::size_t bytes_max_;
+  static constexpr std::size_t kMeasuredEvery = 64;
+  std::size_t since_measured_ = 0;  // number of new counters
+  std::size_t bytes_ = 0;           // of rows and of groups' counters, when last measured
+  RowCounts uncounted_;             // the last result that is not maintained
+  std::size_t drop_at_ = 1024;      // number of counters at which idle ones are dropped
 };
 
 }  // namespace berth::cluster

@@ -17,7 +17,8 @@ using berth::testing::MakeNode;
 // A cluster with random changes, and its expected contents.
 class Changing {
  public:
-  explicit Changing(std::uint64_t seed) : random_(seed) {
+  explicit Changing(std::uint64_t seed, std::size_t bytes_max = PodCounters::kBytesMax)
+      : random_(seed), counters_(table_, objects_, bytes_max) {
     for (int i = 0; i < 90; ++i) AddNode(i);
   }
 
@@ -186,7 +187,7 @@ class Changing {
   SymbolTable words_;
   NodeTable table_{words_};
   ClusterObjects objects_;
-  PodCounters counters_{table_, objects_};
+  PodCounters counters_;
   std::vector<Row> rows_;
   std::vector<std::pair<Row, std::unique_ptr<PlacedPod>>> placed_;
   std::size_t made_ = 0;
@@ -224,6 +225,24 @@ TEST(PodCounters, StayCorrectWhenIdleCountersAreDropped) {
     if (i % 10 == 0) cluster.Change();
   }
   EXPECT_EQ(Changing::AsMap(cluster.counters().Matching(kept)), cluster.Recount(*kept));
+}
+
+TEST(PodCounters, BeyondTheirLimitQueriesAreCountedAtEachUse) {
+  Changing cluster(7, 20'000);
+  std::vector<PodQueryPtr> queries;
+  std::size_t most = 0;
+  for (int step = 0; step < 2000; ++step) {
+    cluster.Change();
+    queries.push_back(cluster.RandomQuery());
+    if (queries.size() > 400) queries.erase(queries.begin());
+    for (std::size_t i = 0; i < queries.size(); i += 40) {
+      ASSERT_EQ(Changing::AsMap(cluster.counters().Matching(queries[i])), cluster.Recount(*queries[i]))
+          << step;
+    }
+    most = std::max(most, cluster.counters().counters());
+  }
+  EXPECT_GE(most, 64U);
+  EXPECT_LT(most, 300U);
 }
 
 TEST(RowCounts, EqualAMapInBothRepresentations) {

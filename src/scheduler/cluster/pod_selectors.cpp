@@ -1,9 +1,10 @@
 #include "scheduler/cluster/pod_selectors.hpp"
 
 #include <fmt/format.h>
-#include <boost/container_hash/hash.hpp>
 
 #include <algorithm>
+
+#include "base/keyed_hash.hpp"
 
 namespace berth::cluster {
 namespace {
@@ -127,11 +128,7 @@ void ReadConstraints(const api::Pod& pod, std::string_view action, bool match_la
 
 }  // namespace
 
-std::size_t HashOfLabel(std::string_view key, std::string_view value) {
-  std::size_t hash = boost::hash<std::string_view>()(key);
-  boost::hash_combine(hash, boost::hash<std::string_view>()(value));
-  return hash;
-}
+std::size_t HashOfLabel(std::string_view key, std::string_view value) { return KeyedHash()(key, value); }
 
 PodLabelsPtr LabelsOf(const api::Pod& pod, SymbolTable& symbols) {
   std::string key = pod.metadata.deleting() ? "-" : "+";

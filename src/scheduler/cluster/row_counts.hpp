@@ -37,6 +37,9 @@ class RowCounts {
     return found == list_.end() || found->first != row ? 0 : found->second;
   }
   std::int64_t total() const { return total_; }
+  std::size_t bytes() const {
+    return sizeof *this + list_.capacity() * sizeof(Entry) + column_.capacity() * sizeof(Count);
+  }
   bool empty() const { return dense_ ? rows_with_ == 0 : list_.empty(); }
 
   // Calls visit(row, count) for every non-zero row, in ascending order.

@@ -17,6 +17,7 @@
 #include "scheduler/cluster/cluster_objects.hpp"
 #include "scheduler/cluster/disks_in_use.hpp"
 #include "scheduler/cluster/node_table.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/cluster/row_counts.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 

@@ -20,7 +20,8 @@ std::string Exceeded(const api::Pod& pod, const cluster::NodeTable& nodes, clust
   };
   check("pods", nodes.pod_count()[row], nodes.allowed_pods()[row]);
   const auto check_resource = [&](cluster::ResourceId id, std::int64_t request, std::string_view resource) {
-    if (request > 0) check(resource, nodes.requested(id)[row], nodes.allocatable(id)[row]);
+    const auto capacity = nodes.allocatable(id);
+    if (request > 0) check(resource, nodes.RequestedOn(row, id), capacity.empty() ? 0 : capacity[row]);
   };
   const cluster::Amounts requests = cluster::UseOf(pod, symbols)->requested;
   check_resource(cluster::kCpu, requests.milli_cpu, "milli-cpu");

@@ -405,6 +405,17 @@ TEST_F(LeadingTest, ALateBindingOfAPreviousLeaderIsReported) {
   EXPECT_EQ(event.note, "Node n1 is overcommitted since this pod was bound to it: milli-cpu 1800 of 1000");
 }
 
+TEST_F(LeadingTest, ALateBindingThatRequestsWhatNoNodeHasIsReported) {
+  AddNode("n1");
+  const api::PodPtr late = AddPod(MakePod("late").Request("example.com/gpu", "2").Scheduler("gone"));
+  Sync();
+  Lead();
+  SeeBound(late, "n1");
+  Settle();
+  EXPECT_EQ(events.events.back().note,
+            "Node n1 is overcommitted since this pod was bound to it: example.com/gpu 2 of 0");
+}
+
 TEST_F(LeadingTest, OwnBindingsAreNotReported) {
   AddNode("n1");
   const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));

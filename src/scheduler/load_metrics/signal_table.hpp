@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "scheduler/cluster/node_table.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/load_metrics/node_directory.hpp"
 
 namespace berth::load_metrics {

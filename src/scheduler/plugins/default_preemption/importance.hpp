@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/cluster/node_table.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
 
 namespace berth::plugins {
 

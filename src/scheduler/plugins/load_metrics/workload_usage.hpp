@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduler/cluster/node_table.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 
