@@ -1,10 +1,9 @@
 # One folder, one module, one target.
-#   berth_module(<name> DEPS <modules it may include> [LIBS <packages>] [TEST_DEPS <modules>] [COLD])
+#   berth_module(<name> DEPS <modules it may include> [LIBS <packages>] [TEST_DEPS <modules>])
 # compiles every .cpp of the folder. *_test.cpp files form the module's test program; fake_*.cpp files belong to the tests.
-# COLD: neither decisions nor requests run through the module; it is compiled faster and optimised less.
 function(berth_module path)
   string(REPLACE "/" "_" name ${path})
-  cmake_parse_arguments(M "COLD" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(M "" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
@@ -15,9 +14,6 @@ function(berth_module path)
   if(sources)
     add_library(berth_${name} STATIC ${sources})
     target_link_libraries(berth_${name} PUBLIC berth_options ${deps} fmt::fmt PRIVATE ${M_LIBS} Threads::Threads)
-    if(M_COLD AND NOT BERTH_SANITIZE)
-      target_compile_options(berth_${name} PRIVATE -O1)
-    endif()
     berth_use_precompiled(berth_${name} berth_precompiled)
   else()
     add_library(berth_${name} INTERFACE)

@@ -1,21 +1,19 @@
-// A hash of texts with a key per process, for tables of texts that clients choose: without the key nobody can find texts
-// that collide.
+// A hash of texts with a key per process, for tables of texts that clients choose: without the key nobody can
+// compute texts that collide.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace berth {
 
-using HashKey = std::array<std::uint64_t, 2>;
+// XXH3 of the bytes with this seed. Not a cryptographic hash: it is for tables whose content and iteration
+// order nobody outside sees.
+std::uint64_t SeededHash(std::uint64_t seed, std::string_view bytes);
 
-// SipHash-1-3 of the bytes (Aumasson and Bernstein, "SipHash: a fast short-input PRF").
-std::uint64_t SipHash(const HashKey& key, std::string_view bytes);
-
-// A hash function with the key of this process, chosen at random when it starts. Different processes get different
-// results: they must not influence decisions or output.
+// A hash function with the seed of this process, chosen at random when it starts. Different processes get
+// different results: they must not influence decisions or output.
 struct KeyedHash {
   using is_transparent = void;
   using is_avalanching = void;  // for Boost.Unordered: needs no further mixing

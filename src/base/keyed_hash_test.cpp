@@ -2,36 +2,65 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <set>
 #include <string>
 
 namespace berth {
 namespace {
 
-// The bytes 0, 1, 2, ...
-std::string Counting(std::size_t size) {
-  std::string bytes;
-  for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(i);
-  return bytes;
+constexpr std::uint64_t kSeed = 0x243f6a8885a308d3;
+
+TEST(SeededHash, DependsOnEveryByteAndOnTheSize) {
+  std::set<std::uint64_t> hashes;
+  for (std::size_t size = 0; size <= 70; ++size) {
+    const std::string text(size, 'x');
+    EXPECT_TRUE(hashes.insert(SeededHash(kSeed, text)).second) << size;
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string changed = text;
+      changed[at] = 'y';
+      EXPECT_TRUE(hashes.insert(SeededHash(kSeed, changed)).second) << size << ", " << at;
+    }
+  }
 }
 
-// Computed with an independent implementation that reproduces the vectors published for SipHash-2-4.
-TEST(SipHash, HasTheExpectedValues) {
-  const HashKey key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
-  const std::pair<std::size_t, std::uint64_t> cases[] = {
-      {0, 0xabac0158050fc4dc}, {1, 0xc9f49bf37d57ca93},  {7, 0xd3927d989bb11140},
-      {2, 0x82cb9b024dc7d44d}, {3, 0x8bf80ab8e7ddf7fb}, {4, 0xcf75576088d38328}, {5, 0xdef9d52f49533b67}, {8, 0x369095118d299a8e}, {9, 0x25a48eb36c063de4}, {15, 0xd320d86d2a519956}, {31, 0x2370dd1f8c21d1bc}};
-  for (const auto& [size, expected] : cases) EXPECT_EQ(SipHash(key, Counting(size)), expected) << size;
+TEST(SeededHash, DependsOnTheSeed) {
+  for (const std::string text : {"", "a", "image", "registry.example/team/application:1.2.3"}) {
+    for (int bit = 0; bit < 64; ++bit)
+      EXPECT_NE(SeededHash(kSeed, text), SeededHash(kSeed ^ std::uint64_t{1} << bit, text)) << text << bit;
+  }
 }
 
-TEST(SipHash, DependsOnTheKey) {
-  EXPECT_NE(SipHash({1, 2}, "image"), SipHash({1, 3}, "image"));
-  EXPECT_NE(SipHash({1, 2}, "image"), SipHash({2, 2}, "image"));
+TEST(SeededHash, AChangedBitChangesHalfOfTheBits) {
+  std::size_t changed = 0, cases = 0;
+  for (int number = 0; number < 500; ++number) {
+    const std::string text = "registry.example/app:" + std::to_string(number);
+    for (std::size_t bit = 0; bit < 8 * text.size(); bit += 5) {
+      std::string other = text;
+      other[bit / 8] = static_cast<char>(other[bit / 8] ^ 1 << bit % 8);
+      changed += static_cast<std::size_t>(std::popcount(SeededHash(kSeed, text) ^ SeededHash(kSeed, other)));
+      ++cases;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(changed) / static_cast<double>(cases), 32, 0.5);
+}
+
+TEST(SeededHash, SimilarTextsFillABucketEachAsRandomNumbersDo) {
+  constexpr std::size_t kTexts = 65'536;
+  std::set<std::uint64_t> low, high;
+  for (std::size_t i = 0; i < kTexts; ++i) {
+    const std::uint64_t hash = SeededHash(kSeed, "image-" + std::to_string(i));
+    low.insert(hash % kTexts);
+    high.insert(hash >> 48);
+  }
+  // 1 - 1/e of the buckets.
+  EXPECT_NEAR(static_cast<double>(low.size()), 0.632 * kTexts, 0.01 * kTexts);
+  EXPECT_NEAR(static_cast<double>(high.size()), 0.632 * kTexts, 0.01 * kTexts);
 }
 
 TEST(KeyedHash, IsTheSameWithinAProcess) {
   EXPECT_EQ(KeyedHash()("image"), KeyedHash()(std::string("image")));
-  EXPECT_NE(KeyedHash()("image"), SipHash({0, 0}, "image"));
+  EXPECT_NE(KeyedHash()("image"), SeededHash(0, "image"));
   EXPECT_EQ(KeyedHash()("key", "value"), KeyedHash()("key", "value"));
 }
 
