@@ -278,7 +278,7 @@ TEST_F(NodeTableTest, AnOverlayIsRevertedCompletely) {
     EXPECT_EQ(table.requested(kCpu)[b], 4000);
     EXPECT_EQ(table.pod_count()[b], 2);
     EXPECT_EQ(table.pods(b).size(), 2U);
-    EXPECT_EQ(table.requested(words.FindResource("example.com/new"))[b], 2);
+    EXPECT_EQ(table.RequestedOn(b, words.FindResource("example.com/new")), 2);
     EXPECT_THAT(Conflicts(80), ElementsAre(a, b));
     EXPECT_THAT(Conflicts(81), ElementsAre(a, b));
   }
@@ -288,7 +288,7 @@ TEST_F(NodeTableTest, AnOverlayIsRevertedCompletely) {
   EXPECT_EQ(table.pod_count()[b], 0);
   EXPECT_THAT(table.pods(a), ElementsAre(&there));
   EXPECT_THAT(table.pods(b), IsEmpty());
-  EXPECT_EQ(table.requested(words.FindResource("example.com/new"))[b], 0);
+  EXPECT_EQ(table.RequestedOn(b, words.FindResource("example.com/new")), 0);
   EXPECT_THAT(Conflicts(80), ElementsAre(a)) << "the port of the pod that is there stays taken";
   EXPECT_THAT(Conflicts(81), IsEmpty());
 }
