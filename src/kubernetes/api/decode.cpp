@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/json_extents.hpp"
 #include "kubernetes/api/json_reader.hpp"
@@ -188,7 +190,8 @@ template <class T>
 Expected<ObjectList<T>> Decoder::Impl::ReadItemByItem(std::string_view text, Error error) {
   const auto items_text = json::MemberText(text, "items");
   const auto items = items_text ? json::ItemTexts(*items_text) : std::nullopt;
-  if (!items) return std::unexpected(std::move(error));
+  const auto is_object = [](std::string_view item) { return item.starts_with('{'); };
+  if (!items || !std::ranges::all_of(*items, is_object)) return std::unexpected(std::move(error));
   const auto begin = static_cast<std::size_t>(items_text->data() - text.data());
   std::string without_items(text.substr(0, begin));
   without_items.append("[]").append(text.substr(begin + items_text->size()));
@@ -255,7 +258,7 @@ Expected<WatchEvent<T>> Decoder::Impl::ReadUnparsable(std::string_view text, Err
   const auto type = EventType(StringIn(text, "type"));
   const auto object = json::MemberText(text, "object");
   const bool of_object = type && *type != WatchEventType::kError && *type != WatchEventType::kBookmark;
-  if (!of_object || !object) return std::unexpected(std::move(error));
+  if (!of_object || !object || !object->starts_with('{')) return std::unexpected(std::move(error));
   WatchEvent<T> event;
   event.type = *type;
   event.key = KeyIn(*object);

@@ -250,7 +250,8 @@ TEST(Decoder, AListThatIsNotJsonIsAnError) {
   for (const std::string text :
        {R"({"items": [{"metadata": {"name": "a"}}, {"spec": )", R"({"items": [}], "metadata": {}})",
         R"({"items": 123456789012345678901234567890})", R"({"metadata": 1e999999, "items": [{}]})", "", "[",
-        R"({"items": [{} {}]})", R"({"items": [123456789012345678901234567890]} trailing)"}) {
+        R"({"items": [{} {}]})", R"({"items": [k8s]})",
+        R"({"items": [123456789012345678901234567890]} trailing)"}) {
     EXPECT_THAT(Decoder().List<ResourceClaim>(text).error().message, StartsWith("not valid JSON: ")) << text;
   }
 }
