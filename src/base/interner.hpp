@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/id.hpp"
-#include "base/keyed_hash.hpp"
+#include "base/seeded_hash.hpp"
 
 namespace berth {
 
@@ -34,7 +34,7 @@ class Interner {
 
  private:
   std::deque<std::string> texts_;  // a deque never moves its elements: the map's keys point into it
-  boost::unordered_flat_map<std::string_view, Id<Tag>, KeyedHash> ids_;
+  boost::unordered_flat_map<std::string_view, Id<Tag>, SeededHash> ids_;
 };
 
 }  // namespace berth

@@ -5,18 +5,17 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "base/expired_entry_purger.hpp"
-#include "base/keyed_hash.hpp"
+#include "base/seeded_hash.hpp"
 
 namespace berth {
 
 // Weak references to objects by key. Unlike an Interner, it purges entries that are no longer in use from
 // time to time, so its size stays proportional to what is in use. One thread adds; objects may be released on
 // any thread.
-template <class Key, class T>
+template <class Key, class T, class Hash>
 class HeldObjects {
  public:
   using Ptr = std::shared_ptr<const T>;
@@ -26,9 +25,8 @@ class HeldObjects {
     const auto found = objects_.find(key);
     return found == objects_.end() ? nullptr : found->second.lock();
   }
-  void Put(Key key, const Ptr& object) {
-    std::size_t bytes = sizeof(T);
-    if constexpr (std::is_same_v<Key, std::string>) bytes += key.size();
+  // `bytes`: about the memory that the entry takes.
+  void Put(Key key, const Ptr& object, std::size_t bytes) {
     objects_.insert_or_assign(std::move(key), object);
     sweeper_.Grown(objects_, bytes, [](const auto& entry) { return entry.second.expired(); });
   }
@@ -36,8 +34,6 @@ class HeldObjects {
   std::size_t size() const { return objects_.size(); }
 
  private:
-  using Hash = std::conditional_t<std::is_same_v<Key, std::string>, KeyedHash, boost::hash<Key>>;
-
   boost::unordered_flat_map<Key, std::weak_ptr<const T>, Hash> objects_;
   ExpiredEntryPurger sweeper_;
 };
@@ -54,13 +50,14 @@ class SharedPool {
   Ptr Get(std::string key, Make&& make) {
     if (Ptr known = objects_.Find(key)) return known;
     Ptr made = std::make_shared<const T>(make());
-    objects_.Put(std::move(key), made);
+    const std::size_t bytes = key.size() + sizeof(T);
+    objects_.Put(std::move(key), made, bytes);
     return made;
   }
   std::size_t size() const { return objects_.size(); }
 
  private:
-  HeldObjects<std::string, T> objects_;
+  HeldObjects<std::string, T, SeededHash> objects_;
 };
 
 // The same for objects that are found by a hash and then compared, where a text key would be long. Two
@@ -77,12 +74,12 @@ class WeakInternPool {
     Ptr known = objects_.Find(hash);
     if (known && like(*known)) return known;
     Ptr made = std::make_shared<const T>(make());
-    if (!known) objects_.Put(hash, made);
+    if (!known) objects_.Put(hash, made, sizeof(T));
     return made;
   }
 
  private:
-  HeldObjects<std::size_t, T> objects_;
+  HeldObjects<std::size_t, T, boost::hash<std::size_t>> objects_;
 };
 
 }  // namespace berth

@@ -55,7 +55,8 @@ struct Server::Impl : std::enable_shared_from_this<Impl> {
   Expected<void> Open(const asio::ip::tcp::endpoint& endpoint);
   // Waits for new connections.
   void Accept();
-  void AcceptOne();
+  // Returns false if no connection can be accepted at present.
+  bool AcceptOne();
   // Closes a connection that waits if there are as many as allowed. False if all are busy.
   bool MakeRoom();
   void Sweep();
@@ -146,16 +147,17 @@ bool Server::Impl::MakeRoom() {
   if (limit == 0 || connections.size() < limit) return true;
   std::map<asio::ip::address, std::size_t> count;
   for (const auto& [connection, _] : connections) ++count[connection->peer_address()];
-  const Connection* best = nullptr;
+  const Connection* replaced = nullptr;
   const auto rank = [&](const Connection& connection) {
     const Duration waits_since = connection.waits_since().time_since_epoch();
     return std::tuple(count.at(connection.peer_address()), -waits_since.count(), ~connection.number());
   };
   for (const auto& [connection, _] : connections) {
-    if (connection->Waits() && (best == nullptr || rank(*connection) > rank(*best))) best = connection;
+    if (connection->Waits() && (replaced == nullptr || rank(*connection) > rank(*replaced)))
+      replaced = connection;
   }
-  if (best == nullptr) return false;
-  const auto held = connections.at(const_cast<Connection*>(best));
+  if (replaced == nullptr) return false;
+  const auto held = connections.at(const_cast<Connection*>(replaced));
   held->Cut();
   return true;
 }
@@ -166,25 +168,24 @@ void Server::Impl::Accept() {
   acceptor.async_wait(asio::socket_base::wait_read, [weak = weak_from_this()](const error_code& error) {
     const auto self = weak.lock();
     if (!self || self->shared->stopping || error) return;
-    self->AcceptOne();
-    if (!self->accepting) return;  // the next closed connection or periodic check tries again
+    const bool more = self->AcceptOne();
     self->accepting = false;
-    self->Accept();
+    if (more) self->Accept();  // else the next closed connection or periodic check tries again
   });
 }
 
-void Server::Impl::AcceptOne() {
+bool Server::Impl::AcceptOne() {
+  if (!MakeRoom()) return false;
   error_code error;
-  const bool room = MakeRoom();
   asio::ip::tcp::socket socket(io);
-  if (room) acceptor.accept(socket, error);
+  acceptor.accept(socket, error);
   // Another server on this port was faster.
-  if (error == asio::error::would_block || error == asio::error::try_again) return;
-  accepting = room && !error;  // an error: most likely out of descriptors
-  if (!accepting) return;
+  if (error == asio::error::would_block || error == asio::error::try_again) return true;
+  if (error) return false;  // most likely out of descriptors
   auto connection = std::make_shared<Connection>(std::move(socket), shared);
   connections.emplace(connection.get(), connection);
   connection->Start();
+  return true;
 }
 
 void Server::Impl::Sweep() {

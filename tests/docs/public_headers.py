@@ -7,8 +7,8 @@
 
 - scheduler/framework/plugin.hpp includes at most HEADERS_MAX headers with LINES_MAX lines, itself included.
 - Every public header begins with a comment: what it is for.
-- Every class, structure, enumeration and free function has a contract: a comment above it, beside it, in its first line,
-  or above the group of lines to which it belongs. So has every virtual function of a class with more than two.
+- Every class, structure, enumeration and free function has a contract: a comment above it, beside it, in its first
+  line, or above the group of lines to which it belongs. So has every virtual function of a class with more than two.
   Exempt: kubernetes/api, whose names are those of the Kubernetes API; structures inside of classes; overrides.
 """
 
@@ -51,9 +51,14 @@ def reachable(root, headers):
     return found
 
 
+def line_counts(root):
+    """The number of lines of plugin.hpp and of each header that it includes."""
+    return {header: text.count("\n") for header, text in reachable(root, [PLUGIN]).items()}
+
+
 def size_errors(root):
-    headers = reachable(root, [PLUGIN])
-    lines = sum(text.count("\n") for text in headers.values())
+    headers = line_counts(root)
+    lines = sum(headers.values())
     if len(headers) > HEADERS_MAX or lines > LINES_MAX:
         yield (f"src/{PLUGIN}:1: includes {len(headers)} headers with {lines} lines, itself included; "
                f"at most {HEADERS_MAX} headers with {LINES_MAX} lines are expected (--size lists them)")
@@ -125,10 +130,10 @@ def contract_errors(name, text):
 def main():
     root = pathlib.Path(sys.argv[1])
     if "--size" in sys.argv[2:]:
-        headers = reachable(root, [PLUGIN])
-        for header, text in sorted(headers.items()):
-            print(f"{text.count(chr(10)):5}  {header}")
-        print(f"{sum(text.count(chr(10)) for text in headers.values()):5}  in {len(headers)} headers")
+        headers = line_counts(root)
+        for header, lines in sorted(headers.items()):
+            print(f"{lines:5}  {header}")
+        print(f"{sum(headers.values()):5}  in {len(headers)} headers")
         return 0
     public = reachable(root, listed(root, "BERTH_PUBLIC_HEADERS") + listed(root, "BERTH_PUBLIC_TEST_HEADERS"))
     if "--list" in sys.argv[2:]:

@@ -41,11 +41,14 @@ struct Decoder::Impl {
     std::string_view string;
     return value && value->get(string) == simdjson::SUCCESS ? std::string(string) : std::string();
   }
-  // "namespace/name" of an object that cannot be parsed.
-  std::string KeyIn(std::string_view object) {
+  // Namespace, name and resource version of an object that cannot be parsed.
+  ObjectMeta IdentityIn(std::string_view object) {
     const std::string_view metadata = json::MemberText(object, "metadata").value_or("");
-    const std::string ns = StringIn(metadata, "namespace");
-    return (ns.empty() ? "" : ns + "/") + StringIn(metadata, "name");
+    ObjectMeta meta;
+    meta.ns = StringIn(metadata, "namespace");
+    meta.name = StringIn(metadata, "name");
+    meta.resource_version = StringIn(metadata, "resourceVersion");
+    return meta;
   }
   template <class T>
   Expected<ObjectList<T>> ReadList(const simdjson::dom::element& root);
@@ -205,7 +208,8 @@ Expected<ObjectList<T>> Decoder::Impl::ReadItemByItem(std::string_view text, Err
     if (object) {
       list.items.push_back(std::move(object));
     } else {
-      list.skipped.push_back(parsed ? std::move(skipped) : Skipped{KeyIn(item), parsed.error().message});
+      list.skipped.push_back(parsed ? std::move(skipped)
+                                    : Skipped{IdentityIn(item).Key(), parsed.error().message});
     }
   }
   return list;
@@ -259,11 +263,12 @@ Expected<WatchEvent<T>> Decoder::Impl::ReadUnparsable(std::string_view text, Err
   const auto object = json::MemberText(text, "object");
   const bool of_object = type && *type != WatchEventType::kError && *type != WatchEventType::kBookmark;
   if (!of_object || !object || !object->starts_with('{')) return std::unexpected(std::move(error));
+  const ObjectMeta meta = IdentityIn(*object);
+  if (meta.resource_version.empty()) return std::unexpected(std::move(error));
   WatchEvent<T> event;
   event.type = *type;
-  event.key = KeyIn(*object);
-  event.resource_version = StringIn(json::MemberText(*object, "metadata").value_or(""), "resourceVersion");
-  if (event.resource_version.empty()) return std::unexpected(std::move(error));
+  event.key = meta.Key();
+  event.resource_version = meta.resource_version;
   Skipped skipped{event.key, std::move(error.message)};
   // The object alone may be nested less deeply than the parser allows.
   if (const auto parsed = Parse(*object)) event.object = ReadItem<T>(*parsed, retained, sharing, skipped);

@@ -90,6 +90,7 @@ struct ObjectMeta {
 };
 
 // --- selection of objects by their labels ---
+// The operator of a validated requirement; kGt and kLt only in node selectors.
 enum class SelectorOp : std::uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
 struct LabelSelectorRequirement {
   std::string key;

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "base/expired_entry_purger.hpp"
-#include "base/keyed_hash.hpp"
+#include "base/seeded_hash.hpp"
 
 namespace berth::api {
 namespace {
@@ -14,18 +14,12 @@ namespace {
 class Digest {
  public:
   template <class T>
-  static std::size_t Of(const T& value) {
-    Digest digest;
-    digest.Add(value);
-    return digest.state_;
+  explicit Digest(const T& value) {
+    Add(value);
   }
+  std::size_t hash() const { return state_; }
   // About the memory that the value takes.
-  template <class T>
-  static std::size_t SizeOf(const T& value) {
-    Digest digest;
-    digest.Add(value);
-    return digest.bytes_;
-  }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   template <class... T>
@@ -40,7 +34,7 @@ class Digest {
 
   void Add(const Text& text) { Add(text.str()); }
   void Add(const std::string& text) {
-    Mix(KeyedHash()(text));
+    Mix(SeededHash()(text));
     bytes_ += text.size();
   }
   template <class T>
@@ -119,21 +113,27 @@ class Pool {
  public:
   void Share(T& value) {
     if (value.identity() == nullptr) return;
-    const auto [known, added] = values_.insert(value);
+    const Digest digest(value);
+    const auto [known, added] = values_.insert(Entry{value, digest.hash()});
     if (!added) {
-      value = *known;
+      value = known->value;
     } else {
-      sweeper_.Grown(values_, Digest::SizeOf(value), [](const T& mine) { return mine.unshared(); });
+      purger_.Grown(values_, digest.bytes(), [](const Entry& entry) { return entry.value.unshared(); });
     }
   }
 
  private:
+  struct Entry {
+    T value;
+    std::size_t hash = 0;  // known, so that a growing table does not read all values again
+    friend bool operator==(const Entry& a, const Entry& b) { return a.hash == b.hash && a.value == b.value; }
+  };
   struct Hash {
-    std::size_t operator()(const T& value) const { return Digest::Of(value); }
+    std::size_t operator()(const Entry& entry) const { return entry.hash; }
   };
 
-  boost::unordered_flat_set<T, Hash> values_;
-  ExpiredEntryPurger sweeper_;
+  boost::unordered_flat_set<Entry, Hash> values_;
+  ExpiredEntryPurger purger_;
 };
 
 }  // namespace

@@ -391,7 +391,7 @@ void NodeTable::AddAmounts(Row row, const PodUse& use, std::int64_t sign) {
 
 void NodeTable::AddScalar(Row row, ResourceId resource, std::int64_t amount) {
   if (amount == 0) return;
-  if (HasColumn(resource) && columns_[resource.value].used()) {
+  if (HasColumn(resource)) {
     std::int64_t& sum = columns_[resource.value].requested[row];
     sum = WrapAdd(sum, amount);
     return;

@@ -145,7 +145,9 @@ class NodeTable {
 
     bool used() const { return !allocatable.empty(); }
   };
-  bool HasColumn(ResourceId resource) const { return resource.known() && resource.value < columns_.size(); }
+  bool HasColumn(ResourceId resource) const {
+    return resource.known() && resource.value < columns_.size() && columns_[resource.value].used();
+  }
   struct PortUse {
     AddressId address;
     RowGroup rows;

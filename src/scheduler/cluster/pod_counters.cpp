@@ -10,12 +10,18 @@ namespace {
 // Below this number of counters, idle ones are not dropped.
 constexpr std::size_t kCountersMin = 1024;
 
-// Whether pods of a namespace can be selected.
-enum class InNamespace : std::uint8_t { kNo, kYes, kByItsLabels };
-InNamespace Admits(const PodClause& clause, const std::string& ns) {
-  if (clause.namespace_selector.everything() || std::ranges::binary_search(clause.namespaces, ns))
-    return InNamespace::kYes;
-  return clause.namespace_selector.nothing ? InNamespace::kNo : InNamespace::kByItsLabels;
+// Whether the clause selects a pod. `labels_of_namespace()` returns the labels of the pod's namespace, or
+// null if the namespace cannot be selected by labels. The namespace is tested first where that needs no
+// labels: tests of labels are the expensive part of counting.
+template <class LabelsOfNamespace>
+bool SelectsPod(const PodClause& clause, const PodLabels& pod, LabelsOfNamespace&& labels_of_namespace) {
+  const bool named =
+      clause.namespace_selector.everything() || std::ranges::binary_search(clause.namespaces, pod.ns);
+  if (!named && clause.namespace_selector.nothing) return false;
+  if (!clause.labels.Matches(pod.labels)) return false;
+  if (named) return true;
+  const api::Labels* const labels = labels_of_namespace();
+  return labels != nullptr && clause.namespace_selector.Matches(*labels);
 }
 
 }  // namespace
@@ -152,11 +158,10 @@ void PodCounters::NamespaceChanged() {
 }
 
 bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) const {
-  const InNamespace admitted = Admits(clause, placed.ns);
-  if (admitted == InNamespace::kNo || !clause.labels.Matches(placed.labels)) return false;
-  if (admitted == InNamespace::kYes) return true;
-  const auto ns = objects_.Of<api::Namespace>().Find(placed.ns);
-  return ns != nullptr && clause.namespace_selector.Matches(ns->metadata.labels);
+  return SelectsPod(clause, placed, [&] {
+    const auto ns = objects_.Of<api::Namespace>().Find(placed.ns);
+    return ns == nullptr ? nullptr : &ns->metadata.labels;
+  });
 }
 
 bool PodCounters::Selects(const PodQuery& question, const PodLabels& placed) const {
@@ -166,11 +171,11 @@ bool PodCounters::Selects(const PodQuery& question, const PodLabels& placed) con
 }
 
 bool PodCounters::SelectsIncoming(const PodClause& clause, const PodLabels& incoming) const {
-  const InNamespace admitted = Admits(clause, incoming.ns);
-  if (admitted == InNamespace::kNo || !clause.labels.Matches(incoming.labels)) return false;
-  if (admitted == InNamespace::kYes) return true;
-  const auto ns = objects_.Of<api::Namespace>().Find(incoming.ns);
-  return clause.namespace_selector.Matches(ns == nullptr ? api::Labels() : ns->metadata.labels);
+  static const api::Labels kNone;
+  return SelectsPod(clause, incoming, [&] {
+    const auto ns = objects_.Of<api::Namespace>().Find(incoming.ns);
+    return ns == nullptr ? &kNone : &ns->metadata.labels;
+  });
 }
 
 void PodCounters::OnPodAdded(Row row, const PlacedPod& pod, bool imagined) {

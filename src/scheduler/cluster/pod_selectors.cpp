@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/keyed_hash.hpp"
+#include "base/seeded_hash.hpp"
 
 namespace berth::cluster {
 namespace {
@@ -128,7 +128,7 @@ void ReadConstraints(const api::Pod& pod, std::string_view action, bool match_la
 
 }  // namespace
 
-std::size_t HashOfLabel(std::string_view key, std::string_view value) { return KeyedHash()(key, value); }
+std::size_t HashOfLabel(std::string_view key, std::string_view value) { return SeededHash()(key, value); }
 
 PodLabelsPtr LabelsOf(const api::Pod& pod, SymbolTable& symbols) {
   std::string key = pod.metadata.deleting() ? "-" : "+";

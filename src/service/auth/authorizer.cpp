@@ -1,7 +1,6 @@
 #include "service/auth/authorizer.hpp"
 
 #include <fmt/format.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
 
@@ -9,6 +8,7 @@
 #include "observability/log/log.hpp"
 #include "service/auth/expiring_cache.hpp"
 #include "service/auth/reviews.hpp"
+#include "service/auth/sha256.hpp"
 
 namespace berth::service {
 namespace {
@@ -16,12 +16,6 @@ namespace {
 constexpr std::size_t kCacheCapacity = 8192;
 // Requests of this length are not cached, so that clients cannot fill the memory.
 constexpr std::size_t kTooLongToKeep = 10'000;
-
-std::string Sha256(std::string_view text) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-  return {reinterpret_cast<char*>(digest), sizeof digest};
-}
 
 std::string_view WithoutSlash(std::string_view path) {
   if (path.starts_with('/')) path.remove_prefix(1);

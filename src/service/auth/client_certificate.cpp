@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <openssl/sha.h>
+
+#include "service/auth/sha256.hpp"
 
 namespace berth::service {
 namespace {
@@ -16,10 +17,10 @@ std::string HexPairs(const std::string& bytes) {
   return out;
 }
 
-std::string Sha256(const std::string& der) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(der.data()), der.size(), digest);
-  return fmt::format("{:02x}", fmt::join(digest, ""));
+std::string CredentialId(const std::string& der) {
+  std::string id = "X509SHA256=";
+  for (const char c : Sha256(der)) id += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return id;
 }
 
 Expected<std::string> UidOf(const http::PeerCertificate& peer) {
@@ -45,11 +46,10 @@ Expected<std::optional<User>> UserOfCertificate(const std::shared_ptr<const http
   }
   if (peer->common_name.empty()) return std::nullopt;
   BERTH_TRY(std::string uid, UidOf(*peer));
-  return User{
-      peer->common_name,
-      std::move(uid),
-      peer->organizations,
-      {{"authentication.kubernetes.io/credential-id", {"X509SHA256=" + Sha256(peer->chain.front())}}}};
+  return User{peer->common_name,
+              std::move(uid),
+              peer->organizations,
+              {{"authentication.kubernetes.io/credential-id", {CredentialId(peer->chain.front())}}}};
 }
 
 }  // namespace berth::service

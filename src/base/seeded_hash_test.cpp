@@ -1,4 +1,4 @@
-#include "base/keyed_hash.hpp"
+#include "base/seeded_hash.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,45 +11,47 @@ namespace {
 
 constexpr std::uint64_t kSeed = 0x243f6a8885a308d3;
 
-TEST(SeededHash, DependsOnEveryByteAndOnTheSize) {
+TEST(HashWithSeed, DependsOnEveryByteAndOnTheSize) {
   std::set<std::uint64_t> hashes;
   for (std::size_t size = 0; size <= 70; ++size) {
     const std::string text(size, 'x');
-    EXPECT_TRUE(hashes.insert(SeededHash(kSeed, text)).second) << size;
+    EXPECT_TRUE(hashes.insert(HashWithSeed(kSeed, text)).second) << size;
     for (std::size_t at = 0; at < size; ++at) {
       std::string changed = text;
       changed[at] = 'y';
-      EXPECT_TRUE(hashes.insert(SeededHash(kSeed, changed)).second) << size << ", " << at;
+      EXPECT_TRUE(hashes.insert(HashWithSeed(kSeed, changed)).second) << size << ", " << at;
     }
   }
 }
 
-TEST(SeededHash, DependsOnTheSeed) {
+TEST(HashWithSeed, DependsOnTheSeed) {
   for (const std::string text : {"", "a", "image", "registry.example/team/application:1.2.3"}) {
     for (int bit = 0; bit < 64; ++bit)
-      EXPECT_NE(SeededHash(kSeed, text), SeededHash(kSeed ^ std::uint64_t{1} << bit, text)) << text << bit;
+      EXPECT_NE(HashWithSeed(kSeed, text), HashWithSeed(kSeed ^ std::uint64_t{1} << bit, text))
+          << text << bit;
   }
 }
 
-TEST(SeededHash, AChangedBitChangesHalfOfTheBits) {
+TEST(HashWithSeed, AChangedBitChangesHalfOfTheBits) {
   std::size_t changed = 0, cases = 0;
   for (int number = 0; number < 500; ++number) {
     const std::string text = "registry.example/app:" + std::to_string(number);
     for (std::size_t bit = 0; bit < 8 * text.size(); bit += 5) {
       std::string other = text;
       other[bit / 8] = static_cast<char>(other[bit / 8] ^ 1 << bit % 8);
-      changed += static_cast<std::size_t>(std::popcount(SeededHash(kSeed, text) ^ SeededHash(kSeed, other)));
+      changed +=
+          static_cast<std::size_t>(std::popcount(HashWithSeed(kSeed, text) ^ HashWithSeed(kSeed, other)));
       ++cases;
     }
   }
   EXPECT_NEAR(static_cast<double>(changed) / static_cast<double>(cases), 32, 0.5);
 }
 
-TEST(SeededHash, SimilarTextsFillABucketEachAsRandomNumbersDo) {
+TEST(HashWithSeed, SimilarTextsFillABucketEachAsRandomNumbersDo) {
   constexpr std::size_t kTexts = 65'536;
   std::set<std::uint64_t> low, high;
   for (std::size_t i = 0; i < kTexts; ++i) {
-    const std::uint64_t hash = SeededHash(kSeed, "image-" + std::to_string(i));
+    const std::uint64_t hash = HashWithSeed(kSeed, "image-" + std::to_string(i));
     low.insert(hash % kTexts);
     high.insert(hash >> 48);
   }
@@ -58,16 +60,16 @@ TEST(SeededHash, SimilarTextsFillABucketEachAsRandomNumbersDo) {
   EXPECT_NEAR(static_cast<double>(high.size()), 0.632 * kTexts, 0.01 * kTexts);
 }
 
-TEST(KeyedHash, IsTheSameWithinAProcess) {
-  EXPECT_EQ(KeyedHash()("image"), KeyedHash()(std::string("image")));
-  EXPECT_NE(KeyedHash()("image"), SeededHash(0, "image"));
-  EXPECT_EQ(KeyedHash()("key", "value"), KeyedHash()("key", "value"));
+TEST(SeededHash, IsTheSameWithinAProcess) {
+  EXPECT_EQ(SeededHash()("image"), SeededHash()(std::string("image")));
+  EXPECT_NE(SeededHash()("image"), HashWithSeed(0, "image"));
+  EXPECT_EQ(SeededHash()("key", "value"), SeededHash()("key", "value"));
 }
 
-TEST(KeyedHash, TellsPairsApart) {
+TEST(SeededHash, TellsPairsApart) {
   std::set<std::size_t> hashes;
   for (std::size_t split = 0; split <= 16; ++split)
-    hashes.insert(KeyedHash()(std::string(split, 'x'), std::string(16 - split, 'x')));
+    hashes.insert(SeededHash()(std::string(split, 'x'), std::string(16 - split, 'x')));
   EXPECT_EQ(hashes.size(), 17U);
 }
 

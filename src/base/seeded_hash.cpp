@@ -1,4 +1,4 @@
-#include "base/keyed_hash.hpp"
+#include "base/seeded_hash.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -18,14 +18,14 @@ std::uint64_t ProcessSeed() {
 
 }  // namespace
 
-std::uint64_t SeededHash(std::uint64_t seed, std::string_view bytes) {
+std::uint64_t HashWithSeed(std::uint64_t seed, std::string_view bytes) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
-std::size_t KeyedHash::operator()(std::string_view text) const { return SeededHash(ProcessSeed(), text); }
+std::size_t SeededHash::operator()(std::string_view text) const { return HashWithSeed(ProcessSeed(), text); }
 
-std::size_t KeyedHash::operator()(std::string_view first, std::string_view second) const {
-  return SeededHash(SeededHash(ProcessSeed(), first), second);
+std::size_t SeededHash::operator()(std::string_view first, std::string_view second) const {
+  return HashWithSeed(HashWithSeed(ProcessSeed(), first), second);
 }
 
 }  // namespace berth
