@@ -35,7 +35,7 @@ std::string Description(const Choice& choice) {
 std::string_view OutcomeName(Outcome outcome) {
   static constexpr std::array<std::string_view, kOutcomes> kNames{
       "same",       "tie",       "unschedulable", "sampled",    "raced", "counts", "worse",
-      "infeasible", "placeable", "message",       "nomination", "error", "missed", "their_error"};
+      "infeasible", "placeable", "message",       "nomination", "error", "missed", "reference_error"};
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
@@ -57,20 +57,21 @@ std::string ToJson(const Comparison& comparison) {
   AppendField(out, "profile", comparison.profile);
   AppendField(out, "outcome", OutcomeName(comparison.outcome));
   AppendField(out, "verdict", VerdictName(comparison.verdict()));
-  AppendChoice(out, "theirs", comparison.reference);
-  AppendChoice(out, "ours", comparison.candidate);
+  AppendChoice(out, "reference", comparison.reference);
+  AppendChoice(out, "candidate", comparison.candidate);
   AppendField(out, "plugin", comparison.plugin);
   AppendField(out, "reason", comparison.reason);
   AppendField(out, "because", comparison.because);
   AppendField(out, "atFirst", comparison.at_first);
   out += fmt::format(
-      ",\"nodes\":{},\"feasible\":{},\"better\":{},\"equalBest\":{},\"theirTotal\":{},\"ourTotal\":{}",
+      ",\"nodes\":{},\"feasible\":{},\"better\":{},\"equalBest\":{},\"referenceTotal\":{},\"candidateTotal\":"
+      "{}",
       comparison.nodes, comparison.feasible, comparison.better, comparison.equal_best,
       comparison.reference_total, comparison.candidate_total);
   std::vector<std::string> parts;
   for (const ScorePart& part : comparison.parts) {
-    parts.push_back(fmt::format("{{\"plugin\":\"{}\",\"weight\":{},\"theirs\":{},\"ours\":{}}}", part.plugin,
-                                part.weight, part.reference, part.candidate));
+    parts.push_back(fmt::format("{{\"plugin\":\"{}\",\"weight\":{},\"reference\":{},\"candidate\":{}}}",
+                                part.plugin, part.weight, part.reference, part.candidate));
   }
   if (!parts.empty()) out += fmt::format(",\"scores\":[{}]", fmt::join(parts, ","));
   if (!comparison.victims.empty())

@@ -27,11 +27,11 @@ enum class Outcome : std::uint8_t {
   kNomination,  // preemption nominates another node, or none
   kError,       // Berth failed to decide
   // Not compared.
-  kMissed,      // the change was received late, after an interrupted watch
-  kTheirError,  // the other scheduler reported an error
+  kMissed,          // the change was received late, after an interrupted watch
+  kReferenceError,  // the other scheduler reported an error
 };
 inline constexpr std::size_t kOutcomes = 14;
-std::string_view OutcomeName(Outcome outcome);  // "same", ..., "their_error"
+std::string_view OutcomeName(Outcome outcome);  // "same", ..., "reference_error"
 
 enum class Verdict : std::uint8_t { kAgreed, kExplained, kDisagreed, kNotCompared };
 inline constexpr std::size_t kVerdicts = 4;

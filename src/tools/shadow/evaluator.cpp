@@ -53,7 +53,9 @@ struct Evaluator::Evaluation {
 };
 
 Evaluator::Evaluator(assembly::Engine& engine, std::int64_t percentage)
-    : engine_(engine), percentage_(percentage), algorithm_(WholeCluster(), engine.reasons()) {}
+    : engine_(engine),
+      percentage_(percentage),
+      algorithm_(WholeCluster(), engine.reasons(), engine.extenders()) {}
 
 Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profile& profile,
                               const Choice& reference, std::span<const runtime::Nomination> nominations) {
@@ -224,7 +226,7 @@ bool Evaluator::BestOfRun(const Evaluation& trial, Row reference, std::size_t st
   algorithm::AlgorithmOptions options = WholeCluster();
   options.percentage_of_nodes_to_score = percentage_;
   options.sample = options.adaptive = true;
-  algorithm::SchedulingAlgorithm algorithm(options, engine_.reasons());
+  algorithm::SchedulingAlgorithm algorithm(options, engine_.reasons(), engine_.extenders());
   const algorithm::ScheduleResult decision =
       algorithm.Schedule(trial.pod, trial.profile, view, trial.nominations);
   return decision.record->result == record::Result::kScheduled && decision.record->Best().Has(reference);

@@ -184,7 +184,7 @@ TEST_F(ShadowTest, ErrorsAndRemovedNominationsAreNotDecisions) {
   Sync();
   Pod(MakePod("web").Cpu("64"));
   Fails("web", "running PreFilter plugin: no", "", "SchedulerError");
-  EXPECT_EQ(Only(), "their_error");
+  EXPECT_EQ(Only(), "reference_error");
   Pod(MakePod("other").Cpu("64"));
   Fails(
       "other",

@@ -113,10 +113,10 @@ void Shadow::Look(const ports::Change<api::Pod>& change, bool late) {
   if (!after.spec.node_name.empty()) {
     reference.node = after.spec.node_name;
   } else if (JustFailed(*change.before, after)) {
-    const api::PodCondition& said = *PodScheduled(after);
-    reference.message = said.message;
+    const api::PodCondition& condition = *PodScheduled(after);
+    reference.message = condition.message;
     reference.nominated = after.status.nominated_node_name;
-    error = said.reason == "SchedulerError";
+    error = condition.reason == "SchedulerError";
   } else {
     return;
   }
@@ -126,7 +126,7 @@ void Shadow::Look(const ports::Change<api::Pod>& change, bool late) {
   comparison.pod = after.metadata.Key();
   comparison.profile = profile->name();
   comparison.reference = std::move(reference);
-  comparison.outcome = late ? Outcome::kMissed : Outcome::kTheirError;
+  comparison.outcome = late ? Outcome::kMissed : Outcome::kReferenceError;
   report_.Add(std::move(comparison));
 }
 
@@ -176,23 +176,26 @@ void Shadow::CompleteWhile(auto&& due) {
 }
 
 // If most decisions disagree, the search for explanations must not delay the watches.
-std::optional<Comparison> Shadow::Explain(const Open& open) {
+SearchResult Shadow::Explain(const Open& open) {
   constexpr Duration kFree = std::chrono::seconds(5);
   const MonoTime begin = clock_.Now();
-  if (searched_ > kFree + (begin - began_) / 2) return std::nullopt;
-  auto explained = FindExplainingState(open.seen, history_, evaluator_, clock_, begin + options_.search);
+  if (searched_ > kFree + (begin - began_) / 2) return {};
+  SearchResult result = FindExplainingState(open.seen, history_, evaluator_, clock_, begin + options_.search);
   searched_ += clock_.Now() - begin;
-  return explained;
+  return result;
 }
 
 void Shadow::Complete(Open open) {
-  if (auto explained = Explain(open)) {
+  SearchResult search = Explain(open);
+  if (auto& explained = search.explanation) {
     explained->when = open.comparison.when;
     explained->outcome = Outcome::kRaced;
     explained->at_first = OutcomeName(open.comparison.outcome);
     if (!open.comparison.reason.empty())
       explained->at_first += fmt::format(" ({}: {})", open.comparison.plugin, open.comparison.reason);
     open.comparison = *std::move(explained);
+  } else if (!search.complete && open.comparison.verdict() == Verdict::kDisagreed) {
+    open.comparison.because = "the search for an explanation reached its limit";
   }
   if (open.comparison.verdict() == Verdict::kDisagreed) {
     log::Warning("Decision differs from the other scheduler's", {{"what", ToText(open.comparison)}});

@@ -73,7 +73,7 @@ class Shadow {
   // Completes the first pending comparison as long as one is pending and due() is true.
   void CompleteWhile(auto&& due);
   void Complete(Open open);
-  std::optional<Comparison> Explain(const Open& open);
+  SearchResult Explain(const Open& open);
 
   const ShadowOptions options_;
   assembly::Engine& engine_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/files.hpp"
+#include "base/lease_fence.hpp"
 #include "kubernetes/client/connection.hpp"
 #include "kubernetes/ports/dry_run_ports.hpp"
 #include "observability/log/log.hpp"
@@ -74,6 +75,7 @@ class Process final : public process::LongRunningProcess {
   std::optional<shadow::Report> report_;
   std::optional<shadow::Shadow> shadow_;
   std::optional<shadow::ShadowObserver> observer_;
+  const LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
   std::unique_ptr<process::Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
 };
@@ -114,9 +116,10 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_TRY(serving_,
             process::Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
                                      [this] { return loop_.synced(); },
-                                     [this](auto take) { ListPods(std::move(take)); }, nullptr, stopping_,
+                                     [this](auto take) { ListPods(std::move(take)); }, fence_, stopping_,
                                      [this](service::Endpoints& endpoints) { AddReport(endpoints); }}));
   client::ClusterSourceOptions options;
+  options.allow_missing_resources = flags_.own.allow_missing_resources;
   options.watch_idle_timeout = flags_.own.watch_idle_timeout;
   options.retained = {.annotations = engine_->retained_fields().annotations};
   source_ =

@@ -8,6 +8,14 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
+// On a node with a pod whose label `app` is "store".
+api::PodAffinityTerm BesideStore() {
+  api::PodAffinityTerm term;
+  term.topology_key = "host";
+  term.label_selector.emplace().match_labels = {{"app", "store"}};
+  return term;
+}
+
 TEST_F(ShadowTest, AnEarlierDecisionMayBeObservedLater) {
   for (const char* name : {"a", "b"}) Node(Roomy(name));
   Pod(MakePod("on-b").Cpu("2").Memory("4Gi").OnNode("b"));
@@ -62,6 +70,46 @@ TEST_F(ShadowTest, AFailureIsExplainedByThePodsBeforeADeletion) {
         "found for incoming pod.");
   Complete();
   EXPECT_EQ(Only(), "raced");
+}
+
+// Only the two nodes in query are out of order; every state that moves other bindings too is wrong.
+TEST_F(ShadowTest, TwoBindingsOutOfOrderExplainADecisionTogether) {
+  for (const char* name : {"a", "b"}) Node(Roomy(name).Label("host", name));
+  Node(MakeNode("large").Cpu("800").Memory("1600Gi"));
+  Pod(MakePod("on-a").Cpu("1").OnNode("a"));
+  Pod(MakePod("on-b").Cpu("500m").Label("app", "store").OnNode("b"));
+  Sync();
+  const auto bind = [&](const std::string& name, const char* cpu, const char* node) {
+    Pod(MakePod(name).Scheduler("not-compared").Cpu(cpu));
+    Binds(name, node);
+  };
+  Pod(MakePod("store").Scheduler("not-compared").Label("app", "store"));
+  Binds("store", "a");  // without this pod `web` cannot be on a
+  bind("decided-later", "2", "a");
+  for (int i = 0; i < 20; ++i) bind("before" + std::to_string(i), "0", "large");
+  PodBuilder web = MakePod("web").Cpu("1");
+  web.raw().spec.pod_affinity.emplace().required = {BesideStore()};
+  Pod(web);
+  Binds("web", "a");
+  for (int i = 0; i < 20; ++i) bind("after" + std::to_string(i), "0", "large");
+  bind("decided-earlier", "2", "b");
+  Complete();
+  ASSERT_EQ(Only(), "raced");
+  EXPECT_EQ(report->Explained().front().because,
+            "decided before it observed pod default/decided-later on a, after it had observed pod "
+            "default/decided-earlier on b");
+}
+
+TEST_F(ShadowTest, AReachedLimitOfTheSearchIsReported) {
+  Begin({.search = Duration(-1)});
+  Node(Roomy("a"));
+  Node(Roomy("b").Cordoned());
+  Sync();
+  Pod(Small("web"));
+  Binds("web", "b");
+  Complete();
+  ASSERT_THAT(report->Disagreements(), SizeIs(1));
+  EXPECT_EQ(report->Disagreements().front().because, "the search for an explanation reached its limit");
 }
 
 TEST_F(ShadowTest, OldChangesAreNotUsedAsExplanation) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <unordered_set>
 
 namespace berth::shadow {
@@ -16,6 +17,30 @@ constexpr std::uint64_t kForward = 512;  // later steps that it may have observe
 constexpr std::uint64_t kEach = 128;     // up to this distance every moment is tried, beyond it some
 constexpr std::size_t kViews = 2000;     // maximum per version of the pod
 constexpr std::size_t kVersions = 3;
+
+constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+
+// How far the decisions are apart, to compare states of one search; kFar if there is no measure.
+std::int64_t Distance(const Comparison& comparison) {
+  if (comparison.outcome == Outcome::kWorse) return comparison.candidate_total - comparison.reference_total;
+  if (comparison.outcome == Outcome::kPlaceable) return static_cast<std::int64_t>(comparison.feasible);
+  return kFar;
+}
+
+// True if the step changes a node or what is on it.
+bool Concerns(const Step& step, std::string_view node) {
+  if (node.empty()) return false;
+  if (step.decision) return step.node == node;
+  if (const auto* pod = std::get_if<ports::Change<api::Pod>>(&step.change)) {
+    const auto on = [&](const api::PodPtr& version) {
+      return version != nullptr && version->spec.node_name == node;
+    };
+    return on(pod->before) || on(pod->after);
+  }
+  const auto* change = std::get_if<ports::Change<api::Node>>(&step.change);
+  return change != nullptr &&
+         (change->after != nullptr ? change->after : change->before)->metadata.name == node;
+}
 
 class Search {
  public:
@@ -30,18 +55,26 @@ class Search {
         until_(std::min(history.end(), seen.position + kForward)) {}
   ~Search() { history_.Restore(); }
 
-  std::optional<Comparison> Run() {
+  SearchResult Run() {
     for (const cluster::PodInfo& pod : Versions()) {
       pod_ = &pod;
       tried_.clear();
+      closest_.reset();
       TryAll();
       if (found_) break;
     }
-    return std::move(found_);
+    return {std::move(found_), !out_of_time_};
   }
 
  private:
   using Knew = std::function<bool(std::uint64_t, const Step&)>;
+
+  // A state in which the decisions differ.
+  struct State {
+    std::vector<bool> happened;  // by step from from_
+    std::string reference, candidate;
+    std::int64_t distance = kFar;
+  };
 
   static std::uint64_t Next(std::uint64_t distance) { return distance + (distance + 1) / 2; }
 
@@ -68,6 +101,7 @@ class Search {
       Try([&](std::uint64_t at, const Step& step) {
         return at < now || (step.decision && at <= now + ahead);
       });
+    TryAroundClosest();
     for (std::uint64_t distance = 1; distance < kBack; distance = Next(distance)) {
       AtDistance(distance, [&](std::uint64_t moment) {
         TryAt(moment);
@@ -75,6 +109,7 @@ class Search {
         TryOthersAt(moment);
       });
     }
+    TryAroundClosest();
     // In an almost full cluster a node has room for a short time only.
     for (std::uint64_t distance = 1; distance < kEach; ++distance) {
       AtDistance(distance, [&](std::uint64_t moment) {
@@ -88,6 +123,25 @@ class Search {
     for (std::uint64_t distance = 1; distance <= kSoon; ++distance) {
       for (const std::uint64_t moved : {now + distance, now - std::min(distance, now)})
         Try([&](std::uint64_t at, const Step&) { return (at < now) != (at == moved); });
+    }
+    TryAroundClosest();
+  }
+
+  // Starts from the state in which the decisions are closest. Applies or omits single steps of the two nodes,
+  // and continues from the best of these states until none is closer: several bindings to these two nodes may
+  // be out of order.
+  void TryAroundClosest() {
+    while (closest_) {
+      const State from = *closest_;
+      for (std::size_t i = 0; i < from.happened.size() && !found_; ++i) {
+        const Step& step = history_[from_ + i];
+        if (IsOwn(from_ + i, step) || (!Concerns(step, from.reference) && !Concerns(step, from.candidate)))
+          continue;
+        std::vector<bool> happened = from.happened;
+        happened[i] = !happened[i];
+        TryState(std::move(happened));
+      }
+      if (closest_->happened == from.happened) return;
     }
   }
 
@@ -151,20 +205,42 @@ class Search {
   }
 
   void Try(const Knew& knew) {
-    if (found_ || tried_.size() == kViews || clock_.Now() > deadline_) return;
     std::vector<bool> happened(history_.end() - from_, false);
     for (std::uint64_t at = from_; at < until_; ++at) {
       const Step& step = history_[at];
-      const bool own = step.uid == seen_.pod.pod->metadata.uid && at >= seen_.position;
-      happened[at - from_] = !own && knew(at, step);
+      happened[at - from_] = !IsOwn(at, step) && knew(at, step);
+    }
+    TryState(std::move(happened));
+  }
+
+  // True for the observed decision and what followed from it, which no state contains.
+  bool IsOwn(std::uint64_t at, const Step& step) const {
+    return step.uid == seen_.pod.pod->metadata.uid && at >= seen_.position;
+  }
+
+  void TryState(std::vector<bool> happened) {
+    if (found_ || out_of_time_ || tried_.size() == kViews) return;
+    if (clock_.Now() > deadline_) {
+      out_of_time_ = true;
+      return;
     }
     if (!tried_.insert(happened).second) return;
     history_.Show(from_, happened);
     Comparison comparison =
         evaluator_.Compare(*pod_, *seen_.profile, seen_.reference, history_.nominations());
-    if (!comparison.settled()) return;
-    comparison.because = Difference(happened) + (comparison.because.empty() ? "" : "; ") + comparison.because;
-    found_ = std::move(comparison);
+    if (comparison.settled()) {
+      comparison.because =
+          Difference(happened) + (comparison.because.empty() ? "" : "; ") + comparison.because;
+      found_ = std::move(comparison);
+      return;
+    }
+    const std::int64_t distance = Distance(comparison);
+    if (!closest_ || distance < closest_->distance) {
+      closest_ = {.happened = std::move(happened),
+                  .reference = comparison.reference.node,
+                  .candidate = comparison.candidate.node,
+                  .distance = distance};
+    }
   }
 
   // Describes how the state differs from the one at the time of the observation.
@@ -198,14 +274,16 @@ class Search {
   const std::uint64_t from_, until_;
   const cluster::PodInfo* pod_ = nullptr;
   std::unordered_set<std::vector<bool>> tried_;
+  std::optional<State> closest_;
   std::optional<Comparison> found_;
+  bool out_of_time_ = false;
 };
 
 }  // namespace
 
-std::optional<Comparison> FindExplainingState(const ObservedDecision& seen, History& history,
-                                              Evaluator& evaluator, const Clock& clock, MonoTime until) {
-  if (seen.position < history.begin()) return std::nullopt;  // too long ago
+SearchResult FindExplainingState(const ObservedDecision& seen, History& history, Evaluator& evaluator,
+                                 const Clock& clock, MonoTime until) {
+  if (seen.position < history.begin()) return {};  // too long ago
   return Search(seen, history, evaluator, clock, until).Run();
 }
 

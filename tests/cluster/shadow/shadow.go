@@ -97,7 +97,8 @@ type report struct {
 		Agreed, Explained, Disagreed, Not_compared int
 		Outcomes                                   map[string]int
 	}
-	Disagreements, Explained []comparison
+	Disagreements []json.RawMessage
+	Explained     []comparison
 }
 
 func (r report) outcome(name string) int {
@@ -194,6 +195,9 @@ func (f *findings) wrong(bound int64, sampling bool) []string {
 		if count := f.report.outcome(outcome); count > 0 {
 			addError("%d x %s", count, outcome)
 		}
+	}
+	for _, one := range f.report.Disagreements {
+		addError("disagreement: %s", one)
 	}
 	if sampled := f.report.outcome("sampled"); sampled > 0 != sampling {
 		addError("%d decisions are explained by sampling", sampled)
