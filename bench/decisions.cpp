@@ -124,7 +124,7 @@ class Deciding {
   Deciding(assembly::Engine& engine, bool use_equivalence_cache)
       : engine_(engine),
         cache_(engine.cache()),
-        algorithm_(Options(use_equivalence_cache), engine.reasons()) {}
+        algorithm_(Options(use_equivalence_cache), engine.reasons(), engine.extenders()) {}
 
   // Not inlined, so that callgrind can count it alone (--toggle-collect).
   [[gnu::noinline]] void Take(const Step& step) {

@@ -32,9 +32,9 @@ class Policy final : public queue::QueuePolicy {
   }
   framework::Requeue EvaluateHint(const framework::QueuedPod&, const framework::ClusterEvent&,
                                   const framework::EventObjects&) const override {
-    return opinion;
+    return hint;
   }
-  framework::Requeue opinion = framework::Requeue::kSkip;
+  framework::Requeue hint = framework::Requeue::kSkip;
   framework::Status gate;
 };
 
@@ -66,7 +66,7 @@ class Bench {
       for (std::size_t i = 0; i < 1000; ++i)
         queue_.Activate(std::span(&infos_[i * 7 % infos_.size()].key, 1));
     });
-    policy_.opinion = framework::Requeue::kAfterBackoff;
+    policy_.hint = framework::Requeue::kAfterBackoff;
     Measure("event-helps-all", "MoveAll that requeues all, per pod", infos_.size(),
             [&] { queue_.MoveAll(kNodeAdd, {}); });
     Measure("sizes", "sizes", 1000, [&] {

@@ -13,7 +13,7 @@ load_metrics::SignalId FindSignal(load_metrics::SignalTable& measurements, const
     if (known == name) return id;
     if (known.starts_with(name)) begins = id;
   }
-  if (!begins) throw std::invalid_argument("no plugin asks for " + name);
+  if (!begins) throw std::invalid_argument("no plugin requests " + name);
   return *begins;
 }
 

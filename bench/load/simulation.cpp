@@ -126,8 +126,9 @@ class Run {
     cycle::SchedulerOptions scheduler;
     scheduler.algorithm.seed = seed;
     scheduler_ = std::make_unique<cycle::Scheduler>(
-        scheduler, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
-                                         engine_->profiles(), clock_, metrics_});
+        scheduler,
+        cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
+                              clock_, metrics_, engine_->extenders(), fence_, tracer_});
   }
 
   Result Go(double minutes, bool series) {
@@ -233,6 +234,8 @@ class Run {
   Meter meter_;
   Prometheus prometheus_;
   ManualClock clock_;
+  const LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
+  tracing::NoTracer tracer_;
   metrics::Registry metrics_;
   Binder binder_;
   ports::DiscardingEventSink events_;

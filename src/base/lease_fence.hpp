@@ -28,7 +28,12 @@ namespace berth {
 // Thread-safe; Open is one atomic load and one clock read. One writer.
 class LeaseFence {
  public:
+  // Closed until the first Renewed.
   explicit LeaseFence(const Clock& clock) : clock_(clock) {}
+  // Never closes by itself: for a process without leader election.
+  static LeaseFence AlwaysOpen(const Clock& clock) {
+    return LeaseFence(clock, std::numeric_limits<std::int64_t>::max());
+  }
 
   static Duration Margin(Duration lease) { return lease / 20; }
 
@@ -50,6 +55,8 @@ class LeaseFence {
   }
 
  private:
+  LeaseFence(const Clock& clock, std::int64_t until) : clock_(clock), until_(until) {}
+
   const Clock& clock_;
   std::atomic<std::int64_t> until_{std::numeric_limits<std::int64_t>::min()};  // BootTime
   bool closed_ = false;                                                        // used by the writer only

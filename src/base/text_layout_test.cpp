@@ -15,7 +15,7 @@ TEST(TextLayout, WrapsBetweenWordsAndIndentsFollowingLines) {
   const Case cases[] = {
       {"nothing is appended of no words", "", 20, "flag: "},
       {"words that fit stay on the line", "one two", 20, "flag: one two"},
-      {"a line may be just as wide as said", "one two", 13, "flag: one two"},
+      {"a line may have exactly the maximum width", "one two", 13, "flag: one two"},
       {"one column less and the last word moves", "one two", 12, "flag: one\n      two"},
       {"a word that is too long for any line is not broken", "a incomprehensibly b", 12,
        "flag: a\n      incomprehensibly\n      b"},

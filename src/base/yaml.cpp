@@ -200,7 +200,7 @@ bool IsInfinite(const YAML::Node& node) {
 
 // --- YAML ---
 
-// The key of a member: its name in JSON, and Go's form of the value (%#v), which tells 1 from "1".
+// The key of a member: its name in JSON, and Go's form of the value (%#v), which distinguishes 1 from "1".
 struct Key {
   std::string name, shown;
 };

@@ -1,5 +1,5 @@
-// Loads the documents of a YAML text by yaml-cpp where it differs from Kubernetes' parser (sigs.k8s.io/yaml); private to
-// base/yaml.cpp. Both functions throw YAML::Exception for syntax errors that yaml-cpp finds.
+// Loads the documents of a YAML text by yaml-cpp where it differs from Kubernetes' parser (sigs.k8s.io/yaml);
+// private to base/yaml.cpp. Both functions throw YAML::Exception for syntax errors that yaml-cpp finds.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ class Node;
 
 namespace berth::yaml {
 
-// The first document, a null node if there is none. What follows it is checked as far as Kubernetes' parser does.
+// The first document, a null node if there is none. What follows it is checked as far as Kubernetes' parser
+// does.
 Expected<YAML::Node> LoadFirstDocument(std::string_view text);
 
 // All documents.

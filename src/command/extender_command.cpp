@@ -48,6 +48,9 @@ void DefineFlags(command_line::FlagSet& flags, extender_server::ExtenderOptions&
   process::AddPluginFlag(flags, options.plugins);
   flags.NegatedBool("no-bind", options.service.bind,
                     "do not serve bind: the permission to create pods/binding is then not needed");
+  flags.Bool(
+      "allow-anonymous-bind", options.allow_anonymous_bind,
+      "serve bind without --client-ca-file: every client that reaches the port can bind pods to nodes");
   DefineServing(flags, options);
   flags.Integer("v", options.verbosity, "log verbosity; 2 logs every request");
   flags.Shorthand('v');

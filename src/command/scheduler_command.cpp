@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/redact.hpp"
 #include "command_line/flag_set.hpp"
 #include "observability/log/log.hpp"
 #include "process/effective_config.hpp"
@@ -82,7 +83,8 @@ int RunSchedulerCommand(std::span<const std::string> args, const runtime::Regist
   log::SetVerbosity(static_cast<int>(flags.log.verbosity));
   if (flags.log.format == "json") log::SetFormat(log::Format::kJson);
   if (const auto log = log::V(1)) {
-    for (const auto& [name, value] : table.Values()) log.Info(fmt::format("FLAG: --{}=\"{}\"", name, value));
+    for (const auto& [name, value] : table.Values())
+      log.Info(fmt::format("FLAG: --{}=\"{}\"", name, RedactUrl(value)));
   }
   const Expected<int> code = Schedule(flags, table, plugins, gates, std::move(notes));
   if (!code) log::Error("command failed", {{"err", code.error().message}});

@@ -24,7 +24,7 @@ namespace berth::command_line {
 class Command {
  public:
   // `name`: all words that select the command, such as "berth config check". `about`: whole sentences; the
-  // first one says what the command does.
+  // first one describes the command.
   Command(std::string name, std::string about);
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;

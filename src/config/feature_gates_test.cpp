@@ -18,8 +18,8 @@ struct Case {
 
 TEST(FeatureGates, SetNamedGatesAndKeepOtherDefaults) {
   const Case cases[] = {
-      {"nothing is said", {}, "VolumeLimitScaling", true},
-      {"nothing is said of an alpha feature", {}, "InterPodAffinityHostnameFastPath", false},
+      {"a feature that is not set", {}, "VolumeLimitScaling", true},
+      {"an alpha feature that is not set", {}, "InterPodAffinityHostnameFastPath", false},
       {"one gate is switched off", {"VolumeLimitScaling=false"}, "VolumeLimitScaling", false},
       {"the other gates stay", {"VolumeLimitScaling=false"}, "StorageCapacityScoring", true},
       {"several in one value",

@@ -69,7 +69,7 @@ profiles:
   pluginConfig:
   - name: NodeAffinity
     args: {kind: NodeAffinityArgs}
-  - name: Stranger
+  - name: Unlisted
 - schedulerName: other
 )");
   ASSERT_TRUE(config) << config.error().message;
@@ -87,7 +87,7 @@ profiles:
   EXPECT_EQ(config->profiles[0].percentage_of_nodes_to_score, 70);
   EXPECT_EQ(config->profiles[0].plugin_args.at("NodeAffinity").Find("kind")->text, "NodeAffinityArgs");
   EXPECT_EQ(config->profiles[0].args_paths.at("NodeAffinity"), "profiles[0].pluginConfig[0].args");
-  EXPECT_FALSE(config->profiles[0].plugin_args.contains("Stranger"));
+  EXPECT_FALSE(config->profiles[0].plugin_args.contains("Unlisted"));
   EXPECT_EQ(config->profiles[1].percentage_of_nodes_to_score, std::nullopt);
 }
 
@@ -151,8 +151,11 @@ INSTANTIATE_TEST_SUITE_P(
                   {"SchedulingGates", "NodeName"},
                   {"NodeDeclaredFeatures", "PrioritySort(7)"},
                   20},
-        MergeCase{
-            "DisablingAnUnknownPluginIsValid", "{disabled: [{name: Nobody}]}", {"SchedulingGates"}, {}, 20}),
+        MergeCase{"DisablingAnUnknownPluginIsValid",
+                  "{disabled: [{name: Unlisted}]}",
+                  {"SchedulingGates"},
+                  {},
+                  20}),
     [](const auto& row) { return row.param.name; });
 
 TEST(PluginSets, EveryPointOfTheFileIsRead) {

@@ -1,6 +1,10 @@
 #include "config/write_config.hpp"
 
+#include <algorithm>
+#include <boost/algorithm/string/predicate.hpp>
+
 #include "base/go_duration.hpp"
+#include "base/redact.hpp"
 #include "config/versions/version.hpp"
 #include "config/write_value.hpp"
 
@@ -97,15 +101,33 @@ Value Write(const SchedulerConfig& config, const ArgsCodecs& codecs) {
   return out;
 }
 
+// Arguments of plugins that are not Berth's are covered as well: by the usual names of fields, and by URLs.
+void RedactSecrets(Value& value, std::string_view name = "") {
+  constexpr std::string_view kSecrets[] = {"keyData", "password", "token", "bearerToken"};
+  for (auto& [key, member] : value.members) RedactSecrets(member, key);
+  for (Value& item : value.items) RedactSecrets(item, name);
+  if (value.kind != Value::Kind::kString || value.text.empty()) return;
+  const bool secret = std::ranges::any_of(
+      kSecrets, [&](std::string_view known) { return boost::algorithm::iequals(known, name); });
+  value.text = secret ? "REDACTED" : RedactUrl(value.text);
+}
+
 }  // namespace
 
 std::string WriteConfigYaml(const SchedulerConfig& config, const ArgsCodecs& codecs) {
   return ToYaml(Write(config, codecs));
 }
 
+std::string WriteConfigForLog(const SchedulerConfig& config, const ArgsCodecs& codecs) {
+  Value out = Write(config, codecs);
+  RedactSecrets(out);
+  return ToYaml(out);
+}
+
 std::string WriteConfigz(const SchedulerConfig& config, const ArgsCodecs& codecs) {
   Value out = Value::Map();
   out.Set("componentconfig", Write(config, codecs));
+  RedactSecrets(out);
   return ToJson(out);
 }
 

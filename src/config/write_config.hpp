@@ -11,7 +11,10 @@ namespace berth::config {
 // multiPoint not expanded, arguments only of enabled plugins.
 std::string WriteConfigYaml(const SchedulerConfig& config, const ArgsCodecs& codecs);
 
-// For /configz: {"componentconfig":{...}} on one line, without a newline.
+// The same for logs, with "REDACTED" in place of private keys, passwords and tokens.
+std::string WriteConfigForLog(const SchedulerConfig& config, const ArgsCodecs& codecs);
+
+// For /configz: {"componentconfig":{...}} on one line, without a newline; redacted, too.
 std::string WriteConfigz(const SchedulerConfig& config, const ArgsCodecs& codecs);
 
 }  // namespace berth::config

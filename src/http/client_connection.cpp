@@ -17,6 +17,7 @@
 
 #include "http/length_splitter.hpp"
 #include "http/line_splitter.hpp"
+#include "http/transfer_coding.hpp"
 #include "http/tunnel.hpp"
 
 namespace berth::http {
@@ -176,6 +177,10 @@ struct ClientConnection::Steps {
       const error_code ec = co_await Read(stream, *head, [&] { return head->is_header_done(); });
       if (ec) co_return Broken("reading the answer", write_ec ? write_ec : ec);
     } while (head->get().result_int() < 200);
+    if (!HasSupportedTransferCoding(head->get())) {
+      co_return Carried{Fail(ErrorCode::kInvalid, "the response has an unsupported transfer coding"), false,
+                        false};
+    }
     ClientResponse response = Head(head->get());
     if (out.stream && response.status / 100 == 2) {
       if (IsFramed(response)) co_return co_await Pieces<LengthSplitter>(stream, *head, std::move(response));
@@ -295,8 +300,10 @@ struct ClientConnection::Steps {
     const bool rubbish = ec.category() == bhttp::make_error_code(bhttp::error::bad_version).category() &&
                          ec != bhttp::error::end_of_stream && ec != bhttp::error::partial_message;
     const auto code = rubbish ? ErrorCode::kInvalid : ErrorCode::kAmbiguous;
-    return {Fail(code, fmt::format("{} from {}: {}", what, c.origin_.HostPort(), ec.message())), false,
-            false};
+    const std::string why = ec == bhttp::error::body_limit ? fmt::format("larger than the limit of {} bytes",
+                                                                         out.request.body_limit_bytes)
+                                                           : ec.message();
+    return {Fail(code, fmt::format("{} from {}: {}", what, c.origin_.HostPort(), why)), false, false};
   }
 };
 
@@ -312,8 +319,8 @@ ClientConnection::ClientConnection(asio::io_context& io, const Origin& origin,
       now_(std::move(now)) {}
 
 void ClientConnection::Carry(std::shared_ptr<Outgoing> outgoing, Done done) {
-  auto story = [](std::shared_ptr<ClientConnection> self, std::shared_ptr<Outgoing> out,
-                  Done done) -> asio::awaitable<void> {
+  auto exchange = [](std::shared_ptr<ClientConnection> self, std::shared_ptr<Outgoing> out,
+                     Done done) -> asio::awaitable<void> {
     Steps steps{*self, *out};
     Carried carried = co_await steps.Run();
     if (!carried.reusable) {
@@ -323,7 +330,7 @@ void ClientConnection::Carry(std::shared_ptr<Outgoing> outgoing, Done done) {
     }
     done(std::move(carried));
   };
-  asio::co_spawn(socket_.get_executor(), story(shared_from_this(), std::move(outgoing), std::move(done)),
+  asio::co_spawn(socket_.get_executor(), exchange(shared_from_this(), std::move(outgoing), std::move(done)),
                  asio::detached);
 }
 

@@ -168,6 +168,30 @@ TEST_F(HttpClient, InvalidHttpIsAnInvalidResponse) {
   EXPECT_EQ(Do(*client, Get("/")).error().code, ErrorCode::kInvalid);
 }
 
+TEST_F(HttpClient, AnUnsupportedTransferCodingIsAnInvalidResponse) {
+  FakeServer server([](FakePeer& peer, int) {
+    peer.Read();
+    peer.Write("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n");
+  });
+  auto client = Connect(server.port());
+  const auto answer = Do(*client, Get("/"));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(answer.error().message, HasSubstr("unsupported transfer coding"));
+}
+
+TEST_F(HttpClient, TrailersAreNotHeaders) {
+  FakeServer server([](FakePeer& peer, int) {
+    peer.Read();
+    peer.Write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nRetry-After: 7\r\n\r\n");
+  });
+  auto client = Connect(server.port());
+  const auto answer = Do(*client, Get("/"));
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "ok");
+  EXPECT_EQ(answer->Find("Retry-After"), nullptr);
+}
+
 TEST_F(HttpClient, ABodyLargerThanAllowedIsRejected) {
   FakeServer server([](FakePeer& peer, int) {
     peer.Read();

@@ -11,6 +11,7 @@
 #include <boost/beast/http/status.hpp>
 
 #include "http/server_names.hpp"
+#include "http/transfer_coding.hpp"
 
 namespace berth::http {
 namespace {
@@ -150,7 +151,7 @@ void Connection::Process() {
   while (!busy_ && !closed_ && keep_alive_ && in_.size() > 0) {
     if (!parser_) {
       parser_.emplace();
-      parser_->eager(true);
+      head_.reset();
       parser_->body_limit(shared_->options.body_limit_bytes);
       parser_->header_limit(static_cast<std::uint32_t>(shared_->options.header_limit_bytes));
       read_since_ = shared_->now;
@@ -165,7 +166,9 @@ void Connection::Process() {
       Refuse(431);
     } else if (error) {
       Refuse(400);
-    } else if (parser_->is_done()) {
+    } else if (!head_ && parser_->is_header_done() && !HasSupportedTransferCoding(parser_->get())) {
+      Refuse(501);
+    } else if (TakeHead(); parser_->is_done()) {
       Dispatch();
     } else if (!continued_ && parser_->is_header_done() &&
                beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) {
@@ -178,6 +181,17 @@ void Connection::Process() {
   Read();
 }
 
+// Takes the headers before the body is parsed, because the parser adds trailers to them.
+void Connection::TakeHead() {
+  if (head_ || !parser_->is_header_done()) return;
+  parser_->eager(true);
+  const auto& message = parser_->get();
+  head_.emplace();
+  head_->method = message.method_string();
+  head_->target = message.target();
+  for (const auto& field : message) head_->headers.Add(field.name_string(), field.value());
+}
+
 void Connection::Dispatch() {
   auto message = parser_->release();
   parser_.reset();
@@ -185,10 +199,7 @@ void Connection::Dispatch() {
   keep_alive_ = message.keep_alive() && !shared_->stopping;
   version_ = message.version();
   head_only_ = message.method() == beast::http::verb::head;
-  Request request;
-  request.method = message.method_string();
-  request.target = message.target();
-  for (const auto& field : message) request.headers.Add(field.name_string(), field.value());
+  Request request = std::exchange(head_, std::nullopt).value();
   request.body = std::move(message.body());
   request.peer = peer_;
   auto exchange = std::make_shared<ConnectionExchange>(shared_from_this(), *shared_);

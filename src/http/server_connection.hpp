@@ -79,6 +79,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void Read();
   void OnRead(const boost::system::error_code& error, std::size_t bytes);
   void Process();
+  void TakeHead();
   void Dispatch();
   void Refuse(int status);
   void RequestAnswered();
@@ -99,6 +100,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<ServerShared> shared_;
   boost::beast::flat_buffer in_;
   std::optional<Parser> parser_;
+  std::optional<Request> head_;    // of the request that is read, without its body
   std::vector<OutgoingText> out_;  // filled while `sending_` is being sent
   std::vector<OutgoingText> sending_;
   std::optional<OpenStream> stream_;

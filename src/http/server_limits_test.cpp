@@ -1,4 +1,4 @@
-// Limits for slow, greedy and invalid clients.
+// Limits for slow, large and invalid clients.
 #include <gmock/gmock.h>
 #include <openssl/ssl.h>
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -14,6 +16,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
+using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -185,6 +188,40 @@ TEST_F(ServerTest, ATooLargeBodyIsRejectedAndTheConnectionClosed) {
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 413 "));
   EXPECT_THAT(answer, HasSubstr("Connection: close\r\n"));
   EXPECT_THAT(answer, EndsWith("\r\n\r\nno"));
+}
+
+TEST_F(ServerTest, TrailersAreNotHeaders) {
+  std::vector<std::string> received;
+  Listen([&](Request request, auto exchange) {
+    received.push_back(
+        fmt::format("{} {} [{}]", request.target, request.body, request.headers.Find("X-Remote-User")));
+    exchange->Respond(Text("ok"));
+  });
+  auto client = Connect();
+  Send(client,
+       "POST /1 HTTP/1.1\r\nTransfer-Encoding: Chunked\r\nTrailer: X-Remote-User\r\n\r\n"
+       "3\r\nabc\r\n0\r\nX-Remote-User: admin\r\n\r\n"
+       "POST /2 HTTP/1.1\r\nX-Remote-User: me\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx");
+  ReadUntil(client, "");
+  EXPECT_THAT(received, ElementsAre("/1 abc []", "/2 x [me]"));
+}
+
+TEST_F(ServerTest, OnlyChunkedIsSupportedAsTransferCoding) {
+  int handled = 0;
+  Listen([&](Request, auto exchange) {
+    ++handled;
+    exchange->Respond(Text("ok"));
+  });
+  for (const std::string_view coding :
+       {"Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding: identity\r\n", "Transfer-Encoding: \r\n",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: xchunked\r\n"}) {
+    auto client = Connect();
+    Send(client, fmt::format("POST / HTTP/1.1\r\n{}\r\n0\r\n\r\nGET /next HTTP/1.1\r\n\r\n", coding));
+    const auto answer = ReadUntil(client, "");
+    EXPECT_THAT(answer, testing::AnyOf(StartsWith("HTTP/1.1 501 "), StartsWith("HTTP/1.1 400 "))) << coding;
+    EXPECT_THAT(answer, testing::Not(HasSubstr("ok"))) << coding;
+  }
+  EXPECT_EQ(handled, 0);
 }
 
 TEST_F(ServerTest, InvalidHttpIsABadRequest) {

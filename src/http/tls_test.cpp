@@ -66,13 +66,13 @@ TEST_F(Tls, TheCertificateMustMatchTheName) {
 }
 
 TEST_F(Tls, TheClientCertificateIsSent) {
-  const FakeCertificate ours("DNS:client");
-  const auto context = certificate_.ServerContext(&ours);
+  const FakeCertificate own("DNS:client");
+  const auto context = certificate_.ServerContext(&own);
   FakeServer server(Serve, context.get());
   EXPECT_FALSE(Get(server, {.ca_pem = certificate_.CertificatePem()}));
   const auto answer = Get(server, {.ca_pem = certificate_.CertificatePem(),
-                                   .certificate_pem = ours.CertificatePem(),
-                                   .key_pem = ours.KeyPem()});
+                                   .certificate_pem = own.CertificatePem(),
+                                   .key_pem = own.KeyPem()});
   EXPECT_TRUE(answer) << answer.error().message;
 }
 

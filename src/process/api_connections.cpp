@@ -27,18 +27,13 @@ client::Encoding EncodingBy(const config::ClientConnection& wanted) {
 Expected<ApiConnections> ApiConnections::Open(http::IoThread& io, const client::ConnectionConfig& connection,
                                               const client::Environment& environment,
                                               metrics::Registry& metrics, const Clock& clock,
-                                              const LeaseFence* fence, const std::string& hostname) {
+                                              const LeaseFence& fence, const std::string& hostname) {
   ApiConnections connections;
   BERTH_TRY(connections.main,
             client::Connection::Open(io, connection, environment, metrics, clock, "scheduler"));
   BERTH_TRY(connections.for_events,
             client::Connection::Open(io, connection, environment, metrics, clock, ""));
-  if (fence != nullptr) {
-    BERTH_TRY(connections.for_lease,
-              client::Connection::Open(io, connection, environment, metrics, clock, "leader-election"));
-  }
-  connections.writer = std::make_unique<client::ApiWriter>(io, connections.main->api(), clock,
-                                                           client::ApiWriterOptions{.fence = fence});
+  connections.writer = std::make_unique<client::ApiWriter>(io, connections.main->api(), clock, fence);
   connections.events = std::make_unique<client::EventSink>(
       io, connections.for_events->api(), clock, metrics,
       // Ten times the queue of client-go: bursts of thousands of bindings must not lose events.

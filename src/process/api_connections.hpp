@@ -25,15 +25,13 @@ client::Encoding EncodingBy(const config::ClientConnection& wanted);
 struct ApiConnections {
   std::unique_ptr<client::Connection> main;
   std::unique_ptr<client::Connection> for_events;
-  std::unique_ptr<client::Connection> for_lease;  // null: without leader election
   std::unique_ptr<client::ApiWriter> writer;
   std::unique_ptr<client::EventSink> events;
 
-  // `fence`: of the lease that writes require; null without leader election. The arguments must outlive the
-  // result.
+  // `fence`: of the lease that writes require. The arguments must outlive the result.
   static Expected<ApiConnections> Open(http::IoThread& io, const client::ConnectionConfig& connection,
                                        const client::Environment& environment, metrics::Registry& metrics,
-                                       const Clock& clock, const LeaseFence* fence,
+                                       const Clock& clock, const LeaseFence& fence,
                                        const std::string& hostname);
 };
 

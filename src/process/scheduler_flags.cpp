@@ -313,9 +313,15 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.Duration("berth-extender-circuit-pause", own.extender_pause,
                  "Time for which the circuit breaker stays open.",
                  {std::chrono::milliseconds(100), std::chrono::hours(24)});
+  table.Size("berth-extender-max-reply-size", own.extender_max_reply_bytes,
+             "Maximum size of a response of an extender. A longer one is an error.");
   table.Duration("berth-watch-idle-timeout", own.watch_idle_timeout,
                  "Time after which a watch without events is reopened.",
                  {std::chrono::seconds(1), std::chrono::hours(24)});
+  table.Bool("berth-allow-missing-resources", own.allow_missing_resources,
+             "Schedules although namespaces or CSI drivers cannot be listed. Filters that need them then "
+             "accept nodes that kube-scheduler rejects; the log names the consequence. By "
+             "default Berth waits until they can be listed, like kube-scheduler.");
   table.Bool("berth-shadow", own.shadow.on,
              "Runs as a shadow of the active scheduler: evaluates the same pods, writes nothing to the "
              "cluster, takes no lease, and reports agreement in /debug/berth/shadow, in the metrics "

@@ -63,7 +63,8 @@ std::string PluginsText(const runtime::Profile& profile) {
 
 assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Environment& environment,
                                            const SchedulerFlags& flags) {
-  return {.make_transport = extenders::HttpTransports(io, ExtenderEnvironment(environment)),
+  return {.make_transport = extenders::HttpTransports(io, ExtenderEnvironment(environment),
+                                                      flags.own.extender_max_reply_bytes),
           .circuit = {.failures = static_cast<int>(flags.own.extender_failures),
                       .pause = flags.own.extender_pause}};
 }
@@ -94,8 +95,7 @@ class Process final : public LongRunningProcess {
   void LogConfiguration() const;
   int End(int code);
 
-  // With several replicas only the leader may write.
-  LeaseFence* fence() { return config_.leader_election.leader_elect ? &closed_ : nullptr; }
+  bool elects_leader() const { return config_.leader_election.leader_elect; }
 
   const SchedulerFlags& flags_;
   const command_line::FlagSet& table_;
@@ -103,9 +103,11 @@ class Process final : public LongRunningProcess {
   const runtime::Registry& plugins_;
   const std::string hostname_ = HostName();
   const client::LeaderElectionOptions election_;
-  LeaseFence closed_{clock_};
+  // With several replicas only the leader may write.
+  LeaseFence fence_ = elects_leader() ? LeaseFence(clock_) : LeaseFence::AlwaysOpen(clock_);
   client::ConnectionConfig server_;
   ApiConnections api_;
+  std::unique_ptr<client::Connection> lease_connection_;  // null: without leader election
   cycle::ClusterLoop loop_{clock_};
   cycle::ServicesProxy services_;
   std::unique_ptr<assembly::Engine> engine_;
@@ -120,17 +122,20 @@ class Process final : public LongRunningProcess {
 Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_RETURN_IF_ERROR(MakeScheduler(notes));
-  if (fence() != nullptr) {
+  if (elects_leader()) {
+    BERTH_TRY(lease_connection_,
+              client::Connection::Open(io_, server_, environment_, metrics_, clock_, "leader-election"));
     leadership_ = std::make_unique<Leadership>(
         election_, config_.delay_cache_until_active,
-        LeadershipParts{io_, api_.for_lease->api(), api_.for_events->api(), clock_, metrics_, closed_, loop_,
-                        *scheduler_, *api_.writer});
+        LeadershipParts{io_, lease_connection_->api(), api_.for_events->api(), clock_, metrics_, fence_,
+                        loop_, *scheduler_, *api_.writer});
   }
   AddFeatureMetrics(metrics_, config_.gates);
   BERTH_TRY(serving_, Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
                                       [this] { return loop_.synced(); },
-                                      [this](auto take) { ListPods(std::move(take)); }, fence(), stopping_}));
+                                      [this](auto take) { ListPods(std::move(take)); }, fence_, stopping_}));
   client::ClusterSourceOptions options;
+  options.allow_missing_resources = flags_.own.allow_missing_resources;
   options.watch_idle_timeout = flags_.own.watch_idle_timeout;
   options.retained = engine_->retained_fields();
   options.on_synced = [this] {
@@ -143,8 +148,8 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
 
 Expected<void> Process::Connect() {
   BERTH_TRY(server_, ConnectionOf(flags_, config_.client_connection, environment_));
-  if (fence() != nullptr) BERTH_RETURN_IF_ERROR(client::CheckLeaderElection(election_));
-  BERTH_TRY(api_, ApiConnections::Open(io_, server_, environment_, metrics_, clock_, fence(), hostname_));
+  if (elects_leader()) BERTH_RETURN_IF_ERROR(client::CheckLeaderElection(election_));
+  BERTH_TRY(api_, ApiConnections::Open(io_, server_, environment_, metrics_, clock_, fence_, hostname_));
   return {};
 }
 
@@ -157,7 +162,7 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   scheduler_.emplace(
       SchedulerOptionsOf(flags_, config_),
       cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
-                            clock_, metrics_, tracing_.exporter.get(), fence(), engine_->extenders()});
+                            clock_, metrics_, engine_->extenders(), fence_, *tracing_.tracer});
   BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_, clock_,
                                           metrics_, *api_.events, hostname_}));
   return {};
@@ -179,7 +184,7 @@ void Process::LogConfiguration() const {
     for (const auto& profile : engine_->profiles())
       log.Info("the scheduler starts to work with those plugins",
                {{"profile", profile->name()}, {"Plugins", PluginsText(*profile)}});
-    log.Info("Using component config", {{"config", config::WriteConfigYaml(config_, plugins_.codecs())}});
+    log.Info("Using component config", {{"config", config::WriteConfigForLog(config_, plugins_.codecs())}});
   }
   log::Info(
       "Starting Kubernetes Scheduler",

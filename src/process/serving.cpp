@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/lease_fence.hpp"
+#include "base/redact.hpp"
 #include "config/write_config.hpp"
 #include "http/io_thread.hpp"
 #include "observability/log/log.hpp"
@@ -43,8 +44,9 @@ void AddPages(const ServingParts& parts, service::Endpoints& endpoints) {
   endpoints.AddPage("/configz", "application/json",
                     [text = config::WriteConfigz(parts.config, parts.plugins.codecs())] { return text; });
   service::AddFlagz(endpoints, [&table = parts.table] {
-    const auto values = table.Values();
-    return std::map<std::string, std::string>(values.begin(), values.end());
+    std::map<std::string, std::string> shown;
+    for (const auto& [name, value] : table.Values()) shown.emplace(name, RedactUrl(value));
+    return shown;
   });
   service::AddStatusz(endpoints, {.binary_version = "1.37.1", .emulation_version = "1.37"}, parts.clock);
 }
@@ -52,7 +54,7 @@ void AddPages(const ServingParts& parts, service::Endpoints& endpoints) {
 std::unique_ptr<service::PodResources> AddResources(const ServingParts& parts,
                                                     service::Endpoints& endpoints) {
   return std::make_unique<service::PodResources>(
-      endpoints, [fence = parts.fence] { return fence == nullptr || fence->Open(); }, parts.list_pods);
+      endpoints, [&fence = parts.fence] { return fence.Open(); }, parts.list_pods);
 }
 
 // From --berth-http-address, or from the legacy --port and --address.

@@ -45,7 +45,7 @@ struct ServingParts {
   // Whether all objects that existed at the start have been received. Any thread.
   std::function<bool()> synced;
   service::PodSource list_pods;
-  const LeaseFence* fence;            // null: without leader election
+  const LeaseFence& fence;
   const std::atomic<bool>& stopping;  // reported by /readyz
   std::function<void(service::Endpoints&)> more_pages = {};
 };

@@ -8,6 +8,7 @@
 #include "base/files.hpp"
 #include "base/trim.hpp"
 #include "http/io_thread.hpp"
+#include "observability/tracing/otlp_exporter.hpp"
 
 namespace berth::process {
 namespace {
@@ -37,7 +38,10 @@ Expected<Tracing> Tracing::Open(const SchedulerFlags& flags, const std::string& 
                                 const Clock& clock, metrics::Registry& registry) {
   Tracing tracing;
   const std::string& endpoint = flags.own.otlp_endpoint;
-  if (endpoint.empty()) return tracing;
+  if (endpoint.empty()) {
+    tracing.tracer = std::make_unique<tracing::NoTracer>();
+    return tracing;
+  }
   auto origin = http::ParseOrigin(endpoint);
   if (!origin || (!endpoint.starts_with("http://") && !endpoint.starts_with("https://"))) {
     return Invalid(fmt::format(
@@ -52,7 +56,7 @@ Expected<Tracing> Tracing::Open(const SchedulerFlags& flags, const std::string& 
   options.ratio = flags.own.trace_ratio;
   options.headers = std::move(headers);
   options.seed = std::random_device{}();
-  tracing.exporter =
+  tracing.tracer =
       std::make_unique<tracing::OtlpExporter>(io, *tracing.transport, clock, registry, std::move(options));
   return tracing;
 }

@@ -6,14 +6,15 @@
 
 #include "base/result.hpp"
 #include "http/client.hpp"
-#include "observability/tracing/otlp_exporter.hpp"
+#include "observability/metrics/registry.hpp"
+#include "observability/tracing/attempt_trace.hpp"
 #include "process/scheduler_flags.hpp"
 
 namespace berth::process {
 
 struct Tracing {
   std::unique_ptr<http::Client> transport;
-  std::unique_ptr<tracing::OtlpExporter> exporter;  // null: no collector
+  std::unique_ptr<tracing::Tracer> tracer;  // without a collector it traces nothing
 
   // `instance` identifies this replica. The arguments must outlive the result.
   static Expected<Tracing> Open(const SchedulerFlags& flags, const std::string& instance, http::IoThread& io,

@@ -192,8 +192,8 @@ void Endpoints::Answer(const http::Request& request, const Target& target, const
   respond(NotFound());
 }
 
-bool Endpoints::IsForEverybody(std::string_view path) const {
-  if (path == "/metrics" || path.starts_with("/metrics/")) return true;
+bool Endpoints::IsPublic(std::string_view path) const {
+  if (path == "/metrics" || path == "/metrics/slis") return true;
   path.remove_prefix(std::min<std::size_t>(path.size(), 1));
   return impl_->health.contains(path.substr(0, path.find('/')));
 }

@@ -42,8 +42,9 @@ class Endpoints {
 
   std::vector<std::string> Paths() const;
   void Answer(const http::Request& request, const Target& target, const Respond& respond);
-  // Whether the path is served without authentication: health and metrics, on plain HTTP ports.
-  bool IsForEverybody(std::string_view path) const;
+  // Whether plain HTTP ports serve the path, without authentication: health and the scheduler's metrics, but
+  // not /metrics/resources, which lists the pods of all namespaces.
+  bool IsPublic(std::string_view path) const;
 
  private:
   struct Impl;

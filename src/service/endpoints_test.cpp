@@ -146,7 +146,9 @@ TEST_F(EndpointsTest, WithoutTlsOnlyHealthAndMetricsAreServedReadOnly) {
             "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
   EXPECT_EQ(ask("GET", "/metrics/slis")->status, 200);
   EXPECT_EQ(ask("DELETE", "/metrics")->status, 405);
-  for (const char* closed : {"/configz", "/debug/flags/v", "/", "/metricsx", "/nothing"}) {
+  endpoints_.AddPage("/metrics/resources", "text/plain", [] { return std::string("pods"); });
+  for (const char* closed :
+       {"/configz", "/debug/flags/v", "/", "/metricsx", "/metrics/resources", "/metrics/", "/nothing"}) {
     EXPECT_EQ(ask("GET", closed)->status, 404) << closed;
   }
   EXPECT_EQ(ask("PUT", "/debug/flags/v")->status, 404);

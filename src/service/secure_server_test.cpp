@@ -56,7 +56,7 @@ class SecureServerTest : public testing::Test {
     const auto pair = *authority_.ForClient(user, groups);
     return {.ca_pem = authority_.pem(), .certificate_pem = pair.certificate, .key_pem = pair.key};
   }
-  http::TlsOptions Nobody() const { return {.ca_pem = authority_.pem()}; }
+  http::TlsOptions Anonymous() const { return {.ca_pem = authority_.pem()}; }
   Expected<http::ClientResponse> Get(const std::string& target, const http::TlsOptions& tls,
                                      http::HeaderList headers = {}) {
     const auto client = *http::Client::Make(
@@ -82,7 +82,7 @@ class SecureServerTest : public testing::Test {
 
 TEST_F(SecureServerTest, AllowsAuthorizedRequests) {
   ASSERT_TRUE(Start());
-  EXPECT_EQ(Get("/healthz", Nobody())->body, "ok");
+  EXPECT_EQ(Get("/healthz", Anonymous())->body, "ok");
   EXPECT_EQ(Get("/metrics", As("root", {"system:masters"}))->status, 200);
   const auto refused = Get("/metrics", As("anna"));
   EXPECT_EQ(refused->status, 403);
@@ -113,7 +113,7 @@ TEST_F(SecureServerTest, InvalidCredentialsAreRejectedEvenOnAllowedPaths) {
 
 TEST_F(SecureServerTest, TokensAreIgnoredWithoutAnApiServer) {
   ASSERT_TRUE(Start());
-  EXPECT_THAT(Get("/metrics", Nobody(), {{"Authorization", "Bearer x"}})->body,
+  EXPECT_THAT(Get("/metrics", Anonymous(), {{"Authorization", "Bearer x"}})->body,
               HasSubstr("system:anonymous"));
 }
 
@@ -127,8 +127,8 @@ TEST_F(SecureServerTest, AnUnavailableApiServerIsAnErrorWithoutWaiting) {
                        "users: [{name: u, user: {}}]\n");
   authentication_.kubeconfig = authorization_.kubeconfig = "/kubeconfig";
   ASSERT_TRUE(Start()) << "its absence is tolerated";
-  EXPECT_EQ(Get("/healthz", Nobody(), {{"Authorization", "Bearer x"}})->status, 401);
-  const auto refused = Get("/metrics", Nobody());
+  EXPECT_EQ(Get("/healthz", Anonymous(), {{"Authorization", "Bearer x"}})->status, 401);
+  const auto refused = Get("/metrics", Anonymous());
   EXPECT_EQ(refused->status, 500);
   EXPECT_THAT(refused->body, StartsWith("Internal Server Error: \"/metrics\": "));
   server_.reset();
@@ -146,7 +146,7 @@ TEST_F(SecureServerTest, ANewCertificateIsUsedWithinSeconds) {
   const auto deadline = clock_.Now() + 20s;
   while (!Get("/healthz", {.ca_pem = other.pem()}) && clock_.Now() < deadline) std::this_thread::yield();
   EXPECT_TRUE(Get("/healthz", {.ca_pem = other.pem()}));
-  EXPECT_FALSE(Get("/healthz", Nobody())) << "the old certificate is no longer used";
+  EXPECT_FALSE(Get("/healthz", Anonymous())) << "the old certificate is no longer used";
 }
 
 TEST_F(SecureServerTest, WithoutFilesACertificateIsGenerated) {
@@ -238,7 +238,7 @@ TEST_F(SecureServerTest, ACurrentResponseIsCompletedAtShutdown) {
 TEST_F(SecureServerTest, OldProtocolsAreSupportedOnlyIfConfigured) {
   serving_.min_version = "VersionTLS13";
   ASSERT_TRUE(Start());
-  EXPECT_EQ(Get("/healthz", Nobody())->body, "ok");
+  EXPECT_EQ(Get("/healthz", Anonymous())->body, "ok");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ void Handle(http::Loop& loop, Endpoints& endpoints, const http::Request& request
             std::shared_ptr<http::Exchange> exchange) {
   const auto target = ParseTarget(request.target);
   if (!target) return exchange->Respond(BadRequest());
-  if (!endpoints.IsForEverybody(target->path)) return exchange->Respond(NotFound());
+  if (!endpoints.IsPublic(target->path)) return exchange->Respond(NotFound());
   if (request.method != "GET" && request.method != "HEAD") {
     auto refusal = PlainError(405, "Method Not Allowed");
     refusal.headers.Add("Allow", "GET, HEAD");

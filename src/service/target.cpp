@@ -60,11 +60,11 @@ std::optional<Target> ParseTarget(std::string_view text) {
   }
   if (!text.starts_with('/') && !text.starts_with('?')) return std::nullopt;
   Target target;
-  const auto question = std::min(text.find('?'), text.size());
-  auto path = Unescape(text.substr(0, question), false);
+  const auto query = std::min(text.find('?'), text.size());
+  auto path = Unescape(text.substr(0, query), false);
   if (!path) return std::nullopt;
   target.path = std::move(*path);
-  target.raw_query = text.substr(std::min(question + 1, text.size()));
+  target.raw_query = text.substr(std::min(query + 1, text.size()));
   ParseQuery(target.raw_query, target);
   return target;
 }

@@ -215,12 +215,12 @@ func pluginArgs() []row {
 		{"VolumeBinding", "{bindTimeoutSeconds: 0}"},
 		{"VolumeBinding", "{shape: [{utilization: 0, score: 0}, {utilization: 50, score: 5}]}"},
 		{"DynamicResources", "{filterTimeout: 0s, bindingTimeout: 90s}"},
-		{"Stranger", "{a: 1, b: [x, {c: 2}]}"},
+		{"Unlisted", "{a: 1, b: [x, {c: 2}]}"},
 	} {
 		rows = append(rows, row{name: "args " + valid.plugin + " " + valid.args, text: config(valid.plugin, valid.args)})
 	}
 	return append(rows,
-		row{name: "pluginConfig without args", text: "profiles: [{pluginConfig: [{name: VolumeBinding}, {name: Stranger}]}]\n"},
+		row{name: "pluginConfig without args", text: "profiles: [{pluginConfig: [{name: VolumeBinding}, {name: Unlisted}]}]\n"},
 		row{name: "args of a plugin that is off", text: "profiles: [{plugins: {multiPoint: {disabled: [{name: VolumeBinding}]}}, pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: 5}}]}]\n"},
 		row{name: "args of a plugin that is off are checked", text: "profiles: [{plugins: {multiPoint: {disabled: [{name: VolumeBinding}]}}, pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -5}}]}]\n"},
 		row{name: "pluginConfig twice", text: "profiles: [{pluginConfig: [{name: VolumeBinding}, {name: VolumeBinding}]}]\n"},

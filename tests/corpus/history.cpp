@@ -32,7 +32,7 @@ class History {
       Step();
       if (OneIn(2)) JudgeSome();
     }
-    for (const std::string& uid : strangers_) cache_.RemovePod(uid);
+    for (const std::string& uid : other_pods_) cache_.RemovePod(uid);
     if (!nodes_leave_) return;
     for (const auto& [name, node] : dump_.Of<api::Node>()) cache_.RemoveNode(name);
   }
@@ -99,13 +99,13 @@ class History {
     if (!stays || OneIn(2)) pod->spec.node_name = node->second->metadata.name;
     if (!stays) {
       pod->metadata.uid = "stranger-" + std::to_string(random_.Below(40));
-      strangers_.insert(pod->metadata.uid);
+      other_pods_.insert(pod->metadata.uid);
     }
     cache_.AddPod(std::move(pod));
   }
   void RemovePod() {
     if (!pods_.empty()) cache_.RemovePod(AnyOf(pods_)->metadata.uid);
-    if (!strangers_.empty()) cache_.RemovePod(*strangers_.begin());
+    if (!other_pods_.empty()) cache_.RemovePod(*other_pods_.begin());
   }
 
   // Each object is added unchanged, or with the content of another one of its kind, or not at all.
@@ -145,22 +145,23 @@ class History {
     const cluster::PodInfo info = cluster::PreparePod(pod, engine_.symbols());
     const algorithm::ClusterView view{cache_.nodes(), cache_.VisitingOrder(),
                                       algorithm::NamesOf(cache_.nodes())};
-    const algorithm::ScheduleResult remembered = remembering_.Schedule(info, profile, view, {});
-    const algorithm::ScheduleResult plain = plain_.Schedule(info, profile, view, {});
-    const std::string expected = record::ToJson(*plain.record, engine_.reasons());
-    const std::string got = record::ToJson(*remembered.record, engine_.reasons());
-    if (got != expected || remembered.row != plain.row || remembered.rejectors != plain.rejectors)
-      throw std::runtime_error("decided otherwise from memory:\n" + got + "\n" + expected);
+    const algorithm::ScheduleResult cached = cached_.Schedule(info, profile, view, {});
+    const algorithm::ScheduleResult uncached = uncached_.Schedule(info, profile, view, {});
+    const std::string expected = record::ToJson(*uncached.record, engine_.reasons());
+    const std::string got = record::ToJson(*cached.record, engine_.reasons());
+    if (got != expected || cached.row != uncached.row || cached.rejectors != uncached.rejectors)
+      throw std::runtime_error("the cached decision differs:\n" + got + "\n" + expected);
   }
 
   assembly::Engine& engine_;
   cluster::ClusterState& cache_;
   Random random_;
-  algorithm::SchedulingAlgorithm remembering_{{.sample = false}, engine_.reasons()};
-  algorithm::SchedulingAlgorithm plain_{{.sample = false, .equivalence_cache_bytes = 0}, engine_.reasons()};
+  algorithm::SchedulingAlgorithm cached_{{.sample = false}, engine_.reasons(), engine_.extenders()};
+  algorithm::SchedulingAlgorithm uncached_{
+      {.sample = false, .equivalence_cache_bytes = 0}, engine_.reasons(), engine_.extenders()};
   api::Dump dump_;
   std::vector<api::PodPtr> pods_;
-  std::set<std::string> strangers_;
+  std::set<std::string> other_pods_;
   bool nodes_leave_ = false;
 };
 

@@ -80,7 +80,7 @@ func (e examinedExtender) play(berth string) error {
 		Pass, Warn, Wrong int
 		Cases             []struct {
 			Case, Result string
-			Said         []string
+			Messages     []string
 		}
 	}
 	if json.Unmarshal(out, &report) != nil || len(report.Cases) == 0 {
@@ -94,7 +94,7 @@ func (e examinedExtender) play(berth string) error {
 		if c.Result == "wrong" || worst == "pass" {
 			worst = c.Result
 		}
-		output += strings.Join(c.Said, "\n")
+		output += strings.Join(c.Messages, "\n")
 	}
 	code := 0
 	var exit *exec.ExitError

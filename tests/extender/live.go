@@ -91,7 +91,7 @@ type livePod struct{ name, expect string }
 
 // The name of a pod selects the replies of the extenders (environment.reply).
 var livePods = []livePod{
-	{"to-n2", "on n-2"}, {"likes-n3", "on n-3"}, {"refused", "0/3 nodes are available: 3 too hot."}, {"error", "no idea"}, {"status", "code 503"},
+	{"to-n2", "on n-2"}, {"prefers-n3", "on n-3"}, {"refused", "0/3 nodes are available: 3 too hot."}, {"error", "no idea"}, {"status", "code 503"},
 	{"rubbish", "invalid character '<'"}, {"hang", "Client.Timeout exceeded while awaiting headers"}, {"bind-error", "no port left"}, {"bind-lost", "on n-"},
 	{"silent", "0/3 nodes are available:"},
 }
@@ -239,7 +239,7 @@ func (s *environment) reply(w http.ResponseWriter, r *http.Request, verb string,
 	does := args.Pod.Labels["does"]
 	if verb == "prioritize" {
 		scores := extenderv1.HostPriorityList{}
-		if does == "likes-n3" {
+		if does == "prefers-n3" {
 			scores = extenderv1.HostPriorityList{{Host: "n-3", Score: 10}}
 		}
 		_ = json.NewEncoder(w).Encode(scores)

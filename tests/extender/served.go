@@ -58,7 +58,7 @@ func served(ctx context.Context, control *controlplane.ControlPlane, children *c
 	for _, kind := range []string{"names", "whole"} {
 		failures = append(failures, s.places(ctx, kind), s.refuses(ctx, kind))
 	}
-	failures = append(failures, s.reviews(ctx), s.verbsCalled(), s.rejectsUntrusted(), s.checked())
+	failures = append(failures, s.reviews(ctx), s.verbsCalled(), s.rejectsUntrusted(), s.bindsForAuthenticated(ctx), s.checked())
 	if err := errors.Join(failures...); err != nil {
 		log, _ := os.ReadFile(control.File("berth-extender.log"))
 		return fmt.Errorf("%w\n%s", err, log)
@@ -121,7 +121,7 @@ func (s *service) start(ctx context.Context) error {
 			return child.Gone()
 		}
 		if err := controlplane.Pause(ctx, 100*time.Millisecond); err != nil {
-			return fmt.Errorf("berth extender knows nothing of the nodes: %w", err)
+			return fmt.Errorf("berth extender has no nodes: %w", err)
 		}
 	}
 	for _, kind := range []string{"names", "whole"} {
@@ -299,6 +299,50 @@ func (s *service) rejectsUntrusted() error {
 	}
 	if _, status, err := s.get("/scheduler/filter", true); err != nil || status != http.StatusMethodNotAllowed {
 		return fmt.Errorf("with a certificate: status %d, %v", status, err)
+	}
+	return nil
+}
+
+// bindsForAuthenticated checks that an extender without client certificates binds only if a flag allows it.
+func (s *service) bindsForAuthenticated(ctx context.Context) error {
+	kubeconfig, err := s.control.WriteKubeconfig(s.control.URL, "berth", "cert")
+	if err != nil {
+		return err
+	}
+	for flag, expected := range map[string]int{"": http.StatusNotFound, "--allow-anonymous-bind": http.StatusOK} {
+		ports, err := controlplane.FreePorts(1)
+		if err != nil {
+			return err
+		}
+		arguments := []string{"--kubeconfig=" + kubeconfig, fmt.Sprintf("--http-address=127.0.0.1:%d", ports[0])}
+		if flag != "" {
+			arguments = append(arguments, flag)
+		}
+		child, err := s.children.Start(fmt.Sprintf("berth-extender-plain%s", flag), []string{s.berth, "extender"}, arguments...)
+		if err != nil {
+			return err
+		}
+		url := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
+		err = controlplane.Until(ctx, 30*time.Second, "the extender to be ready", func() (bool, error) {
+			answer, err := http.Get(url + "/readyz")
+			if err != nil {
+				return false, nil
+			}
+			answer.Body.Close()
+			return answer.StatusCode == http.StatusOK, nil
+		})
+		if err != nil {
+			return err
+		}
+		answer, err := http.Post(url+"/bind", "application/json", strings.NewReader(`{"PodName":"absent","PodNamespace":"default","PodUID":"u","Node":"n"}`))
+		if err != nil {
+			return err
+		}
+		answer.Body.Close()
+		child.Stop()
+		if answer.StatusCode != expected {
+			return fmt.Errorf("POST /bind without a certificate, flags %q: status %d, expected %d", flag, answer.StatusCode, expected)
+		}
 	}
 	return nil
 }

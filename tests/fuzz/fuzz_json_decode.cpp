@@ -56,8 +56,8 @@ void Decode(berth::api::Decoder& used, std::string_view text) {
     Require(event->object != nullptr && event->skipped.empty(),
             "what is understood alone is understood in an event");
     Same(*event->object, *object);
-    Require(event->key == object->metadata.Key(), "the event knows the key");
-    Require(event->resource_version == object->metadata.resource_version, "the event knows the version");
+    Require(event->key == object->metadata.Key(), "the event has the key");
+    Require(event->resource_version == object->metadata.resource_version, "the event has the version");
   }
   // Text that is not JSON alone may become JSON inside the surrounding text.
   const bool json = object || !object.error().message.starts_with("not valid JSON");

@@ -72,9 +72,9 @@ bool PlainAscii(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto text = berth::fuzz::Text(data, size);
   constexpr auto kVersion = "client.authentication.k8s.io/v1";
-  if (const auto said = ParseExecCredential(text, kVersion)) {
-    Require(!said->token.empty() || !said->key_pem.empty(), "a credential says something");
-    Require(said->certificate_pem.empty() == said->key_pem.empty(), "a certificate has its key");
+  if (const auto credential = ParseExecCredential(text, kVersion)) {
+    Require(!credential->token.empty() || !credential->key_pem.empty(), "a credential has a token or a key");
+    Require(credential->certificate_pem.empty() == credential->key_pem.empty(), "a certificate has its key");
   }
   const auto config = ParseKubeconfig(text);
   if (!config) {

@@ -44,8 +44,8 @@ void Decode(berth::api::Decoder& used, std::string_view bytes) {
   Require(event->skipped.empty() == object.has_value(), "what is skipped has a reason");
   if (!object) return;
   Require(*event->object == *object, "the same object in an event");
-  Require(event->key == object->metadata.Key(), "the event knows the key");
-  Require(event->resource_version == object->metadata.resource_version, "the event knows the version");
+  Require(event->key == object->metadata.Key(), "the event has the key");
+  Require(event->resource_version == object->metadata.resource_version, "the event has the version");
 }
 
 void Split(std::string_view bytes) {

@@ -121,11 +121,11 @@ func TestSpreadingAndAffinity(t *testing.T) {
 			scheduled("n1", `"n1"`, passes("n1")+","+refuses("n2", never, "InterPodAffinity", affinity)),
 		},
 		{
-			// The shy pod has anti-affinity to pods like the pending one on its host; the pending pod has anti-affinity
+			// The placed pod has anti-affinity to pods like the pending one on its host; the pending pod has anti-affinity
 			// to web pods in its zone.
 			"anti-affinity holds both ways", "InterPodAffinity",
 			nodesIn("a", "b", "c") +
-				"{apiVersion: v1, kind: Pod, metadata: {name: shy, labels: {app: db}}, spec: {nodeName: n1, containers: [{name: c, image: x}], affinity: {podAntiAffinity: " +
+				"{apiVersion: v1, kind: Pod, metadata: {name: placed, labels: {app: db}}, spec: {nodeName: n1, containers: [{name: c, image: x}], affinity: {podAntiAffinity: " +
 				"{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, " + web + "}]}}}}\n---\n" + running("n2") +
 				waitingPod("affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: topology.kubernetes.io/zone, "+web+"}]}}"),
 			scheduled("n3", `"n3"`, strings.Join([]string{refuses("n1", full, "InterPodAffinity", symmetrical), refuses("n2", full, "InterPodAffinity", anti), passes("n3")}, ",")),

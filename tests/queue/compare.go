@@ -162,15 +162,15 @@ func explain(replay string, seed uint64, out io.Writer) error {
 	for size := max(len(s.Steps)/2, 1); size >= 1; size /= 2 {
 		for at := 0; at < len(s.Steps); {
 			shorter := again(s, slices.Delete(slices.Clone(s.Steps), at, min(at+size, len(s.Steps))))
-			said, err := ask(shorter)
+			answer, err := ask(shorter)
 			if err != nil {
 				return err
 			}
-			if said == "" {
+			if answer == "" {
 				at += size
 				continue
 			}
-			s, text = shorter, said
+			s, text = shorter, answer
 		}
 	}
 	fmt.Fprintf(out, "\nseed %d, %d steps left: %s\n", seed, len(s.Steps), text)

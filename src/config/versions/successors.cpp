@@ -48,7 +48,7 @@ class Replacement {
       std::string_view instead;
     };
     static constexpr Gone kGone[] = {
-        {"ServiceAffinity", "pod affinity (spec.affinity.podAffinity) says the same"},
+        {"ServiceAffinity", "pod affinity (spec.affinity.podAffinity) has the same effect"},
         {"NodeResourceLimits", "remove it; NodeResourcesFit scores requests"},
     };
     for (const Gone& gone : kGone) {

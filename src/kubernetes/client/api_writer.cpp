@@ -130,6 +130,7 @@ struct ApiWriter::Impl {
   http::Loop& loop;
   Api& api;
   const Clock& clock;
+  const LeaseFence& fence;
   const ApiWriterOptions options;
   Random random{options.seed};
   api::Decoder decoder{};
@@ -140,12 +141,10 @@ struct ApiWriter::Impl {
 
   // Sends writes; reads do not pass the fence.
   Api::CallId Send(ApiRequest request, std::move_only_function<void(Reply)> done) {
-    if (options.fence != nullptr) {
-      request.refused = [fence = options.fence]() -> std::optional<std::string> {
-        if (fence->Open()) return std::nullopt;
-        return "not the leader any more";
-      };
-    }
+    request.refused = [&fence = fence]() -> std::optional<std::string> {
+      if (fence.Open()) return std::nullopt;
+      return "not the leader any more";
+    };
     return api.Send(std::move(request), std::move(done));
   }
   void NotifyIdle() {
@@ -392,8 +391,9 @@ void ApiWriter::Impl::Shutdown() {
   }
 }
 
-ApiWriter::ApiWriter(http::Loop& loop, Api& api, const Clock& clock, ApiWriterOptions options)
-    : impl_(new Impl{loop, api, clock, options}) {}
+ApiWriter::ApiWriter(http::Loop& loop, Api& api, const Clock& clock, const LeaseFence& fence,
+                     ApiWriterOptions options)
+    : impl_(new Impl{loop, api, clock, fence, options}) {}
 
 ApiWriter::~ApiWriter() {
   impl_->loop.Sync([this] { impl_->Shutdown(); });

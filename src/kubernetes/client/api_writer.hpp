@@ -21,9 +21,6 @@ class Api;
 struct ApiWriterOptions {
   std::size_t max_in_flight = 100;  // pods written concurrently; others wait in order
   std::uint64_t seed = 1;           // for the jitter of delays
-  // Null: no fence. Otherwise a write fails with kCancelled and "not the leader any more" if the fence is
-  // closed immediately before its first byte is sent.
-  const LeaseFence* fence = nullptr;
 };
 
 // Writes as kube-scheduler v1.37 does, with two differences: after a lost response the pod is read to
@@ -42,7 +39,10 @@ struct ApiWriterOptions {
 // outstanding writes with kCancelled. Constructor arguments must outlive the writer.
 class ApiWriter final : public ports::ApiWriter {
  public:
-  ApiWriter(http::Loop& loop, Api& api, const Clock& clock, ApiWriterOptions options = {});
+  // A write fails with kCancelled and "not the leader any more" if the fence is closed immediately before its
+  // first byte is sent.
+  ApiWriter(http::Loop& loop, Api& api, const Clock& clock, const LeaseFence& fence,
+            ApiWriterOptions options = {});
   ~ApiWriter() override;
   ApiWriter(const ApiWriter&) = delete;
   ApiWriter& operator=(const ApiWriter&) = delete;

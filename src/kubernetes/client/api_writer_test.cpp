@@ -57,7 +57,8 @@ class Writer : public testing::Test {
   http::FakeLoop loop_;
   FakeApi api_;
   std::vector<std::string> results_;
-  std::unique_ptr<ApiWriter> writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock());
+  LeaseFence open_ = LeaseFence::AlwaysOpen(loop_.clock());
+  std::unique_ptr<ApiWriter> writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), open_);
 };
 
 TEST_F(Writer, ABindingContainsPodUidAndNode) {
@@ -79,20 +80,20 @@ TEST_F(Writer, AConflictIsFinalForABinding) {
 
 struct AgainCase {
   std::string name;
-  Reply trouble;
+  Reply failure;
 };
 class WriterRetries : public Writer, public testing::WithParamInterface<AgainCase> {};
 TEST_P(WriterRetries, FourTimesInAllWithGrowingDelays) {
   Bind();
   for (const Duration delay : {10ms, 50ms, 250ms}) {
-    api_.Answer(GetParam().trouble);
+    api_.Answer(GetParam().failure);
     ASSERT_THAT(api_.open, IsEmpty());
     EXPECT_GE(loop_.delays().back(), delay);
     EXPECT_LE(loop_.delays().back(), delay * 11 / 10);
     loop_.Advance(delay * 2);
   }
   EXPECT_THAT(results_, IsEmpty());
-  api_.Answer(GetParam().trouble);
+  api_.Answer(GetParam().failure);
   EXPECT_THAT(results_, SizeIs(1));
   EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kPost, kPost));
 }
@@ -257,7 +258,8 @@ TEST_F(Writer, ADeletionFollowsThePatchBeforeItAndIsRetriedAfterALostResponse) {
 }
 
 TEST_F(Writer, LimitsWritesInFlightAndKeepsTheirOrder) {
-  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.max_in_flight = 2});
+  writer_ =
+      std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), open_, ApiWriterOptions{.max_in_flight = 2});
   for (const char* name : {"a", "b", "c", "d"}) Bind(name);
   EXPECT_THAT(api_.open, SizeIs(2));
   EXPECT_EQ(writer_->Backlog(), 2U);
@@ -321,7 +323,7 @@ TEST_F(VolumeWriter, AConcurrentChangeIsAConflict) {
 // Calls the check that the API makes before it sends a request.
 TEST_F(Writer, TheFenceIsCheckedWhenAWriteIsSentNotWhenItIsQueued) {
   LeaseFence fence(loop_.clock());
-  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});
+  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), fence);
   Bind();
   Patch("m");
   writer_->DeletePod({.ns = "default", .name = "q", .uid = "u2"}, Note("delete q"));
@@ -342,7 +344,7 @@ TEST_F(Writer, TheFenceIsCheckedWhenAWriteIsSentNotWhenItIsQueued) {
 
 TEST_F(Writer, AReadDoesNotNeedTheLease) {
   LeaseFence fence(loop_.clock());
-  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});
+  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), fence);
   Bind();
   api_.Answer(AnswerLost());
   ASSERT_THAT(api_.sent, ElementsAre(kPost, kGet));

@@ -186,7 +186,7 @@ struct ExecPlugin::Impl : std::enable_shared_from_this<Impl> {
   void OnOutput(Expected<ChildResult> output);
   Expected<> Take(const Expected<ChildResult>& output);
   Expected<> TakeCertificate(const ExecCredential& fresh);
-  std::string Trouble(const Error& error);
+  std::string Describe(const Error& error);
   void CountCall(int code, const char* status);
 };
 
@@ -226,7 +226,7 @@ void ExecPlugin::Impl::OnOutput(Expected<ChildResult> output) {
 }
 
 Expected<> ExecPlugin::Impl::Take(const Expected<ChildResult>& output) {
-  if (!output) return Invalid(Trouble(output.error()));
+  if (!output) return Invalid(Describe(output.error()));
   if (const int code = output->status.ShellCode(); code != 0) {
     CountCall(code, "plugin_execution_error");
     return Invalid(fmt::format("exec: executable {} failed with exit code {}", config.command, code));
@@ -255,7 +255,7 @@ Expected<> ExecPlugin::Impl::TakeCertificate(const ExecCredential& fresh) {
   return {};
 }
 
-std::string ExecPlugin::Impl::Trouble(const Error& error) {
+std::string ExecPlugin::Impl::Describe(const Error& error) {
   if (error.code != ErrorCode::kNotFound) {
     CountCall(1, "client_internal_error");
     return error.message.starts_with("exec plugin") ? error.message : "exec: " + error.message;

@@ -56,7 +56,7 @@ class FreshnessBarrierTest : public testing::Test {
                       .unreadable = [](std::string_view key) { return key == "ns/rubbish"; }},
         [this](std::string_view how) { ended_.emplace_back(how); });
   }
-  void Hear(const std::string& key, const std::string& version) {
+  void Observe(const std::string& key, const std::string& version) {
     known_[key] = last_ = version;
     catch_up_->OnEvent(key, version, false);
   }
@@ -96,7 +96,7 @@ TEST_F(FreshnessBarrierTest, AWatchAtTheQuorumVersionIsSufficient) {
 TEST_F(FreshnessBarrierTest, AnyLaterEventOfTheWatchIsSufficient) {
   catch_up_->Start();
   api_.Answer(List("14", {}));
-  Hear("ns/a", "13");
+  Observe("ns/a", "13");
   EXPECT_THAT(ended_, IsEmpty());
   last_ = "15";
   catch_up_->OnProgress(/*replaced=*/false);
@@ -110,7 +110,7 @@ TEST_F(FreshnessBarrierTest, VersionsAreComparedAsNumbers) {
   catch_up_->Start();
   api_.Answer(List("10", {}));
   EXPECT_THAT(ended_, IsEmpty());
-  Hear("ns/a", "100");
+  Observe("ns/a", "100");
   EXPECT_THAT(ended_, ElementsAre("watch"));
 }
 
@@ -118,9 +118,9 @@ TEST_F(FreshnessBarrierTest, NonNumericVersionsCanOnlyBeEqual) {
   last_ = "abc";
   catch_up_->Start();
   api_.Answer(List("abd", {}));
-  Hear("ns/a", "abe");
+  Observe("ns/a", "abe");
   EXPECT_THAT(ended_, IsEmpty());
-  Hear("ns/a", "abd");
+  Observe("ns/a", "abd");
   EXPECT_THAT(ended_, ElementsAre("watch"));
 }
 
@@ -138,10 +138,10 @@ TEST_F(FreshnessBarrierTest, WaitsForEveryOutdatedObject) {
   StartAt("99");
   api_.Answer(List("99", {{"ns/a", "50"}, {"ns/b", "8"}, {"ns/new", "60"}}));
   EXPECT_THAT(ended_, IsEmpty());
-  Hear("ns/a", "40");
-  Hear("ns/new", "60");
+  Observe("ns/a", "40");
+  Observe("ns/new", "60");
   EXPECT_THAT(ended_, IsEmpty()) << "the first one was changed once more";
-  Hear("ns/a", "50");
+  Observe("ns/a", "50");
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
@@ -149,7 +149,7 @@ TEST_F(FreshnessBarrierTest, WaitsForDeletions) {
   known_ = {{"ns/a", "7"}, {"ns/gone", "8"}};
   StartAt("99");
   api_.Answer(List("99", {{"ns/a", "7"}}));
-  Hear("ns/gone", "20");
+  Observe("ns/gone", "20");
   EXPECT_THAT(ended_, IsEmpty()) << "it changed before it went";
   HearEnd("ns/gone", "30");
   EXPECT_THAT(ended_, ElementsAre("list"));
@@ -161,7 +161,7 @@ TEST_F(FreshnessBarrierTest, WaitsForARecreatedObject) {
   api_.Answer(List("99", {{"ns/a", "50"}}));
   HearEnd("ns/a", "40");
   EXPECT_THAT(ended_, IsEmpty());
-  Hear("ns/a", "50");
+  Observe("ns/a", "50");
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 

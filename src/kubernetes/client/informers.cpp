@@ -1,5 +1,6 @@
 #include "kubernetes/client/informers.hpp"
 
+#include <fmt/format.h>
 #include <malloc.h>
 
 #include <optional>
@@ -17,20 +18,25 @@ namespace berth::client {
 namespace {
 
 // An API server that has just started rejects all requests until it has loaded its roles.
-constexpr Duration kForbiddenGracePeriod = std::chrono::seconds(5);
+constexpr Duration kGracePeriod = std::chrono::seconds(5);
 
-// The consequence of a kind that cannot be listed. Empty: scheduling waits for it, since without it a node
-// might be overcommitted, a disruption budget violated, or every pod with volumes fail.
-std::string_view MissedWithout(std::string_view kind) {
-  if (kind == "Namespace") return "namespace selectors of affinity terms match no labels";
-  if (kind == "CSIDriver") return "free storage capacity is ignored";
-  if (kind == "CSIStorageCapacity") return "drivers that publish storage capacity appear to have none";
-  if (kind == "VolumeAttachment") return "volume limits count only volumes of pods";
+// The effect of a kind that cannot be listed.
+struct Absence {
+  std::string_view consequence;  // empty: scheduling always waits for the kind
+  bool accepts_more = false;     // a filter accepts nodes that kube-scheduler rejects
+};
+
+Absence AbsenceOf(std::string_view kind) {
+  if (kind == "Namespace") return {"namespace selectors of affinity terms match no labels", true};
+  if (kind == "CSIDriver") return {"free storage capacity is ignored", true};
+  // The role system:kube-scheduler contains it from 1.32 on; kube-scheduler 1.31 does not read it.
+  if (kind == "VolumeAttachment") return {"volume limits count only volumes of pods"};
+  if (kind == "CSIStorageCapacity") return {"drivers that publish storage capacity appear to have none"};
   if (kind == "Service" || kind == "ReplicationController" || kind == "ReplicaSet" || kind == "StatefulSet")
-    return "its pods get no default spreading";
+    return {"its pods get no default spreading"};
   if (kind == "DeviceClass" || kind == "ResourceClaim" || kind == "ResourceSlice" ||
       kind == "DeviceTaintRule")
-    return "pods with resource claims wait";
+    return {"pods with resource claims wait"};
   return {};
 }
 
@@ -114,7 +120,7 @@ struct ClusterSource::Impl {
                          .field_selector = std::string(kFieldSelector<T>),
                          .encoding = EncodingFor<T>(),
                          .streaming = options.streaming,
-                         .awaited = counts && MissedWithout(T::kKind).empty(),
+                         .awaited = counts && !IsOptional(T::kKind),
                          .idle_timeout = options.watch_idle_timeout},
         ReflectorHandlers<T>{.on_change = [this](ports::Change<T> c) { sink.On(std::move(c)); },
                              .on_synced =
@@ -122,21 +128,39 @@ struct ClusterSource::Impl {
                                    if (std::exchange(*waited_for, false)) Settled();
                                  },
                              .on_absent = [this] { discovery.Recheck(ResourceOf<T>().group); },
-                             .on_refused =
-                                 [this, waited_for, first = MonoTime{}]() mutable {
+                             .on_unavailable =
+                                 [this, waited_for, first = MonoTime{}](Unavailable why) mutable {
                                    if (first == MonoTime{}) first = loop.Now();
-                                   if (loop.Now() - first >= kForbiddenGracePeriod)
-                                     DoWithout(ResourceOf<T>(), *waited_for);
+                                   if (loop.Now() - first >= kGracePeriod)
+                                     ContinueWithout(ResourceOf<T>(), why, *waited_for);
                                  }});
     reflector->Start();
   }
 
+  bool IsOptional(std::string_view kind) const {
+    const Absence absence = AbsenceOf(kind);
+    return !absence.consequence.empty() && (!absence.accepts_more || options.allow_missing_resources);
+  }
+
   // A role written for an older scheduler lacks kinds that were added later.
-  void DoWithout(const Resource& resource, bool& waited_for) {
-    const std::string_view missed = MissedWithout(resource.kind);
-    if (missed.empty() || !std::exchange(waited_for, false)) return;
-    log::Warning("Not allowed to list; scheduling continues without this resource",
-                 {{"resource", resource.plural}, {"group", resource.group}, {"consequence", missed}});
+  void ContinueWithout(const Resource& resource, Unavailable why, bool& waited_for) {
+    const Absence absence = AbsenceOf(resource.kind);
+    if (!waited_for || absence.consequence.empty()) return;
+    const char* what = why == Unavailable::kForbidden ? "Not allowed to list" : "Unable to decode the list";
+    if (!IsOptional(resource.kind)) {
+      if (waiting_logged.First(resource.plural)) {
+        log::Error(fmt::format("{}; scheduling waits for this resource", what),
+                   {{"resource", resource.plural},
+                    {"group", resource.group},
+                    {"remedy", "grant list and watch, or set --berth-allow-missing-resources: " +
+                                   std::string(absence.consequence)}});
+      }
+      return;
+    }
+    waited_for = false;
+    log::Warning(
+        fmt::format("{}; scheduling continues without this resource", what),
+        {{"resource", resource.plural}, {"group", resource.group}, {"consequence", absence.consequence}});
     Settled();
   }
 
@@ -197,6 +221,7 @@ struct ClusterSource::Impl {
   std::move_only_function<void()> catching_up;
   ReflectorsOf<api::AllKinds>::type reflectors;
   Discovery discovery;
+  log::Once waiting_logged{};  // by resource
 };
 
 ClusterSource::ClusterSource(http::Loop& loop, Api& api, metrics::Registry& registry,

@@ -27,6 +27,9 @@ struct ClusterSourceOptions {
   bool streaming = true;                                   // see ReflectorOptions
   Duration watch_idle_timeout = std::chrono::seconds(90);  // see ReflectorOptions
   std::uint64_t seed = 1;                                  // for the jitter of delays and timeouts
+  // False: scheduling waits for every kind that a filter needs, as in kube-scheduler. True: only for those
+  // without which a node might be overcommitted or every pod with volumes fail.
+  bool allow_missing_resources = false;
   // Selects the kinds to watch (must include pods and nodes); null: all. kube-scheduler watches the kinds
   // that its plugins read.
   bool (*wanted)(std::string_view kind) = nullptr;
@@ -42,10 +45,10 @@ struct ClusterSourceOptions {
 // Delivers every kind of resources.hpp to a sink, each in the order of the API server, from the loop's
 // thread. Discovery determines the version of each group; a kind that the server does not have is skipped and
 // looked up again later. OnSynced is called once, when the first full state of all existing kinds has been
-// delivered. Exception: optional kinds whose list is forbidden for longer than a few seconds do not delay it;
-// they are requested again and delivered once the permission exists. An unavailable API server is retried
-// indefinitely with growing delays. Only the destructor stops this; after it the sink is not called. May be
-// constructed, started and destroyed on any thread.
+// delivered. Exception: optional kinds whose list is forbidden or cannot be decoded for longer than a few
+// seconds do not delay it; they are requested again and delivered as soon as this succeeds. An unavailable
+// API server is retried indefinitely with growing delays. Only the destructor stops this; after it the sink
+// is not called. May be constructed, started and destroyed on any thread.
 class ClusterSource {
  public:
   ClusterSource(http::Loop& loop, Api& api, metrics::Registry& registry, ports::ClusterSink& sink,

@@ -70,6 +70,7 @@ class InformersTest : public testing::Test {
     const std::string folder = plain.substr(0, plain.rfind('/'));
     const std::string plural = plain.substr(plain.rfind('/') + 1);
     if (forbidden_.contains(plural)) return Refused(403, "Forbidden");
+    if (undecodable_.contains(plural)) return R"({"metadata":{"resourceVersion":"1"},"items":7})";
     const bool core = folder == "/api/v1";
     if (!core && (!groups_.contains(folder) || !groups_[folder].contains(plural)))
       return Refused(404, "NotFound");
@@ -86,7 +87,7 @@ class InformersTest : public testing::Test {
   }
 
   std::map<std::string, std::set<std::string>> groups_;
-  std::set<std::string> forbidden_;  // plurals
+  std::set<std::string> forbidden_, undecodable_;  // plurals
   bool down_ = false;
   std::string version_ = "5", pod_version_ = "1";  // of lists, of the pod
   http::FakeLoop loop_;
@@ -178,10 +179,28 @@ TEST_F(InformersTest, AnUnavailableServerIsRetriedAndNothingCountsAsAbsent) {
   EXPECT_EQ(sink_.added.size(), kResources.size());
 }
 
+TEST_F(InformersTest, AKindThatCannotBeDecodedIsTreatedLikeAForbiddenOne) {
+  for (const auto& [kind, synced] :
+       {std::pair("services", 1), std::pair("namespaces", 0), std::pair("pods", 0)}) {
+    Everything();
+    sink_.synced = 0;
+    undecodable_ = {kind};
+    Start();
+    EXPECT_EQ(sink_.synced, 0) << kind;
+    for (int i = 0; i < 20; ++i) {
+      loop_.Advance(2s);
+      Serve();
+    }
+    EXPECT_EQ(sink_.synced, synced) << kind;
+    source_.reset();
+    api_.open.clear();
+  }
+}
+
 TEST_F(InformersTest, AForbiddenOptionalKindDelaysOnSyncedOnlyBriefly) {
   Everything();
   forbidden_ = {"namespaces", "csidrivers", "resourceclaims"};
-  Start();
+  Start({.streaming = false, .allow_missing_resources = true});
   EXPECT_EQ(sink_.synced, 0) << "an API server that has just started refuses everything for a moment";
   for (int i = 0; i < 10; ++i) {
     loop_.Advance(2s);
@@ -211,7 +230,8 @@ TEST_F(InformersTest, OnSyncedFollowsTheCompleteState) {
 }
 
 TEST_F(InformersTest, AForbiddenRequiredKindPreventsOnSynced) {
-  for (const char* needed : {"pods", "nodes", "persistentvolumeclaims", "poddisruptionbudgets"}) {
+  for (const char* needed :
+       {"pods", "nodes", "persistentvolumeclaims", "poddisruptionbudgets", "namespaces", "csidrivers"}) {
     Everything();
     sink_.synced = 0;
     forbidden_ = {needed};

@@ -111,7 +111,7 @@ struct LeaderElector::Impl {
   void Acquire();
   void OnAcquired(Outcome outcome);
   void ArmExpiry();
-  void Hurry();
+  void AcquireNow();
   void OnSeen(const LeaseRecord& record);
   void Lead();
   // Renewing it.
@@ -155,8 +155,9 @@ LeaderElector::Impl::Impl(http::Loop& loop, Api& api, Api& events, const Clock& 
            .identity = options.identity,
            .lease_duration = options.lease_duration,
            .request_timeout = options.request_timeout()}),
-      watch(loop, api, random, hold.collection(), options.name,
-            {.on_lease = [this](Lease seen) { OnSeen(seen.record()); }, .on_gone = [this] { Hurry(); }}) {
+      watch(
+          loop, api, random, hold.collection(), options.name,
+          {.on_lease = [this](Lease seen) { OnSeen(seen.record()); }, .on_gone = [this] { AcquireNow(); }}) {
   master.Set(0);
 }
 
@@ -187,11 +188,11 @@ void LeaderElector::Impl::ArmExpiry() {
   if (hold.holder().empty() || left <= Duration::zero()) return;
   expiry = loop.After(left + std::chrono::milliseconds(1), [this] {
     expiry = http::Loop::TimerId::kNone;
-    Hurry();
+    AcquireNow();
   });
 }
 
-void LeaderElector::Impl::Hurry() {
+void LeaderElector::Impl::AcquireNow() {
   if (phase != Phase::kAcquiring) return;
   if (attempting) {
     attempt_again = true;
@@ -206,7 +207,7 @@ void LeaderElector::Impl::OnSeen(const LeaseRecord& record) {
   if (phase != Phase::kAcquiring) return;
   hold.OnLeaseRead(record);
   ArmExpiry();
-  if (record.holder.empty()) Hurry();
+  if (record.holder.empty()) AcquireNow();
 }
 
 void LeaderElector::Impl::Lead() {

@@ -126,7 +126,8 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   if (!reply) {
     LogFailure("Failed to list", reply.error());
     if (reply.error().http_code == 404 && handlers.on_absent) handlers.on_absent();
-    if (reply.error().http_code == 403 && handlers.on_refused) handlers.on_refused();
+    if (reply.error().http_code == 403 && handlers.on_unavailable)
+      handlers.on_unavailable(Unavailable::kForbidden);
     return Do(state.OnListFailed(reply.error(), loop.Now()));
   }
   auto list = decoder.List<T>(*reply);
@@ -134,6 +135,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   if (!list) {
     const RequestError error{.code = list.error().code, .message = list.error().message};
     LogFailure("Failed to read the list", error);
+    if (handlers.on_unavailable) handlers.on_unavailable(Unavailable::kUnreadable);
     return Do(state.OnListFailed(error, loop.Now()));
   }
   for (auto& item : list->items) Collect(std::move(item));
@@ -318,6 +320,8 @@ void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
   end.lasted = loop.Now() - opened_at;
   if (!reply && !end.error) end.error = std::move(reply).error();
   if (end.error) LogFailure("Watch failed", *end.error);
+  if (end.error && streaming_list && ReasonOf(*end.error) == "undecodable" && handlers.on_unavailable)
+    handlers.on_unavailable(Unavailable::kUnreadable);
   Do(state.OnStreamEnd(end, loop.Now()));
 }
 

@@ -38,12 +38,16 @@ struct ReflectorOptions {
   Duration idle_timeout = std::chrono::seconds(90);
 };
 
+// Why a kind cannot be listed.
+enum class Unavailable : std::uint8_t { kForbidden, kUnreadable };
+
 template <class T>
 struct ReflectorHandlers {
   std::function<void(ports::Change<T>)> on_change;
-  std::function<void()> on_synced;     // called once, after the first full state has been passed to on_change
-  std::function<void()> on_absent{};   // a list failed with 404: the resource does not exist; may be empty
-  std::function<void()> on_refused{};  // a list failed with 403: missing permission; may be empty
+  std::function<void()> on_synced;    // called once, after the first full state has been passed to on_change
+  std::function<void()> on_absent{};  // a list failed with 404: the resource does not exist; may be empty
+  // A list failed with 403 (missing permission), or cannot be decoded as a whole; may be empty.
+  std::function<void(Unavailable)> on_unavailable{};
 };
 
 // Follows client-go 0.37's Reflector and informers (see reflector_state.hpp and object_store.hpp). Changes

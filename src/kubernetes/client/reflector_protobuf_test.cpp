@@ -152,7 +152,7 @@ TEST_F(ProtobufReflector, AcceptsAResponseInJson) {
       R"({"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","resourceVersion":"5"}}]})");
   api_.Line(R"({"type":"ADDED","object":{"metadata":{"name":"b","resourceVersion":"8"}}})");
   EXPECT_THAT(Seen(), ElementsAre("+a@5", "synced", "+b@8"));
-  EXPECT_EQ(Accepts(), kProtobufFirst) << "another server may speak it";
+  EXPECT_EQ(Accepts(), kProtobufFirst) << "another server may support it";
 }
 
 class RefusedEncoding : public ProtobufReflector, public testing::WithParamInterface<int> {};

@@ -71,9 +71,9 @@ RequestError EventOutOfOrder(std::string_view version, std::string_view after) {
 }
 
 std::string_view ReasonOf(const RequestError& error) {
-  for (const auto* ours : {"ClientWatchDecoding", "ClientWatchDisorder"}) {
-    if (std::ranges::find(error.causes, ours) != error.causes.end()) {
-      return ours == std::string_view("ClientWatchDecoding") ? "undecodable" : "disorder";
+  for (const auto* cause : {"ClientWatchDecoding", "ClientWatchDisorder"}) {
+    if (std::ranges::find(error.causes, cause) != error.causes.end()) {
+      return cause == std::string_view("ClientWatchDecoding") ? "undecodable" : "disorder";
     }
   }
   if (error.expired()) return "expired";

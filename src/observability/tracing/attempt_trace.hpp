@@ -38,4 +38,11 @@ class Tracer {
   virtual void Finished(AttemptTrace trace) = 0;
 };
 
+// Traces nothing.
+class NoTracer final : public Tracer {
+ public:
+  bool ShouldTrace() override { return false; }
+  void Finished(AttemptTrace) override {}
+};
+
 }  // namespace berth::tracing

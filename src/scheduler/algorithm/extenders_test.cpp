@@ -49,10 +49,8 @@ class SchedulerWithExtendersTest : public ::testing::Test {
         std::move(assembly::Engine::Build(config, assembly::InTreePlugins(), {api, events, loop, services},
                                           notes, {}, {.make_transport = world.Maker(), .circuit = {}})
                       .value());
-    cycle::SchedulerParts parts{loop,  services, engine->handle(), engine->cache(), engine->profiles(),
-                                clock, metrics};
-    parts.fence = fence.get();
-    parts.extenders = engine->extenders();
+    cycle::SchedulerParts parts{loop,  services, engine->handle(),    engine->cache(), engine->profiles(),
+                                clock, metrics,  engine->extenders(), *fence,          tracer};
     scheduler = std::make_unique<cycle::Scheduler>(cycle::SchedulerOptions{}, parts);
     for (const char* name : {"a", "b"}) {
       loop.sink().On(ports::Change<api::Node>{
@@ -90,7 +88,8 @@ class SchedulerWithExtendersTest : public ::testing::Test {
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
   extenders::FakeExtenders world;
-  std::unique_ptr<LeaseFence> fence;
+  std::unique_ptr<LeaseFence> fence{new LeaseFence(LeaseFence::AlwaysOpen(clock))};
+  tracing::NoTracer tracer;
   cycle::ClusterLoop loop{clock};
   cycle::ServicesProxy services;
   std::unique_ptr<assembly::Engine> engine;
@@ -186,7 +185,7 @@ TEST_F(SchedulerWithExtendersTest, SuccessfulBindingStepsAreHandledDuringAWait) 
   std::vector<std::string> events_while_waiting;
   world.on_ask = [&](const extenders::TransportRequest&) { api.Release(); };
   bool waited = false;
-  engine->extenders()->SetKeepWaiting([&, polls = 0]() mutable {
+  engine->extenders().SetKeepWaiting([&, polls = 0]() mutable {
     if (++polls > 1) return false;
     waited = true;
     return true;

@@ -150,14 +150,14 @@ ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const 
   result.record = std::make_shared<AttemptRecord>();
   SchedulingContext context(pod, profile, cluster, buffers_, result);
   SelectNominations(context, nominations);
-  if (extenders_ == nullptr) {
+  if (extenders_.empty()) {
     SelectNode(context);
     return result;
   }
-  extenders_->BeginDecision();
+  extenders_.BeginDecision();
   SelectNode(context);
-  result.abandoned = extenders_->wait_cancelled();
-  for (extenders::ExtenderError& error : extenders_->TakeErrors()) {
+  result.abandoned = extenders_.wait_cancelled();
+  for (extenders::ExtenderError& error : extenders_.TakeErrors()) {
     result.record->extenders.errors.push_back(
         {std::move(error.extender), std::move(error.verb), std::move(error.error)});
   }
@@ -236,7 +236,7 @@ bool SchedulingAlgorithm::FindFeasible(Context& context) {
   }
   if (context.only_nominated) return true;
   Sample(context, candidates);
-  return extenders_ == nullptr || RunExtenderFilters(context);
+  return extenders_.empty() || RunExtenderFilters(context);
 }
 
 bool SchedulingAlgorithm::FindFeasibleInCache(Context& context) {
@@ -253,7 +253,7 @@ bool SchedulingAlgorithm::FindFeasibleInCache(Context& context) {
 equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const Context& context) {
   const cluster::PodInfo& pod = context.pod;
   const bool limits_nodes = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
-  if (!cache_ || extenders_ != nullptr || options_.score_parts || !context.buffers.nominations.empty() ||
+  if (!cache_ || !extenders_.empty() || options_.score_parts || !context.buffers.nominations.empty() ||
       limits_nodes || !EvaluatesAllNodes(context.profile))
     return nullptr;
   return cache_->Lookup(pod.shape, context.profile);
@@ -299,7 +299,7 @@ void SchedulingAlgorithm::EvaluateNominatedNode(Context& context, const RowSet& 
     context.nominated_rejector = filters[verdicts.row_reasons.back().plugin]->Name();
   // The general search does not evaluate this node, so its result is recorded here.
   if (!candidates.Has(row)) RecordVerdicts(context);
-  if (context.only_nominated && extenders_ != nullptr)
+  if (context.only_nominated && !extenders_.empty())
     context.only_nominated = NominatedNodePassesExtenders(context, alone);
 }
 
@@ -328,8 +328,8 @@ void SchedulingAlgorithm::Sample(Context& context, const RowSet& candidates) {
   const std::size_t share = NodesToFind(
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score), searched);
   // Without scores the first feasible node is selected.
-  const bool any_node = profile.scores().empty() &&
-                        (extenders_ == nullptr || (!extenders_->filter() && !extenders_->prioritize()));
+  const bool any_node =
+      profile.scores().empty() && (extenders_.empty() || (!extenders_.filter() && !extenders_.prioritize()));
   const std::size_t wanted = any_node ? 1 : share;
   RowSet& feasible = context.record().feasible.Own();
   RowSet kept(context.cluster.nodes.rows());
@@ -403,7 +403,7 @@ void SchedulingAlgorithm::RecordScores(Context& context) const {
   Context::Buffers& buffers = context.buffers;
   AttemptRecord& record = context.record();
   record.scored = true;
-  record.base_total = plugins.empty() && extenders_ == nullptr ? 1 : 0;
+  record.base_total = plugins.empty() && extenders_.empty() ? 1 : 0;
   buffers.parts.clear();
   std::vector<record::Scores> scores;
   scores.reserve(plugins.size());
@@ -436,7 +436,7 @@ void SchedulingAlgorithm::ChooseBest(Context& context) {
   const std::size_t rows = context.cluster.nodes.rows();
   RowSet& best = record.best.Own();
   best.Resize(rows);
-  if (extenders_ == nullptr && AreLight(buffers.parts)) {
+  if (extenders_.empty() && AreLight(buffers.parts)) {
     AddBestByScores(buffers.parts, record.feasible, rows, buffers.light_totals, best);
     return;
   }
@@ -446,7 +446,7 @@ void SchedulingAlgorithm::ChooseBest(Context& context) {
   for (const auto& [scores, weight] : buffers.parts)
     AddWeighted(scores, static_cast<std::uint32_t>(weight), buffers.totals);
   RowSet preferred;
-  if (extenders_ != nullptr) AddContributions(context, preferred);
+  if (!extenders_.empty()) AddContributions(context, preferred);
   AddBest(buffers.totals, record.feasible, best);
   // kube-scheduler prefers, of equal nodes, those that an extender has scored.
   RowSet scored_by_extender = best;

@@ -112,13 +112,10 @@ std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes);
 // Reuses buffers between decisions. Scheduler loop only.
 class SchedulingAlgorithm {
  public:
-  // `extenders` (null: there are none) filter and score after the plugins.
+  // `extenders` filter and score after the plugins.
   SchedulingAlgorithm(AlgorithmOptions options, const framework::Reasons& reasons,
-                      extenders::Extenders* extenders = nullptr)
-      : options_(options),
-        reasons_(reasons),
-        extenders_(extenders != nullptr && !extenders->empty() ? extenders : nullptr),
-        random_(options.seed) {
+                      extenders::Extenders& extenders)
+      : options_(options), reasons_(reasons), extenders_(extenders), random_(options.seed) {
     if (options.equivalence_cache_bytes > 0) cache_.emplace(options.equivalence_cache_bytes);
   }
 
@@ -160,7 +157,7 @@ class SchedulingAlgorithm {
 
   const AlgorithmOptions options_;
   const framework::Reasons& reasons_;
-  extenders::Extenders* const extenders_;
+  extenders::Extenders& extenders_;
   Random random_;
   std::size_t next_start_ = 0;  // the row at which the next sampled search starts
   std::optional<equivalence_cache::EquivalenceCache> cache_;

@@ -33,7 +33,9 @@ class SchedulingAlgorithmTest : public ::testing::Test {
     engine = std::move(assembly::Engine::Build(config, registry, ports.ports(), notes)).value();
     Options({});
   }
-  void Options(const AlgorithmOptions& options) { algorithm.emplace(options, engine->reasons()); }
+  void Options(const AlgorithmOptions& options) {
+    algorithm.emplace(options, engine->reasons(), engine->extenders());
+  }
   void Add(const api::Node& node) { engine->cache().AddNode(std::make_shared<const api::Node>(node)); }
   void AddAlike(int count) {
     for (int i = 0; i < count; ++i) Add(MakeNode("n" + std::to_string(i)).Cpu("4").Memory("8Gi"));

@@ -222,12 +222,47 @@ INSTANTIATE_TEST_SUITE_P(
             "NoTime", "{prometheusAddress: 'http://p', timeRangeInMinutes: 0}",
             "profiles[0].pluginConfig[0].args.timeRangeInMinutes: Invalid value: 0: must be greater than "
             "zero"},
+        ArgsCase{"PasswordInTheAddress", "{prometheusAddress: 'http://u:secret@p:9090'}",
+                 "profiles[0].pluginConfig[0].args.prometheusAddress: Invalid value: "
+                 "\"http://u:xxxxx@p:9090\": must "
+                 "not contain a password; describe the source with basicAuth in --berth-metric-sources, and "
+                 "give its "
+                 "name here"},
         ArgsCase{
-            "Stranger", "{prometheusAddres: 'http://p'}",
+            "Unlisted", "{prometheusAddres: 'http://p'}",
             "strict decoding error: decoding .profiles[0].pluginConfig[0]: strict decoding error: decoding "
             "args for plugin NetworkTraffic: strict decoding error: unknown field \"prometheusAddres\"; did "
             "you mean \"prometheusAddress\"?"}),
     [](const auto& row) { return row.param.name; });
+
+TEST(WriteConfig, SecretsAreWrittenToFilesOnly) {
+  const runtime::Registry registry = InTreePlugins();
+  config::SchedulerConfig config = config::DefaultSchedulerConfig({}, &registry.codecs());
+  config::ExtenderConfig& extender = config.extenders.emplace_back();
+  extender.url_prefix = "https://user:hidden-url@host/path";
+  extender.tls.emplace().key_data = "hidden-key";
+  extender.tls->cert_data = "shown-certificate";
+  config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Custom", 1});
+  yaml::Value& args = config.profiles[0].plugin_args["Custom"] = yaml::Value::Map();
+  args.Set("Password", yaml::Value::Text("hidden-password"));
+  args.Set("tokens", yaml::Value::Text("shown-text"));
+  yaml::Value& servers = args.Set("servers", yaml::Value::List());
+  servers.items.push_back(yaml::Value::Map());
+  servers.items[0].Set("bearerToken", yaml::Value::Text("hidden-token"));
+  servers.items[0].Set("address", yaml::Value::Text("http://u:hidden-address@p"));
+
+  const std::string file = config::WriteConfigYaml(config, registry.codecs());
+  for (const char* secret : {"url", "key", "password", "token", "address"})
+    EXPECT_THAT(file, HasSubstr(std::string("hidden-") + secret));
+  for (const std::string& shown : {config::WriteConfigz(config, registry.codecs()),
+                                   config::WriteConfigForLog(config, registry.codecs())}) {
+    EXPECT_THAT(shown, Not(HasSubstr("hidden")));
+    EXPECT_THAT(shown, HasSubstr("https://user:xxxxx@host/path"));
+    EXPECT_THAT(shown, HasSubstr("REDACTED"));
+    EXPECT_THAT(shown, HasSubstr("shown-certificate"));
+    EXPECT_THAT(shown, HasSubstr("shown-text"));
+  }
+}
 
 TEST(WriteConfig, WritesTheConfigurationAsOneLine) {
   const runtime::Registry registry = InTreePlugins();

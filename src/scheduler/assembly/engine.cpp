@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/redact.hpp"
+
 namespace berth::assembly {
 
 Engine::Engine(const EnginePorts& ports)
@@ -25,16 +27,16 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
                                                 std::vector<std::string>& notes, const Measure& measure,
                                                 const ExtenderAccess& access) {
   std::unique_ptr<Engine> engine(new Engine(ports));
-  if (!config.extenders.empty()) {
-    if (!access.make_transport) {
-      return Invalid(
-          fmt::format("extenders[0]: extender \"{}\" cannot be called by this command; remove "
-                      "\"extenders\" from the configuration",
-                      config.extenders.front().url_prefix));
-    }
-    BERTH_TRY(engine->extenders_,
-              extenders::Extenders::Make(config.extenders, access.make_transport,
-                                         {measure.registry, measure.clock, access.circuit}));
+  if (!config.extenders.empty() && !access.make_transport) {
+    return Invalid(
+        fmt::format("extenders[0]: extender \"{}\" cannot be called by this command; remove "
+                    "\"extenders\" from the configuration",
+                    RedactUrl(config.extenders.front().url_prefix)));
+  }
+  BERTH_TRY(engine->extenders_,
+            extenders::Extenders::Make(config.extenders, access.make_transport,
+                                       {measure.registry, measure.clock, access.circuit}));
+  if (!engine->extenders_->empty()) {
     engine->extenders_->ReviewOn(engine->cache_.nodes());
     engine->handle_.preemption_reviewers.push_back(engine->extenders_.get());
   }
@@ -55,7 +57,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
     }
     BERTH_TRY(engine->profiles_.emplace_back(),
               runtime::Profile::Build(profile, registry, engine->handle_, std::move(metrics_recorder)));
-    if (engine->extenders_ != nullptr) engine->profiles_.back()->RegisterForExtenders();
+    if (!engine->extenders_->empty()) engine->profiles_.back()->RegisterForExtenders();
     const std::string_view sort = engine->profiles_.back()->queue_sort().Name();
     const std::string_view first = engine->profiles_.front()->queue_sort().Name();
     if (sort != first) {
@@ -68,8 +70,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
 }
 
 api::RetainedFields Engine::retained_fields() const {
-  return {.annotations = annotations_,
-          .texts = extenders_ != nullptr ? extenders_->texts() : api::RetainedTexts{}};
+  return {.annotations = annotations_, .texts = extenders_->texts()};
 }
 
 const runtime::Profile* Engine::FindProfile(std::string_view scheduler_name) const {

@@ -74,7 +74,7 @@ class Engine {
   const cluster::ClusterState& cache() const { return cache_; }
   std::span<const std::unique_ptr<runtime::Profile>> profiles() const { return profiles_; }
   // Null if there are no extenders.
-  extenders::Extenders* extenders() const { return extenders_.get(); }
+  extenders::Extenders& extenders() const { return *extenders_; }
   // What decoders of this engine's objects must retain.
   api::RetainedFields retained_fields() const;
   // Null if no profile has that name.

@@ -82,14 +82,13 @@ Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerCo
   std::unique_ptr<Explainer> explainer(new Explainer());
   BERTH_TRY(explainer->engine_,
             Engine::Build(config, registry, explainer->ports_.ports(), notes, {}, access));
-  extenders::Extenders* const extenders = explainer->engine_->extenders();
   explainer->input_ = std::make_unique<Input>(explainer->engine_->retained_fields());
   explainer->algorithm_ = std::make_unique<algorithm::SchedulingAlgorithm>(
       algorithm::AlgorithmOptions{.percentage_of_nodes_to_score = 100,
                                   .sample = false,
                                   .tie_break = algorithm::TieBreak::kFirstByName,
                                   .score_parts = true},
-      explainer->engine_->reasons(), extenders);
+      explainer->engine_->reasons(), explainer->engine_->extenders());
   return explainer;
 }
 

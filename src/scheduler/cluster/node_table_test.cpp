@@ -267,13 +267,13 @@ TEST_F(NodeTableTest, AnOverlayIsRevertedCompletely) {
   const Row b = Add(MakeNode("b"));
   PlacedPod& there = Pod(MakePod("there").Cpu("1").HostPort(80));
   table.AddPod(a, there);
-  const PodInfo guest = PreparePod(
-      MakePod("guest").Cpu("2").HostPort(80).HostPort(81).Request("example.com/new", "1").Share(), words);
+  const PodInfo added = PreparePod(
+      MakePod("added").Cpu("2").HostPort(80).HostPort(81).Request("example.com/new", "1").Share(), words);
   {
     NodeTable::Overlay overlay(table);
-    overlay.Add(a, guest);
-    overlay.Add(b, guest);
-    overlay.Add(b, guest);
+    overlay.Add(a, added);
+    overlay.Add(b, added);
+    overlay.Add(b, added);
     EXPECT_EQ(table.requested(kCpu)[a], 3000);
     EXPECT_EQ(table.requested(kCpu)[b], 4000);
     EXPECT_EQ(table.pod_count()[b], 2);

@@ -38,8 +38,8 @@ PodCounters::PodCounters(NodeTable& nodes, ClusterObjects& objects, std::size_t 
 
 PodCounters::~PodCounters() { nodes_.Forget(*this); }
 
-const RowCounts& PodCounters::Matching(const PodQueryPtr& question) {
-  if (const auto found = counters_.find(question.get()); found != counters_.end()) {
+const RowCounts& PodCounters::Matching(const PodQueryPtr& query) {
+  if (const auto found = counters_.find(query.get()); found != counters_.end()) {
     found->second->last_used = ++uses_;
     return found->second->rows;
   }
@@ -49,16 +49,16 @@ const RowCounts& PodCounters::Matching(const PodQueryPtr& question) {
   };
   if (!HasRoom()) {
     uncounted_ = {};
-    ForEachSelected(*question, [&](Group& group) { add_rows(uncounted_, group); });
+    ForEachSelected(*query, [&](Group& group) { add_rows(uncounted_, group); });
     return uncounted_;
   }
-  auto counter = std::make_unique<Counter>(Counter{question, {}, ++uses_});
-  ForEachSelected(*question, [&](Group& group) {
+  auto counter = std::make_unique<Counter>(Counter{query, {}, ++uses_});
+  ForEachSelected(*query, [&](Group& group) {
     group.counters.push_back(counter.get());
     add_rows(counter->rows, group);
   });
-  counter_index_.Add(question->all_of.front().labels, counter.get());
-  return counters_.emplace(question.get(), std::move(counter)).first->second->rows;
+  counter_index_.Add(query->all_of.front().labels, counter.get());
+  return counters_.emplace(query.get(), std::move(counter)).first->second->rows;
 }
 
 // The sizes are added up again after 64 new counters, not for each.
@@ -66,7 +66,7 @@ bool PodCounters::HasRoom() {
   if (++since_measured_ >= kMeasuredEvery) {
     since_measured_ = 0;
     bytes_ = 0;
-    for (const auto& [question, counter] : counters_) bytes_ += counter->rows.bytes();
+    for (const auto& [query, counter] : counters_) bytes_ += counter->rows.bytes();
     for (const auto& [labels, group] : groups_) bytes_ += group.counters.capacity() * sizeof(Counter*);
   }
   return bytes_ < bytes_max_;
@@ -75,11 +75,11 @@ bool PodCounters::HasRoom() {
 // New queries arrive with every rollout of an application. If the query requires a label, only pods with that
 // label are evaluated.
 template <class Visit>
-void PodCounters::ForEachSelected(const PodQuery& question, Visit&& visit) {
+void PodCounters::ForEachSelected(const PodQuery& query, Visit&& visit) {
   const auto count = [&](Group& group) {
-    if (Selects(question, *group.labels)) visit(group);
+    if (Selects(query, *group.labels)) visit(group);
   };
-  const api::ParsedSelector& selector = question.all_of.front().labels;
+  const api::ParsedSelector& selector = query.all_of.front().labels;
   if (selector.nothing) return;
   if (const api::Requirement* anchor = RequiredLabelOf(selector)) {
     const auto found = groups_with_.find(HashOfLabel(anchor->key, anchor->values.front()));
@@ -115,20 +115,20 @@ void PodCounters::Leave(Group& group) {
   }
 }
 
-void PodCounters::Drop(const PodQuery* question) {
-  const auto found = counters_.find(question);
+void PodCounters::Drop(const PodQuery* query) {
+  const auto found = counters_.find(query);
   BERTH_CHECK(found != counters_.end(), counters_.size());
   Counter* counter = found->second.get();
   for (auto& [labels, group] : groups_) std::erase(group.counters, counter);
-  counter_index_.Remove(question->all_of.front().labels, counter);
+  counter_index_.Remove(query->all_of.front().labels, counter);
   counters_.erase(found);
 }
 
 // Drops half of the counters whose query no waiting pod holds, the longest idle first.
 void PodCounters::DropIdle() {
   std::vector<const Counter*> idle;
-  for (const auto& [question, counter] : counters_) {
-    if (counter->question.use_count() == 1) idle.push_back(counter.get());
+  for (const auto& [query, counter] : counters_) {
+    if (counter->query.use_count() == 1) idle.push_back(counter.get());
   }
   std::ranges::sort(idle, {}, &Counter::last_used);
   idle.resize(idle.size() / 2);
@@ -137,9 +137,9 @@ void PodCounters::DropIdle() {
   for (auto& [labels, group] : groups_)
     std::erase_if(group.counters, [&](const Counter* counter) { return gone.contains(counter); });
   for (const Counter* counter : idle) {
-    const PodQueryPtr question = counter->question;
-    counter_index_.Remove(question->all_of.front().labels, const_cast<Counter*>(counter));
-    counters_.erase(question.get());
+    const PodQueryPtr query = counter->query;
+    counter_index_.Remove(query->all_of.front().labels, const_cast<Counter*>(counter));
+    counters_.erase(query.get());
   }
   // If most counters are in use, the next scan is worthwhile only when their number has doubled.
   drop_at_ = std::max(kCountersMin, 2 * counters_.size());
@@ -148,13 +148,13 @@ void PodCounters::DropIdle() {
 // Drops counters that depend on namespace labels; they are counted again on next use.
 void PodCounters::NamespaceChanged() {
   std::vector<const PodQuery*> stale;
-  for (const auto& [question, counter] : counters_) {
-    if (std::ranges::any_of(question->all_of, [](const PodClause& clause) {
+  for (const auto& [query, counter] : counters_) {
+    if (std::ranges::any_of(query->all_of, [](const PodClause& clause) {
           return !clause.namespace_selector.nothing && !clause.namespace_selector.everything();
         }))
-      stale.push_back(question);
+      stale.push_back(query);
   }
-  for (const PodQuery* question : stale) Drop(question);
+  for (const PodQuery* query : stale) Drop(query);
 }
 
 bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) const {
@@ -164,10 +164,9 @@ bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) cons
   });
 }
 
-bool PodCounters::Selects(const PodQuery& question, const PodLabels& placed) const {
-  if (question.skip_terminating && placed.terminating) return false;
-  return std::ranges::all_of(question.all_of,
-                             [&](const PodClause& clause) { return Selects(clause, placed); });
+bool PodCounters::Selects(const PodQuery& query, const PodLabels& placed) const {
+  if (query.skip_terminating && placed.terminating) return false;
+  return std::ranges::all_of(query.all_of, [&](const PodClause& clause) { return Selects(clause, placed); });
 }
 
 bool PodCounters::SelectsIncoming(const PodClause& clause, const PodLabels& incoming) const {
@@ -192,7 +191,7 @@ void PodCounters::Count(Row row, const PlacedPod& pod, int amount) {
     group.labels = pod.use().labels.get();
     Join(group);
     counter_index_.ForEachCandidate(*pod.use().labels, [&](Counter* counter) {
-      if (Selects(*counter->question, *pod.use().labels)) group.counters.push_back(counter);
+      if (Selects(*counter->query, *pod.use().labels)) group.counters.push_back(counter);
     });
   }
   group.rows.Add(row, amount);

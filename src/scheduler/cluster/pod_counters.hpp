@@ -43,7 +43,7 @@ class PodCounters final : public PodObserver {
 
   // The number of pods that match, by row. Counted on first use and then maintained; counters that were not
   // used for a long time are dropped.
-  const RowCounts& Matching(const PodQueryPtr& question);
+  const RowCounts& Matching(const PodQueryPtr& query);
   // The number of counters that are maintained.
   std::size_t counters() const { return counters_.size(); }
 
@@ -59,7 +59,7 @@ class PodCounters final : public PodObserver {
   // Evaluates a term of an incoming pod against a pod on a node: the namespace selector matches existing
   // namespaces only.
   bool Selects(const PodClause& clause, const PodLabels& placed) const;
-  bool Selects(const PodQuery& question, const PodLabels& placed) const;
+  bool Selects(const PodQuery& query, const PodLabels& placed) const;
   // Evaluates a term of a pod on a node against an incoming pod: a namespace that does not exist counts as
   // one without labels.
   bool SelectsIncoming(const PodClause& clause, const PodLabels& incoming) const;
@@ -69,7 +69,7 @@ class PodCounters final : public PodObserver {
 
  private:
   struct Counter {
-    PodQueryPtr question;
+    PodQueryPtr query;
     RowCounts rows;
     std::uint64_t last_used = 0;  // when it was last used, in terms of uses_
   };
@@ -93,8 +93,8 @@ class PodCounters final : public PodObserver {
   bool HasRoom();
   // Calls visit(Group&) for the groups whose pods match.
   template <class Visit>
-  void ForEachSelected(const PodQuery& question, Visit&& visit);
-  void Drop(const PodQuery* question);
+  void ForEachSelected(const PodQuery& query, Visit&& visit);
+  void Drop(const PodQuery* query);
   void DropIdle();
   void NamespaceChanged();
 

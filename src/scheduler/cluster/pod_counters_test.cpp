@@ -38,10 +38,10 @@ class Changing {
   }
 
   PodQueryPtr RandomQuery() {
-    PodQuery question;
-    for (std::size_t i = 1 + random_.Below(2); i > 0; --i) question.all_of.push_back(Clause());
-    question.skip_terminating = OneIn(2);
-    return InternQuery(std::move(question), words_);
+    PodQuery query;
+    for (std::size_t i = 1 + random_.Below(2); i > 0; --i) query.all_of.push_back(Clause());
+    query.skip_terminating = OneIn(2);
+    return InternQuery(std::move(query), words_);
   }
   PodLabelsPtr Incoming() {
     api::Pod pod = Pod();
@@ -49,10 +49,10 @@ class Changing {
   }
 
   // The expected counts.
-  std::map<Row, int> Recount(const PodQuery& question) const {
+  std::map<Row, int> Recount(const PodQuery& query) const {
     std::map<Row, int> counts;
     for (const auto& [row, placed] : placed_)
-      counts[row] += counters_.Selects(question, *placed->use().labels) ? 1 : 0;
+      counts[row] += counters_.Selects(query, *placed->use().labels) ? 1 : 0;
     std::erase_if(counts, [](const auto& entry) { return entry.second == 0; });
     return counts;
   }
@@ -203,8 +203,8 @@ TEST(PodCounters, EqualARecountAfterAnySequenceOfChanges) {
       // Some queries are counted before their pods are added, others after.
       if (step % 20 != 0) continue;
       queries[static_cast<std::size_t>(step / 20) % queries.size()] = cluster.RandomQuery();
-      for (const PodQueryPtr& question : queries) {
-        ASSERT_EQ(Changing::AsMap(cluster.counters().Matching(question)), cluster.Recount(*question))
+      for (const PodQueryPtr& query : queries) {
+        ASSERT_EQ(Changing::AsMap(cluster.counters().Matching(query)), cluster.Recount(*query))
             << "seed " << seed << ", step " << step;
       }
       const PodLabelsPtr incoming = cluster.Incoming();

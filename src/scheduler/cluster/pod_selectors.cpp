@@ -35,12 +35,11 @@ Expected<AffinityTermPtr> Compile(const api::PodAffinityTerm& term, const std::s
   clause.namespaces.assign(term.namespaces.begin(), term.namespaces.end());
   if (clause.namespaces.empty() && !term.namespace_selector) clause.namespaces = {own_namespace};
   std::ranges::sort(clause.namespaces);
-  PodQueryPtr question = InternQuery({{std::move(clause)}, false}, symbols);
+  PodQueryPtr query = InternQuery({{std::move(clause)}, false}, symbols);
   // Equal queries are the same object, so the address identifies the query.
-  std::string key = fmt::format("{} {}", static_cast<const void*>(question.get()), term.topology_key);
-  return symbols.affinity_terms.Get(std::move(key), [&] {
-    return AffinityTerm{std::move(question), symbols.InternKey(term.topology_key)};
-  });
+  std::string key = fmt::format("{} {}", static_cast<const void*>(query.get()), term.topology_key);
+  return symbols.affinity_terms.Get(
+      std::move(key), [&] { return AffinityTerm{std::move(query), symbols.InternKey(term.topology_key)}; });
 }
 
 // Reads affinity terms. One invalid term makes the whole list unusable.
@@ -109,7 +108,7 @@ Expected<SpreadConstraint> Compile(const api::TopologySpreadConstraint& constrai
   compiled.honor_taints = constraint.node_taints_policy == "Honor";
   compiled.self_matches = selector.Matches(pod.metadata.labels);
   compiled.counts = !selector.everything();
-  compiled.question = SpreadQuery(pod.metadata.ns, std::move(selector), symbols);
+  compiled.query = SpreadQuery(pod.metadata.ns, std::move(selector), symbols);
   return compiled;
 }
 
@@ -144,10 +143,10 @@ PodLabelsPtr LabelsOf(const api::Pod& pod, SymbolTable& symbols) {
   });
 }
 
-PodQueryPtr InternQuery(PodQuery question, SymbolTable& symbols) {
-  std::string key = question.skip_terminating ? "-" : "+";
-  for (const PodClause& clause : question.all_of) Append(key, TextOf(clause));
-  return symbols.pod_questions.Get(std::move(key), [&] { return std::move(question); });
+PodQueryPtr InternQuery(PodQuery query, SymbolTable& symbols) {
+  std::string key = query.skip_terminating ? "-" : "+";
+  for (const PodClause& clause : query.all_of) Append(key, TextOf(clause));
+  return symbols.pod_questions.Get(std::move(key), [&] { return std::move(query); });
 }
 
 PodQueryPtr SpreadQuery(const std::string& ns, api::ParsedSelector selector, SymbolTable& symbols) {

@@ -39,10 +39,10 @@ using PodQueryPtr = std::shared_ptr<const PodQuery>;
 
 // A term of podAffinity or podAntiAffinity. Equal terms share one object.
 struct AffinityTerm {
-  PodQueryPtr question;  // has exactly one clause
+  PodQueryPtr query;  // has exactly one clause
   LabelKeyId topology_key;
 
-  const PodClause& clause() const { return question->all_of.front(); }
+  const PodClause& clause() const { return query->all_of.front(); }
 };
 using AffinityTermPtr = std::shared_ptr<const AffinityTerm>;
 // A preferred term.
@@ -67,7 +67,7 @@ using PodAffinityPtr = std::shared_ptr<const PodAffinityTerms>;
 struct SpreadConstraint {
   std::int32_t max_skew = 0;
   LabelKeyId topology_key;
-  PodQueryPtr question;  // pods of the same namespace that are not terminating
+  PodQueryPtr query;  // pods of the same namespace that are not terminating
   std::int32_t min_domains = 1;
   bool honor_affinity = true;
   bool honor_taints = false;
@@ -89,7 +89,7 @@ PodAffinityPtr AffinityOf(const api::Pod& pod, SymbolTable& symbols);
 SpreadPtr SpreadOf(const api::Pod& pod, bool match_label_keys, SymbolTable& symbols);
 
 // The shared object for an equal query.
-PodQueryPtr InternQuery(PodQuery question, SymbolTable& symbols);
+PodQueryPtr InternQuery(PodQuery query, SymbolTable& symbols);
 // Matches the pods of one namespace that are not terminating.
 PodQueryPtr SpreadQuery(const std::string& ns, api::ParsedSelector selector, SymbolTable& symbols);
 

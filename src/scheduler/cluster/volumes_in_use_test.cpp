@@ -58,12 +58,12 @@ class RandomCluster {
   void CheckOverlay() {
     {
       NodeTable::Overlay overlay(nodes_);
-      std::deque<PodInfo> guests;
+      std::deque<PodInfo> added;
       for (int i = 0; i < 3; ++i) {
         const auto node = AnyNode();
         if (!node) continue;
-        guests.push_back(PreparePod(RandomPod(), words_));
-        overlay.Add(*node, guests.back());
+        added.push_back(PreparePod(RandomPod(), words_));
+        overlay.Add(*node, added.back());
         if (PlacedPod* victim = AnyPodOn(*node); victim != nullptr) overlay.Remove(*node, *victim);
       }
       Check("with an overlay");
@@ -220,17 +220,17 @@ class RandomCluster {
   }
   void CheckRow(Row row) {
     std::map<std::string, std::string> used;  // id -> driver
-    bool trouble = false;
+    bool uncountable = false;
     for (const PlacedPod* pod : nodes_.pods(row)) {
       for (const api::Volume& volume : pod->pod->spec.volumes) {
         const LookedUp found = volumes_.LookUp(*pod->pod, volume);
-        trouble |= !found.error.empty() && !found.claim_missing;
+        uncountable |= !found.error.empty() && !found.claim_missing;
         if (!found.volume.id.empty()) used[found.volume.id] = found.volume.driver;
       }
     }
     for (const auto& [id, driver] : used) EXPECT_TRUE(volumes_.IsUsed(id, row)) << id;
-    EXPECT_EQ(volumes_.uncountable().Has(row), trouble);
-    EXPECT_EQ(volumes_.UncountableReason(row).empty(), !trouble);
+    EXPECT_EQ(volumes_.uncountable().Has(row), uncountable);
+    EXPECT_EQ(volumes_.UncountableReason(row).empty(), !uncountable);
     std::map<std::string, std::string> all = used;
     objects_.Of<api::VolumeAttachment>().ForEach([&](const auto& attachment) {
       if (attachment->node_name != nodes_.name(row)) return;
@@ -242,7 +242,7 @@ class RandomCluster {
     EXPECT_EQ(volumes_.with_csi_node().Has(row), csi_node != nullptr);
     // Counts are not used where volumes cannot be counted.
     for (const char* name : kDrivers)
-      CheckDriver(row, name, trouble ? std::nullopt : std::optional(all), csi_node.get());
+      CheckDriver(row, name, uncountable ? std::nullopt : std::optional(all), csi_node.get());
   }
   void CheckDriver(Row row, const std::string& name,
                    const std::optional<std::map<std::string, std::string>>& all,

@@ -195,19 +195,18 @@ void BindingCycles::OnPreBindDone(const CyclePtr& cycle, std::uint64_t step, Sta
 void BindingCycles::StartBindPoint(const CyclePtr& cycle) {
   OnPointEnd(cycle, Code::kSuccess);
   cycle->Advance(Cycle::Stage::kBind);
-  if (parts_.extenders == nullptr) return StartBind(cycle, 0);
-  StartExtenderBind(cycle, parts_.extenders->FindBinder(*cycle->pod().pod));
+  StartExtenderBind(cycle, parts_.extenders.FindBinder(*cycle->pod().pod));
 }
 
 void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) {
-  cycle->by_extender = index < parts_.extenders->size();
+  cycle->by_extender = index < parts_.extenders.size();
   if (!cycle->by_extender) {
     cycle->point_started = parts_.clock.Now();
     return StartBind(cycle, 0);
   }
   const std::uint64_t step = ++cycle->step;
   DropDeadline(cycle);  // extenders have a time-out of their own
-  extenders::Extender& extender = parts_.extenders->at(index);
+  extenders::Extender& extender = parts_.extenders.at(index);
   // Assigned before the loop can see the reply, because the reply arrives as a message.
   const auto pending = std::make_shared<extenders::Extender::PendingCall>();
   *pending = extender.Send(
@@ -223,14 +222,14 @@ void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) 
 void BindingCycles::OnExtenderReply(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
                                     const extenders::Extender::PendingCall& pending,
                                     Expected<extenders::Reply> reply) {
-  extenders::Extender& extender = parts_.extenders->at(index);
-  const Expected<void> bound = parts_.extenders->Bound(extender, pending, std::move(reply));
+  extenders::Extender& extender = parts_.extenders.at(index);
+  const Expected<void> bound = parts_.extenders.Bound(extender, pending, std::move(reply));
   if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
   if (bound) return OnBound(cycle);
   if (!extender.ignorable()) return Fail(cycle, Status::Error(bound.error().message), true);
   log::Info("Skipping extender in bind as it returned error and has ignorable flag set",
             {{"extender", extender.name()}, {"err", bound.error().message}});
-  StartExtenderBind(cycle, parts_.extenders->FindBinder(*cycle->pod().pod, index + 1));
+  StartExtenderBind(cycle, parts_.extenders.FindBinder(*cycle->pod().pod, index + 1));
 }
 
 void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {

@@ -56,7 +56,7 @@ class BindingCycles {
     ClusterLoop::StepPoster post;  // queues a cycle's next step for the loop's thread
     const DecisionGate& gate;      // guards bindings by extenders
     BindingObserver& observer;
-    extenders::Extenders* extenders = nullptr;  // null: there are none. With a bind verb they replace plugins
+    extenders::Extenders& extenders;  // those with a bind verb replace plugins
   };
   BindingCycles(BindingOptions options, Parts parts) : options_(options), parts_(std::move(parts)) {}
   ~BindingCycles();

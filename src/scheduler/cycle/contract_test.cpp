@@ -163,9 +163,10 @@ class ContractTest : public ::testing::Test {
     engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes,
                                                {.registry = &metrics, .clock = &clock, .options = {}}))
                  .value();
-    scheduler = std::make_unique<Scheduler>(SchedulerOptions{},
-                                            SchedulerParts{loop, services, engine->handle(), engine->cache(),
-                                                           engine->profiles(), clock, metrics});
+    scheduler = std::make_unique<Scheduler>(
+        SchedulerOptions{},
+        SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics,
+                       engine->extenders(), fence, tracer});
     for (const auto* name : {"n1", "n2"}) AddNode(name);
     loop.sink().OnSynced();
     Settle();
@@ -209,6 +210,8 @@ class ContractTest : public ::testing::Test {
   queue::QueueSizes Sizes() const { return scheduler->queue().sizes(); }
 
   ManualClock clock;
+  LeaseFence fence = LeaseFence::AlwaysOpen(clock);
+  tracing::NoTracer tracer;
   metrics::Registry metrics;
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
@@ -221,13 +224,13 @@ class ContractTest : public ::testing::Test {
 
 // --- errors by extension point ---
 
-struct Trouble {
+struct Failure {
   std::string point;
   std::string message;  // of the condition; empty if the pod is bound nevertheless
   std::string reason = "SchedulerError";
 };
 
-class TroubleTest : public ContractTest, public ::testing::WithParamInterface<Trouble> {
+class FailureTest : public ContractTest, public ::testing::WithParamInterface<Failure> {
  protected:
   void ExpectConsequences() {
     AddPod(MakePod("victim"));
@@ -247,29 +250,29 @@ class TroubleTest : public ContractTest, public ::testing::WithParamInterface<Tr
   }
 };
 
-TEST_P(TroubleTest, AnErrorHasItsConsequence) {
+TEST_P(FailureTest, AnErrorHasItsConsequence) {
   if (GetParam().point == "PostFilter") script.act["Filter"] = [] { return Status::Unschedulable("no"); };
   script.act[GetParam().point] = [] { return Status::Error("broke"); };
   ExpectConsequences();
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Points, TroubleTest,
-    ::testing::Values(Trouble{"PreFilter", "running PreFilter plugin \"Probe\": broke"},
-                      Trouble{"Filter", "running \"Probe\" filter plugin: broke"},
-                      Trouble{"PostFilter", "0/2 nodes are available: 2 no. broke", "Unschedulable"},
-                      Trouble{"PreScore", "running PreScore plugin \"Probe\": broke"},
-                      Trouble{"Score", "running Score plugins: plugin \"Probe\" failed with: broke"},
-                      Trouble{"Normalize",
+    Points, FailureTest,
+    ::testing::Values(Failure{"PreFilter", "running PreFilter plugin \"Probe\": broke"},
+                      Failure{"Filter", "running \"Probe\" filter plugin: broke"},
+                      Failure{"PostFilter", "0/2 nodes are available: 2 no. broke", "Unschedulable"},
+                      Failure{"PreScore", "running PreScore plugin \"Probe\": broke"},
+                      Failure{"Score", "running Score plugins: plugin \"Probe\" failed with: broke"},
+                      Failure{"Normalize",
                               "running Normalize on Score plugins: plugin \"Probe\" failed with: broke"},
-                      Trouble{"Reserve", "running Reserve plugin \"Probe\": broke"},
-                      Trouble{"Permit", "running Permit plugin \"Probe\": broke"},
-                      Trouble{"PreBindPreFlight", "running PreBindPreFlight \"Probe\": broke"},
-                      Trouble{"PreBind", "running PreBind plugin \"Probe\": broke"},
-                      Trouble{"Bind", "running Bind plugin \"Probe\": broke"}, Trouble{"PostBind", ""}),
+                      Failure{"Reserve", "running Reserve plugin \"Probe\": broke"},
+                      Failure{"Permit", "running Permit plugin \"Probe\": broke"},
+                      Failure{"PreBindPreFlight", "running PreBindPreFlight \"Probe\": broke"},
+                      Failure{"PreBind", "running PreBind plugin \"Probe\": broke"},
+                      Failure{"Bind", "running Bind plugin \"Probe\": broke"}, Failure{"PostBind", ""}),
     [](const auto& row) { return row.param.point; });
 
-class ThrowTest : public TroubleTest {};
+class ThrowTest : public FailureTest {};
 
 TEST_P(ThrowTest, AnExceptionCountsAsAnErrorWithItsText) {
   if (GetParam().point == "PostFilter") script.act["Filter"] = [] { return Status::Unschedulable("no"); };
@@ -280,21 +283,21 @@ TEST_P(ThrowTest, AnExceptionCountsAsAnErrorWithItsText) {
 INSTANTIATE_TEST_SUITE_P(
     Points, ThrowTest,
     ::testing::Values(
-        Trouble{"PreFilter", "running PreFilter plugin \"Probe\": the plugin threw: boom"},
-        Trouble{"Filter", "running \"Probe\" filter plugin: the plugin threw: boom"},
-        Trouble{"PostFilter", "0/2 nodes are available: 2 no. the plugin threw: boom", "Unschedulable"},
-        Trouble{"PreScore", "running PreScore plugin \"Probe\": the plugin threw: boom"},
-        Trouble{"Score", "running Score plugins: plugin \"Probe\" failed with: the plugin threw: boom"},
-        Trouble{"Normalize",
+        Failure{"PreFilter", "running PreFilter plugin \"Probe\": the plugin threw: boom"},
+        Failure{"Filter", "running \"Probe\" filter plugin: the plugin threw: boom"},
+        Failure{"PostFilter", "0/2 nodes are available: 2 no. the plugin threw: boom", "Unschedulable"},
+        Failure{"PreScore", "running PreScore plugin \"Probe\": the plugin threw: boom"},
+        Failure{"Score", "running Score plugins: plugin \"Probe\" failed with: the plugin threw: boom"},
+        Failure{"Normalize",
                 "running Normalize on Score plugins: plugin \"Probe\" failed with: the plugin threw: boom"},
-        Trouble{"Reserve", "running Reserve plugin \"Probe\": the plugin threw: boom"},
-        Trouble{"Permit", "running Permit plugin \"Probe\": the plugin threw: boom"},
-        Trouble{"PreBindPreFlight", "running PreBindPreFlight \"Probe\": the plugin threw: boom"},
-        Trouble{"PreBind", "running PreBind plugin \"Probe\": the plugin threw: boom"},
-        Trouble{"Bind", "running Bind plugin \"Probe\": the plugin threw: boom"}, Trouble{"PostBind", ""}),
+        Failure{"Reserve", "running Reserve plugin \"Probe\": the plugin threw: boom"},
+        Failure{"Permit", "running Permit plugin \"Probe\": the plugin threw: boom"},
+        Failure{"PreBindPreFlight", "running PreBindPreFlight \"Probe\": the plugin threw: boom"},
+        Failure{"PreBind", "running PreBind plugin \"Probe\": the plugin threw: boom"},
+        Failure{"Bind", "running Bind plugin \"Probe\": the plugin threw: boom"}, Failure{"PostBind", ""}),
     [](const auto& row) { return row.param.point; });
 
-class RejectionTest : public TroubleTest {};
+class RejectionTest : public FailureTest {};
 
 TEST_P(RejectionTest, ARejectionHasItsConsequence) {
   script.act[GetParam().point] = [] { return Status::Unschedulable("not here"); };
@@ -304,16 +307,16 @@ TEST_P(RejectionTest, ARejectionHasItsConsequence) {
 INSTANTIATE_TEST_SUITE_P(
     Points, RejectionTest,
     ::testing::Values(
-        Trouble{"PreFilter", "0/2 nodes are available: not here.", "Unschedulable"},
-        Trouble{"Filter", "0/2 nodes are available: 2 not here.", "Unschedulable"},
-        Trouble{"PreScore", "running PreScore plugin \"Probe\": not here"},
-        Trouble{"Score", "running Score plugins: plugin \"Probe\" failed with: not here"},
-        Trouble{"Reserve", "0/1 nodes are available: 1 not here.", "Unschedulable"},
-        Trouble{"Permit", "0/1 nodes are available: 1 not here.", "Unschedulable"},
-        Trouble{"PreBindPreFlight",
+        Failure{"PreFilter", "0/2 nodes are available: not here.", "Unschedulable"},
+        Failure{"Filter", "0/2 nodes are available: 2 not here.", "Unschedulable"},
+        Failure{"PreScore", "running PreScore plugin \"Probe\": not here"},
+        Failure{"Score", "running Score plugins: plugin \"Probe\" failed with: not here"},
+        Failure{"Reserve", "0/1 nodes are available: 1 not here.", "Unschedulable"},
+        Failure{"Permit", "0/1 nodes are available: 1 not here.", "Unschedulable"},
+        Failure{"PreBindPreFlight",
                 "PreBindPreFlight Probe returned \"Unschedulable\", which is unsupported. It is supposed to "
                 "return Success, Skip, or Error status"},
-        Trouble{"PreBind", "not here", "Unschedulable"}, Trouble{"Bind", "not here", "Unschedulable"}),
+        Failure{"PreBind", "not here", "Unschedulable"}, Failure{"Bind", "not here", "Unschedulable"}),
     [](const auto& row) { return row.param.point; });
 
 TEST_F(ContractTest, AScoreOutOfRangeFailsTheAttempt) {
@@ -636,7 +639,8 @@ TEST_F(ContractTest, BlockingPluginsDoNotBlockTheLoop) {
   engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes).value());
   scheduler = std::make_unique<Scheduler>(
       SchedulerOptions{},
-      SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics});
+      SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics,
+                     engine->extenders(), fence, tracer});
   AddNode("n1");
   loop.sink().OnSynced();
   AddPod(MakePod("victim"));

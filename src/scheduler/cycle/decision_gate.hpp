@@ -14,8 +14,7 @@ class DecisionGate {
  public:
   enum class Phase { kStandBy, kLeading, kDraining };
 
-  // `fence`: null without leader election.
-  DecisionGate(Phase phase, const LeaseFence* fence) : phase_(phase), fence_(fence) {}
+  DecisionGate(Phase phase, const LeaseFence& fence) : phase_(phase), fence_(fence) {}
 
   void Lead() {
     if (phase_ == Phase::kStandBy) phase_ = Phase::kLeading;
@@ -24,23 +23,23 @@ class DecisionGate {
   Phase phase() const { return phase_; }
 
   // A closed fence opens again when the lease is renewed.
-  bool FenceOpen() const { return fence_ == nullptr || fence_->Open(); }
+  bool FenceOpen() const { return fence_.Open(); }
   bool MayDecide() const { return phase_ == Phase::kLeading && FenceOpen(); }
   // Failures are not reported while this replica gives up leadership: another replica schedules the pods.
   bool Leaving() const { return phase_ == Phase::kDraining || !FenceOpen(); }
 
   // A check for writes that bypass the ApiWriter. The function may be called from any thread, also after this
-  // object was destroyed; if the write must not be sent, it returns the reason.
+  // object was destroyed, but not after the fence; if the write must not be sent, it returns the reason.
   std::function<std::optional<std::string>()> WriteGuard() const {
-    return [fence = fence_]() -> std::optional<std::string> {
-      if (fence == nullptr || fence->Open()) return std::nullopt;
+    return [&fence = fence_]() -> std::optional<std::string> {
+      if (fence.Open()) return std::nullopt;
       return "this scheduler does not hold the leader election lease";
     };
   }
 
  private:
   Phase phase_;
-  const LeaseFence* fence_;
+  const LeaseFence& fence_;
 };
 
 }  // namespace berth::cycle

@@ -43,7 +43,7 @@ void OutcomeHandler::Begin(const QueuedPodPtr& pod) {
   if (const auto log = log::V(3))
     log.Info("Attempting to schedule pod", {{"pod", log::Value::Object(pod->info.key)}});
   pod->trace = nullptr;
-  if (parts_.tracer == nullptr || !parts_.tracer->ShouldTrace()) return;
+  if (!parts_.tracer.ShouldTrace()) return;
   pod->trace = std::make_shared<tracing::AttemptTrace>();
   pod->trace->pod = pod->info.key;
   pod->trace->uid = pod->info.pod->metadata.uid;
@@ -221,7 +221,7 @@ void OutcomeHandler::EndTrace(QueuedPod& pod, std::string_view result, std::stri
   trace->result = result;
   trace->node = node;
   trace->message = message;
-  parts_.tracer->Finished(std::move(*trace));
+  parts_.tracer.Finished(std::move(*trace));
 }
 
 void OutcomeHandler::WriteStatus(const cluster::PodInfo& pod, ports::PodStatusPatch patch) {

@@ -37,7 +37,7 @@ class OutcomeHandler final : public BindingObserver {
     record::RecordRing& records;
     CycleMetrics& metrics;
     const Clock& clock;
-    tracing::Tracer* tracer;  // null: no traces
+    tracing::Tracer& tracer;
   };
   explicit OutcomeHandler(const Parts& parts) : parts_(parts) {}
 

@@ -81,9 +81,10 @@ class PreemptionTest : public ::testing::Test {
     engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes,
                                                {.registry = &metrics, .clock = &clock, .options = {}}))
                  .value();
-    scheduler = std::make_unique<Scheduler>(SchedulerOptions{},
-                                            SchedulerParts{loop, services, engine->handle(), engine->cache(),
-                                                           engine->profiles(), clock, metrics});
+    scheduler = std::make_unique<Scheduler>(
+        SchedulerOptions{},
+        SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics,
+                       engine->extenders(), fence, tracer});
     AddNode("n1");
     loop.sink().OnSynced();
     Settle();
@@ -128,7 +129,7 @@ class PreemptionTest : public ::testing::Test {
     return MakePod(name).Cpu(cpu).Priority(10);
   }
   std::string PlaceOf(const std::string& name) {
-    std::string place = "nowhere";
+    std::string place = "missing";
     scheduler->queue().ForEach([&](const framework::QueuedPod& pod, const char* where) {
       if (pod.info.pod->metadata.name == name) place = where;
     });
@@ -177,6 +178,8 @@ class PreemptionTest : public ::testing::Test {
   }
 
   ManualClock clock;
+  LeaseFence fence = LeaseFence::AlwaysOpen(clock);
+  tracing::NoTracer tracer;
   metrics::Registry metrics;
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
@@ -592,7 +595,7 @@ std::vector<std::string> Evaluate(const RandomCluster& cluster) {
   std::vector<runtime::Nomination> nominations;
   for (const auto& pod : promised) nominations.push_back({cache.nodes().Find(pod.nominated), &pod});
   algorithm::SchedulingAlgorithm algorithm({.sample = false, .tie_break = algorithm::TieBreak::kFirstByName},
-                                           engine->reasons());
+                                           engine->reasons(), engine->extenders());
   std::vector<std::string> records;
   for (const auto& pod : cluster.waiting) {
     const cluster::PodInfo info = cluster::PreparePod(pod, engine->symbols());

@@ -64,12 +64,12 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
                       parts.profiles.front()->name()),
       workers_(options.blocking_threads) {
   parts_.services.Connect(*this);
-  if (parts_.extenders != nullptr) parts_.extenders->SetKeepWaiting([this] { return PumpBindings(); });
+  parts_.extenders.SetKeepWaiting([this] { return PumpBindings(); });
 }
 
 Scheduler::~Scheduler() {
   parts_.services.Disconnect();
-  if (parts_.extenders != nullptr) parts_.extenders->SetKeepWaiting(nullptr);
+  parts_.extenders.SetKeepWaiting(nullptr);
 }
 
 bool Scheduler::DoWork() {

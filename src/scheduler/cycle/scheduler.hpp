@@ -49,11 +49,11 @@ struct SchedulerParts {
   std::span<const std::unique_ptr<runtime::Profile>> profiles;
   const Clock& clock;
   metrics::Registry& metrics;
-  tracing::Tracer* tracer = nullptr;  // null: no traces
-  // Null: no leader election. Checked before each decision. When it closes, decisions in progress are
-  // reverted without a write to the API server.
-  const LeaseFence* fence = nullptr;
-  extenders::Extenders* extenders = nullptr;  // null: no extenders
+  extenders::Extenders& extenders;
+  // Checked before each decision. When it closes, decisions in progress are reverted without a write to the
+  // API server.
+  const LeaseFence& fence;
+  tracing::Tracer& tracer;
 };
 
 // Each unit of work schedules one pod. The loop never waits for I/O: bindings are sent through ApiWriter, and

@@ -27,9 +27,10 @@ class SchedulerTest : public ::testing::Test {
     engine = std::move(assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(),
                                                {api, events, loop, services}, notes)
                            .value());
-    scheduler = std::make_unique<Scheduler>(SchedulerOptions{},
-                                            SchedulerParts{loop, services, engine->handle(), engine->cache(),
-                                                           engine->profiles(), clock, metrics});
+    scheduler = std::make_unique<Scheduler>(
+        SchedulerOptions{},
+        SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics,
+                       engine->extenders(), fence, tracer});
   }
 
   // Runs until there is nothing left to do at the current time.
@@ -72,6 +73,8 @@ class SchedulerTest : public ::testing::Test {
   }
 
   ManualClock clock;
+  LeaseFence fence = LeaseFence::AlwaysOpen(clock);
+  tracing::NoTracer tracer;
   metrics::Registry metrics;
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
@@ -243,10 +246,10 @@ class LeadingTest : public SchedulerTest {
     options.stand_by = true;
     scheduler = std::make_unique<Scheduler>(
         options, SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock,
-                                metrics, nullptr, &fence});
+                                metrics, engine->extenders(), lease_fence, tracer});
   }
   void Lead() {
-    fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // open for 19 s
+    lease_fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // open for 19 s
     scheduler->Lead();
     Settle();
   }
@@ -256,7 +259,7 @@ class LeadingTest : public SchedulerTest {
     return all.substr(at + 1, all.find('\n', at + 1) - at - 1);
   }
 
-  LeaseFence fence{clock};
+  LeaseFence lease_fence{clock};
 };
 
 TEST_F(LeadingTest, AStandbyFollowsTheClusterAndSchedulesNothing) {
@@ -290,7 +293,7 @@ TEST_F(LeadingTest, PodsBoundByThePreviousLeaderAreNotBoundAgain) {
 
 TEST_F(LeadingTest, ChangesBeforeLeadAreIncludedInTheFirstDecision) {
   Sync();
-  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));
+  lease_fence.Renewed(clock.BootNow(), std::chrono::seconds(20));
   AddNode("n1");
   const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
   AddPod(MakePod("b").Cpu("900m"));
@@ -308,7 +311,8 @@ TEST_F(LeadingTest, NoAttemptStartsWhileTheFenceIsClosed) {
   AddPod(MakePod("a"));
   Settle();
   EXPECT_THAT(Bound(), IsEmpty());
-  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // the lease was not taken by another replica
+  lease_fence.Renewed(clock.BootNow(),
+                      std::chrono::seconds(20));  // the lease was not taken by another replica
   Wait(std::chrono::milliseconds(20));
   EXPECT_THAT(Bound(), ElementsAre("a@n1"));
 }
@@ -320,7 +324,7 @@ TEST_F(LeadingTest, ABindingStoppedByTheFenceIsRevertedWithoutAnEvent) {
   Sync();
   Lead();
   ASSERT_THAT(Bound(), SizeIs(1));
-  fence.Close();
+  lease_fence.Close();
   api.answer = Fail(ErrorCode::kCancelled, "not the leader any more");
   api.Release();
   Wait(std::chrono::minutes(1));
@@ -341,7 +345,7 @@ TEST_F(LeadingTest, APodStoppedByTheFenceIsRetriedIfTheLeaseIsRenewed) {
   api.Release();
   Settle();
   api.answer = {};
-  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));
+  lease_fence.Renewed(clock.BootNow(), std::chrono::seconds(20));
   Wait(std::chrono::seconds(3));
   EXPECT_THAT(Bound(), ElementsAre("a@n1", "a@n1"));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/redact.hpp"
 #include "observability/log/log.hpp"
 #include "observability/metrics/registry.hpp"
 
@@ -43,6 +44,7 @@ struct Extender::CallMetrics {
 Extender::Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport,
                    const Metrics& metrics)
     : config_(std::move(config)),
+      name_(RedactUrl(config_.url_prefix)),
       transport_(std::move(transport)),
       metrics_(metrics),
       circuit_(metrics.circuit) {
@@ -94,7 +96,7 @@ Expected<Reply> Extender::Take(std::string_view verb, const PendingCall& pending
   if (reply->status == kOk) return reply;
   Evaluated(verb, pending, false);
   return Fail(ErrorCode::kUnavailable, fmt::format("failed {} with extender at URL {}, code {}", verb,
-                                                   UrlOf(config_, verb), reply->status));
+                                                   RedactUrl(UrlOf(config_, verb)), reply->status));
 }
 
 void Extender::Evaluated(std::string_view verb, const PendingCall& pending, bool succeeded) {

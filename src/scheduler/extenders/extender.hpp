@@ -35,7 +35,8 @@ class Extender {
   Extender& operator=(const Extender&) = delete;
 
   // The urlPrefix, which identifies the extender in messages.
-  const std::string& name() const { return config_.url_prefix; }
+  // The URL prefix without password: for messages, events, records and metrics.
+  const std::string& name() const { return name_; }
   const config::ExtenderConfig& config() const { return config_; }
   bool ignorable() const { return config_.ignorable; }
   // Whether a container or init container requests a resource that the extender manages. An extender without
@@ -61,6 +62,7 @@ class Extender {
  private:
   struct CallMetrics;
   const config::ExtenderConfig config_;
+  const std::string name_;
   const std::unique_ptr<Transport> transport_;
   const Metrics metrics_;
   std::set<std::string, std::less<>> managed_;

@@ -6,7 +6,9 @@
 #include <boost/url/url.hpp>
 #include <map>
 #include <mutex>
+#include <vector>
 
+#include "base/redact.hpp"
 #include "http/base64.hpp"
 #include "http/client.hpp"
 #include "http/io_thread.hpp"
@@ -15,9 +17,9 @@
 namespace berth::extenders {
 namespace {
 
-constexpr int kMaxRedirects = 10;                    // as in Go's client
-constexpr std::size_t kBodyLimitBytes = 512U << 20;  // enough for thousands of nodes of tens of kilobytes
+constexpr int kMaxRedirects = 10;  // as in Go's client
 constexpr std::size_t kIdleConnections = 4;
+constexpr std::size_t kRedirectOrigins = 8;  // idle clients kept for the targets of redirects
 
 struct Target {
   http::Origin origin;
@@ -27,7 +29,7 @@ struct Target {
 
 Expected<Target> TargetOf(const std::string& url) {
   const auto parsed = boost::urls::parse_uri_reference(url);
-  if (!parsed) return Invalid(fmt::format("parse \"{}\": invalid URL", url));
+  if (!parsed) return Invalid(fmt::format("parse \"{}\": invalid URL", RedactUrl(url)));
   const auto& view = *parsed;
   const std::string scheme = view.scheme();
   if (scheme != "http" && scheme != "https")
@@ -43,6 +45,10 @@ Expected<Target> TargetOf(const std::string& url) {
   return target;
 }
 
+std::string Name(const http::Origin& origin) {
+  return fmt::format("{}://{}", origin.tls ? "https" : "http", origin.HostPort());
+}
+
 // Go's system error texts begin in lower case.
 std::string InLowerCase(std::string text) {
   const auto last = text.rfind(": ");
@@ -54,7 +60,7 @@ std::string InLowerCase(std::string text) {
 
 // Maps OpenSSL's certificate errors to those of crypto/tls; empty if the text is another error.
 std::string GoTlsErrorText(std::string_view text) {
-  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+  constexpr std::pair<std::string_view, std::string_view> kTexts[] = {
       {"certificate has expired",
        "failed to verify certificate: x509: certificate has expired or is not yet valid"},
       {"not yet valid", "failed to verify certificate: x509: certificate has expired or is not yet valid"},
@@ -69,9 +75,9 @@ std::string GoTlsErrorText(std::string_view text) {
       {"alert handshake failure", "handshake failure"},
       {"alert protocol version", "protocol version not supported"},
   };
-  for (const auto& [ours, theirs] : kWords) {
-    if (text.find(ours) != text.npos)
-      return fmt::format("{}tls: {}", ours.starts_with("alert") ? "remote error: " : "", theirs);
+  for (const auto& [openssl, go] : kTexts) {
+    if (text.find(openssl) != text.npos)
+      return fmt::format("{}tls: {}", openssl.starts_with("alert") ? "remote error: " : "", go);
   }
   return {};
 }
@@ -102,8 +108,10 @@ std::string CutInGosWords(const Error& error) {
 
 class HttpTransport final : public Transport {
  public:
-  HttpTransport(http::IoThread& io, Environment environment, http::TlsOptions tls)
-      : shared_(std::make_shared<Shared>(io, std::move(environment), std::move(tls))) {}
+  HttpTransport(http::IoThread& io, Environment environment, http::TlsOptions tls, std::string origin,
+                std::size_t max_reply_bytes)
+      : shared_(std::make_shared<Shared>(io, std::move(environment), std::move(tls), std::move(origin),
+                                         max_reply_bytes)) {}
   ~HttpTransport() override { shared_->Close(); }
 
   CallId Send(TransportRequest request_data, Done done) override {
@@ -137,18 +145,33 @@ class HttpTransport final : public Transport {
   };
   using PendingRequestPtr = std::shared_ptr<PendingRequest>;
 
+  // The client of one origin.
+  struct Peer {
+    std::unique_ptr<http::Client> client;
+    std::size_t calls = 0;  // in progress
+    std::uint64_t last_use = 0;
+  };
+
   // Shared with callbacks, because responses may arrive while the transport is destroyed.
   struct Shared {
-    Shared(http::IoThread& io, Environment environment, http::TlsOptions tls)
-        : io(io), environment(std::move(environment)), tls(std::move(tls)) {}
+    Shared(http::IoThread& io, Environment environment, http::TlsOptions tls, std::string origin,
+           std::size_t max_reply_bytes)
+        : io(io),
+          environment(std::move(environment)),
+          tls(std::move(tls)),
+          origin(std::move(origin)),
+          max_reply_bytes(max_reply_bytes) {}
 
     http::IoThread& io;
     const Environment environment;
     const http::TlsOptions tls;
+    const std::string origin;  // of the configured URL, see Name
+    const std::size_t max_reply_bytes;
     std::mutex mutex;
     CallId last_id = 0;
     std::map<CallId, PendingRequestPtr> pending;
-    std::map<std::string, std::unique_ptr<http::Client>> clients;  // by origin
+    std::map<std::string, Peer> peers;  // by origin
+    std::uint64_t uses = 0;
     bool closed = false;
 
     CallId Add(const PendingRequestPtr& pending_request) {
@@ -159,11 +182,11 @@ class HttpTransport final : public Transport {
     }
 
     void Close() {
-      std::map<std::string, std::unique_ptr<http::Client>> ending;
+      std::map<std::string, Peer> ending;
       {
         std::scoped_lock lock(mutex);
         closed = true;
-        std::swap(ending, clients);
+        std::swap(ending, peers);
       }
     }
 
@@ -175,16 +198,38 @@ class HttpTransport final : public Transport {
       if (found->second->client != nullptr && !closed) found->second->client->Cancel(found->second->call);
     }
 
-    Expected<http::Client*> ClientOf(const http::Origin& origin) {
-      auto& client = clients[fmt::format("{}://{}", origin.tls ? "https" : "http", origin.HostPort())];
-      if (client == nullptr) {
-        BERTH_TRY(auto proxy, http::ProxyFromVariables(origin, environment.variable));
-        BERTH_TRY(
-            client,
-            http::Client::Make(
-                io, {.origin = origin, .tls = tls, .proxy = std::move(proxy), .max_idle = kIdleConnections}));
+    // `removed`: idle peers, to be destroyed without the lock: the destructor waits for the io thread.
+    Expected<Peer*> PeerOf(const http::Origin& target, std::vector<Peer>& removed) {
+      const std::string name = Name(target);
+      if (const auto found = peers.find(name); found != peers.end()) return &found->second;
+      BERTH_TRY(auto proxy, http::ProxyFromVariables(target, environment.variable));
+      http::TlsOptions options = tls;
+      if (name != origin) {
+        // The certificate identifies this scheduler to the configured extender only.
+        options.certificate_pem.clear();
+        options.key_pem.clear();
+        RemoveIdleRedirectPeers(removed);
       }
-      return client.get();
+      BERTH_TRY(auto client, http::Client::Make(io, {.origin = target,
+                                                     .tls = std::move(options),
+                                                     .proxy = std::move(proxy),
+                                                     .max_idle = kIdleConnections}));
+      return &peers.emplace(name, Peer{std::move(client)}).first->second;
+    }
+
+    // Leaves room for one more.
+    void RemoveIdleRedirectPeers(std::vector<Peer>& removed) {
+      while (peers.size() > kRedirectOrigins) {
+        auto oldest = peers.end();
+        for (auto peer = peers.begin(); peer != peers.end(); ++peer) {
+          const bool idle = peer->second.calls == 0 && peer->first != origin;
+          if (idle && (oldest == peers.end() || peer->second.last_use < oldest->second.last_use))
+            oldest = peer;
+        }
+        if (oldest == peers.end()) return;
+        removed.push_back(std::move(oldest->second));
+        peers.erase(oldest);
+      }
     }
 
     void Finish(const PendingRequestPtr& pending_request, Expected<Reply> reply) {
@@ -196,7 +241,8 @@ class HttpTransport final : public Transport {
     }
     void Fail(const PendingRequestPtr& pending_request, ErrorCode code, const std::string& what) {
       if (what.starts_with("parse \"")) return Finish(pending_request, berth::Fail(code, what));
-      Finish(pending_request, berth::Fail(code, fmt::format("Post \"{}\": {}", pending_request->url, what)));
+      Finish(pending_request,
+             berth::Fail(code, fmt::format("Post \"{}\": {}", RedactUrl(pending_request->url), what)));
     }
 
     static void Send(const std::shared_ptr<Shared>& self, const PendingRequestPtr& pending_request) {
@@ -204,20 +250,27 @@ class HttpTransport final : public Transport {
       if (!target) return self->Fail(pending_request, target.error().code, target.error().message);
       http::ClientRequest request;
       if (!self->Prepare(pending_request, *target, request)) return;
+      std::vector<Peer> removed;  // destroyed after the lock
       std::unique_lock lock(self->mutex);
       if (self->closed || pending_request->cancelled) {
         lock.unlock();
         return self->Fail(pending_request, ErrorCode::kCancelled, "context canceled");
       }
-      auto client = self->ClientOf(target->origin);
-      if (!client) {
+      auto peer = self->PeerOf(target->origin, removed);
+      if (!peer) {
         lock.unlock();
-        return self->Fail(pending_request, client.error().code, client.error().message);
+        return self->Fail(pending_request, peer.error().code, peer.error().message);
       }
-      pending_request->client = *client;
-      pending_request->call = (*client)->Send(
-          std::move(request), [self, pending_request](Expected<http::ClientResponse> response) {
+      ++(*peer)->calls;
+      (*peer)->last_use = ++self->uses;
+      pending_request->client = (*peer)->client.get();
+      pending_request->call = pending_request->client->Send(
+          std::move(request),
+          [self, pending_request, name = Name(target->origin)](Expected<http::ClientResponse> response) {
             OnResponse(self, pending_request, std::move(response));
+            // Last: a client must not be removed while it calls this function.
+            std::scoped_lock done(self->mutex);
+            if (const auto used = self->peers.find(name); used != self->peers.end()) --used->second.calls;
           });
     }
 
@@ -237,7 +290,7 @@ class HttpTransport final : public Transport {
       }
       request.method = pending_request->method;
       request.target = target.path;
-      request.body_limit_bytes = kBodyLimitBytes;
+      request.body_limit_bytes = max_reply_bytes;
       request.keep_cut_body = true;
       request.refused = request_data.refused;
       request.headers.emplace_back("User-Agent", "kube-scheduler");
@@ -264,14 +317,14 @@ class HttpTransport final : public Transport {
     static void Redirect(const std::shared_ptr<Shared>& self, const PendingRequestPtr& pending_request,
                          const std::string& location, bool as_get) {
       if (++pending_request->redirects >= kMaxRedirects)
-        return self->Finish(pending_request,
-                            Invalid(fmt::format("Post \"{}\": stopped after 10 redirects", location)));
+        return self->Finish(pending_request, Invalid(fmt::format("Post \"{}\": stopped after 10 redirects",
+                                                                 RedactUrl(location))));
       const auto base = boost::urls::parse_uri(pending_request->url);
       const auto wanted = boost::urls::parse_uri_reference(location);
       boost::urls::url next;
       if (!base || !wanted || !boost::urls::resolve(*base, *wanted, next)) {
         return self->Fail(pending_request, ErrorCode::kInvalid,
-                          fmt::format("failed to parse Location header \"{}\"", location));
+                          fmt::format("failed to parse Location header \"{}\"", RedactUrl(location)));
       }
       if (as_get) pending_request->method = "GET";
       pending_request->url = next.buffer();
@@ -307,11 +360,13 @@ Expected<http::TlsOptions> TlsOf(const config::ExtenderConfig& config, const Env
   return options;
 }
 
-TransportMaker HttpTransports(http::IoThread& io, Environment environment) {
-  return [&io, environment = std::move(environment)](
-             const config::ExtenderConfig& config) -> Expected<std::unique_ptr<Transport>> {
+TransportMaker HttpTransports(http::IoThread& io, Environment environment, std::size_t max_reply_bytes) {
+  return [&io, environment = std::move(environment),
+          max_reply_bytes](const config::ExtenderConfig& config) -> Expected<std::unique_ptr<Transport>> {
     BERTH_TRY(http::TlsOptions tls, TlsOf(config, environment));
-    return std::make_unique<HttpTransport>(io, environment, std::move(tls));
+    const auto target = TargetOf(config.url_prefix);  // an invalid URL fails when it is called
+    return std::make_unique<HttpTransport>(io, environment, std::move(tls),
+                                           target ? Name(target->origin) : "", max_reply_bytes);
   };
 }
 

@@ -26,9 +26,12 @@ struct Environment {
 Expected<http::TlsOptions> TlsOf(const config::ExtenderConfig& config, const Environment& environment);
 
 // Connections are reused. At most ten redirects are followed, those with status 301, 302 and 303 with GET.
-// Proxies are taken from the environment. `io` must outlive all transports; a transport's destructor ends its
-// requests with kCancelled.
-TransportMaker HttpTransports(http::IoThread& io, Environment environment);
+// A redirect to another origin is followed without client certificate. Proxies are taken from the
+// environment. A longer response is an error. `io` must outlive all transports; a transport's destructor ends
+// its requests with kCancelled.
+inline constexpr std::size_t kDefaultMaxReplyBytes = 64U << 20;
+TransportMaker HttpTransports(http::IoThread& io, Environment environment,
+                              std::size_t max_reply_bytes = kDefaultMaxReplyBytes);
 
 // Every request fails with this error text.
 TransportMaker NoTransports(std::string error);

@@ -17,7 +17,7 @@ class Place {
   struct TypeError {
     std::string text;
   };
-  explicit Place(TypeError& trouble) : error_(&trouble) {}
+  explicit Place(TypeError& type_error) : error_(&type_error) {}
 
   Place In(std::string_view type, std::string_view field) const {
     Place inner = *this;
@@ -157,9 +157,9 @@ template <class T, class Body>
 Expected<T> ReadReply(const Reply& reply, Body&& body) {
   BERTH_TRY(const Json value, FirstValue(reply.body, reply.cut_short));
   T out{};
-  Place::TypeError trouble;
-  body(value, out, Place(trouble));
-  if (!trouble.text.empty()) return Invalid(std::move(trouble.text));
+  Place::TypeError type_error;
+  body(value, out, Place(type_error));
+  if (!type_error.text.empty()) return Invalid(std::move(type_error.text));
   return out;
 }
 

@@ -123,28 +123,28 @@ struct EventRegistration {
 //   WhenNode(kAdd | kUpdateNodeTaint, [this](const PodInfo& pod, const api::Node* before, const api::Node*
 //   after) { ... })
 template <class T, class HintFunction>
-EventRegistration When(EventResource resource, ActionMask action, HintFunction opinion) {
+EventRegistration When(EventResource resource, ActionMask action, HintFunction hint) {
   static_assert(
       std::is_invocable_r_v<Expected<Hint>, HintFunction, const cluster::PodInfo&, const T*, const T*>,
       "a hint is called with (const PodInfo& waiting, const Object* before, const Object* after)");
   return {resource, action,
-          [opinion = std::move(opinion)](const cluster::PodInfo& waiting, const EventObjects& objects)
-              -> Expected<Hint> { return opinion(waiting, objects.Before<T>(), objects.After<T>()); }};
+          [hint = std::move(hint)](const cluster::PodInfo& waiting, const EventObjects& objects)
+              -> Expected<Hint> { return hint(waiting, objects.Before<T>(), objects.After<T>()); }};
 }
 // For events of nodes.
 template <class HintFunction>
-EventRegistration WhenNode(ActionMask action, HintFunction opinion) {
-  return When<api::Node>(EventResource::kNode, action, std::move(opinion));
+EventRegistration WhenNode(ActionMask action, HintFunction hint) {
+  return When<api::Node>(EventResource::kNode, action, std::move(hint));
 }
 // For events of pods that are on a node.
 template <class HintFunction>
-EventRegistration WhenAssignedPod(ActionMask action, HintFunction opinion) {
-  return When<api::Pod>(EventResource::kAssignedPod, action, std::move(opinion));
+EventRegistration WhenAssignedPod(ActionMask action, HintFunction hint) {
+  return When<api::Pod>(EventResource::kAssignedPod, action, std::move(hint));
 }
 // For updates of the waiting pod itself.
 template <class HintFunction>
-EventRegistration WhenTargetPod(ActionMask action, HintFunction opinion) {
-  return When<api::Pod>(EventResource::kTargetPod, action, std::move(opinion));
+EventRegistration WhenTargetPod(ActionMask action, HintFunction hint) {
+  return When<api::Pod>(EventResource::kTargetPod, action, std::move(hint));
 }
 
 }  // namespace berth::framework

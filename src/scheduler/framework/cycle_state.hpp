@@ -36,7 +36,11 @@ class CycleState {
 
   // Null if no value was written in this attempt. The pointer is valid until another value is written.
   template <class T>
-  T* Read(StateKey<T> key) const {
+  T* Read(StateKey<T> key) {
+    return std::any_cast<T>(Find(key.slot_));
+  }
+  template <class T>
+  const T* Read(StateKey<T> key) const {
     return std::any_cast<T>(Find(key.slot_));
   }
   // Replaces an existing value.
@@ -68,15 +72,16 @@ class CycleState {
     std::uint32_t slot = 0;
     std::any value = {};  // empty: no value
   };
-  std::any* Find(std::uint32_t slot) const {
+  std::any* Find(std::uint32_t slot) { return const_cast<std::any*>(std::as_const(*this).Find(slot)); }
+  const std::any* Find(std::uint32_t slot) const {
     if (first_.slot == slot) return &first_.value;
-    for (Note& note : more_) {
+    for (const Note& note : more_) {
       if (note.slot == slot) return &note.value;
     }
     return nullptr;
   }
-  mutable Note first_;  // mutable: Read returns pointers to non-const values
-  mutable std::vector<Note> more_;
+  Note first_;
+  std::vector<Note> more_;
 };
 
 }  // namespace berth::framework

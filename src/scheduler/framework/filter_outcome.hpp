@@ -30,6 +30,7 @@ struct FilterOutcome {
   RowSet unresolvable;               // subset of the rejected rows
   RowSet feasible;
   std::vector<std::pair<std::uint32_t, Status>> errors;  // (row, the error of its evaluation)
+  Rejections last_call;                                  // of the last filter called; for the runtime
 
   void Reset(const RowSet& candidates);
   std::span<const Rejection> all() const { return {rejections.data(), used}; }

@@ -19,7 +19,7 @@ std::vector<std::string> Read(std::string_view body, int status = 200) {
     samples.push_back(fmt::format("{}={}", labels("instance"), value));
   });
   if (!notes) {
-    return {fmt::format("{}: {}", notes.error().code == ErrorCode::kInvalid ? "refused" : "trouble",
+    return {fmt::format("{}: {}", notes.error().code == ErrorCode::kInvalid ? "refused" : "error",
                         notes.error().message)};
   }
   for (const std::string& warning : notes->warnings) samples.push_back("warning " + warning);
@@ -79,23 +79,23 @@ TEST(QueryAnswer, QueryErrorsAreDistinguishedFromServerErrors) {
       {422, R"({"status":"error","errorType":"execution","error":"many-to-many"})",
        "refused: HTTP status 422: execution: many-to-many"},
       {503, R"({"status":"error","errorType":"timeout","error":"query timed out"})",
-       "trouble: HTTP status 503: timeout: query timed out"},
-      {500, R"({"status":"error"})", "trouble: HTTP status 500: error: "},
+       "error: HTTP status 503: timeout: query timed out"},
+      {500, R"({"status":"error"})", "error: HTTP status 500: error: "},
       {200, R"({"status":"success","data":{"resultType":"matrix","result":[]}})",
        "refused: the query returned a matrix: expected an instant vector"},
       {503, "Service Unavailable",
-       "trouble: HTTP status 503: not a JSON response of a Prometheus server: Service Unavailable"},
+       "error: HTTP status 503: not a JSON response of a Prometheus server: Service Unavailable"},
       {200, "<html>\nlogin",
-       "trouble: HTTP status 200: not a JSON response of a Prometheus server: <html> login"},
-      {200, "", "trouble: HTTP status 200: not a JSON response of a Prometheus server: "},
+       "error: HTTP status 200: not a JSON response of a Prometheus server: <html> login"},
+      {200, "", "error: HTTP status 200: not a JSON response of a Prometheus server: "},
       {200, R"({"status":"success"})",
-       R"(trouble: HTTP status 200: no data in the response: {"status":"success"})"},
-      {200, "[]", "trouble: HTTP status 200: no status in the response: []"},
-      {200, VectorOf(R"({"metric":{},"value":[1,2]})"), "trouble: a sample value is not a number"},
-      {200, VectorOf(R"({"metric":{},"value":[1,"x"]})"), "trouble: a sample value is not a number"},
-      {200, VectorOf(R"({"metric":{}})"), "trouble: a series without \"value\""},
-      {200, VectorOf(R"({"value":[1,"2"]})"), "trouble: a series without \"metric\""},
-      {200, VectorOf("7"), "trouble: a series without \"metric\""},
+       R"(error: HTTP status 200: no data in the response: {"status":"success"})"},
+      {200, "[]", "error: HTTP status 200: no status in the response: []"},
+      {200, VectorOf(R"({"metric":{},"value":[1,2]})"), "error: a sample value is not a number"},
+      {200, VectorOf(R"({"metric":{},"value":[1,"x"]})"), "error: a sample value is not a number"},
+      {200, VectorOf(R"({"metric":{}})"), "error: a series without \"value\""},
+      {200, VectorOf(R"({"value":[1,"2"]})"), "error: a series without \"metric\""},
+      {200, VectorOf("7"), "error: a series without \"metric\""},
   };
   for (const auto& [status, body, expected] : cases)
     EXPECT_THAT(Read(body, status), ElementsAre(expected)) << body;
@@ -104,7 +104,7 @@ TEST(QueryAnswer, QueryErrorsAreDistinguishedFromServerErrors) {
 TEST(QueryAnswer, ATruncatedDocumentIsUnavailable) {
   const std::string whole = VectorOf(R"({"metric":{"instance":"a"},"value":[1,"2"]})");
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_THAT(Read(whole.substr(0, size)), ElementsAre(HasSubstr("trouble"))) << size;
+    EXPECT_THAT(Read(whole.substr(0, size)), ElementsAre(HasSubstr("error"))) << size;
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/go_duration.hpp"
 #include "base/nearest.hpp"
+#include "base/redact.hpp"
 #include "config/value.hpp"
 #include "http/origin.hpp"
 
@@ -127,7 +128,7 @@ class SourcesReader {
       if (const auto fine = CheckAddress(source.addresses[i]); !fine)
         wrong(fmt::format("addresses[{}]", i), fine.error().message);
     }
-    if (source.name.empty() && !source.addresses.empty()) source.name = source.addresses.front();
+    if (source.name.empty() && !source.addresses.empty()) source.name = RedactUrl(source.addresses.front());
     if (!names_.emplace(source.name).second)
       wrong("name", fmt::format("Duplicate value: \"{}\"", source.name));
     if (source.poll_interval < std::chrono::seconds(1))
@@ -145,6 +146,9 @@ class SourcesReader {
   }
 
   static Expected<> CheckAddress(const std::string& address) {
+    if (RedactUrl(address) != address)
+      return Invalid(fmt::format("Invalid value: \"{}\": must not contain a password; set basicAuth",
+                                 RedactUrl(address)));
     if (!address.starts_with("http://") && !address.starts_with("https://"))
       return Invalid(fmt::format("Invalid value: \"{}\": must begin with http:// or https://", address));
     if (const auto origin = http::ParseOrigin(address); !origin)

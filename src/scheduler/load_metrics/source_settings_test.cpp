@@ -53,6 +53,9 @@ TEST(MetricSources, ErrorsContainThePath) {
       {"sources: [{name: x}]", "sources[0].addresses: Required value"},
       {"sources: [{addresses: [p:9090]}]",
        "sources[0].addresses[0]: Invalid value: \"p:9090\": must begin with http://"},
+      {"sources: [{addresses: ['http://u:secret@p']}]",
+       "sources[0].addresses[0]: Invalid value: \"http://u:xxxxx@p\": must not contain a password; set "
+       "basicAuth"},
       {"sources: [{addresses: ['http://']}]", "sources[0].addresses[0]: Invalid value: \"http://\""},
       {"sources: [{addresses: [http://p], pollInterval: 15}]", "pollInterval"},
       {"sources: [{addresses: [http://p], pollInterval: 100ms}]",

@@ -36,8 +36,8 @@ using framework::Hint;
 class HintTest : public ::testing::Test {
  protected:
   // nullopt: the plugin is not registered for such events.
-  std::optional<Hint> Ask(const framework::Plugin& plugin, const PodBuilder& waiting,
-                          const ClusterEvent& event, const EventObjects& objects) {
+  std::optional<Hint> HintOf(const framework::Plugin& plugin, const PodBuilder& waiting,
+                             const ClusterEvent& event, const EventObjects& objects) {
     const cluster::PodInfo pod = cluster.Prepare(waiting);
     std::optional<Hint> answer;
     for (const framework::EventRegistration& wanted : plugin.EventsToRegister()) {
@@ -49,29 +49,30 @@ class HintTest : public ::testing::Test {
   }
   std::optional<Hint> NodeAdded(const framework::Plugin& plugin, const PodBuilder& waiting,
                                 const NodeBuilder& node) {
-    return Ask(plugin, waiting, {EventResource::kNode, framework::kAdd, "NodeAdd"}, {nullptr, node.Share()});
+    return HintOf(plugin, waiting, {EventResource::kNode, framework::kAdd, "NodeAdd"},
+                  {nullptr, node.Share()});
   }
   std::optional<Hint> NodeUpdated(const framework::Plugin& plugin, const PodBuilder& waiting,
                                   framework::ActionMask action, const NodeBuilder& before,
                                   const NodeBuilder& after) {
-    return Ask(plugin, waiting, {EventResource::kNode, action, ""}, {before.Share(), after.Share()});
+    return HintOf(plugin, waiting, {EventResource::kNode, action, ""}, {before.Share(), after.Share()});
   }
   std::optional<Hint> PodDeleted(const framework::Plugin& plugin, const PodBuilder& waiting,
                                  const PodBuilder& gone) {
-    return Ask(plugin, waiting, {EventResource::kAssignedPod, framework::kDelete, "AssignedPodDelete"},
-               {gone.Share(), nullptr});
+    return HintOf(plugin, waiting, {EventResource::kAssignedPod, framework::kDelete, "AssignedPodDelete"},
+                  {gone.Share(), nullptr});
   }
   template <class T>
   std::optional<Hint> Added(const framework::Plugin& plugin, const PodBuilder& waiting,
                             EventResource resource, const T& object) {
-    return Ask(plugin, waiting, {resource, framework::kAdd, ""},
-               {nullptr, std::make_shared<const T>(object)});
+    return HintOf(plugin, waiting, {resource, framework::kAdd, ""},
+                  {nullptr, std::make_shared<const T>(object)});
   }
   template <class T>
   std::optional<Hint> Updated(const framework::Plugin& plugin, const PodBuilder& waiting,
                               EventResource resource, const T& before, const T& after) {
-    return Ask(plugin, waiting, {resource, framework::kUpdate, ""},
-               {std::make_shared<const T>(before), std::make_shared<const T>(after)});
+    return HintOf(plugin, waiting, {resource, framework::kUpdate, ""},
+                  {std::make_shared<const T>(before), std::make_shared<const T>(after)});
   }
   Cluster cluster;
 };
@@ -88,12 +89,12 @@ TEST_F(HintTest, UncordoningANodeRequeuesThePod) {
             std::nullopt);
   const ClusterEvent toleration{EventResource::kTargetPod, framework::kUpdatePodToleration, ""};
   EXPECT_EQ(
-      Ask(*plugin, MakePod(), toleration,
-          {MakePod().Share(), MakePod().Tolerating("node.kubernetes.io/unschedulable", "Exists").Share()}),
+      HintOf(*plugin, MakePod(), toleration,
+             {MakePod().Share(), MakePod().Tolerating("node.kubernetes.io/unschedulable", "Exists").Share()}),
       Hint::kQueue);
-  EXPECT_EQ(
-      Ask(*plugin, MakePod(), toleration, {MakePod().Share(), MakePod().Tolerating("k", "Exists").Share()}),
-      Hint::kSkip);
+  EXPECT_EQ(HintOf(*plugin, MakePod(), toleration,
+                   {MakePod().Share(), MakePod().Tolerating("k", "Exists").Share()}),
+            Hint::kSkip);
 }
 
 TEST_F(HintTest, RemovingATaintRequeuesPodsThatDidNotTolerateIt) {
@@ -115,13 +116,13 @@ TEST_F(HintTest, RemovingATaintRequeuesPodsThatDidNotTolerateIt) {
 TEST_F(HintTest, AddingALabelRequeuesPodsThatSelectIt) {
   const auto plugin = cluster.Make<NodeAffinity>();
   using framework::kUpdateNodeLabel;
-  const auto wants = MakePod().Selecting("disk", "ssd");
+  const auto incoming = MakePod().Selecting("disk", "ssd");
   const auto ssd = MakeNode().Label("disk", "ssd");
-  EXPECT_EQ(NodeAdded(*plugin, wants, ssd), Hint::kQueue);
-  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kSkip);
-  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeLabel, MakeNode(), ssd), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, incoming, ssd), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, incoming, MakeNode()), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, incoming, kUpdateNodeLabel, MakeNode(), ssd), Hint::kQueue);
   EXPECT_EQ(
-      NodeUpdated(*plugin, wants, kUpdateNodeLabel, ssd, MakeNode().Label("disk", "ssd").Label("x", "y")),
+      NodeUpdated(*plugin, incoming, kUpdateNodeLabel, ssd, MakeNode().Label("disk", "ssd").Label("x", "y")),
       Hint::kSkip);
   const struct {
     api::NodeSelectorTerm term;
@@ -153,36 +154,38 @@ TEST_F(HintTest, ANodeOutsideTheProfilesAffinityRequeuesNoPod) {
 
 TEST_F(HintTest, RemovingAPodRequeuesPodsThatNeedItsPort) {
   const auto plugin = cluster.Make<NodePorts>();
-  const auto wants = MakePod("w").HostPort(80);
-  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80).OnNode("n")), Hint::kQueue);
-  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80).Nominated("n")), Hint::kQueue);
-  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80)), Hint::kSkip) << "it was nowhere";
-  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(81).OnNode("n")), Hint::kSkip);
-  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80, "UDP").OnNode("n")), Hint::kSkip);
-  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80, "TCP", "10.0.0.1").OnNode("n")), Hint::kQueue);
+  const auto incoming = MakePod("w").HostPort(80);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, MakePod().HostPort(80).OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, MakePod().HostPort(80).Nominated("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, MakePod().HostPort(80)), Hint::kSkip) << "it was nowhere";
+  EXPECT_EQ(PodDeleted(*plugin, incoming, MakePod().HostPort(81).OnNode("n")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, MakePod().HostPort(80, "UDP").OnNode("n")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, MakePod().HostPort(80, "TCP", "10.0.0.1").OnNode("n")),
+            Hint::kQueue);
   EXPECT_EQ(PodDeleted(*plugin, MakePod("w").HostPort(80, "TCP", "10.0.0.2"),
                        MakePod().HostPort(80, "TCP", "10.0.0.1").OnNode("n")),
             Hint::kSkip);
-  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, incoming, MakeNode()), Hint::kQueue);
 }
 
 TEST_F(HintTest, MoreCapacityRequeuesAPodThatFitsOnTheEmptyNode) {
   const auto plugin = cluster.Make<NodeResourcesFit>();
   using framework::kUpdateNodeAllocatable;
-  const auto wants = MakePod().Cpu("2").Request("example.com/gpu", "1");
+  const auto incoming = MakePod().Cpu("2").Request("example.com/gpu", "1");
   const auto good = MakeNode().Cpu("4").Allocatable("example.com/gpu", "1");
-  EXPECT_EQ(NodeAdded(*plugin, wants, good), Hint::kQueue);
-  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode().Cpu("4")), Hint::kSkip);
-  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode().Cpu("1").Allocatable("example.com/gpu", "1")), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, incoming, good), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, incoming, MakeNode().Cpu("4")), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, incoming, MakeNode().Cpu("1").Allocatable("example.com/gpu", "1")),
+            Hint::kSkip);
   EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode().Pods("0")), Hint::kSkip);
-  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable,
+  EXPECT_EQ(NodeUpdated(*plugin, incoming, kUpdateNodeAllocatable,
                         MakeNode().Cpu("3").Allocatable("example.com/gpu", "1"), good),
             Hint::kQueue);
-  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable, good,
+  EXPECT_EQ(NodeUpdated(*plugin, incoming, kUpdateNodeAllocatable, good,
                         MakeNode().Cpu("4").Memory("8Gi").Allocatable("example.com/gpu", "1")),
             Hint::kSkip)
       << "more of a resource that it does not request";
-  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable,
+  EXPECT_EQ(NodeUpdated(*plugin, incoming, kUpdateNodeAllocatable,
                         MakeNode().Cpu("4").Pods("1").Allocatable("example.com/gpu", "1"), good),
             Hint::kQueue)
       << "more pods";
@@ -193,10 +196,10 @@ TEST_F(HintTest, ScalingDownAPodRequeuesPodsThatNeedTheResource) {
   const ClusterEvent shrunk{EventResource::kAssignedPod, framework::kUpdatePodScaleDown, ""};
   const EventObjects less_cpu{MakePod().Cpu("2").Memory("1Gi").OnNode("n").Share(),
                               MakePod().Cpu("1").Memory("1Gi").OnNode("n").Share()};
-  EXPECT_EQ(Ask(*plugin, MakePod().Cpu("1"), shrunk, less_cpu), Hint::kQueue);
-  EXPECT_EQ(Ask(*plugin, MakePod().Memory("1Gi"), shrunk, less_cpu), Hint::kSkip);
-  EXPECT_EQ(Ask(*plugin, MakePod().Cpu("1"), {EventResource::kTargetPod, framework::kUpdatePodScaleDown, ""},
-                less_cpu),
+  EXPECT_EQ(HintOf(*plugin, MakePod().Cpu("1"), shrunk, less_cpu), Hint::kQueue);
+  EXPECT_EQ(HintOf(*plugin, MakePod().Memory("1Gi"), shrunk, less_cpu), Hint::kSkip);
+  EXPECT_EQ(HintOf(*plugin, MakePod().Cpu("1"),
+                   {EventResource::kTargetPod, framework::kUpdatePodScaleDown, ""}, less_cpu),
             Hint::kQueue);
   EXPECT_EQ(PodDeleted(*plugin, MakePod().Cpu("1"), MakePod().OnNode("n")), Hint::kQueue);
   EXPECT_EQ(PodDeleted(*plugin, MakePod().Cpu("1"), MakePod()), Hint::kSkip);
@@ -204,7 +207,7 @@ TEST_F(HintTest, ScalingDownAPodRequeuesPodsThatNeedTheResource) {
 
 TEST_F(HintTest, GatesAndNodeNames) {
   const ClusterEvent gates{EventResource::kTargetPod, framework::kUpdatePodSchedulingGatesEliminated, ""};
-  EXPECT_EQ(Ask(*cluster.Make<SchedulingGates>(), MakePod().Gate("g"), gates, {}), Hint::kQueue);
+  EXPECT_EQ(HintOf(*cluster.Make<SchedulingGates>(), MakePod().Gate("g"), gates, {}), Hint::kQueue);
   EXPECT_EQ(NodeAdded(*cluster.Make<NodeName>(), MakePod(), MakeNode()), Hint::kQueue);
   EXPECT_EQ(PodDeleted(*cluster.Make<NodeName>(), MakePod(), MakePod().OnNode("n")), std::nullopt);
 }
@@ -224,46 +227,50 @@ PodBuilder Placed(const std::string& app) { return MakePod(app).Label("app", app
 
 TEST_F(HintTest, AffinityIsRequeuedByMatchingPods) {
   const auto plugin = cluster.Make<InterPodAffinity>();
-  PodBuilder friendly = MakePod("friendly").Label("app", "friendly");
-  friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
-  PodBuilder shy = MakePod("shy").Label("app", "shy");
-  shy.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
+  PodBuilder with_affinity = MakePod("waiting").Label("app", "waiting");
+  with_affinity.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
+  PodBuilder with_anti_affinity = MakePod("waiting").Label("app", "waiting");
+  with_anti_affinity.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
   const PodBuilder plain = MakePod("plain").Label("app", "plain");
 
-  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, Placed("db").Share()}), Hint::kQueue);
-  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, Placed("web").Share()}), Hint::kSkip);
-  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, MakePod("db").Label("app", "db").Share()}),
+  EXPECT_EQ(HintOf(*plugin, with_affinity, kPodAdded, {nullptr, Placed("db").Share()}), Hint::kQueue);
+  EXPECT_EQ(HintOf(*plugin, with_affinity, kPodAdded, {nullptr, Placed("web").Share()}), Hint::kSkip);
+  EXPECT_EQ(HintOf(*plugin, with_affinity, kPodAdded, {nullptr, MakePod("db").Label("app", "db").Share()}),
             Hint::kSkip)
-      << "it is nowhere yet";
-  EXPECT_EQ(Ask(*plugin, friendly, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
+      << "it has no node";
+  EXPECT_EQ(HintOf(*plugin, with_affinity, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
             Hint::kQueue);
-  EXPECT_EQ(Ask(*plugin, shy, kPodRelabelled, {Placed("db").Share(), Placed("web").Share()}), Hint::kQueue);
-  EXPECT_EQ(Ask(*plugin, shy, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}), Hint::kSkip);
-  EXPECT_EQ(PodDeleted(*plugin, shy, Placed("db")), Hint::kQueue);
-  EXPECT_EQ(PodDeleted(*plugin, shy, Placed("web")), Hint::kSkip);
-  PodBuilder hostile = Placed("hostile");
-  hostile.raw().spec.pod_anti_affinity.emplace().required = {ToApp("plain")};
-  EXPECT_EQ(PodDeleted(*plugin, plain, hostile), Hint::kQueue);
-  EXPECT_EQ(PodDeleted(*plugin, friendly, hostile), Hint::kSkip);
+  EXPECT_EQ(
+      HintOf(*plugin, with_anti_affinity, kPodRelabelled, {Placed("db").Share(), Placed("web").Share()}),
+      Hint::kQueue);
+  EXPECT_EQ(
+      HintOf(*plugin, with_anti_affinity, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
+      Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, with_anti_affinity, Placed("db")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, with_anti_affinity, Placed("web")), Hint::kSkip);
+  PodBuilder with_term = Placed("with_term");
+  with_term.raw().spec.pod_anti_affinity.emplace().required = {ToApp("plain")};
+  EXPECT_EQ(PodDeleted(*plugin, plain, with_term), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, with_affinity, with_term), Hint::kSkip);
 }
 
 TEST_F(HintTest, AffinityIsRequeuedByNodesWithTheTopologyKeyAndAntiAffinityByAnyNode) {
   const auto plugin = cluster.Make<InterPodAffinity>();
-  PodBuilder friendly = MakePod("friendly");
-  friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
-  PodBuilder shy = MakePod("shy");
-  shy.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
+  PodBuilder with_affinity = MakePod("waiting");
+  with_affinity.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
+  PodBuilder with_anti_affinity = MakePod("waiting");
+  with_anti_affinity.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
   const NodeBuilder bare = MakeNode("n");
   const NodeBuilder in_a = MakeNode("n").Label("zone", "a");
   const NodeBuilder in_b = MakeNode("n").Label("zone", "b");
-  EXPECT_EQ(NodeAdded(*plugin, friendly, in_a), Hint::kQueue);
-  EXPECT_EQ(NodeAdded(*plugin, friendly, bare), Hint::kSkip);
-  EXPECT_EQ(NodeAdded(*plugin, shy, bare), Hint::kQueue);
-  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, bare, in_a), Hint::kQueue);
-  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, in_a, in_b), Hint::kQueue);
-  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, in_a, bare), Hint::kSkip);
-  EXPECT_EQ(NodeUpdated(*plugin, shy, framework::kUpdateNodeLabel, in_a, bare), Hint::kQueue);
-  EXPECT_EQ(NodeUpdated(*plugin, shy, framework::kUpdateNodeLabel, bare, in_a), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, with_affinity, in_a), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, with_affinity, bare), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, with_anti_affinity, bare), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, with_affinity, framework::kUpdateNodeLabel, bare, in_a), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, with_affinity, framework::kUpdateNodeLabel, in_a, in_b), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, with_affinity, framework::kUpdateNodeLabel, in_a, bare), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, with_anti_affinity, framework::kUpdateNodeLabel, in_a, bare), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, with_anti_affinity, framework::kUpdateNodeLabel, bare, in_a), Hint::kSkip);
 }
 
 PodBuilder Spread() {
@@ -279,13 +286,13 @@ PodBuilder Spread() {
 
 TEST_F(HintTest, SpreadingIsRequeuedByMatchingPodsAndNodesWithTheTopologyKey) {
   const auto plugin = cluster.Make<PodTopologySpread>();
-  EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("web").Share()}), Hint::kQueue);
-  EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("db").Share()}), Hint::kSkip);
+  EXPECT_EQ(HintOf(*plugin, Spread(), kPodAdded, {nullptr, Placed("web").Share()}), Hint::kQueue);
+  EXPECT_EQ(HintOf(*plugin, Spread(), kPodAdded, {nullptr, Placed("db").Share()}), Hint::kSkip);
   EXPECT_EQ(PodDeleted(*plugin, Spread(), Placed("web")), Hint::kQueue);
   EXPECT_EQ(PodDeleted(*plugin, Spread(), Placed("web").Namespace("other")), Hint::kSkip);
-  EXPECT_EQ(Ask(*plugin, Spread(), kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
+  EXPECT_EQ(HintOf(*plugin, Spread(), kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
             Hint::kQueue);
-  EXPECT_EQ(Ask(*plugin, Spread(), kPodRelabelled, {Placed("cache").Share(), Placed("db").Share()}),
+  EXPECT_EQ(HintOf(*plugin, Spread(), kPodRelabelled, {Placed("cache").Share(), Placed("db").Share()}),
             Hint::kSkip);
   const NodeBuilder bare = MakeNode("n");
   const NodeBuilder in_a = MakeNode("n").Label("zone", "a");
@@ -309,8 +316,8 @@ TEST_F(HintTest, DeclaredFeaturesAreRequeuedByNodesThatDeclareThem) {
   declares.declared_features = {"VolumeBindMountOptions"};
   const auto changed = std::make_shared<const api::Node>(declares);
   const ClusterEvent event{EventResource::kNode, framework::kUpdateNodeDeclaredFeature, ""};
-  EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {MakeNode("n").Share(), changed}), Hint::kQueue);
-  EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {changed, changed}), Hint::kSkip);
+  EXPECT_EQ(HintOf(*plugin, MakePod("p"), event, {MakeNode("n").Share(), changed}), Hint::kQueue);
+  EXPECT_EQ(HintOf(*plugin, MakePod("p"), event, {changed, changed}), Hint::kSkip);
   EXPECT_EQ(NodeAdded(*plugin, MakePod("p"), MakeNode("n")), Hint::kQueue);
 }
 
@@ -338,41 +345,41 @@ TEST_F(HintTest, RemovingAPodRequeuesPodsThatNeedItsDiskOrClaim) {
             Hint::kQueue);
   EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {ClaimVolume("c")}), PodWith("g", {ClaimVolume("d")})),
             Hint::kSkip);
-  const auto wants = PodWith("w", {ClaimVolume("c")});
+  const auto incoming = PodWith("w", {ClaimVolume("c")});
   EXPECT_EQ(
-      Added<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim, MakeClaim("c")),
+      Added<PersistentVolumeClaim>(*plugin, incoming, EventResource::kPersistentVolumeClaim, MakeClaim("c")),
       Hint::kQueue);
   EXPECT_EQ(
-      Added<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim, MakeClaim("d")),
+      Added<PersistentVolumeClaim>(*plugin, incoming, EventResource::kPersistentVolumeClaim, MakeClaim("d")),
       Hint::kSkip);
-  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, incoming, MakeNode()), Hint::kQueue);
 }
 
 TEST_F(HintTest, VolumeLimits) {
   const auto plugin = cluster.Make<NodeVolumeLimits>();
-  const auto wants = PodWith("w", {ClaimVolume("c")});
-  EXPECT_EQ(Added(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {})), Hint::kQueue);
+  const auto incoming = PodWith("w", {ClaimVolume("c")});
+  EXPECT_EQ(Added(*plugin, incoming, EventResource::kCSINode, MakeCsiNode("n", {})), Hint::kQueue);
   const auto limit = [](std::optional<std::int32_t> count) { return MakeCsiNode("n", {{"d", count}}); };
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(1), limit(2)), Hint::kQueue);
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(std::nullopt), limit(2)), Hint::kQueue);
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(2), limit(2)), Hint::kSkip);
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {}), limit(std::nullopt)),
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSINode, limit(1), limit(2)), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSINode, limit(std::nullopt), limit(2)), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSINode, limit(2), limit(2)), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSINode, MakeCsiNode("n", {}), limit(std::nullopt)),
             Hint::kSkip);
-  EXPECT_EQ(PodDeleted(*plugin, wants, PodWith("g", {EphemeralVolume("e")}).OnNode("n")), Hint::kQueue);
-  EXPECT_EQ(PodDeleted(*plugin, wants, PodWith("g", {EphemeralVolume("e")})), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, PodWith("g", {EphemeralVolume("e")}).OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, PodWith("g", {EphemeralVolume("e")})), Hint::kSkip);
   EXPECT_EQ(
-      PodDeleted(*plugin, wants, PodWith("g", {DiskVolume(api::Volume::Source::kIscsi, "i")}).OnNode("n")),
+      PodDeleted(*plugin, incoming, PodWith("g", {DiskVolume(api::Volume::Source::kIscsi, "i")}).OnNode("n")),
       Hint::kSkip);
   EXPECT_EQ(Added<PersistentVolumeClaim>(*plugin, PodWith("w", {EphemeralVolume("e")}),
                                          EventResource::kPersistentVolumeClaim, MakeClaim("w-e")),
             Hint::kQueue);
   const auto detached = [&](const PodBuilder& waiting, const std::string& attacher) {
-    return Ask(
+    return HintOf(
         *plugin, waiting, {EventResource::kVolumeAttachment, framework::kDelete, ""},
         {std::make_shared<const api::VolumeAttachment>(testing::MakeAttachment("a", "n", "v", attacher)),
          nullptr});
   };
-  EXPECT_EQ(detached(wants, "any"), Hint::kQueue);
+  EXPECT_EQ(detached(incoming, "any"), Hint::kQueue);
   const auto ebs = PodWith("w", {DiskVolume(api::Volume::Source::kAwsElasticBlockStore, "vol-1")});
   EXPECT_EQ(detached(ebs, "ebs.csi.aws.com"), Hint::kQueue);
   EXPECT_EQ(detached(ebs, "other"), Hint::kSkip);
@@ -380,22 +387,22 @@ TEST_F(HintTest, VolumeLimits) {
 
 TEST_F(HintTest, VolumeZones) {
   const auto plugin = cluster.Make<VolumeZone>();
-  const auto wants = PodWith("w", {ClaimVolume("c")});
+  const auto incoming = PodWith("w", {ClaimVolume("c")});
   auto immediate = MakeClass();
   immediate.volume_binding_mode = "Immediate";
-  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
-  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, immediate), Hint::kSkip);
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, immediate, MakeClass()), std::nullopt);
-  EXPECT_EQ(Updated<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim,
+  EXPECT_EQ(Added(*plugin, incoming, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
+  EXPECT_EQ(Added(*plugin, incoming, EventResource::kStorageClass, immediate), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kStorageClass, immediate, MakeClass()), std::nullopt);
+  EXPECT_EQ(Updated<PersistentVolumeClaim>(*plugin, incoming, EventResource::kPersistentVolumeClaim,
                                            MakeClaim("c"), MakeClaim("c").BoundTo("v")),
             Hint::kQueue);
-  EXPECT_EQ(Added<PersistentVolume>(*plugin, wants, EventResource::kPersistentVolume, MakeVolume("v")),
+  EXPECT_EQ(Added<PersistentVolume>(*plugin, incoming, EventResource::kPersistentVolume, MakeVolume("v")),
             Hint::kQueue);
   const auto in = [](std::string zone) {
     return MakeVolume("v").Label("topology.kubernetes.io/zone", std::move(zone));
   };
   const auto changed = [&](const PersistentVolume& before, const PersistentVolume& after) {
-    return Updated(*plugin, wants, EventResource::kPersistentVolume, before, after);
+    return Updated(*plugin, incoming, EventResource::kPersistentVolume, before, after);
   };
   EXPECT_EQ(changed(in("a"), in("b")), Hint::kQueue);
   EXPECT_EQ(changed(in("a__b"), in("b__a")), Hint::kSkip);
@@ -404,25 +411,26 @@ TEST_F(HintTest, VolumeZones) {
 
 TEST_F(HintTest, VolumeBindingEvents) {
   const auto plugin = cluster.Make<VolumeBinding>();
-  const auto wants = PodWith("w", {ClaimVolume("c")});
+  const auto incoming = PodWith("w", {ClaimVolume("c")});
   auto limited = MakeClass();
   limited.allowed_topologies = {{{"zone", {"a"}}}};
-  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, MakeClass(), limited), Hint::kQueue);
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, MakeClass(), MakeClass()), Hint::kSkip);
-  EXPECT_EQ(Updated<PersistentVolume>(*plugin, wants, EventResource::kPersistentVolume, MakeVolume("v"),
+  EXPECT_EQ(Added(*plugin, incoming, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kStorageClass, MakeClass(), limited), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kStorageClass, MakeClass(), MakeClass()), Hint::kSkip);
+  EXPECT_EQ(Updated<PersistentVolume>(*plugin, incoming, EventResource::kPersistentVolume, MakeVolume("v"),
                                       MakeVolume("v")),
             Hint::kQueue);
   auto migrated = MakeCsiNode("n", {});
   migrated.metadata.annotations = api::Labels{{"storage.alpha.kubernetes.io/migrated-plugins", "x"}};
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {}), migrated), Hint::kQueue);
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, migrated, migrated), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSINode, MakeCsiNode("n", {}), migrated),
+            Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSINode, migrated, migrated), Hint::kSkip);
   api::CSIDriver tracked;
   tracked.metadata.name = "d";
   tracked.storage_capacity = true;
   api::CSIDriver untracked = tracked;
   untracked.storage_capacity = false;
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIDriver, tracked, untracked), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSIDriver, tracked, untracked), Hint::kSkip);
   EXPECT_EQ(Updated(*plugin, PodWith("w", {DiskVolume(api::Volume::Source::kCsi, "d")}),
                     EventResource::kCSIDriver, tracked, untracked),
             Hint::kQueue);
@@ -430,9 +438,9 @@ TEST_F(HintTest, VolumeBindingEvents) {
   small.capacity = testing::Amount("1Gi");
   api::CSIStorageCapacity large;
   large.capacity = testing::Amount("2Gi");
-  EXPECT_EQ(Added(*plugin, wants, EventResource::kCSIStorageCapacity, small), Hint::kQueue);
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIStorageCapacity, small, large), Hint::kQueue);
-  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIStorageCapacity, large, small), Hint::kSkip);
+  EXPECT_EQ(Added(*plugin, incoming, EventResource::kCSIStorageCapacity, small), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSIStorageCapacity, small, large), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSIStorageCapacity, large, small), Hint::kSkip);
 }
 
 }  // namespace

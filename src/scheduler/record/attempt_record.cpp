@@ -54,7 +54,7 @@ std::size_t AttemptRecord::Bytes() const {
   for (const auto& silence : extenders.silent) bytes += sizeof(silence) + set_bytes(silence.rows);
   for (const auto& part : extenders.scores)
     bytes += sizeof(part) + part.values.size() * sizeof(part.values.front());
-  for (const auto& trouble : extenders.errors) bytes += sizeof(trouble) + trouble.error.size();
+  for (const auto& error : extenders.errors) bytes += sizeof(error) + error.error.size();
   if (nomination) {
     bytes += set_bytes(nomination->choices);
     for (const std::string& name : nomination->victims) bytes += sizeof(name) + name.size();

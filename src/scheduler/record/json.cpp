@@ -179,12 +179,12 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
   if (!record.extenders.errors.empty()) {
     out.Key("extenderErrors");
     out.Raw('[');
-    for (const ExtenderShare::ExtenderError& trouble : record.extenders.errors) {
+    for (const ExtenderShare::ExtenderError& error : record.extenders.errors) {
       if (out.last() != '[') out.Raw(',');
       out.Raw('{');
-      out.Text("extender", trouble.extender);
-      out.Text("verb", trouble.verb);
-      out.Text("error", trouble.error);
+      out.Text("extender", error.extender);
+      out.Text("verb", error.verb);
+      out.Text("error", error.error);
       out.Raw('}');
     }
     out.Raw(']');

@@ -62,7 +62,7 @@ void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_
   if (alive.Empty()) return;
   for (std::size_t i = first; i < filters_.size(); ++i) {
     if (pre_filter.skipped_filters.Has(i)) continue;
-    CallFilter(i, attempt, alive);
+    CallFilter(i, attempt, alive, out.last_call);
     ApplyRejections(i, attempt, alive, out);
     if (alive.Empty()) return;
   }
@@ -90,7 +90,7 @@ void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table
           if (candidates.Has(nomination.row)) everybody->Add(nomination.row, *nomination.pod);
         }
       }
-      CallFilter(i, attempt, *alive);
+      CallFilter(i, attempt, *alive, out.last_call);
       ApplyRejections(i, attempt, *alive, out);
     } else {
       everybody.reset();
@@ -109,10 +109,10 @@ void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table
         auto alone = attempt.Scratch();
         alone->Add(row);
         if (status.ok()) {
-          CallFilter(i, services, *alone);
+          CallFilter(i, services, *alone, out.last_call);
         } else {
-          answer_.Reset();
-          answer_.Fail(row, status.Message());
+          out.last_call.Reset();
+          out.last_call.Fail(row, status.Message());
         }
         ApplyRejections(i, attempt, *alone, out);
         if (!alone->Has(row)) alive->Remove(row);
@@ -122,26 +122,28 @@ void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table
   }
 }
 
-void Profile::CallFilter(std::size_t index, const Attempt& attempt, const RowSet& candidates) const {
-  answer_.Reset();
+void Profile::CallFilter(std::size_t index, const Attempt& attempt, const RowSet& candidates,
+                         framework::Rejections& out) const {
+  out.Reset();
   if (!evaluations_.filter.empty()) evaluations_.filter[index]->Add(candidates.Count());
   const Status status = Guarded(ExtensionPoint::kFilter, *filters_[index], [&] {
-    filters_[index]->Filter(attempt, candidates, answer_);
+    filters_[index]->Filter(attempt, candidates, out);
     return Status{};
   });
   if (status.ok()) return;
-  answer_.Reset();
-  answer_.Fail(static_cast<Row>(candidates.First()), status.Message());
+  out.Reset();
+  out.Fail(static_cast<Row>(candidates.First()), status.Message());
 }
 
 // Removes rejected rows from `alive` and from the feasible rows, which may be the same set. The first plugin
 // that rejects a row determines its status.
 void Profile::ApplyRejections(std::size_t index, const Attempt& attempt, RowSet& alive,
                               FilterOutcome& out) const {
+  const framework::Rejections& answer = out.last_call;
   const bool rejects = std::ranges::any_of(
-      answer_.entries(), [](const framework::Rejections::Entry& entry) { return !entry.rows.Empty(); });
-  if (!rejects && answer_.errors().empty() && answer_.row_reasons().rows.empty()) return;
-  for (const auto& [row, what] : answer_.errors()) {
+      answer.entries(), [](const framework::Rejections::Entry& entry) { return !entry.rows.Empty(); });
+  if (!rejects && answer.errors().empty() && answer.row_reasons().rows.empty()) return;
+  for (const auto& [row, what] : answer.errors()) {
     if (!alive.Has(row)) continue;
     alive.Remove(row);
     out.feasible.Remove(row);
@@ -149,7 +151,7 @@ void Profile::ApplyRejections(std::size_t index, const Attempt& attempt, RowSet&
         row, Status::Error(fmt::format("running \"{}\" filter plugin: {}", filters_[index]->Name(), what)));
   }
   auto rejected = attempt.Scratch();
-  for (const framework::Rejections::Entry& entry : answer_.entries()) {
+  for (const framework::Rejections::Entry& entry : answer.entries()) {
     if (entry.rows.Empty()) continue;
     if (out.used == out.rejections.size()) out.rejections.emplace_back();
     FilterOutcome::Rejection& rejection = out.rejections[out.used];
@@ -161,16 +163,16 @@ void Profile::ApplyRejections(std::size_t index, const Attempt& attempt, RowSet&
     *rejected |= rejection.rows;
     ++out.used;
   }
-  if (!answer_.row_reasons().rows.empty()) {
-    FilterOutcome::PluginReasons row_reasons{index, answer_.row_reasons()};
+  if (!answer.row_reasons().rows.empty()) {
+    FilterOutcome::PluginReasons row_reasons{index, answer.row_reasons()};
     std::erase_if(row_reasons.reasons.rows, [&](const auto& entry) { return !alive.Has(entry.first); });
     for (const auto& [row, text] : row_reasons.reasons.rows) rejected->Add(row);
     if (!row_reasons.reasons.rows.empty()) out.row_reasons.push_back(std::move(row_reasons));
   }
   if (rejected->Empty()) return;
-  if (answer_.pending()) out.pending.push_back(index);
+  if (answer.pending()) out.pending.push_back(index);
   auto unresolvable = attempt.Scratch();
-  *unresolvable |= answer_.unresolvable();
+  *unresolvable |= answer.unresolvable();
   *unresolvable &= *rejected;
   out.unresolvable |= *unresolvable;
   out.feasible -= *rejected;

@@ -73,13 +73,13 @@ framework::Requeue Profile::EvaluateHint(const framework::ClusterEvent& event,
       framework::Hint hint = framework::Hint::kQueue;
       if (wanted.hint) {
         const MonoTime started = metrics_recorder_ ? metrics_recorder_->Now() : MonoTime{};
-        Expected<framework::Hint> opinion = framework::Hint::kQueue;
+        Expected<framework::Hint> evaluated = framework::Hint::kQueue;
         const Status status = framework::CatchExceptions([&] {
-          opinion = wanted.hint(pod, objects);
-          return opinion ? Status{} : Status::Error(opinion.error().message);
+          evaluated = wanted.hint(pod, objects);
+          return evaluated ? Status{} : Status::Error(evaluated.error().message);
         });
         if (status.ok()) {
-          hint = *opinion;
+          hint = *evaluated;
         } else {
           log::Error(
               "QueueingHintFn returns error",

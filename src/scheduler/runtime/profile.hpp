@@ -198,7 +198,8 @@ class Profile {
   void RunNominatedPass(const framework::Attempt& attempt, cluster::NodeTable& table,
                         const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                         const RowSet& candidates, framework::FilterOutcome& out) const;
-  void CallFilter(std::size_t index, const framework::Attempt& attempt, const RowSet& candidates) const;
+  void CallFilter(std::size_t index, const framework::Attempt& attempt, const RowSet& candidates,
+                  framework::Rejections& out) const;
   void ApplyRejections(std::size_t index, const framework::Attempt& attempt, RowSet& alive,
                        framework::FilterOutcome& out) const;
   framework::Status Normalize(std::size_t index, const framework::Attempt& attempt, const RowSet& feasible,
@@ -235,7 +236,6 @@ class Profile {
   std::vector<Registered> events_;
   bool has_extenders_ = false;
   Evaluations evaluations_;
-  mutable framework::Rejections answer_;  // reused for each filter call
 
   friend class ProfileBuilder;
 };

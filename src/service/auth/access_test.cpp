@@ -50,15 +50,15 @@ class Access : public testing::Test {
   // "allow", "deny: reason", "no opinion: reason", with " (error)" behind.
   std::string Authorize(const User& user, const std::string& path,
                         std::optional<client::Reply> answer = std::nullopt) {
-    std::string said = "nothing";
+    std::string result = "nothing";
     authorizer_.Authorize(user, "get", path, [&](const Decision& decision) {
-      said = decision.kind == Decision::Kind::kAllow  ? "allow"
-             : decision.kind == Decision::Kind::kDeny ? "deny: " + decision.reason
-                                                      : "no opinion: " + decision.reason;
-      if (!decision.error.empty()) said += " (" + decision.error + ")";
+      result = decision.kind == Decision::Kind::kAllow  ? "allow"
+               : decision.kind == Decision::Kind::kDeny ? "deny: " + decision.reason
+                                                        : "no opinion: " + decision.reason;
+      if (!decision.error.empty()) result += " (" + decision.error + ")";
     });
     if (answer) api_.Answer(std::move(*answer));
-    return said;
+    return result;
   }
 
   http::FakeLoop loop_;
@@ -105,15 +105,15 @@ TEST_F(Access, AnUnreachableServerIsAnErrorAndNotCached) {
 }
 
 TEST_F(Access, AFailingServerIsTriedFiveTimes) {
-  std::string said;
-  authorizer_.Authorize(anna_, "get", "/a", [&](const Decision& decision) { said = decision.error; });
+  std::string result;
+  authorizer_.Authorize(anna_, "get", "/a", [&](const Decision& decision) { result = decision.error; });
   for (int i = 0; i < 4; ++i) {
     api_.Answer(client::Refused(429, "TooManyRequests"));
-    EXPECT_EQ(said, "");
+    EXPECT_EQ(result, "");
     loop_.Advance(3s);
   }
   api_.Answer(client::Refused(429, "TooManyRequests"));
-  EXPECT_EQ(said, "TooManyRequests");
+  EXPECT_EQ(result, "TooManyRequests");
   const std::vector<Duration> pauses(loop_.delays().begin(), loop_.delays().end());
   ASSERT_EQ(pauses.size(), 4u);
   EXPECT_GE(pauses[0], 500ms);
@@ -124,7 +124,7 @@ TEST_F(Access, AFailingServerIsTriedFiveTimes) {
 TEST_F(Access, WithoutAServerOnlyMastersAndAllowedPathsAreAuthorized) {
   Authorizer alone(loop_, nullptr, random_, metrics_, *AlwaysAllowed::Parse({}), 10s, 10s);
   Decision decision{Decision::Kind::kAllow};
-  alone.Authorize(anna_, "get", "/metrics", [&](const Decision& said) { decision = said; });
+  alone.Authorize(anna_, "get", "/metrics", [&](const Decision& result) { decision = result; });
   EXPECT_EQ(decision.kind, Decision::Kind::kNoOpinion);
 }
 

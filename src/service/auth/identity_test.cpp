@@ -249,17 +249,17 @@ class Union : public Identity {
     TokenReviewer tokens(loop_, api_, random_, metrics_, 10s);
     FilterMetrics meters(metrics_);
     Authenticator authenticator(trust, &tokens, clock_, meters);
-    std::string said = "nothing";
+    std::string result = "nothing";
     authenticator.Authenticate(request, [&](Expected<User> user) {
       if (!user) {
-        said = "error: " + user.error().message;
+        result = "error: " + user.error().message;
         return;
       }
-      said = user->name;
-      for (const std::string& group : user->groups) said += " " + group;
+      result = user->name;
+      for (const std::string& group : user->groups) result += " " + group;
     });
     if (answer != nullptr) api_.Answer(answer);
-    return said;
+    return result;
   }
   AuthenticationOptions options_;
 };

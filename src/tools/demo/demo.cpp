@@ -262,7 +262,7 @@ Expected<void> Demo::ShowSummary() {
   return {};
 }
 
-// The last phase: a pod that fits nowhere until others are evicted.
+// The last phase: a pod that fits no node until others are evicted.
 Expected<void> Demo::ShowPreemption() {
   constexpr std::chrono::seconds kStallTimeout{30};
   BERTH_TRY(const std::int64_t free, MostFreeMilliCpu(port_));

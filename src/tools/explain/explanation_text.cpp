@@ -172,9 +172,9 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
 // Extender errors without effect on the result.
 std::string ExtenderTroubles(const AttemptRecord& record) {
   std::string text;
-  for (const auto& trouble : record.extenders.errors) {
-    text += fmt::format("{}    {}, {}: {}\n", text.empty() ? "  extender errors\n" : "", trouble.extender,
-                        trouble.verb, trouble.error);
+  for (const auto& error : record.extenders.errors) {
+    text += fmt::format("{}    {}, {}: {}\n", text.empty() ? "  extender errors\n" : "", error.extender,
+                        error.verb, error.error);
   }
   return text;
 }

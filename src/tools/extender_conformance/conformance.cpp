@@ -68,7 +68,7 @@ class Report {
       for (const std::string& text : result.finding.messages) messages.emplace_back(text);
       cases_.push_back(json::object{{"case", result.name},
                                     {"result", ResultName(result.finding.result)},
-                                    {"said", std::move(messages)},
+                                    {"messages", std::move(messages)},
                                     {"seconds", seconds}});
       return;
     }

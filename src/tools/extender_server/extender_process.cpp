@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/go_duration.hpp"
+#include "base/lease_fence.hpp"
 #include "http/io_thread.hpp"
 #include "http/server.hpp"
 #include "kubernetes/client/api_writer.hpp"
@@ -155,6 +156,7 @@ class Process final : public process::LongRunningProcess {
   const config::SchedulerConfig& config_;
   const runtime::Registry& plugins_;
   std::unique_ptr<client::Connection> connection_;
+  LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
   std::unique_ptr<client::ApiWriter> writer_;
   ports::DiscardingEventSink no_events_;  // this process records no events
   const std::string empty_hostname_;      // the host name in events, which this process never records
@@ -175,7 +177,7 @@ Expected<void> Process::Connect() {
   if (wanted.kubeconfig.empty()) wanted.kubeconfig = config_.client_connection.kubeconfig;
   BERTH_TRY(const client::ConnectionConfig server, client::LoadConnection(wanted, environment_));
   BERTH_TRY(connection_, client::Connection::Open(io_, server, environment_, metrics_, clock_, "extender"));
-  writer_ = std::make_unique<client::ApiWriter>(io_, connection_->api(), clock_);
+  writer_ = std::make_unique<client::ApiWriter>(io_, connection_->api(), clock_, fence_);
   log::Info("Following the cluster", {{"server", server.origin.host}, {"port", server.origin.port}});
   return {};
 }
@@ -236,13 +238,23 @@ void Process::Stop() {
 }
 
 // Checks the combination of options and completes them.
-Expected<void> Complete(ExtenderOptions& options) {
+Expected<void> Complete(ExtenderOptions& options, std::vector<std::string>& notes) {
   ServiceOptions& service = options.service;
   service.require_certificate = !options.client_ca_file.empty();
   if (service.require_certificate && options.serving.port == 0)
     return Invalid("--client-ca-file needs --secure-port: plain HTTP has no client certificates");
   if (service.require_certificate && !options.http_address.empty())
     return Invalid("--client-ca-file and --http-address: plain HTTP has no client certificates");
+  if (options.allow_anonymous_bind && !service.bind)
+    return Invalid("--allow-anonymous-bind and --no-bind: only one of them can be set");
+  if (options.allow_anonymous_bind && service.require_certificate)
+    return Invalid("--allow-anonymous-bind and --client-ca-file: only one of them can be set");
+  if (service.bind && !service.require_certificate && !options.allow_anonymous_bind) {
+    service.bind = false;
+    notes.emplace_back(
+        "bind is not served, because clients are not authenticated: set --client-ca-file, or --no-bind to "
+        "omit this line, or --allow-anonymous-bind");
+  }
   if (options.http_address.empty() && options.serving.port == 0)
     return Invalid("no listen address: set --secure-port or --http-address");
   std::string& prefix = service.prefix;
@@ -257,9 +269,9 @@ Expected<void> Complete(ExtenderOptions& options) {
 }  // namespace
 
 Expected<int> RunExtender(ExtenderOptions options, const runtime::Registry& built_in) {
-  BERTH_RETURN_IF_ERROR(Complete(options));
-  log::SetVerbosity(options.verbosity);
   std::vector<std::string> notes;
+  BERTH_RETURN_IF_ERROR(Complete(options, notes));
+  log::SetVerbosity(options.verbosity);
   BERTH_TRY(const runtime::Registry plugins, process::WithLoadedPlugins(built_in, options.plugins, notes));
   BERTH_TRY(config::SchedulerConfig config, process::LoadConfig(options.config, plugins));
   if (!config.extenders.empty()) {

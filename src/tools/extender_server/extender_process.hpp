@@ -21,11 +21,13 @@ struct ExtenderOptions {
   std::string metric_sources;
   std::vector<std::string> plugins;  // shared objects
   EvaluatorOptions evaluator;
-  // The path prefix may lack its first slash. require_certificate is set by client_ca_file.
+  // The path prefix may lack its first slash. require_certificate is set by client_ca_file;
+  // bind is reset if clients are not authenticated, unless allow_anonymous_bind is set.
   ServiceOptions service;
   service::SecureServingOptions serving;  // port 0: no HTTPS
   std::string client_ca_file;
-  std::string http_address;  // plain HTTP; empty: none
+  bool allow_anonymous_bind = false;  // bind is served without client_ca_file
+  std::string http_address;           // plain HTTP; empty: none
   std::int64_t body_mib = 64;
   std::int64_t connections = 256;
   int verbosity = 0;

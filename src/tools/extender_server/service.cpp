@@ -154,7 +154,7 @@ void Service::Impl::Handle(http::Request request, std::shared_ptr<http::Exchange
       verb = known;
   }
   if (verb.empty()) {
-    if (!parts.endpoints.IsForEverybody(path)) {
+    if (!parts.endpoints.IsPublic(path)) {
       return shared->Respond(ResponseOf(
           Refused(404, fmt::format("{}: expected {}/filter, /prioritize, /preempt{}, or /healthz, /readyz, "
                                    "/metrics",

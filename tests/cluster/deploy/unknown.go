@@ -9,10 +9,10 @@ import (
 
 // unknown is a manifest that differs from kubeadm's.
 type unknown struct {
-	name string
-	from string // text in kubeadm's manifest
-	to   string
-	says string // expected error; empty: accepted
+	name    string
+	from    string // text in kubeadm's manifest
+	to      string
+	message string // expected error; empty: accepted
 }
 
 // unknowns: the script must reject manifests that it cannot parse, and accept equivalent forms.
@@ -72,9 +72,9 @@ func (s *stage) unknownManifests(ctx context.Context) error {
 
 func (h *host) runCase(ctx context.Context, one unknown, text string) {
 	output, err := h.script(ctx)
-	if one.says != "" {
-		if err == nil || !strings.Contains(output, one.says) {
-			h.addError("%s: it should say %q: %s", one.name, one.says, output)
+	if one.message != "" {
+		if err == nil || !strings.Contains(output, one.message) {
+			h.addError("%s: expected %q: %s", one.name, one.message, output)
 		}
 	} else {
 		if err != nil {

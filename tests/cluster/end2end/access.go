@@ -140,7 +140,7 @@ case "$KUBERNETES_EXEC_INFO" in
 *'"server":"%s"'*) ;;
 *) echo "what is my cluster? $KUBERNETES_EXEC_INFO" >&2; exit 3 ;;
 esac
-[ "$SAID" = hello ] && [ "$1" = argument ] || exit 4
+[ "$GREETING" = hello ] && [ "$1" = argument ] || exit 4
 token=wrong
 [ -e '%s' ] && token=%s
 echo run >> '%s'
@@ -151,7 +151,7 @@ echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","s
 	}
 	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
 		APIVersion: "client.authentication.k8s.io/v1", Command: "./token-plugin", Args: []string{"argument"},
-		Env:                []clientcmdapi.ExecEnvVar{{Name: "SAID", Value: "hello"}},
+		Env:                []clientcmdapi.ExecEnvVar{{Name: "GREETING", Value: "hello"}},
 		ProvideClusterInfo: true, InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 	}}
 	return "", nil

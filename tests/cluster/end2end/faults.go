@@ -33,7 +33,7 @@ func trials(long bool) []trial {
 		{"resets connections", resetting, 3 * time.Second, `berth_reflector_failures_total\{.*reason="broken"`, "partial message"},
 		{"throttles", throttling, 3 * time.Second, `rest_client_requests_total\{code="429"`, "Retrying request"},
 		{"fails", failing, 3 * time.Second, `rest_client_requests_total\{code="500"`, "something broke"},
-		{"talks rubbish", garbage, 3 * time.Second, `berth_reflector_failures_total\{.*reason="undecodable"`, "not valid JSON"},
+		{"sends malformed data", garbage, 3 * time.Second, `berth_reflector_failures_total\{.*reason="undecodable"`, "not valid JSON"},
 		{"stops in the middle of a document", halving, 3 * time.Second, `berth_reflector_failures_total\{.*reason="(broken|undecodable)"`, "ended within a frame"},
 		{"mixes up events", reorder, 5 * time.Second, `berth_reflector_failures_total\{.*reason="disorder"`, "event out of order"},
 	}

@@ -77,7 +77,7 @@ func (h *history) check(w *workload) []string {
 			addError("pod %s went from node %s to %q", name, before, now)
 			continue
 		case forbidden[name]:
-			addError("pod %s fits nowhere and was bound to %s", name, now)
+			addError("pod %s fits no node and was bound to %s", name, now)
 		}
 		nodeOf[name] = now
 		node := h.nodes[now]

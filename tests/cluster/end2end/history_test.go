@@ -53,7 +53,7 @@ func TestCheckFindsViolations(t *testing.T) {
 		{"moved", []change{bind(a, "n-0"), bind(a, "n-3"), bind(b, "n-3")}, "went from node n-0"},
 		{"never bound", []change{bind(a, "n-0")}, "pod b was never bound"},
 		{"no such node", []change{bind(a, "n-0"), bind(b, "n-99")}, "n-99, which is no node"},
-		{"refused", []change{bind(a, "n-0"), bind(b, "n-3"), bind(refused, "n-5")}, "fits nowhere"},
+		{"refused", []change{bind(a, "n-0"), bind(b, "n-3"), bind(refused, "n-5")}, "fits no node"},
 		{"unschedulable", []change{bind(a, "n-0"), bind(b, "n-1")}, "n-1, which is unschedulable"},
 		{"tainted", []change{bind(a, "n-0"), bind(b, "n-2")}, "does not tolerate taint dedicated=batch:NoSchedule"},
 		{"not selected", []change{bind(a, "n-0"), bind(pod("b", func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "hdd"} }), "n-6")}, "does not select node n-6"},

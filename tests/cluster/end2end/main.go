@@ -43,7 +43,7 @@ func parse(args []string) (*options, error) {
 	flags.IntVar(&o.pods, "pods", 2000, "number of pods that fit, at most 10 per node")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest time until all pods are bound")
 	flags.BoolVar(&o.chaos, "chaos", false, "instead: the API server is killed and restarted twice, connections are cut, etcd is compacted")
-	flags.BoolVar(&o.faults, "faults", false, "instead: the API server hangs, resets, throttles, fails, talks rubbish; only for berth")
+	flags.BoolVar(&o.faults, "faults", false, "instead: the API server hangs, resets, throttles, fails, sends malformed data; only for berth")
 	flags.BoolVar(&o.access, "access", false, "instead: merged kubeconfigs, a credential plugin, proxies; only for berth")
 	flags.BoolVar(&o.long, "long", false, "with --faults: faults last for minutes")
 	flags.Uint64Var(&o.seed, "seed", 1, "with --chaos: where and when things are cut")

@@ -179,7 +179,7 @@ func waitUntilRefused(ctx context.Context, r *reader, pods []*v1.Pod, scheduler 
 				return scheduler.Gone()
 			}
 			if time.Now().After(deadline) {
-				return fmt.Errorf("%s says nothing about pod %s within a minute", scheduler.Name, pod.Name)
+				return fmt.Errorf("%s reported nothing about pod %s within a minute", scheduler.Name, pod.Name)
 			}
 			if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
 				return err

@@ -180,7 +180,7 @@ func (s *stage) checkEvents(ctx context.Context) {
 	for holder := range holders {
 		event, reported := events[holder+" became leader"]
 		if !reported {
-			s.addError("no event tells that %s became leader", holder)
+			s.addError("no event reports that %s became leader", holder)
 			continue
 		}
 		if event.Reason != "LeaderElection" || event.Type != "Normal" || event.Source.Component != s.id || event.ReportingController != s.id ||

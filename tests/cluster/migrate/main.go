@@ -32,7 +32,7 @@ type options struct {
 func parse(args []string) (*options, error) {
 	var o options
 	flags := o.Flags("migrate", "--berth PATH", "Lets berth migrate check look at a real API server.")
-	flags.BoolVar(&o.verbose, "verbose", false, "print what it says")
+	flags.BoolVar(&o.verbose, "verbose", false, "print the output of berth migrate check")
 	flags.StringVar(&o.roles, "manifests", "", "the directory deploy/rbac; found from the root of the tree or tests/")
 	if err := flags.Parse(args); err != nil {
 		return nil, err

@@ -193,7 +193,7 @@ var scenarios = []scenario{
 			{"blocker", "nothing is scheduled"},
 			{"blocker", "update leases.coordination.k8s.io kube-system/kube-scheduler: it never leads"},
 			{"blocker", "may not create leases.coordination.k8s.io in kube-system"},
-			{"warning", "affinity by namespace labels"},
+			{"blocker", "nothing is scheduled, unless --berth-allow-missing-resources is set"},
 			{"warning", "statefulsets.apps: the default spreading"},
 			{"warning", "capacity and limits of volumes"},
 			{"warning", "devices are unknown"},

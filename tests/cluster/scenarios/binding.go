@@ -136,7 +136,7 @@ func binding() []*scenario {
 		{name: "a condition update fails and is retried immediately", run: func(s *stage) {
 			s.node("n-1")
 			s.lane.proxy.once("/pods/large/status", answering(http.StatusInternalServerError, "InternalError", "something broke"))
-			s.lane.proxy.once("/pods/large/status", answering(http.StatusConflict, "Conflict", "somebody was faster"))
+			s.lane.proxy.once("/pods/large/status", answering(http.StatusConflict, "Conflict", "another client was faster"))
 			s.pod("large", asking("cpu", "5"))
 			s.refused("large", "Insufficient cpu")
 			s.expectAttempts("large", 1)

@@ -56,9 +56,9 @@ inline void Within(const Place& place, Reader&& read) {
     place(error);
     throw;
   } catch (const protozero::exception& error) {
-    Unreadable ours(error);
-    place(ours);
-    throw ours;
+    Unreadable unreadable(error);
+    place(unreadable);
+    throw unreadable;
   }
 }
 

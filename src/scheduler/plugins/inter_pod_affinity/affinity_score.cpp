@@ -28,7 +28,7 @@ Status InterPodAffinity::PreScore(const Attempt& attempt, const RowSet&) const {
     if (!rows.empty()) any |= sums.Of(key, attempt.nodes()).AddAll(rows, weight);
   };
   for (const auto& [term, weight] : terms.preferred)
-    add(term->topology_key, counters_.Matching(term->question), weight);
+    add(term->topology_key, counters_.Matching(term->query), weight);
   const cluster::PodLabels& labels = *attempt.pod().use().labels;
   if (args_.hard_pod_affinity_weight > 0) {
     counters_.ForEachCarried(TermRole::kRequired, labels, [&](const cluster::CarriedTerm& carried) {

@@ -85,7 +85,7 @@ void InterPodAffinity::SumIncoming(const Attempt& attempt, const cluster::PodAff
       sums.matching.Of(term->topology_key, attempt.nodes()).AddAll(matching);
   }
   for (const AffinityTermPtr& term : terms.required_anti)
-    sums.against.Of(term->topology_key, attempt.nodes()).AddAll(counters_.Matching(term->question));
+    sums.against.Of(term->topology_key, attempt.nodes()).AddAll(counters_.Matching(term->query));
 }
 
 Status InterPodAffinity::AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) const {

@@ -17,9 +17,10 @@ using berth::testing::Unschedulable;
 using berth::testing::Verdicts;
 
 constexpr const char* kZone = "topology.kubernetes.io/zone";
-const auto kAway = Unresolvable({"node(s) didn't match pod affinity rules"});
-const auto kTooClose = Unschedulable({"node(s) didn't match pod anti-affinity rules"});
-const auto kUnwelcome = Unschedulable({"node(s) didn't satisfy existing pods anti-affinity rules"});
+const auto kAffinityUnmet = Unresolvable({"node(s) didn't match pod affinity rules"});
+const auto kAntiAffinityUnmet = Unschedulable({"node(s) didn't match pod anti-affinity rules"});
+const auto kExistingAntiAffinity =
+    Unschedulable({"node(s) didn't satisfy existing pods anti-affinity rules"});
 
 api::PodAffinityTerm To(const std::string& app) {
   api::PodAffinityTerm term;
@@ -39,7 +40,7 @@ api::Pod Without(api::Pod pod, std::initializer_list<api::PodAffinityTerm> terms
 // Two nodes in zone a, one in b, one without a zone.
 void AddNodes(Cluster& cluster) {
   cluster.Add(MakeNode("a1").Zone("a")).Add(MakeNode("a2").Zone("a")).Add(MakeNode("b").Zone("b"));
-  cluster.Add(MakeNode("nowhere"));
+  cluster.Add(MakeNode("no-zone"));
 }
 
 TEST(InterPodAffinity, RequiredTermsOfThePodAndOfOthers) {
@@ -49,7 +50,7 @@ TEST(InterPodAffinity, RequiredTermsOfThePodAndOfOthers) {
     api::Pod pod;
     Verdicts expected;
   };
-  const Verdicts anywhere{{"a1", Fits()}, {"a2", Fits()}, {"b", Fits()}, {"nowhere", Fits()}};
+  const Verdicts anywhere{{"a1", Fits()}, {"a2", Fits()}, {"b", Fits()}, {"no-zone", Fits()}};
   api::PodAffinityTerm in_team = To("db");
   in_team.namespaces = {"team"};
   const Case cases[] = {
@@ -57,25 +58,25 @@ TEST(InterPodAffinity, RequiredTermsOfThePodAndOfOthers) {
       {"where the others are",
        {{"a1", App("db")}},
        With(App("web"), {To("db")}),
-       {{"a1", Fits()}, {"a2", Fits()}, {"b", kAway}, {"nowhere", kAway}}},
+       {{"a1", Fits()}, {"a2", Fits()}, {"b", kAffinityUnmet}, {"no-zone", kAffinityUnmet}}},
       {"one pod must match all terms",
        {{"a1", App("db")}, {"a1", App("cache")}},
        With(App("web"), {To("db"), To("cache")}),
-       {{"a1", kAway}, {"a2", kAway}, {"b", kAway}, {"nowhere", kAway}}},
+       {{"a1", kAffinityUnmet}, {"a2", kAffinityUnmet}, {"b", kAffinityUnmet}, {"no-zone", kAffinityUnmet}}},
       {"the first of its kind may go where the labels are",
        {{"a1", App("db")}},
        With(App("web"), {To("web")}),
-       {{"a1", Fits()}, {"a2", Fits()}, {"b", Fits()}, {"nowhere", kAway}}},
+       {{"a1", Fits()}, {"a2", Fits()}, {"b", Fits()}, {"no-zone", kAffinityUnmet}}},
       {"away from others",
        {{"a1", App("db")}},
        Without(App("web"), {To("db")}),
-       {{"a1", kTooClose}, {"a2", kTooClose}, {"b", Fits()}, {"nowhere", Fits()}}},
+       {{"a1", kAntiAffinityUnmet}, {"a2", kAntiAffinityUnmet}, {"b", Fits()}, {"no-zone", Fits()}}},
       {"anti-affinity of existing pods",
        {{"b", Without(App("db"), {To("web")})}},
        App("web"),
-       {{"a1", Fits()}, {"a2", Fits()}, {"b", kUnwelcome}, {"nowhere", Fits()}}},
+       {{"a1", Fits()}, {"a2", Fits()}, {"b", kExistingAntiAffinity}, {"no-zone", Fits()}}},
       {"a pod on a node without the label rejects no node",
-       {{"nowhere", Without(App("db"), {To("web")})}},
+       {{"no-zone", Without(App("db"), {To("web")})}},
        App("web"),
        anywhere},
       {"other namespaces only if they are named",
@@ -105,7 +106,7 @@ TEST(InterPodAffinity, NamespaceSelectorsMatchExistingNamespaces) {
   api::Namespace team;
   team.metadata.name = "team";
   cluster.Put(team);
-  EXPECT_EQ(cluster.Evaluate(*plugin, pod).at("a1"), kTooClose);
+  EXPECT_EQ(cluster.Evaluate(*plugin, pod).at("a1"), kAntiAffinityUnmet);
   team.metadata.labels.Set("env", "dev");
   cluster.Put(team);
   EXPECT_EQ(cluster.Evaluate(*plugin, pod).at("a1"), Fits());
@@ -115,7 +116,7 @@ TEST(InterPodAffinity, NamespaceSelectorsMatchExistingNamespaces) {
                              everywhere.namespace_selector = term.namespace_selector;
                              return everywhere;
                            }()}));
-  EXPECT_EQ(cluster.Evaluate(*plugin, App("web")).at("b"), kUnwelcome);
+  EXPECT_EQ(cluster.Evaluate(*plugin, App("web")).at("b"), kExistingAntiAffinity);
 }
 
 TEST(InterPodAffinity, AnInvalidTermIsUnresolvable) {

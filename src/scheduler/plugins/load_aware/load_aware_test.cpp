@@ -111,9 +111,9 @@ TEST_F(LoadAwareTest, CachedScoresEqualComputedScores) {
       const bool known = measured.contains(name);
       const double expected = (known ? measured[name] : median) + unmeasured_pods;
       EXPECT_NEAR(static_cast<double>(scores.at(name)), 100 - std::clamp(expected, 0.0, 100.0), 1.0) << name;
-      const double asks = 100 * polled_at / offered;
-      if (std::abs(expected + asks - 60) > 1e-6) {
-        EXPECT_EQ(verdicts.at(name) != Fits(), known && expected + asks > 60) << name << " in step " << step;
+      const double share = 100 * polled_at / offered;
+      if (std::abs(expected + share - 60) > 1e-6) {
+        EXPECT_EQ(verdicts.at(name) != Fits(), known && expected + share > 60) << name << " in step " << step;
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "base/go_duration.hpp"
+#include "base/redact.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -46,6 +47,13 @@ void CheckSource(const std::string& source, const std::string& path, std::vector
     errors.push_back(path +
                      ": Required value: must be the URL of a Prometheus server, like "
                      "http://prometheus-server.monitoring:9090");
+    return;
+  }
+  if (const std::string redacted = RedactUrl(source); redacted != source) {
+    errors.push_back(fmt::format(
+        "{}: Invalid value: \"{}\": must not contain a password; describe the source with basicAuth in "
+        "--berth-metric-sources, and give its name here",
+        path, redacted));
     return;
   }
   // Names consist of these characters only; an address without a scheme is not a name.

@@ -157,43 +157,41 @@ PodBuilder Zero() { return MakePod("there").Cpu("0").Memory("0"); }
 PodBuilder There(std::string_view cpu, std::string_view memory) {
   return MakePod("there").Cpu(cpu).Memory(memory);
 }
-PodBuilder Asks(std::string_view cpu, std::string_view memory) {
-  return MakePod("asks").Cpu(cpu).Memory(memory);
-}
+PodBuilder PodOf(std::string_view cpu, std::string_view memory) { return MakePod().Cpu(cpu).Memory(memory); }
 INSTANTIATE_TEST_SUITE_P(
     LeastAndMost, FitScore,
     ::testing::Values(
-        ScoreCase{"EmptyLeast", kLeast, Zero(), Asks("1", "2Gi"), 75},
-        ScoreCase{"EmptyMost", kMost, Zero(), Asks("1", "2Gi"), 25},
-        ScoreCase{"DivisionTruncatesLeast", kLeast, There("1", "2Gi"), Asks("500m", "1Gi"), 62},
-        ScoreCase{"DivisionTruncatesMost", kMost, There("1", "2Gi"), Asks("500m", "1Gi"), 37},
+        ScoreCase{"EmptyLeast", kLeast, Zero(), PodOf("1", "2Gi"), 75},
+        ScoreCase{"EmptyMost", kMost, Zero(), PodOf("1", "2Gi"), 25},
+        ScoreCase{"DivisionTruncatesLeast", kLeast, There("1", "2Gi"), PodOf("500m", "1Gi"), 62},
+        ScoreCase{"DivisionTruncatesMost", kMost, There("1", "2Gi"), PodOf("500m", "1Gi"), 37},
         ScoreCase{"DefaultsCountForThePod", kLeast, Zero(), MakePod(), 97},
-        ScoreCase{"DefaultsCountForThePodsThatAreThere", kLeast, MakePod("there"), Asks("0", "0"), 97},
-        ScoreCase{"WeightsLeast", kLeastCpu3, There("2500m", "3Gi"), Asks("1", "1Gi"), 21},
-        ScoreCase{"WeightsMost", kMostCpu3, There("2500m", "3Gi"), Asks("1", "1Gi"), 77},
+        ScoreCase{"DefaultsCountForThePodsThatAreThere", kLeast, MakePod("there"), PodOf("0", "0"), 97},
+        ScoreCase{"WeightsLeast", kLeastCpu3, There("2500m", "3Gi"), PodOf("1", "1Gi"), 21},
+        ScoreCase{"WeightsMost", kMostCpu3, There("2500m", "3Gi"), PodOf("1", "1Gi"), 77},
         ScoreCase{"BeyondCapacityLeastIsZero", kLeast, There("3950m", "7Gi"), MakePod(), 5},
         ScoreCase{"BeyondCapacityMostIsFull", kMost, There("3950m", "7Gi"), MakePod(), 94},
         ScoreCase{"AScalarThePodDoesNotAskForIsDropped",
                   "scoringStrategy: {type: MostAllocated, resources: [{name: cpu}, {name: example.com/gpu, "
                   "weight: 9}]}",
-                  Zero(), Asks("2", "0"), 50},
+                  Zero(), PodOf("2", "0"), 50},
         ScoreCase{"AResourceTheNodeDoesNotHaveIsDropped",
                   "scoringStrategy: {type: MostAllocated, resources: [{name: cpu}, {name: example.com/none, "
                   "weight: 9}]}",
-                  Zero(), Asks("2", "0").Request("example.com/none", "1"), 50},
+                  Zero(), PodOf("2", "0").Request("example.com/none", "1"), 50},
         ScoreCase{"NothingToGoByIsZero", "scoringStrategy: {type: MostAllocated, resources: [{name: pods}]}",
-                  Zero(), Asks("2", "0"), 0},
-        ScoreCase{"PodLevelRequestsAreLeftOut", kMost, Zero(), Asks("2", "4Gi").PodLevel("cpu", "4"), 50}),
+                  Zero(), PodOf("2", "0"), 0},
+        ScoreCase{"PodLevelRequestsAreLeftOut", kMost, Zero(), PodOf("2", "4Gi").PodLevel("cpu", "4"), 50}),
     [](const auto& row) { return row.param.name; });
 INSTANTIATE_TEST_SUITE_P(
     RequestedToCapacityRatio, FitScore,
     ::testing::Values(
-        ScoreCase{"HalvesAreRoundedUp", Ratio(kRising), There("2500m", "3Gi"), Asks("1", "1Gi"), 69},
+        ScoreCase{"HalvesAreRoundedUp", Ratio(kRising), There("2500m", "3Gi"), PodOf("1", "1Gi"), 69},
         ScoreCase{"WeightsCount", Ratio(kRising, "[{name: cpu, weight: 3}, {name: memory, weight: 1}]"),
-                  There("2500m", "3Gi"), Asks("1", "1Gi"), 78},
-        ScoreCase{"AFallingShape", Ratio(kFalling), There("2500m", "3Gi"), Asks("1", "1Gi"), 32},
-        ScoreCase{"AResourceThatScoresZeroIsDropped", Ratio(kRising), Zero(), Asks("0", "4Gi"), 50},
-        ScoreCase{"BeyondCapacityCountsAsFull", Ratio(kRising), There("4", "3Gi"), Asks("1", "1Gi"), 75},
+                  There("2500m", "3Gi"), PodOf("1", "1Gi"), 78},
+        ScoreCase{"AFallingShape", Ratio(kFalling), There("2500m", "3Gi"), PodOf("1", "1Gi"), 32},
+        ScoreCase{"AResourceThatScoresZeroIsDropped", Ratio(kRising), Zero(), PodOf("0", "4Gi"), 50},
+        ScoreCase{"BeyondCapacityCountsAsFull", Ratio(kRising), There("4", "3Gi"), PodOf("1", "1Gi"), 75},
         ScoreCase{"ScalarsHaveTheirWeightToo",
                   Ratio(kRising, "[{name: example.com/gpu, weight: 5}, {name: example.com/fpga, weight: 1}]"),
                   Zero(), MakePod().Request("example.com/gpu", "3").Request("example.com/fpga", "2"), 39}),

@@ -47,8 +47,8 @@ class LimitsTest : public ::testing::Test {
     for (const char* claim : claims) WithVolume(builder, ClaimVolume(claim));
     return builder;
   }
-  Verdict Ask(std::initializer_list<const char*> claims) { return Ask(With("wants", claims)); }
-  Verdict Ask(const PodBuilder& pod) { return cluster.Filter(*plugin, pod).at("n"); }
+  Verdict VerdictOf(std::initializer_list<const char*> claims) { return VerdictOf(With("incoming", claims)); }
+  Verdict VerdictOf(const PodBuilder& pod) { return cluster.Filter(*plugin, pod).at("n"); }
 
   Cluster cluster;
   std::unique_ptr<NodeVolumeLimits> plugin;
@@ -58,30 +58,30 @@ TEST_F(LimitsTest, VolumesOnTheNodeCountOnce) {
   EXPECT_TRUE(cluster.PreFilter(*plugin, PodWith("none", {})).status.skip());
   Use("p", {"a", "b"});
   Use("q", {"a"});
-  EXPECT_EQ(Ask({"b", "c"}), Fits());
-  EXPECT_EQ(Ask({"c", "d"}), kExceeded);
-  EXPECT_EQ(Ask({"a", "b"}), Fits());
+  EXPECT_EQ(VerdictOf({"b", "c"}), Fits());
+  EXPECT_EQ(VerdictOf({"c", "d"}), kExceeded);
+  EXPECT_EQ(VerdictOf({"a", "b"}), Fits());
 }
 
 TEST_F(LimitsTest, AttachedVolumesCountOnceWithPodsThatUseThem) {
   Use("p", {"a", "b"});
   cluster.Put(MakeAttachment("va-a", "n", "pv-a"));
-  EXPECT_EQ(Ask({"c"}), Fits());
+  EXPECT_EQ(VerdictOf({"c"}), Fits());
   cluster.Put(MakeAttachment("va-x", "n", "pv-x"));
-  EXPECT_EQ(Ask({"c"}), kExceeded);
-  EXPECT_EQ(Ask({"b"}), Fits()) << "nothing new";
-  EXPECT_EQ(Ask({"x"}), kExceeded) << "counted as attached and as new";
+  EXPECT_EQ(VerdictOf({"c"}), kExceeded);
+  EXPECT_EQ(VerdictOf({"b"}), Fits()) << "nothing new";
+  EXPECT_EQ(VerdictOf({"x"}), kExceeded) << "counted as attached and as new";
 }
 
 TEST_F(LimitsTest, ANodeWithoutLimitAcceptsAllVolumes) {
   cluster.Put(MakeCsiNode("n", {{kDriver, std::nullopt}}));
   Use("p", {"a", "b"});
-  EXPECT_EQ(Ask({"c", "d", "x"}), Fits());
+  EXPECT_EQ(VerdictOf({"c", "d", "x"}), Fits());
   cluster.Put(MakeCsiNode("n", {{kDriver, 0}}));
-  EXPECT_EQ(Ask({"c"}), kExceeded);
-  EXPECT_EQ(Ask({"a"}), Fits());
+  EXPECT_EQ(VerdictOf({"c"}), kExceeded);
+  EXPECT_EQ(VerdictOf({"a"}), Fits());
   cluster.Put(MakeCsiNode("n", {{"other", 0}}));
-  EXPECT_EQ(Ask({"c"}), Fits());
+  EXPECT_EQ(VerdictOf({"c"}), Fits());
 }
 
 TEST_F(LimitsTest, ClaimsWithoutVolumeCountForTheirProvisioner) {
@@ -89,28 +89,28 @@ TEST_F(LimitsTest, ClaimsWithoutVolumeCountForTheirProvisioner) {
   cluster.Put<api::PersistentVolumeClaim>(MakeClaim("classless").Class(""));
   cluster.Put<api::PersistentVolumeClaim>(MakeClaim("lost").BoundTo("gone"));
   Use("p", {"a", "b", "c"});
-  EXPECT_EQ(Ask({"new"}), kExceeded);
-  EXPECT_EQ(Ask({"lost"}), kExceeded);
-  EXPECT_EQ(Ask({"classless"}), Fits());
+  EXPECT_EQ(VerdictOf({"new"}), kExceeded);
+  EXPECT_EQ(VerdictOf({"lost"}), kExceeded);
+  EXPECT_EQ(VerdictOf({"classless"}), Fits());
 }
 
 TEST_F(LimitsTest, AVolumeBoundLaterIsCountedByItsHandle) {
   cluster.Put<api::PersistentVolumeClaim>(MakeClaim("new"));
   cluster.Put(MakeCsiNode("n", {{kDriver, 1}}));
   Use("p", {"new"});
-  EXPECT_EQ(Ask({"a"}), kExceeded);
+  EXPECT_EQ(VerdictOf({"a"}), kExceeded);
   cluster.Put<api::PersistentVolumeClaim>(MakeClaim("new").BoundTo("pv-a"));
-  EXPECT_EQ(Ask({"a"}), Fits());
+  EXPECT_EQ(VerdictOf({"a"}), Fits());
 }
 
 TEST_F(LimitsTest, InTreeVolumesCountForTheMigratedDriver) {
   cluster.Put(MakeCsiNode("n", {{"ebs.csi.aws.com", 1}}));
   const auto disk = [](const char* id) { return DiskVolume(api::Volume::Source::kAwsElasticBlockStore, id); };
   cluster.Run("n", PodWith("p", {disk("vol-1")}));
-  EXPECT_EQ(Ask(PodWith("wants", {disk("aws://zone/vol-1")})), Fits());
-  EXPECT_EQ(Ask(PodWith("wants", {disk("vol-2")})), kExceeded);
+  EXPECT_EQ(VerdictOf(PodWith("incoming", {disk("aws://zone/vol-1")})), Fits());
+  EXPECT_EQ(VerdictOf(PodWith("incoming", {disk("vol-2")})), kExceeded);
   EXPECT_EQ(
-      Ask(PodWith("wants", {disk("aws://bad")})),
+      VerdictOf(PodWith("incoming", {disk("aws://bad")})),
       (Verdict{
           framework::Code::kError,
           {"converting volume(disk) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID "
@@ -118,32 +118,33 @@ TEST_F(LimitsTest, InTreeVolumesCountForTheMigratedDriver) {
 }
 
 TEST_F(LimitsTest, MissingClaims) {
-  EXPECT_EQ(Ask({"none"}),
+  EXPECT_EQ(VerdictOf({"none"}),
             Unresolvable({"looking up PVC default/none: persistentvolumeclaim \"none\" not found"}));
-  EXPECT_EQ(Ask({""}), (Verdict{framework::Code::kError, {"PersistentVolumeClaim had no name"}}));
-  cluster.Put<api::PersistentVolumeClaim>(MakeClaim("wants-e"));
-  EXPECT_EQ(Ask(PodWith("wants", {EphemeralVolume("e")})),
-            (Verdict{framework::Code::kError,
-                     {"PVC default/wants-e was not created for pod default/wants (pod is not owner)"}}));
-  cluster.Put<api::PersistentVolumeClaim>(MakeClaim("wants-e").OwnedBy("me"));
-  EXPECT_EQ(Ask(PodWith("wants", {EphemeralVolume("e")}).Uid("me")), Fits());
+  EXPECT_EQ(VerdictOf({""}), (Verdict{framework::Code::kError, {"PersistentVolumeClaim had no name"}}));
+  cluster.Put<api::PersistentVolumeClaim>(MakeClaim("incoming-e"));
+  EXPECT_EQ(
+      VerdictOf(PodWith("incoming", {EphemeralVolume("e")})),
+      (Verdict{framework::Code::kError,
+               {"PVC default/incoming-e was not created for pod default/incoming (pod is not owner)"}}));
+  cluster.Put<api::PersistentVolumeClaim>(MakeClaim("incoming-e").OwnedBy("me"));
+  EXPECT_EQ(VerdictOf(PodWith("incoming", {EphemeralVolume("e")}).Uid("me")), Fits());
 }
 
 TEST_F(LimitsTest, APodWithInvalidVolumesOnTheNodeIsAnError) {
   Use("p", {""});
-  EXPECT_EQ(Ask({"a"}), (Verdict{framework::Code::kError, {"PersistentVolumeClaim had no name"}}));
+  EXPECT_EQ(VerdictOf({"a"}), (Verdict{framework::Code::kError, {"PersistentVolumeClaim had no name"}}));
   cluster.Put(MakeCsiNode("n", {{kDriver, std::nullopt}}));
-  EXPECT_EQ(Ask({"a"}), Fits()) << "nothing is counted without a limit";
+  EXPECT_EQ(VerdictOf({"a"}), Fits()) << "nothing is counted without a limit";
 }
 
 TEST_F(LimitsTest, ARequiredDriver) {
   api::CSIDriver driver;
   driver.metadata.name = kDriver;
   cluster.Put(driver).Add(MakeNode("bare"));
-  EXPECT_EQ(cluster.Filter(*plugin, With("wants", {"a"})).at("bare"), Fits());
+  EXPECT_EQ(cluster.Filter(*plugin, With("incoming", {"a"})).at("bare"), Fits());
   driver.prevent_pod_scheduling_if_missing = true;
   cluster.Put(driver);
-  const auto verdicts = cluster.Filter(*plugin, With("wants", {"a"}));
+  const auto verdicts = cluster.Filter(*plugin, With("incoming", {"a"}));
   EXPECT_EQ(verdicts.at("bare"), Unschedulable({"csi.example.com CSI driver is not installed on the node"}));
   EXPECT_EQ(verdicts.at("n"), Fits());
 }

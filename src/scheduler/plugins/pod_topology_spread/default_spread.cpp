@@ -62,12 +62,12 @@ cluster::SpreadConstraints DefaultSpread::Deduce(const cluster::PodInfo& info) c
   cluster::SpreadConstraints out;
   const api::ParsedSelector selector = SelectorFor(info);
   if (selector.everything()) return out;
-  const auto question = cluster::SpreadQuery(pod.metadata.ns, selector, symbols_);
+  const auto query = cluster::SpreadQuery(pod.metadata.ns, selector, symbols_);
   for (const api::TopologySpreadConstraint& constraint : constraints_) {
     cluster::SpreadConstraint compiled;
     compiled.max_skew = constraint.max_skew;
     compiled.topology_key = symbols_.InternKey(constraint.topology_key);
-    compiled.question = question;
+    compiled.query = query;
     compiled.min_domains = constraint.min_domains.value_or(1);
     compiled.honor_affinity =
         constraint.node_affinity_policy.empty() || constraint.node_affinity_policy == "Honor";

@@ -116,7 +116,7 @@ void PodTopologySpread::Sum(const Attempt& attempt, const RowSet& with_all_keys,
     hard.admitted.ForEach([&](std::size_t row) { hard.registered[topology.domain[row]] = true; });
   }
   if (!constraint.counts) return;
-  counters_.Matching(constraint.question).ForEach([&](std::uint32_t row, std::int64_t pods) {
+  counters_.Matching(constraint.query).ForEach([&](std::uint32_t row, std::int64_t pods) {
     if (hard.admitted.Has(row)) hard.counts.Add(row, pods);
   });
 }
@@ -164,7 +164,7 @@ Status PodTopologySpread::RecordChange(const Attempt& attempt, const cluster::Po
   for (std::size_t i = 0; i < states.size(); ++i) {
     const HardState& hard = states[i];
     // As in kube-scheduler, terminating pods count here.
-    if (!hard.admitted.Has(row) || !hard.constraint->question->all_of.front().labels.Matches(labels.labels))
+    if (!hard.admitted.Has(row) || !hard.constraint->query->all_of.front().labels.Matches(labels.labels))
       continue;
     changes->push_back({i, hard.counts.topology->domain[row], pods});
   }

@@ -111,9 +111,9 @@ TEST(PodTopologySpread, RejectsNodesThatExceedMaxSkew) {
 TEST(PodTopologySpread, NodesWithoutTheLabelAreUnresolvableAndNotCounted) {
   Cluster cluster;
   AddZones(cluster, {{"a", 1}});
-  cluster.Add(MakeNode("nowhere"));
+  cluster.Add(MakeNode("no-zone"));
   EXPECT_EQ(cluster.Evaluate(*cluster.Make<PodTopologySpread>(), Web({Hard(kZone, 1)})),
-            (Verdicts{{"a", Fits()}, {"nowhere", Unresolvable({kLacksKey})}}));
+            (Verdicts{{"a", Fits()}, {"no-zone", Unresolvable({kLacksKey})}}));
 }
 
 TEST(PodTopologySpread, InclusionPoliciesSelectTheNodesThatCount) {

@@ -13,7 +13,7 @@ using Constraints = std::vector<SpreadConstraint>;
 Hint QueueIf(bool worth) { return worth ? Hint::kQueue : Hint::kSkip; }
 
 bool Selects(const SpreadConstraint& constraint, const api::Pod& pod) {
-  return constraint.question->all_of.front().labels.Matches(pod.metadata.labels);
+  return constraint.query->all_of.front().labels.Matches(pod.metadata.labels);
 }
 
 // Whether the pod counts for the spread of pods in this namespace: it is bound or nominated to a node.

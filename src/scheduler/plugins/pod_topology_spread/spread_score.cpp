@@ -129,7 +129,7 @@ void PodTopologySpread::ComputeSoftState(const Attempt& attempt, const RowSet& s
                                          bool require_all, SoftState& weighed) const {
   const SpreadConstraint& constraint = *weighed.constraint;
   static const RowCounts kNoPods;
-  const RowCounts& matching = constraint.counts ? counters_.Matching(constraint.question) : kNoPods;
+  const RowCounts& matching = constraint.counts ? counters_.Matching(constraint.query) : kNoPods;
   weighed.counts.Reset(constraint.topology_key, attempt.nodes());
   const Topology& topology = *weighed.counts.topology;
   if (constraint.topology_key == hostname_) {

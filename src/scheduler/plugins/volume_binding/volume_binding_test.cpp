@@ -46,12 +46,12 @@ class BindingTest : public ::testing::Test {
                                       std::string_view size = "10Gi") {
     return MakeVolume(name).Class("local").Size(size).ReachedFrom("topology.kubernetes.io/zone", {zone});
   }
-  PodBuilder Wants(std::initializer_list<const char*> claims) {
+  PodBuilder WithClaims(std::initializer_list<const char*> claims) {
     PodBuilder pod = PodWith("p", {});
     for (const char* claim : claims) WithVolume(pod, ClaimVolume(claim));
     return pod;
   }
-  Verdicts Evaluate(std::initializer_list<const char*> claims) { return Evaluate(Wants(claims)); }
+  Verdicts Evaluate(std::initializer_list<const char*> claims) { return Evaluate(WithClaims(claims)); }
   Verdicts Evaluate(const PodBuilder& pod) {
     const auto answer = cluster.PreFilter(*plugin, pod);
     EXPECT_TRUE(answer.status.ok()) << answer.status.Message();
@@ -82,30 +82,31 @@ TEST_F(BindingTest, PreFilterChecksClaims) {
   api::StorageClass immediate = MakeClass("immediate");
   immediate.volume_binding_mode = "Immediate";
   cluster.Put(immediate);
-  const auto says = [&](const PodBuilder& pod) {
+  const auto pre_filter = [&](const PodBuilder& pod) {
     const auto status = cluster.PreFilter(*plugin, pod).status;
     return status.skip() ? "skip" : status.Message();
   };
-  EXPECT_EQ(says(Wants({})), "skip");
-  EXPECT_EQ(says(Wants({"c"})), "persistentvolumeclaim \"c\" not found");
-  EXPECT_EQ(says(PodWith("p", {EphemeralVolume("e")})),
+  EXPECT_EQ(pre_filter(WithClaims({})), "skip");
+  EXPECT_EQ(pre_filter(WithClaims({"c"})), "persistentvolumeclaim \"c\" not found");
+  EXPECT_EQ(pre_filter(PodWith("p", {EphemeralVolume("e")})),
             "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-e\"");
   Put(MakeClaim("p-e"));
-  EXPECT_EQ(says(PodWith("p", {EphemeralVolume("e")})),
+  EXPECT_EQ(pre_filter(PodWith("p", {EphemeralVolume("e")})),
             "PVC default/p-e was not created for pod default/p (pod is not owner)");
   Put(MakeClaim("c").Class("immediate"));
-  EXPECT_EQ(says(Wants({"c"})), "pod has unbound immediate PersistentVolumeClaims");
+  EXPECT_EQ(pre_filter(WithClaims({"c"})), "pod has unbound immediate PersistentVolumeClaims");
   auto half_bound = MakeClaim("c");
   half_bound.raw().volume_name = "v";
   Put(half_bound);
-  EXPECT_EQ(says(Wants({"c"})), "pod has unbound immediate PersistentVolumeClaims");
+  EXPECT_EQ(pre_filter(WithClaims({"c"})), "pod has unbound immediate PersistentVolumeClaims");
   half_bound.raw().phase = "Lost";
   Put(half_bound);
-  EXPECT_EQ(says(Wants({"c"})), "persistentvolumeclaim \"c\" bound to non-existent persistentvolume \"v\"");
+  EXPECT_EQ(pre_filter(WithClaims({"c"})),
+            "persistentvolumeclaim \"c\" bound to non-existent persistentvolume \"v\"");
   auto deleting = MakeClaim("c");
   deleting.raw().metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
   Put(deleting);
-  EXPECT_EQ(says(Wants({"c"})), "persistentvolumeclaim \"c\" is being deleted");
+  EXPECT_EQ(pre_filter(WithClaims({"c"})), "persistentvolumeclaim \"c\" is being deleted");
 }
 
 TEST_F(BindingTest, BoundVolumesMustBeAccessible) {
@@ -225,16 +226,17 @@ TEST_F(BindingTest, ScoresReflectStorageUtilization) {
   Track("a", "100Gi");
   Track("b", "40Gi");
   Evaluate({"c"});
-  EXPECT_EQ(cluster.Scores(*plugin, Wants({"c"})), (NodeScores{{"a", 70}, {"b", 25}}));
+  EXPECT_EQ(cluster.Scores(*plugin, WithClaims({"c"})), (NodeScores{{"a", 70}, {"b", 25}}));
   Put(MakeClaim("d").Size("30Gi"));
   Evaluate({"c", "d"});
-  EXPECT_EQ(cluster.Scores(*plugin, Wants({"c", "d"})), (NodeScores{{"a", 40}, {"b", 0}}));
+  EXPECT_EQ(cluster.Scores(*plugin, WithClaims({"c", "d"})), (NodeScores{{"a", 40}, {"b", 0}}));
   Put(MakeClaim("e").Class("local"));
   Put(Local("v", "a", "20Gi"));
   Evaluate({"e"});
-  EXPECT_EQ(cluster.Scores(*plugin, Wants({"e"})).at("a"), 75) << "5Gi of a volume with 20Gi";
-  cluster.PreFilter(*plugin, Wants({}));
-  EXPECT_TRUE(cluster.PreScore(*plugin, Wants({})).ok()) << "PreScore succeeds for pods without volumes too";
+  EXPECT_EQ(cluster.Scores(*plugin, WithClaims({"e"})).at("a"), 75) << "5Gi of a volume with 20Gi";
+  cluster.PreFilter(*plugin, WithClaims({}));
+  EXPECT_TRUE(cluster.PreScore(*plugin, WithClaims({})).ok())
+      << "PreScore succeeds for pods without volumes too";
 }
 
 TEST_F(BindingTest, ReservedVolumesAreVisibleToTheNextPod) {
@@ -243,7 +245,7 @@ TEST_F(BindingTest, ReservedVolumesAreVisibleToTheNextPod) {
   Put(MakeClaim("new"));
   Put(Local("v", "a"));
   EXPECT_EQ(Evaluate({"c", "new"}).at("a"), Fits());
-  const auto info = cluster.Prepare(Wants({"c", "new"}));
+  const auto info = cluster.Prepare(WithClaims({"c", "new"}));
   const std::string node = "a";
   framework::CycleState state = cluster.state().Clone();
   const framework::Placement placement{info, node, state};
@@ -265,7 +267,7 @@ TEST_F(BindingTest, NothingIsReservedForBoundClaims) {
   Put(MakeVolume("v"));
   Put(MakeClaim("c").BoundTo("v"));
   Evaluate({"c"});
-  const auto info = cluster.Prepare(Wants({"c"}));
+  const auto info = cluster.Prepare(WithClaims({"c"}));
   const std::string node = "a";
   framework::CycleState state = cluster.state().Clone();
   const framework::Placement placement{info, node, state};

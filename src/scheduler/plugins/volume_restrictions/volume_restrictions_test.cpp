@@ -60,9 +60,9 @@ TEST(VolumeRestrictions, DisksAreSharedOnlyByReaders) {
     cluster.Add(MakeNode("busy")).Add(MakeNode("free"));
     const auto plugin = cluster.Make<VolumeRestrictions>();
     cluster.Run("busy", PodWith("there", {row.held}).Namespace("elsewhere"));
-    const auto wants = PodWith("wants", {row.wanted});
-    EXPECT_TRUE(cluster.PreFilter(*plugin, wants).status.ok()) << row.what;
-    const auto verdicts = cluster.Filter(*plugin, wants);
+    const auto incoming = PodWith("incoming", {row.wanted});
+    EXPECT_TRUE(cluster.PreFilter(*plugin, incoming).status.ok()) << row.what;
+    const auto verdicts = cluster.Filter(*plugin, incoming);
     EXPECT_EQ(verdicts.at("busy"), row.conflict ? Unschedulable({kDisk}) : Fits()) << row.what;
     EXPECT_EQ(verdicts.at("free"), Fits()) << row.what;
   }
@@ -81,11 +81,11 @@ class SoleClaimTest : public ::testing::Test {
 };
 
 TEST_F(SoleClaimTest, AReadWriteOncePodClaimInUseRejectsAllNodes) {
-  const auto wants = PodWith("wants", {ClaimVolume("sole")});
-  EXPECT_TRUE(cluster.PreFilter(*plugin, wants).status.skip()) << "the claim is not in use";
+  const auto incoming = PodWith("incoming", {ClaimVolume("sole")});
+  EXPECT_TRUE(cluster.PreFilter(*plugin, incoming).status.skip()) << "the claim is not in use";
   cluster.Run("a", PodWith("user", {ClaimVolume("sole")}));
-  EXPECT_TRUE(cluster.PreFilter(*plugin, wants).status.ok());
-  EXPECT_EQ(cluster.Filter(*plugin, wants).at("b"), Unschedulable({kSole}));
+  EXPECT_TRUE(cluster.PreFilter(*plugin, incoming).status.ok());
+  EXPECT_EQ(cluster.Filter(*plugin, incoming).at("b"), Unschedulable({kSole}));
   EXPECT_TRUE(cluster.PreFilter(*plugin, PodWith("other", {ClaimVolume("shared")})).status.skip());
   EXPECT_EQ(cluster.PreFilter(*plugin, PodWith("lost", {ClaimVolume("none")})).status.Message(),
             "persistentvolumeclaim \"none\" not found");
@@ -93,7 +93,7 @@ TEST_F(SoleClaimTest, AReadWriteOncePodClaimInUseRejectsAllNodes) {
 
 TEST_F(SoleClaimTest, EvictingThePodThatUsesItFreesIt) {
   cluster.Run("a", PodWith("user", {ClaimVolume("sole")}));
-  const auto info = cluster.Prepare(PodWith("wants", {ClaimVolume("sole")}));
+  const auto info = cluster.Prepare(PodWith("incoming", {ClaimVolume("sole")}));
   framework::ScratchPool scratch;
   const framework::Attempt attempt(info, cluster.nodes(), cluster.state(), scratch);
   EXPECT_TRUE(plugin->PreFilter(attempt).status.ok());

@@ -63,7 +63,7 @@ TEST(VolumeZone, PreFilterChecksClaims) {
   const auto plugin = cluster.Make<VolumeZone>();
   const struct {
     testing::ClaimBuilder claim;
-    std::string says;  // empty: Skip
+    std::string message;  // empty: Skip
   } rows[] = {
       {MakeClaim("c").Class("waits"), ""},
       {MakeClaim("c").BoundTo("plain"), ""},
@@ -80,8 +80,8 @@ TEST(VolumeZone, PreFilterChecksClaims) {
     if (known != nullptr) cluster.objects().Apply(ports::Change<api::PersistentVolumeClaim>{known, nullptr});
     cluster.Put<api::PersistentVolumeClaim>(row.claim);
     const auto answer = cluster.PreFilter(*plugin, PodWith("p", {ClaimVolume("c")}));
-    EXPECT_EQ(answer.status.skip(), row.says.empty()) << row.says;
-    EXPECT_EQ(answer.status.Message(), row.says);
+    EXPECT_EQ(answer.status.skip(), row.message.empty()) << row.message;
+    EXPECT_EQ(answer.status.Message(), row.message);
   }
   EXPECT_EQ(cluster.PreFilter(*plugin, PodWith("p", {ClaimVolume("")})).status.Message(),
             "PersistentVolumeClaim had no name");
