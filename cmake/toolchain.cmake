@@ -38,6 +38,11 @@ endif()
 
 # Relocations are done at the start and read-only from then on.
 add_link_options(-Wl,-z,relro -Wl,-z,now)
+# Canaries on the stack and checked variants of C functions (tests/packages/hardening.py). Control-flow protection
+# (-fcf-protection) is not used: it has no effect in a process whose C library lacks it, like Debian 12's.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND BERTH_SANITIZE STREQUAL "" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_options(-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()
 
 if(BERTH_SANITIZE STREQUAL "address")
   # Without optimisation clang needs half of g++'s time, and has more checks.

@@ -6,8 +6,8 @@
 
 namespace berth {
 
-// The password of a URL ("http://user:password@host/path") is replaced by "xxxxx", as Go's URL.Redacted does. Every
-// other text, also one that is not a valid URL, is returned unchanged.
+// The password of a URL ("http://user:password@host/path") is replaced by "xxxxx", as Go's URL.Redacted does.
+// Every other text, also one that is not a valid URL, is returned unchanged.
 std::string RedactUrl(std::string_view url);
 
 }  // namespace berth

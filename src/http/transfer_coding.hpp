@@ -6,8 +6,8 @@
 
 namespace berth::http {
 
-// True if the message has no transfer coding, or "chunked" alone, the only one that is supported. With any other the
-// end of the message is unknown: what follows would be taken for the next message.
+// True if the message has no transfer coding, or "chunked" alone, the only one that is supported. With any
+// other the end of the message is unknown: what follows would be taken for the next message.
 inline bool HasSupportedTransferCoding(const boost::beast::http::fields& headers) {
   const auto [begin, end] = headers.equal_range(boost::beast::http::field::transfer_encoding);
   if (begin == end) return true;

@@ -10,7 +10,8 @@ Expected<client::ConnectionConfig> ConnectionOf(const SchedulerFlags& flags,
                                                 const config::ClientConnection& wanted,
                                                 const client::Environment& environment) {
   BERTH_TRY(client::ConnectionConfig connection,
-            client::LoadConnection({wanted.kubeconfig, flags.master}, environment));
+            client::LoadConnection({wanted.kubeconfig, flags.master, flags.own.use_kubeconfig_variable},
+                                   environment));
   if (wanted.limits_given && wanted.qps > 0 && wanted.burst <= 0)
     return Invalid(
         "burst is required to be greater than 0 when RateLimiter is not set and QPS is set to greater than "

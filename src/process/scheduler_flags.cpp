@@ -318,6 +318,10 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.Duration("berth-watch-idle-timeout", own.watch_idle_timeout,
                  "Time after which a watch without events is reopened.",
                  {std::chrono::seconds(1), std::chrono::hours(24)});
+  table.Bool(
+      "berth-use-kubeconfig-variable", own.use_kubeconfig_variable,
+      "Outside of a pod, without --kubeconfig and --master: connects with the files in $KUBECONFIG, merged "
+      "as in kubectl. By default this is an error, like in kube-scheduler.");
   table.Bool("berth-allow-missing-resources", own.allow_missing_resources,
              "Schedules although namespaces or CSI drivers cannot be listed. Filters that need them then "
              "accept nodes that kube-scheduler rejects; the log names the consequence. By "

@@ -62,6 +62,7 @@ struct OwnFlags {
   std::int64_t seed = 0;
   std::uint64_t record_buffer_bytes = 64u << 20;
   std::uint64_t equivalence_cache_bytes = 64u << 20;
+  bool use_kubeconfig_variable = false;
   bool allow_missing_resources = false;
   std::uint64_t extender_max_reply_bytes = 64u << 20;
   std::int64_t extender_failures = 0;  // consecutive failures that open an extender's circuit; 0: never

@@ -192,7 +192,7 @@ Expected<ConnectionConfig> InClusterConnection(const Environment& environment) {
 Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const Environment& environment) {
   if (flags.kubeconfig.empty() && flags.master.empty()) {
     auto in_cluster = InClusterConnection(environment);
-    if (!in_cluster) {
+    if (!in_cluster && flags.use_variable) {
       BERTH_TRY(const auto merged,
                 ReadKubeconfigs(environment.Variable("KUBECONFIG").value_or(""), environment));
       if (merged) {
@@ -203,6 +203,10 @@ Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const En
     log::Warning(
         "Neither --kubeconfig nor --master was specified. Using the inClusterConfig. This might not work.");
     if (in_cluster) return in_cluster;
+    if (environment.Variable("KUBECONFIG")) {
+      log::Warning(
+          "$KUBECONFIG is not used. Set --kubeconfig, or --berth-use-kubeconfig-variable to use its files.");
+    }
     log::Warning("error creating inClusterConfig, falling back to default config",
                  {{"err", in_cluster.error().message}});
   }

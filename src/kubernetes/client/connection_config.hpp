@@ -46,14 +46,15 @@ struct ConnectionConfig {
 };
 
 struct ConnectionFlags {
-  std::string kubeconfig{};  // --kubeconfig or clientConnection.kubeconfig: a file that must exist
-  std::string master{};      // --master
+  std::string kubeconfig{};   // --kubeconfig or clientConnection.kubeconfig: a file that must exist
+  std::string master{};       // --master
+  bool use_variable = false;  // outside of a pod: the files in $KUBECONFIG, if neither is set
 };
 
 // As client-go 0.37's BuildConfigFromFlags: with neither flag the pod's own service account; a kubeconfig
-// that selects no cluster falls back to it too. Outside of a pod, where kube-scheduler fails, the files in
-// $KUBECONFIG are used, merged as clientcmd does: missing ones are skipped. Logs kube-scheduler's warning if
-// neither flag is set. Reads the kubeconfig, but none of the files that it names.
+// that selects no cluster falls back to it too. With use_variable the files in $KUBECONFIG are merged as
+// clientcmd does: missing ones are skipped. Logs kube-scheduler's warning if neither flag is set. Reads the
+// kubeconfig, but none of the files that it names.
 Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const Environment& environment);
 
 // HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which Go programs use if no proxy is configured.

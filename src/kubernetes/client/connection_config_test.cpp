@@ -167,13 +167,24 @@ TEST_F(ConnectionTest, TheProxyComesFromTheClusterOrTheEnvironment) {
   EXPECT_EQ(Load("https://h", "").proxy, std::nullopt);
 }
 
+TEST_F(ConnectionTest, TheVariableAloneSelectsNoCluster) {
+  environment_.variables["KUBECONFIG"] = "/k/config";
+  environment_.files["/k/config"] =
+      "clusters: [{name: c, cluster: {server: 'https://one'}}]\ncurrent-context: x\n"
+      "contexts: [{name: x, context: {cluster: c}}]";
+  testing::internal::CaptureStderr();
+  EXPECT_THAT(LoadConnection({}, environment_).error().message,
+              HasSubstr("no configuration has been provided"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("$KUBECONFIG is not used"));
+}
+
 TEST_F(ConnectionTest, OutsideOfAPodTheFilesOfKubeconfigAreMerged) {
   environment_.variables["KUBECONFIG"] = "/k/a:/gone:/b";
   environment_.files["/k/a"] =
       "clusters: [{name: c, cluster: {server: 'https://one', certificate-authority: ca}}]";
   environment_.files["/b"] = "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]";
   testing::internal::CaptureStderr();
-  const auto config = LoadConnection({}, environment_);
+  const auto config = LoadConnection({.use_variable = true}, environment_);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr("/gone"), Not(HasSubstr("inClusterConfig"))));
   ASSERT_TRUE(config) << config.error().message;

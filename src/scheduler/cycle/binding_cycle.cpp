@@ -87,7 +87,8 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   MonoTime point_started;         // of PreBind or Bind
   std::optional<Status> verdict;  // the result of the wait in Permit
   runtime::PreFlightOutcome pre_flight;
-  std::size_t group = 0;     // the current group of pre_flight
+  std::size_t group = 0;  // the current group of pre_flight
+  Duration longest_pre_bind{};
   std::size_t pending = 0;   // plugins of the group that have not completed
   Status group_status;       // the first failure of the group
   bool by_extender = false;  // an extender binds the pod instead of a plugin
@@ -165,7 +166,10 @@ void BindingCycles::StartPreBindGroup(const CyclePtr& cycle) {
   const std::uint64_t step = ++cycle->step;
   cycle->pending = plugins.size();
   cycle->group_status = {};
-  SetDeadline(cycle, options_.pre_bind_deadline);
+  cycle->longest_pre_bind = Duration::zero();
+  for (const framework::PreBindPlugin* plugin : plugins)
+    cycle->longest_pre_bind = std::max(cycle->longest_pre_bind, plugin->LongestPreBind());
+  SetDeadline(cycle, cycle->longest_pre_bind);
   for (framework::PreBindPlugin* plugin : plugins) {
     cycle->profile.StartPreBind(*plugin, cycle->placement, cycle->stop.get_token(),
                                 [this, post = parts_.post, cycle, step](Status status) {
@@ -341,7 +345,7 @@ void BindingCycles::OnDeadline(const CyclePtr& cycle) {
       cycle->stop.request_stop();
       Fail(cycle,
            Status::Error(fmt::format("running PreBind plugins: no result within {}",
-                                     FormatGoDuration(options_.pre_bind_deadline))),
+                                     FormatGoDuration(cycle->longest_pre_bind))),
            true);
       break;
     case Cycle::Stage::kBind:

@@ -21,9 +21,7 @@
 namespace berth::cycle {
 
 struct BindingOptions {
-  // Time limits for plugins; a plugin that has not completed by then has failed. Permit plugins set their own
-  // time-out.
-  Duration pre_bind_deadline = std::chrono::minutes(15);
+  // A Bind plugin that has not completed by then has failed. Permit and PreBind plugins set their own limits.
   Duration bind_deadline = std::chrono::minutes(2);
 };
 

@@ -38,6 +38,7 @@ struct Script {
   std::vector<std::stop_token> stops;
   bool hold_pre_bind = false;
   bool hold_bind = false;
+  Duration longest_pre_bind = std::chrono::minutes(15);
   std::vector<std::string> activate;
   std::optional<std::string> nominate;
 };
@@ -113,6 +114,7 @@ class Probe final : public framework::PreEnqueuePlugin,
   PreFlight PreBindPreFlight(const Placement& placement) override {
     return {Act("PreBindPreFlight", placement.pod), script_.allow_parallel};
   }
+  Duration LongestPreBind() const override { return script_.longest_pre_bind; }
   void PreBind(const Placement& placement, std::stop_token stop, framework::StatusCallback answer) override {
     script_.stops.push_back(stop);
     if (script_.hold_pre_bind && IsVictim(placement.pod)) return script_.owed.push_back(std::move(answer));
@@ -539,6 +541,16 @@ TEST_F(ContractTest, AMissingResultIsAnErrorAfterTheDeadline) {
   Wait(std::chrono::seconds(3));
   Wait(std::chrono::minutes(2));
   EXPECT_EQ(LastMessage(), "running Bind plugin: no result within 2m0s");
+}
+
+TEST_F(ContractTest, ThePluginSetsTheDeadlineOfPreBind) {
+  script.hold_pre_bind = true;
+  script.longest_pre_bind = std::chrono::hours(2);
+  AddPod(MakePod("victim"));
+  Wait(std::chrono::minutes(119));
+  EXPECT_EQ(Sizes().backoff, 0U);
+  Wait(std::chrono::minutes(1));
+  EXPECT_EQ(LastMessage(), "running PreBind plugins: no result within 2h0m0s");
 }
 
 TEST_F(ContractTest, APluginCanReplaceTheDefaultBinder) {

@@ -81,14 +81,19 @@ TEST_F(HttpTransportTest, ARedirectToAnotherOriginGetsNoClientCertificate) {
   const http::FakeCertificate server_certificate("IP:127.0.0.1"), client_certificate("DNS:scheduler");
   // The handshake with either server fails without a client certificate.
   const auto context = server_certificate.ServerContext(&client_certificate);
-  http::FakeServer other([](http::FakePeer& peer, int) { while (peer.Read()) peer.Answer(200, "other"); },
-                         context.get());
+  http::FakeServer other(
+      [](http::FakePeer& peer, int) {
+        while (peer.Read()) peer.Answer(200, "other");
+      },
+      context.get());
   http::FakeServer configured(
       [&](http::FakePeer& peer, int) {
         while (const auto request = peer.Read()) {
           const bool again = request->find(" /again ") != std::string::npos;
-          if (request->find(" /next ") != std::string::npos) peer.Answer(200, "configured");
-          else peer.Answer(307, "", LocationOf(again ? configured_port_.load() : other.port(), "https"));
+          if (request->find(" /next ") != std::string::npos)
+            peer.Answer(200, "configured");
+          else
+            peer.Answer(307, "", LocationOf(again ? configured_port_.load() : other.port(), "https"));
         }
       },
       context.get());

@@ -22,12 +22,10 @@ class StateKey {
   std::uint32_t slot_;
 };
 
-// The runtime copies the state to evaluate nodes with nominated pods and for the dry runs of preemption.
-// Values must therefore be copyable; large values that copies can share belong behind a std::shared_ptr<const
-// ...>.
-// Most attempts store at most one value; the first value needs no allocation for the container.
-// Belongs to the scheduler loop. PreBind and Bind of one pod may read it from other threads: it is not
-// written at that point.
+// The runtime copies the state for nominated pods and for dry runs of preemption: values must be copyable,
+// and large ones belong behind a std::shared_ptr. Most attempts store at most one value; the first value
+// needs no allocation for the container. Belongs to the scheduler loop. PreBind and Bind of one pod may read
+// it from other threads: it is not written at that point.
 class CycleState {
  public:
   CycleState() = default;

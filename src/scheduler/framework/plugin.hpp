@@ -252,6 +252,9 @@ class PreBindPlugin : public virtual Plugin {
   // Starts the work and returns immediately. `stop` requests cancellation, because a pod of higher priority
   // needs the node. Any status other than Success fails the binding.
   virtual void PreBind(const Placement& placement, std::stop_token stop, StatusCallback answer) = 0;
+  // A result that takes longer counts as an error. Plugins with a time limit of their own return more than
+  // it.
+  virtual Duration LongestPreBind() const { return std::chrono::minutes(15); }
 };
 
 // Binds a pod to its node. Returns immediately. Skip: the next plugin is called; the first other status is

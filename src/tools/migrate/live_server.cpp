@@ -17,7 +17,7 @@ Expected<std::unique_ptr<LiveServer>> LiveServer::Connect(const std::string& kub
                                                           const client::Environment& environment,
                                                           const Clock& clock) {
   BERTH_TRY(const client::ConnectionConfig where,
-            client::LoadConnection({.kubeconfig = kubeconfig}, environment));
+            client::LoadConnection({.kubeconfig = kubeconfig, .use_variable = true}, environment));
   auto server = std::make_unique<LiveServer>();
   server->url_ =
       fmt::format("http{}://{}{}", where.origin.tls ? "s" : "", where.origin.HostPort(), where.origin.prefix);

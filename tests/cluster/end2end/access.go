@@ -80,6 +80,7 @@ func tryWay(ctx context.Context, o *options, control *controlplane.ControlPlane,
 	args := o.berthFlags(ports[0])
 	if environment != "" {
 		command = append([]string{"env", environment}, command...)
+		args = append(args, "--berth-use-kubeconfig-variable")
 	} else {
 		path := control.File(name + ".kubeconfig")
 		if err := clientcmd.WriteToFile(*config, path); err != nil {

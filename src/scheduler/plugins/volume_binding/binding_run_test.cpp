@@ -65,6 +65,13 @@ class BindingRunTest : public ::testing::Test {
   std::optional<framework::Status> answer;
 };
 
+TEST(VolumeBindingDeadline, IsLongerThanBindTimeoutSeconds) {
+  Cluster cluster;
+  const auto longest = [&](const char* args) { return cluster.Make<VolumeBinding>(args)->LongestPreBind(); };
+  EXPECT_EQ(longest("bindTimeoutSeconds: 600"), std::chrono::minutes(15));
+  EXPECT_EQ(longest("bindTimeoutSeconds: 3600"), std::chrono::minutes(61));
+}
+
 TEST_F(BindingRunTest, WritesAndWaitsUntilAllAreBound) {
   Start();
   ASSERT_EQ(cluster.api().volumes.size(), 1U);

@@ -99,6 +99,11 @@ VolumeBinding::PreFlight VolumeBinding::PreBindPreFlight(const Placement& placem
   return {nothing ? Status::Skip() : Status{}, true};
 }
 
+// bindTimeoutSeconds has its own error text; the time beyond it is for the last write.
+Duration VolumeBinding::LongestPreBind() const {
+  return std::max(PreBindPlugin::LongestPreBind(), bind_timeout_ + std::chrono::minutes(1));
+}
+
 void VolumeBinding::PreBind(const Placement& placement, std::stop_token stop,
                             framework::StatusCallback answer) {
   const ClaimsPtr* known = placement.state.Read(key_);

@@ -43,6 +43,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   framework::Status Reserve(const framework::Placement& placement) override;
   void Unreserve(const framework::Placement& placement) override;
   PreFlight PreBindPreFlight(const framework::Placement& placement) override;
+  Duration LongestPreBind() const override;
   void PreBind(const framework::Placement& placement, std::stop_token stop,
                framework::StatusCallback answer) override;
 
