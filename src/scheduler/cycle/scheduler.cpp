@@ -75,10 +75,11 @@ Scheduler::~Scheduler() {
 bool Scheduler::DoWork() {
   if (parts_.clock.Now() >= queue_.NextDue()) queue_.Tick();
   if (gate_.phase() == DecisionGate::Phase::kDraining) ContinueDrain();
+  const bool deferred = queue_.EvaluateDeferred();
   const QueuedPodPtr pod = NextPod();
   if (pod == nullptr) {
     UpdateGauges();
-    return false;
+    return deferred;
   }
   ScheduleOne(pod);
   return true;

@@ -92,6 +92,7 @@ void SchedulingQueue::Leave(Entry& entry) {
       unschedulable_.back()->slot = entry.slot;
       unschedulable_[entry.slot] = unschedulable_.back();
       unschedulable_.pop_back();
+      with_deferred_ -= HasDeferred(entry) ? 1 : 0;
       gated_ -= entry.pod->gated() ? 1 : 0;
       (entry.pod->gated() ? metrics_->gated : metrics_->unschedulable).Add(-1);
       break;
@@ -123,6 +124,7 @@ void SchedulingQueue::Enter(Entry& entry, Place place) {
     case Place::kUnschedulable:
       entry.slot = unschedulable_.size();
       unschedulable_.push_back(&entry);
+      with_deferred_ += HasDeferred(entry) ? 1 : 0;
       gated_ += entry.pod->gated() ? 1 : 0;
       (entry.pod->gated() ? metrics_->gated : metrics_->unschedulable).Add();
       break;
@@ -134,6 +136,7 @@ void SchedulingQueue::Enter(Entry& entry, Place place) {
 void SchedulingQueue::Arrive(Entry& entry, Place place, const char* event) {
   if (place == Place::kActive && entry.pod->first_attempt_ready == MonoTime{})
     entry.pod->first_attempt_ready = clock_.Now();
+  entry.next_event = deferred_end();
   Enter(entry, place);
   metrics_->Incoming(place == Place::kActive          ? "active"
                      : place == Place::kUnschedulable ? "unschedulable"

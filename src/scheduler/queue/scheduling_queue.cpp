@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.hpp"
 #include "scheduler/queue/queue_metrics.hpp"
 
 namespace berth::queue {
@@ -24,6 +25,7 @@ MonoTime WholeSecond(MonoTime time) {
 constexpr const char* kPodAdded = "UnscheduledPodAdd";
 constexpr const char* kBackoffComplete = "BackoffComplete";
 constexpr const char* kAttemptFailed = "ScheduleAttemptFailure";
+constexpr const char* kTooManyEvents = "TooManyEvents";
 constexpr const char* kPopFromBackoff = "PopFromBackoffQ";
 
 }  // namespace
@@ -37,6 +39,7 @@ SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const
       active_(HigherRank{&policy}),
       backoff_(EarlierExpiry{&policy}),
       error_backoff_(EarlierExpiry{&policy}),
+      evaluations_left_(options.evaluations_per_step),
       next_backoff_flush_(WholeSecond(clock.Now()) + kBackoffFlushPeriod),
       next_unschedulable_flush_(clock.Now() + kUnschedulableFlushPeriod) {}
 
@@ -158,26 +161,77 @@ void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& obj
                               const Concerned& concerned) {
   if (unschedulable_.empty() && in_flight_.empty()) return;
   if (!event.wildcard() && !policy_.IsAnyRegistered(event)) return;
+  const bool many = with_deferred_ > 0 || unschedulable_.size() > evaluations_left_;
+  if (many && !concerned && !event.wildcard()) return Defer(event, objects);
   std::vector<Entry*> entries;
   for (Entry* entry : unschedulable_) {
     if (!concerned || concerned(*entry->pod)) entries.push_back(entry);
   }
+  evaluations_left_ -= std::min(evaluations_left_, entries.size());
   Move(entries, event, objects);
 }
 
 void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEvent& event,
                            const EventObjects& objects) {
-  for (Entry* entry : entries) {
-    const QueuedPod& pod = *entry->pod;
-    // Only events for which the gating plugin is registered can release the pod.
-    if (pod.gated() && !event.wildcard() && !policy_.IsRegisteredBy(pod.profile, pod.gated_by, event))
-      continue;
-    const framework::Requeue strategy = Evaluate(pod, event, objects);
-    if (strategy == framework::Requeue::kSkip) continue;
-    Leave(*entry);
-    Follow(*entry, strategy, event.label);
-  }
+  for (Entry* entry : entries) Move(*entry, event, objects);
   if (!in_flight_.empty()) Note(event, objects);
+}
+
+bool SchedulingQueue::Move(Entry& entry, const ClusterEvent& event, const EventObjects& objects) {
+  const QueuedPod& pod = *entry.pod;
+  // Only events for which the gating plugin is registered can release the pod.
+  if (pod.gated() && !event.wildcard() && !policy_.IsRegisteredBy(pod.profile, pod.gated_by, event))
+    return false;
+  const framework::Requeue strategy = Evaluate(pod, event, objects);
+  if (strategy == framework::Requeue::kSkip) return false;
+  Leave(entry);
+  Follow(entry, strategy, event.label);
+  return true;
+}
+
+// --- deferred events ---
+
+void SchedulingQueue::Defer(const ClusterEvent& event, const EventObjects& objects) {
+  if (!in_flight_.empty()) Note(event, objects);
+  if (unschedulable_.empty()) return;
+  if (deferred_.size() == options_.max_deferred_events) return RetryDeferred();
+  deferred_.push_back({event, objects});
+  with_deferred_ = unschedulable_.size();
+}
+
+// More events than fit: whatever they contained, a retry finds out.
+void SchedulingQueue::RetryDeferred() {
+  const std::vector<Entry*> entries = unschedulable_;
+  for (Entry* entry : entries) {
+    Leave(*entry);
+    Follow(*entry, framework::Requeue::kAfterBackoff, kTooManyEvents);
+  }
+  BERTH_CHECK(with_deferred_ == 0, with_deferred_, unschedulable_.size());
+  ClearDeferred();
+}
+
+void SchedulingQueue::ClearDeferred() {
+  first_deferred_ = deferred_end();
+  deferred_.clear();
+}
+
+bool SchedulingQueue::EvaluateDeferred() {
+  evaluations_left_ = options_.evaluations_per_step;
+  while (with_deferred_ > 0 && evaluations_left_ > 0) {
+    --evaluations_left_;  // also for an entry without deferred events: the walk has a cost, too
+    if (next_slot_ >= unschedulable_.size()) next_slot_ = 0;
+    Entry& entry = *unschedulable_[next_slot_];
+    if (!HasDeferred(entry)) {
+      ++next_slot_;
+      continue;
+    }
+    const DeferredEvent& next = deferred_[entry.next_event - first_deferred_];
+    if (Move(entry, next.event, next.objects)) continue;
+    if (++entry.next_event == deferred_end()) --with_deferred_;
+  }
+  if (with_deferred_ > 0) return true;
+  ClearDeferred();
+  return false;
 }
 
 void SchedulingQueue::Activate(std::span<const std::string> pods) {

@@ -5,6 +5,7 @@
 #include <boost/unordered_set.hpp>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <set>
@@ -47,6 +48,9 @@ struct QueueOptions {
   Duration max_backoff = std::chrono::seconds(10);  // 0: no back-off
   // after this time, an event is assumed to have been missed
   Duration max_in_unschedulable = std::chrono::minutes(5);
+  // Hints that are evaluated at once between two calls of EvaluateDeferred; further events are deferred.
+  std::size_t evaluations_per_step = 2000;
+  std::size_t max_deferred_events = 4096;
 };
 
 struct QueueSizes {
@@ -92,9 +96,14 @@ class SchedulingQueue {
   void Requeue(const framework::QueuedPodPtr& pod);
 
   // Requeues the rejected pods for which the event returns a hint. `concerned`, if given, limits the pods.
+  // With very many rejected pods the event is deferred: its hints are evaluated by EvaluateDeferred, so that
+  // neither decisions nor further changes wait for them. Beyond max_deferred_events all pods with deferred
+  // events are retried instead. A pod that enters later is not affected by earlier events.
   using Concerned = std::function<bool(const framework::QueuedPod&)>;
   void MoveAll(const framework::ClusterEvent& event, const framework::EventObjects& objects,
                const Concerned& concerned = nullptr);
+  // Evaluates at most evaluations_per_step hints of deferred events. Returns whether some are left.
+  bool EvaluateDeferred();
   // Retries these pods ("namespace/name") immediately, without an event or back-off. A pod in flight is
   // retried if its attempt fails; unknown pods are ignored.
   void Activate(std::span<const std::string> pods);
@@ -121,6 +130,7 @@ class SchedulingQueue {
     Place place = Place::kNone;
     std::uint64_t sequence = 0;       // order of arrival; decides between equal ranks
     std::size_t slot = 0;             // index in unschedulable_, while it is there
+    std::uint64_t next_event = 0;     // the next deferred event to evaluate, while it is there
     metrics::Gauge* cause = nullptr;  // the gauge that counts it, while it is in a place
   };
   struct HigherRank {
@@ -158,6 +168,13 @@ class SchedulingQueue {
   framework::Requeue Evaluate(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
                               const framework::EventObjects& objects) const;
   framework::Requeue EvaluateInFlight(const framework::QueuedPod& pod) const;
+  // Returns whether the entry left its place.
+  bool Move(Entry& entry, const framework::ClusterEvent& event, const framework::EventObjects& objects);
+  void Defer(const framework::ClusterEvent& event, const framework::EventObjects& objects);
+  void RetryDeferred();
+  void ClearDeferred();
+  std::uint64_t deferred_end() const { return first_deferred_ + deferred_.size(); }
+  bool HasDeferred(const Entry& entry) const { return entry.next_event < deferred_end(); }
   void Move(const std::vector<Entry*>& entries, const framework::ClusterEvent& event,
             const framework::EventObjects& objects);
   void Activate(Entry& entry);
@@ -180,6 +197,15 @@ class SchedulingQueue {
   std::vector<Entry*> unschedulable_;  // each entry stores its index
   std::size_t gated_ = 0;              // number of gated entries in unschedulable_
   InFlight in_flight_;
+  struct DeferredEvent {
+    framework::ClusterEvent event;
+    framework::EventObjects objects;
+  };
+  std::deque<DeferredEvent> deferred_;  // numbered from first_deferred_; at most max_deferred_events
+  std::uint64_t first_deferred_ = 0;
+  std::size_t with_deferred_ = 0;  // number of entries in unschedulable_ with deferred events
+  std::size_t next_slot_ = 0;      // where EvaluateDeferred continues
+  std::size_t evaluations_left_;
   Nominator nominator_;
   std::uint64_t next_sequence_ = 0;
   MonoTime next_backoff_flush_;

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "base/random.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 #include "testing/builders.hpp"
@@ -679,6 +680,126 @@ TEST(QueueOptionsTest, AZeroBackoffRequeuesPodsImmediately) {
   queue.Requeue(pod);
   queue.MoveAll(kPodDelete, {});
   EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+// --- deferred events ---
+
+// Five rejected pods, of which three fit after kPodDelete; two hints are evaluated per step.
+class DeferredTest : public QueueTest {
+ protected:
+  DeferredTest() {
+    for (const char* name : {"a", "b", "c", "d", "e"}) Rejected(name, name[0] < 'd' ? "Fit" : "Affinity");
+    clock.Advance(11s);  // no back-off is left
+  }
+  void Rejected(const std::string& name, const std::string& plugin) {
+    few.Add(Info(MakePod(name).Uid("uid-" + name)), 0);
+    const QueuedPodPtr pod = few.Pop();
+    ASSERT_EQ(pod->info.pod->metadata.name, name);
+    pod->rejectors = {plugin};
+    few.Requeue(pod);
+  }
+  std::size_t Steps() {
+    std::size_t steps = 1;
+    while (few.EvaluateDeferred()) ++steps;
+    return steps;
+  }
+
+  SchedulingQueue few{{.evaluations_per_step = 2, .max_deferred_events = 3}, clock, policy, registry};
+};
+
+TEST_F(DeferredTest, HintsAreEvaluatedInSteps) {
+  few.MoveAll(kPodDelete, {});
+  EXPECT_EQ(few.sizes().active, 0U);
+  EXPECT_GE(Steps(), 3U) << "five hints, at most two in each step";
+  EXPECT_EQ(few.sizes().active, 3U);
+  EXPECT_EQ(few.sizes().unschedulable, 2U);
+  EXPECT_FALSE(few.EvaluateDeferred());
+}
+
+TEST_F(DeferredTest, EveryDeferredEventIsEvaluated) {
+  few.MoveAll(kPodDelete, {});
+  few.EvaluateDeferred();
+  few.MoveAll(kNodeAdd, {});
+  Steps();
+  EXPECT_EQ(few.sizes().active, 5U);
+}
+
+TEST_F(DeferredTest, APodThatEntersLaterIsNotMoved) {
+  few.MoveAll(kPodDelete, {});
+  Rejected("later", "Fit");
+  Steps();
+  EXPECT_EQ(few.sizes().active, 3U);
+  EXPECT_EQ(few.sizes().unschedulable, 3U);
+}
+
+TEST_F(DeferredTest, APodInFlightIsMovedByTheEvent) {
+  few.Add(Info(MakePod("flying").Uid("uid-flying")), 0);
+  const QueuedPodPtr flying = few.Pop();
+  few.MoveAll(kPodDelete, {});
+  flying->rejectors = {"Fit"};
+  few.Requeue(flying);
+  EXPECT_EQ(few.sizes().backoff, 1U);
+}
+
+TEST_F(DeferredTest, UpdatedAndDeletedPodsAreCounted) {
+  few.MoveAll(kPodDelete, {});
+  few.Delete("uid-a");
+  few.Update(Info(MakePod("b").Uid("uid-b").Label("x", "y")), 0, {}, {});
+  Steps();
+  EXPECT_EQ(few.sizes().active, 2U);
+  EXPECT_EQ(few.sizes().unschedulable, 2U);
+}
+
+TEST_F(DeferredTest, BeyondTheLimitAllPodsAreRetried) {
+  for (int i = 0; i < 3; ++i) few.MoveAll(kPodDelete, {});
+  EXPECT_EQ(few.sizes().active, 0U);
+  few.MoveAll(kPodDelete, {});
+  EXPECT_EQ(few.sizes().active, 5U);
+  EXPECT_THAT(Metrics(), HasSubstr("event=\"TooManyEvents\""));
+  EXPECT_FALSE(few.EvaluateDeferred());
+}
+
+// Whatever the size of a step, the same pods are moved.
+TEST_F(QueueTest, DeferredEventsMoveThePodsThatImmediateOnesMove) {
+  Random random(7);
+  SchedulingQueue few{{.evaluations_per_step = 3}, clock, policy, registry};
+  const std::string plugins[] = {"Fit", "Affinity", "Gates"};
+  const ClusterEvent events[] = {kNodeAdd, kPodDelete};
+  for (int i = 0; i < 2000; ++i) {
+    clock.Advance(200ms);
+    const PodBuilder pod = MakePod("p" + std::to_string(random.Below(12)));
+    switch (random.Below(5)) {
+      case 0:
+        for (SchedulingQueue* q : {&queue, &few}) q->Add(Info(pod), 0);
+        break;
+      case 1: {
+        const std::string plugin = plugins[random.Below(3)];
+        for (SchedulingQueue* q : {&queue, &few}) {
+          if (const QueuedPodPtr popped = q->Pop()) {
+            popped->rejectors = {plugin};
+            q->Requeue(popped);
+          }
+        }
+        break;
+      }
+      case 2:
+        for (SchedulingQueue* q : {&queue, &few}) q->Delete(pod.Share()->metadata.uid);
+        break;
+      case 3:
+        for (SchedulingQueue* q : {&queue, &few}) q->Tick();
+        break;
+      default: {
+        const ClusterEvent& event = events[random.Below(2)];
+        for (SchedulingQueue* q : {&queue, &few}) q->MoveAll(event, {});
+        while (few.EvaluateDeferred()) {
+        }
+        queue.EvaluateDeferred();
+      }
+    }
+    const QueueSizes a = queue.sizes(), b = few.sizes();
+    ASSERT_EQ(std::tie(a.active, a.backoff, a.unschedulable), std::tie(b.active, b.backoff, b.unschedulable))
+        << i;
+  }
 }
 
 }  // namespace
