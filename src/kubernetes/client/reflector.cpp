@@ -91,6 +91,7 @@ struct Reflector<T>::Impl {
   void Skip(const std::string& key, const std::string& why);
   void ProveFresh(std::move_only_function<void(std::string_view)> done);
   bool MakesDoWithJson(const RequestError& error);
+  void ReportUnavailable(Unavailable why);
   void LogFailure(std::string_view what, const RequestError& error);
   void Count(const RequestError& error);
 };
@@ -126,8 +127,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   if (!reply) {
     LogFailure("Failed to list", reply.error());
     if (reply.error().http_code == 404 && handlers.on_absent) handlers.on_absent();
-    if (reply.error().http_code == 403 && handlers.on_unavailable)
-      handlers.on_unavailable(Unavailable::kForbidden);
+    if (reply.error().http_code == 403) ReportUnavailable(Unavailable::kForbidden);
     return Do(state.OnListFailed(reply.error(), loop.Now()));
   }
   auto list = decoder.List<T>(*reply);
@@ -135,7 +135,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   if (!list) {
     const RequestError error{.code = list.error().code, .message = list.error().message};
     LogFailure("Failed to read the list", error);
-    if (handlers.on_unavailable) handlers.on_unavailable(Unavailable::kUnreadable);
+    ReportUnavailable(Unavailable::kUnreadable);
     return Do(state.OnListFailed(error, loop.Now()));
   }
   for (auto& item : list->items) Collect(std::move(item));
@@ -320,8 +320,8 @@ void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
   end.lasted = loop.Now() - opened_at;
   if (!reply && !end.error) end.error = std::move(reply).error();
   if (end.error) LogFailure("Watch failed", *end.error);
-  if (end.error && streaming_list && ReasonOf(*end.error) == "undecodable" && handlers.on_unavailable)
-    handlers.on_unavailable(Unavailable::kUnreadable);
+  if (end.error && streaming_list && ReasonOf(*end.error) == "undecodable")
+    ReportUnavailable(Unavailable::kUnreadable);
   Do(state.OnStreamEnd(end, loop.Now()));
 }
 
@@ -342,6 +342,11 @@ bool Reflector<T>::Impl::MakesDoWithJson(const RequestError& error) {
   log::Warning("The API server rejects protobuf; using JSON instead",
                {{"resource", options.resource}, {"err", error.message}});
   return true;
+}
+
+template <class T>
+void Reflector<T>::Impl::ReportUnavailable(Unavailable why) {
+  if (handlers.on_unavailable) handlers.on_unavailable(why);
 }
 
 template <class T>

@@ -73,7 +73,7 @@ class Engine {
   cluster::ClusterState& cache() { return cache_; }
   const cluster::ClusterState& cache() const { return cache_; }
   std::span<const std::unique_ptr<runtime::Profile>> profiles() const { return profiles_; }
-  // Null if there are no extenders.
+  // Without extenders in the configuration it is empty.
   extenders::Extenders& extenders() const { return *extenders_; }
   // What decoders of this engine's objects must retain.
   api::RetainedFields retained_fields() const;

@@ -67,7 +67,8 @@ class Search {
   }
 
  private:
-  using Knew = std::function<bool(std::uint64_t, const Step&)>;
+  // Whether a state contains the step at this position.
+  using Applies = std::function<bool(std::uint64_t, const Step&)>;
 
   // A state in which the decisions differ.
   struct State {
@@ -133,7 +134,7 @@ class Search {
   void TryAroundClosest() {
     while (closest_) {
       const State from = *closest_;
-      for (std::size_t i = 0; i < from.happened.size() && !found_; ++i) {
+      for (std::size_t i = 0; i < from.happened.size() && !Ended(); ++i) {
         const Step& step = history_[from_ + i];
         if (IsOwn(from_ + i, step) || (!Concerns(step, from.reference) && !Concerns(step, from.candidate)))
           continue;
@@ -177,8 +178,10 @@ class Search {
   // The same, with different sets of the other scheduler's decisions:
   void TryAt(std::uint64_t moment) {
     TryQueueOrderAt(moment);
-    const auto with = [&](auto&& known) {
-      Try([&](std::uint64_t at, const Step& step) { return step.decision ? known(at, step) : at < moment; });
+    const auto with = [&](auto&& applied) {
+      Try([&](std::uint64_t at, const Step& step) {
+        return step.decision ? applied(at, step) : at < moment;
+      });
     };
     // those with an earlier arrival, regardless of priority: pods with higher priority arrived too late;
     with([&](std::uint64_t, const Step& step) {
@@ -204,11 +207,15 @@ class Search {
     with([&](std::uint64_t, const Step& step) { return step.node != seen_.reference.node; });
   }
 
-  void Try(const Knew& knew) {
+  // No further state is tried.
+  bool Ended() const { return found_ || out_of_time_ || tried_.size() == kViews; }
+
+  void Try(const Applies& applies) {
+    if (Ended()) return;
     std::vector<bool> happened(history_.end() - from_, false);
     for (std::uint64_t at = from_; at < until_; ++at) {
       const Step& step = history_[at];
-      happened[at - from_] = !IsOwn(at, step) && knew(at, step);
+      happened[at - from_] = !IsOwn(at, step) && applies(at, step);
     }
     TryState(std::move(happened));
   }
@@ -219,7 +226,7 @@ class Search {
   }
 
   void TryState(std::vector<bool> happened) {
-    if (found_ || out_of_time_ || tried_.size() == kViews) return;
+    if (Ended()) return;
     if (clock_.Now() > deadline_) {
       out_of_time_ = true;
       return;
