@@ -1,7 +1,7 @@
 # Warnings, linker, sanitizers: the same for every target of the project.
 add_library(berth_options INTERFACE)
 target_include_directories(berth_options INTERFACE
-  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated> $<INSTALL_INTERFACE:include/berth>)
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include/berth>)
 # Scores must round like Go's: a fused multiply-add rounds once where kube-scheduler rounds twice.
 target_compile_options(berth_options INTERFACE "$<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Werror>" -ffp-contract=off)
 # Plugin authors are compiled against the same headers.

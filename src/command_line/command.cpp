@@ -12,8 +12,6 @@
 namespace berth::command_line {
 namespace {
 
-constexpr std::size_t kHelpWidth = 110;
-
 // Lines of "  name   text", the texts below each other.
 void AppendList(std::string& text, std::string_view title,
                 const std::vector<std::pair<std::string_view, std::string_view>>& rows) {

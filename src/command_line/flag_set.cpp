@@ -18,7 +18,6 @@
 namespace berth::command_line {
 namespace {
 
-constexpr std::size_t kHelpWidth = 110;
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 50;
 
 std::string SizeText(std::uint64_t bytes) {

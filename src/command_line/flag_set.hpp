@@ -22,6 +22,9 @@
 
 namespace berth::command_line {
 
+// Columns of the help text of flags and commands.
+inline constexpr std::size_t kHelpWidth = 110;
+
 // The accepted numbers, both ends included.
 template <typename T>
 struct Range {

@@ -1,12 +1,12 @@
 #include "http/certificates.hpp"
 
-#include <arpa/inet.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
 #include "http/openssl_objects.hpp"
+#include "http/origin.hpp"
 
 namespace berth::http {
 namespace {
@@ -61,11 +61,6 @@ Certificate Blank(EVP_PKEY* key) {
   return certificate;
 }
 
-bool IsAddress(const std::string& name) {
-  unsigned char buffer[16];
-  return inet_pton(AF_INET, name.c_str(), buffer) == 1 || inet_pton(AF_INET6, name.c_str(), buffer) == 1;
-}
-
 }  // namespace
 
 struct CertificateAuthority::Pair {
@@ -105,7 +100,7 @@ Expected<KeyPair> CertificateAuthority::ForServer(const std::vector<std::string>
   std::string alternatives;
   for (const auto& name : names) {
     alternatives += alternatives.empty() ? "" : ",";
-    alternatives += (IsAddress(name) ? "IP:" : "DNS:") + name;
+    alternatives += (IsIpAddress(name) ? "IP:" : "DNS:") + name;
   }
   X509* issuer = pair_->certificate.get();
   if (!Extend(certificate.get(), issuer, NID_subject_alt_name, alternatives))

@@ -17,6 +17,7 @@
 
 #include "http/length_splitter.hpp"
 #include "http/line_splitter.hpp"
+#include "http/origin.hpp"
 #include "http/transfer_coding.hpp"
 #include "http/tunnel.hpp"
 
@@ -79,12 +80,6 @@ void KeepAlive(asio::ip::tcp::socket& socket) {
   set(TCP_KEEPCNT, 3);
 }
 
-bool IsAddress(const std::string& host) {
-  error_code ec;
-  asio::ip::make_address(host, ec);
-  return !ec;
-}
-
 }  // namespace
 
 // The steps of one exchange, in order. Stream is the plain socket or the TLS stream on top of it.
@@ -143,7 +138,7 @@ struct ClientConnection::Steps {
   asio::awaitable<Expected<>> Handshake() {
     const std::string& name = c.server_name_.empty() ? c.origin_.host : c.server_name_;
     c.secure_.emplace(c.socket_, *c.tls_);
-    if (!IsAddress(name)) SSL_set_tlsext_host_name(c.secure_->native_handle(), name.c_str());
+    if (!IsIpAddress(name)) SSL_set_tlsext_host_name(c.secure_->native_handle(), name.c_str());
     c.secure_->set_verify_callback(asio::ssl::host_name_verification(name));
     const auto [ec] = co_await c.secure_->async_handshake(asio::ssl::stream_base::client, kAwait);
     if (ec || c.aborted_) {

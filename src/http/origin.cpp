@@ -1,5 +1,6 @@
 #include "http/origin.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <boost/url/encode.hpp>
@@ -9,9 +10,6 @@
 
 namespace berth::http {
 namespace {
-
-constexpr std::uint16_t kHttpPort = 80;
-constexpr std::uint16_t kHttpsPort = 443;
 
 std::string Bracketed(const std::string& host) {
   return host.find(':') == host.npos ? host : "[" + host + "]";
@@ -54,6 +52,13 @@ Expected<Origin> ParseOrigin(std::string_view url) {
   origin.prefix = view.encoded_path();
   while (!origin.prefix.empty() && origin.prefix.back() == '/') origin.prefix.pop_back();
   return origin;
+}
+
+bool IsIpAddress(std::string_view host) {
+  const std::string address(host.substr(0, host.find('%')));
+  unsigned char buffer[16];
+  return inet_pton(AF_INET, address.c_str(), buffer) == 1 ||
+         inet_pton(AF_INET6, address.c_str(), buffer) == 1;
 }
 
 std::string EncodeQuery(std::string_view text) {

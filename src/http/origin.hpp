@@ -9,6 +9,9 @@
 
 namespace berth::http {
 
+inline constexpr std::uint16_t kHttpPort = 80;
+inline constexpr std::uint16_t kHttpsPort = 443;
+
 struct Origin {
   bool tls = false;
   std::string host{};  // a name or an address, IPv6 without brackets
@@ -24,6 +27,10 @@ struct Origin {
 // Accepts "https://host[:port][/prefix]" and "http://...". A text without scheme is an http origin, or https
 // if the port is 443, as in client-go.
 Expected<Origin> ParseOrigin(std::string_view url);
+
+// Whether a host is an IPv4 or IPv6 address, the latter without brackets and possibly with a zone, and no
+// name.
+bool IsIpAddress(std::string_view host);
 
 // Percent-encodes everything but unreserved characters, for use in a query value.
 std::string EncodeQuery(std::string_view text);

@@ -17,7 +17,6 @@ namespace ip = boost::asio::ip;
 
 namespace {
 
-constexpr std::uint16_t kHttpPort = 80;
 constexpr std::uint16_t kSocksPort = 1080;
 
 std::string Lower(std::string_view text) {

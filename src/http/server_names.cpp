@@ -1,10 +1,11 @@
 #include "http/server_names.hpp"
 
-#include <arpa/inet.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "http/origin.hpp"
 
 namespace berth::http {
 namespace {
@@ -63,11 +64,7 @@ int OnServerName(SSL* connection, int*, void*) {
 }
 
 bool IsHostNameLike(std::string_view text) {
-  unsigned char buffer[16];
-  const std::string copy(text);
-  if (inet_pton(AF_INET, copy.c_str(), buffer) == 1 || inet_pton(AF_INET6, copy.c_str(), buffer) == 1) {
-    return false;
-  }
+  if (IsIpAddress(text)) return false;
   if (text == "*") return true;
   if (text.starts_with("*.")) text.remove_prefix(2);
   const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };

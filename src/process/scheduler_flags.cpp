@@ -277,7 +277,9 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
   OwnFlags& own = flags.own;
   table.Section("Berth's own flags");
   table.String("berth-http-address", own.http_address,
-               "Address of health and metrics over plain HTTP without authentication. Port 0 disables it.");
+               "Address of health checks over plain HTTP without authentication. Port 0 disables it.");
+  table.Bool("berth-http-metrics", own.http_metrics,
+             "Serves /metrics and /metrics/slis at --berth-http-address, too, without authentication.");
   table.Bool("berth-adaptive-sampling", own.adaptive_sampling,
              "If percentageOfNodesToScore is unset or 0, samples nodes adaptively like kube-scheduler: the "
              "larger the cluster, the smaller the share. Default: all nodes are evaluated.");
@@ -349,7 +351,8 @@ void AddOld(command_line::FlagSet& table, SchedulerFlags& flags) {
       table.Bool(name, old.ignored_switch, "No effect: logs go to standard error.");
   };
   table.Section("Flags of older releases, accepted for existing manifests");
-  table.Int("port", old.port, "Port of plain HTTP; superseded by --berth-http-address. 0 disables it.");
+  table.Int("port", old.port,
+            "Port of plain HTTP for health and metrics; superseded by --berth-http-address. 0 disables it.");
   table.String("address", old.address, "Listen address of --port.");
   table.String("policy-config-file", old.policy_config_file,
                "Path of a Policy file, which --config accepts, too. No effect with --config.");

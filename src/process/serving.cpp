@@ -57,6 +57,13 @@ std::unique_ptr<service::PodResources> AddResources(const ServingParts& parts,
       endpoints, [&fence = parts.fence] { return fence.Open(); }, parts.list_pods);
 }
 
+// The port of older releases (--port) has always served metrics.
+service::PlainContent HttpContent(const SchedulerFlags& flags, const command_line::FlagSet& table) {
+  const bool old_port = table.IsSet("port") && !table.IsSet("berth-http-address");
+  return flags.own.http_metrics || old_port ? service::PlainContent::kHealthAndMetrics
+                                            : service::PlainContent::kHealth;
+}
+
 // From --berth-http-address, or from the legacy --port and --address.
 Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const command_line::FlagSet& table) {
   if (table.IsSet("port") && !table.IsSet("berth-http-address"))
@@ -87,13 +94,14 @@ Expected<std::unique_ptr<Serving>> Serving::Start(const ServingParts& parts) {
   }
   BERTH_TRY(const HostPort address, HttpAddress(parts.flags, parts.table));
   if (address.port != 0) {
-    auto open = service::Server::Listen(*serving->io_, endpoints, address.host, address.port);
+    auto open = service::Server::Listen(*serving->io_, endpoints, HttpContent(parts.flags, parts.table),
+                                        address.host, address.port);
     if (!open && open.error().code == ErrorCode::kConflict)
       open.error().message +=
           "; if another scheduler runs on this host, set another port, or --berth-http-address=127.0.0.1:0 "
           "to disable plain HTTP";
     BERTH_TRY(serving->open_, std::move(open));
-    log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
+    log::Info("Serving plain HTTP", {{"address", address.host}, {"port", address.port}});
   }
   const SchedulerFlags& flags = parts.flags;
   BERTH_TRY(serving->secure_, service::SecureServer::Start(

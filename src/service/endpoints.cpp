@@ -192,8 +192,9 @@ void Endpoints::Answer(const http::Request& request, const Target& target, const
   respond(NotFound());
 }
 
-bool Endpoints::IsPublic(std::string_view path) const {
-  if (path == "/metrics" || path == "/metrics/slis") return true;
+bool Endpoints::IsMetrics(std::string_view path) { return path == "/metrics" || path == "/metrics/slis"; }
+
+bool Endpoints::IsHealth(std::string_view path) const {
   path.remove_prefix(std::min<std::size_t>(path.size(), 1));
   return impl_->health.contains(path.substr(0, path.find('/')));
 }

@@ -42,9 +42,11 @@ class Endpoints {
 
   std::vector<std::string> Paths() const;
   void Answer(const http::Request& request, const Target& target, const Respond& respond);
-  // Whether plain HTTP ports serve the path, without authentication: health and the scheduler's metrics, but
-  // not /metrics/resources, which lists the pods of all namespaces.
-  bool IsPublic(std::string_view path) const;
+  // Whether the path is a health check.
+  bool IsHealth(std::string_view path) const;
+  // Whether the path serves the metrics of this process; not /metrics/resources, which lists the pods of all
+  // namespaces.
+  static bool IsMetrics(std::string_view path);
 
  private:
   struct Impl;

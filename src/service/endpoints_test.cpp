@@ -126,33 +126,61 @@ TEST_F(EndpointsTest, TheProcessIsDescribed) {
   }
 }
 
-TEST_F(EndpointsTest, WithoutTlsOnlyHealthAndMetricsAreServedReadOnly) {
-  const SystemClock clock;
-  http::IoThread io(clock);
-  endpoints_.AddPage("/configz", "application/json", [] { return std::string("{}"); });
-  endpoints_.AddVerbosity();
-  const auto server = Server::Listen(io, endpoints_, "127.0.0.1", 0);
-  ASSERT_TRUE(server) << server.error().message;
-  const auto client = *http::Client::Make(io, {.origin = {.host = "127.0.0.1", .port = (*server)->port()}});
-  const auto ask = [&](std::string method, std::string target) {
-    std::promise<Expected<http::ClientResponse>> answer;
-    client->Send({.method = std::move(method), .target = std::move(target)},
-                 [&](Expected<http::ClientResponse> r) { answer.set_value(std::move(r)); });
-    return answer.get_future().get();
-  };
-  EXPECT_EQ(ask("GET", "/livez")->body, "ok");
-  EXPECT_EQ(ask("GET", "/readyz")->status, 500);
-  EXPECT_EQ(*ask("GET", "/metrics")->Find("content-type"),
-            "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
-  EXPECT_EQ(ask("GET", "/metrics/slis")->status, 200);
-  EXPECT_EQ(ask("DELETE", "/metrics")->status, 405);
-  endpoints_.AddPage("/metrics/resources", "text/plain", [] { return std::string("pods"); });
-  for (const char* closed :
-       {"/configz", "/debug/flags/v", "/", "/metricsx", "/metrics/resources", "/metrics/", "/nothing"}) {
-    EXPECT_EQ(ask("GET", closed)->status, 404) << closed;
+// A plain HTTP server of the endpoints and a client of it.
+class PlainHttpTest : public EndpointsTest {
+ protected:
+  void Listen(PlainContent content) {
+    endpoints_.AddPage("/configz", "application/json", [] { return std::string("{}"); });
+    endpoints_.AddPage("/metrics/resources", "text/plain", [] { return std::string("pods"); });
+    endpoints_.AddVerbosity();
+    auto server = Server::Listen(io_, endpoints_, content, "127.0.0.1", 0);
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
+    client_ = *http::Client::Make(io_, {.origin = {.host = "127.0.0.1", .port = server_->port()}});
   }
-  EXPECT_EQ(ask("PUT", "/debug/flags/v")->status, 404);
-  EXPECT_EQ(ask("GET", "/%zz")->status, 400);
+  Expected<http::ClientResponse> Send(std::string method, std::string target) {
+    std::promise<Expected<http::ClientResponse>> answer;
+    client_->Send({.method = std::move(method), .target = std::move(target)},
+                  [&](Expected<http::ClientResponse> r) { answer.set_value(std::move(r)); });
+    return answer.get_future().get();
+  }
+  void ExpectHealthOnly() {
+    EXPECT_EQ(Send("GET", "/livez")->body, "ok");
+    EXPECT_EQ(Send("GET", "/readyz")->status, 500);
+    for (const char* closed :
+         {"/configz", "/debug/flags/v", "/", "/metricsx", "/metrics/resources", "/metrics/", "/nothing"}) {
+      EXPECT_EQ(Send("GET", closed)->status, 404) << closed;
+    }
+    EXPECT_EQ(Send("PUT", "/debug/flags/v")->status, 404);
+    EXPECT_EQ(Send("PUT", "/livez")->status, 405);
+    EXPECT_EQ(Send("GET", "/%zz")->status, 400);
+  }
+
+ private:
+  const SystemClock clock_;
+  http::IoThread io_{clock_};
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<http::Client> client_;
+};
+
+TEST_F(PlainHttpTest, ServesHealthReadOnlyAndRefusesMetricsWithARemedy) {
+  Listen(PlainContent::kHealth);
+  ExpectHealthOnly();
+  for (const char* path : {"/metrics", "/metrics/slis"}) {
+    const auto answer = Send("GET", path);
+    EXPECT_EQ(answer->status, 403) << path;
+    EXPECT_THAT(answer->body, HasSubstr("--berth-http-metrics")) << path;
+  }
+  EXPECT_EQ(Send("DELETE", "/metrics")->status, 403);
+}
+
+TEST_F(PlainHttpTest, ServesMetricsReadOnlyIfConfigured) {
+  Listen(PlainContent::kHealthAndMetrics);
+  ExpectHealthOnly();
+  EXPECT_EQ(*Send("GET", "/metrics")->Find("content-type"),
+            "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
+  EXPECT_EQ(Send("GET", "/metrics/slis")->status, 200);
+  EXPECT_EQ(Send("DELETE", "/metrics")->status, 405);
 }
 
 }  // namespace

@@ -9,11 +9,22 @@
 namespace berth::service {
 namespace {
 
-void Handle(http::Loop& loop, Endpoints& endpoints, const http::Request& request,
+// nullopt: the path may be read.
+std::optional<http::Response> Refusal(const Endpoints& endpoints, PlainContent content,
+                                      std::string_view path) {
+  if (endpoints.IsHealth(path)) return std::nullopt;
+  if (!Endpoints::IsMetrics(path)) return NotFound();
+  if (content == PlainContent::kHealthAndMetrics) return std::nullopt;
+  return PlainError(403,
+                    "metrics are served at --secure-port to authorized clients, and here with "
+                    "--berth-http-metrics");
+}
+
+void Handle(http::Loop& loop, Endpoints& endpoints, PlainContent content, const http::Request& request,
             std::shared_ptr<http::Exchange> exchange) {
   const auto target = ParseTarget(request.target);
   if (!target) return exchange->Respond(BadRequest());
-  if (!endpoints.IsPublic(target->path)) return exchange->Respond(NotFound());
+  if (auto refusal = Refusal(endpoints, content, target->path)) return exchange->Respond(*std::move(refusal));
   if (request.method != "GET" && request.method != "HEAD") {
     auto refusal = PlainError(405, "Method Not Allowed");
     refusal.headers.Add("Allow", "GET, HEAD");
@@ -28,8 +39,8 @@ void Handle(http::Loop& loop, Endpoints& endpoints, const http::Request& request
 }  // namespace
 
 Expected<std::unique_ptr<Server>> Server::Listen(http::IoThread& io, Endpoints& endpoints,
-                                                 std::string address, std::uint16_t port,
-                                                 const ServingLimits& limits) {
+                                                 PlainContent content, std::string address,
+                                                 std::uint16_t port, const ServingLimits& limits) {
   http::ServerOptions options = OptionsWithin(limits);
   options.address = std::move(address);
   options.port = port;
@@ -37,8 +48,8 @@ Expected<std::unique_ptr<Server>> Server::Listen(http::IoThread& io, Endpoints& 
   io.Sync([&] {
     server = http::Server::Listen(
         io.context(), std::move(options),
-        [&io, &endpoints](const http::Request& request, std::shared_ptr<http::Exchange> exchange) {
-          Handle(io, endpoints, request, std::move(exchange));
+        [&io, &endpoints, content](const http::Request& request, std::shared_ptr<http::Exchange> exchange) {
+          Handle(io, endpoints, content, request, std::move(exchange));
         });
   });
   if (!server) return std::unexpected(std::move(server).error());

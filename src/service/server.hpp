@@ -17,15 +17,18 @@ namespace berth::service {
 
 class Endpoints;
 
-// Plain HTTP without authentication: health and metrics only, read-only. Operators that listen on more than
-// loopback must protect the port. Responses are produced on `io`, which uses `endpoints` from now on; both
-// must outlive the server. Serves until it is destroyed, on any thread.
+// What every client may read without authentication.
+enum class PlainContent : std::uint8_t { kHealth, kHealthAndMetrics };
+
+// Plain HTTP without authentication, read-only. Operators that listen on more than loopback must protect the
+// port. Responses are produced on `io`, which uses `endpoints` from now on; both must outlive the server.
+// Serves until it is destroyed, on any thread.
 class Server {
  public:
   // `port` 0: the system chooses.
   static Expected<std::unique_ptr<Server>> Listen(http::IoThread& io, Endpoints& endpoints,
-                                                  std::string address, std::uint16_t port,
-                                                  const ServingLimits& limits = {});
+                                                  PlainContent content, std::string address,
+                                                  std::uint16_t port, const ServingLimits& limits = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -129,7 +129,7 @@ func (s *environment) start(control *controlplane.ControlPlane, children *contro
 	}
 	arguments := []string{"--kubeconfig=" + kubeconfig, "--config=" + config, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
 	if kind == "berth" {
-		arguments = append(arguments, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]))
+		arguments = append(arguments, "--berth-http-metrics", fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]))
 	}
 	_, err = children.Start(kind, command, arguments...)
 	return err

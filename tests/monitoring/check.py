@@ -113,7 +113,7 @@ def main():
             pods = f"http://127.0.0.1:{api}/api/v1/namespaces/default/pods"
             wait_for("the cluster", lambda: json.loads(get(pods)))
             start("scheduler", berth, "scheduler", "--kubeconfig=kubeconfig", "--secure-port=0",
-                  f"--berth-http-address=127.0.0.1:{own}")
+                  f"--berth-http-address=127.0.0.1:{own}", "--berth-http-metrics")
             (pathlib.Path(directory) / "prometheus.yaml").write_text(json.dumps({
                 "global": {"scrape_interval": "500ms", "evaluation_interval": "1s"},
                 "rule_files": [str(MONITORING / name) for name in RULES],

@@ -115,7 +115,7 @@ class Run:
             {"name": "main", "addresses": [self.middle.url], "pollInterval": "1s" if self.nodes <= 100 else "15s",
              "timeout": "2s" if self.nodes <= 100 else "10s"}]}))
         self.start("scheduler", self.berth, "scheduler", "--config=config.yaml", "--secure-port=0",
-                   "--berth-metric-sources=sources.yaml", f"--berth-http-address=127.0.0.1:{self.own}")
+                   "--berth-metric-sources=sources.yaml", f"--berth-http-address=127.0.0.1:{self.own}", "--berth-http-metrics")
 
     # --- the checks ---
 

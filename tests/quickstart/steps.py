@@ -19,7 +19,7 @@ EXAMPLES = "/usr/share/doc/berth/examples"
 CONFIG = "kubectl config --kubeconfig=/etc/berth/kubeconfig"
 LARGE = ('{"spec":{"schedulerName":"berth","nodeSelector":{"disktype":"ssd"},'
          '"containers":[{"name":"large","image":"nginx","resources":{"requests":{"cpu":"20"}}}]}}')
-METRICS = "curl -s http://127.0.0.1:10251/metrics"
+METRICS = "metrics() { kubectl --server=https://127.0.0.1:10260 --insecure-skip-tls-verify get --raw /metrics; }"
 
 
 def sections(package):
@@ -82,9 +82,10 @@ def sections(package):
         ("Watch it", [
             Step("curl -s http://127.0.0.1:10251/healthz", (r"ok", )),
             Step("curl -sk https://127.0.0.1:10260/readyz?verbose", (r"\[\+\].*ok", r"readyz check passed")),
-            Step(f"{METRICS} | grep '^scheduler_schedule_attempts_total'",
+            Step(METRICS),
+            Step("metrics | grep '^scheduler_schedule_attempts_total'",
                  (r'.*profile="berth",result="scheduled".* 1', r'.*profile="berth",result="unschedulable".*'), headline=True),
-            Step(f"{METRICS} | grep '^berth_pending_pods_by_cause'", (r'.*cause="NodeAffinity\+NodeResourcesFit.* 1', )),
+            Step("metrics | grep '^berth_pending_pods_by_cause'", (r'.*cause="NodeAffinity\+NodeResourcesFit.* 1', )),
         ]),
         ("In kube-scheduler's place", [
             Step("kubectl delete pod large", (r'pod "large" deleted.*', )),
@@ -94,12 +95,12 @@ def sections(package):
             Step("mv /etc/berth/kubeconfig /etc/berth/kubeconfig.beside"),
             Step("install -m 600 /etc/kubernetes/scheduler.conf /etc/berth/kubeconfig"),
             Step("systemctl start berth"),
-            Step(f"{METRICS} | grep '^leader_election_master_status'", (r"leader_election_master_status.* 0", ), timeout=20),
+            Step("metrics | grep '^leader_election_master_status'", (r"leader_election_master_status.* 0", ), timeout=20),
             Step("mv /etc/kubernetes/manifests/kube-scheduler.yaml /etc/kubernetes/"),
-            Step(f"{METRICS} | grep '^leader_election_master_status'", (r"leader_election_master_status.* 1", ), timeout=40, headline=True),
+            Step("metrics | grep '^leader_election_master_status'", (r"leader_election_master_status.* 1", ), timeout=40, headline=True),
             Step("kubectl run in-place --image=nginx", (r"pod/in-place created", )),
             Step("kubectl wait --for=condition=Ready pod/in-place --timeout=60s", (r"pod/in-place condition met", )),
-            Step(f"{METRICS} | grep '^scheduler_schedule_attempts_total'", (r'.*profile="default-scheduler",result="scheduled".* 1', )),
+            Step("metrics | grep '^scheduler_schedule_attempts_total'", (r'.*profile="default-scheduler",result="scheduled".* 1', )),
         ]),
         ("The way back", [
             Step("mv /etc/kubernetes/kube-scheduler.yaml /etc/kubernetes/manifests/"),

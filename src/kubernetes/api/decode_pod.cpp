@@ -181,7 +181,7 @@ struct SourceField {
   Volume::Source source;
   std::string_view id;
 };
-constexpr std::array<SourceField, 11> kVolumeSources = {{
+constexpr std::array<SourceField, 11> kPodVolumeSources = {{
     {"persistentVolumeClaim", Volume::Source::kPersistentVolumeClaim, "claimName"},
     {"csi", Volume::Source::kCsi, "driver"},
     {"gcePersistentDisk", Volume::Source::kGcePersistentDisk, "pdName"},
@@ -223,8 +223,8 @@ bool ReadVolumes(const element& value, PodSpec& out, Failure& failure) {
         volume.source = Volume::Source::kEphemeral;
         return kept = true;
       }
-      const auto* source = std::ranges::find(kVolumeSources, key, &SourceField::member);
-      if (source == kVolumeSources.end()) return true;
+      const auto* source = std::ranges::find(kPodVolumeSources, key, &SourceField::member);
+      if (source == kPodVolumeSources.end()) return true;
       kept = true;
       return ReadSource(member, *source, volume, failure);
     });

@@ -34,7 +34,7 @@ struct VolumeSource {
   PersistentVolume::Source source;
   std::string_view handle;
 };
-constexpr std::array<VolumeSource, 6> kVolumeSources = {{
+constexpr std::array<VolumeSource, 6> kPersistentVolumeSources = {{
     {"csi", PersistentVolume::Source::kCsi, "volumeHandle"},
     {"gcePersistentDisk", PersistentVolume::Source::kGcePersistentDisk, "pdName"},
     {"awsElasticBlockStore", PersistentVolume::Source::kAwsElasticBlockStore, "volumeID"},
@@ -50,15 +50,15 @@ bool ReadVolumeSpec(const element& value, PersistentVolume& out, Failure& failur
   const auto affinity = [&](const element& member, Failure& f) {
     return ReadFields(member, f, Field{"required", out.node_affinity});
   };
-  return ReadObject(value, failure,
-                    [&](std::string_view key, const element& member) {
-                      const auto* source = std::ranges::find(kVolumeSources, key, &VolumeSource::member);
-                      if (source == kVolumeSources.end()) return true;
-                      out.source = source->source;
-                      return ReadFields(member, failure, Field{"driver", out.driver},
-                                        Field{source->handle, out.volume_handle},
-                                        Field{"kind", out.azure_kind});
-                    }) &&
+  return ReadObject(
+             value, failure,
+             [&](std::string_view key, const element& member) {
+               const auto* source = std::ranges::find(kPersistentVolumeSources, key, &VolumeSource::member);
+               if (source == kPersistentVolumeSources.end()) return true;
+               out.source = source->source;
+               return ReadFields(member, failure, Field{"driver", out.driver},
+                                 Field{source->handle, out.volume_handle}, Field{"kind", out.azure_kind});
+             }) &&
          ReadFields(value, failure, Field{"capacity", capacity}, Field{"accessModes", out.access_modes},
                     Field{"storageClassName", out.storage_class_name}, Field{"volumeMode", out.volume_mode},
                     Field{"volumeAttributesClassName", out.volume_attributes_class_name},

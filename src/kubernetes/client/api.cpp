@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/random.hpp"
 #include "kubernetes/api/decode.hpp"
 
 namespace berth::client {
@@ -80,6 +81,11 @@ RequestError FromStatus(const api::Status& status) {
   error.causes = status.cause_reasons;
   error.retry_after_seconds = status.retry_after_seconds;
   return error;
+}
+
+int WatchTimeoutSeconds(Random& random) {
+  constexpr int kMin = 300;
+  return static_cast<int>(kMin * (1 + random.Unit()));
 }
 
 }  // namespace berth::client

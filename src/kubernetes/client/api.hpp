@@ -12,6 +12,9 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 
+namespace berth {
+class Random;
+}
 namespace berth::api {
 struct Status;
 }
@@ -77,5 +80,9 @@ class Api {
   // `done` is not called any more.
   virtual void Cancel(CallId call) = 0;
 };
+
+// The timeoutSeconds of a watch: random between 5 and 10 minutes, as in client-go, so that the watches of
+// many clients do not end at once.
+int WatchTimeoutSeconds(Random& random);
 
 }  // namespace berth::client

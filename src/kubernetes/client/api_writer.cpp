@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kTriesMax = 4;
-constexpr BackoffOptions kBackoff{.initial = 10ms, .factor = 5, .jitter = 0.1};
+constexpr BackoffOptions kConflictBackoff{.initial = 10ms, .factor = 5, .jitter = 0.1};
 
 std::string BindingBody(const ports::Binding& binding) {
   std::string body;
@@ -113,7 +113,7 @@ struct ApiWriter::Impl {
     std::optional<ObjectPatch> object;
     std::string version;  // of the object after the patch
     ports::WriteDone done;
-    Backoff backoff{kBackoff};
+    Backoff backoff{kConflictBackoff};
     int tries = 0;
     bool settled_before = false;  // an earlier attempt may have taken effect
     Api::CallId call = 0;

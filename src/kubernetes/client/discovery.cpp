@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kAbsentRetryInterval = 5min;
-constexpr BackoffOptions kBackoff{
+constexpr BackoffOptions kGroupBackoff{
     .initial = 800ms, .factor = 2, .jitter = 1, .cap = 30s, .reset_after = 2min};
 
 }  // namespace
@@ -31,7 +31,7 @@ Discovery::~Discovery() {
 void Discovery::Follow(const Resource& resource, Found found) {
   auto& group = groups_[std::string(resource.group)];
   if (group == nullptr) {
-    group.reset(new Group{.name = std::string(resource.group), .backoff = Backoff(kBackoff)});
+    group.reset(new Group{.name = std::string(resource.group), .backoff = Backoff(kGroupBackoff)});
     // Posted, so that all resources of the group are registered before the request.
     loop_.Post([this, name = group->name] {
       if (const auto it = groups_.find(name); it != groups_.end()) Begin(*it->second);

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr BackoffOptions kBackoff{.initial = 100ms, .factor = 2, .jitter = 0.2, .cap = 2s};
+constexpr BackoffOptions kReadBackoff{.initial = 100ms, .factor = 2, .jitter = 0.2, .cap = 2s};
 // The time that the watch has to prove freshness before the whole collection is read.
 constexpr Duration kHead = 20ms;
 constexpr Duration kReadInterval = 5s;
@@ -46,7 +46,7 @@ FreshnessBarrier::FreshnessBarrier(http::Loop& loop, Api& api, api::Decoder& dec
       options_(std::move(options)),
       view_(std::move(view)),
       done_(std::move(done)),
-      backoff_(kBackoff) {}
+      backoff_(kReadBackoff) {}
 
 FreshnessBarrier::~FreshnessBarrier() {
   if (call_ != 0) api_.Cancel(call_);

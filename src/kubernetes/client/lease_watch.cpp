@@ -14,7 +14,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::seconds kIdle{90};  // API servers send a bookmark every minute
-constexpr int kWatchSecondsMin = 300;
 
 }  // namespace
 
@@ -40,7 +39,7 @@ void LeaseWatch::Stop() {
 
 // Without a version the first event contains the current Lease.
 void LeaseWatch::Open() {
-  const int seconds = static_cast<int>(kWatchSecondsMin * (1 + random_.Unit()));
+  const int seconds = WatchTimeoutSeconds(random_);
   call_ = api_.Watch(
       {.path = fmt::format("{}?allowWatchBookmarks=true&fieldSelector={}&timeoutSeconds={}&watch=true", path_,
                            http::EncodeQuery("metadata.name=" + name_), seconds),

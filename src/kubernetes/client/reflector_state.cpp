@@ -6,10 +6,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kPageSize = 500;
-constexpr int kWatchSecondsMin = 300;
 // A watch that ends sooner without an event counts as failed, even without an error.
 constexpr Duration kShortWatch = 1s;
-constexpr BackoffOptions kBackoff{
+constexpr BackoffOptions kListBackoff{
     .initial = 800ms, .factor = 2, .jitter = 1, .cap = 30s, .reset_after = 2min};
 
 bool AnyVersion(const std::string& version) { return version.empty() || version == "0"; }
@@ -31,7 +30,7 @@ bool VeryShort(const StreamEnd& end) { return end.lasted < kShortWatch && end.ev
 }  // namespace
 
 ReflectorState::ReflectorState(bool streaming, Random& random)
-    : streaming_(streaming), random_(random), backoff_(kBackoff) {}
+    : streaming_(streaming), random_(random), backoff_(kListBackoff) {}
 
 ReflectorAction ReflectorState::Start() { return streaming_ ? StreamList() : FirstPage(); }
 
@@ -46,7 +45,7 @@ ReflectorAction ReflectorState::Resume() {
   }
 }
 
-int ReflectorState::TimeoutSeconds() { return static_cast<int>(kWatchSecondsMin * (1 + random_.Unit())); }
+int ReflectorState::TimeoutSeconds() { return WatchTimeoutSeconds(random_); }
 
 ReflectorAction ReflectorState::StreamList() {
   doing_ = Kind::kStreamList;

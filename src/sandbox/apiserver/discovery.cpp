@@ -29,7 +29,7 @@ std::vector<Subresource> SubresourcesOf(const ResourceType& type) {
   return all;
 }
 
-json::array Verbs() {
+json::array SupportedVerbs() {
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
 
@@ -89,7 +89,7 @@ json::object ResourceList(const GroupVersion& gv) {
                        {"singularName", type->singular},
                        {"namespaced", type->namespaced},
                        {"kind", type->kind},
-                       {"verbs", Verbs()}};
+                       {"verbs", SupportedVerbs()}};
     if (!type->short_names.empty()) entry["shortNames"] = ShortNames(*type);
     if (type->in_all) entry["categories"] = json::array{"all"};
     resources.push_back(std::move(entry));
@@ -140,7 +140,7 @@ json::object AggregatedResource(const ResourceType& type) {
                      {"responseKind", Kind("", "", type.kind)},
                      {"scope", type.namespaced ? "Namespaced" : "Cluster"},
                      {"singularResource", type.singular},
-                     {"verbs", Verbs()}};
+                     {"verbs", SupportedVerbs()}};
   if (!type.short_names.empty()) entry["shortNames"] = ShortNames(type);
   if (type.in_all) entry["categories"] = json::array{"all"};
   json::array subresources;

@@ -20,12 +20,12 @@ constexpr std::string_view kMagic("k8s\0", 4);
 constexpr int kMaxDepth = 64;
 
 // A value that its field cannot have; protozero throws its own exceptions for malformed messages.
-struct Malformed final : protozero::exception {
+struct MalformedProtobuf final : protozero::exception {
   const char* what() const noexcept override { return "malformed"; }
 };
 
 std::string_view Bytes(Message& at) {
-  if (!at.has_wire_type(protozero::pbf_wire_type::length_delimited)) throw Malformed();
+  if (!at.has_wire_type(protozero::pbf_wire_type::length_delimited)) throw MalformedProtobuf();
   const auto view = at.get_view();
   return {view.data(), view.size()};
 }
@@ -35,15 +35,15 @@ Message Submessage(Message& at) {
 }
 std::string_view Text(Message& at) {
   const auto bytes = Bytes(at);
-  if (!IsUtf8(bytes)) throw Malformed();
+  if (!IsUtf8(bytes)) throw MalformedProtobuf();
   return bytes;
 }
 std::int64_t Integer(Message& at) {
-  if (!at.has_wire_type(protozero::pbf_wire_type::varint)) throw Malformed();
+  if (!at.has_wire_type(protozero::pbf_wire_type::varint)) throw MalformedProtobuf();
   return at.get_int64();
 }
 double Double(Message& at) {
-  if (!at.has_wire_type(protozero::pbf_wire_type::fixed64)) throw Malformed();
+  if (!at.has_wire_type(protozero::pbf_wire_type::fixed64)) throw MalformedProtobuf();
   return at.get_double();
 }
 
@@ -59,7 +59,7 @@ json::value Time(Message in, bool micro) {
       in.skip();
     }
   }
-  if (seconds < -62135596800 || seconds > 253402300799) throw Malformed();
+  if (seconds < -62135596800 || seconds > 253402300799) throw MalformedProtobuf();
   if (seconds == 0 && nanos == 0) return nullptr;
   if (seconds < -9'000'000'000 || seconds > 9'000'000'000) return nullptr;  // outside the clock's range
   const WallTime time(std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos % 1'000'000'000));
@@ -120,7 +120,7 @@ void ReadEntry(Message in, const SchemaField& known, json::object& into, int dep
 }
 
 void ReadMessage(Message in, const SchemaMessage& message, json::object& into, int depth = 0) {
-  if (depth > kMaxDepth) throw Malformed();
+  if (depth > kMaxDepth) throw MalformedProtobuf();
   while (in.next()) {
     const SchemaField* known = message.Find(in.tag());
     if (known == nullptr || known->type == 'o') {

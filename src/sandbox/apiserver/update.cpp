@@ -12,14 +12,6 @@ namespace {
 constexpr std::string_view kConcurrentChange =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-// Copies a member; removes it if `from` has none.
-void CopyMember(const json::object& from, json::object& to, std::string_view key) {
-  if (const json::value* value = Find(from, key))
-    to[key] = *value;
-  else
-    to.erase(key);
-}
-
 // Restores the metadata that clients cannot change.
 void RestoreMetadata(const json::object& before, json::object& after) {
   const json::object& old = before.at("metadata").get_object();

@@ -18,7 +18,7 @@ void ReadContainers(const json::object& status, PodFacts& facts) {
   }
 }
 
-PodFacts FactsOf(const ObjectPtr& object) {
+PodFacts PodFactsOf(const ObjectPtr& object) {
   PodFacts facts;
   facts.object = object;
   const Document document = object->Parse();
@@ -128,7 +128,7 @@ void ClusterView::TrackPod(const Change& change) {
   const PodFacts* after = nullptr;
   if (change.after) {
     PodFacts& facts = pods_[change.after->key];
-    facts = FactsOf(change.after);
+    facts = PodFactsOf(change.after);
     Link(facts, true);
     after = &facts;
   }

@@ -26,8 +26,8 @@ struct PodFacts {
   std::int64_t deletion_cost = 0;
   std::int64_t exit_code = 0;  // of the first container that failed
 
-  const std::string& node() const { return object->fields[0]; }
-  const std::string& phase() const { return object->fields[5]; }
+  const std::string& node() const { return object->fields[pod_field::kNodeName]; }
+  const std::string& phase() const { return object->fields[pod_field::kPhase]; }
   bool failed() const { return phase() == "Failed"; }
   bool succeeded() const { return phase() == "Succeeded"; }
   bool terminal() const { return failed() || succeeded(); }

@@ -53,7 +53,8 @@ EndpointsController::EndpointsController(ControllerContext& context)
 void EndpointsController::OnPod(const PodFacts* before, const PodFacts* after) {
   const bool shows = (before != nullptr && before->ready) != (after != nullptr && after->ready) ||
                      (before == nullptr) != (after == nullptr) ||
-                     (before != nullptr && before->object->fields[6] != after->object->fields[6]) ||
+                     (before != nullptr && before->object->fields[pod_field::kPodIp] !=
+                                               after->object->fields[pod_field::kPodIp]) ||
                      (before != nullptr && (before->object->deleting != after->object->deleting ||
                                             before->object->labels != after->object->labels));
   if (!shows) return;
@@ -86,7 +87,7 @@ std::vector<EndpointsController::Backend> EndpointsController::BackendsOf(const 
   std::vector<Backend> backends;
   context_.view.ForEachIn(service.ns, [&](const PodFacts& pod) {
     ++objects_read;
-    const std::string& ip = pod.object->fields[6];  // status.podIP
+    const std::string& ip = pod.object->fields[pod_field::kPodIp];  // status.podIP
     if (ip.empty() || pod.terminal() || pod.object->deleting || !selector->Matches(*pod.object)) return;
     backends.push_back({pod.object, ip, pod.node(), pod.ready});
   });

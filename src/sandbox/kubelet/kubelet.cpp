@@ -10,10 +10,6 @@
 namespace berth::sandbox {
 namespace {
 
-// Positions in Object::fields of a pod.
-constexpr std::size_t kNodeName = 0;
-constexpr std::size_t kRestartPolicy = 1;
-constexpr std::size_t kPhase = 5;
 constexpr std::chrono::seconds kFirstBackOff{10};
 constexpr std::chrono::minutes kLastBackOff{5};
 // A load test must not spend its time on events.
@@ -34,17 +30,17 @@ void Kubelet::OnChange(const ResourceType& type, const Change& change) {
 
 void Kubelet::OnPod(const Change& change) {
   const ObjectPtr& pod = change.after;
-  if (!pod || pod->fields[kNodeName].empty()) {
+  if (!pod || pod->fields[pod_field::kNodeName].empty()) {
     if (!pod && !overdue_.empty()) overdue_.erase(change.removed->uid);
     return;
   }
-  const bool was_bound = change.before && !change.before->fields[kNodeName].empty();
+  const bool was_bound = change.before && !change.before->fields[pod_field::kNodeName].empty();
   const bool was_deleting = change.before && change.before->deleting;
-  if (!was_bound && pod->fields[kPhase] == "Pending") {
+  if (!was_bound && pod->fields[pod_field::kPhase] == "Pending") {
     timers_.After(options_.pod_start, [this, key = pod->key, uid = pod->uid] { Start(key, uid); });
   }
   // A pod that is created as Running comes from a loaded file: it continues.
-  if (!change.before && pod->fields[kPhase] == "Running") {
+  if (!change.before && pod->fields[pod_field::kPhase] == "Running") {
     const Document document = pod->Parse();
     const auto runs_for = RunPlanOf(document.root(), options_.job_time).runs_for;
     if (runs_for) timers_.After(*runs_for, [this, key = pod->key, uid = pod->uid] { Complete(key, uid); });
@@ -57,9 +53,9 @@ void Kubelet::OnPod(const Change& change) {
 void Kubelet::Start(const std::string& key, const std::string& uid) {
   const ObjectPtr pod = verbs_.store().Get(Known().pods, key);
   if (!pod || pod->uid != uid || pod->deleting) return;
-  const std::string& phase = pod->fields[kPhase];
+  const std::string& phase = pod->fields[pod_field::kPhase];
   if (phase != "Pending" && phase != "Running") return;
-  const std::string& node_name = pod->fields[kNodeName];
+  const std::string& node_name = pod->fields[pod_field::kNodeName];
   const NodeFailure& failure = FailureAt(node_name);
   if (failure.silent || failure.not_ready || !verbs_.store().Get(Known().nodes, node_name)) return;
   RunPlan plan;
@@ -74,14 +70,14 @@ void Kubelet::Start(const std::string& key, const std::string& uid) {
 
 void Kubelet::Complete(const std::string& key, const std::string& uid) {
   const ObjectPtr pod = verbs_.store().Get(Known().pods, key);
-  if (!pod || pod->uid != uid || pod->fields[kPhase] != "Running") return;
-  if (FailureAt(pod->fields[kNodeName]).silent) {
+  if (!pod || pod->uid != uid || pod->fields[pod_field::kPhase] != "Running") return;
+  if (FailureAt(pod->fields[pod_field::kNodeName]).silent) {
     overdue_.insert(uid);
     return;
   }
   const Document document = pod->Parse();
   const std::int64_t exit_code = RunPlanOf(document.root(), options_.job_time).exit_code;
-  if (exit_code != 0 && pod->fields[kRestartPolicy] != "Never" && !pod->deleting)
+  if (exit_code != 0 && pod->fields[pod_field::kRestartPolicy] != "Never" && !pod->deleting)
     return Restart(*pod, exit_code);
   verbs_.Rewrite(PlaceOf(key), uid, [&](json::object& changed) {
     SetEnded(changed, FormatTime(verbs_.clock().WallNow()), exit_code);
@@ -102,8 +98,8 @@ void Kubelet::Restart(const Object& pod, std::int64_t exit_code) {
 // The containers have stopped. Confirms the deletion like a kubelet, with grace period 0.
 void Kubelet::Finish(const std::string& key, const std::string& uid) {
   const ObjectPtr pod = verbs_.store().Get(Known().pods, key);
-  if (!pod || pod->uid != uid || FailureAt(pod->fields[kNodeName]).silent) return;
-  if (pod->fields[kPhase] == "Running") RecordEvent(*pod, "Killing", "Stopping containers");
+  if (!pod || pod->uid != uid || FailureAt(pod->fields[pod_field::kNodeName]).silent) return;
+  if (pod->fields[pod_field::kPhase] == "Running") RecordEvent(*pod, "Killing", "Stopping containers");
   DeleteOptions options;
   options.grace_period_seconds = 0;
   options.uid = uid;
@@ -132,7 +128,7 @@ void Kubelet::RecordEvent(const Object& pod, std::string_view reason, const std:
   event_tokens_at_ = now;
   if (event_tokens_ < 1) return;
   event_tokens_ -= 1;
-  events_->Record(pod, type, reason, message, "kubelet", pod.fields[kNodeName]);
+  events_->Record(pod, type, reason, message, "kubelet", pod.fields[pod_field::kNodeName]);
 }
 
 }  // namespace berth::sandbox

@@ -8,8 +8,6 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::size_t kNodeName = 0;
-constexpr std::size_t kPhase = 5;
 // Heartbeats are spread over time: the interval between the groups of nodes.
 constexpr std::chrono::milliseconds kHeartbeatTick{100};
 
@@ -74,10 +72,10 @@ void Kubelet::Post(const std::string& name, const std::string& uid) {
 void Kubelet::Resume(const std::string& name) {
   std::vector<ObjectPtr> pods;
   for (const auto& [_, pod] : verbs_.store().All(Known().pods)) {
-    if (pod->fields[kNodeName] == name) pods.push_back(pod);
+    if (pod->fields[pod_field::kNodeName] == name) pods.push_back(pod);
   }
   for (const auto& pod : pods) {
-    const auto& phase = pod->fields[kPhase];
+    const auto& phase = pod->fields[pod_field::kPhase];
     if (pod->deleting) {
       timers_.After(options_.pod_stop, [this, key = pod->key, uid = pod->uid] { Finish(key, uid); });
     } else if (phase == "Pending") {

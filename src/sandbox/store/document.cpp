@@ -65,6 +65,13 @@ std::string_view FindString(const json::object& object, std::string_view path) {
   return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
 }
 
+void CopyMember(const json::object& from, json::object& to, std::string_view key) {
+  if (const json::value* value = Find(from, key))
+    to[key] = *value;
+  else
+    to.erase(key);
+}
+
 json::object& ObjectAt(json::object& parent, std::string_view key) {
   json::value& value = parent[key];
   return value.is_object() ? value.get_object() : value.emplace_object();

@@ -46,6 +46,8 @@ std::string_view FindString(const json::object& object, std::string_view dotted_
 // The object under that key; created, or put in place of a value of another type.
 json::object& ObjectAt(json::object& parent, std::string_view key);
 json::array& ArrayAt(json::object& parent, std::string_view key);
+// Copies a member; removes it from `to` if `from` has none.
+void CopyMember(const json::object& from, json::object& to, std::string_view key);
 // Removes null members recursively: in typed objects null and absent are equivalent.
 void DropNulls(json::value& value);
 void DropNulls(json::object& object);

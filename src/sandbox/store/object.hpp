@@ -14,6 +14,14 @@
 
 namespace berth::sandbox {
 
+// Positions in Object::fields of a pod.
+namespace pod_field {
+inline constexpr std::size_t kNodeName = 0;
+inline constexpr std::size_t kRestartPolicy = 1;
+inline constexpr std::size_t kPhase = 5;
+inline constexpr std::size_t kPodIp = 6;
+}  // namespace pod_field
+
 // A resource version: one counter for the whole store, never reused, 0 before the first write.
 using Version = std::uint64_t;
 

@@ -23,6 +23,10 @@
 
 namespace berth::cluster {
 
+// Whether a volume references a claim by name; an ephemeral volume does not.
+inline bool IsClaim(const api::Volume& volume) {
+  return volume.source == api::Volume::Source::kPersistentVolumeClaim;
+}
 // The claim name of a volume; for an ephemeral volume "<pod>-<volume>". nullopt: the volume is of another
 // kind.
 std::optional<std::string> ClaimNameOf(const api::Pod& pod, const api::Volume& volume);

@@ -61,20 +61,20 @@ Status StatusOf(const char* function, std::int32_t code, berth_reply& reply,
   return status;
 }
 
-class LoadedPlugin final : public framework::PreFilterPlugin,
-                           public framework::FilterPlugin,
-                           public framework::PreScorePlugin,
-                           public framework::ScorePlugin,
-                           public framework::ReservePlugin,
-                           public framework::PermitPlugin,
-                           public framework::BlockingPreBindPlugin,
-                           public framework::PostBindPlugin {
+class LibraryPlugin final : public framework::PreFilterPlugin,
+                            public framework::FilterPlugin,
+                            public framework::PreScorePlugin,
+                            public framework::ScorePlugin,
+                            public framework::ReservePlugin,
+                            public framework::PermitPlugin,
+                            public framework::BlockingPreBindPlugin,
+                            public framework::PostBindPlugin {
  public:
   static framework::PluginOrError Create(const berth_plugin& table, const framework::RawArgs& raw,
                                          framework::Handle& handle);
-  LoadedPlugin(const berth_plugin& table, framework::Handle& handle)
+  LibraryPlugin(const berth_plugin& table, framework::Handle& handle)
       : BlockingPreBindPlugin(handle), table_(table), scheduler_(table.name, handle) {}
-  ~LoadedPlugin() override {
+  ~LibraryPlugin() override {
     if (self_ != nullptr) table_.destroy(self_);
   }
 
@@ -113,9 +113,9 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
 
 // --- creation ---
 
-framework::PluginOrError LoadedPlugin::Create(const berth_plugin& table, const framework::RawArgs& raw,
-                                              framework::Handle& handle) {
-  auto plugin = std::make_unique<LoadedPlugin>(table, handle);
+framework::PluginOrError LibraryPlugin::Create(const berth_plugin& table, const framework::RawArgs& raw,
+                                               framework::Handle& handle) {
+  auto plugin = std::make_unique<LibraryPlugin>(table, handle);
   const config::Value value = raw.value != nullptr ? *raw.value : config::Value::Map();
   const std::string arguments = config::ToJson(value);
   ArgumentReader reader(value, plugin->scheduler_.name);
@@ -135,7 +135,7 @@ framework::PluginOrError LoadedPlugin::Create(const berth_plugin& table, const f
   return Invalid(std::move(text));
 }
 
-bool LoadedPlugin::IsEnabledAt(const std::type_info& point) const {
+bool LibraryPlugin::IsEnabledAt(const std::type_info& point) const {
   if (point == typeid(framework::PreFilterPlugin)) return table_.pre_filter != nullptr;
   if (point == typeid(framework::FilterPlugin))
     return table_.filter != nullptr || table_.filter_node != nullptr;
@@ -148,7 +148,7 @@ bool LoadedPlugin::IsEnabledAt(const std::type_info& point) const {
   return false;
 }
 
-std::vector<framework::EventRegistration> LoadedPlugin::EventsToRegister() const {
+std::vector<framework::EventRegistration> LibraryPlugin::EventsToRegister() const {
   if (table_.events == nullptr) return Plugin::EventsToRegister();
   std::vector<framework::EventRegistration> registrations;
   for (std::size_t i = 0; i < table_.event_count; ++i)
@@ -157,8 +157,8 @@ std::vector<framework::EventRegistration> LoadedPlugin::EventsToRegister() const
 }
 
 template <class Function, class... Args>
-Status LoadedPlugin::Ask(const char* name, Function function, const Attempt& attempt, const RowSet& rows,
-                         std::initializer_list<std::int32_t> allowed, Args... args) const {
+Status LibraryPlugin::Ask(const char* name, Function function, const Attempt& attempt, const RowSet& rows,
+                          std::initializer_list<std::int32_t> allowed, Args... args) const {
   auto evaluated = attempt.Scratch();  // a copy as large as the table, whatever the size of the set
   *evaluated |= rows;
   const berth_attempt handle = HandleOf(attempt);
@@ -169,7 +169,7 @@ Status LoadedPlugin::Ask(const char* name, Function function, const Attempt& att
 
 // --- filters ---
 
-framework::PreFilterResult LoadedPlugin::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult LibraryPlugin::PreFilter(const Attempt& attempt) const {
   const berth_attempt handle = HandleOf(attempt);
   berth_reply reply;
   const std::int32_t code = table_.pre_filter(self_, &handle, &reply);
@@ -184,13 +184,13 @@ framework::PreFilterResult LoadedPlugin::PreFilter(const Attempt& attempt) const
   return answer;
 }
 
-void LoadedPlugin::Filter(const Attempt& attempt, const RowSet& candidates,
-                          framework::Rejections& out) const {
+void LibraryPlugin::Filter(const Attempt& attempt, const RowSet& candidates,
+                           framework::Rejections& out) const {
   table_.filter != nullptr ? FilterAll(attempt, candidates, out) : FilterEach(attempt, candidates, out);
 }
 
-void LoadedPlugin::FilterEach(const Attempt& attempt, const RowSet& candidates,
-                              framework::Rejections& out) const {
+void LibraryPlugin::FilterEach(const Attempt& attempt, const RowSet& candidates,
+                               framework::Rejections& out) const {
   const berth_attempt handle = HandleOf(attempt);
   berth_reply reply;
   candidates.ForEach([&](std::size_t index) {
@@ -227,8 +227,8 @@ std::string RowsBeyondTable(const framework::Rejections& out, std::size_t rows) 
   return check(out.unresolvable());
 }
 
-void LoadedPlugin::FilterAll(const Attempt& attempt, const RowSet& candidates,
-                             framework::Rejections& out) const {
+void LibraryPlugin::FilterAll(const Attempt& attempt, const RowSet& candidates,
+                              framework::Rejections& out) const {
   const std::size_t rows = attempt.nodes().rows();
   berth_rejections rejections{out, scheduler_, rows, ""};
   const Status status = Ask("filter", table_.filter, attempt, candidates, kSuccessOrError, &rejections);
@@ -241,18 +241,18 @@ void LoadedPlugin::FilterAll(const Attempt& attempt, const RowSet& candidates,
 
 // --- scores ---
 
-Status LoadedPlugin::PreScore(const Attempt& attempt, const RowSet& feasible) const {
+Status LibraryPlugin::PreScore(const Attempt& attempt, const RowSet& feasible) const {
   return Ask("pre_score", table_.pre_score, attempt, feasible, {BERTH_SUCCESS, BERTH_SKIP, BERTH_ERROR});
 }
 
-Status LoadedPlugin::Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const {
+Status LibraryPlugin::Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const {
   const std::span<std::int64_t> column = scores.Mutable();
   if (table_.score == nullptr) return ScoreEach(attempt, feasible, column);
   return Ask("score", table_.score, attempt, feasible, kSuccessOrError, column.data());
 }
 
-Status LoadedPlugin::ScoreEach(const Attempt& attempt, const RowSet& feasible,
-                               std::span<std::int64_t> scores) const {
+Status LibraryPlugin::ScoreEach(const Attempt& attempt, const RowSet& feasible,
+                                std::span<std::int64_t> scores) const {
   const berth_attempt handle = HandleOf(attempt);
   berth_reply reply;
   Status failed;
@@ -265,15 +265,15 @@ Status LoadedPlugin::ScoreEach(const Attempt& attempt, const RowSet& feasible,
   return failed;
 }
 
-Status LoadedPlugin::Normalize(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const {
+Status LibraryPlugin::Normalize(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const {
   if (table_.normalize == nullptr && table_.normalize_node == nullptr) return {};
   const std::span<std::int64_t> column = scores.Mutable();
   if (table_.normalize == nullptr) return NormalizeEach(attempt, feasible, column);
   return Ask("normalize", table_.normalize, attempt, feasible, kSuccessOrError, column.data());
 }
 
-Status LoadedPlugin::NormalizeEach(const Attempt& attempt, const RowSet& feasible,
-                                   std::span<std::int64_t> scores) const {
+Status LibraryPlugin::NormalizeEach(const Attempt& attempt, const RowSet& feasible,
+                                    std::span<std::int64_t> scores) const {
   std::int64_t lowest = INT64_MAX, highest = INT64_MIN;
   feasible.ForEach([&](std::size_t row) {
     lowest = std::min(lowest, scores[row]);
@@ -294,19 +294,19 @@ Status LoadedPlugin::NormalizeEach(const Attempt& attempt, const RowSet& feasibl
 
 // --- placement ---
 
-Status LoadedPlugin::Reserve(const Placement& placement) {
+Status LibraryPlugin::Reserve(const Placement& placement) {
   const berth_placement handle = HandleOf(placement);
   berth_reply reply;
   const std::int32_t code = table_.reserve(self_, &handle, &reply);
   return StatusOf("reserve", code, reply, kVerdict);
 }
 
-void LoadedPlugin::Unreserve(const Placement& placement) {
+void LibraryPlugin::Unreserve(const Placement& placement) {
   const berth_placement handle = HandleOf(placement);
   table_.unreserve(self_, &handle);
 }
 
-framework::PermitResult LoadedPlugin::Permit(const Placement& placement) {
+framework::PermitResult LibraryPlugin::Permit(const Placement& placement) {
   constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(15);
   const berth_placement handle = HandleOf(placement);
   berth_reply reply;
@@ -319,7 +319,7 @@ framework::PermitResult LoadedPlugin::Permit(const Placement& placement) {
           std::clamp(std::chrono::milliseconds(timeout_ms), std::chrono::milliseconds(0), kLongest)};
 }
 
-LoadedPlugin::PreFlight LoadedPlugin::PreBindPreFlight(const Placement& placement) {
+LibraryPlugin::PreFlight LibraryPlugin::PreBindPreFlight(const Placement& placement) {
   PreFlight flight{.status = {}, .allow_parallel = (table_.flags & BERTH_FLAG_PARALLEL_PRE_BIND) != 0};
   if (table_.pre_bind_pre_flight == nullptr) return flight;
   const berth_placement handle = HandleOf(placement);
@@ -329,7 +329,7 @@ LoadedPlugin::PreFlight LoadedPlugin::PreBindPreFlight(const Placement& placemen
   return flight;
 }
 
-Status LoadedPlugin::PreBindNow(const Placement& placement, std::stop_token stop) {
+Status LibraryPlugin::PreBindNow(const Placement& placement, std::stop_token stop) {
   berth_placement handle = HandleOf(placement);
   handle.stop = &stop;
   berth_reply reply;
@@ -338,7 +338,7 @@ Status LoadedPlugin::PreBindNow(const Placement& placement, std::stop_token stop
                   {BERTH_SUCCESS, BERTH_UNSCHEDULABLE, BERTH_UNRESOLVABLE, BERTH_ERROR});
 }
 
-void LoadedPlugin::PostBind(const Placement& placement) {
+void LibraryPlugin::PostBind(const Placement& placement) {
   const berth_placement handle = HandleOf(placement);
   table_.post_bind(self_, &handle);
 }
@@ -347,7 +347,7 @@ void LoadedPlugin::PostBind(const Placement& placement) {
 
 framework::Factory FactoryOf(const berth_plugin& table) {
   return [table](const framework::RawArgs& raw, framework::Handle& handle) {
-    return LoadedPlugin::Create(table, raw, handle);
+    return LibraryPlugin::Create(table, raw, handle);
   };
 }
 

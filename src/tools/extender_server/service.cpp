@@ -154,7 +154,7 @@ void Service::Impl::Handle(http::Request request, std::shared_ptr<http::Exchange
       verb = known;
   }
   if (verb.empty()) {
-    if (!parts.endpoints.IsPublic(path)) {
+    if (!parts.endpoints.IsHealth(path) && !service::Endpoints::IsMetrics(path)) {
       return shared->Respond(ResponseOf(
           Refused(404, fmt::format("{}: expected {}/filter, /prioritize, /preempt{}, or /healthz, /readyz, "
                                    "/metrics",

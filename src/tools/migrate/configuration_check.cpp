@@ -148,7 +148,7 @@ class Check {
         "metrics of Go's runtime (go_*) are missing, those of opportunistic batching stay at zero: check "
         "dashboards and alerts for them");
     AddFinding(Level::kNote,
-               "besides --secure-port, Berth serves health and metrics in plain HTTP on 127.0.0.1:10251",
+               "besides --secure-port, Berth serves health checks in plain HTTP on 127.0.0.1:10251",
                "--berth-http-address=127.0.0.1:0 disables it");
   }
 

@@ -124,10 +124,10 @@ func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
 	switch r.kind {
 	case "berth":
-		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
+		args = append(args, "--berth-http-metrics", fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
 	case "breaking":
 		command = []string{filepath.Join(filepath.Dir(s.Berth), "breaking_scheduler")}
-		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
+		args = append(args, "--berth-http-metrics", fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
 	default:
 		command = []string{s.Real, "kube-scheduler"}
 		args = append(args, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)

@@ -121,7 +121,7 @@ func (l *lane) startScheduler() error {
 	}
 	args := []string{"--kubeconfig=" + kubeconfig, "--config=" + config, "--v=3", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
 	if l.kind.berth {
-		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]))
+		args = append(args, "--berth-http-metrics", fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]))
 	}
 	l.scheduler, err = l.children.Start(l.kind.name, l.kind.command, args...)
 	return err

@@ -55,7 +55,7 @@ func (s *shadow) start(ctx context.Context, children *controlplane.Children) err
 	s.open = fmt.Sprintf("http://127.0.0.1:%d", ports[1])
 	s.child, err = children.Start("berth", []string{s.options.Berth, "scheduler"}, "--config="+config,
 		"--berth-shadow", "--berth-shadow-report="+s.report, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
-		fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]), "--client-ca-file="+s.control.File("ca.crt"))
+		fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]), "--berth-http-metrics", "--client-ca-file="+s.control.File("ca.crt"))
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ std::unexpected<ApiError> NoMergeKey(const json::value& element, std::string_vie
   return std::unexpected(std::move(error));
 }
 
-std::unexpected<ApiError> Malformed(std::string_view what) {
+std::unexpected<ApiError> MalformedPatch(std::string_view what) {
   return BadRequest(fmt::format("invalid strategic merge patch: {}", what));
 }
 
@@ -156,7 +156,7 @@ ApiResult<> MergeMember(json::object& target, std::string_view name, const json:
 ApiResult<> ObeyDirective(json::object& target, std::string_view directive, const json::value& argument,
                           std::string_view list_above) {
   if (directive == kDirective) return {};
-  if (!argument.is_array()) return Malformed(fmt::format("{} must be a list", directive));
+  if (!argument.is_array()) return MalformedPatch(fmt::format("{} must be a list", directive));
   const auto& values = argument.get_array();
   if (directive == kRetainKeys) {
     for (auto it = target.begin(); it != target.end();) {
@@ -188,12 +188,12 @@ ApiResult<> ObeyDirective(json::object& target, std::string_view directive, cons
 ApiResult<> Merge(json::object& target, const json::object& patch, std::string_view list_above) {
   const json::value* directive = Find(patch, kDirective);
   if (directive != nullptr) {
-    if (!directive->is_string()) return Malformed("$patch must be a string");
+    if (!directive->is_string()) return MalformedPatch("$patch must be a string");
     const std::string_view what = directive->get_string();
     if (what == "replace" || what == "delete")
       target.clear();
     else if (what != "merge")
-      return Malformed(fmt::format("unknown $patch directive {}", what));
+      return MalformedPatch(fmt::format("unknown $patch directive {}", what));
     if (what == "delete") return {};
   }
   for (const auto& entry : patch) {

@@ -19,13 +19,6 @@ bool ContainsAll(const json::array* after, const json::array* before) {
   });
 }
 
-void CopyMember(const json::object& from, json::object& to, std::string_view key) {
-  if (const json::value* value = Find(from, key))
-    to[key] = *value;
-  else
-    to.erase(key);
-}
-
 void CopyImages(const json::object& from, json::object& to, std::string_view list) {
   const json::array* old = FindArray(from, list);
   json::value* changed = to.if_contains(list);

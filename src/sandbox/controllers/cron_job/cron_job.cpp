@@ -17,7 +17,7 @@ struct JobFacts {
   std::string started;
 };
 
-JobFacts FactsOf(const ObjectPtr& object) {
+JobFacts JobFactsOf(const ObjectPtr& object) {
   const Document document = object->Parse();
   const json::object& status = ObjectOrEmpty(document.root(), "status");
   return {object, IsConditionTrue(status, "Complete"), IsConditionTrue(status, "Failed"),
@@ -91,7 +91,7 @@ bool CronJobController::StartJob(const Object& cron, const json::object& documen
   }
   if (policy == "Replace") {
     for (const auto& object : context_.view.DependentsOf(cron.uid, Kinds().jobs)) {
-      const JobFacts job = FactsOf(object);
+      const JobFacts job = JobFactsOf(object);
       if (!job.complete && !job.failed) Delete(cron, *object);
     }
     status.erase("active");
@@ -136,7 +136,7 @@ void CronJobController::CleanUpJobs(const Object& cron, const json::object& docu
     });
   };
   for (const auto& object : context_.view.DependentsOf(cron.uid, Kinds().jobs)) {
-    JobFacts job = FactsOf(object);
+    JobFacts job = JobFactsOf(object);
     if (!job.complete && !job.failed) continue;
     if (is_active(object->uid)) {
       EraseIf(ArrayAt(status, "active"), [&](const json::value& reference) {

@@ -15,7 +15,7 @@ namespace {
 using cluster::Row;
 using config::Value;
 
-CpuUsageArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
+CpuUsageArgs DecodeCpuUsageArgs(const Value& value, const config::FeatureGates&, config::Problems& problems) {
   CpuUsageArgs args;
   config::StructReader reader(value, "CPUUsageArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -52,11 +52,11 @@ load_metrics::SignalSpec BusyOf(const CpuUsageArgs& args) {
 }  // namespace
 
 Expected<CpuUsageArgs> ParseCpuUsageArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodeCpuUsageArgs, Check);
 }
 
 config::ArgsCodec CpuUsageArgsCodec() {
-  auto codec = config::MakeArgsCodec<CpuUsageArgs>("CPUUsageArgs", Decode, Check, Encode);
+  auto codec = config::MakeArgsCodec<CpuUsageArgs>("CPUUsageArgs", DecodeCpuUsageArgs, Check, Encode);
   codec.in_tree = false;
   return codec;
 }

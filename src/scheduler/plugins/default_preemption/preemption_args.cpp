@@ -9,7 +9,8 @@ namespace {
 
 using config::Value;
 
-DefaultPreemptionArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
+DefaultPreemptionArgs DecodeDefaultPreemptionArgs(const Value& value, const config::FeatureGates&,
+                                                  config::Problems& problems) {
   DefaultPreemptionArgs args;
   config::StructReader reader(value, "DefaultPreemptionArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -53,11 +54,12 @@ std::size_t DefaultPreemptionArgs::Wanted(std::size_t nodes) const {
 }
 
 Expected<DefaultPreemptionArgs> ParseDefaultPreemptionArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodeDefaultPreemptionArgs, Check);
 }
 
 config::ArgsCodec DefaultPreemptionArgsCodec() {
-  return config::MakeArgsCodec<DefaultPreemptionArgs>("DefaultPreemptionArgs", Decode, Check, Encode);
+  return config::MakeArgsCodec<DefaultPreemptionArgs>("DefaultPreemptionArgs", DecodeDefaultPreemptionArgs,
+                                                      Check, Encode);
 }
 
 }  // namespace berth::plugins

@@ -19,7 +19,8 @@ bool BindingTimeoutCounts(const FeatureGates& gates) {
   return gates.Enabled("DRADeviceBindingConditions") && gates.Enabled("DRAResourceClaimDeviceStatus");
 }
 
-DynamicResourcesArgs Decode(const Value& value, const FeatureGates& gates, config::Problems& problems) {
+DynamicResourcesArgs DecodeDynamicResourcesArgs(const Value& value, const FeatureGates& gates,
+                                                config::Problems& problems) {
   DynamicResourcesArgs args;
   config::StructReader reader(value, "DynamicResourcesArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -69,12 +70,13 @@ Value Encode(const DynamicResourcesArgs& args) {
 }  // namespace
 
 Expected<void> CheckDynamicResourcesArgs(const framework::RawArgs& raw, const FeatureGates& gates) {
-  BERTH_RETURN_IF_ERROR(framework::ParseArgs(raw, gates, Decode, Check));
+  BERTH_RETURN_IF_ERROR(framework::ParseArgs(raw, gates, DecodeDynamicResourcesArgs, Check));
   return {};
 }
 
 config::ArgsCodec DynamicResourcesArgsCodec() {
-  return config::MakeArgsCodec<DynamicResourcesArgs>("DynamicResourcesArgs", Decode, Check, Encode);
+  return config::MakeArgsCodec<DynamicResourcesArgs>("DynamicResourcesArgs", DecodeDynamicResourcesArgs,
+                                                     Check, Encode);
 }
 
 }  // namespace berth::plugins

@@ -7,7 +7,8 @@ namespace {
 
 using config::Value;
 
-InterPodAffinityArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
+InterPodAffinityArgs DecodeInterPodAffinityArgs(const Value& value, const config::FeatureGates&,
+                                                config::Problems& problems) {
   InterPodAffinityArgs args;
   config::StructReader reader(value, "InterPodAffinityArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -34,11 +35,12 @@ Value Encode(const InterPodAffinityArgs& args) {
 }  // namespace
 
 Expected<InterPodAffinityArgs> ParseInterPodAffinityArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodeInterPodAffinityArgs, Check);
 }
 
 config::ArgsCodec InterPodAffinityArgsCodec() {
-  return config::MakeArgsCodec<InterPodAffinityArgs>("InterPodAffinityArgs", Decode, Check, Encode);
+  return config::MakeArgsCodec<InterPodAffinityArgs>("InterPodAffinityArgs", DecodeInterPodAffinityArgs,
+                                                     Check, Encode);
 }
 
 }  // namespace berth::plugins

@@ -11,7 +11,8 @@ using framework::Status;
 
 namespace {
 
-constexpr const char* kNoState = "failed to read \"PreScoreInterPodAffinity\" from cycleState: not found";
+constexpr const char* kNoPreScoreState =
+    "failed to read \"PreScoreInterPodAffinity\" from cycleState: not found";
 
 }  // namespace
 
@@ -45,7 +46,7 @@ Status InterPodAffinity::PreScore(const Attempt& attempt, const RowSet&) const {
 
 Status InterPodAffinity::Score(const Attempt& attempt, const RowSet& feasible,
                                framework::ScoreColumn& scores) const {
-  if (attempt.state().Read(score_key_) == nullptr) return Status::Error(kNoState);
+  if (attempt.state().Read(score_key_) == nullptr) return Status::Error(kNoPreScoreState);
   const auto values = scores.Mutable();
   for (const DomainCounts& counts : attempt.Buffer(sums_).scores.all()) {
     const std::vector<std::uint32_t>& domain = counts.topology->domain;
@@ -58,7 +59,7 @@ Status InterPodAffinity::Score(const Attempt& attempt, const RowSet& feasible,
 
 Status InterPodAffinity::Normalize(const Attempt& attempt, const RowSet& feasible,
                                    framework::ScoreColumn& scores) const {
-  if (attempt.state().Read(score_key_) == nullptr) return Status::Error(kNoState);
+  if (attempt.state().Read(score_key_) == nullptr) return Status::Error(kNoPreScoreState);
   const auto values = scores.Mutable();
   std::int64_t lowest = INT64_MAX;
   std::int64_t highest = INT64_MIN;

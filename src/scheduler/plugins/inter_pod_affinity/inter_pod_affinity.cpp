@@ -15,7 +15,8 @@ using framework::Status;
 
 namespace {
 
-constexpr const char* kNoState = "error reading \"PreFilterInterPodAffinity\" from cycleState: not found";
+constexpr const char* kNoPreFilterState =
+    "error reading \"PreFilterInterPodAffinity\" from cycleState: not found";
 
 }  // namespace
 
@@ -98,7 +99,7 @@ Status InterPodAffinity::RemovePod(const Attempt& attempt, const cluster::Placed
 Status InterPodAffinity::RecordChange(const Attempt& attempt, const cluster::PodUse& use, Row row,
                                       std::int64_t amount) const {
   DryRunChanges* changes = attempt.state().Read(filter_key_);
-  if (changes == nullptr) return Status::Error(kNoState);
+  if (changes == nullptr) return Status::Error(kNoPreFilterState);
   const auto note = [&](Sum sum, cluster::LabelKeyId key) {
     const std::uint32_t domain = attempt.nodes().TopologyOf(key).domain[row];
     if (domain != cluster::Topology::kNoDomain) changes->push_back({sum, key, domain, amount});
@@ -153,7 +154,7 @@ bool InterPodAffinity::MatchesItself(const cluster::PodInfo& pod) const {
 void InterPodAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
   const DryRunChanges* changes = attempt.state().Read(filter_key_);
-  if (changes == nullptr) return out.Fail(candidates, kNoState);
+  if (changes == nullptr) return out.Fail(candidates, kNoPreFilterState);
   const AttemptSums& sums = attempt.Buffer(sums_);
   auto alive = attempt.Scratch();
   *alive |= candidates;

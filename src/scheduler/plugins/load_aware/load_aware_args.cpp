@@ -92,7 +92,7 @@ void ReadSignal(const Value& value, const std::string& path, LoadAwareArgs& args
   }
 }
 
-LoadAwareArgs Decode(const Value& value, const config::FeatureGates&, Problems& problems) {
+LoadAwareArgs DecodeLoadAwareArgs(const Value& value, const config::FeatureGates&, Problems& problems) {
   LoadAwareArgs args;
   StructReader reader(value, "LoadAwareArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -202,11 +202,11 @@ Value Encode(const LoadAwareArgs& args) {
 }  // namespace
 
 Expected<LoadAwareArgs> ParseLoadAwareArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodeLoadAwareArgs, Check);
 }
 
 config::ArgsCodec LoadAwareArgsCodec() {
-  auto codec = config::MakeArgsCodec<LoadAwareArgs>("LoadAwareArgs", Decode, Check, Encode);
+  auto codec = config::MakeArgsCodec<LoadAwareArgs>("LoadAwareArgs", DecodeLoadAwareArgs, Check, Encode);
   codec.in_tree = false;
   return codec;
 }

@@ -9,7 +9,8 @@ namespace {
 
 using config::Value;
 
-NetworkTrafficArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
+NetworkTrafficArgs DecodeNetworkTrafficArgs(const Value& value, const config::FeatureGates&,
+                                            config::Problems& problems) {
   NetworkTrafficArgs args;
   config::StructReader reader(value, "NetworkTrafficArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -54,11 +55,12 @@ Value Encode(const NetworkTrafficArgs& args) {
 }  // namespace
 
 Expected<NetworkTrafficArgs> ParseNetworkTrafficArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodeNetworkTrafficArgs, Check);
 }
 
 config::ArgsCodec NetworkTrafficArgsCodec() {
-  auto codec = config::MakeArgsCodec<NetworkTrafficArgs>("NetworkTrafficArgs", Decode, Check, Encode);
+  auto codec = config::MakeArgsCodec<NetworkTrafficArgs>("NetworkTrafficArgs", DecodeNetworkTrafficArgs,
+                                                         Check, Encode);
   codec.in_tree = false;
   return codec;
 }

@@ -75,7 +75,8 @@ void ReadAddedAffinity(const config::Value& value, const std::string& path, Node
   reader.Finish();
 }
 
-NodeAffinityArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
+NodeAffinityArgs DecodeNodeAffinityArgs(const Value& value, const config::FeatureGates&,
+                                        config::Problems& problems) {
   NodeAffinityArgs args;
   config::StructReader reader(value, "NodeAffinityArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -154,11 +155,11 @@ Value Encode(const NodeAffinityArgs& args) {
 }  // namespace
 
 Expected<NodeAffinityArgs> ParseNodeAffinityArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodeNodeAffinityArgs, Check);
 }
 
 config::ArgsCodec NodeAffinityArgsCodec() {
-  return config::MakeArgsCodec<NodeAffinityArgs>("NodeAffinityArgs", Decode, Check, Encode);
+  return config::MakeArgsCodec<NodeAffinityArgs>("NodeAffinityArgs", DecodeNodeAffinityArgs, Check, Encode);
 }
 
 }  // namespace berth::plugins

@@ -18,7 +18,7 @@ using framework::Status;
 
 namespace {
 
-constexpr const char* kNoState = "reading \"PreFilterPodTopologySpread\" from cycleState: not found";
+constexpr const char* kNoFilterState = "reading \"PreFilterPodTopologySpread\" from cycleState: not found";
 
 }  // namespace
 
@@ -158,7 +158,7 @@ std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const HardState
 Status PodTopologySpread::RecordChange(const Attempt& attempt, const cluster::PodLabels& labels, Row row,
                                        std::int64_t pods) const {
   DryRunChanges* changes = attempt.state().Read(filter_key_);
-  if (changes == nullptr) return Status::Error(kNoState);
+  if (changes == nullptr) return Status::Error(kNoFilterState);
   if (labels.ns != attempt.pod().use().labels->ns) return {};
   const std::span<const HardState> states = attempt.Buffer(hard_).all();
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -182,7 +182,7 @@ Status PodTopologySpread::RemovePod(const Attempt& attempt, const cluster::Place
 void PodTopologySpread::Filter(const Attempt& attempt, const RowSet& candidates,
                                framework::Rejections& out) const {
   const DryRunChanges* changes = attempt.state().Read(filter_key_);
-  if (changes == nullptr) return out.Fail(candidates, kNoState);
+  if (changes == nullptr) return out.Fail(candidates, kNoFilterState);
   auto alive = attempt.Scratch();
   *alive |= candidates;
   const std::span<const HardState> states = attempt.Buffer(hard_).all();

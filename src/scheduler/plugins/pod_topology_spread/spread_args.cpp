@@ -94,7 +94,8 @@ void CheckConstraints(const std::string& path, const std::vector<SpreadConstrain
   }
 }
 
-PodTopologySpreadArgs Decode(const Value& value, const config::FeatureGates&, Problems& problems) {
+PodTopologySpreadArgs DecodePodTopologySpreadArgs(const Value& value, const config::FeatureGates&,
+                                                  Problems& problems) {
   PodTopologySpreadArgs args;
   StructReader reader(value, "PodTopologySpreadArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -164,11 +165,12 @@ Value Encode(const PodTopologySpreadArgs& args) {
 }  // namespace
 
 Expected<PodTopologySpreadArgs> ParsePodTopologySpreadArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodePodTopologySpreadArgs, Check);
 }
 
 config::ArgsCodec PodTopologySpreadArgsCodec() {
-  return config::MakeArgsCodec<PodTopologySpreadArgs>("PodTopologySpreadArgs", Decode, Check, Encode);
+  return config::MakeArgsCodec<PodTopologySpreadArgs>("PodTopologySpreadArgs", DecodePodTopologySpreadArgs,
+                                                      Check, Encode);
 }
 
 }  // namespace berth::plugins

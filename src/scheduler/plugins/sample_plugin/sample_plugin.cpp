@@ -9,7 +9,8 @@ namespace {
 
 using config::Value;
 
-SamplePluginArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
+SamplePluginArgs DecodeSamplePluginArgs(const Value& value, const config::FeatureGates&,
+                                        config::Problems& problems) {
   SamplePluginArgs args;
   config::StructReader reader(value, "Args", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -35,11 +36,12 @@ Value Encode(const SamplePluginArgs& args) {
 }  // namespace
 
 Expected<SamplePluginArgs> ParseSamplePluginArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodeSamplePluginArgs, Check);
 }
 
 config::ArgsCodec SamplePluginArgsCodec() {
-  auto codec = config::MakeArgsCodec<SamplePluginArgs>("SamplePluginArgs", Decode, Check, Encode);
+  auto codec =
+      config::MakeArgsCodec<SamplePluginArgs>("SamplePluginArgs", DecodeSamplePluginArgs, Check, Encode);
   codec.in_tree = false;
   return codec;
 }

@@ -8,7 +8,8 @@ namespace {
 
 using config::Value;
 
-VolumeBindingArgs Decode(const Value& value, const config::FeatureGates& gates, config::Problems& problems) {
+VolumeBindingArgs DecodeVolumeBindingArgs(const Value& value, const config::FeatureGates& gates,
+                                          config::Problems& problems) {
   VolumeBindingArgs args;
   config::StructReader reader(value, "VolumeBindingArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -54,11 +55,12 @@ Value Encode(const VolumeBindingArgs& args) {
 
 Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& raw,
                                                    const config::FeatureGates& gates) {
-  return framework::ParseArgs(raw, gates, Decode, Check);
+  return framework::ParseArgs(raw, gates, DecodeVolumeBindingArgs, Check);
 }
 
 config::ArgsCodec VolumeBindingArgsCodec() {
-  return config::MakeArgsCodec<VolumeBindingArgs>("VolumeBindingArgs", Decode, Check, Encode);
+  return config::MakeArgsCodec<VolumeBindingArgs>("VolumeBindingArgs", DecodeVolumeBindingArgs, Check,
+                                                  Encode);
 }
 
 }  // namespace berth::plugins

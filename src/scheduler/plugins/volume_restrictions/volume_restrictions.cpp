@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "scheduler/cluster/volumes_in_use.hpp"
+
 namespace berth::plugins {
 namespace {
 
@@ -11,11 +13,9 @@ using api::Volume;
 using framework::Attempt;
 using framework::Status;
 
-bool IsClaim(const Volume& volume) { return volume.source == Volume::Source::kPersistentVolumeClaim; }
-
 bool UsesClaim(const api::Pod& pod, const std::string& claim) {
-  return std::ranges::any_of(pod.spec.volumes,
-                             [&](const Volume& volume) { return IsClaim(volume) && volume.id == claim; });
+  return std::ranges::any_of(
+      pod.spec.volumes, [&](const Volume& volume) { return cluster::IsClaim(volume) && volume.id == claim; });
 }
 
 bool SharesADisk(const api::Pod& a, const api::Pod& b) {
@@ -25,8 +25,9 @@ bool SharesADisk(const api::Pod& a, const api::Pod& b) {
 }
 
 bool SharesAClaim(const api::Pod& a, const api::Pod& b) {
-  return std::ranges::any_of(
-      a.spec.volumes, [&](const Volume& volume) { return IsClaim(volume) && UsesClaim(b, volume.id); });
+  return std::ranges::any_of(a.spec.volumes, [&](const Volume& volume) {
+    return cluster::IsClaim(volume) && UsesClaim(b, volume.id);
+  });
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ framework::PreFilterResult VolumeRestrictions::PreFilter(const Attempt& attempt)
   if (pod.spec.volumes.empty()) return {Status::Skip(), std::nullopt};
   ExclusiveClaims sole;
   for (const Volume& volume : pod.spec.volumes) {
-    if (!IsClaim(volume)) continue;
+    if (!cluster::IsClaim(volume)) continue;
     const auto claim = objects_.Of<api::PersistentVolumeClaim>().Find(pod.metadata.ns, volume.id);
     if (claim == nullptr) {
       return {Status::Unresolvable(fmt::format("persistentvolumeclaim \"{}\" not found", volume.id)),
@@ -66,7 +67,7 @@ void VolumeRestrictions::Count(const Attempt& attempt, const api::Pod& pod, int 
   ExclusiveClaims* sole = attempt.state().Read(key_);
   if (sole == nullptr || sole->claims.empty()) return;
   for (const Volume& volume : pod.spec.volumes) {
-    if (IsClaim(volume) && std::ranges::find(sole->claims, volume.id) != sole->claims.end())
+    if (cluster::IsClaim(volume) && std::ranges::find(sole->claims, volume.id) != sole->claims.end())
       sole->uses += amount;
   }
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "scheduler/cluster/volumes_in_use.hpp"
+
 namespace berth::plugins {
 namespace {
 
@@ -44,10 +46,6 @@ LabelledPlaces PlacesOf(const api::PersistentVolume& volume) {
   return places;
 }
 
-bool IsClaim(const api::Volume& volume) {
-  return volume.source == api::Volume::Source::kPersistentVolumeClaim;
-}
-
 framework::Hint Helps(bool helps) { return helps ? framework::Hint::kQueue : framework::Hint::kSkip; }
 
 }  // namespace
@@ -63,7 +61,7 @@ framework::PreFilterResult VolumeZone::PreFilter(const Attempt& attempt) const {
   const api::Pod& pod = *attempt.pod().pod;
   std::vector<Place> places;
   for (const api::Volume& volume : pod.spec.volumes) {
-    if (!IsClaim(volume)) continue;
+    if (!cluster::IsClaim(volume)) continue;
     if (Status status = CollectPlaces(pod, volume.id, places); !status.ok())
       return {std::move(status), std::nullopt};
   }
@@ -151,7 +149,7 @@ std::vector<framework::EventRegistration> VolumeZone::EventsToRegister() const {
                  const PersistentVolumeClaim* claim) {
                 return Helps(claim->metadata.ns == waiting.pod->metadata.ns &&
                              std::ranges::any_of(waiting.pod->spec.volumes, [&](const api::Volume& volume) {
-                               return IsClaim(volume) && volume.id == claim->metadata.name;
+                               return cluster::IsClaim(volume) && volume.id == claim->metadata.name;
                              }));
               }),
           When<PersistentVolume>(
