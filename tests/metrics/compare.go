@@ -36,8 +36,18 @@ func (e *exposition) series() int {
 	return count
 }
 
-// Metrics of other components in the same executable, and of the Go runtime.
-var foreign = regexp.MustCompile(`^(go_|node_collector_|aggregator_|apiserver_(audit|cel|envelope|kube_aggregator|storage|validation|webhooks)_)`)
+// Metrics of other components, which the test's executable contains, too. kube-scheduler's own executable lacks them.
+var otherComponents = regexp.MustCompile(`^(node_collector_|aggregator_|apiserver_(cel|kube_aggregator|validation)_)`)
+
+// Metrics that every Kubernetes component has because its libraries register them. Berth does not have them.
+var ofLibraries = []struct {
+	families *regexp.Regexp
+	zero     bool // all values are zero in a scheduler
+	reason   string
+}{
+	{regexp.MustCompile(`^go_`), false, "there is no Go runtime"},
+	{regexp.MustCompile(`^apiserver_(audit|envelope_encryption|storage|webhooks)_`), true, "only API servers audit, encrypt and call webhooks"},
+}
 
 // Metrics that berth does not have: families and single series.
 var absent = map[string]string{
@@ -100,11 +110,12 @@ var equal = []string{
 func compare(reference, candidate *exposition) []string {
 	var differences []string
 	for _, name := range slices.Sorted(maps.Keys(reference.byName)) {
-		if !foreign.MatchString(name) {
+		if !otherComponents.MatchString(name) {
 			differences = append(differences, compareFamily(reference.byName[name], candidate.byName[name])...)
 		}
 	}
 	referenceValues, candidateValues := reference.values(), candidate.values()
+	differences = append(differences, needlessExemptions(reference, candidate)...)
 	for _, series := range equal {
 		want, known := referenceValues[series]
 		got, there := candidateValues[series]
@@ -120,13 +131,54 @@ func compare(reference, candidate *exposition) []string {
 	return differences
 }
 
-func compareFamily(want, got *dto.MetricFamily) []string {
+// needlessExemptions returns the exemptions that no longer apply: kube-scheduler lacks the metric, or Berth has it.
+func needlessExemptions(reference, candidate *exposition) []string {
+	var needless []string
+	inReference, inCandidate := reference.values(), candidate.values()
+	for _, name := range slices.Sorted(maps.Keys(absent)) {
+		_, wantedFamily := reference.byName[name]
+		_, wantedSeries := inReference[name]
+		if !wantedFamily && !wantedSeries {
+			needless = append(needless, name+": exempt, but kube-scheduler does not have it")
+		}
+		_, family := candidate.byName[name]
+		_, series := inCandidate[name]
+		if family || series {
+			needless = append(needless, name+": exempt, but Berth has it")
+		}
+	}
+	for _, libraries := range ofLibraries {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(reference.byName)), libraries.families.MatchString) {
+			needless = append(needless, fmt.Sprintf("%v: exempt, but kube-scheduler does not have it", libraries.families))
+		}
+	}
+	return needless
+}
+
+// compareWithoutFamily compares a family of kube-scheduler that Berth lacks.
+func compareWithoutFamily(want *dto.MetricFamily) []string {
 	name := want.GetName()
-	if _, known := absent[name]; known && got == nil {
+	if _, known := absent[name]; known {
 		return nil
 	}
+	for _, libraries := range ofLibraries {
+		if !libraries.families.MatchString(name) {
+			continue
+		}
+		for series, value := range (&exposition{map[string]*dto.MetricFamily{name: want}}).values() {
+			if libraries.zero && value != 0 {
+				return []string{fmt.Sprintf("%s: missing; kube-scheduler's is %v, but %s", series, value, libraries.reason)}
+			}
+		}
+		return nil
+	}
+	return []string{name + ": missing"}
+}
+
+func compareFamily(want, got *dto.MetricFamily) []string {
+	name := want.GetName()
 	if got == nil {
-		return []string{name + ": missing"}
+		return compareWithoutFamily(want)
 	}
 	var differences []string
 	if want.GetType() != got.GetType() {

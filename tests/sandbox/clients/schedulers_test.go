@@ -69,11 +69,6 @@ clientConnection: {kubeconfig: %s}
 leaderElection: {leaderElect: false}
 profiles:
 - schedulerName: %s
-  plugins:
-    multiPoint:
-      disabled:
-      - name: "*"
-      enabled: [{name: SchedulingGates}, {name: PrioritySort}, {name: NodeName}, {name: NodeUnschedulable}, {name: TaintToleration, weight: 3}, {name: NodeAffinity, weight: 2}, {name: NodePorts}, {name: NodeResourcesFit, weight: 1}, {name: NodeResourcesBalancedAllocation, weight: 1}, {name: ImageLocality, weight: 1}, {name: DefaultBinder}]
 `, kubeconfig, profile))
 	return run(t, os.Getenv("BERTH"), "scheduler", "--config="+config, "--kubeconfig="+kubeconfig, "--secure-port=0", "--berth-http-address=127.0.0.1:0")
 }
