@@ -88,14 +88,19 @@ void Connection::Start() {
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
   if (!shared_->options.tls) return Read();
-  tls_.emplace(socket_, *shared_->options.tls);
   local_address_ = socket_.local_endpoint(ignored).address().to_string();
-  SetLocalAddress(tls_->native_handle(), local_address_);
-  Shake();
+  shaking_ = true;
+  // A TLS stream takes 120 KB: a client that sends nothing must not make the server allocate it.
+  socket_.async_wait(asio::socket_base::wait_read, [self = shared_from_this()](const error_code& error) {
+    if (self->closed_) return;
+    if (error) return self->Cut();
+    self->Shake();
+  });
 }
 
 void Connection::Shake() {
-  shaking_ = true;
+  tls_.emplace(socket_, *shared_->options.tls);
+  SetLocalAddress(tls_->native_handle(), local_address_);
   tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](const error_code& error) {
     self->shaking_ = false;
     if (self->closed_) return;
