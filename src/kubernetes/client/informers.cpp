@@ -205,7 +205,7 @@ struct ClusterSource::Impl {
     if (options.on_complete) options.on_complete();
     sink.OnSynced();
     if (options.on_synced) options.on_synced();
-    // Returns the memory of the initial lists to the system; nothing as large follows.
+    // Returns the memory of the initial lists to the system, before the process trims its heap regularly.
     ::malloc_trim(0);
   }
 
