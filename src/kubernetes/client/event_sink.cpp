@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "base/random.hpp"
+#include "base/seeded_hash.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/event_body.hpp"
@@ -53,13 +54,15 @@ struct EventSink::Impl {
   boost::unordered_flat_map<Api::CallId, SendingPtr> in_flight{};
   std::vector<http::Loop::TimerId> retries{};
   boost::unordered_flat_map<std::string, Series> series{};
-  std::deque<std::string> series_order{};  // oldest first; may contain series that have ended
+  // By the hash of the key: the time of the latest event. The series do not fit into `series`.
+  boost::unordered_flat_map<std::size_t, WallTime> uncounted{};
   http::Loop::TimerId series_timer = http::Loop::TimerId::kNone;
   int rounds = 0;
   std::vector<std::move_only_function<void()>> idle{};
 
   void Accept(const ports::Event& event, WallTime time);
   bool Repeats(const EventRecord& record, const std::string& key);
+  bool RepeatsUncounted(const EventRecord& record, const std::string& key);
   void Enqueue(Sending sending);
   void Pump();
   void NotifyIdle();
@@ -93,13 +96,13 @@ void EventSink::Impl::Accept(const ports::Event& event, WallTime time) {
 bool EventSink::Impl::Repeats(const EventRecord& record, const std::string& key) {
   const auto known = series.find(key);
   if (known == series.end()) {
-    if (series.size() >= options.max_series) {
-      series.erase(series_order.front());
-      series_order.pop_front();
-    }
-    series_order.push_back(key);
-    series.emplace(key, Series{.first = record, .writing = true});
     KeepSeries();
+    if (RepeatsUncounted(record, key)) {
+      Release();
+      return true;
+    }
+    if (series.size() >= options.max_series) return false;
+    series.emplace(key, Series{.first = record, .writing = true});
     return false;
   }
   Series& found = known->second;
@@ -114,6 +117,18 @@ bool EventSink::Impl::Repeats(const EventRecord& record, const std::string& key)
     Release();
   }
   return true;
+}
+
+bool EventSink::Impl::RepeatsUncounted(const EventRecord& record, const std::string& key) {
+  const std::size_t hash = SeededHash()(key);
+  if (const auto known = uncounted.find(hash); known != uncounted.end()) {
+    known->second = record.time;
+    return true;
+  }
+  if (series.size() < options.max_series) return false;
+  if (uncounted.size() >= options.max_uncounted) uncounted.clear();
+  uncounted.emplace(hash, record.time);
+  return false;
 }
 
 void EventSink::Impl::Enqueue(Sending sending) {
@@ -205,7 +220,7 @@ void EventSink::Impl::KeepSeries() {
   series_timer = loop.After(kSeriesSilence, [this] {
     series_timer = http::Loop::TimerId::kNone;
     EndSeries();
-    if (!series.empty()) KeepSeries();
+    if (!series.empty() || !uncounted.empty()) KeepSeries();
   });
 }
 
@@ -220,7 +235,7 @@ void EventSink::Impl::EndSeries() {
     if (record.series_count > 2 && (over || refresh) && Hold()) Enqueue({.record = record, .patch = true});
     return over;
   });
-  std::erase_if(series_order, [this](const std::string& key) { return !series.contains(key); });
+  erase_if(uncounted, [&](const auto& entry) { return entry.second <= silent_since; });
 }
 
 void EventSink::Impl::Shutdown() {

@@ -23,7 +23,8 @@ struct EventSinkOptions {
   std::string hostname{};             // reportingInstance is "<controller>-<hostname>"
   std::size_t queue_capacity = 1000;  // as in client-go
   std::size_t max_in_flight = 16;
-  std::size_t max_series = 4096;
+  std::size_t max_series = 16384;                    // about 1 KB each
+  std::size_t max_uncounted = std::size_t{1} << 20;  // about 20 bytes each
   // Whether more important writes are waiting; events are then sent one at a time. May be empty; called on
   // the loop.
   std::function<bool()> under_pressure{};
@@ -34,6 +35,9 @@ struct EventSinkOptions {
 // patch of the first event's series; further repetitions are counted in memory and written every 30 minutes
 // and after 6 minutes without one. An event that the server rejects is dropped; one that does not reach it is
 // sent up to 12 times, 10 s apart.
+//
+// Of more than max_series series, the first event is written, and repetitions are neither written nor
+// counted, for up to max_uncounted: otherwise many unschedulable pods would cause a write per attempt.
 //
 // Never blocks; memory is bounded. Events that do not fit into the queue, which includes waiting retries, are
 // dropped and counted in berth_events_dropped_total. Only warnings form series: a pod is scheduled once,

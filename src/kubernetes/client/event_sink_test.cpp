@@ -186,16 +186,28 @@ TEST_F(Events, NamesAreUniqueWithinANanosecond) {
   EXPECT_THAT(api_.open[1].request.body, HasSubstr("\"p.17fb1a1e6c98a001\""));
 }
 
-TEST_F(Events, TheNumberOfSeriesIsLimited) {
+TEST_F(Events, OfFurtherSeriesOnlyTheFirstEventIsWritten) {
   Make({.max_in_flight = 1000, .max_series = 2});
-  Emit("FailedScheduling", "n", "1");
-  Emit("FailedScheduling", "n", "2");
-  Emit("FailedScheduling", "n", "3");
+  // Each round is an attempt of every pod, as with more unschedulable pods than series.
+  for (int round = 0; round < 10; ++round) {
+    for (const char* uid : {"1", "2", "3", "4"}) Emit("FailedScheduling", "n", uid);
+    while (!api_.open.empty()) api_.Answer("{}");
+  }
+  EXPECT_THAT(api_.sent, SizeIs(6)) << "four events, and patches of the counted series";
+  // After the series have ended, the next event is written again.
+  loop_.Advance(std::chrono::minutes(13));
   while (!api_.open.empty()) api_.Answer("{}");
+  Emit("FailedScheduling", "n", "4");
+  EXPECT_THAT(api_.sent.back(), StartsWith("POST"));
+}
+
+TEST_F(Events, MemoryOfUncountedSeriesIsLimited) {
+  Make({.max_in_flight = 1000, .max_series = 0, .max_uncounted = 2});
+  for (const char* uid : {"1", "2", "3"}) Emit("FailedScheduling", "n", uid);
   Emit("FailedScheduling", "n", "3");
-  EXPECT_THAT(api_.sent.back(), StartsWith("PATCH"));
+  EXPECT_THAT(api_.sent, SizeIs(3));
   Emit("FailedScheduling", "n", "1");
-  EXPECT_THAT(api_.sent.back(), StartsWith("POST")) << "series 1 was evicted";
+  EXPECT_THAT(api_.sent, SizeIs(4)) << "forgotten";
 }
 
 TEST_F(Events, IsIdleWhenNothingIsQueuedOrInFlight) {
