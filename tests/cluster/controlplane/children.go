@@ -131,3 +131,23 @@ func (c *Child) CPUSeconds() float64 {
 	system, _ := strconv.ParseFloat(fields[12], 64)
 	return (user + system) / 100
 }
+
+// Memory is the resident memory of a running child, now and at most, in bytes.
+func (c *Child) Memory() (resident, peak int64, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.command.Process.Pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		var kibibytes int64
+		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kibibytes); err == nil {
+			resident = kibibytes << 10
+		} else if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kibibytes); err == nil {
+			peak = kibibytes << 10
+		}
+	}
+	if resident == 0 {
+		return 0, 0, c.Gone()
+	}
+	return resident, peak, nil
+}

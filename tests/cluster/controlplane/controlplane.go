@@ -79,6 +79,8 @@ func Start(ctx context.Context, program, directory string, children *Children, a
 		"--initial-cluster=default="+peerURL,
 		// The data is temporary: durability is not needed.
 		"--unsafe-no-fsync",
+		// Tests that write large objects exceed the default of 2 GiB before the first compaction.
+		fmt.Sprintf("--quota-backend-bytes=%d", 8<<30),
 	)
 	if err != nil {
 		return nil, err
@@ -101,7 +103,12 @@ func Start(ctx context.Context, program, directory string, children *Children, a
 
 // ClientOf is an administrator's client with this content type; empty is client-go's default.
 func (c *ControlPlane) ClientOf(contentType string) (kubernetes.Interface, error) {
-	admin, err := c.Authority.Sign(pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, false)
+	return c.ClientAs(pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, contentType)
+}
+
+// ClientAs is the client of a user: the common name, with organizations as groups.
+func (c *ControlPlane) ClientAs(user pkix.Name, contentType string) (kubernetes.Interface, error) {
+	pair, err := c.Authority.Sign(user, false)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +116,7 @@ func (c *ControlPlane) ClientOf(contentType string) (kubernetes.Interface, error
 		Host:            c.URL,
 		QPS:             -1,
 		ContentConfig:   rest.ContentConfig{ContentType: contentType},
-		TLSClientConfig: rest.TLSClientConfig{CAData: c.Authority.PEM, CertData: admin.Certificate, KeyData: admin.Key},
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.Authority.PEM, CertData: pair.Certificate, KeyData: pair.Key},
 	})
 }
 
