@@ -37,7 +37,8 @@ api::PodAffinityTerm ToApp(const std::string& app, const char* topology) {
   return term;
 }
 
-api::TopologySpreadConstraint SpreadOver(const char* topology, const char* otherwise, const std::string& app) {
+api::TopologySpreadConstraint SpreadOver(const char* topology, const char* otherwise,
+                                         const std::string& app) {
   api::TopologySpreadConstraint constraint;
   constraint.max_skew = 1;
   constraint.topology_key = topology;
@@ -64,14 +65,27 @@ const std::vector<Shape>& Shapes() {
       [](const std::string& name) { return MakePod(name).Label("app", "large").Cpu("3").Memory("6Gi"); },
       [](const std::string& name) { return MakePod(name).Label("app", "port").Cpu("100m").HostPort(8080); },
       [](const std::string& name) {
-        return MakePod(name).Label("app", "port").Cpu("200m").HostPort(8080, "TCP", "10.0.0.1").HostPort(53, "UDP");
+        return MakePod(name)
+            .Label("app", "port")
+            .Cpu("200m")
+            .HostPort(8080, "TCP", "10.0.0.1")
+            .HostPort(53, "UDP");
       },
-      [](const std::string& name) { return MakePod(name).Label("app", "gpu").Request("example.com/gpu", "1"); },
       [](const std::string& name) {
-        return MakePod(name).Label("app", "ssd").Selecting("disk", "ssd").Cpu("250m").Tolerating("dedicated", "Exists");
+        return MakePod(name).Label("app", "gpu").Request("example.com/gpu", "1");
       },
       [](const std::string& name) {
-        return MakePod(name).Label("app", "soft").Cpu("250m").Preferring(50, Term({{"disk", "In", {"ssd"}}}))
+        return MakePod(name)
+            .Label("app", "ssd")
+            .Selecting("disk", "ssd")
+            .Cpu("250m")
+            .Tolerating("dedicated", "Exists");
+      },
+      [](const std::string& name) {
+        return MakePod(name)
+            .Label("app", "soft")
+            .Cpu("250m")
+            .Preferring(50, Term({{"disk", "In", {"ssd"}}}))
             .Preferring(20, Term({{kZone, "In", {"a"}}}));
       },
       [](const std::string& name) {
@@ -108,7 +122,8 @@ const std::vector<Shape>& Shapes() {
   return shapes;
 }
 
-// How many decisions followed a number of changed rows; only decisions of known shapes, and only changes of pods.
+// How many decisions followed a number of changed rows; only decisions of known shapes, and only changes of
+// pods.
 struct Coverage {
   std::array<int, 4> by_changes{};  // 0, 1, 2 to 9, 10 and more changed rows
   int unschedulable = 0;
@@ -127,7 +142,8 @@ class History {
     cached_.emplace(AlgorithmOptions{.sample = false}, engine_->reasons(), engine_->extenders());
     uncached_.emplace(AlgorithmOptions{.sample = false, .equivalence_cache_bytes = 0}, engine_->reasons(),
                       engine_->extenders());
-    Put<api::PersistentVolume>(berth::testing::MakeVolume("data").ReachedFrom(kZone, {"a", "b"}).ClaimedBy("data"));
+    Put<api::PersistentVolume>(
+        berth::testing::MakeVolume("data").ReachedFrom(kZone, {"a", "b"}).ClaimedBy("data"));
     Put<api::PersistentVolumeClaim>(berth::testing::MakeClaim("data").BoundTo("data"));
     for (int i = 0; i < nodes; ++i) AddNode(i);
     // Few shapes at a time, so that each is decided often.
@@ -142,7 +158,8 @@ class History {
       for (std::size_t i = 0, n = Changes(); i < n; ++i) {
         random_.Below(2 * usual) < pods_.size() ? RemovePod() : AddPod();
       }
-      for (std::size_t i = 0, n = 1 + random_.Below(4); i < n; ++i) Decide(shapes_[random_.Below(shapes_.size())]);
+      for (std::size_t i = 0, n = 1 + random_.Below(4); i < n; ++i)
+        Decide(shapes_[random_.Below(shapes_.size())]);
       if (OneIn(40)) shapes_[random_.Below(shapes_.size())] = random_.Below(Shapes().size());
     }
   }
@@ -159,14 +176,17 @@ class History {
     return kChanges[random_.Below(kChanges.size())];
   }
   std::string NodeName(int number) const { return "n" + std::to_string(number); }
-  std::string AnyNode() { return NodeName(static_cast<int>(random_.Below(static_cast<std::size_t>(node_count_)))); }
+  std::string AnyNode() {
+    return NodeName(static_cast<int>(random_.Below(static_cast<std::size_t>(node_count_))));
+  }
   template <class T>
   void Put(T object) {
     engine_->cache().objects().Apply(ports::Change<T>{nullptr, std::make_shared<const T>(std::move(object))});
   }
 
   void AddNode(int number) {
-    auto node = MakeNode(NodeName(number)).Label(kHost, NodeName(number)).Zone(std::string(1, "abc"[number % 3]));
+    auto node =
+        MakeNode(NodeName(number)).Label(kHost, NodeName(number)).Zone(std::string(1, "abc"[number % 3]));
     node.Cpu(OneIn(2) ? "4" : "8").Memory(OneIn(2) ? "8Gi" : "32Gi").Pods("30");
     if (OneIn(3)) node.Label("disk", "ssd");
     if (OneIn(5)) node.Allocatable("example.com/gpu", "2");
@@ -212,7 +232,8 @@ class History {
     if (known_.contains(shape)) coverage_.Count(changed_[shape].size());
     known_.insert(shape);
     changed_[shape].clear();
-    EXPECT_EQ(record::ToJson(*cached.record, engine_->reasons()), record::ToJson(*uncached.record, engine_->reasons()));
+    EXPECT_EQ(record::ToJson(*cached.record, engine_->reasons()),
+              record::ToJson(*uncached.record, engine_->reasons()));
     EXPECT_EQ(cached.row, uncached.row);
     EXPECT_EQ(cached.rejectors, uncached.rejectors);
     if (cached.row == cluster::kNoRow) {

@@ -32,7 +32,7 @@ Expected<User> AsAnswer(Known known) {
 std::string_view BearerToken(std::string_view authorization) {
   authorization = Trimmed(authorization, " \t\n\v\f\r");
   const auto space = authorization.find(' ');
-  if (space == authorization.npos || space != 6) return {};
+  if (space != 6) return {};
   constexpr std::string_view kBearer = "bearer";
   for (std::size_t i = 0; i < kBearer.size(); ++i) {
     if ((authorization[i] | 0x20) != kBearer[i]) return {};
