@@ -218,7 +218,7 @@ func (h *host) schedules(ctx context.Context, pod string, configured, berth bool
 		return err
 	}
 	if berth {
-		if err := h.shows(ctx, "kubectl --server=https://127.0.0.1:10259 --insecure-skip-tls-verify get --raw /metrics | grep ^berth_pending_pods_by_cause", `{cause="new",queue="active"} 0`); err != nil {
+		if err := h.shows(ctx, "kubectl --server=https://127.0.0.1:10259 --insecure-skip-tls-verify get --raw /metrics | grep ^berth_pending_pods", `{cause="new",queue="active"} 0`); err != nil {
 			return err
 		}
 	}
