@@ -37,7 +37,7 @@ func parse(args []string) (*options, error) {
 			"kube-scheduler, and may delay others twice as long plus a second.")
 	only := flags.String("only", "", "attacks, separated by commas, of "+strings.Join(names(), ", ")+"; empty: all")
 	with := flags.String("with", berth+","+reference, "schedulers; with one of them nothing is compared")
-	flags.Float64Var(&o.scale, "scale", 1, "factor of the numbers of nodes, objects, connections and requests, of which there are fixed minimums")
+	flags.Float64Var(&o.scale, "scale", 1, "factor of the numbers of nodes, objects, connections and requests, down to fixed minimums")
 	flags.DurationVar(&o.settle, "settle", 30*time.Second, "time between the deletion of the objects and the measurement of the memory")
 	flags.DurationVar(&o.limit, "limit", 5*time.Minute, "longest time until an ordinary pod is bound")
 	flags.BoolVar(&o.noTimes, "no-times", false, "for machines with other load: times are printed, but not compared")

@@ -109,7 +109,7 @@ func (a attack) allowed(ours *result) int64 {
 	return ours.before + ours.before/10 + recordBytes + allocatorBytes + a.texts*textBytes + int64(ours.scale*float64(a.keeps))
 }
 
-// check returns the counted things of which berth takes more than allowed.
+// check returns a text for the memory and for the CPU time if berth takes more than allowed.
 func (r row) check() (wrong []string) {
 	ours, theirs := r.results[berth], r.results[reference]
 	if ours == nil {

@@ -60,8 +60,8 @@ func (s *stage) makeNamespace(ctx context.Context, name string) error {
 	return err
 }
 
-// grantEdit makes a namespace the tenant's, with the role edit: the roles of which kube-controller-manager, which does
-// not run here, aggregates it.
+// grantEdit creates a namespace and gives the tenant the permissions of the role edit. kube-controller-manager, which
+// aggregates this role, does not run here, so the tenant gets the aggregated roles themselves.
 func (s *stage) grantEdit(ctx context.Context, namespace string) error {
 	if err := s.makeNamespace(ctx, namespace); err != nil {
 		return err
