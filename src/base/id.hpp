@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// Counts up from 0 in order of first appearance; never reused. `Tag` distinguishes the ids of different
-// interners: an Id<NodeNameTag> is not an Id<LabelTag>.
+// Counts up from 0 in order of first appearance. Interner never reuses an id, CountedInterner does. `Tag`
+// distinguishes the ids of different interners: an Id<NodeNameTag> is not an Id<LabelTag>.
 template <class Tag>
 struct Id {
   static constexpr std::uint32_t kNone = UINT32_MAX;

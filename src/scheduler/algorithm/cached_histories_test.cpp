@@ -167,6 +167,7 @@ class History {
       }
       for (std::size_t i = 0, n = 1 + random_.Below(4); i < n; ++i)
         Decide(shapes_[random_.Below(shapes_.size())]);
+      if (OneIn(10)) engine_->cache().ReleaseUnused();
       if (OneIn(40)) shapes_[random_.Below(shapes_.size())] = random_.Below(Shapes().size());
     }
   }
@@ -216,9 +217,16 @@ class History {
     const std::string node = AnyNode();
     PodBuilder pod = Shapes()[OneIn(2) ? shapes_[0] : random_.Below(Shapes().size())](NewName()).OnNode(node);
     if (OneIn(8)) pod.Deleting();
+    if (OneIn(4)) AddOwnSymbols(pod);
     engine_->cache().AddPod(pod.Share());
     pods_.push_back({pod.raw().metadata.uid, node});
     Note(node);
+  }
+  // Symbols that only this pod and a few others use; their ids are assigned again after the pod's removal.
+  void AddOwnSymbols(PodBuilder& pod) {
+    const std::string own = std::to_string(random_.Below(1000));
+    pod.Request("example.com/own-" + own, "1").HostPort(8080, "TCP", "10.1.0." + own);
+    pod.raw().spec.pod_anti_affinity.emplace().required = {ToApp("plain", ("rack-" + own).c_str())};
   }
   void RemovePod() {
     const std::size_t which = random_.Below(pods_.size());

@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/cluster/node_selection.hpp"
 
 namespace berth::algorithm {
 

@@ -80,7 +80,9 @@ void ClusterState::AddPod(api::PodPtr pod) {
   BERTH_CHECK(added != nullptr, pod->metadata.uid);
   PodState& state = *added;
   state.placed.takes = uses_.Of(*pod);
-  state.node = symbols_.node_names.Intern(pod->spec.node_name);
+  SymbolScope scope(symbols_);
+  state.node = scope.InternNodeName(pod->spec.node_name);
+  state.symbols = scope.Lease();
   Place(state);
 }
 
@@ -138,6 +140,11 @@ api::PodPtr ClusterState::FindPod(const std::string& uid) const {
   auto assumed = std::make_shared<api::Pod>(*state.placed.pod);
   assumed->spec.node_name = symbols_.node_names.Text(state.node);
   return assumed;
+}
+
+void ClusterState::ReleaseUnused() {
+  uses_.ReleaseUnused();
+  symbols_.ReleaseUnused();
 }
 
 void ClusterState::Place(PodState& pod) {

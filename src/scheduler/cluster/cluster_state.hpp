@@ -66,6 +66,9 @@ class ClusterState {
   // Appends all pods that were received with a node, in no defined order; assumed pods are not included.
   void AppendBoundPods(std::vector<api::PodPtr>& out) const;
 
+  // Releases what deleted pods left behind, see SymbolTable::ReleaseUnused. Not during a decision.
+  void ReleaseUnused();
+
   std::size_t pod_count() const { return pods_.size(); }
   std::size_t assumed_count() const { return assumed_; }
   // Changes whenever a node is added or removed.
@@ -75,6 +78,7 @@ class ClusterState {
   struct PodState {
     PlacedPod placed;
     NodeNameId node;
+    SymbolLease symbols;  // of a node that does not exist
     bool assumed = false;
   };
   // The text refers to the pod's own string. The hash is stored, so that rehashing does not access the pods.

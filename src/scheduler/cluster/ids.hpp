@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/id.hpp"
 
 namespace berth::cluster {
 
 class SymbolTable;
+struct SymbolReferences;
 
 struct NodeNameTag;
 struct LabelKeyTag;
@@ -36,5 +38,11 @@ inline constexpr AddressId kAnyAddress{0};  // 0.0.0.0
 
 // Protocol and port as one number; ports with equal numbers can conflict.
 using PortId = std::uint64_t;
+
+// Stored beside ids of pods' symbols: keeps them valid (symbol_scope.hpp). No part of an object's value.
+struct SymbolLease {
+  std::shared_ptr<const SymbolReferences> references;
+  friend bool operator==(const SymbolLease&, const SymbolLease&) { return true; }
+};
 
 }  // namespace berth::cluster

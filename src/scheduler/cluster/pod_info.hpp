@@ -17,6 +17,7 @@ namespace berth::cluster {
 struct PodLabels;
 struct PodAffinityTerms;
 struct SpreadConstraints;
+struct NodeSelection;  // scheduler/cluster/node_selection.hpp
 
 // Milli-cores, bytes, and counts of scalar resources.
 struct Amounts {
@@ -46,44 +47,8 @@ struct PodUse {
   std::shared_ptr<const PodLabels> labels;
   std::shared_ptr<const PodAffinityTerms> affinity;  // null for most pods
   bool has_volumes = false;                          // of a kind that affects scheduling
+  SymbolLease symbols;                               // of requested and ports
   friend bool operator==(const PodUse&, const PodUse&) = default;
-};
-
-// A matchExpressions entry of a node selector term.
-struct CompiledRequirement {
-  api::SelectorOp op = api::SelectorOp::kExists;
-  LabelKeyId key;
-  std::vector<LabelId> labels;  // kIn, kNotIn
-  std::int64_t bound = 0;       // kGt, kLt
-};
-struct CompiledField {
-  bool is_name = false;  // metadata.name; any other field reads as an empty string
-  bool negated = false;
-  bool value_empty = false;
-  NodeNameId name;
-};
-struct CompiledTerm {
-  bool never = false;  // empty or invalid: matches no node
-  std::vector<CompiledRequirement> labels;
-  std::vector<CompiledField> fields;
-};
-struct CompiledPreference {
-  std::int64_t weight = 0;
-  CompiledTerm term;
-};
-
-// spec.affinity.nodeAffinity and spec.nodeSelector.
-struct NodeSelection {
-  std::vector<LabelId> selector;  // all must be present
-  bool has_required = false;
-  std::vector<CompiledTerm> required;  // one of them must match; an empty list matches no node
-  bool has_preferred = false;
-  std::vector<CompiledPreference> preferred;
-  std::string preferred_error;  // kube-scheduler's text; empty: all terms are valid
-  // matchFields metadata.name In: the only nodes that the required terms allow, if every term has such a
-  // limit.
-  bool limits_names = false;
-  std::vector<NodeNameId> names;
 };
 
 using PodUsePtr = std::shared_ptr<const PodUse>;
@@ -97,10 +62,11 @@ struct PodShape {
   // Pod-level requests are not included, as in kube-scheduler.
   Amounts score;
   PodUsePtr use;
-  NodeSelection selection;
+  std::shared_ptr<const NodeSelection> selection;   // never null
   std::shared_ptr<const SpreadConstraints> spread;  // null for most pods
   std::vector<ImageId> images;   // one per use, normalized: init containers, containers, image volumes
   std::int64_t image_users = 0;  // number of image uses, for ImageLocality's upper bound
+  SymbolLease symbols;           // of fit, score, selection and images
 };
 using PodShapePtr = std::shared_ptr<const PodShape>;
 
@@ -108,15 +74,15 @@ using PodShapePtr = std::shared_ptr<const PodShape>;
 struct PodInfo {
   api::PodPtr pod;
   std::string key;       // namespace/name
-  NodeNameId node_name;  // spec.nodeName
-  NodeNameId nominated;  // status.nominatedNodeName
+  NodeNameId node_name;  // spec.nodeName; permanent, because pods with a node are not queued
+  NodeNameId nominated;  // status.nominatedNodeName; permanent: only schedulers and administrators write it
   PodShapePtr shape;
 
   std::int32_t priority() const { return pod->spec.priority; }
   const Amounts& fit() const { return shape->fit; }
   const Amounts& score() const { return shape->score; }
   const PodUse& use() const { return *shape->use; }
-  const NodeSelection& selection() const { return shape->selection; }
+  const NodeSelection& selection() const { return *shape->selection; }
   const std::shared_ptr<const SpreadConstraints>& spread() const { return shape->spread; }
   const std::vector<ImageId>& images() const { return shape->images; }
   std::int64_t image_users() const { return shape->image_users; }

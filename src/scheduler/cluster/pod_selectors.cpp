@@ -38,8 +38,11 @@ Expected<AffinityTermPtr> Compile(const api::PodAffinityTerm& term, const std::s
   PodQueryPtr query = InternQuery({{std::move(clause)}, false}, symbols);
   // Equal queries are the same object, so the address identifies the query.
   std::string key = fmt::format("{} {}", static_cast<const void*>(query.get()), term.topology_key);
-  return symbols.affinity_terms.Get(
-      std::move(key), [&] { return AffinityTerm{std::move(query), symbols.InternKey(term.topology_key)}; });
+  return symbols.affinity_terms.Get(std::move(key), [&] {
+    SymbolScope scope(symbols);
+    const LabelKeyId topology_key = scope.InternKey(term.topology_key);
+    return AffinityTerm{std::move(query), topology_key, scope.Lease()};
+  });
 }
 
 // Reads affinity terms. One invalid term makes the whole list unusable.
@@ -92,7 +95,7 @@ std::string TextOf(const PodAffinityTerms& terms) {
 }
 
 Expected<SpreadConstraint> Compile(const api::TopologySpreadConstraint& constraint, const api::Pod& pod,
-                                   bool match_label_keys, SymbolTable& symbols) {
+                                   bool match_label_keys, SymbolScope& symbols) {
   SpreadConstraint compiled;
   BERTH_TRY(api::ParsedSelector selector, api::ParseLabelSelector(OrNull(constraint.label_selector)));
   if (match_label_keys) {
@@ -108,12 +111,12 @@ Expected<SpreadConstraint> Compile(const api::TopologySpreadConstraint& constrai
   compiled.honor_taints = constraint.node_taints_policy == "Honor";
   compiled.self_matches = selector.Matches(pod.metadata.labels);
   compiled.counts = !selector.everything();
-  compiled.query = SpreadQuery(pod.metadata.ns, std::move(selector), symbols);
+  compiled.query = SpreadQuery(pod.metadata.ns, std::move(selector), symbols.symbols());
   return compiled;
 }
 
 void ReadConstraints(const api::Pod& pod, std::string_view action, bool match_label_keys,
-                     SymbolTable& symbols, std::vector<SpreadConstraint>& out, std::string& error) {
+                     SymbolScope& symbols, std::vector<SpreadConstraint>& out, std::string& error) {
   for (const api::TopologySpreadConstraint& constraint : pod.spec.topology_spread_constraints) {
     if (constraint.when_unsatisfiable != action) continue;
     auto compiled = Compile(constraint, pod, match_label_keys, symbols);
@@ -181,8 +184,10 @@ PodAffinityPtr AffinityOf(const api::Pod& pod, SymbolTable& symbols) {
 SpreadPtr SpreadOf(const api::Pod& pod, bool match_label_keys, SymbolTable& symbols) {
   if (pod.spec.topology_spread_constraints.empty()) return nullptr;
   auto spread = std::make_shared<SpreadConstraints>();
-  ReadConstraints(pod, "DoNotSchedule", match_label_keys, symbols, spread->hard, spread->hard_error);
-  ReadConstraints(pod, "ScheduleAnyway", match_label_keys, symbols, spread->soft, spread->soft_error);
+  SymbolScope scope(symbols);
+  ReadConstraints(pod, "DoNotSchedule", match_label_keys, scope, spread->hard, spread->hard_error);
+  ReadConstraints(pod, "ScheduleAnyway", match_label_keys, scope, spread->soft, spread->soft_error);
+  spread->symbols = scope.Lease();
   return spread;
 }
 

@@ -41,6 +41,7 @@ using PodQueryPtr = std::shared_ptr<const PodQuery>;
 struct AffinityTerm {
   PodQueryPtr query;  // has exactly one clause
   LabelKeyId topology_key;
+  SymbolLease symbols;
 
   const PodClause& clause() const { return query->all_of.front(); }
 };
@@ -78,6 +79,7 @@ struct SpreadConstraint {
 struct SpreadConstraints {
   std::vector<SpreadConstraint> hard, soft;
   std::string hard_error, soft_error;  // of the first invalid selector of this kind; empty: none
+  SymbolLease symbols;
 };
 using SpreadPtr = std::shared_ptr<const SpreadConstraints>;
 

@@ -13,7 +13,7 @@
 namespace berth::cluster {
 namespace {
 
-Amounts ToAmounts(const api::ResourceList& list, SymbolTable& symbols) {
+Amounts ToAmounts(const api::ResourceList& list, SymbolScope& symbols) {
   Amounts amounts;
   for (const auto& [name, quantity] : list) {
     const ResourceId id = symbols.InternResource(name);
@@ -38,7 +38,7 @@ void RaiseToZero(Amounts& amounts) {
   for (auto& [id, value] : amounts.scalars) value = std::max<std::int64_t>(value, 0);
 }
 
-CompiledRequirement Compile(const api::Requirement& requirement, SymbolTable& symbols) {
+CompiledRequirement Compile(const api::Requirement& requirement, SymbolScope& symbols) {
   CompiledRequirement compiled{requirement.op, symbols.InternKey(requirement.key), {}, requirement.bound};
   if (requirement.op == api::SelectorOp::kIn || requirement.op == api::SelectorOp::kNotIn) {
     for (const std::string& value : requirement.values) {
@@ -48,18 +48,18 @@ CompiledRequirement Compile(const api::Requirement& requirement, SymbolTable& sy
   return compiled;
 }
 
-CompiledField CompileField(const api::Requirement& requirement, SymbolTable& symbols) {
+CompiledField CompileField(const api::Requirement& requirement, SymbolScope& symbols) {
   CompiledField field;
   field.is_name = requirement.key == "metadata.name";
   field.negated = requirement.op == api::SelectorOp::kNotIn;
   field.value_empty = requirement.values.front().empty();
-  if (field.is_name) field.name = symbols.node_names.Intern(requirement.values.front());
+  if (field.is_name) field.name = symbols.InternNodeName(requirement.values.front());
   return field;
 }
 
 // The node names that all required terms allow by metadata.name In, as read by kube-scheduler's PreFilter:
 // any number of values, also of terms that are otherwise invalid.
-void LimitNames(const std::vector<api::NodeSelectorTerm>& terms, NodeSelection& out, SymbolTable& symbols) {
+void LimitNames(const std::vector<api::NodeSelectorTerm>& terms, NodeSelection& out, SymbolScope& symbols) {
   std::set<std::string> all;
   if (terms.empty()) return;
   for (const api::NodeSelectorTerm& term : terms) {
@@ -77,15 +77,17 @@ void LimitNames(const std::vector<api::NodeSelectorTerm>& terms, NodeSelection& 
     all.insert(allowed->begin(), allowed->end());
   }
   out.limits_names = true;
-  for (const std::string& name : all) out.names.push_back(symbols.node_names.Intern(name));
+  for (const std::string& name : all) out.names.push_back(symbols.InternNodeName(name));
 }
 
-NodeSelection Select(const api::PodSpec& spec, SymbolTable& symbols) {
+std::shared_ptr<const NodeSelection> Select(const api::PodSpec& spec, SymbolScope& symbols) {
+  // Most pods allow all nodes.
+  if (spec.node_selector.empty() && !spec.node_affinity) return symbols.symbols().all_nodes;
   NodeSelection selection;
   for (const auto& [key, value] : spec.node_selector) {
     selection.selector.push_back(symbols.InternLabel(symbols.InternKey(key), value));
   }
-  if (!spec.node_affinity) return selection;
+  if (!spec.node_affinity) return std::make_shared<const NodeSelection>(std::move(selection));
   if (spec.node_affinity->required) {
     selection.has_required = true;
     for (const api::NodeSelectorTerm& term : spec.node_affinity->required->terms) {
@@ -96,12 +98,12 @@ NodeSelection Select(const api::PodSpec& spec, SymbolTable& symbols) {
   selection.has_preferred = !spec.node_affinity->preferred.empty();
   selection.preferred =
       CompilePreferences(spec.node_affinity->preferred, &selection.preferred_error, symbols);
-  return selection;
+  return std::make_shared<const NodeSelection>(std::move(selection));
 }
 
-void CollectImages(const api::PodSpec& spec, PodShape& shape, SymbolTable& symbols) {
+void CollectImages(const api::PodSpec& spec, PodShape& shape, SymbolScope& symbols) {
   const auto add = [&](std::string_view image) {
-    shape.images.push_back(symbols.images.Intern(NormalizedImageName(image)));
+    shape.images.push_back(symbols.InternImage(NormalizedImageName(image)));
   };
   for (const api::Container& container : spec.init_containers) add(container.image);
   for (const api::Container& container : spec.containers) add(container.image);
@@ -111,14 +113,16 @@ void CollectImages(const api::PodSpec& spec, PodShape& shape, SymbolTable& symbo
 
 PodShape Compile(const api::PodPtr& pod, SymbolTable& symbols) {
   PodShape shape;
+  SymbolScope scope(symbols);
   shape.model = pod;
-  shape.fit = ToAmounts(api::PodRequests(*pod, {}), symbols);
+  shape.fit = ToAmounts(api::PodRequests(*pod, {}), scope);
   RaiseToZero(shape.fit);
-  shape.score = ToAmounts(api::PodRequests(*pod, {.non_zero_defaults = true, .pod_level = false}), symbols);
+  shape.score = ToAmounts(api::PodRequests(*pod, {.non_zero_defaults = true, .pod_level = false}), scope);
   shape.use = UseOf(*pod, symbols);
-  shape.selection = Select(pod->spec, symbols);
+  shape.selection = Select(pod->spec, scope);
   shape.spread = SpreadOf(*pod, true, symbols);
-  CollectImages(pod->spec, shape, symbols);
+  CollectImages(pod->spec, shape, scope);
+  shape.symbols = scope.Lease();
   return shape;
 }
 
@@ -173,7 +177,7 @@ std::size_t HashOfShape(const api::Pod& pod) {
 }  // namespace
 
 CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view path,
-                         std::vector<std::string>* errors, SymbolTable& symbols) {
+                         std::vector<std::string>* errors, SymbolScope& symbols) {
   CompiledTerm compiled;
   compiled.never = term.empty();
   const auto place = [&](std::string_view list, std::size_t index) {
@@ -200,7 +204,7 @@ CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view pat
 }
 
 std::vector<CompiledPreference> CompilePreferences(const std::vector<api::PreferredSchedulingTerm>& terms,
-                                                   std::string* error, SymbolTable& symbols) {
+                                                   std::string* error, SymbolScope& symbols) {
   std::vector<CompiledPreference> compiled;
   std::vector<std::string> errors;
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -236,13 +240,13 @@ PodInfo PreparePod(api::PodPtr pod, SymbolTable& symbols) {
 }
 
 // Host ports of containers and sidecars count; those of ordinary init containers do not.
-std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolTable& symbols) {
+std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolScope& symbols) {
   std::vector<HostPort> ports;
   const auto collect = [&](const api::Container& container) {
     for (const api::ContainerPort& port : container.ports) {
       if (port.host_port <= 0) continue;
-      const AddressId address = port.host_ip.empty() ? kAnyAddress : symbols.addresses.Intern(port.host_ip);
-      ports.push_back({symbols.InternPort(port.protocol, port.host_port), address});
+      const AddressId address = port.host_ip.empty() ? kAnyAddress : symbols.InternAddress(port.host_ip);
+      ports.push_back({symbols.symbols().InternPort(port.protocol, port.host_port), address});
     }
   };
   for (const api::Container& container : pod.spec.containers) collect(container);
@@ -254,16 +258,21 @@ std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolTable& symbols) {
 
 PodUsePtr UseOf(const api::Pod& pod, SymbolTable& symbols) {
   PodUse use;
-  use.requested = ToAmounts(api::PodRequests(pod, {.use_status = true}), symbols);
+  SymbolScope scope(symbols);
+  use.requested = ToAmounts(api::PodRequests(pod, {.use_status = true}), scope);
   const api::NonZeroUse non_zero = api::NonZeroRequests(pod);
   use.non_zero_milli_cpu = non_zero.milli_cpu;
   use.non_zero_memory = non_zero.memory;
-  use.ports = HostPortsOf(pod, symbols);
+  use.ports = HostPortsOf(pod, scope);
   use.labels = LabelsOf(pod, symbols);
   use.affinity = AffinityOf(pod, symbols);
   use.has_volumes = !pod.spec.volumes.empty();
   return symbols.pod_uses.Get(
-      HashOf(use), [&](const PodUse& known) { return known == use; }, [&] { return std::move(use); });
+      HashOf(use), [&](const PodUse& known) { return known == use; },
+      [&] {
+        use.symbols = scope.Lease();
+        return std::move(use);
+      });
 }
 
 std::string NormalizedImageName(std::string_view name) {

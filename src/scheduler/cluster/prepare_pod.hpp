@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "kubernetes/api/pod.hpp"
+#include "scheduler/cluster/node_selection.hpp"
 #include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/cluster/symbol_scope.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 
 namespace berth::cluster {
@@ -17,7 +19,7 @@ PodInfo PreparePod(api::PodPtr pod, SymbolTable& symbols);
 PodUsePtr UseOf(const api::Pod& pod, SymbolTable& symbols);
 
 // Host ports of spec.containers and sidecars.
-std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolTable& symbols);
+std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolScope& symbols);
 
 // "nginx" -> "nginx:latest"; names with a tag or digest are unchanged.
 std::string NormalizedImageName(std::string_view name);
@@ -28,8 +30,8 @@ bool SameShape(const api::Pod& a, const api::Pod& b);
 
 // Errors have kube-scheduler's texts; `path` is the field in the pod.
 CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view path,
-                         std::vector<std::string>* errors, SymbolTable& symbols);
+                         std::vector<std::string>* errors, SymbolScope& symbols);
 std::vector<CompiledPreference> CompilePreferences(const std::vector<api::PreferredSchedulingTerm>& terms,
-                                                   std::string* error, SymbolTable& symbols);
+                                                   std::string* error, SymbolScope& symbols);
 
 }  // namespace berth::cluster

@@ -52,4 +52,12 @@ PodUsePtr PodUseCache::Of(const api::Pod& pod) {
   return place.front()->use;
 }
 
+void PodUseCache::ReleaseUnused() {
+  for (auto& set : entries_) {
+    for (std::unique_ptr<Entry>& entry : set) {
+      if (entry != nullptr && entry->use.use_count() == 1) entry.reset();
+    }
+  }
+}
+
 }  // namespace berth::cluster

@@ -22,6 +22,8 @@ class PodUseCache {
 
   // Returns the same as UseOf(pod).
   PodUsePtr Of(const api::Pod& pod);
+  // Removes the entries that no bound pod shares: they would keep the specifications of deleted pods.
+  void ReleaseUnused();
 
  private:
   static constexpr std::size_t kSets = 512;

@@ -3,15 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/counted_interner.hpp"
 #include "base/interner.hpp"
 #include "base/shared_pool.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "kubernetes/api/requests.hpp"
 #include "kubernetes/api/selectors.hpp"
 #include "scheduler/cluster/ids.hpp"
+#include "scheduler/cluster/symbol_scope.hpp"
 
 namespace berth::cluster {
 
@@ -21,8 +24,13 @@ struct PodUse;
 struct PodQuery;
 struct AffinityTerm;
 struct PodAffinityTerms;
-// Ids are never removed; values whose number depends on the pods are reference-counted in pools instead.
-// Scheduler loop only, including everything below.
+struct NodeSelection;
+
+// Symbols of nodes, of other objects that administrators create, and of the configuration are permanent: the
+// functions of this class intern those. Symbols of pods are interned by a SymbolScope and are removed some
+// time after the last object that refers to them; their ids are then assigned to other texts. So whatever
+// stores an id of a pod's symbol also stores the object with the lease. Tables by id have entries for
+// permanent symbols only. Scheduler loop only, including everything below.
 class SymbolTable {
  public:
   SymbolTable();
@@ -30,9 +38,9 @@ class SymbolTable {
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
 
-  Interner<NodeNameTag> node_names;
-  Interner<ImageTag> images;
-  Interner<AddressTag> addresses;
+  CountedInterner<NodeNameTag> node_names;
+  CountedInterner<ImageTag> images;
+  CountedInterner<AddressTag> addresses;
 
   // --- pod labels and selectors (pod_selectors.hpp) ---
   SharedPool<PodLabels> pod_labels;
@@ -42,6 +50,7 @@ class SymbolTable {
   // --- compiled pods (pod_info.hpp) ---
   WeakInternPool<PodShape> pod_shapes;
   WeakInternPool<PodUse> pod_uses;
+  const std::shared_ptr<const NodeSelection> all_nodes;  // the selection of pods without selectors
 
   // --- labels ---
   LabelKeyId InternKey(std::string_view key);
@@ -50,13 +59,13 @@ class SymbolTable {
   LabelId FindLabel(LabelKeyId key, std::string_view value) const;
   LabelKeyId FindKey(std::string_view key) const { return keys_.Find(key); }
   const std::string& KeyText(LabelKeyId key) const { return keys_.Text(key); }
-  // The interned labels of a key, in the order in which they were interned.
-  const std::vector<LabelId>& LabelsOf(LabelKeyId key) const { return labels_of_key_[key.value]; }
+  // The permanent labels of a permanent key, in the order in which they became permanent.
+  const std::vector<LabelId>& LabelsOf(LabelKeyId key) const {
+    return key.value < labels_of_key_.size() ? labels_of_key_[key.value] : no_labels_;
+  }
   // The value as a number for Gt and Lt; nullopt if it is not an integer.
   std::optional<std::int64_t> NumberOf(LabelId label) const { return labels_[label.value].number; }
   LabelKeyId KeyOf(LabelId label) const { return labels_[label.value].key; }
-  std::size_t key_count() const { return keys_.size(); }
-  std::size_t label_count() const { return labels_.size(); }
 
   // --- resources ---
   // Returns an unknown id for ignored names ("storage") and for "pods", which has its own column.
@@ -64,32 +73,53 @@ class SymbolTable {
   ResourceId FindResource(std::string_view name) const;
   const std::string& ResourceName(ResourceId id) const { return resources_.Text(id); }
   bool IsExtended(ResourceId id) const { return extended_[id.value]; }
-  std::size_t resource_count() const { return resources_.size(); }
+  // Whether the id is valid until the end of the process.
+  bool IsPermanent(ResourceId id) const { return resources_.IsPermanent(id); }
 
   // --- taints ---
   // Whole lists: their order is visible in messages of older releases, and most nodes share one.
   TaintListId InternTaints(const std::vector<api::Taint>& taints);
   const std::vector<api::Taint>& Taints(TaintListId id) const { return taint_lists_[id.value]; }
-  std::size_t taint_list_count() const { return taint_lists_.size(); }
 
+  // The API server accepts three protocols; others are mapped to an id, too, and are permanent.
   PortId InternPort(std::string_view protocol, std::int32_t port);
 
+  // --- symbols of pods ---
+  // Removes the symbols of leases that were dropped. Takes time proportional to the number of leases: call it
+  // from time to time, and when ReleaseIsDue(), while nothing uses an id whose lease was dropped.
+  void ReleaseUnused();
+  bool HasLeases() const { return !leases_.empty(); }
+  // Whether more was leased since the last release than was in use then.
+  bool ReleaseIsDue() const { return leased_ > due_; }
+  // Number of texts in all tables of this class.
+  std::size_t size() const;
+
  private:
+  friend class SymbolScope;
   struct Label {
     LabelKeyId key;
     std::optional<std::int64_t> number;
   };
   struct ProtocolTag;
 
-  Interner<LabelKeyTag> keys_;
-  Interner<LabelTag> label_texts_;  // "key\nvalue"
-  std::vector<Label> labels_;
+  void Release(const SymbolReferences& references);
+  void SetLabel(LabelId id, LabelKeyId key, std::string_view value);
+  void SetResource(ResourceId id, api::ResourceClass kind);
+
+  CountedInterner<LabelKeyTag> keys_;
+  CountedInterner<LabelTag> label_texts_;  // "key\nvalue"
+  std::vector<Label> labels_;              // by LabelId
   std::vector<std::vector<LabelId>> labels_of_key_;
-  Interner<ResourceTag> resources_;
-  std::vector<bool> extended_;
+  const std::vector<LabelId> no_labels_;
+  CountedInterner<ResourceTag> resources_;
+  std::vector<bool> extended_;  // by ResourceId
   Interner<TaintListTag> taint_texts_;
   std::vector<std::vector<api::Taint>> taint_lists_;
   Interner<ProtocolTag> protocols_;
+  std::vector<std::shared_ptr<const SymbolReferences>> leases_;
+  std::size_t leased_ = 0;  // references in leases_
+  std::size_t due_ = kSmall;
+  static constexpr std::size_t kSmall = 65'536;
 };
 
 }  // namespace berth::cluster

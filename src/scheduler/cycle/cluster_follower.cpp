@@ -69,6 +69,12 @@ void ClusterFollower::UpdateNomination(const api::PodPtr& pod) {
   }
 }
 
+// No unit of work here: observers act on their own timers.
+bool ClusterFollower::DoWork() {
+  if (symbols_.ReleaseIsDue()) cluster_.ReleaseUnused();
+  return false;
+}
+
 std::vector<runtime::Nomination> ClusterFollower::Nominations() const {
   std::vector<runtime::Nomination> nominations;
   nominations.reserve(nominated_.size());

@@ -39,7 +39,7 @@ class ClusterFollower final : public ClusterLoop::Handler {
 
   void OnChange(ports::ClusterChange& change) override;
   void OnSynced() override;
-  bool DoWork() override { return false; }
+  bool DoWork() override;
   MonoTime NextDue() const override { return MonoTime::max(); }
 
   // The nominations in status.nominatedNodeName of pods without a node, in no defined order. Valid until the

@@ -14,6 +14,8 @@ namespace {
 
 // A closed fence opens again when the lease is renewed; there is no notification, so the loop polls.
 constexpr Duration kFencePollInterval = std::chrono::milliseconds(20);
+// How long symbols of deleted pods are kept, at most.
+constexpr Duration kReleasePeriod = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -75,6 +77,7 @@ Scheduler::~Scheduler() {
 bool Scheduler::DoWork() {
   if (parts_.clock.Now() >= queue_.NextDue()) queue_.Tick();
   if (gate_.phase() == DecisionGate::Phase::kDraining) ContinueDrain();
+  ReleaseSymbols();
   const bool deferred = queue_.EvaluateDeferred();
   const QueuedPodPtr pod = NextPod();
   if (pod == nullptr) {
@@ -83,6 +86,14 @@ bool Scheduler::DoWork() {
   }
   ScheduleOne(pod);
   return true;
+}
+
+// Between decisions, because those may use ids without a lease.
+void Scheduler::ReleaseSymbols() {
+  const MonoTime now = parts_.clock.Now();
+  if (now < next_release_ && !parts_.handle.symbols.ReleaseIsDue()) return;
+  parts_.cluster.ReleaseUnused();
+  next_release_ = now + kReleasePeriod;
 }
 
 // Null: nothing to schedule now. A decision before the initial lists are complete would use an incomplete
@@ -94,7 +105,8 @@ QueuedPodPtr Scheduler::NextPod() {
 MonoTime Scheduler::NextDue() const {
   const bool fenced = gate_.phase() == DecisionGate::Phase::kLeading && !gate_.FenceOpen();
   const MonoTime fence_check = fenced ? parts_.clock.Now() + kFencePollInterval : MonoTime::max();
-  return std::min({queue_.NextDue(), drain_by_, fence_check});
+  const MonoTime release = parts_.handle.symbols.HasLeases() ? next_release_ : MonoTime::max();
+  return std::min({queue_.NextDue(), drain_by_, fence_check, release});
 }
 
 // --- the scheduling cycle ---

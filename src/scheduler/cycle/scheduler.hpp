@@ -99,6 +99,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
 
   void BeginDrain(Duration timeout);
   void ContinueDrain();
+  void ReleaseSymbols();
   void UpdateGauges();
 
   // --- SchedulerServices ---
@@ -141,6 +142,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   std::vector<std::string> deferred_activations_;  // Activate calls during a decision
   std::atomic<bool> cancelling_{false};            // set by Drain: do not wait for extenders
   MonoTime drain_by_ = MonoTime::max();
+  MonoTime next_release_{};
   std::size_t unconfirmed_bindings_ = 0;
   WorkerPool workers_;  // destroyed first: its work refers to the other members
 };

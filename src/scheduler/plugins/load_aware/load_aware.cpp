@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "observability/log/log.hpp"
+#include "scheduler/cluster/node_selection.hpp"
 
 namespace berth::plugins {
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/row_set.hpp"
+#include "scheduler/cluster/node_selection.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/framework/plugin.hpp"
 

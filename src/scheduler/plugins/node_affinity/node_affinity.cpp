@@ -33,13 +33,15 @@ NodeAffinity::NodeAffinity(const NodeAffinityArgs& args, framework::Handle& hand
       enforced_reason_(handle.reasons.Intern("node(s) didn't match scheduler-enforced node affinity")),
       has_added_required_(args.added_required.has_value()),
       has_added_preferred_(!args.added_preferred.empty()) {
+  cluster::SymbolScope scope(handle.symbols);
   if (args.added_required) {
     for (const api::NodeSelectorTerm& term : args.added_required->terms) {
-      added_required_.push_back(cluster::CompileTerm(term, "", nullptr, handle.symbols));
+      added_required_.push_back(cluster::CompileTerm(term, "", nullptr, scope));
     }
   }
   std::string checked_before;
-  added_preferred_ = cluster::CompilePreferences(args.added_preferred, &checked_before, handle.symbols);
+  added_preferred_ = cluster::CompilePreferences(args.added_preferred, &checked_before, scope);
+  scope.KeepForever();
 }
 
 framework::PreFilterResult NodeAffinity::PreFilter(const Attempt& attempt) const {

@@ -1,6 +1,7 @@
 // spec.nodeSelector and spec.affinity.nodeAffinity, and the affinity that a profile adds to every pod.
 #pragma once
 
+#include "scheduler/cluster/node_selection.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/node_affinity/node_affinity_args.hpp"

@@ -94,7 +94,8 @@ NodeAffinityArgs DecodeNodeAffinityArgs(const Value& value, const config::Featur
 // Compiling the terms reports errors in their expressions.
 std::vector<std::string> Check(const NodeAffinityArgs& args, const std::string& path,
                                const config::FeatureGates&) {
-  cluster::SymbolTable scratch;
+  cluster::SymbolTable symbols;
+  cluster::SymbolScope scratch(symbols);
   std::vector<std::string> errors;
   const std::string place = path + ".addedAffinity.";
   if (args.added_required) {

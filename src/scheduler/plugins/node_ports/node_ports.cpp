@@ -38,8 +38,9 @@ std::vector<framework::EventRegistration> NodePorts::EventsToRegister() const {
   using namespace framework;
   return {WhenAssignedPod(kDelete,
                           [this](const cluster::PodInfo& pod, const api::Pod* gone, const api::Pod*) {
+                            cluster::SymbolScope scope(symbols_);
                             return IsBoundOrNominated(*gone) &&
-                                           Conflict(pod.use().ports, HostPortsOf(*gone, symbols_))
+                                           Conflict(pod.use().ports, HostPortsOf(*gone, scope))
                                        ? Hint::kQueue
                                        : Hint::kSkip;
                           }),

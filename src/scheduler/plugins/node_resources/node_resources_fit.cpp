@@ -181,10 +181,19 @@ bool NodeResourcesFit::Ignored(ResourceId resource, const cluster::SymbolTable& 
 
 framework::ReasonId NodeResourcesFit::InsufficientReason(ResourceId resource,
                                                          const cluster::SymbolTable& words) const {
+  const auto make = [&] { return fmt::format("Insufficient {}", words.ResourceName(resource)); };
+  // The id of a name that only pods use belongs to another name later, so no reason is stored for it.
+  if (!words.IsPermanent(resource)) return ReasonOfAbsent(make());
   if (insufficient_->size() <= resource.value) insufficient_->resize(resource.value + 1);
   framework::ReasonId& reason = (*insufficient_)[resource.value];
-  if (!reason.known()) reason = reasons_.Intern(fmt::format("Insufficient {}", words.ResourceName(resource)));
+  if (!reason.known()) reason = reasons_.Intern(make());
   return reason;
+}
+
+framework::ReasonId NodeResourcesFit::ReasonOfAbsent(const std::string& text) const {
+  const framework::ReasonId known = reasons_.Find(text);
+  if (known.known()) return known;
+  return reasons_.Intern(reasons_.size() < kMaxReasons ? text : "Insufficient extended resource");
 }
 
 }  // namespace berth::plugins

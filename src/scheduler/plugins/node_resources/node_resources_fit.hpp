@@ -58,6 +58,10 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   std::int64_t Points(std::int64_t requested, std::int64_t capacity) const;
   framework::ReasonId InsufficientReason(cluster::ResourceId resource,
                                          const cluster::SymbolTable& words) const;
+  // Reasons are kept until the process ends, and pods can name any number of resources: beyond kMaxReasons
+  // all resources that no node ever had share one reason.
+  framework::ReasonId ReasonOfAbsent(const std::string& text) const;
+  static constexpr std::size_t kMaxReasons = 16'384;
 
   const cluster::SymbolTable& symbols_;
   framework::Reasons& reasons_;

@@ -38,10 +38,11 @@ bool IsBound(const api::PersistentVolumeClaim& claim) {
 std::string Mismatch(const api::CowPtr<api::NodeSelector>& affinity, const api::Node& node,
                      cluster::SymbolTable& words) {
   if (!affinity) return {};
+  cluster::SymbolScope scope(words);
   std::vector<std::string> errors;
   for (std::size_t i = 0; i < affinity->terms.size(); ++i) {
     cluster::CompiledTerm term =
-        cluster::CompileTerm(affinity->terms[i], fmt::format("[{}]", i), &errors, words);
+        cluster::CompileTerm(affinity->terms[i], fmt::format("[{}]", i), &errors, scope);
     term.fields.clear();
     if (Matches(term, node, words)) return {};
   }

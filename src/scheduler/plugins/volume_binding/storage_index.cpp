@@ -97,18 +97,20 @@ std::span<StorageIndex::Volume* const> StorageIndex::BoundTo(const api::Persiste
 
 StorageIndex::Terms StorageIndex::Compile(const api::NodeSelector& selector) const {
   Terms terms;
+  cluster::SymbolScope scope(words_);
   for (const api::NodeSelectorTerm& term : selector.terms) {
     // All terms are validated, but the affinity of a volume matches labels only.
-    terms.push_back(cluster::CompileTerm(term, "", nullptr, words_));
-    terms.back().fields.clear();
+    terms.any_of.push_back(cluster::CompileTerm(term, "", nullptr, scope));
+    terms.any_of.back().fields.clear();
   }
+  terms.symbols = scope.Lease();
   return terms;
 }
 
 void StorageIndex::Restrict(Volume& volume, const Attempt& attempt, RowSet& rows) const {
   if (HasNoAffinity(volume)) return;
   if (!volume.terms) volume.terms = Compile(*volume.object->node_affinity);
-  RestrictToAnyTerm(*volume.terms, attempt, rows);
+  RestrictToAnyTerm(volume.terms->any_of, attempt, rows);
 }
 
 Expected<void> StorageIndex::RestrictMigrated(Volume& volume, const Attempt& attempt, RowSet& rows) const {
@@ -118,11 +120,11 @@ Expected<void> StorageIndex::RestrictMigrated(Volume& volume, const Attempt& att
     } else {
       const auto affinity = api::CsiAffinityOf(*volume.object);
       // An affinity without requirements allows all nodes.
-      volume.migrated = affinity ? Compile(*affinity) : Terms{CompiledTerm{}};
+      volume.migrated = affinity ? Compile(*affinity) : Terms{.any_of = {CompiledTerm{}}, .symbols = {}};
     }
   }
   if (!*volume.migrated) return std::unexpected(volume.migrated->error());
-  RestrictToAnyTerm(**volume.migrated, attempt, rows);
+  RestrictToAnyTerm((*volume.migrated)->any_of, attempt, rows);
   return {};
 }
 
@@ -146,27 +148,30 @@ void StorageIndex::Restrict(const api::StorageClass& storage_class, const Attemp
   Topologies& known = topologies_[storage_class.metadata.name];
   if (known.source != storage_class.allowed_topologies) {
     known = {storage_class.allowed_topologies, {}};
+    cluster::SymbolScope scope(words_);
     for (const auto& topology : storage_class.allowed_topologies) {
       api::NodeSelectorTerm term;
       for (const auto& requirement : topology)
         term.match_expressions.push_back({requirement.key, "In", requirement.values});
-      known.terms.push_back(cluster::CompileTerm(term, "", nullptr, words_));
+      known.terms.any_of.push_back(cluster::CompileTerm(term, "", nullptr, scope));
     }
+    known.terms.symbols = scope.Lease();
   }
-  RestrictToAnyTerm(known.terms, attempt, rows);
+  RestrictToAnyTerm(known.terms.any_of, attempt, rows);
 }
 
-CompiledTerm StorageIndex::Compile(const api::LabelSelector& selector) const {
-  CompiledTerm everywhere;
-  if (selector.empty()) return everywhere;
+StorageIndex::Capacity StorageIndex::Compile(std::shared_ptr<const api::CSIStorageCapacity> object) const {
+  const api::LabelSelector& selector = *object->node_topology;
+  if (selector.empty()) return {std::move(object), {}, {}};
+  cluster::SymbolScope scope(words_);
   api::NodeSelectorTerm term;
   for (const auto& [key, value] : selector.match_labels)
     term.match_expressions.push_back({key, "In", {value}});
   for (const auto& [key, op, values] : selector.match_expressions)
     term.match_expressions.push_back({key, op, values});
-  CompiledTerm compiled = cluster::CompileTerm(term, "", nullptr, words_);
+  CompiledTerm compiled = cluster::CompileTerm(term, "", nullptr, scope);
   compiled.never |= !api::ParseLabelSelector(&selector).has_value();
-  return compiled;
+  return {std::move(object), std::move(compiled), scope.Lease()};
 }
 
 void StorageIndex::CapacityChanged(const ports::Change<api::CSIStorageCapacity>& change) {
@@ -180,8 +185,7 @@ void StorageIndex::CapacityChanged(const ports::Change<api::CSIStorageCapacity>&
     }
   }
   if (change.after == nullptr || !change.after->node_topology) return;
-  capacities_[change.after->storage_class_name].push_back(
-      {change.after, Compile(*change.after->node_topology)});
+  capacities_[change.after->storage_class_name].push_back(Compile(change.after));
 }
 
 std::span<const StorageIndex::Capacity> StorageIndex::Capacities(const std::string& class_name) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/row_group.hpp"
+#include "scheduler/cluster/node_selection.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 
@@ -20,7 +21,10 @@ class StorageIndex {
  public:
   explicit StorageIndex(framework::Handle& handle);
 
-  using Terms = std::vector<cluster::CompiledTerm>;
+  struct Terms {
+    std::vector<cluster::CompiledTerm> any_of;
+    cluster::SymbolLease symbols;
+  };
   struct Volume {
     std::shared_ptr<const api::PersistentVolume> object;
     std::string class_name;
@@ -55,6 +59,7 @@ class StorageIndex {
   struct Capacity {
     std::shared_ptr<const api::CSIStorageCapacity> object;
     cluster::CompiledTerm nodes;
+    cluster::SymbolLease symbols;  // of nodes
   };
   std::span<const Capacity> Capacities(const std::string& class_name) const;
 
@@ -68,7 +73,8 @@ class StorageIndex {
   void AddToIndex(Volume& volume);
   void RemoveFromIndex(Volume& volume);
   Terms Compile(const api::NodeSelector& selector) const;
-  cluster::CompiledTerm Compile(const api::LabelSelector& selector) const;
+  // The object must have a node topology.
+  Capacity Compile(std::shared_ptr<const api::CSIStorageCapacity> object) const;
 
   cluster::SymbolTable& words_;
   boost::unordered_map<std::string, Volume> volumes_;
