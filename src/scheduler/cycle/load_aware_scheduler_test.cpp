@@ -1,4 +1,4 @@
-// Pods that LoadAware rejected are retried: the scheduler loop with the plugin, the queue and its hints.
+// The scheduler loop with load-aware profiles: retries of rejected pods, and the wait at the start.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,27 +32,31 @@ config::SchedulerConfig ConfigOf(const std::string& args) {
       "apiVersion: kubescheduler.config.k8s.io/v1\n"
       "kind: KubeSchedulerConfiguration\n"
       "profiles:\n"
-      "- plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 5}]}}\n"
+      "- schedulerName: default-scheduler\n"
+      "  plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 5}]}}\n"
       "  pluginConfig: [{name: LoadAware, args: " +
-          args + "}]\n",
+          args +
+          "}]\n"
+          "- schedulerName: plain\n",
       options);
   if (!config) throw std::invalid_argument(config.error().message);
   return std::move(config).value();
 }
 
-// A scheduler with one profile. Bindings succeed at once, and the pod is then delivered as bound.
+// A scheduler with two profiles: one with LoadAware, and "plain". Bindings succeed at once, and the pod is
+// then delivered as bound.
 class LoadAwareCluster {
  public:
-  explicit LoadAwareCluster(const std::string& args) {
+  explicit LoadAwareCluster(const std::string& args, const SchedulerOptions& options = {}) {
     std::vector<std::string> notes;
     engine = std::move(assembly::Engine::Build(ConfigOf(args), assembly::InTreePlugins(),
                                                {api, events, loop, services}, notes)
                            .value());
     signals().SetClock(clock);
     scheduler = std::make_unique<Scheduler>(
-        SchedulerOptions{},
-        SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics,
-                       engine->extenders(), fence, tracer});
+        options, SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock,
+                                metrics, engine->extenders(), fence, tracer,
+                                [this](std::size_t profile) { return engine->IsMeasured(profile); }});
     loop.sink().OnSynced();
     Settle();
   }
@@ -189,6 +193,85 @@ TEST(LoadAwareRetry, WithOnOutageRejectPodsAreRetriedWhenNodesAreMeasured) {
   cluster.Wait(2s);
   EXPECT_EQ(cluster.running.size(), 1U);
 }
+
+// --- the wait at the start ---
+
+const std::string kGuarded = "{preset: none, signals: [{name: cpu, threshold: 90}]}";  // two guards
+
+// Five of six nodes are almost full; the source answers two seconds after the start.
+void AddBusyCluster(LoadAwareCluster& cluster, int pods) {
+  for (int i = 0; i < 6; ++i) cluster.AddNode(fmt::format("n{}", i));
+  for (int i = 0; i < pods; ++i) cluster.AddPod(MakePod(fmt::format("p{}", i)).Cpu("100m"));
+}
+void Answer(LoadAwareCluster& cluster, std::uint32_t id) {
+  std::map<std::string, double> values;
+  for (int i = 0; i < 6; ++i) values[fmt::format("n{}", i)] = id < 2 ? 20 : i == 0 ? 0.1 : 0.95;
+  cluster.Measure(SignalId{id}, values);
+  cluster.Settle();
+}
+SchedulerOptions WithWait(Duration wait) {
+  SchedulerOptions options;
+  options.measurement_wait = wait;
+  return options;
+}
+
+TEST(LoadAwareStart, TheFirstDecisionsWaitForTheFirstCompleteMeasurements) {
+  LoadAwareCluster cluster(kGuarded, WithWait(5s));
+  AddBusyCluster(cluster, 30);
+  cluster.AddPod(MakePod("plain").Scheduler("plain"));
+  cluster.Wait(1s);
+  EXPECT_EQ(cluster.running.size(), 1U);
+  EXPECT_TRUE(cluster.running.contains("plain")) << "a profile without load-aware plugins does not wait";
+  Answer(cluster, 2);
+  Answer(cluster, 0);
+  EXPECT_EQ(cluster.running.size(), 1U) << "one guard is missing";
+  cluster.Wait(1s);
+  Answer(cluster, 1);
+  EXPECT_EQ(cluster.running.size(), 31U);
+  for (const auto& [name, pod] : cluster.running) {
+    if (name != "plain") {
+      EXPECT_EQ(pod->spec.node_name, "n0") << name;
+    }
+  }
+}
+
+TEST(LoadAwareStart, TheWaitIsLimitedAndThenTheOutagePolicyApplies) {
+  LoadAwareCluster neutral(kGuarded, WithWait(5s));
+  AddBusyCluster(neutral, 6);
+  neutral.Wait(4s);
+  EXPECT_THAT(neutral.running, IsEmpty());
+  EXPECT_EQ(neutral.scheduler->NextDue() - neutral.clock.Now(), 1s);
+  neutral.Wait(1s);
+  EXPECT_EQ(neutral.running.size(), 6U);
+  LoadAwareCluster rejecting("{preset: none, onOutage: reject, signals: [{name: cpu, threshold: 90}]}",
+                             WithWait(5s));
+  AddBusyCluster(rejecting, 6);
+  rejecting.Wait(6s);
+  EXPECT_THAT(rejecting.running, IsEmpty());
+  EXPECT_EQ(rejecting.Unschedulable().size(), 6U);
+}
+
+TEST(LoadAwareStart, WithoutAWaitDecisionsBeginAtOnce) {
+  LoadAwareCluster cluster(kGuarded, WithWait(0s));
+  AddBusyCluster(cluster, 6);
+  cluster.Settle();
+  EXPECT_EQ(cluster.running.size(), 6U);
+}
+
+TEST(LoadAwareStart, ANewLeaderWaitsFromTheTimeAtWhichItLeads) {
+  SchedulerOptions options = WithWait(5s);
+  options.stand_by = true;
+  LoadAwareCluster cluster(kGuarded, options);
+  AddBusyCluster(cluster, 6);
+  cluster.Wait(1min);
+  cluster.scheduler->Lead();
+  cluster.Wait(2s);
+  EXPECT_THAT(cluster.running, IsEmpty());
+  for (const std::uint32_t id : {0U, 1U, 2U}) Answer(cluster, id);
+  EXPECT_EQ(cluster.running.size(), 6U);
+}
+
+// --- retries ---
 
 // After any sequence of measurements and pod changes, no pod waits that an identical new pod would not have
 // to wait for.
