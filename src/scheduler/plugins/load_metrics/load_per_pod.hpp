@@ -1,17 +1,21 @@
 // The load that one pod adds to a node, learned from measurements.
 #pragma once
 
+#include <vector>
+
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/plugins/load_metrics/unmeasured_pods.hpp"
 
 namespace berth::plugins {
 
-// The slope of the load over the number of pods, over all measured nodes: load that does not grow with the
-// pods of a node, such as that of the system, is not attributed to pods. The first estimate is a tenth of the
-// mean load of a node. Every poll moves it towards the slope, by more the more the numbers of pods differ; if
-// they are equal on all nodes, it does not change. It is never negative, never above the median load of a
-// node, and never above the total load divided by the number of pods. Scheduler loop only.
+// Learned from nodes on which pods start: the slope of the change of the load over the change of the number of
+// measured pods, between consecutive polls. A comparison of different nodes at one time would be wrong in both
+// directions: it attributes the load of the system to pods, and a scheduler that balances the load places
+// fewer pods on nodes whose pods have more load. Until pods have started, the estimate is the total load
+// divided by the number of pods, or by ten pods per node if that is more. It is never negative, never above
+// the median load of a node, and never above the total load divided by the number of pods. Scheduler loop
+// only.
 class LoadPerPod {
  public:
   // Must be called after each change of the signal's values. `unmeasured`: counted in pods. Repeated calls
@@ -22,9 +26,25 @@ class LoadPerPod {
   double value() const { return value_; }
 
  private:
+  // Of one node at one poll.
+  struct Sample {
+    cluster::NodeNameId node;  // not known(): not measured
+    double pods = 0;           // measured ones
+    double load = 0;
+  };
+  // Of the regression.
+  struct Sums {
+    double products = 0;
+    double squares = 0;
+  };
+  Sums ChangesSince(const std::vector<Sample>& before) const;
+
   double value_ = 0;
-  double before_ = load_metrics::kNoValue;  // the estimate before the current poll; NaN: none
-  MonoTime polled_at_{};                    // of the current poll
+  MonoTime polled_at_{};        // of the current poll
+  std::vector<Sample> before_;  // by row, at the previous poll
+  std::vector<Sample> now_;     // by row, at the current poll
+  Sums learned_;                // from the polls before the current one
+  Sums with_current_;
 };
 
 }  // namespace berth::plugins

@@ -48,25 +48,36 @@ struct MeasuredNodes {
 };
 struct LoadPerPodTest : ::testing::Test, MeasuredNodes {};
 
-TEST_F(LoadPerPodTest, TheEstimateConvergesToTheSlopeWithoutTheLoadOfTheSystem) {
-  const std::vector<int> pods = {1, 2, 3, 4, 5, 6, 7, 8};
-  AddNodes(pods);
+// The load of the system differs, and nodes with much of it get fewer pods, as a scheduler would place them.
+TEST_F(LoadPerPodTest, TheEstimateConvergesToTheLoadThatPodsAdd) {
+  AddNodes({8, 7, 6, 5, 4, 3, 2, 1});
   std::mt19937 random(3);
   double last = 0;
-  for (int poll = 0; poll < 40; ++poll) {
+  for (int poll = 0; poll < 1000; ++poll) {
+    const unsigned to = random() % 8;
+    cluster.Run(fmt::format("n{}", to), MakePod(fmt::format("new-{}", poll)));
+    if (poll % 2 == 0) {
+      const cluster::Row row = cluster.RowOf(fmt::format("n{}", random() % 8));
+      const auto pods = cluster.nodes().pods(row);
+      if (pods.size() > 5) cluster.nodes().RemovePod(row, *pods.front());
+    }
     std::vector<double> loads;
-    for (const int count : pods) loads.push_back(500 + 10 * count + static_cast<double>(random() % 7) - 3);
+    for (int node = 0; node < 8; ++node) {
+      const cluster::Row row = cluster.RowOf(fmt::format("n{}", node));
+      const double measured = static_cast<double>(cluster.nodes().pod_count()[row]) - unmeasured.At(row);
+      loads.push_back(500 * (1 + node) + 10 * measured + static_cast<double>(random() % 7) / 10);
+    }
     last = Poll(loads);
   }
-  EXPECT_NEAR(last, 10, 1);
+  EXPECT_NEAR(last, 10, 2);
 }
 
 TEST_F(LoadPerPodTest, UnchangedMeasurementsLeadToAStableEstimate) {
   AddNodes({1, 2, 3, 4});
   const std::vector<double> loads = {110, 120, 130, 140};
-  for (int poll = 0; poll < 50; ++poll) Poll(loads);
-  const double before = per_pod.value();
-  EXPECT_NEAR(before, 10, 1e-6);
+  const double before = Poll(loads);
+  EXPECT_NEAR(before, 12.5, 1e-6) << "a tenth of the mean";
+  for (int poll = 0; poll < 50; ++poll) EXPECT_NEAR(Poll(loads), before, 1e-6);
   for (int i = 0; i < 5; ++i) cluster.Run("n0", MakePod(fmt::format("new-{}", i)));
   EXPECT_NEAR(Poll(loads), before, 1e-6) << "the new pods are not measured yet";
 }
@@ -78,13 +89,14 @@ TEST(LoadPerPod, TheEstimateIsBounded) {
     std::vector<double> loads;
     double least, most;
   } cases[] = {
-      {"one pod in a busy cluster", {1, 0, 0, 0}, {100, 100, 100, 100}, 0, 10},
+      {"one pod in a busy cluster", {1, 0, 0, 0}, {100, 100, 100, 100}, 10, 10},
       {"no pods", {0, 0}, {100, 100}, 10, 10},
       {"no differences between the nodes", {3, 3, 3}, {65, 65, 65}, 6.5, 6.5},
-      {"fuller nodes have less load", {1, 5, 9}, {90, 50, 10}, 0, 0},
-      {"one outlier", {1, 0, 0, 0, 0}, {1e9, 10, 10, 10, 10}, 0, 10},
+      {"fuller nodes have less load", {1, 5, 9}, {90, 50, 10}, 5, 5},
+      {"one outlier", {1, 0, 0, 0, 0}, {1e9, 10, 10, 10, 10}, 10, 10},
       {"no load", {1, 2}, {0, 0}, 0, 0},
-      {"pods are all the load", {2, 4}, {20, 40}, 3, 10},
+      {"few pods on each node", {2, 4}, {20, 40}, 3, 3},
+      {"many pods on each node", {20, 40}, {20, 40}, 1, 1},
   };
   for (const auto& [name, pods, loads, least, most] : cases) {
     MeasuredNodes fresh;
