@@ -9,13 +9,13 @@
 
 namespace berth::plugins {
 
-// Learned from nodes on which pods start: the slope of the change of the load over the change of the number of
-// measured pods, between consecutive polls. A comparison of different nodes at one time would be wrong in both
-// directions: it attributes the load of the system to pods, and a scheduler that balances the load places
-// fewer pods on nodes whose pods have more load. Until pods have started, the estimate is the total load
-// divided by the number of pods, or by ten pods per node if that is more. It is never negative, never above
-// the median load of a node, and never above the total load divided by the number of pods. Scheduler loop
-// only.
+// Learned from nodes on which pods start: the slope of the change of the load over the change of the number
+// of measured pods, between consecutive polls. A comparison of different nodes at one time would be wrong in
+// both directions: it attributes the load of the system to pods, and a scheduler that balances the load
+// places fewer pods on nodes whose pods have more load. Until pods have started, the estimate is the total
+// load divided by the number of pods, or by ten pods per node if that is more. It is never negative, never
+// above the median load of a node, and never above the total load divided by the number of pods. Scheduler
+// loop only.
 class LoadPerPod {
  public:
   // Must be called after each change of the signal's values. `unmeasured`: counted in pods. Repeated calls
