@@ -33,6 +33,8 @@ def build(binary):
         "usr/bin/kube-scheduler": Entry(target="berth"),
         "usr/bin/sample-scheduler-framework": Entry(target="berth"),
         "usr/local/bin/kube-scheduler": Entry(target="../../bin/berth"),
+        "usr/bin/custom-scheduler": Entry(target="berth"),
+        "custom-scheduler": Entry(target="usr/bin/berth"),  # "./custom-scheduler": the working directory is /
         "bin": Entry(target="usr/bin"),
         "etc/passwd": Entry(PASSWD.encode()),
         "etc/group": Entry(GROUP.encode()),

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "base/go_quote.hpp"
+#include "base/invisible_characters.hpp"
 #include "base/json_text.hpp"
 #include "base/yaml_documents.hpp"
 
@@ -502,18 +503,43 @@ bool operator==(const Value& a, const Value& b) {
   });
 }
 
+namespace {
+
+// The text of a syntax error, "line 5: ...". If a character that cannot be seen is the probable cause, the
+// text names it instead.
+std::string SyntaxError(std::string_view text, std::size_t line, std::string_view message) {
+  return FindInvisibleCharacter(text, line).value_or(fmt::format("line {}: {}", line, message));
+}
+std::string SyntaxError(std::string_view text, const YAML::Exception& error) {
+  return SyntaxError(text, static_cast<std::size_t>(error.mark.line + 1), error.msg);
+}
+// Of the documents' own checks, "yaml: line 5: ...". Others have no line.
+Error SyntaxError(std::string_view text, Error error) {
+  constexpr std::string_view kBegin = "yaml: line ";
+  if (!error.message.starts_with(kBegin)) return error;
+  const std::string_view rest = std::string_view(error.message).substr(kBegin.size());
+  std::size_t line = 0;
+  const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), line);
+  if (code != std::errc{}) return error;
+  if (auto found = FindInvisibleCharacter(text, line)) error.message = "yaml: " + *std::move(found);
+  return error;
+}
+
+}  // namespace
+
 Expected<ParsedText> ParseYaml(std::string_view text) {
   try {
     ParsedText parsed;
     YamlReader reader(text.size());
-    BERTH_TRY(const YAML::Node document, LoadFirstDocument(text));
-    BERTH_TRY(parsed.root, reader.Read(document, 0));
+    const auto document = LoadFirstDocument(text);
+    if (!document) return std::unexpected(SyntaxError(text, document.error()));
+    BERTH_TRY(parsed.root, reader.Read(*document, 0));
     if (!reader.duplicates.empty())
       parsed.duplicates.push_back(
           fmt::format("yaml: unmarshal errors:\n  {}", fmt::join(reader.duplicates, "\n  ")));
     return parsed;
   } catch (const YAML::Exception& error) {
-    return Invalid(fmt::format("yaml: line {}: {}", error.mark.line + 1, error.msg));
+    return Invalid("yaml: " + SyntaxError(text, error));
   }
 }
 
@@ -535,9 +561,11 @@ Expected<Value> ParseValue(std::string_view text) {
 Expected<std::vector<Expected<Value>>> ParseStream(std::string_view text) {
   std::vector<YAML::Node> documents;
   try {
-    BERTH_TRY(documents, LoadDocuments(std::string(text)));
+    auto loaded = LoadDocuments(std::string(text));
+    if (!loaded) return std::unexpected(SyntaxError(text, std::move(loaded).error()));
+    documents = *std::move(loaded);
   } catch (const YAML::Exception& error) {
-    return Invalid(fmt::format("line {}: {}", error.mark.line + 1, error.msg));
+    return Invalid(SyntaxError(text, error));
   }
   std::vector<Expected<Value>> values;
   YamlReader reader(text.size());

@@ -55,7 +55,8 @@ constexpr Subcommand kSubcommands[] = {
 
 // Program names that manifests use, as a link or after the entry point of an image. They run `berth
 // scheduler` so that manifests need no change.
-constexpr std::string_view kSchedulers[] = {"kube-scheduler", "sample-scheduler-framework"};
+constexpr std::string_view kSchedulers[] = {"kube-scheduler", "sample-scheduler-framework",
+                                            "custom-scheduler"};
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 

@@ -301,6 +301,12 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
       "berth-metric-sources", own.metric_sources,
       "File with the Prometheus servers of the load-aware plugins: addresses, credentials, and the labels "
       "that contain the node name. Without it, the plugins' addresses are used without credentials.");
+  table.Duration(
+      "berth-measurement-wait", own.measurement_wait,
+      "At the start and after a leader change, time for which the first decisions of profiles with "
+      "load-aware plugins wait until all their measurements have a value. Then the plugins apply "
+      "their settings for missing measurements. 0: no wait. Shadow mode does not wait.",
+      {Duration{}, std::chrono::hours(1)});
   table.String("berth-otlp-endpoint", own.otlp_endpoint,
                "URL of an OpenTelemetry collector, for example http://collector:4318. Receives traces of "
                "scheduling attempts as OTLP over HTTP (JSON). Empty: no traces.");

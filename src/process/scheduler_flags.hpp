@@ -71,6 +71,7 @@ struct OwnFlags {
   Duration watch_idle_timeout = std::chrono::seconds(90);
   bool adaptive_sampling = false;
   std::string metric_sources;
+  Duration measurement_wait = std::chrono::seconds(5);
   std::vector<std::string> plugins;  // shared objects
   std::string otlp_endpoint;
   std::string otlp_headers_file;

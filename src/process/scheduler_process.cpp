@@ -45,6 +45,7 @@ cycle::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
   options.algorithm.equivalence_cache_bytes = flags.own.equivalence_cache_bytes;
   options.stand_by = config.leader_election.leader_elect;
   options.record_bytes = flags.own.record_buffer_bytes;
+  options.measurement_wait = flags.own.measurement_wait;
   return options;
 }
 
@@ -162,7 +163,8 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   scheduler_.emplace(
       SchedulerOptionsOf(flags_, config_),
       cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
-                            clock_, metrics_, engine_->extenders(), fence_, *tracing_.tracer});
+                            clock_, metrics_, engine_->extenders(), fence_, *tracing_.tracer,
+                            [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
   BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_, clock_,
                                           metrics_, *api_.events, hostname_}));
   return {};

@@ -21,7 +21,7 @@ from findings import DATE, SKIPPED, Findings  # noqa: E402 (needs the path set a
 
 # All files that the image may contain.
 ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
-    r"usr/bin/(berth|kube-scheduler|sample-scheduler-framework)", r"bin", r"usr/local/bin/kube-scheduler",
+    r"usr/bin/(berth|kube-scheduler|sample-scheduler-framework|custom-scheduler)", r"custom-scheduler", r"bin", r"usr/local/bin/kube-scheduler",
     r"etc/(passwd|group|nsswitch\.conf)", r"etc/ssl/certs/ca-certificates\.crt", r"usr/lib/ssl/cert\.pem",
     r"lib(64)?", r"usr/lib64/ld-linux-x86-64\.so\.2", r"usr/lib/ld-linux-aarch64\.so\.1",
     r"usr/lib/[a-z0-9_]+-linux-gnu/(ld-linux-(x86-64|aarch64)|lib(boost_json|boost_url|c|crypto|fmt|gcc_s|m|simdjson|ssl|"
@@ -148,6 +148,7 @@ def check_running(tree):
     for command, words in ((["/usr/bin/berth", "--version"], "berth "), (["kube-scheduler", "--help"], "--leader-elect"),
                            (["/usr/local/bin/kube-scheduler", "--version"], "Kubernetes v"),
                            (["/bin/kube-scheduler", "--version"], "Kubernetes v"), (["sample-scheduler-framework", "--version"], "Kubernetes v"),
+                           (["custom-scheduler", "--version"], "Kubernetes v"), (["./custom-scheduler", "--version"], "Kubernetes v"),
                            (["/usr/bin/berth", "sandbox", "--help"], "nodes")):
         done = run_inside(tree, command)
         check(done.returncode == 0 and words in done.stdout, f"{command}: exit code {done.returncode}: {done.stdout}{done.stderr}")

@@ -57,6 +57,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
     }
     BERTH_TRY(engine->profiles_.emplace_back(),
               runtime::Profile::Build(profile, registry, engine->handle_, std::move(metrics_recorder)));
+    engine->signals_of_profiles_.push_back(engine->signals_.TakeDeclared());
     if (!engine->extenders_->empty()) engine->profiles_.back()->RegisterForExtenders();
     const std::string_view sort = engine->profiles_.back()->queue_sort().Name();
     const std::string_view first = engine->profiles_.front()->queue_sort().Name();
@@ -71,6 +72,13 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
 
 api::RetainedFields Engine::retained_fields() const {
   return {.annotations = annotations_, .texts = extenders_->texts()};
+}
+
+bool Engine::IsMeasured(std::size_t profile) const {
+  return std::ranges::all_of(signals_of_profiles_[profile], [this](load_metrics::SignalId id) {
+    const load_metrics::SignalState state = signals_.signal(id).state;
+    return state == load_metrics::SignalState::kFresh || state == load_metrics::SignalState::kHeld;
+  });
 }
 
 const runtime::Profile* Engine::FindProfile(std::string_view scheduler_name) const {

@@ -77,6 +77,9 @@ class Engine {
   extenders::Extenders& extenders() const { return *extenders_; }
   // What decoders of this engine's objects must retain.
   api::RetainedFields retained_fields() const;
+  // Whether every measurement that the profile's plugins use has had a result. True without such plugins.
+  // `profile` is an index of profiles().
+  bool IsMeasured(std::size_t profile) const;
   // Null if no profile has that name.
   const runtime::Profile* FindProfile(std::string_view scheduler_name) const;
 
@@ -91,6 +94,7 @@ class Engine {
   std::vector<std::string> annotations_;  // that foreign plugins read
   std::unique_ptr<extenders::Extenders> extenders_;
   std::vector<std::unique_ptr<runtime::Profile>> profiles_;
+  std::vector<std::vector<load_metrics::SignalId>> signals_of_profiles_;
 };
 
 }  // namespace berth::assembly

@@ -23,6 +23,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
     : parts_(parts),
       metrics_(parts.metrics, parts.profiles),
       gate_(options.stand_by ? DecisionGate::Phase::kStandBy : DecisionGate::Phase::kLeading, parts.fence),
+      measurement_wait_(options.measurement_wait, parts.is_measured, parts.profiles.size()),
       policy_(parts.profiles),
       queue_(options.queue, parts.clock, policy_, parts.metrics),
       pods_(parts.cluster),
@@ -99,14 +100,16 @@ void Scheduler::ReleaseSymbols() {
 // Null: nothing to schedule now. A decision before the initial lists are complete would use an incomplete
 // cluster.
 QueuedPodPtr Scheduler::NextPod() {
-  return parts_.loop.synced() && gate_.MayDecide() ? queue_.Pop() : nullptr;
+  if (!parts_.loop.synced() || !gate_.MayDecide()) return nullptr;
+  if (!measurement_wait_.Update(parts_.clock.Now())) return queue_.Pop();
+  return queue_.Pop([this](const QueuedPod& pod) { return !measurement_wait_.IsWaiting(pod.profile); });
 }
 
 MonoTime Scheduler::NextDue() const {
   const bool fenced = gate_.phase() == DecisionGate::Phase::kLeading && !gate_.FenceOpen();
   const MonoTime fence_check = fenced ? parts_.clock.Now() + kFencePollInterval : MonoTime::max();
   const MonoTime release = parts_.handle.symbols.HasLeases() ? next_release_ : MonoTime::max();
-  return std::min({queue_.NextDue(), drain_by_, fence_check, release});
+  return std::min({queue_.NextDue(), drain_by_, fence_check, release, measurement_wait_.NextDue()});
 }
 
 // --- the scheduling cycle ---

@@ -18,6 +18,7 @@
 #include "scheduler/cycle/cycle_metrics.hpp"
 #include "scheduler/cycle/decision_gate.hpp"
 #include "scheduler/cycle/evictions.hpp"
+#include "scheduler/cycle/measurement_wait.hpp"
 #include "scheduler/cycle/outcome_handler.hpp"
 #include "scheduler/cycle/overcommitment.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
@@ -36,6 +37,7 @@ struct SchedulerOptions {
   BindingOptions binding;
   std::size_t record_bytes = 64u << 20;  // memory limit of the attempt records kept for explanations
   std::size_t blocking_threads = 16;     // threads for plugins whose PreBind or Bind blocks
+  Duration measurement_wait{};           // limit of the wait for the first measurements; zero: no wait
   bool stand_by = false;                 // follow the cluster, but schedule nothing until Lead is called
 };
 
@@ -54,6 +56,7 @@ struct SchedulerParts {
   // API server.
   const LeaseFence& fence;
   tracing::Tracer& tracer;
+  MeasurementWait::IsMeasured is_measured = nullptr;  // null: decisions never wait for measurements
 };
 
 // Each unit of work schedules one pod. The loop never waits for I/O: bindings are sent through ApiWriter, and
@@ -125,6 +128,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   const LoopCleanup cleanup_{parts_.loop};
   CycleMetrics metrics_;
   DecisionGate gate_;
+  MeasurementWait measurement_wait_;
   const ProfilePolicy policy_;
   queue::SchedulingQueue queue_;
   PodDirectory pods_;

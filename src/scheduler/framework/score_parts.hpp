@@ -12,8 +12,10 @@ namespace berth::framework {
 struct ScorePart {
   std::string name;  // unique within the plugin
   std::int64_t weight = 1;
-  // By row: the measured load in percent (NaN: unknown), and its score from 0 to 100.
+  // By row: the load in percent (NaN: unknown), the part of it that is estimated instead of measured, and the
+  // score of the load, from 0 to 100.
   std::vector<double> load;
+  std::vector<double> estimated;
   std::vector<double> score;
 };
 

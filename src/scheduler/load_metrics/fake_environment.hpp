@@ -45,6 +45,8 @@ class FakeEnvironment {
   }
 
   std::map<std::string, Answer> hosts;
+  // The time until a request is answered; empty: answered at once.
+  std::function<Duration(const http::ClientRequest&)> delay;
   std::map<std::string, std::string> files;
   http::TlsOptions last_tls;
   int tls_changes = 0;
@@ -59,9 +61,15 @@ class FakeEnvironment {
     CallId Send(http::ClientRequest request, http::ClientDone done) override {
       environment_.requests.emplace_back(origin_.host, request);
       auto answer = environment_.hosts.at(origin_.host)(request);
-      environment_.loop_.Post([alive = alive_, done = std::move(done), answer = std::move(answer)]() mutable {
+      const Duration delay = environment_.delay ? environment_.delay(request) : Duration{};
+      auto respond = [alive = alive_, done = std::move(done), answer = std::move(answer)]() mutable {
         if (*alive) done(std::move(answer));
-      });
+      };
+      if (delay > Duration{}) {
+        environment_.loop_.After(delay, std::move(respond));
+      } else {
+        environment_.loop_.Post(std::move(respond));
+      }
       return environment_.requests.size();
     }
     CallId Stream(http::ClientRequest, http::StreamOptions, http::ClientDone) override { return 0; }

@@ -20,6 +20,10 @@ namespace {
 
 const std::vector<std::string> kPodLabels = {"namespace", "pod"};
 const std::vector<NodePattern> kAsTheyAre;
+// After the start, decisions wait a few seconds for the first complete result, so a failed poll is repeated
+// earlier than after a poll interval.
+constexpr Duration kFirstRetry = std::chrono::seconds(1);
+constexpr int kFirstRetries = 10;
 
 // The data that messages about a signal carry to the scheduler loop; alive as long as a message is in flight.
 struct Target {
@@ -64,10 +68,12 @@ class Rounds {
     began_ = parts_.loop.Now();
     std::vector<std::shared_ptr<Target>> due;
     std::ranges::copy_if(targets_, std::back_inserter(due), [this](const auto& target) {
-      return !target->polled_at || began_ - *target->polled_at >= target->every;
+      return !target->polled_at || began_ - *target->polled_at >= target->every ||
+             (starting() && !target->error.empty());
     });
     outstanding_ = due.size();
     if (due.empty()) return Rest();
+    polled_ = due;
     client_->BeginRound();
     for (const auto& target : due) {
       target->polled_at = began_;
@@ -93,7 +99,7 @@ class Rounds {
     if (read) {
       metrics_.answered.Add();
       target->error.clear();
-      Deliver(target, std::move(answer));
+      Deliver(std::move(answer));
     } else {
       (read.error().code == ErrorCode::kInvalid ? metrics_.refused : metrics_.failed).Add();
       Fail(target, read.error());
@@ -120,11 +126,23 @@ class Rounds {
     return {};
   }
 
-  void Deliver(const std::shared_ptr<Target>& target, SignalAnswer answer) {
-    parts_.post([&measurements = parts_.measurements, target, answer = std::move(answer)] {
-      const SignalCoverage coverage = measurements.Take(answer);
-      target->metrics.Show(coverage);
-      LogUnmatched(*target, coverage);
+  void Deliver(SignalAnswer answer) {
+    parts_.post(
+        [&measurements = parts_.measurements, answer = std::move(answer)] { measurements.Take(answer); });
+  }
+
+  // Which nodes a signal measures depends on its guards, too, so it is reported when all queries are
+  // answered.
+  void ReportCoverage() {
+    std::vector<std::shared_ptr<Target>> answered;
+    std::ranges::copy_if(std::exchange(polled_, {}), std::back_inserter(answered),
+                         [](const auto& target) { return target->error.empty(); });
+    parts_.post([&measurements = parts_.measurements, answered = std::move(answered)] {
+      for (const auto& target : answered) {
+        const SignalCoverage& coverage = measurements.signal(target->id).coverage;
+        target->metrics.Show(coverage);
+        LogUnmatched(*target, coverage);
+      }
     });
   }
 
@@ -157,11 +175,16 @@ class Rounds {
         });
   }
 
+  // Whether the source has not yet answered all queries of one round, shortly after the start.
+  bool starting() const { return failed_starts_ < kFirstRetries; }
+
   void End() {
+    ReportCoverage();
     const auto failed =
         std::ranges::find_if(targets_, [](const auto& target) { return !target->error.empty(); });
     const bool failing = failed != targets_.end();
     metrics_.up.Set(!failing);
+    failed_starts_ = failing ? std::min(failed_starts_ + 1, kFirstRetries) : kFirstRetries;
     if (failing != std::exchange(failing_, failing))
       Report(failing ? fmt::format("{}: {}", (*failed)->name, (*failed)->error) : "");
     Rest();
@@ -179,7 +202,8 @@ class Rounds {
 
   void Rest() {
     const double share = 0.95 + 0.1 * random_.Unit();
-    const auto interval = std::chrono::duration_cast<Duration>(settings_.poll_interval * share);
+    const auto interval = starting() ? std::min<Duration>(kFirstRetry, settings_.poll_interval)
+                                     : std::chrono::duration_cast<Duration>(settings_.poll_interval * share);
     const Duration rest = began_ + interval - parts_.loop.Now();
     timer_ = parts_.loop.After(std::max(rest, Duration{}), [this] { Begin(); });
   }
@@ -191,6 +215,8 @@ class Rounds {
   SeriesCatalog nodes_;
   SourceMetrics metrics_;
   std::vector<std::shared_ptr<Target>> targets_;
+  std::vector<std::shared_ptr<Target>> polled_;  // in the current round
+  int failed_starts_ = 0;                        // rounds before the first without a failure
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
   MonoTime began_{};
   std::size_t outstanding_ = 0;

@@ -41,6 +41,7 @@ struct PollerParts {
 
 // Sends one query per signal and poll, independent of the number of nodes. Sources are polled independently
 // of each other, in rounds that begin one interval (+-5 %) apart, or as soon as the previous round has ended.
+// At the start, up to ten rounds with failures are repeated after one second.
 // A failed query does not affect the others; its signal is marked as failed and keeps or loses its values by
 // its own rules.
 //

@@ -103,6 +103,52 @@ TEST_F(PollerTest, AFailedSourceIsReportedOnceAndItsValuesAreHeld) {
                                    "http://p:9090 is available"));
 }
 
+TEST_F(PollerTest, AtTheStartAFailedPollIsRepeatedSoon) {
+  const SignalId cpu = Declare("cpu");
+  environment.hosts["p"] = Refused;
+  Start();
+  loop.Advance(1500ms);
+  EXPECT_EQ(environment.requests.size(), 2U);
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"n1", "5"}}));
+  loop.Advance(1s);
+  EXPECT_EQ(ValueOf(cpu, "n1"), "5");
+  environment.hosts["p"] = Refused;
+  const std::size_t requests = environment.requests.size();
+  loop.Advance(40s);
+  EXPECT_LE(environment.requests.size() - requests, 3U) << "once answered, the interval applies";
+}
+
+TEST_F(PollerTest, ASourceThatStaysUnavailableIsPolledAtItsInterval) {
+  Declare("cpu");
+  environment.hosts["p"] = Refused;
+  Start();
+  loop.Advance(11s);
+  const std::size_t requests = environment.requests.size();
+  loop.Advance(60s);
+  EXPECT_LE(environment.requests.size() - requests, 5U);
+}
+
+// The signal's own query may be answered before those of its guards.
+TEST_F(PollerTest, NodesAreReportedWhenAllQueriesOfThePollAreAnswered) {
+  const SignalId cpu =
+      measurements.Declare({.name = "cpu",
+                            .source = "http://p:9090",
+                            .expression = "cpu",
+                            .guards = {{.name = "age", .expression = "age", .at_most = 60}}});
+  environment.hosts["p"] = [](const http::ClientRequest& request) {
+    return FakeEnvironment::Vector({{"n1", "5"}, {"n2", request.body.starts_with("query=age") ? "90" : "5"}});
+  };
+  environment.delay = [](const http::ClientRequest& request) -> Duration {
+    return request.body.starts_with("query=age") ? 2s : 0s;
+  };
+  Start();
+  loop.Advance(3s);
+  EXPECT_EQ(measurements.signal(cpu).coverage.measured, 1U);
+  EXPECT_THAT(
+      registry.Expose(),
+      HasSubstr("berth_measurement_nodes{signal=\"cpu\",source=\"http://p:9090\",state=\"distrusted\"} 1\n"));
+}
+
 TEST_F(PollerTest, ARejectedQueryDoesNotAffectTheOthers) {
   const SignalId good = Declare("good");
   const SignalId bad = Declare("bad");

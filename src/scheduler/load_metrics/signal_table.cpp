@@ -62,7 +62,10 @@ SignalTable::~SignalTable() { nodes_.Forget(*this); }
 SignalId SignalTable::Declare(const SignalSpec& spec) {
   const auto known =
       std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.signal.spec.Same(spec); });
-  if (known != entries_.end()) return static_cast<SignalId>(known - entries_.begin());
+  if (known != entries_.end()) {
+    for (const GuardUse& use : known->guards) declared_.push_back(use.signal);
+    return declared_.emplace_back(static_cast<SignalId>(known - entries_.begin()));
+  }
   std::vector<GuardUse> guards;
   for (const SignalGuard& guard : spec.guards) {
     guards.push_back(
@@ -78,6 +81,7 @@ SignalId SignalTable::Declare(const SignalSpec& spec) {
   entry.signal.spec = spec;
   entry.source = SourceOf(spec.source);
   entry.guards = std::move(guards);
+  declared_.push_back(id);
   return id;
 }
 
@@ -100,35 +104,25 @@ void SignalTable::ListenToPods(SignalId id, AnswerListener listener) {
 
 SignalCoverage SignalTable::Take(const SignalAnswer& answer) {
   Entry& entry = EntryOf(answer.signal);
-  SignalCoverage coverage;
-  coverage.before = entry.signal.state;
+  entry.signal.coverage = {.unmatched = {}, .before = entry.signal.state, .after = SignalState::kFresh};
   entry.ever_answered = true;
-  entry.signal.state = coverage.after = SignalState::kFresh;
+  entry.signal.state = SignalState::kFresh;
   entry.signal.polled_at = answer.polled_at;
   entry.signal.error.clear();
   if (entry.signal.spec.subject == Subject::kNode) {
-    TakeNodes(entry, answer, coverage);
+    TakeNodes(entry, answer);
   } else {
     for (const AnswerListener& listener : entry.pod_listeners) listener(answer);
   }
-  entry.signal.coverage = coverage;
-  return coverage;
+  return entry.signal.coverage;
 }
 
-void SignalTable::TakeNodes(Entry& entry, const SignalAnswer& answer, SignalCoverage& coverage) {
+void SignalTable::TakeNodes(Entry& entry, const SignalAnswer& answer) {
   Source& source = sources_[entry.source];
   Resolve(source, answer);
-  Fill(entry, source, answer, coverage);
+  Fill(entry, source, answer, entry.signal.coverage);
   entry.median = MedianOf(entry.raw);
   ShowWithGuarded(entry);
-  coverage.nodes = nodes_.node_count();
-  nodes_.all().ForEach([&](std::size_t row) {
-    if (!std::isnan(entry.signal.At(static_cast<cluster::Row>(row)))) {
-      ++coverage.measured;
-    } else if (row < entry.raw.size() && !std::isnan(entry.raw[row])) {
-      ++coverage.distrusted;
-    }
-  });
 }
 
 SignalCoverage SignalTable::Failed(SignalId id, MonoTime now, std::string why) {
@@ -222,7 +216,21 @@ void SignalTable::Show(Entry& entry) {
       if (!std::isnan(entry.raw[row]) && Trusted(entry, row)) signal.values[row] = entry.raw[row];
     }
   }
+  CountNodes(entry);
   for (const auto& listener : entry.listeners) listener();
+}
+
+void SignalTable::CountNodes(Entry& entry) const {
+  SignalCoverage& coverage = entry.signal.coverage;
+  coverage.nodes = nodes_.node_count();
+  coverage.measured = coverage.distrusted = 0;
+  nodes_.all().ForEach([&](std::size_t row) {
+    if (!std::isnan(entry.signal.At(static_cast<cluster::Row>(row)))) {
+      ++coverage.measured;
+    } else if (row < entry.raw.size() && !std::isnan(entry.raw[row])) {
+      ++coverage.distrusted;
+    }
+  });
 }
 
 bool SignalTable::Trusted(const Entry& entry, cluster::Row row) const {

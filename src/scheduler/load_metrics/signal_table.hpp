@@ -71,7 +71,8 @@ std::string_view NameOf(SignalState state);
 
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-// Statistics of one poll.
+// Statistics of one poll. The numbers of measured and distrusted nodes change with the results of guards,
+// which may arrive later than the signal's.
 struct SignalCoverage {
   std::size_t nodes = 0;               // number of nodes
   std::size_t measured = 0;            // of these, nodes with a valid value
@@ -126,6 +127,9 @@ class SignalTable final : private cluster::PodObserver {
   // To be called while plugins are built.
   SignalId Declare(const SignalSpec& spec);
   const Signal& signal(SignalId id) const { return entries_[static_cast<std::size_t>(id)].signal; }
+  // The signals that were declared since the last call, guards and shared signals included; may contain
+  // duplicates.
+  std::vector<SignalId> TakeDeclared() { return std::exchange(declared_, {}); }
   // Adds a listener that is called after the values of the signal have changed.
   void Listen(SignalId id, std::function<void()> listener);
   // Adds a listener that receives every poll result of a pod signal. The series numbers of this signal are
@@ -170,12 +174,13 @@ class SignalTable final : private cluster::PodObserver {
   void OnNodeAdded(cluster::Row row) override;
   void OnNodeRemoved(cluster::Row row) override;
 
-  void TakeNodes(Entry& entry, const SignalAnswer& answer, SignalCoverage& coverage);
+  void TakeNodes(Entry& entry, const SignalAnswer& answer);
   Entry& EntryOf(SignalId id) { return entries_[static_cast<std::size_t>(id)]; }
   std::size_t SourceOf(const std::string& name);
   void Resolve(Source& source, const SignalAnswer& answer);
   void Fill(Entry& entry, const Source& source, const SignalAnswer& answer, SignalCoverage& coverage) const;
   void Show(Entry& entry);
+  void CountNodes(Entry& entry) const;
   void ShowWithGuarded(Entry& entry);
   bool Trusted(const Entry& entry, cluster::Row row) const;
 
@@ -184,6 +189,7 @@ class SignalTable final : private cluster::PodObserver {
   const Clock* clock_ = nullptr;
   std::vector<Entry> entries_;
   std::vector<Source> sources_;
+  std::vector<SignalId> declared_;
 };
 
 }  // namespace berth::load_metrics

@@ -137,6 +137,34 @@ TEST_F(SignalTableTest, AGuardSuppressesUntrustedValues) {
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node without a guard value has no value";
 }
 
+// A signal and its guards are answered in any order.
+TEST_F(SignalTableTest, TheCoverageIncludesGuardsThatAreAnsweredLater) {
+  const SignalId cpu =
+      measurements.Declare({.name = "test",
+                            .source = "p",
+                            .expression = "cpu",
+                            .guards = {{.name = "age", .expression = "age", .at_most = 60}}});
+  const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
+  measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}}));
+  measurements.Take(Answer(age, {{"n1", 15}, {"n2", 90}}));
+  const SignalCoverage& coverage = measurements.signal(cpu).coverage;
+  EXPECT_EQ(coverage.nodes, 3U);
+  EXPECT_EQ(coverage.measured, 1U);
+  EXPECT_EQ(coverage.distrusted, 1U);
+}
+
+TEST_F(SignalTableTest, DeclaredSignalsAreTakenWithTheirGuardsAlsoIfShared) {
+  const SignalSpec spec{.name = "test",
+                        .source = "p",
+                        .expression = "cpu",
+                        .guards = {{.name = "age", .expression = "age", .at_most = 60}}};
+  measurements.Declare(spec);
+  EXPECT_THAT(measurements.TakeDeclared(), ::testing::SizeIs(2));
+  EXPECT_THAT(measurements.TakeDeclared(), ::testing::IsEmpty());
+  measurements.Declare(spec);
+  EXPECT_THAT(measurements.TakeDeclared(), ::testing::UnorderedElementsAre(SignalId{0}, SignalId{1}));
+}
+
 TEST_F(SignalTableTest, AGuardWithoutValuesIsNotApplied) {
   const SignalId cpu =
       measurements.Declare({.name = "test",

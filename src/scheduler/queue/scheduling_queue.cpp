@@ -94,15 +94,25 @@ void SchedulingQueue::Delete(const std::string& uid) {
 // --- attempts ---
 
 QueuedPodPtr SchedulingQueue::Pop() {
+  return PopBy([](const auto& entries) { return entries.empty() ? nullptr : *entries.begin(); });
+}
+
+QueuedPodPtr SchedulingQueue::Pop(const Eligible& eligible) {
+  return PopBy([&](const auto& entries) -> Entry* {
+    const auto found =
+        std::ranges::find_if(entries, [&](const Entry* entry) { return eligible(*entry->pod); });
+    return found == entries.end() ? nullptr : *found;
+  });
+}
+
+template <class FirstOf>
+QueuedPodPtr SchedulingQueue::PopBy(FirstOf&& first_of) {
   for (;;) {
-    Entry* entry = nullptr;
-    if (!active_.empty()) {
-      entry = *active_.begin();
-    } else if (!backoff_.empty()) {
-      entry = *backoff_.begin();
+    Entry* entry = first_of(active_);
+    if (entry == nullptr) {
+      entry = first_of(backoff_);
+      if (entry == nullptr) return nullptr;
       metrics_->Incoming("active", kPopFromBackoff);
-    } else {
-      return nullptr;
     }
     QueuedPodPtr pod = entry->pod;
     Remove(*entry);

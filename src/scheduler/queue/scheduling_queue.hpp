@@ -88,6 +88,9 @@ class SchedulingQueue {
   // Takes the pod with the highest rank, or returns null. When activeQ is empty, pods in back-off are taken
   // early, except after errors. The caller must call Done or Requeue for the pod.
   framework::QueuedPodPtr Pop();
+  // The same among the pods for which `eligible` returns true. Linear in the number of pods of higher rank.
+  using Eligible = std::function<bool(const framework::QueuedPod&)>;
+  framework::QueuedPodPtr Pop(const Eligible& eligible);
   // The attempt needs no more events: the pod was deleted, is assigned to another scheduler, or has passed
   // Permit. Requeue may still be called after an error.
   void Done(const std::string& uid);
@@ -151,6 +154,9 @@ class SchedulingQueue {
   struct Metrics;
 
   static const char* PlaceName(const Entry& entry);
+  // `first_of` returns the entry to take from a sorted set, or null.
+  template <class FirstOf>
+  framework::QueuedPodPtr PopBy(FirstOf&& first_of);
   Entry* Find(const std::string& uid);
   Entry& Insert(framework::QueuedPodPtr pod);
   void Remove(Entry& entry);

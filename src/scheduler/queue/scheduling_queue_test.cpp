@@ -111,6 +111,20 @@ TEST_F(QueueTest, ThePodWithTheHighestPriorityIsPoppedFirst) {
   EXPECT_EQ(Pop(), "");
 }
 
+TEST_F(QueueTest, OfTheEligiblePodsTheOneWithTheHighestPriorityIsPopped) {
+  Add(MakePod("low").Priority(1), 1);
+  Add(MakePod("high").Priority(9), 0);
+  Add(MakePod("medium").Priority(5), 1);
+  const auto pop = [&](std::uint32_t profile) {
+    popped = queue.Pop([&](const framework::QueuedPod& pod) { return pod.profile == profile; });
+    return popped ? popped->info.pod->metadata.name : "";
+  };
+  EXPECT_EQ(pop(1), "medium");
+  EXPECT_EQ(pop(1), "low");
+  EXPECT_EQ(pop(1), "");
+  EXPECT_EQ(pop(0), "high");
+}
+
 TEST_F(QueueTest, PodsWithEqualTimestampsArePoppedInOrderOfArrival) {
   for (const auto* name : {"z", "a", "m"}) Add(MakePod(name));
   EXPECT_EQ(Pop(), "z");

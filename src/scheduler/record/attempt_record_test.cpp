@@ -107,19 +107,22 @@ TEST_F(RecordTest, ScorePartsFollowTheTotal) {
   record.all = record.feasible = record.best = Rows({1, 2});
   record.node = 1;
   record.scored = true;
-  record.scores = {
-      {.plugin = "Load",
-       .weight = 5,
-       .values = {0, 58, 60, 0, 0},
-       .parts = {{.name = "cpu", .weight = 2, .load = {0, 41.26, kUnknown}, .score = {0, 58.74, 60}}}},
-      {.plugin = "Plain", .weight = 1, .uniform = 7, .values = {}}};
+  record.scores = {{.plugin = "Load",
+                    .weight = 5,
+                    .values = {0, 58, 60, 0, 0},
+                    .parts = {{.name = "cpu",
+                               .weight = 2,
+                               .load = {0, 41.26, kUnknown},
+                               .estimated = {0, 2.52, 0},
+                               .score = {0, 58.74, 60}}}},
+                   {.plugin = "Plain", .weight = 1, .uniform = 7, .values = {}}};
   EXPECT_EQ(Json(),
             R"({"pod":"default/web","schedulerName":"default-scheduler","result":"scheduled","node":"n1",)"
             R"("bestNodes":["n1","n2"],"nodes":[)"
             R"({"name":"n1","code":"Success","scores":{"Load":290,"Plain":7},"total":297,)"
-            R"("parts":{"Load":{"cpu":{"load":41.3,"score":58.7,"weight":2}}}},)"
+            R"("parts":{"Load":{"cpu":{"load":41.3,"estimated":2.5,"score":58.7,"weight":2}}}},)"
             R"({"name":"n2","code":"Success","scores":{"Load":300,"Plain":7},"total":307,)"
-            R"("parts":{"Load":{"cpu":{"load":null,"score":60.0,"weight":2}}}}]})");
+            R"("parts":{"Load":{"cpu":{"load":null,"estimated":0.0,"score":60.0,"weight":2}}}}]})");
 }
 
 TEST_F(RecordTest, WithoutScoresThereAreNoTotalsAndBestNodesAreSortedByName) {

@@ -49,7 +49,7 @@ class Writer {
   std::string out_ = "{";
 };
 
-// {"LoadAware":{"cpu":{"load":41.3,"score":58.7,"weight":2}}}
+// {"LoadAware":{"cpu":{"load":41.3,"estimated":2.5,"score":58.7,"weight":2}}}
 void WriteParts(const AttemptRecord& record, std::uint32_t row, Writer& out) {
   const auto has_parts = [](const ScoreSnapshot::OfPlugin& plugin) { return !plugin.parts().empty(); };
   if (std::ranges::none_of(record.scores.plugins(), has_parts)) return;
@@ -63,6 +63,7 @@ void WriteParts(const AttemptRecord& record, std::uint32_t row, Writer& out) {
       out.Key(part.name);
       out.Raw('{');
       out.Decimal("load", part.load[row]);
+      out.Decimal("estimated", part.estimated[row]);
       out.Decimal("score", part.score[row]);
       out.Number("weight", part.weight);
       out.Raw('}');

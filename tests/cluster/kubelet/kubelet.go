@@ -35,12 +35,13 @@ type Image struct {
 	Program    string
 	EntryPoint string
 	Links      []string // further names of the entry point
+	RootLinks  []string // names of the entry point in the root directory, which is the working directory
 	User       int64
 }
 
 // Berth is Berth's image with this program: links for the program names in manifests, and a nonroot user.
 func Berth(program string) Image {
-	return Image{program, "berth", []string{"kube-scheduler", "sample-scheduler-framework"}, 65532}
+	return Image{program, "berth", []string{"kube-scheduler", "sample-scheduler-framework", "custom-scheduler"}, []string{"custom-scheduler"}, 65532}
 }
 
 // Loopback is the address of pods in the host's network.
@@ -178,6 +179,14 @@ func (k *Kubelet) unpack(image Image, files *rootfs) error {
 	}
 	for _, link := range image.Links {
 		if err := os.Symlink(image.EntryPoint, bin+"/"+link); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(files.root, 0o755); err != nil {
+		return err
+	}
+	for _, link := range image.RootLinks {
+		if err := os.Symlink("/usr/local/bin/"+image.EntryPoint, files.root+"/"+link); err != nil {
 			return err
 		}
 	}

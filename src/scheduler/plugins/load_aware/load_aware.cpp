@@ -19,14 +19,17 @@ framework::PluginOrError LoadAware::Create(const framework::RawArgs& raw, framew
 LoadAware::LoadAware(const LoadAwareArgs& args, framework::Handle& handle)
     : handle_(handle), reject_unknown_(args.reject_without_measurements) {
   for (const LoadSignalArgs& signal : args.signals) {
-    Part part{.signal = std::make_unique<LoadSignal>(signal, args, handle),
-              .too_high = handle.reasons.Intern(fmt::format("node(s) had too much {} load", signal.name)),
-              .unknown = handle.reasons.Intern(fmt::format("node(s) had no {} measurement", signal.name))};
-    part.signal->OnCooledDown([this] { handle_.scheduler.PublishEvent(framework::kMeasurementUpdate, {}); });
+    Part part{
+        .signal = std::make_unique<LoadSignal>(signal, args, handle),
+        .hot = handle.reasons.Intern(fmt::format("node(s) had too much {} load (measured)", signal.name)),
+        .filled = handle.reasons.Intern(fmt::format(
+            "node(s) had too much {} load (measured, plus estimated for pods placed since)", signal.name)),
+        .unknown = handle.reasons.Intern(fmt::format("node(s) had no {} measurement", signal.name))};
     part.signal->OnChange([this](std::optional<Row> row) { Refresh(row); });
     any_threshold_ |= signal.threshold.has_value();
     parts_.push_back(std::move(part));
   }
+  Refresh(std::nullopt);
 }
 
 framework::PreFilterResult LoadAware::PreFilter(const framework::Attempt& attempt) const {
@@ -65,15 +68,60 @@ void LoadAware::Reject(const Part& part, const framework::Attempt& attempt, cons
     });
   }
   if (!signal.usable()) return;
-  reject(part.too_high, [&](RowSet& rejected) {
-    signal.AddTooHigh(signal.EstimateOf(attempt.pod()), candidates, rejected);
+  reject(part.hot, [&](RowSet& rejected) {
+    rejected |= signal.hot();
+    rejected &= candidates;
+  });
+  reject(part.filled, [&](RowSet& rejected) {
+    rejected |= signal.filled();
+    rejected &= candidates;
   });
 }
 
 std::vector<framework::EventRegistration> LoadAware::EventsToRegister() const {
   using namespace framework;
-  return {EventRegistration(EventResource::kMeasurement, kUpdate),
-          EventRegistration(EventResource::kNode, kAdd)};
+  const auto new_node = [this](const cluster::PodInfo&, const api::Node*, const api::Node*) {
+    return reject_unknown_ ? Hint::kSkip : Hint::kQueue;  // a new node is not measured
+  };
+  return {WhenMeasured(this), WhenNode(kAdd, new_node)};
+}
+
+// --- requeueing ---
+
+bool LoadAware::Rejects(const Part& part, Row row) const {
+  const LoadSignal& signal = *part.signal;
+  if (!signal.args().threshold) return false;
+  if (!signal.usable()) return reject_unknown_;
+  return signal.hot().Has(row) || signal.filled().Has(row) || (reject_unknown_ && signal.unknown().Has(row));
+}
+
+void LoadAware::RefreshClosed(Row row) {
+  const bool closed = std::ranges::any_of(parts_, [&](const Part& part) { return Rejects(part, row); });
+  if (closed) {
+    closed_.Add(row);
+    opened_.Remove(row);
+  } else if (closed_.Has(row)) {
+    closed_.Remove(row);
+    opened_.Add(row);
+    PublishOpened();
+  }
+}
+
+// Posted instead of published: an update of a pod removes the pod from its row and adds it again.
+void LoadAware::PublishOpened() {
+  if (*posted_) return;
+  *posted_ = true;
+  handle_.loop.Post([this, alive = std::weak_ptr(posted_)] {
+    const auto posted = alive.lock();
+    if (posted == nullptr) return;
+    *posted = false;
+    opened_ &= handle_.nodes.all();
+    if (opened_.Empty()) return;
+    opened_.Clear();
+    handle_.scheduler.PublishEvent(
+        framework::kMeasurementUpdate,
+        {nullptr, std::make_shared<const framework::MeasurementChange>(framework::MeasurementChange{this})});
+  });
 }
 
 // --- score ---
@@ -96,6 +144,11 @@ void LoadAware::Refresh(std::optional<Row> row) {
 }
 
 void LoadAware::RefreshRow(Row row) {
+  RefreshScore(row);
+  if (any_threshold_) RefreshClosed(row);
+}
+
+void LoadAware::RefreshScore(Row row) {
   if (weights_ == 0) return;
   double sum = 0;
   for (const Part& part : parts_) {
@@ -118,11 +171,13 @@ std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt
         .name = signal.args().name,
         .weight = signal.args().weight,
         .load = std::vector<double>(rows, load_metrics::kNoValue),
+        .estimated = std::vector<double>(rows),
         .score = std::vector<double>(rows),
     });
     feasible.ForEach([&](std::size_t at) {
       const Row row = static_cast<Row>(at);
       shown.load[at] = signal.Expected(row);
+      shown.estimated[at] = signal.Estimated(row);
       shown.score[at] = signal.Score(row);
     });
   }

@@ -7,7 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/row_set.hpp"
 #include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/measurement_change.hpp"
 #include "scheduler/framework/score_parts.hpp"
 #include "scheduler/plugins/load_aware/load_aware_args.hpp"
 #include "scheduler/plugins/load_aware/load_signal.hpp"
@@ -16,9 +18,10 @@ namespace berth::plugins {
 
 // Score: the weighted mean of the signals' scores, 0 to 100, truncated to an integer. Signals without values
 // do not contribute; if no signal has values, every node gets 0. Filter: rejects a node for each signal that
-// exceeds its threshold, or would with this pod. Pods of DaemonSets and pods that select a node by name pass,
-// because they have no alternative. Rejections are unresolvable by preemption; a node that cools down
-// requeues the pods that it rejected.
+// exceeds its threshold (LoadSignal::hot, LoadSignal::filled). Pods of DaemonSets and pods that select a node
+// by name pass, because they have no alternative. Rejections are unresolvable by preemption. Every change
+// after which the filter accepts a node that it rejected before requeues the pods that this plugin rejected:
+// measurements, the end of their validity, deleted pods.
 class LoadAware final : public framework::PreFilterPlugin,
                         public framework::FilterPlugin,
                         public framework::ScorePartsPlugin,
@@ -43,14 +46,19 @@ class LoadAware final : public framework::PreFilterPlugin,
  private:
   struct Part {
     std::unique_ptr<LoadSignal> signal;
-    framework::ReasonId too_high;
+    framework::ReasonId hot;
+    framework::ReasonId filled;
     framework::ReasonId unknown;
   };
   void Reject(const Part& part, const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const;
-  // Computes the score of the row, or of all rows (nullopt).
+  // Computes score and closed_ of the row, or of all rows (nullopt).
   void Refresh(std::optional<cluster::Row> row);
   void RefreshRow(cluster::Row row);
+  void RefreshScore(cluster::Row row);
+  void RefreshClosed(cluster::Row row);
+  bool Rejects(const Part& part, cluster::Row row) const;
+  void PublishOpened();
 
   framework::Handle& handle_;
   const bool reject_unknown_;
@@ -58,6 +66,10 @@ class LoadAware final : public framework::PreFilterPlugin,
   bool any_threshold_ = false;
   std::int64_t weights_ = 0;          // sum of the weights of signals with values
   std::vector<std::uint8_t> scores_;  // by row, maintained incrementally; Score copies it
+  RowSet closed_;                     // rows that Filter rejects for any signal
+  RowSet opened_;                     // rows that left closed_ since the last event, and did not return
+  // Whether PublishOpened is posted. Shared with the posted work, which may outlive the plugin.
+  const std::shared_ptr<bool> posted_ = std::make_shared<bool>(false);
 };
 
 }  // namespace berth::plugins

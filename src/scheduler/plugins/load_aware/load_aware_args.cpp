@@ -105,6 +105,7 @@ LoadAwareArgs DecodeLoadAwareArgs(const Value& value, const config::FeatureGates
   if (!outage.empty() && outage != "reject" && outage != "neutral")
     Unsupported(problems, "onOutage", outage, {"neutral", "reject"});
   reader.Read("hysteresis", args.hysteresis, "float64");
+  reader.Read("maxEstimate", args.max_estimate, "float64");
   if (auto preset = PresetSignals(args.preset)) {
     args.signals = std::move(*preset);
   } else {
@@ -155,6 +156,9 @@ std::vector<std::string> Check(const LoadAwareArgs& args, const std::string& pat
   if (!(args.hysteresis >= 0 && args.hysteresis < 100))
     errors.push_back(fmt::format("{}.hysteresis: Invalid value: {}: must be at least 0 and below 100", path,
                                  args.hysteresis));
+  if (!(args.max_estimate >= 0 && args.max_estimate <= 100))
+    errors.push_back(
+        fmt::format("{}.maxEstimate: Invalid value: {}: must be between 0 and 100", path, args.max_estimate));
   if (args.signals.empty()) errors.push_back(path + ".signals: Required value: at least one signal");
   for (std::size_t i = 0; i < args.signals.size(); ++i)
     CheckSignal(args.signals[i], fmt::format("{}.signals[{}]", path, i), errors);
@@ -193,6 +197,7 @@ Value Encode(const LoadAwareArgs& args) {
   out.Set("holdFor", Value::Text(FormatGoDuration(args.hold_for)));
   out.Set("onOutage", Value::Text(args.reject_without_measurements ? "reject" : "neutral"));
   out.Set("hysteresis", Value::Float(args.hysteresis));
+  out.Set("maxEstimate", Value::Float(args.max_estimate));
   Value signals = Value::List();
   for (const LoadSignalArgs& signal : args.signals) signals.items.push_back(EncodeSignal(signal));
   out.Set("signals", std::move(signals));

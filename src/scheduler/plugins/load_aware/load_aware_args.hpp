@@ -29,7 +29,7 @@ struct LoadEstimate {
     kRequest,  // its request of `resource`, as a fraction of the node's allocatable amount
     kLimit,    // its limit, likewise; the request if there is no limit
     kHistory,  // measured CPU or memory usage of pods of the same workload; the request while unknown
-    kMean,     // the mean load per pod in this cluster
+    kMean,     // the load per pod in this cluster, learned (LoadPerPod)
     kNone,
   };
   From from = From::kMean;
@@ -58,7 +58,8 @@ struct LoadAwareArgs {
   std::string preset = "balanced";
   Duration hold_for = std::chrono::minutes(5);  // validity of measurements if newer ones are unavailable
   bool reject_without_measurements = false;     // onOutage: reject; otherwise neutral
-  double hysteresis = 5;                // percent below the threshold at which a hot node is accepted again
+  double hysteresis = 5;     // percent below the threshold at which a hot node is accepted again
+  double max_estimate = 20;  // percent of a node; what estimates contribute to the rejection of a node
   std::vector<LoadSignalArgs> signals;  // those of the preset, then additional ones
 };
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
 #include <cmath>
-#include <limits>
 
 #include "kubernetes/api/requests.hpp"
 #include "scheduler/plugins/load_aware/presets.hpp"
@@ -21,8 +20,6 @@ constexpr std::string_view kResolution = "1m";
 // Usage per pod has many series and changes slowly, so it is polled less often.
 constexpr Duration kUseWindow = std::chrono::minutes(5);
 constexpr Duration kUseInterval = std::chrono::minutes(1);
-constexpr std::size_t kBlock = 64;
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 load_metrics::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin) {
   const std::string window = PromQlDuration(args.window);
@@ -75,6 +72,7 @@ double AmountOf(const api::ResourceList& list, const std::string& resource) {
 LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, framework::Handle& handle)
     : args_(args),
       hysteresis_(plugin.hysteresis),
+      max_estimate_(plugin.max_estimate),
       nodes_(handle.nodes),
       measurements_(handle.signals),
       signal_(measurements_.Declare(SpecOf(args, plugin))),
@@ -84,7 +82,7 @@ LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, 
           handle, signal_,
           [this](const api::Pod& pod, const cluster::PodUse& use) { return EstimateOf(pod, use); }),
       scale_(100 / args.full) {
-  measurements_.Listen(signal_, [this] { Measured(); });
+  measurements_.Listen(signal_, [this] { OnPoll(); });
   unmeasured_pods_.OnChange([this](Row row) {
     Refresh(row);
     if (changed_) changed_(row);
@@ -100,7 +98,7 @@ double LoadSignal::EstimateOf(const api::Pod& pod, const cluster::PodUse& use) c
     case kNone:
       return 0;
     case kMean:
-      return estimate.factor;
+      return 1;
     case kRequest:
     case kLimit:
     case kHistory:
@@ -129,7 +127,8 @@ double LoadSignal::AmountUsed(const api::Pod& pod) const {
 
 double LoadSignal::PercentOf(double estimate, Row row) const {
   if (estimate == 0) return 0;
-  if (!resource_.known()) return estimate * unmeasured_pods_.PerPod() * scale_;
+  if (args_.estimate.from == LoadEstimate::From::kMean)
+    return estimate * args_.estimate.factor * per_pod_.value() * scale_;
   const auto offered = nodes_.allocatable(resource_);
   if (row >= offered.size() || offered[row] <= 0) return 0;
   return 100 * estimate / static_cast<double>(offered[row]);
@@ -146,71 +145,32 @@ double LoadSignal::ScoreOf(double percent) const {
   return used <= target ? (100 - target) * used / target + target : target * (100 - used) / (100 - target);
 }
 
-// Updates the values that depend on the poll result.
-void LoadSignal::Measured() {
-  median_ = load_metrics::MedianOf(measurements_.signal(signal_).values) * scale_;
-  const bool relieved = args_.threshold && FindHot();
+// Updates the values that depend on the poll result. The sums of unmeasured_pods_ are up to date: it listens
+// to the signal, too, and was constructed before.
+void LoadSignal::OnPoll() {
+  const load_metrics::Signal& signal = measurements_.signal(signal_);
+  median_ = load_metrics::MedianOf(signal.values) * scale_;
+  if (args_.estimate.from == LoadEstimate::From::kMean) per_pod_.Learn(signal, nodes_, unmeasured_pods_);
   nodes_.all().ForEach([this](std::size_t row) { Refresh(static_cast<Row>(row)); });
   if (changed_) changed_(std::nullopt);
-  if (relieved && cooled_down_) cooled_down_();
 }
 
 void LoadSignal::Refresh(Row row) {
-  if (row >= scores_.size()) {
-    const std::size_t blocks = nodes_.rows() / kBlock + 1;
-    scores_.resize(blocks * kBlock, 0);
-    room_.resize(blocks * kBlock, kNoLimit);
-    block_room_.resize(blocks, kNoLimit);
-  }
-  const double expected = Expected(row);
-  const bool known = !std::isnan(expected);
-  scores_[row] =
-      usable() ? ScoreOf(known ? expected : median_ + PercentOf(unmeasured_pods_.At(row), row)) : 0;
+  if (row >= scores_.size()) scores_.resize(nodes_.rows(), 0);
+  const double measured = Measured(row);
+  const bool known = !std::isnan(measured);
+  scores_[row] = usable() ? ScoreOf((known ? measured : median_) + Estimated(row)) : 0;
   known ? unknown_.Remove(row) : unknown_.Add(row);
   if (!args_.threshold) return;
-  const bool closed = known && (hot_.Has(row) || expected > *args_.threshold);
-  closed ? closed_.Add(row) : closed_.Remove(row);
-  SetRoom(row, closed ? kNoLimit : RoomFor(expected, row));
+  const bool hot = known && IsHot(measured, row);
+  hot ? hot_.Add(row) : hot_.Remove(row);
+  const double placed_since = std::min(PercentOf(unmeasured_pods_.PlacedSince(row), row), max_estimate_);
+  const bool filled = known && !hot && measured + placed_since > *args_.threshold;
+  filled ? filled_.Add(row) : filled_.Remove(row);
 }
 
-void LoadSignal::SetRoom(Row row, double room) {
-  const double before = std::exchange(room_[row], room);
-  double& least = block_room_[row / kBlock];
-  if (room <= least) {
-    least = room;
-  } else if (before == least) {
-    const auto block = room_.begin() + row / kBlock * kBlock;
-    least = *std::min_element(block, block + kBlock);
-  }
-}
-
-double LoadSignal::RoomFor(double expected, Row row) const {
-  if (std::isnan(expected)) return kNoLimit;
-  const double per_unit = PercentOf(1, row);
-  return per_unit > 0 ? (*args_.threshold - expected) / per_unit : kNoLimit;
-}
-
-void LoadSignal::AddTooHigh(double estimate, const RowSet& candidates, RowSet& out) const {
-  out |= closed_;
-  for (std::size_t block = 0; block < block_room_.size(); ++block) {
-    if (block_room_[block] >= estimate) continue;
-    for (std::size_t row = block * kBlock; row < (block + 1) * kBlock; ++row) {
-      if (room_[row] < estimate) out.Add(row);
-    }
-  }
-  out &= candidates;
-}
-
-// Returns true if a node is no longer hot.
-bool LoadSignal::FindHot() {
-  RowSet hot(nodes_.rows());
-  nodes_.all().ForEach([&](std::size_t at) {
-    const double percent = measurements_.signal(signal_).At(static_cast<Row>(at)) * scale_;
-    if (percent > *args_.threshold || (hot_.Has(at) && percent > *args_.threshold - hysteresis_)) hot.Add(at);
-  });
-  RowSet relieved = std::exchange(hot_, std::move(hot));
-  relieved -= hot_;
-  return !relieved.Empty();
+bool LoadSignal::IsHot(double measured, Row row) const {
+  return measured > *args_.threshold || (hot_.Has(row) && measured > *args_.threshold - hysteresis_);
 }
 
 }  // namespace berth::plugins

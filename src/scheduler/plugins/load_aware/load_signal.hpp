@@ -10,13 +10,17 @@
 #include "base/row_set.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/plugins/load_aware/load_aware_args.hpp"
+#include "scheduler/plugins/load_metrics/load_per_pod.hpp"
 #include "scheduler/plugins/load_metrics/unmeasured_pods.hpp"
 #include "scheduler/plugins/load_metrics/workload_usage.hpp"
 
 namespace berth::plugins {
 
 // The expected load of a node is its measured load, in percent of the node's capacity, plus the estimates of
-// pods that the measurement does not include yet. Scheduler loop only.
+// pods that the measurement does not include yet. It determines the score. The threshold is compared with
+// less: the measured load plus the estimates of pods that were placed since, at most `maxEstimate`, because a
+// wrong estimate must not reject a node that is not busy. Which rows are rejected does not depend on the pod,
+// and changes only with a poll, a pod on the row, or its node. Scheduler loop only.
 class LoadSignal {
  public:
   LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, framework::Handle& handle);
@@ -27,60 +31,58 @@ class LoadSignal {
   bool usable() const;
 
   // In percent; NaN: no value for the node.
-  double Expected(cluster::Row row) const {
-    return measurements_.signal(signal_).At(row) * scale_ + PercentOf(unmeasured_pods_.At(row), row);
-  }
+  double Expected(cluster::Row row) const { return Measured(row) + Estimated(row); }
+  // The part of Expected that is estimated.
+  double Estimated(cluster::Row row) const { return PercentOf(unmeasured_pods_.At(row), row); }
   // From 0 to 100 (best). A node without a value is scored as the median.
   double Score(cluster::Row row) const { return row < scores_.size() ? scores_[row] : 0; }
 
-  // The estimated load of a pod, in pods or in the resource's unit.
-  double EstimateOf(const cluster::PodInfo& pod) const { return EstimateOf(*pod.pod, pod.use()); }
-  // Adds the rows of `candidates` that exceed the threshold, would exceed it with a pod of this estimate, or
-  // were hot and have not yet cooled down by the hysteresis. Evaluates only blocks that contain such rows.
-  void AddTooHigh(double estimate, const RowSet& candidates, RowSet& out) const;
+  // Rows whose measured load exceeds the threshold, or exceeded it and has not yet cooled down by the
+  // hysteresis. Empty without a threshold.
+  const RowSet& hot() const { return hot_; }
+  // Other rows that exceed the threshold with the estimates of pods that were placed since.
+  const RowSet& filled() const { return filled_; }
   // Rows without a value.
   const RowSet& unknown() const { return unknown_; }
 
-  // Sets a function that is called when a row is no longer hot.
-  void OnCooledDown(std::function<void()> listener) { cooled_down_ = std::move(listener); }
-  // Sets a function that is called when Score changes for a row, or for all rows (nullopt).
+  // Sets a function that is called when Score or one of the sets may have changed for a row, or for all rows
+  // (nullopt).
   void OnChange(std::function<void(std::optional<cluster::Row>)> listener) { changed_ = std::move(listener); }
 
  private:
+  // In percent; NaN: no value.
+  double Measured(cluster::Row row) const { return measurements_.signal(signal_).At(row) * scale_; }
+  // The estimated load of a pod, in pods or in the resource's unit.
   double EstimateOf(const api::Pod& pod, const cluster::PodUse& use) const;
   // In the resource's unit; 0: unknown.
   double AmountUsed(const api::Pod& pod) const;
   // An estimate in percent of the node's capacity.
   double PercentOf(double estimate, cluster::Row row) const;
   double ScoreOf(double percent) const;
-  // The largest estimate that fits on the node below the threshold.
-  double RoomFor(double expected, cluster::Row row) const;
-  void Measured();
-  bool FindHot();
+  void OnPoll();
   void Refresh(cluster::Row row);
-  void SetRoom(cluster::Row row, double room);
+  bool IsHot(double measured, cluster::Row row) const;
 
   const LoadSignalArgs args_;
   const double hysteresis_;
+  const double max_estimate_;  // percent
   const cluster::NodeTable& nodes_;
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId signal_;
   const cluster::ResourceId resource_;            // resource of the estimate; unknown: pods are counted
   const std::unique_ptr<WorkloadUsage> history_;  // null: estimates are not learned
   UnmeasuredPods unmeasured_pods_;
+  LoadPerPod per_pod_;  // if pods are counted
   const double scale_;  // factor from values to percent
   double median_ = load_metrics::kNoValue;
-  RowSet hot_;  // at the last measurement, or not yet below the threshold by the hysteresis
 
   // By row, updated after each poll and when pods are added or removed, so that decisions only read them.
   // Changes of a node's allocatable resources take effect with the next poll.
   std::vector<double> scores_;
   RowSet unknown_;
-  RowSet closed_;                   // rows that accept no pod
-  std::vector<double> room_;        // of the other rows: the largest estimate that fits
-  std::vector<double> block_room_;  // the minimum of each block of 64 rows
+  RowSet hot_;
+  RowSet filled_;
 
-  std::function<void()> cooled_down_;
   std::function<void(std::optional<cluster::Row>)> changed_;
 };
 

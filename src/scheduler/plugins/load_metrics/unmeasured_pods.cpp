@@ -10,8 +10,6 @@ namespace {
 constexpr Duration kStartDelay = std::chrono::seconds(10);
 // A poll returns earlier scrapes: on average half of the usual interval.
 constexpr Duration kScrapeAge = std::chrono::seconds(15);
-// For a node with load and without pods, so that the first pods are not all placed on one such node.
-constexpr std::int64_t kGuessedPods = 10;
 
 }  // namespace
 
@@ -51,20 +49,24 @@ MonoTime UnmeasuredPods::StartOf(const api::Pod& pod) const {
   return clock.Now() - std::max(running, Duration{});
 }
 
-// The fraction of the estimate that the last measurement does not include.
-double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer) const {
+Duration UnmeasuredPods::MeasuredTime(const UnmeasuredPod& newcomer) const {
   const load_metrics::Signal& signal = measurements_.signal(signal_);
   const bool measured = signal.polled_at != MonoTime{};
   const MonoTime seen = measured ? signal.polled_at - kScrapeAge : measurements_.clock()->Now();
-  const Duration shown = seen - newcomer.since - kStartDelay;
-  if (shown <= Duration{}) return newcomer.estimate;
-  if (shown >= signal.spec.window) return 0;
+  return seen - newcomer.since - kStartDelay;
+}
+
+// The part of the estimate that the last measurement does not include.
+double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer) const {
+  const Duration window = measurements_.signal(signal_).spec.window;
+  const Duration measured = MeasuredTime(newcomer);
+  if (measured <= Duration{}) return newcomer.estimate;
+  if (measured >= window) return 0;
   return newcomer.estimate *
-         (1 - static_cast<double>(shown.count()) / static_cast<double>(signal.spec.window.count()));
+         (1 - static_cast<double>(measured.count()) / static_cast<double>(window.count()));
 }
 
 void UnmeasuredPods::Measured() {
-  per_pod_ = MeanPerPod();
   for (auto at = unmeasured_pods.begin(); at != unmeasured_pods.end();) {
     std::erase_if(at->second,
                   [this](const UnmeasuredPod& newcomer) { return UnmeasuredPart(newcomer) == 0; });
@@ -77,26 +79,14 @@ void UnmeasuredPods::Measured() {
   }
 }
 
-double UnmeasuredPods::MeanPerPod() const {
-  const load_metrics::Signal& signal = measurements_.signal(signal_);
-  double sum = 0;
-  std::int64_t pods = 0, nodes = 0;
-  nodes_.all().ForEach([&](std::size_t row) {
-    const double value = signal.At(static_cast<cluster::Row>(row));
-    if (std::isnan(value)) return;
-    sum += value;
-    pods += nodes_.pod_count()[row];
-    ++nodes;
-  });
-  if (pods == 0) pods = kGuessedPods * nodes;
-  return pods > 0 ? sum / static_cast<double>(pods) : 0;
-}
-
 void UnmeasuredPods::Sum(cluster::Row row, const std::vector<UnmeasuredPod>& unmeasured_pods) {
-  if (row >= pending_.size()) pending_.resize(row + 1, 0);
-  double sum = 0;
-  for (const UnmeasuredPod& newcomer : unmeasured_pods) sum += UnmeasuredPart(newcomer);
-  pending_[row] = sum;
+  if (row >= sums_.size()) sums_.resize(row + 1);
+  RowSum sum;
+  for (const UnmeasuredPod& newcomer : unmeasured_pods) {
+    sum.unmeasured += UnmeasuredPart(newcomer);
+    if (MeasuredTime(newcomer) <= Duration{}) sum.placed_since += newcomer.estimate;
+  }
+  sums_[row] = sum;
 }
 
 }  // namespace berth::plugins

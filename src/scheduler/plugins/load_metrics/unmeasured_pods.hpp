@@ -30,12 +30,17 @@ class UnmeasuredPods final : private cluster::PodObserver {
   // Sets a function that is called when At changes for a row, or when a node was added. It is not called
   // after a poll, which changes all rows.
   void OnChange(std::function<void(cluster::Row)> listener) { changed_ = std::move(listener); }
-  double At(cluster::Row row) const { return row < pending_.size() ? pending_[row] : 0; }
-  // The mean load per pod in this cluster, in the signal's unit, at the last poll. Without pods, a tenth of
-  // the load of a node.
-  double PerPod() const { return per_pod_; }
+  // The part of the estimates that the measurement does not include.
+  double At(cluster::Row row) const { return row < sums_.size() ? sums_[row].unmeasured : 0; }
+  // Of At, the estimates of pods that the measurement does not include at all, because they were placed later
+  // than 25 s before the poll.
+  double PlacedSince(cluster::Row row) const { return row < sums_.size() ? sums_[row].placed_since : 0; }
 
  private:
+  struct RowSum {
+    double unmeasured = 0;
+    double placed_since = 0;
+  };
   struct UnmeasuredPod {
     const cluster::PlacedPod* pod = nullptr;
     MonoTime since{};
@@ -50,8 +55,9 @@ class UnmeasuredPods final : private cluster::PodObserver {
   }
   MonoTime StartOf(const api::Pod& pod) const;
   double UnmeasuredPart(const UnmeasuredPod& newcomer) const;
+  // The time that the last measurement includes of the pod's run time; not positive: none.
+  Duration MeasuredTime(const UnmeasuredPod& newcomer) const;
   void Measured();
-  double MeanPerPod() const;
   void Sum(cluster::Row row, const std::vector<UnmeasuredPod>& unmeasured_pods);
 
   cluster::NodeTable& nodes_;
@@ -60,8 +66,7 @@ class UnmeasuredPods final : private cluster::PodObserver {
   const Estimate estimate_;
   std::function<void(cluster::Row)> changed_;
   boost::unordered_flat_map<cluster::Row, std::vector<UnmeasuredPod>> unmeasured_pods;
-  std::vector<double> pending_;  // by row
-  double per_pod_ = 0;
+  std::vector<RowSum> sums_;  // by row
 };
 
 }  // namespace berth::plugins

@@ -70,8 +70,10 @@ NetworkTraffic::NetworkTraffic(std::string name, const NetworkTrafficArgs& args,
       nodes_(handle.nodes),
       measurements_(handle.signals),
       traffic_(measurements_.Declare(TrafficOf(args))),
-      speed_(classic_ ? traffic_ : measurements_.Declare(SpeedOf(args))),
-      unmeasured_pods_(handle, traffic_, [](const api::Pod&, const cluster::PodUse&) { return 1.0; }) {
+      speed_(classic_ ? traffic_ : measurements_.Declare(SpeedOf(args))) {
+  // Listens before Measured, which reads its result.
+  if (!classic_)
+    unmeasured_pods_.emplace(handle, traffic_, [](const api::Pod&, const cluster::PodUse&) { return 1.0; });
   measurements_.Listen(traffic_, [this] { Measured(); });
   if (!classic_) measurements_.Listen(speed_, [this] { Measured(); });
 }
@@ -80,6 +82,7 @@ NetworkTraffic::NetworkTraffic(std::string name, const NetworkTrafficArgs& args,
 void NetworkTraffic::Measured() {
   const load_metrics::Signal& traffic = measurements_.signal(traffic_);
   const load_metrics::Signal& speed = measurements_.signal(speed_);
+  if (unmeasured_pods_) per_pod_.Learn(traffic, nodes_, *unmeasured_pods_);
   by_share_ = !classic_;
   nodes_.all().ForEach([&](std::size_t at) {
     const Row row = static_cast<Row>(at);
@@ -104,7 +107,8 @@ framework::Status NetworkTraffic::Score(const framework::Attempt& attempt, const
   feasible.ForEach([&](std::size_t at) {
     const Row row = static_cast<Row>(at);
     const double measured = traffic.At(row);
-    const double load = LoadOf(row, measured + unmeasured_pods_.At(row) * unmeasured_pods_.PerPod());
+    const double estimated = unmeasured_pods_ ? unmeasured_pods_->At(row) * per_pod_.value() : 0;
+    const double load = LoadOf(row, measured + estimated);
     column[row] = Whole(std::isnan(load) ? median_ : load);
     if (lines && !std::isnan(measured)) {
       log::Info(fmt::format("[NetworkTraffic] node '{}' bandwidth: {}", attempt.nodes().name(row),

@@ -93,17 +93,21 @@ TEST_F(NetworkTrafficTest, FractionsOfLinkSpeedsAreUsedIfAllAreKnown) {
   EXPECT_EQ(Scores(), (NodeScores{{"a", 0}, {"b", 0}, {"new", 0}})) << "one is unknown: bytes are compared";
 }
 
-TEST_F(NetworkTrafficTest, UnmeasuredPodsCountAsTheMeanPerPod) {
-  Make({{"a", 100}, {"b", 100}});
-  for (int i = 0; i < 10; ++i) {
-    auto pod = MakePod("old-" + std::to_string(i));
-    cluster.Run(i % 2 == 0 ? "a" : "b", pod);
+// As in the tutorial: placed pods change a score only through the measurements.
+TEST_F(NetworkTrafficTest, ClassicScoresAreIdenticalForEveryPod) {
+  Make({{"n4", 54}, {"n5", 75}, {"n6", 100}}, NetworkTrafficArgs::Mode::kClassic);
+  const NodeScores first = Scores();
+  EXPECT_EQ(first, (NodeScores{{"n4", 46}, {"n5", 25}, {"n6", 0}}));
+  for (int i = 0; i < 20; ++i) {
+    cluster.Run("n4", MakePod("p" + std::to_string(i)));
+    EXPECT_EQ(Scores(), first);
   }
-  clock.Advance(10min);
-  Measure(cluster, "network receive", {{"a", 100}, {"b", 100}}, clock.Now());
-  EXPECT_EQ(Scores(), (NodeScores{{"a", 0}, {"b", 0}}));
-  cluster.Run("a", MakePod("new"));
-  EXPECT_EQ(Scores(), (NodeScores{{"a", 0}, {"b", 17}})) << "120 and 100";
+}
+
+TEST_F(NetworkTrafficTest, TheFirstEstimateOfAPodIsATenthOfANode) {
+  Make({{"a", 100}, {"b", 100}});
+  cluster.Run("a", MakePod("first"));
+  EXPECT_EQ(Scores(), (NodeScores{{"a", 0}, {"b", 10}})) << "110 and 100";
 }
 
 TEST_F(NetworkTrafficTest, QueriesContainTheInterfaceAndTheRange) {

@@ -1,0 +1,74 @@
+#include "scheduler/plugins/load_metrics/load_per_pod.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace berth::plugins {
+namespace {
+
+// The number of pods that a node is assumed to have at least before anything is learned.
+constexpr double kGuessedPods = 10;
+// The weight of that guess. A pod that becomes part of a mean over five minutes within twenty polls has the
+// weight 20 * (1 / 20)^2: the guess counts as much as ten such pods.
+constexpr double kGuessWeight = 0.5;
+// What was learned loses half of its weight within 700 polls, or three hours.
+constexpr double kDecay = 0.999;
+
+}  // namespace
+
+// The deviations from the means over all nodes remove what changes everywhere. Pods that end are left out:
+// their load remains in a mean over a window.
+LoadPerPod::Sums LoadPerPod::ChangesSince(const std::vector<Sample>& before) const {
+  const auto for_each_change = [&](auto&& visit) {
+    for (std::size_t row = 0; row < std::min(now_.size(), before.size()); ++row) {
+      const Sample &from = before[row], &to = now_[row];
+      if (to.node.known() && to.node == from.node && to.pods >= from.pods)
+        visit(to.pods - from.pods, to.load - from.load);
+    }
+  };
+  double count = 0, pods = 0, load = 0;
+  for_each_change([&](double more_pods, double more_load) {
+    ++count;
+    pods += more_pods;
+    load += more_load;
+  });
+  Sums sums;
+  for_each_change([&](double more_pods, double more_load) {
+    sums.products += (more_pods - pods / count) * (more_load - load / count);
+    sums.squares += (more_pods - pods / count) * (more_pods - pods / count);
+  });
+  return sums;
+}
+
+void LoadPerPod::Learn(const load_metrics::Signal& signal, const cluster::NodeTable& nodes,
+                       const UnmeasuredPods& unmeasured) {
+  if (signal.polled_at != polled_at_) {
+    polled_at_ = signal.polled_at;
+    learned_ = with_current_;
+    std::swap(before_, now_);
+  }
+  now_.assign(nodes.rows(), {});
+  double count = 0, pods = 0, load = 0;
+  nodes.all().ForEach([&](std::size_t at) {
+    const auto row = static_cast<cluster::Row>(at);
+    const double value = signal.At(row);
+    if (std::isnan(value)) return;
+    const double measured = static_cast<double>(nodes.pod_count()[row]) - unmeasured.At(row);
+    now_[row] = {nodes.name_id(row), std::max(0.0, measured), value};
+    ++count;
+    pods += now_[row].pods;
+    load += value;
+  });
+  if (count == 0) return;
+  const Sums changes = ChangesSince(before_);
+  with_current_ = {kDecay * learned_.products + changes.products,
+                   kDecay * learned_.squares + changes.squares};
+  const double guess = load / std::max(pods, kGuessedPods * count);
+  const double slope =
+      (with_current_.products + kGuessWeight * guess) / (with_current_.squares + kGuessWeight);
+  double most = load_metrics::MedianOf(signal.values);
+  if (pods > 0) most = std::min(most, load / pods);
+  value_ = std::clamp(slope, 0.0, std::max(0.0, most));
+}
+
+}  // namespace berth::plugins
