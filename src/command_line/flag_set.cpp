@@ -305,7 +305,7 @@ void FlagSet::Strings(std::string name, std::vector<std::string>& out, std::stri
          out.insert(out.end(), fields.begin(), fields.end());
          return {};
        },
-       [&out] { return out.empty() ? std::string() : fmt::format("[{}]", fmt::join(out, ",")); }});
+       [&out] { return fmt::format("[{}]", fmt::join(out, ",")); }});
 }
 
 void FlagSet::Int32s(std::string name, std::vector<std::int64_t>& out, std::string help) {
@@ -364,7 +364,8 @@ void FlagSet::Add(Spec spec) {
   if (sections_.empty()) Section("Flags");
   if (!spec.hidden) sections_.back().flags.push_back(flags_.size());
   std::string text = spec.show();
-  if (text == "false" || text == "0" || text == "0s") text.clear();
+  if (text == "false" || text == "0" || text == "0s" || (text == "[]" && spec.type == "strings"))
+    text.clear();  // as pflag's help, which shows empty lists of other types
   if (spec.type == "string" && !text.empty()) text = fmt::format("\"{}\"", text);
   flags_.push_back({std::move(spec), std::move(text)});
 }

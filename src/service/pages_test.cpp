@@ -114,6 +114,26 @@ TEST_F(Pages, MetricsAreCompressedOnRequest) {
   }
 }
 
+struct YamlCase {
+  std::string text, yaml;
+};
+class YamlOfPages : public Pages, public ::testing::WithParamInterface<YamlCase> {};
+TEST_P(YamlOfPages, QuotesTextsThatWouldBeReadAsSomethingElse) {
+  AddFlagz(endpoints_, [] { return std::map<std::string, std::string>{{"a", GetParam().text}}; });
+  EXPECT_THAT(*Get({"/flagz", "application/yaml;g=config.k8s.io;v=v1beta1;as=Flagz"}).body,
+              HasSubstr("flags:\n  a: " + GetParam().yaml + "\nkind"));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, YamlOfPages,
+    ::testing::Values(YamlCase{"1.37.1", "1.37.1"}, YamlCase{"1.37", "\"1.37\""}, YamlCase{"", "\"\""},
+                      YamlCase{"5m0s", "5m0s"}, YamlCase{"1e3", "\"1e3\""}, YamlCase{"0x1f", "\"0x1f\""},
+                      YamlCase{"true", "\"true\""}, YamlCase{"yes", "\"yes\""},
+                      YamlCase{"yesterday", "yesterday"}, YamlCase{"-", "'-'"}, YamlCase{"-1", "\"-1\""},
+                      YamlCase{"2026-11-23T10:00:00Z", "\"2026-11-23T10:00:00Z\""}, YamlCase{"-x", "-x"},
+                      YamlCase{"[a,b]", "'[a,b]'"}, YamlCase{"a: b", "'a: b'"}, YamlCase{"it's", "it's"},
+                      YamlCase{"'x'", "'''x'''"}, YamlCase{"127.0.0.1", "127.0.0.1"},
+                      YamlCase{"a\nb", "\"a\\nb\""}, YamlCase{"/healthz", "/healthz"}));
+
 TEST_F(Pages, FlagsAndStatusAreServedAsTextOrObjects) {
   endpoints_.AddHealth("healthz", {});
   AddFlagz(endpoints_, [] { return std::map<std::string, std::string>{{"v", "0"}, {"a", "x<y"}}; });
@@ -129,10 +149,9 @@ TEST_F(Pages, FlagsAndStatusAreServedAsTextOrObjects) {
             "\n");
   EXPECT_EQ(flags.content_type, "application/json;g=config.k8s.io;v=v1beta1;as=Flagz");
   const auto yaml = Get({"/flagz", "application/yaml;g=config.k8s.io;v=v1alpha1;as=Flagz"});
-  EXPECT_EQ(
-      *yaml.body,
-      "apiVersion: config.k8s.io/v1alpha1\nflags:\n  a: \"x\\u003cy\"\n  v: \"0\"\nkind: Flagz\nmetadata:\n"
-      "  name: kube-scheduler\n");
+  EXPECT_EQ(*yaml.body,
+            "apiVersion: config.k8s.io/v1alpha1\nflags:\n  a: x<y\n  v: \"0\"\nkind: Flagz\nmetadata:\n"
+            "  name: kube-scheduler\n");
   EXPECT_THAT(std::string(yaml.headers.Find("Warning")), HasSubstr("deprecated"));
   for (const char* none : {"application/json", "text/html", "text/plain;as=Flagz",
                            "application/json;g=config.k8s.io;v=v9;as=Flagz"}) {

@@ -109,16 +109,55 @@ std::string Json(const Fields& fields, bool pretty) {
   return Bracketed('{', '}', items, 0, pretty) + (pretty ? "" : "\n");
 }
 
-// Quotes texts that would be read as another type.
-std::string YamlText(const std::string& text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.' || c == '/';
+// Whether YAML 1.1 reads the unquoted text as a number.
+bool IsNumber(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  if (text == ".inf" || text == ".Inf" || text == ".INF") return true;
+  const auto all_of = [](std::string_view digits, std::string_view allowed) {
+    return !digits.empty() && digits.find_first_not_of(allowed) == digits.npos;
   };
-  static const std::set<std::string> words = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
-  const bool starts = !text.empty() && (plain(text[0]) && text[0] != '-' && text[0] != '.' &&
-                                        (text[0] < '0' || text[0] > '9'));
-  return starts && std::ranges::all_of(text, plain) && !words.contains(text) ? text : GoJsonString(text);
+  if (text.starts_with("0x")) return all_of(text.substr(2), "0123456789abcdefABCDEF_");
+  if (text.starts_with("0b")) return all_of(text.substr(2), "01_");
+  if (text.starts_with("0o")) return all_of(text.substr(2), "01234567_");
+  std::string_view mantissa = text;
+  if (const auto e = text.find_first_of("eE"); e != text.npos) {
+    std::string_view exponent = text.substr(e + 1);
+    if (exponent.starts_with('-') || exponent.starts_with('+')) exponent.remove_prefix(1);
+    if (!all_of(exponent, "0123456789")) return false;
+    mantissa = text.substr(0, e);
+  }
+  return all_of(mantissa, "0123456789._") && std::ranges::count(mantissa, '.') <= 1 &&
+         mantissa.find_first_of("0123456789") != mantissa.npos;
+}
+
+// Whether YAML 1.1 reads the unquoted text as a number, boolean, null or time.
+bool HasAnotherType(std::string_view text) {
+  static const std::set<std::string_view> words = {
+      "true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL", "~",
+      "<<",   "yes",  "Yes",  "YES",   "no",    "No",    "NO",   "on",   "On",   "ON",
+      "off",  "Off",  "OFF",  "y",     "Y",     "n",     "N",    ".nan", ".NaN", ".NAN"};
+  const auto digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '9'; };
+  const bool date =
+      text.size() >= 8 && digit(0) && digit(1) && digit(2) && digit(3) && text[4] == '-' && digit(5);
+  return text.empty() || date || words.contains(text) || IsNumber(text);
+}
+
+// As the library writes it that kube-scheduler uses: double quotes where the text would be read as another
+// type, single quotes where YAML does not allow it without.
+std::string YamlText(const std::string& text) {
+  const bool printable = std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+  if (!printable || HasAnotherType(text)) return GoJsonString(text);
+  const auto starts_with_one_of = [&](std::string_view characters) {
+    return characters.find(text[0]) != characters.npos;
+  };
+  const bool indicator = starts_with_one_of("[]{},#&*!|>'\"%@`") ||
+                         (starts_with_one_of("-?:") && (text.size() == 1 || text[1] == ' '));
+  const bool plain = !indicator && text.find(": ") == text.npos && text.find(" #") == text.npos &&
+                     !text.ends_with(':') && !text.starts_with(' ') && !text.ends_with(' ');
+  if (plain) return text;
+  std::string quoted;
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return "'" + quoted + "'";
 }
 
 std::string Yaml(Fields fields) {

@@ -137,16 +137,18 @@ func pageRequests() []request {
 		return []string{"Accept: application/json;g=config.k8s.io;v=" + version + ";as=" + kind}
 	}
 	return []request{
-		{name: "flagz", path: "/flagz", cert: "master", same: nothing},
-		{name: "flagz, JSON", path: "/flagz", cert: "master", headers: json("Flagz", "v1beta1"), same: nothing},
+		{name: "configz", path: "/configz", cert: "master", same: configuration},
+		{name: "flagz", path: "/flagz", cert: "master", same: flags},
+		{name: "flagz, JSON", path: "/flagz", cert: "master", headers: json("Flagz", "v1beta1"), same: flags},
+		{name: "flagz, YAML", path: "/flagz", cert: "master", headers: []string{"Accept: application/yaml;g=config.k8s.io;v=v1beta1;as=Flagz"}, same: flags},
 		{name: "flagz, plain JSON", path: "/flagz", cert: "master", headers: []string{"Accept: application/json"}},
-		{name: "statusz", path: "/statusz", cert: "master", same: names},
-		{name: "statusz, text", path: "/statusz", cert: "master", headers: []string{"Accept: text/plain"}, same: names},
-		{name: "statusz, anything", path: "/statusz", cert: "master", headers: []string{"Accept: */*"}, same: names},
+		{name: "statusz", path: "/statusz", cert: "master", same: timeless},
+		{name: "statusz, text", path: "/statusz", cert: "master", headers: []string{"Accept: text/plain"}, same: timeless},
+		{name: "statusz, anything", path: "/statusz", cert: "master", headers: []string{"Accept: */*"}, same: timeless},
 		{name: "statusz, JSON", path: "/statusz", cert: "master", headers: json("Statusz", "v1beta1"), same: timeless},
 		{name: "statusz, JSON of old", path: "/statusz", cert: "master", headers: json("Statusz", "v1alpha1"), same: timeless},
 		{name: "statusz, indented", path: "/statusz", cert: "master", headers: append(json("Statusz", "v1beta1"), curl), same: timeless},
-		{name: "statusz, YAML", path: "/statusz", cert: "master", headers: []string{"Accept: application/yaml;g=config.k8s.io;v=v1beta1;as=Statusz"}, same: nothing},
+		{name: "statusz, YAML", path: "/statusz", cert: "master", headers: []string{"Accept: application/yaml;g=config.k8s.io;v=v1beta1;as=Statusz"}, same: timeless},
 		{name: "statusz, plain JSON", path: "/statusz", cert: "master", headers: []string{"Accept: application/json"}},
 		{name: "statusz, HTML", path: "/statusz", cert: "master", headers: []string{"Accept: text/html"}},
 		{name: "statusz, unknown version", path: "/statusz", cert: "master", headers: json("Statusz", "v7")},
@@ -204,7 +206,7 @@ func electedRequests(role string) (requests []request) {
 	})
 	send("/metrics/slis", series(false, "kubernetes_healthcheck{"))
 	send("/metrics/resources", func(body string) string { return series(true, "kube_pod")(body) + families("kube_pod")(body) })
-	send("/statusz", names)
+	send("/statusz", timeless)
 	return requests
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -187,27 +188,101 @@ func series(values bool, prefixes ...string) func(string) string {
 
 var bound = regexp.MustCompile(`le="[^"]*"`)
 
-// names returns the text before the first delimiter of each line; the delimiters are random.
-func names(body string) string {
-	var kept []string
-	for _, line := range strings.Split(body, "\n") {
-		if at := strings.IndexAny(line, ":="); at > 0 {
-			line = line[:at]
-		}
-		if strings.HasPrefix(line, "Go version") || strings.HasPrefix(line, "Started") || strings.HasPrefix(line, "Up") {
-			line, _, _ = strings.Cut(line, " ")
-		}
-		kept = append(kept, strings.Fields(line + " -")[0])
+// timeless removes what varies between processes from /statusz in all its forms: times and the Go version, which Berth
+// leaves empty, and the delimiters of the text form, which kube-scheduler chooses at random.
+func timeless(body string) string {
+	if strings.HasPrefix(body, "\n") {
+		body = delimiter.ReplaceAllString(body, "$1: ")
 	}
-	return strings.Join(kept, "\n")
+	body = varying.ReplaceAllString(body, "$1")
+	return regexp.MustCompile(`(?m)"?$`).ReplaceAllString(body, "")
 }
 
-// timeless removes the parts of JSON that vary between processes.
-func timeless(body string) string {
-	for _, key := range []string{"startTime", "goVersion"} {
-		body = regexp.MustCompile(`"`+key+`":( ?)"[^"]*"`).ReplaceAllString(body, `"`+key+`":$1""`)
+var (
+	delimiter = regexp.MustCompile(`(?m)^(Started|Up|Go version|Binary version|Emulation version|Paths)[:= ]+`)
+	varying   = regexp.MustCompile(`((?:"?startTime"?|"?goVersion"?|"?uptimeSeconds"?|Started|Up|Go version): ?)(?:"[^"]*"|[^",\n]*)`)
+)
+
+// configuration sorts the keys of /configz and removes the values that the test sets differently.
+func configuration(body string) string {
+	var content map[string]map[string]any
+	if err := json.Unmarshal([]byte(body), &content); err != nil {
+		return err.Error() + ": " + body
 	}
-	// Another request covers /configz.
-	body = regexp.MustCompile(`\s*"/configz",`).ReplaceAllString(body, "")
-	return regexp.MustCompile(`"uptimeSeconds":( ?)\d+`).ReplaceAllString(body, `"uptimeSeconds":${1}0`)
+	for _, path := range [][2]string{{"clientConnection", "kubeconfig"}, {"leaderElection", "resourceName"}} {
+		if section, ok := content["componentconfig"][path[0]].(map[string]any); ok {
+			section[path[1]] = "set by the test"
+		}
+	}
+	sorted, err := json.MarshalIndent(content, "", " ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(sorted)
+}
+
+// flags returns the head of /flagz and its flags, one per line, of all its forms, without those that only Berth
+// has (docs/differences.md) and without the values that the test sets differently.
+func flags(body string) string {
+	values := map[string]string{}
+	var head string
+	if strings.HasPrefix(body, "{") {
+		var page struct {
+			Kind, APIVersion string
+			Flags            map[string]string
+		}
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			return err.Error() + ": " + body
+		}
+		head, values = page.Kind+" "+page.APIVersion, page.Flags
+	} else if strings.HasPrefix(body, "apiVersion:") {
+		text, list, _ := strings.Cut(body, "flags:\n")
+		list, tail, _ := strings.Cut(list, "kind:")
+		head = text + tail
+		for _, line := range strings.Split(strings.TrimSpace(list), "\n") {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			values[name] = value
+		}
+	} else {
+		// The delimiters are random.
+		text, list, _ := strings.Cut(body, "for debugging purposes only.\n")
+		head = text
+		for _, line := range strings.Split(strings.TrimSpace(list), "\n") {
+			name := line[:len(line)-len(strings.TrimLeft(line, letters))]
+			values[name] = strings.TrimLeft(line[len(name):], ":= ")
+		}
+	}
+	var kept []string
+	for name, value := range values {
+		if strings.HasPrefix(name, "berth-") || ofOlderReleases[name] {
+			continue
+		}
+		if setByTheTest[name] {
+			value = "set by the test"
+		}
+		kept = append(kept, name+"="+value)
+	}
+	sort.Strings(kept)
+	return head + "\n" + strings.Join(kept, "\n")
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
+// Paths, ports and names that differ between the two processes.
+var setByTheTest = set("config", "kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig", "secure-port",
+	"leader-elect-resource-name", "cert-dir")
+
+// Flags that releases before 1.37 had and that Berth still accepts.
+var ofOlderReleases = set("port", "address", "policy-config-file", "policy-configmap", "policy-configmap-namespace",
+	"use-legacy-policy-config", "algorithm-provider", "scheduler-name", "hard-pod-affinity-symmetric-weight",
+	"lock-object-name", "lock-object-namespace", "log-dir", "log-file", "log-file-max-size", "log-backtrace-at",
+	"stderrthreshold", "logtostderr", "alsologtostderr", "add-dir-header", "skip-headers", "skip-log-headers", "one-output",
+	"experimental-logging-sanitization")
+
+func set(names ...string) map[string]bool {
+	members := map[string]bool{}
+	for _, name := range names {
+		members[name] = true
+	}
+	return members
 }
