@@ -145,6 +145,16 @@ MUTANTS = [
     Mutant("more-victims-are-better", f"{PLUGINS}/default_preemption/candidates.cpp",
            "cost.started_ago = -earliest;", "cost.started_ago = earliest;",
            "of equal candidates the one with the oldest pods is chosen", ("scheduler_plugins", "corpus")),
+    # --- symbols ---
+    Mutant("symbols-in-use-are-removed", "src/scheduler/cluster/symbol_table.cpp",
+           "    if (lease.use_count() > 1) return false;\n", "",
+           "a waiting pod is placed by the labels of another pod", ("scheduler_cluster", )),
+    Mutant("cached-results-keep-deleted-pods", "src/scheduler/cycle/scheduler.cpp",
+           "  algorithm_.ReleaseUnused();\n", "",
+           "the memory of deleted pods is never returned", ("scheduler_cycle", )),
+    Mutant("cached-uses-keep-deleted-pods", STATE,
+           "  uses_.ReleaseUnused();\n", "",
+           "the memory of deleted pods is never returned", ("scheduler_cluster", )),
     # --- load-aware plugins ---
     Mutant("estimates-close-nodes-without-an-event", f"{PLUGINS}/load_aware/load_aware.cpp",
            "  return signal.hot().Has(row) || signal.filled().Has(row) || (reject",

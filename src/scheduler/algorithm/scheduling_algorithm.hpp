@@ -123,6 +123,10 @@ class SchedulingAlgorithm {
   // extenders respond.
   ScheduleResult Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                           const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
+  // Removes cached results of pods that are gone, see EquivalenceCache::ReleaseUnused.
+  void ReleaseUnused() {
+    if (cache_) cache_->ReleaseUnused();
+  }
 
  private:
   class PostFilterRun;

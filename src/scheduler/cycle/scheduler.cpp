@@ -14,7 +14,7 @@ namespace {
 
 // A closed fence opens again when the lease is renewed; there is no notification, so the loop polls.
 constexpr Duration kFencePollInterval = std::chrono::milliseconds(20);
-// How long symbols of deleted pods are kept, at most.
+// Specifications and symbols of deleted pods are kept for at most two periods.
 constexpr Duration kReleasePeriod = std::chrono::seconds(30);
 
 }  // namespace
@@ -78,7 +78,7 @@ Scheduler::~Scheduler() {
 bool Scheduler::DoWork() {
   if (parts_.clock.Now() >= queue_.NextDue()) queue_.Tick();
   if (gate_.phase() == DecisionGate::Phase::kDraining) ContinueDrain();
-  ReleaseSymbols();
+  ReleaseUnused();
   const bool deferred = queue_.EvaluateDeferred();
   const QueuedPodPtr pod = NextPod();
   if (pod == nullptr) {
@@ -90,9 +90,10 @@ bool Scheduler::DoWork() {
 }
 
 // Between decisions, because those may use ids without a lease.
-void Scheduler::ReleaseSymbols() {
+void Scheduler::ReleaseUnused() {
   const MonoTime now = parts_.clock.Now();
   if (now < next_release_ && !parts_.handle.symbols.ReleaseIsDue()) return;
+  algorithm_.ReleaseUnused();
   parts_.cluster.ReleaseUnused();
   next_release_ = now + kReleasePeriod;
 }

@@ -102,7 +102,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
 
   void BeginDrain(Duration timeout);
   void ContinueDrain();
-  void ReleaseSymbols();
+  void ReleaseUnused();
   void UpdateGauges();
 
   // --- SchedulerServices ---

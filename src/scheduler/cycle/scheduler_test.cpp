@@ -93,6 +93,29 @@ TEST_F(SchedulerTest, NoPodIsScheduledBeforeTheInitialListsAreComplete) {
   EXPECT_THAT(Bound(), ElementsAre("a@n1"));
 }
 
+TEST_F(SchedulerTest, NothingOfADeletedPodIsKeptForMoreThanAMinute) {
+  AddNode("n1");
+  Sync();
+  const std::size_t before = engine->symbols().size();
+  const PodBuilder shape = MakePod().Selecting("key", "value").Request("example.com/x", "1").Image("i");
+  std::vector<api::PodPtr> pods;
+  for (const auto* name : {"a", "b", "c"}) {  // the cache keeps shapes that were met more than once
+    PodBuilder pod = shape;
+    pod.raw().metadata.name = name;
+    pods.push_back(AddPod(pod.Uid(name)));
+  }
+  Settle();
+  EXPECT_GT(engine->symbols().size(), before);
+  const std::weak_ptr<const api::Pod> first = pods.front();
+  for (api::PodPtr& pod : pods) loop.sink().On(ports::Change<api::Pod>{std::exchange(pod, nullptr), nullptr});
+  Wait(std::chrono::seconds(31));
+  Wait(std::chrono::seconds(31));
+  events.events.clear();  // the fakes keep what was written
+  api.patches.clear();
+  EXPECT_EQ(engine->symbols().size(), before);
+  EXPECT_TRUE(first.expired());
+}
+
 TEST_F(SchedulerTest, ABindingContainsTheUidAndIsFollowedByAnEvent) {
   AddNode("n1");
   AddPod(MakePod("a").Uid("uid-a"));

@@ -314,6 +314,16 @@ void EquivalenceCache::Invalidate(const cluster::PodShapePtr& shape) {
   entry.not_before = decisions_ + kPause;
 }
 
+void EquivalenceCache::ReleaseUnused() {
+  boost::unordered::erase_if(entries_, [&](auto& item) {
+    Entry& entry = item.second;
+    if (entry.met > released_ || entry.shape.use_count() > 1) return false;
+    Drop(entry);
+    return true;
+  });
+  released_ = decisions_;
+}
+
 void EquivalenceCache::Drop(Entry& entry) {
   if (entry.known == nullptr) return;
   entry.known.reset();

@@ -109,6 +109,9 @@ class EquivalenceCache {
   EquivalenceClass* Lookup(const cluster::PodShapePtr& shape, const runtime::Profile& profile);
   // Drops an entry that turned out not to be cacheable; it is tried again after a number of decisions.
   void Invalidate(const cluster::PodShapePtr& shape);
+  // Removes the entries that were not looked up since the last call and whose shape no waiting pod has: an
+  // entry keeps the specification of its first pod.
+  void ReleaseUnused();
 
  private:
   struct Entry {
@@ -125,6 +128,7 @@ class EquivalenceCache {
 
   std::size_t max_bytes_;
   std::uint64_t decisions_ = 0;
+  std::uint64_t released_ = 0;  // value of decisions_ at the last call of ReleaseUnused
   std::size_t known_ = 0;
   std::size_t bytes_ = 0;
   boost::unordered_flat_map<const cluster::PodShape*, Entry> entries_;
