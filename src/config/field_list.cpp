@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/write_yaml.hpp"
 #include "config/versions/version.hpp"
 #include "config/write_config.hpp"
-#include "config/write_value.hpp"
 
 namespace berth::config {
 namespace {
@@ -29,7 +29,7 @@ class Collector {
       const bool is_scalar = value != nullptr && value->kind != Value::Kind::kMap &&
                              value->kind != Value::Kind::kNull &&
                              !(value->kind == Value::Kind::kString && value->text.empty());
-      if (is_scalar) field.default_json = ToJson(*value);
+      if (is_scalar) field.default_json = yaml::ToJson(*value);
     }
     return std::move(fields_);
   }

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/go_duration.hpp"
+#include "base/write_yaml.hpp"
 #include "config/document.hpp"
-#include "config/write_value.hpp"
 #include "kubernetes/api/selectors.hpp"
 
 namespace berth::config {
@@ -34,7 +34,8 @@ void CheckLeaderElection(const LeaderElection& election, std::vector<std::string
                                   fmt::format("\"{}\"", FormatGoDuration(election.renew_deadline)),
                                   "must be greater than `RenewDeadline`"));
   if (election.resource_lock != "leases")
-    errors.push_back(InvalidValue("leaderElection.resourceLock", ToJson(Value::Text(election.resource_lock)),
+    errors.push_back(InvalidValue("leaderElection.resourceLock",
+                                  yaml::ToJson(Value::Text(election.resource_lock)),
                                   "resourceLock value must be \"leases\""));
 }
 

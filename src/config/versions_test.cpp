@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/write_yaml.hpp"
 #include "config/scheduler_config.hpp"
-#include "config/write_value.hpp"
 
 namespace berth::config {
 namespace {
@@ -40,7 +40,7 @@ std::string Shown(const PluginSet& set) {
 }
 std::string ArgsOf(const Profile& profile, const std::string& plugin) {
   const auto args = profile.plugin_args.find(plugin);
-  return args == profile.plugin_args.end() ? "none" : ToJson(args->second);
+  return args == profile.plugin_args.end() ? "none" : yaml::ToJson(args->second);
 }
 
 // --- defaults of each version ---
@@ -331,30 +331,6 @@ TEST(Policy, SuggestsTheNearestPredicate) {
   EXPECT_THAT(ErrorOf(R"({"extenders":[{"urlPrefix":"http://e","httpTimeout":"5s"}]})"),
               HasSubstr("cannot unmarshal string into Go struct field Extender.extenders.httpTimeout of type "
                         "time.Duration"));
-}
-
-// --- YAML that Kubernetes writes ---
-struct ScalarCase {
-  std::string text;
-  std::string yaml;
-};
-class ATextInYaml : public testing::TestWithParam<ScalarCase> {};
-TEST_P(ATextInYaml, IsQuotedIfItWouldBeReadAsAnotherType) {
-  EXPECT_EQ(ToYaml(Value::Text(GetParam().text)), GetParam().yaml + "\n");
-  EXPECT_EQ(yaml::ParseValue(ToYaml(Value::Text(GetParam().text)))->text, GetParam().text);
-}
-INSTANTIATE_TEST_SUITE_P(Table, ATextInYaml,
-                         testing::Values(ScalarCase{"plain", "plain"}, ScalarCase{"", "\"\""},
-                                         ScalarCase{"yes", "\"yes\""}, ScalarCase{"5", "\"5\""},
-                                         ScalarCase{"a b", "a b"}, ScalarCase{"a: b", "'a: b'"},
-                                         ScalarCase{"#a", "'#a'"}, ScalarCase{"a:b", "a:b"},
-                                         ScalarCase{"a\tb", "\"a\\tb\""}, ScalarCase{"it's", "it's"},
-                                         ScalarCase{"'", "''''"}, ScalarCase{"1:30", "\"1:30\""}));
-
-TEST(Yaml, ListsAreNotIndented) {
-  const auto value = yaml::ParseValue("{b: [{x: 1, a: []}, [2, {}]], a: {}}").value();
-  EXPECT_EQ(ToYaml(value), "a: {}\nb:\n- a: []\n  x: 1\n- - 2\n  - {}\n");
-  EXPECT_EQ(ToJson(value), R"({"a":{},"b":[{"a":[],"x":1},[2,{}]]})");
 }
 
 }  // namespace

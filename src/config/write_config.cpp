@@ -5,8 +5,8 @@
 
 #include "base/go_duration.hpp"
 #include "base/redact.hpp"
+#include "base/write_yaml.hpp"
 #include "config/versions/version.hpp"
-#include "config/write_value.hpp"
 
 namespace berth::config {
 namespace {
@@ -115,20 +115,20 @@ void RedactSecrets(Value& value, std::string_view name = "") {
 }  // namespace
 
 std::string WriteConfigYaml(const SchedulerConfig& config, const ArgsCodecs& codecs) {
-  return ToYaml(Write(config, codecs));
+  return yaml::ToYaml(Write(config, codecs));
 }
 
 std::string WriteConfigForLog(const SchedulerConfig& config, const ArgsCodecs& codecs) {
   Value out = Write(config, codecs);
   RedactSecrets(out);
-  return ToYaml(out);
+  return yaml::ToYaml(out);
 }
 
 std::string WriteConfigz(const SchedulerConfig& config, const ArgsCodecs& codecs) {
   Value out = Value::Map();
   out.Set("componentconfig", Write(config, codecs));
   RedactSecrets(out);
-  return ToJson(out);
+  return yaml::ToJson(out);
 }
 
 }  // namespace berth::config

@@ -7,8 +7,8 @@
 
 #include "base/files.hpp"
 #include "base/trim.hpp"
+#include "base/write_yaml.hpp"
 #include "config/value.hpp"
-#include "config/write_value.hpp"
 
 namespace berth::process {
 namespace {
@@ -40,13 +40,13 @@ std::string InvalidValue(std::string_view field, const std::string& value, std::
 std::string Json(const Mapping& mapping) {
   config::Value map = config::Value::Map();
   for (const auto& [key, value] : mapping) map.Set(key, config::Value::Text(value));
-  return config::ToJson(map);
+  return yaml::ToJson(map);
 }
 
 std::string Json(const std::vector<std::string>& list) {
   config::Value values = config::Value::List();
   for (const std::string& text : list) values.items.push_back(config::Value::Text(text));
-  return config::ToJson(values);
+  return yaml::ToJson(values);
 }
 
 // The error of the keys; empty if there is none.

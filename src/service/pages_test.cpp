@@ -114,26 +114,6 @@ TEST_F(Pages, MetricsAreCompressedOnRequest) {
   }
 }
 
-struct YamlCase {
-  std::string text, yaml;
-};
-class YamlOfPages : public Pages, public ::testing::WithParamInterface<YamlCase> {};
-TEST_P(YamlOfPages, QuotesTextsThatWouldBeReadAsSomethingElse) {
-  AddFlagz(endpoints_, [] { return std::map<std::string, std::string>{{"a", GetParam().text}}; });
-  EXPECT_THAT(*Get({"/flagz", "application/yaml;g=config.k8s.io;v=v1beta1;as=Flagz"}).body,
-              HasSubstr("flags:\n  a: " + GetParam().yaml + "\nkind"));
-}
-INSTANTIATE_TEST_SUITE_P(
-    Table, YamlOfPages,
-    ::testing::Values(YamlCase{"1.37.1", "1.37.1"}, YamlCase{"1.37", "\"1.37\""}, YamlCase{"", "\"\""},
-                      YamlCase{"5m0s", "5m0s"}, YamlCase{"1e3", "\"1e3\""}, YamlCase{"0x1f", "\"0x1f\""},
-                      YamlCase{"true", "\"true\""}, YamlCase{"yes", "\"yes\""},
-                      YamlCase{"yesterday", "yesterday"}, YamlCase{"-", "'-'"}, YamlCase{"-1", "\"-1\""},
-                      YamlCase{"2026-11-23T10:00:00Z", "\"2026-11-23T10:00:00Z\""}, YamlCase{"-x", "-x"},
-                      YamlCase{"[a,b]", "'[a,b]'"}, YamlCase{"a: b", "'a: b'"}, YamlCase{"it's", "it's"},
-                      YamlCase{"'x'", "'''x'''"}, YamlCase{"127.0.0.1", "127.0.0.1"},
-                      YamlCase{"a\nb", "\"a\\nb\""}, YamlCase{"/healthz", "/healthz"}));
-
 TEST_F(Pages, FlagsAndStatusAreServedAsTextOrObjects) {
   endpoints_.AddHealth("healthz", {});
   AddFlagz(endpoints_, [] { return std::map<std::string, std::string>{{"v", "0"}, {"a", "x<y"}}; });

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/json_text.hpp"
+#include "base/write_yaml.hpp"
 #include "service/endpoints.hpp"
 #include "service/negotiation.hpp"
 #include "service/process_metrics.hpp"
@@ -109,77 +110,24 @@ std::string Json(const Fields& fields, bool pretty) {
   return Bracketed('{', '}', items, 0, pretty) + (pretty ? "" : "\n");
 }
 
-// Whether YAML 1.1 reads the unquoted text as a number.
-bool IsNumber(std::string_view text) {
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  if (text == ".inf" || text == ".Inf" || text == ".INF") return true;
-  const auto all_of = [](std::string_view digits, std::string_view allowed) {
-    return !digits.empty() && digits.find_first_not_of(allowed) == digits.npos;
-  };
-  if (text.starts_with("0x")) return all_of(text.substr(2), "0123456789abcdefABCDEF_");
-  if (text.starts_with("0b")) return all_of(text.substr(2), "01_");
-  if (text.starts_with("0o")) return all_of(text.substr(2), "01234567_");
-  std::string_view mantissa = text;
-  if (const auto e = text.find_first_of("eE"); e != text.npos) {
-    std::string_view exponent = text.substr(e + 1);
-    if (exponent.starts_with('-') || exponent.starts_with('+')) exponent.remove_prefix(1);
-    if (!all_of(exponent, "0123456789")) return false;
-    mantissa = text.substr(0, e);
+yaml::Value ToTree(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return yaml::Value::Text(*text);
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return yaml::Value::Number(*number);
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+    yaml::Value items = yaml::Value::List();
+    for (const std::string& text : *list) items.items.push_back(yaml::Value::Text(text));
+    return items;
   }
-  return all_of(mantissa, "0123456789._") && std::ranges::count(mantissa, '.') <= 1 &&
-         mantissa.find_first_of("0123456789") != mantissa.npos;
+  yaml::Value members = yaml::Value::Map();
+  for (const auto& [key, text] : std::get<std::map<std::string, std::string>>(value))
+    members.Set(key, yaml::Value::Text(text));
+  return members;
 }
 
-// Whether YAML 1.1 reads the unquoted text as a number, boolean, null or time.
-bool HasAnotherType(std::string_view text) {
-  static const std::set<std::string_view> words = {
-      "true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL", "~",
-      "<<",   "yes",  "Yes",  "YES",   "no",    "No",    "NO",   "on",   "On",   "ON",
-      "off",  "Off",  "OFF",  "y",     "Y",     "n",     "N",    ".nan", ".NaN", ".NAN"};
-  const auto digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '9'; };
-  const bool date =
-      text.size() >= 8 && digit(0) && digit(1) && digit(2) && digit(3) && text[4] == '-' && digit(5);
-  return text.empty() || date || words.contains(text) || IsNumber(text);
-}
-
-// As the library writes it that kube-scheduler uses: double quotes where the text would be read as another
-// type, single quotes where YAML does not allow it without.
-std::string YamlText(const std::string& text) {
-  const bool printable = std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
-  if (!printable || HasAnotherType(text)) return GoJsonString(text);
-  const auto starts_with_one_of = [&](std::string_view characters) {
-    return characters.find(text[0]) != characters.npos;
-  };
-  const bool indicator = starts_with_one_of("[]{},#&*!|>'\"%@`") ||
-                         (starts_with_one_of("-?:") && (text.size() == 1 || text[1] == ' '));
-  const bool plain = !indicator && text.find(": ") == text.npos && text.find(" #") == text.npos &&
-                     !text.ends_with(':') && !text.starts_with(' ') && !text.ends_with(' ');
-  if (plain) return text;
-  std::string quoted;
-  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
-  return "'" + quoted + "'";
-}
-
-std::string Yaml(Fields fields) {
-  std::ranges::sort(fields, {}, &Field::key);
-  std::string out;
-  for (const Field& field : fields) {
-    out += field.key + ":";
-    if (const auto* text = std::get_if<std::string>(&field.value)) {
-      out += " " + YamlText(*text) + "\n";
-    } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
-      out += fmt::format(" {}\n", *number);
-    } else if (const auto* list = std::get_if<std::vector<std::string>>(&field.value)) {
-      out += list->empty() ? " []\n" : "\n";
-      for (const std::string& text : *list) out += "- " + YamlText(text) + "\n";
-    } else {
-      out += "\n";
-      for (const auto& [key, text] : std::get<std::map<std::string, std::string>>(field.value)) {
-        out += "  " + key + ": " + YamlText(text) + "\n";
-      }
-    }
-  }
-  return out;
+std::string Yaml(const Fields& fields) {
+  yaml::Value object = yaml::Value::Map();
+  for (const Field& field : fields) object.Set(field.key, ToTree(field.value));
+  return yaml::ToYaml(object);
 }
 
 // `page`: "flagz", "statusz". `fields` follow kind, version and name.

@@ -49,8 +49,17 @@ class SchedulerWithExtendersTest : public ::testing::Test {
         std::move(assembly::Engine::Build(config, assembly::InTreePlugins(), {api, events, loop, services},
                                           notes, {}, {.make_transport = world.Maker(), .circuit = {}})
                       .value());
-    cycle::SchedulerParts parts{loop,  services, engine->handle(),    engine->cache(), engine->profiles(),
-                                clock, metrics,  engine->extenders(), *fence,          tracer};
+    cycle::SchedulerParts parts{loop,
+                                services,
+                                engine->handle(),
+                                engine->cache(),
+                                engine->profiles(),
+                                clock,
+                                metrics,
+                                engine->extenders(),
+                                *fence,
+                                tracer,
+                                [this](std::size_t profile) { return engine->IsMeasured(profile); }};
     scheduler = std::make_unique<cycle::Scheduler>(cycle::SchedulerOptions{}, parts);
     for (const char* name : {"a", "b"}) {
       loop.sink().On(ports::Change<api::Node>{

@@ -6,18 +6,13 @@
 #include "base/check.hpp"
 #include "base/wrap.hpp"
 #include "kubernetes/api/same_amounts.hpp"
+#include "scheduler/cluster/at.hpp"
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 
 namespace berth::cluster {
 namespace {
-
-template <class T>
-T& At(std::vector<T>& list, std::size_t index) {
-  if (index >= list.size()) list.resize(index + 1);
-  return list[index];
-}
 
 bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api::ContainerImage>& b) {
   return std::ranges::equal(

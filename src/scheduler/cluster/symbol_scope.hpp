@@ -1,4 +1,4 @@
-// Interns the symbols of objects made from pods, which are removed after their last use.
+// Interns symbols that are removed after their last use: those of pods and volumes.
 #pragma once
 
 #include <string_view>
@@ -25,7 +25,7 @@ class SymbolScope {
  public:
   // The table must outlive this object.
   explicit SymbolScope(SymbolTable& symbols) : symbols_(symbols) {}
-  // Ends the uses of all symbols unless Lease or KeepForever was called.
+  // Ends the uses of all symbols unless Lease was called.
   ~SymbolScope();
   SymbolScope(const SymbolScope&) = delete;
   SymbolScope& operator=(const SymbolScope&) = delete;
@@ -44,8 +44,6 @@ class SymbolScope {
   // labels, resources and topology keys that nodes have are permanent. Any thread may drop a lease. Nothing
   // may be interned afterwards.
   SymbolLease Lease();
-  // For objects of administrators and the configuration: their symbols become permanent.
-  void KeepForever();
 
  private:
   SymbolTable& symbols_;

@@ -1,19 +1,13 @@
 #include "scheduler/cluster/symbol_table.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "scheduler/cluster/at.hpp"
 #include "scheduler/cluster/node_selection.hpp"
 
 namespace berth::cluster {
 namespace {
-
-template <class T>
-T& At(std::vector<T>& list, std::size_t index) {
-  if (index >= list.size()) list.resize(index + 1);
-  return list[index];
-}
 
 std::string LabelText(const std::string& key, std::string_view value) {
   std::string text = key;
@@ -61,16 +55,17 @@ LabelId SymbolTable::FindLabel(LabelKeyId key, std::string_view value) const {
 }
 
 ResourceId SymbolTable::InternResource(std::string_view name) {
-  const api::ResourceClass kind = api::ClassOf(name);
-  if (kind == api::ResourceClass::kIgnored || kind == api::ResourceClass::kPods) return {};
-  const ResourceId id = resources_.Intern(name);
-  SetResource(id, kind);
-  return id;
+  return AddResource(name, [&] { return resources_.Intern(name); });
 }
 
-void SymbolTable::SetResource(ResourceId id, api::ResourceClass kind) {
+template <class AddText>
+ResourceId SymbolTable::AddResource(std::string_view name, AddText&& add_text) {
+  const api::ResourceClass kind = api::ClassOf(name);
+  if (kind == api::ResourceClass::kIgnored || kind == api::ResourceClass::kPods) return {};
+  const ResourceId id = add_text();
   if (id.value >= extended_.size()) extended_.resize(id.value + 1);
   extended_[id.value] = kind == api::ResourceClass::kExtended;
+  return id;
 }
 
 ResourceId SymbolTable::FindResource(std::string_view name) const { return resources_.Find(name); }
@@ -100,25 +95,29 @@ void SymbolTable::ReleaseUnused() {
   due_ = 2 * leased_ + kSmall;
   if (removed == 0) return;
   leases_.shrink_to_fit();
-  const auto shrink = [](auto&... tables) { (tables.Shrink(), ...); };
-  shrink(node_names, keys_, label_texts_, resources_, images, addresses);
+  ForEachKind(*this, {}, [](auto& texts, const auto&) { texts.Shrink(); });
 }
 
 void SymbolTable::Release(const SymbolReferences& references) {
-  const auto release = [](auto& texts, const auto& used) {
+  ForEachKind(*this, references, [](auto& texts, const auto& used) {
     for (const auto id : used) texts.Release(id);
-  };
-  release(node_names, references.node_names);
-  release(keys_, references.keys);
-  release(label_texts_, references.labels);
-  release(resources_, references.resources);
-  release(images, references.images);
-  release(addresses, references.addresses);
+  });
 }
 
 std::size_t SymbolTable::size() const {
-  return node_names.size() + keys_.size() + label_texts_.size() + resources_.size() + images.size() +
-         addresses.size() + taint_texts_.size() + protocols_.size();
+  std::size_t sum = taint_texts_.size() + protocols_.size();
+  ForEachKind(*this, {}, [&](const auto& texts, const auto&) { sum += texts.size(); });
+  return sum;
+}
+
+template <class Table, class Visit>
+void SymbolTable::ForEachKind(Table& table, const SymbolReferences& references, Visit&& visit) {
+  visit(table.node_names, references.node_names);
+  visit(table.keys_, references.keys);
+  visit(table.label_texts_, references.labels);
+  visit(table.resources_, references.resources);
+  visit(table.images, references.images);
+  visit(table.addresses, references.addresses);
 }
 
 std::size_t SymbolReferences::size() const {
@@ -133,16 +132,13 @@ LabelKeyId SymbolScope::InternKey(std::string_view key) { return Use(symbols_.ke
 LabelId SymbolScope::InternLabel(LabelKeyId key, std::string_view value) {
   const std::string text = LabelText(symbols_.KeyText(key), value);
   const LabelId id = Use(symbols_.label_texts_, text, references_.labels);
-  symbols_.SetLabel(id, key, value);
+  // Of a permanent label, key and number are known.
+  if (!symbols_.label_texts_.IsPermanent(id)) symbols_.SetLabel(id, key, value);
   return id;
 }
 
 ResourceId SymbolScope::InternResource(std::string_view name) {
-  const api::ResourceClass kind = api::ClassOf(name);
-  if (kind == api::ResourceClass::kIgnored || kind == api::ResourceClass::kPods) return {};
-  const ResourceId id = Use(symbols_.resources_, name, references_.resources);
-  symbols_.SetResource(id, kind);
-  return id;
+  return symbols_.AddResource(name, [&] { return Use(symbols_.resources_, name, references_.resources); });
 }
 
 NodeNameId SymbolScope::InternNodeName(std::string_view name) {
@@ -163,22 +159,6 @@ SymbolLease SymbolScope::Lease() {
   auto shared = std::make_shared<const SymbolReferences>(std::exchange(references_, {}));
   symbols_.leases_.push_back(shared);
   return {std::move(shared)};
-}
-
-void SymbolScope::KeepForever() {
-  const auto keep = [](auto& texts, const auto& used) {
-    for (const auto id : used) texts.Intern(std::string(texts.Text(id)));
-  };
-  keep(symbols_.node_names, references_.node_names);
-  keep(symbols_.keys_, references_.keys);
-  for (const LabelId id : references_.labels) {
-    const std::string& text = symbols_.label_texts_.Text(id);
-    symbols_.InternLabel(symbols_.KeyOf(id), std::string(text.substr(text.find('\n') + 1)));
-  }
-  keep(symbols_.resources_, references_.resources);
-  keep(symbols_.images, references_.images);
-  keep(symbols_.addresses, references_.addresses);
-  references_ = {};
 }
 
 }  // namespace berth::cluster

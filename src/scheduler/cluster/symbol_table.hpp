@@ -26,11 +26,11 @@ struct AffinityTerm;
 struct PodAffinityTerms;
 struct NodeSelection;
 
-// Symbols of nodes, of other objects that administrators create, and of the configuration are permanent: the
-// functions of this class intern those. Symbols of pods are interned by a SymbolScope and are removed some
-// time after the last object that refers to them; their ids are then assigned to other texts. So whatever
-// stores an id of a pod's symbol also stores the object with the lease. Tables by id have entries for
-// permanent symbols only. Scheduler loop only, including everything below.
+// The functions of this class intern permanent symbols: those of nodes and of the configuration. Symbols of
+// pods and volumes are interned by a SymbolScope. They are removed some time after the last object that
+// refers to them, and their ids are assigned to other texts. So whatever stores such an id also stores the
+// object with the lease, and vectors indexed by ids have values for permanent symbols only. Scheduler loop
+// only, including everything below.
 class SymbolTable {
  public:
   SymbolTable();
@@ -104,7 +104,12 @@ class SymbolTable {
 
   void Release(const SymbolReferences& references);
   void SetLabel(LabelId id, LabelKeyId key, std::string_view value);
-  void SetResource(ResourceId id, api::ResourceClass kind);
+  // `add_text` returns the id of the name.
+  template <class AddText>
+  ResourceId AddResource(std::string_view name, AddText&& add_text);
+  // Calls visit(texts, ids) for each kind of symbol that can be released. `Table`: SymbolTable, const or not.
+  template <class Table, class Visit>
+  static void ForEachKind(Table& table, const SymbolReferences& references, Visit&& visit);
 
   CountedInterner<LabelKeyTag> keys_;
   CountedInterner<LabelTag> label_texts_;  // "key\nvalue"

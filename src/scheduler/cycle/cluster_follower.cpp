@@ -69,7 +69,7 @@ void ClusterFollower::UpdateNomination(const api::PodPtr& pod) {
   }
 }
 
-// No unit of work here: observers act on their own timers.
+// Observers act on their own timers, so there is no unit of work.
 bool ClusterFollower::DoWork() {
   if (symbols_.ReleaseIsDue()) cluster_.ReleaseUnused();
   return false;

@@ -6,12 +6,9 @@
 #include <latch>
 #include <map>
 
-#include "scheduler/assembly/engine.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
-#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "scheduler/framework/one_node.hpp"
 #include "testing/builders.hpp"
-#include "testing/fakes.hpp"
 
 namespace berth::cycle {
 namespace {
@@ -140,9 +137,14 @@ class Probe final : public framework::PreEnqueuePlugin,
   framework::StateKey<int> key_;
 };
 
-class ContractTest : public ::testing::Test {
+class ContractTest : public ::testing::Test, protected SchedulerEnvironment {
  protected:
   ContractTest() { Start({"Probe"}); }
+  // The probes refer to the script.
+  ~ContractTest() override {
+    scheduler.reset();
+    engine.reset();
+  }
 
   // The probes are called before all other plugins.
   void Start(const std::vector<std::string>& probes) {
@@ -160,15 +162,7 @@ class ContractTest : public ::testing::Test {
                           });
       enabled.insert(enabled.begin(), {*name, 1});
     }
-    std::vector<std::string> notes;
-    scheduler.reset();
-    engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes,
-                                               {.registry = &metrics, .clock = &clock, .options = {}}))
-                 .value();
-    scheduler = std::make_unique<Scheduler>(
-        SchedulerOptions{},
-        SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics,
-                       engine->extenders(), fence, tracer});
+    Build(config, registry);
     for (const auto* name : {"n1", "n2"}) AddNode(name);
     loop.sink().OnSynced();
     Settle();
@@ -182,14 +176,6 @@ class ContractTest : public ::testing::Test {
     loop.sink().On(ports::Change<api::Pod>{nullptr, shared});
     Settle();
     return shared;
-  }
-  void Settle() {
-    while (loop.RunOnce(*scheduler)) {
-    }
-  }
-  void Wait(Duration time) {
-    clock.Advance(time);
-    Settle();
   }
   void CompletePending(Status status) {
     for (auto& answer : std::exchange(script.owed, {})) answer(status);
@@ -211,17 +197,7 @@ class ContractTest : public ::testing::Test {
   }
   queue::QueueSizes Sizes() const { return scheduler->queue().sizes(); }
 
-  ManualClock clock;
-  LeaseFence fence = LeaseFence::AlwaysOpen(clock);
-  tracing::NoTracer tracer;
-  metrics::Registry metrics;
-  berth::testing::FakeApiWriter api;
-  berth::testing::FakeEventSink events;
   Script script;
-  ClusterLoop loop{clock};
-  ServicesProxy services;
-  std::unique_ptr<assembly::Engine> engine;
-  std::unique_ptr<Scheduler> scheduler;
 };
 
 // --- errors by extension point ---
@@ -646,13 +622,7 @@ TEST_F(ContractTest, BlockingPluginsDoNotBlockTheLoop) {
   config::SchedulerConfig config = config::DefaultSchedulerConfig();
   auto& enabled = config.profiles[0].at(config::Point::kMultiPoint).enabled;
   enabled.insert(enabled.begin(), {"SlowBinder", 1});
-  std::vector<std::string> notes;
-  scheduler.reset();
-  engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes).value());
-  scheduler = std::make_unique<Scheduler>(
-      SchedulerOptions{},
-      SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics,
-                     engine->extenders(), fence, tracer});
+  Build(config, registry);
   AddNode("n1");
   loop.sink().OnSynced();
   AddPod(MakePod("victim"));

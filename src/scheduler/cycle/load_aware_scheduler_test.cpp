@@ -7,12 +7,9 @@
 #include <random>
 #include <stdexcept>
 
-#include "scheduler/assembly/engine.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
-#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "testing/builders.hpp"
-#include "testing/fakes.hpp"
 
 namespace berth::cycle {
 namespace {
@@ -45,18 +42,11 @@ config::SchedulerConfig ConfigOf(const std::string& args) {
 
 // A scheduler with two profiles: one with LoadAware, and "plain". Bindings succeed at once, and the pod is
 // then delivered as bound.
-class LoadAwareCluster {
+class LoadAwareCluster : public SchedulerEnvironment {
  public:
   explicit LoadAwareCluster(const std::string& args, const SchedulerOptions& options = {}) {
-    std::vector<std::string> notes;
-    engine = std::move(assembly::Engine::Build(ConfigOf(args), assembly::InTreePlugins(),
-                                               {api, events, loop, services}, notes)
-                           .value());
+    Build(ConfigOf(args), assembly::InTreePlugins(), options);
     signals().SetClock(clock);
-    scheduler = std::make_unique<Scheduler>(
-        options, SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock,
-                                metrics, engine->extenders(), fence, tracer,
-                                [this](std::size_t profile) { return engine->IsMeasured(profile); }});
     loop.sink().OnSynced();
     Settle();
   }
@@ -141,16 +131,6 @@ class LoadAwareCluster {
                .record->result == record::Result::kScheduled;
   }
 
-  ManualClock clock;
-  LeaseFence fence = LeaseFence::AlwaysOpen(clock);
-  tracing::NoTracer tracer;
-  metrics::Registry metrics;
-  berth::testing::FakeApiWriter api;
-  berth::testing::FakeEventSink events;
-  ClusterLoop loop{clock};
-  ServicesProxy services;
-  std::unique_ptr<assembly::Engine> engine;
-  std::unique_ptr<Scheduler> scheduler;
   std::map<std::string, api::NodePtr> nodes;
   std::map<std::string, api::PodPtr> waiting, running;
   std::size_t seen_bindings = 0;

@@ -10,7 +10,7 @@ namespace berth::cycle {
 MeasurementWait::MeasurementWait(Duration limit, IsMeasured is_measured, std::size_t profiles)
     : limit_(limit),
       is_measured_(std::move(is_measured)),
-      waiting_(profiles, limit > Duration{} && is_measured_ != nullptr),
+      waiting_(profiles, limit > Duration{}),
       active_(std::ranges::find(waiting_, true) != waiting_.end()) {}
 
 bool MeasurementWait::Update(MonoTime now) {

@@ -19,7 +19,7 @@ class MeasurementWait {
   // Whether the measurements of a profile are complete; the argument is the profile's index.
   using IsMeasured = std::function<bool(std::size_t profile)>;
 
-  // A limit of zero, or no function: no profile waits.
+  // A limit of zero: no profile waits.
   MeasurementWait(Duration limit, IsMeasured is_measured, std::size_t profiles);
 
   // Ends the waits that are complete or too long. Returns whether a profile still waits.

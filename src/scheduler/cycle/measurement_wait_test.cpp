@@ -41,7 +41,7 @@ TEST(MeasurementWait, ALimitOfZeroDisablesIt) {
   MeasurementWait none(0s, [](std::size_t) { return false; }, 1);
   EXPECT_FALSE(none.Update(kStart));
   EXPECT_FALSE(none.IsWaiting(0));
-  MeasurementWait without(5s, nullptr, 1);
+  MeasurementWait without(5s, [](std::size_t) { return true; }, 1);
   EXPECT_FALSE(without.Update(kStart));
 }
 

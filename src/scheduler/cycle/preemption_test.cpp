@@ -4,13 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/explainer.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
-#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "testing/builders.hpp"
-#include "testing/fakes.hpp"
 #include "tools/explain/explanation_text.hpp"
 
 namespace berth::cycle {
@@ -64,11 +61,15 @@ class DelayingPlugin final : public framework::PreFilterPlugin,
   Script& script_;
 };
 
-class PreemptionTest : public ::testing::Test {
+class PreemptionTest : public ::testing::Test, protected SchedulerEnvironment {
  protected:
   PreemptionTest() { Start({}); }
-  void Start(const std::vector<std::string>& gates) {
+  // The plugin refers to the script.
+  ~PreemptionTest() override {
     scheduler.reset();
+    engine.reset();
+  }
+  void Start(const std::vector<std::string>& gates) {
     runtime::Registry registry = assembly::InTreePlugins();
     registry.AddForeign("Hurdle",
                         [this](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
@@ -78,13 +79,7 @@ class PreemptionTest : public ::testing::Test {
     config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Hurdle", 1});
     std::vector<std::string> notes;
     config.gates = *config::FeatureGates::Parse(gates, notes);
-    engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes,
-                                               {.registry = &metrics, .clock = &clock, .options = {}}))
-                 .value();
-    scheduler = std::make_unique<Scheduler>(
-        SchedulerOptions{},
-        SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics,
-                       engine->extenders(), fence, tracer});
+    Build(config, registry);
     AddNode("n1");
     loop.sink().OnSynced();
     Settle();
@@ -110,14 +105,6 @@ class PreemptionTest : public ::testing::Test {
     return Change(pod, after);
   }
   void Remove(const api::PodPtr& pod) { Change(pod, nullptr); }
-  void Settle() {
-    while (loop.RunOnce(*scheduler)) {
-    }
-  }
-  void Wait(Duration time) {
-    clock.Advance(time);
-    Settle();
-  }
   void Release() {
     api.Release();
     Settle();
@@ -177,17 +164,7 @@ class PreemptionTest : public ::testing::Test {
                : all.substr(at + line.size() + 2, all.find('\n', at + 1) - at - line.size() - 2);
   }
 
-  ManualClock clock;
-  LeaseFence fence = LeaseFence::AlwaysOpen(clock);
-  tracing::NoTracer tracer;
-  metrics::Registry metrics;
-  berth::testing::FakeApiWriter api;
-  berth::testing::FakeEventSink events;
   DelayingPlugin::Script script;
-  ClusterLoop loop{clock};
-  ServicesProxy services;
-  std::unique_ptr<assembly::Engine> engine;
-  std::unique_ptr<Scheduler> scheduler;
 };
 
 // --- basic preemption ---

@@ -56,7 +56,7 @@ struct SchedulerParts {
   // API server.
   const LeaseFence& fence;
   tracing::Tracer& tracer;
-  MeasurementWait::IsMeasured is_measured = nullptr;  // null: decisions never wait for measurements
+  MeasurementWait::IsMeasured is_measured;
 };
 
 // Each unit of work schedules one pod. The loop never waits for I/O: bindings are sent through ApiWriter, and

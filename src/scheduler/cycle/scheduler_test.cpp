@@ -1,12 +1,8 @@
-#include "scheduler/cycle/scheduler.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scheduler/assembly/engine.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "testing/builders.hpp"
-#include "testing/fakes.hpp"
 
 namespace berth::cycle {
 namespace {
@@ -19,31 +15,12 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// A scheduler whose environment is a list of calls, with a clock that the test advances.
-class SchedulerTest : public ::testing::Test {
+class SchedulerTest : public ::testing::Test, protected SchedulerEnvironment {
  protected:
-  SchedulerTest() {
-    std::vector<std::string> notes;
-    engine = std::move(assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(),
-                                               {api, events, loop, services}, notes)
-                           .value());
-    scheduler = std::make_unique<Scheduler>(
-        SchedulerOptions{},
-        SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock, metrics,
-                       engine->extenders(), fence, tracer});
-  }
+  SchedulerTest() { Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins()); }
 
-  // Runs until there is nothing left to do at the current time.
-  void Settle() {
-    while (loop.RunOnce(*scheduler)) {
-    }
-  }
   void Sync() {
     loop.sink().OnSynced();
-    Settle();
-  }
-  void Wait(Duration time) {
-    clock.Advance(time);
     Settle();
   }
   static api::NodePtr Small(const std::string& name) {
@@ -71,17 +48,6 @@ class SchedulerTest : public ::testing::Test {
     for (const ports::Event& event : events.events) reasons.push_back(event.reason);
     return reasons;
   }
-
-  ManualClock clock;
-  LeaseFence fence = LeaseFence::AlwaysOpen(clock);
-  tracing::NoTracer tracer;
-  metrics::Registry metrics;
-  berth::testing::FakeApiWriter api;
-  berth::testing::FakeEventSink events;
-  ClusterLoop loop{clock};
-  ServicesProxy services;
-  std::unique_ptr<assembly::Engine> engine;
-  std::unique_ptr<Scheduler> scheduler;
 };
 
 TEST_F(SchedulerTest, NoPodIsScheduledBeforeTheInitialListsAreComplete) {
@@ -264,12 +230,9 @@ TEST_F(SchedulerTest, TheLastAttemptOfAPodIsRecorded) {
 class LeadingTest : public SchedulerTest {
  protected:
   LeadingTest() {
-    scheduler.reset();
     SchedulerOptions options;
     options.stand_by = true;
-    scheduler = std::make_unique<Scheduler>(
-        options, SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock,
-                                metrics, engine->extenders(), lease_fence, tracer});
+    BuildScheduler(options, lease_fence);
   }
   void Lead() {
     lease_fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // open for 19 s

@@ -137,13 +137,16 @@ TEST_F(SignalTableTest, AGuardSuppressesUntrustedValues) {
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node without a guard value has no value";
 }
 
+SignalSpec GuardedByAge() {
+  return {.name = "test",
+          .source = "p",
+          .expression = "cpu",
+          .guards = {{.name = "age", .expression = "age", .at_most = 60}}};
+}
+
 // A signal and its guards are answered in any order.
 TEST_F(SignalTableTest, TheCoverageIncludesGuardsThatAreAnsweredLater) {
-  const SignalId cpu =
-      measurements.Declare({.name = "test",
-                            .source = "p",
-                            .expression = "cpu",
-                            .guards = {{.name = "age", .expression = "age", .at_most = 60}}});
+  const SignalId cpu = measurements.Declare(GuardedByAge());
   const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
   measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}}));
   measurements.Take(Answer(age, {{"n1", 15}, {"n2", 90}}));
@@ -154,10 +157,7 @@ TEST_F(SignalTableTest, TheCoverageIncludesGuardsThatAreAnsweredLater) {
 }
 
 TEST_F(SignalTableTest, DeclaredSignalsAreTakenWithTheirGuardsAlsoIfShared) {
-  const SignalSpec spec{.name = "test",
-                        .source = "p",
-                        .expression = "cpu",
-                        .guards = {{.name = "age", .expression = "age", .at_most = 60}}};
+  const SignalSpec spec = GuardedByAge();
   measurements.Declare(spec);
   EXPECT_THAT(measurements.TakeDeclared(), ::testing::SizeIs(2));
   EXPECT_THAT(measurements.TakeDeclared(), ::testing::IsEmpty());
@@ -166,11 +166,7 @@ TEST_F(SignalTableTest, DeclaredSignalsAreTakenWithTheirGuardsAlsoIfShared) {
 }
 
 TEST_F(SignalTableTest, AGuardWithoutValuesIsNotApplied) {
-  const SignalId cpu =
-      measurements.Declare({.name = "test",
-                            .source = "p",
-                            .expression = "cpu",
-                            .guards = {{.name = "age", .expression = "age", .at_most = 60}}});
+  const SignalId cpu = measurements.Declare(GuardedByAge());
   const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
   measurements.Take(Answer(cpu, {{"n1", 1}}));
   measurements.Failed(age, MonoTime(seconds(100)), "parse error");

@@ -7,7 +7,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "config/write_value.hpp"
+#include "base/write_yaml.hpp"
 #include "scheduler/framework/one_node.hpp"
 #include "scheduler/plugin_host/events.hpp"
 #include "scheduler/plugin_host/handles.hpp"
@@ -117,7 +117,7 @@ framework::PluginOrError LibraryPlugin::Create(const berth_plugin& table, const 
                                                framework::Handle& handle) {
   auto plugin = std::make_unique<LibraryPlugin>(table, handle);
   const config::Value value = raw.value != nullptr ? *raw.value : config::Value::Map();
-  const std::string arguments = config::ToJson(value);
+  const std::string arguments = yaml::ToJson(value);
   ArgumentReader reader(value, plugin->scheduler_.name);
   framework::AcceptTypeMeta(reader.fields);
   berth_reply reply;

@@ -15,7 +15,7 @@ using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using namespace std::chrono_literals;
 
-// Nodes with the given numbers of pods, all of which have been measured.
+// Nodes with the given numbers of pods, all measured.
 struct MeasuredNodes {
   MeasuredNodes() { signals.SetClock(clock); }
 

@@ -41,7 +41,7 @@ NodeAffinity::NodeAffinity(const NodeAffinityArgs& args, framework::Handle& hand
   }
   std::string checked_before;
   added_preferred_ = cluster::CompilePreferences(args.added_preferred, &checked_before, scope);
-  scope.KeepForever();
+  added_symbols_ = scope.Lease();
 }
 
 framework::PreFilterResult NodeAffinity::PreFilter(const Attempt& attempt) const {

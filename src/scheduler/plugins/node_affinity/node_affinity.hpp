@@ -46,6 +46,7 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   std::vector<cluster::CompiledTerm> added_required_;
   bool has_added_preferred_ = false;
   std::vector<cluster::CompiledPreference> added_preferred_;
+  cluster::SymbolLease added_symbols_;
 };
 
 }  // namespace berth::plugins

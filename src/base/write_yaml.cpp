@@ -1,4 +1,4 @@
-#include "config/write_value.hpp"
+#include "base/write_yaml.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/json_text.hpp"
 
-namespace berth::config {
+namespace berth::yaml {
 namespace {
 
 std::vector<const std::pair<std::string, Value>*> Sorted(const Value& map) {
@@ -31,7 +31,7 @@ bool ReadsAsSomethingElse(const std::string& text) {
       (digit(text[0]) || text[0] == '-' || text[0] == '+'))
     return true;
   if (text.find_first_of(" #:,[]{}&*!|>'\"%@`\n\t") != std::string::npos) return false;
-  const auto read = yaml::ParseValue(text);
+  const auto read = ParseValue(text);
   return read && read->kind != Value::Kind::kString && read->kind != Value::Kind::kMap &&
          read->kind != Value::Kind::kList;
 }
@@ -160,8 +160,8 @@ std::string ToYaml(const Value& value) {
 
 std::string ToJson(const Value& value) {
   std::string out;
-  yaml::AppendJson(out, value, yaml::MemberOrder::kByName);
+  AppendJson(out, value, MemberOrder::kByName);
   return out;
 }
 
-}  // namespace berth::config
+}  // namespace berth::yaml

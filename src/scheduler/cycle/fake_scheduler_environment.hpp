@@ -1,0 +1,58 @@
+// A complete scheduler whose environment is a list of calls, with a clock that the test advances.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "testing/fakes.hpp"
+
+namespace berth::cycle {
+
+// Members are declared in dependency order. `engine` and `scheduler` are null until Build.
+struct SchedulerEnvironment {
+  // Replaces engine and scheduler.
+  void Build(const config::SchedulerConfig& config, const runtime::Registry& registry,
+             const SchedulerOptions& options = {}) {
+    scheduler.reset();
+    std::vector<std::string> notes;
+    engine = std::move(assembly::Engine::Build(config, registry, {api, events, loop, services}, notes,
+                                               {.registry = &metrics, .clock = &clock, .options = {}}))
+                 .value();
+    BuildScheduler(options, fence);
+  }
+  // Replaces the scheduler. The fence must outlive it.
+  void BuildScheduler(const SchedulerOptions& options, const LeaseFence& with_fence) {
+    scheduler.reset();
+    scheduler = std::make_unique<Scheduler>(
+        options, SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock,
+                                metrics, engine->extenders(), with_fence, tracer,
+                                [this](std::size_t profile) { return engine->IsMeasured(profile); }});
+  }
+  // Runs until there is nothing left to do at the current time.
+  void Settle() {
+    while (loop.RunOnce(*scheduler)) {
+    }
+  }
+  void Wait(Duration time) {
+    clock.Advance(time);
+    Settle();
+  }
+
+  ManualClock clock;
+  LeaseFence fence = LeaseFence::AlwaysOpen(clock);
+  tracing::NoTracer tracer;
+  metrics::Registry metrics;
+  berth::testing::FakeApiWriter api;
+  berth::testing::FakeEventSink events;
+  ClusterLoop loop{clock};
+  ServicesProxy services;
+  std::unique_ptr<assembly::Engine> engine;
+  std::unique_ptr<Scheduler> scheduler;
+};
+
+}  // namespace berth::cycle
