@@ -35,7 +35,7 @@ TEST(SharedPool, KeepsFewBytesOfEntriesThatAreNoLongerInUse) {
     pool.Get(std::to_string(i) + std::string(900'000, 'x'), [] { return Value{}; });
     most = std::max(most, pool.size());
   }
-  EXPECT_LE(most, 6U) << "about 4 MiB";
+  EXPECT_LE(most, 2U) << "about 1 MiB";
 }
 
 }  // namespace

@@ -155,6 +155,9 @@ MUTANTS = [
     Mutant("cached-uses-keep-deleted-pods", STATE,
            "  uses_.ReleaseUnused();\n", "",
            "the memory of deleted pods is never returned", ("scheduler_cluster", )),
+    Mutant("large-values-stay-in-the-pools", "src/kubernetes/api/sharing.cpp",
+           "    if (digest.bytes() > kLargestShared) return;\n", "",
+           "the memory of deleted pods is returned late", ("kubernetes_api", )),
     # --- load-aware plugins ---
     Mutant("estimates-close-nodes-without-an-event", f"{PLUGINS}/load_aware/load_aware.cpp",
            "  return signal.hot().Has(row) || signal.filled().Has(row) || (reject",

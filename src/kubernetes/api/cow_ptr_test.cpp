@@ -1,5 +1,6 @@
 #include "kubernetes/api/cow_ptr.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <string>
@@ -116,6 +117,19 @@ TEST(Sharing, PodsOfOneWorkloadShareEqualParts) {
   EXPECT_EQ(a.status.conditions.identity(), b.status.conditions.identity());
   EXPECT_NE(a.spec.containers.identity(), c.spec.containers.identity());
   EXPECT_EQ(c.spec.containers.at(0).resources.requests.at("cpu").Value(), 2);
+}
+
+TEST(Sharing, ValuesOfManyBytesAreNotShared) {
+  Decoder decoder;
+  const auto pod = [&](int labels) {
+    std::string text;
+    for (int i = 0; i < labels; ++i) text += fmt::format("{}\"label-{}\": \"v\"", i == 0 ? "" : ", ", i);
+    return *decoder.Object<Pod>(R"({"metadata": {"name": "p", "labels": {)" + text + "}}}");
+  };
+  // A label takes two strings.
+  EXPECT_EQ(pod(3'000).metadata.labels.identity(), pod(3'000).metadata.labels.identity());
+  const Pod large = pod(5'000);
+  EXPECT_NE(large.metadata.labels.identity(), pod(5'000).metadata.labels.identity());
 }
 
 TEST(Sharing, EqualAmountsInDifferentFormsAreNotShared) {

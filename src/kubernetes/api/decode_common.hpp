@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 
+#include "base/seeded_hash.hpp"
 #include "kubernetes/api/decode.hpp"
 
 namespace berth::api {
@@ -24,7 +24,7 @@ bool KeepsWholeCondition(const Pod& pod, const PodCondition& condition);
 class AnnotationsDigest {
  public:
   void Add(std::string_view key, std::string_view text) {
-    const std::hash<std::string_view> hash;
+    const SeededHash hash;
     std::uint64_t both = (hash(key) * 0x9E3779B97F4A7C15) ^ hash(text);
     both ^= both >> 32;
     value_ += both * 0xD6E8FEB86659FD93;

@@ -18,7 +18,7 @@ class Digest {
     Add(value);
   }
   std::size_t hash() const { return state_; }
-  // About the memory that the value takes.
+  // About the memory that the value takes on the heap.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -29,13 +29,15 @@ class Digest {
   void Mix(std::size_t value) {
     state_ = (state_ ^ value) * 0x9E3779B97F4A7C15;
     state_ ^= state_ >> 32;
-    bytes_ += sizeof value;
   }
 
-  void Add(const Text& text) { Add(text.str()); }
+  void Add(const Text& text) {
+    bytes_ += kBlock + sizeof(std::string);
+    Add(text.str());
+  }
   void Add(const std::string& text) {
     Mix(SeededHash()(text));
-    bytes_ += text.size();
+    if (text.capacity() > kInPlace) bytes_ += kBlock + text.capacity();
   }
   template <class T>
     requires std::integral<T> || std::is_enum_v<T>
@@ -50,10 +52,13 @@ class Digest {
   template <class T>
   void Add(const CowPtr<T>& value) {
     Mix(value.has_value());
-    if (value) Add(*value);
+    if (!value) return;
+    bytes_ += kBlock + sizeof(T);
+    Add(*value);
   }
   void Each(const auto& items) {
     Mix(items.size());
+    bytes_ += kBlock + items.size() * sizeof(*items.begin());
     for (const auto& item : items) Add(item);
   }
   template <class T>
@@ -103,9 +108,14 @@ class Digest {
   void Add(const NodeCondition& c) { All(c.type, c.status); }
   void Add(const ContainerImage& i) { All(i.names, i.size_bytes); }
 
+  static constexpr std::size_t kBlock = 32;  // of the allocator and the reference count
+  static inline const std::size_t kInPlace = std::string().capacity();
   std::size_t state_ = 0;
   std::size_t bytes_ = 0;
 };
+
+// Larger values are rarely equal, and one that nobody uses would be kept until others are added.
+constexpr std::size_t kLargestShared = std::size_t{256} << 10;
 
 // T is one of the copy-on-write types: CowPtr, CowList, Labels, ResourceList, Text.
 template <class T>
@@ -114,6 +124,7 @@ class Pool {
   void Share(T& value) {
     if (value.identity() == nullptr) return;
     const Digest digest(value);
+    if (digest.bytes() > kLargestShared) return;
     const auto [known, added] = values_.insert(Entry{value, digest.hash()});
     if (!added) {
       value = known->value;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/seeded_hash.hpp"
 #include "kubernetes/api/cow_ptr.hpp"
 
 namespace berth::api {
@@ -56,7 +57,7 @@ class Text {
 inline std::string operator+(const Text& a, std::string_view b) { return std::string(a.str()).append(b); }
 inline std::string operator+(std::string a, const Text& b) { return a.append(b.str()); }
 // found by Boost's containers
-inline std::size_t hash_value(const Text& text) { return std::hash<std::string>()(text.str()); }
+inline std::size_t hash_value(const Text& text) { return SeededHash()(text.str()); }
 
 }  // namespace berth::api
 

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <deque>
 #include <optional>
 
 #include "base/json_text.hpp"
 #include "base/lease_fence.hpp"
 #include "base/random.hpp"
+#include "base/text_map.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/api.hpp"
@@ -134,7 +134,7 @@ struct ApiWriter::Impl {
   const ApiWriterOptions options;
   Random random{options.seed};
   api::Decoder decoder{};
-  boost::unordered_flat_map<std::string, Line> lines{};
+  FlatTextMap<Line> lines{};
   std::deque<std::string> ready{};  // pods whose first write waits for a free slot
   std::size_t in_flight = 0;
   std::vector<std::move_only_function<void()>> idle{};  // callbacks of WhenIdle

@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "base/seeded_hash.hpp"
+#include "base/text_map.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/event_body.hpp"
@@ -53,7 +54,7 @@ struct EventSink::Impl {
   std::deque<SendingPtr> queue{};
   boost::unordered_flat_map<Api::CallId, SendingPtr> in_flight{};
   std::vector<http::Loop::TimerId> retries{};
-  boost::unordered_flat_map<std::string, Series> series{};
+  FlatTextMap<Series> series{};
   // By the hash of the key: the time of the latest event. The series do not fit into `series`.
   boost::unordered_flat_map<std::size_t, WallTime> uncounted{};
   http::Loop::TimerId series_timer = http::Loop::TimerId::kNone;

@@ -1,11 +1,11 @@
 // Proves that the local view of one kind is at least as new as the moment of the request.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "base/text_map.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/backoff.hpp"
@@ -87,7 +87,7 @@ class FreshnessBarrier {
     std::string version;
     bool gone = false;
   };
-  boost::unordered_flat_map<std::string, IsAnyRegistered> awaited_{};
+  FlatTextMap<IsAnyRegistered> awaited_{};
   bool compared_ = false;
   Api::CallId call_ = 0;
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/seeded_hash.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "kubernetes/ports/ports.hpp"
 
@@ -35,8 +36,7 @@ struct ByKey {
 
   std::size_t operator()(const auto& x) const {
     const ObjectKey key = Key(x);
-    const std::hash<std::string_view> hash;
-    return hash(key.name) * 31 + hash(key.ns);
+    return SeededHash()(key.ns, key.name);
   }
   bool operator()(const auto& a, const auto& b) const { return Key(a) == Key(b); }
 };

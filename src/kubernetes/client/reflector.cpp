@@ -1,10 +1,10 @@
 #include "kubernetes/client/reflector.hpp"
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <optional>
 
 #include "base/random.hpp"
+#include "base/text_map.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/client/freshness_barrier.hpp"
 #include "kubernetes/client/informer_metrics.hpp"
@@ -64,8 +64,8 @@ struct Reflector<T>::Impl {
   metrics::Counter& skipped;
   std::optional<InformerMetrics> meters{};
   log::Once skipped_once{};
-  boost::unordered_flat_set<std::string> refusals{};      // logged since the last list
-  boost::unordered_flat_set<std::string> skipped_keys{};  // keys of skipped objects, missing in the store
+  FlatTextSet refusals{};      // logged since the last list
+  FlatTextSet skipped_keys{};  // keys of skipped objects, missing in the store
   std::unique_ptr<FreshnessBarrier> catch_up{};
   bool synced = false;
   Api::CallId call = 0;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/seeded_hash.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "scheduler/cluster/cluster_objects.hpp"
 #include "scheduler/cluster/node_table.hpp"
@@ -83,7 +84,7 @@ class ClusterState {
   };
   // The text refers to the pod's own string. The hash is stored, so that rehashing does not access the pods.
   struct Uid {
-    explicit Uid(std::string_view text) : text(text), hash(boost::hash<std::string_view>()(text)) {}
+    explicit Uid(std::string_view text) : text(text), hash(SeededHash()(text)) {}
     std::string_view text;
     std::size_t hash;
   };

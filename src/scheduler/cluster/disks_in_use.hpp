@@ -1,11 +1,11 @@
 // Nodes on which a disk is in use that pods reference directly, without a claim (GCE PD, EBS, iSCSI, RBD).
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <string>
 #include <vector>
 
 #include "base/row_set.hpp"
+#include "base/text_map.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "scheduler/cluster/row_counts.hpp"
 
@@ -30,7 +30,7 @@ class DisksInUse {
     RowCounts users;
     RowCounts writers;
   };
-  boost::unordered_map<std::string, Disk> disks_;
+  TextMap<Disk> disks_;
 };
 
 }  // namespace berth::cluster

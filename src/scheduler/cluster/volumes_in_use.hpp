@@ -2,7 +2,6 @@
 // Decisions do not iterate over the pods of a node.
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/row_set.hpp"
+#include "base/text_map.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "scheduler/cluster/cluster_objects.hpp"
 #include "scheduler/cluster/disks_in_use.hpp"
@@ -157,13 +157,13 @@ class VolumesInUse final : private PodObserver {
   NodeTable& nodes_;
   ClusterObjects& objects_;
   DisksInUse disks_;
-  boost::unordered_map<std::string, Driver> drivers_;
-  boost::unordered_map<std::string, Volume> volumes_;  // by id; in use or attached on some node
-  boost::unordered_map<std::string, Claim> claims_;    // by namespace/name
-  boost::unordered_map<std::string, std::vector<Claim*>> claims_of_pv_;
-  boost::unordered_map<std::string, Attachment> attachments_;
-  boost::unordered_map<std::string, std::vector<Attachment*>> attachments_of_pv_;
-  boost::unordered_map<std::string, NodeFacts> node_facts_;
+  TextMap<Driver> drivers_;
+  TextMap<Volume> volumes_;  // by id; in use or attached on some node
+  TextMap<Claim> claims_;    // by namespace/name
+  TextMap<std::vector<Claim*>> claims_of_pv_;
+  TextMap<Attachment> attachments_;
+  TextMap<std::vector<Attachment*>> attachments_of_pv_;
+  TextMap<NodeFacts> node_facts_;
   std::map<std::string, RowSet, std::less<>> migrated_from_;
   RowSet with_csi_node_;
   RowSet with_limits_;

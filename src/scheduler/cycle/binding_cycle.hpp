@@ -2,7 +2,6 @@
 // rollback if one of them fails (kube-scheduler v1.37.1).
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <functional>
 #include <memory>
 #include <span>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/text_map.hpp"
 #include "base/timer_queue.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/decision_gate.hpp"
@@ -102,7 +102,7 @@ class BindingCycles {
 
   const BindingOptions options_;
   const Parts parts_;
-  boost::unordered_map<std::string, CyclePtr> cycles_;  // by UID
+  TextMap<CyclePtr> cycles_;  // by UID
 };
 
 }  // namespace berth::cycle

@@ -1,13 +1,13 @@
 // Follows a cluster without scheduling: what shadow mode and the extender server run on a ClusterLoop.
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
@@ -61,7 +61,7 @@ class ClusterFollower final : public ClusterLoop::Handler {
   cluster::ClusterState& cluster_;
   const std::span<const std::unique_ptr<runtime::Profile>> profiles_;
   PodDirectory pods_;
-  boost::unordered_map<std::string, cluster::PodInfo> nominated_;  // by UID
+  TextMap<cluster::PodInfo> nominated_;  // by UID
   std::vector<ChangeObserver*> observers_;
 };
 

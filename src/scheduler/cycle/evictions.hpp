@@ -1,12 +1,12 @@
 // Evicts the victims of a preemption: assumed pods within the scheduler, others through the API.
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "observability/metrics/registry.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cycle/binding_cycle.hpp"
@@ -83,7 +83,7 @@ class Evictions {
   const Parts parts_;
   metrics::Histogram& victims_;
   // By UID of the preempting pod: null until the last victim is being evicted, then that victim.
-  boost::unordered_map<std::string, api::PodPtr> in_progress_;
+  TextMap<api::PodPtr> in_progress_;
 };
 
 }  // namespace berth::cycle

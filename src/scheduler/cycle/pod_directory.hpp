@@ -1,10 +1,10 @@
 // The last received version of every pod.
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <string>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
 
 namespace berth::cycle {
@@ -41,7 +41,7 @@ class PodDirectory {
 
  private:
   const cluster::ClusterState& cluster_;
-  boost::unordered_map<std::string, api::PodPtr> pending_;  // by namespace/name
+  TextMap<api::PodPtr> pending_;  // by namespace/name
 };
 
 }  // namespace berth::cycle

@@ -15,7 +15,7 @@ namespace {
 // A closed fence opens again when the lease is renewed; there is no notification, so the loop polls.
 constexpr Duration kFencePollInterval = std::chrono::milliseconds(20);
 // Specifications and symbols of deleted pods are kept for at most two periods.
-constexpr Duration kReleasePeriod = std::chrono::seconds(30);
+constexpr Duration kReleasePeriod = std::chrono::seconds(10);
 
 }  // namespace
 

@@ -1,14 +1,13 @@
 // Maps names used by external systems (node name, address, host name) to rows.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "scheduler/cluster/node_table.hpp"
 
 namespace berth::load_metrics {
@@ -33,11 +32,7 @@ class NodeDirectory {
   cluster::Row Find(std::string_view text) const;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-  using Index = boost::unordered_flat_map<std::string, cluster::Row, Hash, std::equal_to<>>;
+  using Index = FlatTextMap<cluster::Row>;
 
   void Add(std::string_view text, cluster::Row row);
 

@@ -2,11 +2,11 @@
 // poll.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "scheduler/load_metrics/query_answer.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/load_metrics/source_settings.hpp"
@@ -34,7 +34,7 @@ class SeriesCatalog {
 
   const std::vector<std::string>& labels_;
   const std::vector<NodePattern>& patterns_;
-  boost::unordered_flat_map<std::string, std::uint32_t> numbers_;  // by label values
+  FlatTextMap<std::uint32_t> numbers_;  // by label values
   std::vector<SeriesName> fresh_;
   std::size_t largest_ = 0;  // largest result since the last renumbering
   bool renumbered_ = false;

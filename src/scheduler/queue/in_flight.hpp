@@ -1,11 +1,11 @@
 // Attempts in progress, and the events since the start of each attempt.
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <list>
 #include <string>
 #include <utility>
 
+#include "base/text_map.hpp"
 #include "scheduler/framework/cluster_event.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 
@@ -61,9 +61,9 @@ class InFlight {
   using Items = std::list<Item>;
 
   Items items_;
-  boost::unordered_map<std::string, Items::const_iterator> pods_;  // by UID
+  TextMap<Items::const_iterator> pods_;  // by UID
   // the latest attempt per "namespace/name"
-  boost::unordered_map<std::string, Items::const_iterator> by_key_;
+  TextMap<Items::const_iterator> by_key_;
 };
 
 }  // namespace berth::queue

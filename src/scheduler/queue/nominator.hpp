@@ -1,10 +1,10 @@
 // Nominated pods and their nodes (kube-scheduler v1.37.1's nominator).
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <optional>
 #include <string>
 
+#include "base/text_map.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 
 namespace berth::queue {
@@ -26,10 +26,10 @@ class Nominator {
   void Update(cluster::NodeNameId had, const framework::QueuedPodPtr& pod);
   void Delete(const std::string& uid) { by_uid_.erase(uid); }
 
-  const boost::unordered_map<std::string, Nomination>& all() const { return by_uid_; }
+  const TextMap<Nomination>& all() const { return by_uid_; }
 
  private:
-  boost::unordered_map<std::string, Nomination> by_uid_;
+  TextMap<Nomination> by_uid_;
 };
 
 }  // namespace berth::queue

@@ -1,7 +1,6 @@
 // Pods that wait for a scheduling attempt (kube-scheduler v1.37.1 with default feature gates).
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <boost/unordered_set.hpp>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/text_map.hpp"
 #include "observability/metrics/registry.hpp"
 #include "scheduler/framework/cluster_event.hpp"
 #include "scheduler/framework/queued_pod.hpp"
@@ -148,7 +148,7 @@ class SchedulingQueue {
   struct ByKey {
     static std::string_view Of(std::string_view key) { return key; }
     static std::string_view Of(const Entry* entry) { return entry->pod->info.key; }
-    std::size_t operator()(const auto& entry) const { return boost::hash<std::string_view>()(Of(entry)); }
+    std::size_t operator()(const auto& entry) const { return SeededHash()(Of(entry)); }
     bool operator()(const auto& a, const auto& b) const { return Of(a) == Of(b); }
   };
   struct Metrics;
@@ -195,7 +195,7 @@ class SchedulingQueue {
   const Clock& clock_;
   const QueuePolicy& policy_;
   std::unique_ptr<Metrics> metrics_;
-  boost::unordered_map<std::string, Entry> entries_;  // by UID; does not move its elements
+  TextMap<Entry> entries_;  // by UID; does not move its elements
   boost::unordered_multiset<Entry*, ByKey, ByKey> by_key_;
   std::set<Entry*, HigherRank> active_;
   std::set<Entry*, EarlierExpiry> backoff_;

@@ -4,10 +4,10 @@
 #include <list>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/text_map.hpp"
 
 namespace berth::service {
 
@@ -51,7 +51,7 @@ class ExpiringCache {
   };
   const std::size_t capacity_;
   std::list<Entry> entries_{};
-  std::unordered_map<std::string, typename std::list<Entry>::iterator> by_key_{};
+  TextMap<typename std::list<Entry>::iterator> by_key_{};
 };
 
 }  // namespace berth::service

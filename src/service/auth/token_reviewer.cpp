@@ -6,8 +6,8 @@
 
 #include <array>
 #include <optional>
-#include <unordered_map>
 
+#include "base/text_map.hpp"
 #include "base/trim.hpp"
 #include "http/loop.hpp"
 #include "observability/log/log.hpp"
@@ -114,7 +114,7 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
   TokenCacheMetrics meters;
   std::array<unsigned char, 32> key{};
   ExpiringCache<Known> cache{kCacheCapacity};
-  std::unordered_map<std::string, std::vector<Waiting>> waiting;  // by hash
+  TextMap<std::vector<Waiting>> waiting;  // by hash
   ReviewClient reviews;
 };
 

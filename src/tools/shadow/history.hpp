@@ -2,7 +2,6 @@
 // come earlier or later.
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/assembly/engine.hpp"
 
@@ -44,7 +44,7 @@ class Nominations {
   std::vector<runtime::Nomination> All(const cluster::NodeTable& nodes) const;
 
  private:
-  boost::unordered_map<std::string, std::shared_ptr<const cluster::PodInfo>> by_uid_;
+  TextMap<std::shared_ptr<const cluster::PodInfo>> by_uid_;
 };
 
 // Steps are numbered from the beginning; only the latest are kept. One thread: the loop that owns the engine.

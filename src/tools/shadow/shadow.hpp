@@ -1,12 +1,12 @@
 // Observes another scheduler and compares its decisions with Berth's. Writes nothing.
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <deque>
 #include <optional>
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/text_map.hpp"
 #include "tools/shadow/evaluator.hpp"
 #include "tools/shadow/history.hpp"
 #include "tools/shadow/report.hpp"
@@ -83,8 +83,8 @@ class Shadow {
   History history_;
   const MonoTime began_ = clock_.Now();
   Duration searched_{};
-  std::deque<Open> open_;                                      // by due
-  boost::unordered_map<std::string, std::uint64_t> arrivals_;  // of pending pods, by uid
+  std::deque<Open> open_;            // by due
+  TextMap<std::uint64_t> arrivals_;  // of pending pods, by uid
   std::uint64_t next_arrival_ = 0;
   std::uint64_t newest_version_ = 0;  // of pods
   bool synced_ = false;

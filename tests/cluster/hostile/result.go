@@ -30,8 +30,6 @@ const (
 	recordBytes = 4 << 20
 	// Memory that was used once and that the allocator keeps.
 	allocatorBytes = 24 << 20
-	// Memory of a text that berth keeps.
-	textBytes = 150
 	// CPU seconds, for attacks that take nearly none.
 	cpuTolerance = 0.5
 )
@@ -106,7 +104,7 @@ func printTable(out io.Writer, schedulers []string, rows []row) {
 
 // allowed is the resident memory that berth may have after the attack.
 func (a attack) allowed(ours *result) int64 {
-	return ours.before + ours.before/10 + recordBytes + allocatorBytes + a.texts*textBytes + int64(ours.scale*float64(a.keeps))
+	return ours.before + ours.before/10 + recordBytes + allocatorBytes + int64(ours.scale*float64(a.keeps))
 }
 
 // check returns a text for the memory and for the CPU time if berth takes more than allowed.

@@ -1,12 +1,12 @@
 // Measured resource usage per workload, learned from its running pods, as an estimate for its next pod.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/handle.hpp"
@@ -52,8 +52,8 @@ class WorkloadUsage final : private cluster::PodObserver {
   cluster::NodeTable& nodes_;
   const load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId signal_;
-  boost::unordered_flat_map<std::string, Running> running_;  // by namespace/name
-  boost::unordered_flat_map<std::string, Workload> workloads_;
+  FlatTextMap<Running> running_;  // by namespace/name
+  FlatTextMap<Workload> workloads_;
   std::vector<std::string> series_;  // by series number: namespace/name
   std::size_t known_ = 0;
 };

@@ -1,7 +1,6 @@
 // Volumes, storage classes and capacities for VolumeBinding, compiled once per object.
 #pragma once
 
-#include <boost/unordered_map.hpp>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/row_group.hpp"
+#include "base/text_map.hpp"
 #include "scheduler/cluster/node_selection.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
@@ -77,11 +77,11 @@ class StorageIndex {
   Capacity Compile(std::shared_ptr<const api::CSIStorageCapacity> object) const;
 
   cluster::SymbolTable& words_;
-  boost::unordered_map<std::string, Volume> volumes_;
-  boost::unordered_map<std::string, std::vector<Volume*>> free_;      // by class; ascending size, then name
-  boost::unordered_map<std::string, std::vector<Volume*>> bound_to_;  // by namespace/name of the claim
-  boost::unordered_map<std::string, std::vector<Capacity>> capacities_;
-  boost::unordered_map<std::string, Topologies> topologies_;
+  TextMap<Volume> volumes_;
+  TextMap<std::vector<Volume*>> free_;      // by class; ascending size, then name
+  TextMap<std::vector<Volume*>> bound_to_;  // by namespace/name of the claim
+  TextMap<std::vector<Capacity>> capacities_;
+  TextMap<Topologies> topologies_;
 };
 
 }  // namespace berth::plugins
