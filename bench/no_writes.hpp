@@ -12,6 +12,7 @@ class NoWrites : public ports::ApiWriter {
   void DeletePod(ports::PodDeletion, ports::WriteDone done) override { done({}); }
   void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override { done(""); }
   void SelectNode(ports::NodeSelected, ports::VersionDone done) override { done(""); }
+  void ChangeClaim(ports::ClaimChange, ports::VersionDone done) override { done(""); }
 };
 
 }  // namespace berth::bench

@@ -34,6 +34,10 @@ class FakeApiWriter final : public ports::ApiWriter {
     selections.push_back(std::move(write));
     FinishVersion(std::move(done));
   }
+  void ChangeClaim(ports::ClaimChange change, ports::VersionDone done) override {
+    claims.push_back(std::move(change));
+    FinishVersion(std::move(done));
+  }
   void Release() {
     for (ports::WriteDone& done : std::exchange(held_, {})) done(answer);
   }
@@ -46,6 +50,7 @@ class FakeApiWriter final : public ports::ApiWriter {
   std::string version;
   std::vector<ports::VolumeClaimed> volumes;
   std::vector<ports::NodeSelected> selections;
+  std::vector<ports::ClaimChange> claims;
 
  private:
   void FinishVersion(ports::VersionDone done) {

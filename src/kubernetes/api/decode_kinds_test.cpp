@@ -296,41 +296,130 @@ TEST(Workloads, DecodeADisruptionBudget) {
 // --- devices ---
 std::vector<std::string> RequestsOf(std::string_view json) {
   std::vector<std::string> out;
-  for (const auto& request : Read<ResourceClaim>(json).requests)
-    out.push_back(request.name + ": " + request.device_class_name);
+  for (const auto& request : Read<ResourceClaim>(json).requests) {
+    if (request.exactly) {
+      out.push_back(fmt::format("{}: {} {} x {}", request.name, request.exactly->allocation_mode,
+                                request.exactly->count, request.exactly->device_class_name));
+    }
+    for (const auto& [name, devices] : request.first_available)
+      out.push_back(
+          fmt::format("{}/{}: {} x {}", request.name, name, devices.count, devices.device_class_name));
+  }
   return out;
 }
 
 TEST(Devices, DecodeRequestsOfV1AndBetaVersions) {
   EXPECT_THAT(
       RequestsOf(R"({"spec": {"devices": {"requests": [{"name": "a", "exactly": {"deviceClassName": "gpu"}},
-    {"name": "b", "firstAvailable": [{"name": "x", "deviceClassName": "big"}, {"name": "y", "deviceClassName": "small"}]}]}}})"),
-      ElementsAre("a: gpu", "b/x: big", "b/y: small"));
-  EXPECT_THAT(RequestsOf(R"({"spec": {"devices": {"requests": [{"name": "a", "deviceClassName": "gpu"}]}}})"),
-              ElementsAre("a: gpu"));
+    {"name": "b", "firstAvailable": [{"name": "x", "deviceClassName": "big", "count": 3},
+                                     {"name": "y", "deviceClassName": "small"}]}]}}})"),
+      ElementsAre("a: ExactCount 1 x gpu", "b/x: 3 x big", "b/y: 1 x small"));
+  EXPECT_THAT(RequestsOf(R"({"spec": {"devices": {"requests": [
+    {"name": "a", "deviceClassName": "gpu", "allocationMode": "All"}]}}})"),
+              ElementsAre("a: All 0 x gpu"));
+}
+
+TEST(Devices, DecodeTheParametersOfARequest) {
+  const auto claim = Read<ResourceClaim>(R"({"metadata": {"finalizers": ["f"]}, "spec": {"devices": {
+    "requests": [{"name": "a", "exactly": {"deviceClassName": "gpu", "adminAccess": true,
+      "selectors": [{"cel": {"expression": "true"}}, {"other": {}}],
+      "tolerations": [{"key": "k", "operator": "Exists", "tolerationSeconds": 5}],
+      "capacity": {"requests": {"memory": "2Gi"}}, "derivedAttributes": [{}]}}],
+    "constraints": [{"requests": ["a"], "matchAttribute": "d/x"}, {"distinctAttribute": "d/y"}],
+    "config": [{"requests": ["a"], "opaque": {"driver": "d", "parameters": {"x": [1, "2"]}}}]}}})");
+  EXPECT_THAT(claim.finalizers, ElementsAre("f"));
+  const ResourceClaim::DeviceRequest& request = *claim.requests.at(0).exactly;
+  EXPECT_EQ(request.admin_access, true);
+  EXPECT_EQ(request.selectors.at(0).cel_expression, "true");
+  EXPECT_EQ(request.selectors.at(1).cel_expression, std::nullopt);
+  EXPECT_EQ(request.tolerations.at(0), (DeviceToleration{"k", "Exists", "", "", 5}));
+  EXPECT_EQ(request.capacity->at("memory").Canonical(), "2Gi");
+  EXPECT_TRUE(request.derived_attributes);
+  EXPECT_EQ(claim.constraints.at(0).match_attribute, "d/x");
+  EXPECT_THAT(claim.constraints.at(0).requests, ElementsAre("a"));
+  EXPECT_EQ(claim.constraints.at(1).distinct_attribute, "d/y");
+  EXPECT_THAT(claim.config.at(0).requests, ElementsAre("a"));
+  EXPECT_EQ(claim.config.at(0).parameters, R"({"opaque":{"driver":"d","parameters":{"x":[1,"2"]}}})");
 }
 
 TEST(Devices, DecodeAClaimWithAllocationAndConsumers) {
   const auto claim = Read<ResourceClaim>(R"({"status": {
-    "allocation": {"devices": {"results": [{"request": "a", "driver": "d", "pool": "p", "device": "0"}]},
-                   "nodeSelector": {"nodeSelectorTerms": [{}]}},
-    "reservedFor": [{"resource": "pods", "name": "pod", "uid": "u"}]}})");
-  EXPECT_EQ(claim.allocation->devices.at(0), (ResourceClaim::Device{"a", "d", "p", "0", false}));
+    "allocation": {"devices": {"results": [{"request": "a", "driver": "d", "pool": "p", "device": "0"},
+        {"request": "b", "driver": "d", "pool": "p", "device": "1", "shareID": "s", "consumedCapacity": {"m": "1"},
+         "bindingConditions": ["Ready"], "bindingFailureConditions": ["Failed"]}],
+      "config": [{"source": "FromClass", "requests": ["a"], "opaque": {"driver": "d"}}]},
+      "nodeSelector": {"nodeSelectorTerms": [{}]}, "allocationTimestamp": "2026-01-01T00:00:00Z"},
+    "reservedFor": [{"resource": "pods", "name": "pod", "uid": "u"}],
+    "devices": [{"driver": "d", "pool": "p", "device": "1",
+                 "conditions": [{"type": "Ready", "status": "True", "reason": "r", "message": "m"}]}]}})");
+  ResourceClaim::AllocatedDevice first;
+  first.request = "a";
+  first.driver = "d";
+  first.pool = "p";
+  first.device = "0";
+  EXPECT_EQ(claim.allocation->devices.at(0), first);
+  const ResourceClaim::AllocatedDevice& shared = claim.allocation->devices.at(1);
+  EXPECT_EQ(shared.share_id, "s");
+  EXPECT_EQ(shared.consumed_capacity.at("m").Canonical(), "1");
+  EXPECT_THAT(shared.binding_conditions, ElementsAre("Ready"));
+  EXPECT_THAT(shared.binding_failure_conditions, ElementsAre("Failed"));
+  EXPECT_EQ(claim.allocation->config.at(0).source, "FromClass");
+  EXPECT_EQ(claim.allocation->config.at(0).configuration.parameters, R"({"opaque":{"driver":"d"}})");
   EXPECT_THAT(claim.allocation->node_selector->terms, SizeIs(1));
+  EXPECT_EQ(claim.allocation->timestamp, "2026-01-01T00:00:00Z");
   EXPECT_EQ(claim.reserved_for.at(0).uid, "u");
+  EXPECT_EQ(claim.device_statuses.at(0).conditions.at(0),
+            (ResourceClaim::DeviceStatus::Condition{"Ready", "True", "r", "m"}));
   EXPECT_FALSE(Read<ResourceClaim>(R"({"status": {}})").allocation);
 }
 
-TEST(Devices, DecodeASliceAClassAndATaintRule) {
+TEST(Devices, DecodeASliceWithItsDevices) {
   const auto slice = Read<ResourceSlice>(R"({"spec": {"driver": "d", "nodeName": "n",
-    "pool": {"name": "p", "generation": 3, "resourceSliceCount": 2}, "devices": [{"name": "0"}, {"name": "1"}]}})");
+    "pool": {"name": "p", "generation": 3, "resourceSliceCount": 2},
+    "sharedCounters": [{"name": "set", "counters": {"memory": {"value": "40Gi"}}}],
+    "devices": [{"name": "0", "allowMultipleAllocations": true, "bindsToNode": true,
+      "attributes": {"model": {"string": "a"}, "index": {"int": 2}, "new": {"bool": true},
+                     "driver": {"version": "1.2.3"}, "other": {"list": []}},
+      "capacity": {"memory": {"value": "10Gi", "requestPolicy": {"default": "1Gi", "validValues": ["1Gi", "2Gi"],
+                              "validRange": {"min": "1Gi", "max": "4Gi", "step": "1Gi"}}}},
+      "consumesCounters": [{"counterSet": "set", "counters": {"memory": {"value": "10Gi"}}}],
+      "taints": [{"key": "k", "effect": "NoSchedule"}]}, {"name": "1", "nodeName": "m"}]}})");
   EXPECT_EQ(slice.driver + "/" + slice.pool + "@" + slice.node_name, "d/p@n");
   EXPECT_EQ(slice.pool_generation, 3);
   EXPECT_EQ(slice.pool_slice_count, 2);
-  EXPECT_THAT(slice.devices, ElementsAre("0", "1"));
-  EXPECT_EQ(
-      Read<DeviceClass>(R"({"spec": {"extendedResourceName": "example.com/gpu"}})").extended_resource_name,
-      "example.com/gpu");
+  EXPECT_EQ(slice.shared_counters.at(0).counters.at("memory").Canonical(), "40Gi");
+  const Device& device = slice.devices.at(0);
+  EXPECT_TRUE(device.allow_multiple_allocations && device.binds_to_node);
+  EXPECT_EQ(std::get<std::string>(device.attributes.at("model").value), "a");
+  EXPECT_EQ(std::get<std::int64_t>(device.attributes.at("index").value), 2);
+  EXPECT_TRUE(std::get<bool>(device.attributes.at("new").value));
+  EXPECT_EQ(std::get<DeviceAttribute::Version>(device.attributes.at("driver").value).text, "1.2.3");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(device.attributes.at("other").value));
+  const DeviceCapacity& memory = device.capacity.at("memory");
+  EXPECT_EQ(memory.value.Canonical(), "10Gi");
+  EXPECT_EQ(memory.request_policy->default_request->Canonical(), "1Gi");
+  EXPECT_THAT(memory.request_policy->valid_values, SizeIs(2));
+  EXPECT_EQ(memory.request_policy->valid_range->max->Canonical(), "4Gi");
+  EXPECT_EQ(device.consumes_counters.at(0).counters.at("memory").Canonical(), "10Gi");
+  EXPECT_EQ(device.taints.at(0), (DeviceTaint{"k", "", "NoSchedule"}));
+  EXPECT_EQ(slice.devices.at(1).node_name, "m");
+  EXPECT_EQ(Read<ResourceSlice>(R"({"spec": {"devices": [{"name": "0", "basic": {
+    "attributes": {"model": {"string": "a"}}}}]}})")
+                .devices.at(0)
+                .attributes.size(),
+            1)
+      << "as in v1beta1";
+}
+
+TEST(Devices, DecodeAClassAndATaintRule) {
+  const auto device_class =
+      Read<DeviceClass>(R"({"metadata": {"name": "gpu", "creationTimestamp": "2026-01-01T00:00:00Z"},
+    "spec": {"extendedResourceName": "example.com/gpu", "selectors": [{"cel": {"expression": "x"}}],
+             "config": [{"opaque": {"driver": "d", "parameters": {}}}]}})");
+  EXPECT_EQ(device_class.extended_resource_name, "example.com/gpu");
+  EXPECT_EQ(device_class.creation_timestamp, "2026-01-01T00:00:00Z");
+  EXPECT_EQ(device_class.selectors.at(0).cel_expression, "x");
+  EXPECT_EQ(device_class.config.at(0).parameters, R"({"opaque":{"driver":"d","parameters":{}}})");
   const auto rule = Read<DeviceTaintRule>(R"({"spec": {"deviceSelector": {"pool": "p"},
     "taint": {"key": "k", "effect": "NoExecute"}}})");
   EXPECT_EQ(rule.selector->pool, "p");

@@ -13,6 +13,7 @@
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/backoff.hpp"
+#include "kubernetes/client/claim_patch.hpp"
 #include "kubernetes/client/status_patch.hpp"
 
 namespace berth::client {
@@ -60,10 +61,14 @@ std::string PodPath(const std::string& ns, const std::string& name) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name);
 }
 
-// A merge patch of one object, rejected if the object no longer has this version.
+constexpr std::string_view kMergePatch = "application/merge-patch+json";
+constexpr std::string_view kStrategicMergePatch = "application/strategic-merge-patch+json";
+
+// A patch of one object, usually rejected if the object no longer has the version that the patch names.
 struct ObjectPatch {
   std::string path;
   std::string body;
+  std::string_view content_type = kMergePatch;
 };
 
 void AddMetadata(JsonObject& root, const std::string& version, std::string_view annotation,
@@ -302,7 +307,7 @@ void ApiWriter::Impl::SendPatch(const WritePtr& write) {
   write->call = Send({.method = "PATCH",
                       .path = PodPath(patch.ns, patch.name) + "/status",
                       .body = std::move(body),
-                      .content_type = "application/strategic-merge-patch+json"},
+                      .content_type = std::string(kStrategicMergePatch)},
                      [this, write](Reply reply) { OnPatched(write, std::move(reply)); });
 }
 
@@ -336,7 +341,7 @@ void ApiWriter::Impl::SendObject(const WritePtr& write) {
   write->call = Send({.method = "PATCH",
                       .path = write->object->path,
                       .body = write->object->body,
-                      .content_type = "application/merge-patch+json"},
+                      .content_type = std::string(write->object->content_type)},
                      [this, write](Reply reply) { OnObject(write, std::move(reply)); });
 }
 
@@ -429,6 +434,13 @@ void ApiWriter::ClaimVolume(ports::VolumeClaimed write, ports::VersionDone done)
 void ApiWriter::SelectNode(ports::NodeSelected write, ports::VersionDone done) {
   impl_->Patch(fmt::format("persistentvolumeclaim:{}/{}", write.ns, write.name), PatchOf(write),
                std::move(done));
+}
+
+void ApiWriter::ChangeClaim(ports::ClaimChange change, ports::VersionDone done) {
+  ObjectPatch patch{ClaimPath(change), ClaimPatchBody(change, impl_->clock.WallNow()), kMergePatch};
+  if (std::holds_alternative<ports::ClaimChange::Release>(change.change))
+    patch.content_type = kStrategicMergePatch;
+  impl_->Patch(fmt::format("resourceclaim:{}/{}", change.ns, change.name), std::move(patch), std::move(done));
 }
 
 void ApiWriter::WhenIdle(std::move_only_function<void()> idle) {

@@ -18,6 +18,7 @@ class RejectingApiWriter final : public ApiWriter {
   void DeletePod(PodDeletion, WriteDone done) override { done(Refusal()); }
   void ClaimVolume(VolumeClaimed, VersionDone done) override { done(Refusal()); }
   void SelectNode(NodeSelected, VersionDone done) override { done(Refusal()); }
+  void ChangeClaim(ClaimChange, VersionDone done) override { done(Refusal()); }
 
  private:
   std::unexpected<Error> Refusal() const { return Fail(ErrorCode::kInternal, why_); }

@@ -88,6 +88,30 @@ struct NodeSelected {
   std::string node;
 };
 
+// A change of a ResourceClaim. Sent as a merge patch with the resource version as precondition: if the claim
+// has changed since, the result is kConflict.
+struct ClaimChange {
+  struct SetFinalizers {
+    std::vector<std::string> finalizers;
+  };
+  // Sets the consumers, and the allocation if the claim has none yet.
+  struct Reserve {
+    std::shared_ptr<const api::ResourceClaim::Allocation> allocation;  // null: unchanged
+    bool set_timestamp = false;                                        // allocationTimestamp: now
+    std::vector<api::ResourceClaim::Consumer> consumers;               // all of them
+  };
+  // Removes the allocation, the consumers and the status of the devices.
+  struct Deallocate {};
+  // Removes one consumer. A strategic merge patch without a precondition other than the claim's UID.
+  struct Release {
+    std::string claim_uid;
+    std::string consumer_uid;
+  };
+
+  std::string ns, name, resource_version;
+  std::variant<SetFinalizers, Reserve, Deallocate, Release> change;
+};
+
 // Called once, from any thread, with the object's new resource version.
 using VersionDone = std::move_only_function<void(Expected<std::string>)>;
 // Called once, from any thread.
@@ -106,6 +130,7 @@ class ApiWriter {
   virtual void DeletePod(PodDeletion deletion, WriteDone done) = 0;
   virtual void ClaimVolume(VolumeClaimed write, VersionDone done) = 0;
   virtual void SelectNode(NodeSelected write, VersionDone done) = 0;
+  virtual void ChangeClaim(ClaimChange change, VersionDone done) = 0;
 };
 
 // An event of the API (events.k8s.io/v1), without the series that the sink forms.

@@ -1,0 +1,170 @@
+#include "kubernetes/client/claim_patch.hpp"
+
+#include <fmt/format.h>
+
+#include "base/json_text.hpp"
+
+namespace berth::client {
+namespace {
+
+using api::ResourceClaim;
+using Change = ports::ClaimChange;
+
+// Appends a list; add(out, item) appends an item.
+template <class List, class AddItem>
+void AddList(std::string& out, const List& list, AddItem&& add) {
+  out += '[';
+  bool first = true;
+  for (const auto& item : list) {
+    if (!std::exchange(first, false)) out += ',';
+    add(out, item);
+  }
+  out += ']';
+}
+
+void AddTexts(std::string& out, const std::vector<std::string>& texts) {
+  AddList(out, texts, [](std::string& list, const std::string& text) { AppendJsonString(list, text); });
+}
+
+// Adds members that are omitted when empty.
+void AddText(JsonObject& object, std::string_view key, const std::string& text) {
+  if (!text.empty()) object.Add(key, text);
+}
+void AddTexts(JsonObject& object, std::string_view key, const std::vector<std::string>& texts) {
+  if (!texts.empty()) AddTexts(object.Key(key), texts);
+}
+template <class List, class AddItem>
+void AddList(JsonObject& object, std::string_view key, const List& list, AddItem&& add) {
+  if (!list.empty()) AddList(object.Key(key), list, add);
+}
+
+void AddToleration(std::string& out, const api::DeviceToleration& toleration) {
+  JsonObject object(out);
+  AddText(object, "key", toleration.key);
+  AddText(object, "operator", toleration.op);
+  AddText(object, "value", toleration.value);
+  AddText(object, "effect", toleration.effect);
+  if (toleration.toleration_seconds)
+    object.AddRaw("tolerationSeconds", std::to_string(*toleration.toleration_seconds));
+}
+
+void AddDevice(std::string& out, const ResourceClaim::AllocatedDevice& device) {
+  JsonObject object(out);
+  object.Add("request", device.request)
+      .Add("driver", device.driver)
+      .Add("pool", device.pool)
+      .Add("device", device.device);
+  if (device.admin_access) object.AddRaw("adminAccess", "true");
+  AddList(object, "tolerations", device.tolerations, AddToleration);
+  AddTexts(object, "bindingConditions", device.binding_conditions);
+  AddTexts(object, "bindingFailureConditions", device.binding_failure_conditions);
+  if (device.share_id) object.Add("shareID", *device.share_id);
+  if (device.consumed_capacity.empty()) return;
+  JsonObject consumed(object.Key("consumedCapacity"));
+  for (const auto& [name, amount] : device.consumed_capacity) consumed.Add(name, amount.Canonical());
+}
+
+// The parameters are the JSON of an object; its members are added.
+void AddParameters(JsonObject& object, const std::string& parameters) {
+  const std::size_t size = parameters.size();
+  if (size <= 2) return;
+  // {"opaque":{...}}
+  const std::size_t colon = parameters.find(':');
+  object.AddRaw(parameters.substr(2, colon - 3), parameters.substr(colon + 1, size - colon - 2));
+}
+
+void AddConfiguration(std::string& out, const ResourceClaim::AllocatedConfiguration& config) {
+  JsonObject object(out);
+  object.Add("source", config.source);
+  AddTexts(object, "requests", config.configuration.requests);
+  AddParameters(object, config.configuration.parameters);
+}
+
+void AddRequirement(std::string& out, const api::NodeSelectorRequirement& requirement) {
+  JsonObject object(out);
+  object.Add("key", requirement.key).Add("operator", requirement.op);
+  AddTexts(object, "values", requirement.values);
+}
+
+void AddTerm(std::string& out, const api::NodeSelectorTerm& term) {
+  JsonObject object(out);
+  AddList(object, "matchExpressions", term.match_expressions, AddRequirement);
+  AddList(object, "matchFields", term.match_fields, AddRequirement);
+}
+
+void AddAllocation(std::string& out, const ResourceClaim::Allocation& allocation,
+                   const std::string& timestamp) {
+  JsonObject object(out);
+  JsonObject devices(object.Key("devices"));
+  AddList(devices, "results", allocation.devices, AddDevice);
+  AddList(devices, "config", allocation.config, AddConfiguration);
+  devices.Close();
+  if (allocation.node_selector) {
+    JsonObject selector(object.Key("nodeSelector"));
+    AddList(selector.Key("nodeSelectorTerms"), allocation.node_selector->terms, AddTerm);
+  }
+  AddText(object, "allocationTimestamp", timestamp);
+}
+
+void AddConsumer(std::string& out, const ResourceClaim::Consumer& consumer) {
+  JsonObject object(out);
+  AddText(object, "apiGroup", consumer.api_group);
+  object.Add("resource", consumer.resource).Add("name", consumer.name).Add("uid", consumer.uid);
+}
+
+void AddStatus(JsonObject& status, const Change::Reserve& reserve, WallTime now) {
+  const std::string timestamp = reserve.set_timestamp ? FormatTime(now) : "";
+  if (reserve.allocation != nullptr) {
+    AddAllocation(status.Key("allocation"), *reserve.allocation, timestamp);
+  } else if (!timestamp.empty()) {
+    JsonObject(status.Key("allocation")).Add("allocationTimestamp", timestamp);
+  }
+  AddList(status.Key("reservedFor"), reserve.consumers, AddConsumer);
+}
+
+void AddStatus(JsonObject& status, const Change::Deallocate&, WallTime) {
+  status.AddRaw("allocation", "null").AddRaw("reservedFor", "null").AddRaw("devices", "null");
+}
+
+void AddStatus(JsonObject& status, const Change::Release& release, WallTime) {
+  std::string& list = status.Key("reservedFor");
+  list += '[';
+  JsonObject(list).Add("$patch", "delete").Add("uid", release.consumer_uid);
+  list += ']';
+}
+
+}  // namespace
+
+std::string ClaimPath(const Change& change) {
+  const bool status = !std::holds_alternative<Change::SetFinalizers>(change.change);
+  return fmt::format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims/{}{}", change.ns, change.name,
+                     status ? "/status" : "");
+}
+
+std::string ClaimPatchBody(const Change& change, WallTime now) {
+  std::string body;
+  JsonObject root(body);
+  JsonObject metadata(root.Key("metadata"));
+  if (const auto* release = std::get_if<Change::Release>(&change.change)) {
+    metadata.Add("uid", release->claim_uid);
+  } else {
+    metadata.Add("resourceVersion", change.resource_version);
+  }
+  if (const auto* finalizers = std::get_if<Change::SetFinalizers>(&change.change)) {
+    AddTexts(metadata.Key("finalizers"), finalizers->finalizers);
+    metadata.Close();
+  } else {
+    metadata.Close();
+    JsonObject status(root.Key("status"));
+    std::visit(
+        [&](const auto& what) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(what)>, Change::SetFinalizers>)
+            AddStatus(status, what, now);
+        },
+        change.change);
+  }
+  root.Close();
+  return body;
+}
+
+}  // namespace berth::client

@@ -1,0 +1,163 @@
+#include "scheduler/devices/allocated_devices.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace berth::devices {
+namespace {
+
+// Names contain no "/": they are DNS labels and subdomains; pools may have several segments.
+std::string KeyOf(std::string_view driver, std::string_view pool, std::string_view device) {
+  std::string key;
+  key.reserve(driver.size() + pool.size() + device.size() + 2);
+  key.append(driver).append("\n").append(pool).append("\n").append(device);
+  return key;
+}
+
+AllocationPtr AllocationOf(const std::shared_ptr<const api::ResourceClaim>& claim) {
+  if (claim == nullptr || !claim->allocation) return nullptr;
+  return {claim, &*claim->allocation};
+}
+
+std::uint64_t VersionNumber(std::string_view version) {
+  std::uint64_t number = 0;
+  std::from_chars(version.data(), version.data() + version.size(), number);
+  return number;
+}
+
+}  // namespace
+
+void AllocatedDevices::Apply(const ports::Change<api::ResourceClaim>& change) {
+  // A claim that was deleted and created again has another UID.
+  if (change.before != nullptr &&
+      (change.after == nullptr || change.after->metadata.uid != change.before->metadata.uid)) {
+    Change(change.before->metadata.uid, [](Claim& claim) { claim.stored = nullptr; });
+  }
+  if (change.after == nullptr) return;
+  Change(change.after->metadata.uid, [&](Claim& claim) {
+    claim.stored = AllocationOf(change.after);
+    const bool arrived = claim.written_version != 0 &&
+                         VersionNumber(change.after->metadata.resource_version) >= claim.written_version;
+    if (arrived) claim.pending = nullptr;
+  });
+}
+
+void AllocatedDevices::AddPending(const std::string& claim, AllocationPtr allocation) {
+  Change(claim, [&](Claim& entry) { entry.pending = std::move(allocation); });
+}
+
+void AllocatedDevices::RemovePending(const std::string& claim) {
+  Change(claim, [](Claim& entry) { entry.pending = nullptr; });
+}
+
+void AllocatedDevices::MarkWritten(const std::string& claim, std::string_view resource_version) {
+  Change(claim, [&](Claim& entry) {
+    entry.written_version = VersionNumber(resource_version);
+    // The watch may have been faster.
+    if (entry.stored != nullptr) entry.pending = nullptr;
+  });
+}
+
+AllocationPtr AllocatedDevices::PendingOf(std::string_view claim) const {
+  const auto found = claims_.find(claim);
+  return found == claims_.end() ? nullptr : found->second.pending;
+}
+
+template <class ChangeClaim>
+void AllocatedDevices::Change(const std::string& claim, ChangeClaim&& change) {
+  const auto found = claims_.find(claim);
+  Claim entry = found == claims_.end() ? Claim{} : found->second;
+  const AllocationPtr before = entry.effective();
+  change(entry);
+  const AllocationPtr after = entry.effective();
+  // Added first, so that a device in both keeps its number. `before` stays alive until its uses are removed.
+  if (before != after && after != nullptr) {
+    for (const Device& device : after->devices) Add(device);
+  }
+  if (before != after && before != nullptr) {
+    for (const Device& device : before->devices) Remove(device);
+  }
+  if (entry.pending == nullptr) entry.written_version = 0;
+  if (after != nullptr) {
+    claims_.insert_or_assign(claim, std::move(entry));
+  } else if (found != claims_.end()) {
+    claims_.erase(claim);
+  }
+}
+
+void AllocatedDevices::Add(const Device& device) {
+  if (device.admin_access) return;
+  const DeviceId id = Acquire(device.driver, device.pool, device.device);
+  Entry& entry = entries_[id.value];
+  if (IsShare(device)) {
+    entry.shares.push_back(&device);
+    UpdateShares(entry);
+  } else {
+    ++entry.use.claims;
+  }
+  listener_(id);
+}
+
+void AllocatedDevices::Remove(const Device& device) {
+  if (device.admin_access) return;
+  const auto found = ids_.find(KeyOf(device.driver, device.pool, device.device));
+  BERTH_CHECK(found != ids_.end(), device.driver, device.pool, device.device);
+  const DeviceId id = found->second;
+  Entry& entry = entries_[id.value];
+  if (IsShare(device)) {
+    const auto share = std::ranges::find(entry.shares, &device);
+    BERTH_CHECK(share != entry.shares.end(), device.driver, device.pool, device.device);
+    entry.shares.erase(share);
+    UpdateShares(entry);
+  } else {
+    BERTH_CHECK(entry.use.claims > 0, device.driver, device.pool, device.device);
+    --entry.use.claims;
+  }
+  listener_(id);
+  Release(id);
+}
+
+void AllocatedDevices::UpdateShares(Entry& entry) {
+  entry.use.shares = static_cast<std::uint32_t>(entry.shares.size());
+  entry.use.consumed.clear();
+  for (const Device* share : entry.shares) {
+    for (const auto& [name, amount] : share->consumed_capacity) entry.use.consumed[name] += amount;
+  }
+}
+
+DeviceId AllocatedDevices::Acquire(std::string_view driver, std::string_view pool, std::string_view device) {
+  std::string key = KeyOf(driver, pool, device);
+  const auto found = ids_.find(key);
+  if (found != ids_.end()) {
+    ++entries_[found->second.value].holders;
+    return found->second;
+  }
+  DeviceId id{static_cast<std::uint32_t>(entries_.size())};
+  if (free_.empty()) {
+    entries_.emplace_back();
+  } else {
+    id = free_.back();
+    free_.pop_back();
+  }
+  Entry& entry = entries_[id.value];
+  entry.key = key;
+  entry.holders = 1;
+  ids_.emplace(std::move(key), id);
+  return id;
+}
+
+void AllocatedDevices::Release(DeviceId device) {
+  BERTH_CHECK(device.value < entries_.size(), device);
+  Entry& entry = entries_[device.value];
+  BERTH_CHECK(entry.holders > 0, device);
+  if (--entry.holders > 0) return;
+  BERTH_CHECK(entry.use.free(), device, entry.use.claims, entry.use.shares);
+  ids_.erase(entry.key);
+  entry = Entry{};
+  free_.push_back(device);
+}
+
+}  // namespace berth::devices

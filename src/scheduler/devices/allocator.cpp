@@ -1,0 +1,609 @@
+#include "scheduler/devices/allocator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <limits>
+
+#include "base/check.hpp"
+#include "scheduler/devices/capacity.hpp"
+#include "scheduler/devices/constraints.hpp"
+
+namespace berth::devices {
+namespace {
+
+using api::ResourceClaim;
+using DeviceRequest = ResourceClaim::DeviceRequest;
+
+constexpr std::int64_t kMaxResults = 32;  // devices of one claim
+// Calls in progress; a call for each device, request and claim. kube-scheduler has no such limit; the API
+// server limits the size of a pod only, and with it the number of claims.
+constexpr int kMaxDepth = 4000;
+
+std::string DeviceName(const NodePool& pool, const SliceDevice& device) {
+  return fmt::format("{}/{}/{}", pool.driver, pool.pool, device.device->name);
+}
+
+bool Tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.op == "Exists") return true;
+  return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;
+}
+
+// Whether the device has a taint that excludes the request. Taints with other effects are ignored.
+bool IsRepelled(const SliceDevice& device, const DeviceRequest& request) {
+  return std::ranges::any_of(device.taints, [&](const api::DeviceTaint& taint) {
+    if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return false;
+    return std::ranges::none_of(request.tolerations, [&](const api::DeviceToleration& toleration) {
+      return Tolerates(toleration, taint);
+    });
+  });
+}
+
+}  // namespace
+
+// One search. Members are the state of the search; a choice that does not lead to a solution is undone.
+class Allocator::Search {
+ public:
+  Search(const Allocator& allocator, const NodeDevices& node, std::span<const ResourceClaim* const> claims)
+      : allocator_(allocator),
+        features_(allocator.features_),
+        pools_(node.pools),
+        claims_(claims),
+        steps_left_(allocator.limits_.steps) {}
+
+  AllocationOutcome Run();
+
+ private:
+  using Outcome = AllocationOutcome;
+  // The result of one step of the search.
+  enum class Result : std::uint8_t {
+    kDone,     // everything is allocated
+    kNo,       // no solution from here
+    kTooMany,  // no solution, because the claim would have too many devices
+    kStop,     // the search must end: failed_ says why
+  };
+
+  // What is known about a request or one of its alternatives.
+  struct Wanted {
+    const DeviceRequest* request = nullptr;
+    std::string_view name;  // of the alternative if it is one
+    const api::DeviceClass* device_class = nullptr;
+    std::int64_t count = 0;
+    struct Candidate {
+      const NodePool* pool;
+      std::size_t slice;
+      std::size_t device;
+    };
+    std::vector<Candidate> all;  // mode All
+    // Whether the selectors match a device; filled on demand.
+    boost::unordered_flat_map<DeviceId, bool> selectable;
+  };
+  struct Request {
+    std::string_view name;
+    bool has_alternatives = false;
+    std::vector<Wanted> options;  // one, or one per alternative
+  };
+  struct Claim {
+    const ResourceClaim* object = nullptr;
+    std::vector<Request> requests;
+    std::vector<ConstraintCheck> constraints;
+    std::vector<ChosenDevice> chosen;
+  };
+  // A device of a request that has to be found.
+  struct Position {
+    std::size_t claim = 0;
+    std::size_t request = 0;
+    std::size_t option = 0;
+    std::int64_t device = 0;
+  };
+  // Where the search for it begins. Devices of one request are chosen in ascending order: combinations, not
+  // permutations.
+  struct Location {
+    std::size_t pool = 0;
+    std::size_t slice = 0;
+    std::size_t device = 0;
+  };
+  // What the devices chosen so far do with a device.
+  struct Choice {
+    std::vector<std::size_t> claims;  // that have chosen the whole device
+    std::uint32_t shares = 0;
+    api::QuantityMap consumed;  // by the shares
+  };
+
+  // --- checks before the search; false: failed_ is set ---
+  bool Prepare(const ResourceClaim& object);
+  bool PrepareRequest(const ResourceClaim::Request& request, Claim& claim, std::int64_t& devices);
+  bool PrepareOption(const DeviceRequest& request, std::string_view name, Claim& claim, Wanted& out);
+  bool ListAll(Claim& claim, Wanted& wanted);
+
+  // --- search ---
+  Result Next(Position at, Location from, bool option_chosen);
+  Result NextRequest(const Position& at);
+  Result TryOptions(Position at);
+  Result TryAll(const Position& at, Wanted& wanted);
+  Result TryEach(const Position& at, Location from, Wanted& wanted);
+  bool Selectable(const Claim& claim, Wanted& wanted, const NodePool& pool, std::size_t slice,
+                  std::size_t device);
+  bool Matches(const Claim& claim, const std::vector<api::DeviceSelector>& selectors,
+               const api::DeviceClass* device_class, const NodePool& pool, const SliceDevice& device);
+  bool IsTaken(const SliceDevice& device, bool admin, std::size_t claim) const;
+  Expected<bool> HasRoom(const Wanted& wanted, const SliceDevice& device) const;
+  // Chooses a device for a position; `must`: a violated constraint is an error. Returns false if that is not
+  // possible.
+  bool Choose(const Position& at, const Wanted& wanted, const NodePool& pool, std::size_t slice,
+              std::size_t device, bool must);
+  void Undo(const Position& at, const Wanted& wanted);
+  bool TakeCounters(const NodePool& pool, const SliceDevice& device);
+  void ReturnCounters(const NodePool& pool);
+  bool AddToConstraints(Claim& claim, const Position& at, const NodePool& pool, const SliceDevice& device);
+  void RemoveFromConstraints(Claim& claim, const Position& at, std::size_t count);
+
+  bool failed() const { return failed_.has_value(); }
+  bool Fail(std::string error) {
+    failed_ = Outcome{Outcome::Kind::kError, std::move(error)};
+    return false;
+  }
+  bool Spend() {
+    if (steps_left_-- > 0) return true;
+    failed_ = Outcome{Outcome::Kind::kTimeout};
+    return false;
+  }
+  std::string Where(const Claim& claim, std::string_view request) const {
+    return fmt::format("claim {}, request {}", claim.object->metadata.Key(), request);
+  }
+
+  const Allocator& allocator_;
+  const Features& features_;
+  const std::vector<NodePool>& pools_;
+  const std::span<const ResourceClaim* const> claims_;
+  std::uint64_t steps_left_;
+  int depth_ = 0;
+  std::vector<Claim> state_;  // by claim
+  boost::unordered_flat_map<DeviceId, Choice> choices_;
+  // What chosen devices consume of a pool's counters: one entry per device that took counters, the sum so
+  // far.
+  std::map<const NodePool*, std::vector<Counters>> counters_;
+  std::vector<bool> took_counters_;  // by chosen device, in the order of choices
+  std::optional<Outcome> failed_;
+};
+
+AllocationOutcome Allocator::Allocate(const NodeDevices& node,
+                                      std::span<const ResourceClaim* const> claims) const {
+  return Search(*this, node, claims).Run();
+}
+
+AllocationOutcome Allocator::Search::Run() {
+  state_.reserve(claims_.size());
+  for (const ResourceClaim* claim : claims_) {
+    if (!Prepare(*claim)) return *std::move(failed_);
+  }
+  const Result result = Next({}, {}, false);
+  if (failed()) return *std::move(failed_);
+  if (result == Result::kTooMany) return {Outcome::Kind::kError, "allocation max size exceeded"};
+  if (result == Result::kNo) {
+    const bool invalid = std::ranges::any_of(pools_, &NodePool::invalid);
+    return {invalid ? Outcome::Kind::kInvalidPools : Outcome::Kind::kImpossible};
+  }
+  Outcome outcome{Outcome::Kind::kAllocated};
+  for (Claim& claim : state_) outcome.claims.push_back(std::move(claim.chosen));
+  return outcome;
+}
+
+// --- checks before the search ---
+
+bool Allocator::Search::Prepare(const ResourceClaim& object) {
+  Claim& claim = state_.emplace_back();
+  claim.object = &object;
+  std::int64_t devices = 0;
+  claim.requests.reserve(object.requests.size());
+  for (const ResourceClaim::Request& request : object.requests) {
+    if (!PrepareRequest(request, claim, devices)) return false;
+  }
+  for (std::size_t i = 0; i < object.constraints.size(); ++i) {
+    const ResourceClaim::Constraint& constraint = object.constraints[i];
+    if (!constraint.match_attribute && !constraint.distinct_attribute) {
+      return Fail(fmt::format("claim {}, constraint #{}: empty constraint (unsupported constraint type?)",
+                              object.metadata.Key(), i));
+    }
+    claim.constraints.emplace_back(constraint);
+  }
+  return true;
+}
+
+bool Allocator::Search::PrepareRequest(const ResourceClaim::Request& request, Claim& claim,
+                                       std::int64_t& devices) {
+  if (!features_.prioritized_list && !request.first_available.empty()) {
+    return Fail(Where(claim, request.name) +
+                ": has subrequests, but the DRAPrioritizedList feature is disabled");
+  }
+  if (!features_.consumable_capacity) {
+    constexpr std::string_view kDisabled =
+        "has capacity requests, but the DRAConsumableCapacity feature is disabled";
+    if (request.exactly && request.exactly->capacity)
+      return Fail(fmt::format("{}: {}", Where(claim, request.name), kDisabled));
+    for (const auto& [name, alternative] : request.first_available) {
+      if (alternative.capacity) {
+        return Fail(
+            fmt::format("claim {}, subrequest {}: {}", claim.object->metadata.Key(), name, kDisabled));
+      }
+    }
+  }
+  Request& prepared = claim.requests.emplace_back();
+  prepared.name = request.name;
+  prepared.has_alternatives = !request.first_available.empty();
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  if (prepared.has_alternatives) {
+    for (const auto& [name, alternative] : request.first_available) {
+      if (!PrepareOption(alternative, name, claim, prepared.options.emplace_back())) return false;
+      fewest = std::min(fewest, prepared.options.back().count);
+    }
+  } else {
+    static const DeviceRequest kUnknown;
+    const DeviceRequest& exactly = request.exactly ? *request.exactly : kUnknown;
+    if (!PrepareOption(exactly, request.name, claim, prepared.options.emplace_back())) return false;
+    fewest = prepared.options.back().count;
+  }
+  if (fewest > kMaxResults - devices) {
+    return Fail(
+        fmt::format("{}: adding {} devices exceeds the claim limit of {}, with {} already accounted for",
+                    Where(claim, request.name), fewest, kMaxResults, devices));
+  }
+  devices += fewest;
+  return true;
+}
+
+bool Allocator::Search::PrepareOption(const DeviceRequest& request, std::string_view name, Claim& claim,
+                                      Wanted& out) {
+  out.request = &request;
+  out.name = name;
+  const auto fail = [&](std::string_view why) { return Fail(fmt::format("{}{}", Where(claim, name), why)); };
+  if (request.derived_attributes)
+    return fail(": cannot handle request with derived attributes, the feature is disabled");
+  for (std::size_t i = 0; i < request.selectors.size(); ++i) {
+    if (!request.selectors[i].cel_expression)
+      return fail(fmt::format(", selector #{}: CEL expression empty (unsupported selector type?)", i));
+  }
+  if (!features_.admin_access && request.admin_access)
+    return fail(": admin access is requested, but the feature is disabled");
+  if (request.device_class_name.empty())
+    return fail(": missing device class name (unsupported request type?)");
+  out.device_class = allocator_.classes_(request.device_class_name);
+  if (out.device_class == nullptr) {
+    return fail(
+        fmt::format(": could not retrieve device class {0}: deviceclass.resource.k8s.io \"{0}\" not found",
+                    request.device_class_name));
+  }
+  if (request.allocation_mode == "ExactCount") {
+    out.count = request.count;
+    return true;
+  }
+  if (request.allocation_mode == "All") return ListAll(claim, out);
+  return fail(": unsupported count mode " + request.allocation_mode);
+}
+
+bool Allocator::Search::ListAll(Claim& claim, Wanted& wanted) {
+  for (const NodePool& pool : pools_) {
+    if (pool.incomplete || pool.invalid) {
+      return Fail(fmt::format("{}: asks for all devices, but resource pool {}/{} is currently {}",
+                              Where(claim, wanted.name), pool.driver, pool.pool,
+                              pool.incomplete ? "being updated" : "invalid"));
+    }
+    for (std::size_t slice = 0; slice < pool.slices.size(); ++slice) {
+      for (std::size_t i = 0; i < pool.slices[slice]->devices.size(); ++i) {
+        if (!Spend()) return false;
+        const bool selectable = Selectable(claim, wanted, pool, slice, i);
+        if (failed()) return false;
+        if (!selectable) continue;
+        if (features_.consumable_capacity) {
+          // Devices without room for it now stay in the list, so that the request fails.
+          const api::Device& device = *pool.slices[slice]->devices[i].device;
+          const Expected<bool> enough =
+              HasCapacity(device, wanted.request->capacity, {}, {}, features_.fractional_capacity_range);
+          if (!enough) {
+            return Fail(fmt::format("{}: checking capacity for device {}: {}", Where(claim, wanted.name),
+                                    device.name, enough.error().message));
+          }
+          if (!*enough) continue;
+        }
+        wanted.all.push_back({&pool, slice, i});
+      }
+    }
+  }
+  wanted.count = static_cast<std::int64_t>(wanted.all.size());
+  return true;
+}
+
+// --- search ---
+
+Allocator::Search::Result Allocator::Search::Next(Position at, Location from, bool option_chosen) {
+  if (!Spend()) return Result::kStop;
+  if (at.claim >= state_.size()) return Result::kDone;
+  struct Depth {
+    explicit Depth(int& depth) : depth(depth) { ++depth; }
+    ~Depth() { --depth; }
+    int& depth;
+  } const here(depth_);
+  if (depth_ > kMaxDepth) {
+    Fail(fmt::format("the claims of the pod have more than {} requests and devices", kMaxDepth));
+    return Result::kStop;
+  }
+  Claim& claim = state_[at.claim];
+  if (at.request >= claim.requests.size()) {
+    // Another alternative of an earlier claim may need fewer devices of this one.
+    const Result result = Next({.claim = at.claim + 1}, {}, false);
+    return result == Result::kTooMany ? Result::kNo : result;
+  }
+  Request& request = claim.requests[at.request];
+  if (request.has_alternatives && !option_chosen) return TryOptions(at);
+  Wanted& wanted = request.options[at.option];
+  const bool all = wanted.request->allocation_mode == "All";
+  if (all && wanted.all.empty()) return Result::kNo;
+  if (at.device >= wanted.count) return NextRequest(at);
+  if (wanted.count - at.device > kMaxResults - static_cast<std::int64_t>(claim.chosen.size()))
+    return Result::kTooMany;
+  return all ? TryAll(at, wanted) : TryEach(at, from, wanted);
+}
+
+Allocator::Search::Result Allocator::Search::NextRequest(const Position& at) {
+  return Next({.claim = at.claim, .request = at.request + 1}, {}, false);
+}
+
+Allocator::Search::Result Allocator::Search::TryOptions(Position at) {
+  bool all_too_many = true;
+  for (at.option = 0; at.option < state_[at.claim].requests[at.request].options.size(); ++at.option) {
+    const Result result = Next(at, {}, true);
+    if (result == Result::kTooMany) continue;
+    all_too_many = false;
+    if (result != Result::kNo) return result;
+  }
+  return all_too_many ? Result::kTooMany : Result::kNo;
+}
+
+// The devices are known, and their order does not matter: if one cannot be chosen, there is no solution.
+Allocator::Search::Result Allocator::Search::TryAll(const Position& at, Wanted& wanted) {
+  const Wanted::Candidate candidate = wanted.all[static_cast<std::size_t>(at.device)];
+  if (!Choose(at, wanted, *candidate.pool, candidate.slice, candidate.device, true))
+    return failed() ? Result::kStop : Result::kNo;
+  Position next = at;
+  ++next.device;
+  const Result result = Next(next, {}, true);
+  if (result != Result::kDone) Undo(at, wanted);
+  return result;
+}
+
+Allocator::Search::Result Allocator::Search::TryEach(const Position& at, Location from, Wanted& wanted) {
+  Claim& claim = state_[at.claim];
+  const bool admin = wanted.request->admin_access.value_or(false);
+  for (std::size_t p = from.pool; p < pools_.size(); ++p) {
+    const NodePool& pool = pools_[p];
+    if (pool.incomplete || pool.invalid) continue;
+    for (std::size_t s = p == from.pool ? from.slice : 0; s < pool.slices.size(); ++s) {
+      const Slice& slice = *pool.slices[s];
+      for (std::size_t d = p == from.pool && s == from.slice ? from.device : 0; d < slice.devices.size();
+           ++d) {
+        if (!Spend()) return Result::kStop;
+        const SliceDevice& device = slice.devices[d];
+        if (IsTaken(device, admin, at.claim)) continue;
+        const bool selectable = Selectable(claim, wanted, pool, s, d);
+        if (failed()) return Result::kStop;
+        if (!selectable) continue;
+        if (features_.consumable_capacity) {
+          const Expected<bool> room = HasRoom(wanted, device);
+          if (!room) {
+            Fail(fmt::format("{}: checking capacity for device {}: {}", Where(claim, wanted.name),
+                             DeviceName(pool, device), room.error().message));
+            return Result::kStop;
+          }
+          if (!*room) continue;
+        }
+        if (!Choose(at, wanted, pool, s, d, false)) {
+          if (failed()) return Result::kStop;
+          continue;
+        }
+        Position next = at;
+        ++next.device;
+        const Result result = Next(next, {p, s, d + 1}, true);
+        if (result == Result::kDone) return result;
+        Undo(at, wanted);
+        if (result != Result::kNo) return result;
+      }
+    }
+  }
+  return Result::kNo;
+}
+
+// --- one device ---
+
+bool Allocator::Search::Selectable(const Claim& claim, Wanted& wanted, const NodePool& pool,
+                                   std::size_t slice, std::size_t index) {
+  const SliceDevice& device = pool.slices[slice]->devices[index];
+  if (!features_.binding_conditions && !device.device->binding_conditions.empty()) return false;
+  if (const auto known = wanted.selectable.find(device.id); known != wanted.selectable.end())
+    return known->second;
+  const bool matches = Matches(claim, wanted.device_class->selectors, wanted.device_class, pool, device) &&
+                       Matches(claim, wanted.request->selectors, nullptr, pool, device) &&
+                       pool.IsUsable(slice, index);
+  if (failed()) return false;
+  wanted.selectable.emplace(device.id, matches);
+  return matches;
+}
+
+// `device_class` is null for the selectors of the claim.
+bool Allocator::Search::Matches(const Claim& claim, const std::vector<api::DeviceSelector>& selectors,
+                                const api::DeviceClass* device_class, const NodePool& pool,
+                                const SliceDevice& device) {
+  if (failed()) return false;
+  using Kind = SelectorEvaluator::Answer::Kind;
+  for (std::size_t i = 0; i < selectors.size(); ++i) {
+    static const std::string kNone;
+    const std::string& expression = selectors[i].cel_expression ? *selectors[i].cel_expression : kNone;
+    const auto& answer = allocator_.selectors_.Evaluate(expression, pool.driver, device);
+    if (answer.kind == Kind::kMatch) continue;
+    if (answer.kind == Kind::kNoMatch) return false;
+    const std::string owner = device_class != nullptr ? "class " + device_class->metadata.name
+                                                      : "claim " + claim.object->metadata.Key();
+    if (answer.kind == Kind::kCompileError)
+      return Fail(fmt::format("{}: selector #{}: CEL compile error: {}", owner, i, answer.error));
+    return Fail(fmt::format("{}: selector #{} on device {}: CEL runtime error: {}", owner, i,
+                            DeviceName(pool, device), answer.error));
+  }
+  return true;
+}
+
+bool Allocator::Search::IsTaken(const SliceDevice& device, bool admin, std::size_t claim) const {
+  const auto choice = choices_.find(device.id);
+  if (admin) {
+    return choice != choices_.end() &&
+           std::ranges::find(choice->second.claims, claim) != choice->second.claims.end();
+  }
+  return allocator_.allocated_.use(device.id).claims > 0 ||
+         (choice != choices_.end() && !choice->second.claims.empty());
+}
+
+Expected<bool> Allocator::Search::HasRoom(const Wanted& wanted, const SliceDevice& device) const {
+  static const api::QuantityMap kNothing;
+  const auto choice = choices_.find(device.id);
+  return HasCapacity(*device.device, wanted.request->capacity, allocator_.allocated_.use(device.id).consumed,
+                     choice == choices_.end() ? kNothing : choice->second.consumed,
+                     features_.fractional_capacity_range);
+}
+
+bool Allocator::Search::Choose(const Position& at, const Wanted& wanted, const NodePool& pool,
+                               std::size_t slice, std::size_t index, bool must) {
+  Claim& claim = state_[at.claim];
+  const SliceDevice& device = pool.slices[slice]->devices[index];
+  const bool admin = wanted.request->admin_access.value_or(false);
+  const bool shared = features_.consumable_capacity && device.device->allow_multiple_allocations;
+  if (IsTaken(device, admin, at.claim)) return false;
+  if (!features_.partitionable_devices && !device.device->consumes_counters.empty()) return false;
+  // A further share of a device charges no counters: they are charged already.
+  const auto choice = choices_.find(device.id);
+  const bool charged = shared && (allocator_.allocated_.use(device.id).shares > 0 ||
+                                  (choice != choices_.end() && choice->second.shares > 0));
+  const bool takes_counters = !charged && !device.device->consumes_counters.empty();
+  if (takes_counters && !TakeCounters(pool, device)) return false;
+  const auto give_up = [&] {
+    if (takes_counters) ReturnCounters(pool);
+    return false;
+  };
+  if (features_.device_taints && IsRepelled(device, *wanted.request)) return give_up();
+  if (!AddToConstraints(claim, at, pool, device)) {
+    give_up();
+    if (must) {
+      Fail(fmt::format("{}: cannot add device {} because a claim constraint would not be satisfied",
+                       Where(claim, wanted.name), DeviceName(pool, device)));
+    }
+    return false;
+  }
+  ChosenDevice chosen{at.request, std::nullopt, &pool, pool.slices[slice], &device, admin, std::nullopt};
+  if (claim.requests[at.request].has_alternatives) chosen.alternative = at.option;
+  if (features_.consumable_capacity) {
+    Expected<bool> room = HasRoom(wanted, device);
+    Expected<api::QuantityMap> consumed;
+    if (room && *room && shared) {
+      consumed =
+          ConsumedCapacity(*device.device, wanted.request->capacity, features_.fractional_capacity_range);
+      if (!consumed) room = std::unexpected(consumed.error());
+    }
+    if (!room || !*room) {
+      RemoveFromConstraints(claim, at, claim.constraints.size());
+      if (!room) {
+        Fail(fmt::format("{}: rechecking capacity for device {}: {}", Where(claim, wanted.name),
+                         DeviceName(pool, device), room.error().message));
+      }
+      return give_up();
+    }
+    if (shared) chosen.consumed = *std::move(consumed);
+  }
+  Choice& taken = choices_[device.id];
+  if (shared) {
+    ++taken.shares;
+    for (const auto& [name, amount] : *chosen.consumed) taken.consumed[name] += amount;
+  } else {
+    taken.claims.push_back(at.claim);
+  }
+  took_counters_.push_back(takes_counters);
+  claim.chosen.push_back(std::move(chosen));
+  return true;
+}
+
+// Undoes the last choice, which was made at this position.
+void Allocator::Search::Undo(const Position& at, const Wanted&) {
+  Claim& claim = state_[at.claim];
+  BERTH_CHECK(!claim.chosen.empty() && !took_counters_.empty(), at.claim, at.request);
+  const ChosenDevice chosen = std::move(claim.chosen.back());
+  claim.chosen.pop_back();
+  Choice& taken = choices_.at(chosen.device->id);
+  if (chosen.consumed) {
+    --taken.shares;
+    // Added up again, because amounts have no subtraction. No other share means nothing is consumed.
+    taken.consumed.clear();
+    for (const Claim& each : state_) {
+      for (const ChosenDevice& other : each.chosen) {
+        if (other.device != chosen.device || !other.consumed) continue;
+        for (const auto& [name, amount] : *other.consumed) taken.consumed[name] += amount;
+      }
+    }
+  } else {
+    taken.claims.pop_back();
+  }
+  RemoveFromConstraints(claim, at, claim.constraints.size());
+  if (took_counters_.back()) ReturnCounters(*chosen.pool);
+  took_counters_.pop_back();
+}
+
+bool Allocator::Search::TakeCounters(const NodePool& pool, const SliceDevice& device) {
+  std::vector<Counters>& sums = counters_[&pool];
+  Counters sum = sums.empty() ? Counters() : sums.back();
+  for (const api::CounterConsumption& consumption : device.device->consumes_counters) {
+    api::QuantityMap& set = sum[consumption.counter_set];
+    for (const auto& [name, amount] : consumption.counters) set[name] += amount;
+  }
+  // All counters of the pool are compared: one that is exceeded already refuses every device.
+  for (const auto& [set_name, counters] : pool.counters) {
+    const auto allocated = pool.consumed.find(set_name);
+    const auto chosen = sum.find(set_name);
+    for (const auto& [name, value] : counters) {
+      api::Quantity total;
+      const auto add = [&](const auto& sets, const auto& set) {
+        if (set == sets.end()) return;
+        if (const auto amount = set->second.find(name); amount != set->second.end()) total += amount->second;
+      };
+      add(pool.consumed, allocated);
+      add(sum, chosen);
+      if (value.Compare(total) < 0) return false;
+    }
+  }
+  sums.push_back(std::move(sum));
+  return true;
+}
+
+void Allocator::Search::ReturnCounters(const NodePool& pool) {
+  std::vector<Counters>& sums = counters_[&pool];
+  BERTH_CHECK(!sums.empty(), pool.driver, pool.pool);
+  sums.pop_back();
+}
+
+bool Allocator::Search::AddToConstraints(Claim& claim, const Position& at, const NodePool& pool,
+                                         const SliceDevice& device) {
+  const Request& request = claim.requests[at.request];
+  const std::string_view alternative = request.has_alternatives ? request.options[at.option].name : "";
+  for (std::size_t i = 0; i < claim.constraints.size(); ++i) {
+    if (claim.constraints[i].Add(request.name, alternative, *device.device, pool.driver)) continue;
+    RemoveFromConstraints(claim, at, i);
+    return false;
+  }
+  return true;
+}
+
+// Removes the last device from the first `count` constraints.
+void Allocator::Search::RemoveFromConstraints(Claim& claim, const Position& at, std::size_t count) {
+  const Request& request = claim.requests[at.request];
+  const std::string_view alternative = request.has_alternatives ? request.options[at.option].name : "";
+  for (std::size_t i = count; i-- > 0;) claim.constraints[i].Remove(request.name, alternative);
+}
+
+}  // namespace berth::devices

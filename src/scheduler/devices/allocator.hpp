@@ -1,0 +1,101 @@
+// Chooses devices for the unallocated claims of one pod on one node: the first solution of a depth-first
+// search, the same devices as kube-scheduler v1.37.1 chooses (dynamic-resource-allocation/structured, the
+// variant for default feature gates).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/devices/inventory.hpp"
+
+namespace berth::devices {
+
+// Evaluates selectors (CEL expressions) on devices.
+class SelectorEvaluator {
+ public:
+  struct Answer {
+    enum class Kind : std::uint8_t { kMatch, kNoMatch, kCompileError, kRuntimeError };
+    Kind kind = Kind::kNoMatch;
+    std::string error;  // the text of an error
+  };
+  virtual ~SelectorEvaluator() = default;
+  // Equal for devices of one driver and shape. Valid until the next call.
+  virtual const Answer& Evaluate(const std::string& expression, std::string_view driver,
+                                 const SliceDevice& device) = 0;
+};
+
+// A device chosen for a claim.
+struct ChosenDevice {
+  std::size_t request = 0;                 // index in the claim
+  std::optional<std::size_t> alternative;  // index in firstAvailable
+  const NodePool* pool = nullptr;
+  const Slice* slice = nullptr;
+  const SliceDevice* device = nullptr;
+  bool admin_access = false;
+  std::optional<api::QuantityMap> consumed;  // set: a share of the device
+};
+
+struct AllocationOutcome {
+  enum class Kind : std::uint8_t {
+    kAllocated,
+    kImpossible,    // no devices for all claims
+    kInvalidPools,  // neither, and the node has invalid pools
+    kTimeout,       // the search took too long
+    kError,         // a claim or class is wrong: scheduling of the pod must stop
+  };
+  Kind kind = Kind::kImpossible;
+  std::string error{};                              // kError
+  std::vector<std::vector<ChosenDevice>> claims{};  // kAllocated: by claim, in the order of allocation
+};
+
+// Null: there is no such class.
+using FindClass = std::function<const api::DeviceClass*(std::string_view name)>;
+
+// The limits of one search.
+struct SearchLimits {
+  // Devices that may be tried; kube-scheduler limits the time instead (filterTimeout).
+  std::uint64_t steps = 10'000'000;
+};
+
+class Allocator {
+ public:
+  // The arguments must outlive the allocator.
+  Allocator(const Features& features, const AllocatedDevices& allocated, FindClass classes,
+            SelectorEvaluator& selectors, SearchLimits limits)
+      : features_(features),
+        allocated_(allocated),
+        classes_(std::move(classes)),
+        selectors_(selectors),
+        limits_(limits) {}
+
+  // `claims` are not allocated yet.
+  AllocationOutcome Allocate(const NodeDevices& node,
+                             std::span<const api::ResourceClaim* const> claims) const;
+
+  // The allocation to be written for a claim: results, configuration of classes and claim, and the nodes on
+  // which it can be used. `chosen`: the devices of this claim, from an outcome of Allocate. An error has
+  // kube-scheduler's text. Share ids are derived from `share_seed`, which must be unique to the claim.
+  Expected<api::ResourceClaim::Allocation> Describe(const api::ResourceClaim& claim,
+                                                    std::span<const ChosenDevice> chosen,
+                                                    const std::string& node_name,
+                                                    std::string_view share_seed) const;
+
+ private:
+  class Search;
+
+  const Features& features_;
+  const AllocatedDevices& allocated_;
+  const FindClass classes_;
+  SelectorEvaluator& selectors_;
+  const SearchLimits limits_;
+};
+
+// kube-scheduler's score of devices that were chosen for a claim, or that it has: for each request with
+// alternatives, 8 minus the index of the alternative.
+std::int64_t ScoreOf(const api::ResourceClaim& claim, std::span<const ChosenDevice> chosen);
+std::int64_t ScoreOf(const api::ResourceClaim& claim);
+
+}  // namespace berth::devices

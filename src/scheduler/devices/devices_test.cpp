@@ -1,0 +1,463 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kubernetes/api/decode.hpp"
+#include "scheduler/cluster/cluster_objects.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
+#include "scheduler/devices/allocator.hpp"
+
+namespace berth::devices {
+namespace {
+
+using api::ResourceClaim;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <class T>
+std::shared_ptr<const T> Read(const std::string& json) {
+  auto object = api::Decoder().Object<T>(json);
+  EXPECT_TRUE(object) << (object ? "" : object.error().message) << "\n" << json;
+  return std::make_shared<const T>(*std::move(object));
+}
+
+// A selector is the name of an attribute that must be true, "error", or "bad" (does not compile).
+class AttributeSelectors final : public SelectorEvaluator {
+ public:
+  const Answer& Evaluate(const std::string& expression, std::string_view,
+                         const SliceDevice& device) override {
+    ++evaluations;
+    if (expression == "bad") return answer_ = {Answer::Kind::kCompileError, "undeclared reference"};
+    if (expression == "error") return answer_ = {Answer::Kind::kRuntimeError, "no such key: x"};
+    const auto found = device.device->attributes.find(expression);
+    const bool* value =
+        found == device.device->attributes.end() ? nullptr : std::get_if<bool>(&found->second.value);
+    return answer_ = {value != nullptr && *value ? Answer::Kind::kMatch : Answer::Kind::kNoMatch, {}};
+  }
+  int evaluations = 0;
+
+ private:
+  Answer answer_;
+};
+
+class Devices : public testing::Test {
+ protected:
+  void SetUp() override { AddNode("n", "zone: z1"); }
+
+  void AddNode(const std::string& name, const std::string& label = "") {
+    std::string labels;
+    if (const auto colon = label.find(": "); colon != label.npos)
+      labels = fmt::format(R"("{}": "{}")", label.substr(0, colon), label.substr(colon + 2));
+    nodes_.Add(
+        Read<api::Node>(fmt::format(R"({{"metadata": {{"name": "{}", "labels": {{{}}}}}}})", name, labels)));
+  }
+  // `devices`: JSON of the list; `more`: further members of the specification.
+  void AddSlice(const std::string& name, const std::string& devices,
+                const std::string& more = R"("nodeName": "n")",
+                const std::string& pool = R"("name": "p", "resourceSliceCount": 1)") {
+    Put(Read<api::ResourceSlice>(fmt::format(
+        R"({{"metadata": {{"name": "{}"}}, "spec": {{"driver": "d", "pool": {{{}}}, {}, "devices": [{}]}}}})",
+        name, pool, more, devices)));
+  }
+  template <class T>
+  void Put(std::shared_ptr<const T> object) {
+    auto& table = objects_.Of<T>();
+    table.Apply({table.Find(object->metadata.ns, object->metadata.name), object});
+  }
+  template <class T>
+  void Drop(const std::string& ns, const std::string& name) {
+    auto& table = objects_.Of<T>();
+    table.Apply({table.Find(ns, name), nullptr});
+  }
+  static std::shared_ptr<const ResourceClaim> Claim(const std::string& devices,
+                                                    const std::string& status = "{}",
+                                                    const std::string& name = "c") {
+    return Read<ResourceClaim>(
+        fmt::format(R"({{"metadata": {{"namespace": "ns", "name": "{0}", "uid": "uid-{0}"}},
+                        "spec": {{"devices": {1}}}, "status": {2}}})",
+                    name, devices, status));
+  }
+  static std::string Exactly(const std::string& name, const std::string& more = "") {
+    return fmt::format(R"({{"name": "{}", "exactly": {{"deviceClassName": "gpu"{}{}}}}})", name,
+                       more.empty() ? "" : ", ", more);
+  }
+
+  AllocationOutcome Allocate(std::vector<std::shared_ptr<const ResourceClaim>> claims,
+                             const std::string& node = "n") {
+    std::vector<const ResourceClaim*> pointers;
+    for (const auto& claim : claims) pointers.push_back(claim.get());
+    const auto& devices = inventory_.Of(nodes_, nodes_.Find(symbols_.node_names.Find(node)));
+    if (!devices) return {AllocationOutcome::Kind::kError, devices.error().message};
+    return MakeAllocator().Allocate(*devices, pointers);
+  }
+  Allocator MakeAllocator() {
+    return {features_, allocated_,
+            [this](std::string_view name) { return name == class_.metadata.name ? &class_ : nullptr; },
+            selectors_, SearchLimits{steps_}};
+  }
+  // "request=pool/device ..." by claim, or the failure.
+  static std::string Text(const AllocationOutcome& outcome,
+                          const std::vector<std::shared_ptr<const ResourceClaim>>& claims) {
+    using Kind = AllocationOutcome::Kind;
+    switch (outcome.kind) {
+      case Kind::kImpossible:
+        return "impossible";
+      case Kind::kInvalidPools:
+        return "invalid pools";
+      case Kind::kTimeout:
+        return "timeout";
+      case Kind::kError:
+        return "error: " + outcome.error;
+      case Kind::kAllocated:
+        break;
+    }
+    std::string text;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+      if (i > 0) text += "| ";
+      for (const ChosenDevice& chosen : outcome.claims[i]) {
+        const ResourceClaim::Request& request = claims[i]->requests[chosen.request];
+        text += request.name;
+        if (chosen.alternative) text += "/" + request.first_available[*chosen.alternative].name;
+        text += "=" + chosen.pool->pool + "/" + chosen.device->device->name + " ";
+      }
+    }
+    return text;
+  }
+  std::string Try(const std::string& devices) {
+    const auto claim = Claim(devices);
+    return Text(Allocate({claim}), {claim});
+  }
+
+  Features features_;
+  cluster::SymbolTable symbols_;
+  cluster::NodeTable nodes_{symbols_};
+  cluster::ClusterObjects objects_;
+  AllocatedDevices allocated_{true};
+  DeviceInventory inventory_{features_, objects_, symbols_, allocated_};
+  AttributeSelectors selectors_;
+  api::DeviceClass class_ = [] {
+    api::DeviceClass gpu;
+    gpu.metadata.name = "gpu";
+    return gpu;
+  }();
+  std::uint64_t steps_ = 100'000;
+};
+
+constexpr const char* kThree = R"({"name": "g0"}, {"name": "g1"}, {"name": "g2"})";
+
+std::string Requests(const std::string& list, const std::string& more = "") {
+  return fmt::format(R"({{"requests": [{}]{}{}}})", list, more.empty() ? "" : ", ", more);
+}
+
+// An allocation of these devices of pool p: name, and further members.
+std::string Allocated(const std::string& device, const std::string& more = "") {
+  return fmt::format(
+      R"({{"allocation": {{"devices": {{"results": [{{"request": "r", "driver": "d", "pool": "p",
+                          "device": "{}"{}{}}}]}}}}}})",
+      device, more.empty() ? "" : ", ", more);
+}
+
+// --- choice of devices ---
+
+TEST_F(Devices, FreeDevicesAreChosenInOrder) {
+  AddSlice("s", kThree);
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 2)"))), "r=p/g0 r=p/g1 ");
+  objects_.Of<ResourceClaim>().Listen([this](const auto& change) { allocated_.Apply(change); });
+  Put(Claim("{}", Allocated("g0"), "other"));
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 2)"))), "r=p/g1 r=p/g2 ");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 3)"))), "impossible");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("adminAccess": true)"))), "r=p/g0 ") << "of a device in use";
+  Drop<ResourceClaim>("ns", "other");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 3)"))), "r=p/g0 r=p/g1 r=p/g2 ");
+}
+
+TEST_F(Devices, AnEarlierChoiceIsUndoneIfALaterRequestNeedsTheDevice) {
+  AddSlice("s", R"({"name": "a", "attributes": {"big": {"bool": true}}}, {"name": "b"})");
+  EXPECT_EQ(
+      Try(Requests(Exactly("r1") + "," + Exactly("r2", R"("selectors": [{"cel": {"expression": "big"}}])"))),
+      "r1=p/b r2=p/a ");
+}
+
+TEST_F(Devices, AlternativesAreTriedInOrder) {
+  AddSlice("s", R"({"name": "x", "attributes": {"small": {"bool": true}}},
+                   {"name": "y", "attributes": {"small": {"bool": true}}})");
+  const std::string alternatives = R"({"name": "r", "firstAvailable": [
+    {"name": "big", "deviceClassName": "gpu", "selectors": [{"cel": {"expression": "big"}}]},
+    {"name": "small", "deviceClassName": "gpu", "count": 2, "selectors": [{"cel": {"expression": "small"}}]}]})";
+  EXPECT_EQ(Try(Requests(alternatives)), "r/small=p/x r/small=p/y ");
+  EXPECT_EQ(Try(Requests(alternatives + "," + Exactly("other"))), "impossible");
+  const auto claim = Claim(Requests(alternatives));
+  EXPECT_EQ(ScoreOf(*claim, Allocate({claim}).claims.at(0)), 7);
+}
+
+TEST_F(Devices, AllDevicesAreChosenOrNone) {
+  AddSlice("s", kThree);
+  const std::string all = Requests(Exactly("r", R"("allocationMode": "All")"));
+  EXPECT_EQ(Try(all), "r=p/g0 r=p/g1 r=p/g2 ");
+  allocated_.AddPending(
+      "u", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("g1"))->allocation));
+  EXPECT_EQ(Try(all), "impossible");
+  EXPECT_EQ(
+      Try(Requests(Exactly("r", R"("allocationMode": "All", "selectors": [{"cel": {"expression": "x"}}])"))),
+      "impossible")
+      << "no device matches";
+}
+
+TEST_F(Devices, ClaimsOfAPodGetDifferentDevices) {
+  AddSlice("s", kThree);
+  const auto first = Claim(Requests(Exactly("r")), "{}", "one");
+  const auto second = Claim(Requests(Exactly("r", R"("count": 2)")), "{}", "two");
+  EXPECT_EQ(Text(Allocate({first, second}), {first, second}), "r=p/g0 | r=p/g1 r=p/g2 ");
+}
+
+TEST_F(Devices, ConstraintsRestrictTheChoice) {
+  AddSlice(
+      "s",
+      R"({"name": "a", "attributes": {"numa": {"int": 0}}}, {"name": "b", "attributes": {"numa": {"int": 1}}},
+                   {"name": "c", "attributes": {"d/numa": {"int": 1}}})");
+  const std::string two = Exactly("r", R"("count": 2)");
+  EXPECT_EQ(Try(Requests(two, R"("constraints": [{"matchAttribute": "d/numa"}])")), "r=p/b r=p/c ");
+  EXPECT_EQ(Try(Requests(two, R"("constraints": [{"distinctAttribute": "d/numa"}])")), "r=p/a r=p/b ");
+  EXPECT_EQ(Try(Requests(two, R"("constraints": [{"matchAttribute": "d/model"}])")), "impossible");
+  EXPECT_EQ(Try(Requests(two, R"("constraints": [{"requests": ["other"], "matchAttribute": "d/model"}])")),
+            "r=p/a r=p/b ")
+      << "of another request";
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("allocationMode": "All")"),
+                         R"("constraints": [{"matchAttribute": "d/numa"}])")),
+            "error: claim ns/c, request r: cannot add device d/p/b because a claim constraint would not be "
+            "satisfied");
+}
+
+TEST_F(Devices, TaintsMustBeTolerated) {
+  AddSlice("s", R"({"name": "a", "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]},
+                   {"name": "b", "taints": [{"key": "k", "effect": "None"}]})");
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/b ");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 2, "tolerations": [{"key": "k", "value": "v"}])"))),
+            "r=p/a r=p/b ");
+  Put(Read<api::DeviceTaintRule>(R"({"metadata": {"name": "rule"}, "spec": {"deviceSelector": {"device": "b"},
+    "taint": {"key": "other", "effect": "NoExecute"}}})"));
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "impossible");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("tolerations": [{"operator": "Exists", "effect": "NoExecute"}])"))),
+            "r=p/b ");
+  Drop<api::DeviceTaintRule>("", "rule");
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/b ");
+}
+
+// --- parts of devices ---
+
+TEST_F(Devices, SharedCountersLimitPartitions) {
+  const auto part = [](const std::string& name, const std::string& memory) {
+    return fmt::format(R"({{"name": "{}", "consumesCounters": [{{"counterSet": "set",
+                           "counters": {{"memory": {{"value": "{}"}}}}}}]}})",
+                       name, memory);
+  };
+  const std::string pool = R"("name": "p", "resourceSliceCount": 2)";
+  AddSlice("counters", "", R"("nodeName": "n", "sharedCounters": [{"name": "set",
+           "counters": {"memory": {"value": "40Gi"}}}])",
+           pool);
+  AddSlice("s", part("whole", "40Gi") + "," + part("half0", "20Gi") + "," + part("half1", "20Gi"),
+           R"("nodeName": "n")", pool);
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/whole ");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 2)"))), "r=p/half0 r=p/half1 ");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 3)"))), "impossible");
+  allocated_.AddPending(
+      "u", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("half0"))->allocation));
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/half1 ");
+}
+
+TEST_F(Devices, CapacityIsConsumedByShares) {
+  AddSlice("s", R"({"name": "a", "allowMultipleAllocations": true, "capacity": {"memory": {"value": "40Gi",
+    "requestPolicy": {"default": "2Gi", "validRange": {"min": "2Gi", "step": "2Gi"}}}}})");
+  const auto wants = [](const std::string& memory) {
+    return Requests(Exactly("r", fmt::format(R"("capacity": {{"requests": {{"memory": "{}"}}}})", memory)));
+  };
+  EXPECT_EQ(Try(wants("3Gi")), "r=p/a ");
+  EXPECT_EQ(Try(wants("41Gi")), "impossible");
+  const auto share = [&](const std::string& uid, const std::string& memory) {
+    allocated_.AddPending(uid,
+                          std::make_shared<const ResourceClaim::Allocation>(
+                              *Claim("{}", Allocated("a", fmt::format(R"("shareID": "{}", "consumedCapacity":
+                                                                     {{"memory": "{}"}})",
+                                                                      uid, memory)))
+                                   ->allocation));
+  };
+  share("u1", "36Gi");
+  const auto claim = Claim(wants("3Gi"));
+  const AllocationOutcome outcome = Allocate({claim});
+  ASSERT_EQ(Text(outcome, {claim}), "r=p/a ");
+  EXPECT_EQ(outcome.claims[0][0].consumed->at("memory").Canonical(), "4Gi") << "rounded up to a step";
+  const auto described = MakeAllocator().Describe(*claim, outcome.claims[0], "n", "uid");
+  ASSERT_TRUE(described);
+  EXPECT_EQ(described->devices[0].share_id->size(), 36);
+  share("u2", "4Gi");
+  EXPECT_EQ(Try(wants("1Gi")), "impossible");
+  allocated_.RemovePending("u1");
+  EXPECT_EQ(Try(wants("1Gi")), "r=p/a ");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("capacity": {"requests": {"cores": "1"}})"))), "impossible");
+}
+
+// --- pools ---
+
+TEST_F(Devices, PoolsAreOrderedByNameAndThoseWithBindingConditionsComeLast) {
+  AddSlice("s1", R"({"name": "a", "bindingConditions": ["Ready"]})", R"("nodeName": "n")",
+           R"("name": "p1", "resourceSliceCount": 1)");
+  AddSlice("s3", R"({"name": "a"})", R"("nodeName": "n")", R"("name": "p3", "resourceSliceCount": 1)");
+  AddSlice("s2", R"({"name": "a"})", R"("nodeName": "n")", R"("name": "p2", "resourceSliceCount": 1)");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 3)"))), "r=p2/a r=p3/a r=p1/a ");
+}
+
+TEST_F(Devices, NothingIsAllocatedFromIncompleteObsoleteAndInvalidPools) {
+  AddSlice("s", R"({"name": "a"})", R"("nodeName": "n")", R"("name": "p", "resourceSliceCount": 2)");
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "impossible");
+  EXPECT_EQ(
+      Try(Requests(Exactly("r", R"("allocationMode": "All")"))),
+      "error: claim ns/c, request r: asks for all devices, but resource pool d/p is currently being updated");
+  AddSlice("t", R"({"name": "b"})", R"("nodeName": "n")", R"("name": "p", "resourceSliceCount": 2)");
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/a ") << "complete";
+  AddSlice("t", R"({"name": "a"})", R"("nodeName": "n")", R"("name": "p", "resourceSliceCount": 2)");
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "invalid pools") << "two devices of one name";
+  AddSlice("t", R"({"name": "b"})", R"("nodeName": "n")",
+           R"("name": "p", "resourceSliceCount": 1, "generation": 2)");
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/b ") << "a newer generation";
+  AddSlice("t", R"({"name": "b"})", R"("nodeName": "elsewhere")",
+           R"("name": "p", "resourceSliceCount": 1, "generation": 2)");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("allocationMode": "All")"))), "impossible")
+      << "newer, but not for this node";
+}
+
+TEST_F(Devices, NodesSeeTheDevicesThatAreForThem) {
+  AddNode("m", "zone: z2");
+  AddSlice(
+      "zone", R"({"name": "z"})",
+      R"("nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["z1"]}]}]})",
+      R"("name": "network", "resourceSliceCount": 1)");
+  AddSlice("each", R"({"name": "x", "nodeName": "m"}, {"name": "y", "allNodes": true})",
+           R"("perDeviceNodeSelection": true)", R"("name": "each", "resourceSliceCount": 1)");
+  const auto claim = Claim(Requests(Exactly("r")));
+  EXPECT_EQ(Text(Allocate({claim}, "n"), {claim}), "r=each/y ");
+  EXPECT_EQ(Text(Allocate({claim}, "m"), {claim}), "r=each/x ");
+  const auto two = Claim(Requests(Exactly("r", R"("count": 2)")));
+  EXPECT_EQ(Text(Allocate({two}, "n"), {two}), "r=each/y r=network/z ");
+}
+
+TEST_F(Devices, NodesWithEqualDevicesHaveOnePicture) {
+  AddNode("m");
+  const auto picture = [&](const std::string& node) {
+    return inventory_.Of(nodes_, nodes_.Find(symbols_.node_names.Find(node)))->picture;
+  };
+  AddSlice("s", kThree);
+  AddSlice("t", R"({"name": "other0"}, {"name": "other1"}, {"name": "other2"})", R"("nodeName": "m")",
+           R"("name": "q", "resourceSliceCount": 1)");
+  EXPECT_EQ(picture("n"), picture("m"));
+  allocated_.AddPending(
+      "u", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("g1"))->allocation));
+  EXPECT_NE(picture("n"), picture("m"));
+  allocated_.RemovePending("u");
+  EXPECT_EQ(picture("n"), picture("m"));
+}
+
+// --- errors ---
+
+TEST_F(Devices, WrongClaimsAreErrorsWithTheTextsOfKubeScheduler) {
+  AddSlice("s", kThree);
+  class_.selectors = {{"g"}};
+  const std::pair<std::string, std::string> cases[] = {
+      {Requests(R"({"name": "r", "exactly": {"deviceClassName": "none"}})"),
+       "claim ns/c, request r: could not retrieve device class none: deviceclass.resource.k8s.io \"none\" "
+       "not found"},
+      {Requests(Exactly("r", R"("selectors": [{}])")),
+       "claim ns/c, request r, selector #0: CEL expression empty (unsupported selector type?)"},
+      {Requests(Exactly("r", R"("allocationMode": "Most")")),
+       "claim ns/c, request r: unsupported count mode Most"},
+      {Requests(Exactly("r", R"("count": 33)")),
+       "claim ns/c, request r: adding 33 devices exceeds the claim limit of 32, with 0 already accounted "
+       "for"},
+      {Requests(Exactly("r"), R"("constraints": [{}])"),
+       "claim ns/c, constraint #0: empty constraint (unsupported constraint type?)"},
+      {Requests(Exactly("r", R"("derivedAttributes": [{}])")),
+       "claim ns/c, request r: cannot handle request with derived attributes, the feature is disabled"},
+  };
+  for (const auto& [devices, error] : cases) EXPECT_EQ(Try(devices), "error: " + error);
+  class_.selectors = {{"bad"}};
+  EXPECT_EQ(Try(Requests(Exactly("r"))),
+            "error: class gpu: selector #0: CEL compile error: undeclared reference");
+  class_.selectors = {};
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("selectors": [{"cel": {"expression": "error"}}])"))),
+            "error: claim ns/c: selector #0 on device d/p/g0: CEL runtime error: no such key: x");
+}
+
+TEST_F(Devices, ASearchThatTakesTooLongEnds) {
+  std::string many;
+  for (int i = 0; i < 24; ++i) many += fmt::format(R"({}{{"name": "g{:02}"}})", i > 0 ? "," : "", i);
+  AddSlice("s", many);
+  // 12 of 24 devices in all combinations, and no device for the last request.
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 12)") + "," +
+                         Exactly("none", R"("selectors": [{"cel": {"expression": "x"}}])"))),
+            "timeout");
+}
+
+// --- results ---
+
+TEST_F(Devices, AnAllocationHasTheConfigurationOfItsRequests) {
+  AddSlice("s", kThree);
+  class_.config = {{{}, R"({"opaque":{"driver":"d","parameters":1}})"}};
+  const auto claim = Claim(Requests(Exactly("a") + "," + Exactly("b"), R"("config": [
+    {"requests": ["b"], "opaque": {"driver": "d", "parameters": 2}}, {"requests": ["x"], "opaque": {}}])"));
+  const AllocationOutcome outcome = Allocate({claim});
+  const auto described = MakeAllocator().Describe(*claim, outcome.claims.at(0), "n", "uid");
+  ASSERT_TRUE(described);
+  ASSERT_EQ(described->config.size(), 2);
+  EXPECT_EQ(described->config[0].source, "FromClass");
+  EXPECT_THAT(described->config[0].configuration.requests, ElementsAre()) << "all requests";
+  EXPECT_EQ(described->config[1].source, "FromClaim");
+  EXPECT_THAT(described->config[1].configuration.requests, ElementsAre("b"));
+  ASSERT_EQ(described->node_selector->terms.size(), 1);
+  EXPECT_EQ(described->node_selector->terms[0].match_fields,
+            (std::vector<api::NodeSelectorRequirement>{{"metadata.name", "In", {"n"}}}));
+}
+
+TEST_F(Devices, AnAllocationOfNetworkDevicesHasTheirNodeSelectors) {
+  const auto selector = [](const std::string& zone) {
+    return fmt::format(R"("nodeSelector": {{"nodeSelectorTerms": [{{"matchExpressions": [
+        {{"key": "zone", "operator": "In", "values": ["{}"]}}]}}]}})",
+                       zone);
+  };
+  AddSlice("s", R"({"name": "a"})", selector("z1"));
+  AddSlice("t", R"({"name": "b"})", selector("z1"), R"("name": "q", "resourceSliceCount": 1)");
+  const auto claim = Claim(Requests(Exactly("r", R"("count": 2)")));
+  const AllocationOutcome outcome = Allocate({claim});
+  const auto described = MakeAllocator().Describe(*claim, outcome.claims.at(0), "n", "uid");
+  ASSERT_TRUE(described);
+  EXPECT_EQ(described->node_selector->terms[0].match_expressions,
+            (std::vector<api::NodeSelectorRequirement>{{"zone", "In", {"z1"}}}));
+}
+
+// --- the ledger ---
+
+TEST_F(Devices, APendingAllocationCountsUntilItsWriteIsReceived) {
+  AddSlice("s", kThree);
+  objects_.Of<ResourceClaim>().Listen([this](const auto& change) { allocated_.Apply(change); });
+  const auto version = [](const std::string& version, const std::string& status) {
+    return Read<ResourceClaim>(fmt::format(
+        R"({{"metadata": {{"namespace": "ns", "name": "c", "uid": "u", "resourceVersion": "{}"}}, "status": {}}})",
+        version, status));
+  };
+  const auto one = [&] { return Try(Requests(Exactly("r"))); };
+  Put(version("5", "{}"));
+  allocated_.AddPending(
+      "u", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("g0"))->allocation));
+  Put(version("6", "{}"));
+  EXPECT_EQ(one(), "r=p/g1 ") << "another update of the claim";
+  allocated_.MarkWritten("u", "8");
+  EXPECT_EQ(one(), "r=p/g1 ") << "written, not received";
+  Put(version("7", "{}"));
+  EXPECT_EQ(one(), "r=p/g1 ") << "an older version";
+  Put(version("8", Allocated("g0")));
+  EXPECT_EQ(one(), "r=p/g1 ");
+  EXPECT_TRUE(allocated_.PendingOf("u") == nullptr);
+  Put(version("9", "{}"));
+  EXPECT_EQ(one(), "r=p/g0 ") << "deallocated";
+}
+
+}  // namespace
+}  // namespace berth::devices
