@@ -38,10 +38,7 @@ struct HostPort {
   AddressId address = kAnyAddress;
   friend bool operator==(const HostPort&, const HostPort&) = default;
   friend std::size_t hash_value(const HostPort& port) {
-    std::size_t hash = 0;
-    boost::hash_combine(hash, port.port);
-    boost::hash_combine(hash, port.address.value);
-    return hash;
+    return boost::hash<std::pair<PortId, AddressId>>()({port.port, port.address});
   }
 };
 
