@@ -12,6 +12,7 @@
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_counters.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
@@ -125,6 +126,7 @@ class Cluster {
   cluster::ClusterObjects objects_;
   cluster::PodCounters counters_{table_, objects_};
   cluster::VolumesInUse volumes_{table_, objects_};
+  devices::ClusterDevices devices_{devices::Features{}, objects_, symbols_};
   load_metrics::SignalTable signals_{table_};
   FakeEventSink events_;
   FakeLoop loop_;
@@ -135,6 +137,7 @@ class Cluster {
                             .objects = objects_,
                             .counters = counters_,
                             .volumes = volumes_,
+                            .devices = devices_,
                             .signals = signals_,
                             .api = api_,
                             .events = events_,

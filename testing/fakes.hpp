@@ -78,6 +78,7 @@ class FakeEventSink final : public ports::EventSink {
 class FakeLoop final : public framework::LoopExecutor {
  public:
   using Work = std::move_only_function<void()>;
+  WallTime WallNow() const override { return WallTime(std::chrono::hours(24 * 20000)) + now_; }
   void Post(Work work) override { posted_.push_back(std::move(work)); }
   void PostAfter(Duration delay, Work work) override { timers_.emplace(now_ + delay, std::move(work)); }
   framework::Poster poster() const override {

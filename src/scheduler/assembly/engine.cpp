@@ -8,25 +8,44 @@
 
 namespace berth::assembly {
 
-Engine::Engine(const EnginePorts& ports)
+namespace {
+
+devices::Features DeviceFeatures(const config::FeatureGates& gates) {
+  return {.admin_access = gates.Enabled("DRAAdminAccess"),
+          .prioritized_list = gates.Enabled("DRAPrioritizedList"),
+          .partitionable_devices = gates.Enabled("DRAPartitionableDevices"),
+          .device_taints = gates.Enabled("DRADeviceTaints"),
+          .device_taint_rules = gates.Enabled("DRADeviceTaintRules"),
+          .binding_conditions =
+              gates.Enabled("DRADeviceBindingConditions") && gates.Enabled("DRAResourceClaimDeviceStatus"),
+          .consumable_capacity = gates.Enabled("DRAConsumableCapacity"),
+          .fractional_capacity_range = gates.Enabled("DRAFractionalCapacityRange")};
+}
+
+}  // namespace
+
+Engine::Engine(const EnginePorts& ports, const config::FeatureGates& gates)
     : cache_(symbols_),
+      devices_(DeviceFeatures(gates), cache_.objects(), symbols_),
       handle_{.symbols = symbols_,
               .reasons = reasons_,
               .nodes = cache_.nodes(),
               .objects = cache_.objects(),
               .counters = cache_.counters(),
               .volumes = cache_.volumes(),
+              .devices = devices_,
               .signals = signals_,
               .api = ports.api,
               .events = ports.events,
               .loop = ports.loop,
-              .scheduler = ports.scheduler} {}
+              .scheduler = ports.scheduler,
+              .gates = gates} {}
 
 Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& config,
                                                 const runtime::Registry& registry, const EnginePorts& ports,
                                                 std::vector<std::string>& notes, const Measure& measure,
                                                 const ExtenderAccess& access) {
-  std::unique_ptr<Engine> engine(new Engine(ports));
+  std::unique_ptr<Engine> engine(new Engine(ports, config.gates));
   if (!config.extenders.empty() && !access.make_transport) {
     return Invalid(
         fmt::format("extenders[0]: extender \"{}\" cannot be called by this command; remove "
@@ -42,7 +61,6 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
   }
   engine->handle_.metrics = measure.registry;
   engine->annotations_.assign(registry.annotations().begin(), registry.annotations().end());
-  engine->handle_.gates = config.gates;
   notes.insert(notes.end(), config.notes.begin(), config.notes.end());
   for (const auto& [plugin, note] : registry.notes()) {
     const bool enabled = std::ranges::any_of(

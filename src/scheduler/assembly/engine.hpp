@@ -13,6 +13,7 @@
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/extenders/extenders.hpp"
 #include "scheduler/framework/dry_run.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
@@ -84,11 +85,12 @@ class Engine {
   const runtime::Profile* FindProfile(std::string_view scheduler_name) const;
 
  private:
-  explicit Engine(const EnginePorts& ports);
+  Engine(const EnginePorts& ports, const config::FeatureGates& gates);
 
   cluster::SymbolTable symbols_;
   framework::Reasons reasons_;
   cluster::ClusterState cache_;
+  devices::ClusterDevices devices_;
   load_metrics::SignalTable signals_{cache_.nodes()};
   framework::Handle handle_;
   std::vector<std::string> annotations_;  // that foreign plugins read

@@ -14,7 +14,10 @@ struct ClusterLoop::Batch {
 };
 
 ClusterLoop::ClusterLoop(const Clock& clock)
-    : mailbox_(std::make_shared<Mailbox>()), batch_(std::make_unique<Batch>()), timers_(clock) {}
+    : clock_(clock),
+      mailbox_(std::make_shared<Mailbox>()),
+      batch_(std::make_unique<Batch>()),
+      timers_(clock) {}
 ClusterLoop::~ClusterLoop() = default;
 
 ports::ClusterSink& ClusterLoop::sink() { return *mailbox_; }

@@ -56,6 +56,7 @@ class ClusterLoop final : public framework::LoopExecutor {
   // One iteration without waiting. Returns false if there was nothing to do. For tests and simulations.
   bool RunOnce(Handler& handler);
   void PostAfter(Duration delay, std::move_only_function<void()> work) override;
+  WallTime WallNow() const override { return clock_.WallNow(); }
   TimerQueue& timers() { return timers_; }
   // Executes the steps that were posted as succeeded, before all other messages.
   void RunSucceededSteps();
@@ -68,6 +69,7 @@ class ClusterLoop final : public framework::LoopExecutor {
 
   struct Batch;
 
+  const Clock& clock_;
   const std::shared_ptr<Mailbox> mailbox_;
   const std::unique_ptr<Batch> batch_;  // the messages being handled
   TimerQueue timers_;

@@ -7,9 +7,10 @@
 
 namespace berth::framework {
 
-// Drops all work: there is no loop. Thread-safe.
+// Drops all work: there is no loop, and no time passes. Thread-safe.
 class NoLoop final : public LoopExecutor {
  public:
+  WallTime WallNow() const override { return {}; }
   void Post(std::move_only_function<void()>) override {}
   void PostAfter(Duration, std::move_only_function<void()>) override {}
   Poster poster() const override {

@@ -28,6 +28,10 @@ namespace berth::cluster {
 class PodCounters;
 }
 
+namespace berth::devices {
+class ClusterDevices;
+}
+
 namespace berth::load_metrics {
 class SignalTable;
 }
@@ -66,6 +70,8 @@ class LoopExecutor {
   virtual void Post(std::move_only_function<void()> work) = 0;
   // Like Post, after `delay`. Loop's thread only.
   virtual void PostAfter(Duration delay, std::move_only_function<void()> work) = 0;
+  // The time of day, for comparison with time stamps of objects. Loop's thread only.
+  virtual WallTime WallNow() const = 0;
   // Post for callbacks that may outlive the loop.
   virtual Poster poster() const = 0;
 };
@@ -99,6 +105,7 @@ struct Handle {
   cluster::ClusterObjects& objects;
   cluster::PodCounters& counters;
   cluster::VolumesInUse& volumes;
+  devices::ClusterDevices& devices;
   load_metrics::SignalTable& signals;  // measurements, shared by the plugins of all profiles
   // The ports of a dry run (framework/dry_run.hpp) have no effects.
   ports::ApiWriter& api;

@@ -2,89 +2,445 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/go_quote.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/devices/cluster_devices.hpp"
+#include "scheduler/plugins/dynamic_resources/claim_writes.hpp"
+#include "scheduler/plugins/dynamic_resources/device_selectors.hpp"
+#include "scheduler/plugins/node_affinity/matching_rows.hpp"
+
 namespace berth::plugins {
 
+using api::ResourceClaim;
 using framework::Attempt;
+using framework::Hint;
+using framework::Placement;
 using framework::Status;
+using Outcome = devices::AllocationOutcome;
 
 namespace {
 
-// Prefix of the implicit extended resource name of a DeviceClass.
-constexpr std::string_view kImplicitPrefix = "deviceclass.resource.kubernetes.io/";
+// kube-scheduler's bindingTimeout where the argument is absent.
+constexpr Duration kBindingTimeout = std::chrono::seconds(600);
+// What one second of filterTimeout allows. kube-scheduler measures time; a number of steps gives the same
+// result in every run.
+constexpr std::uint64_t kStepsPerSecond = 1'000'000;
 
-bool MatchesResource(const api::DeviceClass& device_class, std::string_view resource) {
-  if (device_class.extended_resource_name == resource) return true;
-  return resource.starts_with(kImplicitPrefix) &&
-         resource.substr(kImplicitPrefix.size()) == device_class.metadata.name;
+devices::SearchLimits LimitsOf(const DynamicResourcesArgs& args) {
+  if (!args.filter_timeout || args.filter_timeout->count() == 0) return {.steps = UINT64_MAX};
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(*args.filter_timeout).count();
+  return {.steps = static_cast<std::uint64_t>(milliseconds) * (kStepsPerSecond / 1000)};
+}
+
+// The claim of a template was created for this pod.
+bool IsOwnedBy(const ResourceClaim& claim, const api::Pod& pod) {
+  return claim.metadata.controller && claim.metadata.controller->uid == pod.metadata.uid;
+}
+
+bool SameStatus(const ResourceClaim& a, const ResourceClaim& b) {
+  return a.allocation == b.allocation && a.reserved_for == b.reserved_for &&
+         a.device_statuses == b.device_statuses;
 }
 
 }  // namespace
 
-framework::PluginOrError DynamicResources::Create(const framework::RawArgs& args, framework::Handle& handle) {
-  BERTH_RETURN_IF_ERROR(CheckDynamicResourcesArgs(args, handle.gates));
-  return std::make_unique<DynamicResources>(handle);
+framework::PluginOrError DynamicResources::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+  BERTH_TRY(const DynamicResourcesArgs args, ParseDynamicResourcesArgs(raw, handle.gates));
+  return std::make_unique<DynamicResources>(args, handle);
 }
 
-DynamicResources::DynamicResources(framework::Handle& handle)
-    : objects_(handle.objects),
-      symbols_(handle.symbols),
-      extended_resources_(handle.gates.Enabled("DRAExtendedResource")),
-      seen_key_(handle.NewKey<bool>()) {}
+DynamicResources::DynamicResources(const DynamicResourcesArgs& args, framework::Handle& handle)
+    : handle_(handle),
+      args_(args),
+      enabled_(handle.gates.Enabled("DynamicResourceAllocation")),
+      selectors_(MakeDeviceSelectors()),
+      key_(handle.NewKey<DevicesOfPodPtr>()),
+      impossible_(handle.reasons.Intern("cannot allocate all claims")),
+      invalid_pools_(handle.reasons.Intern("invalid resource pools were encountered")),
+      unavailable_(handle.reasons.Intern("resourceclaim not available on the node")) {}
+
+DynamicResources::~DynamicResources() = default;
+
+// --- claims of a pod ---
+
+Expected<void> DynamicResources::ForEachClaim(const api::Pod& pod, const Visit& visit) const {
+  for (const api::PodResourceClaim& reference : pod.spec.resource_claims) {
+    BERTH_TRY(ResourceClaimPtr claim, FindClaim(pod, reference));
+    if (claim != nullptr) visit(std::move(claim));
+  }
+  return {};
+}
+
+// Null: the pod's template needed no claim.
+Expected<ResourceClaimPtr> DynamicResources::FindClaim(const api::Pod& pod,
+                                                       const api::PodResourceClaim& reference) const {
+  const std::string& ns = pod.metadata.ns.str();
+  const bool from_template = !reference.resource_claim_name;
+  std::string name;
+  if (reference.resource_claim_name) {
+    name = *reference.resource_claim_name;
+  } else if (reference.resource_claim_template_name) {
+    const auto& statuses = pod.status.resource_claim_statuses;
+    const auto status = std::ranges::find(statuses, reference.name, &api::PodResourceClaimStatus::name);
+    if (status == statuses.end())
+      return Invalid(fmt::format("pod \"{}\": ResourceClaim not created yet", pod.metadata.Key()));
+    if (!status->resource_claim_name) return nullptr;
+    name = *status->resource_claim_name;
+  } else {
+    return Invalid(fmt::format("pod \"{}\", spec.resourceClaim {}: none of the supported fields are set",
+                               pod.metadata.Key(), GoQuote(reference.name)));
+  }
+  ResourceClaimPtr claim = handle_.objects.Of<ResourceClaim>().Find(ns, name);
+  if (claim == nullptr) return Invalid(fmt::format("could not find ResourceClaim \"{}/{}\"", ns, name));
+  if (claim->metadata.deleting())
+    return Invalid(fmt::format("resourceclaim {} is being deleted", GoQuote(name)));
+  if (from_template && !IsOwnedBy(*claim, pod)) {
+    return Invalid(fmt::format("ResourceClaim {} was not created for Pod {} (Pod is not owner)",
+                               claim->metadata.Key(), pod.metadata.Key()));
+  }
+  return claim;
+}
+
+const api::DeviceClass* DynamicResources::FindClass(std::string_view name) const {
+  return handle_.objects.Of<api::DeviceClass>().Find(name).get();
+}
+
+// --- before filters ---
+
+Status DynamicResources::PreEnqueue(const cluster::PodInfo& pod) const {
+  if (!enabled_ || pod.pod->spec.resource_claims.empty()) return {};
+  const Expected<void> found = ForEachClaim(*pod.pod, [](const ResourceClaimPtr&) {});
+  return found ? Status::Success() : Status::Unresolvable(found.error().message);
+}
 
 framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) const {
-  attempt.state().Write(seen_key_, true);
-  const cluster::PodInfo& pod = attempt.pod();
-  if (!pod.pod->spec.resource_claims.empty()) {
-    return {Status::Unresolvable("pod uses resource claims, which Berth does not allocate yet"),
-            std::nullopt};
+  if (!enabled_) return {Status::Skip(), std::nullopt};
+  const api::Pod& pod = *attempt.pod().pod;
+  // Without claims the later extension points need only to see that PreFilter was called.
+  DevicesOfPodPtr& state = attempt.state().Write(key_, DevicesOfPodPtr());
+  if (pod.spec.resource_claims.empty()) return {Status::Skip(), std::nullopt};
+  auto devices = std::make_shared<DevicesOfPod>();
+  const Expected<void> found = ForEachClaim(
+      pod, [&](ResourceClaimPtr claim) { devices->claims.push_back({.object = std::move(claim)}); });
+  if (!found) return {Status::Unresolvable(found.error().message), std::nullopt};
+  if (devices->claims.empty()) return {Status::Skip(), std::nullopt};
+  for (DeviceClaim& claim : devices->claims) {
+    Status status = claim.allocated() ? Locate(attempt, claim) : CheckUnallocated(*claim.object);
+    if (!status.ok()) return {std::move(status), std::nullopt};
+    devices->allocates = devices->allocates || !claim.allocated();
   }
-  if (!extended_resources_ || objects_.Of<api::DeviceClass>().size() == 0)
-    return {Status::Skip(), std::nullopt};
-  for (const auto& [resource, amount] : pod.fit().scalars) {
-    const api::DeviceClass* device_class = amount > 0 ? DeviceClassOf(resource) : nullptr;
-    if (device_class == nullptr) continue;
-    return {Status::Unresolvable(fmt::format(
-                "pod requests {}, which device class {} provides: Berth does not allocate devices yet",
-                symbols_.ResourceName(resource), device_class->metadata.name)),
-            std::nullopt};
-  }
-  return {Status::Skip(), std::nullopt};
+  state = std::move(devices);
+  return {};
 }
 
-const api::DeviceClass* DynamicResources::DeviceClassOf(cluster::ResourceId resource) const {
-  const std::string& name = symbols_.ResourceName(resource);
-  const api::DeviceClass* found = nullptr;
-  objects_.Of<api::DeviceClass>().ForEach([&](const auto& device_class) {
-    if (found == nullptr && MatchesResource(*device_class, name)) found = device_class.get();
-  });
-  return found;
+Status DynamicResources::CheckUnallocated(const ResourceClaim& claim) const {
+  const std::string key = claim.metadata.Key();
+  if (handle_.devices.allocated().PendingOf(claim.metadata.uid) != nullptr)
+    return Status::Unresolvable(fmt::format("resource claim {} is in the process of being allocated", key));
+  for (const ResourceClaim::Request& request : claim.requests) {
+    if (request.exactly) {
+      if (Status status = CheckClass(request.exactly->device_class_name, request.name); !status.ok())
+        return status;
+      continue;
+    }
+    if (request.first_available.empty()) {
+      return Status::Unresolvable(
+          fmt::format("resource claim {}, request {}: unknown request type", key, request.name));
+    }
+    if (!handle_.devices.features().prioritized_list) {
+      return Status::Unresolvable(fmt::format(
+          "resource claim {}, request {}: has subrequests, but the DRAPrioritizedList feature is disabled",
+          key, request.name));
+    }
+    for (const auto& [name, devices] : request.first_available) {
+      Status status = CheckClass(devices.device_class_name, request.name + "/" + name);
+      if (!status.ok()) return status;
+    }
+  }
+  return {};
+}
+
+Status DynamicResources::CheckClass(const std::string& name, const std::string& request) const {
+  if (name.empty()) return Status::Error(fmt::format("request {}: unsupported request type", request));
+  if (FindClass(name) != nullptr) return {};
+  return Status::Unresolvable(fmt::format("request {}: device class {} does not exist", request, name));
+}
+
+Status DynamicResources::Locate(const Attempt& attempt, DeviceClaim& claim) const {
+  const ResourceClaim& object = *claim.object;
+  if (handle_.devices.features().binding_conditions) {
+    const WallTime limit = handle_.loop.WallNow() - args_.binding_timeout.value_or(kBindingTimeout);
+    const BindingConditions conditions = ConditionsOf(object);
+    claim.lapsed = conditions.state == BindingConditions::State::kFailed ||
+                   (conditions.state == BindingConditions::State::kPending && HasLapsed(object, limit));
+  }
+  if (!object.allocation->node_selector) return {};
+  std::vector<std::string> errors;
+  std::vector<cluster::CompiledTerm> terms;
+  cluster::SymbolScope scope(handle_.symbols);
+  for (std::size_t i = 0; i < object.allocation->node_selector->terms.size(); ++i) {
+    terms.push_back(cluster::CompileTerm(object.allocation->node_selector->terms[i],
+                                         fmt::format("nodeSelectorTerms[{}]", i), &errors, scope));
+  }
+  if (!errors.empty()) return Status::Error(api::JoinErrors(errors));
+  claim.available = attempt.nodes().all();
+  RestrictToAnyTerm(terms, attempt, *claim.available);
+  return {};
+}
+
+// --- filter ---
+
+devices::Allocator DynamicResources::MakeAllocator() const {
+  return {handle_.devices.features(), handle_.devices.allocated(),
+          [this](std::string_view name) { return FindClass(name); }, *selectors_, LimitsOf(args_)};
+}
+
+// The answer for a node; `error` is set if the kind is kError.
+DevicesOfPod::Answer DynamicResources::Ask(DevicesOfPod& pod, const devices::NodeDevices& node,
+                                           std::string& error) const {
+  if (const auto known = pod.answers.find(node.picture); known != pod.answers.end()) return known->second;
+  const std::vector<const ResourceClaim*> claims = pod.Unallocated();
+  Outcome outcome = MakeAllocator().Allocate(node, claims);
+  DevicesOfPod::Answer answer{outcome.kind, 0};
+  if (outcome.kind == Outcome::Kind::kError) {
+    error = std::move(outcome.error);  // contains names of devices, so it holds for this node only
+    return answer;
+  }
+  std::size_t next = 0;
+  for (const DeviceClaim& claim : pod.claims) {
+    if (claim.allocated()) {
+      answer.score += devices::ScoreOf(*claim.object);
+    } else if (outcome.kind == Outcome::Kind::kAllocated) {
+      answer.score += devices::ScoreOf(*claim.object, outcome.claims[next++]);
+    }
+  }
+  pod.answers.emplace(node.picture, answer);
+  return answer;
 }
 
 void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
-  if (attempt.state().Read(seen_key_) == nullptr) out.Fail(candidates, "not found");
+  if (!enabled_) return;
+  const DevicesOfPodPtr* known = attempt.state().Read(key_);
+  if (known == nullptr) return out.Fail(candidates, "not found");
+  if (*known == nullptr) return;
+  DevicesOfPod& pod = **known;
+  const std::size_t rows = attempt.nodes().rows();
+  auto impossible = attempt.Scratch();
+  auto invalid = attempt.Scratch();
+  if (pod.allocates) {
+    bool stopped = false;
+    candidates.ForEach([&](std::size_t row) {
+      if (stopped) return;
+      const auto& node = handle_.devices.inventory().Of(attempt.nodes(), static_cast<cluster::Row>(row));
+      if (!node) {
+        out.Fail(static_cast<std::uint32_t>(row), "gather pool information: " + node.error().message);
+        return;
+      }
+      std::string error;
+      switch (Ask(pod, *node, error).kind) {
+        case Outcome::Kind::kAllocated:
+          break;
+        case Outcome::Kind::kImpossible:
+          impossible->Add(row);
+          break;
+        case Outcome::Kind::kInvalidPools:
+          invalid->Add(row);
+          break;
+        case Outcome::Kind::kTimeout:
+          // The attempt fails; no other node may take as long.
+          stopped = true;
+          out.Fail(static_cast<std::uint32_t>(row),
+                   fmt::format("node {}: timed out trying to allocate devices",
+                               attempt.nodes().name(static_cast<cluster::Row>(row))));
+          break;
+        case Outcome::Kind::kError:
+          out.Fail(static_cast<std::uint32_t>(row), std::move(error));
+          break;
+      }
+    });
+  }
+  // Rows that the allocator did not reject, but on which an allocated claim cannot be used.
+  auto unavailable = attempt.Scratch();
+  for (DeviceClaim& claim : pod.claims) {
+    if (!claim.available && !claim.lapsed) continue;
+    auto without = attempt.Scratch();
+    *without |= candidates;
+    *without -= *impossible;
+    *without -= *invalid;
+    if (claim.available && !claim.lapsed) *without -= *claim.available;
+    claim.unavailable = claim.unavailable || !without->Empty();
+    *unavailable |= *without;
+  }
+  const auto reject = [&](framework::ReasonId reason, const RowSet& rejected) {
+    if (rejected.Empty()) return;
+    out.Reject(reason, rows) |= rejected;
+    out.unresolvable() |= rejected;
+  };
+  reject(impossible_, *impossible);
+  reject(invalid_pools_, *invalid);
+  reject(unavailable_, *unavailable);
 }
 
 framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
                                                          const framework::FilterOutcome&,
                                                          framework::PostFilterServices&) {
+  const framework::PostFilterResult nothing{{framework::Code::kUnschedulable, {}, {}}, std::nullopt};
+  if (!enabled_) return nothing;
+  const DevicesOfPodPtr* known = attempt.state().Read(key_);
   // An earlier plugin rejected the pod in PreFilter. kube-scheduler then finds no cycle state and returns
   // this error, which ends PostFilter.
-  if (attempt.state().Read(seen_key_) == nullptr) return {Status::Error("not found"), std::nullopt};
-  return {{framework::Code::kUnschedulable, {}, {}}, std::nullopt};
+  if (known == nullptr) return {Status::Error("not found"), std::nullopt};
+  if (*known == nullptr) return nothing;
+  const api::Pod& pod = *attempt.pod().pod;
+  for (const DeviceClaim& claim : (*known)->claims) {
+    const ResourceClaim& object = *claim.object;
+    const bool only_here =
+        object.reserved_for.empty() ||
+        (object.reserved_for.size() == 1 && object.reserved_for.front().uid == pod.metadata.uid);
+    if (!claim.unavailable || !only_here) continue;
+    handle_.api.ChangeClaim({object.metadata.ns.str(), object.metadata.name, object.metadata.resource_version,
+                             ports::ClaimChange::Deallocate{}},
+                            [](const Expected<std::string>&) {});
+    return {Status::Unschedulable("deallocation of ResourceClaim completed"), std::nullopt};
+  }
+  return nothing;
 }
 
-Status DynamicResources::Score(const Attempt& attempt, const RowSet&, framework::ScoreColumn& scores) const {
-  if (attempt.state().Read(seen_key_) == nullptr) return Status::Error("not found");
+// --- score ---
+
+framework::ResultDependency DynamicResources::ScoreDependency(const cluster::PodInfo& pod) const {
+  return pod.pod->spec.resource_claims.empty() ? framework::ResultDependency::kNodes
+                                               : framework::ResultDependency::kEverything;
+}
+
+Status DynamicResources::Score(const Attempt& attempt, const RowSet& feasible,
+                               framework::ScoreColumn& scores) const {
   scores.SetAll(0);
+  if (!enabled_) return {};
+  const DevicesOfPodPtr* known = attempt.state().Read(key_);
+  if (known == nullptr) return Status::Error("not found");
+  if (*known == nullptr || !(*known)->allocates || !handle_.devices.features().prioritized_list) return {};
+  const DevicesOfPod& pod = **known;
+  const auto values = scores.Mutable();
+  std::int64_t most = 0;
+  feasible.ForEach([&](std::size_t row) {
+    const auto& node = handle_.devices.inventory().Of(attempt.nodes(), static_cast<cluster::Row>(row));
+    const auto answer = node ? pod.answers.find(node->picture) : pod.answers.end();
+    values[row] = answer == pod.answers.end() ? 0 : answer->second.score;
+    most = std::max(most, values[row]);
+  });
+  if (most == 0) return {};
+  feasible.ForEach([&](std::size_t row) { values[row] = framework::kMaxScore * values[row] / most; });
   return {};
 }
 
+// --- binding ---
+
+Status DynamicResources::Reserve(const Placement& placement) {
+  if (!enabled_) return {};
+  const DevicesOfPodPtr* known = placement.state.Read(key_);
+  if (known == nullptr) return Status::Error("not found");
+  if (*known == nullptr || !(*known)->allocates) return {};
+  DevicesOfPod& pod = **known;
+  const cluster::Row row = handle_.nodes.Find(handle_.symbols.node_names.Find(placement.node));
+  if (row == cluster::kNoRow) return Status::Error("claim allocation not found for node");
+  const auto& node = handle_.devices.inventory().Of(handle_.nodes, row);
+  if (!node) return Status::Error("gather pool information: " + node.error().message);
+  // The same search as in Filter, which stored only whether the node has devices.
+  const devices::Allocator allocator = MakeAllocator();
+  const Outcome outcome = allocator.Allocate(*node, pod.Unallocated());
+  if (outcome.kind != Outcome::Kind::kAllocated) return Status::Error("claim allocation not found for node");
+  // Described before the first is reserved: reserved devices change what the outcome refers to.
+  std::vector<devices::AllocationPtr> allocations;
+  std::size_t next = 0;
+  for (const DeviceClaim& claim : pod.claims) {
+    if (claim.allocated()) continue;
+    auto allocation =
+        allocator.Describe(*claim.object, outcome.claims[next++], placement.node, claim.object->metadata.uid);
+    if (!allocation) return Status::Error(std::move(allocation).error().message);
+    allocations.push_back(std::make_shared<const ResourceClaim::Allocation>(*std::move(allocation)));
+  }
+  next = 0;
+  for (DeviceClaim& claim : pod.claims) {
+    if (claim.allocated()) continue;
+    claim.allocation = std::move(allocations[next++]);
+    handle_.devices.allocated().AddPending(claim.object->metadata.uid, claim.allocation);
+  }
+  return {};
+}
+
+void DynamicResources::Unreserve(const Placement& placement) {
+  if (!enabled_) return;
+  const DevicesOfPodPtr* known = placement.state.Read(key_);
+  if (known == nullptr || *known == nullptr) return;
+  const api::Pod& pod = *placement.pod.pod;
+  for (DeviceClaim& claim : (*known)->claims) {
+    const api::ObjectMeta& meta = claim.object->metadata;
+    if (claim.allocation != nullptr && !claim.allocated())
+      handle_.devices.allocated().RemovePending(meta.uid);
+    claim.allocation = nullptr;
+    if (!claim.allocated() || !IsReservedFor(*claim.object, pod)) continue;
+    handle_.api.ChangeClaim(
+        {meta.ns.str(), meta.name, {}, ports::ClaimChange::Release{meta.uid, pod.metadata.uid}},
+        [](const Expected<std::string>&) {});
+  }
+}
+
+framework::PreBindPlugin::PreFlight DynamicResources::PreBindPreFlight(const Placement& placement) {
+  if (!enabled_) return {Status::Skip(), true};
+  const DevicesOfPodPtr* known = placement.state.Read(key_);
+  if (known == nullptr) return {Status::Error("not found"), true};
+  return {*known == nullptr ? Status::Skip() : Status::Success(), true};
+}
+
+void DynamicResources::PreBind(const Placement& placement, std::stop_token stop,
+                               framework::StatusCallback answer) {
+  const DevicesOfPodPtr* known = placement.state.Read(key_);
+  ClaimWrites::Start(handle_, placement, *known, args_.binding_timeout.value_or(kBindingTimeout),
+                     std::move(stop), std::move(answer));
+}
+
+Duration DynamicResources::LongestPreBind() const {
+  // The writes have deadlines of their own.
+  return std::max(PreBindPlugin::LongestPreBind(),
+                  args_.binding_timeout.value_or(kBindingTimeout) + std::chrono::minutes(5));
+}
+
+// --- events ---
+
 std::vector<framework::EventRegistration> DynamicResources::EventsToRegister() const {
   using namespace framework;
-  // The pod waits for the removal of claims or device classes, or for its own update; changes of devices do
-  // not help.
-  return {{EventResource::kDeviceClass, kUpdate | kDelete}, {EventResource::kTargetPod, kUpdate}};
+  if (!enabled_) return {};
+  return {{EventResource::kNode, kAdd | kUpdateNodeLabel | kUpdateNodeAllocatable},
+          When<ResourceClaim>(
+              EventResource::kResourceClaim, kAdd | kUpdate | kDelete,
+              [this](const cluster::PodInfo& waiting, const ResourceClaim* before,
+                     const ResourceClaim* after) { return AfterClaimChange(*waiting.pod, before, after); }),
+          When<api::Pod>(EventResource::kTargetPod, kUpdatePodGeneratedResourceClaim,
+                         [this](const cluster::PodInfo&, const api::Pod*, const api::Pod* after) {
+                           return ForEachClaim(*after, [](const ResourceClaimPtr&) {}) ? Hint::kQueue
+                                                                                       : Hint::kSkip;
+                         }),
+          {EventResource::kDeviceClass, kAdd | kUpdate},
+          {EventResource::kResourceSlice, kAdd | kUpdate}};
+}
+
+Hint DynamicResources::AfterClaimChange(const api::Pod& waiting, const ResourceClaim* before,
+                                        const ResourceClaim* after) const {
+  if (after == nullptr) return before->allocation ? Hint::kQueue : Hint::kSkip;
+  bool uses = false;
+  const Expected<void> found = ForEachClaim(waiting, [&](const ResourceClaimPtr& claim) {
+    uses = uses || claim->metadata.uid == after->metadata.uid;
+  });
+  if (!found) return Hint::kSkip;
+  if (before != nullptr && before->allocation && !after->allocation) return Hint::kQueue;
+  if (!uses) return Hint::kSkip;
+  if (before == nullptr) return Hint::kQueue;
+  return SameStatus(*before, *after) ? Hint::kSkip : Hint::kQueue;
 }
 
 }  // namespace berth::plugins

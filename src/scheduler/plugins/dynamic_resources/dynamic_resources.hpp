@@ -1,50 +1,87 @@
-// DynamicResources for pods without resource claims, as in kube-scheduler v1.37.1. Berth does not allocate
-// devices yet: pods that need devices stay pending, and their FailedScheduling event contains the reason.
+// Allocates devices to the resource claims of pods (dynamic resource allocation), as in kube-scheduler
+// v1.37.1.
+//
+// Not implemented: extended resources of DeviceClasses (the gate DRAExtendedResource counts as off), claims
+// of pod groups, and the alpha gates that devices/inventory.hpp names.
 #pragma once
 
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/dynamic_resources/pod_claims.hpp"
 
 namespace berth::plugins {
 
-// Checks DynamicResourcesArgs (kubescheduler.config.k8s.io/v1) strictly, with kube-scheduler's error texts.
-// The values have no effect while devices are not allocated.
-Expected<void> CheckDynamicResourcesArgs(const framework::RawArgs& args, const config::FeatureGates& gates);
+// DynamicResourcesArgs (kubescheduler.config.k8s.io/v1).
+struct DynamicResourcesArgs {
+  std::optional<Duration> filter_timeout;   // absent: the gate is off; 0: no limit
+  std::optional<Duration> binding_timeout;  // absent: the gates are off
+};
+
+// Checks the arguments strictly, with kube-scheduler's error texts.
+Expected<DynamicResourcesArgs> ParseDynamicResourcesArgs(const framework::RawArgs& args,
+                                                         const config::FeatureGates& gates);
 config::ArgsCodec DynamicResourcesArgsCodec();
 
-class DynamicResources final : public framework::PreFilterPlugin,
+class DynamicResources final : public framework::PreEnqueuePlugin,
+                               public framework::PreFilterPlugin,
                                public framework::FilterPlugin,
                                public framework::PostFilterPlugin,
-                               public framework::ScorePlugin {
+                               public framework::ScorePlugin,
+                               public framework::ReservePlugin,
+                               public framework::PreBindPlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
-  explicit DynamicResources(framework::Handle& handle);
+  DynamicResources(const DynamicResourcesArgs& args, framework::Handle& handle);
+  ~DynamicResources() override;
 
   std::string_view Name() const override { return "DynamicResources"; }
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+  framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
-  // Never called, because PreFilter returns Skip or rejects the pod.
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
+  // If devices of an allocated claim are not usable, deallocates one claim that only this pod uses.
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
                                          framework::PostFilterServices& services) override;
+  // Prefers nodes on which the first alternatives of requests are available. The scores are normalized
+  // already.
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  // Only pods without claims reach Score.
-  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {
-    return framework::ResultDependency::kNodes;
-  }
+  // All nodes get the same score if the pod has no claims.
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo& pod) const override;
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
-  std::vector<framework::EventRegistration> EventsToRegister() const override;
+  framework::Status Reserve(const framework::Placement& placement) override;
+  void Unreserve(const framework::Placement& placement) override;
+  PreFlight PreBindPreFlight(const framework::Placement& placement) override;
+  void PreBind(const framework::Placement& placement, std::stop_token stop,
+               framework::StatusCallback answer) override;
+  Duration LongestPreBind() const override;
 
  private:
-  const api::DeviceClass* DeviceClassOf(cluster::ResourceId resource) const;
+  using Visit = std::function<void(ResourceClaimPtr)>;
+  // Calls visit for each claim of the pod. An error says why a claim is missing or unusable, with
+  // kube-scheduler's text.
+  Expected<void> ForEachClaim(const api::Pod& pod, const Visit& visit) const;
+  Expected<ResourceClaimPtr> FindClaim(const api::Pod& pod, const api::PodResourceClaim& reference) const;
+  // Whether the pod may be scheduled as far as this claim is concerned.
+  framework::Status CheckUnallocated(const api::ResourceClaim& claim) const;
+  framework::Status CheckClass(const std::string& name, const std::string& request) const;
+  // Sets the nodes on which an allocated claim is available.
+  framework::Status Locate(const framework::Attempt& attempt, DeviceClaim& claim) const;
+  devices::Allocator MakeAllocator() const;
+  DevicesOfPod::Answer Ask(DevicesOfPod& pod, const devices::NodeDevices& node, std::string& error) const;
+  const api::DeviceClass* FindClass(std::string_view name) const;
+  framework::Hint AfterClaimChange(const api::Pod& waiting, const api::ResourceClaim* before,
+                                   const api::ResourceClaim* after) const;
 
-  const cluster::ClusterObjects& objects_;
-  const cluster::SymbolTable& symbols_;
-  const bool extended_resources_;
-  const framework::StateKey<bool> seen_key_;  // set if PreFilter was called in this attempt
+  framework::Handle& handle_;
+  const DynamicResourcesArgs args_;
+  const bool enabled_;
+  const std::unique_ptr<devices::SelectorEvaluator> selectors_;
+  const framework::StateKey<DevicesOfPodPtr> key_;
+  const framework::ReasonId impossible_, invalid_pools_, unavailable_;
 };
 
 }  // namespace berth::plugins

@@ -10,11 +10,6 @@ namespace {
 using config::FeatureGates;
 using config::Value;
 
-struct DynamicResourcesArgs {
-  std::optional<std::chrono::nanoseconds> filter_timeout;
-  std::optional<std::chrono::nanoseconds> binding_timeout;
-};
-
 bool BindingTimeoutCounts(const FeatureGates& gates) {
   return gates.Enabled("DRADeviceBindingConditions") && gates.Enabled("DRAResourceClaimDeviceStatus");
 }
@@ -24,7 +19,7 @@ DynamicResourcesArgs DecodeDynamicResourcesArgs(const Value& value, const Featur
   DynamicResourcesArgs args;
   config::StructReader reader(value, "DynamicResourcesArgs", "", problems);
   framework::AcceptTypeMeta(reader);
-  const auto read = [&](std::string_view name, std::optional<std::chrono::nanoseconds>& out) {
+  const auto read = [&](std::string_view name, std::optional<Duration>& out) {
     std::chrono::nanoseconds duration{};
     if (config::ReadDuration(reader, name, duration, problems)) out = duration;
   };
@@ -69,9 +64,9 @@ Value Encode(const DynamicResourcesArgs& args) {
 
 }  // namespace
 
-Expected<void> CheckDynamicResourcesArgs(const framework::RawArgs& raw, const FeatureGates& gates) {
-  BERTH_RETURN_IF_ERROR(framework::ParseArgs(raw, gates, DecodeDynamicResourcesArgs, Check));
-  return {};
+Expected<DynamicResourcesArgs> ParseDynamicResourcesArgs(const framework::RawArgs& raw,
+                                                         const FeatureGates& gates) {
+  return framework::ParseArgs(raw, gates, DecodeDynamicResourcesArgs, Check);
 }
 
 config::ArgsCodec DynamicResourcesArgsCodec() {

@@ -1,0 +1,30 @@
+// The devices of a cluster and their use, shared by the plugins of all profiles.
+#pragma once
+
+#include "scheduler/cluster/cluster_objects.hpp"
+#include "scheduler/devices/allocated_devices.hpp"
+#include "scheduler/devices/inventory.hpp"
+
+namespace berth::devices {
+
+// Follows `objects`, which must outlive it, as must `symbols`. Scheduler loop only.
+class ClusterDevices {
+ public:
+  ClusterDevices(const Features& features, cluster::ClusterObjects& objects, cluster::SymbolTable& symbols)
+      : features_(features),
+        allocated_(features.consumable_capacity),
+        inventory_(features_, objects, symbols, allocated_) {
+    objects.Of<api::ResourceClaim>().Listen([this](const auto& change) { allocated_.Apply(change); });
+  }
+
+  const Features& features() const { return features_; }
+  AllocatedDevices& allocated() { return allocated_; }
+  DeviceInventory& inventory() { return inventory_; }
+
+ private:
+  const Features features_;
+  AllocatedDevices allocated_;
+  DeviceInventory inventory_;
+};
+
+}  // namespace berth::devices

@@ -1,0 +1,54 @@
+// Writes the allocations and reservations of a pod's claims before the pod is bound, and waits for devices
+// that become ready later (PreBind of kube-scheduler v1.37.1).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "scheduler/framework/handle.hpp"
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/dynamic_resources/pod_claims.hpp"
+
+namespace berth::plugins {
+
+// One run for one pod. All on the loop's thread, except that writes end on other threads, which post the
+// results.
+class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
+ public:
+  // Begins the run; `answer` is called once. `timeout`: for binding conditions.
+  static void Start(framework::Handle& handle, const framework::Placement& placement, DevicesOfPodPtr pod,
+                    Duration timeout, std::stop_token stop, framework::StatusCallback answer);
+
+  ClaimWrites(framework::Handle& handle, const framework::Placement& placement, DevicesOfPodPtr pod,
+              Duration timeout, std::stop_token stop, framework::StatusCallback answer);
+
+ private:
+  using Change = ports::ClaimChange;
+
+  void Next();
+  // Writes the claim at next_; `claim` is its newest known version.
+  void Write(const ResourceClaimPtr& claim);
+  void SetFinalizers(const ResourceClaimPtr& claim);
+  void Reserve(const ResourceClaimPtr& claim);
+  void Send(const api::ResourceClaim& claim, decltype(Change::change) change,
+            std::function<void(std::string version)> done, std::string_view context);
+  void Retry(std::string error);
+  void Reserved(const ResourceClaimPtr& claim, std::string version);
+  void WaitForDevices();
+  void CheckDevices(Duration waited);
+  void Finish(framework::Status status);
+
+  framework::Handle& handle_;
+  const framework::Placement placement_;
+  const DevicesOfPodPtr pod_;
+  const Duration timeout_;
+  const std::stop_token stop_;
+  framework::StatusCallback answer_;  // empty after the end
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
+  std::size_t next_ = 0;  // index of the claim
+  int tries_ = 0;         // of this claim
+};
+
+}  // namespace berth::plugins

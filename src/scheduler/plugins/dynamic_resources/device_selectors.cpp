@@ -1,0 +1,103 @@
+#include "scheduler/plugins/dynamic_resources/device_selectors.hpp"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <optional>
+
+#include "base/text_map.hpp"
+#include "kubernetes/cel/device_expression.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using devices::SliceDevice;
+
+// Limits of the caches; a full cache is emptied. Authors of claims choose the expressions.
+constexpr std::size_t kMaxExpressions = 512;
+constexpr std::size_t kMaxResults = 1U << 18;
+constexpr std::size_t kMaxDevices = 1U << 12;
+
+cel::DeviceAttributeValue ValueOf(const api::DeviceAttribute& attribute) {
+  struct Convert {
+    cel::DeviceAttributeValue operator()(std::monostate) const { return {}; }
+    cel::DeviceAttributeValue operator()(std::int64_t value) const { return value; }
+    cel::DeviceAttributeValue operator()(bool value) const { return value; }
+    cel::DeviceAttributeValue operator()(const std::string& value) const { return value; }
+    cel::DeviceAttributeValue operator()(const api::DeviceAttribute::Version& version) const {
+      return cel::VersionText{version.text};
+    }
+  };
+  return std::visit(Convert{}, attribute.value);
+}
+
+cel::DeviceProperties PropertiesOf(std::string_view driver, const api::Device& device) {
+  cel::DeviceProperties properties;
+  properties.driver = driver;
+  properties.allow_multiple_allocations = device.allow_multiple_allocations;
+  for (const auto& [name, attribute] : device.attributes)
+    properties.attributes.emplace_back(name, ValueOf(attribute));
+  for (const auto& [name, capacity] : device.capacity) properties.capacity.emplace_back(name, capacity.value);
+  return properties;
+}
+
+class DeviceSelectors final : public devices::SelectorEvaluator {
+ public:
+  const Answer& Evaluate(const std::string& text, std::string_view driver,
+                         const SliceDevice& device) override {
+    Expression& expression = ExpressionOf(text);
+    if (!expression.program)
+      return answer_ = {Answer::Kind::kCompileError, expression.program.error().message};
+    const auto known = expression.matches.find(device.shape);
+    if (known != expression.matches.end()) return Found(known->second);
+    const Expected<cel::Value>& value = DeviceOf(driver, device);
+    const Expected<bool> matches =
+        value ? expression.program->Matches(*value) : Expected<bool>(std::unexpected(value.error()));
+    // Errors are rare and their texts may be long: they are not cached.
+    if (!matches) return answer_ = {Answer::Kind::kRuntimeError, matches.error().message};
+    if (++results_ > kMaxResults) {
+      for (auto& [other, entry] : expressions_) entry.matches.clear();
+      results_ = 1;
+    }
+    expression.matches.emplace(device.shape, *matches);
+    return Found(*matches);
+  }
+
+ private:
+  struct Expression {
+    Expected<cel::DeviceExpression> program;
+    boost::unordered_flat_map<std::uint32_t, bool> matches;  // by shape
+  };
+
+  const Answer& Found(bool matches) {
+    answer_.kind = matches ? Answer::Kind::kMatch : Answer::Kind::kNoMatch;
+    return answer_;
+  }
+  Expression& ExpressionOf(const std::string& text) {
+    const auto found = expressions_.find(text);
+    if (found != expressions_.end()) return found->second;
+    if (expressions_.size() >= kMaxExpressions) {
+      expressions_.clear();
+      results_ = 0;
+    }
+    return expressions_.emplace(text, Expression{cel::DeviceExpression::Compile(text), {}}).first->second;
+  }
+  const Expected<cel::Value>& DeviceOf(std::string_view driver, const SliceDevice& device) {
+    const auto found = devices_.find(device.shape);
+    if (found != devices_.end()) return found->second;
+    if (devices_.size() >= kMaxDevices) devices_.clear();
+    return devices_.emplace(device.shape, cel::MakeDevice(PropertiesOf(driver, *device.device)))
+        .first->second;
+  }
+
+  TextMap<Expression> expressions_;
+  boost::unordered_flat_map<std::uint32_t, Expected<cel::Value>> devices_;  // by shape
+  std::size_t results_ = 0;                                                 // of all expressions
+  Answer answer_;
+};
+
+}  // namespace
+
+std::unique_ptr<devices::SelectorEvaluator> MakeDeviceSelectors() {
+  return std::make_unique<DeviceSelectors>();
+}
+
+}  // namespace berth::plugins
