@@ -4,6 +4,8 @@
 #include <array>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "base/wrap.hpp"
@@ -299,6 +301,36 @@ Quantity& Quantity::operator+=(const Quantity& other) {
                             other.big_ ? other.big_->digits : -std::min(other.scale_, kExponentCap));
   big_ = std::make_shared<Big>(Big{left + right, kept});
   return *this;
+}
+
+Quantity& Quantity::operator-=(const Quantity& other) {
+  Quantity negated = other;
+  if (other.big_)
+    negated.big_ = std::make_shared<Big>(Big{cpp_int(-other.big_->nanos), other.big_->digits});
+  else
+    negated.mantissa_ = WrapMul(other.mantissa_, -1);
+  return *this += negated;
+}
+
+int Quantity::Sign() const {
+  if (big_) return big_->nanos.sign();
+  return mantissa_ < 0 ? -1 : mantissa_ > 0 ? 1 : 0;
+}
+
+std::optional<std::int64_t> Quantity::AsInt64() const {
+  if (big_ || scale_ < 0) return std::nullopt;
+  return ScaleUp(mantissa_, scale_);
+}
+
+double Quantity::AsApproximateDouble() const {
+  int exponent = scale_;
+  double base = static_cast<double>(mantissa_);
+  if (big_) {
+    exponent = -big_->digits;
+    // The nearest double of the exact number, which the library's own conversion does not guarantee.
+    base = std::strtod(cpp_int(big_->nanos / PowerOfTen(9 - big_->digits)).str().c_str(), nullptr);
+  }
+  return exponent == 0 ? base : base * std::pow(10.0, exponent);
 }
 
 std::string Quantity::Canonical() const {
