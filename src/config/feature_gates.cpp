@@ -18,7 +18,12 @@ namespace {
 // effect and adds a note.
 constexpr std::string_view kWithoutEffect[] = {
     "CompositePodGroup",
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
+    "DRAExtendedResource",
+    "DRAListTypeAttributes",
     "DRANodeAllocatableResources",
+    "DRAOptionalNodeOperations",
     "DRAWorkloadResourceClaims",
     "InPlacePodLevelResourcesVerticalScaling",
     "InPlacePodVerticalScalingSchedulerPreemption",

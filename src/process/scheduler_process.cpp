@@ -179,9 +179,6 @@ Expected<int> Process::Run() {
 }
 
 void Process::LogConfiguration() const {
-  log::Info(
-      "Pods with resource claims or with devices of a DeviceClass stay pending: Berth does not allocate "
-      "devices yet");
   if (const auto log = log::V(2)) {
     for (const auto& profile : engine_->profiles())
       log.Info("the scheduler starts to work with those plugins",

@@ -37,6 +37,8 @@ constexpr Row kEverywhere[] = {
      "capacity and limits of volumes are evaluated without it"},
     {"resource.k8s.io", "deviceclasses resourceclaims resourceslices devicetaintrules", "list watch",
      Level::kWarning, "devices are unknown"},
+    {"resource.k8s.io", "resourceclaims resourceclaims/status resourceclaims/binding", "patch",
+     Level::kWarning, "pods with resource claims are not bound"},
     {"events.k8s.io", "events", "create patch", Level::kWarning, "pods get no events"},
     {"authentication.k8s.io", "tokenreviews", "create", Level::kWarning,
      "metrics requests with a token are rejected"},

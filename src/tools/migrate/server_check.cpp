@@ -72,7 +72,6 @@ Expected<void> Discover(Server& server, ServerFacts& facts) {
   for (const client::Resource& resource : client::kResources) {
     BERTH_TRY(const std::string path, groups.PathOf(resource.group, resource.plural, resource.versions));
     if (path.empty()) facts.absent.insert(fmt::format("{}.{}", resource.plural, resource.group));
-    if (resource.plural == "resourceslices") facts.resource_slices = path;
     if (resource.plural == "deviceclasses") facts.device_classes = path;
   }
   constexpr std::string_view kVersions[] = {"v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"};

@@ -49,7 +49,6 @@ class Survey {
     ReadDeviceClasses();
     ReadPods();
     ReadVolumes();
-    ReadSlices();
     ReadGroups();
     ReportSize();
     return std::move(findings_);
@@ -123,21 +122,19 @@ class Survey {
   }
 
   void ReportDevices() {
-    constexpr std::string_view kRemedy =
-        "keep kube-scheduler for them, with another schedulerName than Berth's profiles";
-    const std::string remedy(kRemedy);
-    if (!claims_.all.empty())
-      AddFinding(About(
-          claims_.all, Level::kBlocker, Topic::kWorkloads,
-          fmt::format("{} with resource claims (DRA), which Berth does not allocate: they would stay pending",
-                      claims_.Text()),
-          remedy));
+    if (!claims_.all.empty()) {
+      AddFinding({Level::kOk, Topic::kWorkloads,
+                  fmt::format("{} with resource claims (DRA); Berth allocates devices as kube-scheduler does",
+                              claims_.Text())});
+    }
     if (!device_requests_.all.empty())
       AddFinding(About(
           device_requests_.all, Level::kBlocker, Topic::kWorkloads,
-          fmt::format("{} that request a resource which a DeviceClass provides: they would stay pending",
+          fmt::format("{} that request a resource which a DeviceClass provides: Berth places them only on "
+                      "nodes whose device plugin offers it",
                       device_requests_.Text()),
-          remedy));
+          "use resource claims, or keep kube-scheduler for them, with another schedulerName than Berth's "
+          "profiles"));
   }
 
   void ReportPodGroups() {
@@ -199,20 +196,6 @@ class Survey {
     AddFinding({Level::kOk, Topic::kWorkloads,
                 fmt::format("persistent volumes: {}; bound, provisioned and limited as kube-scheduler does",
                             fmt::join(texts, ", "))});
-  }
-
-  void ReadSlices() {
-    if (facts_.resource_slices.empty() || !claims_.all.empty() || !device_requests_.all.empty()) return;
-    Tally slices;
-    const auto listed =
-        lists_.ForEachName(facts_.resource_slices, [&](const std::string& name) { slices.Add(name); });
-    if (!listed) return AddFinding(NotListed("resource slices", listed.error()));
-    if (!slices.empty())
-      AddFinding(About(
-          slices, Level::kWarning, Topic::kWorkloads,
-          fmt::format("{} of devices; no pod uses one at the moment; a pod that does would stay pending",
-                      Counted(slices.count(), "resource slice")),
-          "keep kube-scheduler for pods with resource claims"));
   }
 
   void ReadGroups() {

@@ -17,8 +17,8 @@ struct WorkloadCheckOptions {
   config::FeatureGates gates{};
 };
 
-// Lists nodes, pods, persistent volumes, device classes, resource slices and pod groups. A list without
-// permission becomes a finding; the others are still checked.
+// Lists nodes, pods, persistent volumes, device classes and pod groups. A list without permission becomes a
+// finding; the others are still checked.
 Findings CheckWorkloads(Lists& lists, const ServerFacts& facts, const WorkloadCheckOptions& options);
 
 struct ClusterSize {

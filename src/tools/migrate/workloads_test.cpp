@@ -60,12 +60,12 @@ TEST(Workloads, PodsWithUnsupportedFeaturesAreFound) {
       {R"("resourceClaims":[{"name":"gpu","resourceClaimName":"c"}])",
        "",
        {},
-       Level::kBlocker,
+       Level::kOk,
        "1 pod (1 pending) with resource claims (DRA)"},
       {R"("nodeName":"n1","resourceClaims":[{"name":"gpu"}])",
        "",
        {},
-       Level::kBlocker,
+       Level::kOk,
        "1 pod with resource claims"},
       {R"("schedulingGroup":{"podGroupName":"g"})", "", {}, Level::kNote, "GenericWorkload is off"},
       {R"("schedulingGroup":{"podGroupName":"g"})",
@@ -103,7 +103,7 @@ TEST(Workloads, PodsWithUnsupportedFeaturesAreFound) {
 
 TEST(Workloads, PodsOfOtherSchedulersAreNotChecked) {
   FakeServer server = Empty();
-  server.List(kPods, {Pod("p", R"("schedulerName":"other","resourceClaims":[{"name":"gpu"}])")});
+  server.List(kPods, {Pod("p", R"("schedulerName":"other","schedulingGroup":{"podGroupName":"g"})")});
   EXPECT_EQ(Evaluate(Check(server)).blockers, 0U);
 }
 
@@ -126,15 +126,12 @@ TEST(Workloads, DevicesRequestedAsExtendedResourcesAreFound) {
   }
 }
 
-TEST(Workloads, UnusedDevicesAndGroupsAreReported) {
+TEST(Workloads, UnusedGroupsAreReported) {
   FakeServer server = Empty();
-  server.List("/slices", {Named("s1"), Named("s2")});
   server.List("/groups", {Named("g")});
-  const Findings findings = Check(server, {.pod_groups = "/groups", .resource_slices = "/slices"});
-  const Finding* slices = With(findings, "2 resource slices of devices");
+  const Findings findings = Check(server, {.pod_groups = "/groups"});
   const Finding* groups = With(findings, "1 pod group without pods");
-  ASSERT_TRUE(slices != nullptr && groups != nullptr) << ToText(findings, "");
-  EXPECT_EQ(slices->level, Level::kWarning);
+  ASSERT_TRUE(groups != nullptr) << ToText(findings, "");
   EXPECT_EQ(groups->level, Level::kNote);
 }
 

@@ -238,12 +238,12 @@ var scenarios = []scenario{
 	},
 	{
 		name: "unused devices and groups", manifests: []string{unusedDevices}, code: 0,
-		wants: []want{{"warning", "1 resource slice of devices"}, {"note", "1 pod group without pods"}},
+		wants: []want{{"note", "1 pod group without pods"}},
 	},
 	{
 		name: "a feature of each kind", manifests: []string{special}, as: "reader", args: []string{"--no-reviews"}, code: 2,
 		wants: []want{
-			{"blocker", "1 pod (1 pending) with resource claims (DRA)"},
+			{"ok", "1 pod (1 pending) with resource claims (DRA)"},
 			{"blocker", "1 pod (1 pending) that request a resource which a DeviceClass provides"},
 			{"note", "1 pod (1 pending) of pod groups; the feature gate GenericWorkload is off"},
 			{"warning", "1 pod (1 pending) with the label of Coscheduling's pod groups"},
@@ -257,7 +257,6 @@ var scenarios = []scenario{
 		wants: []want{
 			{"ok", "1 pod (1 pending) would be scheduled by Berth, by schedulerName volcano"},
 			{"note", `with the schedulerName "default-scheduler"`},
-			{"warning", "1 resource slice of devices"},
 		},
 	},
 	{
@@ -267,7 +266,7 @@ var scenarios = []scenario{
 			{"note", "the running scheduler is v1.22.0; Berth follows v1.37.1"},
 			{"note", "--port: flag of an older release"},
 			{"blocker", "1 pod (1 pending) of pod groups, which Berth does not schedule together"},
-			{"blocker", "with resource claims"},
+			{"ok", "with resource claims"},
 			{"blocker", "a DeviceClass provides"},
 			{"warning", "Coscheduling's pod groups"},
 		},
@@ -278,7 +277,6 @@ var scenarios = []scenario{
 			{"warning", "the 2 kube-scheduler pods have different command lines"},
 			{"blocker", "Berth has no plugin Coscheduling (of kubernetes-sigs/scheduler-plugins)"},
 			{"blocker", "Berth has no plugin NodeResourceFit; did you mean NodeResourcesFit?"},
-			{"warning", "resource slice"},
 			{"warning", "were not checked"},
 		},
 	},
@@ -292,7 +290,6 @@ var scenarios = []scenario{
 			{"warning", "the 2 kube-scheduler pods have different command lines"},
 			{"warning", "http://127.0.0.1:1/scheduler (filter, prioritize) is not reachable from here"},
 			{"ok", "/scheduler (filter, bind) is reachable"},
-			{"warning", "resource slice"},
 			{"warning", "were not checked"},
 		},
 	},
@@ -302,7 +299,6 @@ var scenarios = []scenario{
 		wants: []want{
 			{"warning", "the 2 kube-scheduler pods have different command lines"},
 			{"blocker", `unknown field "paralelism"; did you mean "parallelism"?`},
-			{"warning", "resource slice"},
 			{"warning", "were not checked"},
 		},
 	},

@@ -59,7 +59,7 @@ func (a *actor) title() string {
 // wanted are the permissions that this actor must use, or miss.
 func (a *actor) wanted() (all []permission) {
 	for _, p := range a.permissions {
-		if a.taken == nil || a.taken.lacks(p) {
+		if a.taken == nil || a.taken.lacks(p) && !p.implied() {
 			all = append(all, p)
 		}
 	}

@@ -66,8 +66,15 @@ func (p permission) String() string {
 	return p.verb + " " + resource
 }
 
+// implied returns whether the permission is checked in addition to that of the request, so that no request names it:
+// reservations of devices in the status of a claim.
+func (p permission) implied() bool { return p.resource == "resourceclaims/binding" }
+
 // covers returns whether a request needs this permission.
 func (p permission) covers(r controlplane.Request) bool {
+	if p.implied() {
+		return p.verb == r.Verb && p.group == r.ObjectRef.APIGroup && r.Resource() == "resourceclaims/status"
+	}
 	return p.verb == r.Verb && p.group == r.ObjectRef.APIGroup && p.resource == r.Resource() &&
 		(p.namespace == "" || p.namespace == r.ObjectRef.Namespace) && (p.name == "" || p.name == r.ObjectRef.Name)
 }

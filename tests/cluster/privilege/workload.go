@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,6 +61,10 @@ func (a *actor) makeWork(ctx context.Context) error {
 		func() error { return a.makeVolume(ctx) },
 		func() error { return a.makeClaim(ctx, "there", "kubernetes.io/no-provisioner") },
 		func() error { return a.makeClaim(ctx, "new", "example.org/provisioner") },
+		// Devices: a claim that gets its finalizer, and one that has it already.
+		func() error { return a.makeDevices(ctx) },
+		func() error { return a.makeDeviceClaim(ctx, "device") },
+		func() error { return a.makeDeviceClaim(ctx, "protected", resourcev1.Finalizer) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -134,6 +139,37 @@ func (a *actor) makeClaim(ctx context.Context, name, provisioner string) error {
 	return a.makePod(ctx, "consumer-"+name, "roomy", "100m", func(pod *v1.Pod) {
 		pod.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{
 			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+	})
+}
+
+// makeDevices creates a class, and two devices on the roomy node.
+func (a *actor) makeDevices(ctx context.Context) error {
+	classes := a.control.Client.ResourceV1().DeviceClasses()
+	if _, err := classes.Create(ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: a.name}}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	node := a.node("roomy")
+	_, err := a.control.Client.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: a.name},
+		Spec: resourcev1.ResourceSliceSpec{Driver: "devices.example.org", NodeName: &node,
+			Pool:    resourcev1.ResourcePool{Name: a.name, Generation: 1, ResourceSliceCount: 1},
+			Devices: []resourcev1.Device{{Name: "one"}, {Name: "two"}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// makeDeviceClaim creates a claim of one device, and its pod.
+func (a *actor) makeDeviceClaim(ctx context.Context, name string, finalizers ...string) error {
+	_, err := a.control.Client.ResourceV1().ResourceClaims(a.name).Create(ctx, &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
+			{Name: "device", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: a.name}}}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	return a.makePod(ctx, "user-of-"+name, "roomy", "100m", func(pod *v1.Pod) {
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "device", ResourceClaimName: &name}}
 	})
 }
 

@@ -1,39 +1,333 @@
-// Features that Berth does not implement yet: devices and pod groups.
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "scheduler/plugins/gang_scheduling/gang_scheduling.hpp"
+#include "kubernetes/api/decode.hpp"
+#include "scheduler/devices/cluster_devices.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::plugins {
 namespace {
 
+using api::ResourceClaim;
 using berth::testing::Cluster;
+using berth::testing::Fits;
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
+using berth::testing::Unresolvable;
+using berth::testing::Verdicts;
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using Change = ports::ClaimChange;
 
-TEST(DynamicResources, PodsThatNeedDevicesAreRejectedWithAReason) {
-  Cluster cluster;
-  cluster.Add(MakeNode("n"));
-  const auto plugin = cluster.Make<DynamicResources>();
-  const api::Pod wants_gpu = MakePod().Request("example.com/gpu", "1");
-  EXPECT_TRUE(cluster.PreFilter(*plugin, wants_gpu).status.skip()) << "a resource like any other";
-  api::DeviceClass gpus;
-  gpus.metadata.name = "gpus";
-  gpus.extended_resource_name = "example.com/gpu";
-  cluster.Put(gpus);
-  const auto of_class = cluster.PreFilter(*plugin, wants_gpu).status;
-  EXPECT_EQ(of_class.code, framework::Code::kUnschedulableAndUnresolvable);
+template <class T>
+T Read(const std::string& json) {
+  auto object = api::Decoder().Object<T>(json);
+  EXPECT_TRUE(object) << (object ? "" : object.error().message) << "\n" << json;
+  return *std::move(object);
+}
+
+class DynamicResourcesTest : public ::testing::Test {
+ protected:
+  DynamicResourcesTest() {
+    cluster_.Add(MakeNode("with")).Add(MakeNode("without"));
+    cluster_.Put(Read<api::DeviceClass>(R"({"metadata": {"name": "gpu"}, "spec": {"selectors": [
+      {"cel": {"expression": "device.driver == 'd'"}}]}})"));
+    cluster_.Put(
+        Read<api::ResourceSlice>(R"({"metadata": {"name": "s"}, "spec": {"driver": "d", "nodeName": "with",
+      "pool": {"name": "p", "resourceSliceCount": 1}, "devices": [
+        {"name": "g0", "attributes": {"model": {"string": "a"}}},
+        {"name": "g1", "attributes": {"model": {"string": "b"}}}]}})"));
+    plugin_ = cluster_.Make<DynamicResources>();
+  }
+
+  // A claim with one request of class gpu; `request` and `status`: further JSON.
+  void PutClaim(const std::string& name, const std::string& request = "", const std::string& status = "{}",
+                const std::string& metadata = "") {
+    cluster_.Put(Read<ResourceClaim>(fmt::format(
+        R"({{"metadata": {{"namespace": "default", "name": "{0}", "uid": "uid-{0}", "resourceVersion": "5"{3}}},
+            "spec": {{"devices": {{"requests": [{{"name": "r", "exactly": {{"deviceClassName": "gpu"{1}}}}}]}}}},
+            "status": {2}}})",
+        name, request, status, metadata)));
+  }
+  static std::string Allocated(const std::string& device, const std::string& more = "",
+                               const std::string& node = "with") {
+    return fmt::format(R"({{"allocation": {{"devices": {{"results": [
+        {{"request": "r", "driver": "d", "pool": "p", "device": "{}"{}}}]}}, "nodeSelector": {{"nodeSelectorTerms": [
+        {{"matchFields": [{{"key": "metadata.name", "operator": "In", "values": ["{}"]}}]}}]}}}}}})",
+                       device, more, node);
+  }
+  static api::Pod PodWith(const std::vector<std::string>& claims) {
+    api::Pod pod = MakePod("pod");
+    pod.metadata.uid = "pod-uid";
+    std::vector<api::PodResourceClaim> references;
+    for (const std::string& claim : claims) references.push_back({claim, claim, std::nullopt});
+    pod.spec.resource_claims = references;
+    return pod;
+  }
+  Verdicts Evaluate(const std::vector<std::string>& claims) {
+    return cluster_.Evaluate(*plugin_, PodWith(claims));
+  }
+  framework::Status PreFilter(const api::Pod& pod) { return cluster_.PreFilter(*plugin_, pod).status; }
+
+  // Evaluates the pod, reserves its devices on the node, and runs PreBind until it ends or waits.
+  void Bind(const std::vector<std::string>& claims, const std::string& node = "with") {
+    pod_ = PodWith(claims);
+    info_ = cluster_.Prepare(pod_);
+    node_ = node;
+    cluster_.Evaluate(*plugin_, pod_);
+    placement_.emplace(framework::Placement{*info_, node_, cluster_.state()});
+    const framework::Status reserved = plugin_->Reserve(*placement_);
+    ASSERT_TRUE(reserved.ok()) << reserved.Message();
+    plugin_->PreBind(*placement_, {}, [this](framework::Status status) { result_ = std::move(status); });
+    cluster_.loop().Run();
+  }
+
+  Cluster cluster_;
+  std::unique_ptr<DynamicResources> plugin_;
+  api::Pod pod_;
+  std::optional<cluster::PodInfo> info_;
+  std::string node_;
+  std::optional<framework::Placement> placement_;
+  std::optional<framework::Status> result_;
+};
+
+TEST_F(DynamicResourcesTest, PodsWithoutClaimsAreSkipped) {
+  EXPECT_TRUE(PreFilter(MakePod()).skip());
+  EXPECT_TRUE(PreFilter(MakePod().Request("example.com/gpu", "1")).skip());
+}
+
+TEST_F(DynamicResourcesTest, NodesWithoutFreeDevicesAreRejected) {
+  PutClaim("one");
+  PutClaim("two", R"(, "count": 2)");
+  PutClaim("three", R"(, "count": 3)");
+  PutClaim("b", R"(, "selectors": [{"cel": {"expression": "device.attributes['d'].model == 'b'"}}])");
+  const Verdicts on_one = {{"with", Fits()}, {"without", Unresolvable({"cannot allocate all claims"})}};
+  const Verdicts nowhere = {{"with", Unresolvable({"cannot allocate all claims"})},
+                            {"without", Unresolvable({"cannot allocate all claims"})}};
+  EXPECT_EQ(Evaluate({"one"}), on_one);
+  EXPECT_EQ(Evaluate({"two"}), on_one);
+  EXPECT_EQ(Evaluate({"three"}), nowhere);
+  EXPECT_EQ(Evaluate({"one", "two"}), nowhere);
+  EXPECT_EQ(Evaluate({"one", "b"}), on_one);
+  PutClaim("other", "", Allocated("g1"));
+  EXPECT_EQ(Evaluate({"one"}), on_one);
+  EXPECT_EQ(Evaluate({"b"}), nowhere) << "in use";
+}
+
+TEST_F(DynamicResourcesTest, AllocatedClaimsRestrictThePodToTheirNodes) {
+  PutClaim("here", "", Allocated("g0"));
   EXPECT_EQ(
-      of_class.Message(),
-      "pod requests example.com/gpu, which device class gpus provides: Berth does not allocate devices yet");
-  api::Pod with_claim = MakePod();
-  with_claim.spec.resource_claims = {{"gpu", "claim", std::nullopt}};
-  const auto claims = cluster.PreFilter(*plugin, with_claim).status;
-  EXPECT_EQ(claims.code, framework::Code::kUnschedulableAndUnresolvable);
-  EXPECT_EQ(claims.Message(), "pod uses resource claims, which Berth does not allocate yet");
-  EXPECT_TRUE(cluster.PreFilter(*plugin, MakePod()).status.skip());
+      Evaluate({"here"}),
+      (Verdicts{{"with", Fits()}, {"without", Unresolvable({"resourceclaim not available on the node"})}}));
+}
+
+TEST_F(DynamicResourcesTest, ClaimsThatCannotBeUsedRejectThePod) {
+  PutClaim("deleting", "", "{}", R"(, "deletionTimestamp": "2026-01-01T00:00:00Z")");
+  cluster_.Put(Read<ResourceClaim>(R"({"metadata": {"namespace": "default", "name": "classless", "uid": "u"},
+    "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "none"}}]}}})"));
+  cluster_.Put(Read<ResourceClaim>(R"({"metadata": {"namespace": "default", "name": "unknown", "uid": "v"},
+    "spec": {"devices": {"requests": [{"name": "r"}]}}})"));
+  PutClaim("pending");
+  cluster_.handle().devices.allocated().AddPending("uid-pending",
+                                                   std::make_shared<ResourceClaim::Allocation>());
+  const std::pair<const char*, const char*> cases[] = {
+      {"missing", "could not find ResourceClaim \"default/missing\""},
+      {"deleting", "resourceclaim \"deleting\" is being deleted"},
+      {"classless", "request r: device class none does not exist"},
+      {"unknown", "resource claim default/unknown, request r: unknown request type"},
+      {"pending", "resource claim default/pending is in the process of being allocated"},
+  };
+  for (const auto& [claim, text] : cases) {
+    const framework::Status status = PreFilter(PodWith({claim}));
+    EXPECT_EQ(status.code, framework::Code::kUnschedulableAndUnresolvable) << claim;
+    EXPECT_EQ(status.Message(), text);
+  }
+}
+
+TEST_F(DynamicResourcesTest, ClaimsOfTemplatesAreFoundByTheStatusOfThePod) {
+  api::Pod pod = MakePod("pod");
+  pod.metadata.uid = "pod-uid";
+  pod.spec.resource_claims = {{"gpu", std::nullopt, "template"}};
+  EXPECT_EQ(PreFilter(pod).Message(), "pod \"default/pod\": ResourceClaim not created yet");
+  pod.status.resource_claim_statuses = {{"gpu", "made"}};
+  PutClaim("made");
+  EXPECT_EQ(PreFilter(pod).Message(),
+            "ResourceClaim default/made was not created for Pod default/pod (Pod is not owner)");
+  PutClaim("made", "", "{}",
+           R"(, "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": "pod-uid", "controller": true}])");
+  EXPECT_TRUE(PreFilter(pod).ok());
+  pod.status.resource_claim_statuses = {{"gpu", std::nullopt}};
+  EXPECT_TRUE(PreFilter(pod).skip()) << "no claim was needed";
+}
+
+TEST_F(DynamicResourcesTest, WrongExpressionsAreErrors) {
+  PutClaim("bad", R"(, "selectors": [{"cel": {"expression": "device.driver == 1"}}])");
+  cluster::PodInfo info = cluster_.Prepare(PodWith({"bad"}));
+  framework::ScratchPool scratch;
+  framework::CycleState state;
+  const framework::Attempt attempt(info, cluster_.nodes(), state, scratch);
+  ASSERT_TRUE(plugin_->PreFilter(attempt).status.ok());
+  framework::Rejections out;
+  plugin_->Filter(attempt, cluster_.nodes().all(), out);
+  ASSERT_EQ(out.errors().size(), 1);
+  EXPECT_EQ(out.errors()[0].first, cluster_.RowOf("with"));
+  EXPECT_TRUE(out.errors()[0].second.starts_with("claim default/bad: selector #0: CEL compile error: "))
+      << out.errors()[0].second;
+}
+
+TEST_F(DynamicResourcesTest, FirstAlternativesScoreHigher) {
+  cluster_.Add(MakeNode("small"));
+  cluster_.Put(
+      Read<api::ResourceSlice>(R"({"metadata": {"name": "t"}, "spec": {"driver": "d", "nodeName": "small",
+    "pool": {"name": "q", "resourceSliceCount": 1}, "devices": [{"name": "g0", "attributes": {"model": {"string": "c"}}}]}})"));
+  cluster_.Put(Read<ResourceClaim>(R"({"metadata": {"namespace": "default", "name": "either", "uid": "u"},
+    "spec": {"devices": {"requests": [{"name": "r", "firstAvailable": [
+      {"name": "a", "deviceClassName": "gpu", "selectors": [{"cel": {"expression": "device.attributes['d'].model == 'a'"}}]},
+      {"name": "any", "deviceClassName": "gpu"}]}]}}})"));
+  const api::Pod pod = PodWith({"either"});
+  EXPECT_EQ(cluster_.Evaluate(*plugin_, pod).at("small"), Fits());
+  const auto scores = cluster_.Scores(*plugin_, pod);
+  EXPECT_EQ(scores.at("with"), 100);
+  EXPECT_EQ(scores.at("small"), 87);
+}
+
+// --- binding ---
+
+TEST_F(DynamicResourcesTest, BindingWritesFinalizerAllocationAndReservation) {
+  PutClaim("one");
+  cluster_.api().version = "6";
+  Bind({"one"});
+  ASSERT_TRUE(result_ && result_->ok()) << (result_ ? result_->Message() : "no result");
+  const auto& writes = cluster_.api().claims;
+  ASSERT_EQ(writes.size(), 2);
+  EXPECT_EQ(writes[0].resource_version, "5");
+  EXPECT_THAT(std::get<Change::SetFinalizers>(writes[0].change).finalizers,
+              ElementsAre("resource.kubernetes.io/delete-protection"));
+  EXPECT_EQ(writes[1].resource_version, "6");
+  const auto& reserve = std::get<Change::Reserve>(writes[1].change);
+  ASSERT_TRUE(reserve.allocation != nullptr);
+  EXPECT_EQ(reserve.allocation->devices.at(0).device, "g0");
+  EXPECT_TRUE(reserve.set_timestamp);
+  EXPECT_EQ(reserve.consumers.at(0), (ResourceClaim::Consumer{"", "pods", "pod", "pod-uid"}));
+}
+
+TEST_F(DynamicResourcesTest, ReservedDevicesAreInUseUntilTheReservationIsDropped) {
+  PutClaim("one", R"(, "count": 2)");
+  PutClaim("two");
+  Bind({"one"});
+  EXPECT_EQ(Evaluate({"two"}).at("with"), Unresolvable({"cannot allocate all claims"}));
+  plugin_->Unreserve(*placement_);
+  const auto& last = cluster_.api().claims.back();
+  EXPECT_EQ(std::get<Change::Release>(last.change).consumer_uid, "pod-uid") << "the reservation was written";
+}
+
+TEST_F(DynamicResourcesTest, AFailedBindingFreesTheDevices) {
+  PutClaim("one", R"(, "count": 2)");
+  PutClaim("two");
+  cluster_.api().answer = Fail(ErrorCode::kUnavailable, "no connection");
+  Bind({"one"});
+  ASSERT_TRUE(result_);
+  EXPECT_EQ(result_->Message(), "add finalizer to claim default/one: no connection");
+  plugin_->Unreserve(*placement_);
+  EXPECT_EQ(Evaluate({"two"}).at("with"), Fits());
+  EXPECT_EQ(cluster_.api().claims.size(), 1) << "nothing to release";
+}
+
+TEST_F(DynamicResourcesTest, AConflictIsRetriedWithTheNewestVersion) {
+  PutClaim("one");
+  cluster_.api().answer = Fail(ErrorCode::kConflict, "the object has been modified");
+  Bind({"one"});
+  ASSERT_FALSE(result_) << result_->Message();
+  PutClaim("one", "", "{}", R"(, "finalizers": ["resource.kubernetes.io/delete-protection"])");
+  cluster_.api().answer = {};
+  cluster_.loop().Pass(std::chrono::milliseconds(10));
+  ASSERT_TRUE(result_ && result_->ok());
+  EXPECT_EQ(cluster_.api().claims.size(), 2);
+  EXPECT_TRUE(std::holds_alternative<Change::Reserve>(cluster_.api().claims[1].change));
+}
+
+TEST_F(DynamicResourcesTest, ConflictsEndAfterFiveTries) {
+  PutClaim("one");
+  cluster_.api().answer = Fail(ErrorCode::kConflict, "modified");
+  Bind({"one"});
+  cluster_.loop().Pass(std::chrono::seconds(1));
+  ASSERT_TRUE(result_);
+  EXPECT_EQ(result_->Message(), "add finalizer to claim default/one: modified");
+  EXPECT_EQ(cluster_.api().claims.size(), 5);
+}
+
+TEST_F(DynamicResourcesTest, SharedClaimsGetAnotherConsumer) {
+  PutClaim("shared", "", Allocated("g0"));
+  Bind({"shared"});
+  ASSERT_TRUE(result_ && result_->ok());
+  const auto& reserve = std::get<Change::Reserve>(cluster_.api().claims.at(0).change);
+  EXPECT_TRUE(reserve.allocation == nullptr);
+  EXPECT_EQ(reserve.consumers.size(), 1);
+}
+
+TEST_F(DynamicResourcesTest, BindingWaitsForTheConditionsOfDevices) {
+  const std::string conditions =
+      R"(, "bindingConditions": ["Ready"], "bindingFailureConditions": ["Broken"])";
+  const auto with = [&](const std::string& condition) {
+    std::string status = Allocated("g0", conditions);
+    status.insert(status.size() - 1, fmt::format(R"(, "reservedFor": [{{"resource": "pods", "name": "pod",
+      "uid": "pod-uid"}}], "devices": [{{"driver": "d", "pool": "p", "device": "g0", "conditions": [{}]}}])",
+                                                 condition));
+    PutClaim("slow", "", status);
+  };
+  with("");
+  Bind({"slow"});
+  EXPECT_FALSE(result_);
+  cluster_.loop().Pass(std::chrono::seconds(20));
+  EXPECT_FALSE(result_);
+  with(R"({"type": "Ready", "status": "True"})");
+  cluster_.loop().Pass(std::chrono::seconds(5));
+  EXPECT_TRUE(result_ && result_->ok());
+  result_.reset();
+  with("");
+  Bind({"slow"});
+  with(R"({"type": "Broken", "status": "True", "reason": "Fault", "message": "a \"b\""})");
+  cluster_.loop().Pass(std::chrono::seconds(5));
+  ASSERT_TRUE(result_);
+  EXPECT_EQ(result_->Message(), "device binding failed: claim=slow, reason=Fault, message=\"a \\\"b\\\"\"");
+  EXPECT_EQ(Evaluate({"slow"}).at("with"), Unresolvable({"resourceclaim not available on the node"}));
+}
+
+// --- events and arguments ---
+
+TEST_F(DynamicResourcesTest, PodsAreRetriedAfterChangesOfTheirClaims) {
+  const auto hint = [&](const api::Pod& pod, std::shared_ptr<const ResourceClaim> before,
+                        std::shared_ptr<const ResourceClaim> after) {
+    const cluster::PodInfo info = cluster_.Prepare(pod);
+    for (const framework::EventRegistration& registration : plugin_->EventsToRegister()) {
+      if (registration.event.resource == framework::EventResource::kResourceClaim)
+        return registration.hint(info, {before, after}).value();
+    }
+    return framework::Hint::kSkip;
+  };
+  PutClaim("mine");
+  PutClaim("other");
+  const auto& claims = cluster_.objects().Of<ResourceClaim>();
+  const auto mine = claims.Find("default", "mine");
+  const auto other = claims.Find("default", "other");
+  auto allocated = std::make_shared<ResourceClaim>(*other);
+  allocated->allocation = ResourceClaim::Allocation{};
+  auto labelled = std::make_shared<ResourceClaim>(*mine);
+  labelled->metadata.labels.Set("a", "b");
+  auto reserved = std::make_shared<ResourceClaim>(*mine);
+  reserved->reserved_for = {{"", "pods", "p", "u"}};
+  const api::Pod pod = PodWith({"mine"});
+  using framework::Hint;
+  EXPECT_EQ(hint(pod, nullptr, mine), Hint::kQueue) << "created";
+  EXPECT_EQ(hint(pod, nullptr, other), Hint::kSkip) << "created for another pod";
+  EXPECT_EQ(hint(pod, mine, labelled), Hint::kSkip) << "the same status";
+  EXPECT_EQ(hint(pod, mine, reserved), Hint::kQueue) << "another status";
+  EXPECT_EQ(hint(pod, allocated, other), Hint::kQueue) << "deallocated";
+  EXPECT_EQ(hint(pod, allocated, nullptr), Hint::kQueue) << "deleted while allocated";
+  EXPECT_EQ(hint(pod, other, nullptr), Hint::kSkip) << "deleted";
+  EXPECT_EQ(hint(PodWith({"missing"}), allocated, other), Hint::kSkip) << "the pod cannot run anyway";
 }
 
 TEST(DynamicResources, ArgumentsAreValidatedAsInKubeScheduler) {
@@ -50,18 +344,6 @@ TEST(DynamicResources, ArgumentsAreValidatedAsInKubeScheduler) {
     ASSERT_FALSE(made.has_value()) << args;
     EXPECT_EQ(made.error().message, text);
   }
-}
-
-TEST(GangScheduling, PodsOfAGroupAreRejectedWithAReason) {
-  Cluster cluster;
-  cluster.Add(MakeNode("n"));
-  const auto plugin = cluster.Make<GangScheduling>();
-  api::Pod pod = MakePod();
-  EXPECT_TRUE(cluster.PreFilter(*plugin, pod).status.ok());
-  pod.spec.pod_group = std::string("workers");
-  const auto status = cluster.PreFilter(*plugin, pod).status;
-  EXPECT_EQ(status.code, framework::Code::kUnschedulableAndUnresolvable);
-  EXPECT_EQ(status.Message(), "pod belongs to pod group workers: Berth does not place groups yet");
 }
 
 }  // namespace
