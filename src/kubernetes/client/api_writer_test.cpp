@@ -320,6 +320,84 @@ TEST_F(VolumeWriter, AConcurrentChangeIsAConflict) {
   EXPECT_THAT(results_, ElementsAre("failed: Conflict"));
 }
 
+// --- claims of devices
+
+class ClaimWriter : public VolumeWriter {
+ protected:
+  using Change = ports::ClaimChange;
+  template <class T>
+  void Write(T change) {
+    writer_->ChangeClaim({"ns", "c", "3", std::move(change)}, NoteVersion());
+    loop_.Run();
+  }
+  const std::string& body() const { return api_.open[0].request.body; }
+};
+
+TEST_F(ClaimWriter, FinalizersAreWrittenToTheClaim) {
+  Write(Change::SetFinalizers{{"a", "b"}});
+  ASSERT_THAT(api_.sent, ElementsAre("PATCH /apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/c"));
+  EXPECT_EQ(api_.open[0].request.content_type, "application/merge-patch+json");
+  EXPECT_EQ(body(), R"({"metadata":{"resourceVersion":"3","finalizers":["a","b"]}})");
+  api_.Answer(R"({"kind":"ResourceClaim","metadata":{"name":"c","resourceVersion":"4"}})");
+  EXPECT_THAT(results_, ElementsAre("version 4"));
+}
+
+TEST_F(ClaimWriter, AllocationAndConsumersAreWrittenToTheStatus) {
+  auto allocation = std::make_shared<api::ResourceClaim::Allocation>();
+  api::ResourceClaim::AllocatedDevice device;
+  device.request = "r";
+  device.driver = "d";
+  device.pool = "p";
+  device.device = "0";
+  allocation->devices.push_back(device);
+  device.admin_access = true;
+  device.tolerations = {{"k", "Equal", "v", "NoSchedule", 5}};
+  device.binding_conditions = {"Ready"};
+  device.binding_failure_conditions = {"Failed"};
+  device.share_id = "s";
+  device.consumed_capacity = {{"memory", api::Quantity::FromInteger(2)}};
+  allocation->devices.push_back(device);
+  allocation->config = {{"FromClass", {{}, R"({"opaque":{"driver":"d","parameters":{"a:b":1}}})"}},
+                        {"FromClaim", {{"r"}, "{}"}}};
+  allocation->node_selector =
+      api::NodeSelector{{{{{"zone", "In", {"a"}}}, {{"metadata.name", "In", {"n"}}}}}};
+  Write(Change::Reserve{allocation, false, {{"", "pods", "pod", "u"}}});
+  ASSERT_THAT(api_.sent, ElementsAre("PATCH /apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/c/status"));
+  EXPECT_EQ(body(),
+            R"({"metadata":{"resourceVersion":"3"},"status":{"allocation":{"devices":{"results":[)"
+            R"({"request":"r","driver":"d","pool":"p","device":"0"},)"
+            R"({"request":"r","driver":"d","pool":"p","device":"0","adminAccess":true,"tolerations":[)"
+            R"({"key":"k","operator":"Equal","value":"v","effect":"NoSchedule","tolerationSeconds":5}],)"
+            R"("bindingConditions":["Ready"],"bindingFailureConditions":["Failed"],"shareID":"s",)"
+            R"("consumedCapacity":{"memory":"2"}}],"config":[)"
+            R"({"source":"FromClass","opaque":{"driver":"d","parameters":{"a:b":1}}},)"
+            R"({"source":"FromClaim","requests":["r"]}]},"nodeSelector":{"nodeSelectorTerms":[)"
+            R"({"matchExpressions":[{"key":"zone","operator":"In","values":["a"]}],)"
+            R"("matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}]}},)"
+            R"("reservedFor":[{"resource":"pods","name":"pod","uid":"u"}]}})");
+}
+
+TEST_F(ClaimWriter, TheTimeOfAnAllocationIsThatOfTheWrite) {
+  Write(Change::Reserve{nullptr, true, {}});
+  EXPECT_EQ(body(), fmt::format(R"({{"metadata":{{"resourceVersion":"3"}},"status":{{"allocation":)"
+                                R"({{"allocationTimestamp":"{}"}},"reservedFor":[]}}}})",
+                                FormatTime(loop_.clock().WallNow())));
+}
+
+TEST_F(ClaimWriter, AllocationsAndConsumersAreRemoved) {
+  Write(Change::Deallocate{});
+  EXPECT_EQ(
+      body(),
+      R"({"metadata":{"resourceVersion":"3"},"status":{"allocation":null,"reservedFor":null,"devices":null}})");
+  api_.Answer(Refused(409, "Conflict"));
+  EXPECT_THAT(results_, ElementsAre("failed: Conflict"));
+  Write(Change::Release{"claim-uid", "pod-uid"});
+  EXPECT_EQ(api_.open[0].request.content_type, "application/strategic-merge-patch+json");
+  EXPECT_EQ(
+      body(),
+      R"({"metadata":{"uid":"claim-uid"},"status":{"reservedFor":[{"$patch":"delete","uid":"pod-uid"}]}})");
+}
+
 // Calls the check that the API makes before it sends a request.
 TEST_F(Writer, TheFenceIsCheckedWhenAWriteIsSentNotWhenItIsQueued) {
   LeaseFence fence(loop_.clock());

@@ -19,14 +19,14 @@ using ResourceClaimPtr = std::shared_ptr<const api::ResourceClaim>;
 
 // A claim of the pod.
 struct DeviceClaim {
-  ResourceClaimPtr object;  // as PreFilter found it, later as PreBind has written it
+  ResourceClaimPtr object = {};  // as PreFilter found it, later as PreBind has written it
   // Of an allocated claim: the nodes on which it can be used; nullopt: all nodes.
-  std::optional<RowSet> available;
+  std::optional<RowSet> available = {};
   // Of an allocated claim: its devices failed to become ready in time. It is unavailable on every node.
   bool lapsed = false;
   bool unavailable = false;  // Filter rejected a node because of it
   // Set by Reserve: the allocation that PreBind writes.
-  devices::AllocationPtr allocation;
+  devices::AllocationPtr allocation = {};
 
   bool allocated() const { return object->allocation.operator bool(); }
 };
