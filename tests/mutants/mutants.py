@@ -18,6 +18,7 @@ STATE = "src/scheduler/cluster/cluster_state.cpp"
 TABLE = "src/scheduler/cluster/node_table.cpp"
 QUEUE = "src/scheduler/queue/scheduling_queue.cpp"
 PLUGINS = "src/scheduler/plugins"
+DEVICES = "src/scheduler/devices"
 
 MUTANTS = [
     # --- equivalence cache ---
@@ -54,6 +55,25 @@ MUTANTS = [
     Mutant("an-infeasible-row-stays-in-the-ranking", CACHE,
            "      best_.Set(row, TournamentTree::kExcluded);\n", "",
            "a pod is placed on a full node", ("scheduler_algorithm", )),
+    # --- devices ---
+    Mutant("devices-in-use-are-chosen", f"{DEVICES}/allocator.cpp",
+           "return allocator_.allocated_.use(device.id).claims > 0 ||", "return allocator_.allocated_.use(device.id).claims > 1 ||",
+           "a device is given to two pods", ("scheduler_devices", )),
+    Mutant("written-allocations-are-forgotten-too-early", f"{DEVICES}/allocated_devices.cpp",
+           "VersionNumber(change.after->metadata.resource_version) >= claim.written_version", "claim.written_version != 0",
+           "a device is given to two pods if an older version of the claim arrives late", ("scheduler_devices", )),
+    Mutant("use-does-not-change-the-picture", f"{DEVICES}/inventory.cpp",
+           "key.Add(device.shape).Add(state);", "key.Add(device.shape);",
+           "a node without free devices is chosen", ("scheduler_devices", "scheduler_plugins")),
+    Mutant("an-allocation-does-not-outdate-the-node", f"{DEVICES}/inventory.cpp",
+           "if (row != row_of.end()) rows[row->second].epoch = 0;", "",
+           "a node without free devices is chosen", ("scheduler_devices", "scheduler_plugins")),
+    Mutant("undone-choices-keep-their-constraints", f"{DEVICES}/allocator.cpp",
+           "  RemoveFromConstraints(claim, at, claim.constraints.size());\n  if (took_counters_.back())", "  if (took_counters_.back())",
+           "a pod stays pending although devices fit", ("scheduler_devices", )),
+    Mutant("reservations-are-not-dropped", f"{PLUGINS}/dynamic_resources/dynamic_resources.cpp",
+           "handle_.devices.allocated().RemovePending(meta.uid);", "{}",
+           "devices of a failed binding stay in use", ("scheduler_plugins", )),
     # --- dependencies that plugins declare ---
     Mutant("node-ports-depends-on-nodes-only", f"{PLUGINS}/node_ports/node_ports.hpp",
            "return framework::ResultDependency::kRow;", "return framework::ResultDependency::kNodes;",

@@ -77,7 +77,8 @@ class DynamicResourcesTest : public ::testing::Test {
     info_ = cluster_.Prepare(pod_);
     node_ = node;
     cluster_.Evaluate(*plugin_, pod_);
-    placement_.emplace(framework::Placement{*info_, node_, cluster_.state()});
+    state_ = cluster_.state().Clone();  // other evaluations replace that of the cluster
+    placement_.emplace(framework::Placement{*info_, node_, state_});
     const framework::Status reserved = plugin_->Reserve(*placement_);
     ASSERT_TRUE(reserved.ok()) << reserved.Message();
     plugin_->PreBind(*placement_, {}, [this](framework::Status status) { result_ = std::move(status); });
@@ -89,6 +90,7 @@ class DynamicResourcesTest : public ::testing::Test {
   api::Pod pod_;
   std::optional<cluster::PodInfo> info_;
   std::string node_;
+  framework::CycleState state_;
   std::optional<framework::Placement> placement_;
   std::optional<framework::Status> result_;
 };
