@@ -27,6 +27,7 @@ type Cluster struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 	scheduler *scheduler.Scheduler
+	factory   informers.SharedInformerFactory
 	nodes     []fwk.NodeInfo
 	// preemption by profile, if configured
 	preemption map[string]*dryPreemption
@@ -61,6 +62,7 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 	watched := slices.DeleteFunc(slices.Clone(dump.Others), func(o runtime.Object) bool { return !watched(o) })
 	client := fake.NewSimpleClientset(watched...)
 	factory := scheduler.NewInformerFactory(client, 0, nil)
+	c.factory = factory
 	snapshot := internalcache.NewEmptySnapshot()
 	if err := c.newScheduler(cfg, client, factory, snapshot); err != nil {
 		return err
