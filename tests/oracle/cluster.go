@@ -28,7 +28,12 @@ type Cluster struct {
 	cancel    context.CancelFunc
 	scheduler *scheduler.Scheduler
 	factory   informers.SharedInformerFactory
+	view      *internalcache.Snapshot
 	nodes     []fwk.NodeInfo
+	// search limits a search to the nodes that kube-scheduler visits; nil: all nodes. visited are their names.
+	search  func(targets []fwk.NodeInfo) []fwk.NodeInfo
+	visited map[string]bool
+	sampled bool
 	// preemption by profile, if configured
 	preemption map[string]*dryPreemption
 	// extenders as configured, and their replies since the last attempt (extenders.go).
@@ -43,8 +48,13 @@ type Cluster struct {
 // order, while the record fixes that order, and no result depends on the delivery. All objects are in the stores of the
 // informers, where the queue and the plugins look them up.
 func newCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dump *Dump) (*Cluster, error) {
+	return newSampledCluster(ctx, cfg, dump, false)
+}
+
+// newSampledCluster is newCluster with the percentageOfNodesToScore of the profiles in effect, if sampled is set.
+func newSampledCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dump *Dump, sampled bool) (*Cluster, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &Cluster{ctx: ctx, cancel: cancel, extenders: cfg.Extenders}
+	c := &Cluster{ctx: ctx, cancel: cancel, extenders: cfg.Extenders, sampled: sampled}
 	if err := c.build(cfg, dump); err != nil {
 		cancel()
 		return nil, err
@@ -63,8 +73,8 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 	client := fake.NewSimpleClientset(watched...)
 	factory := scheduler.NewInformerFactory(client, 0, nil)
 	c.factory = factory
-	snapshot := internalcache.NewEmptySnapshot()
-	if err := c.newScheduler(cfg, client, factory, snapshot); err != nil {
+	c.view = internalcache.NewEmptySnapshot()
+	if err := c.newScheduler(cfg, client, factory); err != nil {
 		return err
 	}
 	c.preemption = make(map[string]*dryPreemption)
@@ -88,21 +98,27 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 	if err := c.fill(factory, dump); err != nil {
 		return err
 	}
-	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), snapshot); err != nil {
+	return c.snapshot()
+}
+
+// snapshot updates what the plugins see.
+func (c *Cluster) snapshot() (err error) {
+	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), c.view); err != nil {
 		return err
 	}
-	var err error
-	c.nodes, err = snapshot.NodeInfos().List()
+	c.nodes, err = c.view.NodeInfos().List()
 	return err
 }
 
 func (c *Cluster) newScheduler(cfg *config.KubeSchedulerConfiguration, client kubernetes.Interface,
-	factory informers.SharedInformerFactory, snapshot *internalcache.Snapshot) (err error) {
+	factory informers.SharedInformerFactory) (err error) {
 	all := int32(100)
 	profiles := make([]config.KubeSchedulerProfile, len(cfg.Profiles))
 	for i := range cfg.Profiles {
 		profiles[i] = *cfg.Profiles[i].DeepCopy()
-		profiles[i].PercentageOfNodesToScore = &all
+		if !c.sampled {
+			profiles[i].PercentageOfNodesToScore = &all
+		}
 	}
 	c.scheduler, err = scheduler.New(c.ctx, client, factory, nil,
 		func(string) events.EventRecorderLogger { return objects.SilentRecorder{} },
@@ -111,7 +127,7 @@ func (c *Cluster) newScheduler(cfg *config.KubeSchedulerConfiguration, client ku
 		scheduler.WithPercentageOfNodesToScore(&all),
 		// One worker visits the nodes in the order of the snapshot, so that of several errors the first counts.
 		scheduler.WithParallelism(1),
-		scheduler.WithNodeInfoSnapshot(snapshot),
+		scheduler.WithNodeInfoSnapshot(c.view),
 		scheduler.WithExtenders(cfg.Extenders...),
 	)
 	if err == nil {

@@ -130,6 +130,9 @@ func (c *cycle) run() error {
 			fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(narrowing))))
 	}
 	c.goOn, c.failed = nominated != nil, make(map[string]bool)
+	if c.search != nil {
+		targets = c.search(targets)
+	}
 	feasible, err := c.filter(&c.diagnosis, targets)
 	if nominated != nil {
 		// The search ended at the nominated node; the verdicts on the other nodes are for the reader.

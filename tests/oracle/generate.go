@@ -53,7 +53,11 @@ type generator struct {
 }
 
 // scale bounds the size of a scenario.
-type scale struct{ maxNodes, maxBound, maxPending int }
+type scale struct {
+	maxNodes, maxBound, maxPending int
+	// nodes is the number of nodes; 0: random.
+	nodes int
+}
 
 var fullScale = scale{maxNodes: 60, maxBound: 150, maxPending: 40}
 
@@ -86,6 +90,8 @@ func generate(seed uint64, size scale, focus string) (*Scenario, error) {
 func (g *generator) cluster(size scale) array {
 	count := 0
 	switch roll := g.Float64(); {
+	case size.nodes > 0:
+		count = size.nodes
 	case roll < 0.01:
 	case roll < 0.05:
 		count = 1
