@@ -110,6 +110,7 @@ func (c *changingCluster) update(kind, key string) change {
 	for range c.between(1, 3) {
 		c.adopt(after, pick(c.rng, donors...))
 	}
+	preserve(after, c.objects[kind][key])
 	after["metadata"].(object)["resourceVersion"] = fmt.Sprint(c.number())
 	c.put(after)
 	return changeTo(after)
@@ -145,8 +146,40 @@ func (c *changingCluster) anyKey(kind string, suitable func(object) bool) (strin
 	return pick(c.rng, keys...), true
 }
 
-// immutable fields of every kind; spec.nodeName is set by a binding.
-var immutable = []string{"apiVersion", "kind", "name", "namespace", "uid", "nodeName", "schedulerName", "containers", "initContainers"}
+// immutable fields; spec.nodeName is set by a binding only.
+var immutable = map[string][]string{
+	"metadata": {"name", "namespace", "uid"},
+	"spec":     {"nodeName", "schedulerName"},
+}
+
+// preserve restores the immutable fields of an earlier version.
+func preserve(o, earlier object) {
+	for part, fields := range immutable {
+		old, _ := earlier[part].(object)
+		current, ok := o[part].(object)
+		if !ok {
+			current = object{}
+		}
+		for _, field := range fields {
+			if value, ok := old[field]; ok {
+				current[field] = value
+			} else {
+				delete(current, field)
+			}
+		}
+		if len(current) > 0 {
+			o[part] = current
+		}
+	}
+	unfinished(o)
+}
+
+// unfinished keeps a pod from having finished: the scheduler does not watch such pods.
+func unfinished(o object) {
+	if status, ok := o["status"].(object); ok && kindOf(o) == "Pod" && (status["phase"] == "Succeeded" || status["phase"] == "Failed") {
+		status["phase"] = "Running"
+	}
+}
 
 // adopt copies one part of the donor into an object, at any depth.
 func (c *changingCluster) adopt(o, donor object) {
@@ -157,16 +190,16 @@ func (c *changingCluster) adopt(o, donor object) {
 	for key := range donor {
 		keys[key] = true
 	}
-	sorted := slices.DeleteFunc(slices.Sorted(maps.Keys(keys)), func(key string) bool {
-		// Lists of containers have a fixed length, and their elements change.
-		return slices.Contains(immutable, key) && (key != "containers" && key != "initContainers" || o[key] == nil || donor[key] == nil)
-	})
-	if len(sorted) == 0 {
+	delete(keys, "apiVersion")
+	delete(keys, "kind")
+	if len(keys) == 0 {
 		return
 	}
-	key := pick(c.rng, sorted...)
+	key := pick(c.rng, slices.Sorted(maps.Keys(keys))...)
 	if key == "containers" || key == "initContainers" {
-		mine, theirs := o[key].(array), donor[key].(array)
+		// Their number is constant.
+		mine, _ := o[key].(array)
+		theirs, _ := donor[key].(array)
 		if len(mine) > 0 && len(theirs) > 0 {
 			c.adopt(pick(c.rng, mine...).(object), pick(c.rng, theirs...).(object))
 		}

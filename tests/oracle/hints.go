@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"berth.test/objects"
@@ -45,11 +45,12 @@ type hintedEvent struct {
 	//   S  skip
 	//   Q  queue
 	//   E  an error, which counts as queue
-	//   s  skip, where Berth may queue (docs/differences.md)
+	//   s, q  skip or queue, where Berth may decide otherwise (docs/differences.md)
 	Hints map[string]string `json:"hints"`
 }
 
-// The hints of DynamicResources are not compared, because Berth does not allocate devices.
+// The hints of DynamicResources are not compared, and device classes do not change, because Berth does not allocate
+// devices.
 const uncompared = "DynamicResources"
 
 var (
@@ -57,12 +58,12 @@ var (
 	// changedKinds are the kinds of objects whose changes are events, pods and nodes more often than others.
 	changedKinds = []string{
 		"Node", "Node", "Node", "Pod", "Pod", "Pod", "Pod", "PersistentVolumeClaim", "PersistentVolumeClaim", "PersistentVolume",
-		"PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment", "DeviceClass",
+		"PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment",
 	}
 	eventResources = map[string]fwk.EventResource{
 		"PersistentVolume": fwk.PersistentVolume, "PersistentVolumeClaim": fwk.PersistentVolumeClaim, "StorageClass": fwk.StorageClass,
 		"CSINode": fwk.CSINode, "CSIDriver": fwk.CSIDriver, "CSIStorageCapacity": fwk.CSIStorageCapacity,
-		"VolumeAttachment": fwk.VolumeAttachment, "DeviceClass": fwk.DeviceClass,
+		"VolumeAttachment": fwk.VolumeAttachment,
 	}
 )
 
@@ -79,13 +80,24 @@ func generateHints(ctx context.Context, seed uint64, focus string) (*hintScenari
 	}
 	g := &generator{rng: newRNG(seed), plugins: allowed, focus: focus}
 	g.character()
-	text, err := toYAML(g.config())
+	config := g.config()
+	for _, profile := range config["profiles"].(array) {
+		// Without its Filter, a plugin cannot reject a pod, and its hints have no effect.
+		if plugins, ok := profile.(object)["plugins"].(object); ok {
+			delete(plugins, "filter")
+			delete(plugins, "preFilter")
+		}
+	}
+	text, err := toYAML(config)
 	if err != nil {
 		return nil, err
 	}
-	items := append(g.cluster(hintScale), g.deviceClasses()...)
+	items := g.cluster(hintScale)
 	for i := range 3 {
 		items = append(items, g.node(g.nodeName(100+i, 103)))
+	}
+	for _, item := range items {
+		unfinished(item.(object))
 	}
 	c := newChangingCluster(g, items, isPending)
 	cluster, err := toJSON(object{"apiVersion": "v1", "kind": "List", "items": c.items()})
@@ -98,7 +110,8 @@ func generateHints(ctx context.Context, seed uint64, focus string) (*hintScenari
 			s.Waiting = append(s.Waiting, key)
 		}
 	}
-	for range hintSteps {
+	// Some draws have no result, because the cluster has no object of the kind.
+	for attempts := 0; len(s.Steps) < hintSteps && attempts < 4*hintSteps; attempts++ {
 		if planned, ok := c.hintChange(s.Waiting); ok {
 			s.Steps = append(s.Steps, hintedStep{change: planned})
 		}
@@ -118,19 +131,6 @@ func (g *generator) isRejectable(pod object) bool {
 	}
 	phase, _ := pod["status"].(object)["phase"].(string)
 	return slices.Contains(g.schedulers, name) && phase != "Succeeded" && phase != "Failed"
-}
-
-// deviceClasses draws classes whose extended resources pods may request.
-func (g *generator) deviceClasses() (items array) {
-	for i := range pick(g.rng, 0, 0, 3) {
-		spec := object{}
-		if g.chance(0.7) {
-			spec["extendedResourceName"] = pick(g.rng, extendedNames...)
-		}
-		items = append(items, object{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
-			"metadata": object{"name": fmt.Sprintf("class-%d", i)}, "spec": spec})
-	}
-	return items
 }
 
 // hintChange draws a change of the cluster. The waiting pods are updated, but stay.
@@ -228,7 +228,11 @@ func (s *hintScenario) prepare(ctx context.Context) (*hintEvaluation, error) {
 		e.current[objectKey(o)] = o
 	}
 	for name, profile := range e.cluster.scheduler.Profiles {
+		able := rejecting(profile)
 		for _, plugin := range profile.EnqueueExtensions() {
+			if !able[plugin.Name()] {
+				continue
+			}
 			events, err := plugin.EventsToRegister(e.cluster.ctx)
 			if err != nil {
 				return nil, err
@@ -237,6 +241,19 @@ func (s *hintScenario) prepare(ctx context.Context) (*hintEvaluation, error) {
 		}
 	}
 	return e, nil
+}
+
+// rejecting are the plugins at extension points that can reject a pod. kube-scheduler also registers the events of
+// plugins that are disabled there, but only the hints of the plugins that rejected a pod are evaluated.
+func rejecting(profile framework.Framework) map[string]bool {
+	names := make(map[string]bool)
+	set := profile.ListPlugins()
+	for _, point := range []config.PluginSet{set.PreEnqueue, set.PreFilter, set.Filter, set.Reserve, set.Permit} {
+		for _, plugin := range point.Enabled {
+			names[plugin.Name] = true
+		}
+	}
+	return names
 }
 
 func (e *hintEvaluation) apply(step *hintedStep) error {
@@ -263,14 +280,16 @@ func (e *hintEvaluation) apply(step *hintedStep) error {
 		e.current[key] = after
 	}
 	step.Events = []hintedEvent{}
+	if pod, ok := before.(*v1.Pod); ok && after != nil && pod.Spec.NodeName == "" && after.(*v1.Pod).Spec.NodeName != "" {
+		before = nil // a binding counts as the addition of a pod
+	}
 	for _, event := range eventsOf(step.Kind, before, after, slices.Contains(e.waiting, step.Key)) {
 		step.Events = append(step.Events, e.hints(event, step.Key, before, after))
 	}
 	return nil
 }
 
-// store updates the lister of the kind. Device classes are not stored: their cache follows informer events only, and
-// their hints depend on the objects of the event.
+// store updates the lister of the kind.
 func (e *hintEvaluation) store(before, after runtime.Object) error {
 	kind := after
 	if kind == nil {
@@ -282,8 +301,6 @@ func (e *hintEvaluation) store(before, after runtime.Object) error {
 		store = e.factory.Core().V1().Nodes().Informer().GetStore()
 	case *v1.Pod:
 		store = e.factory.Core().V1().Pods().Informer().GetStore()
-	case *resourcev1.DeviceClass:
-		return nil
 	default:
 		store = objects.StoreOf(e.factory, kind)
 	}
@@ -368,8 +385,8 @@ func hintOf(plugin registeredPlugin, event fwk.ClusterEvent, pod *v1.Pod, before
 		strongest = max(strongest, strings.IndexByte("-SQE", callHint(registered.QueueingHintFn, pod, before, after)))
 	}
 	letter := "-SQE"[strongest]
-	if letter == 'S' && mayQueue(plugin.name, event, pod, before, after) {
-		return 's'
+	if (letter == 'S' || letter == 'Q') && mayDiffer(plugin.name, event, pod, before, after) {
+		return letter + 'a' - 'A'
 	}
 	return letter
 }
@@ -405,9 +422,9 @@ func callHint(hint fwk.QueueingHintFn, pod *v1.Pod, before, after runtime.Object
 	return 'S'
 }
 
-// mayQueue returns whether a difference is deliberate: the hints of kube-scheduler match terms with a namespace selector
-// against a namespace without labels, so that some pods are retried only after minutes.
-func mayQueue(plugin string, event fwk.ClusterEvent, pod *v1.Pod, before, after runtime.Object) bool {
+// mayDiffer returns whether a difference is deliberate: the hints of kube-scheduler match terms with a namespace selector
+// against a namespace without labels, so that some pods are retried only after minutes, and others without need.
+func mayDiffer(plugin string, event fwk.ClusterEvent, pod *v1.Pod, before, after runtime.Object) bool {
 	if plugin != "InterPodAffinity" || event.Resource != fwk.AssignedPod {
 		return false
 	}

@@ -121,7 +121,7 @@ func (h *hintCounts) add(s *hintScenario) {
 func (h *hintCounts) print(out io.Writer) {
 	for _, key := range slices.Sorted(maps.Keys(h.byPlugin)) {
 		counts := h.byPlugin[key]
-		fmt.Fprintf(out, "%-75s queue %6d  skip %6d  error %4d\n", key, counts['Q'], counts['S']+counts['s'], counts['E'])
+		fmt.Fprintf(out, "%-75s queue %6d  skip %6d  error %4d\n", key, counts['Q']+counts['q'], counts['S']+counts['s'], counts['E'])
 	}
 }
 

@@ -86,6 +86,7 @@ func generateSequence(seed uint64, size int) (*sequence, error) {
 	for _, item := range items {
 		if o := item.(object); kindOf(o) == "Pod" {
 			withoutPorts(o)
+			unfinished(o)
 		}
 	}
 	c := newChangingCluster(g, items, func(object) bool { return false })
@@ -347,7 +348,10 @@ func (r *sequenceRun) confirm(key string) error {
 	bound := r.current["Pod "+key].(*v1.Pod).DeepCopy()
 	bound.Spec.NodeName = assumed.Spec.NodeName
 	r.current["Pod "+key] = bound
-	return r.applyPod(key, assumed, bound)
+	if err := r.cluster.factory.Core().V1().Pods().Informer().GetStore().Add(bound); err != nil {
+		return err
+	}
+	return r.cluster.scheduler.Cache.AddPod(logr.Discard(), bound)
 }
 
 // decide evaluates a pod with the real plugins and assumes it on the node of Berth's record. It returns a description

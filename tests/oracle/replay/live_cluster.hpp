@@ -30,6 +30,12 @@ class LiveCluster {
     return found == all.end() ? nullptr : found->second;
   }
 
+  // visit(const std::shared_ptr<const T>&)
+  template <class T, class Visit>
+  void ForEach(Visit&& visit) const {
+    for (const auto& [key, object] : std::get<Objects<T>>(current_)) visit(object);
+  }
+
   // Replaces the current version of an object, or removes it (nullopt). Engine and cache do not change.
   ports::ClusterChange Replace(std::string_view kind, const std::string& key,
                                std::optional<std::string_view> json);
