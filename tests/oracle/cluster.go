@@ -34,6 +34,7 @@ type Cluster struct {
 	search  func(targets []fwk.NodeInfo) []fwk.NodeInfo
 	visited map[string]bool
 	sampled bool
+	now     metav1.Time
 	// preemption by profile, if configured
 	preemption map[string]*dryPreemption
 	// extenders as configured, and their replies since the last attempt (extenders.go).
@@ -54,7 +55,7 @@ func newCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dum
 // newSampledCluster is newCluster with the percentageOfNodesToScore of the profiles in effect, if sampled is set.
 func newSampledCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dump *Dump, sampled bool) (*Cluster, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &Cluster{ctx: ctx, cancel: cancel, extenders: cfg.Extenders, sampled: sampled}
+	c := &Cluster{ctx: ctx, cancel: cancel, extenders: cfg.Extenders, sampled: sampled, now: metav1.Now()}
 	if err := c.build(cfg, dump); err != nil {
 		cancel()
 		return nil, err
@@ -101,11 +102,14 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 	return c.snapshot()
 }
 
-// snapshot updates what the plugins see.
+// snapshot updates what the plugins see. The snapshot is a new one: an existing one keeps, for nodes that have not
+// changed, the number of nodes that had an image at the last change.
 func (c *Cluster) snapshot() (err error) {
-	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), c.view); err != nil {
+	updated := internalcache.NewEmptySnapshot()
+	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), updated); err != nil {
 		return err
 	}
+	*c.view = *updated
 	c.nodes, err = c.view.NodeInfos().List()
 	return err
 }
@@ -147,17 +151,12 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 		c.scheduler.Cache.AddNode(logger, node)
 	}
 	var pending []*v1.Pod
-	now := metav1.Now()
 	for _, pod := range dump.sortedPods() {
 		// The scheduler does not watch finished pods.
 		if finished(pod) {
 			continue
 		}
-		if pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
-			// Preemption uses the present time for pods without a start time; all pods get the same one.
-			pod = pod.DeepCopy()
-			pod.Status.StartTime = &now
-		}
+		pod = c.started(pod)
 		if err := podStore.Add(pod); err != nil {
 			return err
 		}
@@ -174,6 +173,17 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 		}
 	}
 	return nil
+}
+
+// started sets the start time of a pod on a node that has none. Preemption uses the present time for such pods; all of
+// them get the same one.
+func (c *Cluster) started(pod *v1.Pod) *v1.Pod {
+	if pod.Spec.NodeName == "" || pod.Status.StartTime != nil {
+		return pod
+	}
+	pod = pod.DeepCopy()
+	pod.Status.StartTime = &c.now
+	return pod
 }
 
 // scheduleWhole lets the scheduler make the whole decision. Its result contains less than the record, and must agree

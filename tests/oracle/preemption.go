@@ -131,7 +131,7 @@ func (c *cycle) postFilter() (message string, nomination *Nomination, err error)
 	}
 	choices := equalBest(dry.found)
 	if !slices.Contains(choices, node) {
-		return "", nil, fmt.Errorf("preemption chooses node %s, which is not among the best: %v", node, choices)
+		return "", nil, fmt.Errorf("preemption chooses node %s, which is not among the best: %v (%s)", node, choices, message)
 	}
 	if node != choices[0] {
 		if node, message = ask(choices[0]); node != choices[0] {

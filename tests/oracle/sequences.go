@@ -333,9 +333,9 @@ func (r *sequenceRun) applyPod(key string, before, after runtime.Object) error {
 		}
 		return nil
 	case before == nil || before.(*v1.Pod).Spec.NodeName == "":
-		return cache.AddPod(logger, pod)
+		return cache.AddPod(logger, r.cluster.started(pod))
 	}
-	return cache.UpdatePod(logger, before.(*v1.Pod), pod)
+	return cache.UpdatePod(logger, before.(*v1.Pod), r.cluster.started(pod))
 }
 
 // confirm reports the binding of an assumed pod.
@@ -347,6 +347,7 @@ func (r *sequenceRun) confirm(key string) error {
 	delete(r.assumed, key)
 	bound := r.current["Pod "+key].(*v1.Pod).DeepCopy()
 	bound.Spec.NodeName = assumed.Spec.NodeName
+	bound = r.cluster.started(bound)
 	r.current["Pod "+key] = bound
 	if err := r.cluster.factory.Core().V1().Pods().Informer().GetStore().Add(bound); err != nil {
 		return err
@@ -379,6 +380,7 @@ func (r *sequenceRun) decide(key, berth string) (record *Record, difference stri
 	if got.Result == resultScheduled {
 		assumed := pod.DeepCopy()
 		assumed.Spec.NodeName = got.Node
+		assumed = r.cluster.started(assumed)
 		r.assumed[key] = assumed
 		return record, "", r.cluster.scheduler.Cache.AssumePod(logr.Discard(), assumed)
 	}

@@ -19,8 +19,21 @@ func runSequences(args []string, out, errOut io.Writer) error {
 	first := flags.Uint64("from-seed", 1, "first sequence")
 	count := flags.Int("seeds", 20, "number of sequences")
 	nodes := flags.Int("nodes", 0, "number of nodes; 0: from 20 to 200")
+	show := flags.Bool("show", false, "print one sequence as the replay program reads it")
 	path := flags.String("out", "", "the file to record sequences in (zstd-compressed, one per line)")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *show {
+		s, err := generateSequence(*first, *nodes)
+		if err != nil {
+			return err
+		}
+		text, err := toJSON(s)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "%s\n", text)
 		return err
 	}
 	ctx := silence()
