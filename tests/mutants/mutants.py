@@ -69,10 +69,10 @@ MUTANTS = [
            "pods of one Deployment pile up on one node", ("scheduler_algorithm", )),
     # --- algorithm ---
     Mutant("sampling-starts-at-the-same-node", ALGORITHM,
-           "  next_start_ = (next_start_ + visited) % order.size();\n", "",
+           "  next_start_ = (next_start_ + visited) % nodes;\n", "",
            "with sampling the same nodes get all pods", ("scheduler_algorithm", )),
     Mutant("sampling-counts-infeasible-nodes", ALGORITHM,
-           "    if (!feasible.Has(row)) continue;\n    kept.Add(row);\n", "    if (feasible.Has(row)) kept.Add(row);\n",
+           "      kept.Add(row);\n      ++found;\n    }\n", "      kept.Add(row);\n    }\n    ++found;\n",
            "with sampling fewer feasible nodes are scored", ("scheduler_algorithm", )),
     Mutant("lower-priority-nominations-count", ALGORITHM,
            "nomination.pod->priority() >= pod.priority() &&", "",

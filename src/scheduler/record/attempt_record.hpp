@@ -90,6 +90,8 @@ struct AttemptRecord {
   std::shared_ptr<const NodeNames> nodes;
   SharedRows all;  // rows with a node
   SharedRows feasible;
+  // percentageOfNodesToScore is in effect: `feasible` is only a part of the rows that passed the filters.
+  bool sampled = false;
   api::CowList<Rejection> rejections;       // in profile order; per row only the first rejecting plugin
   api::CowList<PluginReasons> row_reasons;  // likewise
   SharedRows unresolvable;

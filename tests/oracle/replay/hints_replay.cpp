@@ -85,9 +85,7 @@ class Scenario {
   }
 
  private:
-  bool IsWaiting(const std::string& key) const {
-    return std::ranges::find(waiting_, key) != waiting_.end();
-  }
+  bool IsWaiting(const std::string& key) const { return std::ranges::find(waiting_, key) != waiting_.end(); }
 
   // The events that the scheduler loop derives from a change (cluster_updates.cpp).
   template <class T>
@@ -146,8 +144,8 @@ class Scenario {
     const char letter = kStrength[strongest];
     // The queue uses the combined hint.
     const std::string name(plugin.plugin->Name());
-    const bool queued = profile.EvaluateHint(event, objects, pod, std::span(&name, 1), {}) !=
-                        framework::Requeue::kSkip;
+    const bool queued =
+        profile.EvaluateHint(event, objects, pod, std::span(&name, 1), {}) != framework::Requeue::kSkip;
     return queued == (letter == 'Q' || letter == 'E') ? letter : '!';
   }
 

@@ -1,9 +1,11 @@
 // Schedules pods one after the other on changing clusters, as the scheduler loop does, with the equivalence
 // cache enabled.
 //
-//   sequence_replay FILE.ndjson.zst    a recording: prints the differences from kube-scheduler's plugins; exit
+//   sequence_replay FILE.ndjson.zst    a recording: prints the differences from kube-scheduler's plugins;
+//   exit
 //                                      code 1 if there are any
-//   sequence_replay -                  sequences on stdin, one per line; prints the records of each sequence as
+//   sequence_replay -                  sequences on stdin, one per line; prints the records of each sequence
+//   as
 //                                      a list of texts
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -43,9 +45,11 @@ bool Flag(element from, std::string_view key) {
 }
 
 algorithm::AlgorithmOptions OptionsOf(element from) {
-  return {.tie_break =
-              Flag(from, "random") ? algorithm::TieBreak::kRandom : algorithm::TieBreak::kFirstByName,
-          .seed = std::uint64_t(from["seed"])};
+  return {
+      .tie_break = Flag(from, "random") ? algorithm::TieBreak::kRandom : algorithm::TieBreak::kFirstByName,
+      .equivalence_cache_bytes =
+          Flag(from, "uncached") ? 0 : algorithm::AlgorithmOptions{}.equivalence_cache_bytes,
+      .seed = std::uint64_t(from["seed"])};
 }
 
 class Sequence {

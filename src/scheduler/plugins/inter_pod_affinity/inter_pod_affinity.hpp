@@ -90,9 +90,9 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
                              framework::Rejections& out) const;
 
   Expected<framework::Hint> AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
-                                   const api::Pod* after) const;
+                                             const api::Pod* after) const;
   Expected<framework::Hint> AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
-                            const api::Node* after) const;
+                                      const api::Node* after) const;
 
   const InterPodAffinityArgs args_;
   cluster::SymbolTable& symbols_;

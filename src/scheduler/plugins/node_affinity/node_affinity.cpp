@@ -94,10 +94,10 @@ framework::Status NodeAffinity::Score(const Attempt& attempt, const RowSet& feas
 
 std::vector<framework::EventRegistration> NodeAffinity::EventsToRegister() const {
   using namespace framework;
-  return {WhenNode(kAdd | kUpdateNodeLabel, [this](const cluster::PodInfo& pod, const api::Node* before,
-                                                   const api::Node* after) {
-    return AfterNode(pod, before, *after);
-  })};
+  return {WhenNode(kAdd | kUpdateNodeLabel,
+                   [this](const cluster::PodInfo& pod, const api::Node* before, const api::Node* after) {
+                     return AfterNode(pod, before, *after);
+                   })};
 }
 
 Expected<framework::Hint> NodeAffinity::AfterNode(const cluster::PodInfo& pod, const api::Node* before,
