@@ -95,7 +95,7 @@ func (c *sequenceComparison) compare(seed uint64, nodes int) (string, error) {
 	})
 }
 
-// compare runs the sequence on both sides. The records of the real plugins are stored in the steps.
+// compare runs the sequence on both sides. The records are stored in the steps.
 func (s *sequence) compare(ctx context.Context, r *replayer, visit func(*Record)) (string, error) {
 	answer, err := r.ask(s)
 	if err != nil {
@@ -105,6 +105,11 @@ func (s *sequence) compare(ctx context.Context, r *replayer, visit func(*Record)
 	if err := json.Unmarshal([]byte(answer), &records); err != nil {
 		return answer, nil // the replay program has reported an error
 	}
+	return s.run(ctx, records, visit)
+}
+
+// run compares Berth's records with those of the real plugins.
+func (s *sequence) run(ctx context.Context, records []string, visit func(*Record)) (string, error) {
 	run, err := s.start(ctx)
 	if err != nil {
 		return "", err
