@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,12 +20,14 @@ import (
 )
 
 func runCompare(args []string, out, errOut io.Writer) error {
-	flags := newFlags("compare", "--berth PATH [--focus NAME] [--from-seed A] [--clusters N | --pods N] [--workers W] [--keep DIR]",
+	flags := newFlags("compare", "--berth PATH [--focus NAME | --all-focuses] [--from-seed A] [--clusters N | --pods N] [--workers W] [--keep DIR]",
 		"Compares the records of berth and of the real plugins on the same random clusters, byte for byte.\n"+
-			"Differences are grouped by kind, with an example and a command that repeats it.", errOut)
+			"Differences are grouped by kind, with an example and a command that repeats it. --all-focuses compares N pods\n"+
+			"of every focus, the first seed being the same, and lists the seeds that differ.", errOut)
 	berth := flags.String("berth", "", "the berth program")
 	first := flags.Uint64("from-seed", 1, "first scenario")
 	focus := flags.String("focus", mixed, "limit plugins and clusters to a family: "+focusNames())
+	all := flags.Bool("all-focuses", false, "compare every focus")
 	clusters := flags.Int("clusters", 0, "number of scenarios")
 	pods := flags.Int("pods", 0, "continue until this number of pods is compared")
 	workers := flags.Int("workers", 2, "scenarios at a time")
@@ -52,14 +55,36 @@ func runCompare(args []string, out, errOut io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(directory)
-	c := &comparison{
-		berth: *berth, directory: directory, keep: *keep, timeout: *timeout, ctx: silence(),
-		enough: func(seeds uint64, evaluated int) bool {
-			return *clusters > 0 && seeds >= uint64(*clusters) || *pods > 0 && evaluated >= *pods
-		},
-		first: *first, focus: *focus, out: out, kinds: make(map[string]*mismatchKind),
+	compared := []string{*focus}
+	if *all {
+		compared = nil
+		for _, focus := range focuses {
+			compared = append(compared, focus.name)
+		}
 	}
-	return c.run(*workers)
+	var failed []string
+	for _, focus := range compared {
+		c := &comparison{
+			berth: *berth, directory: directory, keep: *keep, timeout: *timeout, ctx: silence(),
+			enough: func(seeds uint64, evaluated int) bool {
+				return *clusters > 0 && seeds >= uint64(*clusters) || *pods > 0 && evaluated >= *pods
+			},
+			first: *first, focus: focus, out: out, kinds: make(map[string]*mismatchKind),
+		}
+		if *all {
+			fmt.Fprintf(out, "\nfocus %s, from seed %d\n", focus, *first)
+		}
+		if err := c.run(*workers); err != nil {
+			return err
+		}
+		for _, seed := range slices.Sorted(maps.Keys(c.failed)) {
+			failed = append(failed, fmt.Sprintf("--focus %s --from-seed %d", focus, seed))
+		}
+	}
+	if len(failed) > 0 {
+		return &exitError{code: 1, text: "differences; repeat with --clusters 1 and\n  " + strings.Join(failed, "\n  ")}
+	}
+	return nil
 }
 
 // comparison is the state shared by the workers.
@@ -77,6 +102,7 @@ type comparison struct {
 	evaluated  int
 	mismatches int
 	kinds      map[string]*mismatchKind
+	failed     map[uint64]bool
 	results    map[string]int
 	failure    error
 }
@@ -97,7 +123,7 @@ type mismatch struct {
 }
 
 func (c *comparison) run(workers int) error {
-	c.results = make(map[string]int)
+	c.results, c.failed = make(map[string]int), make(map[uint64]bool)
 	started := time.Now()
 	progress := time.NewTicker(10 * time.Second)
 	defer progress.Stop()
@@ -125,9 +151,6 @@ func (c *comparison) run(workers int) error {
 		return c.failure
 	}
 	c.report()
-	if c.mismatches > 0 {
-		return &exitError{code: 1}
-	}
 	return nil
 }
 
@@ -195,6 +218,7 @@ func (c *comparison) compareSeed(seed uint64) error {
 		c.results[resultOf(line)]++
 	}
 	for _, f := range found {
+		c.failed[seed] = true
 		c.count(f)
 	}
 	return nil

@@ -62,6 +62,7 @@ func (g *generator) character() {
 	g.podMemory = pick(g.rng, 256, 1024, 4096)
 	g.cores = 32
 	g.startedOn = make(map[any]int)
+	g.equalAges = pick(g.rng, 0, 0, 0.3, 0.8)
 	g.together, g.home = pick(g.rng, 0, 0.5, 0.9), pick(g.rng, podNamespaces...)
 	g.storage.claims = make(map[string][]string)
 	g.storage.required = pick(g.rng, append(drivers, "", "csi.example.com")...)

@@ -40,6 +40,8 @@ type generator struct {
 	ending []string
 	// startedOn counts the started pods of each node.
 	startedOn map[any]int
+	// equalAges is the probability that a pod has started at the same time as another one on its node.
+	equalAges float64
 	// cores is the maximum number of CPUs of a node.
 	cores int
 	// common are the scalar resources of most nodes.
@@ -59,7 +61,7 @@ type scale struct {
 	nodes int
 }
 
-var fullScale = scale{maxNodes: 60, maxBound: 150, maxPending: 40}
+var fullScale = scale{maxNodes: 200, maxBound: 150, maxPending: 40}
 
 // generate returns the scenario of a seed and a focus, which is always the same.
 func generate(seed uint64, size scale, focus string) (*Scenario, error) {
@@ -99,6 +101,8 @@ func (g *generator) cluster(size scale) array {
 		count = g.between(2, 6)
 	case roll < 0.93:
 		count = g.between(2, min(30, size.maxNodes))
+	case roll < 0.98:
+		count = g.between(2, min(60, size.maxNodes))
 	default:
 		count = g.between(2, size.maxNodes)
 	}
