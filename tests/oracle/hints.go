@@ -26,6 +26,7 @@ type hintScenario struct {
 	Seed    uint64          `json:"seed"`
 	Focus   string          `json:"focus"`
 	Config  string          `json:"config"`
+	Gates   string          `json:"gates,omitempty"`
 	Cluster json.RawMessage `json:"cluster"`
 	// Waiting are the keys of the rejected pods.
 	Waiting []string     `json:"waiting"`
@@ -88,6 +89,10 @@ func generateHints(ctx context.Context, seed uint64, focus string) (*hintScenari
 			delete(plugins, "preFilter")
 		}
 	}
+	gates := g.gates()
+	if strings.Contains(gates, "StorageCapacityScoring") {
+		withoutShapes(config)
+	}
 	text, err := toYAML(config)
 	if err != nil {
 		return nil, err
@@ -104,7 +109,7 @@ func generateHints(ctx context.Context, seed uint64, focus string) (*hintScenari
 	if err != nil {
 		return nil, err
 	}
-	s := &hintScenario{Seed: seed, Focus: focus, Config: string(text), Cluster: cluster}
+	s := &hintScenario{Seed: seed, Focus: focus, Config: string(text), Gates: gates, Cluster: cluster}
 	for _, key := range c.keys["Pod"] {
 		if o := c.objects["Pod"][key]; len(s.Waiting) < maxWaitingPods && isPending(o) && g.isRejectable(o) {
 			s.Waiting = append(s.Waiting, key)
@@ -194,6 +199,11 @@ type registeredPlugin struct {
 
 // evaluate applies the steps and stores the hints in them.
 func (s *hintScenario) evaluate(ctx context.Context) error {
+	restore, err := setGates(s.Gates)
+	if err != nil {
+		return err
+	}
+	defer restore()
 	e, err := s.prepare(ctx)
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 type sequence struct {
 	Seed    uint64          `json:"seed"`
 	Config  string          `json:"config"`
+	Gates   string          `json:"gates,omitempty"`
 	Cluster json.RawMessage `json:"cluster"`
 	// Random: Berth chooses among equal nodes at random, as in production; otherwise the first by name.
 	Random bool           `json:"random,omitempty"`
@@ -69,6 +70,10 @@ func generateSequence(seed uint64, size int) (*sequence, error) {
 		if s.sampled {
 			profile.(object)["percentageOfNodesToScore"] = pick(g.rng, 5, 50, 60, 75, 90)
 		}
+	}
+	s.Gates = g.gates()
+	if strings.Contains(s.Gates, "StorageCapacityScoring") {
+		withoutShapes(config)
 	}
 	text, err := toYAML(config)
 	if err != nil {

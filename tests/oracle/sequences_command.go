@@ -110,6 +110,11 @@ func (s *sequence) compare(ctx context.Context, r *replayer, visit func(*Record)
 
 // run compares Berth's records with those of the real plugins.
 func (s *sequence) run(ctx context.Context, records []string, visit func(*Record)) (string, error) {
+	restore, err := setGates(s.Gates)
+	if err != nil {
+		return "", err
+	}
+	defer restore()
 	run, err := s.start(ctx)
 	if err != nil {
 		return "", err

@@ -45,7 +45,7 @@ std::string Text(element from, std::string_view key) {
 class Scenario {
  public:
   explicit Scenario(element from)
-      : cluster_(Text(from, "config"), simdjson::minify(from["cluster"].value())) {
+      : cluster_(Text(from, "config"), Text(from, "gates"), simdjson::minify(from["cluster"].value())) {
     for (const element key : simdjson::dom::array(from["waiting"]))
       waiting_.emplace_back(std::string_view(key));
   }

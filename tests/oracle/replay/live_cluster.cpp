@@ -9,10 +9,12 @@
 
 namespace berth::replay {
 
-LiveCluster::LiveCluster(const std::string& config, std::string_view cluster) {
-  const auto parsed = config::ParseSchedulerConfig(config);
-  if (!parsed) throw std::runtime_error("configuration: " + parsed.error().message);
+LiveCluster::LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster) {
   std::vector<std::string> notes;
+  const auto switched = config::FeatureGates::Parse(std::span(&gates, gates.empty() ? 0 : 1), notes);
+  if (!switched) throw std::runtime_error("gates: " + switched.error().message);
+  const auto parsed = config::ParseSchedulerConfig(config, *switched);
+  if (!parsed) throw std::runtime_error("configuration: " + parsed.error().message);
   auto engine = assembly::Engine::Build(*parsed, assembly::InTreePlugins(), ports_.ports(), notes);
   if (!engine) throw std::runtime_error("profiles: " + engine.error().message);
   engine_ = std::move(*engine);

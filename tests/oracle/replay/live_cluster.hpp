@@ -17,8 +17,9 @@ namespace berth::replay {
 // Errors of the recording or the configuration are thrown as std::runtime_error. One thread.
 class LiveCluster {
  public:
-  // `cluster` is a list of objects as JSON. Nodes and pods are added in the order of their names.
-  LiveCluster(const std::string& config, std::string_view cluster);
+  // `gates` is a value of --feature-gates. `cluster` is a list of objects as JSON. Nodes and pods are added
+  // in the order of their names.
+  LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster);
 
   assembly::Engine& engine() { return *engine_; }
 

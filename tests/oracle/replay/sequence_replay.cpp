@@ -55,7 +55,7 @@ algorithm::AlgorithmOptions OptionsOf(element from) {
 class Sequence {
  public:
   explicit Sequence(element from)
-      : cluster_(Text(from, "config"), simdjson::minify(from["cluster"].value())),
+      : cluster_(Text(from, "config"), Text(from, "gates"), simdjson::minify(from["cluster"].value())),
         algorithm_(OptionsOf(from), cluster_.engine().reasons(), cluster_.engine().extenders()) {
     cluster_.ForEach<api::Pod>([&](const api::PodPtr& pod) { Nominate(pod); });
   }
