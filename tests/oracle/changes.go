@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // change is a change of one object of a cluster, as the replay programs read it.
@@ -172,6 +173,16 @@ func preserve(o, earlier object) {
 		}
 	}
 	unfinished(o)
+	sortFeatures(o)
+}
+
+// sortFeatures sorts the declared features of a node; the API server accepts no other order.
+func sortFeatures(o object) {
+	status, _ := o["status"].(object)
+	if features, ok := status["declaredFeatures"].(array); ok {
+		slices.SortFunc(features, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+		status["declaredFeatures"] = slices.Compact(features)
+	}
 }
 
 // unfinished keeps a pod from having finished: the scheduler does not watch such pods.

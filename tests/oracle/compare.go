@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 )
 
@@ -101,6 +102,7 @@ type comparison struct {
 	taken      uint64
 	evaluated  int
 	mismatches int
+	byChance   int // records that differ from the first evaluation of the real plugins, and not from all
 	kinds      map[string]*mismatchKind
 	failed     map[uint64]bool
 	results    map[string]int
@@ -203,6 +205,13 @@ func (c *comparison) compareSeed(seed uint64) error {
 	lines, problem := c.explain(clusterPath, configPath)
 
 	found := compareRecords(seed, records, lines, problem)
+	byChance := len(found)
+	if scenario.Focus == chance && len(found) > 0 {
+		if found, err = scenario.impossible(c.ctx, found, lines); err != nil {
+			return err
+		}
+	}
+	byChance -= len(found)
 	for i := range found {
 		found[i].example.clusterBytes = len(scenario.Cluster)
 	}
@@ -214,6 +223,7 @@ func (c *comparison) compareSeed(seed uint64) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.evaluated += len(records)
+	c.byChance += byChance
 	for _, line := range records {
 		c.results[resultOf(line)]++
 	}
@@ -287,33 +297,78 @@ func (c *comparison) report() {
 		results = append(results, fmt.Sprintf("%d %s", c.results[result], result))
 	}
 	fmt.Fprintf(c.out, "\nreal results: %s\n", strings.Join(results, ", "))
+	if c.focus == chance {
+		fmt.Fprintf(c.out, "%d records equal another evaluation of the real plugins\n", c.byChance)
+	}
 	fmt.Fprintf(c.out, "%d pods compared, %d mismatches\n", c.evaluated, c.mismatches)
 }
 
-// evaluate runs a scenario on the real plugins. Without a configuration kube-scheduler's own is used.
-func (s *Scenario) evaluate(ctx context.Context) ([]string, error) {
+// evaluations is the number of evaluations that must contain a record of Berth if chance decides.
+const evaluations = 400
+
+// impossible returns the findings about records that no evaluation reproduces.
+func (s *Scenario) impossible(ctx context.Context, found []finding, lines []string) ([]finding, error) {
+	cluster, dump, err := s.cluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.close()
+	wanted := make(map[string]string)
+	for _, line := range lines {
+		wanted[podOf(line)] = line
+	}
+	isPossible := func(pod *v1.Pod) bool {
+		for range evaluations {
+			if line, err := cluster.evaluate(pod).line(); err == nil && line == wanted[podKey(pod)] {
+				return true
+			}
+		}
+		return false
+	}
+	possible := make(map[string]bool)
+	for _, pod := range dump.pendingPods() {
+		if slices.ContainsFunc(found, func(f finding) bool { return f.example.pod == podKey(pod) }) {
+			possible[podKey(pod)] = isPossible(pod)
+		}
+	}
+	return slices.DeleteFunc(found, func(f finding) bool { return possible[f.example.pod] }), nil
+}
+
+// cluster builds the scheduler of a scenario.
+func (s *Scenario) cluster(ctx context.Context) (*Cluster, *Dump, error) {
 	cfg, err := latest.Default()
 	if len(s.Config) > 0 {
 		cfg, err = parseConfig(s.Config)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return nil, nil, fmt.Errorf("configuration: %w", err)
 	}
 	var dump Dump
 	if err := dump.read(bytes.NewReader(s.Cluster)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(dump.Problems) > 0 {
-		return nil, errors.New(strings.Join(dump.Problems, "; "))
+		return nil, nil, errors.New(strings.Join(dump.Problems, "; "))
 	}
 	cluster, err := newCluster(ctx, cfg, &dump)
+	return cluster, &dump, err
+}
+
+// evaluate runs a scenario on the real plugins. Without a configuration kube-scheduler's own is used.
+func (s *Scenario) evaluate(ctx context.Context) ([]string, error) {
+	cluster, dump, err := s.cluster(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer cluster.close()
+	evaluate := cluster.evaluateChecked
+	if s.Focus == chance {
+		// The scheduler's own decision may differ from the record.
+		evaluate = func(pod *v1.Pod) (*Record, error) { return cluster.evaluate(pod), nil }
+	}
 	var lines []string
 	for _, pod := range dump.pendingPods() {
-		record, err := cluster.evaluateChecked(pod)
+		record, err := evaluate(pod)
 		if err != nil {
 			return nil, err
 		}

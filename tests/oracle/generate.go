@@ -12,6 +12,7 @@ import (
 // Scenario is a cluster and a configuration, both as text.
 type Scenario struct {
 	Seed    uint64
+	Focus   string
 	Cluster []byte
 	Config  []byte
 }
@@ -85,7 +86,7 @@ func generate(seed uint64, size scale, focus string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Scenario{Seed: seed, Cluster: cluster, Config: text}, nil
+	return &Scenario{Seed: seed, Focus: focus, Cluster: cluster, Config: text}, nil
 }
 
 // cluster draws the objects: nodes, assigned pods, pending pods.
@@ -94,6 +95,8 @@ func (g *generator) cluster(size scale) array {
 	switch roll := g.Float64(); {
 	case size.nodes > 0:
 		count = size.nodes
+	case g.focus == chance:
+		count = g.between(1, 3)
 	case roll < 0.01:
 	case roll < 0.05:
 		count = 1
