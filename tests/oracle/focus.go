@@ -22,6 +22,7 @@ var focuses = []struct {
 	{"preemption", []string{"DefaultPreemption"}},
 	{"features", []string{"NodeDeclaredFeatures"}},
 	{"contest", nil},
+	{"extenders", nil},
 	{"chance", []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}},
 }
 
@@ -29,6 +30,8 @@ const (
 	mixed   = "mixed"
 	contest = "contest"
 	chance  = "chance"
+	// extended clusters have extenders that accept and reject nodes at random.
+	extended = "extenders"
 )
 
 func focusNames() string {
@@ -71,7 +74,7 @@ func (g *generator) character() {
 	g.storage.claims = make(map[string][]string)
 	g.storage.required = pick(g.rng, append(drivers, "", "csi.example.com")...)
 	amounts := []*float64{&g.topology, &g.affinities, &g.volumes, &g.preemption, &g.features}
-	if g.focus != mixed {
+	if g.focus != mixed && g.focus != extended {
 		g.focused(amounts)
 		return
 	}

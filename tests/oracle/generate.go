@@ -74,6 +74,9 @@ func generate(seed uint64, size scale, focus string) (*Scenario, error) {
 	g.character()
 
 	config := g.config()
+	if focus == extended {
+		config["extenders"] = g.extenders(seed, config["profiles"].(array))
+	}
 	items := g.cluster(size)
 	if g.chance(0.5) {
 		g.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })

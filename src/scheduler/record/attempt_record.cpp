@@ -99,7 +99,12 @@ std::string Histogram(const AttemptRecord& record, const framework::Reasons& rea
   for (const PluginReasons& part : record.row_reasons) {
     for (const auto& [row, text] : part.reasons.rows) count(part.reasons.texts[text], 1);
   }
-  count(record.exclusion_reason, record.excluded.Count());
+  // kube-scheduler counts every node without a status here, also those that an extender removed without a
+  // reason.
+  std::size_t without_status = record.excluded.Count();
+  for (const ExtenderShare::SilentRemoval& silence : record.extenders.silent)
+    without_status += silence.rows.Count();
+  if (!record.exclusion_reason.empty()) count(record.exclusion_reason, without_status);
   for (const std::string& reason : record.extenders.unknown_node_reasons) count(reason, 1);
   std::vector<std::string> parts;
   for (const auto& [reason, nodes] : counts) parts.push_back(fmt::format("{} {}", nodes, reason));

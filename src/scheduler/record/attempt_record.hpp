@@ -50,7 +50,7 @@ struct Nomination {
 // The extenders' part in the attempt.
 struct ExtenderShare {
   // Nodes that an extender removed without a reason. kube-scheduler has no status for them: they are not in
-  // the message and are not considered for preemption.
+  // the message, except as excluded by PreFilter if it limits the nodes, and not considered for preemption.
   struct SilentRemoval {
     std::string extender;
     RowSet rows;
