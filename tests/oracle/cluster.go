@@ -33,6 +33,8 @@ type Cluster struct {
 	// search limits a search to the nodes that kube-scheduler visits; nil: all nodes. visited are their names.
 	search  func(targets []fwk.NodeInfo) []fwk.NodeInfo
 	visited map[string]bool
+	// state is the cycle state of the last evaluation.
+	state   fwk.CycleState
 	sampled bool
 	now     metav1.Time
 	// preemption by profile, if configured

@@ -35,6 +35,7 @@ func (c *Cluster) evaluate(pod *v1.Pod) *Record {
 		return record
 	}
 	cycle := &cycle{Cluster: c, pod: pod, profile: profile, record: record, state: framework.NewCycleState()}
+	c.state = cycle.state
 	cycle.leftOutBy = make(map[string]string)
 	c.extenderErrors = nil
 	cycle.diagnosis.NodeToStatus = framework.NewDefaultNodeToStatus()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,7 +83,9 @@ func generateSequence(seed uint64, size int) (*sequence, error) {
 	s.Config = string(text)
 
 	items := g.cluster(scale{nodes: nodes, maxBound: nodes, maxPending: 0})
+	drawn := len(g.storage.objects)
 	shapes := g.shapes()
+	items = append(items, g.storage.objects[drawn:]...)
 	for i := range 12 {
 		items = append(items, g.node(g.nodeName(1000+i, 1012)), withoutPorts(g.boundPod(1000+i)))
 	}
@@ -121,7 +124,7 @@ func (g *generator) plain() {
 	g.wild, g.unusual, g.tight, g.uniform = false, 0, false, false
 	g.taints, g.scalars = pick(g.rng, 0, 0.1, 0.3), pick(g.rng, 0, 0, 0.2)
 	g.topology, g.affinities = pick(g.rng, 0, 0.3, 0.8), pick(g.rng, 0, 0.3, 0.8)
-	g.volumes, g.preemption = pick(g.rng, 0, 0, 0.3), pick(g.rng, 0, 0.3, 0.6)
+	g.volumes, g.preemption = pick(g.rng, 0, 0, 0.3, 0.8), pick(g.rng, 0, 0.3, 0.6)
 	g.features = 0
 	g.cores = pick(g.rng, 4, 16)
 	g.podCPU, g.podMemory = pick(g.rng, 200, 800), pick(g.rng, 256, 1024)
@@ -146,9 +149,34 @@ func (g *generator) shapes() []object {
 			port := object{"containerPort": 80, "hostPort": pick(g.rng, 80, 443, 8080)}
 			spec["containers"].(array)[0].(object)["ports"] = array{port}
 		}
+		if g.volumes > 0 && g.chance(0.6) {
+			g.giveClaim(pod, len(shapes))
+		}
 		shapes = append(shapes, pod)
 	}
 	return shapes
+}
+
+// giveClaim replaces the volumes and the node affinity of a pod by one claim that is bound when the pod is scheduled, and
+// draws volumes for it.
+func (g *generator) giveClaim(pod object, i int) {
+	metadata, spec := pod["metadata"].(object), pod["spec"].(object)
+	delete(spec, "nodeSelector")
+	delete(spec, "affinity")
+	name := fmt.Sprintf("data-%d", i)
+	spec["volumes"] = array{object{"name": "data", "persistentVolumeClaim": object{"claimName": name}}}
+	class := pick(g.rng, "local", "local", "fast", "zonal")
+	claim := object{"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+		"metadata": object{"name": name, "namespace": cmp.Or[any](metadata["namespace"], "default"), "uid": "claim-uid-" + name},
+		"spec": object{"storageClassName": class, "accessModes": array{"ReadWriteOnce"},
+			"resources": object{"requests": object{"storage": "1Gi"}}},
+		"status": object{"phase": "Pending"}}
+	g.storage.objects = append(g.storage.objects, claim)
+	if class == "local" {
+		for range 20 {
+			g.volume(class, g.between(1, 24)*512, "Available")
+		}
+	}
 }
 
 // nominee is a pod that waits for its nominated node: it counts there for pods of the same and lower priority.
@@ -225,11 +253,38 @@ func (c *changingCluster) sequenceSteps(shapes []object) []sequenceStep {
 		metadata["name"] = fmt.Sprintf("copy-%d", number)
 		metadata["uid"] = fmt.Sprintf("copy-uid-%d", number)
 		key := keyOf(pod)
+		for _, claim := range c.ownClaims(pod, number) {
+			apply(changeTo(claim), true)
+		}
 		apply(changeTo(pod), true)
 		steps = append(steps, sequenceStep{Decide: key})
 		decided, unconfirmed = append(decided, key), append(unconfirmed, key)
 	}
 	return steps
+}
+
+// ownClaims gives a copy of a pod claims of its own, where the original has claims that wait for it.
+func (c *changingCluster) ownClaims(pod object, number int) (claims []object) {
+	volumes, _ := pod["spec"].(object)["volumes"].(array)
+	for _, volume := range volumes {
+		source, ok := volume.(object)["persistentVolumeClaim"].(object)
+		if !ok {
+			continue
+		}
+		namespace, _, _ := strings.Cut(keyOf(pod), "/")
+		original := c.objects["PersistentVolumeClaim"][namespace+"/"+source["claimName"].(string)]
+		if original == nil || original["status"].(object)["phase"] != "Pending" || !c.chance(0.7) {
+			continue
+		}
+		claim := copied(original).(object)
+		metadata := claim["metadata"].(object)
+		metadata["name"] = fmt.Sprintf("%s-%d", metadata["name"], number)
+		metadata["uid"] = fmt.Sprintf("%s-%d", metadata["uid"], number)
+		source["claimName"] = metadata["name"]
+		c.put(claim)
+		claims = append(claims, claim)
+	}
+	return claims
 }
 
 func anything(object) bool { return true }
@@ -243,7 +298,14 @@ type sequenceRun struct {
 	cluster *Cluster
 	current map[string]runtime.Object
 	// assumed are the pods on the nodes that Berth has chosen, until they are confirmed.
-	assumed map[string]*v1.Pod
+	assumed map[string]reservation
+}
+
+// reservation is an assumed pod and the state with which plugins have reserved its volumes.
+type reservation struct {
+	pod     *v1.Pod
+	profile framework.Framework
+	state   fwk.CycleState
 }
 
 func (s *sequence) start(ctx context.Context) (*sequenceRun, error) {
@@ -258,7 +320,7 @@ func (s *sequence) start(ctx context.Context) (*sequenceRun, error) {
 	if len(dump.Problems) > 0 {
 		return nil, errors.New(strings.Join(dump.Problems, "; "))
 	}
-	r := &sequenceRun{sequence: s, current: make(map[string]runtime.Object), assumed: make(map[string]*v1.Pod)}
+	r := &sequenceRun{sequence: s, current: make(map[string]runtime.Object), assumed: make(map[string]reservation)}
 	if r.cluster, err = newSampledCluster(ctx, cfg, &dump, s.sampled); err != nil {
 		return nil, err
 	}
@@ -328,9 +390,10 @@ func (r *sequenceRun) applyPod(key string, before, after runtime.Object) error {
 		if err := store.Delete(before); err != nil {
 			return err
 		}
-		if assumed := r.assumed[key]; assumed != nil {
+		if assumed, ok := r.assumed[key]; ok {
 			delete(r.assumed, key)
-			return cache.ForgetPod(logger, assumed)
+			assumed.profile.RunReservePluginsUnreserve(r.cluster.ctx, assumed.state, assumed.pod, assumed.pod.Spec.NodeName)
+			return cache.ForgetPod(logger, assumed.pod)
 		}
 		if pod := before.(*v1.Pod); pod.Spec.NodeName != "" {
 			return cache.RemovePod(logger, pod)
@@ -356,13 +419,13 @@ func (r *sequenceRun) applyPod(key string, before, after runtime.Object) error {
 
 // confirm reports the binding of an assumed pod.
 func (r *sequenceRun) confirm(key string) error {
-	assumed := r.assumed[key]
-	if assumed == nil {
+	assumed, ok := r.assumed[key]
+	if !ok {
 		return nil
 	}
 	delete(r.assumed, key)
 	bound := r.current["Pod "+key].(*v1.Pod).DeepCopy()
-	bound.Spec.NodeName = assumed.Spec.NodeName
+	bound.Spec.NodeName = assumed.pod.Spec.NodeName
 	bound = r.cluster.started(bound)
 	r.current["Pod "+key] = bound
 	if err := r.cluster.factory.Core().V1().Pods().Informer().GetStore().Add(bound); err != nil {
@@ -397,8 +460,12 @@ func (r *sequenceRun) decide(key, berth string) (record *Record, difference stri
 		assumed := pod.DeepCopy()
 		assumed.Spec.NodeName = got.Node
 		assumed = r.cluster.started(assumed)
-		r.assumed[key] = assumed
-		return record, "", r.cluster.scheduler.Cache.AssumePod(logr.Discard(), assumed)
+		profile := r.cluster.scheduler.Profiles[pod.Spec.SchedulerName]
+		r.assumed[key] = reservation{assumed, profile, r.cluster.state}
+		if err := r.cluster.scheduler.Cache.AssumePod(logr.Discard(), assumed); err != nil {
+			return nil, "", err
+		}
+		return record, "", profile.RunReservePluginsReserve(r.cluster.ctx, r.cluster.state, assumed, got.Node).AsError()
 	}
 	return record, "", nil
 }

@@ -75,6 +75,19 @@ class Sequence {
   }
 
  private:
+  // An assumed pod, and the data with which plugins have reserved its volumes.
+  struct Reservation {
+    Reservation(const cluster::PodInfo& pod, const runtime::Profile& profile, std::string node,
+                framework::CycleState state)
+        : pod(pod), profile(profile), node(std::move(node)), state(std::move(state)) {}
+
+    cluster::PodInfo pod;
+    const runtime::Profile& profile;
+    std::string node;
+    framework::CycleState state;
+    framework::Placement placement{pod, node, state};
+  };
+
   cluster::ClusterState& cache() { return cluster_.engine().cache(); }
 
   std::string Decide(const std::string& key) {
@@ -86,11 +99,19 @@ class Sequence {
     std::vector<runtime::Nomination> nominations;
     for (const auto& [uid, nominated] : nominated_)
       nominations.push_back({cache().nodes().Find(nominated->nominated), nominated.get()});
-    const algorithm::ScheduleResult result =
-        algorithm_.Schedule(info, *profile, view_.Of(cache()), nominations);
-    if (result.row != cluster::kNoRow && !cache().Assume(info, result.row))
-      throw std::runtime_error("cannot assume pod " + key);
+    algorithm::ScheduleResult result = algorithm_.Schedule(info, *profile, view_.Of(cache()), nominations);
+    if (result.row != cluster::kNoRow) Place(info, *profile, result);
     return record::ToJson(*result.record, cluster_.engine().reasons());
+  }
+
+  void Place(const cluster::PodInfo& info, const runtime::Profile& profile,
+             algorithm::ScheduleResult& result) {
+    if (!cache().Assume(info, result.row)) throw std::runtime_error("cannot assume pod " + info.key);
+    auto reserved = std::make_unique<Reservation>(info, profile, cache().nodes().name(result.row),
+                                                  std::move(result.state));
+    if (const auto status = profile.RunReserve(reserved->placement); !status.ok())
+      throw std::runtime_error("cannot reserve for pod " + info.key + ": " + status.Message());
+    reserved_[info.pod->metadata.uid] = std::move(reserved);
   }
 
   // The watch delivers an assumed pod with its node.
@@ -98,6 +119,7 @@ class Sequence {
     const api::PodPtr pod = cluster_.Find<api::Pod>(key);
     if (pod != nullptr && cache().IsAssumed(pod->metadata.uid))
       cache().AddPod(cache().FindPod(pod->metadata.uid));
+    if (pod != nullptr) reserved_.erase(pod->metadata.uid);
   }
 
   void Change(element step) {
@@ -110,8 +132,12 @@ class Sequence {
       const std::string& uid = (pod->after != nullptr ? pod->after : pod->before)->metadata.uid;
       nominated_.erase(uid);
       if (pod->after != nullptr) Nominate(pod->after);
-      // The version of an assumed pod that is deleted has no node.
-      if (pod->after == nullptr && cache().Forget(uid)) return;
+      if (const auto reserved = reserved_.find(uid); pod->after == nullptr && reserved != reserved_.end()) {
+        reserved->second->profile.RunUnreserve(reserved->second->placement);
+        reserved_.erase(reserved);
+        cache().Forget(uid);
+        return;
+      }
     }
     cluster_.Apply(change);
   }
@@ -126,6 +152,7 @@ class Sequence {
   algorithm::SchedulingAlgorithm algorithm_;
   algorithm::CurrentView view_;
   std::map<std::string, std::unique_ptr<cluster::PodInfo>> nominated_;  // by UID
+  std::map<std::string, std::unique_ptr<Reservation>> reserved_;        // by UID
 };
 
 template <class Visit>
