@@ -27,8 +27,11 @@ type sequence struct {
 	Gates   string          `json:"gates,omitempty"`
 	Cluster json.RawMessage `json:"cluster"`
 	// Random: Berth chooses among equal nodes at random, as in production; otherwise the first by name.
-	Random bool           `json:"random,omitempty"`
-	Steps  []sequenceStep `json:"steps"`
+	Random bool `json:"random,omitempty"`
+	// Reserve: volumes are reserved for assumed pods. With several profiles they are not: in kube-scheduler a profile does
+	// not see what another one has reserved.
+	Reserve bool           `json:"reserve,omitempty"`
+	Steps   []sequenceStep `json:"steps"`
 
 	// Sampled: percentageOfNodesToScore is in effect.
 	sampled bool
@@ -72,6 +75,7 @@ func generateSequence(seed uint64, size int) (*sequence, error) {
 			profile.(object)["percentageOfNodesToScore"] = pick(g.rng, 5, 50, 60, 75, 90)
 		}
 	}
+	s.Reserve = len(g.schedulers) == 1
 	s.Gates = g.gates()
 	if strings.Contains(s.Gates, "StorageCapacityScoring") {
 		withoutShapes(config)
@@ -392,7 +396,9 @@ func (r *sequenceRun) applyPod(key string, before, after runtime.Object) error {
 		}
 		if assumed, ok := r.assumed[key]; ok {
 			delete(r.assumed, key)
-			assumed.profile.RunReservePluginsUnreserve(r.cluster.ctx, assumed.state, assumed.pod, assumed.pod.Spec.NodeName)
+			if r.Reserve {
+				assumed.profile.RunReservePluginsUnreserve(r.cluster.ctx, assumed.state, assumed.pod, assumed.pod.Spec.NodeName)
+			}
 			return cache.ForgetPod(logger, assumed.pod)
 		}
 		if pod := before.(*v1.Pod); pod.Spec.NodeName != "" {
@@ -464,6 +470,9 @@ func (r *sequenceRun) decide(key, berth string) (record *Record, difference stri
 		r.assumed[key] = reservation{assumed, profile, r.cluster.state}
 		if err := r.cluster.scheduler.Cache.AssumePod(logr.Discard(), assumed); err != nil {
 			return nil, "", err
+		}
+		if !r.Reserve {
+			return record, "", nil
 		}
 		return record, "", profile.RunReservePluginsReserve(r.cluster.ctx, r.cluster.state, assumed, got.Node).AsError()
 	}

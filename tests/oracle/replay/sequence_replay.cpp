@@ -56,6 +56,7 @@ class Sequence {
  public:
   explicit Sequence(element from)
       : cluster_(Text(from, "config"), Text(from, "gates"), simdjson::minify(from["cluster"].value())),
+        reserve_(Flag(from, "reserve")),
         algorithm_(OptionsOf(from), cluster_.engine().reasons(), cluster_.engine().extenders()) {
     cluster_.ForEach<api::Pod>([&](const api::PodPtr& pod) { Nominate(pod); });
   }
@@ -109,7 +110,8 @@ class Sequence {
     if (!cache().Assume(info, result.row)) throw std::runtime_error("cannot assume pod " + info.key);
     auto reserved = std::make_unique<Reservation>(info, profile, cache().nodes().name(result.row),
                                                   std::move(result.state));
-    if (const auto status = profile.RunReserve(reserved->placement); !status.ok())
+    if (const auto status = reserve_ ? profile.RunReserve(reserved->placement) : framework::Status{};
+        !status.ok())
       throw std::runtime_error("cannot reserve for pod " + info.key + ": " + status.Message());
     reserved_[info.pod->metadata.uid] = std::move(reserved);
   }
@@ -133,7 +135,7 @@ class Sequence {
       nominated_.erase(uid);
       if (pod->after != nullptr) Nominate(pod->after);
       if (const auto reserved = reserved_.find(uid); pod->after == nullptr && reserved != reserved_.end()) {
-        reserved->second->profile.RunUnreserve(reserved->second->placement);
+        if (reserve_) reserved->second->profile.RunUnreserve(reserved->second->placement);
         reserved_.erase(reserved);
         cache().Forget(uid);
         return;
@@ -149,6 +151,7 @@ class Sequence {
   }
 
   LiveCluster cluster_;
+  const bool reserve_;
   algorithm::SchedulingAlgorithm algorithm_;
   algorithm::CurrentView view_;
   std::map<std::string, std::unique_ptr<cluster::PodInfo>> nominated_;  // by UID
