@@ -61,8 +61,9 @@ TEST_F(RecordTest, NodesThatAnExtenderRemovedSilentlyCountAsExcludedIfTheNodesAr
   EXPECT_EQ(Message(), "0/4 nodes are available: 1 Insufficient cpu.");
   record.excluded = Rows({2, 4});
   record.exclusion_reason = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
-  EXPECT_EQ(Message(),
-            "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].");
+  EXPECT_EQ(
+      Message(),
+      "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].");
 }
 
 TEST_F(RecordTest, EqualReasonsOfSeveralPluginsAreMerged) {
