@@ -128,7 +128,7 @@ func (g *generator) plain() {
 	g.wild, g.unusual, g.tight, g.uniform = false, 0, false, false
 	g.taints, g.scalars = pick(g.rng, 0, 0.1, 0.3), pick(g.rng, 0, 0, 0.2)
 	g.topology, g.affinities = pick(g.rng, 0, 0.3, 0.8), pick(g.rng, 0, 0.3, 0.8)
-	g.volumes, g.preemption = pick(g.rng, 0, 0, 0.3, 0.8), pick(g.rng, 0, 0.3, 0.6)
+	g.volumes, g.preemption = pick(g.rng, 0, 0, 0, 0.3, 0.8), pick(g.rng, 0, 0.3, 0.6)
 	g.features = 0
 	g.cores = pick(g.rng, 4, 16)
 	g.podCPU, g.podMemory = pick(g.rng, 200, 800), pick(g.rng, 256, 1024)
@@ -144,16 +144,16 @@ func (g *generator) shapes() []object {
 			continue
 		}
 		delete(status, "nominatedNodeName")
-		if g.chance(0.4) {
+		if g.chance(0.6) {
 			// Most random node selectors leave few nodes.
 			delete(spec, "nodeSelector")
 			delete(spec, "affinity")
 		}
-		if g.chance(0.4) {
+		if g.chance(0.5) {
 			port := object{"containerPort": 80, "hostPort": pick(g.rng, 80, 443, 8080)}
 			spec["containers"].(array)[0].(object)["ports"] = array{port}
 		}
-		if g.volumes > 0 && g.chance(0.6) {
+		if g.volumes > 0 && g.chance(0.5) {
 			g.giveClaim(pod, len(shapes))
 		}
 		shapes = append(shapes, pod)
