@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -144,12 +145,11 @@ func (c *changingCluster) hintChange(waiting []string) (change, bool) {
 	if c.chance(0.15) {
 		return c.add(kind)
 	}
-	suitable := func(object) bool { return true }
 	updated := c.chance(0.75)
 	if kind == "Pod" {
 		return c.podChange(waiting, updated)
 	}
-	key, ok := c.anyKey(kind, suitable)
+	key, ok := c.anyKey(kind, anything)
 	if !ok {
 		return c.add(kind)
 	}
@@ -301,10 +301,7 @@ func (e *hintEvaluation) apply(step *hintedStep) error {
 
 // store updates the lister of the kind.
 func (e *hintEvaluation) store(before, after runtime.Object) error {
-	kind := after
-	if kind == nil {
-		kind = before
-	}
+	kind := cmp.Or(after, before)
 	var store cache.Store
 	switch kind.(type) {
 	case *v1.Node:

@@ -372,18 +372,11 @@ func (r *sequenceRun) apply(c change) error {
 	case "Pod":
 		return r.applyPod(c.Key, before, after)
 	}
-	store := objects.StoreOf(r.cluster.factory, cmpOr(after, before))
+	store := objects.StoreOf(r.cluster.factory, cmp.Or(after, before))
 	if after == nil {
 		return store.Delete(before)
 	}
 	return store.Add(after)
-}
-
-func cmpOr(a, b runtime.Object) runtime.Object {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func (r *sequenceRun) applyPod(key string, before, after runtime.Object) error {

@@ -48,7 +48,7 @@ std::size_t AttemptRecord::Bytes() const {
   for (const Rejection& rejection : rejections) bytes += sizeof(rejection) + set_bytes(rejection.rows);
   for (const PluginReasons& part : row_reasons) {
     bytes += sizeof(part) + part.reasons.rows.size() * sizeof(part.reasons.rows.front());
-    for (const std::string& text : part.reasons.texts) bytes += sizeof(text) + text.size();
+    for (const std::string& text : part.reasons.texts) bytes += sizeof(std::string) + text.size();
   }
   bytes += scores.Bytes();
   for (const auto& silence : extenders.silent) bytes += sizeof(silence) + set_bytes(silence.rows);
@@ -57,7 +57,7 @@ std::size_t AttemptRecord::Bytes() const {
   for (const auto& error : extenders.errors) bytes += sizeof(error) + error.error.size();
   if (nomination) {
     bytes += set_bytes(nomination->choices);
-    for (const std::string& name : nomination->victims) bytes += sizeof(name) + name.size();
+    for (const std::string& name : nomination->victims) bytes += sizeof(std::string) + name.size();
   }
   return bytes + post_filter.size();
 }
