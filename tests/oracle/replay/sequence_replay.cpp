@@ -1,12 +1,10 @@
 // Schedules pods one after the other on changing clusters, as the scheduler loop does, with the equivalence
 // cache enabled.
 //
-//   sequence_replay FILE.ndjson.zst    a recording: prints the differences from kube-scheduler's plugins;
-//   exit
-//                                      code 1 if there are any
-//   sequence_replay -                  sequences on stdin, one per line; prints the records of each sequence
-//   as
-//                                      a list of texts
+//   sequence_replay FILE.ndjson.zst    a recording: prints differences; exit code 1 if there are any
+//   sequence_replay -                  sequences on stdin, one per line; prints a list of records for each
+//
+// A sequence with "uncached": true is decided without the cache, to distinguish its defects from others.
 #include <fmt/format.h>
 #include <simdjson.h>
 
