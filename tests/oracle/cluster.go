@@ -27,7 +27,16 @@ type Cluster struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 	scheduler *scheduler.Scheduler
+	factory   informers.SharedInformerFactory
+	view      *internalcache.Snapshot
 	nodes     []fwk.NodeInfo
+	// search limits a search to the nodes that kube-scheduler visits; nil: all nodes. visited are their names.
+	search  func(targets []fwk.NodeInfo) []fwk.NodeInfo
+	visited map[string]bool
+	// state is the cycle state of the last evaluation.
+	state   fwk.CycleState
+	sampled bool
+	now     metav1.Time
 	// preemption by profile, if configured
 	preemption map[string]*dryPreemption
 	// extenders as configured, and their replies since the last attempt (extenders.go).
@@ -42,8 +51,13 @@ type Cluster struct {
 // order, while the record fixes that order, and no result depends on the delivery. All objects are in the stores of the
 // informers, where the queue and the plugins look them up.
 func newCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dump *Dump) (*Cluster, error) {
+	return newSampledCluster(ctx, cfg, dump, false)
+}
+
+// newSampledCluster is newCluster with the percentageOfNodesToScore of the profiles in effect, if sampled is set.
+func newSampledCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dump *Dump, sampled bool) (*Cluster, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &Cluster{ctx: ctx, cancel: cancel, extenders: cfg.Extenders}
+	c := &Cluster{ctx: ctx, cancel: cancel, extenders: cfg.Extenders, sampled: sampled, now: metav1.Now()}
 	if err := c.build(cfg, dump); err != nil {
 		cancel()
 		return nil, err
@@ -61,8 +75,9 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 	watched := slices.DeleteFunc(slices.Clone(dump.Others), func(o runtime.Object) bool { return !watched(o) })
 	client := fake.NewSimpleClientset(watched...)
 	factory := scheduler.NewInformerFactory(client, 0, nil)
-	snapshot := internalcache.NewEmptySnapshot()
-	if err := c.newScheduler(cfg, client, factory, snapshot); err != nil {
+	c.factory = factory
+	c.view = internalcache.NewEmptySnapshot()
+	if err := c.newScheduler(cfg, client, factory); err != nil {
 		return err
 	}
 	c.preemption = make(map[string]*dryPreemption)
@@ -86,21 +101,30 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 	if err := c.fill(factory, dump); err != nil {
 		return err
 	}
-	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), snapshot); err != nil {
+	return c.snapshot()
+}
+
+// snapshot updates what the plugins see. The snapshot is a new one: an existing one keeps, for nodes that have not
+// changed, the number of nodes that had an image at the last change.
+func (c *Cluster) snapshot() (err error) {
+	updated := internalcache.NewEmptySnapshot()
+	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), updated); err != nil {
 		return err
 	}
-	var err error
-	c.nodes, err = snapshot.NodeInfos().List()
+	*c.view = *updated
+	c.nodes, err = c.view.NodeInfos().List()
 	return err
 }
 
 func (c *Cluster) newScheduler(cfg *config.KubeSchedulerConfiguration, client kubernetes.Interface,
-	factory informers.SharedInformerFactory, snapshot *internalcache.Snapshot) (err error) {
+	factory informers.SharedInformerFactory) (err error) {
 	all := int32(100)
 	profiles := make([]config.KubeSchedulerProfile, len(cfg.Profiles))
 	for i := range cfg.Profiles {
 		profiles[i] = *cfg.Profiles[i].DeepCopy()
-		profiles[i].PercentageOfNodesToScore = &all
+		if !c.sampled {
+			profiles[i].PercentageOfNodesToScore = &all
+		}
 	}
 	c.scheduler, err = scheduler.New(c.ctx, client, factory, nil,
 		func(string) events.EventRecorderLogger { return objects.SilentRecorder{} },
@@ -109,7 +133,7 @@ func (c *Cluster) newScheduler(cfg *config.KubeSchedulerConfiguration, client ku
 		scheduler.WithPercentageOfNodesToScore(&all),
 		// One worker visits the nodes in the order of the snapshot, so that of several errors the first counts.
 		scheduler.WithParallelism(1),
-		scheduler.WithNodeInfoSnapshot(snapshot),
+		scheduler.WithNodeInfoSnapshot(c.view),
 		scheduler.WithExtenders(cfg.Extenders...),
 	)
 	if err == nil {
@@ -129,17 +153,12 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 		c.scheduler.Cache.AddNode(logger, node)
 	}
 	var pending []*v1.Pod
-	now := metav1.Now()
 	for _, pod := range dump.sortedPods() {
 		// The scheduler does not watch finished pods.
 		if finished(pod) {
 			continue
 		}
-		if pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
-			// Preemption uses the present time for pods without a start time; all pods get the same one.
-			pod = pod.DeepCopy()
-			pod.Status.StartTime = &now
-		}
+		pod = c.started(pod)
 		if err := podStore.Add(pod); err != nil {
 			return err
 		}
@@ -156,6 +175,17 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 		}
 	}
 	return nil
+}
+
+// started sets the start time of a pod on a node that has none. Preemption uses the present time for such pods; all of
+// them get the same one.
+func (c *Cluster) started(pod *v1.Pod) *v1.Pod {
+	if pod.Spec.NodeName == "" || pod.Status.StartTime != nil {
+		return pod
+	}
+	pod = pod.DeepCopy()
+	pod.Status.StartTime = &c.now
+	return pod
 }
 
 // scheduleWhole lets the scheduler make the whole decision. Its result contains less than the record, and must agree

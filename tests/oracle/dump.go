@@ -12,8 +12,10 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"sigs.k8s.io/yaml"
 
 	"berth.test/objects"
@@ -159,6 +161,35 @@ func (d *Dump) addObject(text []byte, e envelope) error {
 		d.Others = append(d.Others, object)
 	}
 	return nil
+}
+
+// all returns the objects of every kind.
+func (d *Dump) all() []runtime.Object {
+	all := slices.Clone(d.Others)
+	for _, node := range d.Nodes {
+		all = append(all, node)
+	}
+	for _, pod := range d.Pods {
+		all = append(all, pod)
+	}
+	return all
+}
+
+// objectKey is the kind and the key of an object, as in a change.
+func objectKey(o runtime.Object) string {
+	m, err := meta.Accessor(o)
+	if err != nil {
+		panic(err) // every kind of a cluster has metadata
+	}
+	kinds, _, err := legacyscheme.Scheme.ObjectKinds(o)
+	if err != nil {
+		panic(err) // decoded with this scheme
+	}
+	key := kinds[0].Kind + " "
+	if m.GetNamespace() != "" {
+		key += m.GetNamespace() + "/"
+	}
+	return key + m.GetName()
 }
 
 func podKey(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

@@ -35,6 +35,7 @@ func (c *Cluster) evaluate(pod *v1.Pod) *Record {
 		return record
 	}
 	cycle := &cycle{Cluster: c, pod: pod, profile: profile, record: record, state: framework.NewCycleState()}
+	c.state = cycle.state
 	cycle.leftOutBy = make(map[string]string)
 	c.extenderErrors = nil
 	cycle.diagnosis.NodeToStatus = framework.NewDefaultNodeToStatus()
@@ -130,6 +131,9 @@ func (c *cycle) run() error {
 			fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(narrowing))))
 	}
 	c.goOn, c.failed = nominated != nil, make(map[string]bool)
+	if c.search != nil {
+		targets = c.search(targets)
+	}
 	feasible, err := c.filter(&c.diagnosis, targets)
 	if nominated != nil {
 		// The search ended at the nominated node; the verdicts on the other nodes are for the reader.

@@ -8,7 +8,9 @@ import (
 
 // A focus limits a comparison to one family of plugins: configurations contain only its plugins and those that depend
 // on nodes and pods only, and clusters contain many of its objects. A focus without a list has all plugins. The focus
-// contest has pods that preempt others for various reasons.
+// contest has pods that preempt others for various reasons. The focus chance has a few nodes, and volumes of equal size,
+// several capacities of a class and several missing drivers on a node, among which kube-scheduler chooses by chance: each
+// of Berth's records must be one of several evaluations.
 var focuses = []struct {
 	name    string
 	plugins []string
@@ -20,11 +22,16 @@ var focuses = []struct {
 	{"preemption", []string{"DefaultPreemption"}},
 	{"features", []string{"NodeDeclaredFeatures"}},
 	{"contest", nil},
+	{"extenders", nil},
+	{"chance", []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}},
 }
 
 const (
 	mixed   = "mixed"
 	contest = "contest"
+	chance  = "chance"
+	// extended clusters have extenders that accept and reject nodes at random.
+	extended = "extenders"
 )
 
 func focusNames() string {
@@ -62,11 +69,12 @@ func (g *generator) character() {
 	g.podMemory = pick(g.rng, 256, 1024, 4096)
 	g.cores = 32
 	g.startedOn = make(map[any]int)
+	g.equalAges = pick(g.rng, 0, 0, 0.3, 0.8)
 	g.together, g.home = pick(g.rng, 0, 0.5, 0.9), pick(g.rng, podNamespaces...)
 	g.storage.claims = make(map[string][]string)
 	g.storage.required = pick(g.rng, append(drivers, "", "csi.example.com")...)
 	amounts := []*float64{&g.topology, &g.affinities, &g.volumes, &g.preemption, &g.features}
-	if g.focus != mixed {
+	if g.focus != mixed && g.focus != extended {
 		g.focused(amounts)
 		return
 	}
@@ -86,8 +94,15 @@ func (g *generator) focused(amounts []*float64) {
 	g.images, g.scalars = 0, pick(g.rng, 0, 0, 0.1)
 	g.podCPU, g.podMemory = pick(g.rng, 200, 800), pick(g.rng, 256, 1024)
 	g.wild = false
-	if g.focus == contest {
+	switch g.focus {
+	case contest:
 		g.contest()
+		return
+	case chance:
+		g.volumes = pick(g.rng, 0.4, 0.7, 0.9)
+		if g.chance(0.7) {
+			g.storage.required, g.storage.alsoRequired = "csi.example.com", "csi.other.com"
+		}
 		return
 	}
 	for i, focus := range focuses[1:] {

@@ -12,6 +12,7 @@ import (
 // Scenario is a cluster and a configuration, both as text.
 type Scenario struct {
 	Seed    uint64
+	Focus   string
 	Cluster []byte
 	Config  []byte
 }
@@ -40,6 +41,8 @@ type generator struct {
 	ending []string
 	// startedOn counts the started pods of each node.
 	startedOn map[any]int
+	// equalAges is the probability that a pod has started at the same time as another one on its node.
+	equalAges float64
 	// cores is the maximum number of CPUs of a node.
 	cores int
 	// common are the scalar resources of most nodes.
@@ -53,9 +56,13 @@ type generator struct {
 }
 
 // scale bounds the size of a scenario.
-type scale struct{ maxNodes, maxBound, maxPending int }
+type scale struct {
+	maxNodes, maxBound, maxPending int
+	// nodes is the number of nodes; 0: random.
+	nodes int
+}
 
-var fullScale = scale{maxNodes: 60, maxBound: 150, maxPending: 40}
+var fullScale = scale{maxNodes: 200, maxBound: 150, maxPending: 40}
 
 // generate returns the scenario of a seed and a focus, which is always the same.
 func generate(seed uint64, size scale, focus string) (*Scenario, error) {
@@ -67,6 +74,9 @@ func generate(seed uint64, size scale, focus string) (*Scenario, error) {
 	g.character()
 
 	config := g.config()
+	if focus == extended {
+		config["extenders"] = g.extenders(seed, config["profiles"].(array))
+	}
 	items := g.cluster(size)
 	if g.chance(0.5) {
 		g.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
@@ -79,13 +89,17 @@ func generate(seed uint64, size scale, focus string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Scenario{Seed: seed, Cluster: cluster, Config: text}, nil
+	return &Scenario{Seed: seed, Focus: focus, Cluster: cluster, Config: text}, nil
 }
 
 // cluster draws the objects: nodes, assigned pods, pending pods.
 func (g *generator) cluster(size scale) array {
 	count := 0
 	switch roll := g.Float64(); {
+	case size.nodes > 0:
+		count = size.nodes
+	case g.focus == chance:
+		count = g.between(1, 3)
 	case roll < 0.01:
 	case roll < 0.05:
 		count = 1
@@ -93,6 +107,8 @@ func (g *generator) cluster(size scale) array {
 		count = g.between(2, 6)
 	case roll < 0.93:
 		count = g.between(2, min(30, size.maxNodes))
+	case roll < 0.98:
+		count = g.between(2, min(60, size.maxNodes))
 	default:
 		count = g.between(2, size.maxNodes)
 	}

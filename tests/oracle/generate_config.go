@@ -62,6 +62,9 @@ func (g *generator) config() object {
 	}
 	if g.chance(0.2) {
 		g.schedulers = append(g.schedulers, "second")
+		if g.chance(0.3) {
+			g.schedulers = append(g.schedulers, "third")
+		}
 	}
 	profiles := array{}
 	for _, name := range g.schedulers {

@@ -3,12 +3,16 @@ package main
 import "fmt"
 
 // volume draws a PersistentVolume of approximately this size. All sizes differ, because kube-scheduler chooses any of
-// equal ones.
+// equal ones, unless chance may decide.
 func (g *generator) volume(class string, size int, phase string) object {
 	n := g.number()
 	name := fmt.Sprintf("volume-%d", n)
+	kibibytes := size*1024 + n
+	if g.focus == chance {
+		kibibytes = (size + 2047) / 2048 * 2048 * 1024
+	}
 	spec := object{
-		"capacity":    object{"storage": fmt.Sprintf("%dKi", size*1024+n)},
+		"capacity":    object{"storage": fmt.Sprintf("%dKi", kibibytes)},
 		"accessModes": array{"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"},
 	}
 	if class != "" {

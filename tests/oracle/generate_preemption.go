@@ -8,8 +8,9 @@ import (
 // startOfTime is the start time of the first pod of every cluster.
 var startOfTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// boundImportance sets the fields of an assigned pod that preemption compares. No two pods on a node start at the same
-// time; some have not started yet, so that their names decide.
+// boundImportance sets the fields of an assigned pod that preemption compares. In some clusters pods of a node have
+// started at the same time; some have not started yet. Then their names decide: kube-scheduler sorts such pods in any
+// order, and the oracle by name.
 func (g *generator) boundImportance(metadata, spec, status object) {
 	if g.preemption == 0 {
 		return
@@ -23,7 +24,9 @@ func (g *generator) boundImportance(metadata, spec, status object) {
 	if g.uniform || g.chance(0.9) {
 		// The same on several nodes, never on one. The youngest is evicted first.
 		node := spec["nodeName"]
-		g.startedOn[node]++
+		if g.startedOn[node] == 0 || !g.chance(g.equalAges) {
+			g.startedOn[node]++
+		}
 		started := startOfTime.Add(-time.Duration(g.startedOn[node]) * time.Second)
 		if !g.uniform {
 			started = started.Add(time.Duration(g.IntN(3)) * time.Hour)

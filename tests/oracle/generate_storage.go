@@ -60,7 +60,7 @@ func (g *generator) csiDriver(name string) object {
 	if g.chance(0.85) {
 		spec["storageCapacity"] = g.chance(0.9)
 	}
-	if name == g.storage.required {
+	if name == g.storage.required || name == g.storage.alsoRequired {
 		spec["preventPodSchedulingIfMissing"] = true
 	} else if g.chance(0.2) {
 		spec["preventPodSchedulingIfMissing"] = false
@@ -83,7 +83,7 @@ func (g *generator) csiNode(node string) object {
 	}
 	list := array{}
 	for _, name := range append([]string{"csi.example.com", "csi.other.com"}, names...) {
-		if g.chance(0.2) {
+		if g.chance(0.2) || g.focus == chance && g.chance(0.4) {
 			continue
 		}
 		driver := object{"name": name, "nodeID": node, "topologyKeys": nil}
@@ -98,7 +98,7 @@ func (g *generator) csiNode(node string) object {
 }
 
 // capacities draws CSIStorageCapacity objects. At most one per class matches a node, because kube-scheduler uses any of
-// several.
+// several, unless chance may decide.
 func (g *generator) capacities() (items array) {
 	one := func(class string, topology any) {
 		capacity := object{"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
@@ -115,6 +115,11 @@ func (g *generator) capacities() (items array) {
 			}
 		}
 		items = append(items, capacity)
+	}
+	if g.focus == chance {
+		for range g.between(2, 6) {
+			one(pick(g.rng, "fast", "fast", "zonal"), pick[any](g.rng, nil, object{}, object{"matchLabels": object{"topology.kubernetes.io/zone": "a"}}))
+		}
 	}
 	for _, class := range []string{"fast", "zonal", "other"} {
 		switch roll := g.Float64(); {

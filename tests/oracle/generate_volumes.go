@@ -13,6 +13,8 @@ type storage struct {
 	// required is the driver that a node needs for any pod: at most one, because kube-scheduler reports any of several
 	// missing ones.
 	required string
+	// alsoRequired is another one, in clusters in which chance decides.
+	alsoRequired string
 }
 
 type drawnVolume struct{ name, driver string }

@@ -27,6 +27,8 @@ func commands() []command {
 		{"generate", "generate a random cluster and a configuration", runGenerate},
 		{"compare", "compare berth with the real plugins on random clusters", runCompare},
 		{"record", "record random clusters with the real results", runRecord},
+		{"sequences", "compare decisions on changing clusters, with the equivalence cache", runSequences},
+		{"hints", "compare the queueing hints of berth with those of the real plugins", runHints},
 	}
 }
 

@@ -29,6 +29,8 @@ type dryPreemption struct {
 	found map[string]*extenderv1.Victims
 	// forced is the node to choose, regardless of the rules; empty: by the rules.
 	forced string
+	// limit is the number of candidates at which kube-scheduler's search would have ended.
+	limit int32
 }
 
 // tamePreemption disables the evictions of a profile's DefaultPreemption. Nil if the profile has none.
@@ -81,7 +83,10 @@ func (s sortedBudgets) List(selector labels.Selector) ([]*policyv1.PodDisruption
 	return budgets, err
 }
 
-func (d *dryPreemption) GetOffsetAndNumCandidates(nodes int32) (int32, int32) { return 0, nodes }
+func (d *dryPreemption) GetOffsetAndNumCandidates(nodes int32) (int32, int32) {
+	_, d.limit = d.DefaultPreemption.GetOffsetAndNumCandidates(nodes)
+	return 0, nodes
+}
 
 func (d *dryPreemption) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState, preemptor *v1.Pod, node fwk.NodeInfo,
 	possible []*preemption.DomainVictim, budgets []*policyv1.PodDisruptionBudget) ([]*v1.Pod, int, *fwk.Status) {
@@ -130,8 +135,9 @@ func (c *cycle) postFilter() (message string, nomination *Nomination, err error)
 		return message, nil, nil
 	}
 	choices := equalBest(dry.found)
+	c.record.candidates = &candidateSet{victims: dry.found, limit: int(dry.limit)}
 	if !slices.Contains(choices, node) {
-		return "", nil, fmt.Errorf("preemption chooses node %s, which is not among the best: %v", node, choices)
+		return "", nil, fmt.Errorf("preemption chooses node %s, which is not among the best: %v (%s)", node, choices, message)
 	}
 	if node != choices[0] {
 		if node, message = ask(choices[0]); node != choices[0] {
@@ -139,6 +145,35 @@ func (c *cycle) postFilter() (message string, nomination *Nomination, err error)
 		}
 	}
 	return message, &Nomination{Node: node, Victims: victimNames(dry.found[node]), Choices: choices}, nil
+}
+
+// candidateSet are all candidates of a preemption, and the number of them at which kube-scheduler's search ends. It
+// searches the nodes in any order.
+type candidateSet struct {
+	victims map[string]*extenderv1.Victims
+	limit   int
+}
+
+// allows returns whether a search can have ended with this nomination: the other candidates that it has found are worse.
+func (s *candidateSet) allows(n *Nomination) bool {
+	if !slices.Contains(n.Choices, n.Node) || s.victims[n.Node] == nil || !slices.Equal(victimNames(s.victims[n.Node]), n.Victims) {
+		return false
+	}
+	worse := 0
+	for node, victims := range s.victims {
+		best := equalBest(map[string]*extenderv1.Victims{n.Node: s.victims[n.Node], node: victims})
+		if slices.Contains(n.Choices, node) != slices.Contains(best, node) && slices.Contains(n.Choices, node) {
+			return false
+		}
+		if !slices.Contains(best, node) {
+			worse++
+		}
+	}
+	if s.victims[n.Node].NumPDBViolations > 0 {
+		// The search does not end before it has found a candidate without violations.
+		return slices.Equal(n.Choices, equalBest(s.victims))
+	}
+	return len(n.Choices)+worse >= min(s.limit, len(s.victims))
 }
 
 func victimNames(victims *extenderv1.Victims) []string {

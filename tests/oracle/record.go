@@ -35,6 +35,8 @@ type Record struct {
 
 	// search is the message before preemption.
 	search string
+	// candidates of preemption; nil: there are none.
+	candidates *candidateSet
 	// contradiction is set if the record contradicts the plugins.
 	contradiction error
 }

@@ -127,9 +127,8 @@ void ApplyDefaults(StorageClass& storage_class) {
 }
 
 void ApplyDefaults(Namespace& ns) {
-  constexpr std::string_view kNameLabel = "kubernetes.io/metadata.name";
-  if (ns.metadata.labels.Find(kNameLabel) == nullptr)
-    ns.metadata.labels.Set(std::string(kNameLabel), ns.metadata.name);
+  // The API server replaces any other value.
+  ns.metadata.labels.Set("kubernetes.io/metadata.name", ns.metadata.name);
 }
 
 }  // namespace berth::api

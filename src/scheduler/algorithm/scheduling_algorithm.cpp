@@ -231,6 +231,7 @@ bool SchedulingAlgorithm::FindFeasible(Context& context) {
   RecordVerdicts(context);
   if (pre_filter.narrowed) RecordExcluded(context, candidates);
   if (record.feasible.Empty()) {
+    AdvanceStart(context, candidates.Count());
     RecordRejectors(context);
     HandleNoFit(context);
     return false;
@@ -318,13 +319,20 @@ std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes) {
   return std::max(nodes * share / 100, kFeasibleMin);
 }
 
+// The next sampled search starts after the nodes that this one has visited. A search that PreFilter limits
+// advances the start, too, by the number of its nodes.
+void SchedulingAlgorithm::AdvanceStart(const Context& context, std::size_t visited) {
+  const std::size_t nodes = context.cluster.visiting_order.size();
+  BERTH_CHECK(visited <= nodes, visited, nodes);
+  next_start_ = (next_start_ + visited) % nodes;
+}
+
 // Limits the feasible nodes to those at which kube-scheduler would have stopped. It visits nodes in rotation,
 // starting where the last search ended, until it has found a percentage of all nodes.
 void SchedulingAlgorithm::Sample(Context& context, const RowSet& candidates) {
   const runtime::Profile& profile = context.profile;
-  if (EvaluatesAllNodes(profile)) return;
   const std::size_t searched = candidates.Count();
-  if (searched < kFeasibleMin) return;
+  if (EvaluatesAllNodes(profile) || searched < kFeasibleMin) return AdvanceStart(context, searched);
   const auto order = context.cluster.visiting_order;
   const std::size_t share = NodesToFind(
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score), searched);
@@ -336,16 +344,19 @@ void SchedulingAlgorithm::Sample(Context& context, const RowSet& candidates) {
   RowSet kept(context.cluster.nodes.rows());
   std::size_t found = 0;
   std::size_t visited = 0;  // only nodes of the search advance the start
-  for (std::size_t i = 0; i < order.size() && found < wanted; ++i) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
     const Row row = order[(next_start_ + i) % order.size()];
     if (!candidates.Has(row)) continue;
+    if (feasible.Has(row)) {
+      // kube-scheduler notices that it has found enough nodes at the next feasible one, which does not count.
+      if (found == wanted) break;
+      kept.Add(row);
+      ++found;
+    }
     ++visited;
-    if (!feasible.Has(row)) continue;
-    kept.Add(row);
-    ++found;
   }
-  BERTH_CHECK(found <= wanted && visited <= order.size(), found, wanted, visited, order.size());
-  next_start_ = (next_start_ + visited) % order.size();
+  AdvanceStart(context, visited);
+  context.record().sampled = kept.Count() < feasible.Count();
   feasible = kept;
 }
 

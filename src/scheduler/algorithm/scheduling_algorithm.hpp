@@ -140,6 +140,7 @@ class SchedulingAlgorithm {
   // Stores the plugins whose events may requeue the pod.
   static void RecordRejectors(Context& context);
   void EvaluateNominatedNode(Context& context, const RowSet& candidates);
+  void AdvanceStart(const Context& context, std::size_t visited);
   void Sample(Context& context, const RowSet& candidates);
   framework::Status ScoreFeasible(Context& context);
   void RecordScores(Context& context) const;

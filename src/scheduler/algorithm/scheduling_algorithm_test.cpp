@@ -1,5 +1,6 @@
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -223,6 +224,33 @@ TEST_F(SchedulingAlgorithmTest, SamplingFindsAPercentageAndContinuesAfterTheLast
   both &= second;
   EXPECT_TRUE(both.Empty()) << "the start index wraps around";
   EXPECT_TRUE(Schedule(MakePod()).record->feasible == first);
+}
+
+TEST_F(SchedulingAlgorithmTest, SamplingContinuesAtTheNextFeasibleNode) {
+  for (int i = 0; i < 300; ++i) {
+    auto node = MakeNode(fmt::format("node{:03}", i));
+    if (i >= 100 && i < 110) node.Cordoned();
+    Add(node);
+  }
+  Options({.percentage_of_nodes_to_score = 5});
+  const auto first = Schedule(MakePod()).record;
+  EXPECT_EQ(first->feasible.Count(), 100U);
+  EXPECT_TRUE(first->sampled);
+  const RowSet second =
+      Schedule(MakePod().Tolerating("node.kubernetes.io/unschedulable", "Exists")).record->feasible;
+  EXPECT_EQ(second.First(), 110U) << "the cordoned nodes count as visited";
+  EXPECT_EQ(second.Count(), 100U);
+}
+
+TEST_F(SchedulingAlgorithmTest, ASearchThatPreFilterLimitsAdvancesTheStart) {
+  AddAlike(200);
+  Options({.percentage_of_nodes_to_score = 5});
+  const auto limited = MakePod().Requiring({testing::Term({}, {{"metadata.name", "In", {"n7"}}})});
+  EXPECT_EQ(Schedule(limited).record->feasible.Count(), 1U);
+  EXPECT_EQ(Schedule(limited).record->feasible.Count(), 1U);
+  const RowSet sample = Schedule(MakePod()).record->feasible;
+  EXPECT_EQ(sample.First(), 2U) << "two nodes have been visited";
+  EXPECT_EQ(sample.Count(), 100U);
 }
 
 TEST_F(SchedulingAlgorithmTest, SamplingFindsAtLeastAHundredNodes) {

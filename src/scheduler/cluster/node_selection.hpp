@@ -38,6 +38,7 @@ struct NodeSelection {
   std::vector<LabelId> selector;  // all must be present
   bool has_required = false;
   std::vector<CompiledTerm> required;  // one of them must match; an empty list matches no node
+  std::string required_error;          // of the invalid required terms; empty: all are valid
   bool has_preferred = false;
   std::vector<CompiledPreference> preferred;
   std::string preferred_error;  // kube-scheduler's text; empty: all terms are valid

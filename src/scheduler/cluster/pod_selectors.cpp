@@ -50,16 +50,19 @@ class Reader {
  public:
   Reader(const api::Pod& pod, SymbolTable& symbols) : pod_(pod), symbols_(symbols) {}
 
-  void Required(const char* name, const api::PodAffinity* affinity, std::vector<AffinityTermPtr>& out) {
-    if (affinity == nullptr) return;
+  // Returns whether all terms are valid.
+  bool Required(const char* name, const api::PodAffinity* affinity, std::vector<AffinityTermPtr>& out) {
+    if (affinity == nullptr) return true;
     for (const api::PodAffinityTerm& term : affinity->required) {
       auto compiled = Compile(term, pod_.metadata.ns, symbols_);
       if (!compiled) {
         errors_.push_back(fmt::format("{}: {}", name, compiled.error().message));
-        return out.clear();
+        out.clear();
+        return false;
       }
       out.push_back(*std::move(compiled));
     }
+    return true;
   }
   void Preferred(const char* name, const api::PodAffinity* affinity, int sign,
                  std::vector<WeightedAffinityTerm>& out) {
@@ -165,8 +168,8 @@ PodAffinityPtr AffinityOf(const api::Pod& pod, SymbolTable& symbols) {
   if (attract == nullptr && repel == nullptr) return nullptr;
   PodAffinityTerms terms;
   Reader reader(pod, symbols);
-  reader.Required("requiredAffinityTerms", attract, terms.required);
-  reader.Required("requiredAntiAffinityTerms", repel, terms.required_anti);
+  terms.required_valid = reader.Required("requiredAffinityTerms", attract, terms.required);
+  terms.required_anti_valid = reader.Required("requiredAntiAffinityTerms", repel, terms.required_anti);
   reader.Preferred("preferredAffinityTerms", attract, 1, terms.preferred);
   reader.Preferred("preferredAntiAffinityTerms", repel, -1, terms.preferred);
   terms.error = reader.Error();

@@ -61,6 +61,9 @@ struct PodAffinityTerms {
   PodQueryPtr all_required;
   bool has_preferred = false;  // the pod lists preferred terms, valid or not
   std::string error;           // kube-scheduler's text; empty: all terms are valid
+  // Whether the required terms of podAffinity and podAntiAffinity are valid; invalid lists are empty.
+  bool required_valid = true;
+  bool required_anti_valid = true;
 };
 using PodAffinityPtr = std::shared_ptr<const PodAffinityTerms>;
 

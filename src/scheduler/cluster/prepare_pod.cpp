@@ -90,9 +90,12 @@ std::shared_ptr<const NodeSelection> Select(const api::PodSpec& spec, SymbolScop
   if (!spec.node_affinity) return std::make_shared<const NodeSelection>(std::move(selection));
   if (spec.node_affinity->required) {
     selection.has_required = true;
+    std::vector<std::string> errors;
     for (const api::NodeSelectorTerm& term : spec.node_affinity->required->terms) {
-      selection.required.push_back(CompileTerm(term, "", nullptr, symbols));
+      const std::string path = fmt::format("nodeSelectorTerms[{}]", selection.required.size());
+      selection.required.push_back(CompileTerm(term, path, &errors, symbols));
     }
+    selection.required_error = api::JoinErrors(errors);
     LimitNames(spec.node_affinity->required->terms, selection, symbols);
   }
   selection.has_preferred = !spec.node_affinity->preferred.empty();

@@ -273,6 +273,49 @@ TEST_F(HintTest, AffinityIsRequeuedByNodesWithTheTopologyKeyAndAntiAffinityByAny
   EXPECT_EQ(NodeUpdated(*plugin, with_anti_affinity, framework::kUpdateNodeLabel, bare, in_a), Hint::kSkip);
 }
 
+// kube-scheduler requeues a pod when a hint fails.
+TEST_F(HintTest, InvalidTermsFailTheHintsThatReadThem) {
+  const auto error_of = [&](const framework::Plugin& plugin, const PodBuilder& waiting,
+                            const ClusterEvent& event, const EventObjects& objects) -> std::string {
+    const cluster::PodInfo pod = cluster.Prepare(waiting);
+    for (const framework::EventRegistration& registered : plugin.EventsToRegister()) {
+      if (!registered.event.Matches(event)) continue;
+      const auto hint = registered.hint(pod, objects);
+      if (!hint) return hint.error().message;
+    }
+    return "";
+  };
+  const ClusterEvent node_added{EventResource::kNode, framework::kAdd, "NodeAdd"};
+  const ClusterEvent pod_added{EventResource::kAssignedPod, framework::kAdd, "AssignedPodAdd"};
+  const EventObjects node{nullptr, MakeNode().Label("disk", "ssd").Share()};
+  const auto invalid = Term({{"disk", "Like", {"s"}}});
+  const auto node_affinity = cluster.Make<NodeAffinity>();
+  EXPECT_NE(error_of(*node_affinity, MakePod().Requiring({invalid}), node_added, node), "");
+  EXPECT_EQ(error_of(*node_affinity, MakePod().Requiring({invalid, Term({{"disk", "Exists", {}}})}),
+                     node_added, node),
+            "")
+      << "a valid term matches";
+  EXPECT_EQ(
+      error_of(*node_affinity, MakePod().Selecting("disk", "hdd").Requiring({invalid}), node_added, node), "")
+      << "the terms are not read";
+
+  const auto pod_affinity = cluster.Make<InterPodAffinity>();
+  api::PodAffinityTerm wrong = ToApp("db");
+  wrong.label_selector->match_labels = {{"app", "bad value!"}};
+  PodBuilder required = MakePod("waiting");
+  required.raw().spec.pod_affinity.emplace().required = {wrong};
+  PodBuilder preferred = MakePod("waiting");
+  preferred.raw().spec.pod_affinity.emplace().preferred = {{1, wrong}};
+  const EventObjects pod{nullptr, Placed("db").Share()};
+  EXPECT_NE(error_of(*pod_affinity, required, pod_added, pod), "");
+  EXPECT_NE(error_of(*pod_affinity, required, node_added, node), "");
+  EXPECT_EQ(error_of(*pod_affinity, preferred, pod_added, pod), "") << "hints read the required terms";
+  EXPECT_EQ(HintOf(*pod_affinity, preferred, pod_added, pod), Hint::kSkip);
+  PodBuilder gone = Placed("db");
+  gone.raw().spec.pod_anti_affinity.emplace().preferred = {{1, wrong}};
+  EXPECT_EQ(PodDeleted(*pod_affinity, MakePod("waiting"), gone), Hint::kSkip);
+}
+
 PodBuilder Spread() {
   PodBuilder pod = MakePod("web").Label("app", "web");
   api::TopologySpreadConstraint constraint;

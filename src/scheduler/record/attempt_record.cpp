@@ -48,7 +48,7 @@ std::size_t AttemptRecord::Bytes() const {
   for (const Rejection& rejection : rejections) bytes += sizeof(rejection) + set_bytes(rejection.rows);
   for (const PluginReasons& part : row_reasons) {
     bytes += sizeof(part) + part.reasons.rows.size() * sizeof(part.reasons.rows.front());
-    for (const std::string& text : part.reasons.texts) bytes += sizeof(text) + text.size();
+    for (const std::string& text : part.reasons.texts) bytes += sizeof(std::string) + text.size();
   }
   bytes += scores.Bytes();
   for (const auto& silence : extenders.silent) bytes += sizeof(silence) + set_bytes(silence.rows);
@@ -57,7 +57,7 @@ std::size_t AttemptRecord::Bytes() const {
   for (const auto& error : extenders.errors) bytes += sizeof(error) + error.error.size();
   if (nomination) {
     bytes += set_bytes(nomination->choices);
-    for (const std::string& name : nomination->victims) bytes += sizeof(name) + name.size();
+    for (const std::string& name : nomination->victims) bytes += sizeof(std::string) + name.size();
   }
   return bytes + post_filter.size();
 }
@@ -99,7 +99,12 @@ std::string Histogram(const AttemptRecord& record, const framework::Reasons& rea
   for (const PluginReasons& part : record.row_reasons) {
     for (const auto& [row, text] : part.reasons.rows) count(part.reasons.texts[text], 1);
   }
-  count(record.exclusion_reason, record.excluded.Count());
+  // kube-scheduler counts every node without a status here, also those that an extender removed without a
+  // reason.
+  std::size_t without_status = record.excluded.Count();
+  for (const ExtenderShare::SilentRemoval& silence : record.extenders.silent)
+    without_status += silence.rows.Count();
+  if (!record.exclusion_reason.empty()) count(record.exclusion_reason, without_status);
   for (const std::string& reason : record.extenders.unknown_node_reasons) count(reason, 1);
   std::vector<std::string> parts;
   for (const auto& [reason, nodes] : counts) parts.push_back(fmt::format("{} {}", nodes, reason));

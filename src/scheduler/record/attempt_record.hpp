@@ -50,7 +50,7 @@ struct Nomination {
 // The extenders' part in the attempt.
 struct ExtenderShare {
   // Nodes that an extender removed without a reason. kube-scheduler has no status for them: they are not in
-  // the message and are not considered for preemption.
+  // the message, except as excluded by PreFilter if it limits the nodes, and not considered for preemption.
   struct SilentRemoval {
     std::string extender;
     RowSet rows;
@@ -90,6 +90,8 @@ struct AttemptRecord {
   std::shared_ptr<const NodeNames> nodes;
   SharedRows all;  // rows with a node
   SharedRows feasible;
+  // percentageOfNodesToScore is in effect: `feasible` is only a part of the rows that passed the filters.
+  bool sampled = false;
   api::CowList<Rejection> rejections;       // in profile order; per row only the first rejecting plugin
   api::CowList<PluginReasons> row_reasons;  // likewise
   SharedRows unresolvable;

@@ -55,6 +55,17 @@ TEST_F(RecordTest, TheMessageIsSortedAsTextNotByNumber) {
   EXPECT_EQ(Message(), "0/12 nodes are available: 10 x, 2 y.");
 }
 
+TEST_F(RecordTest, NodesThatAnExtenderRemovedSilentlyCountAsExcludedIfTheNodesAreLimited) {
+  Reject("Fit", "Insufficient cpu", Rows({0}));
+  record.extenders.silent.push_back({"http://x", Rows({1})});
+  EXPECT_EQ(Message(), "0/4 nodes are available: 1 Insufficient cpu.");
+  record.excluded = Rows({2, 4});
+  record.exclusion_reason = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
+  EXPECT_EQ(
+      Message(),
+      "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].");
+}
+
 TEST_F(RecordTest, EqualReasonsOfSeveralPluginsAreMerged) {
   Reject("A", "no", Rows({0}));
   Reject("B", "no", Rows({1, 2}));
@@ -99,6 +110,15 @@ TEST_F(RecordTest, AScheduledPodShowsScoresTimesWeight) {
       R"({"name":"n2","code":"Unschedulable","plugin":"Fit","reasons":["Insufficient cpu","Insufficient memory"]},)"
       R"({"name":"n3","code":"Success","scores":{"Affinity":100,"Taints":300},"total":400},)"
       R"({"name":"n4","code":"UnschedulableAndUnresolvable","plugin":"Fit","reasons":["Insufficient cpu"]}]})");
+}
+
+TEST_F(RecordTest, AFeasibleNodeOutsideTheSampleHasNoError) {
+  record.result = Result::kScheduled;
+  record.feasible = record.best = Rows({0, 1, 2});
+  record.node = 1;
+  EXPECT_NE(Json().find(R"({"name":"n4","code":"Error"})"), std::string::npos) << Json();
+  record.sampled = true;
+  EXPECT_NE(Json().find(R"({"name":"n4","code":"Success"})"), std::string::npos) << Json();
 }
 
 TEST_F(RecordTest, ScorePartsFollowTheTotal) {

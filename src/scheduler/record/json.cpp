@@ -114,9 +114,10 @@ void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::
   } else {
     std::string_view plugin;
     const auto texts = record.ReasonsOf(row, reasons, plugin);
-    // The search ended at the pod's nominated node, so the evaluation error of this node had no effect.
+    // A node without a reason is feasible and not in the sample. Or the search ended at the pod's nominated
+    // node, so the evaluation error of this node had no effect.
     if (texts.empty()) {
-      out.Text("code", CodeName(framework::Code::kError));
+      out.Text("code", CodeName(record.sampled ? framework::Code::kSuccess : framework::Code::kError));
       return out.Raw('}');
     }
     const auto code = record.unresolvable.Has(row) ? framework::Code::kUnschedulableAndUnresolvable

@@ -101,6 +101,12 @@ class Profile {
   void RegisterForExtenders() { has_extenders_ = true; }
 
   // --- queue ---
+  struct Registered {
+    const framework::Plugin* plugin = nullptr;
+    std::vector<framework::EventRegistration> events;
+  };
+  // The plugins that can reject pods, with the events for which they are registered.
+  std::span<const Registered> registered() const { return events_; }
   // Returns the status of the first plugin that rejects the pod, in profile order; Success if there is none.
   // The plugin that rejected it last time (`call_first`, may be empty) is called before the others.
   framework::Status RunPreEnqueue(const cluster::PodInfo& pod, std::string_view call_first = "") const;
@@ -179,10 +185,6 @@ class Profile {
   struct Extension {
     framework::PreFilterExtensionsPlugin* plugin = nullptr;
     std::size_t filter = SIZE_MAX;  // index of the same plugin in filters_
-  };
-  struct Registered {
-    const framework::Plugin* plugin = nullptr;
-    std::vector<framework::EventRegistration> events;
   };
   class PointTimer;
   // Number of pods (PreFilter, PreScore) or nodes that each plugin evaluated; empty without metrics.

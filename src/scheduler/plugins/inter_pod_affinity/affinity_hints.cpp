@@ -38,15 +38,15 @@ std::vector<framework::EventRegistration> InterPodAffinity::EventsToRegister() c
                    })};
 }
 
-Hint InterPodAffinity::AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
-                                        const api::Pod* after) const {
+Expected<Hint> InterPodAffinity::AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
+                                                  const api::Pod* after) const {
   const auto elsewhere = [](const api::Pod* pod) {
     return pod != nullptr && !framework::IsBoundOrNominated(*pod);
   };
   if (elsewhere(before) || elsewhere(after)) return Hint::kSkip;
   const cluster::PodAffinityTerms& terms =
       waiting.use().affinity != nullptr ? *waiting.use().affinity : no_terms_;
-  if (!terms.error.empty()) return Hint::kQueue;
+  if (!terms.required_valid || !terms.required_anti_valid) return Invalid(terms.error);
   const auto matches_all = [&](const cluster::PodLabels& labels) {
     return terms.all_required != nullptr && counters_.Selects(*terms.all_required, labels);
   };
@@ -66,17 +66,17 @@ Hint InterPodAffinity::AfterAssignedPod(const cluster::PodInfo& waiting, const a
   if (matches_anti(*labels_of(*before))) return Hint::kQueue;
   const auto gone = cluster::AffinityOf(*before, symbols_);
   if (gone == nullptr) return Hint::kSkip;
-  if (!gone->error.empty() && gone->required_anti.empty()) return Hint::kQueue;
+  if (!gone->required_anti_valid) return Invalid(gone->error);
   return QueueIf(std::ranges::any_of(gone->required_anti, [&](const AffinityTermPtr& term) {
     return counters_.SelectsIncoming(term->clause(), *waiting.use().labels);
   }));
 }
 
-Hint InterPodAffinity::AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
-                                 const api::Node* after) const {
+Expected<Hint> InterPodAffinity::AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
+                                           const api::Node* after) const {
   const cluster::PodAffinityTerms& terms =
       waiting.use().affinity != nullptr ? *waiting.use().affinity : no_terms_;
-  if (!terms.error.empty()) return Hint::kQueue;
+  if (!terms.required_valid) return Invalid(terms.error);
   for (const AffinityTermPtr& term : terms.required) {
     if (before == nullptr) {
       if (after->metadata.labels.Find(symbols_.KeyText(term->topology_key)) != nullptr) return Hint::kQueue;
@@ -85,6 +85,7 @@ Hint InterPodAffinity::AfterNode(const cluster::PodInfo& waiting, const api::Nod
     const LabelChange change = Along(term, *before, *after, symbols_);
     if ((change.before == nullptr && change.after != nullptr) || change.moved()) return Hint::kQueue;
   }
+  if (!terms.required_anti_valid) return Invalid(terms.error);
   for (const AffinityTermPtr& term : terms.required_anti) {
     if (before == nullptr) return Hint::kQueue;
     const LabelChange change = Along(term, *before, *after, symbols_);

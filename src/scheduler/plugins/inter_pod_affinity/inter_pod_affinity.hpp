@@ -89,10 +89,10 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
                              framework::ReasonId reason, const DryRunChanges& changes, RowSet& alive,
                              framework::Rejections& out) const;
 
-  framework::Hint AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
-                                   const api::Pod* after) const;
-  framework::Hint AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
-                            const api::Node* after) const;
+  Expected<framework::Hint> AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
+                                             const api::Pod* after) const;
+  Expected<framework::Hint> AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
+                                      const api::Node* after) const;
 
   const InterPodAffinityArgs args_;
   cluster::SymbolTable& symbols_;

@@ -150,13 +150,16 @@ bool MatchesAny(const std::vector<cluster::CompiledTerm>& terms, const api::Node
   return std::ranges::any_of(terms, [&](const auto& term) { return Matches(term, node, words); });
 }
 
-bool MatchesRequired(const cluster::NodeSelection& selection, const api::Node& node,
-                     const cluster::SymbolTable& words) {
+Expected<bool> MatchesRequired(const cluster::NodeSelection& selection, const api::Node& node,
+                               const cluster::SymbolTable& words) {
   const bool selected = std::ranges::all_of(selection.selector, [&](cluster::LabelId label) {
     const std::string* value = node.metadata.labels.Find(words.KeyText(words.KeyOf(label)));
     return value != nullptr && words.FindLabel(words.KeyOf(label), *value) == label;
   });
-  return selected && (!selection.has_required || MatchesAny(selection.required, node, words));
+  if (!selected) return false;
+  if (!selection.has_required || MatchesAny(selection.required, node, words)) return true;
+  if (!selection.required_error.empty()) return Invalid(selection.required_error);
+  return false;
 }
 
 }  // namespace berth::plugins

@@ -25,8 +25,8 @@ void RestrictToRequired(const cluster::NodeSelection& selection, const framework
 bool Matches(const cluster::CompiledTerm& term, const api::Node& node, const cluster::SymbolTable& words);
 bool MatchesAny(const std::vector<cluster::CompiledTerm>& terms, const api::Node& node,
                 const cluster::SymbolTable& words);
-// spec.nodeSelector and the required terms.
-bool MatchesRequired(const cluster::NodeSelection& selection, const api::Node& node,
-                     const cluster::SymbolTable& words);
+// spec.nodeSelector and the required terms. An error if no valid term matches and another one is invalid.
+Expected<bool> MatchesRequired(const cluster::NodeSelection& selection, const api::Node& node,
+                               const cluster::SymbolTable& words);
 
 }  // namespace berth::plugins

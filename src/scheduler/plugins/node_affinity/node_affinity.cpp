@@ -94,12 +94,21 @@ framework::Status NodeAffinity::Score(const Attempt& attempt, const RowSet& feas
 
 std::vector<framework::EventRegistration> NodeAffinity::EventsToRegister() const {
   using namespace framework;
-  return {WhenNode(kAdd | kUpdateNodeLabel, [this](const cluster::PodInfo& pod, const api::Node* before,
-                                                   const api::Node* after) {
-    if (has_added_required_ && !MatchesAny(added_required_, *after, symbols_)) return Hint::kSkip;
-    const bool matched = before != nullptr && MatchesRequired(pod.selection(), *before, symbols_);
-    return !matched && MatchesRequired(pod.selection(), *after, symbols_) ? Hint::kQueue : Hint::kSkip;
-  })};
+  return {WhenNode(kAdd | kUpdateNodeLabel,
+                   [this](const cluster::PodInfo& pod, const api::Node* before, const api::Node* after) {
+                     return AfterNode(pod, before, *after);
+                   })};
+}
+
+Expected<framework::Hint> NodeAffinity::AfterNode(const cluster::PodInfo& pod, const api::Node* before,
+                                                  const api::Node& after) const {
+  using framework::Hint;
+  if (has_added_required_ && !MatchesAny(added_required_, after, symbols_)) return Hint::kSkip;
+  BERTH_TRY(const bool matches, MatchesRequired(pod.selection(), after, symbols_));
+  if (!matches) return Hint::kSkip;
+  if (before == nullptr) return Hint::kQueue;
+  BERTH_TRY(const bool matched, MatchesRequired(pod.selection(), *before, symbols_));
+  return matched ? Hint::kSkip : Hint::kQueue;
 }
 
 }  // namespace berth::plugins

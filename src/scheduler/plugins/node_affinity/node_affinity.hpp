@@ -39,6 +39,10 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
+  // Before: null if the node was added.
+  Expected<framework::Hint> AfterNode(const cluster::PodInfo& pod, const api::Node* before,
+                                      const api::Node& after) const;
+
   const cluster::SymbolTable& symbols_;
   framework::ReasonId pod_reason_;
   framework::ReasonId enforced_reason_;
