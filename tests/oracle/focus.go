@@ -24,6 +24,7 @@ var focuses = []struct {
 	{"contest", nil},
 	{"extenders", nil},
 	{"chance", []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}},
+	{devices, []string{"DynamicResources"}},
 }
 
 const (
@@ -97,6 +98,11 @@ func (g *generator) focused(amounts []*float64) {
 	switch g.focus {
 	case contest:
 		g.contest()
+		return
+	case devices:
+		g.devices = pick(g.rng, 0.5, 0.8, 1)
+		g.podCPU, g.podMemory = 10, 16
+		g.stock.claims = make(map[string][]string)
 		return
 	case chance:
 		g.volumes = pick(g.rng, 0.4, 0.7, 0.9)

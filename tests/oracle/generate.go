@@ -53,6 +53,9 @@ type generator struct {
 	// The probabilities that a pod has what these plugins evaluate; 0: no object in the cluster does.
 	topology, affinities, volumes, preemption, features float64
 	storage                                             storage
+	// devices is the probability that a pod has resource claims.
+	devices float64
+	stock   deviceStock
 }
 
 // scale bounds the size of a scenario.
@@ -125,6 +128,9 @@ func (g *generator) cluster(size scale) array {
 	for i := range g.between(least, most) {
 		items = append(items, g.boundPod(i))
 	}
+	if g.devices > 0 {
+		g.deviceObjects()
+	}
 	for i := range g.between(min(10, size.maxPending), size.maxPending) {
 		items = append(items, g.pendingPod(i))
 	}
@@ -138,6 +144,7 @@ func (g *generator) cluster(size scale) array {
 	if g.volumes > 0 {
 		items = append(items, g.storageObjects()...)
 	}
+	items = append(items, g.stock.objects...)
 	return items
 }
 

@@ -9,7 +9,7 @@ type deviceStock struct {
 	objects array
 	// all are the devices of all slices, for claims that are allocated already.
 	all []drawnDevice
-	// unallocated and allocated are the names of claims by namespace, for pods that share them.
+	// claims are the names of claims by namespace, for pods that share them.
 	claims map[string][]string
 	count  int
 }
@@ -78,7 +78,7 @@ func (g *generator) deviceObjects() {
 
 func celSelector(expression string) object { return object{"cel": object{"expression": expression}} }
 
-func (g *generator) slice(name, driver, pool string, generation, count int, where object, devices, counters array) {
+func (g *generator) resourceSlice(name, driver, pool string, generation, count int, where object, devices, counters array) {
 	spec := object{"driver": driver, "pool": object{"name": pool, "generation": generation, "resourceSliceCount": count}}
 	for _, key := range []string{"nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"} {
 		if value, ok := where[key]; ok {
@@ -106,25 +106,25 @@ func (g *generator) nodeDevices(node string) {
 			continue
 		case g.chance(0.05):
 			// A pool that is being published.
-			g.slice(pool+"-a", "gpu.example.com", pool, generation, 2, where, g.gpus(pool, node, "gpu", 2), nil)
+			g.resourceSlice(pool+"-a", "gpu.example.com", pool, generation, 2, where, g.gpus(pool, node, "gpu", 2), nil)
 			continue
 		case g.chance(0.05):
 			// Two devices of one name.
-			g.slice(pool+"-a", "gpu.example.com", pool, generation, 2, where, g.gpus(pool, node, "gpu", 2), nil)
-			g.slice(pool+"-b", "gpu.example.com", pool, generation, 2, where, g.gpus(pool, node, "gpu", 1), nil)
+			g.resourceSlice(pool+"-a", "gpu.example.com", pool, generation, 2, where, g.gpus(pool, node, "gpu", 2), nil)
+			g.resourceSlice(pool+"-b", "gpu.example.com", pool, generation, 2, where, g.gpus(pool, node, "gpu", 1), nil)
 			continue
 		}
 		count := pick(g.rng, 1, 1, 2)
 		for s := range count {
-			g.slice(fmt.Sprintf("%s-%c", pool, 'b'-s), "gpu.example.com", pool, generation, count, where,
+			g.resourceSlice(fmt.Sprintf("%s-%c", pool, 'b'-s), "gpu.example.com", pool, generation, count, where,
 				g.gpus(pool, node, fmt.Sprintf("gpu%d", s), g.between(1, 4)), nil)
 		}
 		if generation == 2 && g.chance(0.5) {
-			g.slice(pool+"-old", "gpu.example.com", pool, 1, 1, where, g.gpus(pool, node, "old", 2), nil)
+			g.resourceSlice(pool+"-old", "gpu.example.com", pool, 1, 1, where, g.gpus(pool, node, "old", 2), nil)
 		}
 		if g.chance(0.05) {
 			// A newer generation, of which the node has no slice yet.
-			g.slice(pool+"-new", "gpu.example.com", pool, 3, 2, object{"nodeName": "elsewhere"}, g.gpus(pool, "elsewhere", "new", 1), nil)
+			g.resourceSlice(pool+"-new", "gpu.example.com", pool, 3, 2, object{"nodeName": "elsewhere"}, g.gpus(pool, "elsewhere", "new", 1), nil)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (g *generator) requestPolicy() object {
 
 // partitions draws a device that can be used whole or in parts.
 func (g *generator) partitions(pool string, where object, node string, generation int) {
-	g.slice(pool+"-counters", "gpu.example.com", pool, generation, 2, where, nil,
+	g.resourceSlice(pool+"-counters", "gpu.example.com", pool, generation, 2, where, nil,
 		array{object{"name": "memory-set", "counters": object{"memory": object{"value": "40Gi"}, "engines": object{"value": "4"}}}})
 	var list array
 	for i, part := range [][2]string{{"40Gi", "4"}, {"20Gi", "2"}, {"20Gi", "2"}, {"10Gi", "1"}, {"10Gi", "1"}}[:g.between(2, 5)] {
@@ -208,7 +208,7 @@ func (g *generator) partitions(pool string, where object, node string, generatio
 	if g.chance(0.05) {
 		list[0].(object)["consumesCounters"].(array)[0].(object)["counterSet"] = "missing"
 	}
-	g.slice(pool+"-parts", "gpu.example.com", pool, generation, 2, where, list, nil)
+	g.resourceSlice(pool+"-parts", "gpu.example.com", pool, generation, 2, where, list, nil)
 }
 
 // networkDevices draws a pool of devices that several nodes can use.
@@ -241,7 +241,7 @@ func (g *generator) networkDevices(i int) {
 			}
 		}
 	}
-	g.slice(pool, "net.example.com", pool, 1, 1, where, list, nil)
+	g.resourceSlice(pool, "net.example.com", pool, 1, 1, where, list, nil)
 }
 
 func (g *generator) taintRule(i int) {
@@ -304,10 +304,10 @@ func (g *generator) allocatedClaim(name string) {
 			"conditions": array{object{"type": pick(g.rng, "example.com/attached", "example.com/failed"), "status": pick(g.rng, "True", "False"),
 				"reason": "Told", "message": "by the driver", "lastTransitionTime": "2026-01-01T00:00:00Z"}}}}
 	}
-	g.claim(namespace, name, object{"requests": array{g.deviceRequest("r")}}, status, nil)
+	g.resourceClaim(namespace, name, object{"requests": array{g.deviceRequest("r")}}, status, nil)
 }
 
-func (g *generator) claim(namespace, name string, devices, status object, owner object) {
+func (g *generator) resourceClaim(namespace, name string, devices, status object, owner object) {
 	metadata := object{"name": name, "namespace": namespace, "uid": "uid-of-" + namespace + "-" + name}
 	if owner != nil {
 		metadata["ownerReferences"] = array{owner}
@@ -407,7 +407,7 @@ func (g *generator) podClaims(metadata, spec, status object) {
 			if _, known := metadata["uid"]; !known {
 				owner["uid"] = "uid-of-another"
 			}
-			g.claim(namespace, name, g.deviceClaim(), nil, owner)
+			g.resourceClaim(namespace, name, g.deviceClaim(), nil, owner)
 			switch {
 			case g.chance(0.05):
 			case g.chance(0.05):
@@ -417,7 +417,7 @@ func (g *generator) podClaims(metadata, spec, status object) {
 			}
 		default:
 			reference["resourceClaimName"] = name
-			g.claim(namespace, name, g.deviceClaim(), nil, nil)
+			g.resourceClaim(namespace, name, g.deviceClaim(), nil, nil)
 		}
 		references = append(references, reference)
 	}

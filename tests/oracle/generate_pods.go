@@ -248,6 +248,9 @@ func (g *generator) pendingPod(i int) object {
 		}
 		spec["affinity"] = object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{"nodeSelectorTerms": terms}}}
 	}
+	if g.devices > 0 {
+		g.podClaims(metadata, spec, status)
+	}
 	g.pendingImportance(spec, status)
 	g.featureNeeds(spec)
 	g.relations(metadata, spec, 1)

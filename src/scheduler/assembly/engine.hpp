@@ -46,6 +46,8 @@ struct EnginePorts {
 // Ports without effects, for programs that only evaluate pods.
 class DryRunPorts {
  public:
+  // `now`: the time of day of all decisions.
+  explicit DryRunPorts(WallTime now = SystemClock().WallNow()) : loop_(now) {}
   EnginePorts ports() { return {api_, events_, loop_, scheduler_}; }
   // The same, with work posted to `loop`.
   EnginePorts ports(framework::LoopExecutor& loop) { return {api_, events_, loop, scheduler_}; }

@@ -10,12 +10,16 @@ namespace berth::framework {
 // Drops all work: there is no loop, and no time passes. Thread-safe.
 class NoLoop final : public LoopExecutor {
  public:
-  WallTime WallNow() const override { return {}; }
+  explicit NoLoop(WallTime now) : now_(now) {}
+  WallTime WallNow() const override { return now_; }
   void Post(std::move_only_function<void()>) override {}
   void PostAfter(Duration, std::move_only_function<void()>) override {}
   Poster poster() const override {
     return [](std::move_only_function<void()>) {};
   }
+
+ private:
+  const WallTime now_;
 };
 
 // No pod waits, preempts or is queued. Work that may block is dropped: no pod is bound. Thread-safe.
