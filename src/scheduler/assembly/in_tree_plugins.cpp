@@ -8,6 +8,8 @@
 #include "scheduler/plugins/image_locality/image_locality.hpp"
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "scheduler/plugins/load_aware/load_aware.hpp"
+#include "scheduler/plugins/load_variation_risk_balancing/load_variation_risk_balancing.hpp"
+#include "scheduler/plugins/low_risk_over_commitment/low_risk_over_commitment.hpp"
 #include "scheduler/plugins/network_traffic/network_traffic.hpp"
 #include "scheduler/plugins/node_affinity/node_affinity.hpp"
 #include "scheduler/plugins/node_declared_features/node_declared_features.hpp"
@@ -22,6 +24,7 @@
 #include "scheduler/plugins/sample_plugin/sample_plugin.hpp"
 #include "scheduler/plugins/scheduling_gates/scheduling_gates.hpp"
 #include "scheduler/plugins/taint_toleration/taint_toleration.hpp"
+#include "scheduler/plugins/target_load_packing/target_load_packing.hpp"
 #include "scheduler/plugins/volume_binding/volume_binding.hpp"
 #include "scheduler/plugins/volume_restrictions/volume_restrictions.hpp"
 #include "scheduler/plugins/volume_zone/volume_zone.hpp"
@@ -37,6 +40,16 @@ void AddTutorialPlugins(runtime::Registry& registry) {
     registry.Add(name, plugins::CpuUsage::Factory(name), plugins::CpuUsageArgsCodec());
   registry.Add("sample-plugin", plugins::SamplePlugin::Create, plugins::SamplePluginArgsCodec());
   registry.SetNote("sample-plugin", "plugin sample-plugin only writes log lines, with -v=3");
+}
+
+// The load-aware plugins of kubernetes-sigs/scheduler-plugins, with its names and arguments.
+void AddTrimaranPlugins(runtime::Registry& registry) {
+  registry.Add("TargetLoadPacking", plugins::TargetLoadPacking::Create,
+               plugins::TargetLoadPackingArgsCodec());
+  registry.Add("LoadVariationRiskBalancing", plugins::LoadVariationRiskBalancing::Create,
+               plugins::LoadVariationArgsCodec());
+  registry.Add("LowRiskOverCommitment", plugins::LowRiskOverCommitment::Create,
+               plugins::OverCommitmentArgsCodec());
 }
 
 }  // namespace
@@ -69,6 +82,7 @@ runtime::Registry InTreePlugins() {
   registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create,
                plugins::DefaultPreemptionArgsCodec());
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
+  AddTrimaranPlugins(registry);
   AddTutorialPlugins(registry);
   return registry;
 }
