@@ -1,6 +1,7 @@
 #include "scheduler/assembly/in_tree_plugins.hpp"
 
 #include "scheduler/plugins/cpu_usage/cpu_usage.hpp"
+#include "scheduler/plugins/data_locality/data_locality.hpp"
 #include "scheduler/plugins/default_binder/default_binder.hpp"
 #include "scheduler/plugins/default_preemption/default_preemption.hpp"
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
@@ -12,6 +13,7 @@
 #include "scheduler/plugins/low_risk_over_commitment/low_risk_over_commitment.hpp"
 #include "scheduler/plugins/network_traffic/network_traffic.hpp"
 #include "scheduler/plugins/node_affinity/node_affinity.hpp"
+#include "scheduler/plugins/node_cost/node_cost.hpp"
 #include "scheduler/plugins/node_declared_features/node_declared_features.hpp"
 #include "scheduler/plugins/node_name/node_name.hpp"
 #include "scheduler/plugins/node_ports/node_ports.hpp"
@@ -82,6 +84,8 @@ runtime::Registry InTreePlugins() {
   registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create,
                plugins::DefaultPreemptionArgsCodec());
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
+  registry.Add("NodeCost", plugins::NodeCost::Create, plugins::NodeCostArgsCodec());
+  registry.Add("DataLocality", plugins::DataLocality::Create, plugins::DataLocalityArgsCodec());
   AddTrimaranPlugins(registry);
   AddTutorialPlugins(registry);
   return registry;
