@@ -81,13 +81,15 @@ std::int64_t TargetLoadPacking::ScoreOf(double percent) const {
   return static_cast<std::int64_t>(std::round(score));
 }
 
-// Scheduler-plugins compares with status.capacity, which the table has no column for.
+// Scheduler-plugins compares with status.capacity, which the table has no column for. A node written by hand
+// may have only allocatable amounts.
 void TargetLoadPacking::RefreshCapacity() const {
   if (node_changes_ == nodes_.node_changes()) return;
   node_changes_ = nodes_.node_changes();
   capacity_.assign(nodes_.rows(), 0);
   nodes_.all().ForEach([this](std::size_t row) {
-    const api::ResourceList& capacity = nodes_.node(static_cast<Row>(row)).capacity;
+    const api::Node& node = nodes_.node(static_cast<Row>(row));
+    const api::ResourceList& capacity = node.capacity.empty() ? node.allocatable : node.capacity;
     if (const auto cpu = capacity.find("cpu"); cpu != capacity.end())
       capacity_[row] = static_cast<double>(cpu->second.MilliValue());
   });

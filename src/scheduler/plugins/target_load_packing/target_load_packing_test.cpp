@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/plugins/load_metrics/prometheus_args.hpp"
 #include "testing/load_metrics.hpp"
 
 namespace berth::plugins {
@@ -38,7 +39,7 @@ struct TargetLoadPackingTest : ::testing::Test {
     plugin = cluster.Make<TargetLoadPacking>(std::string("{") + kWatcher + more + "}");
   }
   void MeasureCpu(const std::vector<std::pair<std::string, double>>& values) {
-    Measure(cluster, "cpu average", values, clock.Now());
+    Measure(cluster, "cpu utilization", values, clock.Now());
   }
   std::int64_t ScoreOf(const api::Pod& pod, const std::string& node = "n1") {
     return cluster.Scores(*plugin, pod).at(node);
@@ -180,6 +181,8 @@ TEST(TrimaranSignals, PrometheusIsQueriedForAverageAndDeviation) {
   EXPECT_EQ(average.expression,
             "avg_over_time((100 * (1 - max by ($node) (node_memory_MemAvailable_bytes) / max by ($node) "
             "(node_memory_MemTotal_bytes)))[15m0s:1m])");
+  EXPECT_EQ(LoadSignalOf(args, NodeLoad::kCpu, LoadStatistic::kAverage).expression,
+            "100 * (" + BusyShareOf("15m0s") + ")");
   EXPECT_FALSE(average.access.insecure_skip_verify) << "as in load-watcher, only with a token";
   args.provider.token = "t";
   const auto deviation = LoadSignalOf(args, NodeLoad::kCpu, LoadStatistic::kDeviation);

@@ -21,12 +21,33 @@ constexpr std::string_view kDefaultPrometheus = "http://prometheus-k8s:9090";
 // Load-watcher has windows of 15, 10 and 5 minutes; the plugins read the longest.
 constexpr Duration kLoadWindow = std::chrono::minutes(15);
 
+// The deviation of CPU usage needs the rates of all processors at 15 times. Load-watcher, too, refreshes once
+// per minute.
+constexpr Duration kDeviationInterval = std::chrono::minutes(1);
+
 // Load-watcher reads the recording rules instance:node_cpu:ratio and instance:node_memory_utilisation:ratio,
 // which current monitoring stacks no longer have. These are the same values from node exporter's metrics.
-std::string PercentQuery(NodeLoad load) {
-  if (load == NodeLoad::kCpu) return fmt::format("100 * ({})", BusyShareOf("5m"));
-  return "100 * (1 - max by ($node) (node_memory_MemAvailable_bytes) / max by ($node) "
-         "(node_memory_MemTotal_bytes))";
+std::string PercentQuery(NodeLoad load, LoadStatistic statistic, const std::string& window) {
+  constexpr std::string_view kUsedMemory =
+      "100 * (1 - max by ($node) (node_memory_MemAvailable_bytes) / max by ($node) "
+      "(node_memory_MemTotal_bytes))";
+  const std::string_view of = statistic == LoadStatistic::kDeviation ? "stddev_over_time" : "avg_over_time";
+  if (load == NodeLoad::kMemory) return fmt::format("{}(({})[{}:1m])", of, kUsedMemory, window);
+  // A rate is a mean already.
+  if (statistic != LoadStatistic::kDeviation) return fmt::format("100 * ({})", BusyShareOf(window));
+  return fmt::format("{}((100 * ({}))[{}:1m])", of, BusyShareOf("5m"), window);
+}
+
+std::string_view TextOf(LoadStatistic statistic) {
+  switch (statistic) {
+    case LoadStatistic::kUtilization:
+      return "utilization";
+    case LoadStatistic::kAverage:
+      return "average";
+    case LoadStatistic::kDeviation:
+      break;
+  }
+  return "deviation";
 }
 
 std::string_view WatcherQuantity(NodeLoad load, LoadStatistic statistic) {
@@ -119,22 +140,20 @@ Value Float64(double value) {
 
 SignalSpec LoadSignalOf(const TrimaranArgs& args, NodeLoad load, LoadStatistic statistic) {
   const std::string resource = load == NodeLoad::kCpu ? "cpu" : "memory";
-  const std::string name = resource + (statistic == LoadStatistic::kDeviation ? " deviation" : " average");
+  const std::string name = fmt::format("{} {}", resource, TextOf(statistic));
   if (!args.watcher_address.empty()) return WatcherSignal(args, name, WatcherQuantity(load, statistic));
   const std::string window = PromQlDuration(kLoadWindow);
   const TrimaranArgs::MetricProvider& provider = args.provider;
   const bool skip_verify = provider.insecure_skip_verify && !provider.token.empty();
-  return {
-      .name = name,
-      .source = provider.address.empty() ? std::string(kDefaultPrometheus) : provider.address,
-      .expression = fmt::format("{}(({})[{}:1m])",
-                                statistic == LoadStatistic::kDeviation ? "stddev_over_time" : "avg_over_time",
-                                PercentQuery(load), window),
-      .window = kLoadWindow,
-      .hold = args.hold_for,
-      .guards =
-          GuardsOf(resource, load == NodeLoad::kCpu ? kOneProcessor : "node_memory_MemTotal_bytes", window),
-      .access = {.bearer_token = provider.token, .insecure_skip_verify = skip_verify}};
+  return {.name = name,
+          .source = provider.address.empty() ? std::string(kDefaultPrometheus) : provider.address,
+          .expression = PercentQuery(load, statistic, window),
+          .window = kLoadWindow,
+          .hold = args.hold_for,
+          .guards = GuardsOf(resource, load == NodeLoad::kCpu ? kOneProcessor : "node_memory_MemTotal_bytes",
+                             window),
+          .every = statistic == LoadStatistic::kDeviation ? kDeviationInterval : Duration{},
+          .access = {.bearer_token = provider.token, .insecure_skip_verify = skip_verify}};
 }
 
 SignalSpec PresenceSignalOf(const TrimaranArgs& args) {
