@@ -69,6 +69,7 @@ TEST_F(LoadVariationTest, AnUnmeasuredNodeCountsAsTheMediansOrScoresZero) {
   Measure(cluster, "cpu deviation", {{"n1", 10}, {"n2", 10}});
   EXPECT_EQ(ScoreOf(MakePod(), "n3"), 75);
   Make(", unmeasuredNodes: zero");
+  Measure(cluster, "cpu average", {{"n1", 40}, {"n2", 40}});
   EXPECT_EQ(ScoreOf(MakePod(), "n1"), 75);
   EXPECT_EQ(ScoreOf(MakePod(), "n3"), 0);
 }

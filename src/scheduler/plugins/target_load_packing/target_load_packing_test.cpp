@@ -110,6 +110,7 @@ TEST_F(TargetLoadPackingTest, AnUnmeasuredNodeCountsAsTheMedianOrScoresZero) {
   MeasureCpu({{"n1", 20}, {"n2", 20}});
   EXPECT_EQ(ScoreOf(IdlePod(), "n3"), 70);
   Make(", unmeasuredNodes: zero");
+  MeasureCpu({{"n1", 20}, {"n2", 20}});
   EXPECT_EQ(ScoreOf(IdlePod(), "n1"), 70);
   EXPECT_EQ(ScoreOf(IdlePod(), "n3"), 0);
 }
