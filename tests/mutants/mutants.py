@@ -175,7 +175,7 @@ MUTANTS = [
            "a wrong estimate closes nodes that are not busy", ("scheduler_plugins", )),
     # --- score plugins ---
     Mutant("recent-pods-are-never-measured", f"{PLUGINS}/trimaran/recent_pods.cpp",
-           "signal.polled_at != MonoTime{} && signal.polled_at - pod.since >= kReportingInterval", "false",
+           "signal.polled_at - pod.since >= kReportingInterval", "signal.polled_at < pod.since",
            "TargetLoadPacking counts pods twice", ("scheduler_plugins", "scheduler_plugins_replay")),
     Mutant("the-less-risky-resource-counts", f"{PLUGINS}/load_variation_risk_balancing/load_variation_risk_balancing.cpp",
            "std::min(cpu.score, memory.score)", "std::max(cpu.score, memory.score)",
@@ -192,6 +192,9 @@ MUTANTS = [
     Mutant("changed-prices-are-not-read", f"{PLUGINS}/node_cost/node_cost.cpp",
            "node_changes_ == nodes.node_changes()", "node_changes_ != 0",
            "NodeCost uses old prices", ("scheduler_plugins", )),
+    Mutant("free-amounts-are-not-followed", f"{PLUGINS}/node_cost/node_cost.hpp",
+           "framework::ResultDependency::kRow", "framework::ResultDependency::kNodes",
+           "NodeCost ignores new pods on a node", ("scheduler_algorithm", )),
     Mutant("hostile-annotations-are-read-completely", f"{PLUGINS}/data_locality/entry_list.hpp",
            "  text = text.substr(0, kLongestList);\n", "",
            "a pod author can delay decisions", ("scheduler_plugins", )),

@@ -263,8 +263,8 @@ class History {
   void Decide(std::size_t shape) {
     cluster::ClusterState& cache = engine_->cache();
     PodBuilder pod = Shapes()[shape](NewName());
-    // Annotations are not a part of the shape.
-    if (scored_ && OneIn(4)) pod.raw().metadata.annotations = api::Labels{{kHosts, AnyNode()}};
+    // The annotations that plugins read are a part of the shape.
+    if (scored_ && OneIn(4)) pod.raw().metadata.annotations = api::Labels{{kHosts, "n1, n2"}};
     const cluster::PodInfo info = cluster::PreparePod(pod.Share(), engine_->symbols());
     const ClusterView view = view_.Of(cache);
     const runtime::Profile& profile = *engine_->profiles()[0];

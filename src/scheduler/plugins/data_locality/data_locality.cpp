@@ -22,9 +22,7 @@ DataLocality::DataLocality(const DataLocalityArgs& args, framework::Handle& hand
       zone_key_(args.zone_label.empty() ? cluster::LabelKeyId{} : handle.symbols.InternKey(args.zone_label)),
       places_(handle.NewBuffer<Places>()),
       storage_(std::make_unique<StorageIndex>(handle)),
-      directory_(handle.nodes),
-      nodes_(handle.nodes) {
-  nodes_.Observe(*this);
+      directory_(handle.nodes) {
   for (const std::string& annotation : {args.hosts_annotation, args.claims_annotation}) {
     if (!annotation.empty()) handle.annotations.push_back(annotation);
   }
@@ -35,8 +33,6 @@ DataLocality::DataLocality(const DataLocalityArgs& args, framework::Handle& hand
         "long, or hosts that are not in the cluster.");
   }
 }
-
-DataLocality::~DataLocality() { nodes_.Forget(*this); }
 
 Status DataLocality::PreScore(const Attempt& attempt, const RowSet&) const {
   Places& places = attempt.Buffer(places_);
@@ -58,7 +54,11 @@ void DataLocality::FindHosts(const Attempt& attempt, std::string_view names, Pla
   places.hosts.Clear();
   places.zones.Resize(nodes.rows());
   places.zones.Clear();
-  directory_.Refresh();
+  if (directory_changes_ != nodes.node_changes()) {
+    directory_changes_ = nodes.node_changes();
+    directory_.NodesChanged();
+    directory_.Refresh();
+  }
   std::size_t unknown = 0;
   const std::size_t ignored =
       ForEachEntry(names, static_cast<std::size_t>(args_.max_entries), [&](std::string_view name) {
@@ -82,6 +82,15 @@ void DataLocality::FindHosts(const Attempt& attempt, std::string_view names, Pla
 }
 
 // --- volumes ---
+
+bool DataLocality::ReadsVolumes(const api::Pod& pod) const {
+  if (args_.volumes_weight == 0) return false;
+  if (!args_.claims_annotation.empty() && pod.metadata.Annotation(args_.claims_annotation) != nullptr)
+    return true;
+  return std::ranges::any_of(pod.spec.volumes, [&](const api::Volume& volume) {
+    return cluster::ClaimNameOf(pod, volume).has_value();
+  });
+}
 
 void DataLocality::FindVolumes(const Attempt& attempt, Places& places) const {
   const api::Pod& pod = *attempt.pod().pod;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "observability/metrics/registry.hpp"
-#include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/score_parts.hpp"
 #include "scheduler/load_metrics/node_directory.hpp"
@@ -29,20 +28,25 @@ namespace berth::plugins {
 // The cost of a pod is bounded: at most maxEntries of each annotation and of the mounted claims are
 // evaluated; the others are counted in berth_data_locality_ignored_entries_total.
 //
-// The equivalence cache does not apply to pods that have data: annotations are not a part of a pod's shape.
+// Hosts are found by the names and addresses that nodes had when a node last changed in a way that is visible
+// to plugins (NodeTable::node_changes).
 class DataLocality final : public framework::PreScorePlugin,
                            public framework::ScorePartsPlugin,
-                           public framework::ScorePlugin,
-                           private cluster::PodObserver {
+                           public framework::ScorePlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   DataLocality(const DataLocalityArgs& args, framework::Handle& handle);
-  ~DataLocality() override;
 
   std::string_view Name() const override { return "DataLocality"; }
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
+  // Hosts depend on the annotation, which is a part of the pod's shape, and on nodes; volumes on other
+  // objects. PreScore is called for every pod, because Score reads its result.
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo& pod) const override {
+    return ReadsVolumes(*pod.pod) ? framework::ResultDependency::kEverything
+                                  : framework::ResultDependency::kNodes;
+  }
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   std::vector<framework::ScorePart> ScoreParts(const framework::Attempt& attempt,
                                                const RowSet& feasible) const override;
@@ -60,11 +64,8 @@ class DataLocality final : public framework::PreScorePlugin,
     std::int64_t VolumeScore(std::size_t row) const;
   };
 
-  void OnPodAdded(cluster::Row, const cluster::PlacedPod&, bool) override {}
-  void OnPodRemoved(cluster::Row, const cluster::PlacedPod&, bool) override {}
-  void OnNodeAdded(cluster::Row) override { directory_.NodesChanged(); }
-  void OnNodeRemoved(cluster::Row) override { directory_.NodesChanged(); }
-
+  // Whether the pod has claims or names some.
+  bool ReadsVolumes(const api::Pod& pod) const;
   void FindHosts(const framework::Attempt& attempt, std::string_view names, Places& places) const;
   void FindVolumes(const framework::Attempt& attempt, Places& places) const;
   void AddVolume(const framework::Attempt& attempt, std::string_view claim, Places& places) const;
@@ -76,8 +77,8 @@ class DataLocality final : public framework::PreScorePlugin,
   const framework::BufferKey<Places> places_;
   const std::unique_ptr<StorageIndex> storage_;
   mutable load_metrics::NodeDirectory directory_;
-  cluster::NodeTable& nodes_;
-  metrics::Counter* ignored_ = nullptr;  // null: no metrics
+  mutable std::uint64_t directory_changes_ = 0;  // node_changes at which it was built
+  metrics::Counter* ignored_ = nullptr;          // null: no metrics
 };
 
 }  // namespace berth::plugins
