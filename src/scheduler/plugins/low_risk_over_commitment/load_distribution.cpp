@@ -8,13 +8,14 @@
 namespace berth::plugins {
 namespace {
 
-// Errors are reported as NaN, not as exceptions.
+// Errors are reported as NaN, not as exceptions. Computed as long double: the probability is divided by
+// another one, and scheduler-plugins computes both to the smallest double.
 using BetaPolicy = boost::math::policies::policy<
     boost::math::policies::domain_error<boost::math::policies::ignore_error>,
     boost::math::policies::pole_error<boost::math::policies::ignore_error>,
     boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
     boost::math::policies::evaluation_error<boost::math::policies::ignore_error>,
-    boost::math::policies::promote_double<false>>;
+    boost::math::policies::promote_double<true>>;
 
 }  // namespace
 

@@ -122,6 +122,13 @@ TEST(LoadDistribution, ExtremeInputsHaveDefinedResults) {
     EXPECT_NEAR(LoadDistribution(mean, deviation).Below(share), below, 1e-9) << name;
 }
 
+// The probability is divided by another one, so even the smallest must not be rounded to zero.
+TEST(LoadDistribution, TheSmallestProbabilitiesAreNotZero) {
+  const double tiny = LoadDistribution(0.9027, 0.01602).Below(0.0705);
+  EXPECT_GT(tiny, 0);
+  EXPECT_LT(tiny, 1e-300);
+}
+
 TEST(OverCommitmentArgs, WeightsOutOfRangeGetTheDefaultAndUnknownResourcesAreErrors) {
   const auto parse = [](const std::string& text) {
     const auto value = yaml::ParseValue(text);
