@@ -190,7 +190,7 @@ MUTANTS = [
            "age > hold", "false",
            "measurements of a load-watcher without a source count for ever", ("scheduler_load_metrics", )),
     Mutant("changed-prices-are-not-read", f"{PLUGINS}/node_cost/node_cost.cpp",
-           "node_changes_ == nodes.node_changes()", "node_changes_ != 0",
+           "label_generation_ == nodes.label_generation()", "label_generation_ != 0",
            "NodeCost uses old prices", ("scheduler_plugins", )),
     Mutant("free-amounts-are-not-followed", f"{PLUGINS}/node_cost/node_cost.hpp",
            "framework::ResultDependency::kRow", "framework::ResultDependency::kNodes",

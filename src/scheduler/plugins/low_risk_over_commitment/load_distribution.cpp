@@ -8,14 +8,18 @@
 namespace berth::plugins {
 namespace {
 
-// Errors are reported as NaN, not as exceptions. Computed as long double: the probability is divided by
-// another one, and scheduler-plugins computes both to the smallest double.
-using BetaPolicy = boost::math::policies::policy<
-    boost::math::policies::domain_error<boost::math::policies::ignore_error>,
-    boost::math::policies::pole_error<boost::math::policies::ignore_error>,
-    boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
-    boost::math::policies::evaluation_error<boost::math::policies::ignore_error>,
-    boost::math::policies::promote_double<true>>;
+// Errors are reported as NaN, not as exceptions.
+template <bool kLongDouble>
+double RegularizedBeta(double alpha, double beta, double share) {
+  using namespace boost::math::policies;
+  using Policy = policy<domain_error<ignore_error>, pole_error<ignore_error>, overflow_error<ignore_error>,
+                        evaluation_error<ignore_error>, promote_double<kLongDouble>>;
+  return boost::math::ibeta(alpha, beta, share, Policy());
+}
+
+// Smaller results of the computation with double may have been rounded to zero on the way. They matter,
+// because they are divided by others; scheduler-plugins computes them to the smallest double.
+constexpr double kLeastExact = 1e-280;
 
 }  // namespace
 
@@ -42,7 +46,8 @@ double LoadDistribution::CumulativeAt(double share) const {
   if (share == 0 || share == 1) return share;
   // The variance was rounded to zero; scheduler-plugins gets NaN here, and takes it for 0.
   if (std::isinf(alpha_) || std::isinf(beta_)) return 0;
-  const double probability = boost::math::ibeta(alpha_, beta_, share, BetaPolicy());
+  double probability = RegularizedBeta<false>(alpha_, beta_, share);
+  if (!(probability > kLeastExact)) probability = RegularizedBeta<true>(alpha_, beta_, share);
   return probability >= 0 && probability <= 1 ? probability : 0;
 }
 

@@ -55,10 +55,10 @@ framework::Status NodeCost::Score(const framework::Attempt& attempt, const RowSe
   return {};
 }
 
-// Prices depend on labels only, so decisions between two changes of nodes read a column.
+// Prices depend on labels only, so decisions between two changes of labels read a column.
 void NodeCost::RefreshPrices(const cluster::NodeTable& nodes) const {
-  if (node_changes_ == nodes.node_changes()) return;
-  node_changes_ = nodes.node_changes();
+  if (label_generation_ == nodes.label_generation()) return;
+  label_generation_ = nodes.label_generation();
   prices_.assign(nodes.rows(), load_metrics::kNoValue);
   std::int64_t priced = 0, unpriced = 0, invalid = 0;
   nodes.all().ForEach([&](std::size_t row) {

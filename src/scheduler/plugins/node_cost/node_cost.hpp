@@ -48,11 +48,11 @@ class NodeCost final : public framework::ScorePartsPlugin, public framework::Sco
   metrics::Gauge* priced_ = nullptr;  // null: no metrics
   metrics::Gauge* unpriced_ = nullptr;
   metrics::Gauge* invalid_ = nullptr;
-  // By row, at node_changes_ of the table. NaN: none.
+  // By row, at label_generation_ of the table; the median for nodes without a price.
   mutable std::vector<double> prices_;
   mutable double median_ = 0;
   mutable bool any_price_ = false;
-  mutable std::uint64_t node_changes_ = 0;
+  mutable std::uint64_t label_generation_ = 0;
 };
 
 }  // namespace berth::plugins
