@@ -13,7 +13,7 @@ std::string TextOf(const SeriesName& series) {
   std::string text = "{";
   for (const auto& [label, value] : series) {
     if (text.size() > 1) text += ",";
-    text += label + "=\"" + value + "\"";
+    text.append(label).append("=\"").append(value).append("\"");
   }
   return text + "}";
 }
