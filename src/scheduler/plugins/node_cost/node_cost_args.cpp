@@ -133,10 +133,9 @@ Value Encode(const NodeCostArgs& args) {
 
 std::optional<double> ParsePrice(std::string_view text) {
   double price = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, price);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), price);
   // from_chars accepts "nan" and "inf", which the comparison rejects.
-  if (parsed.ec != std::errc{} || parsed.ptr != end || !(price >= 0 && price <= kHighestPrice))
+  if (error != std::errc{} || end != text.data() + text.size() || !(price >= 0 && price <= kHighestPrice))
     return std::nullopt;
   return price;
 }
