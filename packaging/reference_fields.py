@@ -5,7 +5,8 @@ from common import SOURCE, PackagingError, run
 
 SENTENCES = SOURCE / "packaging" / "reference_fields.txt"
 TYPES = {"int": "integer", "int32": "integer", "int64": "integer", "float32": "number", "float64": "number", "bool": "boolean", "string": "text",
-         "duration": "duration", "[]uint8": "base64", "[]string": "list of texts", "": "any"}
+         "duration": "duration", "[]uint8": "base64", "[]string": "list of texts", "object": "object",
+         "v1.ResourceList": "object", "": "any"}
 POINT = re.compile(r"^(profiles\[\]\.plugins)\.([a-zA-Z]+)(?=$|\.)")
 ALIASES = {"custom": "CPUUsage", "network_traffic": "NetworkTraffic"}
 

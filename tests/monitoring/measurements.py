@@ -197,6 +197,40 @@ def by_hand(run):
     run.check("berth explain reports the busy nodes", len(busy) >= run.nodes - 3)
 
 
+def trimaran(run):
+    """The plugins of scheduler-plugins: their queries, which have windows of 15 minutes."""
+    plugins = ("TargetLoadPacking", "LoadVariationRiskBalancing", "LowRiskOverCommitment")
+    (run.directory / "trimaran.yaml").write_text(json.dumps({
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": [
+            {"schedulerName": plugin.lower(), "plugins": {"score": {"enabled": [{"name": plugin}], "disabled": [{"name": "*"}]}},
+             "pluginConfig": [{"name": plugin, "args": {"metricProvider": {"type": "Prometheus", "address": run.middle.url}}}]}
+            for plugin in plugins]}))
+    common = ("--config=trimaran.yaml", "-f", "nodes.json")
+    wanted = {f"{load} {statistic}" for load, statistic in
+              (("cpu", "utilization"), ("cpu", "deviation"), ("memory", "average"), ("memory", "deviation"))}
+
+    def measured():
+        output = subprocess.run([run.berth, "measure", *common], cwd=run.directory, capture_output=True, text=True, timeout=60).stdout
+        whole = {block.splitlines()[0] for block in re.split(r"\n(?=\S)", output)
+                 if f"nodes: {run.nodes - 1} of {run.nodes} measured, 1 ignored" in block}
+        return wanted <= whole
+    # A step of the deviation's query is a minute.
+    wait_for("measurements of the Trimaran plugins", measured, 150)
+    scores = {}
+    for plugin in plugins:
+        body = pod("by-hand", "100m")
+        body.update(apiVersion="v1", kind="Pod")
+        body["spec"]["schedulerName"] = plugin.lower()
+        (run.directory / "pod.json").write_text(json.dumps(body))
+        explained = subprocess.run([run.berth, "explain", *common, "-f", "pod.json", "-o", "json"], cwd=run.directory,
+                                   capture_output=True, text=True, timeout=60)
+        scores[plugin] = {node["name"]: node["scores"][plugin] for node in json.loads(explained.stdout)["nodes"]}
+    busy = [name for name in scores["TargetLoadPacking"] if name not in (run.idle, run.first, run.stale)]
+    for plugin in plugins[:2]:
+        of = scores[plugin]
+        run.check(f"{plugin} prefers the idle node to busy ones: {of}", all(of[run.idle] > of[name] for name in busy))
+
+
 def outages(run):
     for number, mode in enumerate(OUTAGES):
         run.middle.mode = mode
@@ -259,6 +293,7 @@ def main():
                 costs(run)
             else:
                 by_hand(run)
+                trimaran(run)
                 outages(run)
                 disappearance(run)
         except SystemExit:

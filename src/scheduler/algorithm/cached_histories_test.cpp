@@ -138,14 +138,37 @@ struct Coverage {
   void Count(std::size_t rows) { ++by_changes[rows == 0 ? 0 : rows == 1 ? 1 : rows < 10 ? 2 : 3]; }
 };
 
+constexpr const char* kPrice = "example.com/price";
+constexpr const char* kHosts = "scheduling.berth.dev/preferred-hosts";
+
+// The default plugins, and NodeCost and DataLocality with these arguments of NodeCost. Empty: only the
+// default plugins.
+config::SchedulerConfig ConfigWith(const std::string& cost) {
+  if (cost.empty()) return config::DefaultSchedulerConfig();
+  const runtime::Registry registry = assembly::InTreePlugins();
+  config::ParseOptions options;
+  options.codecs = &registry.codecs();
+  return std::move(
+             config::ParseSchedulerConfig(
+                 "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                 "kind: KubeSchedulerConfiguration\n"
+                 "profiles:\n"
+                 "- plugins: {multiPoint: {enabled: [{name: NodeCost, weight: 3}, {name: DataLocality}]}}\n"
+                 "  pluginConfig: [{name: NodeCost, args: " +
+                     cost + "}]\n",
+                 options))
+      .value();
+}
+
 class History {
  public:
-  History(int nodes, std::uint64_t seed, Coverage& coverage)
-      : random_(seed), node_count_(nodes), coverage_(coverage) {
+  // `cost` as in ConfigWith.
+  History(int nodes, std::uint64_t seed, Coverage& coverage, const std::string& cost = "")
+      : random_(seed), node_count_(nodes), coverage_(coverage), scored_(!cost.empty()) {
     std::vector<std::string> notes;
-    engine_ = std::move(assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(),
-                                                ports_.ports(), notes))
-                  .value();
+    engine_ =
+        std::move(assembly::Engine::Build(ConfigWith(cost), assembly::InTreePlugins(), ports_.ports(), notes))
+            .value();
     cached_.emplace(AlgorithmOptions{.sample = false}, engine_->reasons(), engine_->extenders());
     uncached_.emplace(AlgorithmOptions{.sample = false, .equivalence_cache_bytes = 0}, engine_->reasons(),
                       engine_->extenders());
@@ -201,6 +224,7 @@ class History {
     if (OneIn(10)) node.Taint("dedicated", "x", "NoSchedule");
     if (OneIn(10)) node.Taint("flaky", "x", "PreferNoSchedule");
     if (OneIn(20)) node.Cordoned();
+    if (scored_ && !OneIn(4)) node.Label(kPrice, std::to_string(random_.Below(20)));
     engine_->cache().AddNode(node.Share());
   }
   // After a change of nodes everything is evaluated again.
@@ -238,7 +262,9 @@ class History {
 
   void Decide(std::size_t shape) {
     cluster::ClusterState& cache = engine_->cache();
-    const PodBuilder pod = Shapes()[shape](NewName());
+    PodBuilder pod = Shapes()[shape](NewName());
+    // The annotations that plugins read are a part of the shape.
+    if (scored_ && OneIn(4)) pod.raw().metadata.annotations = api::Labels{{kHosts, "n1, n2"}};
     const cluster::PodInfo info = cluster::PreparePod(pod.Share(), engine_->symbols());
     const ClusterView view = view_.Of(cache);
     const runtime::Profile& profile = *engine_->profiles()[0];
@@ -269,6 +295,7 @@ class History {
   Random random_;
   int node_count_;
   Coverage& coverage_;
+  const bool scored_;  // with NodeCost and DataLocality
   assembly::DryRunPorts ports_;
   std::unique_ptr<assembly::Engine> engine_;
   std::optional<SchedulingAlgorithm> cached_, uncached_;
@@ -297,6 +324,20 @@ TEST(CachedHistories, EveryDecisionEqualsTheOneWithoutTheCache) {
       << coverage.by_changes[0] << ", " << coverage.by_changes[1] << ", " << coverage.by_changes[2] << ", "
       << coverage.by_changes[3] << " decisions after 0, 1, 2 to 9, 10 and more changed rows";
   EXPECT_GE(coverage.unschedulable, 100 / kSlower);
+}
+
+TEST(CachedHistories, PluginsThatAreOffByDefaultDeclareTheirDependencies) {
+  Coverage coverage;
+  std::uint64_t seed = 1000;
+  for (const auto* cost :
+       {"{priceLabel: example.com/price}", "{priceLabel: example.com/price, per: memory, amount: free}"}) {
+    for (int i = 0; i < std::max(1, 10 / kSlower); ++i) {
+      SCOPED_TRACE(std::string(cost) + ", seed " + std::to_string(++seed));
+      History(64, seed, coverage, cost).Live(300);
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+  EXPECT_GE(std::ranges::min(coverage.by_changes), 100 / kSlower);
 }
 
 }  // namespace

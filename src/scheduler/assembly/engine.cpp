@@ -89,7 +89,9 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
 }
 
 api::RetainedFields Engine::retained_fields() const {
-  return {.annotations = annotations_, .texts = extenders_->texts()};
+  std::vector<std::string> annotations = annotations_;
+  annotations.insert(annotations.end(), handle_.annotations.begin(), handle_.annotations.end());
+  return {.annotations = std::move(annotations), .texts = extenders_->texts()};
 }
 
 bool Engine::IsMeasured(std::size_t profile) const {

@@ -1,6 +1,7 @@
 #include "scheduler/assembly/in_tree_plugins.hpp"
 
 #include "scheduler/plugins/cpu_usage/cpu_usage.hpp"
+#include "scheduler/plugins/data_locality/data_locality.hpp"
 #include "scheduler/plugins/default_binder/default_binder.hpp"
 #include "scheduler/plugins/default_preemption/default_preemption.hpp"
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
@@ -8,8 +9,11 @@
 #include "scheduler/plugins/image_locality/image_locality.hpp"
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "scheduler/plugins/load_aware/load_aware.hpp"
+#include "scheduler/plugins/load_variation_risk_balancing/load_variation_risk_balancing.hpp"
+#include "scheduler/plugins/low_risk_over_commitment/low_risk_over_commitment.hpp"
 #include "scheduler/plugins/network_traffic/network_traffic.hpp"
 #include "scheduler/plugins/node_affinity/node_affinity.hpp"
+#include "scheduler/plugins/node_cost/node_cost.hpp"
 #include "scheduler/plugins/node_declared_features/node_declared_features.hpp"
 #include "scheduler/plugins/node_name/node_name.hpp"
 #include "scheduler/plugins/node_ports/node_ports.hpp"
@@ -22,6 +26,7 @@
 #include "scheduler/plugins/sample_plugin/sample_plugin.hpp"
 #include "scheduler/plugins/scheduling_gates/scheduling_gates.hpp"
 #include "scheduler/plugins/taint_toleration/taint_toleration.hpp"
+#include "scheduler/plugins/target_load_packing/target_load_packing.hpp"
 #include "scheduler/plugins/volume_binding/volume_binding.hpp"
 #include "scheduler/plugins/volume_restrictions/volume_restrictions.hpp"
 #include "scheduler/plugins/volume_zone/volume_zone.hpp"
@@ -37,6 +42,16 @@ void AddTutorialPlugins(runtime::Registry& registry) {
     registry.Add(name, plugins::CpuUsage::Factory(name), plugins::CpuUsageArgsCodec());
   registry.Add("sample-plugin", plugins::SamplePlugin::Create, plugins::SamplePluginArgsCodec());
   registry.SetNote("sample-plugin", "plugin sample-plugin only writes log lines, with -v=3");
+}
+
+// The load-aware plugins of kubernetes-sigs/scheduler-plugins, with its names and arguments.
+void AddTrimaranPlugins(runtime::Registry& registry) {
+  registry.Add("TargetLoadPacking", plugins::TargetLoadPacking::Create,
+               plugins::TargetLoadPackingArgsCodec());
+  registry.Add("LoadVariationRiskBalancing", plugins::LoadVariationRiskBalancing::Create,
+               plugins::LoadVariationArgsCodec());
+  registry.Add("LowRiskOverCommitment", plugins::LowRiskOverCommitment::Create,
+               plugins::OverCommitmentArgsCodec());
 }
 
 }  // namespace
@@ -69,6 +84,9 @@ runtime::Registry InTreePlugins() {
   registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create,
                plugins::DefaultPreemptionArgsCodec());
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
+  registry.Add("NodeCost", plugins::NodeCost::Create, plugins::NodeCostArgsCodec());
+  registry.Add("DataLocality", plugins::DataLocality::Create, plugins::DataLocalityArgsCodec());
+  AddTrimaranPlugins(registry);
   AddTutorialPlugins(registry);
   return registry;
 }

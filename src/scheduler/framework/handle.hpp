@@ -116,6 +116,9 @@ struct Handle {
   metrics::Registry* metrics = nullptr;  // null: no metrics are collected
   // Reviewers of preemption candidates, in the order in which they are called.
   std::vector<PreemptionReviewer*> preemption_reviewers = {};
+  // Annotations of pods that the plugins read: a plugin adds its keys in its constructor, and decoders retain
+  // only these and those of in-tree plugins.
+  std::vector<std::string> annotations = {};
   std::uint32_t next_state_slot = 0;
   std::uint32_t next_buffer_slot = 0;
 

@@ -7,12 +7,14 @@
 #include <deque>
 #include <optional>
 
+#include "base/go_duration.hpp"
 #include "base/random.hpp"
 #include "http/loop.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/load_metrics/poller_metrics.hpp"
 #include "scheduler/load_metrics/query_answer.hpp"
 #include "scheduler/load_metrics/series_catalog.hpp"
+#include "scheduler/load_metrics/watcher_answer.hpp"
 
 namespace berth::load_metrics {
 
@@ -32,6 +34,7 @@ struct Target {
         name(spec.name),
         expression(spec.expression),
         every(spec.every),
+        hold(spec.hold),
         metrics(registry, source, spec.name) {
     if (spec.subject == Subject::kPod) pods.emplace(kPodLabels, kAsTheyAre);
   }
@@ -40,6 +43,7 @@ struct Target {
   const std::string name;
   const std::string expression;
   const Duration every;
+  const Duration hold;
   // nullopt: its series describe nodes and share the numbering of the others
   std::optional<SeriesCatalog> pods;
   std::optional<MonoTime> polled_at;
@@ -49,6 +53,8 @@ struct Target {
   bool unmatched_logged = false;
 };
 
+using Targets = std::vector<std::shared_ptr<Target>>;
+
 // The signals of one source. On the io loop.
 class Rounds {
  public:
@@ -56,6 +62,7 @@ class Rounds {
       : settings_(std::move(settings)),
         client_(std::move(client)),
         parts_(parts),
+        clock_(parts.measurements.clock()),
         random_(random),
         nodes_(settings_.node_labels, settings_.node_patterns),
         metrics_(parts.metrics, settings_.name) {}
@@ -66,7 +73,7 @@ class Rounds {
 
   void Begin() {
     began_ = parts_.loop.Now();
-    std::vector<std::shared_ptr<Target>> due;
+    Targets due;
     std::ranges::copy_if(targets_, std::back_inserter(due), [this](const auto& target) {
       return !target->polled_at || began_ - *target->polled_at >= target->every ||
              (starting() && !target->error.empty());
@@ -75,15 +82,17 @@ class Rounds {
     if (due.empty()) return Rest();
     polled_ = due;
     client_->BeginRound();
-    for (const auto& target : due) {
-      target->polled_at = began_;
-      const auto answer = std::make_shared<SignalAnswer>();
-      client_->Run(
-          target->expression,
-          [this, target, answer](int status, std::string_view body) {
-            return Read(*target, status, body, *answer);
-          },
-          [this, target, answer](Expected<> read) { Answered(target, std::move(*answer), std::move(read)); });
+    for (const auto& target : due) target->polled_at = began_;
+    if (settings_.protocol == Protocol::kPrometheus) {
+      for (const auto& target : due) Request({target});
+      return;
+    }
+    // Whether a response is too old depends on the validity of the signals.
+    while (!due.empty()) {
+      const auto others = std::ranges::stable_partition(
+          due, [hold = due.front()->hold](const auto& target) { return target->hold == hold; });
+      Request({due.begin(), others.begin()});
+      due.erase(due.begin(), others.begin());
     }
   }
 
@@ -93,7 +102,23 @@ class Rounds {
   }
 
  private:
-  void Answered(const std::shared_ptr<Target>& target, SignalAnswer answer, Expected<> read) {
+  // One request for these signals; more than one only of load-watcher.
+  void Request(const Targets& targets) {
+    const auto answers = std::make_shared<std::vector<SignalAnswer>>(targets.size());
+    client_->Run(
+        targets.front()->expression,
+        [this, targets, answers](int status, std::string_view body) -> Expected<> {
+          return settings_.protocol == Protocol::kLoadWatcher
+                     ? ReadWatcher(targets, status, body, *answers)
+                     : Read(*targets.front(), status, body, answers->front());
+        },
+        [this, targets, answers](Expected<> read) {
+          for (std::size_t i = 0; i < targets.size(); ++i)
+            Answered(targets[i], std::move((*answers)[i]), read);
+        });
+  }
+
+  void Answered(const std::shared_ptr<Target>& target, SignalAnswer answer, const Expected<>& read) {
     if (!read && read.error().code == ErrorCode::kCancelled) return;
     metrics_.duration.Observe(std::chrono::duration<double>(parts_.loop.Now() - began_).count());
     if (read) {
@@ -108,7 +133,7 @@ class Rounds {
   }
 
   Expected<> Read(Target& target, int status, std::string_view body, SignalAnswer& answer) {
-    answer = {.signal = target.id, .polled_at = began_, .renumbered = false, .fresh = nullptr, .samples = {}};
+    answer = EmptyAnswer(target, Duration{});
     SeriesCatalog& catalog = target.pods ? *target.pods : nodes_;
     catalog.Begin();
     const auto notes = ReadAnswer(
@@ -126,6 +151,44 @@ class Rounds {
     return {};
   }
 
+  SignalAnswer EmptyAnswer(const Target& target, Duration age) const {
+    return {
+        .signal = target.id, .polled_at = began_ - age, .renumbered = false, .fresh = nullptr, .samples = {}};
+  }
+
+  Expected<> ReadWatcher(const Targets& targets, int status, std::string_view body,
+                         std::vector<SignalAnswer>& answers) {
+    BERTH_TRY(const WatcherAnswer document, ReadWatcherAnswer(status, body));
+    const Duration age = AgeOf(document);
+    if (const Duration hold = targets.front()->hold; age > hold) {
+      return berth::Fail(ErrorCode::kUnavailable,
+                         fmt::format("the metrics of load-watcher are {} old, and valid for {} (holdFor)",
+                                     FormatGoDuration(age), FormatGoDuration(hold)));
+    }
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      answers[i] = EmptyAnswer(*targets[i], age);
+      nodes_.Begin();
+      for (const WatcherNode& node : document.nodes) {
+        const auto value = QuantityOf(node, targets[i]->expression);
+        if (!value) continue;
+        nodes_.Add(
+            answers[i],
+            [&](std::string_view label) { return label == "node" ? node.name : std::string_view(); }, *value);
+      }
+      nodes_.End(answers[i]);
+    }
+    return {};
+  }
+
+  // Whole seconds; zero if the clock of load-watcher is ahead, or if there is no clock (in explanations).
+  Duration AgeOf(const WatcherAnswer& document) const {
+    if (clock_ == nullptr || document.window_end == 0) return {};
+    const auto now = std::chrono::floor<std::chrono::seconds>(clock_->WallNow());
+    const std::int64_t age = now.time_since_epoch().count() - document.window_end;
+    constexpr std::int64_t kMost = 1'000'000'000;  // the sum with other times must not overflow
+    return std::chrono::seconds(std::clamp<std::int64_t>(age, 0, kMost));
+  }
+
   void Deliver(SignalAnswer answer) {
     parts_.post(
         [&measurements = parts_.measurements, answer = std::move(answer)] { measurements.Take(answer); });
@@ -134,7 +197,7 @@ class Rounds {
   // Which nodes a signal measures depends on its guards, too, so it is reported when all queries are
   // answered.
   void ReportCoverage() {
-    std::vector<std::shared_ptr<Target>> answered;
+    Targets answered;
     std::ranges::copy_if(std::exchange(polled_, {}), std::back_inserter(answered),
                          [](const auto& target) { return target->error.empty(); });
     parts_.post([&measurements = parts_.measurements, answered = std::move(answered)] {
@@ -211,12 +274,13 @@ class Rounds {
   const SourceSettings settings_;
   std::unique_ptr<QueryClient> client_;
   PollerParts& parts_;
+  const Clock* const clock_;
   Random& random_;
   SeriesCatalog nodes_;
   SourceMetrics metrics_;
-  std::vector<std::shared_ptr<Target>> targets_;
-  std::vector<std::shared_ptr<Target>> polled_;  // in the current round
-  int failed_starts_ = 0;                        // rounds before the first without a failure
+  Targets targets_;
+  Targets polled_;         // in the current round
+  int failed_starts_ = 0;  // rounds before the first without a failure
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
   MonoTime began_{};
   std::size_t outstanding_ = 0;
@@ -236,22 +300,29 @@ struct Poller::Impl {
 Expected<std::unique_ptr<Poller>> Poller::Start(const std::vector<SourceSettings>& sources,
                                                 PollerParts parts) {
   auto impl = std::make_unique<Impl>(std::move(parts));
-  std::vector<std::pair<std::string, Rounds*>> known;
+  struct Known {
+    std::string source;
+    SourceAccess access;
+    Rounds* rounds = nullptr;
+  };
+  std::vector<Known> known;
   for (std::size_t i = 0; i < impl->parts.measurements.size(); ++i) {
     const auto id = static_cast<SignalId>(i);
     const SignalSpec& spec = impl->parts.measurements.signal(id).spec;
-    auto found = std::ranges::find(known, spec.source, &std::pair<std::string, Rounds*>::first);
+    auto found = std::ranges::find_if(
+        known, [&](const Known& k) { return k.source == spec.source && k.access == spec.access; });
     if (found == known.end()) {
       auto settings = FindSource(sources, spec.source);
       if (!settings) return std::unexpected(std::move(settings).error().In(spec.name));
+      ApplyAccess(spec.access, *settings);
       auto client = QueryClient::Open(*settings, impl->parts.access);
       if (!client) return std::unexpected(std::move(client).error().In(settings->name));
       Rounds& rounds =
           impl->sources.emplace_back(std::move(*settings), std::move(*client), impl->parts, impl->random);
-      known.emplace_back(spec.source, &rounds);
+      known.emplace_back(spec.source, spec.access, &rounds);
       found = known.end() - 1;
     }
-    found->second->Add(id, spec);
+    found->rounds->Add(id, spec);
   }
   impl->parts.loop.Post([&sources = impl->sources] {
     for (Rounds& rounds : sources) rounds.Begin();

@@ -9,6 +9,7 @@
 
 #include "observability/metrics/registry.hpp"
 #include "scheduler/load_metrics/fake_environment.hpp"
+#include "scheduler/load_metrics/watcher_answer.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::load_metrics {
@@ -297,6 +298,80 @@ TEST_F(PollerTest, SeriesOfDeletedNodesAreRemovedEventually) {
   loop.Advance(15min);
   EXPECT_GT(round, 50);
   EXPECT_EQ(ValueOf(cpu, "n1"), std::to_string(round)) << "numbered anew, and still the right row";
+}
+
+// --- load-watcher ---
+
+struct WatcherTest : PollerTest {
+  SignalId DeclareOfWatcher(std::string_view quantity, Duration hold = 60s) {
+    return measurements.Declare({.name = std::string(quantity),
+                                 .source = "http://w:2020",
+                                 .expression = std::string(quantity),
+                                 .hold = hold,
+                                 .access = {.protocol = Protocol::kLoadWatcher}});
+  }
+  // CPU and memory averages of n1 at a window that ended `age` ago.
+  http::ClientResponse Response(Duration age) const {
+    const auto end =
+        std::chrono::floor<std::chrono::seconds>(clock.WallNow() - age).time_since_epoch().count();
+    return FakeEnvironment::Json(
+        fmt::format(R"({{"window":{{"end":{}}},"data":{{"NodeMetricsMap":{{"n1":{{"metrics":[)"
+                    R"({{"type":"CPU","operator":"AVG","value":40}},{{"type":"Memory","operator":"AVG",)"
+                    R"("value":60}}]}}}}}}}})",
+                    end));
+  }
+
+  ManualClock clock;
+};
+
+TEST_F(WatcherTest, OneRequestAnswersAllSignals) {
+  const SignalId cpu = DeclareOfWatcher(kWatcherCpuAverage);
+  const SignalId memory = DeclareOfWatcher(kWatcherMemoryAverage);
+  environment.hosts["w"] = Same(Response(0s));
+  Start();
+  ASSERT_EQ(environment.requests.size(), 1U);
+  EXPECT_EQ(environment.requests[0].second.method, "GET");
+  EXPECT_EQ(environment.requests[0].second.target, "/watcher");
+  EXPECT_EQ(environment.requests[0].second.body, "");
+  EXPECT_EQ(ValueOf(cpu, "n1"), "40");
+  EXPECT_EQ(ValueOf(memory, "n1"), "60");
+  EXPECT_EQ(ValueOf(cpu, "n2"), "-");
+  environment.hosts["w"] = Refused;
+  loop.Advance(40s);
+  EXPECT_EQ(measurements.signal(memory).state, SignalState::kHeld);
+  EXPECT_THAT(changes, ElementsAre(HasSubstr("http://w:2020 fails: CPU AVG: w:2020: connection refused")));
+}
+
+TEST_F(WatcherTest, MetricsHaveTheAgeOfTheirWindowAndAreRejectedWhenTheyAreTooOld) {
+  measurements.SetClock(clock);
+  const SignalId cpu = DeclareOfWatcher(kWatcherCpuAverage, 60s);
+  const SignalId memory = DeclareOfWatcher(kWatcherMemoryAverage, 300s);
+  environment.hosts["w"] = Same(Response(100s));
+  Start();
+  EXPECT_EQ(environment.requests.size(), 2U) << "one request for each time of validity";
+  EXPECT_EQ(ValueOf(cpu, "n1"), "-");
+  EXPECT_THAT(measurements.signal(cpu).error,
+              HasSubstr("the metrics of load-watcher are 1m40s old, and valid for 1m0s"));
+  EXPECT_EQ(ValueOf(memory, "n1"), "60");
+  EXPECT_EQ(measurements.signal(memory).polled_at, loop.Now() - 100s);
+  environment.hosts["w"] = Same(Response(-100s));
+  loop.Advance(2s);
+  EXPECT_EQ(ValueOf(cpu, "n1"), "40") << "the clock of load-watcher is ahead";
+}
+
+TEST_F(PollerTest, CredentialsOfAPluginAreSentToItsSourceOnly) {
+  Declare("cpu", "https://p");
+  measurements.Declare({.name = "with token",
+                        .source = "https://p",
+                        .expression = "cpu",
+                        .access = {.bearer_token = "secret", .insecure_skip_verify = true}});
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"n1", "5"}}));
+  Start();
+  ASSERT_EQ(environment.requests.size(), 2U);
+  const std::pair<std::string, std::string> token("Authorization", "Bearer secret");
+  EXPECT_THAT(environment.requests[0].second.headers, ::testing::Not(Contains(token)));
+  EXPECT_THAT(environment.requests[1].second.headers, Contains(token));
+  EXPECT_TRUE(environment.last_tls.insecure);
 }
 
 TEST_F(PollerTest, AnUnknownSourceIsAnErrorAtTheStart) {

@@ -124,12 +124,15 @@ void QueryClient::Send(std::shared_ptr<Query> query) {
   request.timeout = settings_.timeout / static_cast<std::int64_t>(servers_.size());
   request.body_limit_bytes = kAnswerMax;
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(request.timeout).count();
-  std::string form = fmt::format("query={}&timeout={}ms", http::EncodeQuery(query->expression), milliseconds);
+  const bool watcher = settings_.protocol == Protocol::kLoadWatcher;
+  std::string form =
+      watcher ? "" : fmt::format("query={}&timeout={}ms", http::EncodeQuery(query->expression), milliseconds);
   for (const auto& [name, value] : settings_.query_parameters)
-    form += fmt::format("&{}={}", http::EncodeQuery(name), http::EncodeQuery(value));
-  request.target = "/api/v1/query";
-  if (server.get_only) {
-    request.target += "?" + form;
+    form +=
+        fmt::format("{}{}={}", form.empty() ? "" : "&", http::EncodeQuery(name), http::EncodeQuery(value));
+  request.target = watcher ? "/watcher" : "/api/v1/query";
+  if (watcher || server.get_only) {
+    if (!form.empty()) request.target += "?" + form;
   } else {
     request.method = "POST";
     request.body = std::move(form);

@@ -23,8 +23,9 @@ struct SourceParts {
 
 // Queries go to the server that responded last. If it is unreachable, fails (5xx, HTML, truncated document)
 // or does not respond in its share of the timeout, the next one is tried. A query that a server rejects is
-// not sent to others. POST first, GET if a server does not support it (405, 501). Files (tokens,
-// certificates) are read again before each round, so that rotated ones are used.
+// not sent to others. POST first, GET if a server does not support it (405, 501); load-watcher gets a GET
+// without the expression. Files (tokens, certificates) are read again before each round, so that rotated ones
+// are used.
 //
 // On the io thread only. The destructor ends pending calls with kCancelled.
 class QueryClient {

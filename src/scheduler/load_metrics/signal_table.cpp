@@ -13,7 +13,7 @@ std::string TextOf(const SeriesName& series) {
   std::string text = "{";
   for (const auto& [label, value] : series) {
     if (text.size() > 1) text += ",";
-    text += label + "=\"" + value + "\"";
+    text.append(label).append("=\"").append(value).append("\"");
   }
   return text + "}";
 }
@@ -52,7 +52,7 @@ bool SignalSpec::Same(const SignalSpec& other) const {
   };
   return source == other.source && expression == other.expression && merge == other.merge &&
          window == other.window && hold == other.hold && subject == other.subject && every == other.every &&
-         std::ranges::equal(guards, other.guards, same_guard);
+         access == other.access && std::ranges::equal(guards, other.guards, same_guard);
 }
 
 SignalTable::SignalTable(cluster::NodeTable& nodes) : nodes_(nodes), directory_(nodes) {}
@@ -68,10 +68,12 @@ SignalId SignalTable::Declare(const SignalSpec& spec) {
   }
   std::vector<GuardUse> guards;
   for (const SignalGuard& guard : spec.guards) {
-    guards.push_back(
-        {Declare(
-             {.name = guard.name, .source = spec.source, .expression = guard.expression, .hold = spec.hold}),
-         guard});
+    guards.push_back({Declare({.name = guard.name,
+                               .source = spec.source,
+                               .expression = guard.expression,
+                               .hold = spec.hold,
+                               .access = spec.access}),
+                      guard});
   }
   // Observe the table only if there are signals, so that other configurations pay nothing.
   if (entries_.empty()) nodes_.Observe(*this);
@@ -79,16 +81,20 @@ SignalId SignalTable::Declare(const SignalSpec& spec) {
   for (const GuardUse& use : guards) EntryOf(use.signal).guarded.push_back(id);
   Entry& entry = entries_.emplace_back();
   entry.signal.spec = spec;
-  entry.source = SourceOf(spec.source);
+  entry.source = SourceOf(spec);
   entry.guards = std::move(guards);
   declared_.push_back(id);
   return id;
 }
 
-std::size_t SignalTable::SourceOf(const std::string& name) {
-  const auto known = std::ranges::find(sources_, name, &Source::name);
+std::size_t SignalTable::SourceOf(const SignalSpec& spec) {
+  const auto known = std::ranges::find_if(sources_, [&](const Source& source) {
+    return source.name == spec.source && source.access == spec.access;
+  });
   if (known != sources_.end()) return static_cast<std::size_t>(known - sources_.begin());
-  sources_.emplace_back().name = name;
+  Source& source = sources_.emplace_back();
+  source.name = spec.source;
+  source.access = spec.access;
   return sources_.size() - 1;
 }
 

@@ -44,18 +44,35 @@ struct SignalGuard {
   std::optional<double> at_least_of_median = {};  // fraction of the median over all nodes
 };
 
+// How the measurements of a source are requested.
+enum class Protocol : std::uint8_t {
+  kPrometheus,   // one PromQL query per signal
+  kLoadWatcher,  // GET /watcher of load-watcher (watcher_answer.hpp): one request for all signals
+};
+
+// Access to a source that a plugin's arguments describe. It is added to the settings that the file of metric
+// sources has for the same name or address.
+struct SourceAccess {
+  Protocol protocol = Protocol::kPrometheus;
+  std::string bearer_token{};         // empty: that of the file
+  bool insecure_skip_verify = false;  // false: as in the file
+  friend bool operator==(const SourceAccess&, const SourceAccess&) = default;
+};
+
 // Specifications that differ only in their names share one signal, which is polled once. "$node" in an
 // expression is replaced by the labels with which the source identifies nodes: "sum by ($node) (...)".
 struct SignalSpec {
-  std::string name;        // for logs, explanations and metrics
-  std::string source;      // the server's address, or its name in the file of metric sources
-  std::string expression;  // PromQL; the result contains all nodes
+  std::string name;    // for logs, explanations and metrics
+  std::string source;  // the server's address, or its name in the file of metric sources
+  // PromQL; the result contains all nodes. kLoadWatcher: a quantity of watcher_answer.hpp.
+  std::string expression;
   Merge merge = Merge::kMax;
   Duration window{};                        // time range of the expression; zero: an instant value
   Duration hold = std::chrono::minutes(5);  // validity of the last value when polls fail
   std::vector<SignalGuard> guards = {};
   Subject subject = Subject::kNode;
   Duration every{};  // minimum interval between polls; zero: every poll
+  SourceAccess access = {};
 
   bool Same(const SignalSpec& other) const;
 };
@@ -164,6 +181,7 @@ class SignalTable final : private cluster::PodObserver {
   };
   struct Source {
     std::string name;
+    SourceAccess access;
     std::vector<SeriesChunk> chunks;
     std::vector<cluster::Row> row_of;  // by series number
     std::uint64_t resolved_by = 0;
@@ -176,7 +194,7 @@ class SignalTable final : private cluster::PodObserver {
 
   void TakeNodes(Entry& entry, const SignalAnswer& answer);
   Entry& EntryOf(SignalId id) { return entries_[static_cast<std::size_t>(id)]; }
-  std::size_t SourceOf(const std::string& name);
+  std::size_t SourceOf(const SignalSpec& spec);
   void Resolve(Source& source, const SignalAnswer& answer);
   void Fill(Entry& entry, const Source& source, const SignalAnswer& answer, SignalCoverage& coverage) const;
   void Show(Entry& entry);

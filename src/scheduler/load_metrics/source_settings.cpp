@@ -198,4 +198,15 @@ Expected<SourceSettings> FindSource(const std::vector<SourceSettings>& sources, 
   return plain;
 }
 
+void ApplyAccess(const SourceAccess& access, SourceSettings& source) {
+  source.protocol = access.protocol;
+  // The response of load-watcher names nodes; they are passed on as this label.
+  if (access.protocol == Protocol::kLoadWatcher) source.node_labels = {"node"};
+  if (access.insecure_skip_verify) source.tls.insecure_skip_verify = true;
+  if (access.bearer_token.empty()) return;
+  source.bearer_token = access.bearer_token;
+  source.bearer_token_file.clear();
+  source.username.clear();
+}
+
 }  // namespace berth::load_metrics

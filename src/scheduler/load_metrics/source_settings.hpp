@@ -20,6 +20,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 
 namespace berth::load_metrics {
 
@@ -49,6 +50,7 @@ struct SourceSettings {
   // The labels that identify nodes, the most reliable first.
   std::vector<std::string> node_labels = {"node", "kubernetes_node", "nodename", "Hostname", "instance"};
   std::vector<NodePattern> node_patterns{};
+  Protocol protocol = Protocol::kPrometheus;  // not in the file: of the plugin that uses the source
 };
 
 // Parses a file strictly: errors for unknown fields, wrong types and values out of range contain the path.
@@ -57,5 +59,8 @@ Expected<std::vector<SourceSettings>> ReadSources(std::string_view text);
 // Resolves a plugin's `wanted`: the name of a source, the address of a source, or an address that is not
 // configured, which gets the default settings above.
 Expected<SourceSettings> FindSource(const std::vector<SourceSettings>& sources, const std::string& wanted);
+
+// Adds what a plugin's arguments describe. A token replaces the credentials of the file.
+void ApplyAccess(const SourceAccess& access, SourceSettings& source);
 
 }  // namespace berth::load_metrics

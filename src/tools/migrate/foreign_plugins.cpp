@@ -18,8 +18,6 @@ constexpr ForeignPlugin kKnown[] = {
     {"Coscheduling", kSigs,
      "Berth does not schedule pod groups together: keep its profile with the scheduler that has it"},
     {"CrossNodePreemption", kSigs, kKeep},
-    {"LoadVariationRiskBalancing", kSigs, kByLoad},
-    {"LowRiskOverCommitment", kSigs, kByLoad},
     {"NetworkOverhead", kSigs, kKeep},
     {"NodeMetadata", kSigs, kKeep},
     {"NodeResourceTopologyMatch", kSigs, kKeep},
@@ -30,7 +28,6 @@ constexpr ForeignPlugin kKnown[] = {
     {"PreemptionToleration", kSigs, "DefaultPreemption; preemptionPolicy Never is the closest replacement"},
     {"QOSSort", kSigs, "PrioritySort: set priorities of the pods"},
     {"SySched", kSigs, kKeep},
-    {"TargetLoadPacking", kSigs, kByLoad},
     {"TopologicalSort", kSigs, "PrioritySort: set priorities of the pods"},
 };
 

@@ -1,0 +1,79 @@
+// Command scheduler-plugins scores random nodes with the Trimaran plugins of kubernetes-sigs/scheduler-plugins. The
+// recorded scores are compared with Berth's by replay/ (C++).
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"k8s.io/klog/v2"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "scheduler-plugins:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	flags := flag.NewFlagSet("scheduler-plugins", flag.ContinueOnError)
+	path := flags.String("out", "", "the file to write; compressed if it ends in .zst")
+	seed := flags.Uint64("from-seed", 1, "first scenario")
+	scores := flags.Int("scores", 10000, "continue until each plugin has returned this number of scores")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *path == "" {
+		return fmt.Errorf("--out is missing: the file to write")
+	}
+	// The plugins log each missing measurement.
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	file, err := os.Create(*path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if !strings.HasSuffix(*path, ".zst") {
+		return record(file, *seed, *scores)
+	}
+	compressed, err := zstd.NewWriter(file, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	if err := record(compressed, *seed, *scores); err != nil {
+		return err
+	}
+	return compressed.Close()
+}
+
+// record writes one scenario per line.
+func record(file io.Writer, seed uint64, scores int) error {
+	out := bufio.NewWriter(file)
+	watcher := startWatcher()
+	defer watcher.server.Close()
+	for _, plugin := range plugins {
+		for written := 0; written < scores; seed++ {
+			s := generate(seed, plugin.name)
+			if err := s.evaluate(plugin, watcher); err != nil {
+				return fmt.Errorf("seed %d: %w", seed, err)
+			}
+			line, err := json.Marshal(s)
+			if err != nil {
+				return err
+			}
+			if _, err := out.Write(append(line, '\n')); err != nil {
+				return err
+			}
+			written += len(s.Nodes) * len(s.Pods)
+		}
+	}
+	return out.Flush()
+}
