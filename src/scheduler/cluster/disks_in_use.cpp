@@ -30,15 +30,6 @@ bool IsExclusiveDisk(const api::Volume& volume) {
          volume.source == Source::kIscsi || volume.source == Source::kRbd;
 }
 
-bool Conflict(const api::Volume& a, const api::Volume& b) {
-  if (a.source != b.source || !IsExclusiveDisk(a) || a.id != b.id || (Shareable(a) && Shareable(b)))
-    return false;
-  if (a.source != Source::kRbd) return true;
-  return a.rbd->pool == b.rbd->pool && std::ranges::any_of(a.rbd->monitors, [&](const std::string& monitor) {
-           return std::ranges::find(b.rbd->monitors, monitor) != b.rbd->monitors.end();
-         });
-}
-
 void DisksInUse::Add(std::uint32_t row, const api::Volume& volume) {
   if (!IsExclusiveDisk(volume)) return;
   for (const std::string& name : NamesOf(volume)) {

@@ -13,8 +13,6 @@ namespace berth::cluster {
 
 // Whether the volume is a disk of one of these kinds.
 bool IsExclusiveDisk(const api::Volume& volume);
-// Whether the two volumes must not be used on the same node.
-bool Conflict(const api::Volume& a, const api::Volume& b);
 
 // Counts uses per row; volumes of other kinds are ignored. Scheduler loop only.
 class DisksInUse {

@@ -7,6 +7,7 @@
 #include "base/wrap.hpp"
 #include "kubernetes/api/same_amounts.hpp"
 #include "scheduler/cluster/at.hpp"
+#include "scheduler/cluster/host_ports_in_use.hpp"
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
@@ -21,7 +22,10 @@ bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api
 
 }  // namespace
 
-NodeTable::NodeTable(SymbolTable& symbols) : symbols_(symbols) { columns_.resize(kFirstScalar); }
+NodeTable::NodeTable(SymbolTable& symbols) : symbols_(symbols), ports_(std::make_unique<HostPortsInUse>()) {
+  columns_.resize(kFirstScalar);
+}
+NodeTable::~NodeTable() = default;
 
 Row NodeTable::Find(NodeNameId name) const {
   return name.known() && name.value < row_of_name_.size() ? row_of_name_[name.value] : kNoRow;
@@ -88,15 +92,7 @@ void NodeTable::TrackedTopology::Leave(Row row) {
   free.push_back(domain);
 }
 
-void NodeTable::AddPortConflicts(HostPort wanted, RowSet& out) const {
-  const auto found = ports_.find(wanted.port);
-  if (found == ports_.end()) return;
-  for (const PortUse& use : found->second) {
-    if (wanted.address == kAnyAddress || use.address == kAnyAddress || use.address == wanted.address) {
-      use.rows.AddTo(out);
-    }
-  }
-}
+void NodeTable::AddPortConflicts(HostPort wanted, RowSet& out) const { ports_->AddConflicts(wanted, out); }
 
 Row NodeTable::Add(api::NodePtr node) {
   Row row = 0;
@@ -203,9 +199,6 @@ void NodeTable::Remove(Row row) {
     if (column.used()) column.allocatable[row] = column.requested[row] = 0;
   }
   for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_}) (*column)[row] = 0;
-  for (auto& [port, uses] : ports_) {
-    for (PortUse& use : uses) use.rows.Remove(row);
-  }
   free_rows_.push_back(row);
 }
 
@@ -213,7 +206,7 @@ void NodeTable::AddPod(Row row, PlacedPod& pod) {
   NoteChange(row);
   AddToList(row, pod);
   AddAmounts(row, pod.use(), 1);
-  for (const HostPort& port : pod.use().ports) AddPort(row, port);
+  for (const HostPort& port : pod.use().ports) ports_->Add(row, port);
   Notify(row, pod, true, false);
 }
 
@@ -221,7 +214,7 @@ void NodeTable::RemovePod(Row row, PlacedPod& pod) {
   NoteChange(row);
   RemoveFromList(row, pod);
   AddAmounts(row, pod.use(), -1);
-  for (const HostPort& port : pod.use().ports) RemovePort(row, port);
+  for (const HostPort& port : pod.use().ports) ports_->Remove(row, port);
   Notify(row, pod, false, false);
 }
 
@@ -255,10 +248,10 @@ NodeTable::Overlay::~Overlay() {
     const std::span<const HostPort> ports(ports_.data() + step->first_port, step->ports);
     if (step->added) {
       table_.RemoveFromList(step->row, *step->pod);
-      for (const HostPort& port : ports) table_.RemovePort(step->row, port);
+      for (const HostPort& port : ports) table_.ports_->Remove(step->row, port);
     } else {
       table_.AddToList(step->row, *step->pod);
-      for (const HostPort& port : ports) table_.AddPort(step->row, port);
+      for (const HostPort& port : ports) table_.ports_->Add(step->row, port);
     }
     table_.Notify(step->row, *step->pod, !step->added, true);
     BERTH_CHECK(table_.pod_count_[step->row] == static_cast<std::int64_t>(table_.pods_[step->row].size()),
@@ -286,7 +279,7 @@ void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
     pod.slot = static_cast<std::uint32_t>(steps_.size() - 1);
   }
   for (const HostPort& port : pod.use().ports) {
-    if (add ? table_.AddPort(row, port) : table_.RemovePort(row, port)) ports_.push_back(port);
+    if (add ? table_.ports_->Add(row, port) : table_.ports_->Remove(row, port)) ports_.push_back(port);
   }
   steps_.back().ports = static_cast<std::uint32_t>(ports_.size()) - steps_.back().first_port;
   table_.Notify(row, pod, add, true);
@@ -394,26 +387,6 @@ void NodeTable::AddScalar(Row row, ResourceId resource, std::int64_t amount) {
   const auto entry = unoffered_.try_emplace({resource, row}, 0).first;
   entry->second = WrapAdd(entry->second, amount);
   if (entry->second == 0) unoffered_.erase(entry);
-}
-
-bool NodeTable::AddPort(Row row, HostPort port) {
-  std::vector<PortUse>& uses = ports_[port.port];
-  auto found = std::ranges::find(uses, port.address, &PortUse::address);
-  if (found == uses.end()) found = uses.insert(uses.end(), {port.address, {}});
-  if (found->rows.Has(row)) return false;
-  found->rows.Add(row);
-  return true;
-}
-
-bool NodeTable::RemovePort(Row row, HostPort port) {
-  const auto entry = ports_.find(port.port);
-  if (entry == ports_.end()) return false;
-  const auto found = std::ranges::find(entry->second, port.address, &PortUse::address);
-  if (found == entry->second.end() || !found->rows.Has(row)) return false;
-  found->rows.Remove(row);
-  if (found->rows.Empty()) entry->second.erase(found);
-  if (entry->second.empty()) ports_.erase(entry);
-  return true;
 }
 
 }  // namespace berth::cluster

@@ -5,6 +5,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -38,7 +39,8 @@ struct PlacedPod {
   const PodUse& use() const { return *takes; }
 };
 
-class PodObserver;  // scheduler/cluster/pod_observer.hpp
+class HostPortsInUse;  // scheduler/cluster/host_ports_in_use.hpp
+class PodObserver;     // scheduler/cluster/pod_observer.hpp
 
 // The nodes grouped by the value of one label key: rows with the same value form a domain. Domains are
 // numbered from 0; the number of an empty domain is reused for a new value.
@@ -55,6 +57,7 @@ struct Topology {
 class NodeTable {
  public:
   explicit NodeTable(SymbolTable& symbols);
+  ~NodeTable();
 
   // --- reading ---
   const SymbolTable& symbols() const { return symbols_; }
@@ -148,11 +151,6 @@ class NodeTable {
   bool HasColumn(ResourceId resource) const {
     return resource.known() && resource.value < columns_.size() && columns_[resource.value].used();
   }
-  struct PortUse {
-    AddressId address;
-    RowGroup rows;
-  };
-
   struct TrackedTopology {
     Topology topology;
     boost::unordered_flat_map<LabelId, std::uint32_t> domain_of;
@@ -172,9 +170,6 @@ class NodeTable {
   void NoteChange(Row row) { changed_[pod_changes_++ % kChangesKept] = row; }
   void AddToList(Row row, PlacedPod& pod);
   void RemoveFromList(Row row, PlacedPod& pod);
-  // Returns whether the set of ports changed.
-  bool AddPort(Row row, HostPort port);
-  bool RemovePort(Row row, HostPort port);
 
   SymbolTable& symbols_;
   std::vector<api::NodePtr> nodes_;
@@ -204,7 +199,7 @@ class NodeTable {
   Topology absent_topology_;  // of all keys that no node ever had: no domains
   mutable std::vector<TrackedTopology*> topology_of_key_;
   std::vector<PodObserver*> observers_;
-  boost::unordered_flat_map<PortId, std::vector<PortUse>> ports_;
+  std::unique_ptr<HostPortsInUse> ports_;
 };
 
 }  // namespace berth::cluster

@@ -2,6 +2,7 @@
 // Created by scheduler/cluster/prepare_pod.hpp.
 #pragma once
 
+#include <boost/container_hash/hash.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,9 @@ struct HostPort {
   PortId port = 0;
   AddressId address = kAnyAddress;
   friend bool operator==(const HostPort&, const HostPort&) = default;
+  friend std::size_t hash_value(const HostPort& port) {
+    return boost::hash<std::pair<PortId, AddressId>>()({port.port, port.address});
+  }
 };
 
 // The resources that a pod uses on its node. Stored for every bound and assumed pod.

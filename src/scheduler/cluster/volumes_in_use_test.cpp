@@ -212,6 +212,24 @@ class RandomCluster {
     });
     return used;
   }
+  // Kubernetes' rule for a pair of volumes.
+  static bool Conflict(const api::Volume& a, const api::Volume& b) {
+    using Source = api::Volume::Source;
+    if (a.source != b.source || a.id != b.id) return false;
+    const bool both_read = a.read_only && b.read_only;
+    switch (a.source) {
+      case Source::kAwsElasticBlockStore:
+        return true;
+      case Source::kGcePersistentDisk:
+      case Source::kIscsi:
+        return !both_read;
+      case Source::kRbd:
+        return !both_read && a.rbd->pool == b.rbd->pool &&
+               std::ranges::find_first_of(a.rbd->monitors, b.rbd->monitors) != a.rbd->monitors.end();
+      default:
+        return false;
+    }
+  }
   bool HasConflict(Row row, const api::Volume& wanted) {
     return std::ranges::any_of(nodes_.pods(row), [&](const PlacedPod* pod) {
       return std::ranges::any_of(pod->pod->spec.volumes,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,35 +13,49 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// bindings counts how often each pod was bound.
+// bindings are the nodes to which pods were bound, and the pods that were bound to a second one.
 type bindings struct {
 	nodes map[string]string
 	twice []string
 }
 
-// observe watches the pods from now on, and resumes a watch where the last one ended.
+// observe watches the pods from now on. The returned function waits until the watch has delivered all bindings that
+// the server has at that time, and returns what the watch delivered.
 func (c *cluster) observe(ctx context.Context, t *testing.T) func() bindings {
 	t.Helper()
 	list := must[*corev1.PodList](t)(c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{}))
 	watching := must[watch.Interface](t)(c.client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion}))
-	seen := make(chan bindings)
+	var lock sync.Mutex
+	result := bindings{nodes: map[string]string{}}
+	ended := make(chan struct{})
 	go func() {
-		result := bindings{nodes: map[string]string{}}
+		defer close(ended)
 		for event := range watching.ResultChan() {
 			got, ok := event.Object.(*corev1.Pod)
 			if !ok || got.Spec.NodeName == "" {
 				continue
 			}
+			lock.Lock()
 			if before := result.nodes[got.Name]; before != "" && before != got.Spec.NodeName {
 				result.twice = append(result.twice, got.Name)
 			}
 			result.nodes[got.Name] = got.Spec.NodeName
+			lock.Unlock()
 		}
-		seen <- result
 	}()
+	delivered := func() int {
+		lock.Lock()
+		defer lock.Unlock()
+		return len(result.nodes)
+	}
 	return func() bindings {
+		t.Helper()
+		// A list may be ahead of a watch.
+		bound := must[*corev1.PodList](t)(c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName!="}))
+		within(t, 10*time.Second, "bindings on the watch", func() bool { return delivered() >= len(bound.Items) })
 		watching.Stop()
-		return <-seen
+		<-ended
+		return result
 	}
 }
 

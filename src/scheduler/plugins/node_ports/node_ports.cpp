@@ -1,6 +1,7 @@
 #include "scheduler/plugins/node_ports/node_ports.hpp"
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "scheduler/cluster/prepare_pod.hpp"
 
@@ -8,12 +9,17 @@ namespace berth::plugins {
 
 namespace {
 
+// Whether the two pods cannot be on one node. A pod may have thousands of ports: not each with each.
 bool Conflict(const std::vector<cluster::HostPort>& a, const std::vector<cluster::HostPort>& b) {
-  return std::ranges::any_of(a, [&](const cluster::HostPort& x) {
-    return std::ranges::any_of(b, [&](const cluster::HostPort& y) {
-      return x.port == y.port && (x.address == y.address || x.address == cluster::kAnyAddress ||
-                                  y.address == cluster::kAnyAddress);
-    });
+  boost::unordered_flat_set<cluster::HostPort> taken;
+  boost::unordered_flat_set<cluster::PortId> in_use;  // at some address
+  for (const cluster::HostPort& port : b) {
+    taken.insert(port);
+    in_use.insert(port.port);
+  }
+  return std::ranges::any_of(a, [&](const cluster::HostPort& port) {
+    if (port.address == cluster::kAnyAddress) return in_use.contains(port.port);
+    return taken.contains(port) || taken.contains({port.port, cluster::kAnyAddress});
   });
 }
 

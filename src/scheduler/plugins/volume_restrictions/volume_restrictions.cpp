@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
+#include "base/row_set.hpp"
+#include "scheduler/cluster/disks_in_use.hpp"
 #include "scheduler/cluster/volumes_in_use.hpp"
 
 namespace berth::plugins {
@@ -18,15 +22,29 @@ bool UsesClaim(const api::Pod& pod, const std::string& claim) {
       pod.spec.volumes, [&](const Volume& volume) { return cluster::IsClaim(volume) && volume.id == claim; });
 }
 
+// A pod may have thousands of volumes: no function compares each with each.
 bool SharesADisk(const api::Pod& a, const api::Pod& b) {
-  return std::ranges::any_of(a.spec.volumes, [&](const Volume& x) {
-    return std::ranges::any_of(b.spec.volumes, [&](const Volume& y) { return cluster::Conflict(x, y); });
-  });
+  cluster::DisksInUse disks;  // of a single node
+  for (const Volume& volume : b.spec.volumes) disks.Add(0, volume);
+  if (disks.size() == 0) return false;
+  RowSet conflicts(1);
+  for (const Volume& volume : a.spec.volumes) disks.AddConflicts(volume, conflicts);
+  return !conflicts.Empty();
+}
+
+std::vector<std::string_view> ClaimsOf(const api::Pod& pod) {
+  std::vector<std::string_view> claims;
+  for (const Volume& volume : pod.spec.volumes) {
+    if (cluster::IsClaim(volume)) claims.push_back(volume.id);
+  }
+  std::ranges::sort(claims);
+  return claims;
 }
 
 bool SharesAClaim(const api::Pod& a, const api::Pod& b) {
+  const std::vector<std::string_view> claims = ClaimsOf(b);
   return std::ranges::any_of(a.spec.volumes, [&](const Volume& volume) {
-    return cluster::IsClaim(volume) && UsesClaim(b, volume.id);
+    return cluster::IsClaim(volume) && std::ranges::binary_search(claims, std::string_view(volume.id));
   });
 }
 
@@ -53,10 +71,12 @@ framework::PreFilterResult VolumeRestrictions::PreFilter(const Attempt& attempt)
               std::nullopt};
     }
     if (std::ranges::find(claim->access_modes, "ReadWriteOncePod") == claim->access_modes.end()) continue;
-    if (std::ranges::find(sole.claims, volume.id) != sole.claims.end()) continue;
     sole.claims.push_back(volume.id);
-    if (volumes_.ClaimIsUsed(pod.metadata.ns, volume.id)) ++sole.uses;
   }
+  std::ranges::sort(sole.claims);
+  sole.claims.erase(std::ranges::unique(sole.claims).begin(), sole.claims.end());
+  sole.uses = std::ranges::count_if(
+      sole.claims, [&](const std::string& claim) { return volumes_.ClaimIsUsed(pod.metadata.ns, claim); });
   if (sole.uses == 0 && !std::ranges::any_of(pod.spec.volumes, cluster::IsExclusiveDisk))
     return {Status::Skip(), std::nullopt};
   attempt.state().Write(key_, std::move(sole));
@@ -67,8 +87,7 @@ void VolumeRestrictions::Count(const Attempt& attempt, const api::Pod& pod, int 
   ExclusiveClaims* sole = attempt.state().Read(key_);
   if (sole == nullptr || sole->claims.empty()) return;
   for (const Volume& volume : pod.spec.volumes) {
-    if (cluster::IsClaim(volume) && std::ranges::find(sole->claims, volume.id) != sole->claims.end())
-      sole->uses += amount;
+    if (cluster::IsClaim(volume) && std::ranges::binary_search(sole->claims, volume.id)) sole->uses += amount;
   }
 }
 

@@ -28,7 +28,7 @@ class VolumeRestrictions final : public framework::PreFilterExtensionsPlugin, pu
   // ReadWriteOncePod claims of the pod, and the number of uses by other pods. As in kube-scheduler, AddPod
   // and RemovePod match claims by name, ignoring the namespace.
   struct ExclusiveClaims {
-    std::vector<std::string> claims;
+    std::vector<std::string> claims;  // sorted
     std::int64_t uses = 0;
   };
   void Count(const framework::Attempt& attempt, const api::Pod& pod, int amount) const;
