@@ -66,6 +66,7 @@ struct CompileError {
   enum class Phase : std::uint8_t { kCheck, kPlan };
   Phase phase = Phase::kCheck;
   std::string message;
+  TypePtr type;  // of the expression, for kPlan
 };
 
 // The variables, types and functions that expressions may use. Begins with the libraries of Kubernetes'

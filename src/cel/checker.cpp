@@ -280,7 +280,7 @@ class Checker {
       CheckExpr(element);
       TypePtr element_type = TypeOfExpr(element);
       if (!e->optionals.empty() && e->optionals[i]) element_type = Unwrap(element, element_type);
-      type = Join(element, type, element_type);
+      type = Join(type, element_type);
     }
     SetType(e, ListOf(type == nullptr ? NewTypeVariable() : type));
   }
@@ -290,11 +290,11 @@ class Checker {
     TypePtr value_type;
     for (const ExprEntry& entry : e->entries) {
       CheckExpr(entry.key);
-      key_type = Join(entry.key, key_type, TypeOfExpr(entry.key));
+      key_type = Join(key_type, TypeOfExpr(entry.key));
       CheckExpr(entry.value);
       TypePtr type = TypeOfExpr(entry.value);
       if (entry.optional) type = Unwrap(entry.value, type);
-      value_type = Join(entry.value, value_type, type);
+      value_type = Join(value_type, type);
     }
     if (key_type == nullptr) {
       key_type = NewTypeVariable();
@@ -309,12 +309,10 @@ class Checker {
     return type;
   }
 
-  // Kubernetes requires elements of one type.
-  TypePtr Join(const Expr* e, const TypePtr& previous, const TypePtr& current) {
+  // validators.cpp requires elements of one type, except for arguments of format().
+  TypePtr Join(const TypePtr& previous, const TypePtr& current) {
     if (previous == nullptr) return current;
-    if (substitution_.Assign(previous, current)) return MostGeneral(previous, current);
-    Mismatch(e, previous, current);
-    return ErrorType();
+    return substitution_.Assign(previous, current) ? MostGeneral(previous, current) : DynType();
   }
 
   void CheckStruct(Expr* e) {

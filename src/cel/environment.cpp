@@ -76,8 +76,10 @@ TypePtr Environment::FindField(std::string_view type, std::string_view field) co
 std::optional<Program> Environment::Compile(std::string_view expression, CompileError& error) const {
   const Source source(expression);
   ErrorList errors;
+  Ast ast(source);
+  CheckedTypes checked;
   const auto fail = [&](CompileError::Phase phase, std::string message) {
-    error = {phase, std::move(message)};
+    error = {phase, std::move(message), phase == CompileError::Phase::kPlan ? checked.TypeOf(ast.root) : nullptr};
     return std::nullopt;
   };
   if (source.size() > size_limit_) {
@@ -85,9 +87,7 @@ std::optional<Program> Environment::Compile(std::string_view expression, Compile
                                size_limit_));
     return fail(CompileError::Phase::kCheck, errors.Format(source));
   }
-  Ast ast(source);
   Parse(ast, errors);
-  CheckedTypes checked;
   if (errors.empty()) checked = Check(ast, *this, errors);
   if (errors.empty()) Validate(ast, checked, errors);
   if (!errors.empty()) return fail(CompileError::Phase::kCheck, errors.Format(source));

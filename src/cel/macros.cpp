@@ -337,7 +337,6 @@ constexpr std::array kMacros = {
     Macro{"all", 2, true, QuantifyOne<Quantifier::kAll>},
     Macro{"exists", 2, true, QuantifyOne<Quantifier::kExists>},
     Macro{"exists_one", 2, true, QuantifyOne<Quantifier::kExistsOne>},
-    Macro{"existsOne", 2, true, QuantifyOne<Quantifier::kExistsOne>},
     Macro{"map", 2, true, MapList},
     Macro{"map", 3, true, MapList},
     Macro{"filter", 2, true, FilterList},

@@ -28,6 +28,14 @@ Value NotOptional(std::string what, const Value& value, Budget& budget) {
   return Value::Error("cannot initialize optional " + what + " from non-optional value " + GoText(value, budget));
 }
 
+// cel-go fails where a value is the key of one of Go's maps and has a type that cannot be compared.
+void RequireHashable(Evaluator& evaluator, const Value& key) {
+  if (key.kind() != ValueKind::kBytes && key.kind() != ValueKind::kOpaque) return;
+  const std::string type = GoTypeName(key);
+  if (type != "types.Bytes" && type != "cel.Semver" && type != "cel.Format") return;
+  evaluator.Cancel("internal error: runtime error: hash of unhashable type " + type);
+}
+
 bool IsConstantNode(const Node& node) { return dynamic_cast<const ConstantNode*>(&node) != nullptr; }
 
 }  // namespace
@@ -223,9 +231,7 @@ std::unique_ptr<MembershipNode> MembershipNode::Make(std::int64_t id, NodePtr& v
 Value MembershipNode::Execute(Evaluator& evaluator) const {
   Value value = value_->Run(evaluator);
   if (value.IsError()) return value;
-  if (value.kind() == ValueKind::kBytes) {
-    evaluator.Cancel("internal error: runtime error: hash of unhashable type types.Bytes");
-  }
+  RequireHashable(evaluator, value);
   return Value::Bool(set_.map().FindExact(value) != nullptr);
 }
 
@@ -362,10 +368,7 @@ Value MapNode::Execute(Evaluator& evaluator) const {
       }
       value = Value(value.optional());
     }
-    // Go's maps cannot have such keys; cel-go fails.
-    if (key.kind() == ValueKind::kBytes) {
-      evaluator.Cancel("internal error: runtime error: hash of unhashable type types.Bytes");
-    }
+    RequireHashable(evaluator, key);
     const int depth = std::max(DepthOf(key), DepthOf(value));
     if (depth >= kMaxValueDepth) return Value::Error("values are nested too deeply");
     entries.depth = std::max(entries.depth, depth + 1);

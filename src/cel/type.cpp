@@ -48,7 +48,6 @@ BERTH_CEL_TYPE(StringType, kString, "string")
 BERTH_CEL_TYPE(TimestampType, kTimestamp, "google.protobuf.Timestamp")
 BERTH_CEL_TYPE(TypeType, kType, "type")
 BERTH_CEL_TYPE(UintType, kUint, "uint")
-BERTH_CEL_TYPE(OptionalType, kOpaque, "optional_type")
 #undef BERTH_CEL_TYPE
 
 const TypePtr& DynListType() {
@@ -58,6 +57,11 @@ const TypePtr& DynListType() {
 
 const TypePtr& DynMapType() {
   static const TypePtr type = MapOf(DynType(), DynType());
+  return type;
+}
+
+const TypePtr& OptionalType() {
+  static const TypePtr type = OptionalOf(DynType());
   return type;
 }
 

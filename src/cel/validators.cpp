@@ -110,7 +110,7 @@ class Validator {
     std::int64_t at_fault = e->id;
     std::int64_t used = 0;
     const std::string error = ParseFormat(
-        e->target->literal.text(), static_cast<std::int64_t>(args.size()), [](std::string_view) {},
+        e->target->literal.text(), static_cast<std::int64_t>(args.size()), true, [](std::string_view) {},
         [&](const FormatClause& clause, std::int64_t index) {
           return CheckArgument(clause, args[static_cast<std::size_t>(index)], at_fault);
         },

@@ -174,10 +174,10 @@ constexpr std::array kFormats = {
     NamedFormat{"dns1035LabelPrefix", "DNS1035LabelPrefix", Prefix<OldLabel>, 30},
     NamedFormat{"labelValue", "LabelValue", LabelValue, 40},
     NamedFormat{"uri", "URI", Uri, 1103},
-    NamedFormat{"uuid", "uuid", Uuid, 82},
+    NamedFormat{"uuid", "uuid", Uuid, 70},
     NamedFormat{"byte", "byte", Byte, 84},
-    NamedFormat{"date", "date", FullDate, 81},
-    NamedFormat{"datetime", "datetime", DateTime, 81},
+    NamedFormat{"date", "date", FullDate, 71},
+    NamedFormat{"datetime", "datetime", DateTime, 71},
 };
 
 const TypePtr& NamedFormatType() {

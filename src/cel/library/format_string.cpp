@@ -123,13 +123,13 @@ std::string SpecialNumber(double value) {
   return value < 0 ? "-\xe2\x88\x9e" : "\xe2\x88\x9e";
 }
 
-// "1.052 × 10⁰³"
+// "1.052×10⁰³"
 std::string Scientific(double value, int precision) {
   const std::string digits = fmt::format("{:.{}e}", value, precision);
   const std::size_t e = digits.find('e');
   constexpr const char* kSuperscripts[] = {"\xe2\x81\xb0", "\xc2\xb9",     "\xc2\xb2",     "\xc2\xb3",     "\xe2\x81\xb4",
                                            "\xe2\x81\xb5", "\xe2\x81\xb6", "\xe2\x81\xb7", "\xe2\x81\xb8", "\xe2\x81\xb9"};
-  std::string text = digits.substr(0, e) + "\xc2\xa0\xc3\x97\xc2\xa0" + "10";
+  std::string text = digits.substr(0, e) + "\xc3\x97" + "10";
   for (const char c : digits.substr(e + 1)) {
     if (c == '-') text += "\xe2\x81\xbb";
     if (c >= '0' && c <= '9') text += kSuperscripts[c - '0'];
@@ -239,7 +239,7 @@ std::string WrongFormatType(char kind, std::string_view type) {
   return fmt::format("{}, was given {}", message, type);
 }
 
-std::string ParseFormat(std::string_view format, std::int64_t count,
+std::string ParseFormat(std::string_view format, std::int64_t count, bool constant,
                         const std::function<void(std::string_view)>& text,
                         const std::function<std::string(const FormatClause&, std::int64_t)>& clause,
                         std::int64_t& used) {
@@ -254,6 +254,7 @@ std::string ParseFormat(std::string_view format, std::int64_t count,
       format.remove_prefix(2);
       continue;
     }
+    if (constant && format.size() == 1) return "unexpected end of string";
     if (used >= count) return fmt::format("index {} out of range", used);
     if (format.size() == 1) return "unexpected end of string";
     format.remove_prefix(1);

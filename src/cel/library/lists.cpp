@@ -109,9 +109,10 @@ Value SortByAssociatedKeys(CallContext& context, Arguments args) {
 Value Range(CallContext& context, Arguments args) {
   const std::int64_t count = args[0].as_int();
   if (count < 0) return Value::Error(fmt::format("lists.range: size must be non-negative, got {}", count));
-  // Go cannot allocate such a list.
-  constexpr std::int64_t kGoLimit = (std::int64_t{1} << 48) / 16;
-  if (count > kGoLimit) return Value::Error("internal error: runtime error: makeslice: cap out of range");
+  constexpr std::int64_t kMost = 1'000'000;
+  if (count > kMost) {
+    return Value::Error(fmt::format("lists.range: size {} exceeds maximum allowed ({})", count, kMost));
+  }
   if (!context.budget.Spend(static_cast<std::uint64_t>(count))) return {};
   std::vector<Value> elements;
   elements.reserve(static_cast<std::size_t>(count));

@@ -230,7 +230,7 @@ Value Format(CallContext& context, Arguments args) {
   std::int64_t used = 0;
   if (!context.budget.Spend(args[0].text().size())) return {};
   std::string error = ParseFormat(
-      args[0].text(), list.size, [&](std::string_view text) { result += text; },
+      args[0].text(), list.size, false, [&](std::string_view text) { result += text; },
       [&](const FormatClause& clause, std::int64_t index) {
         return FormatArgument(clause, list.At(index), result, context.budget);
       },

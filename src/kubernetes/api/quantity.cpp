@@ -305,11 +305,17 @@ Quantity& Quantity::operator+=(const Quantity& other) {
 
 Quantity& Quantity::operator-=(const Quantity& other) {
   Quantity negated = other;
-  if (other.big_)
-    negated.big_ = std::make_shared<Big>(Big{cpp_int(-other.big_->nanos), other.big_->digits});
-  else
-    negated.mantissa_ = WrapMul(other.mantissa_, -1);
-  return *this += negated;
+  // apimachinery negates the smallest int64 to itself if that is enough for an exact sum.
+  negated.mantissa_ = WrapMul(other.mantissa_, -1);
+  Quantity difference = *this;
+  if (!big_ && !other.big_) difference += negated;
+  if (big_ || other.big_ || difference.big_) {
+    negated.big_ = std::make_shared<Big>(Big{cpp_int(other.big_ ? -other.big_->nanos : -ToNanos(other.mantissa_, other.scale_)),
+                                              other.big_ ? other.big_->digits : -std::min(other.scale_, kExponentCap)});
+    difference = *this;
+    difference += negated;
+  }
+  return *this = difference;
 }
 
 int Quantity::Sign() const {

@@ -138,14 +138,12 @@ Expected<Value> MakeDevice(const DeviceProperties& properties) {
 Expected<DeviceExpression> DeviceExpression::Compile(std::string_view expression) {
   CompileError error;
   auto program = DeviceEnvironment().Compile(expression, error);
-  if (!program) {
-    const bool checked = error.phase == CompileError::Phase::kPlan;
-    return Invalid((checked ? "program instantiation failed: " : "compilation failed: ") + error.message);
-  }
-  const Type& type = *program->type();
+  if (!program && error.phase == CompileError::Phase::kCheck) return Invalid("compilation failed: " + error.message);
+  const Type& type = program ? *program->type() : *error.type;
   if (type.kind != TypeKind::kBool && type.kind != TypeKind::kDyn) {
     return Invalid("must evaluate to bool or the unknown type, not " + TypeText(type));
   }
+  if (!program) return Invalid("program instantiation failed: " + error.message);
   return DeviceExpression(std::move(*program));
 }
 
