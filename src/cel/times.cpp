@@ -256,12 +256,9 @@ CivilTime ToCivil(std::int64_t seconds) {
   return c;
 }
 
-Value TimeZoneOffset(std::string_view name, std::int64_t) {
+Value TimeZoneOffset(std::string_view name, std::int64_t seconds) {
   const std::size_t colon = name.find(':');
-  if (colon == name.npos) {
-    if (name.empty() || name == "UTC" || name == "Local") return Value::Int(0);
-    return Value::Error("unknown time zone " + std::string(name));
-  }
+  if (colon == name.npos) return NamedZoneOffset(name, seconds);
   const auto read = [](std::string_view text, std::string& error) -> std::int64_t {
     const auto number = ParseInt(text);
     if (!number) error = "strconv.Atoi: parsing " + GoQuote(text) + ": invalid syntax";

@@ -176,7 +176,7 @@ func (g *generator) expr(kind string, depth int) string {
 			return g.pick("sign("+e("quantity")+")", e("semver")+"."+g.pick("major()", "minor()", "patch()", "compareTo("+e("semver")+")"))
 		case 8:
 			return e("timestamp") + "." + g.pick("getFullYear", "getMonth", "getDayOfYear", "getDayOfMonth", "getDate", "getDayOfWeek", "getHours",
-				"getMinutes", "getSeconds", "getMilliseconds") + g.pick("()", "()", "('-08:00')", "('02:30')", "('UTC')", "('x:1')")
+				"getMinutes", "getSeconds", "getMilliseconds") + g.pick("()", "()", "('-08:00')", "('02:30')", "('UTC')", "('x:1')", "('America/St_Johns')", "('Europe/Berlin')", "('No/Where')")
 		case 9:
 			return e("duration") + "." + g.pick("getHours()", "getMinutes()", "getSeconds()", "getMilliseconds()")
 		case 10:
@@ -210,7 +210,7 @@ func (g *generator) expr(kind string, depth int) string {
 			return e("string") + ".find(" + g.pattern() + ")"
 		case 6:
 			return g.pick("'%d'.format(["+e("int")+"])", "'%s|%s'.format(["+e(g.pick("string", "int", "double", "list(int)", "map", "duration", "type"))+", "+e("string")+"])",
-				"'%.2f %e'.format(["+e("double")+", "+e("double")+"])", "'%x %X %o %b'.format(["+e("int")+", "+e("string")+", "+e("uint")+", "+e("bool")+"])",
+				"'%.2f %e'.format(["+e("double")+", "+e("double")+"])", "'%.0f%.16e'.format(["+e("double")+", "+e("double")+"])", "'%x %X %o %b'.format(["+e("int")+", "+e("string")+", "+e("uint")+", "+e("bool")+"])",
 				e("string")+".format(["+e("dyn")+"])", "'%s'.format(["+e("dyn")+"])", "'%d%%'.format([dyn("+e("string")+")])")
 		case 7:
 			return "strings.quote(" + e("string") + ")"

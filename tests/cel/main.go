@@ -3,6 +3,7 @@
 //
 //	cel compare --evaluate build/bin/evaluate_cel --expressions 20000 --from-seed 1
 //	cel conformance --evaluate build/bin/evaluate_cel
+//	cel compare --expressions 4000 --from-seed 1 --record cel/expressions.ndjson.zst
 //	cel try --evaluate build/bin/evaluate_cel '1 + 1'
 //
 // Both programs compile each expression, evaluate it on a device, and must agree on compile errors, values,
@@ -18,6 +19,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // One case: what evaluate_cel reads.
@@ -42,10 +45,9 @@ func main() {
 	count := flags.Int("expressions", 20000, "number of random expressions")
 	seed := flags.Int64("from-seed", time.Now().Unix(), "seed of the first expression")
 	verbose := flags.Bool("verbose", false, "print every case")
-	record := flags.String("record", "", "write requests and cel-go's replies to this file, one line each")
+	record := flags.String("record", "", "write requests and cel-go's replies to this zstd-compressed file")
 	flags.Parse(os.Args[2:])
 
-	berth := start(*program)
 	var cases []named
 	switch os.Args[1] {
 	case "compare":
@@ -66,7 +68,7 @@ func main() {
 		writeRecord(*record, cases)
 		return
 	}
-	if differences := compareAll(berth, cases, *verbose); differences > 0 {
+	if differences := compareAll(start(*program), cases, *verbose); differences > 0 {
 		fail(fmt.Sprintf("%d differences", differences))
 	}
 }
@@ -180,21 +182,29 @@ func (p *process) ask(r request) reply {
 	return answer
 }
 
+// Writes requests and cel-go's replies for machines without Go.
 func writeRecord(path string, cases []named) {
 	file, err := os.Create(path)
 	if err != nil {
 		fail(err.Error())
 	}
 	defer file.Close()
+	compressed, err := zstd.NewWriter(file, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		fail(err.Error())
+	}
 	for _, c := range cases {
 		want := evaluate(c.request)
-		if message, _ := want.Selector["compile"].(string); strings.Contains(message, "Syntax error: ") || isRandom(c.request, want) {
+		if bothSyntaxErrors(want, want) || want.Selector["panic"] != nil || isRandom(c.request, want) {
 			continue
 		}
-		fmt.Fprintln(file, text(struct {
+		fmt.Fprintln(compressed, text(struct {
 			request
 			Reply reply `json:"reply"`
 		}{c.request, want}))
+	}
+	if err := compressed.Close(); err != nil {
+		fail(err.Error())
 	}
 }
 

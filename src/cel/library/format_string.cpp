@@ -123,9 +123,10 @@ std::string SpecialNumber(double value) {
   return value < 0 ? "-\xe2\x88\x9e" : "\xe2\x88\x9e";
 }
 
-// "1.052×10⁰³"
-std::string Scientific(double value, int precision) {
-  const std::string digits = fmt::format("{:.{}e}", value, precision);
+// "1.052000×10⁰³"
+std::string Scientific(double value) {
+  if (!std::isfinite(value)) return SpecialNumber(value);
+  const std::string digits = fmt::format("{:.{}e}", value, kDefaultPrecision);
   const std::size_t e = digits.find('e');
   constexpr const char* kSuperscripts[] = {"\xe2\x81\xb0", "\xc2\xb9",     "\xc2\xb2",     "\xc2\xb3",     "\xe2\x81\xb4",
                                            "\xe2\x81\xb5", "\xe2\x81\xb6", "\xe2\x81\xb7", "\xe2\x81\xb8", "\xe2\x81\xb9"};
@@ -137,6 +138,12 @@ std::string Scientific(double value, int precision) {
   return text;
 }
 
+// With spaces before it, `width` characters long.
+std::string Padded(const std::string& text, int width) {
+  const auto length = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });
+  return std::string(static_cast<std::size_t>(std::max<std::ptrdiff_t>(width - length, 0)), ' ') + text;
+}
+
 Formatted FormatReal(const FormatClause& clause, const Value& value, Budget& budget) {
   std::optional<double> number;
   if (value.kind() == ValueKind::kDouble) number = value.as_double();
@@ -146,11 +153,14 @@ Formatted FormatReal(const FormatClause& clause, const Value& value, Budget& bud
     }
   }
   if (!number) return {{}, WrongFormatType(clause.kind, RuntimeTypeName(value))};
-  if (!std::isfinite(*number)) return {SpecialNumber(*number), {}};
+  if (*number == 0) number = 0.0;  // without the sign
   const int precision = clause.precision.value_or(kDefaultPrecision);
   if (!budget.Spend(static_cast<std::uint64_t>(precision))) return {};
-  if (precision > kMaxPrecision) return {std::string("%!(BADPREC)") + clause.kind, {}};
-  return {clause.kind == 'f' ? Grouped(FixedDigits(*number, precision)) : Scientific(*number, precision), {}};
+  // cel-go uses the precision of %e as the width, and always prints six decimals.
+  if (clause.kind == 'e') return {Padded(Scientific(*number), precision), {}};
+  if (!std::isfinite(*number)) return {SpecialNumber(*number), {}};
+  if (precision > kMaxPrecision) return {"%!(BADPREC)f", {}};
+  return {Grouped(FixedDigits(*number, precision)), {}};
 }
 
 std::string InBase(std::uint64_t magnitude, bool negative, int base, bool upper) {

@@ -5,13 +5,16 @@
 namespace berth::cel {
 namespace {
 
+constexpr std::uint64_t kZoneLookup = 256;  // may read a file
+
 using TimePart = std::int64_t (*)(const CivilTime&, std::int32_t nanoseconds);
 
 template <TimePart part>
-Value TimestampPart(CallContext&, Arguments args) {
+Value TimestampPart(CallContext& context, Arguments args) {
   const TimestampObject& t = args[0].timestamp();
   std::int64_t seconds = t.seconds;
   if (args.size() == 2) {
+    if (!context.budget.Spend(kZoneLookup + args[1].text().size())) return {};
     Value offset = TimeZoneOffset(args[1].text(), t.seconds);
     if (offset.IsError()) return offset;
     seconds += offset.as_int();
