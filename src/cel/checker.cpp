@@ -43,15 +43,24 @@ class Checker {
  private:
   void CheckExpr(Expr* e) {
     switch (e->kind) {
-      case ExprKind::kLiteral: return SetType(e, RuntimeType(e->literal));
-      case ExprKind::kIdent: return CheckIdent(e);
-      case ExprKind::kSelect: return CheckSelect(e);
-      case ExprKind::kCall: return CheckCall(e);
-      case ExprKind::kList: return CheckList(e);
-      case ExprKind::kMap: return CheckMap(e);
-      case ExprKind::kStruct: return CheckStruct(e);
-      case ExprKind::kComprehension: return CheckComprehension(e);
-      case ExprKind::kUnspecified: return SetType(e, ErrorType());
+      case ExprKind::kLiteral:
+        return SetType(e, RuntimeType(e->literal));
+      case ExprKind::kIdent:
+        return CheckIdent(e);
+      case ExprKind::kSelect:
+        return CheckSelect(e);
+      case ExprKind::kCall:
+        return CheckCall(e);
+      case ExprKind::kList:
+        return CheckList(e);
+      case ExprKind::kMap:
+        return CheckMap(e);
+      case ExprKind::kStruct:
+        return CheckStruct(e);
+      case ExprKind::kComprehension:
+        return CheckComprehension(e);
+      case ExprKind::kUnspecified:
+        return SetType(e, ErrorType());
     }
   }
 
@@ -130,8 +139,12 @@ class Checker {
     if (unwrapped) target = target->parameters[0];
     TypePtr result = ErrorType();
     switch (target->kind) {
-      case TypeKind::kMap: result = target->parameters[1]; break;
-      case TypeKind::kStruct: result = LookUpField(e->id, target->name, field); break;
+      case TypeKind::kMap:
+        result = target->parameters[1];
+        break;
+      case TypeKind::kStruct:
+        result = LookUpField(e->id, target->name, field);
+        break;
       case TypeKind::kTypeParameter:
         substitution_.Assign(DynType(), target);
         result = DynType();
@@ -224,7 +237,8 @@ class Checker {
     return result;
   }
 
-  TypePtr ResolveLogic(Expr* e, const Function& function, const std::vector<TypePtr>& args, Reference& reference) {
+  TypePtr ResolveLogic(Expr* e, const Function& function, const std::vector<TypePtr>& args,
+                       Reference& reference) {
     reference.overloads.push_back(&function.overloads[0]);
     bool failed = false;
     for (std::size_t i = 0; i < args.size(); ++i) {
@@ -268,7 +282,8 @@ class Checker {
       signature += type;
     }
     if (signature.empty()) signature = "(";
-    Error(e->id, fmt::format("found no matching overload for '{}' applied to '{})'", function.name, signature));
+    Error(e->id,
+          fmt::format("found no matching overload for '{}' applied to '{})'", function.name, signature));
   }
 
   // ---- literals
@@ -335,8 +350,8 @@ class Checker {
       TypePtr value = TypeOfExpr(entry.value);
       if (entry.optional) value = Unwrap(entry.value, value);
       if (!substitution_.Assign(field, value)) {
-        Error(entry.id, fmt::format("expected type of field '{}' is '{}' but provided type is '{}'", entry.field,
-                                    FormatType(*field), FormatType(*value)));
+        Error(entry.id, fmt::format("expected type of field '{}' is '{}' but provided type is '{}'",
+                                    entry.field, FormatType(*field), FormatType(*value)));
       }
     }
   }
@@ -382,9 +397,11 @@ class Checker {
         first = second = DynType();
         break;
       default:
-        Error(e->range->id,
-              fmt::format("expression of type '{}' cannot be range of a comprehension (must be list, map, or dynamic)",
-                          FormatType(*range)));
+        Error(
+            e->range->id,
+            fmt::format(
+                "expression of type '{}' cannot be range of a comprehension (must be list, map, or dynamic)",
+                FormatType(*range)));
     }
     locals_.push_back({e->variable, first});
     if (two) locals_.push_back({e->second_variable, second});
@@ -408,14 +425,15 @@ class Checker {
       type = ErrorType();
     }
     if (current != nullptr && !SameType(*current, *type)) {
-      return Error(e->id, fmt::format("incompatible type already exists for expression: ({}) old:{}, new:{}", e->id,
-                                      TypeText(*current), TypeText(*type)));
+      return Error(e->id, fmt::format("incompatible type already exists for expression: ({}) old:{}, new:{}",
+                                      e->id, TypeText(*current), TypeText(*type)));
     }
     current = std::move(type);
   }
 
   void Mismatch(const Expr* e, const TypePtr& expected, const TypePtr& actual) {
-    Error(e->id, fmt::format("expected type '{}' but found '{}'", FormatType(*expected), FormatType(*actual)));
+    Error(e->id,
+          fmt::format("expected type '{}' but found '{}'", FormatType(*expected), FormatType(*actual)));
   }
   void Undeclared(const Expr* e, const std::string& name) {
     Error(e->id, fmt::format("undeclared reference to '{}' (in container '')", name));

@@ -311,7 +311,14 @@ class CallNode final : public NumberedNode {
     int overload = -1;
     CallForm form = CallForm::kVariadic;
     std::shared_ptr<const re2::RE2> pattern;  // of a constant regular expression
-    enum class Special : std::uint8_t { kNone, kEquals, kNotEquals, kMatches, kFind, kFindAll } special = Special::kNone;
+    enum class Special : std::uint8_t {
+      kNone,
+      kEquals,
+      kNotEquals,
+      kMatches,
+      kFind,
+      kFindAll
+    } special = Special::kNone;
   };
   CallNode(std::int64_t id, Target target, CostRule cost, std::vector<NodePtr> args)
       : NumberedNode(id), target_(std::move(target)), cost_(cost), args_(std::move(args)) {}

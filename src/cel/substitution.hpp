@@ -14,8 +14,8 @@ namespace berth::cel {
 
 class Substitution {
  public:
-  // Whether a value of type `from` can be used as `to`. Records what type parameters must be for that; changes
-  // nothing if the result is false.
+  // Whether a value of type `from` can be used as `to`. Records what type parameters must be for that;
+  // changes nothing if the result is false.
   bool Assign(const TypePtr& to, const TypePtr& from);
   bool AssignAll(std::span<const TypePtr> to, std::span<const TypePtr> from);
   // Replaces bound type parameters, and unbound ones by dyn if `unbound_to_dyn`.

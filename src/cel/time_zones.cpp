@@ -153,7 +153,8 @@ class RuleParser {
     if (!Accept(',')) return false;
     if (Accept('M')) {
       date.kind = 'M';
-      if (!Integer(date.month) || !Accept('.') || !Integer(date.week) || !Accept('.') || !Integer(date.day)) return false;
+      if (!Integer(date.month) || !Accept('.') || !Integer(date.week) || !Accept('.') || !Integer(date.day))
+        return false;
       if (date.month < 1 || date.month > 12 || date.week < 1 || date.week > 5 || date.day > 6) return false;
     } else {
       date.kind = Accept('J') ? 'J' : '0';
@@ -236,7 +237,8 @@ std::int64_t OffsetAt(const Zone& zone, std::int64_t seconds) {
                                      [](std::int64_t at, const Transition& t) { return at < t.at; });
   if (next == zone.transitions.end() && zone.rule) return OffsetByRule(*zone.rule, seconds);
   if (next != zone.transitions.begin()) return zone.types[std::prev(next)->type].offset;
-  const auto standard = std::find_if(zone.types.begin(), zone.types.end(), [](const LocalTime& t) { return !t.daylight; });
+  const auto standard =
+      std::find_if(zone.types.begin(), zone.types.end(), [](const LocalTime& t) { return !t.daylight; });
   return standard == zone.types.end() ? zone.types[0].offset : standard->offset;
 }
 
@@ -248,7 +250,8 @@ bool IsZoneName(std::string_view name) {
 }
 
 std::optional<Zone> LoadZone(const std::string& name) {
-  for (const char* directory : {"/usr/share/zoneinfo/", "/usr/share/lib/zoneinfo/", "/usr/lib/locale/TZ/", "/etc/zoneinfo/"}) {
+  for (const char* directory :
+       {"/usr/share/zoneinfo/", "/usr/share/lib/zoneinfo/", "/usr/lib/locale/TZ/", "/etc/zoneinfo/"}) {
     std::ifstream file(directory + name, std::ios::binary);
     std::string bytes(kMaxFileSize, '\0');
     file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -89,7 +89,8 @@ bool SameType(const Type& a, const Type& b, bool names) {
 
 bool AssignableType(const Type& to, const Type& from) {
   if (&to == &from || IsDynamic(to)) return true;
-  if (to.kind != from.kind || to.name != from.name || to.parameters.size() != from.parameters.size()) return false;
+  if (to.kind != from.kind || to.name != from.name || to.parameters.size() != from.parameters.size())
+    return false;
   for (std::size_t i = 0; i < to.parameters.size(); ++i) {
     if (!AssignableType(*to.parameters[i], *from.parameters[i])) return false;
   }
@@ -98,12 +99,18 @@ bool AssignableType(const Type& to, const Type& from) {
 
 std::string FormatType(const Type& type) {
   switch (type.kind) {
-    case TypeKind::kAny: return "any";
-    case TypeKind::kDuration: return "duration";
-    case TypeKind::kError: return "!error!";
-    case TypeKind::kNull: return "null";
-    case TypeKind::kTimestamp: return "timestamp";
-    default: break;
+    case TypeKind::kAny:
+      return "any";
+    case TypeKind::kDuration:
+      return "duration";
+    case TypeKind::kError:
+      return "!error!";
+    case TypeKind::kNull:
+      return "null";
+    case TypeKind::kTimestamp:
+      return "timestamp";
+    default:
+      break;
   }
   return type.parameters.empty() ? type.name : WithParameters(type.name, type, FormatType);
 }

@@ -56,8 +56,8 @@ const TypePtr& StringType();
 const TypePtr& TimestampType();
 const TypePtr& TypeType();
 const TypePtr& UintType();
-const TypePtr& DynListType();  // list(dyn)
-const TypePtr& DynMapType();   // map(dyn, dyn)
+const TypePtr& DynListType();   // list(dyn)
+const TypePtr& DynMapType();    // map(dyn, dyn)
 const TypePtr& OptionalType();  // optional_type(dyn)
 
 TypePtr ListOf(TypePtr element);

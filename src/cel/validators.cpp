@@ -37,7 +37,8 @@ class Validator {
     return value.kind() != ValueKind::kString || ParseDuration(value.text()).has_value();
   }
   static bool IsTimestamp(const Value& value) {
-    if (value.kind() == ValueKind::kInt) return value.as_int() >= kMinTimestamp && value.as_int() <= kMaxTimestamp;
+    if (value.kind() == ValueKind::kInt)
+      return value.as_int() >= kMinTimestamp && value.as_int() <= kMaxTimestamp;
     if (value.kind() != ValueKind::kString) return true;
     return ParseTimestamp(value.text()).kind() == ValueKind::kTimestamp;
   }
@@ -117,7 +118,8 @@ class Validator {
         used);
     if (!error.empty()) return Error(at_fault, error);
     if (static_cast<std::int64_t>(args.size()) > used) {
-      Error(e->id, fmt::format("too many arguments supplied to string.format (expected {}, got {})", used, args.size()));
+      Error(e->id, fmt::format("too many arguments supplied to string.format (expected {}, got {})", used,
+                               args.size()));
     }
   }
 
@@ -135,11 +137,15 @@ class Validator {
     if (type.kind == TypeKind::kDyn) return true;
     switch (clause) {
       case 'f':
-      case 'e': return type.kind == TypeKind::kDouble || text;
-      case 'b': return integer || type.kind == TypeKind::kBool;
+      case 'e':
+        return type.kind == TypeKind::kDouble || text;
+      case 'b':
+        return integer || type.kind == TypeKind::kBool;
       case 'x':
-      case 'X': return integer || text || type.kind == TypeKind::kBytes;
-      default: return integer;
+      case 'X':
+        return integer || text || type.kind == TypeKind::kBytes;
+      default:
+        return integer;
     }
   }
 
@@ -149,8 +155,10 @@ class Validator {
       case TypeKind::kOpaque:
       case TypeKind::kStruct:
       case TypeKind::kAny:
-      case TypeKind::kError: return e;
-      default: break;
+      case TypeKind::kError:
+        return e;
+      default:
+        break;
     }
     if (e->kind == ExprKind::kList) {
       for (const Expr* element : e->args) {
@@ -166,7 +174,8 @@ class Validator {
   }
 
   void Mismatch(const Expr* e, const TypePtr& expected, const TypePtr& actual) {
-    Error(e->id, fmt::format("expected type '{}' but found '{}'", FormatType(*expected), FormatType(*actual)));
+    Error(e->id,
+          fmt::format("expected type '{}' but found '{}'", FormatType(*expected), FormatType(*actual)));
   }
   void Error(std::int64_t id, std::string message) { errors_.Add(ast_.LocationOf(id), std::move(message)); }
 

@@ -121,7 +121,7 @@ class Value {
   std::int64_t as_int() const { return static_cast<std::int64_t>(bits_); }  // also a duration's nanoseconds
   std::uint64_t as_uint() const { return bits_; }
   double as_double() const;
-  const std::string& text() const;  // of strings, bytes and errors
+  const std::string& text() const;   // of strings, bytes and errors
   std::int64_t code_points() const;  // of strings
   const TimestampObject& timestamp() const;
   const ListObject& list() const;
@@ -257,12 +257,16 @@ inline Value Value::Duration(std::int64_t nanoseconds) {
 inline Value Value::FromObject(ValueKind kind, const HeapObject* object) {
   return {kind, reinterpret_cast<std::uint64_t>(object)};
 }
-inline const TimestampObject& Value::timestamp() const { return static_cast<const TimestampObject&>(*object()); }
+inline const TimestampObject& Value::timestamp() const {
+  return static_cast<const TimestampObject&>(*object());
+}
 inline const ListObject& Value::list() const { return static_cast<const ListObject&>(*object()); }
 inline const MapObject& Value::map() const { return static_cast<const MapObject&>(*object()); }
 inline const OpaqueObject& Value::opaque() const { return static_cast<const OpaqueObject&>(*object()); }
 inline const std::string& Value::text() const { return static_cast<const StringObject&>(*object()).text; }
-inline std::int64_t Value::code_points() const { return static_cast<const StringObject&>(*object()).code_points; }
+inline std::int64_t Value::code_points() const {
+  return static_cast<const StringObject&>(*object()).code_points;
+}
 inline ListObject& Value::mutable_list() const { return const_cast<ListObject&>(list()); }
 inline MapObject& Value::mutable_map() const { return const_cast<MapObject&>(map()); }
 

@@ -1,5 +1,5 @@
-// CEL expressions: parsing, checking and evaluation end, within the cost limit, with a value or an error, and give
-// the same result twice.
+// CEL expressions: parsing, checking and evaluation end, within the cost limit, with a value or an error, and
+// give the same result twice.
 #include "kubernetes/cel/device_expression.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -104,7 +104,8 @@ Value Replace(CallContext& context, Arguments args) {
     std::size_t found = old.empty() ? at : text.find(old, at);
     if (old.empty() && !first) {
       if (at >= text.size()) break;
-      for (found = at + 1; found < text.size() && (static_cast<unsigned char>(text[found]) & 0xc0) == 0x80;) ++found;
+      for (found = at + 1; found < text.size() && (static_cast<unsigned char>(text[found]) & 0xc0) == 0x80;)
+        ++found;
     }
     if (found == std::string::npos) break;
     if (!context.budget.Spend(found - at + replacement.size() + 1)) return {};

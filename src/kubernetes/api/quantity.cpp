@@ -310,8 +310,9 @@ Quantity& Quantity::operator-=(const Quantity& other) {
   Quantity difference = *this;
   if (!big_ && !other.big_) difference += negated;
   if (big_ || other.big_ || difference.big_) {
-    negated.big_ = std::make_shared<Big>(Big{cpp_int(other.big_ ? -other.big_->nanos : -ToNanos(other.mantissa_, other.scale_)),
-                                              other.big_ ? other.big_->digits : -std::min(other.scale_, kExponentCap)});
+    negated.big_ = std::make_shared<Big>(
+        Big{cpp_int(other.big_ ? -other.big_->nanos : -ToNanos(other.mantissa_, other.scale_)),
+            other.big_ ? other.big_->digits : -std::min(other.scale_, kExponentCap)});
     difference = *this;
     difference += negated;
   }

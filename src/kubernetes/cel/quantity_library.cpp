@@ -15,7 +15,9 @@ struct QuantityObject final : OpaqueObject {
     return Value::Bool(quantity.Compare(right.quantity) == 0);
   }
   std::string Text() const override { return quantity.Canonical(); }
-  std::string GoTypeName() const override { return origin == Origin::kSum ? "*cel.Quantity" : "cel.Quantity"; }
+  std::string GoTypeName() const override {
+    return origin == Origin::kSum ? "*cel.Quantity" : "cel.Quantity";
+  }
   const api::Quantity quantity;
   const Origin origin;
 };

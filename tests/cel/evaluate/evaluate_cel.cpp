@@ -84,7 +84,8 @@ json::object EvaluateSelector(const std::string& expression, const berth::Expect
   return result;
 }
 
-json::object EvaluateAny(const std::string& expression, const Value& device, const EvaluationOptions& options) {
+json::object EvaluateAny(const std::string& expression, const Value& device,
+                         const EvaluationOptions& options) {
   json::object result;
   CompileError error;
   const auto program = DeviceEnvironment().Compile(expression, error);
