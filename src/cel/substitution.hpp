@@ -4,10 +4,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "cel/type.hpp"
 
 namespace berth::cel {
@@ -32,7 +32,7 @@ class Substitution {
   void Set(const std::string& parameter, TypePtr type);
   void Undo(std::size_t to);
 
-  std::unordered_map<std::string, TypePtr> bound_;
+  TextMap<TypePtr> bound_;
   std::vector<std::pair<std::string, TypePtr>> undo_;  // previous values; null: unbound
 };
 
