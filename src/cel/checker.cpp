@@ -451,12 +451,6 @@ class Checker {
 
 }  // namespace
 
-std::vector<std::string> Reference::overload_ids() const {
-  std::vector<std::string> ids;
-  for (const Overload* overload : overloads) ids.push_back(overload->id);
-  return ids;
-}
-
 CheckedTypes Check(Ast& ast, const Environment& environment, ErrorList& errors) {
   return Checker(ast, environment, errors).Run();
 }

@@ -14,7 +14,6 @@ struct Reference {
   bool present = false;
   std::string name;                        // of an identifier
   std::vector<const Overload*> overloads;  // of a call
-  std::vector<std::string> overload_ids() const;
 };
 
 // Types and references by expression id.

@@ -60,7 +60,6 @@ struct StringObject;
 struct TimestampObject;
 struct ListObject;
 struct MapObject;
-
 struct OpaqueObject;
 
 struct HeapObject {
@@ -208,10 +207,9 @@ struct OpaqueObject : HeapObject {
   virtual Value Equal(const OpaqueObject& other) const = 0;
   // The number that CEL's cost model uses as size, if the values have one.
   virtual std::int64_t size() const { return 1; }
+  // For messages, as Go prints the value with %v and its type with %T.
   virtual std::string Text() const = 0;
   virtual std::string GoTypeName() const = 0;
-  // Conversion to string by string(); absent: not supported.
-  virtual Value ToString() const { return {}; }
 };
 
 // The type that type(value) returns.
