@@ -14,8 +14,7 @@ constexpr std::size_t kMaxExpressionSize = 10 * 1024;
 // When an attribute or capacity is missing, kube-scheduler's message recommends these forms.
 constexpr const char* kMissingKeyHint =
     ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for "
-    "optional "
-    "fields";
+    "optional fields";
 
 Environment MakeDeviceEnvironment() {
   Environment environment;
