@@ -427,6 +427,7 @@ Value CallNode::Execute(Evaluator& evaluator) const {
       if (arg.IsError()) return std::move(arg);
     }
   }
+  if (!result_.IsAbsent()) return result_;
   return Invoke(evaluator.budget(), {args.data(), args.size()});
 }
 

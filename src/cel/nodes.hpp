@@ -324,6 +324,8 @@ class CallNode final : public NumberedNode {
       : NumberedNode(id), target_(std::move(target)), cost_(cost), args_(std::move(args)) {}
   const std::vector<NodePtr>& args() const { return args_; }
   Value Invoke(Budget& budget, Arguments args) const;
+  // The result for constant arguments; may be an error. The cost remains that of the call.
+  void set_result(Value result) { result_ = std::move(result); }
 
  protected:
   Value Execute(Evaluator& evaluator) const override;
@@ -340,6 +342,7 @@ class CallNode final : public NumberedNode {
   const Target target_;
   const CostRule cost_;
   const std::vector<NodePtr> args_;
+  Value result_;  // absent: not known
 };
 
 // The value of `key` in `object`, or an error; absent if there is none and `test`.

@@ -16,6 +16,9 @@ bool IsConversion(std::string_view function) {
   return std::find(std::begin(kNames), std::end(kNames), function) != std::end(kNames);
 }
 
+// Functions of one text that always give an equal value, which is used in later calls.
+bool ParsesText(std::string_view function) { return function == "quantity" || function == "semver"; }
+
 class TreePlan final : public Plan {
  public:
   TreePlan(NodePtr root, std::size_t slots) : root_(std::move(root)), slots_(slots) {}
@@ -195,6 +198,13 @@ class Planner {
     if (IsConversion(e->name) && call->args().size() == 1) {
       if (const auto* constant = dynamic_cast<const ConstantNode*>(call->args()[0].get())) {
         return FoldConversion(e, *call, constant->value());
+      }
+    }
+    if (ParsesText(e->name) && call->args().size() == 1) {
+      const auto* constant = dynamic_cast<const ConstantNode*>(call->args()[0].get());
+      if (constant != nullptr && constant->value().kind() == ValueKind::kString) {
+        Budget budget(kFoldingBudget);
+        call->set_result(call->Invoke(budget, {&constant->value(), 1}));
       }
     }
     return call;
