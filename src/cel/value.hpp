@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -130,7 +131,7 @@ class Value {
   const TypePtr& type() const;
   const Value& optional() const;  // absent if the optional is empty
   const OpaqueObject& opaque() const;
-  const HeapObject* object() const { return reinterpret_cast<const HeapObject*>(bits_); }
+  const HeapObject* object() const { return std::bit_cast<const HeapObject*>(bits_); }
 
  private:
   Value(ValueKind kind, std::uint64_t bits) : kind_(kind), bits_(bits) {}
