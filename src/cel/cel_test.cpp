@@ -1,5 +1,6 @@
 #include "cel/cel.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace berth::cel {
@@ -169,10 +170,8 @@ TEST(Limits, WorkWithoutCostIsBounded) {
   std::string doubled = "b40.all(x, x > 0)";
   std::string compared = "b40 == b40";
   for (int i = 40; i > 0; --i) {
-    const std::string from = "b" + std::to_string(i - 1);
-    const std::string bind = "cel.bind(b" + std::to_string(i) + ", ";
-    doubled = bind + from + " + " + from + ", " + doubled + ")";
-    compared = bind + "[" + from + ", " + from + "], " + compared + ")";
+    doubled = fmt::format("cel.bind(b{}, b{} + b{}, {})", i, i - 1, i - 1, doubled);
+    compared = fmt::format("cel.bind(b{}, [b{}, b{}], {})", i, i - 1, i - 1, compared);
   }
   EXPECT_EQ(Evaluated("cel.bind(b0, [1, 2], " + doubled + ")").text, kTooExpensive);
   EXPECT_EQ(Evaluated("cel.bind(b0, n, " + compared + ")").text, kTooExpensive);
@@ -198,7 +197,7 @@ TEST(Limits, NestingIsBounded) {
 
 TEST(Limits, TypesAreBounded) {
   std::string expression = "1";
-  for (int i = 0; i < 30; ++i) expression = "cel.bind(x, " + expression + ", {x: x})";
+  for (int i = 0; i < 30; ++i) expression = fmt::format("cel.bind(x, {}, {{x: x}})", expression);
   EXPECT_TRUE(Evaluated(expression)
                   .text.starts_with("compile: ERROR: <input>:1:472: type of the expression is too complex"));
 }
