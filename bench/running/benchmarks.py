@@ -183,6 +183,12 @@ def encodings():
                         {}, LESS, {"name": f"encodings/{encoding}"})
 
 
+def device_selectors():
+    for selector in ("driver", "typical", "version", "pattern"):
+        yield Benchmark(f"device_selectors/{selector}", "CPU to evaluate a device selector (CEL)", program("bench_device_selectors", "--json"),
+                        {}, LESS, {"name": f"device_selectors/{selector}"})
+
+
 # Without a configuration file: measures the start with the defaults.
 BERTH_STARTS = "{berth} scheduler --kubeconfig {{kubeconfig}} --leader-elect=false --secure-port=0 --berth-http-address=127.0.0.1:0"
 REAL_STARTS = "{real} kube-scheduler --kubeconfig {{kubeconfig}} --leader-elect=false --secure-port=0 --authentication-skip-lookup"
@@ -235,7 +241,7 @@ def latency():
 
 
 def every_benchmark(workloads):
-    return [*decisions(workloads), *growth(), *queue(), *memory(), *encodings(), *start(), *plugin_interfaces(), *sandbox(), *end_to_end(), *latency()]
+    return [*decisions(workloads), *growth(), *queue(), *memory(), *encodings(), *device_selectors(), *start(), *plugin_interfaces(), *sandbox(), *end_to_end(), *latency()]
 
 
 def default_bin():

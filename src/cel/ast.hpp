@@ -34,17 +34,18 @@ struct ExprEntry {
   bool optional = false;
 };
 
-// The ids number the nodes in the order in which cel-go numbers them: costs and some error texts depend on it.
+// The ids number the nodes in the order in which cel-go numbers them: costs and some error texts depend on
+// it.
 struct Expr {
   std::int64_t id = 0;
   ExprKind kind = ExprKind::kUnspecified;
   Value literal;
-  std::string name;        // identifier, field of a select, function, type of a struct
-  Expr* target = nullptr;  // operand of a select, target of a member call
-  bool member = false;     // call with a target
-  bool test_only = false;  // select that tests presence: has(a.b)
-  std::vector<Expr*> args;        // of a call; elements of a list
-  std::vector<bool> optionals;    // of a list's elements; empty: none
+  std::string name;                // identifier, field of a select, function, type of a struct
+  Expr* target = nullptr;          // operand of a select, target of a member call
+  bool member = false;             // call with a target
+  bool test_only = false;          // select that tests presence: has(a.b)
+  std::vector<Expr*> args;         // of a call; elements of a list
+  std::vector<bool> optionals;     // of a list's elements; empty: none
   std::vector<ExprEntry> entries;  // of a map or struct
 
   // Comprehension. `second_variable` may be empty.

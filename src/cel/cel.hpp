@@ -1,4 +1,5 @@
-// The Common Expression Language as Kubernetes uses it: compiles an expression once and evaluates it many times.
+// The Common Expression Language as Kubernetes uses it: compiles an expression once and evaluates it many
+// times.
 //
 //   cel::Environment environment;
 //   environment.AddVariable("x", cel::IntType());
@@ -6,8 +7,8 @@
 //   const cel::Value variables[] = {cel::Value::Int(5)};
 //   cel::Evaluation evaluation = program.Evaluate(variables, options);
 //
-// Results, error texts and costs are those of cel-go v0.29.2 with the libraries, options and cost estimators of
-// k8s.io/apiserver v0.37.1 for stored expressions. Differences: the README.
+// Results, error texts and costs are those of cel-go v0.29.2 with the libraries, options and cost estimators
+// of k8s.io/apiserver v0.37.1 for stored expressions. Differences: the README.
 #pragma once
 
 #include <cstdint>
@@ -66,6 +67,7 @@ struct CompileError {
   enum class Phase : std::uint8_t { kCheck, kPlan };
   Phase phase = Phase::kCheck;
   std::string message;
+  TypePtr type;  // of the expression, for kPlan
 };
 
 // The variables, types and functions that expressions may use. Begins with the libraries of Kubernetes'

@@ -43,15 +43,24 @@ class Checker {
  private:
   void CheckExpr(Expr* e) {
     switch (e->kind) {
-      case ExprKind::kLiteral: return SetType(e, RuntimeType(e->literal));
-      case ExprKind::kIdent: return CheckIdent(e);
-      case ExprKind::kSelect: return CheckSelect(e);
-      case ExprKind::kCall: return CheckCall(e);
-      case ExprKind::kList: return CheckList(e);
-      case ExprKind::kMap: return CheckMap(e);
-      case ExprKind::kStruct: return CheckStruct(e);
-      case ExprKind::kComprehension: return CheckComprehension(e);
-      case ExprKind::kUnspecified: return SetType(e, ErrorType());
+      case ExprKind::kLiteral:
+        return SetType(e, RuntimeType(e->literal));
+      case ExprKind::kIdent:
+        return CheckIdent(e);
+      case ExprKind::kSelect:
+        return CheckSelect(e);
+      case ExprKind::kCall:
+        return CheckCall(e);
+      case ExprKind::kList:
+        return CheckList(e);
+      case ExprKind::kMap:
+        return CheckMap(e);
+      case ExprKind::kStruct:
+        return CheckStruct(e);
+      case ExprKind::kComprehension:
+        return CheckComprehension(e);
+      case ExprKind::kUnspecified:
+        return SetType(e, ErrorType());
     }
   }
 
@@ -130,8 +139,12 @@ class Checker {
     if (unwrapped) target = target->parameters[0];
     TypePtr result = ErrorType();
     switch (target->kind) {
-      case TypeKind::kMap: result = target->parameters[1]; break;
-      case TypeKind::kStruct: result = LookUpField(e->id, target->name, field); break;
+      case TypeKind::kMap:
+        result = target->parameters[1];
+        break;
+      case TypeKind::kStruct:
+        result = LookUpField(e->id, target->name, field);
+        break;
       case TypeKind::kTypeParameter:
         substitution_.Assign(DynType(), target);
         result = DynType();
@@ -224,7 +237,8 @@ class Checker {
     return result;
   }
 
-  TypePtr ResolveLogic(Expr* e, const Function& function, const std::vector<TypePtr>& args, Reference& reference) {
+  TypePtr ResolveLogic(Expr* e, const Function& function, const std::vector<TypePtr>& args,
+                       Reference& reference) {
     reference.overloads.push_back(&function.overloads[0]);
     bool failed = false;
     for (std::size_t i = 0; i < args.size(); ++i) {
@@ -268,7 +282,8 @@ class Checker {
       signature += type;
     }
     if (signature.empty()) signature = "(";
-    Error(e->id, fmt::format("found no matching overload for '{}' applied to '{})'", function.name, signature));
+    Error(e->id,
+          fmt::format("found no matching overload for '{}' applied to '{})'", function.name, signature));
   }
 
   // ---- literals
@@ -280,7 +295,7 @@ class Checker {
       CheckExpr(element);
       TypePtr element_type = TypeOfExpr(element);
       if (!e->optionals.empty() && e->optionals[i]) element_type = Unwrap(element, element_type);
-      type = Join(element, type, element_type);
+      type = Join(type, element_type);
     }
     SetType(e, ListOf(type == nullptr ? NewTypeVariable() : type));
   }
@@ -290,11 +305,11 @@ class Checker {
     TypePtr value_type;
     for (const ExprEntry& entry : e->entries) {
       CheckExpr(entry.key);
-      key_type = Join(entry.key, key_type, TypeOfExpr(entry.key));
+      key_type = Join(key_type, TypeOfExpr(entry.key));
       CheckExpr(entry.value);
       TypePtr type = TypeOfExpr(entry.value);
       if (entry.optional) type = Unwrap(entry.value, type);
-      value_type = Join(entry.value, value_type, type);
+      value_type = Join(value_type, type);
     }
     if (key_type == nullptr) {
       key_type = NewTypeVariable();
@@ -309,12 +324,10 @@ class Checker {
     return type;
   }
 
-  // Kubernetes requires elements of one type.
-  TypePtr Join(const Expr* e, const TypePtr& previous, const TypePtr& current) {
+  // validators.cpp requires elements of one type, except for arguments of format().
+  TypePtr Join(const TypePtr& previous, const TypePtr& current) {
     if (previous == nullptr) return current;
-    if (substitution_.Assign(previous, current)) return MostGeneral(previous, current);
-    Mismatch(e, previous, current);
-    return ErrorType();
+    return substitution_.Assign(previous, current) ? MostGeneral(previous, current) : DynType();
   }
 
   void CheckStruct(Expr* e) {
@@ -337,8 +350,8 @@ class Checker {
       TypePtr value = TypeOfExpr(entry.value);
       if (entry.optional) value = Unwrap(entry.value, value);
       if (!substitution_.Assign(field, value)) {
-        Error(entry.id, fmt::format("expected type of field '{}' is '{}' but provided type is '{}'", entry.field,
-                                    FormatType(*field), FormatType(*value)));
+        Error(entry.id, fmt::format("expected type of field '{}' is '{}' but provided type is '{}'",
+                                    entry.field, FormatType(*field), FormatType(*value)));
       }
     }
   }
@@ -384,9 +397,11 @@ class Checker {
         first = second = DynType();
         break;
       default:
-        Error(e->range->id,
-              fmt::format("expression of type '{}' cannot be range of a comprehension (must be list, map, or dynamic)",
-                          FormatType(*range)));
+        Error(
+            e->range->id,
+            fmt::format(
+                "expression of type '{}' cannot be range of a comprehension (must be list, map, or dynamic)",
+                FormatType(*range)));
     }
     locals_.push_back({e->variable, first});
     if (two) locals_.push_back({e->second_variable, second});
@@ -410,14 +425,15 @@ class Checker {
       type = ErrorType();
     }
     if (current != nullptr && !SameType(*current, *type)) {
-      return Error(e->id, fmt::format("incompatible type already exists for expression: ({}) old:{}, new:{}", e->id,
-                                      TypeText(*current), TypeText(*type)));
+      return Error(e->id, fmt::format("incompatible type already exists for expression: ({}) old:{}, new:{}",
+                                      e->id, TypeText(*current), TypeText(*type)));
     }
     current = std::move(type);
   }
 
   void Mismatch(const Expr* e, const TypePtr& expected, const TypePtr& actual) {
-    Error(e->id, fmt::format("expected type '{}' but found '{}'", FormatType(*expected), FormatType(*actual)));
+    Error(e->id,
+          fmt::format("expected type '{}' but found '{}'", FormatType(*expected), FormatType(*actual)));
   }
   void Undeclared(const Expr* e, const std::string& name) {
     Error(e->id, fmt::format("undeclared reference to '{}' (in container '')", name));
@@ -434,12 +450,6 @@ class Checker {
 };
 
 }  // namespace
-
-std::vector<std::string> Reference::overload_ids() const {
-  std::vector<std::string> ids;
-  for (const Overload* overload : overloads) ids.push_back(overload->id);
-  return ids;
-}
 
 CheckedTypes Check(Ast& ast, const Environment& environment, ErrorList& errors) {
   return Checker(ast, environment, errors).Run();

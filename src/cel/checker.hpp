@@ -12,9 +12,8 @@ namespace berth::cel {
 // What an identifier or a call denotes.
 struct Reference {
   bool present = false;
-  std::string name;                     // of an identifier
+  std::string name;                        // of an identifier
   std::vector<const Overload*> overloads;  // of a call
-  std::vector<std::string> overload_ids() const;
 };
 
 // Types and references by expression id.
@@ -23,10 +22,13 @@ struct CheckedTypes {
   std::vector<Reference> references;
 
   const TypePtr& TypeOf(const Expr* expr) const { return types[static_cast<std::size_t>(expr->id)]; }
-  const Reference& ReferenceOf(const Expr* expr) const { return references[static_cast<std::size_t>(expr->id)]; }
+  const Reference& ReferenceOf(const Expr* expr) const {
+    return references[static_cast<std::size_t>(expr->id)];
+  }
 };
 
-// Rewrites `ast`: identifiers and functions get their qualified names. Errors have cel-go's texts and positions.
+// Rewrites `ast`: identifiers and functions get their qualified names. Errors have cel-go's texts and
+// positions.
 CheckedTypes Check(Ast& ast, const Environment& environment, ErrorList& errors);
 
 // The checks of literals that Kubernetes' environment adds: durations, timestamps, regular expressions,

@@ -106,12 +106,14 @@ std::uint64_t TwoTraversals(std::uint64_t size) { return Ceil(static_cast<double
 
 // cel-go's tracker also looks into optional values.
 std::uint64_t SizeWithin(const Value& value) {
-  if (value.kind() == ValueKind::kOptional && !value.optional().IsAbsent()) return SizeWithin(value.optional());
+  if (value.kind() == ValueKind::kOptional && !value.optional().IsAbsent())
+    return SizeWithin(value.optional());
   return SizeForCost(value);
 }
 
 std::uint64_t RegexCost(std::uint64_t text, std::uint64_t pattern) {
-  return Ceil((1.0 + static_cast<double>(text)) * kTraversal) * Ceil(static_cast<double>(pattern) * kRegexLength);
+  return Ceil((1.0 + static_cast<double>(text)) * kTraversal) *
+         Ceil(static_cast<double>(pattern) * kRegexLength);
 }
 
 // The sum over everything within the value.
@@ -119,7 +121,8 @@ std::uint64_t DeepTraversal(const Value& value, Budget& budget) {
   if (!budget.Spend(1)) return 0;
   switch (value.kind()) {
     case ValueKind::kString:
-    case ValueKind::kBytes: return static_cast<std::uint64_t>(static_cast<double>(value.text().size()) * kTraversal);
+    case ValueKind::kBytes:
+      return static_cast<std::uint64_t>(static_cast<double>(value.text().size()) * kTraversal);
     case ValueKind::kList: {
       std::uint64_t cost = 0;
       for (std::int64_t i = 0; i < value.list().size && !budget.exhausted(); ++i) {
@@ -134,12 +137,14 @@ std::uint64_t DeepTraversal(const Value& value, Budget& budget) {
       }
       return cost;
     }
-    default: return 1;
+    default:
+      return 1;
   }
 }
 
 std::uint64_t Saturated(double cost) {
-  return cost >= 1.8446744073709552e19 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(cost);
+  return cost >= 1.8446744073709552e19 ? std::numeric_limits<std::uint64_t>::max()
+                                       : static_cast<std::uint64_t>(cost);
 }
 
 std::uint64_t ListCall(double factor, std::uint64_t size) {
@@ -197,40 +202,65 @@ std::uint64_t CallCost(CostRule rule, std::span<const Value> args, const Value& 
                        const char*& failure) {
   const auto size = [&](std::size_t i) { return SizeForCost(args[i]); };
   switch (rule) {
-    case CostRule::kOne: return 1;
-    case CostRule::kSecondTraversal: return Traversal(SizeWithin(args[1]));
-    case CostRule::kFirstTraversal: return Traversal(SizeWithin(args[0]));
-    case CostRule::kFirstTraversalKubernetes: return Traversal(size(0));
-    case CostRule::kFirstTraversalTwice: return TwoTraversals(size(0));
-    case CostRule::kResultTraversalTwice: return TwoTraversals(SizeForCost(result));
-    case CostRule::kListSize: return SizeWithin(args[1]);
+    case CostRule::kOne:
+      return 1;
+    case CostRule::kSecondTraversal:
+      return Traversal(SizeWithin(args[1]));
+    case CostRule::kFirstTraversal:
+      return Traversal(SizeWithin(args[0]));
+    case CostRule::kFirstTraversalKubernetes:
+      return Traversal(size(0));
+    case CostRule::kFirstTraversalTwice:
+      return TwoTraversals(size(0));
+    case CostRule::kResultTraversalTwice:
+      return TwoTraversals(SizeForCost(result));
+    case CostRule::kListSize:
+      return SizeWithin(args[1]);
     case CostRule::kEquality:
       if (args[0].kind() == ValueKind::kOpaque) return 1;
       [[fallthrough]];
-    case CostRule::kSmallerTraversal: return Traversal(std::min(SizeWithin(args[0]), SizeWithin(args[1])));
-    case CostRule::kBothTraversals: return Traversal(SizeWithin(args[0]) + SizeWithin(args[1]));
-    case CostRule::kRegex: return RegexCost(SizeWithin(args[0]), SizeWithin(args[1]));
-    case CostRule::kRegexKubernetes: return RegexCost(size(0), size(1));
-    case CostRule::kContains: return Traversal(SizeWithin(args[0])) * Traversal(SizeWithin(args[1]));
-    case CostRule::kDeepTraversal: return DeepTraversal(args[0], budget);
-    case CostRule::kResultList: return ListCall(1, SizeForCost(result));
-    case CostRule::kFlatten: return ListCall(1, size(0));
+    case CostRule::kSmallerTraversal:
+      return Traversal(std::min(SizeWithin(args[0]), SizeWithin(args[1])));
+    case CostRule::kBothTraversals:
+      return Traversal(SizeWithin(args[0]) + SizeWithin(args[1]));
+    case CostRule::kRegex:
+      return RegexCost(SizeWithin(args[0]), SizeWithin(args[1]));
+    case CostRule::kRegexKubernetes:
+      return RegexCost(size(0), size(1));
+    case CostRule::kContains:
+      return Traversal(SizeWithin(args[0])) * Traversal(SizeWithin(args[1]));
+    case CostRule::kDeepTraversal:
+      return DeepTraversal(args[0], budget);
+    case CostRule::kResultList:
+      return ListCall(1, SizeForCost(result));
+    case CostRule::kFlatten:
+      return ListCall(1, size(0));
     case CostRule::kFlattenDepth:
       if (args[1].kind() != ValueKind::kInt) {
         failure = "interface conversion: ref.Val is *types.Err, not types.Int";
         return 0;
       }
       return ListCall(static_cast<double>(args[1].as_int()), size(0));
-    case CostRule::kSelfCompareFirst: return SelfCompare(args[0], failure);
-    case CostRule::kSelfCompareSecond: return SelfCompare(args[1], failure);
-    case CostRule::kSetOnce: return 1 + Saturated(static_cast<double>(size(0) * size(1)));
-    case CostRule::kSetTwice: return 1 + Saturated(static_cast<double>(size(0) * size(1)) * 2);
-    case CostRule::kContainsIp: return TwoTraversals(size(0));
-    case CostRule::kContainsIpString: return TwoTraversals(size(0)) + Traversal(size(1));
-    case CostRule::kContainsCidr: return TwoTraversals(size(0)) + Traversal(size(0)) + 1;
-    case CostRule::kContainsCidrString: return TwoTraversals(size(0)) + Traversal(size(0)) + 1 + Traversal(size(1));
-    case CostRule::kValidate: return ValidateCost(args);
-    case CostRule::kAuthorizationCheck: return kAuthorizationCheckCost;
+    case CostRule::kSelfCompareFirst:
+      return SelfCompare(args[0], failure);
+    case CostRule::kSelfCompareSecond:
+      return SelfCompare(args[1], failure);
+    case CostRule::kSetOnce:
+      return 1 + Saturated(static_cast<double>(size(0) * size(1)));
+    case CostRule::kSetTwice:
+      return 1 + Saturated(static_cast<double>(size(0) * size(1)) * 2);
+    case CostRule::kContainsIp:
+      return TwoTraversals(size(0));
+    case CostRule::kContainsIpString:
+      return TwoTraversals(size(0)) + Traversal(size(1));
+    case CostRule::kContainsCidr:
+      return TwoTraversals(size(0)) + Traversal(size(0)) + 1;
+    case CostRule::kContainsCidrString:
+      return TwoTraversals(size(0)) + Traversal(size(0)) + 1 + Traversal(size(1));
+    case CostRule::kValidate:
+      return ValidateCost(args);
+    case CostRule::kAuthorizationCheck:
+      return kAuthorizationCheckCost;
   }
   return 1;
 }

@@ -1,5 +1,5 @@
-// The run-time cost of function calls: cel-go's cost tracker with the estimators of its extension libraries and
-// of Kubernetes.
+// The run-time cost of function calls: cel-go's cost tracker with the estimators of its extension libraries
+// and of Kubernetes.
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,9 @@ Environment::Environment() {
   AddKubernetesSemver(functions_);
   AddListsLibrary(functions_);
   AddKubernetesLists(functions_);
-  types_ = {BoolType(), BytesType(), DoubleType(),    DurationType(), IntType(),  DynListType(),  DynMapType(),
-            NullType(), StringType(), TimestampType(), TypeType(),     UintType(), OptionalType()};
+  types_ = {BoolType(),    BytesType(),  DoubleType(),  DurationType(), IntType(),
+            DynListType(), DynMapType(), NullType(),    StringType(),   TimestampType(),
+            TypeType(),    UintType(),   OptionalType()};
   AddTypeName(OpaqueOf("net.IP"));
   AddTypeName(OpaqueOf("net.CIDR"));
 }
@@ -60,7 +61,8 @@ TypePtr Environment::FindType(std::string_view name, bool planned) const {
 }
 
 bool Environment::HasFields(std::string_view type) const {
-  return std::any_of(objects_.begin(), objects_.end(), [&](const auto& object) { return object.first == type; });
+  return std::any_of(objects_.begin(), objects_.end(),
+                     [&](const auto& object) { return object.first == type; });
 }
 
 TypePtr Environment::FindField(std::string_view type, std::string_view field) const {
@@ -76,8 +78,11 @@ TypePtr Environment::FindField(std::string_view type, std::string_view field) co
 std::optional<Program> Environment::Compile(std::string_view expression, CompileError& error) const {
   const Source source(expression);
   ErrorList errors;
+  Ast ast(source);
+  CheckedTypes checked;
   const auto fail = [&](CompileError::Phase phase, std::string message) {
-    error = {phase, std::move(message)};
+    error = {phase, std::move(message),
+             phase == CompileError::Phase::kPlan ? checked.TypeOf(ast.root) : nullptr};
     return std::nullopt;
   };
   if (source.size() > size_limit_) {
@@ -85,9 +90,7 @@ std::optional<Program> Environment::Compile(std::string_view expression, Compile
                                size_limit_));
     return fail(CompileError::Phase::kCheck, errors.Format(source));
   }
-  Ast ast(source);
   Parse(ast, errors);
-  CheckedTypes checked;
   if (errors.empty()) checked = Check(ast, *this, errors);
   if (errors.empty()) Validate(ast, checked, errors);
   if (!errors.empty()) return fail(CompileError::Phase::kCheck, errors.Format(source));

@@ -11,18 +11,27 @@ bool HasTrait(const Value& value, Trait trait) {
   const bool sequence = kind == K::kString || kind == K::kBytes;
   const bool time = kind == K::kDuration || kind == K::kTimestamp;
   switch (trait) {
-    case Trait::kNone: return true;
-    case Trait::kAdder: return number || sequence || time || kind == K::kList;
-    case Trait::kComparer: return IsComparable(value);
+    case Trait::kNone:
+      return true;
+    case Trait::kAdder:
+      return number || sequence || time || kind == K::kList;
+    case Trait::kComparer:
+      return IsComparable(value);
     case Trait::kDivider:
-    case Trait::kMultiplier: return number;
-    case Trait::kModder: return kind == K::kInt || kind == K::kUint;
+    case Trait::kMultiplier:
+      return number;
+    case Trait::kModder:
+      return kind == K::kInt || kind == K::kUint;
     case Trait::kNegator:
       return kind == K::kBool || kind == K::kInt || kind == K::kDouble || kind == K::kDuration;
-    case Trait::kSubtractor: return number || time;
-    case Trait::kSizer: return sequence || kind == K::kList || kind == K::kMap;
-    case Trait::kMatcher: return kind == K::kString;
-    case Trait::kLister: return kind == K::kList;
+    case Trait::kSubtractor:
+      return number || time;
+    case Trait::kSizer:
+      return sequence || kind == K::kList || kind == K::kMap;
+    case Trait::kMatcher:
+      return kind == K::kString;
+    case Trait::kLister:
+      return kind == K::kList;
   }
   return false;
 }
@@ -45,8 +54,8 @@ void FunctionRegistry::Add(std::string_view name, Overload overload, bool variad
   function.overloads.push_back(std::move(overload));
 }
 
-void FunctionRegistry::AddGlobal(std::string_view name, std::string id, std::vector<TypePtr> args, TypePtr result,
-                                 Implementation implementation, bool variadic) {
+void FunctionRegistry::AddGlobal(std::string_view name, std::string id, std::vector<TypePtr> args,
+                                 TypePtr result, Implementation implementation, bool variadic) {
   Overload overload;
   overload.id = std::move(id);
   overload.args = std::move(args);
@@ -55,8 +64,8 @@ void FunctionRegistry::AddGlobal(std::string_view name, std::string id, std::vec
   Add(name, std::move(overload), variadic);
 }
 
-void FunctionRegistry::AddMember(std::string_view name, std::string id, std::vector<TypePtr> args, TypePtr result,
-                                 Implementation implementation, bool variadic) {
+void FunctionRegistry::AddMember(std::string_view name, std::string id, std::vector<TypePtr> args,
+                                 TypePtr result, Implementation implementation, bool variadic) {
   Overload overload;
   overload.id = std::move(id);
   overload.member = true;

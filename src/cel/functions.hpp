@@ -87,9 +87,9 @@ class FunctionRegistry {
 void AddStandardLibrary(FunctionRegistry& registry);
 void AddTimeFunctions(FunctionRegistry& registry);
 void AddOptionalLibrary(FunctionRegistry& registry);
-void AddStringsLibrary(FunctionRegistry& registry);        // ext.Strings, version 2
-void AddListsLibrary(FunctionRegistry& registry);          // ext.Lists, version 3
-void AddSetsLibrary(FunctionRegistry& registry);           // ext.Sets
+void AddStringsLibrary(FunctionRegistry& registry);         // ext.Strings, version 2
+void AddListsLibrary(FunctionRegistry& registry);           // ext.Lists, version 3
+void AddSetsLibrary(FunctionRegistry& registry);            // ext.Sets
 void AddComprehensionsLibrary(FunctionRegistry& registry);  // ext.TwoVarComprehensions
 void AddKubernetesLists(FunctionRegistry& registry);
 void AddKubernetesRegex(FunctionRegistry& registry);
@@ -98,6 +98,7 @@ void AddKubernetesIp(FunctionRegistry& registry);
 void AddKubernetesCidr(FunctionRegistry& registry);
 void AddKubernetesFormat(FunctionRegistry& registry);
 void AddKubernetesSemver(FunctionRegistry& registry);
-void AddKubernetesAuthorization(FunctionRegistry& registry);  // declarations only: no value of its types exists
+void AddKubernetesAuthorization(
+    FunctionRegistry& registry);  // declarations only: no value of its types exists
 
 }  // namespace berth::cel

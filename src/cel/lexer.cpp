@@ -16,9 +16,11 @@ bool IsOctal(char32_t c) { return c >= U'0' && c <= U'7'; }
 bool IsBlank(char32_t c) { return c == U'\t' || c == U' ' || c == U'\r' || c == U'\n' || c == U'\f'; }
 
 constexpr std::array<std::string_view, 36> kTokenNames = {
-    "<EOF>", "'=='", "'!='", "'in'",    "'<'",      "'<='",      "'>='",      "'>'",      "'&&'",   "'||'",  "'['",        "']'",
-    "'{'",   "'}'",  "'('",  "')'",     "'.'",      "','",       "'-'",       "'!'",      "'?'",    "':'",   "'+'",        "'*'",
-    "'/'",   "'%'",  "'true'", "'false'", "'null'", "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER", "ESC_IDENTIFIER"};
+    "<EOF>",  "'=='",  "'!='",       "'in'",          "'<'",    "'<='",      "'>='",    "'>'",
+    "'&&'",   "'||'",  "'['",        "']'",           "'{'",    "'}'",       "'('",     "')'",
+    "'.'",    "','",   "'-'",        "'!'",           "'?'",    "':'",       "'+'",     "'*'",
+    "'/'",    "'%'",   "'true'",     "'false'",       "'null'", "NUM_FLOAT", "NUM_INT", "NUM_UINT",
+    "STRING", "BYTES", "IDENTIFIER", "ESC_IDENTIFIER"};
 
 struct Symbol {
   std::u32string_view text;
@@ -26,18 +28,30 @@ struct Symbol {
 };
 // Longer ones first.
 constexpr std::array kSymbols = {
-    Symbol{U"==", TokenKind::kEquals},       Symbol{U"!=", TokenKind::kNotEquals},
-    Symbol{U"<=", TokenKind::kLessEquals},   Symbol{U">=", TokenKind::kGreaterEquals},
-    Symbol{U"&&", TokenKind::kAnd},          Symbol{U"||", TokenKind::kOr},
-    Symbol{U"<", TokenKind::kLess},          Symbol{U">", TokenKind::kGreater},
-    Symbol{U"[", TokenKind::kLeftBracket},   Symbol{U"]", TokenKind::kRightBracket},
-    Symbol{U"{", TokenKind::kLeftBrace},     Symbol{U"}", TokenKind::kRightBrace},
-    Symbol{U"(", TokenKind::kLeftParenthesis}, Symbol{U")", TokenKind::kRightParenthesis},
-    Symbol{U".", TokenKind::kDot},           Symbol{U",", TokenKind::kComma},
-    Symbol{U"-", TokenKind::kMinus},         Symbol{U"!", TokenKind::kNot},
-    Symbol{U"?", TokenKind::kQuestion},      Symbol{U":", TokenKind::kColon},
-    Symbol{U"+", TokenKind::kPlus},          Symbol{U"*", TokenKind::kStar},
-    Symbol{U"/", TokenKind::kSlash},         Symbol{U"%", TokenKind::kPercent},
+    Symbol{U"==", TokenKind::kEquals},
+    Symbol{U"!=", TokenKind::kNotEquals},
+    Symbol{U"<=", TokenKind::kLessEquals},
+    Symbol{U">=", TokenKind::kGreaterEquals},
+    Symbol{U"&&", TokenKind::kAnd},
+    Symbol{U"||", TokenKind::kOr},
+    Symbol{U"<", TokenKind::kLess},
+    Symbol{U">", TokenKind::kGreater},
+    Symbol{U"[", TokenKind::kLeftBracket},
+    Symbol{U"]", TokenKind::kRightBracket},
+    Symbol{U"{", TokenKind::kLeftBrace},
+    Symbol{U"}", TokenKind::kRightBrace},
+    Symbol{U"(", TokenKind::kLeftParenthesis},
+    Symbol{U")", TokenKind::kRightParenthesis},
+    Symbol{U".", TokenKind::kDot},
+    Symbol{U",", TokenKind::kComma},
+    Symbol{U"-", TokenKind::kMinus},
+    Symbol{U"!", TokenKind::kNot},
+    Symbol{U"?", TokenKind::kQuestion},
+    Symbol{U":", TokenKind::kColon},
+    Symbol{U"+", TokenKind::kPlus},
+    Symbol{U"*", TokenKind::kStar},
+    Symbol{U"/", TokenKind::kSlash},
+    Symbol{U"%", TokenKind::kPercent},
 };
 
 // Finds the longest token at a position. Every function returns the end of what it recognizes, or 0.
@@ -126,7 +140,9 @@ class Recognizer {
   }
 
   TokenKind KeywordOr(std::size_t begin, std::size_t end) const {
-    const auto is = [&](std::u32string_view word) { return end - begin == word.size() && StartsWith(begin, word); };
+    const auto is = [&](std::u32string_view word) {
+      return end - begin == word.size() && StartsWith(begin, word);
+    };
     if (is(U"in")) return TokenKind::kIn;
     if (is(U"true")) return TokenKind::kTrue;
     if (is(U"false")) return TokenKind::kFalse;
@@ -148,7 +164,8 @@ class Recognizer {
   std::size_t Quoted(std::size_t at, char32_t quote, bool raw, bool triple) const {
     while (at < source_.size()) {
       const char32_t c = At(at);
-      if (c == quote && (!triple || (At(at + 1) == quote && At(at + 2) == quote))) return at + (triple ? 3 : 1);
+      if (c == quote && (!triple || (At(at + 1) == quote && At(at + 2) == quote)))
+        return at + (triple ? 3 : 1);
       if (!triple && (c == U'\n' || c == U'\r')) return 0;
       if (c == U'\\' && !raw) {
         const std::size_t length = Escape(at);
@@ -171,14 +188,19 @@ class Recognizer {
     };
     switch (c) {
       case U'x':
-      case U'X': return hex(2);
-      case U'u': return hex(4);
-      case U'U': return hex(8);
+      case U'X':
+        return hex(2);
+      case U'u':
+        return hex(4);
+      case U'U':
+        return hex(8);
       case U'0':
       case U'1':
       case U'2':
-      case U'3': return IsOctal(At(at + 2)) && IsOctal(At(at + 3)) ? 4 : 0;
-      default: return std::u32string_view(U"abfnrtv\"'\\?`").find(c) != std::u32string_view::npos ? 2 : 0;
+      case U'3':
+        return IsOctal(At(at + 2)) && IsOctal(At(at + 3)) ? 4 : 0;
+      default:
+        return std::u32string_view(U"abfnrtv\"'\\?`").find(c) != std::u32string_view::npos ? 2 : 0;
     }
   }
 
@@ -237,7 +259,8 @@ bool Unescape(std::string_view& text, bool bytes, std::string& value, std::strin
   };
   switch (kind) {
     case 'x':
-    case 'X': return append(number(2, 2, 16), bytes);
+    case 'X':
+      return append(number(2, 2, 16), bytes);
     case 'u':
     case 'U':
       if (bytes) {
@@ -248,8 +271,10 @@ bool Unescape(std::string_view& text, bool bytes, std::string& value, std::strin
     case '0':
     case '1':
     case '2':
-    case '3': return append(number(1, 3, 8), bytes);
-    default: break;
+    case '3':
+      return append(number(1, 3, 8), bytes);
+    default:
+      break;
   }
   constexpr std::string_view kNames = "abfnrtv";
   constexpr std::string_view kCharacters = "\a\b\f\n\r\t\v";

@@ -11,7 +11,8 @@ constexpr std::string_view kAccumulator = "@result";
 constexpr std::string_view kOldAccumulator = "__result__";
 constexpr std::string_view kUnused = "#unused";
 
-// Creates the nodes of an expansion. cel-go numbers a node after its arguments: callers pass nodes that exist.
+// Creates the nodes of an expansion. cel-go numbers a node after its arguments: callers pass nodes that
+// exist.
 class Expansion {
  public:
   Expansion(Ast& ast, std::int64_t call_id, std::optional<MacroError>& error)
@@ -96,12 +97,16 @@ class Expansion {
     *copy = *original;
     copy->id = id;
     switch (original->kind) {
-      case ExprKind::kSelect: copy->target = Copy(original->target); break;
+      case ExprKind::kSelect:
+        copy->target = Copy(original->target);
+        break;
       case ExprKind::kCall:
         CopyAll(copy->args);
         if (original->member) copy->target = Copy(original->target);
         break;
-      case ExprKind::kList: CopyAll(copy->args); break;
+      case ExprKind::kList:
+        CopyAll(copy->args);
+        break;
       case ExprKind::kMap:
       case ExprKind::kStruct:
         for (ExprEntry& entry : copy->entries) {
@@ -111,11 +116,12 @@ class Expansion {
         }
         break;
       case ExprKind::kComprehension:
-        for (Expr* Expr::*part : {&Expr::range, &Expr::init, &Expr::condition, &Expr::step, &Expr::result}) {
+        for (Expr* Expr::* part : {&Expr::range, &Expr::init, &Expr::condition, &Expr::step, &Expr::result}) {
           copy->*part = Copy(original->*part);
         }
         break;
-      default: break;
+      default:
+        break;
     }
     return copy;
   }
@@ -214,7 +220,8 @@ Expr* Quantify(Expansion& e, Quantifier quantifier, Expr* range, TwoVariables va
       break;
     }
   }
-  return e.Comprehension({range, variables.first, variables.second, kAccumulator, init, condition, step, result});
+  return e.Comprehension(
+      {range, variables.first, variables.second, kAccumulator, init, condition, step, result});
 }
 
 template <Quantifier quantifier>
@@ -312,10 +319,12 @@ Expr* SortBy(Expansion& e, Expr* target, Args args) {
     case ExprKind::kSelect:
     case ExprKind::kIdent:
     case ExprKind::kComprehension:
-    case ExprKind::kCall: break;
+    case ExprKind::kCall:
+      break;
     default:
-      return e.Fail(target,
-                    "sortBy can only be applied to a list, identifier, comprehension, call or select expression");
+      return e.Fail(
+          target,
+          "sortBy can only be applied to a list, identifier, comprehension, call or select expression");
   }
   Expr* keys = MapList(e, e.Copy(input), args);
   if (keys == nullptr) return nullptr;
@@ -337,7 +346,6 @@ constexpr std::array kMacros = {
     Macro{"all", 2, true, QuantifyOne<Quantifier::kAll>},
     Macro{"exists", 2, true, QuantifyOne<Quantifier::kExists>},
     Macro{"exists_one", 2, true, QuantifyOne<Quantifier::kExistsOne>},
-    Macro{"existsOne", 2, true, QuantifyOne<Quantifier::kExistsOne>},
     Macro{"map", 2, true, MapList},
     Macro{"map", 3, true, MapList},
     Macro{"filter", 2, true, FilterList},

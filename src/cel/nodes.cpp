@@ -25,7 +25,16 @@ bool TakeAll(Evaluator& evaluator, const std::vector<NodePtr>& nodes, Values& va
 }
 
 Value NotOptional(std::string what, const Value& value, Budget& budget) {
-  return Value::Error("cannot initialize optional " + what + " from non-optional value " + GoText(value, budget));
+  return Value::Error("cannot initialize optional " + what + " from non-optional value " +
+                      GoText(value, budget));
+}
+
+// cel-go fails where a value is the key of one of Go's maps and has a type that cannot be compared.
+void RequireHashable(Evaluator& evaluator, const Value& key) {
+  if (key.kind() != ValueKind::kBytes && key.kind() != ValueKind::kOpaque) return;
+  const std::string type = GoTypeName(key);
+  if (type != "types.Bytes" && type != "cel.Semver" && type != "cel.Format") return;
+  evaluator.Cancel("internal error: runtime error: hash of unhashable type " + type);
 }
 
 bool IsConstantNode(const Node& node) { return dynamic_cast<const ConstantNode*>(&node) != nullptr; }
@@ -40,9 +49,12 @@ Value CheckIndex(const Value& key) {
     case ValueKind::kInt:
     case ValueKind::kUint:
     case ValueKind::kDouble:
-    case ValueKind::kString: return {};
-    case ValueKind::kError: return key;
-    default: return Value::Error("invalid qualifier type: " + GoTypeName(key));
+    case ValueKind::kString:
+      return {};
+    case ValueKind::kError:
+      return key;
+    default:
+      return Value::Error("invalid qualifier type: " + GoTypeName(key));
   }
 }
 
@@ -150,7 +162,8 @@ void ConditionalAttribute::DropParts(Evaluator& evaluator) const {
 
 Value AttributeNode::Execute(Evaluator& evaluator) const {
   Value value = attribute_->Resolve(evaluator);
-  if (test_only_id_ != 0 && value.kind() == ValueKind::kOptional) return Value::Bool(!value.optional().IsAbsent());
+  if (test_only_id_ != 0 && value.kind() == ValueKind::kOptional)
+    return Value::Bool(!value.optional().IsAbsent());
   return value;
 }
 
@@ -201,7 +214,8 @@ std::unique_ptr<MembershipNode> MembershipNode::Make(std::int64_t id, NodePtr& v
     add(element);
     switch (element.kind()) {
       case ValueKind::kBool:
-      case ValueKind::kString: break;
+      case ValueKind::kString:
+        break;
       case ValueKind::kDouble:
         if (const auto integer = ExactInt(element.as_double())) add(Value::Int(*integer));
         if (const auto integer = ExactUint(element.as_double())) add(Value::Uint(*integer));
@@ -214,18 +228,18 @@ std::unique_ptr<MembershipNode> MembershipNode::Make(std::int64_t id, NodePtr& v
         add(Value::Double(static_cast<double>(element.as_uint())));
         if (element.as_int() >= 0) add(Value::Int(element.as_int()));
         break;
-      default: return nullptr;
+      default:
+        return nullptr;
     }
   }
-  return std::unique_ptr<MembershipNode>(new MembershipNode(id, std::move(value), Value::Map(std::move(set))));
+  return std::unique_ptr<MembershipNode>(
+      new MembershipNode(id, std::move(value), Value::Map(std::move(set))));
 }
 
 Value MembershipNode::Execute(Evaluator& evaluator) const {
   Value value = value_->Run(evaluator);
   if (value.IsError()) return value;
-  if (value.kind() == ValueKind::kBytes) {
-    evaluator.Cancel("internal error: runtime error: hash of unhashable type types.Bytes");
-  }
+  RequireHashable(evaluator, value);
   return Value::Bool(set_.map().FindExact(value) != nullptr);
 }
 
@@ -248,14 +262,12 @@ Value FoldNode::Execute(Evaluator& evaluator) const {
   if (range.IsError()) return range;
   const bool iterable = range.kind() == ValueKind::kList || range.kind() == ValueKind::kMap;
   if (!iterable) {
-    return Value::Error(parts_.two_variables
-                            ? "unsupported comprehension range type: " + GoTypeName(range)
-                            : "got '" + GoTypeName(range) + "', expected iterable type");
+    return Value::Error(parts_.two_variables ? "unsupported comprehension range type: " + GoTypeName(range)
+                                             : "got '" + GoTypeName(range) + "', expected iterable type");
   }
   evaluator.slot(parts_.accumulator) = {{}, this};
   const Next last = IterateAll(evaluator, range);
-  Value result =
-      last == Next::kInterrupted ? Value::Error("operation interrupted") : Result(evaluator);
+  Value result = last == Next::kInterrupted ? Value::Error("operation interrupted") : Result(evaluator);
   evaluator.slot(parts_.accumulator) = {};
   evaluator.slot(parts_.first) = {};
   if (parts_.two_variables) evaluator.slot(parts_.second) = {};
@@ -277,7 +289,8 @@ FoldNode::Next FoldNode::IterateAll(Evaluator& evaluator, const Value& range) co
   for (std::int64_t i = 0; next == Next::kContinue; ++i) {
     // With two variables cel-go sees elements that are appended to the list meanwhile.
     if (i >= (parts_.two_variables ? list.size : size)) break;
-    next = parts_.two_variables ? Iterate(evaluator, Value::Int(i), list.At(i)) : Iterate(evaluator, list.At(i), {});
+    next = parts_.two_variables ? Iterate(evaluator, Value::Int(i), list.At(i))
+                                : Iterate(evaluator, list.At(i), {});
   }
   return next;
 }
@@ -295,7 +308,8 @@ FoldNode::Next FoldNode::Iterate(Evaluator& evaluator, Value first, Value second
 Value FoldNode::Result(Evaluator& evaluator) const {
   Value result = parts_.result->Run(evaluator);
   // Nothing else refers to the accumulator any more.
-  if (result.kind() == ValueKind::kList && result.list().accumulator) result.mutable_list().accumulator = false;
+  if (result.kind() == ValueKind::kList && result.list().accumulator)
+    result.mutable_list().accumulator = false;
   if (result.kind() == ValueKind::kMap && result.map().accumulator) result.mutable_map().accumulator = false;
   return result;
 }
@@ -362,10 +376,7 @@ Value MapNode::Execute(Evaluator& evaluator) const {
       }
       value = Value(value.optional());
     }
-    // Go's maps cannot have such keys; cel-go fails.
-    if (key.kind() == ValueKind::kBytes) {
-      evaluator.Cancel("internal error: runtime error: hash of unhashable type types.Bytes");
-    }
+    RequireHashable(evaluator, key);
     const int depth = std::max(DepthOf(key), DepthOf(value));
     if (depth >= kMaxValueDepth) return Value::Error("values are nested too deeply");
     entries.depth = std::max(entries.depth, depth + 1);
@@ -405,7 +416,8 @@ Value CallNode::Execute(Evaluator& evaluator) const {
   Values args;
   args.resize(args_.size());
   const bool stop_at_error = target_.form == CallForm::kVariadic;
-  const bool strict = target_.overload < 0 || !target_.function.overloads[static_cast<std::size_t>(target_.overload)].non_strict;
+  const bool strict = target_.overload < 0 ||
+                      !target_.function.overloads[static_cast<std::size_t>(target_.overload)].non_strict;
   for (std::size_t i = 0; i < args_.size(); ++i) {
     args[i] = args_[i]->Run(evaluator);
     if (stop_at_error && strict && args[i].IsError()) return std::move(args[i]);
@@ -415,6 +427,7 @@ Value CallNode::Execute(Evaluator& evaluator) const {
       if (arg.IsError()) return std::move(arg);
     }
   }
+  if (!result_.IsAbsent()) return result_;
   return Invoke(evaluator.budget(), {args.data(), args.size()});
 }
 
@@ -436,15 +449,18 @@ Value CallNode::Invoke(Budget& budget, Arguments args) const {
   CallContext context{budget};
   if (target_.function.singleton != nullptr) return InvokeSingleton(context, args);
   if (target_.overload < 0) return Dispatch(context, args);
-  return InvokeOverload(context, target_.function.overloads[static_cast<std::size_t>(target_.overload)], args);
+  return InvokeOverload(context, target_.function.overloads[static_cast<std::size_t>(target_.overload)],
+                        args);
 }
 
 Value CallNode::InvokePattern(Budget& budget, Arguments args) const {
   if (args[0].kind() != ValueKind::kString) return Value::NoSuchOverload();
   const std::string& text = args[0].text();
   switch (target_.special) {
-    case Target::Special::kMatches: return MatchPattern(*target_.pattern, text, budget);
-    case Target::Special::kFind: return FindPattern(*target_.pattern, text, budget);
+    case Target::Special::kMatches:
+      return MatchPattern(*target_.pattern, text, budget);
+    case Target::Special::kFind:
+      return FindPattern(*target_.pattern, text, budget);
     default: {
       std::int64_t limit = -1;
       if (args.size() == 3) {
@@ -462,8 +478,10 @@ Value CallNode::InvokeSingleton(CallContext& context, Arguments args) const {
   switch (args[0].kind()) {
     case ValueKind::kString:
     case ValueKind::kDuration:
-    case ValueKind::kTimestamp: return Value::NoSuchOverload();
-    default: return Value::Error("no such overload: " + target_.function.name);
+    case ValueKind::kTimestamp:
+      return Value::NoSuchOverload();
+    default:
+      return Value::Error("no such overload: " + target_.function.name);
   }
 }
 
@@ -483,7 +501,8 @@ Value CallNode::InvokeOverload(CallContext& context, const Overload& overload, A
 
 Value CallNode::Dispatch(CallContext& context, Arguments args) const {
   for (const Overload& overload : target_.function.overloads) {
-    if (overload.implementation != nullptr && Matches(overload, args)) return overload.implementation(context, args);
+    if (overload.implementation != nullptr && Matches(overload, args))
+      return overload.implementation(context, args);
   }
   return NoMatch(args);
 }

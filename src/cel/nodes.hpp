@@ -311,12 +311,21 @@ class CallNode final : public NumberedNode {
     int overload = -1;
     CallForm form = CallForm::kVariadic;
     std::shared_ptr<const re2::RE2> pattern;  // of a constant regular expression
-    enum class Special : std::uint8_t { kNone, kEquals, kNotEquals, kMatches, kFind, kFindAll } special = Special::kNone;
+    enum class Special : std::uint8_t {
+      kNone,
+      kEquals,
+      kNotEquals,
+      kMatches,
+      kFind,
+      kFindAll
+    } special = Special::kNone;
   };
   CallNode(std::int64_t id, Target target, CostRule cost, std::vector<NodePtr> args)
       : NumberedNode(id), target_(std::move(target)), cost_(cost), args_(std::move(args)) {}
   const std::vector<NodePtr>& args() const { return args_; }
   Value Invoke(Budget& budget, Arguments args) const;
+  // The result for constant arguments; may be an error. The cost remains that of the call.
+  void set_result(Value result) { result_ = std::move(result); }
 
  protected:
   Value Execute(Evaluator& evaluator) const override;
@@ -333,6 +342,7 @@ class CallNode final : public NumberedNode {
   const Target target_;
   const CostRule cost_;
   const std::vector<NodePtr> args_;
+  Value result_;  // absent: not known
 };
 
 // The value of `key` in `object`, or an error; absent if there is none and `test`.

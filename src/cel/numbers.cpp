@@ -55,6 +55,25 @@ bool IsDoubleSyntax(std::string_view text) {
   return at < text.size() && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), IsDigit);
 }
 
+// The shortest digits that identify a number, as "-d.ddde+xx".
+struct Scientific {
+  explicit Scientific(double value) {
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+    text = {buffer, static_cast<std::size_t>(end - buffer)};
+    mantissa = text.substr(0, text.find('e'));
+    std::string_view power = text.substr(mantissa.size() + 1);
+    if (power.starts_with('+')) power.remove_prefix(1);  // which from_chars does not accept
+    std::from_chars(power.data(), power.data() + power.size(), exponent);
+  }
+  Scientific(const Scientific&) = delete;
+  Scientific& operator=(const Scientific&) = delete;
+
+  char buffer[40];
+  std::string_view text;
+  std::string_view mantissa;
+  int exponent = 0;
+};
+
 }  // namespace
 
 std::optional<std::int64_t> TruncateToInt(double value) {
@@ -106,19 +125,29 @@ std::optional<double> ParseDouble(std::string_view text) {
 
 std::string FormatGoDouble(double value) {
   if (!std::isfinite(value)) return NotFinite(value);
-  char scientific[40];
-  const auto end = std::to_chars(scientific, scientific + sizeof scientific, value, std::chars_format::scientific).ptr;
-  const std::string_view text(scientific, static_cast<std::size_t>(end - scientific));
-  const int exponent = std::atoi(text.data() + text.find('e') + 1);
-  if (exponent < -4 || exponent >= 6) return std::string(text);
+  const Scientific number(value);
+  if (number.exponent < -4 || number.exponent >= 6) return std::string(number.text);
   return FormatFixed(value);
 }
 
 std::string FormatFixed(double value) {
   if (!std::isfinite(value)) return NotFinite(value);
-  char text[400];
-  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr;
-  return {text, end};
+  const Scientific number(value);
+  const int exponent = number.exponent;
+  const bool negative = number.mantissa.starts_with('-');
+  std::string digits;  // padded with zeros below
+  for (const char c : number.mantissa.substr(negative)) {
+    if (c != '.') digits += c;
+  }
+  if (exponent < 0) {
+    digits.insert(0, static_cast<std::size_t>(-exponent), '0');
+    digits.insert(1, ".");
+  } else {
+    const auto whole = static_cast<std::size_t>(exponent) + 1;
+    if (digits.size() < whole) digits.append(whole - digits.size(), '0');
+    if (digits.size() > whole) digits.insert(whole, ".");
+  }
+  return negative ? "-" + digits : digits;
 }
 
 }  // namespace berth::cel

@@ -14,23 +14,35 @@ namespace berth::cel {
 namespace {
 
 constexpr std::array<std::string_view, 21> kReserved = {
-    "as",  "break", "const",     "continue", "else",   "false", "for", "function", "if",   "import", "in",
-    "let", "loop",  "namespace", "null",     "package", "return", "true", "var",   "void", "while"};
+    "as",  "break", "const",     "continue", "else",    "false",  "for",  "function", "if",   "import", "in",
+    "let", "loop",  "namespace", "null",     "package", "return", "true", "var",      "void", "while"};
 
 std::string_view OperatorOf(TokenKind kind) {
   switch (kind) {
-    case TokenKind::kEquals: return operators::kEquals;
-    case TokenKind::kNotEquals: return operators::kNotEquals;
-    case TokenKind::kIn: return operators::kIn;
-    case TokenKind::kLess: return "_<_";
-    case TokenKind::kLessEquals: return "_<=_";
-    case TokenKind::kGreater: return "_>_";
-    case TokenKind::kGreaterEquals: return "_>=_";
-    case TokenKind::kPlus: return operators::kAdd;
-    case TokenKind::kMinus: return "_-_";
-    case TokenKind::kStar: return "_*_";
-    case TokenKind::kSlash: return "_/_";
-    default: return "_%_";
+    case TokenKind::kEquals:
+      return operators::kEquals;
+    case TokenKind::kNotEquals:
+      return operators::kNotEquals;
+    case TokenKind::kIn:
+      return operators::kIn;
+    case TokenKind::kLess:
+      return "_<_";
+    case TokenKind::kLessEquals:
+      return "_<=_";
+    case TokenKind::kGreater:
+      return "_>_";
+    case TokenKind::kGreaterEquals:
+      return "_>=_";
+    case TokenKind::kPlus:
+      return operators::kAdd;
+    case TokenKind::kMinus:
+      return "_-_";
+    case TokenKind::kStar:
+      return "_*_";
+    case TokenKind::kSlash:
+      return "_/_";
+    default:
+      return "_%_";
   }
 }
 
@@ -55,9 +67,12 @@ class TreeBuilder {
  private:
   Expr* BuildKind(const Syntax* s) {
     switch (s->kind) {
-      case SyntaxKind::kConditional: return Conditional(s);
-      case SyntaxKind::kOr: return Logic(s, operators::kOr);
-      case SyntaxKind::kAnd: return Logic(s, operators::kAnd);
+      case SyntaxKind::kConditional:
+        return Conditional(s);
+      case SyntaxKind::kOr:
+        return Logic(s, operators::kOr);
+      case SyntaxKind::kAnd:
+        return Logic(s, operators::kAnd);
       case SyntaxKind::kRelation:
       case SyntaxKind::kCalculation: {
         Expr* left = Build(s->children[0]);
@@ -65,9 +80,12 @@ class TreeBuilder {
         Expr* right = Build(s->children[1]);
         return CallOrMacro(id, OperatorOf(s->token.kind), nullptr, {left, right});
       }
-      case SyntaxKind::kNot: return Unary(s, operators::kNot);
-      case SyntaxKind::kNegate: return Unary(s, operators::kNegate);
-      case SyntaxKind::kSelect: return Select(s);
+      case SyntaxKind::kNot:
+        return Unary(s, operators::kNot);
+      case SyntaxKind::kNegate:
+        return Unary(s, operators::kNegate);
+      case SyntaxKind::kSelect:
+        return Select(s);
       case SyntaxKind::kMemberCall: {
         Expr* target = Build(s->children[0]);
         const std::int64_t id = ast_.NewId(s->token.begin);
@@ -81,11 +99,16 @@ class TreeBuilder {
                            {operand, index});
       }
       case SyntaxKind::kIdent:
-      case SyntaxKind::kGlobalCall: return Named(s);
-      case SyntaxKind::kList: return List(s);
-      case SyntaxKind::kMap: return Map(s);
-      case SyntaxKind::kMessage: return Message(s);
-      case SyntaxKind::kLiteral: return Literal(s);
+      case SyntaxKind::kGlobalCall:
+        return Named(s);
+      case SyntaxKind::kList:
+        return List(s);
+      case SyntaxKind::kMap:
+        return Map(s);
+      case SyntaxKind::kMessage:
+        return Message(s);
+      case SyntaxKind::kLiteral:
+        return Literal(s);
     }
     BERTH_CHECK(false, static_cast<int>(s->kind));
   }
@@ -109,8 +132,8 @@ class TreeBuilder {
     return Balanced(function, terms, ids, 0, ids.size() - 1);
   }
 
-  Expr* Balanced(std::string_view function, const std::vector<Expr*>& terms, const std::vector<std::int64_t>& ids,
-                 std::size_t low, std::size_t high) {
+  Expr* Balanced(std::string_view function, const std::vector<Expr*>& terms,
+                 const std::vector<std::int64_t>& ids, std::size_t low, std::size_t high) {
     const std::size_t middle = (low + high + 1) / 2;
     Expr* left = middle == low ? terms[middle] : Balanced(function, terms, ids, low, middle - 1);
     Expr* right = middle == high ? terms[middle + 1] : Balanced(function, terms, ids, middle + 1, high);
@@ -198,9 +221,15 @@ class TreeBuilder {
     Value value;
     const std::string text = Text(s->token);
     switch (s->token.kind) {
-      case TokenKind::kTrue: value = Value::Bool(true); break;
-      case TokenKind::kFalse: value = Value::Bool(false); break;
-      case TokenKind::kNull: value = Value::Null(); break;
+      case TokenKind::kTrue:
+        value = Value::Bool(true);
+        break;
+      case TokenKind::kFalse:
+        value = Value::Bool(false);
+        break;
+      case TokenKind::kNull:
+        value = Value::Null();
+        break;
       case TokenKind::kInt: {
         const bool hex = text.starts_with("0x");
         const auto number = ParseInt((s->negative ? "-" : "") + text.substr(hex ? 2 : 0), hex ? 16 : 10);
@@ -210,7 +239,8 @@ class TreeBuilder {
       }
       case TokenKind::kUint: {
         const bool hex = text.starts_with("0x");
-        const auto number = ParseUint(std::string_view(text).substr(hex ? 2 : 0, text.size() - (hex ? 3 : 1)), hex ? 16 : 10);
+        const auto number =
+            ParseUint(std::string_view(text).substr(hex ? 2 : 0, text.size() - (hex ? 3 : 1)), hex ? 16 : 10);
         if (!number) return Fail(s->begin, "invalid uint literal");
         value = Value::Uint(*number);
         break;

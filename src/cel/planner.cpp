@@ -11,10 +11,13 @@ namespace berth::cel {
 namespace {
 
 bool IsConversion(std::string_view function) {
-  constexpr std::string_view kNames[] = {"bool", "bytes", "double", "duration", "dyn",
-                                         "int",  "string", "timestamp", "type", "uint"};
+  constexpr std::string_view kNames[] = {"bool", "bytes",  "double",    "duration", "dyn",
+                                         "int",  "string", "timestamp", "type",     "uint"};
   return std::find(std::begin(kNames), std::end(kNames), function) != std::end(kNames);
 }
+
+// Functions of one text that always give an equal value, which is used in later calls.
+bool ParsesText(std::string_view function) { return function == "quantity" || function == "semver"; }
 
 class TreePlan final : public Plan {
  public:
@@ -34,8 +37,8 @@ class TreePlan final : public Plan {
 
 }  // namespace
 
-// Turns the checked tree into nodes. Constant lists, maps and conversions are evaluated here, constant regular
-// expressions are compiled.
+// Turns the checked tree into nodes. Constant lists, maps and conversions are evaluated here, constant
+// regular expressions are compiled.
 class Planner {
  public:
   Planner(const CheckedTypes& checked, const Environment& environment)
@@ -59,15 +62,24 @@ class Planner {
 
   NodePtr PlanKind(const Expr* e) {
     switch (e->kind) {
-      case ExprKind::kLiteral: return std::make_unique<ConstantNode>(e->id, e->literal);
-      case ExprKind::kIdent: return Ident(e);
-      case ExprKind::kSelect: return Select(e);
-      case ExprKind::kCall: return Call(e);
-      case ExprKind::kList: return List(e);
-      case ExprKind::kMap: return Map(e);
-      case ExprKind::kStruct: return Struct(e);
-      case ExprKind::kComprehension: return Fold(e);
-      case ExprKind::kUnspecified: break;
+      case ExprKind::kLiteral:
+        return std::make_unique<ConstantNode>(e->id, e->literal);
+      case ExprKind::kIdent:
+        return Ident(e);
+      case ExprKind::kSelect:
+        return Select(e);
+      case ExprKind::kCall:
+        return Call(e);
+      case ExprKind::kList:
+        return List(e);
+      case ExprKind::kMap:
+        return Map(e);
+      case ExprKind::kStruct:
+        return Struct(e);
+      case ExprKind::kComprehension:
+        return Fold(e);
+      case ExprKind::kUnspecified:
+        break;
     }
     BERTH_CHECK(false, static_cast<int>(e->kind));
   }
@@ -161,15 +173,16 @@ class Planner {
   NodePtr Conditional(const Expr* e, std::vector<NodePtr> args) {
     AttributePtr truthy = AttributeOf(std::move(args[1]));
     AttributePtr falsy = AttributeOf(std::move(args[2]));
-    return std::make_unique<AttributeNode>(
-        std::make_shared<ConditionalAttribute>(e->id, std::move(args[0]), std::move(truthy), std::move(falsy)));
+    return std::make_unique<AttributeNode>(std::make_shared<ConditionalAttribute>(
+        e->id, std::move(args[0]), std::move(truthy), std::move(falsy)));
   }
 
   NodePtr FunctionCall(const Expr* e, std::vector<NodePtr> args) {
     const Reference& reference = checked_.ReferenceOf(e);
     const std::string overload = reference.overloads.size() == 1 ? reference.overloads[0]->id : std::string();
     if (args.size() == 2 && (e->name == "or" || e->name == "orValue")) {
-      return std::make_unique<OptionalOrNode>(e->id, std::move(args[0]), std::move(args[1]), e->name == "orValue");
+      return std::make_unique<OptionalOrNode>(e->id, std::move(args[0]), std::move(args[1]),
+                                              e->name == "orValue");
     }
     if (overload == "in_list") {
       if (const auto* list = dynamic_cast<const ConstantNode*>(args[1].get());
@@ -185,6 +198,13 @@ class Planner {
     if (IsConversion(e->name) && call->args().size() == 1) {
       if (const auto* constant = dynamic_cast<const ConstantNode*>(call->args()[0].get())) {
         return FoldConversion(e, *call, constant->value());
+      }
+    }
+    if (ParsesText(e->name) && call->args().size() == 1) {
+      const auto* constant = dynamic_cast<const ConstantNode*>(call->args()[0].get());
+      if (constant != nullptr && constant->value().kind() == ValueKind::kString) {
+        Budget budget(kFoldingBudget);
+        call->set_result(call->Invoke(budget, {&constant->value(), 1}));
       }
     }
     return call;
@@ -317,8 +337,8 @@ class Planner {
   std::string error_;
 };
 
-std::shared_ptr<const Plan> MakePlan(const Ast& ast, const CheckedTypes& checked, const Environment& environment,
-                                     std::string& error) {
+std::shared_ptr<const Plan> MakePlan(const Ast& ast, const CheckedTypes& checked,
+                                     const Environment& environment, std::string& error) {
   Planner planner(checked, environment);
   NodePtr root = planner.Plan(ast.root);
   if (root == nullptr) {

@@ -14,9 +14,12 @@ constexpr std::size_t kLongestSnippet = 16384;  // bytes; longer lines are not s
 char32_t Decode(std::string_view bytes) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   switch (bytes.size()) {
-    case 1: return byte(0);
-    case 2: return (byte(0) & 0x1fu) << 6 | (byte(1) & 0x3fu);
-    case 3: return (byte(0) & 0x0fu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
+    case 1:
+      return byte(0);
+    case 2:
+      return (byte(0) & 0x1fu) << 6 | (byte(1) & 0x3fu);
+    case 3:
+      return (byte(0) & 0x0fu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
     default:
       return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3fu) << 12 | (byte(2) & 0x3fu) << 6 | (byte(3) & 0x3fu);
   }

@@ -17,11 +17,15 @@ bool EqualOrLessSpecific(const Type& a, const Type& b) {
     return true;
   };
   switch (a.kind) {
-    case TypeKind::kOpaque: return a.name == b.name && parameters();
+    case TypeKind::kOpaque:
+      return a.name == b.name && parameters();
     case TypeKind::kList:
-    case TypeKind::kMap: return parameters();
-    case TypeKind::kType: return true;
-    default: return SameType(a, b);
+    case TypeKind::kMap:
+      return parameters();
+    case TypeKind::kType:
+      return true;
+    default:
+      return SameType(a, b);
   }
 }
 
@@ -32,8 +36,10 @@ bool IsNullable(const Type& type) {
     case TypeKind::kAny:
     case TypeKind::kDuration:
     case TypeKind::kTimestamp:
-    case TypeKind::kNull: return true;
-    default: return false;
+    case TypeKind::kNull:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -76,12 +82,14 @@ bool Substitution::Assignable(const TypePtr& a, const TypePtr& b) {
   if (a->kind == TypeKind::kNull) return IsNullable(*b);
   if (b->kind == TypeKind::kNull) return IsNullable(*a);
   switch (a->kind) {
-    case TypeKind::kType: return b->kind == TypeKind::kType;
+    case TypeKind::kType:
+      return b->kind == TypeKind::kType;
     case TypeKind::kOpaque:
     case TypeKind::kList:
     case TypeKind::kMap:
       return a->kind == b->kind && a->name == b->name && AllAssignable(a->parameters, b->parameters);
-    default: return AssignableType(*b, *a);
+    default:
+      return AssignableType(*b, *a);
   }
 }
 
@@ -114,19 +122,23 @@ bool Substitution::NotWithin(const TypePtr& type, const TypePtr& within) const {
     case TypeKind::kType:
       return std::all_of(within->parameters.begin(), within->parameters.end(),
                          [&](const TypePtr& parameter) { return NotWithin(type, parameter); });
-    default: return true;
+    default:
+      return true;
   }
 }
 
 TypePtr Substitution::Apply(const TypePtr& type, bool unbound_to_dyn) const {
   if (const TypePtr current = Find(type)) return Apply(current, unbound_to_dyn);
   switch (type->kind) {
-    case TypeKind::kTypeParameter: return unbound_to_dyn ? DynType() : type;
+    case TypeKind::kTypeParameter:
+      return unbound_to_dyn ? DynType() : type;
     case TypeKind::kOpaque:
     case TypeKind::kList:
     case TypeKind::kMap:
-    case TypeKind::kType: break;
-    default: return type;
+    case TypeKind::kType:
+      break;
+    default:
+      return type;
   }
   std::vector<TypePtr> parameters;
   bool changed = false;
@@ -136,10 +148,14 @@ TypePtr Substitution::Apply(const TypePtr& type, bool unbound_to_dyn) const {
   }
   if (!changed) return type;
   switch (type->kind) {
-    case TypeKind::kList: return ListOf(parameters[0]);
-    case TypeKind::kMap: return MapOf(parameters[0], parameters[1]);
-    case TypeKind::kType: return berth::cel::TypeOf(parameters[0]);
-    default: return OpaqueOf(type->name, std::move(parameters));
+    case TypeKind::kList:
+      return ListOf(parameters[0]);
+    case TypeKind::kMap:
+      return MapOf(parameters[0], parameters[1]);
+    case TypeKind::kType:
+      return berth::cel::TypeOf(parameters[0]);
+    default:
+      return OpaqueOf(type->name, std::move(parameters));
   }
 }
 

@@ -4,18 +4,18 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "cel/type.hpp"
 
 namespace berth::cel {
 
 class Substitution {
  public:
-  // Whether a value of type `from` can be used as `to`. Records what type parameters must be for that; changes
-  // nothing if the result is false.
+  // Whether a value of type `from` can be used as `to`. Records what type parameters must be for that;
+  // changes nothing if the result is false.
   bool Assign(const TypePtr& to, const TypePtr& from);
   bool AssignAll(std::span<const TypePtr> to, std::span<const TypePtr> from);
   // Replaces bound type parameters, and unbound ones by dyn if `unbound_to_dyn`.
@@ -32,7 +32,7 @@ class Substitution {
   void Set(const std::string& parameter, TypePtr type);
   void Undo(std::size_t to);
 
-  std::unordered_map<std::string, TypePtr> bound_;
+  TextMap<TypePtr> bound_;
   std::vector<std::pair<std::string, TypePtr>> undo_;  // previous values; null: unbound
 };
 

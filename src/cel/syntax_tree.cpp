@@ -48,7 +48,8 @@ class SyntaxParser {
     if (condition == nullptr || Kind() != TokenKind::kQuestion) return condition;
     Syntax* node = New(SyntaxKind::kConditional, condition->begin);
     node->token = Take();
-    return Child(node, condition) && Child(node, Or()) && Expect(TokenKind::kColon) && Child(node, Expression())
+    return Child(node, condition) && Child(node, Or()) && Expect(TokenKind::kColon) &&
+                   Child(node, Expression())
                ? node
                : nullptr;
   }
@@ -136,7 +137,8 @@ class SyntaxParser {
                                        : "no viable alternative at input '.{}'");
     }
     node->name = Take();
-    if (node->optional || node->name.kind != TokenKind::kIdentifier || Kind() != TokenKind::kLeftParenthesis) {
+    if (node->optional || node->name.kind != TokenKind::kIdentifier ||
+        Kind() != TokenKind::kLeftParenthesis) {
       return node;
     }
     node->kind = SyntaxKind::kMemberCall;
@@ -148,7 +150,8 @@ class SyntaxParser {
     Syntax* node = New(SyntaxKind::kIndex, operand->begin);
     node->token = Take();
     node->optional = Accept(TokenKind::kQuestion);
-    return Child(node, operand) && Child(node, Expression()) && Expect(TokenKind::kRightBracket) ? node : nullptr;
+    return Child(node, operand) && Child(node, Expression()) && Expect(TokenKind::kRightBracket) ? node
+                                                                                                 : nullptr;
   }
 
   Syntax* Arguments(Syntax* node) {
@@ -162,14 +165,17 @@ class SyntaxParser {
   Syntax* Primary() {
     switch (Kind()) {
       case TokenKind::kDot:
-      case TokenKind::kIdentifier: return Named();
+      case TokenKind::kIdentifier:
+        return Named();
       case TokenKind::kLeftParenthesis: {
         Take();
         Syntax* nested = Expression();
         return nested != nullptr && Expect(TokenKind::kRightParenthesis) ? nested : nullptr;
       }
-      case TokenKind::kLeftBracket: return List();
-      case TokenKind::kLeftBrace: return Map();
+      case TokenKind::kLeftBracket:
+        return List();
+      case TokenKind::kLeftBrace:
+        return Map();
       case TokenKind::kMinus:
       case TokenKind::kInt:
       case TokenKind::kUint:
@@ -178,10 +184,12 @@ class SyntaxParser {
       case TokenKind::kBytes:
       case TokenKind::kTrue:
       case TokenKind::kFalse:
-      case TokenKind::kNull: return Literal();
+      case TokenKind::kNull:
+        return Literal();
       default:
         return Unexpected(
-            "mismatched input {} expecting {{'[', '{{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, "
+            "mismatched input {} expecting {{'[', '{{', '(', '.', '-', '!', 'true', 'false', 'null', "
+            "NUM_FLOAT, "
             "NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}}");
     }
   }
@@ -271,7 +279,9 @@ class SyntaxParser {
 
   const Token& Peek() const { return tokens_[next_]; }
   TokenKind Kind() const { return tokens_[next_].kind; }
-  TokenKind KindAt(std::size_t ahead) const { return tokens_[std::min(next_ + ahead, tokens_.size() - 1)].kind; }
+  TokenKind KindAt(std::size_t ahead) const {
+    return tokens_[std::min(next_ + ahead, tokens_.size() - 1)].kind;
+  }
   Token Take() {
     const Token token = tokens_[next_];
     if (token.kind != TokenKind::kEnd) ++next_;
@@ -284,7 +294,8 @@ class SyntaxParser {
   }
   bool Expect(TokenKind kind) {
     if (Accept(kind)) return true;
-    Unexpected("mismatched input {} expecting " + (kind == TokenKind::kRightBrace ? "'}}'" : TokenName(kind)));
+    Unexpected("mismatched input {} expecting " +
+               (kind == TokenKind::kRightBrace ? "'}}'" : TokenName(kind)));
     return false;
   }
 
@@ -298,8 +309,15 @@ class SyntaxParser {
   // ---- nodes and errors
 
   Syntax* New(SyntaxKind kind, std::int32_t begin) {
-    nodes_.push_back({.kind = kind, .begin = begin, .token = {}, .name = {}, .tokens = {}, .names = {},
-                      .fields = {}, .optionals = {}, .children = {}});
+    nodes_.push_back({.kind = kind,
+                      .begin = begin,
+                      .token = {},
+                      .name = {},
+                      .tokens = {},
+                      .names = {},
+                      .fields = {},
+                      .optionals = {},
+                      .children = {}});
     return &nodes_.back();
   }
 
@@ -311,9 +329,9 @@ class SyntaxParser {
 
   Syntax* Unexpected(const std::string& format) {
     const Token& token = Peek();
-    std::string text = token.kind == TokenKind::kEnd
-                           ? "<EOF>"
-                           : source_.Slice(static_cast<std::size_t>(token.begin), static_cast<std::size_t>(token.end));
+    std::string text = token.kind == TokenKind::kEnd ? "<EOF>"
+                                                     : source_.Slice(static_cast<std::size_t>(token.begin),
+                                                                     static_cast<std::size_t>(token.end));
     if (format.find("'.{}'") == format.npos && format.find("'-{}'") == format.npos) text = "'" + text + "'";
     errors_.Add(source_.LocationOf(token.begin), "Syntax error: " + fmt::format(fmt::runtime(format), text));
     return nullptr;

@@ -1,4 +1,5 @@
-// The parse tree of an expression: the structure of the text before macros are expanded and nodes are numbered.
+// The parse tree of an expression: the structure of the text before macros are expanded and nodes are
+// numbered.
 #pragma once
 
 #include <deque>

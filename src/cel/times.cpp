@@ -15,7 +15,9 @@ namespace {
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::int64_t kSecondsPerDay = 86400;
 
-std::int64_t FloorDivide(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+std::int64_t FloorDivide(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
 
 // Days since 1970-01-01 of a date in the proleptic Gregorian calendar.
 std::int64_t DaysFromCivil(std::int64_t year, int month, int day) {
@@ -96,8 +98,8 @@ std::string OffsetText(std::int32_t offset, std::string_view separator) {
 
 std::string DateAndTime(const TimestampObject& t, char separator) {
   const CivilTime c = ToCivil(t.seconds + t.offset);
-  return fmt::format("{:04}-{:02}-{:02}{}{:02}:{:02}:{:02}{}", c.year, c.month, c.day, separator, c.hour, c.minute,
-                     c.second, Fraction(t.nanoseconds));
+  return fmt::format("{:04}-{:02}-{:02}{}{:02}:{:02}:{:02}{}", c.year, c.month, c.day, separator, c.hour,
+                     c.minute, c.second, Fraction(t.nanoseconds));
 }
 
 Value TimestampOverflow() { return Value::Error("timestamp overflow"); }
@@ -185,7 +187,8 @@ std::string DurationSeconds(std::int64_t nanoseconds) {
 std::string GoDurationText(std::int64_t nanoseconds) {
   if (nanoseconds == 0) return "0s";
   const bool negative = nanoseconds < 0;
-  std::uint64_t left = negative ? 0 - static_cast<std::uint64_t>(nanoseconds) : static_cast<std::uint64_t>(nanoseconds);
+  std::uint64_t left =
+      negative ? 0 - static_cast<std::uint64_t>(nanoseconds) : static_cast<std::uint64_t>(nanoseconds);
   const auto with_fraction = [&](std::uint64_t value, std::uint64_t unit, int digits, const char* name) {
     std::string text = std::to_string(value / unit);
     if (value % unit != 0) {
@@ -198,7 +201,8 @@ std::string GoDurationText(std::int64_t nanoseconds) {
   std::string text = negative ? "-" : "";
   if (left < 1000) return text + std::to_string(left) + "ns";
   if (left < 1'000'000) return text + with_fraction(left, 1000, 3, "\xc2\xb5s");
-  if (left < static_cast<std::uint64_t>(kNanosecondsPerSecond)) return text + with_fraction(left, 1'000'000, 6, "ms");
+  if (left < static_cast<std::uint64_t>(kNanosecondsPerSecond))
+    return text + with_fraction(left, 1'000'000, 6, "ms");
   const std::uint64_t minute = 60 * static_cast<std::uint64_t>(kNanosecondsPerSecond);
   const std::uint64_t minutes = left / minute;
   if (minutes >= 60) text += std::to_string(minutes / 60) + "h";
@@ -210,14 +214,15 @@ Value ParseTimestamp(std::string_view text) {
   Scanner scanner{text};
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, offset = 0;
   if (!scanner.Digits(4, 4, year) || !scanner.Literal('-') || !scanner.Digits(2, 2, month) ||
-      !scanner.Literal('-') || !scanner.Digits(2, 2, day) || !scanner.Literal('T') || !scanner.Digits(1, 2, hour) ||
-      !scanner.Literal(':') || !scanner.Digits(2, 2, minute) || !scanner.Literal(':') ||
-      !scanner.Digits(2, 2, second)) {
+      !scanner.Literal('-') || !scanner.Digits(2, 2, day) || !scanner.Literal('T') ||
+      !scanner.Digits(1, 2, hour) || !scanner.Literal(':') || !scanner.Digits(2, 2, minute) ||
+      !scanner.Literal(':') || !scanner.Digits(2, 2, second)) {
     return {};
   }
   const int nanoseconds = ReadFraction(scanner);
   if (!ReadOffset(scanner, offset)) return {};
-  if (month < 1 || month > 12 || day < 1 || day > DaysIn(year, month) || hour > 23 || minute > 59 || second > 59) {
+  if (month < 1 || month > 12 || day < 1 || day > DaysIn(year, month) || hour > 23 || minute > 59 ||
+      second > 59) {
     return {};
   }
   const std::int64_t seconds =
@@ -241,7 +246,8 @@ CivilTime ToCivil(std::int64_t seconds) {
   const std::int64_t shifted = days + 719468;
   const std::int64_t era = FloorDivide(shifted, 146097);
   const std::int64_t day_of_era = shifted - era * 146097;
-  const std::int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const std::int64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
   const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const std::int64_t shifted_month = (5 * day_of_year + 2) / 153;
   CivilTime c{};
@@ -256,12 +262,9 @@ CivilTime ToCivil(std::int64_t seconds) {
   return c;
 }
 
-Value TimeZoneOffset(std::string_view name, std::int64_t) {
+Value TimeZoneOffset(std::string_view name, std::int64_t seconds) {
   const std::size_t colon = name.find(':');
-  if (colon == name.npos) {
-    if (name.empty() || name == "UTC" || name == "Local") return Value::Int(0);
-    return Value::Error("unknown time zone " + std::string(name));
-  }
+  if (colon == name.npos) return NamedZoneOffset(name, seconds);
   const auto read = [](std::string_view text, std::string& error) -> std::int64_t {
     const auto number = ParseInt(text);
     if (!number) error = "strconv.Atoi: parsing " + GoQuote(text) + ": invalid syntax";
@@ -272,7 +275,8 @@ Value TimeZoneOffset(std::string_view name, std::int64_t) {
   if (!error.empty()) return Value::Error(error);
   const std::int64_t minutes = read(name.substr(colon + 1), error);
   if (!error.empty()) return Value::Error(error);
-  constexpr std::int64_t kMost = 1'000'000;  // Go accepts any number; larger ones are not times of this planet
+  constexpr std::int64_t kMost =
+      1'000'000;  // Go accepts any number; larger ones are not times of this planet
   const std::int64_t bounded_hours = std::clamp(hours, -kMost, kMost);
   const std::int64_t bounded_minutes = std::clamp(minutes, -kMost, kMost);
   return Value::Int(60 * (bounded_hours * 60 + (name[0] == '-' ? -bounded_minutes : bounded_minutes)));

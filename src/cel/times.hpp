@@ -39,6 +39,9 @@ CivilTime ToCivil(std::int64_t seconds);
 // (read from the system's time zone files), or "+01:30". Errors have cel-go's texts.
 Value TimeZoneOffset(std::string_view name, std::int64_t seconds);
 
+// The same for a name.
+Value NamedZoneOffset(std::string_view name, std::int64_t seconds);
+
 // Sums as cel-go computes them; errors if they overflow.
 Value AddDuration(const Value& timestamp, std::int64_t nanoseconds);
 Value SubtractTimestamps(const Value& a, const Value& b);

@@ -48,7 +48,6 @@ BERTH_CEL_TYPE(StringType, kString, "string")
 BERTH_CEL_TYPE(TimestampType, kTimestamp, "google.protobuf.Timestamp")
 BERTH_CEL_TYPE(TypeType, kType, "type")
 BERTH_CEL_TYPE(UintType, kUint, "uint")
-BERTH_CEL_TYPE(OptionalType, kOpaque, "optional_type")
 #undef BERTH_CEL_TYPE
 
 const TypePtr& DynListType() {
@@ -58,6 +57,11 @@ const TypePtr& DynListType() {
 
 const TypePtr& DynMapType() {
   static const TypePtr type = MapOf(DynType(), DynType());
+  return type;
+}
+
+const TypePtr& OptionalType() {
+  static const TypePtr type = OptionalOf(DynType());
   return type;
 }
 
@@ -85,7 +89,8 @@ bool SameType(const Type& a, const Type& b, bool names) {
 
 bool AssignableType(const Type& to, const Type& from) {
   if (&to == &from || IsDynamic(to)) return true;
-  if (to.kind != from.kind || to.name != from.name || to.parameters.size() != from.parameters.size()) return false;
+  if (to.kind != from.kind || to.name != from.name || to.parameters.size() != from.parameters.size())
+    return false;
   for (std::size_t i = 0; i < to.parameters.size(); ++i) {
     if (!AssignableType(*to.parameters[i], *from.parameters[i])) return false;
   }
@@ -94,12 +99,18 @@ bool AssignableType(const Type& to, const Type& from) {
 
 std::string FormatType(const Type& type) {
   switch (type.kind) {
-    case TypeKind::kAny: return "any";
-    case TypeKind::kDuration: return "duration";
-    case TypeKind::kError: return "!error!";
-    case TypeKind::kNull: return "null";
-    case TypeKind::kTimestamp: return "timestamp";
-    default: break;
+    case TypeKind::kAny:
+      return "any";
+    case TypeKind::kDuration:
+      return "duration";
+    case TypeKind::kError:
+      return "!error!";
+    case TypeKind::kNull:
+      return "null";
+    case TypeKind::kTimestamp:
+      return "timestamp";
+    default:
+      break;
   }
   return type.parameters.empty() ? type.name : WithParameters(type.name, type, FormatType);
 }

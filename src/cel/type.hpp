@@ -56,9 +56,9 @@ const TypePtr& StringType();
 const TypePtr& TimestampType();
 const TypePtr& TypeType();
 const TypePtr& UintType();
-const TypePtr& DynListType();  // list(dyn)
-const TypePtr& DynMapType();   // map(dyn, dyn)
-const TypePtr& OptionalType();  // optional_type without a parameter: the run-time type of optional values
+const TypePtr& DynListType();   // list(dyn)
+const TypePtr& DynMapType();    // map(dyn, dyn)
+const TypePtr& OptionalType();  // optional_type(dyn)
 
 TypePtr ListOf(TypePtr element);
 TypePtr MapOf(TypePtr key, TypePtr value);

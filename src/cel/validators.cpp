@@ -37,7 +37,8 @@ class Validator {
     return value.kind() != ValueKind::kString || ParseDuration(value.text()).has_value();
   }
   static bool IsTimestamp(const Value& value) {
-    if (value.kind() == ValueKind::kInt) return value.as_int() >= kMinTimestamp && value.as_int() <= kMaxTimestamp;
+    if (value.kind() == ValueKind::kInt)
+      return value.as_int() >= kMinTimestamp && value.as_int() <= kMaxTimestamp;
     if (value.kind() != ValueKind::kString) return true;
     return ParseTimestamp(value.text()).kind() == ValueKind::kTimestamp;
   }
@@ -110,14 +111,15 @@ class Validator {
     std::int64_t at_fault = e->id;
     std::int64_t used = 0;
     const std::string error = ParseFormat(
-        e->target->literal.text(), static_cast<std::int64_t>(args.size()), [](std::string_view) {},
+        e->target->literal.text(), static_cast<std::int64_t>(args.size()), true, [](std::string_view) {},
         [&](const FormatClause& clause, std::int64_t index) {
           return CheckArgument(clause, args[static_cast<std::size_t>(index)], at_fault);
         },
         used);
     if (!error.empty()) return Error(at_fault, error);
     if (static_cast<std::int64_t>(args.size()) > used) {
-      Error(e->id, fmt::format("too many arguments supplied to string.format (expected {}, got {})", used, args.size()));
+      Error(e->id, fmt::format("too many arguments supplied to string.format (expected {}, got {})", used,
+                               args.size()));
     }
   }
 
@@ -135,11 +137,15 @@ class Validator {
     if (type.kind == TypeKind::kDyn) return true;
     switch (clause) {
       case 'f':
-      case 'e': return type.kind == TypeKind::kDouble || text;
-      case 'b': return integer || type.kind == TypeKind::kBool;
+      case 'e':
+        return type.kind == TypeKind::kDouble || text;
+      case 'b':
+        return integer || type.kind == TypeKind::kBool;
       case 'x':
-      case 'X': return integer || text || type.kind == TypeKind::kBytes;
-      default: return integer;
+      case 'X':
+        return integer || text || type.kind == TypeKind::kBytes;
+      default:
+        return integer;
     }
   }
 
@@ -149,8 +155,10 @@ class Validator {
       case TypeKind::kOpaque:
       case TypeKind::kStruct:
       case TypeKind::kAny:
-      case TypeKind::kError: return e;
-      default: break;
+      case TypeKind::kError:
+        return e;
+      default:
+        break;
     }
     if (e->kind == ExprKind::kList) {
       for (const Expr* element : e->args) {
@@ -166,7 +174,8 @@ class Validator {
   }
 
   void Mismatch(const Expr* e, const TypePtr& expected, const TypePtr& actual) {
-    Error(e->id, fmt::format("expected type '{}' but found '{}'", FormatType(*expected), FormatType(*actual)));
+    Error(e->id,
+          fmt::format("expected type '{}' but found '{}'", FormatType(*expected), FormatType(*actual)));
   }
   void Error(std::int64_t id, std::string message) { errors_.Add(ast_.LocationOf(id), std::move(message)); }
 

@@ -68,7 +68,9 @@ Value Value::List(std::vector<Value> elements) {
   return FromObject(ValueKind::kList, list);
 }
 
-Value Value::Map(std::vector<std::pair<Value, Value>> entries) { return MapWithDefault(std::move(entries), {}); }
+Value Value::Map(std::vector<std::pair<Value, Value>> entries) {
+  return MapWithDefault(std::move(entries), {});
+}
 
 Value Value::MapWithDefault(std::vector<std::pair<Value, Value>> entries, Value fallback) {
   int depth = 0;
@@ -97,10 +99,14 @@ const Value& Value::optional() const { return static_cast<const OptionalObjectIm
 
 int DepthOf(const Value& value) {
   switch (value.kind()) {
-    case ValueKind::kList: return value.list().depth;
-    case ValueKind::kMap: return value.map().depth;
-    case ValueKind::kOptional: return DepthOf(value.optional()) + 1;
-    default: return 0;
+    case ValueKind::kList:
+      return value.list().depth;
+    case ValueKind::kMap:
+      return value.map().depth;
+    case ValueKind::kOptional:
+      return DepthOf(value.optional()) + 1;
+    default:
+      return 0;
   }
 }
 
@@ -128,12 +134,16 @@ constexpr std::size_t kIndexedSize = 12;  // smaller maps are searched linearly
 bool SameKey(const Value& a, const Value& b) {
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
-    case ValueKind::kString: return a.object() == b.object() || a.text() == b.text();
-    case ValueKind::kDouble: return a.as_double() == b.as_double();
+    case ValueKind::kString:
+      return a.object() == b.object() || a.text() == b.text();
+    case ValueKind::kDouble:
+      return a.as_double() == b.as_double();
     case ValueKind::kTimestamp:
       return a.timestamp().seconds == b.timestamp().seconds &&
-             a.timestamp().nanoseconds == b.timestamp().nanoseconds && a.timestamp().offset == b.timestamp().offset;
-    default: return a.as_uint() == b.as_uint();
+             a.timestamp().nanoseconds == b.timestamp().nanoseconds &&
+             a.timestamp().offset == b.timestamp().offset;
+    default:
+      return a.as_uint() == b.as_uint();
   }
 }
 
@@ -154,7 +164,8 @@ std::size_t MapObject::IndexOf(const Value& key) const {
     }
     return entries.size();
   }
-  for (std::size_t at = HashKey(key) & (index_.size() - 1); index_[at] != 0; at = (at + 1) & (index_.size() - 1)) {
+  for (std::size_t at = HashKey(key) & (index_.size() - 1); index_[at] != 0;
+       at = (at + 1) & (index_.size() - 1)) {
     if (SameKey(entries[index_[at] - 1].first, key)) return index_[at] - 1;
   }
   return entries.size();
@@ -196,9 +207,12 @@ const Value* MapObject::Find(const Value& key) const {
       }
       if (const auto u = ExactUint(key.as_double())) return exact(Value::Uint(*u));
       return nullptr;
-    case ValueKind::kInt: return key.as_int() >= 0 ? exact(Value::Uint(key.as_uint())) : nullptr;
-    case ValueKind::kUint: return key.as_int() >= 0 ? exact(Value::Int(key.as_int())) : nullptr;
-    default: return nullptr;
+    case ValueKind::kInt:
+      return key.as_int() >= 0 ? exact(Value::Uint(key.as_uint())) : nullptr;
+    case ValueKind::kUint:
+      return key.as_int() >= 0 ? exact(Value::Int(key.as_int())) : nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -230,21 +244,36 @@ void MapObject::Erase(const Value& key) {
 TypePtr RuntimeType(const Value& value) {
   switch (value.kind()) {
     case ValueKind::kAbsent:
-    case ValueKind::kNull: return NullType();
-    case ValueKind::kBool: return BoolType();
-    case ValueKind::kInt: return IntType();
-    case ValueKind::kUint: return UintType();
-    case ValueKind::kDouble: return DoubleType();
-    case ValueKind::kDuration: return DurationType();
-    case ValueKind::kString: return StringType();
-    case ValueKind::kBytes: return BytesType();
-    case ValueKind::kTimestamp: return TimestampType();
-    case ValueKind::kList: return DynListType();
-    case ValueKind::kMap: return DynMapType();
-    case ValueKind::kType: return TypeType();
-    case ValueKind::kOptional: return OptionalType();
-    case ValueKind::kOpaque: return value.opaque().type();
-    case ValueKind::kError: return ErrorType();
+    case ValueKind::kNull:
+      return NullType();
+    case ValueKind::kBool:
+      return BoolType();
+    case ValueKind::kInt:
+      return IntType();
+    case ValueKind::kUint:
+      return UintType();
+    case ValueKind::kDouble:
+      return DoubleType();
+    case ValueKind::kDuration:
+      return DurationType();
+    case ValueKind::kString:
+      return StringType();
+    case ValueKind::kBytes:
+      return BytesType();
+    case ValueKind::kTimestamp:
+      return TimestampType();
+    case ValueKind::kList:
+      return DynListType();
+    case ValueKind::kMap:
+      return DynMapType();
+    case ValueKind::kType:
+      return TypeType();
+    case ValueKind::kOptional:
+      return OptionalType();
+    case ValueKind::kOpaque:
+      return value.opaque().type();
+    case ValueKind::kError:
+      return ErrorType();
   }
   return ErrorType();
 }
@@ -256,26 +285,40 @@ const std::string& RuntimeTypeName(const Value& value) {
 
 std::string GoTypeName(const Value& value) {
   switch (value.kind()) {
-    case ValueKind::kAbsent: return "<nil>";
-    case ValueKind::kNull: return "types.Null";
-    case ValueKind::kBool: return "types.Bool";
-    case ValueKind::kInt: return "types.Int";
-    case ValueKind::kUint: return "types.Uint";
-    case ValueKind::kDouble: return "types.Double";
-    case ValueKind::kDuration: return "types.Duration";
-    case ValueKind::kString: return "types.String";
-    case ValueKind::kBytes: return "types.Bytes";
-    case ValueKind::kTimestamp: return "types.Timestamp";
+    case ValueKind::kAbsent:
+      return "<nil>";
+    case ValueKind::kNull:
+      return "types.Null";
+    case ValueKind::kBool:
+      return "types.Bool";
+    case ValueKind::kInt:
+      return "types.Int";
+    case ValueKind::kUint:
+      return "types.Uint";
+    case ValueKind::kDouble:
+      return "types.Double";
+    case ValueKind::kDuration:
+      return "types.Duration";
+    case ValueKind::kString:
+      return "types.String";
+    case ValueKind::kBytes:
+      return "types.Bytes";
+    case ValueKind::kTimestamp:
+      return "types.Timestamp";
     case ValueKind::kList:
       if (value.list().concatenated()) return "*types.concatList";
       return value.list().accumulator ? "*types.mutableList" : "*types.baseList";
     case ValueKind::kMap:
       if (!value.map().fallback.IsAbsent()) return "cel.mapper";
       return value.map().accumulator ? "*types.mutableMap" : "*types.baseMap";
-    case ValueKind::kType: return "*types.Type";
-    case ValueKind::kOptional: return "*types.Optional";
-    case ValueKind::kOpaque: return value.opaque().GoTypeName();
-    case ValueKind::kError: return "*types.Err";
+    case ValueKind::kType:
+      return "*types.Type";
+    case ValueKind::kOptional:
+      return "*types.Optional";
+    case ValueKind::kOpaque:
+      return value.opaque().GoTypeName();
+    case ValueKind::kError:
+      return "*types.Err";
   }
   return {};
 }
@@ -300,15 +343,23 @@ bool MatchesRuntimeType(const Type& type, const Value& value) {
 std::string GoText(const Value& value, Budget& budget) {
   if (!budget.Spend(16)) return {};
   switch (value.kind()) {
-    case ValueKind::kAbsent: return "<nil>";
-    case ValueKind::kNull: return "0";
-    case ValueKind::kBool: return value.as_bool() ? "true" : "false";
-    case ValueKind::kInt: return std::to_string(value.as_int());
-    case ValueKind::kUint: return std::to_string(value.as_uint());
-    case ValueKind::kDouble: return FormatGoDouble(value.as_double());
-    case ValueKind::kDuration: return GoDurationText(value.as_int());
+    case ValueKind::kAbsent:
+      return "<nil>";
+    case ValueKind::kNull:
+      return "0";
+    case ValueKind::kBool:
+      return value.as_bool() ? "true" : "false";
+    case ValueKind::kInt:
+      return std::to_string(value.as_int());
+    case ValueKind::kUint:
+      return std::to_string(value.as_uint());
+    case ValueKind::kDouble:
+      return FormatGoDouble(value.as_double());
+    case ValueKind::kDuration:
+      return GoDurationText(value.as_int());
     case ValueKind::kString:
-    case ValueKind::kError: return budget.Spend(value.text().size()) ? value.text() : std::string();
+    case ValueKind::kError:
+      return budget.Spend(value.text().size()) ? value.text() : std::string();
     case ValueKind::kBytes: {
       if (!budget.Spend(4 * value.text().size())) return {};
       std::string text = "[";
@@ -318,7 +369,8 @@ std::string GoText(const Value& value, Budget& budget) {
       }
       return text + "]";
     }
-    case ValueKind::kTimestamp: return GoTimestampText(value.timestamp());
+    case ValueKind::kTimestamp:
+      return GoTimestampText(value.timestamp());
     case ValueKind::kList: {
       std::string text = "[";
       for (std::int64_t i = 0; i < value.list().size && !budget.exhausted(); ++i) {
@@ -336,19 +388,25 @@ std::string GoText(const Value& value, Budget& budget) {
       }
       return text + "}";
     }
-    case ValueKind::kType: return TypeText(*value.type());
+    case ValueKind::kType:
+      return TypeText(*value.type());
     case ValueKind::kOptional:
-      return value.optional().IsAbsent() ? "optional.none()" : "optional(" + GoText(value.optional(), budget) + ")";
-    case ValueKind::kOpaque: return value.opaque().Text();
+      return value.optional().IsAbsent() ? "optional.none()"
+                                         : "optional(" + GoText(value.optional(), budget) + ")";
+    case ValueKind::kOpaque:
+      return value.opaque().Text();
   }
   return {};
 }
 
 std::string FormatValue(const Value& value) {
   switch (value.kind()) {
-    case ValueKind::kAbsent: return "<nil>";
-    case ValueKind::kNull: return "null";
-    case ValueKind::kUint: return std::to_string(value.as_uint()) + "u";
+    case ValueKind::kAbsent:
+      return "<nil>";
+    case ValueKind::kNull:
+      return "null";
+    case ValueKind::kUint:
+      return std::to_string(value.as_uint()) + "u";
     case ValueKind::kDouble: {
       const double number = value.as_double();
       if (std::isnan(number)) return "double(\"NaN\")";
@@ -356,8 +414,10 @@ std::string FormatValue(const Value& value) {
       std::string text = FormatFixed(number);
       return text.find('.') == text.npos ? text + ".0" : text;
     }
-    case ValueKind::kDuration: return "duration(\"" + DurationSeconds(value.as_int()) + "\")";
-    case ValueKind::kString: return GoQuote(value.text());
+    case ValueKind::kDuration:
+      return "duration(\"" + DurationSeconds(value.as_int()) + "\")";
+    case ValueKind::kString:
+      return GoQuote(value.text());
     case ValueKind::kBytes: {
       std::string text = "b\"";
       for (const unsigned char c : value.text()) text += fmt::format("\\{:03o}", c);
@@ -377,15 +437,19 @@ std::string FormatValue(const Value& value) {
     }
     case ValueKind::kMap: {
       std::vector<std::pair<std::string, std::string>> texts;
-      for (const auto& [key, element] : value.map().entries) texts.emplace_back(FormatValue(key), FormatValue(element));
-      std::stable_sort(texts.begin(), texts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (const auto& [key, element] : value.map().entries)
+        texts.emplace_back(FormatValue(key), FormatValue(element));
+      std::stable_sort(texts.begin(), texts.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
       std::string text = "{";
       for (const auto& [key, element] : texts) text += (text.size() > 1 ? ", " : "") + key + ": " + element;
       return text + "}";
     }
-    case ValueKind::kType: return value.type()->name;
+    case ValueKind::kType:
+      return value.type()->name;
     case ValueKind::kOptional:
-      return value.optional().IsAbsent() ? "optional.none()" : "optional.of(" + FormatValue(value.optional()) + ")";
+      return value.optional().IsAbsent() ? "optional.none()"
+                                         : "optional.of(" + FormatValue(value.optional()) + ")";
     default: {
       Budget unlimited(std::numeric_limits<std::uint64_t>::max());
       return GoText(value, unlimited);
@@ -417,7 +481,8 @@ int CompareIntUint(std::int64_t i, std::uint64_t u) {
 }
 
 bool IsNumber(const Value& value) {
-  return value.kind() == ValueKind::kInt || value.kind() == ValueKind::kUint || value.kind() == ValueKind::kDouble;
+  return value.kind() == ValueKind::kInt || value.kind() == ValueKind::kUint ||
+         value.kind() == ValueKind::kDouble;
 }
 
 // Both are numbers and not NaN.
@@ -493,20 +558,25 @@ Value ElementEquals(const Value& a, const Value& b, Budget& budget) {
   if (a.kind() != b.kind()) return Value::Bool(false);
   switch (a.kind()) {
     case ValueKind::kString:
-    case ValueKind::kBytes: return Value::Bool(EqualTexts(a, b, budget));
+    case ValueKind::kBytes:
+      return Value::Bool(EqualTexts(a, b, budget));
     case ValueKind::kTimestamp:
       return Value::Bool(a.timestamp().seconds == b.timestamp().seconds &&
                          a.timestamp().nanoseconds == b.timestamp().nanoseconds);
-    case ValueKind::kList: return EqualLists(a, b, budget);
-    case ValueKind::kMap: return EqualMaps(a.map(), b.map(), budget);
-    case ValueKind::kType: return Value::Bool(a.type()->name == b.type()->name);
+    case ValueKind::kList:
+      return EqualLists(a, b, budget);
+    case ValueKind::kMap:
+      return EqualMaps(a.map(), b.map(), budget);
+    case ValueKind::kType:
+      return Value::Bool(a.type()->name == b.type()->name);
     case ValueKind::kOptional: {
       const Value& x = a.optional();
       const Value& y = b.optional();
       if (x.IsAbsent() || y.IsAbsent()) return Value::Bool(x.IsAbsent() == y.IsAbsent());
       return ElementEquals(x, y, budget);
     }
-    default: return Value::Bool(a.as_uint() == b.as_uint());
+    default:
+      return Value::Bool(a.as_uint() == b.as_uint());
   }
 }
 
@@ -519,8 +589,10 @@ bool IsComparable(const Value& value) {
     case ValueKind::kDuration:
     case ValueKind::kString:
     case ValueKind::kBytes:
-    case ValueKind::kTimestamp: return true;
-    default: return false;
+    case ValueKind::kTimestamp:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -531,14 +603,18 @@ Value Compare(const Value& a, const Value& b) {
     if (IsNumber(b)) return Value::Int(CompareNumbers(a, b));
   } else if (a.kind() == b.kind()) {
     switch (a.kind()) {
-      case ValueKind::kBool: return Value::Int(Order(a.as_bool(), b.as_bool()));
-      case ValueKind::kDuration: return Value::Int(Order(a.as_int(), b.as_int()));
+      case ValueKind::kBool:
+        return Value::Int(Order(a.as_bool(), b.as_bool()));
+      case ValueKind::kDuration:
+        return Value::Int(Order(a.as_int(), b.as_int()));
       case ValueKind::kString:
-      case ValueKind::kBytes: return Value::Int(Order(a.text().compare(b.text()), 0));
+      case ValueKind::kBytes:
+        return Value::Int(Order(a.text().compare(b.text()), 0));
       case ValueKind::kTimestamp:
         return Value::Int(Order(std::pair(a.timestamp().seconds, a.timestamp().nanoseconds),
                                 std::pair(b.timestamp().seconds, b.timestamp().nanoseconds)));
-      default: break;
+      default:
+        break;
     }
   }
   return b.IsError() ? b : Value::NoSuchOverload();
@@ -580,12 +656,18 @@ Value Concatenate(const Value& a, const Value& b) {
 
 std::uint64_t SizeForCost(const Value& value) {
   switch (value.kind()) {
-    case ValueKind::kString: return static_cast<std::uint64_t>(value.code_points());
-    case ValueKind::kBytes: return value.text().size();
-    case ValueKind::kList: return static_cast<std::uint64_t>(value.list().size);
-    case ValueKind::kMap: return value.map().entries.size();
-    case ValueKind::kOpaque: return static_cast<std::uint64_t>(value.opaque().size());
-    default: return 1;
+    case ValueKind::kString:
+      return static_cast<std::uint64_t>(value.code_points());
+    case ValueKind::kBytes:
+      return value.text().size();
+    case ValueKind::kList:
+      return static_cast<std::uint64_t>(value.list().size);
+    case ValueKind::kMap:
+      return value.map().entries.size();
+    case ValueKind::kOpaque:
+      return static_cast<std::uint64_t>(value.opaque().size());
+    default:
+      return 1;
   }
 }
 
@@ -595,13 +677,16 @@ Value ListIndex(const Value& index) {
     return Value::Error("unsupported index value " + GoText(index, small) + " in list");
   };
   switch (index.kind()) {
-    case ValueKind::kInt: return index;
-    case ValueKind::kUint: return index.as_int() >= 0 ? Value::Int(index.as_int()) : unsupported();
+    case ValueKind::kInt:
+      return index;
+    case ValueKind::kUint:
+      return index.as_int() >= 0 ? Value::Int(index.as_int()) : unsupported();
     case ValueKind::kDouble: {
       const auto exact = ExactInt(index.as_double());
       return exact ? Value::Int(*exact) : unsupported();
     }
-    default: return Value::Error("unsupported index type '" + TypeText(*RuntimeType(index)) + "' in list");
+    default:
+      return Value::Error("unsupported index type '" + TypeText(*RuntimeType(index)) + "' in list");
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -60,7 +61,6 @@ struct StringObject;
 struct TimestampObject;
 struct ListObject;
 struct MapObject;
-
 struct OpaqueObject;
 
 struct HeapObject {
@@ -121,7 +121,7 @@ class Value {
   std::int64_t as_int() const { return static_cast<std::int64_t>(bits_); }  // also a duration's nanoseconds
   std::uint64_t as_uint() const { return bits_; }
   double as_double() const;
-  const std::string& text() const;  // of strings, bytes and errors
+  const std::string& text() const;   // of strings, bytes and errors
   std::int64_t code_points() const;  // of strings
   const TimestampObject& timestamp() const;
   const ListObject& list() const;
@@ -131,7 +131,7 @@ class Value {
   const TypePtr& type() const;
   const Value& optional() const;  // absent if the optional is empty
   const OpaqueObject& opaque() const;
-  const HeapObject* object() const { return reinterpret_cast<const HeapObject*>(bits_); }
+  const HeapObject* object() const { return std::bit_cast<const HeapObject*>(bits_); }
 
  private:
   Value(ValueKind kind, std::uint64_t bits) : kind_(kind), bits_(bits) {}
@@ -208,10 +208,9 @@ struct OpaqueObject : HeapObject {
   virtual Value Equal(const OpaqueObject& other) const = 0;
   // The number that CEL's cost model uses as size, if the values have one.
   virtual std::int64_t size() const { return 1; }
+  // For messages, as Go prints the value with %v and its type with %T.
   virtual std::string Text() const = 0;
   virtual std::string GoTypeName() const = 0;
-  // Conversion to string by string(); absent: not supported.
-  virtual Value ToString() const { return {}; }
 };
 
 // The type that type(value) returns.
@@ -257,12 +256,16 @@ inline Value Value::Duration(std::int64_t nanoseconds) {
 inline Value Value::FromObject(ValueKind kind, const HeapObject* object) {
   return {kind, reinterpret_cast<std::uint64_t>(object)};
 }
-inline const TimestampObject& Value::timestamp() const { return static_cast<const TimestampObject&>(*object()); }
+inline const TimestampObject& Value::timestamp() const {
+  return static_cast<const TimestampObject&>(*object());
+}
 inline const ListObject& Value::list() const { return static_cast<const ListObject&>(*object()); }
 inline const MapObject& Value::map() const { return static_cast<const MapObject&>(*object()); }
 inline const OpaqueObject& Value::opaque() const { return static_cast<const OpaqueObject&>(*object()); }
 inline const std::string& Value::text() const { return static_cast<const StringObject&>(*object()).text; }
-inline std::int64_t Value::code_points() const { return static_cast<const StringObject&>(*object()).code_points; }
+inline std::int64_t Value::code_points() const {
+  return static_cast<const StringObject&>(*object()).code_points;
+}
 inline ListObject& Value::mutable_list() const { return const_cast<ListObject&>(list()); }
 inline MapObject& Value::mutable_map() const { return const_cast<MapObject&>(map()); }
 

@@ -232,6 +232,18 @@ MUTANTS = [
     Mutant("hostile-annotations-are-read-completely", f"{PLUGINS}/data_locality/entry_list.hpp",
            "  text = text.substr(0, kLongestList);\n", "",
            "a pod author can delay decisions", ("scheduler_plugins", )),
+    # --- device selectors ---
+    Mutant("errors-decide-before-values", "src/cel/nodes.cpp",
+           "      if (value.as_bool() == absorbing_) return value;\n",
+           "      if (value.as_bool() == absorbing_ && error.IsAbsent()) return value;\n",
+           "a device selector fails although the other side of || is true", ("cel", )),
+    Mutant("selectors-have-no-cost-limit", "src/cel/evaluator.cpp",
+           "if (cost_ > options_.cost_limit || budget_.exhausted())", "if (budget_.exhausted())",
+           "a device selector is evaluated that kube-scheduler rejects as too expensive", ("cel", )),
+    Mutant("unqualified-attributes-have-no-domain", "src/kubernetes/cel/device_expression.cpp",
+           "slash == std::string::npos ? driver_ : qualified_name.substr(0, slash)",
+           "slash == std::string::npos ? std::string() : qualified_name.substr(0, slash)",
+           "device selectors do not find the attributes of the driver", ("kubernetes_cel", )),
     # --- decoding ---
     Mutant("skipped-objects-are-not-counted", "src/kubernetes/client/reflector.cpp",
            "  skipped.Add();\n", "",

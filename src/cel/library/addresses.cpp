@@ -77,13 +77,16 @@ Expected<IpAddress> ParseV6(std::string_view text) {
       group = group << 4 | static_cast<unsigned>(HexDigit(rest[length]));
       if (length > 3) return AddressError(text, "each group must have 4 or less digits", rest);
     }
-    if (length == 0) return AddressError(text, "each colon-separated field must have at least one digit", rest);
+    if (length == 0)
+      return AddressError(text, "each colon-separated field must have at least one digit", rest);
     if (length < rest.size() && rest[length] == '.') {
       if (ellipsis == 16 && at != 12) {
-        return AddressError(text, "embedded IPv4 address must replace the final 2 fields of the address", rest);
+        return AddressError(text, "embedded IPv4 address must replace the final 2 fields of the address",
+                            rest);
       }
       if (at + 4 > 16) {
-        return AddressError(text, "too many hex fields to fit an embedded IPv4 at the end of the address", rest);
+        return AddressError(text, "too many hex fields to fit an embedded IPv4 at the end of the address",
+                            rest);
       }
       BERTH_RETURN_IF_ERROR(ParseV4Into(text, rest, &bytes[at]));
       rest = {};
@@ -169,7 +172,9 @@ std::string IpAddress::Text() const {
 }
 
 Expected<IpPrefix> IpPrefix::Parse(std::string_view text) {
-  const auto fail = [&](const std::string& why) { return Invalid("netip.ParsePrefix(" + GoQuote(text) + "): " + why); };
+  const auto fail = [&](const std::string& why) {
+    return Invalid("netip.ParsePrefix(" + GoQuote(text) + "): " + why);
+  };
   const std::size_t slash = text.rfind('/');
   if (slash == text.npos) return fail("no '/'");
   auto address = IpAddress::Parse(text.substr(0, slash));

@@ -1,5 +1,5 @@
-// The declarations of Kubernetes' authorization library. No variable of an environment has its types, so that the
-// functions can only be called with values of other types and fail then.
+// The declarations of Kubernetes' authorization library. No variable of an environment has its types, so that
+// the functions can only be called with values of other types and fail then.
 #include "cel/functions.hpp"
 
 namespace berth::cel {
@@ -10,14 +10,17 @@ Value NeverCalled(CallContext&, Arguments) { return Value::NoSuchOverload(); }
 }  // namespace
 
 void AddKubernetesAuthorization(FunctionRegistry& registry) {
-  const auto object = [](const char* name) { return ObjectOf(std::string("kubernetes.authorization.") + name); };
+  const auto object = [](const char* name) {
+    return ObjectOf(std::string("kubernetes.authorization.") + name);
+  };
   const TypePtr authorizer = object("Authorizer");
   const TypePtr path = object("PathCheck");
   const TypePtr group = object("GroupCheck");
   const TypePtr resource = object("ResourceCheck");
   const TypePtr decision = object("Decision");
   const TypePtr& s = StringType();
-  const auto add = [&](const char* function, const char* id, std::vector<TypePtr> args, const TypePtr& result) {
+  const auto add = [&](const char* function, const char* id, std::vector<TypePtr> args,
+                       const TypePtr& result) {
     registry.AddMember(function, id, std::move(args), result, NeverCalled);
   };
   add("path", "authorizer_path", {authorizer, s}, path);

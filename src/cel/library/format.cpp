@@ -30,7 +30,8 @@ bool MatchesAll(const std::string& text) {
 
 std::string TooLong(std::size_t limit) { return "must be no more than " + std::to_string(limit) + " bytes"; }
 
-std::string WrongForm(std::string message, std::initializer_list<const char*> examples, const std::string& pattern) {
+std::string WrongForm(std::string message, std::initializer_list<const char*> examples,
+                      const std::string& pattern) {
   message += " (e.g. ";
   bool first = true;
   for (const char* example : examples) {
@@ -45,11 +46,12 @@ Reasons Label(const std::string& text) {
   Reasons reasons;
   if (text.size() > kMaxLabel) reasons.push_back(TooLong(kMaxLabel));
   if (MatchesAll<kLabel>(text)) return reasons;
-  reasons.push_back(MatchesAll<kSubdomain>(text)
-                        ? "must not contain dots"
-                        : WrongForm("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or "
-                                    "'-', and must start and end with an alphanumeric character",
-                                    {"my-name", "123-abc"}, kLabel));
+  reasons.push_back(
+      MatchesAll<kSubdomain>(text)
+          ? "must not contain dots"
+          : WrongForm("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or "
+                      "'-', and must start and end with an alphanumeric character",
+                      {"my-name", "123-abc"}, kLabel));
   return reasons;
 }
 
@@ -57,9 +59,10 @@ Reasons Subdomain(const std::string& text) {
   Reasons reasons;
   if (text.size() > kMaxSubdomain) reasons.push_back(TooLong(kMaxSubdomain));
   if (!MatchesAll<kSubdomain>(text)) {
-    reasons.push_back(WrongForm("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
-                                "'-' or '.', and must start and end with an alphanumeric character",
-                                {"example.com"}, kSubdomain));
+    reasons.push_back(
+        WrongForm("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+                  "'-' or '.', and must start and end with an alphanumeric character",
+                  {"example.com"}, kSubdomain));
   }
   return reasons;
 }
@@ -68,9 +71,10 @@ Reasons OldLabel(const std::string& text) {
   Reasons reasons;
   if (text.size() > kMaxLabel) reasons.push_back(TooLong(kMaxLabel));
   if (!MatchesAll<kOldLabel>(text)) {
-    reasons.push_back(WrongForm("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "
-                                "an alphabetic character, and end with an alphanumeric character",
-                                {"my-name", "abc-123"}, kOldLabel));
+    reasons.push_back(
+        WrongForm("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "
+                  "an alphabetic character, and end with an alphanumeric character",
+                  {"my-name", "abc-123"}, kOldLabel));
   }
   return reasons;
 }
@@ -83,7 +87,8 @@ Reasons Prefix(const std::string& text) {
 }
 
 constexpr const char* kKeyMessage =
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character";
 
 std::string WrongKey(const std::string& prefix) {
   return WrongForm(prefix + kKeyMessage, {"MyName", "my.name", "123-abc"}, kKey);
@@ -93,14 +98,16 @@ Reasons QualifiedName(const std::string& text) {
   Reasons reasons;
   const auto slashes = std::count(text.begin(), text.end(), '/');
   if (slashes > 1) {
-    return {WrongKey("a valid label key ") + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
+    return {WrongKey("a valid label key ") +
+            " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
   }
   const std::size_t slash = text.find('/');
   const std::string name = slash == text.npos ? text : text.substr(slash + 1);
   if (slash == 0) {
     reasons.push_back("prefix part must be non-empty");
   } else if (slash != text.npos) {
-    for (const std::string& reason : Subdomain(text.substr(0, slash))) reasons.push_back("prefix part " + reason);
+    for (const std::string& reason : Subdomain(text.substr(0, slash)))
+      reasons.push_back("prefix part " + reason);
   }
   if (name.empty()) {
     reasons.push_back("name part must be non-empty");
@@ -115,9 +122,10 @@ Reasons LabelValue(const std::string& text) {
   Reasons reasons;
   if (text.size() > kMaxLabel) reasons.push_back(TooLong(kMaxLabel));
   if (!text.empty() && !MatchesAll<kKey>(text)) {
-    reasons.push_back(WrongForm("a valid label must be an empty string or consist of alphanumeric characters, '-', '_' "
-                                "or '.', and must start and end with an alphanumeric character",
-                                {"MyValue", "my_value", "12345"}, "(" + std::string(kKey) + ")?"));
+    reasons.push_back(
+        WrongForm("a valid label must be an empty string or consist of alphanumeric characters, '-', '_' "
+                  "or '.', and must start and end with an alphanumeric character",
+                  {"MyValue", "my_value", "12345"}, "(" + std::string(kKey) + ")?"));
   }
   return reasons;
 }
@@ -139,7 +147,9 @@ bool IsFullDate(const std::string& text) {
 Reasons Uuid(const std::string& text) {
   return MatchesAll<kUuid>(text) ? Reasons() : Reasons{"does not match the UUID format"};
 }
-Reasons Byte(const std::string& text) { return MatchesAll<kBase64>(text) ? Reasons() : Reasons{"invalid base64"}; }
+Reasons Byte(const std::string& text) {
+  return MatchesAll<kBase64>(text) ? Reasons() : Reasons{"invalid base64"};
+}
 Reasons FullDate(const std::string& text) { return IsFullDate(text) ? Reasons() : Reasons{"invalid date"}; }
 
 Reasons DateTime(const std::string& text) {
@@ -174,10 +184,10 @@ constexpr std::array kFormats = {
     NamedFormat{"dns1035LabelPrefix", "DNS1035LabelPrefix", Prefix<OldLabel>, 30},
     NamedFormat{"labelValue", "LabelValue", LabelValue, 40},
     NamedFormat{"uri", "URI", Uri, 1103},
-    NamedFormat{"uuid", "uuid", Uuid, 82},
+    NamedFormat{"uuid", "uuid", Uuid, 70},
     NamedFormat{"byte", "byte", Byte, 84},
-    NamedFormat{"date", "date", FullDate, 81},
-    NamedFormat{"datetime", "datetime", DateTime, 81},
+    NamedFormat{"date", "date", FullDate, 71},
+    NamedFormat{"datetime", "datetime", DateTime, 71},
 };
 
 const TypePtr& NamedFormatType() {
@@ -186,7 +196,8 @@ const TypePtr& NamedFormatType() {
 }
 
 Value FormatValueOf(const NamedFormat& format) {
-  return Value::FromObject(ValueKind::kOpaque, new FormatObject(format.name, format.validate, format.regex_size));
+  return Value::FromObject(ValueKind::kOpaque,
+                           new FormatObject(format.name, format.validate, format.regex_size));
 }
 
 template <std::size_t index>
@@ -232,8 +243,8 @@ const FormatObject* FormatOf(const Value& value) {
 
 void AddKubernetesFormat(FunctionRegistry& registry) {
   AddConstants(registry, std::make_index_sequence<kFormats.size()>());
-  registry.AddMember("validate", "format-validate", {NamedFormatType(), StringType()}, OptionalOf(ListOf(StringType())),
-                     ValidateFormat);
+  registry.AddMember("validate", "format-validate", {NamedFormatType(), StringType()},
+                     OptionalOf(ListOf(StringType())), ValidateFormat);
   registry.AddGlobal("format.named", "format-named", {StringType()}, OptionalOf(NamedFormatType()), Named);
 }
 

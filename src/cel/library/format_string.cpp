@@ -30,16 +30,20 @@ std::string FixedDigits(double value, int precision) { return fmt::format("{:.{}
 // A value within a list or map.
 Formatted FormatElement(const Value& value, Budget& budget) {
   switch (value.kind()) {
-    case ValueKind::kTimestamp: return {"timestamp(" + GoQuote(FormatTimestamp(value.timestamp())) + ")", {}};
-    case ValueKind::kDuration: return {"duration(" + GoQuote(DurationSeconds(value.as_int())) + ")", {}};
+    case ValueKind::kTimestamp:
+      return {"timestamp(" + GoQuote(FormatTimestamp(value.timestamp())) + ")", {}};
+    case ValueKind::kDuration:
+      return {"duration(" + GoQuote(DurationSeconds(value.as_int())) + ")", {}};
     case ValueKind::kDouble: {
       const double number = value.as_double();
       if (!std::isfinite(number)) return {"\"" + FormatGoDouble(number) + "\"", {}};
       return {FixedDigits(number, kDefaultPrecision), {}};
     }
     case ValueKind::kOptional:
-    case ValueKind::kOpaque: return {{}, "no formatting function for " + RuntimeTypeName(value)};
-    default: break;
+    case ValueKind::kOpaque:
+      return {{}, "no formatting function for " + RuntimeTypeName(value)};
+    default:
+      break;
   }
   Formatted formatted = FormatAsString(value, budget);
   if (value.kind() == ValueKind::kString) formatted.text = GoQuote(formatted.text);
@@ -66,8 +70,10 @@ Formatted FormatMap(const MapObject& map, Budget& budget) {
       case ValueKind::kString:
       case ValueKind::kBool:
       case ValueKind::kInt:
-      case ValueKind::kUint: break;
-      default: return {{}, "no formatting function for map key of type " + RuntimeTypeName(key)};
+      case ValueKind::kUint:
+        break;
+      default:
+        return {{}, "no formatting function for map key of type " + RuntimeTypeName(key)};
     }
     Formatted key_text = FormatElement(key, budget);
     Formatted value_text = FormatElement(value, budget);
@@ -76,7 +82,8 @@ Formatted FormatMap(const MapObject& map, Budget& budget) {
     }
     pairs.emplace_back(std::move(key_text.text), std::move(value_text.text));
   }
-  std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   Formatted result{"{", {}};
   for (const auto& [key, value] : pairs) {
     if (result.text.size() > 1) result.text += ", ";
@@ -88,21 +95,34 @@ Formatted FormatMap(const MapObject& map, Budget& budget) {
 
 Formatted FormatAsString(const Value& value, Budget& budget) {
   switch (value.kind()) {
-    case ValueKind::kList: return FormatList(value.list(), budget);
-    case ValueKind::kMap: return FormatMap(value.map(), budget);
-    case ValueKind::kNull: return {"null", {}};
-    case ValueKind::kBool: return {value.as_bool() ? "true" : "false", {}};
-    case ValueKind::kInt: return {std::to_string(value.as_int()), {}};
-    case ValueKind::kUint: return {std::to_string(value.as_uint()), {}};
-    case ValueKind::kDouble: return {FormatGoDouble(value.as_double()), {}};
-    case ValueKind::kString: return {budget.Spend(value.text().size()) ? value.text() : std::string(), {}};
-    case ValueKind::kTimestamp: return {FormatTimestamp(value.timestamp()), {}};
-    case ValueKind::kDuration: return {DurationSeconds(value.as_int()), {}};
-    case ValueKind::kType: return {value.type()->name, {}};
+    case ValueKind::kList:
+      return FormatList(value.list(), budget);
+    case ValueKind::kMap:
+      return FormatMap(value.map(), budget);
+    case ValueKind::kNull:
+      return {"null", {}};
+    case ValueKind::kBool:
+      return {value.as_bool() ? "true" : "false", {}};
+    case ValueKind::kInt:
+      return {std::to_string(value.as_int()), {}};
+    case ValueKind::kUint:
+      return {std::to_string(value.as_uint()), {}};
+    case ValueKind::kDouble:
+      return {FormatGoDouble(value.as_double()), {}};
+    case ValueKind::kString:
+      return {budget.Spend(value.text().size()) ? value.text() : std::string(), {}};
+    case ValueKind::kTimestamp:
+      return {FormatTimestamp(value.timestamp()), {}};
+    case ValueKind::kDuration:
+      return {DurationSeconds(value.as_int()), {}};
+    case ValueKind::kType:
+      return {value.type()->name, {}};
     case ValueKind::kBytes:
       if (IsUtf8(value.text())) return {budget.Spend(value.text().size()) ? value.text() : std::string(), {}};
-      return {{}, "could not convert argument \"invalid UTF-8 in bytes, cannot convert to string\" to string"};
-    default: return {{}, WrongFormatType('s', RuntimeTypeName(value))};
+      return {{},
+              "could not convert argument \"invalid UTF-8 in bytes, cannot convert to string\" to string"};
+    default:
+      return {{}, WrongFormatType('s', RuntimeTypeName(value))};
   }
 }
 
@@ -123,18 +143,26 @@ std::string SpecialNumber(double value) {
   return value < 0 ? "-\xe2\x88\x9e" : "\xe2\x88\x9e";
 }
 
-// "1.052 × 10⁰³"
-std::string Scientific(double value, int precision) {
-  const std::string digits = fmt::format("{:.{}e}", value, precision);
+// "1.052000×10⁰³"
+std::string Scientific(double value) {
+  if (!std::isfinite(value)) return SpecialNumber(value);
+  const std::string digits = fmt::format("{:.{}e}", value, kDefaultPrecision);
   const std::size_t e = digits.find('e');
-  constexpr const char* kSuperscripts[] = {"\xe2\x81\xb0", "\xc2\xb9",     "\xc2\xb2",     "\xc2\xb3",     "\xe2\x81\xb4",
-                                           "\xe2\x81\xb5", "\xe2\x81\xb6", "\xe2\x81\xb7", "\xe2\x81\xb8", "\xe2\x81\xb9"};
-  std::string text = digits.substr(0, e) + "\xc2\xa0\xc3\x97\xc2\xa0" + "10";
+  constexpr const char* kSuperscripts[] = {"\xe2\x81\xb0", "\xc2\xb9",     "\xc2\xb2",     "\xc2\xb3",
+                                           "\xe2\x81\xb4", "\xe2\x81\xb5", "\xe2\x81\xb6", "\xe2\x81\xb7",
+                                           "\xe2\x81\xb8", "\xe2\x81\xb9"};
+  std::string text = digits.substr(0, e) + "\xc3\x97" + "10";
   for (const char c : digits.substr(e + 1)) {
     if (c == '-') text += "\xe2\x81\xbb";
     if (c >= '0' && c <= '9') text += kSuperscripts[c - '0'];
   }
   return text;
+}
+
+// With spaces before it, `width` characters long.
+std::string Padded(const std::string& text, int width) {
+  const auto length = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });
+  return std::string(static_cast<std::size_t>(std::max<std::ptrdiff_t>(width - length, 0)), ' ') + text;
 }
 
 Formatted FormatReal(const FormatClause& clause, const Value& value, Budget& budget) {
@@ -146,11 +174,14 @@ Formatted FormatReal(const FormatClause& clause, const Value& value, Budget& bud
     }
   }
   if (!number) return {{}, WrongFormatType(clause.kind, RuntimeTypeName(value))};
-  if (!std::isfinite(*number)) return {SpecialNumber(*number), {}};
+  if (*number == 0) number = 0.0;  // without the sign
   const int precision = clause.precision.value_or(kDefaultPrecision);
   if (!budget.Spend(static_cast<std::uint64_t>(precision))) return {};
-  if (precision > kMaxPrecision) return {std::string("%!(BADPREC)") + clause.kind, {}};
-  return {clause.kind == 'f' ? Grouped(FixedDigits(*number, precision)) : Scientific(*number, precision), {}};
+  // cel-go uses the precision of %e as the width, and always prints six decimals.
+  if (clause.kind == 'e') return {Padded(Scientific(*number), precision), {}};
+  if (!std::isfinite(*number)) return {SpecialNumber(*number), {}};
+  if (precision > kMaxPrecision) return {"%!(BADPREC)f", {}};
+  return {Grouped(FixedDigits(*number, precision)), {}};
 }
 
 std::string InBase(std::uint64_t magnitude, bool negative, int base, bool upper) {
@@ -173,7 +204,8 @@ Formatted FormatInteger(const FormatClause& clause, const Value& value, Budget& 
       const bool negative = value.as_int() < 0;
       return {InBase(negative ? 0 - value.as_uint() : value.as_uint(), negative, base, upper), {}};
     }
-    case ValueKind::kUint: return {InBase(value.as_uint(), false, base, upper), {}};
+    case ValueKind::kUint:
+      return {InBase(value.as_uint(), false, base, upper), {}};
     case ValueKind::kBool:
       if (base == 2) return {value.as_bool() ? "1" : "0", {}};
       break;
@@ -182,10 +214,12 @@ Formatted FormatInteger(const FormatClause& clause, const Value& value, Budget& 
       if (base != 16) break;
       if (!budget.Spend(2 * value.text().size())) return {};
       std::string hex;
-      for (const unsigned char c : value.text()) hex += fmt::format(fmt::runtime(upper ? "{:02X}" : "{:02x}"), c);
+      for (const unsigned char c : value.text())
+        hex += fmt::format(fmt::runtime(upper ? "{:02X}" : "{:02x}"), c);
       return {hex, {}};
     }
-    default: break;
+    default:
+      break;
   }
   return {{}, WrongFormatType(clause.kind, RuntimeTypeName(value))};
 }
@@ -199,7 +233,8 @@ std::string ParseClause(std::string_view& rest, FormatClause& clause) {
     const std::string_view digits = rest.substr(1, end - 1);
     const auto precision = ParseInt(digits);
     if (!precision || *precision > 2'147'483'647) {
-      return "error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing " +
+      return "error while parsing precision: error while converting precision to integer: strconv.Atoi: "
+             "parsing " +
              GoQuote(digits) + ": " + (digits.empty() ? "invalid syntax" : "value out of range");
     }
     clause.precision = static_cast<int>(*precision);
@@ -224,13 +259,19 @@ std::string ParseClause(std::string_view& rest, FormatClause& clause) {
 std::string WrongFormatType(char kind, std::string_view type) {
   const auto message = [&]() -> std::string_view {
     switch (kind) {
-      case 'd': return "decimal clause can only be used on integers";
-      case 'f': return "fixed-point clause can only be used on doubles";
-      case 'e': return "scientific clause can only be used on doubles";
-      case 'b': return "only integers and bools can be formatted as binary";
-      case 'o': return "octal clause can only be used on integers";
+      case 'd':
+        return "decimal clause can only be used on integers";
+      case 'f':
+        return "fixed-point clause can only be used on doubles";
+      case 'e':
+        return "scientific clause can only be used on doubles";
+      case 'b':
+        return "only integers and bools can be formatted as binary";
+      case 'o':
+        return "octal clause can only be used on integers";
       case 'x':
-      case 'X': return "only integers, byte buffers, and strings can be formatted as hex";
+      case 'X':
+        return "only integers, byte buffers, and strings can be formatted as hex";
       default:
         return "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
                "durations, and timestamps";
@@ -239,7 +280,7 @@ std::string WrongFormatType(char kind, std::string_view type) {
   return fmt::format("{}, was given {}", message, type);
 }
 
-std::string ParseFormat(std::string_view format, std::int64_t count,
+std::string ParseFormat(std::string_view format, std::int64_t count, bool constant,
                         const std::function<void(std::string_view)>& text,
                         const std::function<std::string(const FormatClause&, std::int64_t)>& clause,
                         std::int64_t& used) {
@@ -254,6 +295,7 @@ std::string ParseFormat(std::string_view format, std::int64_t count,
       format.remove_prefix(2);
       continue;
     }
+    if (constant && format.size() == 1) return "unexpected end of string";
     if (used >= count) return fmt::format("index {} out of range", used);
     if (format.size() == 1) return "unexpected end of string";
     format.remove_prefix(1);
@@ -269,10 +311,15 @@ std::string ParseFormat(std::string_view format, std::int64_t count,
 std::string FormatArgument(const FormatClause& clause, const Value& value, std::string& out, Budget& budget) {
   Formatted formatted;
   switch (clause.kind) {
-    case 's': formatted = FormatAsString(value, budget); break;
+    case 's':
+      formatted = FormatAsString(value, budget);
+      break;
     case 'f':
-    case 'e': formatted = FormatReal(clause, value, budget); break;
-    default: formatted = FormatInteger(clause, value, budget);
+    case 'e':
+      formatted = FormatReal(clause, value, budget);
+      break;
+    default:
+      formatted = FormatInteger(clause, value, budget);
   }
   out += formatted.text;
   return formatted.error;

@@ -16,11 +16,12 @@ struct FormatClause {
   std::optional<int> precision;
 };
 
-
-// Parses a format string with `count` arguments. Calls `text` with what is copied and `clause` with each clause
-// and the index of its argument; `clause` returns an error text, or an empty one. Returns the error, or an empty
-// text, and the number of arguments that were used.
-std::string ParseFormat(std::string_view format, std::int64_t count, const std::function<void(std::string_view)>& text,
+// Parses a format string with `count` arguments. Calls `text` with what is copied and `clause` with each
+// clause and the index of its argument; `clause` returns an error text, or an empty one. Returns the error,
+// or an empty text, and the number of arguments that were used. `constant`: the arguments are not values yet;
+// cel-go then finds a missing clause before a missing argument.
+std::string ParseFormat(std::string_view format, std::int64_t count, bool constant,
+                        const std::function<void(std::string_view)>& text,
                         const std::function<std::string(const FormatClause&, std::int64_t)>& clause,
                         std::int64_t& used);
 

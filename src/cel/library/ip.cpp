@@ -42,7 +42,9 @@ struct CidrObject final : OpaqueObject {
   const IpPrefix prefix;
 };
 
-const IpAddress& AddressOf(const Value& value) { return static_cast<const IpObject&>(value.opaque()).address; }
+const IpAddress& AddressOf(const Value& value) {
+  return static_cast<const IpObject&>(value.opaque()).address;
+}
 const IpPrefix& PrefixOf(const Value& value) { return static_cast<const CidrObject&>(value.opaque()).prefix; }
 Value IpValue(IpAddress address) {
   return Value::FromObject(ValueKind::kOpaque, new IpObject(std::move(address)));
@@ -54,10 +56,11 @@ Value CidrValue(IpPrefix prefix) {
 Expected<IpAddress> ParseAddress(const std::string& text) {
   auto address = IpAddress::Parse(text);
   if (!address) {
-    return Invalid("IP Address " + GoQuote(text) + " parse error during conversion from string: " +
-                   address.error().message);
+    return Invalid("IP Address " + GoQuote(text) +
+                   " parse error during conversion from string: " + address.error().message);
   }
-  if (!address->zone.empty()) return Invalid("IP address " + GoQuote(text) + " with zone value is not allowed");
+  if (!address->zone.empty())
+    return Invalid("IP address " + GoQuote(text) + " with zone value is not allowed");
   if (address->IsMapped()) return Invalid("IPv4-mapped IPv6 address " + GoQuote(text) + " is not allowed");
   return address;
 }
@@ -67,7 +70,8 @@ Expected<IpPrefix> ParseCidr(const std::string& text) {
   if (!prefix) {
     return Invalid("network address parse error during conversion from string: " + prefix.error().message);
   }
-  if (prefix->address.IsMapped()) return Invalid("IPv4-mapped IPv6 address " + GoQuote(text) + " is not allowed");
+  if (prefix->address.IsMapped())
+    return Invalid("IPv4-mapped IPv6 address " + GoQuote(text) + " is not allowed");
   return prefix;
 }
 
@@ -96,7 +100,8 @@ bool IsUnspecified(const IpAddress& a) {
 }
 bool IsLoopback(const IpAddress& a) {
   if (!a.v6) return a.bytes[12] == 127;
-  return a.bytes[15] == 1 && std::all_of(a.bytes.begin(), a.bytes.end() - 1, [](std::uint8_t b) { return b == 0; });
+  return a.bytes[15] == 1 &&
+         std::all_of(a.bytes.begin(), a.bytes.end() - 1, [](std::uint8_t b) { return b == 0; });
 }
 bool IsMulticast(const IpAddress& a) { return a.v6 ? a.bytes[0] == 0xff : (a.bytes[12] & 0xf0) == 0xe0; }
 bool IsLinkLocalMulticast(const IpAddress& a) {
@@ -149,7 +154,9 @@ Value ContainsAddressText(CallContext& context, Arguments args) {
   return address ? Value::Bool(PrefixOf(args[0]).Contains(*address)) : Value::NoSuchOverload();
 }
 
-Value ContainsCidr(CallContext&, Arguments args) { return ContainsPrefix(PrefixOf(args[0]), PrefixOf(args[1])); }
+Value ContainsCidr(CallContext&, Arguments args) {
+  return ContainsPrefix(PrefixOf(args[0]), PrefixOf(args[1]));
+}
 
 Value ContainsCidrText(CallContext& context, Arguments args) {
   if (!context.budget.Spend(args[1].text().size())) return {};
@@ -184,9 +191,11 @@ void AddKubernetesIp(FunctionRegistry& registry) {
 void AddKubernetesCidr(FunctionRegistry& registry) {
   const TypePtr& cidr = CidrType();
   registry.AddGlobal("cidr", "string_to_cidr", {StringType()}, cidr, StringToCidr);
-  registry.AddMember("containsIP", "cidr_contains_ip_string", {cidr, StringType()}, BoolType(), ContainsAddressText);
+  registry.AddMember("containsIP", "cidr_contains_ip_string", {cidr, StringType()}, BoolType(),
+                     ContainsAddressText);
   registry.AddMember("containsIP", "cidr_contains_ip_ip", {cidr, IpType()}, BoolType(), ContainsAddress);
-  registry.AddMember("containsCIDR", "cidr_contains_cidr_string", {cidr, StringType()}, BoolType(), ContainsCidrText);
+  registry.AddMember("containsCIDR", "cidr_contains_cidr_string", {cidr, StringType()}, BoolType(),
+                     ContainsCidrText);
   registry.AddMember("containsCIDR", "cidr_contains_cidr", {cidr, cidr}, BoolType(), ContainsCidr);
   registry.AddMember("ip", "cidr_ip", {cidr}, IpType(), CidrToIp);
   registry.AddMember("prefixLength", "cidr_prefix_length", {cidr}, IntType(), PrefixLength);

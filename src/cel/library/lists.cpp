@@ -72,9 +72,10 @@ Value SortByKeys(const Value& list_value, const Value& keys_value, Budget& budge
   const ListObject& list = list_value.list();
   const ListObject& keys = keys_value.list();
   if (list.size != keys.size) {
-    return Value::Error(fmt::format("@sortByAssociatedKeys() expected a list of the same size as the associated keys "
-                                    "list, but got {} and {} elements respectively",
-                                    list.size, keys.size));
+    return Value::Error(
+        fmt::format("@sortByAssociatedKeys() expected a list of the same size as the associated keys "
+                    "list, but got {} and {} elements respectively",
+                    list.size, keys.size));
   }
   if (list.size == 0) return list_value;
   const Value first = keys.At(0);
@@ -109,9 +110,10 @@ Value SortByAssociatedKeys(CallContext& context, Arguments args) {
 Value Range(CallContext& context, Arguments args) {
   const std::int64_t count = args[0].as_int();
   if (count < 0) return Value::Error(fmt::format("lists.range: size must be non-negative, got {}", count));
-  // Go cannot allocate such a list.
-  constexpr std::int64_t kGoLimit = (std::int64_t{1} << 48) / 16;
-  if (count > kGoLimit) return Value::Error("internal error: runtime error: makeslice: cap out of range");
+  constexpr std::int64_t kMost = 1'000'000;
+  if (count > kMost) {
+    return Value::Error(fmt::format("lists.range: size {} exceeds maximum allowed ({})", count, kMost));
+  }
   if (!context.budget.Spend(static_cast<std::uint64_t>(count))) return {};
   std::vector<Value> elements;
   elements.reserve(static_cast<std::size_t>(count));
@@ -171,7 +173,8 @@ Value Extreme(CallContext& context, Arguments args) {
     const Value order = best.IsAbsent() ? Value::Int(-wanted) : Compare(best, element);
     if (best.IsAbsent() || (order.kind() == ValueKind::kInt && order.as_int() == -wanted)) best = element;
   }
-  if (best.IsAbsent()) return Value::Error(wanted > 0 ? "max called on empty list" : "min called on empty list");
+  if (best.IsAbsent())
+    return Value::Error(wanted > 0 ? "max called on empty list" : "min called on empty list");
   return best;
 }
 
@@ -193,7 +196,9 @@ Value Sum(CallContext& context, Arguments args) {
           return Value::Error("unsigned integer overflow");
         }
         break;
-      case ValueKind::kDouble: real += element.as_double(); break;
+      case ValueKind::kDouble:
+        real += element.as_double();
+        break;
       default:
         if (__builtin_add_overflow(whole, element.as_int(), &whole)) return Value::Error("integer overflow");
     }
@@ -240,8 +245,8 @@ void AddListsLibrary(FunctionRegistry& registry) {
   registry.DisableTypeGuards("flatten");
   for (const auto& [name, type] : ComparableTypes()) {
     registry.AddMember("sort", "list_" + type->name + "_sort", {ListOf(type)}, ListOf(type), nullptr);
-    registry.AddMember("@sortByAssociatedKeys", "list_" + type->name + "_sortByAssociatedKeys", {list, ListOf(type)},
-                       list, nullptr);
+    registry.AddMember("@sortByAssociatedKeys", "list_" + type->name + "_sortByAssociatedKeys",
+                       {list, ListOf(type)}, list, nullptr);
   }
   registry.SetSingleton("sort", Sort, CallForm::kUnary, Trait::kLister);
   registry.SetSingleton("@sortByAssociatedKeys", SortByAssociatedKeys, CallForm::kBinary, Trait::kLister);
@@ -259,7 +264,8 @@ void AddKubernetesLists(FunctionRegistry& registry) {
   }
   registry.AddMember("sum", "list_int_sum_int", {ListOf(IntType())}, IntType(), Sum<ValueKind::kInt>);
   registry.AddMember("sum", "list_uint_sum_uint", {ListOf(UintType())}, UintType(), Sum<ValueKind::kUint>);
-  registry.AddMember("sum", "list_double_sum_double", {ListOf(DoubleType())}, DoubleType(), Sum<ValueKind::kDouble>);
+  registry.AddMember("sum", "list_double_sum_double", {ListOf(DoubleType())}, DoubleType(),
+                     Sum<ValueKind::kDouble>);
   registry.AddMember("sum", "list_duration_sum_duration", {ListOf(DurationType())}, DurationType(),
                      Sum<ValueKind::kDuration>);
   const TypePtr a = TypeParameter("A");

@@ -9,19 +9,27 @@ Value OptionalOfValue(CallContext&, Arguments args) { return Value::Optional(arg
 
 bool IsZero(const Value& value) {
   switch (value.kind()) {
-    case ValueKind::kNull: return true;
-    case ValueKind::kBool: return !value.as_bool();
+    case ValueKind::kNull:
+      return true;
+    case ValueKind::kBool:
+      return !value.as_bool();
     case ValueKind::kInt:
     case ValueKind::kUint:
-    case ValueKind::kDuration: return value.as_uint() == 0;
-    case ValueKind::kDouble: return value.as_double() == 0;
+    case ValueKind::kDuration:
+      return value.as_uint() == 0;
+    case ValueKind::kDouble:
+      return value.as_double() == 0;
     case ValueKind::kString:
-    case ValueKind::kBytes: return value.text().empty();
+    case ValueKind::kBytes:
+      return value.text().empty();
     case ValueKind::kTimestamp:  // the year 1
       return value.timestamp().seconds == -62135596800 && value.timestamp().nanoseconds == 0;
-    case ValueKind::kList: return value.list().size == 0;
-    case ValueKind::kMap: return value.map().entries.empty();
-    default: return false;
+    case ValueKind::kList:
+      return value.list().size == 0;
+    case ValueKind::kMap:
+      return value.map().entries.empty();
+    default:
+      return false;
   }
 }
 
@@ -112,10 +120,12 @@ void AddOptionalLibrary(FunctionRegistry& registry) {
                      nullptr);
   const std::string_view index = operators::kOptionalIndex;
   registry.AddGlobal(index, "list_optindex_optional_int", {list, IntType()}, optional, nullptr);
-  registry.AddGlobal(index, "optional_list_optindex_optional_int", {OptionalOf(list), IntType()}, optional, nullptr);
+  registry.AddGlobal(index, "optional_list_optindex_optional_int", {OptionalOf(list), IntType()}, optional,
+                     nullptr);
   registry.AddGlobal(index, "map_optindex_optional_value", {map, k}, optional, nullptr);
   registry.AddGlobal(index, "optional_map_optindex_optional_value", {OptionalOf(map), k}, optional, nullptr);
-  registry.AddGlobal(operators::kIndex, "optional_list_index_int", {OptionalOf(list), IntType()}, optional, nullptr);
+  registry.AddGlobal(operators::kIndex, "optional_list_index_int", {OptionalOf(list), IntType()}, optional,
+                     nullptr);
   registry.AddGlobal(operators::kIndex, "optional_map_index_value", {OptionalOf(map), k}, optional, nullptr);
   registry.AddMember("last", "list_last", {list}, optional, Last);
   registry.AddMember("first", "list_first", {list}, optional, First);

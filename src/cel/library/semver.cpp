@@ -34,7 +34,8 @@ bool OnlyIdentifier(std::string_view text) {
   });
 }
 
-std::vector<std::string> SplitText(std::string_view text, char separator, std::size_t most = std::string_view::npos) {
+std::vector<std::string> SplitText(std::string_view text, char separator,
+                                   std::size_t most = std::string_view::npos) {
   std::vector<std::string> parts;
   while (parts.size() + 1 < most) {
     const std::size_t found = text.find(separator);
@@ -92,7 +93,8 @@ Expected<SemanticVersion> ParseNormalized(std::string_view text) {
   std::vector<std::string> parts = SplitText(text, '.', 3);
   for (std::string& part : parts) {
     if (part.size() <= 1) continue;
-    part.erase(0, part.find_first_not_of('0') == std::string::npos ? part.size() : part.find_first_not_of('0'));
+    part.erase(0,
+               part.find_first_not_of('0') == std::string::npos ? part.size() : part.find_first_not_of('0'));
     if (part.empty() || part[0] < '0' || part[0] > '9') part.insert(part.begin(), '0');
   }
   if (parts.size() < 3 && parts.back().find_first_of("+-") != std::string::npos) {
@@ -118,7 +120,7 @@ Value IsSemver(CallContext& context, Arguments args) {
   return Value::Bool(ParseArguments(args).has_value());
 }
 
-template <std::uint64_t SemanticVersion::*part>
+template <std::uint64_t SemanticVersion::* part>
 Value VersionPart(CallContext&, Arguments args) {
   return Value::Int(static_cast<std::int64_t>(VersionOf(args[0]).*part));
 }
@@ -160,7 +162,8 @@ Expected<SemanticVersion> SemanticVersion::Parse(std::string_view text) {
   }
   for (const std::string& build : builds) {
     if (build.empty()) return Invalid("Build meta data is empty");
-    if (!OnlyIdentifier(build)) return Invalid("Invalid character(s) found in build meta data " + GoQuote(build));
+    if (!OnlyIdentifier(build))
+      return Invalid("Invalid character(s) found in build meta data " + GoQuote(build));
     version.build.push_back(build);
   }
   return version;
@@ -170,7 +173,8 @@ int SemanticVersion::Compare(const SemanticVersion& other) const {
   for (const auto part : {&SemanticVersion::major, &SemanticVersion::minor, &SemanticVersion::patch}) {
     if (const int order = OrderOf(this->*part, other.*part)) return order;
   }
-  if (pre_release.empty() || other.pre_release.empty()) return OrderOf(pre_release.empty(), other.pre_release.empty());
+  if (pre_release.empty() || other.pre_release.empty())
+    return OrderOf(pre_release.empty(), other.pre_release.empty());
   for (std::size_t i = 0; i < std::min(pre_release.size(), other.pre_release.size()); ++i) {
     if (const int order = ComparePreRelease(pre_release[i], other.pre_release[i])) return order;
   }

@@ -16,7 +16,8 @@ Value SetContains(CallContext& context, Arguments args) {
 }
 
 Value SetEquivalent(CallContext& context, Arguments args) {
-  return Value::Bool(ContainsAll(args[0], args[1], context.budget) && ContainsAll(args[1], args[0], context.budget));
+  return Value::Bool(ContainsAll(args[0], args[1], context.budget) &&
+                     ContainsAll(args[1], args[0], context.budget));
 }
 
 Value SetIntersects(CallContext& context, Arguments args) {

@@ -28,10 +28,14 @@ template <class Int, class Uint, class Double>
 Value Arithmetic(const Value& a, const Value& b, Int on_int, Uint on_uint, Double on_double) {
   if (a.kind() != b.kind()) return WrongOperand(b);
   switch (a.kind()) {
-    case K::kInt: return on_int(a.as_int(), b.as_int());
-    case K::kUint: return on_uint(a.as_uint(), b.as_uint());
-    case K::kDouble: return Value::Double(on_double(a.as_double(), b.as_double()));
-    default: return WrongOperand(b);
+    case K::kInt:
+      return on_int(a.as_int(), b.as_int());
+    case K::kUint:
+      return on_uint(a.as_uint(), b.as_uint());
+    case K::kDouble:
+      return Value::Double(on_double(a.as_double(), b.as_double()));
+    default:
+      return WrongOperand(b);
   }
 }
 
@@ -52,7 +56,8 @@ Value Add(CallContext& context, Arguments args) {
   const Value& b = args[1];
   switch (a.kind()) {
     case K::kString:
-    case K::kBytes: return ConcatenateTexts(context, a, b);
+    case K::kBytes:
+      return ConcatenateTexts(context, a, b);
     case K::kList:
       if (b.kind() != K::kList) return WrongOperand(b);
       if (a.list().accumulator && !context.budget.Spend(static_cast<std::uint64_t>(b.list().size))) return {};
@@ -60,8 +65,10 @@ Value Add(CallContext& context, Arguments args) {
     case K::kDuration:
       if (b.kind() == K::kDuration) return AddDurations(a.as_int(), b.as_int());
       return b.kind() == K::kTimestamp ? AddDuration(b, a.as_int()) : WrongOperand(b);
-    case K::kTimestamp: return b.kind() == K::kDuration ? AddDuration(a, b.as_int()) : WrongOperand(b);
-    default: break;
+    case K::kTimestamp:
+      return b.kind() == K::kDuration ? AddDuration(a, b.as_int()) : WrongOperand(b);
+    default:
+      break;
   }
   return Arithmetic(
       a, b,
@@ -82,7 +89,8 @@ Value Subtract(CallContext&, Arguments args) {
   if (a.kind() == K::kDuration) {
     if (b.kind() != K::kDuration) return WrongOperand(b);
     std::int64_t difference = 0;
-    return __builtin_sub_overflow(a.as_int(), b.as_int(), &difference) ? Overflow() : Value::Duration(difference);
+    return __builtin_sub_overflow(a.as_int(), b.as_int(), &difference) ? Overflow()
+                                                                       : Value::Duration(difference);
   }
   if (a.kind() == K::kTimestamp) {
     if (b.kind() == K::kTimestamp) return SubtractTimestamps(a, b);
@@ -145,12 +153,14 @@ Value Modulo(CallContext&, Arguments args) {
 Value Negate(CallContext&, Arguments args) {
   const Value& value = args[0];
   switch (value.kind()) {
-    case K::kDouble: return Value::Double(-value.as_double());
+    case K::kDouble:
+      return Value::Double(-value.as_double());
     case K::kInt:
     case K::kDuration:
       if (value.as_int() == std::numeric_limits<std::int64_t>::min()) return Overflow();
       return value.kind() == K::kInt ? Value::Int(-value.as_int()) : Value::Duration(-value.as_int());
-    default: return WrongOperand(value);
+    default:
+      return WrongOperand(value);
   }
 }
 
@@ -183,7 +193,9 @@ Value In(CallContext& context, Arguments args) {
   return WrongOperand(container);
 }
 
-Value Size(CallContext&, Arguments args) { return Value::Int(static_cast<std::int64_t>(SizeForCost(args[0]))); }
+Value Size(CallContext&, Arguments args) {
+  return Value::Int(static_cast<std::int64_t>(SizeForCost(args[0])));
+}
 
 // ---- conversions
 
@@ -205,8 +217,10 @@ Value StringToBytes(CallContext& context, Arguments args) {
 
 Value ToDouble(CallContext&, Arguments args) {
   switch (args[0].kind()) {
-    case K::kInt: return Value::Double(static_cast<double>(args[0].as_int()));
-    case K::kUint: return Value::Double(static_cast<double>(args[0].as_uint()));
+    case K::kInt:
+      return Value::Double(static_cast<double>(args[0].as_int()));
+    case K::kUint:
+      return Value::Double(static_cast<double>(args[0].as_uint()));
     default: {
       const auto value = ParseDouble(args[0].text());
       return value ? Value::Double(*value) : WrongText(DoubleType());
@@ -221,9 +235,12 @@ Value ToInt(CallContext&, Arguments args) {
       const auto integer = TruncateToInt(value.as_double());
       return integer ? Value::Int(*integer) : Overflow();
     }
-    case K::kDuration: return Value::Int(value.as_int());
-    case K::kTimestamp: return Value::Int(value.timestamp().seconds);
-    case K::kUint: return value.as_int() < 0 ? Overflow() : Value::Int(value.as_int());
+    case K::kDuration:
+      return Value::Int(value.as_int());
+    case K::kTimestamp:
+      return Value::Int(value.timestamp().seconds);
+    case K::kUint:
+      return value.as_int() < 0 ? Overflow() : Value::Int(value.as_int());
     default: {
       const auto integer = ParseInt(value.text());
       return integer ? Value::Int(*integer) : WrongText(IntType());
@@ -238,7 +255,8 @@ Value ToUint(CallContext&, Arguments args) {
       const auto integer = TruncateToUint(value.as_double());
       return integer ? Value::Uint(*integer) : Overflow(true);
     }
-    case K::kInt: return value.as_int() < 0 ? Overflow(true) : Value::Uint(value.as_uint());
+    case K::kInt:
+      return value.as_int() < 0 ? Overflow(true) : Value::Uint(value.as_uint());
     default: {
       const auto integer = ParseUint(value.text());
       return integer ? Value::Uint(*integer) : WrongText(UintType());
@@ -249,15 +267,21 @@ Value ToUint(CallContext&, Arguments args) {
 Value ToString(CallContext& context, Arguments args) {
   const Value& value = args[0];
   switch (value.kind()) {
-    case K::kBool: return Value::String(value.as_bool() ? "true" : "false");
+    case K::kBool:
+      return Value::String(value.as_bool() ? "true" : "false");
     case K::kBytes:
       if (!IsUtf8(value.text())) return Value::Error("invalid UTF-8 in bytes, cannot convert to string");
       return context.budget.Spend(value.text().size()) ? Value::String(value.text()) : Value();
-    case K::kDouble: return Value::String(FormatGoDouble(value.as_double()));
-    case K::kDuration: return Value::String(DurationSeconds(value.as_int()));
-    case K::kInt: return Value::String(std::to_string(value.as_int()));
-    case K::kUint: return Value::String(std::to_string(value.as_uint()));
-    default: return Value::String(FormatTimestamp(value.timestamp()));
+    case K::kDouble:
+      return Value::String(FormatGoDouble(value.as_double()));
+    case K::kDuration:
+      return Value::String(DurationSeconds(value.as_int()));
+    case K::kInt:
+      return Value::String(std::to_string(value.as_int()));
+    case K::kUint:
+      return Value::String(std::to_string(value.as_uint()));
+    default:
+      return Value::String(FormatTimestamp(value.timestamp()));
   }
 }
 
@@ -310,7 +334,8 @@ Value MatchesPattern(CallContext& context, Arguments args) {
   if (!context.budget.Spend(64 * args[1].text().size())) return {};
   std::string error;
   const auto pattern = CompilePattern(args[1].text(), error);
-  return pattern == nullptr ? Value::Error(std::move(error)) : MatchPattern(*pattern, args[0].text(), context.budget);
+  return pattern == nullptr ? Value::Error(std::move(error))
+                            : MatchPattern(*pattern, args[0].text(), context.budget);
 }
 
 // ---- declarations
@@ -333,7 +358,8 @@ struct Declarations {
   void Logic() const {
     Global(operators::kConditional, "conditional", {BoolType(), a, a}, a);
     registry.SetSingleton(operators::kConditional, Special, CallForm::kVariadic);
-    for (const auto& [name, id] : {std::pair(operators::kAnd, "logical_and"), std::pair(operators::kOr, "logical_or")}) {
+    for (const auto& [name, id] :
+         {std::pair(operators::kAnd, "logical_and"), std::pair(operators::kOr, "logical_or")}) {
       Global(name, id, {BoolType(), BoolType()}, BoolType());
       registry.SetSingleton(name, Special, CallForm::kBinary);
     }
@@ -397,7 +423,8 @@ struct Declarations {
     for (const auto& [left, left_type] : numbers) {
       Global(name, id + "_" + left, {left_type, left_type}, BoolType());
       for (const auto& [right, right_type] : numbers) {
-        if (left_type != right_type) Global(name, id + "_" + left + "_" + right, {left_type, right_type}, BoolType());
+        if (left_type != right_type)
+          Global(name, id + "_" + left + "_" + right, {left_type, right_type}, BoolType());
       }
     }
     Global(name, id + "_string", {StringType(), StringType()}, BoolType());

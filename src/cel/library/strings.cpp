@@ -104,7 +104,8 @@ Value Replace(CallContext& context, Arguments args) {
     std::size_t found = old.empty() ? at : text.find(old, at);
     if (old.empty() && !first) {
       if (at >= text.size()) break;
-      for (found = at + 1; found < text.size() && (static_cast<unsigned char>(text[found]) & 0xc0) == 0x80;) ++found;
+      for (found = at + 1; found < text.size() && (static_cast<unsigned char>(text[found]) & 0xc0) == 0x80;)
+        ++found;
     }
     if (found == std::string::npos) break;
     if (!context.budget.Spend(found - at + replacement.size() + 1)) return {};
@@ -230,7 +231,7 @@ Value Format(CallContext& context, Arguments args) {
   std::int64_t used = 0;
   if (!context.budget.Spend(args[0].text().size())) return {};
   std::string error = ParseFormat(
-      args[0].text(), list.size, [&](std::string_view text) { result += text; },
+      args[0].text(), list.size, false, [&](std::string_view text) { result += text; },
       [&](const FormatClause& clause, std::int64_t index) {
         return FormatArgument(clause, list.At(index), result, context.budget);
       },

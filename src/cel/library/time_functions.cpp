@@ -5,13 +5,16 @@
 namespace berth::cel {
 namespace {
 
+constexpr std::uint64_t kZoneLookup = 256;  // may read a file
+
 using TimePart = std::int64_t (*)(const CivilTime&, std::int32_t nanoseconds);
 
 template <TimePart part>
-Value TimestampPart(CallContext&, Arguments args) {
+Value TimestampPart(CallContext& context, Arguments args) {
   const TimestampObject& t = args[0].timestamp();
   std::int64_t seconds = t.seconds;
   if (args.size() == 2) {
+    if (!context.budget.Spend(kZoneLookup + args[1].text().size())) return {};
     Value offset = TimeZoneOffset(args[1].text(), t.seconds);
     if (offset.IsError()) return offset;
     seconds += offset.as_int();
@@ -33,7 +36,8 @@ std::int64_t Milliseconds(const CivilTime&, std::int32_t nanoseconds) { return n
 template <TimePart part>
 void AddPart(FunctionRegistry& registry, std::string_view function, const std::string& id) {
   registry.AddMember(function, id, {TimestampType()}, IntType(), TimestampPart<part>);
-  registry.AddMember(function, id + "_with_tz", {TimestampType(), StringType()}, IntType(), TimestampPart<part>);
+  registry.AddMember(function, id + "_with_tz", {TimestampType(), StringType()}, IntType(),
+                     TimestampPart<part>);
 }
 
 template <std::int64_t unit>
@@ -54,9 +58,12 @@ void AddTimeFunctions(FunctionRegistry& registry) {
   AddPart<Minutes>(registry, "getMinutes", "timestamp_to_minutes");
   AddPart<Seconds>(registry, "getSeconds", "timestamp_to_seconds");
   AddPart<Milliseconds>(registry, "getMilliseconds", "timestamp_to_milliseconds");
-  registry.AddMember("getHours", "duration_to_hours", {DurationType()}, IntType(), DurationIn<3'600'000'000'000>);
-  registry.AddMember("getMinutes", "duration_to_minutes", {DurationType()}, IntType(), DurationIn<60'000'000'000>);
-  registry.AddMember("getSeconds", "duration_to_seconds", {DurationType()}, IntType(), DurationIn<1'000'000'000>);
+  registry.AddMember("getHours", "duration_to_hours", {DurationType()}, IntType(),
+                     DurationIn<3'600'000'000'000>);
+  registry.AddMember("getMinutes", "duration_to_minutes", {DurationType()}, IntType(),
+                     DurationIn<60'000'000'000>);
+  registry.AddMember("getSeconds", "duration_to_seconds", {DurationType()}, IntType(),
+                     DurationIn<1'000'000'000>);
   registry.AddMember("getMilliseconds", "duration_to_milliseconds", {DurationType()}, IntType(),
                      DurationIn<1'000'000>);
 }

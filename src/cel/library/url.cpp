@@ -30,10 +30,14 @@ bool MustEscape(unsigned char c, UrlPart part) {
   if (in("-_.~")) return false;
   if (in("$&+,/:;=?@")) {
     switch (part) {
-      case UrlPart::kPath: return c == '?';
-      case UrlPart::kUser: return in("@/?:");
-      case UrlPart::kFragment: return false;
-      default: return true;
+      case UrlPart::kPath:
+        return c == '?';
+      case UrlPart::kUser:
+        return in("@/?:");
+      case UrlPart::kFragment:
+        return false;
+      default:
+        return true;
     }
   }
   return !(part == UrlPart::kFragment && in("!()*"));
@@ -55,7 +59,9 @@ std::string Escape(std::string_view text, UrlPart part) {
   return escaped;
 }
 
-std::unexpected<Error> BadEscape(std::string_view text) { return Invalid("invalid URL escape " + GoQuote(text)); }
+std::unexpected<Error> BadEscape(std::string_view text) {
+  return Invalid("invalid URL escape " + GoQuote(text));
+}
 
 Expected<std::string> Unescape(std::string_view text, UrlPart part) {
   std::string plain;
@@ -64,9 +70,11 @@ Expected<std::string> Unescape(std::string_view text, UrlPart part) {
     const char c = text[i];
     if (c == '%') {
       const std::string_view sequence = text.substr(i, 3);
-      if (sequence.size() < 3 || HexValue(sequence[1]) < 0 || HexValue(sequence[2]) < 0) return BadEscape(sequence);
+      if (sequence.size() < 3 || HexValue(sequence[1]) < 0 || HexValue(sequence[2]) < 0)
+        return BadEscape(sequence);
       const auto byte = static_cast<unsigned char>(HexValue(sequence[1]) << 4 | HexValue(sequence[2]));
-      if (part == UrlPart::kHost && HexValue(sequence[1]) < 8 && sequence != "%25") return BadEscape(sequence);
+      if (part == UrlPart::kHost && HexValue(sequence[1]) < 8 && sequence != "%25")
+        return BadEscape(sequence);
       if (part == UrlPart::kZone && sequence != "%25" && byte != ' ' && MustEscape(byte, UrlPart::kHost)) {
         return BadEscape(sequence);
       }
@@ -263,7 +271,8 @@ std::string Url::Hostname() const {
 
 std::string Url::Port() const {
   const std::size_t colon = host.rfind(':');
-  return colon != host.npos && IsPort(std::string_view(host).substr(colon)) ? host.substr(colon + 1) : std::string();
+  return colon != host.npos && IsPort(std::string_view(host).substr(colon)) ? host.substr(colon + 1)
+                                                                            : std::string();
 }
 
 std::vector<std::pair<std::string, std::vector<std::string>>> Url::Query() const {
@@ -276,9 +285,11 @@ std::vector<std::pair<std::string, std::vector<std::string>>> Url::Query() const
     if (pair.empty() || pair.find(';') != pair.npos) continue;
     const std::size_t equals = pair.find('=');
     const auto key = Unescape(pair.substr(0, equals), UrlPart::kQuery);
-    const auto value = Unescape(equals == pair.npos ? std::string_view() : pair.substr(equals + 1), UrlPart::kQuery);
+    const auto value =
+        Unescape(equals == pair.npos ? std::string_view() : pair.substr(equals + 1), UrlPart::kQuery);
     if (!key || !value) continue;
-    auto found = std::find_if(query.begin(), query.end(), [&](const auto& entry) { return entry.first == *key; });
+    auto found =
+        std::find_if(query.begin(), query.end(), [&](const auto& entry) { return entry.first == *key; });
     if (found == query.end()) found = query.insert(query.end(), {*key, {}});
     found->second.push_back(*value);
   }

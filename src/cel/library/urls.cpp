@@ -27,7 +27,8 @@ Value StringToUrl(CallContext& context, Arguments args) {
   const std::string& text = args[0].text();
   if (!context.budget.Spend(4 * text.size())) return {};
   constexpr const char* kError = "URL parse error during conversion from string: ";
-  if (const auto request = Url::ParseRequest(text); !request) return Value::Error(kError + request.error().message);
+  if (const auto request = Url::ParseRequest(text); !request)
+    return Value::Error(kError + request.error().message);
   auto url = Url::Parse(text);
   if (!url) return Value::Error(kError + url.error().message);
   return Value::FromObject(ValueKind::kOpaque, new UrlObject(std::move(*url)));

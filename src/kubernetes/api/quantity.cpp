@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/wrap.hpp"
+#include "kubernetes/api/quantity_arithmetic.hpp"
 
 namespace berth::api {
 
@@ -303,32 +304,40 @@ Quantity& Quantity::operator+=(const Quantity& other) {
   return *this;
 }
 
-Quantity& Quantity::operator-=(const Quantity& other) {
-  Quantity negated = other;
-  if (other.big_)
-    negated.big_ = std::make_shared<Big>(Big{cpp_int(-other.big_->nanos), other.big_->digits});
-  else
-    negated.mantissa_ = WrapMul(other.mantissa_, -1);
-  return *this += negated;
+void QuantityArithmetic::Subtract(Quantity& from, const Quantity& amount) {
+  Quantity negated = amount;
+  // apimachinery negates the smallest int64 to itself if that is enough for an exact sum.
+  negated.mantissa_ = WrapMul(amount.mantissa_, -1);
+  Quantity difference = from;
+  if (!from.big_ && !amount.big_) difference += negated;
+  if (from.big_ || amount.big_ || difference.big_) {
+    negated.big_ = std::make_shared<Quantity::Big>(
+        Quantity::Big{cpp_int(amount.big_ ? -amount.big_->nanos : -ToNanos(amount.mantissa_, amount.scale_)),
+                      amount.big_ ? amount.big_->digits : -std::min(amount.scale_, kExponentCap)});
+    difference = from;
+    difference += negated;
+  }
+  from = difference;
 }
 
-int Quantity::Sign() const {
-  if (big_) return big_->nanos.sign();
-  return mantissa_ < 0 ? -1 : mantissa_ > 0 ? 1 : 0;
+int QuantityArithmetic::Sign(const Quantity& quantity) {
+  if (quantity.big_) return quantity.big_->nanos.sign();
+  return quantity.mantissa_ < 0 ? -1 : quantity.mantissa_ > 0 ? 1 : 0;
 }
 
-std::optional<std::int64_t> Quantity::AsInt64() const {
-  if (big_ || scale_ < 0) return std::nullopt;
-  return ScaleUp(mantissa_, scale_);
+std::optional<std::int64_t> QuantityArithmetic::AsInt64(const Quantity& quantity) {
+  if (quantity.big_ || quantity.scale_ < 0) return std::nullopt;
+  return ScaleUp(quantity.mantissa_, quantity.scale_);
 }
 
-double Quantity::AsApproximateDouble() const {
-  int exponent = scale_;
-  double base = static_cast<double>(mantissa_);
-  if (big_) {
-    exponent = -big_->digits;
+double QuantityArithmetic::AsApproximateDouble(const Quantity& quantity) {
+  int exponent = quantity.scale_;
+  double base = static_cast<double>(quantity.mantissa_);
+  if (quantity.big_) {
+    exponent = -quantity.big_->digits;
     // The nearest double of the exact number, which the library's own conversion does not guarantee.
-    base = std::strtod(cpp_int(big_->nanos / PowerOfTen(9 - big_->digits)).str().c_str(), nullptr);
+    base = std::strtod(cpp_int(quantity.big_->nanos / PowerOfTen(9 - quantity.big_->digits)).str().c_str(),
+                       nullptr);
   }
   return exponent == 0 ? base : base * std::pow(10.0, exponent);
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,16 +29,10 @@ class Quantity {
   // A thousand times the number, rounded up to an integer.
   std::int64_t MilliValue() const;
   bool IsZero() const;
-  int Sign() const;  // -1, 0 or 1
-  // The number if apimachinery can return it as an int64; that depends on the form: nullopt for "1.5Gi".
-  std::optional<std::int64_t> AsInt64() const;
-  // apimachinery's AsApproximateFloat64.
-  double AsApproximateDouble() const;
 
   Quantity& operator+=(const Quantity& other);
   // Prints the number with the kind of suffix (Ki or k) that `other` has.
   void FormatAs(const Quantity& other) { binary_ = other.binary_; }
-  Quantity& operator-=(const Quantity& other);
   // Changes the representation, not the value: to the form that Value and MilliValue read modulo 2^64 instead
   // of as 0 when it does not fit. Apimachinery's comparison does this to its left operand when the right
   // operand already has that form.
@@ -65,6 +58,7 @@ class Quantity {
   }
 
  private:
+  friend struct QuantityArithmetic;
   struct Big;
   static bool SameBig(const Quantity& a, const Quantity& b);
 

@@ -13,8 +13,8 @@ constexpr const char* kDeviceType = "kubernetes.DRADevice";
 constexpr std::size_t kMaxExpressionSize = 10 * 1024;
 // When an attribute or capacity is missing, kube-scheduler's message recommends these forms.
 constexpr const char* kMissingKeyHint =
-    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional "
-    "fields";
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for "
+    "optional fields";
 
 Environment MakeDeviceEnvironment() {
   Environment environment;
@@ -71,7 +71,8 @@ class Domains {
     const std::size_t slash = qualified_name.find('/');
     const std::string domain = slash == std::string::npos ? driver_ : qualified_name.substr(0, slash);
     const std::string id = slash == std::string::npos ? qualified_name : qualified_name.substr(slash + 1);
-    auto found = std::find_if(domains_.begin(), domains_.end(), [&](const auto& entry) { return entry.first == domain; });
+    auto found = std::find_if(domains_.begin(), domains_.end(),
+                              [&](const auto& entry) { return entry.first == domain; });
     if (found == domains_.end()) found = domains_.insert(domains_.end(), {domain, {}});
     found->second.emplace_back(Value::String(id), std::move(value));
   }
@@ -79,7 +80,8 @@ class Domains {
   // Unknown domains are empty maps.
   Value ToValue() {
     std::vector<std::pair<Value, Value>> entries;
-    for (auto& [domain, values] : domains_) entries.emplace_back(Value::String(domain), Value::Map(std::move(values)));
+    for (auto& [domain, values] : domains_)
+      entries.emplace_back(Value::String(domain), Value::Map(std::move(values)));
     return Value::MapWithDefault(std::move(entries), Value::Map({}));
   }
 
@@ -90,26 +92,40 @@ class Domains {
 
 // cel-go's conversion of a result to Go's bool.
 Expected<bool> ToBool(const Value& value) {
-  const auto from = [](const std::string& type) { return "type conversion error from " + type + " to 'bool'"; };
+  const auto from = [](const std::string& type) {
+    return "type conversion error from " + type + " to 'bool'";
+  };
   switch (value.kind()) {
-    case ValueKind::kBool: return value.as_bool();
-    case ValueKind::kInt: return Invalid("unsupported type conversion from 'int' to bool");
-    case ValueKind::kUint: return Invalid("unsupported type conversion from 'uint' to bool");
-    case ValueKind::kString: return Invalid("unsupported native conversion from string to 'bool'");
-    case ValueKind::kDouble: return Invalid(from("Double"));
-    case ValueKind::kBytes: return Invalid(from("Bytes"));
-    case ValueKind::kDuration: return Invalid(from("'Duration'"));
-    case ValueKind::kTimestamp: return Invalid(from("'Timestamp'"));
-    case ValueKind::kList: return Invalid(from("list"));
-    case ValueKind::kMap: return Invalid(from("map"));
-    case ValueKind::kType: return Invalid("type conversion not supported for 'type'");
+    case ValueKind::kBool:
+      return value.as_bool();
+    case ValueKind::kInt:
+      return Invalid("unsupported type conversion from 'int' to bool");
+    case ValueKind::kUint:
+      return Invalid("unsupported type conversion from 'uint' to bool");
+    case ValueKind::kString:
+      return Invalid("unsupported native conversion from string to 'bool'");
+    case ValueKind::kDouble:
+      return Invalid(from("Double"));
+    case ValueKind::kBytes:
+      return Invalid(from("Bytes"));
+    case ValueKind::kDuration:
+      return Invalid(from("'Duration'"));
+    case ValueKind::kTimestamp:
+      return Invalid(from("'Timestamp'"));
+    case ValueKind::kList:
+      return Invalid(from("list"));
+    case ValueKind::kMap:
+      return Invalid(from("map"));
+    case ValueKind::kType:
+      return Invalid("type conversion not supported for 'type'");
     case ValueKind::kOptional:
       return value.optional().IsAbsent() ? Invalid("optional.none() dereference") : ToBool(value.optional());
     case ValueKind::kOpaque: {
       const std::string name = GoTypeName(value);
       return Invalid(from("'" + name.substr(name.rfind('.') + 1) + "'"));
     }
-    default: return Invalid(from("'" + RuntimeTypeName(value) + "'"));
+    default:
+      return Invalid(from("'" + RuntimeTypeName(value) + "'"));
   }
 }
 
@@ -129,23 +145,23 @@ Expected<Value> MakeDevice(const DeviceProperties& properties) {
   }
   Domains capacity(properties.driver);
   for (const auto& [name, quantity] : properties.capacity) capacity.Add(name, QuantityValue(quantity));
-  return Value::Map({{Value::String("driver"), Value::String(properties.driver)},
-                     {Value::String("allowMultipleAllocations"), Value::Bool(properties.allow_multiple_allocations)},
-                     {Value::String("attributes"), attributes.ToValue()},
-                     {Value::String("capacity"), capacity.ToValue()}});
+  return Value::Map(
+      {{Value::String("driver"), Value::String(properties.driver)},
+       {Value::String("allowMultipleAllocations"), Value::Bool(properties.allow_multiple_allocations)},
+       {Value::String("attributes"), attributes.ToValue()},
+       {Value::String("capacity"), capacity.ToValue()}});
 }
 
 Expected<DeviceExpression> DeviceExpression::Compile(std::string_view expression) {
   CompileError error;
   auto program = DeviceEnvironment().Compile(expression, error);
-  if (!program) {
-    const bool checked = error.phase == CompileError::Phase::kPlan;
-    return Invalid((checked ? "program instantiation failed: " : "compilation failed: ") + error.message);
-  }
-  const Type& type = *program->type();
+  if (!program && error.phase == CompileError::Phase::kCheck)
+    return Invalid("compilation failed: " + error.message);
+  const Type& type = program ? *program->type() : *error.type;
   if (type.kind != TypeKind::kBool && type.kind != TypeKind::kDyn) {
     return Invalid("must evaluate to bool or the unknown type, not " + TypeText(type));
   }
+  if (!program) return Invalid("program instantiation failed: " + error.message);
   return DeviceExpression(std::move(*program));
 }
 

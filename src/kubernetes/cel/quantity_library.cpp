@@ -1,5 +1,7 @@
 #include "kubernetes/cel/quantity_library.hpp"
 
+#include "kubernetes/api/quantity_arithmetic.hpp"
+
 namespace berth::cel {
 namespace {
 
@@ -15,7 +17,9 @@ struct QuantityObject final : OpaqueObject {
     return Value::Bool(quantity.Compare(right.quantity) == 0);
   }
   std::string Text() const override { return quantity.Canonical(); }
-  std::string GoTypeName() const override { return origin == Origin::kSum ? "*cel.Quantity" : "cel.Quantity"; }
+  std::string GoTypeName() const override {
+    return origin == Origin::kSum ? "*cel.Quantity" : "cel.Quantity";
+  }
   const api::Quantity quantity;
   const Origin origin;
 };
@@ -44,7 +48,9 @@ Value IsQuantity(CallContext& context, Arguments args) {
   return Value::Bool(api::Quantity::Parse(args[0].text()).has_value());
 }
 
-Value Sign(CallContext&, Arguments args) { return Value::Int(QuantityOf(args[0]).Sign()); }
+Value Sign(CallContext&, Arguments args) {
+  return Value::Int(api::QuantityArithmetic::Sign(QuantityOf(args[0])));
+}
 
 int Order(Arguments args) { return QuantityOf(args[0]).Compare(QuantityOf(args[1])); }
 Value IsGreater(CallContext&, Arguments args) { return Value::Bool(Order(args) > 0); }
@@ -55,16 +61,16 @@ Value CompareTo(CallContext&, Arguments args) {
 }
 
 Value AsApproximateFloat(CallContext&, Arguments args) {
-  return Value::Double(QuantityOf(args[0]).AsApproximateDouble());
+  return Value::Double(api::QuantityArithmetic::AsApproximateDouble(QuantityOf(args[0])));
 }
 
 Value AsInteger(CallContext&, Arguments args) {
-  const auto integer = QuantityOf(args[0]).AsInt64();
+  const auto integer = api::QuantityArithmetic::AsInt64(QuantityOf(args[0]));
   return integer ? Value::Int(*integer) : Value::Error("cannot convert value to integer");
 }
 
 Value IsInteger(CallContext&, Arguments args) {
-  return Value::Bool(QuantityOf(args[0]).AsInt64().has_value());
+  return Value::Bool(api::QuantityArithmetic::AsInt64(QuantityOf(args[0])).has_value());
 }
 
 api::Quantity Operand(const Value& value) {
@@ -79,7 +85,7 @@ Value Sum(CallContext&, Arguments args) {
 
 Value Difference(CallContext&, Arguments args) {
   api::Quantity quantity = QuantityOf(args[0]);
-  quantity -= Operand(args[1]);
+  api::QuantityArithmetic::Subtract(quantity, Operand(args[1]));
   return Make(std::move(quantity), Origin::kSum);
 }
 

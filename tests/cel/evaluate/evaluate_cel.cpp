@@ -1,14 +1,20 @@
 // Reads one JSON object per line from the standard input, compiles its "expression" and evaluates it on its
 // "device", and writes one JSON object per line: the result as a device selector and as an expression of any
 // type. tests/cel/main.go writes the same objects with cel-go.
+//
+//   evaluate_cel --replay FILE.zst
+//
+// reads requests with cel-go's replies from a file and compares.
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
 #include <cstdio>
 #include <iostream>
+#include <sstream>
 #include <string>
 
 #include "kubernetes/cel/device_expression.hpp"
+#include "testing/zstd_file.hpp"
 
 namespace {
 
@@ -78,7 +84,8 @@ json::object EvaluateSelector(const std::string& expression, const berth::Expect
   return result;
 }
 
-json::object EvaluateAny(const std::string& expression, const Value& device, const EvaluationOptions& options) {
+json::object EvaluateAny(const std::string& expression, const Value& device,
+                         const EvaluationOptions& options) {
   json::object result;
   CompileError error;
   const auto program = DeviceEnvironment().Compile(expression, error);
@@ -96,22 +103,44 @@ json::object EvaluateAny(const std::string& expression, const Value& device, con
   return result;
 }
 
+json::object Reply(const json::object& request) {
+  const std::string expression(request.at("expression").as_string());
+  EvaluationOptions options;
+  if (const json::value* limit = request.if_contains("limit")) {
+    options.cost_limit = json::value_to<std::uint64_t>(*limit);
+  }
+  const auto device = MakeDevice(ReadDevice(request.at("device").as_object()));
+  json::object reply;
+  reply["selector"] = EvaluateSelector(expression, device, options);
+  if (device) reply["any"] = EvaluateAny(expression, *device, options);
+  return reply;
+}
+
+int Replay(const std::string& path) {
+  constexpr std::size_t kLeastCases = 1000;  // fewer indicate a broken recording
+  std::istringstream lines(berth::testing::Decompressed(path));
+  std::size_t cases = 0;
+  std::size_t differences = 0;
+  for (std::string line; std::getline(lines, line); ++cases) {
+    const json::object recorded = json::parse(line).as_object();
+    const json::object got = Reply(recorded);
+    if (got == recorded.at("reply").as_object()) continue;
+    if (++differences <= 10) {
+      fmt::print("{}\n  cel-go {}\n  berth  {}\n", std::string(recorded.at("expression").as_string()),
+                 json::serialize(recorded.at("reply")), json::serialize(got));
+    }
+  }
+  fmt::print("{} cases, {} differences\n", cases, differences);
+  return differences == 0 && cases >= kLeastCases ? 0 : 1;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "--replay") return Replay(argv[2]);
   std::ios::sync_with_stdio(false);
   for (std::string line; std::getline(std::cin, line);) {
-    const json::object request = json::parse(line).as_object();
-    const std::string expression(request.at("expression").as_string());
-    EvaluationOptions options;
-    if (const json::value* limit = request.if_contains("limit")) {
-      options.cost_limit = json::value_to<std::uint64_t>(*limit);
-    }
-    const auto device = MakeDevice(ReadDevice(request.at("device").as_object()));
-    json::object reply;
-    reply["selector"] = EvaluateSelector(expression, device, options);
-    if (device) reply["any"] = EvaluateAny(expression, *device, options);
-    std::cout << json::serialize(reply) << '\n' << std::flush;
+    std::cout << json::serialize(Reply(json::parse(line).as_object())) << '\n' << std::flush;
   }
   return 0;
 }
