@@ -31,8 +31,7 @@ class Quantity {
   bool IsZero() const;
 
   Quantity& operator+=(const Quantity& other);
-  // Prints the number with the kind of suffix (Ki or k) that `other` has.
-  void FormatAs(const Quantity& other) { binary_ = other.binary_; }
+  void FormatAs(const Quantity& other) { binary_ = other.binary_; }  // the kind of suffix: Ki or k
   // Changes the representation, not the value: to the form that Value and MilliValue read modulo 2^64 instead
   // of as 0 when it does not fit. Apimachinery's comparison does this to its left operand when the right
   // operand already has that form.

@@ -52,8 +52,8 @@ class AllocatedDevices {
   void AddPending(const std::string& claim, AllocationPtr allocation);
   // Without effect if there is none.
   void RemovePending(const std::string& claim);
-  // The pending allocation was written; the claim has this resource version now. The allocation counts until a version
-  // of the claim that is not older is received.
+  // The pending allocation was written; the claim has this resource version now. The allocation counts until
+  // a version of the claim that is not older is received.
   void MarkWritten(const std::string& claim, std::string_view resource_version);
   // Null if there is none.
   AllocationPtr PendingOf(std::string_view claim) const;

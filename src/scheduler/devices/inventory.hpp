@@ -44,6 +44,7 @@ struct SliceDevice {
   std::vector<api::DeviceTaint> taints;  // of the device, then those of rules
 };
 
+// A resource slice and its devices, in the order of the object.
 struct Slice {
   std::shared_ptr<const api::ResourceSlice> object;
   std::vector<SliceDevice> devices;
