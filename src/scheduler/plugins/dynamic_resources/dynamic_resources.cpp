@@ -57,6 +57,7 @@ DynamicResources::DynamicResources(const DynamicResourcesArgs& args, framework::
       args_(args),
       enabled_(handle.gates.Enabled("DynamicResourceAllocation")),
       selectors_(MakeDeviceSelectors()),
+      seen_key_(handle.NewKey<bool>()),
       key_(handle.NewKey<DevicesOfPodPtr>()),
       impossible_(handle.reasons.Intern("cannot allocate all claims")),
       invalid_pools_(handle.reasons.Intern("invalid resource pools were encountered")),
@@ -119,8 +120,7 @@ Status DynamicResources::PreEnqueue(const cluster::PodInfo& pod) const {
 framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) const {
   if (!enabled_) return {Status::Skip(), std::nullopt};
   const api::Pod& pod = *attempt.pod().pod;
-  // Without claims the later extension points need only to see that PreFilter was called.
-  DevicesOfPodPtr& state = attempt.state().Write(key_, DevicesOfPodPtr());
+  attempt.state().Write(seen_key_, true);
   if (pod.spec.resource_claims.empty()) return {Status::Skip(), std::nullopt};
   auto devices = std::make_shared<DevicesOfPod>();
   const Expected<void> found = ForEachClaim(
@@ -132,7 +132,7 @@ framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) c
     if (!status.ok()) return {std::move(status), std::nullopt};
     devices->allocates = devices->allocates || !claim.allocated();
   }
-  state = std::move(devices);
+  attempt.state().Write(key_, std::move(devices));
   return {};
 }
 
@@ -224,9 +224,9 @@ DevicesOfPod::Answer DynamicResources::Ask(DevicesOfPod& pod, const devices::Nod
 void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
   if (!enabled_) return;
+  if (!WasSeen(attempt.state())) return out.Fail(candidates, "not found");
   const DevicesOfPodPtr* known = attempt.state().Read(key_);
-  if (known == nullptr) return out.Fail(candidates, "not found");
-  if (*known == nullptr) return;
+  if (known == nullptr) return;
   DevicesOfPod& pod = **known;
   const std::size_t rows = attempt.nodes().rows();
   auto impossible = attempt.Scratch();
@@ -290,11 +290,11 @@ framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
                                                          framework::PostFilterServices&) {
   const framework::PostFilterResult nothing{{framework::Code::kUnschedulable, {}, {}}, std::nullopt};
   if (!enabled_) return nothing;
-  const DevicesOfPodPtr* known = attempt.state().Read(key_);
   // An earlier plugin rejected the pod in PreFilter. kube-scheduler then finds no cycle state and returns
   // this error, which ends PostFilter.
-  if (known == nullptr) return {Status::Error("not found"), std::nullopt};
-  if (*known == nullptr) return nothing;
+  if (!WasSeen(attempt.state())) return {Status::Error("not found"), std::nullopt};
+  const DevicesOfPodPtr* known = attempt.state().Read(key_);
+  if (known == nullptr) return nothing;
   const api::Pod& pod = *attempt.pod().pod;
   for (const DeviceClaim& claim : (*known)->claims) {
     const ResourceClaim& object = *claim.object;
@@ -321,9 +321,9 @@ Status DynamicResources::Score(const Attempt& attempt, const RowSet& feasible,
                                framework::ScoreColumn& scores) const {
   scores.SetAll(0);
   if (!enabled_) return {};
+  if (!WasSeen(attempt.state())) return Status::Error("not found");
   const DevicesOfPodPtr* known = attempt.state().Read(key_);
-  if (known == nullptr) return Status::Error("not found");
-  if (*known == nullptr || !(*known)->allocates || !handle_.devices.features().prioritized_list) return {};
+  if (known == nullptr || !(*known)->allocates || !handle_.devices.features().prioritized_list) return {};
   const DevicesOfPod& pod = **known;
   const auto values = scores.Mutable();
   std::int64_t most = 0;
@@ -342,9 +342,9 @@ Status DynamicResources::Score(const Attempt& attempt, const RowSet& feasible,
 
 Status DynamicResources::Reserve(const Placement& placement) {
   if (!enabled_) return {};
+  if (!WasSeen(placement.state)) return Status::Error("not found");
   const DevicesOfPodPtr* known = placement.state.Read(key_);
-  if (known == nullptr) return Status::Error("not found");
-  if (*known == nullptr || !(*known)->allocates) return {};
+  if (known == nullptr || !(*known)->allocates) return {};
   DevicesOfPod& pod = **known;
   const cluster::Row row = handle_.nodes.Find(handle_.symbols.node_names.Find(placement.node));
   if (row == cluster::kNoRow) return Status::Error("claim allocation not found for node");
@@ -376,7 +376,7 @@ Status DynamicResources::Reserve(const Placement& placement) {
 void DynamicResources::Unreserve(const Placement& placement) {
   if (!enabled_) return;
   const DevicesOfPodPtr* known = placement.state.Read(key_);
-  if (known == nullptr || *known == nullptr) return;
+  if (known == nullptr) return;
   const api::Pod& pod = *placement.pod.pod;
   for (DeviceClaim& claim : (*known)->claims) {
     const api::ObjectMeta& meta = claim.object->metadata;
@@ -392,9 +392,8 @@ void DynamicResources::Unreserve(const Placement& placement) {
 
 framework::PreBindPlugin::PreFlight DynamicResources::PreBindPreFlight(const Placement& placement) {
   if (!enabled_) return {Status::Skip(), true};
-  const DevicesOfPodPtr* known = placement.state.Read(key_);
-  if (known == nullptr) return {Status::Error("not found"), true};
-  return {*known == nullptr ? Status::Skip() : Status::Success(), true};
+  if (!WasSeen(placement.state)) return {Status::Error("not found"), true};
+  return {placement.state.Read(key_) == nullptr ? Status::Skip() : Status::Success(), true};
 }
 
 void DynamicResources::PreBind(const Placement& placement, std::stop_token stop,

@@ -73,6 +73,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   devices::Allocator MakeAllocator() const;
   DevicesOfPod::Answer Ask(DevicesOfPod& pod, const devices::NodeDevices& node, std::string& error) const;
   const api::DeviceClass* FindClass(std::string_view name) const;
+  bool WasSeen(const framework::CycleState& state) const { return state.Read(seen_key_) != nullptr; }
   framework::Hint AfterClaimChange(const api::Pod& waiting, const api::ResourceClaim* before,
                                    const api::ResourceClaim* after) const;
 
@@ -80,7 +81,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   const DynamicResourcesArgs args_;
   const bool enabled_;
   const std::unique_ptr<devices::SelectorEvaluator> selectors_;
-  const framework::StateKey<DevicesOfPodPtr> key_;
+  const framework::StateKey<bool> seen_key_;        // set if PreFilter was called in this attempt
+  const framework::StateKey<DevicesOfPodPtr> key_;  // only of pods with claims: others cost no allocation
   const framework::ReasonId impossible_, invalid_pools_, unavailable_;
 };
 
