@@ -165,7 +165,7 @@ bool IpAddress::IsMapped() const {
 }
 
 std::string IpAddress::Text() const {
-  const std::string v4 = fmt::format("{}.{}.{}.{}", bytes[12], bytes[13], bytes[14], bytes[15]);
+  std::string v4 = fmt::format("{}.{}.{}.{}", bytes[12], bytes[13], bytes[14], bytes[15]);
   if (!v6) return v4;
   const std::string text = IsMapped() ? "::ffff:" + v4 : V6Text(*this);
   return zone.empty() ? text : text + "%" + zone;

@@ -153,7 +153,7 @@ Reasons Byte(const std::string& text) {
 Reasons FullDate(const std::string& text) { return IsFullDate(text) ? Reasons() : Reasons{"invalid date"}; }
 
 Reasons DateTime(const std::string& text) {
-  const Reasons invalid = {"invalid datetime"};
+  Reasons invalid = {"invalid datetime"};
   std::string lower = text;
   for (char& c : lower) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);

@@ -87,7 +87,7 @@ Formatted FormatMap(const MapObject& map, Budget& budget) {
   Formatted result{"{", {}};
   for (const auto& [key, value] : pairs) {
     if (result.text.size() > 1) result.text += ", ";
-    result.text += key + ":" + value;
+    result.text.append(key).append(":").append(value);
   }
   result.text += "}";
   return result;

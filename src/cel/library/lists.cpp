@@ -78,7 +78,7 @@ Value SortByKeys(const Value& list_value, const Value& keys_value, Budget& budge
                     list.size, keys.size));
   }
   if (list.size == 0) return list_value;
-  const Value first = keys.At(0);
+  const Value& first = keys.At(0);
   if (!IsComparable(first)) return Value::Error("list elements must be comparable");
   const auto count = static_cast<std::uint64_t>(list.size);
   if (!budget.Spend(count * static_cast<std::uint64_t>(std::bit_width(count)))) return {};

@@ -177,7 +177,7 @@ Value NotStrictlyFalse(CallContext&, Arguments args) {
 template <bool less, bool equal, bool greater>
 Value Compares(CallContext& context, Arguments args) {
   if (args[0].kind() == K::kString && !context.budget.Spend(args[0].text().size() / 16)) return {};
-  const Value order = Compare(args[0], args[1]);
+  Value order = Compare(args[0], args[1]);
   if (order.IsError()) return order;
   const std::int64_t sign = order.as_int();
   return Value::Bool(sign < 0 ? less : sign == 0 ? equal : greater);
