@@ -48,13 +48,10 @@ bool IsRepelled(const SliceDevice& device, const DeviceRequest& request) {
 class Allocator::Search {
  public:
   Search(const Allocator& allocator, const NodeDevices& node, std::span<const ResourceClaim* const> claims)
-      : allocator_(allocator),
-        features_(allocator.features_),
-        pools_(node.pools),
-        claims_(claims),
-        steps_left_(allocator.limits_.steps) {}
+      : allocator_(allocator), features_(allocator.features_), pools_(node.pools), claims_(claims) {}
 
   AllocationOutcome Run();
+  std::uint64_t steps() const { return steps_; }
 
  private:
   using Outcome = AllocationOutcome;
@@ -146,8 +143,10 @@ class Allocator::Search {
     failed_ = Outcome{Outcome::Kind::kError, std::move(error)};
     return false;
   }
-  bool Spend() {
-    if (steps_left_-- > 0) return true;
+  // False: the search has taken too long.
+  bool Spend(std::uint64_t steps = 1) {
+    steps_ += steps;
+    if (steps_ <= allocator_.limits_.steps) return true;
     failed_ = Outcome{Outcome::Kind::kTimeout};
     return false;
   }
@@ -159,7 +158,7 @@ class Allocator::Search {
   const Features& features_;
   const std::vector<NodePool>& pools_;
   const std::span<const ResourceClaim* const> claims_;
-  std::uint64_t steps_left_;
+  std::uint64_t steps_ = 0;
   int depth_ = 0;
   std::vector<Claim> state_;  // by claim
   boost::unordered_flat_map<DeviceId, Choice> choices_;
@@ -172,7 +171,10 @@ class Allocator::Search {
 
 AllocationOutcome Allocator::Allocate(const NodeDevices& node,
                                       std::span<const ResourceClaim* const> claims) const {
-  return Search(*this, node, claims).Run();
+  Search search(*this, node, claims);
+  AllocationOutcome outcome = search.Run();
+  outcome.steps = search.steps();
+  return outcome;
 }
 
 AllocationOutcome Allocator::Search::Run() {
@@ -441,6 +443,7 @@ bool Allocator::Search::Matches(const Claim& claim, const std::vector<api::Devic
     static const std::string kNone;
     const std::string& expression = selectors[i].cel_expression ? *selectors[i].cel_expression : kNone;
     const auto& answer = allocator_.selectors_.Evaluate(expression, pool.driver, device);
+    if (!Spend(answer.steps)) return false;
     if (answer.kind == Kind::kMatch) continue;
     if (answer.kind == Kind::kNoMatch) return false;
     const std::string owner = device_class != nullptr ? "class " + device_class->metadata.name

@@ -19,7 +19,9 @@ class SelectorEvaluator {
   struct Answer {
     enum class Kind : std::uint8_t { kMatch, kNoMatch, kCompileError, kRuntimeError };
     Kind kind = Kind::kNoMatch;
-    std::string error;  // the text of an error
+    std::string error{};  // the text of an error
+    // Of the evaluation, in steps of a search; the same whether the result was cached or not.
+    std::uint64_t steps = 0;
   };
   virtual ~SelectorEvaluator() = default;
   // Equal for devices of one driver and shape. Valid until the next call.
@@ -48,6 +50,7 @@ struct AllocationOutcome {
   };
   Kind kind = Kind::kImpossible;
   std::string error{};                              // kError
+  std::uint64_t steps = 0;                          // that the search took
   std::vector<std::vector<ChosenDevice>> claims{};  // kAllocated: by claim, in the order of allocation
 };
 
@@ -56,7 +59,8 @@ using FindClass = std::function<const api::DeviceClass*(std::string_view name)>;
 
 // The limits of one search.
 struct SearchLimits {
-  // Devices that may be tried; kube-scheduler limits the time instead (filterTimeout).
+  // A step is a device that is tried; evaluations of expressions cost further steps. About a microsecond
+  // each. kube-scheduler limits the time instead (filterTimeout).
   std::uint64_t steps = 10'000'000;
 };
 

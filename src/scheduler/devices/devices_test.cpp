@@ -26,15 +26,15 @@ class AttributeSelectors final : public SelectorEvaluator {
  public:
   const Answer& Evaluate(const std::string& expression, std::string_view,
                          const SliceDevice& device) override {
-    ++evaluations;
-    if (expression == "bad") return answer_ = {Answer::Kind::kCompileError, "undeclared reference"};
-    if (expression == "error") return answer_ = {Answer::Kind::kRuntimeError, "no such key: x"};
+    if (expression == "bad") return answer_ = {Answer::Kind::kCompileError, "undeclared reference", 0};
+    if (expression == "error") return answer_ = {Answer::Kind::kRuntimeError, "no such key: x", 0};
     const auto found = device.device->attributes.find(expression);
     const bool* value =
         found == device.device->attributes.end() ? nullptr : std::get_if<bool>(&found->second.value);
-    return answer_ = {value != nullptr && *value ? Answer::Kind::kMatch : Answer::Kind::kNoMatch, {}};
+    return answer_ = {
+               value != nullptr && *value ? Answer::Kind::kMatch : Answer::Kind::kNoMatch, {}, steps_each};
   }
-  int evaluations = 0;
+  std::uint64_t steps_each = 0;
 
  private:
   Answer answer_;
@@ -394,6 +394,15 @@ TEST_F(Devices, ASearchThatTakesTooLongEnds) {
   EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 12)") + "," +
                          Exactly("none", R"("selectors": [{"cel": {"expression": "x"}}])"))),
             "timeout");
+}
+
+TEST_F(Devices, ExpensiveSelectorsAreStepsOfTheSearch) {
+  AddSlice("s", kThree);
+  const std::string claim = Requests(Exactly("r", R"("selectors": [{"cel": {"expression": "x"}}])"));
+  selectors_.steps_each = steps_ / 4;
+  EXPECT_EQ(Try(claim), "impossible");
+  selectors_.steps_each = steps_ / 2;
+  EXPECT_EQ(Try(claim), "timeout");
 }
 
 // --- results ---

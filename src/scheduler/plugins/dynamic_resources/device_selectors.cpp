@@ -15,6 +15,8 @@ using devices::SliceDevice;
 constexpr std::size_t kMaxExpressions = 512;
 constexpr std::size_t kMaxResults = 1U << 18;
 constexpr std::size_t kMaxDevices = 1U << 12;
+// Cost of an evaluation (EvaluationOptions::cost_limit) that takes about as long as a step of a search.
+constexpr std::uint64_t kCostPerStep = 32;
 
 cel::DeviceAttributeValue ValueOf(const api::DeviceAttribute& attribute) {
   struct Convert {
@@ -45,30 +47,37 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
                          const SliceDevice& device) override {
     Expression& expression = ExpressionOf(text);
     if (!expression.program)
-      return answer_ = {Answer::Kind::kCompileError, expression.program.error().message};
+      return answer_ = {Answer::Kind::kCompileError, expression.program.error().message, 0};
     const auto known = expression.matches.find(device.shape);
     if (known != expression.matches.end()) return Found(known->second);
     const Expected<cel::Value>& value = DeviceOf(driver, device);
-    const Expected<bool> matches =
-        value ? expression.program->Matches(*value) : Expected<bool>(std::unexpected(value.error()));
+    std::uint64_t cost = 0;
+    const Expected<bool> matches = value ? expression.program->Matches(*value, {}, &cost)
+                                         : Expected<bool>(std::unexpected(value.error()));
+    const std::uint64_t steps = cost / kCostPerStep;
     // Errors are rare and their texts may be long: they are not cached.
-    if (!matches) return answer_ = {Answer::Kind::kRuntimeError, matches.error().message};
+    if (!matches) return answer_ = {Answer::Kind::kRuntimeError, matches.error().message, steps};
     if (++results_ > kMaxResults) {
       for (auto& [other, entry] : expressions_) entry.matches.clear();
       results_ = 1;
     }
-    expression.matches.emplace(device.shape, *matches);
-    return Found(*matches);
+    return Found(expression.matches.emplace(device.shape, Result{*matches, static_cast<std::uint32_t>(steps)})
+                     .first->second);
   }
 
  private:
+  struct Result {
+    bool matches;
+    std::uint32_t steps;
+  };
   struct Expression {
     Expected<cel::DeviceExpression> program;
-    boost::unordered_flat_map<std::uint32_t, bool> matches;  // by shape
+    boost::unordered_flat_map<std::uint32_t, Result> matches;  // by shape
   };
 
-  const Answer& Found(bool matches) {
-    answer_.kind = matches ? Answer::Kind::kMatch : Answer::Kind::kNoMatch;
+  const Answer& Found(const Result& result) {
+    answer_.kind = result.matches ? Answer::Kind::kMatch : Answer::Kind::kNoMatch;
+    answer_.steps = result.steps;
     return answer_;
   }
   Expression& ExpressionOf(const std::string& text) {

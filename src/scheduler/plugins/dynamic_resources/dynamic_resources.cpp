@@ -28,11 +28,11 @@ constexpr Duration kBindingTimeout = std::chrono::seconds(600);
 // result in every run.
 constexpr std::uint64_t kStepsPerSecond = 1'000'000;
 
-devices::SearchLimits LimitsOf(const DynamicResourcesArgs& args) {
-  if (!args.filter_timeout || args.filter_timeout->count() == 0) return {.steps = UINT64_MAX};
+std::uint64_t StepsOf(const DynamicResourcesArgs& args) {
+  if (!args.filter_timeout || args.filter_timeout->count() == 0) return UINT64_MAX;
   const auto milliseconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(*args.filter_timeout).count();
-  return {.steps = static_cast<std::uint64_t>(milliseconds) * (kStepsPerSecond / 1000)};
+  return static_cast<std::uint64_t>(milliseconds) * (kStepsPerSecond / 1000);
 }
 
 // The claim of a template was created for this pod.
@@ -123,6 +123,7 @@ framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) c
   attempt.state().Write(seen_key_, true);
   if (pod.spec.resource_claims.empty()) return {Status::Skip(), std::nullopt};
   auto devices = std::make_shared<DevicesOfPod>();
+  devices->steps_left = StepsOf(args_);
   const Expected<void> found = ForEachClaim(
       pod, [&](ResourceClaimPtr claim) { devices->claims.push_back({.object = std::move(claim)}); });
   if (!found) return {Status::Unresolvable(found.error().message), std::nullopt};
@@ -193,9 +194,12 @@ Status DynamicResources::Locate(const Attempt& attempt, DeviceClaim& claim) cons
 
 // --- filter ---
 
-devices::Allocator DynamicResources::MakeAllocator() const {
-  return {handle_.devices.features(), handle_.devices.allocated(),
-          [this](std::string_view name) { return FindClass(name); }, *selectors_, LimitsOf(args_)};
+devices::Allocator DynamicResources::MakeAllocator(std::uint64_t steps) const {
+  return {handle_.devices.features(),
+          handle_.devices.allocated(),
+          [this](std::string_view name) { return FindClass(name); },
+          *selectors_,
+          {.steps = steps}};
 }
 
 // The answer for a node; `error` is set if the kind is kError.
@@ -203,7 +207,8 @@ DevicesOfPod::Answer DynamicResources::Ask(DevicesOfPod& pod, const devices::Nod
                                            std::string& error) const {
   if (const auto known = pod.answers.find(node.picture); known != pod.answers.end()) return known->second;
   const std::vector<const ResourceClaim*> claims = pod.Unallocated();
-  Outcome outcome = MakeAllocator().Allocate(node, claims);
+  Outcome outcome = MakeAllocator(pod.steps_left).Allocate(node, claims);
+  pod.steps_left -= std::min(pod.steps_left, outcome.steps);
   DevicesOfPod::Answer answer{outcome.kind, 0};
   if (outcome.kind == Outcome::Kind::kError) {
     error = std::move(outcome.error);  // contains names of devices, so it holds for this node only
@@ -351,7 +356,7 @@ Status DynamicResources::Reserve(const Placement& placement) {
   const auto& node = handle_.devices.inventory().Of(handle_.nodes, row);
   if (!node) return Status::Error("gather pool information: " + node.error().message);
   // The same search as in Filter, which stored only whether the node has devices.
-  const devices::Allocator allocator = MakeAllocator();
+  const devices::Allocator allocator = MakeAllocator(StepsOf(args_));
   const Outcome outcome = allocator.Allocate(*node, pod.Unallocated());
   if (outcome.kind != Outcome::Kind::kAllocated) return Status::Error("claim allocation not found for node");
   // Described before the first is reserved: reserved devices change what the outcome refers to.

@@ -70,7 +70,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::Status CheckClass(const std::string& name, const std::string& request) const;
   // Sets the nodes on which an allocated claim is available.
   framework::Status Locate(const framework::Attempt& attempt, DeviceClaim& claim) const;
-  devices::Allocator MakeAllocator() const;
+  devices::Allocator MakeAllocator(std::uint64_t steps) const;
   DevicesOfPod::Answer Ask(DevicesOfPod& pod, const devices::NodeDevices& node, std::string& error) const;
   const api::DeviceClass* FindClass(std::string_view name) const;
   bool WasSeen(const framework::CycleState& state) const { return state.Read(seen_key_) != nullptr; }

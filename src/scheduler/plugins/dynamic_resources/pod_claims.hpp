@@ -34,7 +34,8 @@ struct DeviceClaim {
 // Cycle state of DynamicResources.
 struct DevicesOfPod {
   std::vector<DeviceClaim> claims;
-  bool allocates = false;  // some claims are not allocated yet
+  bool allocates = false;        // some claims are not allocated yet
+  std::uint64_t steps_left = 0;  // of all searches for this pod (devices::SearchLimits)
 
   // The answer for nodes with one picture.
   struct Answer {
