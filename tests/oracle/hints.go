@@ -51,8 +51,7 @@ type hintedEvent struct {
 	Hints map[string]string `json:"hints"`
 }
 
-// The hints of DynamicResources are not compared, and device classes do not change, because Berth does not allocate
-// devices.
+// The hints of DynamicResources are not compared: its objects, such as device classes, do not change in these sequences.
 const uncompared = "DynamicResources"
 
 var (

@@ -31,7 +31,7 @@ using simdjson::dom::element;
 constexpr std::size_t kLeastScenarios = 20;  // fewer indicate a broken recording
 constexpr std::size_t kShownDifferences = 5;
 constexpr std::string_view kStrength = "-SQE";  // the stronger hint of two registrations counts
-// Its hints differ, because Berth does not allocate devices.
+// Its objects do not change in these sequences.
 constexpr std::string_view kUncompared = "DynamicResources";
 
 // One letter for each waiting pod, by plugin (hints.go).
