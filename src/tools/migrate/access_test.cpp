@@ -39,7 +39,8 @@ TEST(Access, MissingPermissionsAreReportedWithTheirConsequence) {
     Level level;
     const char* expected_text;
   } kCases[] = {
-      {R"("resource":"pods","subresource":"binding")", Level::kBlocker, "may not create pods/binding: no pod is bound"},
+      {R"("resource":"pods","subresource":"binding")", Level::kBlocker,
+       "may not create pods/binding: no pod is bound"},
       {R"("resource":"tokenreviews")", Level::kWarning, "create tokenreviews.authentication.k8s.io"},
       {R"("verb":"watch","group":"coordination.k8s.io")", Level::kNote, "a standby polls"},
       {R"("resource":"csinodes")", Level::kBlocker,
