@@ -258,7 +258,7 @@ Value FoldNode::Initialize(Evaluator& evaluator) const {
 }
 
 Value FoldNode::Execute(Evaluator& evaluator) const {
-  const Value range = parts_.range->Run(evaluator);
+  Value range = parts_.range->Run(evaluator);
   if (range.IsError()) return range;
   const bool iterable = range.kind() == ValueKind::kList || range.kind() == ValueKind::kMap;
   if (!iterable) {

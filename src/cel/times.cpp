@@ -179,8 +179,9 @@ std::optional<std::int64_t> ParseDuration(std::string_view text) {
 }
 
 std::string DurationSeconds(std::int64_t nanoseconds) {
-  const double seconds = static_cast<double>(nanoseconds / kNanosecondsPerSecond) +
-                         static_cast<double>(nanoseconds % kNanosecondsPerSecond) / 1e9;
+  const std::int64_t whole = nanoseconds / kNanosecondsPerSecond;
+  const double seconds =
+      static_cast<double>(whole) + static_cast<double>(nanoseconds % kNanosecondsPerSecond) / 1e9;
   return FormatFixed(seconds) + "s";
 }
 
