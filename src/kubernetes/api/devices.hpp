@@ -54,23 +54,25 @@ struct DeviceToleration {
   friend bool operator==(const DeviceToleration&, const DeviceToleration&) = default;
 };
 
+// What a request or one of its alternatives asks for.
+struct ExactDeviceRequest {
+  std::string device_class_name;  // empty: an unknown kind of request
+  std::vector<DeviceSelector> selectors;
+  // The API server's defaults are filled in: ExactCount, and a count of 1.
+  std::string allocation_mode;  // ExactCount, All
+  std::int64_t count = 0;       // with ExactCount
+  std::optional<bool> admin_access;
+  std::vector<DeviceToleration> tolerations;
+  std::optional<QuantityMap> capacity;  // capacity.requests
+  bool derived_attributes = false;      // has an entry that this release does not evaluate
+  friend bool operator==(const ExactDeviceRequest&, const ExactDeviceRequest&) = default;
+};
+
 struct ResourceClaim {
   static constexpr std::string_view kKind = "ResourceClaim";
   static constexpr bool kNamespaced = true;
 
-  // What a request or one of its alternatives asks for.
-  struct DeviceRequest {
-    std::string device_class_name;  // empty: an unknown kind of request
-    std::vector<DeviceSelector> selectors;
-    // The API server's defaults are filled in: ExactCount, and a count of 1.
-    std::string allocation_mode;  // ExactCount, All
-    std::int64_t count = 0;       // with ExactCount
-    std::optional<bool> admin_access;
-    std::vector<DeviceToleration> tolerations;
-    std::optional<QuantityMap> capacity;  // capacity.requests
-    bool derived_attributes = false;      // has an entry that this release does not evaluate
-    friend bool operator==(const DeviceRequest&, const DeviceRequest&) = default;
-  };
+  using DeviceRequest = ExactDeviceRequest;
   struct Alternative {
     std::string name;
     DeviceRequest devices;

@@ -12,7 +12,6 @@ namespace {
 
 using api::ResourceClaim;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 template <class T>
 std::shared_ptr<const T> Read(const std::string& json) {

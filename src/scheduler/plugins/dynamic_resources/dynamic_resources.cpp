@@ -293,7 +293,7 @@ void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
 framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
                                                          const framework::FilterOutcome&,
                                                          framework::PostFilterServices&) {
-  const framework::PostFilterResult nothing{{framework::Code::kUnschedulable, {}, {}}, std::nullopt};
+  framework::PostFilterResult nothing{{framework::Code::kUnschedulable, {}, {}}, std::nullopt};
   if (!enabled_) return nothing;
   // An earlier plugin rejected the pod in PreFilter. kube-scheduler then finds no cycle state and returns
   // this error, which ends PostFilter.

@@ -1,6 +1,7 @@
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "kubernetes/api/decode.hpp"
@@ -18,7 +19,6 @@ using berth::testing::MakePod;
 using berth::testing::Unresolvable;
 using berth::testing::Verdicts;
 using ::testing::ElementsAre;
-using ::testing::Pair;
 using Change = ports::ClaimChange;
 
 template <class T>
