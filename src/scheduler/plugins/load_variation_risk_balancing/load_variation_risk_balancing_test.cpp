@@ -20,6 +20,7 @@ struct LoadVariationTest : ::testing::Test {
     for (const auto* name : {"n1", "n2", "n3"}) cluster.Add(MakeNode(name).Cpu("10").Memory("10Gi"));
   }
   void Make(const std::string& more = "") {
+    if (plugin != nullptr) replaced.push_back(std::move(plugin));
     plugin =
         cluster.Make<LoadVariationRiskBalancing>("{watcherAddress: 'http://load-watcher:2020'" + more + "}");
   }
@@ -30,6 +31,8 @@ struct LoadVariationTest : ::testing::Test {
 
   Cluster cluster;
   std::unique_ptr<LoadVariationRiskBalancing> plugin;
+  std::vector<std::unique_ptr<LoadVariationRiskBalancing>>
+      replaced;  // they listen to the measurements of the cluster
 };
 
 TEST_F(LoadVariationTest, TheRiskIsTheMeanOfLoadAndVariation) {

@@ -26,6 +26,7 @@ struct OverCommitmentTest : ::testing::Test {
     for (const auto* name : {"n1", "n2"}) cluster.Add(MakeNode(name).Cpu("10").Memory("10Gi"));
   }
   void Make(const std::string& more = "") {
+    if (plugin != nullptr) replaced.push_back(std::move(plugin));
     plugin = cluster.Make<LowRiskOverCommitment>("{watcherAddress: 'http://load-watcher:2020'" + more + "}");
   }
   void MeasureCpu(double average, double deviation) {
@@ -42,6 +43,8 @@ struct OverCommitmentTest : ::testing::Test {
 
   Cluster cluster;
   std::unique_ptr<LowRiskOverCommitment> plugin;
+  std::vector<std::unique_ptr<LowRiskOverCommitment>>
+      replaced;  // they listen to the measurements of the cluster
 };
 
 TEST_F(OverCommitmentTest, LimitsBeyondTheNodeAreARiskInProportionToWhatExceedsTheRequests) {

@@ -36,6 +36,7 @@ struct TargetLoadPackingTest : ::testing::Test {
     cluster.Add(TenCores("n1")).Add(TenCores("n2"));
   }
   void Make(const std::string& more = "") {
+    if (plugin != nullptr) replaced.push_back(std::move(plugin));
     plugin = cluster.Make<TargetLoadPacking>(std::string("{") + kWatcher + more + "}");
   }
   void MeasureCpu(const std::vector<std::pair<std::string, double>>& values) {
@@ -48,6 +49,7 @@ struct TargetLoadPackingTest : ::testing::Test {
   ManualClock clock;
   Cluster cluster;
   std::unique_ptr<TargetLoadPacking> plugin;
+  std::vector<std::unique_ptr<TargetLoadPacking>> replaced;  // they listen to the measurements of the cluster
 };
 
 TEST_F(TargetLoadPackingTest, TheScoreIsHighestAtTheTargetAndZeroAboveAFullNode) {
