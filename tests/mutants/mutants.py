@@ -60,7 +60,7 @@ MUTANTS = [
            "return allocator_.allocated_.use(device.id).claims > 0 ||", "return allocator_.allocated_.use(device.id).claims > 1 ||",
            "a device is given to two pods", ("scheduler_devices", )),
     Mutant("written-allocations-are-forgotten-too-early", f"{DEVICES}/allocated_devices.cpp",
-           "VersionNumber(change.after->metadata.resource_version) >= claim.written_version", "claim.written_version != 0",
+           "api::VersionNumber(change.after->metadata.resource_version) >= claim.written_version", "claim.written_version != 0",
            "a device is given to two pods if an older version of the claim arrives late", ("scheduler_devices", )),
     Mutant("use-does-not-change-the-picture", f"{DEVICES}/inventory.cpp",
            "key.Add(device.shape).Add(state);", "key.Add(device.shape);",

@@ -351,15 +351,12 @@ func (s *Scenario) cluster(ctx context.Context) (*Cluster, *Dump, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("configuration: %w", err)
 	}
-	var dump Dump
-	if err := dump.read(bytes.NewReader(s.Cluster)); err != nil {
+	dump, err := readCluster(s.Cluster)
+	if err != nil {
 		return nil, nil, err
 	}
-	if len(dump.Problems) > 0 {
-		return nil, nil, errors.New(strings.Join(dump.Problems, "; "))
-	}
-	cluster, err := newCluster(ctx, cfg, &dump)
-	return cluster, &dump, err
+	cluster, err := newCluster(ctx, cfg, dump)
+	return cluster, dump, err
 }
 
 // evaluate runs a scenario on the real plugins. Without a configuration kube-scheduler's own is used.

@@ -58,6 +58,18 @@ func (d *Dump) readFile(path string) error {
 	return nil
 }
 
+// readCluster reads the objects of a recorded cluster. It is an error if one of them cannot be used.
+func readCluster(text []byte) (*Dump, error) {
+	var dump Dump
+	if err := dump.read(bytes.NewReader(text)); err != nil {
+		return nil, err
+	}
+	if len(dump.Problems) > 0 {
+		return nil, errors.New(strings.Join(dump.Problems, "; "))
+	}
+	return &dump, nil
+}
+
 // read adds the objects of a text.
 func (d *Dump) read(r io.Reader) error {
 	text, err := io.ReadAll(r)
@@ -173,6 +185,15 @@ func (d *Dump) all() []runtime.Object {
 		all = append(all, pod)
 	}
 	return all
+}
+
+// byKey returns the objects of every kind by objectKey.
+func (d *Dump) byKey() map[string]runtime.Object {
+	objects := make(map[string]runtime.Object)
+	for _, o := range d.all() {
+		objects[objectKey(o)] = o
+	}
+	return objects
 }
 
 // objectKey is the kind and the key of an object, as in a change.

@@ -21,7 +21,7 @@ type drawnDevice struct {
 
 var deviceModels = []string{"a100", "h100", "l4"}
 
-// Selectors, some of which are errors for some or all devices.
+// Selectors. Some of them are errors for some or all devices.
 var deviceSelectors = []string{
 	`device.driver == "gpu.example.com"`,
 	`device.driver.endsWith(".example.com")`,
@@ -123,7 +123,7 @@ func (g *generator) nodeDevices(node string) {
 			g.resourceSlice(pool+"-old", "gpu.example.com", pool, 1, 1, where, g.gpus(pool, node, "old", 2), nil)
 		}
 		if g.chance(0.05) {
-			// A newer generation, of which the node has no slice yet.
+			// A newer generation without a slice on this node so far.
 			g.resourceSlice(pool+"-new", "gpu.example.com", pool, 3, 2, object{"nodeName": "elsewhere"}, g.gpus(pool, "elsewhere", "new", 1), nil)
 		}
 	}

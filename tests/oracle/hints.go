@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -221,21 +220,15 @@ func (s *hintScenario) prepare(ctx context.Context) (*hintEvaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	var dump Dump
-	if err := dump.read(strings.NewReader(string(s.Cluster))); err != nil {
+	dump, err := readCluster(s.Cluster)
+	if err != nil {
 		return nil, err
 	}
-	if len(dump.Problems) > 0 {
-		return nil, errors.New(strings.Join(dump.Problems, "; "))
-	}
-	e := &hintEvaluation{current: make(map[string]runtime.Object), waiting: s.Waiting, registered: make(map[string][]registeredPlugin)}
-	if e.cluster, err = newCluster(ctx, cfg, &dump); err != nil {
+	e := &hintEvaluation{current: dump.byKey(), waiting: s.Waiting, registered: make(map[string][]registeredPlugin)}
+	if e.cluster, err = newCluster(ctx, cfg, dump); err != nil {
 		return nil, err
 	}
 	e.factory = e.cluster.factory
-	for _, o := range dump.all() {
-		e.current[objectKey(o)] = o
-	}
 	for name, profile := range e.cluster.scheduler.Profiles {
 		able := rejecting(profile)
 		for _, plugin := range profile.EnqueueExtensions() {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -134,7 +133,7 @@ func (g *generator) plain() {
 	g.podCPU, g.podMemory = pick(g.rng, 200, 800), pick(g.rng, 256, 1024)
 }
 
-// shapes draws the pods of which the pending ones are copies.
+// shapes draws the pods that the pending ones copy.
 func (g *generator) shapes() []object {
 	var shapes []object
 	for len(shapes) < g.between(1, 4) {
@@ -317,19 +316,13 @@ func (s *sequence) start(ctx context.Context) (*sequenceRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	var dump Dump
-	if err := dump.read(strings.NewReader(string(s.Cluster))); err != nil {
+	dump, err := readCluster(s.Cluster)
+	if err != nil {
 		return nil, err
 	}
-	if len(dump.Problems) > 0 {
-		return nil, errors.New(strings.Join(dump.Problems, "; "))
-	}
-	r := &sequenceRun{sequence: s, current: make(map[string]runtime.Object), assumed: make(map[string]reservation)}
-	if r.cluster, err = newSampledCluster(ctx, cfg, &dump, s.sampled); err != nil {
+	r := &sequenceRun{sequence: s, current: dump.byKey(), assumed: make(map[string]reservation)}
+	if r.cluster, err = newSampledCluster(ctx, cfg, dump, s.sampled); err != nil {
 		return nil, err
-	}
-	for _, o := range dump.all() {
-		r.current[objectKey(o)] = o
 	}
 	return r, nil
 }

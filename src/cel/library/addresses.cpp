@@ -18,7 +18,7 @@ std::unexpected<Error> AddressError(std::string_view text, const std::string& wh
   return Invalid(std::move(message));
 }
 
-// Four decimal numbers. `all`: the text of which `part` is the end, for errors.
+// Four decimal numbers. `all`: the whole text, which ends with `part`; for errors.
 Expected<> ParseV4Into(std::string_view all, std::string_view part, std::uint8_t* fields) {
   int value = 0;
   int digits = 0;

@@ -63,7 +63,7 @@ bool Read(const element& value, DeviceClass& out, Failure& failure) {
 using DeviceRequest = ResourceClaim::DeviceRequest;
 
 // Reads the members of a request that v1 has in `exactly`, and v1beta1 in the request itself.
-bool ReadDeviceRequest(const element& value, DeviceRequest& out, Failure& failure) {
+bool Read(const element& value, DeviceRequest& out, Failure& failure) {
   const auto capacity = [&](const element& member, Failure& f) {
     out.capacity.emplace();
     return ReadFields(member, f, Field{"requests", *out.capacity});
@@ -83,13 +83,8 @@ bool ReadDeviceRequest(const element& value, DeviceRequest& out, Failure& failur
   return true;
 }
 
-bool Read(const element& value, DeviceRequest& out, Failure& failure) {
-  return ReadDeviceRequest(value, out, failure);
-}
-
 bool Read(const element& value, ResourceClaim::Alternative& out, Failure& failure) {
-  return ReadFields(value, failure, Field{"name", out.name}) &&
-         ReadDeviceRequest(value, out.devices, failure);
+  return ReadFields(value, failure, Field{"name", out.name}) && Read(value, out.devices, failure);
 }
 
 bool Read(const element& value, ResourceClaim::Request& out, Failure& failure) {
@@ -99,7 +94,7 @@ bool Read(const element& value, ResourceClaim::Request& out, Failure& failure) {
   }
   if (out.exactly || !out.first_available.empty()) return true;
   DeviceRequest flat;  // as in v1beta1
-  if (!ReadDeviceRequest(value, flat, failure)) return false;
+  if (!Read(value, flat, failure)) return false;
   if (!flat.device_class_name.empty()) out.exactly = std::move(flat);
   return true;
 }

@@ -1,10 +1,10 @@
 #include "scheduler/devices/allocated_devices.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/check.hpp"
+#include "kubernetes/api/resource_version.hpp"
 
 namespace berth::devices {
 namespace {
@@ -22,12 +22,6 @@ AllocationPtr AllocationOf(const std::shared_ptr<const api::ResourceClaim>& clai
   return {claim, &*claim->allocation};
 }
 
-std::uint64_t VersionNumber(std::string_view version) {
-  std::uint64_t number = 0;
-  std::from_chars(version.data(), version.data() + version.size(), number);
-  return number;
-}
-
 }  // namespace
 
 void AllocatedDevices::Apply(const ports::Change<api::ResourceClaim>& change) {
@@ -40,7 +34,7 @@ void AllocatedDevices::Apply(const ports::Change<api::ResourceClaim>& change) {
   Change(change.after->metadata.uid, [&](Claim& claim) {
     claim.stored = AllocationOf(change.after);
     const bool arrived = claim.written_version != 0 &&
-                         VersionNumber(change.after->metadata.resource_version) >= claim.written_version;
+                         api::VersionNumber(change.after->metadata.resource_version) >= claim.written_version;
     if (arrived) claim.pending = nullptr;
   });
 }
@@ -55,7 +49,7 @@ void AllocatedDevices::RemovePending(const std::string& claim) {
 
 void AllocatedDevices::MarkWritten(const std::string& claim, std::string_view resource_version) {
   Change(claim, [&](Claim& entry) {
-    entry.written_version = VersionNumber(resource_version);
+    entry.written_version = api::VersionNumber(resource_version);
     // The watch may have been faster.
     if (entry.stored != nullptr) entry.pending = nullptr;
   });

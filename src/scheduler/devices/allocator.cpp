@@ -132,7 +132,7 @@ class Allocator::Search {
   // possible.
   bool Choose(const Position& at, const Wanted& wanted, const NodePool& pool, std::size_t slice,
               std::size_t device, bool must);
-  void Undo(const Position& at, const Wanted& wanted);
+  void Undo(const Position& at);
   bool TakeCounters(const NodePool& pool, const SliceDevice& device);
   void ReturnCounters(const NodePool& pool);
   bool AddToConstraints(Claim& claim, const Position& at, const NodePool& pool, const SliceDevice& device);
@@ -372,7 +372,7 @@ Allocator::Search::Result Allocator::Search::TryAll(const Position& at, Wanted& 
   Position next = at;
   ++next.device;
   const Result result = Next(next, {}, true);
-  if (result != Result::kDone) Undo(at, wanted);
+  if (result != Result::kDone) Undo(at);
   return result;
 }
 
@@ -409,7 +409,7 @@ Allocator::Search::Result Allocator::Search::TryEach(const Position& at, Locatio
         ++next.device;
         const Result result = Next(next, {p, s, d + 1}, true);
         if (result == Result::kDone) return result;
-        Undo(at, wanted);
+        Undo(at);
         if (result != Result::kNo) return result;
       }
     }
@@ -534,7 +534,7 @@ bool Allocator::Search::Choose(const Position& at, const Wanted& wanted, const N
 }
 
 // Undoes the last choice, which was made at this position.
-void Allocator::Search::Undo(const Position& at, const Wanted&) {
+void Allocator::Search::Undo(const Position& at) {
   Claim& claim = state_[at.claim];
   BERTH_CHECK(!claim.chosen.empty() && !took_counters_.empty(), at.claim, at.request);
   const ChosenDevice chosen = std::move(claim.chosen.back());

@@ -509,10 +509,4 @@ const Expected<NodeDevices>& DeviceInventory::Of(const cluster::NodeTable& nodes
   return impl_->Of(nodes, row);
 }
 
-bool DeviceInventory::empty() const { return impl_->slices.empty(); }
-
-void DeviceInventory::ForEachSlice(const std::function<void(const Slice&)>& visit) const {
-  for (const auto& [name, entry] : impl_->slices) visit(entry->slice);
-}
-
 }  // namespace berth::devices

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -93,10 +92,6 @@ class DeviceInventory {
   // The devices of a node. An error means that a slice is unusable for every pod, with kube-scheduler's text.
   // Valid until a slice, a rule, an allocation or the node changes.
   const Expected<NodeDevices>& Of(const cluster::NodeTable& nodes, cluster::Row row);
-  // Whether any slice exists.
-  bool empty() const;
-  // Calls visit(const Slice&) for every slice.
-  void ForEachSlice(const std::function<void(const Slice&)>& visit) const;
 
  private:
   struct Impl;

@@ -7,9 +7,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
-#include <iostream>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -18,7 +16,7 @@
 #include "live_cluster.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
-#include "testing/zstd_file.hpp"
+#include "testing/replay_main.hpp"
 
 namespace berth::replay {
 namespace {
@@ -197,48 +195,28 @@ std::string Compare(std::string_view line) {
 }
 
 int ReplayFile(const std::string& path) {
-  const std::string text = testing::Decompressed(path);
   std::size_t scenarios = 0;
   std::size_t mismatches = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
+  testing::ForEachLine(path, [&](std::string_view line) {
     ++scenarios;
     const std::string difference = Compare(line);
-    if (difference.empty()) continue;
+    if (difference.empty()) return;
     ++mismatches;
-    fmt::print("{}: {}\n", line.substr(1, line.find(',') - 1), difference);
-  }
+    fmt::print("{}: {}\n", testing::FirstMember(line), difference);
+  });
   fmt::print("{} scenarios, {} mismatches\n", scenarios, mismatches);
   return mismatches == 0 && scenarios >= kLeastScenarios ? 0 : 1;
 }
 
-int ReplayInput() {
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    const std::string difference = Compare(line);
-    fmt::print("{}\n", difference.empty() ? "ok" : difference);
-    std::fflush(stdout);
-  }
-  return 0;
+std::string Answer(std::string_view line) {
+  const std::string difference = Compare(line);
+  return difference.empty() ? "ok" : difference;
 }
 
 }  // namespace
 }  // namespace berth::replay
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "Usage: hints_replay FILE.ndjson.zst | -\n");
-    return 2;
-  }
-  const std::string path = argv[1];
-  // Failing hints are normal here, and each is logged.
-  if (std::freopen("/dev/null", "w", stderr) == nullptr) return 2;
-  try {
-    return path == "-" ? berth::replay::ReplayInput() : berth::replay::ReplayFile(path);
-  } catch (const std::exception& error) {
-    fmt::print("hints_replay: {}\n", error.what());
-    return 2;
-  }
+  return berth::testing::ReplayMain(argc, argv, "hints_replay", berth::replay::ReplayFile,
+                                    berth::replay::Answer);
 }

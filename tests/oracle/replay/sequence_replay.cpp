@@ -8,9 +8,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
-#include <cstdio>
 #include <exception>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -23,7 +21,7 @@
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/record/attempt_record.hpp"
-#include "testing/zstd_file.hpp"
+#include "testing/replay_main.hpp"
 
 namespace berth::replay {
 namespace {
@@ -182,20 +180,16 @@ std::string Compare(std::string_view line, std::size_t& decisions) {
 }
 
 int ReplayFile(const std::string& path) {
-  const std::string text = testing::Decompressed(path);
   std::size_t sequences = 0;
   std::size_t decisions = 0;
   std::size_t mismatches = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
+  testing::ForEachLine(path, [&](std::string_view line) {
     ++sequences;
     const std::string difference = Compare(line, decisions);
-    if (difference.empty()) continue;
+    if (difference.empty()) return;
     ++mismatches;
-    fmt::print("{}: {}\n", line.substr(1, line.find(',') - 1), difference);
-  }
+    fmt::print("{}: {}\n", testing::FirstMember(line), difference);
+  });
   fmt::print("{} sequences, {} decisions, {} mismatches\n", sequences, decisions, mismatches);
   return mismatches == 0 && sequences >= kLeastSequences && decisions > sequences ? 0 : 1;
 }
@@ -214,30 +208,10 @@ std::string RecordsOf(std::string_view line) {
   }
 }
 
-int ReplayInput() {
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    fmt::print("{}\n", RecordsOf(line));
-    std::fflush(stdout);
-  }
-  return 0;
-}
-
 }  // namespace
 }  // namespace berth::replay
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "Usage: sequence_replay FILE.ndjson.zst | -\n");
-    return 2;
-  }
-  const std::string path = argv[1];
-  // PostFilter logs its errors, which are normal here.
-  if (std::freopen("/dev/null", "w", stderr) == nullptr) return 2;
-  try {
-    return path == "-" ? berth::replay::ReplayInput() : berth::replay::ReplayFile(path);
-  } catch (const std::exception& error) {
-    fmt::print("sequence_replay: {}\n", error.what());
-    return 2;
-  }
+  return berth::testing::ReplayMain(argc, argv, "sequence_replay", berth::replay::ReplayFile,
+                                    berth::replay::RecordsOf);
 }

@@ -5,17 +5,12 @@
 //   queue_replay -                  sequences on stdin, one per line; prints "ok" or the differences for each
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <exception>
-#include <fstream>
-#include <iostream>
-#include <iterator>
-#include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "sequence.hpp"
-#include "testing/zstd_file.hpp"
+#include "testing/replay_main.hpp"
 
 namespace berth::replay {
 namespace {
@@ -66,47 +61,27 @@ std::string CompareLine(std::string_view line) {
 }
 
 int ReplayFile(const std::string& path) {
-  const std::string text = testing::Decompressed(path);
   std::size_t sequences = 0;
   int mismatches = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
+  testing::ForEachLine(path, [&](std::string_view line) {
     ++sequences;
     const std::string difference = CompareLine(line);
     if (!difference.empty() && ++mismatches <= kShownMismatches)
-      fmt::print("{}: {}\n", line.substr(1, line.find(',') - 1), difference);
-  }
+      fmt::print("{}: {}\n", testing::FirstMember(line), difference);
+  });
   fmt::print("{} sequences, {} mismatches\n", sequences, mismatches);
   return mismatches == 0 && sequences >= kLeastSequences ? 0 : 1;
 }
 
-int ReplayInput() {
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    const std::string difference = CompareLine(line);
-    fmt::print("{}\n", difference.empty() ? "ok" : difference);
-    std::fflush(stdout);
-  }
-  return 0;
+std::string Answer(std::string_view line) {
+  const std::string difference = CompareLine(line);
+  return difference.empty() ? "ok" : difference;
 }
 
 }  // namespace
 }  // namespace berth::replay
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "Usage: queue_replay FILE.ndjson.zst | -\n");
-    return 2;
-  }
-  const std::string path = argv[1];
-  // Failing hints are normal here, and each is logged.
-  if (std::freopen("/dev/null", "w", stderr) == nullptr) return 2;
-  try {
-    return path == "-" ? berth::replay::ReplayInput() : berth::replay::ReplayFile(path);
-  } catch (const std::exception& error) {
-    fmt::print("queue_replay: {}\n", error.what());
-    return 2;
-  }
+  return berth::testing::ReplayMain(argc, argv, "queue_replay", berth::replay::ReplayFile,
+                                    berth::replay::Answer);
 }

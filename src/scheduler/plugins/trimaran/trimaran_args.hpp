@@ -43,7 +43,7 @@ enum class LoadStatistic : std::uint8_t {
 
 // Of the last 15 minutes, in percent of the node's capacity.
 load_metrics::SignalSpec LoadSignalOf(const TrimaranArgs& args, NodeLoad load, LoadStatistic statistic);
-// Has a value for every node of which load-watcher has metrics of any type. Only with watcher_address.
+// Has a value for every node for which load-watcher has metrics of any type. Only with watcher_address.
 load_metrics::SignalSpec PresenceSignalOf(const TrimaranArgs& args);
 
 }  // namespace berth::plugins

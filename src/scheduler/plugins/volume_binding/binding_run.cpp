@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "kubernetes/api/csi_migration.hpp"
+#include "kubernetes/api/resource_version.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/plugins/node_affinity/matching_rows.hpp"
 
@@ -21,12 +21,6 @@ void TakeBackFrom(cluster::ObjectTable<T>& table, const api::ObjectMeta& meta) {
   const auto latest = table.FindAssumed(meta.ns, meta.name);
   if (latest != nullptr && latest->metadata.resource_version == meta.resource_version)
     table.Restore(meta.ns, meta.name);
-}
-
-std::uint64_t VersionNumber(const std::string& version) {
-  std::uint64_t number = 0;
-  std::from_chars(version.data(), version.data() + version.size(), number);
-  return number;
 }
 
 bool IsBound(const api::PersistentVolumeClaim& claim) {
@@ -196,7 +190,7 @@ Expected<bool> BindingRun::CheckBinding(const BindingPlan::Binding& binding, con
     return Invalid(
         fmt::format("failed to check binding: persistentvolumeclaims \"{}\" not found", claim_meta.Key()));
   // The update by this scheduler has not been received yet.
-  if (VersionNumber(written) > VersionNumber(volume->metadata.resource_version)) return false;
+  if (api::VersionNumber(written) > api::VersionNumber(volume->metadata.resource_version)) return false;
   BERTH_RETURN_IF_ERROR(CheckPlace(*volume, node, "failed to translate pv to csi: "));
   if (!volume->claim_ref || volume->claim_ref->uid.empty())
     return Invalid(fmt::format("ClaimRef got reset for pv \"{}\"", volume_meta.name));
@@ -211,7 +205,7 @@ Expected<bool> BindingRun::CheckProvision(const api::PersistentVolumeClaim& want
     return Invalid(
         fmt::format("failed to check provisioning pvc: persistentvolumeclaims \"{}\" not found", meta.Key()));
   }
-  if (VersionNumber(written) > VersionNumber(claim->metadata.resource_version)) return false;
+  if (api::VersionNumber(written) > api::VersionNumber(claim->metadata.resource_version)) return false;
   // A provisioner that fails removes the annotation.
   const std::string* selected = claim->metadata.Annotation("volume.kubernetes.io/selected-node");
   if (selected == nullptr || *selected != placement_.node)
