@@ -34,6 +34,8 @@ var attacks = []attack{
 	{name: "spread", about: "5 pods with 4,000 spread constraints each", run: inTurn(spread)},
 	{name: "label-values", about: "5 pods with 60,000 label values each", run: inTurn(labelValues)},
 	{name: "affinity", about: "20,000 pods with distinct labels, one with 3,000 preferred affinity terms", keeps: 20 << 20, run: affinity},
+	{name: "device-search", about: "5 pods with a claim for 16 of 32 devices that have 15 values of an attribute that must differ", run: deviceSearch},
+	{name: "device-selectors", about: "5 pods with a claim of 8 requests with selectors that need the permitted cost, 640 devices", run: deviceSelectors},
 	{name: "large-pods", about: "260 pods of 0.9 MB", run: largePods},
 	{name: "pending", about: "10,000 unschedulable pods, 10,000 bound pods are deleted", keeps: 40 << 20, run: pending},
 	{name: "certificates", about: "600 pipelined requests with a chain of 231 certificates, 10 connections", run: certificates},
