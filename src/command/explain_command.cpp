@@ -22,6 +22,8 @@ int RunExplainCommand(std::span<const std::string> args, const runtime::Registry
   flags.Require();
   flags.Path("config", options.config,
              "KubeSchedulerConfiguration to use; default: the default configuration");
+  flags.List("feature-gates", "GATES", options.feature_gates,
+             "feature gates of the scheduler: Feature=true|false, comma-separated; may be repeated");
   flags.List("pod", "NAMESPACE/NAME", options.pods, "evaluate only this pod; may be repeated");
   flags.Choice("output", options.output, {"text", "json"}, "text, or json with one decision record per line");
   flags.Shorthand('o');

@@ -21,7 +21,7 @@ import (
 )
 
 func runCompare(args []string, out, errOut io.Writer) error {
-	flags := newFlags("compare", "--berth PATH [--focus NAME | --all-focuses] [--from-seed A] [--clusters N | --pods N] [--workers W] [--keep DIR]",
+	flags := newFlags("compare", "--berth PATH [--focus NAME | --all-focuses] [--from-seed A] [--clusters N | --pods N] [--feature-gates GATES] [--workers W] [--keep DIR]",
 		"Compares the records of berth and of the real plugins on the same random clusters, byte for byte.\n"+
 			"Differences are grouped by kind, with an example and a command that repeats it. --all-focuses compares N pods\n"+
 			"of every focus, the first seed being the same, and lists the seeds that differ.", errOut)
@@ -30,6 +30,7 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	focus := flags.String("focus", mixed, "limit plugins and clusters to a family: "+focusNames())
 	all := flags.Bool("all-focuses", false, "compare every focus")
 	clusters := flags.Int("clusters", 0, "number of scenarios")
+	gates := flags.String("feature-gates", "", "feature gates that are off, as kube-scheduler's flag: A=false,B=false")
 	pods := flags.Int("pods", 0, "continue until this number of pods is compared")
 	workers := flags.Int("workers", 2, "scenarios at a time")
 	keep := flags.String("keep", "", "directory for the files of differing scenarios")
@@ -41,6 +42,9 @@ func runCompare(args []string, out, errOut io.Writer) error {
 		return errors.New("--berth is missing: the path of the berth program")
 	}
 	if _, err := focusPlugins(*focus); err != nil {
+		return err
+	}
+	if _, err := setGates(*gates); err != nil {
 		return err
 	}
 	if *clusters == 0 && *pods == 0 {
@@ -71,7 +75,7 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	var failed []string
 	for _, focus := range compared {
 		c := &comparison{
-			berth: *berth, directory: directory, keep: *keep, timeout: *timeout, ctx: silence(),
+			berth: *berth, gates: *gates, directory: directory, keep: *keep, timeout: *timeout, ctx: silence(),
 			enough: func(seeds uint64, evaluated int) bool {
 				return *clusters > 0 && seeds >= uint64(*clusters) || *pods > 0 && evaluated >= *pods
 			},
@@ -84,7 +88,7 @@ func runCompare(args []string, out, errOut io.Writer) error {
 			return err
 		}
 		for _, seed := range slices.Sorted(maps.Keys(c.failed)) {
-			failed = append(failed, fmt.Sprintf("--focus %s --from-seed %d", focus, seed))
+			failed = append(failed, fmt.Sprintf("--feature-gates '%s' --focus %s --from-seed %d", *gates, focus, seed))
 		}
 	}
 	if len(failed) > 0 {
@@ -96,6 +100,7 @@ func runCompare(args []string, out, errOut io.Writer) error {
 // comparison is the state shared by the workers.
 type comparison struct {
 	berth, directory, keep string
+	gates                  string
 	timeout                time.Duration
 	ctx                    context.Context
 	enough                 func(seeds uint64, evaluated int) bool
@@ -243,7 +248,7 @@ func (c *comparison) compareSeed(seed uint64) error {
 func (c *comparison) explain(clusterPath, configPath string) (lines []string, problem string) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
-	command := exec.CommandContext(ctx, c.berth, "explain", "-f", clusterPath, "--config", configPath, "-o", "json")
+	command := exec.CommandContext(ctx, c.berth, "explain", "-f", clusterPath, "--config", configPath, "-o", "json", "--feature-gates", c.gates)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err := command.Run()
@@ -294,7 +299,7 @@ func (c *comparison) report() {
 			fmt.Fprintf(c.out, "         seed %d, pod %s: %s\n", example.seed, example.pod, example.detail)
 			fmt.Fprintf(c.out, "           real  %s\n", shorten(example.want, 1200))
 			fmt.Fprintf(c.out, "           berth %s\n", shorten(example.got, 1200))
-			fmt.Fprintf(c.out, "           again: oracle compare --berth %s --focus %s --from-seed %d --clusters 1 --keep DIR\n", c.berth, c.focus, example.seed)
+			fmt.Fprintf(c.out, "           again: oracle compare --berth %s --feature-gates '%s' --focus %s --from-seed %d --clusters 1 --keep DIR\n", c.berth, c.gates, c.focus, example.seed)
 		}
 	}
 	var results []string

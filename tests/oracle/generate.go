@@ -7,6 +7,9 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/kubernetes/pkg/features"
 )
 
 // Scenario is a cluster and a configuration, both as text.
@@ -77,6 +80,9 @@ func generate(seed uint64, size scale, focus string) (*Scenario, error) {
 	g.character()
 
 	config := g.config()
+	if !utilfeature.DefaultFeatureGate.Enabled(features.StorageCapacityScoring) {
+		withoutShapes(config)
+	}
 	if focus == extended {
 		config["extenders"] = g.extenders(seed, config["profiles"].(array))
 	}

@@ -21,7 +21,8 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
   std::vector<std::string> notes;
   const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
   if (!plugins) return std::unexpected(plugins.error());
-  const auto config = process::LoadConfig(options.config, *plugins);
+  BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
+  const auto config = process::LoadConfig(options.config, *plugins, gates);
   if (!config) return std::unexpected(config.error());
   const SystemClock clock;
   const client::SystemEnvironment environment;

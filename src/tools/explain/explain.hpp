@@ -12,6 +12,7 @@ namespace berth::explain {
 struct ExplainOptions {
   std::vector<std::string> files;    // JSON or YAML of Kubernetes objects; "-": standard input
   std::string config;                // path of a configuration; empty: the default configuration
+  std::vector<std::string> feature_gates;  // as the scheduler's flag
   std::vector<std::string> pods;     // "namespace/name"; empty: all pending pods
   std::string output = "text";       // "text" or "json"
   bool all_nodes = false;            // text: the result of every node
