@@ -152,7 +152,7 @@ PodLabelsPtr LabelsOf(const api::Pod& pod, SymbolTable& symbols) {
 PodQueryPtr InternQuery(PodQuery query, SymbolTable& symbols) {
   std::string key = query.skip_terminating ? "-" : "+";
   for (const PodClause& clause : query.all_of) Append(key, TextOf(clause));
-  return symbols.pod_questions.Get(std::move(key), [&] { return std::move(query); });
+  return symbols.pod_queries.Get(std::move(key), [&] { return std::move(query); });
 }
 
 PodQueryPtr SpreadQuery(const std::string& ns, api::ParsedSelector selector, SymbolTable& symbols) {

@@ -9,7 +9,7 @@
 
 #include "base/counted_interner.hpp"
 #include "base/interner.hpp"
-#include "base/shared_pool.hpp"
+#include "base/weak_intern_pool.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "kubernetes/api/requests.hpp"
 #include "kubernetes/api/selectors.hpp"
@@ -43,13 +43,13 @@ class SymbolTable {
   CountedInterner<AddressTag> addresses;
 
   // --- pod labels and selectors (pod_selectors.hpp) ---
-  SharedPool<PodLabels> pod_labels;
-  SharedPool<PodQuery> pod_questions;
-  SharedPool<AffinityTerm> affinity_terms;
-  SharedPool<PodAffinityTerms> pod_affinities;
+  WeakInternPool<PodLabels> pod_labels;
+  WeakInternPool<PodQuery> pod_queries;
+  WeakInternPool<AffinityTerm> affinity_terms;
+  WeakInternPool<PodAffinityTerms> pod_affinities;
   // --- compiled pods (pod_info.hpp) ---
-  WeakInternPool<PodShape> pod_shapes;
-  WeakInternPool<PodUse> pod_uses;
+  WeakInternPool<PodShape, std::size_t> pod_shapes;
+  WeakInternPool<PodUse, std::size_t> pod_uses;
   const std::shared_ptr<const NodeSelection> all_nodes;  // the selection of pods without selectors
 
   // --- labels ---
