@@ -1,13 +1,12 @@
 #include "base/nearest.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
+
+#include "base/ascii.hpp"
 
 namespace berth {
 namespace {
-
-char Lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -17,7 +16,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t above = row[j];
-      const std::size_t replace = diagonal + (Lower(a[i - 1]) == Lower(b[j - 1]) ? 0 : 1);
+      const std::size_t replace = diagonal + (ToAsciiLower(a[i - 1]) == ToAsciiLower(b[j - 1]) ? 0 : 1);
       row[j] = std::min({replace, above + 1, row[j - 1] + 1});
       diagonal = above;
     }

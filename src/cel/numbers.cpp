@@ -6,25 +6,20 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/ascii.hpp"
+
 namespace berth::cel {
 namespace {
 
 constexpr double kTwoTo63 = 9223372036854775808.0;
 constexpr double kTwoTo64 = 18446744073709551616.0;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 std::string NotFinite(double value) { return std::isnan(value) ? "NaN" : value < 0 ? "-Inf" : "+Inf"; }
-
-bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
-}
 
 std::optional<double> ParseNamedDouble(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (EqualsIgnoringCase(text, "inf") || EqualsIgnoringCase(text, "infinity")) {
+  if (EqualsIgnoringAsciiCase(text, "inf") || EqualsIgnoringAsciiCase(text, "infinity")) {
     return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
   }
   return std::nullopt;
@@ -36,7 +31,7 @@ bool IsDoubleSyntax(std::string_view text) {
   const bool hex = text.substr(at).starts_with("0x") || text.substr(at).starts_with("0X");
   if (hex) at += 2;
   const auto is_digit = [hex](char c) {
-    return IsDigit(c) || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
+    return IsAsciiDigit(c) || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
   };
   std::size_t digits = 0;
   bool point = false;
@@ -52,7 +47,8 @@ bool IsDoubleSyntax(std::string_view text) {
   if (marker != (hex ? 'p' : 'e')) return false;
   ++at;
   if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
-  return at < text.size() && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), IsDigit);
+  return at < text.size() &&
+         std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), IsAsciiDigit);
 }
 
 // The shortest digits that identify a number, as "-d.ddde+xx".
@@ -114,7 +110,7 @@ std::optional<std::uint64_t> ParseUint(std::string_view text, int base) {
 }
 
 std::optional<double> ParseDouble(std::string_view text) {
-  if (EqualsIgnoringCase(text, "nan")) return std::numeric_limits<double>::quiet_NaN();
+  if (EqualsIgnoringAsciiCase(text, "nan")) return std::numeric_limits<double>::quiet_NaN();
   if (const auto named = ParseNamedDouble(text)) return named;
   if (!IsDoubleSyntax(text)) return std::nullopt;
   const std::string terminated(text);

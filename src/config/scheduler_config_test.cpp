@@ -16,7 +16,7 @@ constexpr const char* kHead =
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
 
 Expected<SchedulerConfig> Parse(const std::string& body) { return ParseSchedulerConfig(kHead + body); }
-std::string ErrorOf(const std::string& body) {
+std::string ErrorOfV1(const std::string& body) {
   const auto config = Parse(body);
   return config ? "no error" : config.error().message;
 }
@@ -177,75 +177,80 @@ TEST(PluginSets, EveryPointOfTheFileIsRead) {
 }
 
 // --- mistakes ---
-struct MistakeCase {
+struct InvalidConfigCase {
   std::string name;
   std::string body;
   std::string error;
 };
-class AnInvalidConfig : public testing::TestWithParam<MistakeCase> {};
+class AnInvalidConfig : public testing::TestWithParam<InvalidConfigCase> {};
 TEST_P(AnInvalidConfig, IsReportedWithTheTextsOfKubernetes) {
-  EXPECT_EQ(ErrorOf(GetParam().body), GetParam().error);
+  EXPECT_EQ(ErrorOfV1(GetParam().body), GetParam().error);
 }
 INSTANTIATE_TEST_SUITE_P(
     Strictness, AnInvalidConfig,
     testing::Values(
-        MistakeCase{"UnknownField", "foo: 1", "strict decoding error: unknown field \"foo\""},
-        MistakeCase{"UnknownFieldsTogetherWithHints", "paralelism: 1\nprofiles: [{schedulerNam: x, bar: 1}]",
-                    "strict decoding error: unknown field \"paralelism\", unknown field \"profiles[0].bar\", "
-                    "unknown field \"profiles[0].schedulerNam\"; did you mean \"parallelism\"? did you mean "
-                    "\"schedulerName\"?"},
-        MistakeCase{"UnknownFieldOfAPlugin", "profiles: [{plugins: {filter: {enabled: [{nme: x}]}}}]",
-                    "strict decoding error: unknown field \"profiles[0].plugins.filter.enabled[0].nme\"; did "
-                    "you mean \"name\"?"},
-        MistakeCase{
+        InvalidConfigCase{"UnknownField", "foo: 1", "strict decoding error: unknown field \"foo\""},
+        InvalidConfigCase{
+            "UnknownFieldsTogetherWithHints", "paralelism: 1\nprofiles: [{schedulerNam: x, bar: 1}]",
+            "strict decoding error: unknown field \"paralelism\", unknown field \"profiles[0].bar\", "
+            "unknown field \"profiles[0].schedulerNam\"; did you mean \"parallelism\"? did you mean "
+            "\"schedulerName\"?"},
+        InvalidConfigCase{
+            "UnknownFieldOfAPlugin", "profiles: [{plugins: {filter: {enabled: [{nme: x}]}}}]",
+            "strict decoding error: unknown field \"profiles[0].plugins.filter.enabled[0].nme\"; did "
+            "you mean \"name\"?"},
+        InvalidConfigCase{
             "UnknownPoint", "profiles: [{plugins: {filters: {}}}]",
             "strict decoding error: unknown field \"profiles[0].plugins.filters\"; did you mean \"filter\"?"},
-        MistakeCase{"RepeatedField", "parallelism: 1\nparallelism: 2",
-                    "strict decoding error: yaml: unmarshal errors:\n  line 4: key \"parallelism\" already "
-                    "set in map"},
-        MistakeCase{"TextForANumber", "parallelism: many",
-                    "json: cannot unmarshal string into Go struct field "
-                    "KubeSchedulerConfiguration.parallelism of type int32"},
-        MistakeCase{"FractionForANumber", "parallelism: 1.5",
-                    "json: cannot unmarshal number 1.5 into Go struct field "
-                    "KubeSchedulerConfiguration.parallelism of type int32"},
-        MistakeCase{"NumberTooWide", "parallelism: 2147483648",
-                    "json: cannot unmarshal number 2147483648 into Go struct field "
-                    "KubeSchedulerConfiguration.parallelism of type int32"},
-        MistakeCase{"NumberForAName", "profiles: [{schedulerName: 5}]",
-                    "json: cannot unmarshal number into Go struct field "
-                    "KubeSchedulerProfile.profiles.schedulerName of type string"},
-        MistakeCase{"QuotedBoolean", "leaderElection: {leaderElect: 'true'}",
-                    "json: cannot unmarshal string into Go struct field "
-                    "LeaderElectionConfiguration.leaderElection.leaderElect of type bool"},
-        MistakeCase{"RepeatedPluginConfig",
-                    "profiles: [{pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]}]",
-                    "profiles[0].pluginConfig[1]: Duplicate value: \"NodeAffinity\""}),
+        InvalidConfigCase{
+            "RepeatedField", "parallelism: 1\nparallelism: 2",
+            "strict decoding error: yaml: unmarshal errors:\n  line 4: key \"parallelism\" already "
+            "set in map"},
+        InvalidConfigCase{"TextForANumber", "parallelism: many",
+                          "json: cannot unmarshal string into Go struct field "
+                          "KubeSchedulerConfiguration.parallelism of type int32"},
+        InvalidConfigCase{"FractionForANumber", "parallelism: 1.5",
+                          "json: cannot unmarshal number 1.5 into Go struct field "
+                          "KubeSchedulerConfiguration.parallelism of type int32"},
+        InvalidConfigCase{"NumberTooWide", "parallelism: 2147483648",
+                          "json: cannot unmarshal number 2147483648 into Go struct field "
+                          "KubeSchedulerConfiguration.parallelism of type int32"},
+        InvalidConfigCase{"NumberForAName", "profiles: [{schedulerName: 5}]",
+                          "json: cannot unmarshal number into Go struct field "
+                          "KubeSchedulerProfile.profiles.schedulerName of type string"},
+        InvalidConfigCase{"QuotedBoolean", "leaderElection: {leaderElect: 'true'}",
+                          "json: cannot unmarshal string into Go struct field "
+                          "LeaderElectionConfiguration.leaderElection.leaderElect of type bool"},
+        InvalidConfigCase{"RepeatedPluginConfig",
+                          "profiles: [{pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]}]",
+                          "profiles[0].pluginConfig[1]: Duplicate value: \"NodeAffinity\""}),
     [](const auto& row) { return row.param.name; });
 INSTANTIATE_TEST_SUITE_P(
     Values, AnInvalidConfig,
     testing::Values(
-        MistakeCase{"Parallelism", "parallelism: 0",
-                    "parallelism: Invalid value: 0: should be an integer value greater than zero"},
-        MistakeCase{"PercentageTooSmall", "percentageOfNodesToScore: -1",
-                    "percentageOfNodesToScore: Invalid value: -1: not in valid range [0-100]"},
-        MistakeCase{"PercentageTooLarge", "profiles: [{percentageOfNodesToScore: 101}]",
-                    "profiles[0].percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"},
-        MistakeCase{"InitialBackoff", "podInitialBackoffSeconds: 0",
-                    "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0"},
-        MistakeCase{"MaxBackoff", "podInitialBackoffSeconds: 5\npodMaxBackoffSeconds: 4",
-                    "podMaxBackoffSeconds: Invalid value: 4: must be greater than or equal to "
-                    "PodInitialBackoffSeconds"},
-        MistakeCase{"EmptyName", "profiles: [{schedulerName: ''}]",
-                    "profiles[0].schedulerName: Required value"},
-        MistakeCase{"OneOfSeveralWithoutName", "profiles: [{schedulerName: a}, {}]",
-                    "profiles[1].schedulerName: Required value"},
-        MistakeCase{"RepeatedName", "profiles: [{schedulerName: a}, {schedulerName: a}]",
-                    "profiles[1].schedulerName: Duplicate value: {}"},
-        MistakeCase{"TwoQueueSorts", "profiles: [{plugins: {queueSort: {enabled: [{name: A}, {name: B}]}}}]",
-                    "profiles[0].plugins.queueSort.Enabled: Invalid value: 2: only one queue sort plugin can "
-                    "be enabled"},
-        MistakeCase{
+        InvalidConfigCase{"Parallelism", "parallelism: 0",
+                          "parallelism: Invalid value: 0: should be an integer value greater than zero"},
+        InvalidConfigCase{"PercentageTooSmall", "percentageOfNodesToScore: -1",
+                          "percentageOfNodesToScore: Invalid value: -1: not in valid range [0-100]"},
+        InvalidConfigCase{
+            "PercentageTooLarge", "profiles: [{percentageOfNodesToScore: 101}]",
+            "profiles[0].percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"},
+        InvalidConfigCase{"InitialBackoff", "podInitialBackoffSeconds: 0",
+                          "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0"},
+        InvalidConfigCase{"MaxBackoff", "podInitialBackoffSeconds: 5\npodMaxBackoffSeconds: 4",
+                          "podMaxBackoffSeconds: Invalid value: 4: must be greater than or equal to "
+                          "PodInitialBackoffSeconds"},
+        InvalidConfigCase{"EmptyName", "profiles: [{schedulerName: ''}]",
+                          "profiles[0].schedulerName: Required value"},
+        InvalidConfigCase{"OneOfSeveralWithoutName", "profiles: [{schedulerName: a}, {}]",
+                          "profiles[1].schedulerName: Required value"},
+        InvalidConfigCase{"RepeatedName", "profiles: [{schedulerName: a}, {schedulerName: a}]",
+                          "profiles[1].schedulerName: Duplicate value: {}"},
+        InvalidConfigCase{
+            "TwoQueueSorts", "profiles: [{plugins: {queueSort: {enabled: [{name: A}, {name: B}]}}}]",
+            "profiles[0].plugins.queueSort.Enabled: Invalid value: 2: only one queue sort plugin can "
+            "be enabled"},
+        InvalidConfigCase{
             "DifferentQueueSorts",
             "profiles: [{schedulerName: a}, {schedulerName: b, plugins: {queueSort: {enabled: [{name: A}], "
             "disabled: [{name: '*'}]}}}]",
@@ -253,10 +258,10 @@ INSTANTIATE_TEST_SUITE_P(
             "{\"Enabled\":[{\"Name\":\"A\",\"Weight\":0}],\"Disabled\":[{\"Name\":\"*\",\"Weight\":0}]}: "
             "must be "
             "the same for all profiles"},
-        MistakeCase{"SeveralTogether", "parallelism: -1\nprofiles: [{schedulerName: a}, {}]",
-                    "[parallelism: Invalid value: -1: should be an integer value greater than zero, "
-                    "profiles[1].schedulerName: Required "
-                    "value]"}),
+        InvalidConfigCase{"SeveralTogether", "parallelism: -1\nprofiles: [{schedulerName: a}, {}]",
+                          "[parallelism: Invalid value: -1: should be an integer value greater than zero, "
+                          "profiles[1].schedulerName: Required "
+                          "value]"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(AnInvalidConfig, WithoutKindIsReportedWithItsText) {
@@ -273,11 +278,11 @@ TEST(AnInvalidConfig, WithoutKindIsReportedWithItsText) {
 }
 
 TEST(AnInvalidConfig, WithInvalidYamlIsReportedWithTheLine) {
-  EXPECT_THAT(ErrorOf("profiles: [{\n"), StartsWith("yaml: line "));
+  EXPECT_THAT(ErrorOfV1("profiles: [{\n"), StartsWith("yaml: line "));
 }
 
 TEST(AnInvalidConfig, NestingIsLimited) {
-  EXPECT_THAT(ErrorOf("profiles: " + std::string(150, '[') + std::string(150, ']')),
+  EXPECT_THAT(ErrorOfV1("profiles: " + std::string(150, '[') + std::string(150, ']')),
               HasSubstr("nested deeper than 100 levels"));
 }
 
@@ -317,24 +322,25 @@ extenders:
 INSTANTIATE_TEST_SUITE_P(
     Extenders, AnInvalidConfig,
     testing::Values(
-        MistakeCase{"NoWeight", "extenders: [{urlPrefix: x, prioritizeVerb: p}]",
-                    "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"},
-        MistakeCase{
+        InvalidConfigCase{"NoWeight", "extenders: [{urlPrefix: x, prioritizeVerb: p}]",
+                          "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"},
+        InvalidConfigCase{
             "TwoBinders", "extenders: [{bindVerb: b}, {bindVerb: b}]",
             "extenders: Invalid value: \"found 2 extenders implementing bind\": only one extender can "
             "implement bind"},
-        MistakeCase{"NoExtendedResource", "extenders: [{managedResources: [{name: cpu}]}]",
-                    "extenders[0].managedResources[0].name: Invalid value: \"cpu\": is an invalid extended "
-                    "resource name"},
-        MistakeCase{
+        InvalidConfigCase{
+            "NoExtendedResource", "extenders: [{managedResources: [{name: cpu}]}]",
+            "extenders[0].managedResources[0].name: Invalid value: \"cpu\": is an invalid extended "
+            "resource name"},
+        InvalidConfigCase{
             "ResourceTwice",
             "extenders: [{managedResources: [{name: a.b/c}]}, {managedResources: [{name: a.b/c}]}]",
             "extenders[1].managedResources[0].name: Invalid value: \"a.b/c\": duplicate extender managed "
             "resource name"},
-        MistakeCase{"OldKey", "extenders: [{enableHttps: true}]",
-                    "strict decoding error: unknown field \"extenders[0].enableHttps\"; did you mean "
-                    "\"enableHTTPS\"?"},
-        MistakeCase{
+        InvalidConfigCase{"OldKey", "extenders: [{enableHttps: true}]",
+                          "strict decoding error: unknown field \"extenders[0].enableHttps\"; did you mean "
+                          "\"enableHTTPS\"?"},
+        InvalidConfigCase{
             "TimeoutInNanoseconds", "extenders: [{httpTimeout: 5000}]",
             "json: cannot unmarshal number into Go struct field Extender.extenders.httpTimeout of type "
             "string"}),
@@ -342,20 +348,22 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     LeaderElection, AnInvalidConfig,
     testing::Values(
-        MistakeCase{"Lock", "leaderElection: {resourceLock: endpoints}",
-                    "leaderElection.resourceLock: Invalid value: \"endpoints\": resourceLock value must be "
-                    "\"leases\""},
-        MistakeCase{"LeaseTooShort", "leaderElection: {leaseDuration: 5s}",
-                    "leaderElection.leaseDuration: Invalid value: \"10s\": must be greater than "
-                    "`RenewDeadline`"},
-        MistakeCase{
+        InvalidConfigCase{
+            "Lock", "leaderElection: {resourceLock: endpoints}",
+            "leaderElection.resourceLock: Invalid value: \"endpoints\": resourceLock value must be "
+            "\"leases\""},
+        InvalidConfigCase{"LeaseTooShort", "leaderElection: {leaseDuration: 5s}",
+                          "leaderElection.leaseDuration: Invalid value: \"10s\": must be greater than "
+                          "`RenewDeadline`"},
+        InvalidConfigCase{
             "NoUnit", "leaderElection: {leaseDuration: '15'}",
             "time: missing unit in duration \"15\"; expected leaderElection.leaseDuration like \"15s\" or "
             "\"1m30s\""},
-        MistakeCase{"UnknownUnit", "leaderElection: {retryPeriod: 15x}",
-                    "time: unknown unit \"x\" in duration \"15x\"; expected leaderElection.retryPeriod like "
-                    "\"15s\" or \"1m30s\""},
-        MistakeCase{"Infinite", "parallelism: .inf", "json: unsupported value: +Inf"}),
+        InvalidConfigCase{
+            "UnknownUnit", "leaderElection: {retryPeriod: 15x}",
+            "time: unknown unit \"x\" in duration \"15x\"; expected leaderElection.retryPeriod like "
+            "\"15s\" or \"1m30s\""},
+        InvalidConfigCase{"Infinite", "parallelism: .inf", "json: unsupported value: +Inf"}),
     [](const auto& row) { return row.param.name; });
 
 // --- scalars ---

@@ -171,47 +171,47 @@ INSTANTIATE_TEST_SUITE_P(
                       Point::kReserve, "+Mine", "", ""}),
     [](const auto& row) { return row.param.name; });
 
-struct MistakeCase {
+struct OldFileCase {
   std::string name;
   std::string text;
   std::string error;
 };
-class AnOldFile : public testing::TestWithParam<MistakeCase> {};
+class AnOldFile : public testing::TestWithParam<OldFileCase> {};
 TEST_P(AnOldFile, IsRejectedForFieldsItsVersionDidNotHave) {
   EXPECT_THAT(ErrorOf(GetParam().text), StartsWith(GetParam().error));
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, AnOldFile,
     testing::Values(
-        MistakeCase{
+        OldFileCase{
             "ServiceAffinity",
             Head("v1beta1") + "profiles: [{plugins: {filter: {enabled: [{name: ServiceAffinity}]}}}]",
             "profiles[0].plugins.filter.enabled: plugin \"ServiceAffinity\" was removed from Kubernetes "
             "and has no successor"},
-        MistakeCase{
+        OldFileCase{
             "TwoStrategies",
             Head("v1beta1") +
                 "profiles: [{plugins: {score: {enabled: [{name: NodeResourcesMostAllocated}]}}}]",
             "profiles[0].plugins.score: NodeResourcesLeastAllocated and NodeResourcesMostAllocated score "
             "together"},
-        MistakeCase{"UnknownField", Head("v1beta2") + "delayCacheUntilActive: true",
+        OldFileCase{"UnknownField", Head("v1beta2") + "delayCacheUntilActive: true",
                     "strict decoding error: unknown field \"delayCacheUntilActive\""},
-        MistakeCase{"BindAddressInV1Beta3", Head("v1beta3") + "healthzBindAddress: ''",
+        OldFileCase{"BindAddressInV1Beta3", Head("v1beta3") + "healthzBindAddress: ''",
                     "strict decoding error: unknown field \"healthzBindAddress\""},
-        MistakeCase{"MultiPointInV1Beta1", Head("v1beta1") + "profiles: [{plugins: {multiPoint: {}}}]",
+        OldFileCase{"MultiPointInV1Beta1", Head("v1beta1") + "profiles: [{plugins: {multiPoint: {}}}]",
                     "strict decoding error: unknown field \"profiles[0].plugins.multiPoint\""},
-        MistakeCase{"ParallelismInV1Alpha2", Head("v1alpha2") + "parallelism: 4",
+        OldFileCase{"ParallelismInV1Alpha2", Head("v1alpha2") + "parallelism: 4",
                     "strict decoding error: unknown field \"parallelism\""},
-        MistakeCase{"TwoNamesOfTheLock",
+        OldFileCase{"TwoNamesOfTheLock",
                     Head("v1alpha1") + "leaderElection: {resourceName: a, lockObjectName: b}",
                     "ResourceName and LockObjectName are both set and do not match, ResourceName: a, "
                     "LockObjectName: b"},
-        MistakeCase{"PolicyInAConfigMap",
+        OldFileCase{"PolicyInAConfigMap",
                     Head("v1alpha1") + "algorithmSource: {policy: {configMap: {name: p}}}",
                     "algorithmSource.policy.configMap: a policy is not read from the API server"},
-        MistakeCase{"UnknownProvider", Head("v1alpha1") + "algorithmSource: {provider: Foo}",
+        OldFileCase{"UnknownProvider", Head("v1alpha1") + "algorithmSource: {provider: Foo}",
                     "couldn't create scheduler using provider \"Foo\""},
-        MistakeCase{"ValidatedToo", Head("v1beta1") + "parallelism: 0",
+        OldFileCase{"ValidatedToo", Head("v1beta1") + "parallelism: 0",
                     "parallelism: Invalid value: 0: should be an integer value greater than zero"}),
     [](const auto& row) { return row.param.name; });
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "http/client_connection.hpp"
 #include "http/io_thread.hpp"
 
@@ -17,13 +18,11 @@ bool Idempotent(const ClientRequest& request) {
   return request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS";
 }
 
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 }  // namespace
 
 const std::string* ClientResponse::Find(std::string_view name) const {
   for (const auto& [key, value] : headers) {
-    if (std::ranges::equal(key, name, [](char a, char b) { return Lower(a) == Lower(b); })) return &value;
+    if (EqualsIgnoringAsciiCase(key, name)) return &value;
   }
   return nullptr;
 }

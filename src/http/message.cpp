@@ -2,20 +2,12 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+
 namespace berth::http {
-namespace {
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool SameName(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return Lower(x) == Lower(y); });
-}
-
-}  // namespace
-
 std::string_view Headers::Find(std::string_view name) const {
   for (const auto& [key, value] : entries_) {
-    if (SameName(key, name)) return value;
+    if (EqualsIgnoringAsciiCase(key, name)) return value;
   }
   return {};
 }
@@ -23,7 +15,7 @@ std::string_view Headers::Find(std::string_view name) const {
 std::vector<std::string_view> Headers::All(std::string_view name) const {
   std::vector<std::string_view> values;
   for (const auto& [key, value] : entries_) {
-    if (SameName(key, name)) values.push_back(value);
+    if (EqualsIgnoringAsciiCase(key, name)) values.push_back(value);
   }
   return values;
 }

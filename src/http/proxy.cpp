@@ -8,6 +8,7 @@
 #include <boost/url/parse.hpp>
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "http/base64.hpp"
 #include "http/origin.hpp"
 
@@ -18,14 +19,6 @@ namespace ip = boost::asio::ip;
 namespace {
 
 constexpr std::uint16_t kSocksPort = 1080;
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 bool InNetwork(std::string_view network, const ip::address& address) {
   boost::system::error_code ec;
@@ -47,7 +40,7 @@ bool EntryMatches(std::string_view entry, const std::string& host, std::uint16_t
   const bool is_address = !ec;
   if (entry == "*") return true;
   if (entry.find('/') != entry.npos) return is_address && InNetwork(entry, address);
-  std::string name = Lower(entry);
+  std::string name = ToAsciiLower(entry);
   const auto colon = name.rfind(':');
   const bool bracketed = name.starts_with('[');
   if (colon != name.npos && (bracketed ? name[colon - 1] == ']' : name.find(':') == colon)) {
@@ -79,7 +72,7 @@ Expected<Proxy> ParseProxy(std::string_view url) {
   const std::string text = url.find("://") == url.npos ? "http://" + std::string(url) : std::string(url);
   const auto parsed = boost::urls::parse_uri(text);
   if (!parsed) return Invalid(fmt::format("invalid proxy-url: \"{}\" is not a URL", url));
-  const std::string scheme = Lower(std::string_view(parsed->scheme()));
+  const std::string scheme = ToAsciiLower(std::string_view(parsed->scheme()));
   Proxy proxy;
   if (scheme == "http") {
     proxy.port = kHttpPort;
@@ -111,7 +104,7 @@ Expected<Proxy> ParseProxy(std::string_view url) {
 }
 
 bool BypassesProxy(std::string_view no_proxy, std::string_view host, std::uint16_t port) {
-  const std::string wanted = Lower(host);
+  const std::string wanted = ToAsciiLower(host);
   boost::system::error_code ec;
   const auto address = ip::make_address(wanted, ec);
   if (wanted == "localhost" || (!ec && address.is_loopback())) return true;

@@ -5,16 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "http/origin.hpp"
 
 namespace berth::http {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
 
 int TableIndex() {
   static const int index = SSL_CTX_get_ex_new_index(
@@ -52,7 +47,7 @@ int OnServerName(SSL* connection, int*, void*) {
   if (names == nullptr) return SSL_TLSEXT_ERR_NOACK;
   SSL_CTX* chosen = nullptr;
   if (const char* asked = SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name)) {
-    std::string name = Lower(asked);
+    std::string name = ToAsciiLower(asked);
     if (name.ends_with('.')) name.pop_back();
     chosen = Choose(*names, standard, name);
   } else if (const auto* own = static_cast<const std::string*>(SSL_get_ex_data(connection, AddressIndex()))) {
@@ -100,14 +95,14 @@ std::vector<std::string> NamesOf(X509* certificate) {
     if (size >= 0) common_name.assign(reinterpret_cast<char*>(text), static_cast<std::size_t>(size));
     OPENSSL_free(text);
   }
-  if (IsHostNameLike(common_name)) names.push_back(Lower(common_name));
+  if (IsHostNameLike(common_name)) names.push_back(ToAsciiLower(common_name));
   auto* alternatives =
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
   for (int i = 0; i < sk_GENERAL_NAME_num(alternatives); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives, i);
     if (name->type != GEN_DNS) continue;
     const auto* text = reinterpret_cast<const char*>(ASN1_STRING_get0_data(name->d.dNSName));
-    names.push_back(Lower({text, static_cast<std::size_t>(ASN1_STRING_length(name->d.dNSName))}));
+    names.push_back(ToAsciiLower({text, static_cast<std::size_t>(ASN1_STRING_length(name->d.dNSName))}));
   }
   GENERAL_NAMES_free(alternatives);
   return names;

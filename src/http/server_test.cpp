@@ -61,7 +61,7 @@ class ServerTest : public testing::Test {
   std::unique_ptr<Server> server;
 };
 
-Response Text(std::string text) {
+Response TextResponse(std::string text) {
   Response response;
   response.body = Share(std::move(text));
   return response;
@@ -69,7 +69,7 @@ Response Text(std::string text) {
 
 TEST_F(ServerTest, RespondsToARequest) {
   Listen([](Request request, auto exchange) {
-    exchange->Respond(Text(request.method + " " + request.target + " " + request.body));
+    exchange->Respond(TextResponse(request.method + " " + request.target + " " + request.body));
   });
   auto client = Connect();
   Send(client, "POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi");
@@ -86,20 +86,20 @@ TEST_F(ServerTest, PipelinedResponsesKeepTheOrderOfRequests) {
     if (request.target == "/1")
       first = exchange;
     else
-      exchange->Respond(Text(request.target));
+      exchange->Respond(TextResponse(request.target));
   });
   auto client = Connect();
   Send(client, "GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\nGET /3 HTTP/1.1\r\n\r\n");
   while (!first) io.run_one();
   Turn();
-  first->Respond(Text("/1"));
+  first->Respond(TextResponse("/1"));
   const auto answers = ReadUntil(client, "/3");
   EXPECT_LT(answers.find("/1"), answers.find("/2"));
   EXPECT_LT(answers.find("/2"), answers.find("/3"));
 }
 
 TEST_F(ServerTest, ARequestInPiecesIsReassembled) {
-  Listen([](Request request, auto exchange) { exchange->Respond(Text(request.body)); });
+  Listen([](Request request, auto exchange) { exchange->Respond(TextResponse(request.body)); });
   auto client = Connect();
   for (const std::string_view piece : {"POST / HT", "TP/1.1\r\nTransfer-Encoding: chu",
                                        "nked\r\n\r\n3\r\nabc\r\n", "2\r\nde\r\n0\r\n\r", "\n"}) {
@@ -115,7 +115,7 @@ TEST_F(ServerTest, AStreamIsChunkedAndTheConnectionStaysOpen) {
     if (request.target == "/watch")
       stream = exchange->StartStream({}, 1 << 20);
     else
-      exchange->Respond(Text("after"));
+      exchange->Respond(TextResponse("after"));
   });
   auto client = Connect();
   Send(client, "GET /watch HTTP/1.1\r\n\r\nGET /next HTTP/1.1\r\n\r\n");
@@ -181,7 +181,7 @@ TEST_F(ServerTest, ATooLargeBodyIsRejectedAndTheConnectionClosed) {
     response.body = Share("no");
     return response;
   };
-  Listen([](Request, auto exchange) { exchange->Respond(Text("ok")); }, std::move(options));
+  Listen([](Request, auto exchange) { exchange->Respond(TextResponse("ok")); }, std::move(options));
   auto client = Connect();
   Send(client, "POST / HTTP/1.1\r\nContent-Length: 11\r\n\r\nhello world");
   const auto answer = ReadUntil(client, "");
@@ -195,7 +195,7 @@ TEST_F(ServerTest, TrailersAreNotHeaders) {
   Listen([&](Request request, auto exchange) {
     received.push_back(
         fmt::format("{} {} [{}]", request.target, request.body, request.headers.Find("X-Remote-User")));
-    exchange->Respond(Text("ok"));
+    exchange->Respond(TextResponse("ok"));
   });
   auto client = Connect();
   Send(client,
@@ -210,7 +210,7 @@ TEST_F(ServerTest, OnlyChunkedIsSupportedAsTransferCoding) {
   int handled = 0;
   Listen([&](Request, auto exchange) {
     ++handled;
-    exchange->Respond(Text("ok"));
+    exchange->Respond(TextResponse("ok"));
   });
   for (const std::string_view coding :
        {"Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding: identity\r\n", "Transfer-Encoding: \r\n",
@@ -225,7 +225,7 @@ TEST_F(ServerTest, OnlyChunkedIsSupportedAsTransferCoding) {
 }
 
 TEST_F(ServerTest, InvalidHttpIsABadRequest) {
-  Listen([](Request, auto exchange) { exchange->Respond(Text("ok")); });
+  Listen([](Request, auto exchange) { exchange->Respond(TextResponse("ok")); });
   for (const std::string_view rubbish : {"\x16\x03\x01\x02\x00", "GET / HTTP/9.9\r\n\r\n", "hello\r\n\r\n",
                                          "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n"}) {
     auto client = Connect();
@@ -251,7 +251,7 @@ TEST_F(ServerTest, AHandlerThatThrowsIsAnInternalError) {
 }
 
 TEST_F(ServerTest, HeadHasNoBody) {
-  Listen([](Request, auto exchange) { exchange->Respond(Text("body")); });
+  Listen([](Request, auto exchange) { exchange->Respond(TextResponse("body")); });
   auto client = Connect();
   Send(client, "HEAD / HTTP/1.1\r\nConnection: close\r\n\r\n");
   const auto answer = ReadUntil(client, "");
@@ -271,7 +271,7 @@ TEST_F(ServerTest, OldClientsGetAStreamWithoutChunks) {
 
 TEST_F(ServerTest, LargeBodiesArriveComplete) {
   const std::string large(5 << 20, 'x');
-  Listen([&](Request, auto exchange) { exchange->Respond(Text(large)); });
+  Listen([&](Request, auto exchange) { exchange->Respond(TextResponse(large)); });
   auto client = Connect();
   Send(client, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
   const auto answer = ReadUntil(client, "");
@@ -297,7 +297,7 @@ TEST_F(ServerTest, StopsWhenResponsesAndStreamsHaveEnded) {
   watcher.close();
   Turn();
   EXPECT_FALSE(stopped);
-  pending->Respond(Text("done"));
+  pending->Respond(TextResponse("done"));
   EXPECT_THAT(ReadUntil(waiter, "done"), HasSubstr("Connection: close"));
   waiter.close();
   while (!stopped) io.run_one();

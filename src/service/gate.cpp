@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.hpp"
 #include "base/go_quote.hpp"
 #include "http/loop.hpp"
 #include "http/server.hpp"
@@ -13,11 +14,6 @@
 
 namespace berth::service {
 namespace {
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
 
 // Escapes characters so that no response is interpreted as HTML.
 std::string Sanitized(std::string_view text) {
@@ -106,7 +102,7 @@ void Gate::Handle(http::Request request, std::shared_ptr<http::Exchange> exchang
 
 void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
   visit->since = parts_.loop.Now();
-  const std::string verb = Lower(visit->request.method);
+  const std::string verb = ToAsciiLower(visit->request.method);
   const auto on_decision = [this, visit, verb](const Decision& decision) {
     parts_.meters.Authorized(ResultOf(decision), parts_.loop.Now() - visit->since);
     if (decision.kind == Decision::Kind::kAllow) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "base/nearest.hpp"
 #include "config/versions/version.hpp"
 
@@ -297,9 +298,7 @@ bool IsPolicy(const Value& root) {
   if (!text("kind").empty() || (!text("apiVersion").empty() && text("apiVersion") != "v1")) return false;
   return std::ranges::any_of(root.members, [](const auto& member) {
     static constexpr std::string_view kFields[] = {"predicates", "priorities", "extenders"};
-    std::string lower = member.first;
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    return std::ranges::find(kFields, lower) != std::end(kFields);
+    return std::ranges::find(kFields, ToAsciiLower(member.first)) != std::end(kFields);
   });
 }
 

@@ -139,11 +139,11 @@ TEST(Decoder, EmptyMapsOfAStatusAreAbsent) {
   EXPECT_FALSE(pod->status.container_statuses.at(0).resource_requests);
 }
 
-struct MistakeCase {
+struct InvalidPodCase {
   std::string json;
   std::string error;
 };
-class AnInvalidPod : public ::testing::TestWithParam<MistakeCase> {};
+class AnInvalidPod : public ::testing::TestWithParam<InvalidPodCase> {};
 TEST_P(AnInvalidPod, IsRejectedWithThePathOfTheField) {
   const auto pod = PodOf(GetParam().json);
   ASSERT_FALSE(pod);
@@ -152,28 +152,29 @@ TEST_P(AnInvalidPod, IsRejectedWithThePathOfTheField) {
 INSTANTIATE_TEST_SUITE_P(
     Table, AnInvalidPod,
     ::testing::Values(
-        MistakeCase{R"([])", "expected an object, got a list"},
-        MistakeCase{R"({"metadata": 5})", "metadata: expected an object, got a number"},
-        MistakeCase{R"({"metadata": {"labels": {"a": 1}}})",
-                    "metadata.labels.a: expected a string, got a number"},
-        MistakeCase{R"({"spec": {"containers": {}}})", "spec.containers: expected a list, got an object"},
-        MistakeCase{R"({"spec": {"containers": [{}, {"image": false}]}})",
-                    "spec.containers[1].image: expected a string, got a boolean"},
-        MistakeCase{R"({"spec": {"containers": [5]}})",
-                    "spec.containers[0]: expected an object, got a number"},
-        MistakeCase{R"({"spec": {"priority": "high"}})", "spec.priority: expected an integer, got a string"},
-        MistakeCase{R"({"spec": {"priority": 1.5}})", "spec.priority: expected an integer, got a number"},
-        MistakeCase{R"({"spec": {"priority": 2147483648}})",
-                    "spec.priority: 2147483648 does not fit 32 bits"},
-        MistakeCase{R"({"spec": {"hostNetwork": "yes"}})",
-                    "spec.hostNetwork: expected a boolean, got a string"},
-        MistakeCase{R"({"spec": {"overhead": {"cpu": []}}})",
-                    "spec.overhead.cpu: expected a quantity, got a list"},
-        MistakeCase{R"({"spec": {"schedulingGates": [{}, {"name": 1}]}})",
-                    "spec.schedulingGates[1].name: expected a string, got a number"},
-        MistakeCase{R"({"spec": {"volumes": [{"image": {"reference": 1}}]}})",
-                    "spec.volumes[0].image.reference: expected a string, got a number"},
-        MistakeCase{
+        InvalidPodCase{R"([])", "expected an object, got a list"},
+        InvalidPodCase{R"({"metadata": 5})", "metadata: expected an object, got a number"},
+        InvalidPodCase{R"({"metadata": {"labels": {"a": 1}}})",
+                       "metadata.labels.a: expected a string, got a number"},
+        InvalidPodCase{R"({"spec": {"containers": {}}})", "spec.containers: expected a list, got an object"},
+        InvalidPodCase{R"({"spec": {"containers": [{}, {"image": false}]}})",
+                       "spec.containers[1].image: expected a string, got a boolean"},
+        InvalidPodCase{R"({"spec": {"containers": [5]}})",
+                       "spec.containers[0]: expected an object, got a number"},
+        InvalidPodCase{R"({"spec": {"priority": "high"}})",
+                       "spec.priority: expected an integer, got a string"},
+        InvalidPodCase{R"({"spec": {"priority": 1.5}})", "spec.priority: expected an integer, got a number"},
+        InvalidPodCase{R"({"spec": {"priority": 2147483648}})",
+                       "spec.priority: 2147483648 does not fit 32 bits"},
+        InvalidPodCase{R"({"spec": {"hostNetwork": "yes"}})",
+                       "spec.hostNetwork: expected a boolean, got a string"},
+        InvalidPodCase{R"({"spec": {"overhead": {"cpu": []}}})",
+                       "spec.overhead.cpu: expected a quantity, got a list"},
+        InvalidPodCase{R"({"spec": {"schedulingGates": [{}, {"name": 1}]}})",
+                       "spec.schedulingGates[1].name: expected a string, got a number"},
+        InvalidPodCase{R"({"spec": {"volumes": [{"image": {"reference": 1}}]}})",
+                       "spec.volumes[0].image.reference: expected a string, got a number"},
+        InvalidPodCase{
             R"({"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
                       {"nodeSelectorTerms": [{"matchExpressions": [{"values": "a"}]}]}}}}})",
             "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/ascii.hpp"
 #include "base/wrap.hpp"
 #include "kubernetes/api/quantity_arithmetic.hpp"
 
@@ -49,8 +50,6 @@ struct Suffix {
 Expected<Parts> SplitQuantity(std::string_view text);
 std::optional<Suffix> InterpretSuffix(std::string_view suffix);
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 Expected<Parts> SplitQuantity(std::string_view text) {
   Parts parts;
   std::size_t pos = 0;
@@ -60,19 +59,19 @@ Expected<Parts> SplitQuantity(std::string_view text) {
   }
   while (pos < text.size() && text[pos] == '0') ++pos;
   const std::size_t numerator = pos;
-  while (pos < text.size() && IsDigit(text[pos])) ++pos;
+  while (pos < text.size() && IsAsciiDigit(text[pos])) ++pos;
   parts.numerator = text.substr(numerator, pos - numerator);
   if (parts.numerator.empty()) parts.numerator = "0";
   if (pos < text.size() && text[pos] == '.') {
     const std::size_t denominator = ++pos;
-    while (pos < text.size() && IsDigit(text[pos])) ++pos;
+    while (pos < text.size() && IsAsciiDigit(text[pos])) ++pos;
     parts.denominator = text.substr(denominator, pos - denominator);
   }
   const std::size_t suffix = pos;
   while (pos < text.size() && std::string_view("eEinumkKMGTP").find(text[pos]) != std::string_view::npos)
     ++pos;
   if (pos < text.size() && (text[pos] == '-' || text[pos] == '+')) ++pos;
-  while (pos < text.size() && IsDigit(text[pos])) ++pos;
+  while (pos < text.size() && IsAsciiDigit(text[pos])) ++pos;
   if (pos != text.size()) return Invalid(kFormatWrong);
   parts.suffix = text.substr(suffix);
   return parts;

@@ -13,7 +13,7 @@ struct Row {
   std::int64_t milli;
 };
 
-class QuantityText : public testing::TestWithParam<Row> {};
+class QuantityText : public ::testing::TestWithParam<Row> {};
 TEST_P(QuantityText, RoundsAwayFromZeroToIntegersAndToMillis) {
   const auto quantity = Quantity::Parse(GetParam().text);
   ASSERT_TRUE(quantity) << quantity.error().message;
@@ -22,24 +22,24 @@ TEST_P(QuantityText, RoundsAwayFromZeroToIntegersAndToMillis) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, QuantityText,
-    testing::Values(Row{"0.1", 1, 100}, Row{"100m", 1, 100}, Row{"0.1m", 1, 1}, Row{"2.5m", 1, 3},
-                    Row{"1.0005", 2, 1001}, Row{"1.5", 2, 1500}, Row{"1.5Gi", 1610612736, 1610612736000},
-                    Row{"0.5Ki", 512, 512000}, Row{"0.1Ki", 103, 102400}, Row{"1.1Ki", 1127, 1126400},
-                    Row{"1024Ki", 1048576, 1048576000}, Row{"1000u", 1, 1}, Row{"3.001n", 1, 1},
-                    Row{"1e3", 1000, 1000000}, Row{"1E3", 1000, 1000000}, Row{"1e19", 0, 0},
-                    Row{"8000m", 8, 8000}, Row{"1E", 1000000000000000000, 0}, Row{"8Ei", INT64_MAX, -1000},
-                    Row{"9Ei", INT64_MAX, -1000}, Row{"1.", 1, 1000}, Row{".5", 1, 500}, Row{"+5", 5, 5000},
-                    Row{"+", 0, 0}, Row{"-", 0, 0}, Row{".", 0, 0}, Row{"k", 0, 0}, Row{"12E", 0, 0},
-                    Row{"9223372036854775808", INT64_MIN, 0}, Row{"-1.5", -2, -1500},
-                    Row{"-0.1Ki", -101, -102400}, Row{"1e2147483647", 0, 0}, Row{"1e-2147483647", 1, 1},
-                    Row{"90P", 90000000000000000, 0},
-                    Row{"90000000000000001", 90000000000000001, -2233720368547757080}));
+    ::testing::Values(Row{"0.1", 1, 100}, Row{"100m", 1, 100}, Row{"0.1m", 1, 1}, Row{"2.5m", 1, 3},
+                      Row{"1.0005", 2, 1001}, Row{"1.5", 2, 1500}, Row{"1.5Gi", 1610612736, 1610612736000},
+                      Row{"0.5Ki", 512, 512000}, Row{"0.1Ki", 103, 102400}, Row{"1.1Ki", 1127, 1126400},
+                      Row{"1024Ki", 1048576, 1048576000}, Row{"1000u", 1, 1}, Row{"3.001n", 1, 1},
+                      Row{"1e3", 1000, 1000000}, Row{"1E3", 1000, 1000000}, Row{"1e19", 0, 0},
+                      Row{"8000m", 8, 8000}, Row{"1E", 1000000000000000000, 0}, Row{"8Ei", INT64_MAX, -1000},
+                      Row{"9Ei", INT64_MAX, -1000}, Row{"1.", 1, 1000}, Row{".5", 1, 500}, Row{"+5", 5, 5000},
+                      Row{"+", 0, 0}, Row{"-", 0, 0}, Row{".", 0, 0}, Row{"k", 0, 0}, Row{"12E", 0, 0},
+                      Row{"9223372036854775808", INT64_MIN, 0}, Row{"-1.5", -2, -1500},
+                      Row{"-0.1Ki", -101, -102400}, Row{"1e2147483647", 0, 0}, Row{"1e-2147483647", 1, 1},
+                      Row{"90P", 90000000000000000, 0},
+                      Row{"90000000000000001", 90000000000000001, -2233720368547757080}));
 
 struct Wrong {
   std::string text;
   std::string error;
 };
-class InvalidQuantity : public testing::TestWithParam<Wrong> {};
+class InvalidQuantity : public ::testing::TestWithParam<Wrong> {};
 TEST_P(InvalidQuantity, HasKubernetesErrorText) {
   const auto quantity = Quantity::Parse(GetParam().text);
   ASSERT_FALSE(quantity);
@@ -47,12 +47,12 @@ TEST_P(InvalidQuantity, HasKubernetesErrorText) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, InvalidQuantity,
-    testing::Values(Wrong{"", "quantities must match"}, Wrong{" 1", "quantities must match"},
-                    Wrong{"1MB", "quantities must match"}, Wrong{"1e3Ki", "quantities must match"},
-                    Wrong{"1.2.3", "quantities must match"}, Wrong{"1e", "unable to parse quantity's"},
-                    Wrong{"1K", "unable to parse quantity's"}, Wrong{"1ki", "unable to parse quantity's"},
-                    Wrong{"1+5", "unable to parse quantity's"}, Wrong{"1m5", "unable to parse quantity's"},
-                    Wrong{"1eE3", "unable to parse quantity's"}));
+    ::testing::Values(Wrong{"", "quantities must match"}, Wrong{" 1", "quantities must match"},
+                      Wrong{"1MB", "quantities must match"}, Wrong{"1e3Ki", "quantities must match"},
+                      Wrong{"1.2.3", "quantities must match"}, Wrong{"1e", "unable to parse quantity's"},
+                      Wrong{"1K", "unable to parse quantity's"}, Wrong{"1ki", "unable to parse quantity's"},
+                      Wrong{"1+5", "unable to parse quantity's"}, Wrong{"1m5", "unable to parse quantity's"},
+                      Wrong{"1eE3", "unable to parse quantity's"}));
 
 TEST(QuantitySum, IsExactBeforeItIsRounded) {
   auto sum = *Quantity::Parse("500u");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/go_quote.hpp"
 #include "base/json_text.hpp"
 
@@ -16,8 +17,7 @@ constexpr std::size_t kNameMax = 63;
 constexpr std::size_t kSubdomainMax = 253;
 
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsAlphanumeric(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z') || IsDigit(c); }
+bool IsAlphanumeric(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z') || IsAsciiDigit(c); }
 
 // Alphanumeric at both ends, '-', '_', '.' inside.
 bool IsNameText(std::string_view text) {
@@ -32,7 +32,7 @@ bool IsSubdomain(std::string_view text) {
   while (true) {
     const std::size_t dot = std::min(text.find('.', start), text.size());
     const std::string_view part = text.substr(start, dot - start);
-    const auto edge = [](char c) { return IsLower(c) || IsDigit(c); };
+    const auto edge = [](char c) { return IsLower(c) || IsAsciiDigit(c); };
     if (part.empty() || !edge(part.front()) || !edge(part.back())) return false;
     if (!std::ranges::all_of(part, [&](char c) { return edge(c) || c == '-'; })) return false;
     if (dot == text.size()) return true;

@@ -8,7 +8,7 @@
 namespace berth::api {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // --- what matches ---
 struct MatchCase {
@@ -17,7 +17,7 @@ struct MatchCase {
   std::optional<std::string> label;
   bool matches;
 };
-class ARequirement : public testing::TestWithParam<MatchCase> {};
+class ARequirement : public ::testing::TestWithParam<MatchCase> {};
 TEST_P(ARequirement, MatchesPresentAndAbsentLabels) {
   std::vector<std::string> errors;
   const auto parsed = ParseNodeRequirement(GetParam().requirement, "t", &errors);
@@ -26,30 +26,30 @@ TEST_P(ARequirement, MatchesPresentAndAbsentLabels) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, ARequirement,
-    testing::Values(MatchCase{"InRequiresOneOfTheValues", {"k", "In", {"a", "b"}}, "b", true},
-                    MatchCase{"InRefusesOtherValues", {"k", "In", {"a", "b"}}, "c", false},
-                    MatchCase{"InRefusesAbsence", {"k", "In", {"a"}}, {}, false},
-                    MatchCase{"InOfTheEmptyTextRequiresAnEmptyLabel", {"k", "In", {""}}, "", true},
-                    MatchCase{"InOfTheEmptyTextRefusesAbsence", {"k", "In", {""}}, {}, false},
-                    MatchCase{"NotInRefusesItsValues", {"k", "NotIn", {"a"}}, "a", false},
-                    MatchCase{"NotInTakesOtherValues", {"k", "NotIn", {"a"}}, "b", true},
-                    MatchCase{"NotInTakesAbsence", {"k", "NotIn", {"a"}}, {}, true},
-                    MatchCase{"ExistsTakesAnyValue", {"k", "Exists", {}}, "", true},
-                    MatchCase{"ExistsRefusesAbsence", {"k", "Exists", {}}, {}, false},
-                    MatchCase{"DoesNotExistTakesAbsence", {"k", "DoesNotExist", {}}, {}, true},
-                    MatchCase{"DoesNotExistRefusesAnyValue", {"k", "DoesNotExist", {}}, "", false},
-                    MatchCase{"GtIsStrict", {"k", "Gt", {"5"}}, "5", false},
-                    MatchCase{"GtTakesMore", {"k", "Gt", {"5"}}, "6", true},
-                    MatchCase{"GtComparesNumbersNotTexts", {"k", "Gt", {"9"}}, "10", true},
-                    MatchCase{"GtReadsLeadingZeros", {"k", "Gt", {"007"}}, "8", true},
-                    MatchCase{"GtReadsSignsOfLabels", {"k", "Gt", {"1"}}, "+2", true},
-                    MatchCase{"GtRefusesTextsThatAreNoNumbers", {"k", "Gt", {"1"}}, "many", false},
-                    MatchCase{
-                        "GtRefusesNumbersBeyondInt64", {"k", "Gt", {"1"}}, "9223372036854775808", false},
-                    MatchCase{"GtRefusesAbsence", {"k", "Gt", {"1"}}, {}, false},
-                    MatchCase{"LtIsStrict", {"k", "Lt", {"5"}}, "5", false},
-                    MatchCase{"LtTakesLess", {"k", "Lt", {"5"}}, "-7", true},
-                    MatchCase{"LtRefusesAbsence", {"k", "Lt", {"5"}}, {}, false}),
+    ::testing::Values(MatchCase{"InRequiresOneOfTheValues", {"k", "In", {"a", "b"}}, "b", true},
+                      MatchCase{"InRefusesOtherValues", {"k", "In", {"a", "b"}}, "c", false},
+                      MatchCase{"InRefusesAbsence", {"k", "In", {"a"}}, {}, false},
+                      MatchCase{"InOfTheEmptyTextRequiresAnEmptyLabel", {"k", "In", {""}}, "", true},
+                      MatchCase{"InOfTheEmptyTextRefusesAbsence", {"k", "In", {""}}, {}, false},
+                      MatchCase{"NotInRefusesItsValues", {"k", "NotIn", {"a"}}, "a", false},
+                      MatchCase{"NotInTakesOtherValues", {"k", "NotIn", {"a"}}, "b", true},
+                      MatchCase{"NotInTakesAbsence", {"k", "NotIn", {"a"}}, {}, true},
+                      MatchCase{"ExistsTakesAnyValue", {"k", "Exists", {}}, "", true},
+                      MatchCase{"ExistsRefusesAbsence", {"k", "Exists", {}}, {}, false},
+                      MatchCase{"DoesNotExistTakesAbsence", {"k", "DoesNotExist", {}}, {}, true},
+                      MatchCase{"DoesNotExistRefusesAnyValue", {"k", "DoesNotExist", {}}, "", false},
+                      MatchCase{"GtIsStrict", {"k", "Gt", {"5"}}, "5", false},
+                      MatchCase{"GtTakesMore", {"k", "Gt", {"5"}}, "6", true},
+                      MatchCase{"GtComparesNumbersNotTexts", {"k", "Gt", {"9"}}, "10", true},
+                      MatchCase{"GtReadsLeadingZeros", {"k", "Gt", {"007"}}, "8", true},
+                      MatchCase{"GtReadsSignsOfLabels", {"k", "Gt", {"1"}}, "+2", true},
+                      MatchCase{"GtRefusesTextsThatAreNoNumbers", {"k", "Gt", {"1"}}, "many", false},
+                      MatchCase{
+                          "GtRefusesNumbersBeyondInt64", {"k", "Gt", {"1"}}, "9223372036854775808", false},
+                      MatchCase{"GtRefusesAbsence", {"k", "Gt", {"1"}}, {}, false},
+                      MatchCase{"LtIsStrict", {"k", "Lt", {"5"}}, "5", false},
+                      MatchCase{"LtTakesLess", {"k", "Lt", {"5"}}, "-7", true},
+                      MatchCase{"LtRefusesAbsence", {"k", "Lt", {"5"}}, {}, false}),
     [](const auto& row) { return row.param.name; });
 
 TEST(LabelAsInteger, AcceptsOnlyBaseTen) {
@@ -75,12 +75,12 @@ constexpr const char* kBadName =
     "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-struct MistakeCase {
+struct InvalidRequirementCase {
   std::string name;
   NodeSelectorRequirement requirement;
   std::vector<std::string> errors;
 };
-class AnInvalidRequirement : public testing::TestWithParam<MistakeCase> {};
+class AnInvalidRequirement : public ::testing::TestWithParam<InvalidRequirementCase> {};
 TEST_P(AnInvalidRequirement, IsReportedWithTheTextsOfKubernetes) {
   std::vector<std::string> errors;
   EXPECT_FALSE(ParseNodeRequirement(GetParam().requirement, "e[0]", &errors));
@@ -89,38 +89,42 @@ TEST_P(AnInvalidRequirement, IsReportedWithTheTextsOfKubernetes) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, AnInvalidRequirement,
-    testing::Values(
-        MistakeCase{
+    ::testing::Values(
+        InvalidRequirementCase{
             "UnknownOperator",
             {"k", "Near", {"a"}},
             {"e[0].operator: Unsupported value: \"Near\": supported values: \"In\", \"NotIn\", \"Exists\", "
              "\"DoesNotExist\", \"Gt\", \"Lt\""}},
-        MistakeCase{
+        InvalidRequirementCase{
             "InWithoutValues",
             {"k", "In", {}},
             {"e[0].values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"}},
-        MistakeCase{"ExistsWithValues",
-                    {"k", "Exists", {"a", "b"}},
-                    {"e[0].values: Invalid value: [\"a\",\"b\"]: values set must be empty for exists and "
-                     "does not exist"}},
-        MistakeCase{"GtWithTwoValues",
-                    {"k", "Gt", {"1", "2"}},
-                    {"e[0].values: Invalid value: [\"1\",\"2\"]: for 'Gt', 'Lt' operators, exactly one value "
-                     "is required"}},
-        MistakeCase{"GtWithoutANumber",
-                    {"k", "Gt", {"many"}},
-                    {"e[0].values[0]: Invalid value: \"many\": for 'Gt', 'Lt' operators, the value must be "
-                     "an integer"}},
-        MistakeCase{"GtWithASignWhichNoLabelValueMayBeginWith",
-                    {"k", "Gt", {"-5"}},
-                    {std::string("e[0].values[0][k]: Invalid value: \"-5\": ") + kBadValue}},
-        MistakeCase{"ValueThatIsNoLabelValue",
-                    {"k", "In", {"ok", "no way"}},
-                    {std::string("e[0].values[1][k]: Invalid value: \"no way\": ") + kBadValue}},
-        MistakeCase{"EmptyKey",
-                    {"", "Exists", {}},
-                    {std::string("e[0].key: Invalid value: \"\": name part must be non-empty; ") + kBadName}},
-        MistakeCase{
+        InvalidRequirementCase{
+            "ExistsWithValues",
+            {"k", "Exists", {"a", "b"}},
+            {"e[0].values: Invalid value: [\"a\",\"b\"]: values set must be empty for exists and "
+             "does not exist"}},
+        InvalidRequirementCase{
+            "GtWithTwoValues",
+            {"k", "Gt", {"1", "2"}},
+            {"e[0].values: Invalid value: [\"1\",\"2\"]: for 'Gt', 'Lt' operators, exactly one value "
+             "is required"}},
+        InvalidRequirementCase{
+            "GtWithoutANumber",
+            {"k", "Gt", {"many"}},
+            {"e[0].values[0]: Invalid value: \"many\": for 'Gt', 'Lt' operators, the value must be "
+             "an integer"}},
+        InvalidRequirementCase{"GtWithASignWhichNoLabelValueMayBeginWith",
+                               {"k", "Gt", {"-5"}},
+                               {std::string("e[0].values[0][k]: Invalid value: \"-5\": ") + kBadValue}},
+        InvalidRequirementCase{"ValueThatIsNoLabelValue",
+                               {"k", "In", {"ok", "no way"}},
+                               {std::string("e[0].values[1][k]: Invalid value: \"no way\": ") + kBadValue}},
+        InvalidRequirementCase{
+            "EmptyKey",
+            {"", "Exists", {}},
+            {std::string("e[0].key: Invalid value: \"\": name part must be non-empty; ") + kBadName}},
+        InvalidRequirementCase{
             "SeveralMistakesInTheirOrder",
             {"a b", "Exists", {"?"}},
             {std::string("e[0].key: Invalid value: \"a b\": ") + kBadName,
@@ -168,7 +172,7 @@ TEST(LabelKey, MayHaveAPrefix) {
       "must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
       "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
   EXPECT_THAT(CheckLabelKey("a/b/c"),
-              testing::StartsWith("a valid label key must consist of alphanumeric characters"));
+              ::testing::StartsWith("a valid label key must consist of alphanumeric characters"));
 }
 
 // --- taints ---
@@ -178,13 +182,13 @@ struct TolerationCase {
   Taint taint;
   bool tolerates;
 };
-class AToleration : public testing::TestWithParam<TolerationCase> {};
+class AToleration : public ::testing::TestWithParam<TolerationCase> {};
 TEST_P(AToleration, MatchesTaints) {
   EXPECT_EQ(Tolerates(GetParam().toleration, GetParam().taint), GetParam().tolerates);
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, AToleration,
-    testing::Values(
+    ::testing::Values(
         TolerationCase{
             "ExistsWithoutKeyCoversEverything", {"", "Exists", "", ""}, {"k", "v", "NoExecute"}, true},
         TolerationCase{

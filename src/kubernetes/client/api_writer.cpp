@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kTriesMax = 4;
+constexpr int kMaxWriteTries = 4;
 constexpr BackoffOptions kConflictBackoff{.initial = 10ms, .factor = 5, .jitter = 0.1};
 
 std::string BindingBody(const ports::Binding& binding) {
@@ -267,7 +267,7 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
     if (reply.error().answered() && !reply.error().temporary_server_failure()) {
       return Finish(write, std::unexpected(reply.error().ToError()));
     }
-    if (write->tries >= kTriesMax) {
+    if (write->tries >= kMaxWriteTries) {
       return Finish(write, Fail(ErrorCode::kAmbiguous,
                                 fmt::format("{}; and then: {}", why.message, reply.error().message)));
     }
@@ -360,7 +360,7 @@ void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
 }
 
 void ApiWriter::Impl::Again(const WritePtr& write, const RequestError& why) {
-  if (write->tries >= kTriesMax) return Finish(write, std::unexpected(why.ToError()));
+  if (write->tries >= kMaxWriteTries) return Finish(write, std::unexpected(why.ToError()));
   write->timer = loop.After(write->backoff.Next(loop.Now(), random), [this, write] {
     write->timer = http::Loop::TimerId::kNone;
     Try(write);

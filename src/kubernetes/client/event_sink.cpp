@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kTriesMax = 12;
+constexpr int kMaxEventTries = 12;
 constexpr Duration kRetryDelay = 10s;
 constexpr Duration kSeriesSilence = 6min;
 constexpr int kRoundsPerRefresh = 5;  // each kSeriesSilence long: 30 minutes
@@ -193,7 +193,7 @@ void EventSink::Impl::OnSent(const SendingPtr& sending, Reply reply) {
     queue.push_back(sending);
     return;
   }
-  if (error.answered() || sending->tries >= kTriesMax) {
+  if (error.answered() || sending->tries >= kMaxEventTries) {
     // AlreadyExists means that an earlier attempt succeeded and its response was lost.
     if (error.code != ErrorCode::kAlreadyExists) {
       dropped.Add();

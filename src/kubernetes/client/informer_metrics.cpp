@@ -4,6 +4,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/ascii.hpp"
+
 namespace berth::client {
 namespace {
 
@@ -12,9 +14,7 @@ constexpr std::size_t kDigits = 15;  // more digits are not exact in a double
 
 metrics::Labels LabelsOf(const std::string& group, std::string_view kind, std::string_view path) {
   // client-go forms the plural of every kind with an s: "storageclasss".
-  std::string resource(kind);
-  std::ranges::transform(resource, resource.begin(), [](unsigned char c) { return std::tolower(c); });
-  resource += 's';
+  std::string resource = ToAsciiLower(kind) + 's';
   path = path.substr(0, path.rfind('/'));
   return {{"name", "kube-scheduler"},
           {"group", group},

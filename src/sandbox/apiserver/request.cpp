@@ -6,6 +6,7 @@
 #include <boost/url.hpp>
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/trim.hpp"
 #include "sandbox/apiserver/protobuf.hpp"
 #include "sandbox/apiserver/yaml.hpp"
@@ -16,12 +17,6 @@ namespace {
 constexpr std::string_view kBodyTypes =
     "the body of the request was in an unknown format - accepted media types include: application/json, "
     "application/yaml, application/vnd.kubernetes.protobuf";
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
 
 template <class Visit>
 void Split(std::string_view text, char separator, Visit&& visit) {
@@ -77,7 +72,7 @@ ApiResult<ApiRequest> ParseRequest(http::Request raw) {
   for (const auto& parameter : target->params()) request.query.Add(parameter.key, parameter.value);
   request.accept = raw.headers.Find("Accept");
   const auto content_type = raw.headers.Find("Content-Type");
-  request.content_type = Lower(Trimmed(content_type.substr(0, content_type.find(';'))));
+  request.content_type = ToAsciiLower(Trimmed(content_type.substr(0, content_type.find(';'))));
   request.body = std::move(raw.body);
   request.user_agent = raw.headers.Find("User-Agent");
   request.accepts_gzip = raw.headers.Find("Accept-Encoding").find("gzip") != std::string_view::npos;

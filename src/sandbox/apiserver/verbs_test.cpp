@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string Message(const RecordedResponse& response) { return At(response.Json(), "message"); }
+std::string MessageOf(const RecordedResponse& response) { return At(response.Json(), "message"); }
 
 TEST(Create, APodGetsItsDefaults) {
   TestCluster cluster;
@@ -67,7 +67,7 @@ TEST(Create, PriorityComesFromThePriorityClass) {
   EXPECT_EQ(At(pod, "spec.preemptionPolicy"), "Never");
   const auto unknown = cluster.CreatePod("b", R"("priorityClassName":"nope")");
   EXPECT_EQ(unknown.status, 403);
-  EXPECT_EQ(Message(unknown), "pods \"b\" is forbidden: no PriorityClass with name nope was found");
+  EXPECT_EQ(MessageOf(unknown), "pods \"b\" is forbidden: no PriorityClass with name nope was found");
 }
 
 TEST(Create, AGatedPodHasTheConditionSchedulingGated) {
@@ -105,7 +105,7 @@ TEST_P(Errors, HaveTheCodeAndTextOfKubeApiserver) {
   const auto answer = cluster.Do(row.method, row.target, row.body);
   EXPECT_EQ(answer.status, row.status);
   EXPECT_EQ(At(answer.Json(), "kind"), "Status");
-  EXPECT_THAT(Message(answer), StartsWith(row.message));
+  EXPECT_THAT(MessageOf(answer), StartsWith(row.message));
 }
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 INSTANTIATE_TEST_SUITE_P(
@@ -205,7 +205,7 @@ TEST(Update, AStaleVersionIsAConflict) {
   EXPECT_EQ(cluster.Patch("/api/v1/nodes/n1", R"({"metadata":{"labels":{"a":"b"}}})").status, 200);
   const auto conflict = cluster.Do("PUT", "/api/v1/nodes/n1", json::serialize(node));
   EXPECT_EQ(conflict.status, 409);
-  EXPECT_EQ(Message(conflict),
+  EXPECT_EQ(MessageOf(conflict),
             "Operation cannot be fulfilled on nodes \"n1\": the object has been modified; please apply your "
             "changes to the latest "
             "version and try again");
@@ -226,7 +226,7 @@ TEST(Update, LeasesAreCreatedByPutAndRequireTheirVersion) {
   const auto blind =
       cluster.Do("PUT", target, R"({"metadata":{"name":"x"},"spec":{"holderIdentity":"you"}})");
   EXPECT_EQ(blind.status, 422);
-  EXPECT_EQ(Message(blind),
+  EXPECT_EQ(MessageOf(blind),
             "leases.coordination.k8s.io \"x\" is invalid: metadata.resourceVersion: Invalid value: 0: must "
             "be specified for an update");
 }
@@ -296,7 +296,7 @@ TEST(Delete, PreconditionsAreChecked) {
       cluster.Do("DELETE", "/api/v1/namespaces/default/pods/a", R"({"preconditions":{"uid":"other"}})");
   EXPECT_EQ(wrong.status, 409);
   EXPECT_THAT(
-      Message(wrong),
+      MessageOf(wrong),
       StartsWith(
           "Operation cannot be fulfilled on Pod \"a\": the UID in the precondition (other) does not match"));
 }

@@ -7,7 +7,7 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr double kBurst = 25;
+constexpr double kEventBurst = 25;
 constexpr double kSecondsPerToken = 300;
 constexpr std::size_t kMaxEntries = 4096;  // then all are dropped; the only effect are duplicate events
 
@@ -55,9 +55,9 @@ bool EventRecorder::Allowed(const Object& about, std::string_view component) {
   if (buckets_.size() > kMaxEntries) buckets_.clear();
   const MonoTime now = verbs_.clock().Now();
   Bucket& bucket =
-      buckets_.try_emplace(fmt::format("{}|{}", component, about.uid), kBurst, now).first->second;
+      buckets_.try_emplace(fmt::format("{}|{}", component, about.uid), kEventBurst, now).first->second;
   const double seconds = std::chrono::duration<double>(now - bucket.filled).count();
-  bucket.tokens = std::min(kBurst, bucket.tokens + seconds / kSecondsPerToken);
+  bucket.tokens = std::min(kEventBurst, bucket.tokens + seconds / kSecondsPerToken);
   bucket.filled = now;
   if (bucket.tokens < 1) return false;
   bucket.tokens -= 1;

@@ -8,7 +8,7 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::int64_t kBurst = 500;  // pods created or deleted in one reconcile
+constexpr std::int64_t kPodBurst = 500;  // pods created or deleted in one reconcile
 constexpr std::chrono::milliseconds kNextBurst{10};
 
 int PhaseRank(const PodFacts& pod) { return pod.phase() == "Pending" ? 0 : pod.phase() == "Unknown" ? 1 : 2; }
@@ -74,7 +74,7 @@ Controller::Outcome ReplicaSetController::Reconcile(const ObjectPtr& object) {
     failure = Manage(*object, spec, active, missing);
     outcome.failed = !failure.empty();
     // Unscheduled pods are cheap to create: the next burst does not wait in proportion to all pods.
-    if (std::abs(missing) > kBurst && !outcome.failed) outcome = {.again_after = kNextBurst};
+    if (std::abs(missing) > kPodBurst && !outcome.failed) outcome = {.again_after = kNextBurst};
     pods = context_.view.PodsOf(object->uid);
   }
   Duration wait{};
@@ -87,7 +87,7 @@ std::string ReplicaSetController::Manage(const Object& set, const json::object& 
                                          const std::vector<const PodFacts*>& pods, std::int64_t missing) {
   if (missing > 0) {
     const json::object& pod_template = ObjectOrEmpty(spec, "template");
-    for (std::int64_t i = 0; i < std::min(missing, kBurst); ++i) {
+    for (std::int64_t i = 0; i < std::min(missing, kPodBurst); ++i) {
       if (auto created = CreatePod(set, {pod_template}); !created) return created.error().message;
     }
     return {};
@@ -103,7 +103,7 @@ std::string ReplicaSetController::Manage(const Object& set, const json::object& 
       }
     }
   }
-  const auto surplus = static_cast<std::size_t>(std::min(-missing, kBurst));
+  const auto surplus = static_cast<std::size_t>(std::min(-missing, kPodBurst));
   std::vector<ObjectPtr> to_delete;
   for (const PodFacts* pod : PodsToDelete(pods, related, surplus, context_.Now()))
     to_delete.push_back(pod->object);

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::string_view kApps = "/apis/apps/v1";
+constexpr std::string_view kAppsPath = "/apis/apps/v1";
 
 std::string Set(std::string_view name, std::string_view more, std::string_view image = "i:1") {
   return fmt::format(
@@ -23,10 +23,12 @@ struct SetsTest : testing::Test {
   LiveCluster cluster;
   SetsTest() { cluster.CreateNodes(3); }
 
-  json::value Of(std::string_view plural, std::string_view name) { return cluster.Read(kApps, plural, name); }
+  json::value Of(std::string_view plural, std::string_view name) {
+    return cluster.Read(kAppsPath, plural, name);
+  }
   void SetImage(std::string_view plural, std::string_view name, std::string_view image) {
     cluster.Patch(
-        fmt::format("{}/namespaces/default/{}/{}", kApps, plural, name),
+        fmt::format("{}/namespaces/default/{}/{}", kAppsPath, plural, name),
         fmt::format(R"({{"spec":{{"template":{{"spec":{{"containers":[{{"name":"c","image":"{}"}}]}}}}}}}})",
                     image));
   }
@@ -43,7 +45,7 @@ struct SetsTest : testing::Test {
 };
 
 TEST_F(SetsTest, AStatefulSetCreatesItsPodsInOrder) {
-  cluster.Make(kApps, "statefulsets", Set("db", R"("replicas":3,"serviceName":"db",)"));
+  cluster.Make(kAppsPath, "statefulsets", Set("db", R"("replicas":3,"serviceName":"db",)"));
   cluster.Pass(100ms);
   EXPECT_EQ(cluster.Pods(), "db-0");
   cluster.Pass(600ms);
@@ -67,14 +69,14 @@ TEST_F(SetsTest, AStatefulSetCreatesItsPodsInOrder) {
 }
 
 TEST_F(SetsTest, AParallelStatefulSetDoesNotWait) {
-  cluster.Make(kApps, "statefulsets",
+  cluster.Make(kAppsPath, "statefulsets",
                Set("db", R"("replicas":3,"podManagementPolicy":"Parallel","ordinals":{"start":5},)"));
   cluster.Pass(100ms);
   EXPECT_EQ(cluster.Pods(), "db-5 db-6 db-7");
 }
 
 TEST_F(SetsTest, AStatefulSetDeletesTheHighestOrdinalFirst) {
-  cluster.Make(kApps, "statefulsets", Set("db", R"("replicas":3,)"));
+  cluster.Make(kAppsPath, "statefulsets", Set("db", R"("replicas":3,)"));
   cluster.Pass(10s);
   cluster.Patch("/apis/apps/v1/namespaces/default/statefulsets/db", R"({"spec":{"replicas":1}})");
   cluster.Pass(100ms);
@@ -84,7 +86,7 @@ TEST_F(SetsTest, AStatefulSetDeletesTheHighestOrdinalFirst) {
 }
 
 TEST_F(SetsTest, AStatefulSetRecreatesAPodUnderItsName) {
-  cluster.Make(kApps, "statefulsets", Set("db", R"("replicas":2,)"));
+  cluster.Make(kAppsPath, "statefulsets", Set("db", R"("replicas":2,)"));
   cluster.Pass(10s);
   cluster.Do("DELETE", "/api/v1/namespaces/default/pods/db-0");
   cluster.Pass(10s);
@@ -93,7 +95,7 @@ TEST_F(SetsTest, AStatefulSetRecreatesAPodUnderItsName) {
 
 TEST_F(SetsTest, AStatefulSetUpdatesDownToItsPartition) {
   cluster.Make(
-      kApps, "statefulsets",
+      kAppsPath, "statefulsets",
       Set("db",
           R"("replicas":3,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}},)"));
   cluster.Pass(10s);
@@ -116,7 +118,7 @@ TEST_F(SetsTest, AStatefulSetUpdatesDownToItsPartition) {
 
 TEST_F(SetsTest, AStatefulSetCreatesClaimsAndKeepsThem) {
   cluster.Make(
-      kApps, "statefulsets",
+      kAppsPath, "statefulsets",
       Set("db",
           R"("replicas":2,"volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}],)"));
   cluster.Pass(10s);
@@ -135,7 +137,7 @@ TEST_F(SetsTest, ADaemonSetHasOnePodOnEachEligibleNode) {
   cluster.CreateNode("special", R"({"role":"gpu"})");
   cluster.Patch("/api/v1/nodes/n1", R"({"spec":{"taints":[{"key":"k","effect":"NoSchedule"}]}})");
   cluster.Patch("/api/v1/nodes/n2", R"({"spec":{"unschedulable":true}})");
-  cluster.Make(kApps, "daemonsets", Set("agent", ""));
+  cluster.Make(kAppsPath, "daemonsets", Set("agent", ""));
   cluster.Pass(5s);
   std::set<std::string> nodes;
   for (const auto& [_, pod] : cluster.store.All(Known().pods)) nodes.insert(pod->fields[0]);
@@ -153,7 +155,7 @@ TEST_F(SetsTest, ADaemonSetHasOnePodOnEachEligibleNode) {
 }
 
 TEST_F(SetsTest, ADaemonSetFollowsNewAndChangedNodes) {
-  cluster.Make(kApps, "daemonsets", Set("agent", ""));
+  cluster.Make(kAppsPath, "daemonsets", Set("agent", ""));
   cluster.Pass(5s);
   EXPECT_EQ(cluster.PodCount(), 3U);
   cluster.CreateNode("n9");
@@ -167,7 +169,7 @@ TEST_F(SetsTest, ADaemonSetFollowsNewAndChangedNodes) {
 
 TEST_F(SetsTest, ADaemonSetRollsWithinMaxUnavailable) {
   cluster.Make(
-      kApps, "daemonsets",
+      kAppsPath, "daemonsets",
       Set("agent", R"("updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":1}},)"));
   cluster.Pass(5s);
   SetImage("daemonsets", "agent", "i:2");
@@ -184,7 +186,7 @@ TEST_F(SetsTest, ADaemonSetRollsWithinMaxUnavailable) {
 
 TEST_F(SetsTest, ADaemonSetWithSurgeAlwaysHasAReadyPod) {
   cluster.Make(
-      kApps, "daemonsets",
+      kAppsPath, "daemonsets",
       Set("agent",
           R"("updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1,"maxUnavailable":0}},)"));
   cluster.Pass(5s);

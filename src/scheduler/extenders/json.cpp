@@ -51,7 +51,7 @@ std::optional<char32_t> FourHex(std::string_view text) {
   char32_t rune = 0;
   for (const char c : text.substr(2, 4)) {
     if (!IsHex(c)) return std::nullopt;
-    const int digit = IsDigit(c) ? c - '0' : (c | 0x20) - 'a' + 10;
+    const int digit = IsAsciiDigit(c) ? c - '0' : (c | 0x20) - 'a' + 10;
     rune = rune * 16 + static_cast<char32_t>(digit);
   }
   return rune;

@@ -78,7 +78,7 @@ class Scanner {
       case 'n':
         return Word("null");
       default:
-        if (text_[at_] == '-' || IsDigit(text_[at_])) return Number();
+        if (text_[at_] == '-' || IsAsciiDigit(text_[at_])) return Number();
         return Wrong("looking for beginning of value");
     }
   }
@@ -200,8 +200,8 @@ class Scanner {
 
   bool Digits(std::string_view where) {
     if (End()) return false;
-    if (!IsDigit(text_[at_])) return Wrong(where);
-    while (!End() && IsDigit(text_[at_])) ++at_;
+    if (!IsAsciiDigit(text_[at_])) return Wrong(where);
+    while (!End() && IsAsciiDigit(text_[at_])) ++at_;
     return true;
   }
 

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "base/result.hpp"
 
 namespace berth::extenders {
 
 inline bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-inline bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+inline bool IsHex(char c) { return IsAsciiDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 // The extents of arrays and objects, down to the members of objects in a list. A search for one name in each
 // of a thousand nodes skips their other parts.

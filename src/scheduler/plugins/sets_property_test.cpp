@@ -95,7 +95,7 @@ class Draw {
 
 // --- evaluation per node ---
 
-struct PlainNode {
+struct NodeWithPods {
   api::Node node;
   std::vector<api::Pod> pods;
 };
@@ -114,7 +114,7 @@ bool Matches(const api::NodeSelectorTerm& term, const api::Node& node) {
   return true;
 }
 
-bool AffinityFits(const api::Pod& pod, const PlainNode& plain) {
+bool AffinityFits(const api::Pod& pod, const NodeWithPods& plain) {
   for (const auto& [key, value] : pod.spec.node_selector) {
     const std::string* label = plain.node.metadata.labels.Find(key);
     if (label == nullptr || *label != value) return false;
@@ -124,7 +124,7 @@ bool AffinityFits(const api::Pod& pod, const PlainNode& plain) {
                              [&](const auto& term) { return Matches(term, plain.node); });
 }
 
-bool TaintsFit(const api::Pod& pod, const PlainNode& plain) {
+bool TaintsFit(const api::Pod& pod, const NodeWithPods& plain) {
   return std::ranges::none_of(plain.node.taints, [&](const api::Taint& taint) {
     return (taint.effect == "NoSchedule" || taint.effect == "NoExecute") &&
            std::ranges::none_of(pod.spec.tolerations,
@@ -132,7 +132,7 @@ bool TaintsFit(const api::Pod& pod, const PlainNode& plain) {
   });
 }
 
-bool PortsFit(const api::Pod& pod, const PlainNode& plain) {
+bool PortsFit(const api::Pod& pod, const NodeWithPods& plain) {
   const auto any = [](const std::string& address) { return address.empty() || address == "0.0.0.0"; };
   const auto protocol = [](const std::string& text) { return text.empty() ? "TCP" : text; };
   for (const api::ContainerPort& wanted : pod.spec.containers[0].ports) {
@@ -148,7 +148,7 @@ bool PortsFit(const api::Pod& pod, const PlainNode& plain) {
   return true;
 }
 
-berth::testing::Verdict Resources(const api::Pod& pod, const PlainNode& plain) {
+berth::testing::Verdict Resources(const api::Pod& pod, const NodeWithPods& plain) {
   berth::testing::Verdict verdict;
   const auto amount = [](const api::ResourceList& list, const std::string& name) {
     const auto found = list.find(name);
@@ -178,12 +178,12 @@ TEST(FiltersProperty, SetsEqualPerNodeEvaluation) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Draw draw(seed);
     Cluster cluster;
-    std::map<std::string, PlainNode> plain;
+    std::map<std::string, NodeWithPods> plain;
     const std::size_t nodes = 1 + draw.Below(90);
     for (std::size_t i = 0; i < nodes; ++i) {
       const api::Node node = draw.Node(i);
       cluster.Add(node);
-      PlainNode& entry = plain[node.metadata.name];
+      NodeWithPods& entry = plain[node.metadata.name];
       entry.node = node;
       for (std::size_t p = draw.Below(4); p > 0; --p) {
         entry.pods.push_back(draw.Pod());

@@ -5,21 +5,13 @@
 #include <algorithm>
 #include <map>
 
+#include "base/ascii.hpp"
+
 namespace berth::service {
 namespace {
 
-char LowerCase(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), LowerCase);
-  return lower;
-}
-
 bool HasPrefix(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() &&
-         std::ranges::equal(text.substr(0, prefix.size()), prefix,
-                            [](char a, char b) { return LowerCase(a) == LowerCase(b); });
+  return text.size() >= prefix.size() && EqualsIgnoringAsciiCase(text.substr(0, prefix.size()), prefix);
 }
 
 // The first non-empty value; of each header name only the first value is considered.
@@ -64,7 +56,7 @@ std::optional<User> UserOfHeaders(const http::Headers& headers, const FrontProxy
   for (const std::string& prefix : proxy.extra_header_prefixes) {
     for (const auto& [name, value] : headers) {
       if (!HasPrefix(name, prefix)) continue;
-      user.extra[Unescape(Lower(std::string_view(name).substr(prefix.size())))].push_back(value);
+      user.extra[Unescape(ToAsciiLower(std::string_view(name).substr(prefix.size())))].push_back(value);
     }
   }
   return user;

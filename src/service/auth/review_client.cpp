@@ -11,7 +11,7 @@ namespace berth::service {
 namespace {
 
 constexpr int kTries = 5;
-constexpr client::BackoffOptions kPauses{
+constexpr client::BackoffOptions kRetryPauses{
     .initial = std::chrono::milliseconds(500), .factor = 1.5, .jitter = 0.2};
 
 bool WorthRetrying(const client::RequestError& error) {
@@ -25,7 +25,7 @@ bool WorthRetrying(const client::RequestError& error) {
 struct PendingReview {
   std::string body;
   std::move_only_function<void(client::Reply)> done;
-  client::Backoff pauses{kPauses};
+  client::Backoff pauses{kRetryPauses};
   MonoTime began{};
   MonoTime sent_at{};
   int tries = 0;

@@ -17,7 +17,7 @@
 namespace berth::service {
 namespace {
 
-constexpr std::size_t kCacheCapacity = 32 * 1024;
+constexpr std::size_t kTokenCacheCapacity = 32 * 1024;
 
 // nullopt: not authenticated, without an error.
 using Known = std::optional<User>;
@@ -113,7 +113,7 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
   const Duration time_to_live;
   TokenCacheMetrics meters;
   std::array<unsigned char, 32> key{};
-  ExpiringCache<Known> cache{kCacheCapacity};
+  ExpiringCache<Known> cache{kTokenCacheCapacity};
   TextMap<std::vector<Waiting>> waiting;  // by hash
   ReviewClient reviews;
 };

@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
-constexpr const char* kCluster =
+constexpr const char* kServiceCluster =
     "{kind: Node, metadata: {name: a}, status: {allocatable: {cpu: '4', memory: 8Gi, pods: '110'}}}\n";
 constexpr const char* kQuestion =
     R"({"Pod":{"metadata":{"name":"p","namespace":"default","uid":"u"},"spec":{"containers":[{"name":"c"}]}},)"
@@ -45,7 +45,7 @@ struct ServiceTest : ::testing::Test {
     std::vector<std::string> notes;
     explainer =
         *assembly::Explainer::Create(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), notes);
-    EXPECT_TRUE(explainer->Load(kCluster, "test", notes));
+    EXPECT_TRUE(explainer->Load(kServiceCluster, "test", notes));
     explainer->FillCluster();
     evaluator.emplace(explainer->engine(), EvaluatorOptions{});
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -10,10 +12,7 @@ bool IsPlain(std::string_view text) {
   if (text.empty() || !((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z')))
     return false;
   static constexpr std::string_view kWords[] = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  if (std::ranges::find(kWords, lower) != std::end(kWords)) return false;
+  if (std::ranges::find(kWords, ToAsciiLower(text)) != std::end(kWords)) return false;
   return std::ranges::all_of(text, [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("-_./+").find(static_cast<char>(c)) != std::string_view::npos;

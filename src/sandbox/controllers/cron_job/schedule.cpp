@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -29,9 +31,7 @@ std::optional<int> ReadNumber(std::string_view text, const FieldRange& range) {
   if (error == std::errc() && end == text.data() + text.size())
     return number >= range.low && number <= range.high ? std::optional(number) : std::nullopt;
   if (text.size() != 3 || range.words.empty()) return std::nullopt;
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto at = range.words.find(lower);
+  const auto at = range.words.find(ToAsciiLower(text));
   if (at == std::string_view::npos || at % 3 != 0) return std::nullopt;
   return range.low + static_cast<int>(at / 3);
 }

@@ -20,7 +20,7 @@ CpuUsageArgs DecodeCpuUsageArgs(const Value& value, const config::FeatureGates&,
   config::StructReader reader(value, "CPUUsageArgs", "", problems);
   framework::AcceptTypeMeta(reader);
   reader.Read("prometheusAddress", args.prometheus_address);
-  ReadDuration(reader, "window", args.window, problems);
+  ReadGoDuration(reader, "window", args.window, problems);
   reader.Finish();
   return args;
 }

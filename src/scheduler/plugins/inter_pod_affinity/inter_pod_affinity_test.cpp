@@ -16,7 +16,7 @@ using berth::testing::Unresolvable;
 using berth::testing::Unschedulable;
 using berth::testing::Verdicts;
 
-constexpr const char* kZone = "topology.kubernetes.io/zone";
+constexpr const char* kAffinityZone = "topology.kubernetes.io/zone";
 const auto kAffinityUnmet = Unresolvable({"node(s) didn't match pod affinity rules"});
 const auto kAntiAffinityUnmet = Unschedulable({"node(s) didn't match pod anti-affinity rules"});
 const auto kExistingAntiAffinity =
@@ -25,7 +25,7 @@ const auto kExistingAntiAffinity =
 api::PodAffinityTerm To(const std::string& app) {
   api::PodAffinityTerm term;
   term.label_selector.emplace().match_labels = {{"app", app}};
-  term.topology_key = kZone;
+  term.topology_key = kAffinityZone;
   return term;
 }
 api::Pod App(const std::string& app) { return MakePod(app).Label("app", app); }
@@ -123,7 +123,7 @@ TEST(InterPodAffinity, AnInvalidTermIsUnresolvable) {
   Cluster cluster;
   AddNodes(cluster);
   api::PodAffinityTerm term;
-  term.topology_key = kZone;
+  term.topology_key = kAffinityZone;
   term.label_selector.emplace().match_expressions = {{"app", "Near", {"x"}}};
   const auto answer = cluster.PreFilter(*cluster.Make<InterPodAffinity>(), With(App("web"), {term}));
   EXPECT_EQ(answer.status.code, framework::Code::kUnschedulableAndUnresolvable);

@@ -77,9 +77,9 @@ void ReadSignal(const Value& value, const std::string& path, LoadAwareArgs& args
   ReadOptional(reader, "threshold", signal.threshold);
   ReadOptional(reader, "target", signal.target);
   reader.Read("preferHigh", signal.prefer_high);
-  ReadDuration(reader, "window", signal.window, problems);
+  ReadGoDuration(reader, "window", signal.window, problems);
   ReadOptional(reader, "percentile", signal.percentile);
-  ReadDuration(reader, "over", signal.over, problems);
+  ReadGoDuration(reader, "over", signal.over, problems);
   reader.With("estimate", [&](const Value& estimate, const std::string& at) {
     ReadEstimate(estimate, at, signal.estimate, problems);
   });
@@ -98,7 +98,7 @@ LoadAwareArgs DecodeLoadAwareArgs(const Value& value, const config::FeatureGates
   framework::AcceptTypeMeta(reader);
   reader.Read("prometheusAddress", args.prometheus_address);
   reader.Read("preset", args.preset);
-  ReadDuration(reader, "holdFor", args.hold_for, problems);
+  ReadGoDuration(reader, "holdFor", args.hold_for, problems);
   std::string outage;
   reader.Read("onOutage", outage);
   args.reject_without_measurements = outage == "reject";

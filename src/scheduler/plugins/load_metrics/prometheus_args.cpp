@@ -17,8 +17,8 @@ constexpr double kLeastCoverage = 0.8;
 
 }  // namespace
 
-void ReadDuration(config::StructReader& reader, std::string_view name, Duration& out,
-                  config::Problems& problems) {
+void ReadGoDuration(config::StructReader& reader, std::string_view name, Duration& out,
+                    config::Problems& problems) {
   std::string text;
   reader.Read(name, text, "duration");
   if (text.empty()) return;

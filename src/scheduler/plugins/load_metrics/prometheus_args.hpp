@@ -11,8 +11,8 @@
 namespace berth::plugins {
 
 // Reads a duration in Go's notation, for example "5m".
-void ReadDuration(config::StructReader& reader, std::string_view name, Duration& out,
-                  config::Problems& problems);
+void ReadGoDuration(config::StructReader& reader, std::string_view name, Duration& out,
+                    config::Problems& problems);
 // A duration in PromQL, which has no fractions: "5m0s", "1500ms".
 std::string PromQlDuration(Duration duration);
 void CheckPositive(Duration duration, const std::string& path, std::vector<std::string>& errors);

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cmath>
 
+#include "base/ascii.hpp"
+
 namespace berth::plugins {
 namespace {
 
@@ -20,8 +22,8 @@ std::string_view WithoutMinute(std::string_view job) {
   constexpr std::size_t kMinuteDigits = 8;
   const auto dash = job.rfind('-');
   if (dash == job.npos || job.size() - dash - 1 != kMinuteDigits) return job;
-  const bool digits = std::all_of(job.begin() + static_cast<std::ptrdiff_t>(dash) + 1, job.end(),
-                                  [](unsigned char c) { return std::isdigit(c); });
+  const bool digits =
+      std::all_of(job.begin() + static_cast<std::ptrdiff_t>(dash) + 1, job.end(), IsAsciiDigit);
   return digits ? job.substr(0, dash) : job;
 }
 

@@ -93,7 +93,7 @@ void ReadTrimaranArgs(StructReader& reader, TrimaranArgs& args, Problems& proble
       "v1.MetricProviderSpec");
   reader.Read("watcherAddress", args.watcher_address);
   if (!reader.Has("watcherAddress") && args.provider.type.empty()) args.provider.type = kDefaultProvider;
-  ReadDuration(reader, "holdFor", args.hold_for, problems);
+  ReadGoDuration(reader, "holdFor", args.hold_for, problems);
   std::string unmeasured;
   reader.Read("unmeasuredNodes", unmeasured);
   args.median_if_unmeasured = unmeasured != "zero";
