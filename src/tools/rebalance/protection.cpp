@@ -75,6 +75,11 @@ std::optional<Verdict> TimeVerdict(const api::Pod& pod, const ProtectionParts& p
   if (age < cool_down)
     return Verdict{Rejection::kTooYoung, fmt::format("it started {} ago", ShortDuration(age))};
   const std::string workload = plugins::WorkloadOf(pod);
+  if (const auto until = parts.history.RefusedUntil(workload.empty() ? pod.metadata.Key() : workload);
+      until && parts.now < *until) {
+    return Verdict{Rejection::kCoolDown, fmt::format("its last eviction was refused; the next attempt is in {}",
+                                                     ShortDuration(*until - parts.now))};
+  }
   if (workload.empty()) return std::nullopt;
   if (const auto last = parts.history.LastOf(workload); last && parts.now - *last < cool_down) {
     return Verdict{Rejection::kCoolDown,
