@@ -48,8 +48,7 @@ void DefineService(command_line::FlagSet& flags, rebalance::RebalanceOptions& op
   flags.String("leader-elect-resource-namespace", options.lease.ns, "its namespace");
   flags.String("http-address", options.http_address,
                "address for health checks and metrics over plain HTTP; empty: none", "ADDRESS:PORT");
-  flags.Integer("secure-port", options.serving.port, "HTTPS port for the same; 0 disables HTTPS",
-                {0, 65535});
+  flags.Integer("secure-port", options.serving.port, "HTTPS port for the same; 0 disables HTTPS", {0, 65535});
   flags.String("bind-address", options.serving.bind_address, "listen address of --secure-port");
   flags.Path("tls-cert-file", options.serving.cert_file, "serving certificate; default: a self-signed one");
   flags.Path("tls-private-key-file", options.serving.key_file, "its key");

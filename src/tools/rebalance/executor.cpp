@@ -31,8 +31,7 @@ void Executor::Execute(std::vector<Move> moves, Done done) {
 }
 
 void Executor::Next() {
-  if (outcomes_.size() == moves_.size() ||
-      (!outcomes_.empty() && !ConcernsOnePod(outcomes_.back().result))) {
+  if (outcomes_.size() == moves_.size() || (!outcomes_.empty() && !ConcernsOnePod(outcomes_.back().result))) {
     busy_ = false;
     auto done = std::move(done_);
     return done(std::move(outcomes_));
@@ -61,7 +60,8 @@ void Executor::Record(const Move& move, EvictionOutcome& outcome) {
     parts_.history.Add({now, subject, move.from, move.to});
     parts_.history.Accepted(subject);
   } else if (outcome.result == EvictionResult::kRefused) {
-    outcome.error += fmt::format(" (next attempt in {})", ShortDuration(parts_.history.Refused(subject, now)));
+    outcome.error +=
+        fmt::format(" (next attempt in {})", ShortDuration(parts_.history.Refused(subject, now)));
   }
   parts_.metrics
       .Counter("berth_rebalance_evictions_total",

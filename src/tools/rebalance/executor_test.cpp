@@ -148,9 +148,10 @@ TEST(ApiEvicting, SendsAnEvictionWithThePodsUidWhileTheFenceIsOpen) {
     loop.Run();
     ASSERT_THAT(api.open, SizeIs(1));
     EXPECT_EQ(api.sent.back(), "POST /api/v1/namespaces/default/pods/web/eviction");
-    EXPECT_EQ(api.open.front().request.body,
-              R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"web","namespace":"default"},)"
-              R"("deleteOptions":{"preconditions":{"uid":"u-1"}}})");
+    EXPECT_EQ(
+        api.open.front().request.body,
+        R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"web","namespace":"default"},)"
+        R"("deleteOptions":{"preconditions":{"uid":"u-1"}}})");
     EXPECT_EQ(api.open.front().request.refused(), std::nullopt);
     api.Answer(std::move(row.reply));
     EXPECT_EQ(outcome.result, row.result) << NameOf(row.result);

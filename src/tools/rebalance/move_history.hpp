@@ -1,4 +1,5 @@
-// The moves of the last hour or so, for limits and cool-downs, and the workloads whose evictions were refused.
+// The moves of the last hour or so, for limits and cool-downs, and the workloads whose evictions were
+// refused.
 #pragma once
 
 #include <algorithm>

@@ -40,7 +40,8 @@ struct Move {
   api::PodPtr pod;
   std::string workload;
   std::string from, to;
-  std::string signal;  // that is above its threshold on `from`
+  std::vector<std::string> alternatives;  // other nodes that the scheduler finds equally good
+  std::string signal;                     // that is above its threshold on `from`
   double threshold = 0;
   double pod_load = 0;
   double from_before = 0, from_after = 0;

@@ -315,6 +315,7 @@ std::expected<Move, Verdict> Planner::MoveOf(const Candidate& candidate) {
             .workload = plugins::WorkloadOf(*candidate.pod),
             .from = node.name,
             .to = to,
+            .alternatives = {},
             .signal = node.signal,
             .threshold = node.threshold,
             .pod_load = candidate.pod_load,
@@ -332,11 +333,16 @@ std::expected<Move, Verdict> Planner::MoveOf(const Candidate& candidate) {
         fmt::format("on {} the benefit would be {:.1f}, the cost {:.1f}", to, move.benefit, move.cost)});
   }
   if (auto verdict = CheckReturn(candidate, to)) return std::unexpected(std::move(*verdict));
+  std::ranges::copy_if(choice.nodes, std::back_inserter(move.alternatives),
+                       [&](const std::string& name) { return name != to; });
+  const std::string others = move.alternatives.empty()
+                                 ? std::string()
+                                 : fmt::format(" or one of {} equally good nodes", move.alternatives.size());
   move.reason = fmt::format(
-      "{} {} was above {:.0f}% for {}; the scheduler would place the pod on {}, which stays at {:.1f}%, and "
-      "would not choose {} again",
-      node.name, node.signal, node.threshold, ShortDuration(input_.settings.window), to, move.to_after,
-      node.name);
+      "{} {} was above {:.0f}% for {}; the scheduler would place the pod on {}{}, which stays at {:.1f}% or "
+      "less, and would not choose {} again",
+      node.name, node.signal, node.threshold, ShortDuration(input_.settings.window), to, others,
+      move.to_after, node.name);
   return move;
 }
 

@@ -77,8 +77,9 @@ std::optional<Verdict> TimeVerdict(const api::Pod& pod, const ProtectionParts& p
   const std::string workload = plugins::WorkloadOf(pod);
   if (const auto until = parts.history.RefusedUntil(workload.empty() ? pod.metadata.Key() : workload);
       until && parts.now < *until) {
-    return Verdict{Rejection::kCoolDown, fmt::format("its last eviction was refused; the next attempt is in {}",
-                                                     ShortDuration(*until - parts.now))};
+    return Verdict{Rejection::kCoolDown,
+                   fmt::format("its last eviction was refused; the next attempt is in {}",
+                               ShortDuration(*until - parts.now))};
   }
   if (workload.empty()) return std::nullopt;
   if (const auto last = parts.history.LastOf(workload); last && parts.now - *last < cool_down) {

@@ -171,14 +171,14 @@ Expected<void> Process::Serve() {
     if (!address)
       return Invalid(fmt::format("--http-address {}: expected ADDRESS:PORT such as 127.0.0.1:10261",
                                  options_.http_address));
-    BERTH_TRY(plain_, service::Server::Listen(*serving_io_, *endpoints_,
-                                              service::PlainContent::kHealthAndMetrics, address->host,
-                                              address->port));
+    BERTH_TRY(plain_,
+              service::Server::Listen(*serving_io_, *endpoints_, service::PlainContent::kHealthAndMetrics,
+                                      address->host, address->port));
     log::Info("Serving plain HTTP", {{"address", address->host}, {"port", plain_->port()}});
   }
-  BERTH_TRY(secure_, service::SecureServer::Start(
-                         options_.serving, options_.authentication, options_.authorization,
-                         {*serving_io_, environment_, clock_, metrics_, *endpoints_}));
+  BERTH_TRY(secure_,
+            service::SecureServer::Start(options_.serving, options_.authentication, options_.authorization,
+                                         {*serving_io_, environment_, clock_, metrics_, *endpoints_}));
   return {};
 }
 
@@ -242,8 +242,7 @@ void Process::RunRound() {
   history_.Forget(clock_.WallNow(), options_.plan);
   const MeasuredLoad load = reader_->Read();
   const std::vector<api::PodPtr> pending = PendingPods();
-  auto plan =
-      MakePlan({config_, plugins_, *engine_, pending, load, history_, options_.plan, clock_});
+  auto plan = MakePlan({config_, plugins_, *engine_, pending, load, history_, options_.plan, clock_});
   if (!plan) {
     log::Error("Planning failed", {{"error", plan.error().message}});
     if (options_.once) {
@@ -254,9 +253,8 @@ void Process::RunRound() {
   }
   round_metrics_.Record(*plan, clock_.Now() - begin);
   std::vector<Move> moves = plan->moves;
-  executor_->Execute(std::move(moves), [this, plan = std::move(*plan)](auto outcomes) {
-    Finish(plan, outcomes);
-  });
+  executor_->Execute(std::move(moves),
+                     [this, plan = std::move(*plan)](auto outcomes) { Finish(plan, outcomes); });
 }
 
 void Process::Finish(const Plan& plan, const std::vector<EvictionOutcome>& outcomes) {
@@ -278,8 +276,9 @@ void Process::Finish(const Plan& plan, const std::vector<EvictionOutcome>& outco
 
 Expected<int> Process::Run() {
   if (!options_.once) {
-    log::Info(options_.dry_run ? "Starting to rebalance: dry run, nothing is evicted" : "Starting to rebalance",
-              {{"interval", ShortDuration(options_.interval)}});
+    log::Info(
+        options_.dry_run ? "Starting to rebalance: dry run, nothing is evicted" : "Starting to rebalance",
+        {{"interval", ShortDuration(options_.interval)}});
   }
   source_->Start();
   loop_.Run(*follower_);
@@ -304,10 +303,8 @@ Expected<std::map<std::string, double>> Check(const RebalanceOptions& options) {
     if (error != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 100))
       return Invalid(fmt::format("--threshold {}={}: expected a percentage, such as 80", signal, text));
   }
-  if (options.plan.window < std::chrono::minutes(1))
-    return Invalid("--window: expected at least 1m");
-  if (options.interval < std::chrono::seconds(10))
-    return Invalid("--interval: expected at least 10s");
+  if (options.plan.window < std::chrono::minutes(1)) return Invalid("--window: expected at least 1m");
+  if (options.interval < std::chrono::seconds(10)) return Invalid("--interval: expected at least 10s");
   if (!options.once && options.leader_elect)
     BERTH_RETURN_IF_ERROR(client::CheckLeaderElection(options.lease));
   return thresholds;

@@ -36,9 +36,9 @@ struct RebalanceOptions {
   int verbosity = 0;
 };
 
-// Runs one round and prints it, or runs rounds until a signal arrives. Returns the exit code; of one round: 0,
-// 1 if an eviction failed, 2 if signals were missing. Errors are start-up errors. The calling thread becomes
-// the loop's; no other thread may exist yet.
+// Runs one round and prints it, or runs rounds until a signal arrives. Returns the exit code; of one round:
+// 0, 1 if an eviction failed, 2 if signals were missing. Errors are start-up errors. The calling thread
+// becomes the loop's; no other thread may exist yet.
 Expected<int> RunRebalance(RebalanceOptions options, const runtime::Registry& built_in);
 
 }  // namespace berth::rebalance

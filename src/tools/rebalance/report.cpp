@@ -54,6 +54,9 @@ void AppendMove(std::string& out, const Plan& plan, const std::vector<EvictionOu
   object.AddRaw("benefit", Number(move.benefit)).AddRaw("cost", Number(move.cost));
   std::string& costs = object.Key("costs");
   AppendList(costs, move.costs, [&](std::size_t i) { AppendJsonString(costs, move.costs[i]); });
+  std::string& alternatives = object.Key("alternatives");
+  AppendList(alternatives, move.alternatives,
+             [&](std::size_t i) { AppendJsonString(alternatives, move.alternatives[i]); });
   object.Add("reason", move.reason);
   if (index < outcomes.size()) {
     object.Add("result", NameOf(outcomes[index].result)).Add("error", outcomes[index].error);
