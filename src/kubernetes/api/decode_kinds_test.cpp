@@ -152,7 +152,8 @@ TEST(PodSpec, HasLocalStorageWithAVolumeOfKindEmptyDirOrHostPath) {
     return Read<Pod>(R"({"spec": {"volumes": )" + std::string(volumes) + "}}").spec.local_storage;
   };
   EXPECT_TRUE(local(R"([{"name": "v", "emptyDir": {}}])"));
-  EXPECT_TRUE(local(R"([{"name": "c", "configMap": {"name": "c"}}, {"name": "v", "hostPath": {"path": "/"}}])"));
+  EXPECT_TRUE(
+      local(R"([{"name": "c", "configMap": {"name": "c"}}, {"name": "v", "hostPath": {"path": "/"}}])"));
   EXPECT_FALSE(local(R"([{"name": "v", "emptyDir": null, "persistentVolumeClaim": {"claimName": "c"}}])"));
   EXPECT_FALSE(local("[]"));
 }
