@@ -120,7 +120,8 @@ World::Changes World::Step(double seconds) {
       ++at;
       continue;
     }
-    changes.ended.push_back(at->second.pod);
+    // A job may end before its pods are announced.
+    if (std::erase(fresh_, at->second.pod) == 0) changes.ended.push_back(at->second.pod);
     at = pods_.erase(at);
   }
   changes.submitted = std::exchange(fresh_, {});

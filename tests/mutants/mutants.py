@@ -253,9 +253,13 @@ MUTANTS = [
            "a repaired object is taken for an unknown one", ("kubernetes_client", )),
     # --- rebalancing ---
     Mutant("pods-move-to-and-fro", "src/tools/rebalance/planner.cpp",
-           "  if (auto verdict = CheckReturn(candidate, to)) return std::unexpected(std::move(*verdict));\n", "",
+           "  if (std::ranges::find(choice.nodes, from) == choice.nodes.end()) return std::nullopt;\n",
+           "  if (!choice.nodes.empty()) return std::nullopt;\n",
            "a pod is evicted although the scheduler would place it back", ("tools_rebalance", )),
     Mutant("a-short-peak-is-an-overload", "src/tools/rebalance/planner.cpp",
            "node.now > signal.threshold && node.lowest > signal.threshold", "node.now > signal.threshold",
            "pods are evicted because of a short peak", ("tools_rebalance", )),
+    Mutant("planned-moves-take-no-room", "src/tools/rebalance/planner.cpp",
+           "  copy_->Move(candidate.pod, move.to);\n", "",
+           "more pods are evicted than the other nodes have room for", ("tools_rebalance", )),
 ]

@@ -393,6 +393,19 @@ TEST_F(Planning, TheMoveWithTheLargestBenefitAfterItsCostIsFirst) {
   EXPECT_EQ(plan.moves[1].to, "cool-b");
 }
 
+TEST_F(Planning, APlannedMoveTakesTheRoomOfItsNode) {
+  settings_.per_node = 2;
+  Node("hot-a", 95);
+  Node("hot-b", 95);
+  Node("cool", 10);
+  Add(Pod("a", "hot-a").Container(testing::MakeContainer("large").Cpu("6")), 2);
+  Add(Pod("b", "hot-b").Container(testing::MakeContainer("large").Cpu("6")), 2);
+  const Plan plan = Make();
+  ASSERT_THAT(plan.moves, SizeIs(1));
+  EXPECT_EQ(plan.moves[0].pod->metadata.name, "a");
+  EXPECT_THAT(OnlyRejected(plan), HasSubstr("default/b: destination: the scheduler would place it on hot-a"));
+}
+
 TEST_F(Planning, LimitsHold) {
   struct Limited {
     std::string what;
