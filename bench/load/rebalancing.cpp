@@ -62,7 +62,10 @@ struct Result {
   std::size_t repeated = 0;  // evictions of a workload within the cool-down after another one
   std::size_t returned = 0;  // replacements placed on a node that they left within the time of no_return
 
+  std::vector<std::uint64_t> stays = std::vector<std::uint64_t>(rebalance::kRejections);  // pods by reason
+
   void Add(const Result& other) {
+    for (std::size_t i = 0; i < stays.size(); ++i) stays[i] += other.stays[i];
     hot += other.hot;
     steps += other.steps;
     work.demanded += other.work.demanded;
@@ -169,6 +172,8 @@ class Run {
     const rebalance::MeasuredLoad load = reader_->Read();
     const auto plan =
         rebalance::MakePlan({config_, plugins_, *engine_, pending, load, history_, settings_, clock_});
+    for (std::size_t i = 0; i < result_.stays.size(); ++i)
+      result_.stays[i] += plan.value().rejected_by_reason[i];
     for (const rebalance::Move& move : plan.value().moves) {
       history_.Add({clock_.WallNow(), move.workload, move.from, move.to});
       Evict(move.pod->metadata.name);
@@ -240,11 +245,18 @@ class Run {
 };
 
 void Print(const std::string& policy, const std::string& run, const Result& result, double seeds) {
+  std::string stays;
+  for (std::size_t i = 0; i < result.stays.size(); ++i) {
+    if (result.stays[i] == 0) continue;
+    stays += fmt::format(R"({}"{}":{})", stays.empty() ? "" : ",",
+                         rebalance::NameOf(static_cast<rebalance::Rejection>(i)), result.stays[i]);
+  }
   fmt::print(
-      R"({{"policy":"{}",{},"hotNodePercent":{:.3f},"lostWorkPercent":{:.3f},"evictions":{},"evictionsPerRun":{:.2f},"repeatedEvictions":{},"returns":{}}})"
+      R"({{"policy":"{}",{},"hotNodePercent":{:.3f},"lostWorkPercent":{:.3f},"evictions":{},"evictionsPerRun":{:.2f},"repeatedEvictions":{},"returns":{},"stays":{{{}}}}})"
       "\n",
       policy, run, 100 * result.hot / result.steps, 100 * result.work.lost / result.work.demanded,
-      result.evictions, static_cast<double>(result.evictions) / seeds, result.repeated, result.returned);
+      result.evictions, static_cast<double>(result.evictions) / seeds, result.repeated, result.returned,
+      stays);
   std::fflush(stdout);
 }
 
