@@ -253,8 +253,8 @@ MUTANTS = [
            "a repaired object is taken for an unknown one", ("kubernetes_client", )),
     # --- rebalancing ---
     Mutant("pods-move-to-and-fro", "src/tools/rebalance/planner.cpp",
-           "  if (std::ranges::find(choice.nodes, from) == choice.nodes.end()) return std::nullopt;\n",
-           "  if (!choice.nodes.empty()) return std::nullopt;\n",
+           "  if (std::ranges::find(choice.near, from) == choice.near.end()) return std::nullopt;\n",
+           "  if (!choice.near.empty()) return std::nullopt;\n",
            "a pod is evicted although the scheduler would place it back", ("tools_rebalance", )),
     Mutant("a-short-peak-is-an-overload", "src/tools/rebalance/planner.cpp",
            "node.now > signal.threshold && node.lowest > signal.threshold", "node.now > signal.threshold",

@@ -31,6 +31,17 @@ api::PodPtr ReplacementOf(const api::Pod& pod) {
   return std::make_shared<const api::Pod>(std::move(replacement));
 }
 
+std::vector<std::string> NearBest(const record::AttemptRecord& record) {
+  if (!record.scored) return {record.nodes->by_row[record.node]};  // the only one that fits
+  const auto best = static_cast<double>(record.Total(record.node));
+  std::vector<std::string> near;
+  record.feasible.ForEach([&](std::size_t row) {
+    if (static_cast<double>(record.Total(static_cast<cluster::Row>(row))) >= best * (1 - ClusterCopy::kNear))
+      near.push_back(record.nodes->by_row[row]);
+  });
+  return near;
+}
+
 }  // namespace
 
 ClusterCopy::ClusterCopy(const Clock& clock) : ports_(clock.WallNow()), polled_at_(clock.Now()) {}
@@ -138,7 +149,8 @@ bool ClusterCopy::Schedules(const api::Pod& pod) const {
 
 ClusterCopy::Choice ClusterCopy::Choose(const api::PodPtr& pod) {
   const runtime::Profile* profile = engine_->FindProfile(pod->spec.scheduler_name);
-  if (profile == nullptr) return {.nodes = {}, .failure = "no profile is responsible for the pod"};
+  if (profile == nullptr)
+    return {.nodes = {}, .near = {}, .failure = "no profile is responsible for the pod"};
   cluster::ClusterState& cache = engine_->cache();
   const api::PodPtr current = cache.FindPod(pod->metadata.uid);
   cache.RemovePod(pod->metadata.uid);
@@ -151,6 +163,7 @@ ClusterCopy::Choice ClusterCopy::Choose(const api::PodPtr& pod) {
       const RowSet best = record.Best();
       best.ForEach([&](std::size_t row) { choice.nodes.push_back(record.nodes->by_row[row]); });
       if (choice.nodes.empty()) choice.nodes.push_back(record.nodes->by_row[record.node]);
+      choice.near = NearBest(record);
     } else {
       choice.failure = record.message;
     }

@@ -35,8 +35,12 @@ class ClusterCopy {
 
   struct Choice {
     std::vector<std::string> nodes;  // all equally good nodes, by row; empty: none fits
-    std::string failure;             // why none fits
+    // These and the nodes whose score is at most kNear lower: the scheduler may choose one of them if the
+    // cluster changes between the plan and the placement.
+    std::vector<std::string> near;
+    std::string failure;  // why none fits
   };
+  static constexpr double kNear = 0.03;  // of the best total score
   // The decision on a pod that replaces `pod`: the pod is removed, its replacement is pending and has no
   // status. The copy is unchanged afterwards. All nodes are searched.
   Choice Choose(const api::PodPtr& pod);

@@ -76,6 +76,9 @@ class Planner {
   // The move, or the reason why there is none.
   std::expected<Move, Verdict> MoveOf(const Candidate& candidate);
   std::optional<Verdict> CheckDestination(const Candidate& candidate, const std::string& to);
+  // `near`: where the scheduler may place the pod.
+  std::optional<Verdict> CheckLeftNodes(const Candidate& candidate,
+                                        const std::vector<std::string>& near) const;
   std::optional<Verdict> CheckReturn(const Candidate& candidate, const std::string& to);
   // The limits that do not depend on the destination, which may change with each accepted move.
   std::optional<Verdict> CheckLimits(const Move& move) const;
@@ -307,6 +310,7 @@ std::expected<Move, Verdict> Planner::MoveOf(const Candidate& candidate) {
   for (const std::string& to : choice.nodes) {  // it chooses one of them at random
     if (auto verdict = CheckDestination(candidate, to)) return std::unexpected(std::move(*verdict));
   }
+  if (auto verdict = CheckLeftNodes(candidate, choice.near)) return std::unexpected(std::move(*verdict));
   const auto after = [&](const std::string& to) {
     return ExpectedLoad(signal, to) + PodLoad(signal, *candidate.pod, node.name, to);
   };
@@ -362,11 +366,19 @@ std::optional<Verdict> Planner::CheckDestination(const Candidate& candidate, con
     if (after > most)
       return reject(fmt::format("with {} at {:.1f}%, above {:.1f}%", signal.name, after, most));
   }
+  return std::nullopt;
+}
+
+std::optional<Verdict> Planner::CheckLeftNodes(const Candidate& candidate,
+                                               const std::vector<std::string>& near) const {
   const std::string workload = plugins::WorkloadOf(*candidate.pod);
-  if (const auto left = input_.history.Left(workload, to);
-      !workload.empty() && left && now_ - *left < input_.settings.no_return) {
-    return Verdict{Rejection::kWouldReturn,
-                   fmt::format("a pod of {} left {} {} ago", workload, to, ShortDuration(now_ - *left))};
+  if (workload.empty()) return std::nullopt;
+  for (const std::string& node : near) {
+    const auto left = input_.history.Left(workload, node);
+    if (left && now_ - *left < input_.settings.no_return)
+      return Verdict{Rejection::kWouldReturn,
+                     fmt::format("the scheduler may place it on {}, which a pod of {} left {} ago", node,
+                                 workload, ShortDuration(now_ - *left))};
   }
   return std::nullopt;
 }
@@ -380,9 +392,9 @@ std::optional<Verdict> Planner::CheckReturn(const Candidate& candidate, const st
   if (choice.nodes.empty())
     return Verdict{Rejection::kWouldReturn,
                    "after the move, the scheduler would find no node: " + choice.failure};
-  if (std::ranges::find(choice.nodes, from) == choice.nodes.end()) return std::nullopt;
+  if (std::ranges::find(choice.near, from) == choice.near.end()) return std::nullopt;
   return Verdict{Rejection::kWouldReturn,
-                 fmt::format("after a move to {}, the scheduler would choose {} again", to, from)};
+                 fmt::format("after a move to {}, the scheduler may choose {} again", to, from)};
 }
 
 void Planner::MoveLoad(const Candidate& candidate, const std::string& to, double sign) {

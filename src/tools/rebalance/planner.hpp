@@ -29,7 +29,9 @@ struct PlanInput {
 // A pod is moved only if, in a copy of the cluster,
 //   - the scheduler would place its replacement on other nodes, all of which stay below their thresholds by
 //     the margin with the load of the pod, and
-//   - with the load moved as well, the scheduler would not choose the old node.
+//   - with the load moved as well, the old node is clearly worse than the new one, and
+//   - no node that the workload left recently is nearly as good: the cluster may change between the plan and
+//     the placement.
 // Moves are ranked by benefit minus cost. After each move, the following ones are evaluated again in the
 // changed copy. Nothing is planned if a signal, or the usage of pods, is not current.
 //

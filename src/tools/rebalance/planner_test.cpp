@@ -225,7 +225,7 @@ TEST_F(Planning, APodStaysIfTheSchedulerWouldChooseItsOldNodeAfterTheMove) {
   const Plan plan = Make();
   EXPECT_THAT(plan.moves, IsEmpty());
   EXPECT_EQ(OnlyRejected(plan),
-            "default/web: would-return: after a move to warm, the scheduler would choose hot again");
+            "default/web: would-return: after a move to warm, the scheduler may choose hot again");
 }
 
 TEST_F(Planning, APodStaysIfNoOtherNodeFits) {
@@ -360,7 +360,17 @@ TEST_F(Planning, AWorkloadDoesNotReturnToANodeThatItLeft) {
   Add(Pod("web", "hot"), 2);
   history_.Add({clock_.WallNow() - std::chrono::minutes(40), "default/ReplicaSet/web-set", "cool", "hot"});
   EXPECT_EQ(OnlyRejected(Make()),
-            "default/web: would-return: a pod of default/ReplicaSet/web-set left cool 40m ago");
+            "default/web: would-return: the scheduler may place it on cool, which a pod of "
+            "default/ReplicaSet/web-set left 40m ago");
+}
+
+TEST_F(Planning, AWorkloadStaysIfANodeThatItLeftIsNearlyAsGood) {
+  Node("hot", 95);
+  Node("cool", 20);
+  Node("nearly", 21);
+  Add(Pod("web", "hot"), 2);
+  history_.Add({clock_.WallNow() - std::chrono::minutes(40), "default/ReplicaSet/web-set", "nearly", "hot"});
+  EXPECT_THAT(OnlyRejected(Make()), HasSubstr("the scheduler may place it on nearly, which a pod of"));
 }
 
 TEST_F(Planning, ANodeFromOrToWhichAPodWasMovedCoolsDown) {
