@@ -51,7 +51,7 @@ void Meter::AnswerAll(load_metrics::SignalTable& measurements, MonoTime now) con
                                       .samples = {}};
     const load_metrics::SignalSpec& spec = measurements.signal(answer.signal).spec;
     if (spec.subject == load_metrics::Subject::kPod) {
-      AnswerPods(answer);
+      AnswerPods(spec, answer);
     } else {
       AnswerNodes(spec, answer);
     }
@@ -70,21 +70,40 @@ void Meter::AnswerNodes(const load_metrics::SignalSpec& spec, load_metrics::Sign
   answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(names));
 }
 
-// The used cores of each pod, averaged over the window.
-void Meter::AnswerPods(load_metrics::SignalAnswer& answer) const {
+// The used cores of each pod, averaged over the window, or its memory.
+void Meter::AnswerPods(const load_metrics::SignalSpec& spec, load_metrics::SignalAnswer& answer) const {
+  const bool memory = spec.expression.contains("memory_working_set");
   std::vector<load_metrics::SeriesName> names;
   for (const auto& [name, use] : use_) {
     const double sum = std::accumulate(use.begin(), use.end(), 0.0);
-    answer.samples.emplace_back(names.size(), sum / static_cast<double>(use.size()));
+    answer.samples.emplace_back(names.size(), memory ? world_.pods().at(name).application->memory_bytes
+                                                     : sum / static_cast<double>(use.size()));
     names.push_back({{"namespace", "default"}, {"pod", name}});
   }
   answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(names));
+}
+
+double Meter::LowestOf(const load_metrics::SignalSpec& spec, std::size_t node, double now) const {
+  auto& nodes = recent_[spec.name];
+  nodes.resize(samples_.size());
+  std::deque<double>& values = nodes[node];
+  values.push_back(now);
+  if (values.size() > kLowestSamples) values.pop_front();
+  return *std::ranges::min_element(values);
 }
 
 std::optional<double> Meter::ValueOf(const load_metrics::SignalSpec& spec, std::size_t node) const {
   const auto scaled = [](std::optional<double> value, double by) {
     return value ? std::optional(*value * by) : value;
   };
+  constexpr std::string_view kLowest = ": lowest";
+  if (spec.name.ends_with(kLowest)) {
+    load_metrics::SignalSpec now = spec;
+    now.name.resize(now.name.size() - kLowest.size());
+    now.expression.clear();
+    const auto value = ValueOf(now, node);
+    return value ? std::optional(LowestOf(spec, node, *value)) : value;
+  }
   if (spec.name.ends_with(": age of samples")) return 0;
   if (spec.name.ends_with(": samples in the window")) return static_cast<double>(samples_[node].size());
   if (spec.name == "cpu") return scaled(BusyShare(node), spec.expression.starts_with("100 *") ? 100 : 1);

@@ -37,11 +37,16 @@ class Meter {
 
   std::optional<double> ValueOf(const load_metrics::SignalSpec& spec, std::size_t node) const;
   void AnswerNodes(const load_metrics::SignalSpec& spec, load_metrics::SignalAnswer& answer) const;
-  void AnswerPods(load_metrics::SignalAnswer& answer) const;
+  void AnswerPods(const load_metrics::SignalSpec& spec, load_metrics::SignalAnswer& answer) const;
 
   const World& world_;
-  std::vector<std::deque<Sample>> samples_;        // of the window, by node
-  std::map<std::string, std::deque<double>> use_;  // cores, by pod
+  // The smallest value of a signal during the last samples, for "<signal>: lowest".
+  static constexpr std::size_t kLowestSamples = 40;  // ten minutes
+  double LowestOf(const load_metrics::SignalSpec& spec, std::size_t node, double now) const;
+
+  std::vector<std::deque<Sample>> samples_;                                // of the window, by node
+  mutable std::map<std::string, std::vector<std::deque<double>>> recent_;  // by signal and node
+  std::map<std::string, std::deque<double>> use_;                          // cores, by pod
 };
 
 }  // namespace berth::bench

@@ -62,15 +62,8 @@ void World::Submit(const Application& application) {
   ++jobs_;
   for (int i = 0; i < application.task_managers; ++i) {
     TaskManager pod;
-    testing::PodBuilder builder =
-        testing::MakePod(fmt::format("{}-taskmanager-{}", application.name, ++submitted_));
-    builder.Cpu("2").Memory("4Gi").Label("app", application.name);
-    builder.raw().spec.scheduler_name = "default-scheduler";
-    api::OwnerReference owner;
-    owner.kind = "Deployment";
-    owner.name = application.name;
-    builder.raw().metadata.controller = std::move(owner);
-    pod.pod = builder.Share();
+    pod.pod = NewPod(application);
+    pod.origin = submitted_;
     pod.application = &application;
     pod.job = jobs_;
     pod.load_factor = Scatter(0.15);
@@ -79,6 +72,32 @@ void World::Submit(const Application& application) {
     fresh_.push_back(pod.pod);
     pods_.emplace(pod.pod->metadata.name, std::move(pod));
   }
+}
+
+api::PodPtr World::NewPod(const Application& application) {
+  testing::PodBuilder builder =
+      testing::MakePod(fmt::format("{}-taskmanager-{}", application.name, ++submitted_));
+  builder.Cpu("2").Memory("4Gi").Label("app", application.name);
+  builder.raw().spec.scheduler_name = "default-scheduler";
+  api::OwnerReference owner;
+  owner.kind = "Deployment";
+  owner.name = application.name;
+  builder.raw().metadata.controller = std::move(owner);
+  return builder.Share();
+}
+
+api::PodPtr World::Evict(const std::string& name) {
+  const auto found = pods_.find(name);
+  TaskManager replacement = found->second;
+  const api::PodPtr deleted = replacement.pod;
+  pods_.erase(found);
+  replacement.pod = NewPod(*replacement.application);
+  replacement.node = -1;
+  replacement.submitted = now_;
+  replacement.runs_from = replacement.cores = 0;
+  fresh_.push_back(replacement.pod);
+  pods_.emplace(replacement.pod->metadata.name, std::move(replacement));
+  return deleted;
 }
 
 void World::SubmitBurst(int task_managers) {
@@ -101,7 +120,8 @@ World::Changes World::Step(double seconds) {
       ++at;
       continue;
     }
-    changes.ended.push_back(at->second.pod);
+    // A job may end before its pods are announced.
+    if (std::erase(fresh_, at->second.pod) == 0) changes.ended.push_back(at->second.pod);
     at = pods_.erase(at);
   }
   changes.submitted = std::exchange(fresh_, {});
@@ -115,6 +135,7 @@ api::PodPtr World::Place(const std::string& pod, const std::string& node, std::i
   api::Pod bound = *placed.pod;
   bound.spec.node_name = node;
   bound.status.start_time = start_time;
+  bound.status.phase = "Running";
   placed.pod = std::make_shared<const api::Pod>(std::move(bound));
   return placed.pod;
 }

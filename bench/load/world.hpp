@@ -44,7 +44,8 @@ struct TaskManager {
   double load_factor = 1;  // factor of this TaskManager: data is spread unevenly
   double submitted = 0;    // seconds
   double ends = 0;
-  int node = -1;  // -1: pending
+  int node = -1;           // -1: pending
+  std::size_t origin = 0;  // number of the first pod in the chain of replacements
   double runs_from = 0;
   double cores = 0;  // used cores, average since the last step
 };
@@ -85,6 +86,8 @@ class World {
   Changes Step(double seconds);
   // Submits that many TaskManagers of several applications simultaneously.
   void SubmitBurst(int task_managers);
+  // Deletes a running pod; its controller submits a replacement with the next step. Returns the deleted pod.
+  api::PodPtr Evict(const std::string& pod);
   // Binds the pod. Returns it in the form of the API server.
   api::PodPtr Place(const std::string& pod, const std::string& node, std::int64_t start_time);
 
@@ -92,6 +95,7 @@ class World {
   double RandomShare() { return std::uniform_real_distribution<double>()(random_); }
   double Scatter(double sigma) { return std::lognormal_distribution<double>(0, sigma)(random_); }
   void Submit(const Application& application);
+  api::PodPtr NewPod(const Application& application);
   void Carry(double seconds, Work& work);
   double DemandOf(const TaskManager& pod) const;
 

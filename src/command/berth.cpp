@@ -16,6 +16,7 @@
 #include "command/extender_command.hpp"
 #include "command/measure_command.hpp"
 #include "command/migrate_command.hpp"
+#include "command/rebalance_command.hpp"
 #include "command/sandbox_command.hpp"
 #include "command/scheduler_command.hpp"
 #include "command_line/command.hpp"
@@ -46,6 +47,8 @@ constexpr Subcommand kSubcommands[] = {
     {"config", "check or convert configuration files", &RunConfigCommand},
     {"migrate", "check a cluster before switching its scheduler to Berth", &RunMigrateCommand},
     {"measure", "query the measurements of load-aware plugins once and print them", &RunMeasureCommand},
+    {"rebalance", "evict pods from overloaded nodes that the scheduler would place on better ones",
+     &RunRebalanceCommand},
     {"demo", "run a demonstration: a simulated cluster with ten thousand pods",
      [](Arguments arguments, const runtime::Registry&) { return RunDemoCommand(arguments); }},
     {"sandbox", "run an in-memory API server with simulated nodes",

@@ -251,4 +251,15 @@ MUTANTS = [
     Mutant("skipped-objects-become-deletions", "src/kubernetes/client/reflector.cpp",
            "  skipped_keys.insert(key);\n", "",
            "a repaired object is taken for an unknown one", ("kubernetes_client", )),
+    # --- rebalancing ---
+    Mutant("pods-move-to-and-fro", "src/tools/rebalance/planner.cpp",
+           "  if (std::ranges::find(choice.near, from) == choice.near.end()) return std::nullopt;\n",
+           "  if (!choice.near.empty()) return std::nullopt;\n",
+           "a pod is evicted although the scheduler would place it back", ("tools_rebalance", )),
+    Mutant("a-short-peak-is-an-overload", "src/tools/rebalance/planner.cpp",
+           "node.now > signal.threshold && node.lowest > signal.threshold", "node.now > signal.threshold",
+           "pods are evicted because of a short peak", ("tools_rebalance", )),
+    Mutant("planned-moves-take-no-room", "src/tools/rebalance/planner.cpp",
+           "  copy_->Move(candidate.pod, move.to);\n", "",
+           "more pods are evicted than the other nodes have room for", ("tools_rebalance", )),
 ]

@@ -147,6 +147,17 @@ TEST(PodSpec, HasTheOtherFieldsThatPluginsRead) {
   EXPECT_TRUE(pod.spec.bind_mount_options);
 }
 
+TEST(PodSpec, HasLocalStorageWithAVolumeOfKindEmptyDirOrHostPath) {
+  const auto local = [](std::string_view volumes) {
+    return Read<Pod>(R"({"spec": {"volumes": )" + std::string(volumes) + "}}").spec.local_storage;
+  };
+  EXPECT_TRUE(local(R"([{"name": "v", "emptyDir": {}}])"));
+  EXPECT_TRUE(
+      local(R"([{"name": "c", "configMap": {"name": "c"}}, {"name": "v", "hostPath": {"path": "/"}}])"));
+  EXPECT_FALSE(local(R"([{"name": "v", "emptyDir": null, "persistentVolumeClaim": {"claimName": "c"}}])"));
+  EXPECT_FALSE(local("[]"));
+}
+
 TEST(PodStatus, HasTheOtherFieldsThatPluginsRead) {
   const auto pod = Read<Pod>(R"({"status": {"startTime": "1970-01-02T00:00:01Z",
     "resourceClaimStatuses": [{"name": "a", "resourceClaimName": "a-1"}, {"name": "b"}],

@@ -211,6 +211,7 @@ bool ReadSource(const element& value, const SourceField& source, Volume& out, Fa
 
 bool ReadVolumes(const element& value, PodSpec& out, Failure& failure) {
   out.volumes.clear();
+  out.local_storage = false;
   return ReadItems(value, failure, [&](const element& item) {
     Volume volume;
     bool kept = false;
@@ -218,6 +219,10 @@ bool ReadVolumes(const element& value, PodSpec& out, Failure& failure) {
       if (key == "name") return Read(member, volume.name, failure);
       if (key == "image") {
         return ReadFields(member, failure, Field{"reference", out.image_volumes.emplace_back()});
+      }
+      if (key == "emptyDir" || key == "hostPath") {
+        out.local_storage |= !member.is_null();
+        return true;
       }
       if (key == "ephemeral") {
         volume.source = Volume::Source::kEphemeral;

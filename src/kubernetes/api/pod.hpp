@@ -152,6 +152,7 @@ struct PodSpec {
   CowPtr<std::string> pod_group;  // schedulingGroup.podGroupName
   bool host_network = false;
   bool never_preempts = false;  // preemptionPolicy: Never
+  bool local_storage = false;   // has a volume of kind emptyDir or hostPath; no decision depends on it
   std::optional<bool> host_users;
   // Fields that require features a node must declare:
   bool restarts_all_containers = false;  // a container's restartPolicyRules contain RestartAllContainers

@@ -8,11 +8,11 @@ bool SameDemands(const PodSpec& a, const PodSpec& b) {
   const auto& [node_a, scheduler_a, priority_a, gates_a, selector_a, node_affinity_a, tolerations_a,
                containers_a, init_containers_a, resources_a, overhead_a, image_volumes_a, volumes_a,
                affinity_a, anti_affinity_a, spread_a, claims_a, group_a, host_network_a, never_preempts_a,
-               host_users_a, restarts_all_a, bind_mounts_a] = a;
+               local_storage_a, host_users_a, restarts_all_a, bind_mounts_a] = a;
   const auto& [node_b, scheduler_b, priority_b, gates_b, selector_b, node_affinity_b, tolerations_b,
                containers_b, init_containers_b, resources_b, overhead_b, image_volumes_b, volumes_b,
                affinity_b, anti_affinity_b, spread_b, claims_b, group_b, host_network_b, never_preempts_b,
-               host_users_b, restarts_all_b, bind_mounts_b] = b;
+               local_storage_b, host_users_b, restarts_all_b, bind_mounts_b] = b;
   return priority_a == priority_b && host_network_a == host_network_b &&
          never_preempts_a == never_preempts_b && restarts_all_a == restarts_all_b &&
          bind_mounts_a == bind_mounts_b && host_users_a == host_users_b && containers_a == containers_b &&

@@ -53,6 +53,9 @@ void ReadSource(Message in, const SourceFields& fields, Volume& out) {
   if (out.source == Volume::Source::kRbd) out.rbd = std::move(rbd);
 }
 
+constexpr std::uint32_t kHostPath = 1;
+constexpr std::uint32_t kEmptyDir = 2;
+
 // True if scheduling depends on volumes of this kind.
 bool ReadVolumeSource(Message in, Volume& volume, PodSpec& spec) {
   bool kept = false;
@@ -61,6 +64,9 @@ bool ReadVolumeSource(Message in, Volume& volume, PodSpec& spec) {
       TakeBytes(in);
       volume.source = Volume::Source::kEphemeral;
       kept = true;
+    } else if (in.tag() == kHostPath || in.tag() == kEmptyDir) {
+      TakeBytes(in);
+      spec.local_storage = true;
     } else if (in.tag() == 30) {
       ReadFields(TakeMessage(in), At<1>("reference", spec.image_volumes.emplace_back()));
     } else if (const auto* source = std::ranges::find(kSources, in.tag(), &SourceFields::number);

@@ -21,7 +21,28 @@ constexpr std::string_view kResolution = "1m";
 constexpr Duration kUseWindow = std::chrono::minutes(5);
 constexpr Duration kUseInterval = std::chrono::minutes(1);
 
-load_metrics::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin) {
+cluster::ResourceId ResourceOf(const LoadEstimate& estimate, cluster::SymbolTable& symbols) {
+  using enum LoadEstimate::From;
+  if (estimate.from == kMean || estimate.from == kNone) return {};
+  return symbols.InternResource(estimate.resource);
+}
+
+std::unique_ptr<WorkloadUsage> HistoryFor(const LoadSignalArgs& args, const LoadAwareArgs& plugin,
+                                          framework::Handle& handle) {
+  if (args.estimate.from != LoadEstimate::From::kHistory) return nullptr;
+  const auto signal = handle.signals.Declare(PodUsageSpecOf(args.estimate.resource, plugin));
+  return std::make_unique<WorkloadUsage>(handle, signal);
+}
+
+double AmountOf(const api::ResourceList& list, const std::string& resource) {
+  const auto found = list.find(resource);
+  if (found == list.end()) return 0;
+  return static_cast<double>(resource == "cpu" ? found->second.MilliValue() : found->second.Value());
+}
+
+}  // namespace
+
+load_metrics::SignalSpec SignalSpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin) {
   const std::string window = PromQlDuration(args.window);
   load_metrics::SignalSpec spec{
       .name = args.name,
@@ -41,33 +62,15 @@ load_metrics::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs&
   return spec;
 }
 
-cluster::ResourceId ResourceOf(const LoadEstimate& estimate, cluster::SymbolTable& symbols) {
-  using enum LoadEstimate::From;
-  if (estimate.from == kMean || estimate.from == kNone) return {};
-  return symbols.InternResource(estimate.resource);
+load_metrics::SignalSpec PodUsageSpecOf(const std::string& resource, const LoadAwareArgs& plugin) {
+  return {.name = "use of workloads: " + resource,
+          .source = plugin.prometheus_address,
+          .expression = UseOf(resource, PromQlDuration(kUseWindow)),
+          .window = kUseWindow,
+          .hold = plugin.hold_for,
+          .subject = load_metrics::Subject::kPod,
+          .every = kUseInterval};
 }
-
-std::unique_ptr<WorkloadUsage> HistoryFor(const LoadSignalArgs& args, const LoadAwareArgs& plugin,
-                                          framework::Handle& handle) {
-  if (args.estimate.from != LoadEstimate::From::kHistory) return nullptr;
-  const std::string& resource = args.estimate.resource;
-  const auto signal = handle.signals.Declare({.name = "use of workloads: " + resource,
-                                              .source = plugin.prometheus_address,
-                                              .expression = UseOf(resource, PromQlDuration(kUseWindow)),
-                                              .window = kUseWindow,
-                                              .hold = plugin.hold_for,
-                                              .subject = load_metrics::Subject::kPod,
-                                              .every = kUseInterval});
-  return std::make_unique<WorkloadUsage>(handle, signal);
-}
-
-double AmountOf(const api::ResourceList& list, const std::string& resource) {
-  const auto found = list.find(resource);
-  if (found == list.end()) return 0;
-  return static_cast<double>(resource == "cpu" ? found->second.MilliValue() : found->second.Value());
-}
-
-}  // namespace
 
 LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, framework::Handle& handle)
     : args_(args),
@@ -75,7 +78,7 @@ LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, 
       max_estimate_(plugin.max_estimate),
       nodes_(handle.nodes),
       measurements_(handle.signals),
-      signal_(measurements_.Declare(SpecOf(args, plugin))),
+      signal_(measurements_.Declare(SignalSpecOf(args, plugin))),
       resource_(ResourceOf(args.estimate, handle.symbols)),
       history_(HistoryFor(args, plugin, handle)),
       unmeasured_pods_(

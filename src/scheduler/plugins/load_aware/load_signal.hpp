@@ -16,6 +16,11 @@
 
 namespace berth::plugins {
 
+// The specification under which LoadAware declares the signal: a second declaration shares its values.
+load_metrics::SignalSpec SignalSpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin);
+// The usage of each pod, in cores or bytes. `resource`: cpu or memory.
+load_metrics::SignalSpec PodUsageSpecOf(const std::string& resource, const LoadAwareArgs& plugin);
+
 // The expected load of a node is its measured load, in percent of the node's capacity, plus the estimates of
 // pods that the measurement does not include yet. It determines the score. The threshold is compared with
 // less: the measured load plus the estimates of pods that were placed since, at most `maxEstimate`, because a
