@@ -18,6 +18,16 @@ constexpr int kTriesMax = 5;
 constexpr Duration kBetweenTries = std::chrono::milliseconds(10);
 constexpr Duration kBetweenChecks = std::chrono::seconds(5);
 
+// Between repetitions of a write whose outcome is unknown, and between looks at the claim that the watch has
+// delivered.
+constexpr Duration kUntilRepeated = std::chrono::seconds(1);
+constexpr Duration kUntilDelivered = std::chrono::milliseconds(50);
+
+// Whether a write that ended with this error may have taken effect, or may still.
+bool OutcomeIsUnknown(ErrorCode code) {
+  return code == ErrorCode::kAmbiguous || code == ErrorCode::kTimeout || code == ErrorCode::kInternal;
+}
+
 // A copy with another resource version.
 std::shared_ptr<ResourceClaim> Updated(const ResourceClaim& claim, std::string version) {
   auto copy = std::make_shared<ResourceClaim>(claim);
@@ -60,11 +70,12 @@ void ClaimWrites::Next() {
     ++next_;
   if (next_ == pod_->claims.size()) return WaitForDevices();
   tries_ = 0;
+  uncertain_ = false;
   Write(pod_->claims[next_].object);
 }
 
 void ClaimWrites::Write(const ResourceClaimPtr& claim) {
-  if (stop_.stop_requested()) return Finish(Status::Error("context canceled"));
+  if (stop_.stop_requested() && !uncertain_) return Finish(Status::Error("context canceled"));
   const std::string key = claim->metadata.Key();
   if (claim->metadata.deleting())
     return Finish(Status::Error(fmt::format("claim {} got deleted in the meantime", key)));
@@ -81,7 +92,7 @@ void ClaimWrites::SetFinalizers(const ResourceClaimPtr& claim) {
   Change::SetFinalizers change{claim->finalizers};
   change.finalizers.emplace_back(kFinalizer);
   Send(
-      *claim, change,
+      claim, change,
       [this, claim, finalizers = change.finalizers](std::string version) {
         const auto updated = Updated(*claim, std::move(version));
         updated->finalizers = finalizers;
@@ -98,43 +109,87 @@ void ClaimWrites::Reserve(const ResourceClaimPtr& claim) {
   const std::string_view context =
       change.allocation != nullptr ? "add allocation and reservation to claim" : "add reservation to claim";
   Send(
-      *claim, std::move(change), [this, claim](std::string version) { Reserved(claim, std::move(version)); },
+      claim, std::move(change), [this, claim](std::string version) { Reserved(claim, std::move(version)); },
       context);
 }
 
-// Calls done(new resource version), or retries after a conflict, or ends with an error.
-void ClaimWrites::Send(const ResourceClaim& claim, decltype(Change::change) change,
+// Calls done(new resource version), or tries again after a conflict or with an unknown outcome, or ends with
+// an error.
+void ClaimWrites::Send(const ResourceClaimPtr& claim, decltype(Change::change) change,
                        std::function<void(std::string)> done, std::string_view context) {
-  const api::ObjectMeta& meta = claim.metadata;
+  const api::ObjectMeta& meta = claim->metadata;
+  const auto* reserve = std::get_if<Change::Reserve>(&change);
+  const bool allocates = reserve != nullptr && reserve->allocation != nullptr;
   handle_.api.ChangeClaim(
       {meta.ns.str(), meta.name, meta.resource_version, std::move(change)},
-      [self = shared_from_this(), post = handle_.loop.poster(), done = std::move(done),
+      [self = shared_from_this(), post = handle_.loop.poster(), claim, allocates, done = std::move(done),
        context = fmt::format("{} {}", context, meta.Key())](Expected<std::string> version) {
-        post([self, done, context, version = std::move(version)]() mutable {
+        post([self, claim, allocates, done, context, version = std::move(version)]() mutable {
           if (version) return done(*std::move(version));
-          const bool conflict = version.error().code == ErrorCode::kConflict;
-          std::string error = fmt::format("{}: {}", context, version.error().message);
-          conflict ? self->Retry(std::move(error)) : self->Finish(Status::Error(std::move(error)));
+          Error error = std::move(version).error().In(context);
+          self->uncertain_ = self->uncertain_ || (allocates && OutcomeIsUnknown(error.code));
+          self->OnError(claim, std::move(error));
         });
       });
+}
+
+void ClaimWrites::OnError(const ResourceClaimPtr& claim, Error error) {
+  const bool conflict = error.code == ErrorCode::kConflict;
+  const bool is_final = error.code == ErrorCode::kCancelled || error.code == ErrorCode::kNotFound;
+  if (uncertain_ && !is_final) return conflict ? AwaitNewer(claim) : Repeat(claim);
+  conflict ? Retry(std::move(error.message)) : Finish(Status::Error(std::move(error.message)));
 }
 
 // Another client has changed the claim: tries again with the version that the watch has delivered by then.
 void ClaimWrites::Retry(std::string error) {
   if (++tries_ >= kTriesMax) return Finish(Status::Error(std::move(error)));
-  handle_.loop.PostAfter(kBetweenTries, [self = shared_from_this()] {
-    const api::ObjectMeta& meta = self->pod_->claims[self->next_].object->metadata;
-    const auto newest = self->handle_.objects.Of<ResourceClaim>().Find(meta.ns, meta.name);
-    if (newest == nullptr || newest->metadata.uid != meta.uid)
-      return self->Finish(Status::Error(fmt::format("claim {} got deleted in the meantime", meta.Key())));
-    self->Write(newest);
+  handle_.loop.PostAfter(kBetweenTries, [self = shared_from_this()] { self->WriteNewest(); });
+}
+
+// --- writes with an unknown outcome ---
+//
+// The devices stay reserved until it is known whether the claim has them: otherwise they could be allocated
+// to another claim, too.
+
+// The same write again. Its precondition does not hold any more if an earlier one has taken effect.
+void ClaimWrites::Repeat(const ResourceClaimPtr& claim) {
+  handle_.loop.PostAfter(kUntilRepeated, [self = shared_from_this(), claim] { self->Reserve(claim); });
+}
+
+// The claim has changed, possibly by an earlier write of this run: waits for the change.
+void ClaimWrites::AwaitNewer(const ResourceClaimPtr& claim) {
+  handle_.loop.PostAfter(kUntilDelivered, [self = shared_from_this(), claim] {
+    const ResourceClaimPtr newest = self->Newest();
+    if (newest != nullptr && newest->metadata.resource_version == claim->metadata.resource_version)
+      return self->AwaitNewer(claim);
+    self->uncertain_ = false;
+    if (newest != nullptr && newest->allocation && IsReservedFor(*newest, *self->placement_.pod.pod))
+      return self->Reserved(newest, newest->metadata.resource_version);
+    self->WriteNewest();
   });
+}
+
+void ClaimWrites::WriteNewest() {
+  const ResourceClaimPtr newest = Newest();
+  if (newest == nullptr) {
+    const std::string key = pod_->claims[next_].object->metadata.Key();
+    return Finish(Status::Error(fmt::format("claim {} got deleted in the meantime", key)));
+  }
+  Write(newest);
+}
+
+// The claim as the watch has delivered it; null if it was deleted.
+ResourceClaimPtr ClaimWrites::Newest() const {
+  const api::ObjectMeta& meta = pod_->claims[next_].object->metadata;
+  ResourceClaimPtr newest = handle_.objects.Of<ResourceClaim>().Find(meta.ns, meta.name);
+  return newest == nullptr || newest->metadata.uid != meta.uid ? nullptr : newest;
 }
 
 void ClaimWrites::Reserved(const ResourceClaimPtr& claim, std::string version) {
   DeviceClaim& entry = pod_->claims[next_];
   const auto updated = Updated(*claim, std::move(version));
-  updated->reserved_for.push_back(ConsumerOf(*placement_.pod.pod));
+  if (!IsReservedFor(*updated, *placement_.pod.pod))
+    updated->reserved_for.push_back(ConsumerOf(*placement_.pod.pod));
   if (entry.allocation != nullptr) {
     updated->allocation = *entry.allocation;
     handle_.devices.allocated().MarkWritten(updated->metadata.uid, updated->metadata.resource_version);

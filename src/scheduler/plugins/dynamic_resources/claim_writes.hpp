@@ -32,9 +32,14 @@ class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
   void Write(const ResourceClaimPtr& claim);
   void SetFinalizers(const ResourceClaimPtr& claim);
   void Reserve(const ResourceClaimPtr& claim);
-  void Send(const api::ResourceClaim& claim, decltype(Change::change) change,
+  void Send(const ResourceClaimPtr& claim, decltype(Change::change) change,
             std::function<void(std::string version)> done, std::string_view context);
+  void OnError(const ResourceClaimPtr& claim, Error error);
   void Retry(std::string error);
+  void Repeat(const ResourceClaimPtr& claim);
+  void AwaitNewer(const ResourceClaimPtr& claim);
+  void WriteNewest();
+  ResourceClaimPtr Newest() const;
   void Reserved(const ResourceClaimPtr& claim, std::string version);
   void WaitForDevices();
   void CheckDevices(Duration waited);
@@ -49,6 +54,9 @@ class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
   std::size_t next_ = 0;  // index of the claim
   int tries_ = 0;         // of this claim
+  // A write of this claim's allocation may have taken effect. The run then ends only when that is known, even
+  // if it is to stop.
+  bool uncertain_ = false;
 };
 
 }  // namespace berth::plugins
