@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kubernetes/api/resource_version.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 
 namespace berth::plugins {
@@ -18,10 +19,11 @@ constexpr int kTriesMax = 5;
 constexpr Duration kBetweenTries = std::chrono::milliseconds(10);
 constexpr Duration kBetweenChecks = std::chrono::seconds(5);
 
-// Between repetitions of a write whose outcome is unknown, and between looks at the claim that the watch has
-// delivered.
-constexpr Duration kUntilRepeated = std::chrono::seconds(1);
-constexpr Duration kUntilDelivered = std::chrono::milliseconds(50);
+// While the outcome of a write is unknown: between looks at the claim that the watch has delivered, and the
+// looks before the write is repeated (after a second).
+constexpr Duration kBetweenLooks = std::chrono::milliseconds(50);
+constexpr int kLooksMax = 19;
+constexpr int kUnlimited = -1;
 
 // Whether a write that ended with this error may have taken effect, or may still.
 bool OutcomeIsUnknown(ErrorCode code) {
@@ -35,25 +37,32 @@ std::shared_ptr<ResourceClaim> Updated(const ResourceClaim& claim, std::string v
   return copy;
 }
 
+bool IsNewer(const ResourceClaim& claim, const ResourceClaim& other) {
+  return api::VersionNumber(claim.metadata.resource_version) >
+         api::VersionNumber(other.metadata.resource_version);
+}
+
 ResourceClaim::Consumer ConsumerOf(const api::Pod& pod) {
   return {"", "pods", pod.metadata.name, pod.metadata.uid};
 }
 
 }  // namespace
 
-ClaimWrites::ClaimWrites(framework::Handle& handle, const framework::Placement& placement,
-                         DevicesOfPodPtr pod, Duration timeout, std::stop_token stop,
-                         framework::StatusCallback answer)
+ClaimWrites::ClaimWrites(framework::Handle& handle, const ClaimReleases& releases,
+                         const framework::Placement& placement, DevicesOfPodPtr pod, Duration timeout,
+                         std::stop_token stop, framework::StatusCallback answer)
     : handle_(handle),
+      releases_(releases),
       placement_(placement),
       pod_(std::move(pod)),
       timeout_(timeout),
       stop_(std::move(stop)),
       answer_(std::move(answer)) {}
 
-void ClaimWrites::Start(framework::Handle& handle, const framework::Placement& placement, DevicesOfPodPtr pod,
-                        Duration timeout, std::stop_token stop, framework::StatusCallback answer) {
-  std::make_shared<ClaimWrites>(handle, placement, std::move(pod), timeout, std::move(stop),
+void ClaimWrites::Start(framework::Handle& handle, const ClaimReleases& releases,
+                        const framework::Placement& placement, DevicesOfPodPtr pod, Duration timeout,
+                        std::stop_token stop, framework::StatusCallback answer) {
+  std::make_shared<ClaimWrites>(handle, releases, placement, std::move(pod), timeout, std::move(stop),
                                 std::move(answer))
       ->Next();
 }
@@ -66,12 +75,25 @@ void ClaimWrites::Finish(Status status) {
 // --- writes, one claim after the other ---
 
 void ClaimWrites::Next() {
-  while (next_ < pod_->claims.size() && IsReservedFor(*pod_->claims[next_].object, *placement_.pod.pod))
-    ++next_;
+  const api::Pod& pod = *placement_.pod.pod;
+  for (; next_ < pod_->claims.size(); ++next_) {
+    DeviceClaim& claim = pod_->claims[next_];
+    if (!IsReservedFor(*claim.object, pod)) break;
+    // Since PreFilter, the reservation of an earlier attempt may have been removed.
+    if (releases_.IsPending(claim.object->metadata.uid, pod.metadata.uid)) return AwaitRelease();
+    if (ResourceClaimPtr newest = Newest(); newest != nullptr && IsNewer(*newest, *claim.object))
+      claim.object = std::move(newest);
+    if (!IsReservedFor(*claim.object, pod)) break;
+  }
   if (next_ == pod_->claims.size()) return WaitForDevices();
   tries_ = 0;
   uncertain_ = false;
   Write(pod_->claims[next_].object);
+}
+
+void ClaimWrites::AwaitRelease() {
+  if (stop_.stop_requested()) return Finish(Status::Error("context canceled"));
+  handle_.loop.PostAfter(kBetweenLooks, [self = shared_from_this()] { self->Next(); });
 }
 
 void ClaimWrites::Write(const ResourceClaimPtr& claim) {
@@ -136,7 +158,7 @@ void ClaimWrites::Send(const ResourceClaimPtr& claim, decltype(Change::change) c
 void ClaimWrites::OnError(const ResourceClaimPtr& claim, Error error) {
   const bool conflict = error.code == ErrorCode::kConflict;
   const bool is_final = error.code == ErrorCode::kCancelled || error.code == ErrorCode::kNotFound;
-  if (uncertain_ && !is_final) return conflict ? AwaitNewer(claim) : Repeat(claim);
+  if (uncertain_ && !is_final) return AwaitNewer(claim, conflict ? kUnlimited : kLooksMax);
   conflict ? Retry(std::move(error.message)) : Finish(Status::Error(std::move(error.message)));
 }
 
@@ -151,17 +173,16 @@ void ClaimWrites::Retry(std::string error) {
 // The devices stay reserved until it is known whether the claim has them: otherwise they could be allocated
 // to another claim, too.
 
-// The same write again. Its precondition does not hold any more if an earlier one has taken effect.
-void ClaimWrites::Repeat(const ResourceClaimPtr& claim) {
-  handle_.loop.PostAfter(kUntilRepeated, [self = shared_from_this(), claim] { self->Reserve(claim); });
-}
-
-// The claim has changed, possibly by an earlier write of this run: waits for the change.
-void ClaimWrites::AwaitNewer(const ResourceClaimPtr& claim) {
-  handle_.loop.PostAfter(kUntilDelivered, [self = shared_from_this(), claim] {
+// Waits until the watch has delivered a version after `claim`, possibly that of an earlier write of this run.
+// After `looks` without one, the write is repeated: if an earlier one has taken effect, its precondition does
+// not hold any more. kUnlimited: the claim has changed, so the write need not be repeated.
+void ClaimWrites::AwaitNewer(const ResourceClaimPtr& claim, int looks) {
+  handle_.loop.PostAfter(kBetweenLooks, [self = shared_from_this(), claim, looks] {
     const ResourceClaimPtr newest = self->Newest();
-    if (newest != nullptr && newest->metadata.resource_version == claim->metadata.resource_version)
-      return self->AwaitNewer(claim);
+    if (newest != nullptr && newest->metadata.resource_version == claim->metadata.resource_version) {
+      if (looks == 0) return self->Reserve(claim);
+      return self->AwaitNewer(claim, looks == kUnlimited ? kUnlimited : looks - 1);
+    }
     self->uncertain_ = false;
     if (newest != nullptr && newest->allocation && IsReservedFor(*newest, *self->placement_.pod.pod))
       return self->Reserved(newest, newest->metadata.resource_version);
@@ -195,6 +216,7 @@ void ClaimWrites::Reserved(const ResourceClaimPtr& claim, std::string version) {
     handle_.devices.allocated().MarkWritten(updated->metadata.uid, updated->metadata.resource_version);
   }
   entry.object = updated;  // Unreserve releases what is written
+  ++next_;
   Next();
 }
 
