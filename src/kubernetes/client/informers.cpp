@@ -170,6 +170,8 @@ struct ClusterSource::Impl {
     const auto prove = [&]<class T>() {
       auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
       if (reflector == nullptr) return;  // not selected
+      // An API server may lack claims, or forbid them; then the previous leader has not written any either.
+      if (std::is_same_v<T, api::ResourceClaim> && !reflector->synced()) return;
       ++unproven;
       reflector->ProveFresh(
           [this, since](std::string_view how) { Proven(ResourceOf<T>().plural, how, since); });
@@ -178,6 +180,7 @@ struct ClusterSource::Impl {
     prove.template operator()<api::Pod>();
     prove.template operator()<api::PersistentVolume>();
     prove.template operator()<api::PersistentVolumeClaim>();
+    prove.template operator()<api::ResourceClaim>();
     Proven("", "", since);
   }
 

@@ -324,6 +324,18 @@ TEST_F(FreshnessBarrierOfInformers, WaitsUntilTheBoundPodHasBeenDelivered) {
   EXPECT_TRUE(caught_up_);
 }
 
+TEST_F(FreshnessBarrierOfInformers, ComparesEveryKindThatALeaderWrites) {
+  source_->FreshnessBarrier([] {});
+  for (const std::string path :
+       {"/api/v1/pods", "/api/v1/persistentvolumes", "/api/v1/persistentvolumeclaims",
+        "/apis/resource.k8s.io/v1/resourceclaims"}) {
+    EXPECT_TRUE(std::ranges::any_of(api_.open, [&](const FakeApi::Call& call) {
+      return !call.watch && call.request.path.starts_with(path + "?") &&
+             call.request.path.contains("limit=1");
+    })) << path;
+  }
+}
+
 TEST_F(FreshnessBarrierOfInformers, WaitsForAnUnavailableServer) {
   down_ = true;
   FreshnessBarrier();

@@ -402,6 +402,11 @@ std::size_t Reflector<T>::size() const {
   return impl_->store.size();
 }
 
+template <class T>
+bool Reflector<T>::synced() const {
+  return impl_->synced;
+}
+
 template class Reflector<api::Pod>;
 template class Reflector<api::Node>;
 template class Reflector<api::Namespace>;

@@ -70,6 +70,8 @@ class Reflector {
   // Uses another path for the resource (another version of its group) from the next request on.
   void MoveTo(std::string path);
   std::size_t size() const;
+  // Whether the whole state was delivered at least once.
+  bool synced() const;
   // Calls `done` once on the loop, when everything written before this call has been passed to on_change. One
   // call at a time. See FreshnessBarrier.
   void ProveFresh(std::move_only_function<void(std::string_view how)> done);

@@ -68,7 +68,9 @@ std::string StatusPatchBody(const ports::PodStatusPatch& patch, WallTime now) {
   const bool condition_changes =
       !patch.reason.empty() && (before == nullptr || before->status != patch.status ||
                                 before->reason != patch.reason || before->message != patch.message);
-  const bool nomination_changes = patch.nomination && *patch.nomination != status.nominated_node_name;
+  const std::string& nominated =
+      patch.written_nomination.empty() ? status.nominated_node_name.str() : patch.written_nomination;
+  const bool nomination_changes = patch.nomination && *patch.nomination != nominated;
   if (!condition_changes && !nomination_changes) return {};
 
   std::string body;
@@ -86,8 +88,7 @@ std::string StatusPatchBody(const ports::PodStatusPatch& patch, WallTime now) {
       before == nullptr ? AddNewCondition(list, patch, now) : AddChangedCondition(list, patch, *before, now);
       list += ']';
     }
-    if (nomination_changes)
-      AddChanged(fields, "nominatedNodeName", status.nominated_node_name, *patch.nomination);
+    if (nomination_changes) AddChanged(fields, "nominatedNodeName", nominated, *patch.nomination);
   }
   return body;
 }

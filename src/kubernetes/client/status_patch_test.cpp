@@ -161,5 +161,13 @@ TEST(StatusPatchOf, AnotherConditionFollowsTheExistingOnes) {
             R"("reason":"PreemptionByScheduler","status":"True","type":"DisruptionTarget"}]}})");
 }
 
+TEST(StatusPatchOf, ANominationIsClearedThatTheWatchHasNotDeliveredYet) {
+  ports::PodStatusPatch patch{
+      .ns = "default", .name = "p", .current = std::make_shared<api::Pod>(), .nomination = ""};
+  EXPECT_EQ(StatusPatchBody(patch, WallTime(1767409445s)), "");
+  patch.written_nomination = "n1";
+  EXPECT_EQ(StatusPatchBody(patch, WallTime(1767409445s)), R"({"status":{"nominatedNodeName":null}})");
+}
+
 }  // namespace
 }  // namespace berth::client

@@ -61,6 +61,8 @@ struct PodStatusPatch {
   std::string message = {};  // never truncated
   std::int64_t observed_generation = 0;
   api::PodPtr current = {};  // the last known version of the pod; the patch contains the difference to it
+  // A nomination that was written after `current`; empty: none.
+  std::string written_nomination = {};
   // status.nominatedNodeName; nullopt: unchanged; empty: cleared.
   std::optional<std::string> nomination = {};
 };

@@ -400,6 +400,7 @@ TEST_F(ContractTest, ThePluginWithTheFirstTimeoutRejectsThePod) {
             "0/1 nodes are available: 1 rejected due to timeout after waiting 1.5s at plugin P2.");
   EXPECT_EQ(LastReason(), "Unschedulable");
   EXPECT_EQ(api.patches.back().nomination, "");
+  EXPECT_EQ(api.patches.front().nomination, api.patches.back().written_nomination);
   EXPECT_EQ(Sizes().unschedulable, 1U);
 }
 

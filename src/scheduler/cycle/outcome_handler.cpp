@@ -93,6 +93,7 @@ void OutcomeHandler::StartBinding(const QueuedPodPtr& pod, algorithm::ScheduleRe
 void OutcomeHandler::OnNominated(const QueuedPodPtr& pod, const std::string& node) {
   ports::PodStatusPatch patch;
   patch.nomination = node;
+  pod->nominated = node;
   WriteStatus(pod->info, std::move(patch));
 }
 
@@ -173,6 +174,7 @@ void OutcomeHandler::EndAttempt(const QueuedPodPtr& pod, Failure failure) {
   const api::PodPtr latest = parts_.pods.FindPending(pod->info.key, uid);
   // Deleted, bound by another scheduler, or recreated with the same name.
   if (latest == nullptr) return parts_.queue.Done(uid);
+  failure.written_nomination = std::exchange(pod->nominated, {});
   const QueuedPodPtr requeued = Requeue(pod, latest, failure);
   if (failure.reported && !parts_.gate.Leaving()) ReportFailure(*requeued, std::move(failure));
 }
@@ -208,6 +210,7 @@ void OutcomeHandler::ReportFailure(const QueuedPod& pod, Failure failure) {
   patch.message = std::move(failure.message);
   patch.observed_generation = pod.info.pod->metadata.generation;
   patch.nomination = std::move(failure.nominate);
+  patch.written_nomination = std::move(failure.written_nomination);
   WriteStatus(pod.info, std::move(patch));
 }
 

@@ -63,7 +63,9 @@ class OutcomeHandler final : public BindingObserver {
     std::vector<std::string> rejectors;
     std::vector<std::string> pending;
     std::optional<std::string> nominate;  // nullopt: unchanged; empty: cleared
-    bool reported = true;                 // false: the attempt was abandoned: no event, condition or metric
+    // The nomination that this attempt has written; empty: none.
+    std::string written_nomination = {};
+    bool reported = true;  // false: the attempt was abandoned: no event, condition or metric
   };
   void StartBinding(const framework::QueuedPodPtr& pod, algorithm::ScheduleResult result);
   Failure BindingFailure(const std::string& uid, framework::Status status, bool while_binding) const;

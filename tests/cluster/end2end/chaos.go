@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/client/v3"
@@ -23,7 +24,9 @@ import (
 )
 
 // runChaos kills the API server twice, cuts connections at random, and compacts the history from which the
-// scheduler would resume. At the end every pod must be bound once to a feasible node.
+// scheduler would resume; the first time when a claim is allocated and its pod is not bound yet. Meanwhile slices of
+// devices are replaced, and bound pods with devices are deleted. At the end every pod must be bound once to a feasible
+// node. At no time may a device be allocated twice; at the end no claim may have a device without a bound pod.
 func runChaos(ctx context.Context, o *options, directory string, out io.Writer) error {
 	for i := range o.seeds {
 		seed := o.seed + uint64(i)
@@ -47,7 +50,11 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	if err != nil {
 		return err
 	}
+	if _, err := control.StartControllers(claimController); err != nil {
+		return err
+	}
 	work := newPlainWorkload(o.nodes, o.pods)
+	work.addDevices()
 	if err := work.prepare(ctx, control.Client); err != nil {
 		return err
 	}
@@ -56,6 +63,9 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		return err
 	}
 	defer reader.stop()
+	if err := work.devices.prepare(ctx, control.Client); err != nil {
+		return err
+	}
 	proxy, err := controlplane.StartTCPProxy(strings.TrimPrefix(control.URL, "https://"))
 	if err != nil {
 		return err
@@ -86,14 +96,23 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		}
 	}()
 
+	leaving := make(chan error, 1)
+	go func() { leaving <- work.devices.deleteLeaving(ctx, control.Client, reader) }()
+	var replaced atomic.Int64
+	stopReplacing, replacing := make(chan struct{}), make(chan error, 1)
+	go func() {
+		replacing <- work.devices.replaceSlices(ctx, control.Client, rand.New(rand.NewPCG(seed, 2)), stopReplacing, &replaced)
+	}()
+
 	for i, share := range []float64{0.15 + 0.2*random.Float64(), 0.5 + 0.2*random.Float64()} {
 		if err := waitForShare(ctx, reader, work, scheduler, share, o.timeout); err != nil {
 			return err
 		}
-		if err := crash(ctx, control, etcd, proxy, random, i == 1); err != nil {
+		claims, err := crash(ctx, control, etcd, proxy, reader, random, i == 1)
+		if err != nil {
 			return err
 		}
-		printf("API server killed and restarted with %d pods bound", reader.countBound(work.fitting))
+		printf("API server killed with %d claims in flight, restarted with %d pods bound", claims, reader.countBound(work.fitting))
 	}
 	if err := <-created; err != nil {
 		return err
@@ -102,9 +121,20 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		return err
 	}
 	stopCutting()
+	if err := <-leaving; err != nil {
+		return err
+	}
+	close(stopReplacing)
+	if err := <-replacing; err != nil {
+		return err
+	}
 	printf("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(), proxy.Cuts(), scheduler.CPUSeconds())
 
-	var violations []string
+	violations := reader.waitUntilReleased(ctx)
+	reader.mutex.Lock()
+	violations = append(violations, reader.broken...)
+	reader.mutex.Unlock()
+	printf("%d pods had a device of %d slices, which were replaced %d times", len(work.fitting)/5, len(work.devices.slices), replaced.Load())
 	if o.isBerth() {
 		expired, err := metricSum(metrics[0], `berth_reflector_failures_total\{.*reason="expired"`)
 		if err != nil {
@@ -122,39 +152,46 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 }
 
 // crash kills the API server and restarts it. With a compaction the scheduler is disconnected meanwhile and
-// objects are changed, so that its last version is gone when it reconnects.
-func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Client, proxy *controlplane.TCPProxy, random *rand.Rand, compact bool) error {
+// objects are changed, so that its last version is gone when it reconnects. Without it waits for a moment in which a
+// claim is allocated and its pod not bound. Returns the number of these claims.
+func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Client, proxy *controlplane.TCPProxy, reader *reader, random *rand.Rand, compact bool) (claims int, err error) {
+	for deadline := time.Now().Add(2 * time.Second); !compact && reader.inFlight() == 0 && time.Now().Before(deadline); {
+		if err := controlplane.Pause(ctx, time.Millisecond); err != nil {
+			return 0, err
+		}
+	}
 	if compact {
 		proxy.Block(true)
 		for i := range 50 {
 			node := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("compacted-", i), Namespace: "default"}, Spec: v1.PodSpec{
 				SchedulerName: "none", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
 			if _, err := c.Client.CoreV1().Pods("default").Create(ctx, node, metav1.CreateOptions{}); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
+	claims = reader.inFlight()
 	c.APIServer.Kill()
 	if compact {
 		now, err := etcd.Get(ctx, "revision")
 		if err != nil {
-			return err
+			return claims, err
 		}
 		if _, err := etcd.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
-			return err
+			return claims, err
 		}
 	}
 	if err := controlplane.Pause(ctx, time.Duration(random.IntN(2000))*time.Millisecond); err != nil {
-		return err
+		return claims, err
 	}
 	if err := c.StartAPIServer(); err != nil {
-		return err
+		return claims, err
 	}
 	if err := c.WaitUntilReady(ctx, c.APIServer); err != nil {
-		return err
+		return claims, err
 	}
 	proxy.Block(false)
-	return nil
+	return claims, nil
 }
 
 // createWithRetries creates pods with retries while the API server is unstable.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/client/v3"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"berth.test/cluster/controlplane"
 )
 
 // The reader for runs with a failing API server: it reads etcd directly, so that no restart, cut or
@@ -25,7 +28,12 @@ func (w *etcdWatch) Stop() {
 	w.client.Close()
 }
 
-const podsInEtcd = "/registry/pods/"
+// The reader watches both kinds at once, so that their changes arrive in the order in which they happened.
+const (
+	allInEtcd    = "/registry/"
+	podsInEtcd   = allInEtcd + "pods/"
+	claimsInEtcd = allInEtcd + "resourceclaims/"
+)
 
 func startEtcdReader(ctx context.Context, endpoint string, client kubernetes.Interface) (*reader, *clientv3.Client, error) {
 	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second})
@@ -33,8 +41,8 @@ func startEtcdReader(ctx context.Context, endpoint string, client kubernetes.Int
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reader{client: client, watcher: &etcdWatch{etcd, cancel}, node: make(map[string]string), latest: make(map[string]*v1.Pod)}
-	changes := etcd.Watch(ctx, podsInEtcd, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
+	r := &reader{client: client, watcher: &etcdWatch{etcd, cancel}, node: make(map[string]string), latest: make(map[string]*v1.Pod), devices: controlplane.NewDeviceState()}
+	changes := etcd.Watch(ctx, allInEtcd, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
 	if first := <-changes; first.Err() != nil {
 		cancel()
 		return nil, nil, first.Err()
@@ -49,7 +57,10 @@ func startEtcdReader(ctx context.Context, endpoint string, client kubernetes.Int
 				return
 			}
 			for _, change := range response.Events {
-				event, err := podEvent(change)
+				if key := string(change.Kv.Key); !strings.HasPrefix(key, podsInEtcd) && !strings.HasPrefix(key, claimsInEtcd) {
+					continue
+				}
+				event, err := eventOf(change)
 				if err != nil {
 					r.fail(err)
 					return
@@ -61,7 +72,7 @@ func startEtcdReader(ctx context.Context, endpoint string, client kubernetes.Int
 	return r, etcd, nil
 }
 
-func podEvent(change *clientv3.Event) (watch.Event, error) {
+func eventOf(change *clientv3.Event) (watch.Event, error) {
 	kind, value := watch.Modified, change.Kv.Value
 	switch {
 	case change.Type == clientv3.EventTypeDelete:

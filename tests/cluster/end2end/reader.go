@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
@@ -35,7 +36,10 @@ type reader struct {
 	// node is where a pod was bound, latest its last version.
 	node   map[string]string
 	latest map[string]*v1.Pod
-	err    error
+	// devices is the present state, broken its violations at any time so far. Claims are read by the reader of etcd only.
+	devices *controlplane.DeviceState
+	broken  []string
+	err     error
 }
 
 func startReader(ctx context.Context, client kubernetes.Interface) (*reader, error) {
@@ -61,7 +65,12 @@ func (r *reader) stop() { r.watcher.Stop() }
 func (r *reader) read(events <-chan watch.Event) {
 	for event := range events {
 		r.mutex.Lock()
-		if pod, ok := event.Object.(*v1.Pod); ok {
+		if claim, ok := event.Object.(*resourcev1.ResourceClaim); ok {
+			r.broken = append(r.broken, r.devices.Claim(event.Type, claim)...)
+		} else if pod, ok := event.Object.(*v1.Pod); ok {
+			if r.devices != nil {
+				r.broken = append(r.broken, r.devices.Pod(event.Type, pod)...)
+			}
 			r.changes = append(r.changes, change{event.Type, pod, time.Now()})
 			r.latest[pod.Name] = pod
 			if pod.Spec.NodeName != "" {

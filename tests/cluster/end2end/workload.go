@@ -31,6 +31,7 @@ type workload struct {
 	gated, late []*v1.Pod
 	// leaving pods are fitting and deleted after they are bound.
 	leaving []*v1.Pod
+	devices deviceWorkload
 }
 
 func newWorkload(nodes, pods int) *workload {

@@ -30,6 +30,9 @@ func prepare(ctx context.Context, o *options, client kubernetes.Interface) error
 	if err != nil {
 		return err
 	}
+	if err := prepareDevices(ctx, client, o.nodes); err != nil {
+		return err
+	}
 	return controlplane.Each(ctx, o.pods, func(i int) error {
 		pod := newPod("default", fmt.Sprintf("there-%d", i), "other-scheduler")
 		pod.Spec.NodeName = fmt.Sprintf("n-%d", i%o.nodes)
@@ -48,7 +51,7 @@ func newPod(namespace, name, scheduler string) *v1.Pod {
 	}
 }
 
-// creator creates pods at a steady rate until it is stopped.
+// creator creates pods at a steady rate until it is stopped; every other one has a claim for a device.
 type creator struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -70,7 +73,14 @@ func startCreator(ctx context.Context, client kubernetes.Interface, namespace, s
 			case <-tick.C:
 			}
 			name := fmt.Sprintf("p-%d", i)
-			if _, err := client.CoreV1().Pods(namespace).Create(context.Background(), newPod(namespace, name, scheduler), metav1.CreateOptions{}); err != nil {
+			pod := newPod(namespace, name, scheduler)
+			if i%2 == 0 {
+				if err := addClaim(client, pod); err != nil {
+					c.err = err
+					return
+				}
+			}
+			if _, err := client.CoreV1().Pods(namespace).Create(context.Background(), pod, metav1.CreateOptions{}); err != nil {
 				c.err = err
 				return
 			}

@@ -1,10 +1,11 @@
 // Command ha runs several schedulers with leader election against a real API server, stops the leader in various
 // ways, and checks the takeover.
 //
-// Pods are created continuously. The histories of pods and of the Lease must show: every pod is bound, none twice; no
-// node is overcommitted without a report; the record, its transitions and the events are those of client-go's leader
-// election; the processes exit with kube-scheduler's codes. A binding that arrives late is reported. The time from the
-// end of the lease to the first binding of the next leader is printed, and has a limit for berth.
+// Pods are created continuously, some with claims for devices. The histories of pods, claims and of the Lease must
+// show: every pod is bound, none twice; no node is overcommitted without a report; no device is allocated twice at any
+// time; the record, its transitions and the events are those of client-go's leader election; the processes exit with
+// kube-scheduler's codes. A binding that arrives late is reported. The time from the end of the lease to the first
+// binding of the next leader is printed, and has a limit for berth.
 package main
 
 import (

@@ -354,6 +354,7 @@ func (s *stage) clear() {
 	now := int64(0)
 	pods := s.control.Client.CoreV1().Pods(s.id)
 	_ = pods.DeleteCollection(context.Background(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+	_ = s.clearClaims(context.Background())
 	_ = controlplane.Until(context.Background(), 20*time.Second, "pods to go", func() (bool, error) {
 		left, err := pods.List(context.Background(), metav1.ListOptions{Limit: 1})
 		return err == nil && len(left.Items) == 0, nil

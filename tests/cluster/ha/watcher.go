@@ -7,27 +7,33 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// podSeen and leaseSeen are watch events with their time of arrival.
+// podSeen, claimSeen and leaseSeen are watch events, with their time of arrival where it matters.
 type podSeen struct {
 	kind watch.EventType
 	pod  *v1.Pod
 	at   time.Time
+}
+type claimSeen struct {
+	kind  watch.EventType
+	claim *resourcev1.ResourceClaim
 }
 type leaseSeen struct {
 	lease *coordinationv1.Lease
 	at    time.Time
 }
 
-// watcher keeps the history of all pods and of the Leases in kube-system.
+// watcher keeps the history of all pods, all claims, and of the Leases in kube-system.
 type watcher struct {
 	mutex  sync.Mutex
 	pods   []podSeen
+	claims []claimSeen
 	leases []leaseSeen
 	err    error
 	cancel context.CancelFunc
@@ -49,6 +55,15 @@ func startWatcher(ctx context.Context, client kubernetes.Interface) (*watcher, e
 	if err != nil {
 		return w, err
 	}
+	claims, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, watching(client.ResourceV1().ResourceClaims("").Watch))
+	if err != nil {
+		return w, err
+	}
+	go w.follow(ctx, claims, func(event watch.Event) {
+		if claim, ok := event.Object.(*resourcev1.ResourceClaim); ok {
+			w.claims = append(w.claims, claimSeen{event.Type, claim})
+		}
+	})
 	go w.follow(ctx, pods, func(event watch.Event) {
 		if pod, ok := event.Object.(*v1.Pod); ok {
 			w.pods = append(w.pods, podSeen{event.Type, pod, time.Now()})
@@ -82,6 +97,19 @@ func (w *watcher) follow(ctx context.Context, events watch.Interface, take func(
 		w.err = errWatchEnded
 		w.mutex.Unlock()
 	}
+}
+
+// claimsOf is the history of a namespace.
+func (w *watcher) claimsOf(namespace string) []claimSeen {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	var seen []claimSeen
+	for _, s := range w.claims {
+		if s.claim.Namespace == namespace {
+			seen = append(seen, s)
+		}
+	}
+	return seen
 }
 
 // podsOf is the history of a namespace.

@@ -41,9 +41,9 @@ type kind struct {
 	berth   bool
 }
 
-// controllers are those that scenarios with volumes and budgets need. Others would interfere: one deletes
+// controllers are those that scenarios with volumes, budgets and resource claims need. Others would interfere: one deletes
 // pods of missing nodes.
-var controllers = []string{"persistentvolume-binder-controller", "ephemeral-volume-controller", "disruption-controller"}
+var controllers = []string{"persistentvolume-binder-controller", "ephemeral-volume-controller", "disruption-controller", "resourceclaim-controller"}
 
 func openLane(ctx context.Context, name, real, directory string) (*lane, error) {
 	directory = filepath.Join(directory, name)
@@ -112,7 +112,7 @@ func (l *lane) startScheduler() error {
 		return err
 	}
 	config := l.control.File(l.kind.name + ".yaml")
-	if err := os.WriteFile(config, []byte(controlplane.SchedulerConfig(kubeconfig, profiles...)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(schedulerConfig(kubeconfig)), 0o600); err != nil {
 		return err
 	}
 	ports, err := controlplane.FreePorts(2)
@@ -125,6 +125,19 @@ func (l *lane) startScheduler() error {
 	}
 	l.scheduler, err = l.children.Start(l.kind.name, l.kind.command, args...)
 	return err
+}
+
+// schedulerConfig is the configuration of both schedulers. All profiles have a short timeout for devices.
+func schedulerConfig(kubeconfig string) string {
+	const last = "      bindTimeoutSeconds: "
+	var text strings.Builder
+	for line := range strings.Lines(controlplane.SchedulerConfig(kubeconfig, profiles...)) {
+		text.WriteString(line)
+		if strings.HasPrefix(line, last) {
+			fmt.Fprintf(&text, "  - name: DynamicResources\n    args:\n      bindingTimeout: %v\n", bindingTimeout)
+		}
+	}
+	return text.String()
 }
 
 // attempts are the times of a pod's scheduling attempts in the scheduler's log.

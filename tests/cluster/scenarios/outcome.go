@@ -18,7 +18,7 @@ type outcome struct {
 	requests map[string]int
 }
 
-func (s *stage) collect(o *outcome) {
+func (s *stage) collect(sc *scenario, o *outcome) {
 	list, err := s.client.EventsV1().Events(s.ns).List(s.ctx, metav1.ListOptions{})
 	s.must(err)
 	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
@@ -27,6 +27,12 @@ func (s *stage) collect(o *outcome) {
 	neutral := []string{s.ns, "NAMESPACE"}
 	for _, history := range s.pods {
 		neutral = append(neutral, string(history.uid), "UID-OF-"+history.label)
+	}
+	for _, history := range s.claims {
+		neutral = append(neutral, string(history.uid), "UID-OF-"+history.label)
+		if history.label != history.name {
+			neutral = append(neutral, history.name, history.label)
+		}
 	}
 	words := strings.NewReplacer(neutral...)
 	say := func(format string, args ...any) {
@@ -49,7 +55,7 @@ func (s *stage) collect(o *outcome) {
 		if history.gone {
 			say("pod %s: gone", history.label)
 		}
-		if len(history.nominations) > 0 {
+		if len(history.nominations) > 0 && !sc.anyNomination {
 			say("pod %s: nominated %s", history.label, strings.Join(history.nominations, ", then "))
 		}
 		var events []string
@@ -63,6 +69,19 @@ func (s *stage) collect(o *outcome) {
 				events = append(events, event)
 				say("pod %s: event %s", history.label, event)
 			}
+		}
+	}
+	claims := slices.SortedFunc(slices.Values(s.claims), func(a, b *claimHistory) int { return strings.Compare(a.label, b.label) })
+	for _, history := range claims {
+		states := history.states
+		if sc.finalClaims {
+			states = states[max(0, len(states)-1):]
+		}
+		for _, state := range states {
+			say("claim %s: %s", history.label, state)
+		}
+		if history.gone {
+			say("claim %s: gone", history.label)
 		}
 	}
 	for _, line := range s.lines {

@@ -22,6 +22,9 @@ func allScenarios() []*scenario {
 	all = append(all, affinityScenarios()...)
 	all = append(all, preempting()...)
 	all = append(all, volumeScenarios()...)
+	all = append(all, deviceScenarios()...)
+	all = append(all, deviceWaiting()...)
+	all = append(all, deviceBinding()...)
 	return all
 }
 

@@ -74,6 +74,12 @@ func (p *proxy) note(r *http.Request) *hook {
 // kindOf names the purpose of a request; rest is the path after the namespace.
 func kindOf(method, rest string) string {
 	switch {
+	case (method == http.MethodPut || method == http.MethodPatch) && strings.HasPrefix(rest, "resourceclaims/"):
+		// kube-scheduler updates the whole object, Berth patches what changes.
+		if strings.HasSuffix(rest, "/status") {
+			return "status changes of resource claims"
+		}
+		return "changes of resource claims"
 	case method == http.MethodPost && strings.HasSuffix(rest, "/binding"):
 		return "bindings"
 	case method == http.MethodPatch && strings.HasSuffix(rest, "/status"):

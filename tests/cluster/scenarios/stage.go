@@ -26,6 +26,12 @@ type scenario struct {
 	run  func(s *stage)
 	// anyNode: several nodes have equal scores, so placements are not compared.
 	anyNode bool
+	// anyNomination: whether a nomination is removed and set again between two attempts depends on when the
+	// watch delivers the pod, so nominations are not compared.
+	anyNomination bool
+	// finalClaims: a controller changes claims at the same time as the scheduler, so only the last state of each
+	// claim is compared.
+	finalClaims bool
 	// differs is set if the outcomes are expected to differ.
 	differs *difference
 	// uncounted: the number of requests varies between runs.
@@ -52,9 +58,10 @@ type stage struct {
 	client kubernetes.Interface
 	ns     string
 
-	mutex sync.Mutex
-	pods  []*podHistory // in the order of their appearance
-	lines []string
+	mutex  sync.Mutex
+	pods   []*podHistory // in the order of their appearance
+	claims []*claimHistory
+	lines  []string
 }
 
 // podHistory is the watch history of one pod. A pod that is created again has a new one.
@@ -104,9 +111,10 @@ func (l *lane) play(ctx context.Context, sc *scenario, namespace string) (result
 	s.must(err)
 	defer watcher.Stop()
 	go s.listen(watcher)
+	defer s.watchClaims()()
 	sc.run(s)
 	s.rest()
-	s.collect(result)
+	s.collect(sc, result)
 	return result
 }
 

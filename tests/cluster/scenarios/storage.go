@@ -235,7 +235,7 @@ type stored struct {
 
 // tidyRest starts to delete all objects but pods and nodes, and returns their number.
 func (s *stage) tidyRest(ctx context.Context) (count int, err error) {
-	for _, kind := range s.leftovers(ctx) {
+	for _, kind := range append(s.leftovers(ctx), s.deviceLeftovers(ctx)...) {
 		names, err := kind.list()
 		if err != nil {
 			return count, err

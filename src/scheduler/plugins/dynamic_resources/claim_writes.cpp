@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kubernetes/api/resource_version.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 
 namespace berth::plugins {
@@ -18,11 +19,27 @@ constexpr int kTriesMax = 5;
 constexpr Duration kBetweenTries = std::chrono::milliseconds(10);
 constexpr Duration kBetweenChecks = std::chrono::seconds(5);
 
+// While the outcome of a write is unknown: between looks at the claim that the watch has delivered, and the
+// looks before the write is repeated (after a second).
+constexpr Duration kBetweenLooks = std::chrono::milliseconds(50);
+constexpr int kLooksMax = 19;
+constexpr int kUnlimited = -1;
+
+// Whether a write that ended with this error may have taken effect, or may still.
+bool OutcomeIsUnknown(ErrorCode code) {
+  return code == ErrorCode::kAmbiguous || code == ErrorCode::kTimeout || code == ErrorCode::kInternal;
+}
+
 // A copy with another resource version.
 std::shared_ptr<ResourceClaim> Updated(const ResourceClaim& claim, std::string version) {
   auto copy = std::make_shared<ResourceClaim>(claim);
   copy->metadata.resource_version = std::move(version);
   return copy;
+}
+
+bool IsNewer(const ResourceClaim& claim, const ResourceClaim& other) {
+  return api::VersionNumber(claim.metadata.resource_version) >
+         api::VersionNumber(other.metadata.resource_version);
 }
 
 ResourceClaim::Consumer ConsumerOf(const api::Pod& pod) {
@@ -31,19 +48,21 @@ ResourceClaim::Consumer ConsumerOf(const api::Pod& pod) {
 
 }  // namespace
 
-ClaimWrites::ClaimWrites(framework::Handle& handle, const framework::Placement& placement,
-                         DevicesOfPodPtr pod, Duration timeout, std::stop_token stop,
-                         framework::StatusCallback answer)
+ClaimWrites::ClaimWrites(framework::Handle& handle, const ClaimReleases& releases,
+                         const framework::Placement& placement, DevicesOfPodPtr pod, Duration timeout,
+                         std::stop_token stop, framework::StatusCallback answer)
     : handle_(handle),
+      releases_(releases),
       placement_(placement),
       pod_(std::move(pod)),
       timeout_(timeout),
       stop_(std::move(stop)),
       answer_(std::move(answer)) {}
 
-void ClaimWrites::Start(framework::Handle& handle, const framework::Placement& placement, DevicesOfPodPtr pod,
-                        Duration timeout, std::stop_token stop, framework::StatusCallback answer) {
-  std::make_shared<ClaimWrites>(handle, placement, std::move(pod), timeout, std::move(stop),
+void ClaimWrites::Start(framework::Handle& handle, const ClaimReleases& releases,
+                        const framework::Placement& placement, DevicesOfPodPtr pod, Duration timeout,
+                        std::stop_token stop, framework::StatusCallback answer) {
+  std::make_shared<ClaimWrites>(handle, releases, placement, std::move(pod), timeout, std::move(stop),
                                 std::move(answer))
       ->Next();
 }
@@ -56,15 +75,29 @@ void ClaimWrites::Finish(Status status) {
 // --- writes, one claim after the other ---
 
 void ClaimWrites::Next() {
-  while (next_ < pod_->claims.size() && IsReservedFor(*pod_->claims[next_].object, *placement_.pod.pod))
-    ++next_;
+  const api::Pod& pod = *placement_.pod.pod;
+  for (; next_ < pod_->claims.size(); ++next_) {
+    DeviceClaim& claim = pod_->claims[next_];
+    if (!IsReservedFor(*claim.object, pod)) break;
+    // Since PreFilter, the reservation of an earlier attempt may have been removed.
+    if (releases_.IsPending(claim.object->metadata.uid, pod.metadata.uid)) return AwaitRelease();
+    if (ResourceClaimPtr newest = Newest(); newest != nullptr && IsNewer(*newest, *claim.object))
+      claim.object = std::move(newest);
+    if (!IsReservedFor(*claim.object, pod)) break;
+  }
   if (next_ == pod_->claims.size()) return WaitForDevices();
   tries_ = 0;
+  uncertain_ = false;
   Write(pod_->claims[next_].object);
 }
 
-void ClaimWrites::Write(const ResourceClaimPtr& claim) {
+void ClaimWrites::AwaitRelease() {
   if (stop_.stop_requested()) return Finish(Status::Error("context canceled"));
+  handle_.loop.PostAfter(kBetweenLooks, [self = shared_from_this()] { self->Next(); });
+}
+
+void ClaimWrites::Write(const ResourceClaimPtr& claim) {
+  if (stop_.stop_requested() && !uncertain_) return Finish(Status::Error("context canceled"));
   const std::string key = claim->metadata.Key();
   if (claim->metadata.deleting())
     return Finish(Status::Error(fmt::format("claim {} got deleted in the meantime", key)));
@@ -81,7 +114,7 @@ void ClaimWrites::SetFinalizers(const ResourceClaimPtr& claim) {
   Change::SetFinalizers change{claim->finalizers};
   change.finalizers.emplace_back(kFinalizer);
   Send(
-      *claim, change,
+      claim, change,
       [this, claim, finalizers = change.finalizers](std::string version) {
         const auto updated = Updated(*claim, std::move(version));
         updated->finalizers = finalizers;
@@ -98,48 +131,92 @@ void ClaimWrites::Reserve(const ResourceClaimPtr& claim) {
   const std::string_view context =
       change.allocation != nullptr ? "add allocation and reservation to claim" : "add reservation to claim";
   Send(
-      *claim, std::move(change), [this, claim](std::string version) { Reserved(claim, std::move(version)); },
+      claim, std::move(change), [this, claim](std::string version) { Reserved(claim, std::move(version)); },
       context);
 }
 
-// Calls done(new resource version), or retries after a conflict, or ends with an error.
-void ClaimWrites::Send(const ResourceClaim& claim, decltype(Change::change) change,
+// Calls done(new resource version), or tries again after a conflict or with an unknown outcome, or ends with
+// an error.
+void ClaimWrites::Send(const ResourceClaimPtr& claim, decltype(Change::change) change,
                        std::function<void(std::string)> done, std::string_view context) {
-  const api::ObjectMeta& meta = claim.metadata;
+  const api::ObjectMeta& meta = claim->metadata;
+  const auto* reserve = std::get_if<Change::Reserve>(&change);
+  const bool allocates = reserve != nullptr && reserve->allocation != nullptr;
   handle_.api.ChangeClaim(
       {meta.ns.str(), meta.name, meta.resource_version, std::move(change)},
-      [self = shared_from_this(), post = handle_.loop.poster(), done = std::move(done),
+      [self = shared_from_this(), post = handle_.loop.poster(), claim, allocates, done = std::move(done),
        context = fmt::format("{} {}", context, meta.Key())](Expected<std::string> version) {
-        post([self, done, context, version = std::move(version)]() mutable {
+        post([self, claim, allocates, done, context, version = std::move(version)]() mutable {
           if (version) return done(*std::move(version));
-          const bool conflict = version.error().code == ErrorCode::kConflict;
-          std::string error = fmt::format("{}: {}", context, version.error().message);
-          conflict ? self->Retry(std::move(error)) : self->Finish(Status::Error(std::move(error)));
+          Error error = std::move(version).error().In(context);
+          self->uncertain_ = self->uncertain_ || (allocates && OutcomeIsUnknown(error.code));
+          self->OnError(claim, std::move(error));
         });
       });
+}
+
+void ClaimWrites::OnError(const ResourceClaimPtr& claim, Error error) {
+  const bool conflict = error.code == ErrorCode::kConflict;
+  const bool is_final = error.code == ErrorCode::kCancelled || error.code == ErrorCode::kNotFound;
+  if (uncertain_ && !is_final) return AwaitNewer(claim, conflict ? kUnlimited : kLooksMax);
+  conflict ? Retry(std::move(error.message)) : Finish(Status::Error(std::move(error.message)));
 }
 
 // Another client has changed the claim: tries again with the version that the watch has delivered by then.
 void ClaimWrites::Retry(std::string error) {
   if (++tries_ >= kTriesMax) return Finish(Status::Error(std::move(error)));
-  handle_.loop.PostAfter(kBetweenTries, [self = shared_from_this()] {
-    const api::ObjectMeta& meta = self->pod_->claims[self->next_].object->metadata;
-    const auto newest = self->handle_.objects.Of<ResourceClaim>().Find(meta.ns, meta.name);
-    if (newest == nullptr || newest->metadata.uid != meta.uid)
-      return self->Finish(Status::Error(fmt::format("claim {} got deleted in the meantime", meta.Key())));
-    self->Write(newest);
+  handle_.loop.PostAfter(kBetweenTries, [self = shared_from_this()] { self->WriteNewest(); });
+}
+
+// --- writes with an unknown outcome ---
+//
+// The devices stay reserved until it is known whether the claim has them: otherwise they could be allocated
+// to another claim, too.
+
+// Waits until the watch has delivered a version after `claim`, possibly that of an earlier write of this run.
+// After `looks` without one, the write is repeated: if an earlier one has taken effect, its precondition does
+// not hold any more. kUnlimited: the claim has changed, so the write need not be repeated.
+void ClaimWrites::AwaitNewer(const ResourceClaimPtr& claim, int looks) {
+  handle_.loop.PostAfter(kBetweenLooks, [self = shared_from_this(), claim, looks] {
+    const ResourceClaimPtr newest = self->Newest();
+    if (newest != nullptr && newest->metadata.resource_version == claim->metadata.resource_version) {
+      if (looks == 0) return self->Reserve(claim);
+      return self->AwaitNewer(claim, looks == kUnlimited ? kUnlimited : looks - 1);
+    }
+    self->uncertain_ = false;
+    if (newest != nullptr && newest->allocation && IsReservedFor(*newest, *self->placement_.pod.pod))
+      return self->Reserved(newest, newest->metadata.resource_version);
+    self->WriteNewest();
   });
+}
+
+void ClaimWrites::WriteNewest() {
+  const ResourceClaimPtr newest = Newest();
+  if (newest == nullptr) {
+    const std::string key = pod_->claims[next_].object->metadata.Key();
+    return Finish(Status::Error(fmt::format("claim {} got deleted in the meantime", key)));
+  }
+  Write(newest);
+}
+
+// The claim as the watch has delivered it; null if it was deleted.
+ResourceClaimPtr ClaimWrites::Newest() const {
+  const api::ObjectMeta& meta = pod_->claims[next_].object->metadata;
+  ResourceClaimPtr newest = handle_.objects.Of<ResourceClaim>().Find(meta.ns, meta.name);
+  return newest == nullptr || newest->metadata.uid != meta.uid ? nullptr : newest;
 }
 
 void ClaimWrites::Reserved(const ResourceClaimPtr& claim, std::string version) {
   DeviceClaim& entry = pod_->claims[next_];
   const auto updated = Updated(*claim, std::move(version));
-  updated->reserved_for.push_back(ConsumerOf(*placement_.pod.pod));
+  if (!IsReservedFor(*updated, *placement_.pod.pod))
+    updated->reserved_for.push_back(ConsumerOf(*placement_.pod.pod));
   if (entry.allocation != nullptr) {
     updated->allocation = *entry.allocation;
     handle_.devices.allocated().MarkWritten(updated->metadata.uid, updated->metadata.resource_version);
   }
   entry.object = updated;  // Unreserve releases what is written
+  ++next_;
   Next();
 }
 

@@ -9,6 +9,7 @@
 
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/dynamic_resources/claim_releases.hpp"
 #include "scheduler/plugins/dynamic_resources/pod_claims.hpp"
 
 namespace berth::plugins {
@@ -17,30 +18,37 @@ namespace berth::plugins {
 // results.
 class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
  public:
-  // Begins the run; `answer` is called once. `timeout`: for binding conditions.
-  static void Start(framework::Handle& handle, const framework::Placement& placement, DevicesOfPodPtr pod,
-                    Duration timeout, std::stop_token stop, framework::StatusCallback answer);
+  // Begins the run; `answer` is called once. `releases` must outlive it. `timeout`: for binding conditions.
+  static void Start(framework::Handle& handle, const ClaimReleases& releases,
+                    const framework::Placement& placement, DevicesOfPodPtr pod, Duration timeout,
+                    std::stop_token stop, framework::StatusCallback answer);
 
-  ClaimWrites(framework::Handle& handle, const framework::Placement& placement, DevicesOfPodPtr pod,
-              Duration timeout, std::stop_token stop, framework::StatusCallback answer);
+  ClaimWrites(framework::Handle& handle, const ClaimReleases& releases, const framework::Placement& placement,
+              DevicesOfPodPtr pod, Duration timeout, std::stop_token stop, framework::StatusCallback answer);
 
  private:
   using Change = ports::ClaimChange;
 
   void Next();
+  void AwaitRelease();
   // Writes the claim at next_; `claim` is its newest known version.
   void Write(const ResourceClaimPtr& claim);
   void SetFinalizers(const ResourceClaimPtr& claim);
   void Reserve(const ResourceClaimPtr& claim);
-  void Send(const api::ResourceClaim& claim, decltype(Change::change) change,
+  void Send(const ResourceClaimPtr& claim, decltype(Change::change) change,
             std::function<void(std::string version)> done, std::string_view context);
+  void OnError(const ResourceClaimPtr& claim, Error error);
   void Retry(std::string error);
+  void AwaitNewer(const ResourceClaimPtr& claim, int looks);
+  void WriteNewest();
+  ResourceClaimPtr Newest() const;
   void Reserved(const ResourceClaimPtr& claim, std::string version);
   void WaitForDevices();
   void CheckDevices(Duration waited);
   void Finish(framework::Status status);
 
   framework::Handle& handle_;
+  const ClaimReleases& releases_;
   const framework::Placement placement_;
   const DevicesOfPodPtr pod_;
   const Duration timeout_;
@@ -49,6 +57,9 @@ class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
   std::size_t next_ = 0;  // index of the claim
   int tries_ = 0;         // of this claim
+  // A write of this claim's allocation may have taken effect. The run then ends only when that is known, even
+  // if it is to stop.
+  bool uncertain_ = false;
 };
 
 }  // namespace berth::plugins

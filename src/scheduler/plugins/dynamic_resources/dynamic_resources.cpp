@@ -7,6 +7,7 @@
 #include "base/go_quote.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
+#include "scheduler/plugins/dynamic_resources/claim_releases.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_writes.hpp"
 #include "scheduler/plugins/dynamic_resources/device_selectors.hpp"
 #include "scheduler/plugins/node_affinity/matching_rows.hpp"
@@ -57,6 +58,7 @@ DynamicResources::DynamicResources(const DynamicResourcesArgs& args, framework::
       args_(args),
       enabled_(handle.gates.Enabled("DynamicResourceAllocation")),
       selectors_(MakeDeviceSelectors()),
+      releases_(std::make_shared<ClaimReleases>(handle)),
       seen_key_(handle.NewKey<bool>()),
       key_(handle.NewKey<DevicesOfPodPtr>()),
       impossible_(handle.reasons.Intern("cannot allocate all claims")),
@@ -389,9 +391,7 @@ void DynamicResources::Unreserve(const Placement& placement) {
       handle_.devices.allocated().RemovePending(meta.uid);
     claim.allocation = nullptr;
     if (!claim.allocated() || !IsReservedFor(*claim.object, pod)) continue;
-    handle_.api.ChangeClaim(
-        {meta.ns.str(), meta.name, {}, ports::ClaimChange::Release{meta.uid, pod.metadata.uid}},
-        [](const Expected<std::string>&) {});
+    releases_->Start(meta, pod.metadata.uid);
   }
 }
 
@@ -404,7 +404,7 @@ framework::PreBindPlugin::PreFlight DynamicResources::PreBindPreFlight(const Pla
 void DynamicResources::PreBind(const Placement& placement, std::stop_token stop,
                                framework::StatusCallback answer) {
   const DevicesOfPodPtr* known = placement.state.Read(key_);
-  ClaimWrites::Start(handle_, placement, *known, args_.binding_timeout.value_or(kBindingTimeout),
+  ClaimWrites::Start(handle_, *releases_, placement, *known, args_.binding_timeout.value_or(kBindingTimeout),
                      std::move(stop), std::move(answer));
 }
 

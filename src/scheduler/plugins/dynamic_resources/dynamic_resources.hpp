@@ -23,6 +23,8 @@ Expected<DynamicResourcesArgs> ParseDynamicResourcesArgs(const framework::RawArg
                                                          const config::FeatureGates& gates);
 config::ArgsCodec DynamicResourcesArgsCodec();
 
+class ClaimReleases;
+
 class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::PreFilterPlugin,
                                public framework::FilterPlugin,
@@ -81,6 +83,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   const DynamicResourcesArgs args_;
   const bool enabled_;
   const std::unique_ptr<devices::SelectorEvaluator> selectors_;
+  const std::shared_ptr<ClaimReleases> releases_;
   const framework::StateKey<bool> seen_key_;        // set if PreFilter was called in this attempt
   const framework::StateKey<DevicesOfPodPtr> key_;  // only of pods with claims: others cost no allocation
   const framework::ReasonId impossible_, invalid_pools_, unavailable_;

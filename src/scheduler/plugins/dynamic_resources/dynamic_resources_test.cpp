@@ -260,6 +260,69 @@ TEST_F(DynamicResourcesTest, ConflictsEndAfterFiveTries) {
   EXPECT_EQ(cluster_.api().claims.size(), 5);
 }
 
+TEST_F(DynamicResourcesTest, DevicesStayInUseUntilTheOutcomeOfALostAllocationIsKnown) {
+  const std::string kept = R"(, "finalizers": ["resource.kubernetes.io/delete-protection"])";
+  for (const bool took_effect : {true, false}) {
+    PutClaim("one", R"(, "count": 2)", "{}", kept);
+    PutClaim("two");
+    cluster_.api().claims.clear();
+    result_.reset();
+    cluster_.api().answer = Fail(ErrorCode::kAmbiguous, "the connection broke");
+    Bind({"one"});
+    EXPECT_EQ(cluster_.api().claims.size(), 1);
+    cluster_.api().answer = Fail(ErrorCode::kConflict, "modified");
+    cluster_.loop().Pass(std::chrono::seconds(1));
+    EXPECT_EQ(cluster_.api().claims.size(), 2) << "the same write again";
+    EXPECT_EQ(cluster_.api().claims[1].resource_version, "5");
+    cluster_.loop().Pass(std::chrono::seconds(10));
+    EXPECT_FALSE(result_) << "the watch has not delivered the change yet";
+    EXPECT_EQ(cluster_.api().claims.size(), 2);
+    EXPECT_EQ(Evaluate({"two"}).at("with"), Unresolvable({"cannot allocate all claims"}));
+    cluster_.api().answer = {};
+    std::string status = "{}";
+    if (took_effect) {
+      status = Allocated("g0");
+      status.insert(status.size() - 1,
+                    R"(, "reservedFor": [{"resource": "pods", "name": "pod", "uid": "pod-uid"}])");
+    }
+    PutClaim("one", R"(, "count": 2)", status, kept + R"(, "resourceVersion": "7")");
+    cluster_.loop().Pass(std::chrono::milliseconds(50));
+    ASSERT_TRUE(result_ && result_->ok());
+    EXPECT_EQ(cluster_.api().claims.size(), took_effect ? 2 : 3);
+    plugin_->Unreserve(*placement_);
+  }
+}
+
+TEST_F(DynamicResourcesTest, AReservationThatIsBeingRemovedIsWrittenAgain) {
+  const auto reserved = [&](const std::string& version, bool for_pod) {
+    std::string status = Allocated("g0");
+    if (for_pod) {
+      status.insert(status.size() - 1,
+                    R"(, "reservedFor": [{"resource": "pods", "name": "pod", "uid": "pod-uid"}])");
+    }
+    PutClaim("one", "", status, fmt::format(R"(, "resourceVersion": "{}")", version));
+  };
+  reserved("5", true);
+  Bind({"one"});
+  ASSERT_TRUE(result_ && result_->ok());
+  EXPECT_TRUE(cluster_.api().claims.empty()) << "it has its reservation";
+  cluster_.api().answer = Fail(ErrorCode::kAmbiguous, "the connection broke");
+  plugin_->Unreserve(*placement_);
+  result_.reset();
+  cluster_.api().version = "7";
+  Bind({"one"});
+  EXPECT_FALSE(result_) << "the reservation may be removed at any time";
+  cluster_.api().answer = {};
+  cluster_.loop().Pass(std::chrono::seconds(1));
+  EXPECT_FALSE(result_) << "the watch has not delivered the removal";
+  ASSERT_EQ(cluster_.api().claims.size(), 2) << "both are removals";
+  reserved("7", false);
+  cluster_.loop().Pass(std::chrono::milliseconds(100));
+  ASSERT_TRUE(result_ && result_->ok());
+  const auto& last = std::get<Change::Reserve>(cluster_.api().claims.back().change);
+  EXPECT_EQ(last.consumers.at(0).uid, "pod-uid");
+}
+
 TEST_F(DynamicResourcesTest, SharedClaimsGetAnotherConsumer) {
   PutClaim("shared", "", Allocated("g0"));
   Bind({"shared"});
