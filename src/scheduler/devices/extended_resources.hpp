@@ -1,5 +1,5 @@
-// Extended resources that a DeviceClass provides (gate DRAExtendedResource of kube-scheduler v1.37.1): a pod that
-// requests one gets devices of the class on nodes whose device plugin does not offer the resource.
+// Extended resources that a DeviceClass provides (gate DRAExtendedResource of kube-scheduler v1.37.1): a pod
+// that requests one gets devices of the class on nodes whose device plugin does not offer the resource.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -28,15 +28,15 @@ class ExtendedResources {
                     cluster::NodeTable& nodes);
 
   bool enabled() const { return enabled_; }
-  // The class that provides the resource; null if none does. Several classes with one extendedResourceName: the
-  // newest, then the one with the smaller name. "deviceclass.resource.kubernetes.io/<class>" always means that
-  // class.
+  // The class that provides the resource; null if none does. Several classes with one extendedResourceName:
+  // the newest, then the one with the smaller name. "deviceclass.resource.kubernetes.io/<class>" always means
+  // that class.
   const api::DeviceClass* ClassOf(cluster::ResourceId resource) const {
     const auto found = classes_.find(resource);
     return found == classes_.end() ? nullptr : found->second.device_class.get();
   }
-  // The claim that a scheduler created for extended resources of the pod; null if there is none. Of several, the
-  // first by name.
+  // The claim that a scheduler created for extended resources of the pod; null if there is none. Of several,
+  // the first by name.
   ClaimPtr ClaimOf(const api::Pod& pod) const;
 
  private:

@@ -24,9 +24,7 @@ std::optional<bool> Belongs(const api::DeviceClass& device_class, std::string_vi
 }  // namespace
 
 DeviceColumns::DeviceColumns(framework::Handle& handle)
-    : handle_(handle),
-      selectors_(MakeDeviceSelectors(true)),
-      columns_(handle.NewBuffer<Columns>()) {}
+    : handle_(handle), selectors_(MakeDeviceSelectors(true)), columns_(handle.NewBuffer<Columns>()) {}
 
 DeviceColumns::~DeviceColumns() = default;
 

@@ -1,5 +1,5 @@
-// The columns of an extended resource that a DeviceClass provides: on nodes without a device plugin for it, the
-// devices of the class count (calculateDRAResourceTotals of kube-scheduler v1.37.1).
+// The columns of an extended resource that a DeviceClass provides: on nodes without a device plugin for it,
+// the devices of the class count (calculateDRAResourceTotals of kube-scheduler v1.37.1).
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>

@@ -112,8 +112,8 @@ std::span<const NodeResourcesFit::RequestedAmount> NodeResourcesFit::CollectRequ
   amounts.clear();
   const auto add = [&](ResourceId resource, std::int64_t request) {
     if (request > 0) {
-      amounts.push_back({resource, request, nodes.allocatable(resource), nodes.requested(resource),
-                         IsByClass(resource)});
+      amounts.push_back(
+          {resource, request, nodes.allocatable(resource), nodes.requested(resource), IsByClass(resource)});
     }
   };
   const Amounts& request = attempt.pod().fit();

@@ -1,5 +1,5 @@
-// Rejects nodes whose free resources do not cover the pod's requests, and scores the others by utilization. An
-// extended resource that a DeviceClass provides is left to DynamicResources on nodes that do not offer it
+// Rejects nodes whose free resources do not cover the pod's requests, and scores the others by utilization.
+// An extended resource that a DeviceClass provides is left to DynamicResources on nodes that do not offer it
 // (devices/extended_resources.hpp).
 #pragma once
 
@@ -85,7 +85,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   ScoringStrategy strategy_;
   std::vector<Resource> resources_;  // resources known to scheduling; others do not contribute
   std::vector<cluster::ResourceId> resource_ids_;
-  std::vector<ShapePoint> shape_;    // scores scaled to 0..100
+  std::vector<ShapePoint> shape_;  // scores scaled to 0..100
   const framework::BufferKey<std::vector<RequestedAmount>> amounts_;
   const framework::BufferKey<std::vector<ResourceAxis>> axes_;
 };
