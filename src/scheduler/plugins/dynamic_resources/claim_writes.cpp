@@ -12,7 +12,6 @@ namespace {
 using api::ResourceClaim;
 using framework::Status;
 
-constexpr std::string_view kFinalizer = "resource.kubernetes.io/delete-protection";
 constexpr int kTriesMax = 5;
 // After a conflict the newer version arrives by the watch.
 constexpr Duration kBetweenTries = std::chrono::milliseconds(10);
@@ -56,11 +55,47 @@ void ClaimWrites::Finish(Status status) {
 // --- writes, one claim after the other ---
 
 void ClaimWrites::Next() {
-  while (next_ < pod_->claims.size() && IsReservedFor(*pod_->claims[next_].object, *placement_.pod.pod))
-    ++next_;
+  while (next_ < pod_->claims.size() && IsDone(pod_->claims[next_])) ++next_;
   if (next_ == pod_->claims.size()) return WaitForDevices();
   tries_ = 0;
-  Write(pod_->claims[next_].object);
+  pod_->claims[next_].in_memory ? Create() : Write(pod_->claims[next_].object);
+}
+
+bool ClaimWrites::IsDone(const DeviceClaim& claim) const {
+  // The device plugin of the node provides all extended resources.
+  if (claim.special && claim.allocation == nullptr && claim.object->requests.empty()) return true;
+  return IsReservedFor(*claim.object, *placement_.pod.pod);
+}
+
+void ClaimWrites::Create() {
+  if (stop_.stop_requested()) return Finish(Status::Error("context canceled"));
+  const api::ObjectMeta& pod = placement_.pod.pod->metadata;
+  const std::string ns = pod.ns.str();
+  handle_.api.CreateClaim(
+      {ns, pod.name + "-extended-resources-", pod.name, pod.uid, pod_->reserved->special->requests},
+      [self = shared_from_this(), post = handle_.loop.poster()](Expected<ports::CreatedClaim> created) {
+        post([self, created = std::move(created)] {
+          if (created) return self->Created(*created);
+          self->Finish(Status::Error(fmt::format("create claim for extended resources {}: {}",
+                                                 self->pod_->reserved->special->metadata.ns.str() + "/",
+                                                 created.error().message)));
+        });
+      });
+}
+
+void ClaimWrites::Created(const ports::CreatedClaim& created) {
+  DeviceClaim& entry = pod_->claims[next_];
+  const auto claim = std::make_shared<ResourceClaim>(*pod_->reserved->special);
+  claim->metadata.name = created.name;
+  claim->metadata.uid = created.uid;
+  claim->metadata.resource_version = created.resource_version;
+  // From now on the devices are reserved under the UID that the watch reports.
+  devices::AllocatedDevices& allocated = handle_.devices.allocated();
+  allocated.AddPending(created.uid, entry.allocation);
+  allocated.RemovePending(entry.object->metadata.uid);
+  entry.object = claim;
+  entry.in_memory = false;
+  Write(claim);
 }
 
 void ClaimWrites::Write(const ResourceClaimPtr& claim) {
@@ -73,18 +108,19 @@ void ClaimWrites::Write(const ResourceClaimPtr& claim) {
     return Finish(Status::Error(fmt::format("claim {} got allocated elsewhere in the meantime", key)));
   if (!allocates && !claim->allocation)
     return Finish(Status::Error(fmt::format("claim {} got deallocated elsewhere in the meantime", key)));
-  const bool protects = std::ranges::find(claim->finalizers, kFinalizer) != claim->finalizers.end();
+  const bool protects = std::ranges::find(claim->finalizers, kClaimFinalizer) != claim->finalizers.end();
   allocates && !protects ? SetFinalizers(claim) : Reserve(claim);
 }
 
 void ClaimWrites::SetFinalizers(const ResourceClaimPtr& claim) {
   Change::SetFinalizers change{claim->finalizers};
-  change.finalizers.emplace_back(kFinalizer);
+  change.finalizers.emplace_back(kClaimFinalizer);
   Send(
       *claim, change,
       [this, claim, finalizers = change.finalizers](std::string version) {
         const auto updated = Updated(*claim, std::move(version));
         updated->finalizers = finalizers;
+        pod_->claims[next_].object = updated;
         Reserve(updated);
       },
       "add finalizer to claim");
@@ -125,7 +161,11 @@ void ClaimWrites::Retry(std::string error) {
   handle_.loop.PostAfter(kBetweenTries, [self = shared_from_this()] {
     const api::ObjectMeta& meta = self->pod_->claims[self->next_].object->metadata;
     const auto newest = self->handle_.objects.Of<ResourceClaim>().Find(meta.ns, meta.name);
-    if (newest == nullptr || newest->metadata.uid != meta.uid)
+    const bool gone = newest == nullptr || newest->metadata.uid != meta.uid;
+    // The watch has not delivered the new claim yet.
+    if (gone && self->pod_->claims[self->next_].special)
+      return self->Write(self->pod_->claims[self->next_].object);
+    if (gone)
       return self->Finish(Status::Error(fmt::format("claim {} got deleted in the meantime", meta.Key())));
     self->Write(newest);
   });
@@ -140,7 +180,22 @@ void ClaimWrites::Reserved(const ResourceClaimPtr& claim, std::string version) {
     handle_.devices.allocated().MarkWritten(updated->metadata.uid, updated->metadata.resource_version);
   }
   entry.object = updated;  // Unreserve releases what is written
-  Next();
+  entry.special ? WriteToPod() : Next();
+}
+
+void ClaimWrites::WriteToPod() {
+  const api::PodPtr& pod = placement_.pod.pod;
+  ports::PodStatusPatch patch{
+      .ns = pod->metadata.ns.str(), .name = pod->metadata.name, .type = "", .current = pod};
+  patch.extended_resource_claim = {pod_->claims[next_].object->metadata.name, pod_->reserved->mappings};
+  handle_.api.PatchPodStatus(
+      std::move(patch), [self = shared_from_this(), post = handle_.loop.poster()](Expected<void> result) {
+        post([self, result = std::move(result)] {
+          if (result) return self->Next();
+          self->Finish(Status::Error(fmt::format("update pod {} ExtendedResourceClaimStatus: {}",
+                                                 self->placement_.pod.key, result.error().message)));
+        });
+      });
 }
 
 // --- binding conditions ---
@@ -172,7 +227,14 @@ void ClaimWrites::CheckDevices(Duration waited) {
   bool ready = true;
   for (DeviceClaim& claim : pod_->claims) {
     const api::ObjectMeta& meta = claim.object->metadata;
+    if (claim.in_memory) continue;
     const auto newest = handle_.objects.Of<ResourceClaim>().Find(meta.ns, meta.name);
+    // The watch has not delivered the new claim yet.
+    const bool expected = newest == nullptr && claim.special && waited == Duration{};
+    if (expected) {
+      ready = false;
+      break;
+    }
     if (newest == nullptr)
       return Finish(Status::Error(fmt::format("could not find ResourceClaim \"{}\"", meta.Key())));
     const BindingConditions conditions = ConditionsOf(*newest);

@@ -94,7 +94,8 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
     const auto found = devices_.find(device.shape);
     if (found != devices_.end()) return found->second;
     if (devices_.size() >= kMaxDevices) devices_.clear();
-    return devices_.emplace(device.shape, cel::MakeDevice(PropertiesOf(driver, *device.device, hides_sharing_)))
+    return devices_
+        .emplace(device.shape, cel::MakeDevice(PropertiesOf(driver, *device.device, hides_sharing_)))
         .first->second;
   }
 
