@@ -134,6 +134,7 @@ func (s *Scenario) place() (placed []placedPod, err error) {
 }
 
 func (p *placedPod) compare(got berthWrites, total *deviceCounts) string {
+	got.Error = strings.TrimPrefix(got.Error, `running Reserve plugin "DynamicResources": `)
 	if got.Error != "" && p.failure != got.Error || p.failure != "" && len(p.writes.claims) == 0 && got.Error == "" {
 		return fmt.Sprintf("\n  berth:          error %q\n  kube-scheduler: error %q", got.Error, p.failure)
 	}
@@ -142,6 +143,7 @@ func (p *placedPod) compare(got berthWrites, total *deviceCounts) string {
 		want := plain(claim.Status)
 		status := got.Claims[name].Status
 		for _, fields := range []map[string]any{want, status} {
+			withoutInventedUIDs(fields["reservedFor"])
 			if allocation, ok := fields["allocation"].(map[string]any); ok {
 				normalize(allocation)
 			}
@@ -167,6 +169,11 @@ func (p *placedPod) compare(got berthWrites, total *deviceCounts) string {
 		delete(want, "status")
 		want["kind"], want["apiVersion"] = "ResourceClaim", "resource.k8s.io/v1"
 		delete(want["metadata"].(map[string]any), "creationTimestamp")
+	}
+	for _, claim := range []map[string]any{want, got.Created} {
+		if metadata, ok := claim["metadata"].(map[string]any); ok {
+			withoutInventedUIDs(metadata["ownerReferences"])
+		}
 	}
 	if !reflect.DeepEqual(want, got.Created) {
 		return fmt.Sprintf("new claim\n  berth:          %s\n  kube-scheduler: %s", text(got.Created), text(want))
@@ -197,6 +204,17 @@ func normalize(allocation map[string]any) {
 	for _, result := range results {
 		if _, ok := result.(map[string]any)["shareID"]; ok {
 			result.(map[string]any)["shareID"] = "random"
+		}
+	}
+}
+
+// withoutInventedUIDs removes the UIDs that both sides invent for pods without one.
+func withoutInventedUIDs(reservedFor any) {
+	list, _ := reservedFor.([]any)
+	for _, consumer := range list {
+		uid, _ := consumer.(map[string]any)["uid"].(string)
+		if strings.HasPrefix(uid, "made-up-for-") || strings.HasPrefix(uid, "*v1.Pod:") {
+			delete(consumer.(map[string]any), "uid")
 		}
 	}
 }

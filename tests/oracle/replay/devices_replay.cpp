@@ -2,9 +2,9 @@
 //
 //   devices_replay -    scenarios on stdin, one per line; prints a list of writes for each
 //
-// A scenario has config, gates, cluster and placements: [{"pod":"namespace/name","node":"..."}]. The answer has one
-// entry per placement: {"claims":{"<name>":<patch of the claim>},"created":<new claim>,"status":<patch of the pod>},
-// or {"error":"..."}.
+// A scenario has config, gates, cluster and placements: [{"pod":"namespace/name","node":"..."}]. The answer
+// has one entry per placement: {"claims":{"<name>":<patch of the claim>},"created":<new
+// claim>,"status":<patch of the pod>}, or {"error":"..."}.
 #include <fmt/format.h>
 #include <simdjson.h>
 
@@ -19,6 +19,7 @@
 #include "scheduler/algorithm/current_view.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
 #include "testing/fakes.hpp"
 #include "testing/replay_main.hpp"
@@ -53,12 +54,15 @@ class Scenario {
     api_.claims.clear();
     api_.created_claims.clear();
     api_.patches.clear();
-    // All updates of claims succeed.
     const framework::Status reserved = profile->RunReserve(placement);
     const std::string written = reserved.ok() ? Write(*profile, placement) : Failed(reserved);
-    // The claims stay as they were: the watch delivers nothing.
     profile->RunUnreserve(placement);
     loop_.Run();
+    // The claims stay as they were: the watch delivers nothing.
+    for (const ports::ClaimChange& change : api_.claims) {
+      const auto claim = cluster_.Find<api::ResourceClaim>(change.ns + "/" + change.name);
+      if (claim != nullptr) cluster_.engine().handle().devices.allocated().RemovePending(claim->metadata.uid);
+    }
     return written;
   }
 
@@ -85,7 +89,8 @@ class Scenario {
         claims.AddRaw(change.name, client::ClaimPatchBody(change, WallTime{}));
     }
     claims.Close();
-    for (const ports::NewClaim& claim : api_.created_claims) root.AddRaw("created", client::NewClaimBody(claim));
+    for (const ports::NewClaim& claim : api_.created_claims)
+      root.AddRaw("created", client::NewClaimBody(claim));
     for (const ports::PodStatusPatch& patch : api_.patches)
       root.AddRaw("status", client::StatusPatchBody(patch, WallTime{}));
     root.Close();

@@ -315,6 +315,7 @@ void DynamicResources::Filter(const Attempt& attempt, const RowSet& all, framewo
   if (known == nullptr) return;
   DevicesOfPod& pod = **known;
   const std::size_t rows = attempt.nodes().rows();
+  pod.filtered = true;
   auto remaining = attempt.Scratch();
   *remaining |= all;
   if (pod.special() != nullptr) FilterExtended(attempt, pod, *remaining, out);
@@ -447,6 +448,12 @@ Status DynamicResources::Reserve(const Placement& placement) {
   const DevicesOfPodPtr* known = placement.state.Read(key_);
   if (known == nullptr || !(*known)->allocates) return {};
   DevicesOfPod& pod = **known;
+  if (!pod.filtered) {
+    // As in kube-scheduler, which stores the devices in Filter.
+    const bool needed = std::ranges::any_of(
+        pod.claims, [](const DeviceClaim& claim) { return !claim.special && !claim.allocated(); });
+    return needed ? Status::Error("claim allocation not found for node") : Status{};
+  }
   const cluster::Row row = handle_.nodes.Find(handle_.symbols.node_names.Find(placement.node));
   if (row == cluster::kNoRow) return Status::Error("claim allocation not found for node");
   const OnNode on_node = Consider(*placement.pod.pod, pod, handle_.nodes, row);

@@ -75,9 +75,9 @@ class DynamicResourcesTest : public ::testing::Test {
 
   // Evaluates the pod, reserves its devices on the node, and runs PreBind until it ends or waits.
   void Bind(const std::vector<std::string>& claims, const std::string& node = "with") {
-    Bind(PodWith(claims), node);
+    BindPod(PodWith(claims), node);
   }
-  void Bind(const api::Pod& pod, const std::string& node = "with") {
+  void BindPod(const api::Pod& pod, const std::string& node = "with") {
     pod_ = pod;
     info_ = cluster_.Prepare(pod_);
     node_ = node;
@@ -368,7 +368,8 @@ TEST_F(ExtendedResourcesTest, ResourcesThatNobodyProvidesRejectTheNode) {
 }
 
 TEST_F(ExtendedResourcesTest, TheNewestClassWithTheNameProvidesIt) {
-  cluster_.Put(Read<api::DeviceClass>(R"({"metadata": {"name": "none", "creationTimestamp": "2026-01-01T00:00:00Z"},
+  cluster_.Put(
+      Read<api::DeviceClass>(R"({"metadata": {"name": "none", "creationTimestamp": "2026-01-01T00:00:00Z"},
     "spec": {"extendedResourceName": "example.com/gpu", "selectors": [{"cel": {"expression": "false"}}]}})"));
   EXPECT_EQ(cluster_.Evaluate(*plugin_, Requesting("1")).at("with"),
             Unresolvable({"cannot allocate all claims"}));
@@ -376,7 +377,7 @@ TEST_F(ExtendedResourcesTest, TheNewestClassWithTheNameProvidesIt) {
 
 TEST_F(ExtendedResourcesTest, BindingCreatesTheClaim) {
   cluster_.api().version = "9";
-  Bind(Requesting("2"));
+  BindPod(Requesting("2"));
   ASSERT_TRUE(result_ && result_->ok()) << (result_ ? result_->Message() : "not finished");
   const auto& created = cluster_.api().created_claims;
   ASSERT_EQ(created.size(), 1);
@@ -388,8 +389,8 @@ TEST_F(ExtendedResourcesTest, BindingCreatesTheClaim) {
   EXPECT_EQ(cluster_.api().claims[1].name, "created-1");
   EXPECT_EQ(std::get<Change::Reserve>(cluster_.api().claims[1].change).allocation->devices.size(), 2);
   ASSERT_EQ(cluster_.api().patches.size(), 1);
-  const api::ExtendedResourceClaimStatus status{
-      "created-1", {{"main", "example.com/gpu", "container-0-request-1"}}};
+  const api::ExtendedResourceClaimStatus status{"created-1",
+                                                {{"main", "example.com/gpu", "container-0-request-1"}}};
   EXPECT_EQ(cluster_.api().patches[0].extended_resource_claim, status);
   PutClaim("one");
   EXPECT_EQ(Evaluate({"one"}).at("with"), Unresolvable({"cannot allocate all claims"})) << "in use";
@@ -405,11 +406,11 @@ TEST_F(ExtendedResourcesTest, BindingCreatesTheClaim) {
 TEST_F(ExtendedResourcesTest, NothingIsWrittenIfTheDevicePluginProvidesThem) {
   PutClaim("here", "", Allocated("g0", "", "plugin"));
   api::Pod pod = Requesting("2");
-  Bind(pod, "plugin");
+  BindPod(pod, "plugin");
   EXPECT_TRUE(result_ && result_->ok());
   EXPECT_TRUE(cluster_.api().claims.empty() && cluster_.api().created_claims.empty());
   pod.spec.resource_claims = std::vector<api::PodResourceClaim>{{"here", "here", std::nullopt}};
-  Bind(pod, "plugin");
+  BindPod(pod, "plugin");
   EXPECT_TRUE(result_ && result_->ok());
   EXPECT_EQ(cluster_.api().claims.size(), 1) << "the other claim is reserved";
   EXPECT_TRUE(cluster_.api().created_claims.empty());
@@ -434,7 +435,7 @@ TEST_F(ExtendedResourcesTest, TheClaimOfAnEarlierAttemptIsDeleted) {
 
 TEST_F(ExtendedResourcesTest, FailuresNameTheWrite) {
   cluster_.api().answer = Fail(ErrorCode::kUnavailable, "no connection");
-  Bind(Requesting("1"));
+  BindPod(Requesting("1"));
   ASSERT_TRUE(result_);
   EXPECT_EQ(result_->Message(), "create claim for extended resources default/: no connection");
   plugin_->Unreserve(*placement_);

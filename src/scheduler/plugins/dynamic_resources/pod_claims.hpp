@@ -48,6 +48,7 @@ struct RequestedResource {
 struct DevicesOfPod {
   std::vector<DeviceClaim> claims;
   bool allocates = false;        // some claims are not allocated yet
+  bool filtered = false;         // Filter was called; a profile may disable it
   std::uint64_t steps_left = 0;  // of all searches for this pod (devices::SearchLimits)
 
   // The answer for nodes with one picture.

@@ -348,7 +348,12 @@ class FitWithDevices : public ::testing::Test {
     api::ResourceClaim claim;
     claim.metadata.ns = "default";
     claim.metadata.name = claim.metadata.uid = device;
-    claim.allocation = api::ResourceClaim::Allocation{.devices = {{.driver = "d", .pool = "p", .device = device}}};
+    api::ResourceClaim::Allocation allocation;
+    api::ResourceClaim::AllocatedDevice& allocated = allocation.devices.emplace_back();
+    allocated.driver = "d";
+    allocated.pool = "p";
+    allocated.device = device;
+    claim.allocation = allocation;
     cluster_.Put(claim);
   }
   Cluster cluster_;
@@ -394,7 +399,8 @@ TEST_F(FitWithDevices, PodsAreRetriedWhenAClassBeginsToProvideTheirResource) {
   without->metadata.name = "gpu";
   auto with = std::make_shared<api::DeviceClass>(*without);
   with->extended_resource_name = "example.com/gpu";
-  const auto hint = [&](const cluster::PodInfo& waiting, const std::shared_ptr<const api::DeviceClass>& before,
+  const auto hint = [&](const cluster::PodInfo& waiting,
+                        const std::shared_ptr<const api::DeviceClass>& before,
                         const std::shared_ptr<const api::DeviceClass>& after) {
     for (const framework::EventRegistration& registration : plugin->EventsToRegister()) {
       if (registration.event.resource == framework::EventResource::kDeviceClass)
