@@ -13,6 +13,8 @@ class NoWrites : public ports::ApiWriter {
   void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override { done(""); }
   void SelectNode(ports::NodeSelected, ports::VersionDone done) override { done(""); }
   void ChangeClaim(ports::ClaimChange, ports::VersionDone done) override { done(""); }
+  void CreateClaim(ports::NewClaim, ports::ClaimDone done) override { done(ports::CreatedClaim{}); }
+  void DeleteClaim(ports::ClaimDeletion, ports::WriteDone done) override { done({}); }
 };
 
 }  // namespace berth::bench

@@ -126,7 +126,7 @@ class Cluster {
   cluster::ClusterObjects objects_;
   cluster::PodCounters counters_{table_, objects_};
   cluster::VolumesInUse volumes_{table_, objects_};
-  devices::ClusterDevices devices_{devices::Features{}, objects_, symbols_};
+  devices::ClusterDevices devices_{devices::Features{}, objects_, symbols_, table_};
   load_metrics::SignalTable signals_{table_};
   FakeEventSink events_;
   FakeLoop loop_;

@@ -38,6 +38,17 @@ class FakeApiWriter final : public ports::ApiWriter {
     claims.push_back(std::move(change));
     FinishVersion(std::move(done));
   }
+  // Answered immediately, with the name "created-<number>", the UID "uid-created-<number>" and `version`.
+  void CreateClaim(ports::NewClaim claim, ports::ClaimDone done) override {
+    created_claims.push_back(std::move(claim));
+    if (!answer) return done(std::unexpected(answer.error()));
+    const std::string name = "created-" + std::to_string(created_claims.size());
+    done(ports::CreatedClaim{name, "uid-" + name, version});
+  }
+  void DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done) override {
+    deleted_claims.push_back(std::move(deletion));
+    Finish(std::move(done));
+  }
   void Release() {
     for (ports::WriteDone& done : std::exchange(held_, {})) done(answer);
   }
@@ -51,6 +62,8 @@ class FakeApiWriter final : public ports::ApiWriter {
   std::vector<ports::VolumeClaimed> volumes;
   std::vector<ports::NodeSelected> selections;
   std::vector<ports::ClaimChange> claims;
+  std::vector<ports::NewClaim> created_claims;
+  std::vector<ports::ClaimDeletion> deleted_claims;
 
  private:
   void FinishVersion(ports::VersionDone done) {

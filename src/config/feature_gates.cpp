@@ -20,7 +20,6 @@ constexpr std::string_view kWithoutEffect[] = {
     "CompositePodGroup",
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
-    "DRAExtendedResource",
     "DRAListTypeAttributes",
     "DRANodeAllocatableResources",
     "DRAOptionalNodeOperations",

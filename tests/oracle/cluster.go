@@ -37,6 +37,8 @@ type Cluster struct {
 	state   fwk.CycleState
 	sampled bool
 	now     metav1.Time
+	client  *fake.Clientset
+	writes  *deviceWrites
 	// preemption by profile, if configured
 	preemption map[string]*dryPreemption
 	// extenders as configured, and their replies since the last attempt (extenders.go).
@@ -74,12 +76,14 @@ func (c *Cluster) close() {
 func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) error {
 	watched := slices.DeleteFunc(slices.Clone(dump.Others), func(o runtime.Object) bool { return !watched(o) })
 	client := fake.NewSimpleClientset(watched...)
+	c.client = client
 	factory := scheduler.NewInformerFactory(client, 0, nil)
 	c.factory = factory
 	c.view = internalcache.NewEmptySnapshot()
 	if err := c.newScheduler(cfg, client, factory); err != nil {
 		return err
 	}
+	c.writes = keepClaims(client)
 	c.preemption = make(map[string]*dryPreemption)
 	for name, profile := range c.scheduler.Profiles {
 		dry, err := tamePreemption(profile)

@@ -124,6 +124,9 @@ func (g *generator) cluster(size scale) array {
 	var items array
 	for i := range count {
 		node := g.node(g.nodeName(i, count))
+		if g.devices > 0 {
+			g.offerDevices(node)
+		}
 		items = append(items, node)
 	}
 	least, most := 0, min(size.maxBound, 1+count*pick(g.rng, 1, 3, 8))

@@ -259,6 +259,13 @@ func (g *generator) fitArgs() object {
 		if g.chance(0.7) {
 			strategy["resources"] = g.weightedResources(true)
 		}
+		if g.devices > 0 && g.chance(0.7) {
+			resources := array{object{"name": "memory", "weight": 1}}
+			for range g.between(1, 3) {
+				resources = append(resources, object{"name": pick(g.rng, deviceResources...), "weight": pick(g.rng, 1, 3, 10)})
+			}
+			strategy["resources"] = resources
+		}
 		if strategy["type"] == "RequestedToCapacityRatio" {
 			strategy["requestedToCapacityRatio"] = object{"shape": g.shape()}
 		}

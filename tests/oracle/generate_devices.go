@@ -46,17 +46,25 @@ var wrongSelectors = []string{`device.driver == 1`, `device.nothing`, `1 + `, `d
 // deviceObjects draws classes, slices and taint rules. Claims that are allocated already refer to the devices.
 func (g *generator) deviceObjects() {
 	class := func(name string, spec object) {
+		metadata := object{"name": name}
+		if created := pick(g.rng, "", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"); created != "" {
+			metadata["creationTimestamp"] = created
+		}
 		g.stock.objects = append(g.stock.objects, object{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
-			"metadata": object{"name": name}, "spec": spec})
+			"metadata": metadata, "spec": spec})
 	}
-	class("any", object{})
-	class("gpu", object{"selectors": array{celSelector(`device.driver == "gpu.example.com"`)},
-		"config": array{object{"opaque": object{"driver": "gpu.example.com", "parameters": object{"mode": "exclusive"}}}}})
-	class("large", object{"selectors": array{celSelector(`device.driver == "gpu.example.com"`),
-		celSelector(`device.capacity["gpu.example.com"].memory.compareTo(quantity("20Gi")) > 0`)}})
-	class("net", object{"selectors": array{celSelector(`device.driver == "net.example.com"`)}})
+	class("any", g.provides(object{}, "example.com/foo"))
+	class("gpu", g.provides(object{"selectors": array{celSelector(`device.driver == "gpu.example.com"`)},
+		"config": array{object{"opaque": object{"driver": "gpu.example.com", "parameters": object{"mode": "exclusive"}}}}}, gpuResource))
+	class("large", g.provides(object{"selectors": array{celSelector(`device.driver == "gpu.example.com"`),
+		celSelector(pick(g.rng, "", `"memory" in device.capacity["gpu.example.com"] && `) +
+			`device.capacity["gpu.example.com"].memory.compareTo(quantity("20Gi")) > 0`)}}, gpuResource, largeResource, largeResource))
+	class("net", g.provides(object{"selectors": array{celSelector(`device.driver == "net.example.com"`)}}, "devices.example.com/net"))
+	if g.chance(0.7) {
+		class("class-a", object{})
+	}
 	if g.chance(0.1) {
-		class("wrong", object{"selectors": array{celSelector(pick(g.rng, wrongSelectors...))}})
+		class("wrong", g.provides(object{"selectors": array{celSelector(pick(g.rng, wrongSelectors...))}}, "devices.example.com/wrong"))
 	}
 	for _, node := range g.nodeNames {
 		if g.chance(0.8) {
@@ -110,8 +118,10 @@ func (g *generator) nodeDevices(node string) {
 			continue
 		case g.chance(0.05):
 			// Two devices of one name.
-			g.resourceSlice(pool+"-a", "gpu.example.com", pool, generation, 2, where, g.gpus(pool, node, "gpu", 2), nil)
-			g.resourceSlice(pool+"-b", "gpu.example.com", pool, generation, 2, where, g.gpus(pool, node, "gpu", 1), nil)
+			// Equal ones: kube-scheduler's scores remember by name whether a device belongs to a class.
+			list := g.gpus(pool, node, "gpu", 2)
+			g.resourceSlice(pool+"-a", "gpu.example.com", pool, generation, 2, where, list, nil)
+			g.resourceSlice(pool+"-b", "gpu.example.com", pool, generation, 2, where, list[:1], nil)
 			continue
 		}
 		count := pick(g.rng, 1, 1, 2)

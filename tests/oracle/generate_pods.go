@@ -250,6 +250,7 @@ func (g *generator) pendingPod(i int) object {
 	}
 	if g.devices > 0 {
 		g.podClaims(metadata, spec, status)
+		g.requestDevices(metadata, spec)
 	}
 	g.pendingImportance(spec, status)
 	g.featureNeeds(spec)

@@ -142,8 +142,16 @@ bool Read(const element& value, ResourceClaim::DeviceStatus& out, Failure& failu
 }
 
 bool Read(const element& value, ResourceClaim& out, Failure& failure) {
+  std::string special;
+  const auto annotations = [&](const element& member, Failure& f) {
+    return ReadFields(member, f, Field{kExtendedResourceClaimAnnotation, special});
+  };
   const auto metadata = [&](const element& member, Failure& f) {
-    return Read(member, out.metadata, f) && ReadFields(member, f, Field{"finalizers", out.finalizers});
+    const bool fine =
+        Read(member, out.metadata, f) &&
+        ReadFields(member, f, Field{"finalizers", out.finalizers}, Field{"annotations", annotations});
+    out.for_extended_resources = special == "true";
+    return fine;
   };
   const auto devices = [&](const element& member, Failure& f) {
     return ReadFields(member, f, Field{"requests", out.requests}, Field{"constraints", out.constraints},

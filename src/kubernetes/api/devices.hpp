@@ -12,6 +12,11 @@
 
 namespace berth::api {
 
+inline constexpr std::string_view kExtendedResourceClaimAnnotation =
+    "resource.kubernetes.io/extended-resource-claim";
+// Followed by the name of a DeviceClass: an extended resource that the class provides.
+inline constexpr std::string_view kDeviceClassResourcePrefix = "deviceclass.resource.kubernetes.io/";
+
 // Amounts by name.
 using QuantityMap = std::map<std::string, Quantity, std::less<>>;
 
@@ -141,6 +146,9 @@ struct ResourceClaim {
   };
 
   ObjectMeta metadata;
+  // The annotation resource.kubernetes.io/extended-resource-claim is "true": a scheduler created the claim for
+  // extended resources of its controller, a pod.
+  bool for_extended_resources = false;
   std::vector<std::string> finalizers;
   std::vector<Request> requests;
   std::vector<Constraint> constraints;

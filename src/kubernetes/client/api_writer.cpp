@@ -47,12 +47,12 @@ void Inherit(ports::PodStatusPatch& later, const ports::PodStatusPatch& earlier)
   later.observed_generation = earlier.observed_generation;
 }
 
-std::string DeletionBody(const ports::PodDeletion& deletion) {
+std::string DeletionBody(const std::string& uid) {
   std::string body;
   {
     JsonObject root(body);
     root.Add("kind", "DeleteOptions").Add("apiVersion", "v1");
-    JsonObject(root.Key("preconditions")).Add("uid", deletion.uid);
+    JsonObject(root.Key("preconditions")).Add("uid", uid);
   }
   return body;
 }
@@ -64,11 +64,13 @@ std::string PodPath(const std::string& ns, const std::string& name) {
 constexpr std::string_view kMergePatch = "application/merge-patch+json";
 constexpr std::string_view kStrategicMergePatch = "application/strategic-merge-patch+json";
 
-// A patch of one object, usually rejected if the object no longer has the version that the patch names.
+// A patch of one object, usually rejected if the object no longer has the version that the patch names; or a
+// new object.
 struct ObjectPatch {
   std::string path;
   std::string body;
   std::string_view content_type = kMergePatch;
+  bool creates = false;
 };
 
 void AddMetadata(JsonObject& root, const std::string& version, std::string_view annotation,
@@ -109,14 +111,17 @@ ObjectPatch PatchOf(const ports::NodeSelected& write) {
 
 // All on the loop's thread.
 struct ApiWriter::Impl {
-  // One write: a binding, a patch of a pod's status, its deletion, or a patch of another object.
+  struct Deletion {
+    std::string path, uid;
+  };
+  // One write: a binding, a patch of a pod's status, a deletion, or a patch or creation of another object.
   struct Write {
     std::string key;
     std::optional<ports::Binding> binding;
     std::optional<ports::PodStatusPatch> patch;
-    std::optional<ports::PodDeletion> deletion;
+    std::optional<Deletion> deletion;
     std::optional<ObjectPatch> object;
-    std::string version;  // of the object after the patch
+    ports::CreatedClaim written;  // the object after the patch
     ports::WriteDone done;
     Backoff backoff{kConflictBackoff};
     int tries = 0;
@@ -156,7 +161,9 @@ struct ApiWriter::Impl {
     if (!lines.empty()) return;
     for (auto& callback : std::exchange(idle, {})) callback();
   }
-  void Patch(std::string key, ObjectPatch patch, ports::VersionDone done);  // from any thread
+  // From any thread.
+  void Patch(std::string key, ObjectPatch patch, ports::ClaimDone done);
+  void Delete(std::string key, Deletion deletion, ports::WriteDone done);
   void Accept(const WritePtr& write);
   void Pump();
   void Try(const WritePtr& write);
@@ -176,14 +183,22 @@ struct ApiWriter::Impl {
   void Shutdown();
 };
 
-void ApiWriter::Impl::Patch(std::string key, ObjectPatch patch, ports::VersionDone done) {
+void ApiWriter::Impl::Delete(std::string key, Deletion deletion, ports::WriteDone done) {
+  auto write = std::make_shared<Write>();
+  write->key = std::move(key);
+  write->deletion = std::move(deletion);
+  write->done = std::move(done);
+  loop.Post([this, write = std::move(write)] { Accept(write); });
+}
+
+void ApiWriter::Impl::Patch(std::string key, ObjectPatch patch, ports::ClaimDone done) {
   auto write = std::make_shared<Write>();
   write->key = std::move(key);
   write->object = std::move(patch);
   // The write owns this callback, so the callback must not own the write.
   write->done = [raw = write.get(), done = std::move(done)](Expected<> result) mutable {
     if (!result) return done(std::unexpected(std::move(result).error()));
-    done(std::move(raw->version));
+    done(std::move(raw->written));
   };
   loop.Post([this, write = std::move(write)] { Accept(write); });
 }
@@ -322,9 +337,8 @@ void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
 
 void ApiWriter::Impl::SendDeletion(const WritePtr& write) {
   const auto& deletion = *write->deletion;
-  write->call =
-      Send({.method = "DELETE", .path = PodPath(deletion.ns, deletion.name), .body = DeletionBody(deletion)},
-           [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
+  write->call = Send({.method = "DELETE", .path = deletion.path, .body = DeletionBody(deletion.uid)},
+                     [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
 }
 
 void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
@@ -332,12 +346,17 @@ void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
   if (error.temporary_server_failure() || error.not_sent() || error.ambiguous()) return Again(write, error);
-  // The precondition failed: there is another pod with that name.
+  // The precondition failed: there is another object with that name.
   if (error.code == ErrorCode::kConflict) return Finish(write, Fail(ErrorCode::kNotFound, error.message));
   Finish(write, std::unexpected(error.ToError()));
 }
 
 void ApiWriter::Impl::SendObject(const WritePtr& write) {
+  if (write->object->creates) {
+    write->call = Send({.method = "POST", .path = write->object->path, .body = write->object->body},
+                       [this, write](Reply reply) { OnObject(write, std::move(reply)); });
+    return;
+  }
   write->call = Send({.method = "PATCH",
                       .path = write->object->path,
                       .body = write->object->body,
@@ -349,13 +368,16 @@ void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
   write->call = 0;
   if (!reply) {
     const RequestError& error = reply.error();
-    if (error.temporary_server_failure() || error.not_sent()) return Again(write, error);
+    // After a failure of the server a new object may exist; a second one has another name.
+    const bool safe = !write->object->creates;
+    if ((error.temporary_server_failure() && safe) || error.not_sent()) return Again(write, error);
     return Finish(write, std::unexpected(error.ToError()));
   }
   // Any kind with metadata can be decoded this way; a claim is used.
   const auto object = decoder.Object<api::PersistentVolumeClaim>(*reply);
   if (!object) return Finish(write, std::unexpected(object.error()));
-  write->version = object->metadata.resource_version;
+  const api::ObjectMeta& meta = object->metadata;
+  write->written = {meta.name, meta.uid, meta.resource_version};
   Finish(write, {});
 }
 
@@ -421,26 +443,46 @@ void ApiWriter::PatchPodStatus(ports::PodStatusPatch patch, ports::WriteDone don
 }
 
 void ApiWriter::DeletePod(ports::PodDeletion deletion, ports::WriteDone done) {
-  auto write = std::make_shared<Impl::Write>();
-  write->key = deletion.ns + "/" + deletion.name;
-  write->deletion = std::move(deletion);
-  write->done = std::move(done);
-  impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+  impl_->Delete(deletion.ns + "/" + deletion.name, {PodPath(deletion.ns, deletion.name), deletion.uid},
+                std::move(done));
 }
 
+namespace {
+// Passes the version of the written object on.
+ports::ClaimDone VersionOnly(ports::VersionDone done) {
+  return [done = std::move(done)](Expected<ports::CreatedClaim> written) mutable {
+    if (!written) return done(std::unexpected(std::move(written).error()));
+    done(std::move(written->resource_version));
+  };
+}
+std::string ClaimKey(const std::string& ns, const std::string& name) {
+  return fmt::format("resourceclaim:{}/{}", ns, name);
+}
+}  // namespace
+
 void ApiWriter::ClaimVolume(ports::VolumeClaimed write, ports::VersionDone done) {
-  impl_->Patch("persistentvolume:" + write.name, PatchOf(write), std::move(done));
+  impl_->Patch("persistentvolume:" + write.name, PatchOf(write), VersionOnly(std::move(done)));
 }
 void ApiWriter::SelectNode(ports::NodeSelected write, ports::VersionDone done) {
   impl_->Patch(fmt::format("persistentvolumeclaim:{}/{}", write.ns, write.name), PatchOf(write),
-               std::move(done));
+               VersionOnly(std::move(done)));
 }
 
 void ApiWriter::ChangeClaim(ports::ClaimChange change, ports::VersionDone done) {
   ObjectPatch patch{ClaimPath(change), ClaimPatchBody(change, impl_->clock.WallNow()), kMergePatch};
   if (std::holds_alternative<ports::ClaimChange::Release>(change.change))
     patch.content_type = kStrategicMergePatch;
-  impl_->Patch(fmt::format("resourceclaim:{}/{}", change.ns, change.name), std::move(patch), std::move(done));
+  impl_->Patch(ClaimKey(change.ns, change.name), std::move(patch), VersionOnly(std::move(done)));
+}
+
+void ApiWriter::CreateClaim(ports::NewClaim claim, ports::ClaimDone done) {
+  ObjectPatch object{.path = ClaimsPath(claim.ns), .body = NewClaimBody(claim), .creates = true};
+  impl_->Patch(ClaimKey(claim.ns, "of " + claim.pod_uid), std::move(object), std::move(done));
+}
+
+void ApiWriter::DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done) {
+  impl_->Delete(ClaimKey(deletion.ns, deletion.name), {ClaimPath(deletion.ns, deletion.name), deletion.uid},
+                std::move(done));
 }
 
 void ApiWriter::WhenIdle(std::move_only_function<void()> idle) {

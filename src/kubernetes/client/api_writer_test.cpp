@@ -398,6 +398,47 @@ TEST_F(ClaimWriter, AllocationsAndConsumersAreRemoved) {
       R"({"metadata":{"uid":"claim-uid"},"status":{"reservedFor":[{"$patch":"delete","uid":"pod-uid"}]}})");
 }
 
+TEST_F(ClaimWriter, ClaimsForExtendedResourcesAreCreatedOnce) {
+  const auto create = [&] {
+    ports::NewClaim claim{"ns", "pod-extended-resources-", "pod", "u", {}};
+    api::ResourceClaim::Request& request = claim.requests.emplace_back();
+    request.name = "container-0-request-1";
+    request.exactly.emplace();
+    request.exactly->device_class_name = "gpu";
+    request.exactly->allocation_mode = "ExactCount";
+    request.exactly->count = 2;
+    writer_->CreateClaim(std::move(claim), [this](Expected<ports::CreatedClaim> created) {
+      results_.push_back(created ? created->name + " " + created->uid + " " + created->resource_version
+                                 : "failed: " + created.error().message);
+    });
+    loop_.Run();
+  };
+  create();
+  ASSERT_THAT(api_.sent, ElementsAre("POST /apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"));
+  EXPECT_EQ(body(), R"({"kind":"ResourceClaim","apiVersion":"resource.k8s.io/v1","metadata":{)"
+                    R"("generateName":"pod-extended-resources-","namespace":"ns",)"
+                    R"("annotations":{"resource.kubernetes.io/extended-resource-claim":"true"},)"
+                    R"("ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"pod","uid":"u",)"
+                    R"("controller":true}]},"spec":{"devices":{"requests":[{"name":"container-0-request-1",)"
+                    R"("exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount","count":2}}]}}})");
+  api_.Answer(R"({"kind":"ResourceClaim","metadata":{"name":"made","uid":"m","resourceVersion":"4"}})");
+  EXPECT_THAT(results_, ElementsAre("made m 4"));
+  create();
+  api_.Answer(Refused(500, "InternalError"));
+  EXPECT_THAT(results_, ElementsAre("made m 4", "failed: InternalError")) << "the claim may exist";
+}
+
+TEST_F(ClaimWriter, ADeletionNamesTheUidOfTheClaim) {
+  writer_->DeleteClaim({"ns", "c", "u"}, [this](Expected<void> done) {
+    results_.push_back(done ? "deleted" : "failed: " + done.error().message);
+  });
+  loop_.Run();
+  ASSERT_THAT(api_.sent, ElementsAre("DELETE /apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/c"));
+  EXPECT_EQ(body(), R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u"}})");
+  api_.Answer(R"({"kind":"Status"})");
+  EXPECT_THAT(results_, ElementsAre("deleted"));
+}
+
 // Calls the check that the API makes before it sends a request.
 TEST_F(Writer, TheFenceIsCheckedWhenAWriteIsSentNotWhenItIsQueued) {
   LeaseFence fence(loop_.clock());

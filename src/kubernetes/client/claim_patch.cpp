@@ -137,8 +137,46 @@ void AddStatus(JsonObject& status, const Change::Release& release, WallTime) {
 
 std::string ClaimPath(const Change& change) {
   const bool status = !std::holds_alternative<Change::SetFinalizers>(change.change);
-  return fmt::format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims/{}{}", change.ns, change.name,
-                     status ? "/status" : "");
+  return ClaimPath(change.ns, change.name) + (status ? "/status" : "");
+}
+
+std::string ClaimsPath(const std::string& ns) {
+  return fmt::format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims", ns);
+}
+
+std::string ClaimPath(const std::string& ns, const std::string& name) { return ClaimsPath(ns) + "/" + name; }
+
+std::string NewClaimBody(const ports::NewClaim& claim) {
+  std::string body;
+  JsonObject root(body);
+  root.Add("kind", "ResourceClaim").Add("apiVersion", "resource.k8s.io/v1");
+  JsonObject metadata(root.Key("metadata"));
+  metadata.Add("generateName", claim.generate_name).Add("namespace", claim.ns);
+  JsonObject(metadata.Key("annotations")).Add(api::kExtendedResourceClaimAnnotation, "true");
+  std::string& owners = metadata.Key("ownerReferences");
+  owners += '[';
+  JsonObject(owners)
+      .Add("apiVersion", "v1")
+      .Add("kind", "Pod")
+      .Add("name", claim.pod_name)
+      .Add("uid", claim.pod_uid)
+      .AddRaw("controller", "true");
+  owners += ']';
+  metadata.Close();
+  JsonObject spec(root.Key("spec"));
+  JsonObject devices(spec.Key("devices"));
+  AddList(devices, "requests", claim.requests, [](std::string& out, const ResourceClaim::Request& request) {
+    JsonObject object(out);
+    object.Add("name", request.name);
+    JsonObject(object.Key("exactly"))
+        .Add("deviceClassName", request.exactly->device_class_name)
+        .Add("allocationMode", request.exactly->allocation_mode)
+        .AddRaw("count", std::to_string(request.exactly->count));
+  });
+  devices.Close();
+  spec.Close();
+  root.Close();
+  return body;
 }
 
 std::string ClaimPatchBody(const Change& change, WallTime now) {

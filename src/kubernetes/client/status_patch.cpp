@@ -59,6 +59,21 @@ void AddOrder(std::string& out, const std::vector<api::PodCondition>& conditions
   out += ']';
 }
 
+void AddClaim(JsonObject& fields, const api::ExtendedResourceClaimStatus& claim) {
+  JsonObject object(fields.Key("extendedResourceClaimStatus"));
+  std::string& list = object.Key("requestMappings");
+  list += '[';
+  for (const auto& mapping : claim.request_mappings) {
+    if (&mapping != claim.request_mappings.data()) list += ',';
+    JsonObject(list)
+        .Add("containerName", mapping.container_name)
+        .Add("requestName", mapping.request_name)
+        .Add("resourceName", mapping.resource_name);
+  }
+  list += ']';
+  object.Add("resourceClaimName", claim.resource_claim_name);
+}
+
 }  // namespace
 
 std::string StatusPatchBody(const ports::PodStatusPatch& patch, WallTime now) {
@@ -71,7 +86,10 @@ std::string StatusPatchBody(const ports::PodStatusPatch& patch, WallTime now) {
   const std::string& nominated =
       patch.written_nomination.empty() ? status.nominated_node_name.str() : patch.written_nomination;
   const bool nomination_changes = patch.nomination && *patch.nomination != nominated;
-  if (!condition_changes && !nomination_changes) return {};
+  const bool claim_changes =
+      patch.extended_resource_claim &&
+      (!status.extended_resource_claim || *status.extended_resource_claim != *patch.extended_resource_claim);
+  if (!condition_changes && !nomination_changes && !claim_changes) return {};
 
   std::string body;
   {
@@ -88,6 +106,7 @@ std::string StatusPatchBody(const ports::PodStatusPatch& patch, WallTime now) {
       before == nullptr ? AddNewCondition(list, patch, now) : AddChangedCondition(list, patch, *before, now);
       list += ']';
     }
+    if (claim_changes) AddClaim(fields, *patch.extended_resource_claim);
     if (nomination_changes) AddChanged(fields, "nominatedNodeName", nominated, *patch.nomination);
   }
   return body;

@@ -169,5 +169,22 @@ TEST(StatusPatchOf, ANominationIsClearedThatTheWatchHasNotDeliveredYet) {
   EXPECT_EQ(StatusPatchBody(patch, WallTime(1767409445s)), R"({"status":{"nominatedNodeName":null}})");
 }
 
+TEST(StatusPatchOf, TheClaimForExtendedResourcesReplacesAnEarlierOne) {
+  const api::ExtendedResourceClaimStatus claim{"made",
+                                               {{"main", "example.com/gpu", "container-0-request-0"}}};
+  auto pod = std::make_shared<api::Pod>();
+  ports::PodStatusPatch patch{.ns = "default", .name = "p", .current = pod};
+  patch.extended_resource_claim = claim;
+  const char* body =
+      R"({"status":{"extendedResourceClaimStatus":{"requestMappings":[{"containerName":"main",)"
+      R"("requestName":"container-0-request-0","resourceName":"example.com/gpu"}],)"
+      R"("resourceClaimName":"made"}}})";
+  EXPECT_EQ(StatusPatchBody(patch, WallTime{}), body);
+  pod->status.extended_resource_claim = api::ExtendedResourceClaimStatus{"older", {}};
+  EXPECT_EQ(StatusPatchBody(patch, WallTime{}), body);
+  pod->status.extended_resource_claim = claim;
+  EXPECT_EQ(StatusPatchBody(patch, WallTime{}), "") << "nothing changes";
+}
+
 }  // namespace
 }  // namespace berth::client

@@ -19,6 +19,8 @@ class RejectingApiWriter final : public ApiWriter {
   void ClaimVolume(VolumeClaimed, VersionDone done) override { done(Refusal()); }
   void SelectNode(NodeSelected, VersionDone done) override { done(Refusal()); }
   void ChangeClaim(ClaimChange, VersionDone done) override { done(Refusal()); }
+  void CreateClaim(NewClaim, ClaimDone done) override { done(Refusal()); }
+  void DeleteClaim(ClaimDeletion, WriteDone done) override { done(Refusal()); }
 
  private:
   std::unexpected<Error> Refusal() const { return Fail(ErrorCode::kInternal, why_); }

@@ -65,6 +65,8 @@ struct PodStatusPatch {
   std::string written_nomination = {};
   // status.nominatedNodeName; nullopt: unchanged; empty: cleared.
   std::optional<std::string> nomination = {};
+  // status.extendedResourceClaimStatus; nullopt: unchanged.
+  std::optional<api::ExtendedResourceClaimStatus> extended_resource_claim = {};
 };
 
 // The uid protects a pod that was recreated with the same name.
@@ -114,6 +116,22 @@ struct ClaimChange {
   std::variant<SetFinalizers, Reserve, Deallocate, Release> change;
 };
 
+// A ResourceClaim for extended resources of a pod, which owns it. The API server completes the name.
+struct NewClaim {
+  std::string ns, generate_name;
+  std::string pod_name, pod_uid;
+  std::vector<api::ResourceClaim::Request> requests;  // exactly, with class and count only
+};
+struct CreatedClaim {
+  std::string name, uid, resource_version;
+};
+// The uid protects a claim that was created again with the same name.
+struct ClaimDeletion {
+  std::string ns, name, uid;
+};
+
+// Called once, from any thread.
+using ClaimDone = std::move_only_function<void(Expected<CreatedClaim>)>;
 // Called once, from any thread, with the object's new resource version.
 using VersionDone = std::move_only_function<void(Expected<std::string>)>;
 // Called once, from any thread.
@@ -133,6 +151,10 @@ class ApiWriter {
   virtual void ClaimVolume(VolumeClaimed write, VersionDone done) = 0;
   virtual void SelectNode(NodeSelected write, VersionDone done) = 0;
   virtual void ChangeClaim(ClaimChange change, VersionDone done) = 0;
+  // Not repeated if the response was lost: the claim may then exist.
+  virtual void CreateClaim(NewClaim claim, ClaimDone done) = 0;
+  // kNotFound: the claim no longer existed.
+  virtual void DeleteClaim(ClaimDeletion deletion, WriteDone done) = 0;
 };
 
 // An event of the API (events.k8s.io/v1), without the series that the sink forms.

@@ -19,14 +19,15 @@ devices::Features DeviceFeatures(const config::FeatureGates& gates) {
           .binding_conditions =
               gates.Enabled("DRADeviceBindingConditions") && gates.Enabled("DRAResourceClaimDeviceStatus"),
           .consumable_capacity = gates.Enabled("DRAConsumableCapacity"),
-          .fractional_capacity_range = gates.Enabled("DRAFractionalCapacityRange")};
+          .fractional_capacity_range = gates.Enabled("DRAFractionalCapacityRange"),
+          .extended_resources = gates.Enabled("DRAExtendedResource")};
 }
 
 }  // namespace
 
 Engine::Engine(const EnginePorts& ports, const config::FeatureGates& gates)
     : cache_(symbols_),
-      devices_(DeviceFeatures(gates), cache_.objects(), symbols_),
+      devices_(DeviceFeatures(gates), cache_.objects(), symbols_, cache_.nodes()),
       handle_{.symbols = symbols_,
               .reasons = reasons_,
               .nodes = cache_.nodes(),

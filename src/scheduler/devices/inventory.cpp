@@ -175,6 +175,8 @@ struct DeviceInventory::Impl {
   bool FillPool(NodePool& pool, const std::vector<Entry*>& relevant, const std::vector<Entry*>& others,
                 const api::Node& node);
   void AddConsumption(const Entry& entry, Counters& consumed) const;
+  Expected<void> ForEachCounted(const api::Node& node, const VisitDevice& visit) const;
+  Expected<void> CountSlice(const Entry& entry, const api::Node& node, const VisitDevice& visit) const;
   std::uint32_t PictureOf(const NodeDevices& node);
   std::uint32_t InternShape(std::string key);
 };
@@ -464,6 +466,31 @@ void DeviceInventory::Impl::AddConsumption(const Entry& entry, Counters& consume
   }
 }
 
+Expected<void> DeviceInventory::Impl::ForEachCounted(const api::Node& node, const VisitDevice& visit) const {
+  if (const auto own = of_node.find(node.metadata.name); own != of_node.end()) {
+    for (const std::string& name : own->second)
+      BERTH_RETURN_IF_ERROR(CountSlice(*slices.at(name), node, visit));
+  }
+  for (const std::string& name : shared) BERTH_RETURN_IF_ERROR(CountSlice(*slices.at(name), node, visit));
+  return {};
+}
+
+Expected<void> DeviceInventory::Impl::CountSlice(const Entry& entry, const api::Node& node,
+                                                 const VisitDevice& visit) const {
+  if (entry.device_nodes.empty() && !entry.nodes.unset()) {
+    BERTH_TRY(const bool matches, entry.nodes.Matches(node));
+    if (!matches) return {};
+  }
+  for (std::size_t i = 0; i < entry.slice.devices.size(); ++i) {
+    if (!entry.device_nodes.empty()) {
+      BERTH_TRY(const bool matches, entry.device_nodes[i].Matches(node));
+      if (!matches) continue;
+    }
+    visit(entry.object().driver, entry.slice.devices[i]);
+  }
+  return {};
+}
+
 std::uint32_t DeviceInventory::Impl::PictureOf(const NodeDevices& node) {
   KeyText key;
   for (const NodePool& pool : node.pools) {
@@ -507,6 +534,11 @@ DeviceInventory::~DeviceInventory() = default;
 
 const Expected<NodeDevices>& DeviceInventory::Of(const cluster::NodeTable& nodes, cluster::Row row) {
   return impl_->Of(nodes, row);
+}
+
+Expected<void> DeviceInventory::ForEachCounted(const cluster::NodeTable& nodes, cluster::Row row,
+                                               const VisitDevice& visit) {
+  return impl_->ForEachCounted(nodes.node(row), visit);
 }
 
 }  // namespace berth::devices

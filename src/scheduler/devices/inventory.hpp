@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@ struct Features {
   bool binding_conditions = true;  // DRADeviceBindingConditions and DRAResourceClaimDeviceStatus
   bool consumable_capacity = true;
   bool fractional_capacity_range = true;
+  bool extended_resources = true;
 };
 
 // A device of a slice. Belongs to its slice.
@@ -92,6 +94,12 @@ class DeviceInventory {
   // The devices of a node. An error means that a slice is unusable for every pod, with kube-scheduler's text.
   // Valid until a slice, a rule, an allocation or the node changes.
   const Expected<NodeDevices>& Of(const cluster::NodeTable& nodes, cluster::Row row);
+
+  // Calls visit(driver, device) for the devices that NodeResourcesFit counts on a node. As in kube-scheduler
+  // these are more than Of returns: generations, incomplete and invalid pools make no difference, and slices
+  // without any selection of nodes count everywhere. An error: a node selector is invalid.
+  using VisitDevice = std::function<void(std::string_view driver, const SliceDevice& device)>;
+  Expected<void> ForEachCounted(const cluster::NodeTable& nodes, cluster::Row row, const VisitDevice& visit);
 
  private:
   struct Impl;

@@ -39,6 +39,8 @@ constexpr Row kEverywhere[] = {
      Level::kWarning, "devices are unknown"},
     {"resource.k8s.io", "resourceclaims resourceclaims/status resourceclaims/binding", "patch",
      Level::kWarning, "pods with resource claims are not bound"},
+    {"resource.k8s.io", "resourceclaims", "create delete", Level::kWarning,
+     "pods with extended resources of device classes are not bound"},
     {"events.k8s.io", "events", "create patch", Level::kWarning, "pods get no events"},
     {"authentication.k8s.io", "tokenreviews", "create", Level::kWarning,
      "metrics requests with a token are rejected"},

@@ -9,13 +9,17 @@
 
 namespace berth::replay {
 
-LiveCluster::LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster) {
+LiveCluster::LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster)
+    : LiveCluster(config, gates, cluster, ports_.ports()) {}
+
+LiveCluster::LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster,
+                         const assembly::EnginePorts& ports) {
   std::vector<std::string> notes;
   const auto switched = config::FeatureGates::Parse(std::span(&gates, gates.empty() ? 0 : 1), notes);
   if (!switched) throw std::runtime_error("gates: " + switched.error().message);
   const auto parsed = config::ParseSchedulerConfig(config, *switched);
   if (!parsed) throw std::runtime_error("configuration: " + parsed.error().message);
-  auto engine = assembly::Engine::Build(*parsed, assembly::InTreePlugins(), ports_.ports(), notes);
+  auto engine = assembly::Engine::Build(*parsed, assembly::InTreePlugins(), ports, notes);
   if (!engine) throw std::runtime_error("profiles: " + engine.error().message);
   engine_ = std::move(*engine);
   decoder_ = std::make_unique<api::Decoder>(engine_->retained_fields());

@@ -20,6 +20,9 @@ class LiveCluster {
   // `gates` is a value of --feature-gates. `cluster` is a list of objects as JSON. Nodes and pods are added
   // in the order of their names.
   LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster);
+  // The same, with ports that have effects. They must outlive the cluster.
+  LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster,
+              const assembly::EnginePorts& ports);
 
   assembly::Engine& engine() { return *engine_; }
 

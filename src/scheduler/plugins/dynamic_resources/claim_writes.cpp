@@ -13,7 +13,6 @@ namespace {
 using api::ResourceClaim;
 using framework::Status;
 
-constexpr std::string_view kFinalizer = "resource.kubernetes.io/delete-protection";
 constexpr int kTriesMax = 5;
 // After a conflict the newer version arrives by the watch.
 constexpr Duration kBetweenTries = std::chrono::milliseconds(10);
@@ -78,6 +77,8 @@ void ClaimWrites::Next() {
   const api::Pod& pod = *placement_.pod.pod;
   for (; next_ < pod_->claims.size(); ++next_) {
     DeviceClaim& claim = pod_->claims[next_];
+    // The device plugin of the node provides all extended resources.
+    if (claim.special && claim.allocation == nullptr && claim.object->requests.empty()) continue;
     if (!IsReservedFor(*claim.object, pod)) break;
     // Since PreFilter, the reservation of an earlier attempt may have been removed.
     if (releases_.IsPending(claim.object->metadata.uid, pod.metadata.uid)) return AwaitRelease();
@@ -88,7 +89,38 @@ void ClaimWrites::Next() {
   if (next_ == pod_->claims.size()) return WaitForDevices();
   tries_ = 0;
   uncertain_ = false;
-  Write(pod_->claims[next_].object);
+  pod_->claims[next_].in_memory ? Create() : Write(pod_->claims[next_].object);
+}
+
+void ClaimWrites::Create() {
+  if (stop_.stop_requested()) return Finish(Status::Error("context canceled"));
+  const api::ObjectMeta& pod = placement_.pod.pod->metadata;
+  const std::string ns = pod.ns.str();
+  handle_.api.CreateClaim(
+      {ns, pod.name + "-extended-resources-", pod.name, pod.uid, pod_->reserved->special->requests},
+      [self = shared_from_this(), post = handle_.loop.poster()](Expected<ports::CreatedClaim> created) {
+        post([self, created = std::move(created)] {
+          if (created) return self->Created(*created);
+          self->Finish(Status::Error(fmt::format("create claim for extended resources {}: {}",
+                                                 self->pod_->reserved->special->metadata.ns.str() + "/",
+                                                 created.error().message)));
+        });
+      });
+}
+
+void ClaimWrites::Created(const ports::CreatedClaim& created) {
+  DeviceClaim& entry = pod_->claims[next_];
+  const auto claim = std::make_shared<ResourceClaim>(*pod_->reserved->special);
+  claim->metadata.name = created.name;
+  claim->metadata.uid = created.uid;
+  claim->metadata.resource_version = created.resource_version;
+  // From now on the devices are reserved under the UID that the watch reports.
+  devices::AllocatedDevices& allocated = handle_.devices.allocated();
+  allocated.AddPending(created.uid, entry.allocation);
+  allocated.RemovePending(entry.object->metadata.uid);
+  entry.object = claim;
+  entry.in_memory = false;
+  Write(claim);
 }
 
 void ClaimWrites::AwaitRelease() {
@@ -106,18 +138,19 @@ void ClaimWrites::Write(const ResourceClaimPtr& claim) {
     return Finish(Status::Error(fmt::format("claim {} got allocated elsewhere in the meantime", key)));
   if (!allocates && !claim->allocation)
     return Finish(Status::Error(fmt::format("claim {} got deallocated elsewhere in the meantime", key)));
-  const bool protects = std::ranges::find(claim->finalizers, kFinalizer) != claim->finalizers.end();
+  const bool protects = std::ranges::find(claim->finalizers, kClaimFinalizer) != claim->finalizers.end();
   allocates && !protects ? SetFinalizers(claim) : Reserve(claim);
 }
 
 void ClaimWrites::SetFinalizers(const ResourceClaimPtr& claim) {
   Change::SetFinalizers change{claim->finalizers};
-  change.finalizers.emplace_back(kFinalizer);
+  change.finalizers.emplace_back(kClaimFinalizer);
   Send(
       claim, change,
       [this, claim, finalizers = change.finalizers](std::string version) {
         const auto updated = Updated(*claim, std::move(version));
         updated->finalizers = finalizers;
+        pod_->claims[next_].object = updated;
         Reserve(updated);
       },
       "add finalizer to claim");
@@ -158,7 +191,9 @@ void ClaimWrites::Send(const ResourceClaimPtr& claim, decltype(Change::change) c
 void ClaimWrites::OnError(const ResourceClaimPtr& claim, Error error) {
   const bool conflict = error.code == ErrorCode::kConflict;
   const bool is_final = error.code == ErrorCode::kCancelled || error.code == ErrorCode::kNotFound;
-  if (uncertain_ && !is_final) return AwaitNewer(claim, conflict ? kUnlimited : kLooksMax);
+  // Whether a special claim was deleted shows only the repeated write.
+  const bool has_changed = conflict && !pod_->claims[next_].special;
+  if (uncertain_ && !is_final) return AwaitNewer(claim, has_changed ? kUnlimited : kLooksMax);
   conflict ? Retry(std::move(error.message)) : Finish(Status::Error(std::move(error.message)));
 }
 
@@ -179,7 +214,7 @@ void ClaimWrites::Retry(std::string error) {
 void ClaimWrites::AwaitNewer(const ResourceClaimPtr& claim, int looks) {
   handle_.loop.PostAfter(kBetweenLooks, [self = shared_from_this(), claim, looks] {
     const ResourceClaimPtr newest = self->Newest();
-    if (newest != nullptr && newest->metadata.resource_version == claim->metadata.resource_version) {
+    if (newest != nullptr && !IsNewer(*newest, *claim)) {
       if (looks == 0) return self->Reserve(claim);
       return self->AwaitNewer(claim, looks == kUnlimited ? kUnlimited : looks - 1);
     }
@@ -199,11 +234,14 @@ void ClaimWrites::WriteNewest() {
   Write(newest);
 }
 
-// The claim as the watch has delivered it; null if it was deleted.
+// The claim as the watch has delivered it; null if it was deleted. A special claim was created a moment ago:
+// until the watch delivers it, the claim as it was written.
 ResourceClaimPtr ClaimWrites::Newest() const {
-  const api::ObjectMeta& meta = pod_->claims[next_].object->metadata;
+  const DeviceClaim& entry = pod_->claims[next_];
+  const api::ObjectMeta& meta = entry.object->metadata;
   ResourceClaimPtr newest = handle_.objects.Of<ResourceClaim>().Find(meta.ns, meta.name);
-  return newest == nullptr || newest->metadata.uid != meta.uid ? nullptr : newest;
+  if (newest != nullptr && newest->metadata.uid == meta.uid) return newest;
+  return entry.special ? entry.object : nullptr;
 }
 
 void ClaimWrites::Reserved(const ResourceClaimPtr& claim, std::string version) {
@@ -216,8 +254,27 @@ void ClaimWrites::Reserved(const ResourceClaimPtr& claim, std::string version) {
     handle_.devices.allocated().MarkWritten(updated->metadata.uid, updated->metadata.resource_version);
   }
   entry.object = updated;  // Unreserve releases what is written
+  if (entry.special) return WriteToPod();
   ++next_;
   Next();
+}
+
+void ClaimWrites::WriteToPod() {
+  const api::PodPtr& pod = placement_.pod.pod;
+  ports::PodStatusPatch patch{
+      .ns = pod->metadata.ns.str(), .name = pod->metadata.name, .type = "", .current = pod};
+  patch.extended_resource_claim = {pod_->claims[next_].object->metadata.name, pod_->reserved->mappings};
+  handle_.api.PatchPodStatus(
+      std::move(patch), [self = shared_from_this(), post = handle_.loop.poster()](Expected<void> result) {
+        post([self, result = std::move(result)] {
+          if (result) {
+            ++self->next_;
+            return self->Next();
+          }
+          self->Finish(Status::Error(fmt::format("update pod {} ExtendedResourceClaimStatus: {}",
+                                                 self->placement_.pod.key, result.error().message)));
+        });
+      });
 }
 
 // --- binding conditions ---
@@ -249,7 +306,14 @@ void ClaimWrites::CheckDevices(Duration waited) {
   bool ready = true;
   for (DeviceClaim& claim : pod_->claims) {
     const api::ObjectMeta& meta = claim.object->metadata;
+    if (claim.in_memory) continue;
     const auto newest = handle_.objects.Of<ResourceClaim>().Find(meta.ns, meta.name);
+    // The watch has not delivered the new claim yet.
+    const bool expected = newest == nullptr && claim.special && waited == Duration{};
+    if (expected) {
+      ready = false;
+      break;
+    }
     if (newest == nullptr)
       return Finish(Status::Error(fmt::format("could not find ResourceClaim \"{}\"", meta.Key())));
     const BindingConditions conditions = ConditionsOf(*newest);

@@ -14,6 +14,9 @@
 
 namespace berth::plugins {
 
+// Set while a claim is allocated, so that its deletion waits until its consumers have ended.
+inline constexpr std::string_view kClaimFinalizer = "resource.kubernetes.io/delete-protection";
+
 // One run for one pod. All on the loop's thread, except that writes end on other threads, which post the
 // results.
 class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
@@ -30,6 +33,11 @@ class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
   using Change = ports::ClaimChange;
 
   void Next();
+  // Creates the special claim.
+  void Create();
+  void Created(const ports::CreatedClaim& created);
+  // Writes the special claim into the status of the pod.
+  void WriteToPod();
   void AwaitRelease();
   // Writes the claim at next_; `claim` is its newest known version.
   void Write(const ResourceClaimPtr& claim);

@@ -31,10 +31,10 @@ cel::DeviceAttributeValue ValueOf(const api::DeviceAttribute& attribute) {
   return std::visit(Convert{}, attribute.value);
 }
 
-cel::DeviceProperties PropertiesOf(std::string_view driver, const api::Device& device) {
+cel::DeviceProperties PropertiesOf(std::string_view driver, const api::Device& device, bool hides_sharing) {
   cel::DeviceProperties properties;
   properties.driver = driver;
-  properties.allow_multiple_allocations = device.allow_multiple_allocations;
+  properties.allow_multiple_allocations = device.allow_multiple_allocations && !hides_sharing;
   for (const auto& [name, attribute] : device.attributes)
     properties.attributes.emplace_back(name, ValueOf(attribute));
   for (const auto& [name, capacity] : device.capacity) properties.capacity.emplace_back(name, capacity.value);
@@ -43,6 +43,7 @@ cel::DeviceProperties PropertiesOf(std::string_view driver, const api::Device& d
 
 class DeviceSelectors final : public devices::SelectorEvaluator {
  public:
+  explicit DeviceSelectors(bool hides_sharing) : hides_sharing_(hides_sharing) {}
   const Answer& Evaluate(const std::string& text, std::string_view driver,
                          const SliceDevice& device) override {
     Expression& expression = ExpressionOf(text);
@@ -93,10 +94,12 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
     const auto found = devices_.find(device.shape);
     if (found != devices_.end()) return found->second;
     if (devices_.size() >= kMaxDevices) devices_.clear();
-    return devices_.emplace(device.shape, cel::MakeDevice(PropertiesOf(driver, *device.device)))
+    return devices_
+        .emplace(device.shape, cel::MakeDevice(PropertiesOf(driver, *device.device, hides_sharing_)))
         .first->second;
   }
 
+  const bool hides_sharing_;
   TextMap<Expression> expressions_;
   boost::unordered_flat_map<std::uint32_t, Expected<cel::Value>> devices_;  // by shape
   std::size_t results_ = 0;                                                 // of all expressions
@@ -105,8 +108,8 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
 
 }  // namespace
 
-std::unique_ptr<devices::SelectorEvaluator> MakeDeviceSelectors() {
-  return std::make_unique<DeviceSelectors>();
+std::unique_ptr<devices::SelectorEvaluator> MakeDeviceSelectors(bool hides_sharing) {
+  return std::make_unique<DeviceSelectors>(hides_sharing);
 }
 
 }  // namespace berth::plugins

@@ -8,6 +8,8 @@
 namespace berth::plugins {
 
 // Compiled expressions and their results by device shape are cached, within limits. Scheduler loop only.
-std::unique_ptr<devices::SelectorEvaluator> MakeDeviceSelectors();
+// `hides_sharing`: device.allowMultipleAllocations is false for all devices, as in the scores of
+// kube-scheduler.
+std::unique_ptr<devices::SelectorEvaluator> MakeDeviceSelectors(bool hides_sharing = false);
 
 }  // namespace berth::plugins

@@ -10,6 +10,7 @@
 #include "scheduler/plugins/dynamic_resources/claim_releases.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_writes.hpp"
 #include "scheduler/plugins/dynamic_resources/device_selectors.hpp"
+#include "scheduler/plugins/dynamic_resources/special_claim.hpp"
 #include "scheduler/plugins/node_affinity/matching_rows.hpp"
 
 namespace berth::plugins {
@@ -63,7 +64,9 @@ DynamicResources::DynamicResources(const DynamicResourcesArgs& args, framework::
       key_(handle.NewKey<DevicesOfPodPtr>()),
       impossible_(handle.reasons.Intern("cannot allocate all claims")),
       invalid_pools_(handle.reasons.Intern("invalid resource pools were encountered")),
-      unavailable_(handle.reasons.Intern("resourceclaim not available on the node")) {}
+      unavailable_(handle.reasons.Intern("resourceclaim not available on the node")),
+      stale_(handle.reasons.Intern("cannot schedule extended resource claim")),
+      cannot_fit_(handle.reasons.Intern("cannot fit resource")) {}
 
 DynamicResources::~DynamicResources() = default;
 
@@ -123,15 +126,17 @@ framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) c
   if (!enabled_) return {Status::Skip(), std::nullopt};
   const api::Pod& pod = *attempt.pod().pod;
   attempt.state().Write(seen_key_, true);
-  if (pod.spec.resource_claims.empty()) return {Status::Skip(), std::nullopt};
+  const bool may_be_special = handle_.devices.extended().enabled() && !attempt.pod().fit().scalars.empty();
+  if (pod.spec.resource_claims.empty() && !may_be_special) return {Status::Skip(), std::nullopt};
   auto devices = std::make_shared<DevicesOfPod>();
   devices->steps_left = StepsOf(args_);
   const Expected<void> found = ForEachClaim(
       pod, [&](ResourceClaimPtr claim) { devices->claims.push_back({.object = std::move(claim)}); });
   if (!found) return {Status::Unresolvable(found.error().message), std::nullopt};
+  if (may_be_special) AddSpecialClaim(attempt.pod(), *devices);
   if (devices->claims.empty()) return {Status::Skip(), std::nullopt};
   for (DeviceClaim& claim : devices->claims) {
-    Status status = claim.allocated() ? Locate(attempt, claim) : CheckUnallocated(*claim.object);
+    Status status = claim.allocated() ? Locate(attempt, claim) : CheckUnallocated(claim);
     if (!status.ok()) return {std::move(status), std::nullopt};
     devices->allocates = devices->allocates || !claim.allocated();
   }
@@ -139,10 +144,24 @@ framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) c
   return {};
 }
 
-Status DynamicResources::CheckUnallocated(const ResourceClaim& claim) const {
+void DynamicResources::AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod& devices) const {
+  devices.resources = ResourcesWithClasses(pod, handle_);
+  if (devices.resources.empty()) return;
+  ResourceClaimPtr existing = handle_.devices.extended().ClaimOf(*pod.pod);
+  const bool in_memory = existing == nullptr;
+  if (in_memory) {
+    existing = MakeSpecialClaim(
+        *pod.pod, fmt::format("{}/extended-resources/{}", pod.pod->metadata.uid, ++special_claims_));
+  }
+  devices.claims.push_back({.object = std::move(existing), .special = true, .in_memory = in_memory});
+}
+
+Status DynamicResources::CheckUnallocated(const DeviceClaim& of_pod) const {
+  const ResourceClaim& claim = *of_pod.object;
   const std::string key = claim.metadata.Key();
   if (handle_.devices.allocated().PendingOf(claim.metadata.uid) != nullptr)
     return Status::Unresolvable(fmt::format("resource claim {} is in the process of being allocated", key));
+  if (of_pod.special) return {};  // Filter rejects the nodes if it has requests
   for (const ResourceClaim::Request& request : claim.requests) {
     if (request.exactly) {
       if (Status status = CheckClass(request.exactly->device_class_name, request.name); !status.ok())
@@ -205,10 +224,11 @@ devices::Allocator DynamicResources::MakeAllocator(std::uint64_t steps) const {
 }
 
 // The answer for a node; `error` is set if the kind is kError.
-DevicesOfPod::Answer DynamicResources::Ask(DevicesOfPod& pod, const devices::NodeDevices& node,
-                                           std::string& error) const {
-  if (const auto known = pod.answers.find(node.picture); known != pod.answers.end()) return known->second;
-  const std::vector<const ResourceClaim*> claims = pod.Unallocated();
+DevicesOfPod::Answer DynamicResources::Ask(DevicesOfPod& pod, DevicesOfPod::Variant& variant,
+                                           const devices::NodeDevices& node, std::string& error) const {
+  if (const auto known = variant.answers.find(node.picture); known != variant.answers.end())
+    return known->second;
+  const std::vector<const ResourceClaim*> claims = pod.Unallocated(variant);
   Outcome outcome = MakeAllocator(pod.steps_left).Allocate(node, claims);
   pod.steps_left -= std::min(pod.steps_left, outcome.steps);
   DevicesOfPod::Answer answer{outcome.kind, 0};
@@ -218,24 +238,90 @@ DevicesOfPod::Answer DynamicResources::Ask(DevicesOfPod& pod, const devices::Nod
   }
   std::size_t next = 0;
   for (const DeviceClaim& claim : pod.claims) {
+    if (claim.special) continue;  // it has no alternatives
     if (claim.allocated()) {
       answer.score += devices::ScoreOf(*claim.object);
     } else if (outcome.kind == Outcome::Kind::kAllocated) {
       answer.score += devices::ScoreOf(*claim.object, outcome.claims[next++]);
     }
   }
-  pod.answers.emplace(node.picture, answer);
+  variant.answers.emplace(node.picture, answer);
   return answer;
 }
 
-void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
-                              framework::Rejections& out) const {
+// --- extended resources ---
+
+DynamicResources::OnNode DynamicResources::Consider(const api::Pod& pod, DevicesOfPod& devices,
+                                                    const cluster::NodeTable& nodes, cluster::Row row) const {
+  using Kind = OnNode::Kind;
+  const DeviceClaim* special = devices.special();
+  if (special == nullptr) return {Kind::kAllocates, &devices.variants[{}]};
+  DevicesOfPod::VariantKey& key = devices.key;
+  key.assign(devices.resources.size(), false);
+  bool by_devices = false;
+  for (std::size_t i = 0; i < devices.resources.size(); ++i) {
+    const RequestedResource& resource = devices.resources[i];
+    const auto column = nodes.allocatable(resource.id);
+    if (!column.empty() && column[row] != 0) continue;
+    if (!resource.class_name.empty()) {
+      key[i] = by_devices = true;
+    } else if (!nodes.node(row).allocatable.contains(resource.name)) {
+      return {Kind::kCannotFit};
+    }
+  }
+  // Device plugins provide everything, or an allocated claim cannot be allocated again.
+  if (!devices.has_user_claims() && (!by_devices || special->allocated())) return {Kind::kNothing};
+  if (special->allocated()) key.assign(key.size(), false);
+  const auto found = devices.variants.find(key);
+  if (found != devices.variants.end()) return {Kind::kAllocates, &found->second, by_devices};
+  auto made = MakeVariant(pod, *special->object, devices.resources, key);
+  return {Kind::kAllocates, &devices.variants.emplace(key, std::move(made)).first->second, by_devices};
+}
+
+void DynamicResources::FilterExtended(const Attempt& attempt, DevicesOfPod& pod, RowSet& candidates,
+                                      framework::Rejections& out) const {
+  const std::size_t rows = attempt.nodes().rows();
+  const auto reject = [&](framework::ReasonId reason, const RowSet& rejected) {
+    if (rejected.Empty()) return;
+    out.Reject(reason, rows) |= rejected;
+    out.unresolvable() |= rejected;
+  };
+  // An earlier attempt created it. PostFilter deletes it.
+  if (!pod.special()->object->requests.empty()) {
+    reject(stale_, candidates);
+    return candidates.Clear();
+  }
+  auto without = attempt.Scratch();
+  auto done = attempt.Scratch();
+  candidates.ForEach([&](std::size_t row) {
+    switch (Consider(*attempt.pod().pod, pod, attempt.nodes(), static_cast<cluster::Row>(row)).kind) {
+      case OnNode::Kind::kCannotFit:
+        without->Add(row);
+        break;
+      case OnNode::Kind::kNothing:
+        done->Add(row);
+        break;
+      case OnNode::Kind::kAllocates:
+        break;
+    }
+  });
+  reject(cannot_fit_, *without);
+  candidates -= *without;
+  candidates -= *done;
+}
+
+void DynamicResources::Filter(const Attempt& attempt, const RowSet& all, framework::Rejections& out) const {
   if (!enabled_) return;
-  if (!WasSeen(attempt.state())) return out.Fail(candidates, "not found");
+  if (!WasSeen(attempt.state())) return out.Fail(all, "not found");
   const DevicesOfPodPtr* known = attempt.state().Read(key_);
   if (known == nullptr) return;
   DevicesOfPod& pod = **known;
   const std::size_t rows = attempt.nodes().rows();
+  pod.filtered = true;
+  auto remaining = attempt.Scratch();
+  *remaining |= all;
+  if (pod.special() != nullptr) FilterExtended(attempt, pod, *remaining, out);
+  const RowSet& candidates = *remaining;
   auto impossible = attempt.Scratch();
   auto invalid = attempt.Scratch();
   if (pod.allocates) {
@@ -248,7 +334,9 @@ void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
         return;
       }
       std::string error;
-      switch (Ask(pod, *node, error).kind) {
+      const OnNode on_node =
+          Consider(*attempt.pod().pod, pod, attempt.nodes(), static_cast<cluster::Row>(row));
+      switch (Ask(pod, *on_node.variant, *node, error).kind) {
         case Outcome::Kind::kAllocated:
           break;
         case Outcome::Kind::kImpossible:
@@ -308,11 +396,15 @@ framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
     const bool only_here =
         object.reserved_for.empty() ||
         (object.reserved_for.size() == 1 && object.reserved_for.front().uid == pod.metadata.uid);
-    if (!claim.unavailable || !only_here) continue;
+    if (claim.special || !claim.unavailable || !only_here) continue;
     handle_.api.ChangeClaim({object.metadata.ns.str(), object.metadata.name, object.metadata.resource_version,
                              ports::ClaimChange::Deallocate{}},
                             [](const Expected<std::string>&) {});
     return {Status::Unschedulable("deallocation of ResourceClaim completed"), std::nullopt};
+  }
+  if (const DeviceClaim* special = (*known)->special(); special != nullptr && !special->in_memory) {
+    DeleteSpecialClaim(handle_, special->object);
+    return {Status::Unschedulable("deletion of ResourceClaim completed"), std::nullopt};
   }
   return nothing;
 }
@@ -331,13 +423,18 @@ Status DynamicResources::Score(const Attempt& attempt, const RowSet& feasible,
   if (!WasSeen(attempt.state())) return Status::Error("not found");
   const DevicesOfPodPtr* known = attempt.state().Read(key_);
   if (known == nullptr || !(*known)->allocates || !handle_.devices.features().prioritized_list) return {};
-  const DevicesOfPod& pod = **known;
+  DevicesOfPod& pod = **known;
+  if (!pod.has_user_claims()) return {};
   const auto values = scores.Mutable();
   std::int64_t most = 0;
   feasible.ForEach([&](std::size_t row) {
     const auto& node = handle_.devices.inventory().Of(attempt.nodes(), static_cast<cluster::Row>(row));
-    const auto answer = node ? pod.answers.find(node->picture) : pod.answers.end();
-    values[row] = answer == pod.answers.end() ? 0 : answer->second.score;
+    values[row] = 0;
+    if (!node) return;
+    const OnNode on_node = Consider(*attempt.pod().pod, pod, attempt.nodes(), static_cast<cluster::Row>(row));
+    if (on_node.variant == nullptr) return;
+    const auto answer = on_node.variant->answers.find(node->picture);
+    if (answer != on_node.variant->answers.end()) values[row] = answer->second.score;
     most = std::max(most, values[row]);
   });
   if (most == 0) return {};
@@ -353,27 +450,41 @@ Status DynamicResources::Reserve(const Placement& placement) {
   const DevicesOfPodPtr* known = placement.state.Read(key_);
   if (known == nullptr || !(*known)->allocates) return {};
   DevicesOfPod& pod = **known;
+  if (!pod.filtered) {
+    // As in kube-scheduler, which stores the devices in Filter.
+    const bool needed = std::ranges::any_of(
+        pod.claims, [](const DeviceClaim& claim) { return !claim.special && !claim.allocated(); });
+    return needed ? Status::Error("claim allocation not found for node") : Status{};
+  }
   const cluster::Row row = handle_.nodes.Find(handle_.symbols.node_names.Find(placement.node));
   if (row == cluster::kNoRow) return Status::Error("claim allocation not found for node");
+  const OnNode on_node = Consider(*placement.pod.pod, pod, handle_.nodes, row);
+  if (on_node.kind == OnNode::Kind::kNothing) return {};  // device plugins provide everything
+  if (on_node.variant == nullptr) return Status::Error("claim allocation not found for node");
+  if (on_node.by_devices && on_node.variant->special == nullptr && !pod.special()->allocated()) {
+    // No container requests the resources that devices would provide, for example the pod's overhead.
+    return Status::Error(fmt::format(
+        "nil or empty request mappings, no update of pod {} ExtendedResourceClaimStatus", placement.pod.key));
+  }
   const auto& node = handle_.devices.inventory().Of(handle_.nodes, row);
   if (!node) return Status::Error("gather pool information: " + node.error().message);
   // The same search as in Filter, which stored only whether the node has devices.
   const devices::Allocator allocator = MakeAllocator(StepsOf(args_));
-  const Outcome outcome = allocator.Allocate(*node, pod.Unallocated());
+  const std::vector<const ResourceClaim*> claims = pod.Unallocated(*on_node.variant);
+  const Outcome outcome = allocator.Allocate(*node, claims);
   if (outcome.kind != Outcome::Kind::kAllocated) return Status::Error("claim allocation not found for node");
   // Described before the first is reserved: reserved devices change what the outcome refers to.
   std::vector<devices::AllocationPtr> allocations;
-  std::size_t next = 0;
-  for (const DeviceClaim& claim : pod.claims) {
-    if (claim.allocated()) continue;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
     auto allocation =
-        allocator.Describe(*claim.object, outcome.claims[next++], placement.node, claim.object->metadata.uid);
+        allocator.Describe(*claims[i], outcome.claims[i], placement.node, claims[i]->metadata.uid);
     if (!allocation) return Status::Error(std::move(allocation).error().message);
     allocations.push_back(std::make_shared<const ResourceClaim::Allocation>(*std::move(allocation)));
   }
-  next = 0;
+  pod.reserved = on_node.variant;
+  std::size_t next = 0;
   for (DeviceClaim& claim : pod.claims) {
-    if (claim.allocated()) continue;
+    if (claim.allocated() || next == allocations.size()) continue;
     claim.allocation = std::move(allocations[next++]);
     handle_.devices.allocated().AddPending(claim.object->metadata.uid, claim.allocation);
   }
@@ -390,6 +501,10 @@ void DynamicResources::Unreserve(const Placement& placement) {
     if (claim.allocation != nullptr && !claim.allocated())
       handle_.devices.allocated().RemovePending(meta.uid);
     claim.allocation = nullptr;
+    if (claim.special) {
+      if (!claim.in_memory) DeleteSpecialClaim(handle_, claim.object);
+      continue;
+    }
     if (!claim.allocated() || !IsReservedFor(*claim.object, pod)) continue;
     releases_->Start(meta, pod.metadata.uid);
   }

@@ -1,8 +1,10 @@
 // Allocates devices to the resource claims of pods (dynamic resource allocation), as in kube-scheduler
 // v1.37.1.
 //
-// Not implemented: extended resources of DeviceClasses (the gate DRAExtendedResource counts as off), claims
-// of pod groups, and the alpha gates that devices/inventory.hpp names.
+// A pod that requests extended resources which DeviceClasses provide gets a special claim for them, on nodes
+// whose device plugins do not offer them (special_claim.hpp).
+//
+// Not implemented: claims of pod groups, and the alpha gates that devices/inventory.hpp names.
 #pragma once
 
 #include "scheduler/framework/factory.hpp"
@@ -43,7 +45,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  // If devices of an allocated claim are not usable, deallocates one claim that only this pod uses.
+  // If devices of an allocated claim are not usable, deallocates one claim that only this pod uses. Else
+  // deletes the special claim of an earlier attempt.
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
                                          framework::PostFilterServices& services) override;
@@ -68,12 +71,27 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   Expected<void> ForEachClaim(const api::Pod& pod, const Visit& visit) const;
   Expected<ResourceClaimPtr> FindClaim(const api::Pod& pod, const api::PodResourceClaim& reference) const;
   // Whether the pod may be scheduled as far as this claim is concerned.
-  framework::Status CheckUnallocated(const api::ResourceClaim& claim) const;
+  framework::Status CheckUnallocated(const DeviceClaim& claim) const;
   framework::Status CheckClass(const std::string& name, const std::string& request) const;
   // Sets the nodes on which an allocated claim is available.
   framework::Status Locate(const framework::Attempt& attempt, DeviceClaim& claim) const;
   devices::Allocator MakeAllocator(std::uint64_t steps) const;
-  DevicesOfPod::Answer Ask(DevicesOfPod& pod, const devices::NodeDevices& node, std::string& error) const;
+  DevicesOfPod::Answer Ask(DevicesOfPod& pod, DevicesOfPod::Variant& variant,
+                           const devices::NodeDevices& node, std::string& error) const;
+  // Adds the special claim if the pod needs one.
+  void AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod& devices) const;
+  // What a node means for the special claim.
+  struct OnNode {
+    enum class Kind : std::uint8_t { kCannotFit, kNothing, kAllocates };
+    Kind kind = Kind::kAllocates;
+    DevicesOfPod::Variant* variant = nullptr;
+    bool by_devices = false;  // devices provide some of the resources
+  };
+  OnNode Consider(const api::Pod& pod, DevicesOfPod& devices, const cluster::NodeTable& nodes,
+                  cluster::Row row) const;
+  // Rejects nodes because of extended resources, and removes those for which nothing is to be allocated.
+  void FilterExtended(const framework::Attempt& attempt, DevicesOfPod& pod, RowSet& candidates,
+                      framework::Rejections& out) const;
   const api::DeviceClass* FindClass(std::string_view name) const;
   bool WasSeen(const framework::CycleState& state) const { return state.Read(seen_key_) != nullptr; }
   framework::Hint AfterClaimChange(const api::Pod& waiting, const api::ResourceClaim* before,
@@ -86,7 +104,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   const std::shared_ptr<ClaimReleases> releases_;
   const framework::StateKey<bool> seen_key_;        // set if PreFilter was called in this attempt
   const framework::StateKey<DevicesOfPodPtr> key_;  // only of pods with claims: others cost no allocation
-  const framework::ReasonId impossible_, invalid_pools_, unavailable_;
+  const framework::ReasonId impossible_, invalid_pools_, unavailable_, stale_, cannot_fit_;
+  mutable std::uint64_t special_claims_ = 0;  // number of special claims so far, for their UIDs
 };
 
 }  // namespace berth::plugins

@@ -6,6 +6,7 @@
 
 #include "kubernetes/api/decode.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
+#include "scheduler/plugins/dynamic_resources/special_claim.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::plugins {
@@ -14,6 +15,7 @@ namespace {
 using api::ResourceClaim;
 using berth::testing::Cluster;
 using berth::testing::Fits;
+using berth::testing::MakeContainer;
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::Unresolvable;
@@ -73,7 +75,10 @@ class DynamicResourcesTest : public ::testing::Test {
 
   // Evaluates the pod, reserves its devices on the node, and runs PreBind until it ends or waits.
   void Bind(const std::vector<std::string>& claims, const std::string& node = "with") {
-    pod_ = PodWith(claims);
+    BindPod(PodWith(claims), node);
+  }
+  void BindPod(const api::Pod& pod, const std::string& node = "with") {
+    pod_ = pod;
     info_ = cluster_.Prepare(pod_);
     node_ = node;
     cluster_.Evaluate(*plugin_, pod_);
@@ -358,6 +363,173 @@ TEST_F(DynamicResourcesTest, BindingWaitsForTheConditionsOfDevices) {
   ASSERT_TRUE(result_);
   EXPECT_EQ(result_->Message(), "device binding failed: claim=slow, reason=Fault, message=\"a \\\"b\\\"\"");
   EXPECT_EQ(Evaluate({"slow"}).at("with"), Unresolvable({"resourceclaim not available on the node"}));
+}
+
+// --- extended resources ---
+
+// DynamicResources calls none of these.
+class NoServices final : public framework::PostFilterServices {
+ public:
+  explicit NoServices(cluster::NodeTable& table) : table_(table) {}
+  void RunFilters(const framework::Attempt&, const RowSet&, framework::FilterOutcome&) override {}
+  framework::Status AddPod(const framework::Attempt&, const cluster::PlacedPod&, cluster::Row) override {
+    return {};
+  }
+  framework::Status RemovePod(const framework::Attempt&, const cluster::PlacedPod&, cluster::Row) override {
+    return {};
+  }
+  bool has_extensions() const override { return false; }
+  cluster::NodeTable& table() override { return table_; }
+  Random* rng() override { return nullptr; }
+
+ private:
+  cluster::NodeTable& table_;
+};
+
+class ExtendedResourcesTest : public DynamicResourcesTest {
+ protected:
+  ExtendedResourcesTest() {
+    cluster_.Add(MakeNode("plugin").Allocatable("example.com/gpu", "4"));
+    cluster_.Put(Read<api::DeviceClass>(R"({"metadata": {"name": "gpu"}, "spec": {
+      "extendedResourceName": "example.com/gpu", "selectors": [{"cel": {"expression": "device.driver == 'd'"}}]}})"));
+  }
+  static api::Pod Requesting(const char* amount, const std::string& resource = "example.com/gpu") {
+    api::Pod pod = MakePod("pod").Container(MakeContainer("main").Cpu("1").Request(resource, amount));
+    pod.metadata.uid = "pod-uid";
+    return pod;
+  }
+  // The claim of an earlier attempt; `spec`: JSON of its devices.
+  void PutSpecial(const std::string& spec, const std::string& status = "{}") {
+    cluster_.Put(Read<ResourceClaim>(fmt::format(
+        R"({{"metadata": {{"namespace": "default", "name": "left", "uid": "uid-left", "resourceVersion": "5",
+            "annotations": {{"resource.kubernetes.io/extended-resource-claim": "true"}},
+            "finalizers": ["x", "resource.kubernetes.io/delete-protection"],
+            "ownerReferences": [{{"kind": "Pod", "name": "pod", "uid": "pod-uid", "controller": true}}]}},
+            "spec": {{"devices": {{{}}}}}, "status": {}}})",
+        spec, status)));
+  }
+  static constexpr const char* kRequests =
+      R"("requests": [{"name": "container-0-request-1", "exactly": {"deviceClassName": "gpu"}}])";
+};
+
+TEST_F(ExtendedResourcesTest, DevicesProvideThemWhereNoDevicePluginDoes) {
+  const auto impossible = Unresolvable({"cannot allocate all claims"});
+  const Verdicts some = {{"with", Fits()}, {"without", impossible}, {"plugin", Fits()}};
+  const Verdicts plugin_only = {{"with", impossible}, {"without", impossible}, {"plugin", Fits()}};
+  EXPECT_EQ(cluster_.Evaluate(*plugin_, Requesting("2")), some);
+  EXPECT_EQ(cluster_.Evaluate(*plugin_, Requesting("3")), plugin_only);
+  EXPECT_EQ(cluster_.Evaluate(*plugin_, Requesting("1", "deviceclass.resource.kubernetes.io/gpu")).at("with"),
+            Fits());
+  EXPECT_TRUE(PreFilter(Requesting("1", "example.com/other")).skip()) << "no class provides it";
+  EXPECT_TRUE(PreFilter(Requesting("0")).skip());
+}
+
+TEST_F(ExtendedResourcesTest, ResourcesThatNobodyProvidesRejectTheNode) {
+  const api::Pod pod = MakePod("pod").Container(
+      MakeContainer("main").Request("example.com/gpu", "1").Request("example.com/none", "1"));
+  EXPECT_EQ(cluster_.Evaluate(*plugin_, pod).at("with"), Unresolvable({"cannot fit resource"}));
+}
+
+TEST_F(ExtendedResourcesTest, TheNewestClassWithTheNameProvidesIt) {
+  cluster_.Put(
+      Read<api::DeviceClass>(R"({"metadata": {"name": "none", "creationTimestamp": "2026-01-01T00:00:00Z"},
+    "spec": {"extendedResourceName": "example.com/gpu", "selectors": [{"cel": {"expression": "false"}}]}})"));
+  EXPECT_EQ(cluster_.Evaluate(*plugin_, Requesting("1")).at("with"),
+            Unresolvable({"cannot allocate all claims"}));
+}
+
+TEST_F(ExtendedResourcesTest, BindingCreatesTheClaim) {
+  cluster_.api().version = "9";
+  BindPod(Requesting("2"));
+  ASSERT_TRUE(result_ && result_->ok()) << (result_ ? result_->Message() : "not finished");
+  const auto& created = cluster_.api().created_claims;
+  ASSERT_EQ(created.size(), 1);
+  EXPECT_EQ(created[0].generate_name, "pod-extended-resources-");
+  ASSERT_EQ(created[0].requests.size(), 1);
+  EXPECT_EQ(created[0].requests[0].name, "container-0-request-1");
+  EXPECT_EQ(created[0].requests[0].exactly->count, 2);
+  ASSERT_EQ(cluster_.api().claims.size(), 2) << "finalizer and status";
+  EXPECT_EQ(cluster_.api().claims[1].name, "created-1");
+  EXPECT_EQ(std::get<Change::Reserve>(cluster_.api().claims[1].change).allocation->devices.size(), 2);
+  ASSERT_EQ(cluster_.api().patches.size(), 1);
+  const api::ExtendedResourceClaimStatus status{"created-1",
+                                                {{"main", "example.com/gpu", "container-0-request-1"}}};
+  EXPECT_EQ(cluster_.api().patches[0].extended_resource_claim, status);
+  PutClaim("one");
+  EXPECT_EQ(Evaluate({"one"}).at("with"), Unresolvable({"cannot allocate all claims"})) << "in use";
+
+  plugin_->Unreserve(*placement_);
+  cluster_.loop().Run();
+  ASSERT_EQ(cluster_.api().deleted_claims.size(), 1);
+  EXPECT_EQ(cluster_.api().deleted_claims[0].uid, "uid-created-1");
+  EXPECT_TRUE(std::get<Change::SetFinalizers>(cluster_.api().claims[2].change).finalizers.empty());
+  EXPECT_EQ(Evaluate({"one"}).at("with"), Fits()) << "the devices are free again";
+}
+
+TEST_F(ExtendedResourcesTest, NothingIsWrittenIfTheDevicePluginProvidesThem) {
+  PutClaim("here", "", Allocated("g0", "", "plugin"));
+  api::Pod pod = Requesting("2");
+  BindPod(pod, "plugin");
+  EXPECT_TRUE(result_ && result_->ok());
+  EXPECT_TRUE(cluster_.api().claims.empty() && cluster_.api().created_claims.empty());
+  pod.spec.resource_claims = std::vector<api::PodResourceClaim>{{"here", "here", std::nullopt}};
+  BindPod(pod, "plugin");
+  EXPECT_TRUE(result_ && result_->ok());
+  EXPECT_EQ(cluster_.api().claims.size(), 1) << "the other claim is reserved";
+  EXPECT_TRUE(cluster_.api().created_claims.empty());
+}
+
+TEST_F(ExtendedResourcesTest, TheClaimOfAnEarlierAttemptIsDeleted) {
+  PutSpecial(kRequests, Allocated("g0"));
+  const auto stale = Unresolvable({"cannot schedule extended resource claim"});
+  EXPECT_EQ(cluster_.Evaluate(*plugin_, Requesting("1")),
+            (Verdicts{{"with", stale}, {"without", stale}, {"plugin", stale}}));
+  const auto info = cluster_.Prepare(Requesting("1"));
+  framework::ScratchPool scratch;
+  NoServices services(cluster_.handle().nodes);
+  const auto result = plugin_->PostFilter(
+      framework::Attempt(info, cluster_.handle().nodes, cluster_.state(), scratch), {}, services);
+  EXPECT_EQ(result.status.Message(), "deletion of ResourceClaim completed");
+  cluster_.loop().Run();
+  EXPECT_EQ(std::get<Change::SetFinalizers>(cluster_.api().claims.at(0).change).finalizers,
+            std::vector<std::string>{"x"});
+  EXPECT_EQ(cluster_.api().deleted_claims.at(0).name, "left");
+}
+
+TEST_F(ExtendedResourcesTest, FailuresNameTheWrite) {
+  cluster_.api().answer = Fail(ErrorCode::kUnavailable, "no connection");
+  BindPod(Requesting("1"));
+  ASSERT_TRUE(result_);
+  EXPECT_EQ(result_->Message(), "create claim for extended resources default/: no connection");
+  plugin_->Unreserve(*placement_);
+  EXPECT_TRUE(cluster_.api().deleted_claims.empty()) << "it was not created";
+}
+
+TEST(SpecialClaim, ContainersThatDoNotRunTogetherShareRequests) {
+  const auto gpu = [](const char* name, const char* amount) {
+    return MakeContainer(name).Request("example.com/gpu", amount);
+  };
+  const api::Pod pod = MakePod("pod")
+                           .Init(gpu("small", "2"))
+                           .Init(gpu("large", "5"))
+                           .Sidecar(gpu("sidecar", "1"))
+                           .Container(gpu("main", "2"));
+  const std::vector<RequestedResource> resources = {{{}, "example.com/gpu", "class", 5}};
+  const auto variant = MakeVariant(pod, *MakeSpecialClaim(pod, "u"), resources, {true});
+  std::vector<std::string> requests;
+  for (const auto& request : variant.special->requests)
+    requests.push_back(fmt::format("{} {}", request.name, request.exactly->count));
+  // The init containers use the sidecar's and the main container's devices; "large" needs two more.
+  EXPECT_THAT(requests,
+              ElementsAre("container-1-request-0 2", "container-2-request-0 1", "container-3-request-0 2"));
+  std::vector<std::string> mappings;
+  for (const auto& mapping : variant.mappings)
+    mappings.push_back(mapping.container_name + " " + mapping.request_name);
+  EXPECT_THAT(mappings, ElementsAre("sidecar container-2-request-0", "main container-3-request-0",
+                                    "small container-2-request-0", "small container-3-request-0",
+                                    "large container-2-request-0", "large container-3-request-0",
+                                    "large container-1-request-0"));
+  EXPECT_EQ(MakeVariant(pod, *MakeSpecialClaim(pod, "u"), resources, {false}).special, nullptr);
 }
 
 // --- events and arguments ---

@@ -3,6 +3,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/row_set.hpp"
 #include "kubernetes/api/objects.hpp"
+#include "scheduler/cluster/ids.hpp"
 #include "scheduler/devices/allocator.hpp"
 
 namespace berth::plugins {
@@ -27,14 +29,26 @@ struct DeviceClaim {
   bool unavailable = false;  // Filter rejected a node because of it
   // Set by Reserve: the allocation that PreBind writes.
   devices::AllocationPtr allocation = {};
+  // The special claim for extended resources that DeviceClasses provide; always the last one of the pod.
+  bool special = false;
+  bool in_memory = false;  // it is not created yet; PreBind creates it
 
   bool allocated() const { return object->allocation.operator bool(); }
+};
+
+// An extended resource that the pod requests.
+struct RequestedResource {
+  cluster::ResourceId id;
+  std::string name;
+  std::string class_name;  // of the class that provides it; empty: none does
+  std::int64_t amount = 0;
 };
 
 // Cycle state of DynamicResources.
 struct DevicesOfPod {
   std::vector<DeviceClaim> claims;
   bool allocates = false;        // some claims are not allocated yet
+  bool filtered = false;         // Filter was called; a profile may disable it
   std::uint64_t steps_left = 0;  // of all searches for this pod (devices::SearchLimits)
 
   // The answer for nodes with one picture.
@@ -42,13 +56,31 @@ struct DevicesOfPod {
     devices::AllocationOutcome::Kind kind{};
     std::int64_t score = 0;
   };
-  boost::unordered_flat_map<std::uint32_t, Answer> answers{};  // by NodeDevices::picture
+  // The claims as nodes need them that provide the same extended resources by devices.
+  struct Variant {
+    ResourceClaimPtr special = {};  // with its requests; null: no device is requested for extended resources
+    std::vector<api::ExtendedResourceClaimStatus::RequestMapping> mappings = {};
+    boost::unordered_flat_map<std::uint32_t, Answer> answers = {};  // by NodeDevices::picture
+  };
+  // By resource: whether devices provide it. Pods without a special claim have one variant.
+  using VariantKey = std::vector<bool>;
+  std::vector<RequestedResource> resources{};  // by name; empty without a special claim
+  std::map<VariantKey, Variant> variants{};
+  VariantKey key{};                   // of the node that is considered
+  const Variant* reserved = nullptr;  // the variant of the node; set by Reserve
 
+  // Null if there is none.
+  const DeviceClaim* special() const {
+    return claims.empty() || !claims.back().special ? nullptr : &claims.back();
+  }
+  bool has_user_claims() const { return claims.size() > (special() == nullptr ? 0 : 1); }
   // The claims to be allocated, in the order of the pod.
-  std::vector<const api::ResourceClaim*> Unallocated() const {
+  std::vector<const api::ResourceClaim*> Unallocated(const Variant& variant) const {
     std::vector<const api::ResourceClaim*> result;
     for (const DeviceClaim& claim : claims) {
-      if (!claim.allocated()) result.push_back(claim.object.get());
+      if (claim.allocated()) continue;
+      const api::ResourceClaim* object = claim.special ? variant.special.get() : claim.object.get();
+      if (object != nullptr) result.push_back(object);
     }
     return result;
   }

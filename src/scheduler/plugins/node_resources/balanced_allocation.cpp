@@ -67,7 +67,7 @@ framework::PluginOrError NodeResourcesBalancedAllocation::Create(const framework
 
 NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args,
                                                                  framework::Handle& handle)
-    : axes_(handle.NewBuffer<std::vector<ResourceAxis>>()) {
+    : devices_(handle), axes_(handle.NewBuffer<std::vector<ResourceAxis>>()) {
   for (const WeightedResource& resource : args.resources) {
     const ResourceId id = handle.symbols.InternResource(resource.name);
     if (id.known()) {
@@ -100,11 +100,14 @@ framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt,
     return {};  // PreScore is disabled in the profile: all scores are 0, as in kube-scheduler
   std::vector<ResourceAxis>& axes = attempt.Buffer(axes_);
   axes.clear();
+  devices_.Clear(attempt);
   for (const ResourceId id : resources_) {
     const std::int64_t request = attempt.pod().use().requested.Of(id);
-    if (request == 0 && id.value >= cluster::kFirstScalar) continue;
-    if (attempt.nodes().allocatable(id).empty()) continue;
-    axes.push_back({attempt.nodes().allocatable(id), attempt.nodes().requested(id), request});
+    const bool scalar = id.value >= cluster::kFirstScalar;
+    if (request == 0 && scalar) continue;
+    ResourceAxis axis{attempt.nodes().allocatable(id), attempt.nodes().requested(id), request};
+    if (scalar) devices_.Apply(attempt, id, feasible, axis);
+    if (!axis.capacity.empty()) axes.push_back(axis);
   }
   if (axes.size() != 2) {
     ScoreRows(axes, feasible, scores.Overwrite());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/node_resources/device_columns.hpp"
 #include "scheduler/plugins/node_resources/resource_args.hpp"
 #include "scheduler/plugins/node_resources/resource_kernels.hpp"
 
@@ -20,14 +21,16 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {
-    return framework::ResultDependency::kRow;
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo& pod) const override {
+    return devices_.ProvidesAny(pod.use().requested, resources_) ? framework::ResultDependency::kEverything
+                                                                 : framework::ResultDependency::kRow;
   }
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
 
  private:
   bool RequestsAny(const cluster::PodInfo& pod) const;
 
+  const DeviceColumns devices_;
   std::vector<cluster::ResourceId> resources_;
   // Configured resources without a column ("storage"); a pod may still request them.
   std::vector<std::string> uncounted_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kubernetes/api/requests.hpp"
+#include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/node_resources/node_resources_fit.hpp"
 
 namespace berth::plugins {
@@ -9,6 +10,7 @@ namespace {
 
 using cluster::Amounts;
 using cluster::PodInfo;
+using cluster::ResourceId;
 using framework::Hint;
 
 // The node's allocatable amount in the units of Amounts.
@@ -18,30 +20,32 @@ std::int64_t Offered(const api::Node& node, const std::string& resource) {
   return resource == "cpu" ? found->second.MilliValue() : found->second.Value();
 }
 
+// Calls visit(resource, name, amount).
 template <class Visit>
 void ForEachRequest(const Amounts& amounts, const cluster::SymbolTable& words, Visit&& visit) {
-  visit("cpu", amounts.milli_cpu);
-  visit("memory", amounts.memory);
-  visit("ephemeral-storage", amounts.ephemeral_storage);
-  for (const auto& [resource, amount] : amounts.scalars) visit(words.ResourceName(resource), amount);
+  visit(cluster::kCpu, "cpu", amounts.milli_cpu);
+  visit(cluster::kMemory, "memory", amounts.memory);
+  visit(cluster::kEphemeralStorage, "ephemeral-storage", amounts.ephemeral_storage);
+  for (const auto& [resource, amount] : amounts.scalars)
+    visit(resource, words.ResourceName(resource), amount);
 }
 
-// Whether the pod would fit on the empty node.
-bool FitsEmpty(const cluster::PodInfo& pod, const api::Node& node, const cluster::SymbolTable& words) {
-  bool fits = Offered(node, "pods") >= 1;
-  ForEachRequest(pod.fit(), words, [&](const std::string& resource, std::int64_t amount) {
-    if (amount > 0 && amount > Offered(node, resource)) fits = false;
-  });
-  return fits;
+// Whether the pod requests an extended resource that the class provides.
+bool Requests(const cluster::PodInfo& pod, const api::DeviceClass& device_class, bool added) {
+  const api::ResourceList requests = api::PodRequests(*pod.pod, {});
+  // The name of a class does not change.
+  if (added && requests.contains(std::string(api::kDeviceClassResourcePrefix) + device_class.metadata.name))
+    return true;
+  return device_class.extended_resource_name && requests.contains(*device_class.extended_resource_name);
 }
 
-bool OffersMore(const cluster::PodInfo& pod, const api::Node& before, const api::Node& after,
-                const cluster::SymbolTable& words) {
-  bool more = Offered(after, "pods") > Offered(before, "pods");
-  ForEachRequest(pod.fit(), words, [&](const std::string& resource, std::int64_t amount) {
-    if (amount > 0 && Offered(after, resource) > Offered(before, resource)) more = true;
-  });
-  return more;
+Hint AfterClassChange(const cluster::PodInfo& pod, const api::DeviceClass* before,
+                      const api::DeviceClass& after) {
+  if (before != nullptr &&
+      before->extended_resource_name.value_or("") == after.extended_resource_name.value_or("")) {
+    return Hint::kSkip;
+  }
+  return Requests(pod, after, before == nullptr) ? Hint::kQueue : Hint::kSkip;
 }
 
 // Whether a pod on a node released resources that the waiting pod requests.
@@ -64,23 +68,51 @@ bool GaveBack(const cluster::PodInfo& waiting, const api::Pod& before, const api
 
 }  // namespace
 
+// Whether the pod would fit on the empty node.
+bool NodeResourcesFit::FitsEmpty(const PodInfo& pod, const api::Node& node) const {
+  bool fits = Offered(node, "pods") >= 1;
+  ForEachRequest(pod.fit(), symbols_, [&](ResourceId resource, const std::string& name, std::int64_t amount) {
+    const std::int64_t offered = Offered(node, name);
+    if (amount > 0 && amount > offered && !(offered <= 0 && IsByClass(resource))) fits = false;
+  });
+  return fits;
+}
+
+bool NodeResourcesFit::OffersMore(const PodInfo& pod, const api::Node& before, const api::Node& after) const {
+  bool more = Offered(after, "pods") > Offered(before, "pods");
+  ForEachRequest(pod.fit(), symbols_, [&](ResourceId resource, const std::string& name, std::int64_t amount) {
+    const std::int64_t offered = Offered(after, name);
+    if (amount > 0 && (offered > Offered(before, name) || (offered <= 0 && IsByClass(resource)))) more = true;
+  });
+  return more;
+}
+
 std::vector<framework::EventRegistration> NodeResourcesFit::EventsToRegister() const {
   using namespace framework;
-  return {WhenAssignedPod(kDelete,
-                          [](const cluster::PodInfo&, const api::Pod* gone, const api::Pod*) {
-                            return IsBoundOrNominated(*gone) ? Hint::kQueue : Hint::kSkip;
-                          }),
-          WhenNode(kAdd | kUpdateNodeAllocatable,
-                   [this](const cluster::PodInfo& pod, const api::Node* before, const api::Node* after) {
-                     const bool helps = FitsEmpty(pod, *after, symbols_) &&
-                                        (before == nullptr || OffersMore(pod, *before, *after, symbols_));
-                     return helps ? Hint::kQueue : Hint::kSkip;
-                   }),
-          WhenAssignedPod(kUpdatePodScaleDown,
-                          [](const cluster::PodInfo& pod, const api::Pod* before, const api::Pod* after) {
-                            return GaveBack(pod, *before, *after) ? Hint::kQueue : Hint::kSkip;
-                          }),
-          {EventResource::kTargetPod, kUpdatePodScaleDown}};
+  std::vector<EventRegistration> events = {
+      WhenAssignedPod(kDelete,
+                      [](const PodInfo&, const api::Pod* gone, const api::Pod*) {
+                        return IsBoundOrNominated(*gone) ? Hint::kQueue : Hint::kSkip;
+                      }),
+      WhenNode(kAdd | kUpdateNodeAllocatable,
+               [this](const PodInfo& pod, const api::Node* before, const api::Node* after) {
+                 const bool helps =
+                     FitsEmpty(pod, *after) && (before == nullptr || OffersMore(pod, *before, *after));
+                 return helps ? Hint::kQueue : Hint::kSkip;
+               }),
+      WhenAssignedPod(kUpdatePodScaleDown,
+                      [](const PodInfo& pod, const api::Pod* before, const api::Pod* after) {
+                        return GaveBack(pod, *before, *after) ? Hint::kQueue : Hint::kSkip;
+                      }),
+      {EventResource::kTargetPod, kUpdatePodScaleDown}};
+  if (cluster_devices_.extended().enabled()) {
+    events.push_back(When<api::DeviceClass>(
+        EventResource::kDeviceClass, kAdd | kUpdate,
+        [](const PodInfo& pod, const api::DeviceClass* before, const api::DeviceClass* after) {
+          return AfterClassChange(pod, before, *after);
+        }));
+  }
+  return events;
 }
 
 }  // namespace berth::plugins

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/wrap.hpp"
+#include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/node_resources/resource_columns.hpp"
 
 namespace berth::plugins {
@@ -40,6 +41,8 @@ framework::PluginOrError NodeResourcesFit::Create(const framework::RawArgs& raw,
 
 NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::Handle& handle)
     : symbols_(handle.symbols),
+      cluster_devices_(handle.devices),
+      devices_(handle),
       reasons_(handle.reasons),
       too_many_pods_(handle.reasons.Intern("Too many pods")),
       insufficient_(std::make_unique<std::vector<framework::ReasonId>>()),
@@ -51,7 +54,9 @@ NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::
       axes_(handle.NewBuffer<std::vector<ResourceAxis>>()) {
   for (const auto& [name, weight] : args.resources) {
     const ResourceId id = handle.symbols.InternResource(name);
-    if (id.known()) resources_.push_back({id, weight});
+    if (!id.known()) continue;
+    resources_.push_back({id, weight});
+    resource_ids_.push_back(id);
   }
   constexpr std::int64_t kPerScorePoint = framework::kMaxScore / 10;
   for (ShapePoint& point : shape_) point.score *= kPerScorePoint;
@@ -73,16 +78,30 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
   const std::size_t rows = nodes.rows();
   RowSet& crowded = out.Reject(too_many_pods_, rows);
   AddCrowded(nodes.pod_count(), nodes.allowed_pods(), candidates, crowded);
-  RowSet& never = out.unresolvable();
-  never.Resize(rows);
+  out.unresolvable().Resize(rows);
   for (const RequestedAmount& amount : amounts) {
-    RowSet& lacking = out.Reject(InsufficientReason(amount.resource, nodes.symbols()), rows);
-    if (amount.allocatable.empty()) {
-      lacking |= candidates;
-      never |= candidates;
-    } else {
-      AddInsufficient(amount.request, amount.allocatable, amount.requested, candidates, lacking, never);
+    if (!amount.by_class) {
+      AddLacking(attempt, amount, candidates, out);
+    } else if (!amount.allocatable.empty()) {
+      auto offered = attempt.Scratch();
+      candidates.ForEach([&](std::size_t row) {
+        if (amount.IsOffered(row)) offered->Add(row);
+      });
+      if (!offered->Empty()) AddLacking(attempt, amount, *offered, out);
     }
+  }
+}
+
+void NodeResourcesFit::AddLacking(const Attempt& attempt, const RequestedAmount& amount,
+                                  const RowSet& candidates, framework::Rejections& out) const {
+  const NodeTable& nodes = attempt.nodes();
+  RowSet& lacking = out.Reject(InsufficientReason(amount.resource, nodes.symbols()), nodes.rows());
+  RowSet& never = out.unresolvable();
+  if (amount.allocatable.empty()) {
+    lacking |= candidates;
+    never |= candidates;
+  } else {
+    AddInsufficient(amount.request, amount.allocatable, amount.requested, candidates, lacking, never);
   }
 }
 
@@ -92,8 +111,10 @@ std::span<const NodeResourcesFit::RequestedAmount> NodeResourcesFit::CollectRequ
   std::vector<RequestedAmount>& amounts = attempt.Buffer(amounts_);
   amounts.clear();
   const auto add = [&](ResourceId resource, std::int64_t request) {
-    if (request > 0)
-      amounts.push_back({resource, request, nodes.allocatable(resource), nodes.requested(resource)});
+    if (request > 0) {
+      amounts.push_back(
+          {resource, request, nodes.allocatable(resource), nodes.requested(resource), IsByClass(resource)});
+    }
   };
   const Amounts& request = attempt.pod().fit();
   add(cluster::kCpu, request.milli_cpu);
@@ -105,7 +126,12 @@ std::span<const NodeResourcesFit::RequestedAmount> NodeResourcesFit::CollectRequ
   return amounts;
 }
 
+bool NodeResourcesFit::IsByClass(ResourceId resource) const {
+  return resource.value >= cluster::kFirstScalar && cluster_devices_.extended().ClassOf(resource) != nullptr;
+}
+
 bool NodeResourcesFit::RequestedAmount::FitsOn(std::size_t row) const {
+  if (by_class && !IsOffered(row)) return true;
   return !allocatable.empty() && request <= WrapSub(allocatable[row], requested[row]);
 }
 
@@ -114,13 +140,17 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
   const NodeTable& nodes = attempt.nodes();
   std::vector<ResourceAxis>& axes = attempt.Buffer(axes_);
   axes.clear();
+  devices_.Clear(attempt);
   std::int64_t weights = 0;
   for (const Resource& resource : resources_) {
     const std::int64_t request = attempt.pod().score().Of(resource.id);
-    if (nodes.allocatable(resource.id).empty()) continue;
-    if (request == 0 && resource.id.value >= cluster::kFirstScalar) continue;
-    axes.push_back(
-        {nodes.allocatable(resource.id), NonZeroUse(nodes, resource.id), request, resource.weight});
+    const bool scalar = resource.id.value >= cluster::kFirstScalar;
+    if (request == 0 && scalar) continue;
+    ResourceAxis axis{nodes.allocatable(resource.id), NonZeroUse(nodes, resource.id), request,
+                      resource.weight};
+    if (scalar) devices_.Apply(attempt, resource.id, feasible, axis);
+    if (axis.capacity.empty()) continue;
+    axes.push_back(axis);
     weights += resource.weight;
   }
   if (strategy_ == ScoringStrategy::kRequestedToCapacityRatio || weights > kMaxWeightSum) {

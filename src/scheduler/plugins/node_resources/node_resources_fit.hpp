@@ -1,7 +1,10 @@
 // Rejects nodes whose free resources do not cover the pod's requests, and scores the others by utilization.
+// An extended resource that a DeviceClass provides is left to DynamicResources on nodes that do not offer it
+// (devices/extended_resources.hpp).
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/node_resources/device_columns.hpp"
 #include "scheduler/plugins/node_resources/resource_args.hpp"
 #include "scheduler/plugins/node_resources/resource_kernels.hpp"
 
@@ -31,8 +34,9 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {
-    return framework::ResultDependency::kRow;
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo& pod) const override {
+    return devices_.ProvidesAny(pod.score(), resource_ids_) ? framework::ResultDependency::kEverything
+                                                            : framework::ResultDependency::kRow;
   }
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
@@ -48,10 +52,17 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
     std::int64_t request = 0;
     std::span<const std::int64_t> allocatable;  // empty: no node ever had it
     std::span<const std::int64_t> requested;
+    bool by_class = false;  // a DeviceClass provides the resource on nodes that do not offer it
 
+    bool IsOffered(std::size_t row) const { return !allocatable.empty() && allocatable[row] > 0; }
     bool FitsOn(std::size_t row) const;
   };
   std::span<const RequestedAmount> CollectRequests(const framework::Attempt& attempt) const;
+  void AddLacking(const framework::Attempt& attempt, const RequestedAmount& amount, const RowSet& candidates,
+                  framework::Rejections& out) const;
+  bool IsByClass(cluster::ResourceId resource) const;
+  bool FitsEmpty(const cluster::PodInfo& pod, const api::Node& node) const;
+  bool OffersMore(const cluster::PodInfo& pod, const api::Node& before, const api::Node& after) const;
   bool Ignored(cluster::ResourceId resource, const cluster::SymbolTable& words) const;
   void ScoreRows(std::span<const ResourceAxis> axes, const RowSet& rows,
                  std::span<std::int64_t> values) const;
@@ -64,6 +75,8 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   static constexpr std::size_t kMaxReasons = 16'384;
 
   const cluster::SymbolTable& symbols_;
+  const devices::ClusterDevices& cluster_devices_;
+  const DeviceColumns devices_;
   framework::Reasons& reasons_;
   framework::ReasonId too_many_pods_;
   const std::unique_ptr<std::vector<framework::ReasonId>> insufficient_;  // by ResourceId, created on demand
@@ -71,7 +84,8 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   std::vector<std::string> ignored_groups_;
   ScoringStrategy strategy_;
   std::vector<Resource> resources_;  // resources known to scheduling; others do not contribute
-  std::vector<ShapePoint> shape_;    // scores scaled to 0..100
+  std::vector<cluster::ResourceId> resource_ids_;
+  std::vector<ShapePoint> shape_;  // scores scaled to 0..100
   const framework::BufferKey<std::vector<RequestedAmount>> amounts_;
   const framework::BufferKey<std::vector<ResourceAxis>> axes_;
 };

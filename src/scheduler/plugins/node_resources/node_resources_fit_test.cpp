@@ -320,5 +320,102 @@ TEST(FitArgs, AcceptKindAndApiVersionAndWeightZeroMeansOne) {
       "scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, weight: 0}]}"));
 }
 
+// --- extended resources of device classes ---
+
+class FitWithDevices : public ::testing::Test {
+ protected:
+  FitWithDevices() {
+    cluster_.Add(MakeNode("plugin").Allocatable("example.com/gpu", "2"));
+    cluster_.Add(MakeNode("devices").Allocatable("example.com/gpu", "0"));
+    cluster_.Add(MakeNode("nothing"));
+    api::ResourceSlice slice;
+    slice.metadata.name = "s";
+    slice.driver = "d";
+    slice.node_name = "devices";
+    slice.pool = "p";
+    slice.pool_slice_count = 1;
+    for (const char* name : {"g0", "g1", "g2", "g3"}) slice.devices.emplace_back().name = name;
+    cluster_.Put(slice);
+  }
+  void PutClass(const std::string& expression = "") {
+    api::DeviceClass provider;
+    provider.metadata.name = "gpu";
+    provider.extended_resource_name = "example.com/gpu";
+    if (!expression.empty()) provider.selectors.push_back({expression});
+    cluster_.Put(provider);
+  }
+  void Allocate(const std::string& device) {
+    api::ResourceClaim claim;
+    claim.metadata.ns = "default";
+    claim.metadata.name = claim.metadata.uid = device;
+    api::ResourceClaim::Allocation allocation;
+    api::ResourceClaim::AllocatedDevice& allocated = allocation.devices.emplace_back();
+    allocated.driver = "d";
+    allocated.pool = "p";
+    allocated.device = device;
+    claim.allocation = allocation;
+    cluster_.Put(claim);
+  }
+  Cluster cluster_;
+};
+
+TEST_F(FitWithDevices, NodesThatDoNotOfferTheResourceAreLeftToDynamicResources) {
+  const auto plugin = cluster_.Make<NodeResourcesFit>();
+  const auto pod = MakePod().Request("example.com/gpu", "3");
+  const auto lacking = Unresolvable({"Insufficient example.com/gpu"});
+  EXPECT_EQ(cluster_.Filter(*plugin, pod),
+            (testing::Verdicts{{"plugin", lacking}, {"devices", lacking}, {"nothing", lacking}}));
+  const std::uint64_t before = cluster_.handle().nodes.node_changes();
+  PutClass();
+  EXPECT_NE(cluster_.handle().nodes.node_changes(), before) << "cached results are outdated";
+  EXPECT_EQ(cluster_.Filter(*plugin, pod),
+            (testing::Verdicts{{"plugin", lacking}, {"devices", Fits()}, {"nothing", Fits()}}));
+}
+
+TEST_F(FitWithDevices, ScoresCountTheDevicesOfTheClass) {
+  const auto plugin = cluster_.Make<NodeResourcesFit>(
+      "{scoringStrategy: {type: LeastAllocated, resources: [{name: example.com/gpu, weight: 1}]}}");
+  const auto pod = MakePod().Request("example.com/gpu", "1");
+  PutClass();
+  Allocate("g0");
+  EXPECT_EQ(cluster_.Scores(*plugin, pod),
+            (testing::NodeScores{{"plugin", 50}, {"devices", 50}, {"nothing", 0}}));
+  Allocate("g1");
+  EXPECT_EQ(cluster_.Scores(*plugin, pod).at("devices"), 25);
+  EXPECT_EQ(plugin->ScoreDependency(cluster_.Prepare(pod)), framework::ResultDependency::kEverything);
+  EXPECT_EQ(plugin->ScoreDependency(cluster_.Prepare(MakePod())), framework::ResultDependency::kRow);
+  PutClass("device.driver == 'other'");
+  EXPECT_EQ(cluster_.Scores(*plugin, pod).at("devices"), 0) << "no device belongs to the class";
+  PutClass("device.nothing");
+  EXPECT_EQ(cluster_.Scores(*plugin, pod).at("devices"), 0) << "a wrong selector";
+}
+
+TEST_F(FitWithDevices, PodsAreRetriedWhenAClassBeginsToProvideTheirResource) {
+  const auto plugin = cluster_.Make<NodeResourcesFit>();
+  const cluster::PodInfo pod = cluster_.Prepare(MakePod().Request("example.com/gpu", "1"));
+  const cluster::PodInfo implicit =
+      cluster_.Prepare(MakePod().Request("deviceclass.resource.kubernetes.io/gpu", "1"));
+  auto without = std::make_shared<api::DeviceClass>();
+  without->metadata.name = "gpu";
+  auto with = std::make_shared<api::DeviceClass>(*without);
+  with->extended_resource_name = "example.com/gpu";
+  const auto hint = [&](const cluster::PodInfo& waiting,
+                        const std::shared_ptr<const api::DeviceClass>& before,
+                        const std::shared_ptr<const api::DeviceClass>& after) {
+    for (const framework::EventRegistration& registration : plugin->EventsToRegister()) {
+      if (registration.event.resource == framework::EventResource::kDeviceClass)
+        return registration.hint(waiting, {before, after}).value();
+    }
+    return framework::Hint::kSkip;
+  };
+  using framework::Hint;
+  EXPECT_EQ(hint(pod, nullptr, with), Hint::kQueue);
+  EXPECT_EQ(hint(pod, without, with), Hint::kQueue);
+  EXPECT_EQ(hint(pod, nullptr, without), Hint::kSkip);
+  EXPECT_EQ(hint(pod, with, with), Hint::kSkip) << "the same name";
+  EXPECT_EQ(hint(implicit, nullptr, without), Hint::kQueue);
+  EXPECT_EQ(hint(implicit, without, with), Hint::kSkip);
+}
+
 }  // namespace
 }  // namespace berth::plugins
