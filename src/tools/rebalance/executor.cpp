@@ -36,13 +36,12 @@ void Executor::Next() {
     auto done = std::move(done_);
     return done(std::move(outcomes_));
   }
-  if (parts_.evictor == nullptr) return OnResult({EvictionResult::kDryRun, ""});
-  parts_.evictor->Evict(moves_[outcomes_.size()].pod,
-                        [this, alive = std::weak_ptr(alive_), post = parts_.post](EvictionOutcome outcome) {
-                          post([this, alive, outcome = std::move(outcome)]() mutable {
-                            if (!alive.expired()) OnResult(std::move(outcome));
-                          });
-                        });
+  parts_.evictor.Evict(moves_[outcomes_.size()].pod,
+                       [this, alive = std::weak_ptr(alive_), post = parts_.post](EvictionOutcome outcome) {
+                         post([this, alive, outcome = std::move(outcome)]() mutable {
+                           if (!alive.expired()) OnResult(std::move(outcome));
+                         });
+                       });
 }
 
 void Executor::OnResult(EvictionOutcome outcome) {

@@ -36,8 +36,16 @@ class Evictor {
   virtual void Evict(const api::PodPtr& pod, std::move_only_function<void(EvictionOutcome)> done) = 0;
 };
 
+// Evicts nothing: every outcome is kDryRun.
+class DryRunEvictor final : public Evictor {
+ public:
+  void Evict(const api::PodPtr&, std::move_only_function<void(EvictionOutcome)> done) override {
+    done({EvictionResult::kDryRun, ""});
+  }
+};
+
 struct ExecutorParts {
-  Evictor* evictor = nullptr;  // null: dry run
+  Evictor& evictor;
   ports::EventSink& events;
   MoveHistory& history;
   metrics::Registry& metrics;
@@ -55,7 +63,7 @@ class Executor {
 
   // Evicts the pods of the moves, one after the other: later moves are dropped if one fails for a reason that
   // is not the pod's own. `done` is called once, on the loop, with an outcome for each move that was tried.
-  // Not to be called before the previous call is done. A dry run sends nothing and records no moves.
+  // Not to be called before the previous call is done. Outcomes of a dry run are not recorded as moves.
   using Done = std::move_only_function<void(std::vector<EvictionOutcome>)>;
   void Execute(std::vector<Move> moves, Done done);
   bool busy() const { return busy_; }

@@ -53,7 +53,7 @@ class Executing : public ::testing::Test {
     }
     return moves;
   }
-  std::vector<EvictionOutcome> Execute(Evictor* evictor, std::vector<Move> moves) {
+  std::vector<EvictionOutcome> Execute(Evictor& evictor, std::vector<Move> moves) {
     Executor executor({.evictor = evictor,
                        .events = events_,
                        .history = history_,
@@ -79,7 +79,8 @@ class Executing : public ::testing::Test {
 };
 
 TEST_F(Executing, ADryRunSendsNothingAndRecordsNoMove) {
-  EXPECT_THAT(Results(Execute(nullptr, Moves({"a", "b"}))),
+  DryRunEvictor dry_run;
+  EXPECT_THAT(Results(Execute(dry_run, Moves({"a", "b"}))),
               ElementsAre(EvictionResult::kDryRun, EvictionResult::kDryRun));
   EXPECT_THAT(events_.emitted, IsEmpty());
   EXPECT_EQ(history_.LastOf("default/ReplicaSet/a"), std::nullopt);
@@ -87,7 +88,7 @@ TEST_F(Executing, ADryRunSendsNothingAndRecordsNoMove) {
 }
 
 TEST_F(Executing, PodsAreEvictedInOrderWithEventsAndHistory) {
-  EXPECT_THAT(Results(Execute(&evictor_, Moves({"a", "b"}))),
+  EXPECT_THAT(Results(Execute(evictor_, Moves({"a", "b"}))),
               ElementsAre(EvictionResult::kEvicted, EvictionResult::kEvicted));
   EXPECT_THAT(evictor_.evicted, ElementsAre("a", "b"));
   EXPECT_THAT(events_.emitted,
@@ -99,15 +100,15 @@ TEST_F(Executing, PodsAreEvictedInOrderWithEventsAndHistory) {
 TEST_F(Executing, ARefusedEvictionIsDelayedLongerEachTimeAndOthersContinue) {
   const std::string workload = "default/ReplicaSet/a";
   evictor_.outcomes = {{EvictionResult::kRefused, "budget"}, {EvictionResult::kEvicted, ""}};
-  const auto outcomes = Execute(&evictor_, Moves({"a", "b"}));
+  const auto outcomes = Execute(evictor_, Moves({"a", "b"}));
   EXPECT_THAT(Results(outcomes), ElementsAre(EvictionResult::kRefused, EvictionResult::kEvicted));
   EXPECT_EQ(outcomes[0].error, "budget (next attempt in 1m)");
   EXPECT_EQ(history_.RefusedUntil(workload), clock_.WallNow() + std::chrono::minutes(1));
   EXPECT_EQ(history_.LastOf(workload), std::nullopt);
   evictor_.outcomes = {{EvictionResult::kRefused, "budget"}};
-  Execute(&evictor_, Moves({"a"}));
+  Execute(evictor_, Moves({"a"}));
   EXPECT_EQ(history_.RefusedUntil(workload), clock_.WallNow() + std::chrono::minutes(2));
-  Execute(&evictor_, Moves({"a"}));
+  Execute(evictor_, Moves({"a"}));
   EXPECT_EQ(history_.RefusedUntil(workload), std::nullopt);
 }
 
@@ -115,7 +116,7 @@ TEST_F(Executing, AFailureThatIsNotThePodsEndsTheRound) {
   for (const EvictionResult result : {EvictionResult::kFailed, EvictionResult::kUnknown}) {
     evictor_.evicted.clear();
     evictor_.outcomes = {{EvictionResult::kGone, "gone"}, {result, "forbidden"}};
-    EXPECT_THAT(Results(Execute(&evictor_, Moves({"a", "b", "c"}))),
+    EXPECT_THAT(Results(Execute(evictor_, Moves({"a", "b", "c"}))),
                 ElementsAre(EvictionResult::kGone, result));
     EXPECT_THAT(evictor_.evicted, ElementsAre("a", "b"));
   }

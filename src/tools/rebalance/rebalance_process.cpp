@@ -96,7 +96,7 @@ class Process final : public process::LongRunningProcess, private cycle::ChangeO
   std::unique_ptr<process::Measuring> measuring_;
   MoveHistory history_;
   RoundMetrics round_metrics_{metrics_};
-  std::optional<ApiEvictor> evictor_;
+  std::unique_ptr<Evictor> evictor_;
   std::optional<Executor> executor_;
   std::unique_ptr<service::Endpoints> endpoints_;
   std::unique_ptr<http::IoThread> serving_io_;
@@ -137,8 +137,12 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   follower_->Observe(*this);
   BERTH_TRY(measuring_, process::Measuring::Start({options_.metric_sources, engine_->handle(), environment_,
                                                    clock_, metrics_, no_events_, hostname_}));
-  if (!options_.dry_run) evictor_.emplace(io_, connection_->api(), fence_);
-  executor_.emplace(ExecutorParts{.evictor = evictor_ ? &*evictor_ : nullptr,
+  if (options_.dry_run) {
+    evictor_ = std::make_unique<DryRunEvictor>();
+  } else {
+    evictor_ = std::make_unique<ApiEvictor>(io_, connection_->api(), fence_);
+  }
+  executor_.emplace(ExecutorParts{.evictor = *evictor_,
                                   .events = events_ ? static_cast<ports::EventSink&>(*events_) : no_events_,
                                   .history = history_,
                                   .metrics = metrics_,
