@@ -153,20 +153,8 @@ var immutable = map[string][]string{
 	"spec":     {"nodeName", "schedulerName"},
 }
 
-// immutableOfClasses: in kube-scheduler the order of events decides which of several classes provides a resource.
-var immutableOfClasses = map[string][]string{"metadata": {"creationTimestamp"}, "spec": {"extendedResourceName"}}
-
 // preserve restores the immutable fields of an earlier version.
 func preserve(o, earlier object) {
-	preserveFields(o, earlier, immutable)
-	if kindOf(o) == "DeviceClass" {
-		preserveFields(o, earlier, immutableOfClasses)
-	}
-	unfinished(o)
-	sortFeatures(o)
-}
-
-func preserveFields(o, earlier object, immutable map[string][]string) {
 	for part, fields := range immutable {
 		old, _ := earlier[part].(object)
 		current, ok := o[part].(object)
@@ -184,6 +172,8 @@ func preserveFields(o, earlier object, immutable map[string][]string) {
 			o[part] = current
 		}
 	}
+	unfinished(o)
+	sortFeatures(o)
 }
 
 // sortFeatures sorts the declared features of a node; the API server accepts no other order.

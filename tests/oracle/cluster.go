@@ -37,7 +37,6 @@ type Cluster struct {
 	state   fwk.CycleState
 	sampled bool
 	now     metav1.Time
-	client  *fake.Clientset
 	writes  *deviceWrites
 	// preemption by profile, if configured
 	preemption map[string]*dryPreemption
@@ -76,7 +75,6 @@ func (c *Cluster) close() {
 func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) error {
 	watched := slices.DeleteFunc(slices.Clone(dump.Others), func(o runtime.Object) bool { return !watched(o) })
 	client := fake.NewSimpleClientset(watched...)
-	c.client = client
 	factory := scheduler.NewInformerFactory(client, 0, nil)
 	c.factory = factory
 	c.view = internalcache.NewEmptySnapshot()

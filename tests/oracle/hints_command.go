@@ -45,13 +45,9 @@ func runHints(args []string, out, errOut io.Writer) error {
 	return compareHints(ctx, *replay, *first, *count, out)
 }
 
-// hintsOfSeed is the scenario of a seed; the focus alternates as in the corpus, with devices in between.
+// hintsOfSeed is the scenario of a seed; the focus alternates as in the corpus.
 func hintsOfSeed(ctx context.Context, seed uint64) (*hintScenario, error) {
-	focus := corpusFocus(seed)
-	if seed%5 == 4 {
-		focus = devices
-	}
-	s, err := generateHints(ctx, seed, focus)
+	s, err := generateHints(ctx, seed, corpusFocus(seed))
 	if err != nil {
 		return nil, fmt.Errorf("seed %d: %w", seed, err)
 	}

@@ -146,8 +146,8 @@ struct ResourceClaim {
   };
 
   ObjectMeta metadata;
-  // The annotation resource.kubernetes.io/extended-resource-claim is "true": a scheduler created the claim for
-  // extended resources of its controller, a pod.
+  // The annotation resource.kubernetes.io/extended-resource-claim is "true": a scheduler created the claim
+  // for extended resources of its controller, a pod.
   bool for_extended_resources = false;
   std::vector<std::string> finalizers;
   std::vector<Request> requests;

@@ -110,7 +110,8 @@ class NodeTable {
   // --- change tracking ---
   // Changes whenever a node is added, removed, or updated in a way that is visible to plugins.
   std::uint64_t node_changes() const { return node_changes_; }
-  // Changes node_changes(): something else has changed that results depending on rows or nodes depend on, too.
+  // Changes node_changes(): something else has changed that results depending on rows or nodes depend on,
+  // too.
   void InvalidateResults() { ++node_changes_; }
   // Total number of pods added to rows or removed from them, overlays excluded.
   std::uint64_t pod_changes() const { return pod_changes_; }
