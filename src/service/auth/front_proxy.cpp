@@ -24,7 +24,7 @@ std::string FirstValue(const http::Headers& headers, const std::vector<std::stri
 
 // Percent-decodes; returns the text unchanged if an escape is invalid.
 std::string Unescape(const std::string& text) {
-  const auto hex = [](char c) { return c <= '9' ? c - '0' : LowerCase(c) - 'a' + 10; };
+  const auto hex = [](char c) { return c <= '9' ? c - '0' : ToAsciiLower(c) - 'a' + 10; };
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {

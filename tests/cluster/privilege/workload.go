@@ -65,6 +65,7 @@ func (a *actor) makeWork(ctx context.Context) error {
 		func() error { return a.makeDevices(ctx) },
 		func() error { return a.makeDeviceClaim(ctx, "device") },
 		func() error { return a.makeDeviceClaim(ctx, "protected", resourcev1.Finalizer) },
+		func() error { return a.makeExtended(ctx) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -142,10 +143,15 @@ func (a *actor) makeClaim(ctx context.Context, name, provisioner string) error {
 	})
 }
 
-// makeDevices creates a class, and two devices on the roomy node.
+func (a *actor) extendedResource() string { return "devices.example.org/" + a.name }
+
+// makeDevices creates a class that provides an extended resource, and three devices on the roomy node.
 func (a *actor) makeDevices(ctx context.Context) error {
+	extended := a.extendedResource()
 	classes := a.control.Client.ResourceV1().DeviceClasses()
-	if _, err := classes.Create(ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: a.name}}, metav1.CreateOptions{}); err != nil {
+	if _, err := classes.Create(ctx, &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: a.name}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: &extended},
+	}, metav1.CreateOptions{}); err != nil {
 		return err
 	}
 	node := a.node("roomy")
@@ -153,7 +159,7 @@ func (a *actor) makeDevices(ctx context.Context) error {
 		ObjectMeta: metav1.ObjectMeta{Name: a.name},
 		Spec: resourcev1.ResourceSliceSpec{Driver: "devices.example.org", NodeName: &node,
 			Pool:    resourcev1.ResourcePool{Name: a.name, Generation: 1, ResourceSliceCount: 1},
-			Devices: []resourcev1.Device{{Name: "one"}, {Name: "two"}}},
+			Devices: []resourcev1.Device{{Name: "one"}, {Name: "two"}, {Name: "three"}}},
 	}, metav1.CreateOptions{})
 	return err
 }
@@ -171,6 +177,37 @@ func (a *actor) makeDeviceClaim(ctx context.Context, name string, finalizers ...
 	return a.makePod(ctx, "user-of-"+name, "roomy", "100m", func(pod *v1.Pod) {
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "device", ResourceClaimName: &name}}
 	})
+}
+
+// makeExtended creates a pod with an extended resource, and the claim of an earlier attempt, which was not allocated:
+// berth deletes it and creates another one.
+func (a *actor) makeExtended(ctx context.Context) error {
+	const name = "extended"
+	if err := a.makePod(ctx, name, "roomy", "100m", func(pod *v1.Pod) {
+		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.org/claim"}}
+		resources := &pod.Spec.Containers[0].Resources
+		resources.Limits = controlplane.Resources(a.extendedResource(), "1")
+		resources.Requests[v1.ResourceName(a.extendedResource())] = resources.Limits[v1.ResourceName(a.extendedResource())]
+	}); err != nil {
+		return err
+	}
+	pods := a.control.Client.CoreV1().Pods(a.name)
+	pod, err := pods.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if _, err := a.control.Client.ResourceV1().ResourceClaims(a.name).Create(ctx, &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-extended-resources-",
+			Annotations:     map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(pod, v1.SchemeGroupVersion.WithKind("Pod"))}},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
+			{Name: "container-0-request-0", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: a.name}}}}},
+	}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	pod.Spec.SchedulingGates = nil
+	_, err = pods.Update(ctx, pod, metav1.UpdateOptions{})
+	return err
 }
 
 // disturb deletes fillers from time to time so that the large pod is retried, and reads metrics.
