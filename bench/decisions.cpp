@@ -136,7 +136,11 @@ class Deciding {
       ++unplaced_;
     } else {
       cache_.Assume(pod, decision.row);
-      if (placed_++ % kCountEach == 0) {
+      const bool claims = !step.pod->spec.resource_claims.empty();
+      if (claims) Reserve(pod, decision);
+      // Claims differ in the number of feasible nodes, and their decisions take so long that counting does
+      // not matter.
+      if (placed_++ % kCountEach == 0 || claims) {
         feasible_ += decision.record->feasible.Count();
         ++counted_;
       }
@@ -151,6 +155,13 @@ class Deciding {
   }
 
  private:
+  // Its devices are no longer available to the next pods. The claims are never written.
+  void Reserve(const cluster::PodInfo& pod, algorithm::ScheduleResult& decision) {
+    const std::string& node = cache_.nodes().name(decision.row);
+    const framework::Status status = engine_.profiles().front()->RunReserve({pod, node, decision.state});
+    if (!status.ok()) Stop(status.Message());
+  }
+
   static algorithm::AlgorithmOptions Options(bool use_equivalence_cache) {
     algorithm::AlgorithmOptions options{.seed = 1};
     if (!use_equivalence_cache) options.equivalence_cache_bytes = 0;

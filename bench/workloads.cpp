@@ -37,6 +37,7 @@ const std::vector<Workload>& Workloads() {
   static const std::vector<Workload> all = [] {
     std::vector<Workload> workloads = OwnWorkloads();
     std::ranges::move(SuiteWorkloads(), std::back_inserter(workloads));
+    std::ranges::move(DeviceWorkloads(), std::back_inserter(workloads));
     return workloads;
   }();
   return all;

@@ -54,5 +54,7 @@ std::vector<Workload> OwnWorkloads();
 // The workloads of kube-scheduler's benchmark suite (scheduler_perf) in their shapes: nodes with 4 CPUs and
 // 32 Gi, pods with 100m and 500 Mi (suite_workloads.cpp).
 std::vector<Workload> SuiteWorkloads();
+// Pods with resource claims: a workload of Berth's own, and those of the suite (device_workloads.cpp).
+std::vector<Workload> DeviceWorkloads();
 
 }  // namespace berth::bench

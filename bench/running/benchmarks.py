@@ -44,12 +44,20 @@ def program(*argv):
     return (Side("berth", lambda context: [str(context.bin / argv[0]), *argv[1:]]),)
 
 
+# Ten devices each; the baseline takes minutes to load more of them.
+MOST_NODES_WITH_DEVICES = 5000
+
+
+def is_of_devices(workload):
+    return workload == "gpu-claims" or workload.startswith("suite/dra/")
+
+
 # A node takes one pod of these workloads; additional pods would only be rejected.
 ONE_PER_NODE = {"anti-affinity", "suite/pod-anti-affinity", "suite/ns-selector/anti-affinity", "suite/filling"}
 
 
 def most_pods(workload, nodes):
-    return max(1, nodes // 4) if workload in ONE_PER_NODE else 40 * nodes
+    return max(1, nodes // 4) if workload in ONE_PER_NODE or is_of_devices(workload) else 40 * nodes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +116,8 @@ def decisions(workloads):
         # With 100,000 nodes kube-scheduler takes a second per pod if it evaluates all nodes.
         baselines = (SAMPLING, ALL_NODES) if nodes <= 20000 else (SAMPLING,)
         for workload, about in workloads:
+            if is_of_devices(workload) and nodes > MOST_NODES_WITH_DEVICES:
+                continue
             of = Decisions(workload, nodes, pods_for(nodes))
             if workload.startswith("preemption"):
                 yield of.benchmark(f"preemption/{nodes}" + workload.removeprefix("preemption").replace("-", "/"),

@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"berth.test/objects"
 )
 
 // result is one round. The fields are those of bench_decisions --json.
@@ -36,12 +39,21 @@ type result struct {
 func decideAll(cfg *config.KubeSchedulerConfiguration, s *scenario, pods int) (*result, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	p, err := newReference(ctx, cfg)
+	var watched []runtime.Object
+	for _, c := range s.before {
+		if objects.Watched(c.object) {
+			watched = append(watched, c.object)
+		}
+	}
+	p, err := newReference(ctx, cfg, watched)
 	if err != nil {
 		return nil, err
 	}
 	defer p.queue.Close()
 	for _, c := range s.before {
+		if objects.Watched(c.object) {
+			continue
+		}
 		if err := p.apply(c); err != nil {
 			return nil, err
 		}
@@ -51,7 +63,7 @@ func decideAll(cfg *config.KubeSchedulerConfiguration, s *scenario, pods int) (*
 			return nil, err
 		}
 	}
-	runtime.GC() // the decisions do not pay for earlier garbage
+	goruntime.GC() // the decisions do not pay for earlier garbage
 
 	r := &result{Pods: pods}
 	micros := make([]float64, 0, pods)

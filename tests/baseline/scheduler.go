@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
@@ -65,9 +67,11 @@ type reference struct {
 	queue     *numbered
 }
 
-func newReference(ctx context.Context, cfg *config.KubeSchedulerConfiguration) (*reference, error) {
+// newReference creates a scheduler. `watched` are the objects that plugins receive from informers; they cannot change
+// later.
+func newReference(ctx context.Context, cfg *config.KubeSchedulerConfiguration, watched []runtime.Object) (*reference, error) {
 	p := &reference{ctx: klog.NewContext(ctx, logr.Discard()), snapshot: internalcache.NewEmptySnapshot()}
-	client := fake.NewClientset()
+	client := fake.NewSimpleClientset(watched...)
 	p.factory = scheduler.NewInformerFactory(client, 0, nil)
 	var err error
 	p.scheduler, err = scheduler.New(p.ctx, client, p.factory, nil,
@@ -80,6 +84,13 @@ func newReference(ctx context.Context, cfg *config.KubeSchedulerConfiguration) (
 	)
 	if err != nil {
 		return nil, err
+	}
+	if len(watched) > 0 {
+		p.factory.Start(p.ctx.Done())
+		p.factory.WaitForCacheSync(p.ctx.Done())
+		if err := p.scheduler.WaitForHandlersSync(p.ctx); err != nil {
+			return nil, err
+		}
 	}
 	p.queue = &numbered{SchedulingQueue: p.scheduler.SchedulingQueue}
 	p.scheduler.SchedulingQueue = p.queue
@@ -121,6 +132,8 @@ func (p *reference) apply(c change) error {
 			return err
 		}
 		return p.scheduler.Cache.AddPod(logger, object)
+	case *resourcev1.ResourceClaim, *resourcev1.ResourceSlice, *resourcev1.DeviceClass, *resourcev1.DeviceTaintRule:
+		return fmt.Errorf("%T: cannot change between decisions", object)
 	default:
 		store := objects.StoreOf(p.factory, object)
 		if store == nil {
@@ -164,5 +177,11 @@ func (p *reference) decide(pod *v1.Pod) (feasible int, err error) {
 		return 0, err
 	}
 	p.queue.DeleteNominatedPodIfExists(assumed.Pod)
+	if len(pod.Spec.ResourceClaims) > 0 {
+		// The pod's devices are no longer available to the next pods. The claims are never written.
+		if status := p.profile.RunReservePluginsReserve(p.ctx, state, assumed.Pod, result.SuggestedHost); !status.IsSuccess() {
+			return 0, status.AsError()
+		}
+	}
 	return result.FeasibleNodes, nil
 }

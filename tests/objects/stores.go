@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
@@ -51,6 +52,17 @@ func StoreOf(factory informers.SharedInformerFactory, kind runtime.Object) cache
 		return nil
 	}
 	return informer.Informer().GetStore()
+}
+
+// Watched returns whether a kind reaches a plugin only through the informer's events: the caches of
+// DynamicResources.
+func Watched(object runtime.Object) bool {
+	switch object.(type) {
+	case *resourcev1.ResourceClaim, *resourcev1.ResourceSlice, *resourcev1.DeviceClass, *resourcev1.DeviceTaintRule:
+		return true
+	default:
+		return false
+	}
 }
 
 // Put adds everything but nodes and pods to the stores. Informers would do the same after a tenth of a second.

@@ -73,7 +73,7 @@ func (c *Cluster) close() {
 }
 
 func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) error {
-	watched := slices.DeleteFunc(slices.Clone(dump.Others), func(o runtime.Object) bool { return !watched(o) })
+	watched := slices.DeleteFunc(slices.Clone(dump.Others), func(o runtime.Object) bool { return !objects.Watched(o) })
 	client := fake.NewSimpleClientset(watched...)
 	factory := scheduler.NewInformerFactory(client, 0, nil)
 	c.factory = factory

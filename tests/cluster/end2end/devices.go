@@ -111,9 +111,30 @@ func (d *deviceWorkload) prepare(ctx context.Context, client kubernetes.Interfac
 	if err != nil {
 		return err
 	}
-	return controlplane.Each(ctx, len(d.claims), func(i int) error {
+	err = controlplane.Each(ctx, len(d.claims), func(i int) error {
 		_, err := api.ResourceClaims(d.claims[i].Namespace).Create(ctx, d.claims[i], metav1.CreateOptions{})
 		return err
+	})
+	if err != nil {
+		return err
+	}
+	return waitForController(ctx, client)
+}
+
+// waitForController waits until the controller makes claims: while it starts, it does not survive a crash of the API
+// server.
+func waitForController(ctx context.Context, client kubernetes.Interface) error {
+	name := claimTemplate
+	probe := plainPod("probe", nil)
+	probe.Spec.SchedulerName = "none"
+	probe.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "device", ResourceClaimTemplateName: &name}}
+	pods := client.CoreV1().Pods(probe.Namespace)
+	if _, err := pods.Create(ctx, probe, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return controlplane.Until(ctx, time.Minute, "the claim controller", func() (bool, error) {
+		pod, err := pods.Get(ctx, probe.Name, metav1.GetOptions{})
+		return err == nil && len(pod.Status.ResourceClaimStatuses) > 0, err
 	})
 }
 

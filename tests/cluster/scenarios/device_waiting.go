@@ -5,6 +5,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
 )
 
 // deviceWaiting contains scenarios with pods that wait for classes, claims, slices or devices.
@@ -265,6 +267,22 @@ func deviceBinding() []*scenario {
 			s.pod("refused", claiming("one"))
 			s.bound("refused")
 			s.reportAttempts("refused")
+		}},
+		{name: "the response to an allocation is lost", run: func(s *stage) {
+			s.node("n-1")
+			s.deviceClass("gpu")
+			s.slice("gpus", ofNode("n-1"), with("gpu-0"), with("gpu-1"))
+			s.deviceClaim("one", request("r", "gpu"))
+			s.deviceClaim("two", request("r", "gpu"))
+			s.lane.proxy.once("/resourceclaims/one/status", controlplane.LoseAnswer)
+			s.pod("unheard", claiming("one"))
+			s.attempted("unheard", 1)
+			s.pod("next", claiming("two"))
+			s.bound("unheard", "next")
+			s.report("%v", s.doubleAllocations())
+		}, finalClaims: true, anyNomination: true, seconds: 4, differs: &difference{
+			why:           "an allocation whose answer was lost counts if it took effect",
+			onlyReference: []string{"pod unheard: event Warning FailedScheduling", "pod unheard: condition False"},
 		}},
 		{name: "a claim changes before its allocation is written", run: func(s *stage) {
 			s.node("n-1")
