@@ -94,7 +94,7 @@ MUTANTS = [
            "    return framework::ResultDependency::kNodes;",
            "nodes are overcommitted", ("scheduler_algorithm", )),
     Mutant("balanced-allocation-depends-on-nodes-only", f"{PLUGINS}/node_resources/balanced_allocation.hpp",
-           "return framework::ResultDependency::kRow;", "return framework::ResultDependency::kNodes;",
+           ": framework::ResultDependency::kRow;", ": framework::ResultDependency::kNodes;",
            "pods of one Deployment pile up on one node", ("scheduler_algorithm", )),
     # --- algorithm ---
     Mutant("sampling-starts-at-the-same-node", ALGORITHM,

@@ -326,6 +326,7 @@ TEST_F(FreshnessBarrierOfInformers, WaitsUntilTheBoundPodHasBeenDelivered) {
 
 TEST_F(FreshnessBarrierOfInformers, ComparesEveryKindThatALeaderWrites) {
   source_->FreshnessBarrier([] {});
+  loop_.Advance(20ms);
   for (const std::string path :
        {"/api/v1/pods", "/api/v1/persistentvolumes", "/api/v1/persistentvolumeclaims",
         "/apis/resource.k8s.io/v1/resourceclaims"}) {

@@ -33,9 +33,7 @@ struct QueuedPod {
   std::uint32_t evaluated_nodes = 0;  // in the last attempt that found a node; set only if it is logged
   std::uint32_t feasible_nodes = 0;   // of the evaluated nodes
   std::shared_ptr<tracing::AttemptTrace> trace = {};  // of the current attempt, if it is traced
-  // The node that was written to its status in the current attempt; the pod that the watch has delivered may
-  // be older.
-  std::string nominated = {};
+  std::string nominated = {};  // the node written to its status in this attempt; `info` may be older
   std::string gated_by;  // the PreEnqueue plugin that gates the pod; empty: not gated
 
   bool gated() const { return !gated_by.empty(); }

@@ -10,15 +10,15 @@
 namespace berth::explain {
 
 struct ExplainOptions {
-  std::vector<std::string> files;    // JSON or YAML of Kubernetes objects; "-": standard input
-  std::string config;                // path of a configuration; empty: the default configuration
+  std::vector<std::string> files;          // JSON or YAML of Kubernetes objects; "-": standard input
+  std::string config;                      // path of a configuration; empty: the default configuration
   std::vector<std::string> feature_gates;  // as the scheduler's flag
-  std::vector<std::string> pods;     // "namespace/name"; empty: all pending pods
-  std::string output = "text";       // "text" or "json"
-  bool all_nodes = false;            // text: the result of every node
-  bool offline = false;              // call neither extenders nor Prometheus
-  std::string sources;               // file of --berth-metric-sources
-  std::vector<std::string> plugins;  // shared objects
+  std::vector<std::string> pods;           // "namespace/name"; empty: all pending pods
+  std::string output = "text";             // "text" or "json"
+  bool all_nodes = false;                  // text: the result of every node
+  bool offline = false;                    // call neither extenders nor Prometheus
+  std::string sources;                     // file of --berth-metric-sources
+  std::vector<std::string> plugins;        // shared objects
 };
 
 // Prints one explanation per pod to standard output, notes to standard error. Returns the exit code: 0: all
