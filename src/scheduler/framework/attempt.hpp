@@ -14,8 +14,7 @@
 
 namespace berth::framework {
 
-// Key of a buffer of type T: memory that a plugin reuses in every attempt. Created once, in the plugin's
-// constructor (Handle::NewBuffer).
+// Key of a plugin's buffer of type T. Created once, in the plugin's constructor (Handle::NewBuffer).
 template <class T>
 class BufferKey {
  public:
@@ -77,12 +76,9 @@ class Attempt {
   const cluster::PodInfo& pod() const { return pod_; }
   const cluster::NodeTable& nodes() const { return nodes_; }
   CycleState& state() const { return state_; }
-  // The same attempt with another cycle state, for dry runs.
-  Attempt With(CycleState& state) const { return {pod_, nodes_, state, scratch_}; }
-
+  Attempt With(CycleState& state) const { return {pod_, nodes_, state, scratch_}; }  // for dry runs
   ScratchPool::Rows Scratch() const { return {scratch_, nodes_.rows()}; }
-  // The plugin's buffer (ScratchPool::Buffer). What one extension point stores in it, later ones of the same
-  // attempt may read.
+  // The plugin's buffer (ScratchPool::Buffer). Later extension points of the attempt may read its content.
   template <class T>
   T& Buffer(BufferKey<T> key) const {
     return scratch_.Buffer(key);
