@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509/pkix"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -65,7 +66,10 @@ func (a *actor) makeWork(ctx context.Context) error {
 		func() error { return a.makeDevices(ctx) },
 		func() error { return a.makeDeviceClaim(ctx, "device") },
 		func() error { return a.makeDeviceClaim(ctx, "protected", resourcev1.Finalizer) },
-		func() error { return a.makeExtended(ctx) },
+		// Extended resources: a claim is created; and one of an earlier attempt, which was not allocated, is deleted.
+		func() error { return a.makeExtended(ctx, "extended", nil) },
+		func() error { return a.makeExtended(ctx, "tried", []v1.PodSchedulingGate{{Name: "example.org/claim"}}) },
+		func() error { return a.makeEarlierClaim(ctx, "tried") },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -179,18 +183,18 @@ func (a *actor) makeDeviceClaim(ctx context.Context, name string, finalizers ...
 	})
 }
 
-// makeExtended creates a pod with an extended resource, and the claim of an earlier attempt, which was not allocated:
-// berth deletes it and creates another one.
-func (a *actor) makeExtended(ctx context.Context) error {
-	const name = "extended"
-	if err := a.makePod(ctx, name, "roomy", "100m", func(pod *v1.Pod) {
-		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.org/claim"}}
-		resources := &pod.Spec.Containers[0].Resources
-		resources.Limits = controlplane.Resources(a.extendedResource(), "1")
-		resources.Requests[v1.ResourceName(a.extendedResource())] = resources.Limits[v1.ResourceName(a.extendedResource())]
-	}); err != nil {
-		return err
-	}
+// makeExtended creates a pod with an extended resource.
+func (a *actor) makeExtended(ctx context.Context, name string, gates []v1.PodSchedulingGate) error {
+	return a.makePod(ctx, name, "roomy", "100m", func(pod *v1.Pod) {
+		pod.Spec.SchedulingGates = gates
+		one := controlplane.Resources(a.extendedResource(), "1")
+		pod.Spec.Containers[0].Resources.Limits = one
+		maps.Copy(pod.Spec.Containers[0].Resources.Requests, one)
+	})
+}
+
+// makeEarlierClaim creates the claim of an earlier attempt for a gated pod, and removes the gates.
+func (a *actor) makeEarlierClaim(ctx context.Context, name string) error {
 	pods := a.control.Client.CoreV1().Pods(a.name)
 	pod, err := pods.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
