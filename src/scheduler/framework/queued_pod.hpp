@@ -34,7 +34,7 @@ struct QueuedPod {
   std::uint32_t feasible_nodes = 0;   // of the evaluated nodes
   std::shared_ptr<tracing::AttemptTrace> trace = {};  // of the current attempt, if it is traced
   std::string nominated = {};  // the node written to its status in this attempt; `info` may be older
-  std::string gated_by;  // the PreEnqueue plugin that gates the pod; empty: not gated
+  std::string gated_by;        // the PreEnqueue plugin that gates the pod; empty: not gated
 
   bool gated() const { return !gated_by.empty(); }
 };
