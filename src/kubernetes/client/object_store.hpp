@@ -58,7 +58,7 @@ class ObjectStore {
       objects_.insert(object);
       return emit_({nullptr, object});
     }
-    const Ptr before = *found;
+    const Ptr before = *found;  // NOLINT(performance-unnecessary-copy-initialization): the entry is erased
     if (before->metadata.uid == object->metadata.uid) {
       if (before->metadata.resource_version == object->metadata.resource_version) return;
       objects_.erase(found);
@@ -75,7 +75,7 @@ class ObjectStore {
   void Remove(std::string_view key) {
     const auto found = objects_.find(ObjectKey::Split(key));
     if (found == objects_.end()) return;
-    const Ptr before = *found;
+    const Ptr before = *found;  // NOLINT(performance-unnecessary-copy-initialization): the entry is erased
     objects_.erase(found);
     emit_({before, nullptr});
   }

@@ -22,7 +22,6 @@ using framework::Status;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 // By extension point: the behaviour of the probe for pods called "victim". Other pods get Success.
 struct Script {

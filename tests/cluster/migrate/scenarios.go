@@ -196,6 +196,7 @@ var scenarios = []scenario{
 			{"blocker", "nothing is scheduled, unless --berth-allow-missing-resources is set"},
 			{"warning", "statefulsets.apps: the default spreading"},
 			{"warning", "capacity and limits of volumes"},
+			{"warning", "pods with extended resources of device classes are not bound"},
 			{"warning", "devices are unknown"},
 			{"warning", "pods with resource claims are not bound"},
 			{"warning", "pods get no events"},

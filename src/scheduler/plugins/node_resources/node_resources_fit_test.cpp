@@ -12,7 +12,6 @@ using berth::testing::Cluster;
 using berth::testing::Fits;
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
-using berth::testing::NodeBuilder;
 using berth::testing::PodBuilder;
 using berth::testing::Unresolvable;
 using berth::testing::Unschedulable;
