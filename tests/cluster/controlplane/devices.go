@@ -65,6 +65,9 @@ func (s *DeviceState) Claim(kind watch.EventType, claim *resourcev1.ResourceClai
 	return violations
 }
 
+// NotReserved ends the violation of a pod that was bound without a reservation.
+const NotReserved = "is not reserved for it"
+
 // Pod updates the state after a change of a pod, and returns the violations: when a pod is bound, its claims must be
 // allocated on its node and reserved for it.
 func (s *DeviceState) Pod(kind watch.EventType, pod *v1.Pod) (violations []string) {
@@ -87,7 +90,7 @@ func (s *DeviceState) Pod(kind watch.EventType, pod *v1.Pod) (violations []strin
 			violations = append(violations, fmt.Sprintf("pod %s was bound, its claim %s is not allocated", pod.Name, claim.Name))
 		}
 		if !reservedFor(claim, pod.UID) {
-			violations = append(violations, fmt.Sprintf("pod %s was bound, its claim %s is not reserved for it", pod.Name, claim.Name))
+			violations = append(violations, fmt.Sprintf("pod %s was bound, its claim %s %s", pod.Name, claim.Name, NotReserved))
 		}
 		for _, device := range devicesOf(claim) {
 			if !strings.Contains(device, "/"+pod.Spec.NodeName+"/") {
