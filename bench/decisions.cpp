@@ -5,10 +5,12 @@
 //   bench_decisions [--nodes 1000,5000] [--workloads distinct,anti-affinity] [--pods 20000] [--rounds 3]
 //   [--pods-per-node 30] [--config scheduler.yaml] [--load-aware] [--no-equivalence-cache] [--json]
 //   bench_decisions --dump --nodes 1000 --workloads distinct --pods 100
+//   bench_decisions --events trace.events
 //
 // With --load-aware each workload is measured a second time, with LoadAware's five signals (preset streaming)
 // beside the default plugins and measurements for every node. With --dump it prints the objects of one
-// workload in their order instead, as input of another scheduler (tests/baseline).
+// workload in their order instead, as input of another scheduler (tests/baseline). With --events the cluster and
+// the pods are those of a file in this form, for example a converted trace (gpu_trace).
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -19,11 +21,13 @@
 #include <climits>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "bench/no_writes.hpp"
+#include "bench/recorded_events.hpp"
 #include "bench/stage.hpp"
 #include "command_line/command.hpp"
 #include "scheduler/algorithm/current_view.hpp"
@@ -272,7 +276,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> names;
   Size size{.pods = 20000};
   std::size_t rounds = 3;
-  std::string config;
+  std::string config, events;
   bool load_aware = false, plain = false, json = false, dump = false, list = false;
   std::vector<std::string> all;
   for (const Workload& workload : Workloads()) all.push_back(workload.name);
@@ -295,6 +299,7 @@ int main(int argc, char** argv) {
              "disable the equivalence cache, like --berth-equivalence-cache-size=0");
   flags.Bool("json", json, "print one JSON object per line");
   flags.Bool("dump", dump, "print the cluster and the pods of one workload, one watch event per line");
+  flags.Path("events", events, "file with watch events, one per line, instead of --nodes, --workloads and --pods");
   flags.Bool("list", list, "list the workloads with their descriptions, separated by a tab");
   if (const auto code = command.Parse(argc, argv)) return *code;
   if (names.empty()) names = all;
@@ -314,12 +319,19 @@ int main(int argc, char** argv) {
     fmt::print("{:<50} {:>12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}\n", "benchmark", "decisions/s", "cpu us",
                "p50 us", "p99 us", "max us", "unplaced", "ratio");
   std::vector<Subject> subjects;
+  std::optional<RecordedWorkload> recorded;
+  if (!events.empty()) {
+    recorded = ReadEvents(events);
+    size = recorded->size;
+    nodes = {size.nodes};
+    names = {recorded->workload.name};
+  }
   const std::string config_text = config.empty() ? "" : ReadFile(config);
   for (const std::string& name : names) {
-    subjects.push_back(
-        {.workload = FindWorkload(name), .config = config_text, .use_equivalence_cache = !plain});
+    const Workload* workload = recorded ? &recorded->workload : FindWorkload(name);
+    subjects.push_back({.workload = workload, .config = config_text, .use_equivalence_cache = !plain});
     if (load_aware)
-      subjects.push_back({.workload = FindWorkload(name),
+      subjects.push_back({.workload = workload,
                           .config = "",
                           .load_aware = true,
                           .use_equivalence_cache = !plain});

@@ -24,6 +24,7 @@ void EmitBoundApplications(const Listener& listener, const Size& size) {
 }  // namespace
 
 void EmitAll(const Workload& workload, const Size& size, const Listener& listener) {
+  if (workload.recorded) return workload.recorded(listener);
   for (std::size_t i = 0; i < size.nodes; ++i) listener({Event::Type::kAdded, "Node", workload.node(i)});
   EmitBoundApplications(listener, size);
   if (workload.around) workload.around(listener, size);

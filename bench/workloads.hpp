@@ -35,6 +35,8 @@ struct Workload {
   std::function<void(const Listener&, const Size&)> around = {};
   // Emits the changes before the i-th decision; may be empty.
   std::function<void(const Listener&, std::size_t i, const Size&)> churn = {};
+  // Emits all objects in order, in place of the functions above; usually empty.
+  std::function<void(const Listener&)> recorded = {};
 };
 
 // Emits everything in order: nodes, other existing objects, and the pods to schedule (without a node) with
