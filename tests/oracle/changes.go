@@ -55,7 +55,7 @@ func keyOf(o object) string {
 		return namespace + "/" + name
 	}
 	switch kindOf(o) {
-	case "Pod", "PersistentVolumeClaim", "CSIStorageCapacity", "Service", "ReplicationController", "ReplicaSet", "StatefulSet",
+	case "Pod", "PersistentVolumeClaim", "CSIStorageCapacity", "ResourceClaim", "Service", "ReplicationController", "ReplicaSet", "StatefulSet",
 		"PodDisruptionBudget":
 		return "default/" + name
 	}
@@ -112,9 +112,14 @@ func (c *changingCluster) update(kind, key string) change {
 		c.adopt(after, pick(c.rng, donors...))
 	}
 	preserve(after, c.objects[kind][key])
-	after["metadata"].(object)["resourceVersion"] = fmt.Sprint(c.number())
+	c.revise(after)
 	c.put(after)
 	return changeTo(after)
+}
+
+// revise gives an object a resource version above all earlier ones.
+func (g *generator) revise(o object) {
+	o["metadata"].(object)["resourceVersion"] = fmt.Sprint(1_000_000 + g.number())
 }
 
 func (c *changingCluster) existing(kind string) []object {

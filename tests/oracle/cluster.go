@@ -27,6 +27,7 @@ type Cluster struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 	scheduler *scheduler.Scheduler
+	client    *fake.Clientset
 	factory   informers.SharedInformerFactory
 	view      *internalcache.Snapshot
 	nodes     []fwk.NodeInfo
@@ -76,7 +77,7 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 	watched := slices.DeleteFunc(slices.Clone(dump.Others), func(o runtime.Object) bool { return !objects.Watched(o) })
 	client := fake.NewSimpleClientset(watched...)
 	factory := scheduler.NewInformerFactory(client, 0, nil)
-	c.factory = factory
+	c.client, c.factory = client, factory
 	c.view = internalcache.NewEmptySnapshot()
 	if err := c.newScheduler(cfg, client, factory); err != nil {
 		return err

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -50,9 +52,6 @@ type hintedEvent struct {
 	Hints map[string]string `json:"hints"`
 }
 
-// The hints of DynamicResources are not compared: its objects, such as device classes, do not change in these sequences.
-const uncompared = "DynamicResources"
-
 var (
 	hintScale = scale{maxNodes: 8, maxBound: 20, maxPending: 14}
 	// changedKinds are the kinds of objects whose changes are events, pods and nodes more often than others.
@@ -60,10 +59,14 @@ var (
 		"Node", "Node", "Node", "Pod", "Pod", "Pod", "Pod", "PersistentVolumeClaim", "PersistentVolumeClaim", "PersistentVolume",
 		"PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment",
 	}
+	changedDeviceKinds = []string{
+		"ResourceClaim", "ResourceClaim", "ResourceClaim", "ResourceClaim", "ResourceClaim", "ResourceSlice", "DeviceClass",
+	}
 	eventResources = map[string]fwk.EventResource{
 		"PersistentVolume": fwk.PersistentVolume, "PersistentVolumeClaim": fwk.PersistentVolumeClaim, "StorageClass": fwk.StorageClass,
 		"CSINode": fwk.CSINode, "CSIDriver": fwk.CSIDriver, "CSIStorageCapacity": fwk.CSIStorageCapacity,
-		"VolumeAttachment": fwk.VolumeAttachment,
+		"VolumeAttachment": fwk.VolumeAttachment, "ResourceClaim": fwk.ResourceClaim, "ResourceSlice": fwk.ResourceSlice,
+		"DeviceClass": fwk.DeviceClass,
 	}
 )
 
@@ -102,6 +105,9 @@ func generateHints(ctx context.Context, seed uint64, focus string) (*hintScenari
 	}
 	for _, item := range items {
 		unfinished(item.(object))
+		if kindOf(item.(object)) == "ResourceClaim" {
+			g.revise(item.(object)) // kube-scheduler's cache compares versions
+		}
 	}
 	c := newChangingCluster(g, items, isPending)
 	cluster, err := toJSON(object{"apiVersion": "v1", "kind": "List", "items": c.items()})
@@ -139,7 +145,11 @@ func (g *generator) isRejectable(pod object) bool {
 
 // hintChange draws a change of the cluster. The waiting pods are updated, but stay.
 func (c *changingCluster) hintChange(waiting []string) (change, bool) {
-	kind := pick(c.rng, changedKinds...)
+	kinds := changedKinds
+	if c.focus == devices && c.chance(0.6) {
+		kinds = changedDeviceKinds
+	}
+	kind := pick(c.rng, kinds...)
 	if c.chance(0.15) {
 		return c.add(kind)
 	}
@@ -154,7 +164,33 @@ func (c *changingCluster) hintChange(waiting []string) (change, bool) {
 	if !updated {
 		return c.delete(kind, key), true
 	}
+	if kind == "ResourceClaim" {
+		return c.updateClaim(key), true
+	}
 	return c.update(kind, key), true
+}
+
+// updateClaim changes the status of a claim, or what no pod waits for. The specification of a claim is immutable.
+func (c *changingCluster) updateClaim(key string) change {
+	const kind = "ResourceClaim"
+	after := copied(c.objects[kind][key]).(object)
+	status, _ := after["status"].(object)
+	switch {
+	case c.chance(0.35):
+		delete(after, "status")
+	case status != nil && c.chance(0.3):
+		delete(status, pick(c.rng, "allocation", "reservedFor", "devices"))
+	case c.chance(0.2):
+		after["metadata"].(object)["finalizers"] = array{"resource.kubernetes.io/delete-protection"}
+	default:
+		donor := pick(c.rng, append(slices.Clone(c.absent[kind]), c.existing(kind)...)...)
+		if given, ok := donor["status"]; ok {
+			after["status"] = copied(given)
+		}
+	}
+	c.revise(after)
+	c.put(after)
+	return changeTo(after)
 }
 
 // podChange updates a waiting pod, or updates, binds or deletes another one.
@@ -188,6 +224,8 @@ type hintEvaluation struct {
 	waiting []string
 	// registered are the plugins' registrations by profile.
 	registered map[string][]registeredPlugin
+	// classes are the device classes that have had a name of an extended resource so far.
+	classes map[string]map[string]bool
 }
 
 type registeredPlugin struct {
@@ -224,7 +262,11 @@ func (s *hintScenario) prepare(ctx context.Context) (*hintEvaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &hintEvaluation{current: dump.byKey(), waiting: s.Waiting, registered: make(map[string][]registeredPlugin)}
+	e := &hintEvaluation{current: dump.byKey(), waiting: s.Waiting, registered: make(map[string][]registeredPlugin),
+		classes: make(map[string]map[string]bool)}
+	for _, o := range e.current {
+		e.noteClass(o)
+	}
 	if e.cluster, err = newCluster(ctx, cfg, dump); err != nil {
 		return nil, err
 	}
@@ -280,6 +322,7 @@ func (e *hintEvaluation) apply(step *hintedStep) error {
 		delete(e.current, key)
 	} else {
 		e.current[key] = after
+		e.noteClass(after)
 	}
 	step.Events = []hintedEvent{}
 	if pod, ok := before.(*v1.Pod); ok && after != nil && pod.Spec.NodeName == "" && after.(*v1.Pod).Spec.NodeName != "" {
@@ -294,6 +337,9 @@ func (e *hintEvaluation) apply(step *hintedStep) error {
 // store updates the lister of the kind.
 func (e *hintEvaluation) store(before, after runtime.Object) error {
 	kind := cmp.Or(after, before)
+	if objects.Watched(kind) {
+		return e.cluster.deliver(before, after)
+	}
 	var store cache.Store
 	switch kind.(type) {
 	case *v1.Node:
@@ -359,8 +405,11 @@ func (e *hintEvaluation) hints(event fwk.ClusterEvent, key string, before, after
 		pod := e.current["Pod "+name].(*v1.Pod)
 		for _, plugin := range e.registered[pod.Spec.SchedulerName] {
 			letter := hintOf(plugin, event, pod, before, after)
-			if letter == '-' || plugin.name == uncompared {
+			if letter == '-' {
 				continue
+			}
+			if (letter == 'S' || letter == 'Q') && e.mayDiffer(plugin.name, event, pod, before, after) {
+				letter += 'a' - 'A'
 			}
 			if letters[plugin.name] == nil {
 				letters[plugin.name] = []byte(strings.Repeat("-", len(e.waiting)))
@@ -381,13 +430,13 @@ func hintOf(plugin registeredPlugin, event fwk.ClusterEvent, pod *v1.Pod, before
 		if !matches(registered.Event, event) {
 			continue
 		}
-		strongest = max(strongest, strings.IndexByte("-SQE", callHint(registered.QueueingHintFn, pod, before, after)))
+		letter := byte('S')
+		if isCandidate(registered.PreQueueingHintFn, pod, before, after) {
+			letter = callHint(registered.QueueingHintFn, pod, before, after)
+		}
+		strongest = max(strongest, strings.IndexByte("-SQE", letter))
 	}
-	letter := "-SQE"[strongest]
-	if (letter == 'S' || letter == 'Q') && mayDiffer(plugin.name, event, pod, before, after) {
-		return letter + 'a' - 'A'
-	}
-	return letter
+	return "-SQE"[strongest]
 }
 
 func matches(registered, event fwk.ClusterEvent) bool {
@@ -399,19 +448,29 @@ func matches(registered, event fwk.ClusterEvent) bool {
 	})
 }
 
+// isCandidate returns whether the queue evaluates the hint for the pod.
+func isCandidate(choose fwk.PreQueueingHintFn, pod *v1.Pod, before, after runtime.Object) bool {
+	if choose == nil {
+		return true
+	}
+	candidates, err := choose(klog.Background(), untyped(before), untyped(after))
+	return err != nil || candidates.AllPods ||
+		slices.Contains(candidates.Pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+}
+
+// untyped returns a missing object as a nil interface without a type.
+func untyped(o runtime.Object) any {
+	if o == nil {
+		return nil
+	}
+	return o
+}
+
 func callHint(hint fwk.QueueingHintFn, pod *v1.Pod, before, after runtime.Object) byte {
 	if hint == nil {
 		return 'Q'
 	}
-	// A missing object is a nil interface without a type.
-	var oldObject, newObject any
-	if before != nil {
-		oldObject = before
-	}
-	if after != nil {
-		newObject = after
-	}
-	result, err := hint(klog.Background(), pod, oldObject, newObject)
+	result, err := hint(klog.Background(), pod, untyped(before), untyped(after))
 	switch {
 	case err != nil:
 		return 'E'
@@ -421,13 +480,59 @@ func callHint(hint fwk.QueueingHintFn, pod *v1.Pod, before, after runtime.Object
 	return 'S'
 }
 
-// mayDiffer returns whether a difference is deliberate: the hints of kube-scheduler match terms with a namespace selector
-// against a namespace without labels, so that some pods are retried only after minutes, and others without need.
-func mayDiffer(plugin string, event fwk.ClusterEvent, pod *v1.Pod, before, after runtime.Object) bool {
-	if plugin != "InterPodAffinity" || event.Resource != fwk.AssignedPod {
-		return false
+// mayDiffer returns whether a difference is deliberate (docs/differences.md):
+//   - The hints of kube-scheduler match terms with a namespace selector against a namespace without labels, so that some
+//     pods are retried only after minutes, and others without need.
+//   - If device classes share the name of an extended resource, the order of events decides for kube-scheduler.
+func (e *hintEvaluation) mayDiffer(plugin string, event fwk.ClusterEvent, pod *v1.Pod, before, after runtime.Object) bool {
+	switch {
+	case plugin == "InterPodAffinity" && event.Resource == fwk.AssignedPod:
+		return hasNamespaceSelector(pod) || hasNamespaceSelector(before) || hasNamespaceSelector(after)
+	case plugin == "NodeResourcesFit" && event.Resource == fwk.Node:
+		return e.requestsSharedName(pod)
 	}
-	return hasNamespaceSelector(pod) || hasNamespaceSelector(before) || hasNamespaceSelector(after)
+	return false
+}
+
+// noteClass adds the name of a class to those that it has had.
+func (e *hintEvaluation) noteClass(o runtime.Object) {
+	class, ok := o.(*resourcev1.DeviceClass)
+	if !ok || class.Spec.ExtendedResourceName == nil {
+		return
+	}
+	name := *class.Spec.ExtendedResourceName
+	if e.classes[name] == nil {
+		e.classes[name] = make(map[string]bool)
+	}
+	e.classes[name][class.Name] = true
+}
+
+// requestsSharedName returns whether the pod requests an extended resource of a class that has shared a name. If a class
+// changes its name to one that another class keeps, kube-scheduler keeps its earlier name, too.
+func (e *hintEvaluation) requestsSharedName(pod *v1.Pod) bool {
+	shares := make(map[string]bool)
+	for _, classes := range e.classes {
+		for class := range classes {
+			shares[class] = shares[class] || len(classes) > 1
+		}
+	}
+	requested := []v1.ResourceList{pod.Spec.Overhead}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		requested = append(requested, container.Resources.Requests)
+	}
+	for _, list := range requested {
+		for name := range list {
+			if shares[strings.TrimPrefix(string(name), resourcev1.ResourceDeviceClassPrefix)] {
+				return true
+			}
+			for class := range e.classes[string(name)] {
+				if shares[class] {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func hasNamespaceSelector(o runtime.Object) bool {

@@ -45,9 +45,13 @@ func runHints(args []string, out, errOut io.Writer) error {
 	return compareHints(ctx, *replay, *first, *count, out)
 }
 
-// hintsOfSeed is the scenario of a seed; the focus alternates as in the corpus.
+// hintsOfSeed is the scenario of a seed. The focus alternates as in the corpus, with some clusters with devices.
 func hintsOfSeed(ctx context.Context, seed uint64) (*hintScenario, error) {
-	s, err := generateHints(ctx, seed, corpusFocus(seed))
+	focus := corpusFocus(seed)
+	if seed%8 == 5 {
+		focus = devices
+	}
+	s, err := generateHints(ctx, seed, focus)
 	if err != nil {
 		return nil, fmt.Errorf("seed %d: %w", seed, err)
 	}

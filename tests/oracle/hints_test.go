@@ -34,6 +34,8 @@ func TestTheRecordedHintsAreStillThoseOfTheRealPlugins(t *testing.T) {
 	}
 	// A hint that is never evaluated both ways is not compared.
 	for _, key := range []string{
+		"DynamicResources resource.k8s.io/ResourceClaimAdd", "DynamicResources resource.k8s.io/ResourceClaimDelete",
+		"DynamicResources resource.k8s.io/ResourceClaimUpdate", "NodeResourcesFit resource.k8s.io/DeviceClassUpdate",
 		"InterPodAffinity AssignedPodAdd", "InterPodAffinity AssignedPodDelete", "InterPodAffinity AssignedPodUpdatePodLabel",
 		"InterPodAffinity NodeAdd", "InterPodAffinity NodeUpdateNodeLabel", "NodeAffinity NodeAdd", "NodeAffinity NodeUpdateNodeLabel",
 		"NodeDeclaredFeatures TargetPodUpdate", "NodePorts AssignedPodDelete", "NodeResourcesFit AssignedPodDelete",

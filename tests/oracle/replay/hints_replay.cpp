@@ -29,8 +29,6 @@ using simdjson::dom::element;
 constexpr std::size_t kLeastScenarios = 20;  // fewer indicate a broken recording
 constexpr std::size_t kShownDifferences = 5;
 constexpr std::string_view kStrength = "-SQE";  // the stronger hint of two registrations counts
-// Its objects do not change in these sequences.
-constexpr std::string_view kUncompared = "DynamicResources";
 
 // One letter for each waiting pod, by plugin (hints.go).
 using Hints = std::map<std::string, std::string>;
@@ -119,9 +117,8 @@ class Scenario {
       const cluster::PodInfo info = cluster::PreparePod(pod, cluster_.engine().symbols());
       for (const runtime::Profile::Registered& plugin : profile->registered()) {
         const char letter = HintOf(*profile, plugin, event, objects, info);
-        const std::string name(plugin.plugin->Name());
-        if (letter == '-' || name == kUncompared) continue;
-        hints.try_emplace(name, waiting_.size(), '-').first->second[i] = letter;
+        if (letter == '-') continue;
+        hints.try_emplace(std::string(plugin.plugin->Name()), waiting_.size(), '-').first->second[i] = letter;
       }
     }
     return hints;
