@@ -253,6 +253,9 @@ MUTANTS = [
            "slash == std::string::npos ? driver_ : qualified_name.substr(0, slash)",
            "slash == std::string::npos ? std::string() : qualified_name.substr(0, slash)",
            "device selectors do not find the attributes of the driver", ("kubernetes_cel", )),
+    Mutant("claims-of-others-queue-pods", "src/scheduler/plugins/dynamic_resources/dynamic_resources.cpp",
+           "  if (!uses) return Hint::kSkip;\n", "",
+           "every change of a claim retries all pods that wait for devices", ("hints_replay", )),
     # --- decoding ---
     Mutant("skipped-objects-are-not-counted", "src/kubernetes/client/reflector.cpp",
            "  skipped.Add();\n", "",
