@@ -9,8 +9,8 @@
 //
 // With --load-aware each workload is measured a second time, with LoadAware's five signals (preset streaming)
 // beside the default plugins and measurements for every node. With --dump it prints the objects of one
-// workload in their order instead, as input of another scheduler (tests/baseline). With --events the cluster and
-// the pods are those of a file in this form, for example a converted trace (gpu_trace).
+// workload in their order instead, as input of another scheduler (tests/baseline). With --events the cluster
+// and the pods are those of a file in this form, for example a converted trace (gpu_trace).
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -299,7 +299,8 @@ int main(int argc, char** argv) {
              "disable the equivalence cache, like --berth-equivalence-cache-size=0");
   flags.Bool("json", json, "print one JSON object per line");
   flags.Bool("dump", dump, "print the cluster and the pods of one workload, one watch event per line");
-  flags.Path("events", events, "file with watch events, one per line, instead of --nodes, --workloads and --pods");
+  flags.Path("events", events,
+             "file with watch events, one per line, instead of --nodes, --workloads and --pods");
   flags.Bool("list", list, "list the workloads with their descriptions, separated by a tab");
   if (const auto code = command.Parse(argc, argv)) return *code;
   if (names.empty()) names = all;
@@ -331,10 +332,8 @@ int main(int argc, char** argv) {
     const Workload* workload = recorded ? &recorded->workload : FindWorkload(name);
     subjects.push_back({.workload = workload, .config = config_text, .use_equivalence_cache = !plain});
     if (load_aware)
-      subjects.push_back({.workload = workload,
-                          .config = "",
-                          .load_aware = true,
-                          .use_equivalence_cache = !plain});
+      subjects.push_back(
+          {.workload = workload, .config = "", .load_aware = true, .use_equivalence_cache = !plain});
   }
   for (const std::size_t count : nodes) {
     size.nodes = count;

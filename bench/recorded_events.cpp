@@ -44,9 +44,8 @@ void AddLine(Recording& recording, simdjson::dom::parser& parser, const std::str
                                                                  {"DELETED", Event::Type::kDeleted}};
   simdjson::dom::element event, object;
   std::string_view type, kind;
-  if (parser.parse(line).get(event) != simdjson::SUCCESS ||
-      event["type"].get(type) != simdjson::SUCCESS || event["object"].get(object) != simdjson::SUCCESS ||
-      object["kind"].get(kind) != simdjson::SUCCESS) {
+  if (parser.parse(line).get(event) != simdjson::SUCCESS || event["type"].get(type) != simdjson::SUCCESS ||
+      event["object"].get(object) != simdjson::SUCCESS || object["kind"].get(kind) != simdjson::SUCCESS) {
     Stop(place + R"(: expected {"type": "ADDED", "object": {"kind": ...}})");
   }
   for (const auto& [name, value] : kTypes) {

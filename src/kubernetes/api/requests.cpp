@@ -1,6 +1,7 @@
 #include "kubernetes/api/requests.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "kubernetes/api/selectors.hpp"
 
@@ -20,6 +21,10 @@ ResourceList AggregateWithStatus(const Pod& pod, Defaults defaults);
 void ApplyPodLevel(const Pod& pod, bool use_status, ResourceList& sum);
 
 void AddTo(ResourceList& sum, const ResourceList& more) {
+  if (sum.empty()) {
+    sum = more;  // shares the entries
+    return;
+  }
   for (const auto& [name, quantity] : more) {
     const auto [entry, added] = sum.try_emplace(name, quantity);
     if (!added) entry->second += quantity;
@@ -27,9 +32,16 @@ void AddTo(ResourceList& sum, const ResourceList& more) {
 }
 
 void RaiseTo(ResourceList& list, const ResourceList& other) {
+  if (list.empty()) {
+    list = other;
+    return;
+  }
   for (const auto& [name, quantity] : other) {
+    // Most are equal: their list stays shared.
+    const auto known = std::as_const(list).find(name);
+    if (known != std::as_const(list).end() && quantity.Compare(known->second) <= 0) continue;
     const auto [entry, added] = list.try_emplace(name, quantity);
-    if (added || quantity.Compare(entry->second) <= 0) continue;
+    if (added) continue;
     const bool widens = entry->second.wide();
     entry->second = quantity;
     if (widens) entry->second.Widen();
@@ -45,6 +57,17 @@ bool HasPodLevelRequests(const Pod& pod) {
 bool ResizeInfeasible(const Pod& pod) {
   const auto found = std::ranges::find(pod.status.conditions, "PodResizePending", &PodCondition::type);
   return found != pod.status.conditions.end() && found->reason == "Infeasible";
+}
+
+// Whether the status says anything about resources. Otherwise the requests of the specification count.
+bool HasResourceStatus(const Pod& pod) {
+  const PodStatus& status = pod.status;
+  if (status.allocated_resources || status.resource_requests || ResizeInfeasible(pod)) return true;
+  const auto has_amounts = [](const ContainerStatus& container) {
+    return container.resource_requests || container.allocated_resources;
+  };
+  return std::ranges::any_of(status.container_statuses, has_amounts) ||
+         std::ranges::any_of(status.init_container_statuses, has_amounts);
 }
 
 const ContainerStatus* FindStatus(const Pod& pod, const std::string& name) {
@@ -127,8 +150,8 @@ void ApplyPodLevel(const Pod& pod, bool use_status, ResourceList& sum) {
 }
 
 ResourceList Requests(const Pod& pod, bool use_status, bool pod_level, Defaults defaults) {
-  ResourceList sum =
-      use_status ? AggregateWithStatus(pod, defaults) : Aggregate(pod, Source::kSpec, defaults, false);
+  ResourceList sum = use_status && HasResourceStatus(pod) ? AggregateWithStatus(pod, defaults)
+                                                          : Aggregate(pod, Source::kSpec, defaults, false);
   if (pod_level) ApplyPodLevel(pod, use_status, sum);
   AddTo(sum, pod.spec.overhead);
   return sum;

@@ -20,12 +20,31 @@ bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api
       a, b, [](const auto& x, const auto& y) { return x.size_bytes == y.size_bytes && x.names == y.names; });
 }
 
+void Notify(const std::vector<PodObserver*>& observers, Row row, const PlacedPod& pod, bool appears) {
+  for (PodObserver* observer : observers) {
+    if (appears) {
+      observer->OnPodAdded(row, pod);
+    } else {
+      observer->OnPodRemoved(row, pod);
+    }
+  }
+}
+
 }  // namespace
 
 NodeTable::NodeTable(SymbolTable& symbols) : symbols_(symbols), ports_(std::make_unique<HostPortsInUse>()) {
   columns_.resize(kFirstScalar);
 }
 NodeTable::~NodeTable() = default;
+
+void NodeTable::ObserveWithOverlays(PodObserver& observer) {
+  observers_.push_back(&observer);
+  overlay_observers_.push_back(&observer);
+}
+void NodeTable::Forget(PodObserver& observer) {
+  std::erase(observers_, &observer);
+  std::erase(overlay_observers_, &observer);
+}
 
 Row NodeTable::Find(NodeNameId name) const {
   return name.known() && name.value < row_of_name_.size() ? row_of_name_[name.value] : kNoRow;
@@ -207,7 +226,7 @@ void NodeTable::AddPod(Row row, PlacedPod& pod) {
   AddToList(row, pod);
   AddAmounts(row, pod.use(), 1);
   for (const HostPort& port : pod.use().ports) ports_->Add(row, port);
-  Notify(row, pod, true, false);
+  Notify(observers_, row, pod, true);
 }
 
 void NodeTable::RemovePod(Row row, PlacedPod& pod) {
@@ -215,17 +234,7 @@ void NodeTable::RemovePod(Row row, PlacedPod& pod) {
   RemoveFromList(row, pod);
   AddAmounts(row, pod.use(), -1);
   for (const HostPort& port : pod.use().ports) ports_->Remove(row, port);
-  Notify(row, pod, false, false);
-}
-
-void NodeTable::Notify(Row row, const PlacedPod& pod, bool appears, bool imagined) const {
-  for (PodObserver* observer : observers_) {
-    if (appears) {
-      observer->OnPodAdded(row, pod, imagined);
-    } else {
-      observer->OnPodRemoved(row, pod, imagined);
-    }
-  }
+  Notify(observers_, row, pod, false);
 }
 
 void NodeTable::AddToList(Row row, PlacedPod& pod) {
@@ -253,7 +262,7 @@ NodeTable::Overlay::~Overlay() {
       table_.AddToList(step->row, *step->pod);
       for (const HostPort& port : ports) table_.ports_->Add(step->row, port);
     }
-    table_.Notify(step->row, *step->pod, !step->added, true);
+    Notify(table_.overlay_observers_, step->row, *step->pod, !step->added);
     BERTH_CHECK(table_.pod_count_[step->row] == static_cast<std::int64_t>(table_.pods_[step->row].size()),
                 step->row, table_.pod_count_[step->row], table_.pods_[step->row].size());
   }
@@ -282,7 +291,7 @@ void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
     if (add ? table_.ports_->Add(row, port) : table_.ports_->Remove(row, port)) ports_.push_back(port);
   }
   steps_.back().ports = static_cast<std::uint32_t>(ports_.size()) - steps_.back().first_port;
-  table_.Notify(row, pod, add, true);
+  Notify(table_.overlay_observers_, row, pod, add);
 }
 
 // Cancels the step that removed this pod. Not possible for a pod with ports: other steps may have taken or
@@ -294,7 +303,7 @@ bool NodeTable::Overlay::CancelRemoval(Row row, PlacedPod& pod) {
   step.pod = nullptr;
   table_.AddAmounts(row, pod.use(), 1);
   table_.AddToList(row, pod);
-  table_.Notify(row, pod, true, true);
+  Notify(table_.overlay_observers_, row, pod, true);
   return true;
 }
 

@@ -125,9 +125,10 @@ class NodeTable {
   }
 
   // The observer must outlive the table or be removed by Forget. It is not notified of pods that are already
-  // in the table.
+  // in the table. ObserveWithOverlays also notifies it of the changes of overlays and of their reversal.
   void Observe(PodObserver& observer) { observers_.push_back(&observer); }
-  void Forget(PodObserver& observer) { std::erase(observers_, &observer); }
+  void ObserveWithOverlays(PodObserver& observer);
+  void Forget(PodObserver& observer);
 
   // --- writing ---
   Row Add(api::NodePtr node);
@@ -162,7 +163,6 @@ class NodeTable {
     void Leave(Row row);
   };
 
-  void Notify(Row row, const PlacedPod& pod, bool appears, bool imagined) const;
   void SetAllocatable(Row row, const api::ResourceList& list);
   void SetLabels(Row row, const api::Labels& labels, bool present);
   void SetImages(Row row, const std::vector<api::ContainerImage>& images, bool present);
@@ -201,7 +201,7 @@ class NodeTable {
   mutable std::deque<TrackedTopology> topologies_;
   Topology absent_topology_;  // of all keys that no node ever had: no domains
   mutable std::vector<TrackedTopology*> topology_of_key_;
-  std::vector<PodObserver*> observers_;
+  std::vector<PodObserver*> observers_, overlay_observers_;
   std::unique_ptr<HostPortsInUse> ports_;
 };
 

@@ -177,12 +177,8 @@ bool PodCounters::SelectsIncoming(const PodClause& clause, const PodLabels& inco
   });
 }
 
-void PodCounters::OnPodAdded(Row row, const PlacedPod& pod, bool imagined) {
-  if (!imagined) Count(row, pod, 1);
-}
-void PodCounters::OnPodRemoved(Row row, const PlacedPod& pod, bool imagined) {
-  if (!imagined) Count(row, pod, -1);
-}
+void PodCounters::OnPodAdded(Row row, const PlacedPod& pod) { Count(row, pod, 1); }
+void PodCounters::OnPodRemoved(Row row, const PlacedPod& pod) { Count(row, pod, -1); }
 
 void PodCounters::Count(Row row, const PlacedPod& pod, int amount) {
   const auto [entry, added] = groups_.try_emplace(pod.use().labels);

@@ -64,8 +64,8 @@ class PodCounters final : public PodObserver {
   // one without labels.
   bool SelectsIncoming(const PodClause& clause, const PodLabels& incoming) const;
 
-  void OnPodAdded(Row row, const PlacedPod& pod, bool imagined) override;
-  void OnPodRemoved(Row row, const PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(Row row, const PlacedPod& pod) override;
+  void OnPodRemoved(Row row, const PlacedPod& pod) override;
 
  private:
   struct Counter {

@@ -43,7 +43,7 @@ std::string NotOwnedMessage(const api::Pod& pod, const api::PersistentVolumeClai
 }
 
 VolumesInUse::VolumesInUse(NodeTable& nodes, ClusterObjects& objects) : nodes_(nodes), objects_(objects) {
-  nodes.Observe(*this);
+  nodes.ObserveWithOverlays(*this);
   objects.Of<api::PersistentVolumeClaim>().Listen(
       [this](const ports::Change<api::PersistentVolumeClaim>& change) {
         const auto& claim = change.after != nullptr ? *change.after : *change.before;
@@ -155,7 +155,6 @@ std::string VolumesInUse::UncountableReason(Row row) const {
 // --- pods ---
 
 void VolumesInUse::Count(Row row, const PlacedPod& pod, int amount) {
-  if (!pod.use().has_volumes) return;
   for (const api::Volume& volume : pod.pod->spec.volumes) {
     if (ClaimNameOf(*pod.pod, volume)) {
       CountClaim(row, pod.pod, volume, amount);

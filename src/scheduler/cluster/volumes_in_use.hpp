@@ -125,8 +125,12 @@ class VolumesInUse final : private PodObserver {
     bool idle() const { return csi_node == nullptr && attachments.empty(); }
   };
 
-  void OnPodAdded(Row row, const PlacedPod& pod, bool) override { Count(row, pod, 1); }
-  void OnPodRemoved(Row row, const PlacedPod& pod, bool) override { Count(row, pod, -1); }
+  void OnPodAdded(Row row, const PlacedPod& pod) override {
+    if (pod.use().has_volumes) Count(row, pod, 1);
+  }
+  void OnPodRemoved(Row row, const PlacedPod& pod) override {
+    if (pod.use().has_volumes) Count(row, pod, -1);
+  }
   void OnNodeAdded(Row row) override;
   void OnNodeRemoved(Row row) override;
 

@@ -187,8 +187,8 @@ class SignalTable final : private cluster::PodObserver {
     std::uint64_t resolved_by = 0;
   };
 
-  void OnPodAdded(cluster::Row, const cluster::PlacedPod&, bool) override {}
-  void OnPodRemoved(cluster::Row, const cluster::PlacedPod&, bool) override {}
+  void OnPodAdded(cluster::Row, const cluster::PlacedPod&) override {}
+  void OnPodRemoved(cluster::Row, const cluster::PlacedPod&) override {}
   void OnNodeAdded(cluster::Row row) override;
   void OnNodeRemoved(cluster::Row row) override;
 

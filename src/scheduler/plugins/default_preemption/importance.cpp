@@ -60,9 +60,7 @@ std::span<const Importance::Entry> Importance::Below(Row row, std::int32_t prior
   return {first, pods.entries.end()};
 }
 
-void Importance::OnPodAdded(Row row, const PlacedPod& pod, bool imagined) {
-  if (!imagined) Add(row, *nodes_.pods(row)[pod.slot]);
-}
+void Importance::OnPodAdded(Row row, const PlacedPod& pod) { Add(row, *nodes_.pods(row)[pod.slot]); }
 
 void Importance::Add(Row row, PlacedPod& pod) {
   if (row >= rows_.size()) rows_.resize(nodes_.rows());
@@ -89,8 +87,7 @@ void Importance::FindLowest(RowPods& pods) {
   for (const Entry& entry : pods.entries) pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
 }
 
-void Importance::OnPodRemoved(Row row, const PlacedPod& pod, bool imagined) {
-  if (imagined) return;
+void Importance::OnPodRemoved(Row row, const PlacedPod& pod) {
   RowPods& pods = rows_[row];
   if (pods.listed) {
     const auto found = std::ranges::find(pods.entries, &pod, &Entry::pod);

@@ -34,8 +34,8 @@ class Importance final : public cluster::PodObserver {
   // "namespace/name". Valid until a pod is added or removed.
   std::span<const Entry> Below(cluster::Row row, std::int32_t priority);
 
-  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
 
  private:
   struct RowPods {

@@ -21,8 +21,8 @@ UnmeasuredPods::UnmeasuredPods(framework::Handle& handle, load_metrics::SignalId
 
 UnmeasuredPods::~UnmeasuredPods() { nodes_.Forget(*this); }
 
-void UnmeasuredPods::OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) {
-  if (imagined || measurements_.clock() == nullptr) return;
+void UnmeasuredPods::OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) {
+  if (measurements_.clock() == nullptr) return;
   const UnmeasuredPod newcomer{&pod, StartOf(*pod.pod), estimate_(*pod.pod, pod.use())};
   if (newcomer.estimate == 0 || UnmeasuredPart(newcomer) == 0) return;
   auto& there = unmeasured_pods[row];
@@ -31,8 +31,7 @@ void UnmeasuredPods::OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod,
   Tell(row);
 }
 
-void UnmeasuredPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) {
-  if (imagined) return;
+void UnmeasuredPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) {
   const auto found = unmeasured_pods.find(row);
   if (found == unmeasured_pods.end()) return;
   if (std::erase_if(found->second, [&](const UnmeasuredPod& newcomer) { return newcomer.pod == &pod; }) == 0)

@@ -47,8 +47,8 @@ class UnmeasuredPods final : private cluster::PodObserver {
     double estimate = 0;
   };
 
-  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnNodeAdded(cluster::Row row) override { Tell(row); }
   void Tell(cluster::Row row) const {
     if (changed_) changed_(row);

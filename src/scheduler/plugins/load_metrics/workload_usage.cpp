@@ -55,14 +55,12 @@ double WorkloadUsage::Of(const api::Pod& pod) const {
   return found == workloads_.end() ? load_metrics::kNoValue : found->second.use;
 }
 
-void WorkloadUsage::OnPodAdded(cluster::Row, const cluster::PlacedPod& pod, bool imagined) {
-  if (imagined) return;
+void WorkloadUsage::OnPodAdded(cluster::Row, const cluster::PlacedPod& pod) {
   if (std::string workload = WorkloadOf(*pod.pod); !workload.empty())
     running_.insert_or_assign(pod.pod->metadata.Key(), Running{&pod, std::move(workload)});
 }
 
-void WorkloadUsage::OnPodRemoved(cluster::Row, const cluster::PlacedPod& pod, bool imagined) {
-  if (imagined) return;
+void WorkloadUsage::OnPodRemoved(cluster::Row, const cluster::PlacedPod& pod) {
   const auto found = running_.find(pod.pod->metadata.Key());
   if (found != running_.end() && found->second.pod == &pod) running_.erase(found);
 }

@@ -43,8 +43,8 @@ class WorkloadUsage final : private cluster::PodObserver {
     std::string workload;
   };
 
-  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
   void Take(const load_metrics::SignalAnswer& answer);
   bool IsLearnable(const api::Pod& pod) const;
   void ForgetOld(MonoTime now);

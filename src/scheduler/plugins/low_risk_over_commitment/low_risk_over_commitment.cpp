@@ -32,7 +32,7 @@ LowRiskOverCommitment::LowRiskOverCommitment(const OverCommitmentArgs& args, fra
               MeasuredLoad(args.trimaran, NodeLoad::kMemory, handle)} {
   if (!args.trimaran.watcher_address.empty())
     presence_ = measurements_.Declare(PresenceSignalOf(args.trimaran));
-  nodes_.Observe(*this);
+  nodes_.ObserveWithOverlays(*this);
 }
 
 LowRiskOverCommitment::~LowRiskOverCommitment() { nodes_.Forget(*this); }
@@ -66,7 +66,7 @@ LowRiskOverCommitment::RowSum LowRiskOverCommitment::SumOf(const api::Pod& pod) 
   return sum;
 }
 
-void LowRiskOverCommitment::OnPodAdded(Row row, const cluster::PlacedPod& pod, bool /*imagined*/) {
+void LowRiskOverCommitment::OnPodAdded(Row row, const cluster::PlacedPod& pod) {
   if (row >= sums_.size()) sums_.resize(nodes_.rows());
   const RowSum more = SumOf(*pod.pod);
   RowSum& sum = sums_[row];
@@ -76,7 +76,7 @@ void LowRiskOverCommitment::OnPodAdded(Row row, const cluster::PlacedPod& pod, b
   }
 }
 
-void LowRiskOverCommitment::OnPodRemoved(Row row, const cluster::PlacedPod& pod, bool /*imagined*/) {
+void LowRiskOverCommitment::OnPodRemoved(Row row, const cluster::PlacedPod& pod) {
   if (row >= sums_.size()) return;
   const RowSum less = SumOf(*pod.pod);
   RowSum& sum = sums_[row];

@@ -64,8 +64,8 @@ class LowRiskOverCommitment final : public framework::ScorePartsPlugin,
   // What a pod adds to a row.
   static RowSum SumOf(const api::Pod& pod);
 
-  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
 
   bool IsPresent(cluster::Row row) const;
   double RiskOf(Resource& resource, const cluster::NodeTable& nodes, cluster::Row row,

@@ -20,8 +20,8 @@ RecentPods::RecentPods(framework::Handle& handle, load_metrics::SignalId signal,
 
 RecentPods::~RecentPods() { nodes_.Forget(*this); }
 
-void RecentPods::OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) {
-  if (imagined || measurements_.clock() == nullptr) return;
+void RecentPods::OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) {
+  if (measurements_.clock() == nullptr) return;
   const RecentPod recent{&pod, StartOf(*pod.pod), estimate_(*pod.pod)};
   if (recent.estimate == 0 || IsMeasured(recent)) return;
   auto& there = pods_[row];
@@ -29,8 +29,7 @@ void RecentPods::OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, boo
   Sum(row, there);
 }
 
-void RecentPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) {
-  if (imagined) return;
+void RecentPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) {
   const auto found = pods_.find(row);
   if (found == pods_.end()) return;
   if (std::erase_if(found->second, [&](const RecentPod& recent) { return recent.pod == &pod; }) == 0) return;

@@ -36,8 +36,8 @@ class RecentPods final : private cluster::PodObserver {
     std::int64_t estimate = 0;
   };
 
-  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
   MonoTime StartOf(const api::Pod& pod) const;
   bool IsMeasured(const RecentPod& pod) const;
   void OnPoll();
