@@ -256,6 +256,12 @@ MUTANTS = [
     Mutant("claims-of-others-queue-pods", "src/scheduler/plugins/dynamic_resources/dynamic_resources.cpp",
            "  if (!uses) return Hint::kSkip;\n", "",
            "every change of a claim retries all pods that wait for devices", ("hints_replay", )),
+    Mutant("shares-are-interchangeable", "src/scheduler/devices/allocator.cpp",
+           "return chosen ? std::nullopt : groups_->Of(device.id);", "return chosen ? groups_->Of(device.id) : groups_->Of(device.id);",
+           "a pod waits although devices for it are free", ("scheduler_devices", )),
+    Mutant("exclusions-apply-to-later-requests", "src/scheduler/devices/allocator.cpp",
+           "at.device == 0 ? exclusions.before : at.excluded_from;", "0;",
+           "a pod waits although devices for it are free", ("scheduler_devices", )),
     # --- decoding ---
     Mutant("skipped-objects-are-not-counted", "src/kubernetes/client/reflector.cpp",
            "  skipped.Add();\n", "",

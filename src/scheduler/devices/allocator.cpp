@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "scheduler/devices/capacity.hpp"
 #include "scheduler/devices/constraints.hpp"
+#include "scheduler/devices/device_groups.hpp"
 
 namespace berth::devices {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::int64_t kMaxResults = 32;  // devices of one claim
 // Calls in progress; a call for each device, request and claim. kube-scheduler has no such limit; the API
 // server limits the size of a pod only, and with it the number of claims.
 constexpr int kMaxDepth = 4000;
+constexpr std::size_t kMostGrouped = 1000;  // comparisons grow with the square
 
 std::string DeviceName(const NodePool& pool, const SliceDevice& device) {
   return fmt::format("{}/{}/{}", pool.driver, pool.pool, device.device->name);
@@ -95,6 +97,7 @@ class Allocator::Search {
     std::size_t request = 0;
     std::size_t option = 0;
     std::int64_t device = 0;
+    std::size_t excluded_from = 0;  // index in excluded_: the groups that the request may not use
   };
   // Where the search for it begins. Devices of one request are chosen in ascending order: combinations, not
   // permutations.
@@ -127,6 +130,10 @@ class Allocator::Search {
   bool Matches(const Claim& claim, const std::vector<api::DeviceSelector>& selectors,
                const api::DeviceClass* device_class, const NodePool& pool, const SliceDevice& device);
   bool IsTaken(const SliceDevice& device, bool admin, std::size_t claim) const;
+  bool IsExcluded(const SliceDevice& device, std::size_t excluded_from) const;
+  void Exclude(const SliceDevice& device);
+  void GroupDevices();
+  std::optional<std::uint32_t> GroupOf(const SliceDevice& device) const;
   Expected<bool> HasRoom(const Wanted& wanted, const SliceDevice& device) const;
   // Chooses a device for a position; `must`: a violated constraint is an error. Returns false if that is not
   // possible.
@@ -166,6 +173,9 @@ class Allocator::Search {
   // far.
   std::map<const NodePool*, std::vector<Counters>> counters_;
   std::vector<bool> took_counters_;  // by chosen device, in the order of choices
+  std::optional<DeviceGroups> groups_;
+  // Groups of which one device has led to no solution, by call of TryEach in progress.
+  std::vector<std::uint32_t> excluded_;
   std::optional<Outcome> failed_;
 };
 
@@ -379,6 +389,13 @@ Allocator::Search::Result Allocator::Search::TryAll(const Position& at, Wanted& 
 Allocator::Search::Result Allocator::Search::TryEach(const Position& at, Location from, Wanted& wanted) {
   Claim& claim = state_[at.claim];
   const bool admin = wanted.request->admin_access.value_or(false);
+  struct Exclusions {
+    explicit Exclusions(std::vector<std::uint32_t>& groups) : groups(groups), before(groups.size()) {}
+    ~Exclusions() { groups.resize(before); }
+    std::vector<std::uint32_t>& groups;
+    const std::size_t before;
+  } const exclusions(excluded_);
+  const std::size_t excluded_from = at.device == 0 ? exclusions.before : at.excluded_from;
   for (std::size_t p = from.pool; p < pools_.size(); ++p) {
     const NodePool& pool = pools_[p];
     if (pool.incomplete || pool.invalid) continue;
@@ -388,7 +405,7 @@ Allocator::Search::Result Allocator::Search::TryEach(const Position& at, Locatio
            ++d) {
         if (!Spend()) return Result::kStop;
         const SliceDevice& device = slice.devices[d];
-        if (IsTaken(device, admin, at.claim)) continue;
+        if (IsTaken(device, admin, at.claim) || IsExcluded(device, excluded_from)) continue;
         const bool selectable = Selectable(claim, wanted, pool, s, d);
         if (failed()) return Result::kStop;
         if (!selectable) continue;
@@ -407,14 +424,84 @@ Allocator::Search::Result Allocator::Search::TryEach(const Position& at, Locatio
         }
         Position next = at;
         ++next.device;
+        next.excluded_from = excluded_from;
         const Result result = Next(next, {p, s, d + 1}, true);
         if (result == Result::kDone) return result;
         Undo(at);
         if (result != Result::kNo) return result;
+        Exclude(device);
       }
     }
   }
   return Result::kNo;
+}
+
+// --- interchangeable devices ---
+
+// A device has led to no solution. Then no later choice of this request can contain a device of its group:
+// the two could be exchanged. This changes no result, but a claim without a solution is rejected in less
+// time.
+void Allocator::Search::Exclude(const SliceDevice& device) {
+  if (steps_ < allocator_.limits_.group_after) return;
+  if (!groups_) GroupDevices();
+  if (const auto group = GroupOf(device)) excluded_.push_back(*group);
+}
+
+bool Allocator::Search::IsExcluded(const SliceDevice& device, std::size_t excluded_from) const {
+  if (excluded_.size() == excluded_from) return false;
+  const auto group = GroupOf(device);
+  return group && std::find(excluded_.begin() + static_cast<std::ptrdiff_t>(excluded_from), excluded_.end(),
+                            *group) != excluded_.end();
+}
+
+// None for devices that another request uses: they differ from the others of their group.
+std::optional<std::uint32_t> Allocator::Search::GroupOf(const SliceDevice& device) const {
+  const auto choice = choices_.find(device.id);
+  const bool chosen =
+      choice != choices_.end() && (!choice->second.claims.empty() || choice->second.shares > 0);
+  return chosen ? std::nullopt : groups_->Of(device.id);
+}
+
+void Allocator::Search::GroupDevices() {
+  groups_.emplace();
+  BERTH_CHECK(!failed(), steps_);
+  for (const NodePool& pool : pools_) {
+    if (pool.incomplete || pool.invalid) continue;
+    for (std::size_t s = 0; s < pool.slices.size(); ++s) {
+      for (std::size_t d = 0; d < pool.slices[s]->devices.size(); ++d) {
+        if (groups_->devices() == kMostGrouped) return;
+        const SliceDevice& device = pool.slices[s]->devices[d];
+        DeviceProfile profile{.pool = &pool,
+                              .device = &device,
+                              .use = &allocator_.allocated_.use(device.id),
+                              .usable = pool.IsUsable(s, d),
+                              .selectable = {},
+                              .attributes = {}};
+        bool ordered =
+            false;  // mode All takes devices in order, and the order decides between no and an error
+        for (Claim& claim : state_) {
+          for (Request& request : claim.requests) {
+            for (Wanted& wanted : request.options) {
+              const bool selectable = Selectable(claim, wanted, pool, s, d);
+              profile.selectable.push_back(selectable);
+              ordered = ordered || (selectable && wanted.request->allocation_mode == "All");
+            }
+          }
+          for (const ResourceClaim::Constraint& constraint : claim.object->constraints) {
+            const auto& name =
+                constraint.match_attribute ? constraint.match_attribute : constraint.distinct_attribute;
+            profile.attributes.push_back(FindAttribute(*device.device, pool.driver, *name));
+          }
+        }
+        // A selector that cannot be evaluated is an error only where the search reaches it.
+        if (failed()) {
+          failed_.reset();
+          continue;
+        }
+        if (!ordered) groups_->Add(std::move(profile));
+      }
+    }
+  }
 }
 
 // --- one device ---

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "base/random.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "scheduler/cluster/cluster_objects.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
@@ -81,6 +84,12 @@ class Devices : public testing::Test {
                        more.empty() ? "" : ", ", more);
   }
 
+  // 12 devices in all combinations, and none for the last request.
+  static std::string Unsatisfiable() {
+    return Exactly("r", R"("count": 12)") + "," +
+           Exactly("none", R"("selectors": [{"cel": {"expression": "x"}}])");
+  }
+
   AllocationOutcome Allocate(std::vector<std::shared_ptr<const ResourceClaim>> claims,
                              const std::string& node = "n") {
     std::vector<const ResourceClaim*> pointers;
@@ -92,7 +101,7 @@ class Devices : public testing::Test {
   Allocator MakeAllocator() {
     return {features_, allocated_,
             [this](std::string_view name) { return name == class_.metadata.name ? &class_ : nullptr; },
-            selectors_, SearchLimits{steps_}};
+            selectors_, SearchLimits{steps_, group_after_}};
   }
   // "request=pool/device ..." by claim, or the failure.
   static std::string Text(const AllocationOutcome& outcome,
@@ -140,6 +149,7 @@ class Devices : public testing::Test {
     return gpu;
   }();
   std::uint64_t steps_ = 100'000;
+  std::uint64_t group_after_ = 10'000;
 };
 
 constexpr const char* kThree = R"({"name": "g0"}, {"name": "g1"}, {"name": "g2"})";
@@ -155,6 +165,69 @@ std::string Allocated(const std::string& device, const std::string& more = "") {
                           "device": "{}"{}{}}}]}}}}}})",
       device, more.empty() ? "" : ", ", more);
 }
+
+// Few kinds of devices, in use or not, and claims that some of them satisfy.
+class RandomDevices {
+ public:
+  explicit RandomDevices(std::uint64_t seed) : random_(seed) {}
+
+  std::string Slice() {
+    std::string devices;
+    for (std::uint64_t i = 0, count = 3 + Below(6); i < count; ++i) devices += (i > 0 ? "," : "") + Device(i);
+    return fmt::format(R"({{"metadata": {{"name": "s"}}, "spec": {{"driver": "d", "nodeName": "n",
+                          "pool": {{"name": "p", "resourceSliceCount": 1}}, "devices": [{}]}}}})",
+                       devices);
+  }
+  std::string Allocation() {
+    return Allocated(fmt::format("g{}", Below(8)),
+                     OneOf({"", "", R"("shareID": "one", "consumedCapacity": {"memory": "4"})"}));
+  }
+  std::string Claim() {
+    std::string requests;
+    for (std::uint64_t i = 0, count = 1 + Below(3); i < count; ++i)
+      requests += (i > 0 ? "," : "") + Request(fmt::format("r{}", i));
+    return Requests(requests,
+                    OneOf({"", "", R"("constraints": [{"distinctAttribute": "d/number"}])",
+                           R"("constraints": [{"matchAttribute": "d/number"}])",
+                           R"("constraints": [{"matchAttribute": "d/number", "requests": ["r0"]}])"}));
+  }
+
+ private:
+  std::string Device(std::uint64_t i) {
+    return fmt::format(
+        R"({{"name": "g{}", "attributes": {{"x": {{"bool": {}}}, "y": {{"bool": {}}}{}}}{}{}}})", i, Coin(),
+        Coin(), OneOf({"", R"(, "d/number": {"int": 1})", R"(, "d/number": {"int": 2})"}),
+        OneOf({"", R"(, "allowMultipleAllocations": true, "capacity": {"memory": {"value": "8"}})"}),
+        OneOf({"", "", "", R"(, "taints": [{"key": "broken", "effect": "NoSchedule"}])"}));
+  }
+  std::string Request(const std::string& name) {
+    if (Below(5) > 0) return Exact(name, "exactly");
+    return fmt::format(R"({{"name": "{}", "firstAvailable": [{}, {}]}})", name, Alternative("a"),
+                       Alternative("b"));
+  }
+  std::string Exact(const std::string& name, const char* form) {
+    return fmt::format(R"({{"name": "{}", "{}": {{{}}}}})", name, form, Members());
+  }
+  std::string Alternative(const std::string& name) {
+    return fmt::format(R"({{"name": "{}", {}}})", name, Members());
+  }
+  std::string Members() {
+    std::string members = R"("deviceClassName": "gpu")";
+    members += Below(8) == 0 ? R"(, "allocationMode": "All")"
+                             : OneOf({"", "", R"(, "count": 2)", R"(, "count": 3)"});
+    members += Below(40) == 0
+                   ? R"(, "selectors": [{"cel": {"expression": "x"}}, {"cel": {"expression": "error"}}])"
+                   : OneOf({"", "", R"(, "selectors": [{"cel": {"expression": "x"}}])",
+                            R"(, "selectors": [{"cel": {"expression": "y"}}])"});
+    if (Below(2) == 0) members += R"(, "capacity": {"requests": {"memory": "3"}})";
+    return members + OneOf({"", "", "", R"(, "tolerations": [{"operator": "Exists"}])"});
+  }
+  std::uint64_t Below(std::uint64_t bound) { return random_.Below(bound); }
+  const char* Coin() { return Below(2) == 0 ? "true" : "false"; }
+  std::string OneOf(std::vector<std::string> texts) { return texts[Below(texts.size())]; }
+
+  Random random_;
+};
 
 // --- choice of devices ---
 
@@ -385,14 +458,48 @@ TEST_F(Devices, WrongClaimsAreErrorsWithTheTextsOfKubeScheduler) {
             "error: claim ns/c: selector #0 on device d/p/g0: CEL runtime error: no such key: x");
 }
 
-TEST_F(Devices, ASearchThatTakesTooLongEnds) {
+// 24 devices with numbers.
+std::string NumberedDevices() {
   std::string many;
-  for (int i = 0; i < 24; ++i) many += fmt::format(R"({}{{"name": "g{:02}"}})", i > 0 ? "," : "", i);
-  AddSlice("s", many);
-  // 12 of 24 devices in all combinations, and no device for the last request.
-  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 12)") + "," +
-                         Exactly("none", R"("selectors": [{"cel": {"expression": "x"}}])"))),
+  for (int i = 0; i < 24; ++i) {
+    many += fmt::format(R"({}{{"name": "g{:02}", "attributes": {{"d/number": {{"int": {}}}}}}})",
+                        i > 0 ? "," : "", i, i);
+  }
+  return many;
+}
+TEST_F(Devices, ASearchThatTakesTooLongEnds) {
+  AddSlice("s", NumberedDevices());
+  EXPECT_EQ(Try(Requests(Unsatisfiable(), R"("constraints": [{"distinctAttribute": "d/number"}])")),
             "timeout");
+}
+
+TEST_F(Devices, InterchangeableDevicesAreNotTriedInAllCombinations) {
+  AddSlice("s", NumberedDevices());
+  EXPECT_EQ(Try(Requests(Unsatisfiable())), "impossible");
+}
+
+TEST_F(Devices, GroupsOfInterchangeableDevicesChangeNoOutcome) {
+  objects_.Of<ResourceClaim>().Listen([this](const auto& change) { allocated_.Apply(change); });
+  std::size_t allocated = 0, impossible = 0, shorter = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    RandomDevices random(seed);
+    Put(Read<api::ResourceSlice>(random.Slice()));
+    Put(Claim("{}", random.Allocation(), "held"));
+    std::vector claims{Claim(random.Claim())};
+    if (seed % 2 == 0) claims.push_back(Claim(random.Claim(), "{}", "c2"));
+    group_after_ = std::numeric_limits<std::uint64_t>::max();
+    const AllocationOutcome all_tried = Allocate(claims);
+    const std::string expected = Text(all_tried, claims);
+    group_after_ = 0;
+    const AllocationOutcome grouped = Allocate(claims);
+    ASSERT_EQ(Text(grouped, claims), expected) << "seed " << seed;
+    shorter += grouped.steps < all_tried.steps ? 1 : 0;
+    allocated += expected.find('=') != expected.npos ? 1 : 0;
+    impossible += expected == "impossible" ? 1 : 0;
+  }
+  EXPECT_GT(allocated, 500);
+  EXPECT_GT(impossible, 500);
+  EXPECT_GT(shorter, 200);
 }
 
 TEST_F(Devices, ExpensiveSelectorsAreStepsOfTheSearch) {
