@@ -1,7 +1,7 @@
 # Precompiled headers: the standard library and fmt are half of the compiler's work on a typical file. One header
-# serves all modules, one all tests. Fuzzers are built without, so that a missing include is found.
+# serves all modules, one all tests. Fuzzers that are optimised are built without, so that a missing include is found.
 option(BERTH_PRECOMPILE "use precompiled headers" ON)
-if(BERTH_FUZZ)
+if(BERTH_FUZZ AND BERTH_SANITIZE STREQUAL "")
   set(BERTH_PRECOMPILE OFF)
 endif()
 

@@ -93,16 +93,16 @@ std::optional<MountedFile> RunningScheduler::Find(const std::string& path) const
   for (const Value& mount : ItemsOf(container, "volumeMounts")) {
     const std::string at = TextAt(mount, {"mountPath"});
     const std::string sub_path = TextAt(mount, {"subPath"});
-    if (at.empty() || (path != at && !path.starts_with(at.ends_with('/') ? at : at + "/"))) continue;
+    if (at.empty() || (path != at && !path.starts_with(at.ends_with('/') ? at : fmt::format("{}/", at)))) continue;
     std::string rest = path.substr(std::min(path.size(), at.size()));
     while (rest.starts_with('/')) rest.erase(0, 1);
-    if (!sub_path.empty()) rest = rest.empty() ? sub_path : sub_path + "/" + rest;
+    if (!sub_path.empty()) rest = rest.empty() ? sub_path : fmt::format("{}/{}", sub_path, rest);
     for (const Value& volume : ItemsOf(pod, "volumes")) {
       if (TextAt(volume, {"name"}) != TextAt(mount, {"name"})) continue;
       if (const Value* config_map = volume.Find("configMap"))
         return MountedFile{TextAt(*config_map, {"name"}), KeyOf(*config_map, rest), ""};
       if (const std::string host = TextAt(volume, {"hostPath", "path"}); !host.empty())
-        return MountedFile{"", "", rest.empty() ? host : host + "/" + rest};
+        return MountedFile{"", "", rest.empty() ? host : fmt::format("{}/{}", host, rest)};
     }
   }
   return std::nullopt;
