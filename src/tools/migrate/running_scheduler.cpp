@@ -93,7 +93,8 @@ std::optional<MountedFile> RunningScheduler::Find(const std::string& path) const
   for (const Value& mount : ItemsOf(container, "volumeMounts")) {
     const std::string at = TextAt(mount, {"mountPath"});
     const std::string sub_path = TextAt(mount, {"subPath"});
-    if (at.empty() || (path != at && !path.starts_with(at.ends_with('/') ? at : fmt::format("{}/", at)))) continue;
+    if (at.empty() || (path != at && !path.starts_with(at.ends_with('/') ? at : fmt::format("{}/", at))))
+      continue;
     std::string rest = path.substr(std::min(path.size(), at.size()));
     while (rest.starts_with('/')) rest.erase(0, 1);
     if (!sub_path.empty()) rest = rest.empty() ? sub_path : fmt::format("{}/{}", sub_path, rest);
