@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
         DeviceRefusal{"TwoRequestsOfOneName", kClaims,
                       Claim(R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"x"}},
                                 {"name":"r","exactly":{"deviceClassName":"x"}}]}})"),
-                      "spec.devices.requests[1]: Duplicate value: \"r\""},
+                      "spec.devices.requests[1]: Duplicate value: {\"name\":\"r\","},
         DeviceRefusal{"AnExpressionThatDoesNotCompile", kClaims, Claim(Selector("device.nope")),
                       "spec.devices.requests[0].exactly.selectors[0].cel.expression: Invalid value: "
                       "\"device.nope\": compilation failed: ERROR: <input>:1:7: undefined field 'nope'"},
@@ -178,9 +178,9 @@ INSTANTIATE_TEST_SUITE_P(
             "AClass", kGroup + "/deviceclasses",
             Class(R"("extendedResourceName":"nvidia.com/gpu","selectors":[{"cel":{"expression":"true"}}])"),
             ""},
-        DeviceRefusal{
-            "ANativeResource", kGroup + "/deviceclasses", Class(R"("extendedResourceName":"cpu")"),
-            "spec.extendedResourceName: Invalid value: \"cpu\": must be a valid extended resource name"},
+        DeviceRefusal{"ANativeResource", kGroup + "/deviceclasses", Class(R"("extendedResourceName":"cpu")"),
+                      "spec.extendedResourceName: Invalid value: \"cpu\": a name must be a domain-prefixed "
+                      "path, such as 'example.com/my-prop'"},
         DeviceRefusal{"ASelectorOfAClass", kGroup + "/deviceclasses",
                       Class(R"("selectors":[{"cel":{"expression":"device.driver"}}])"),
                       "must evaluate to bool or the unknown type, not string"},
@@ -202,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "compatible with semver.org spec 2.0.0"},
         DeviceRefusal{"TwoValues", kGroup + "/resourceslices",
                       Devices(R"("attributes":{"v":{"int":1,"bool":true}})"),
-                      "exactly one value must be specified"},
+                      "Invalid value: \"{int, bool}\": must specify exactly one of: `int`, `bool`, "},
         DeviceRefusal{"AnAttributeWithADash", kGroup + "/resourceslices",
                       Devices(R"("attributes":{"a-b":{"int":1}})"), "a valid C identifier must start with"},
         DeviceRefusal{"TwoDevicesOfOneName", kGroup + "/resourceslices",
@@ -347,17 +347,17 @@ INSTANTIATE_TEST_SUITE_P(
         StatusCase{
             "AnotherAllocation", kAllocated,
             R"({"allocation":{"devices":{"results":[{"request":"r","driver":"d.example","pool":"n1","device":"gpu-1"}]}}})",
-            "status.allocation: Invalid value: "},
+            "status.allocation: Invalid value: null: field cannot be modified once set"},
         StatusCase{
             "ADeviceForAnUnknownRequest", "",
             R"({"allocation":{"devices":{"results":[{"request":"q","driver":"d.example","pool":"n1","device":"gpu-0"}]}}})",
             "status.allocation.devices.results[0].request: Invalid value: \"q\": must be the name of a "
             "request in the claim"},
-        StatusCase{
-            "TheStatusOfADeviceThatIsNotAllocated", kAllocated,
-            R"({"devices":[{"driver":"d.example","pool":"n1","device":"gpu-7"}]})",
-            "status.devices[0]: Invalid value: \"d.example/n1/gpu-7\": must be an allocated device in the "
-            "claim"},
+        StatusCase{"TheStatusOfADeviceThatIsNotAllocated", kAllocated,
+                   R"({"devices":[{"driver":"d.example","pool":"n1","device":"gpu-7"}]})",
+                   "status.devices[0]: Invalid value: "
+                   "{\"Driver\":\"d.example\",\"Pool\":\"n1\",\"Device\":\"gpu-7\","
+                   "\"ShareID\":\"\"}: must be an allocated device in the claim"},
         StatusCase{"AConsumerWithoutUid", kAllocated, R"({"reservedFor":[{"resource":"pods","name":"p"}]})",
                    "status.reservedFor[0].uid: Required value"}),
     [](const auto& row) { return row.param.name; });

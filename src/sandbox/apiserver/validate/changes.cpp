@@ -135,8 +135,9 @@ ApiResult<> ValidateChange(const ResourceType& type, Part part, const json::obje
         CheckImmutable(before, after, path, causes);
     }
     if (type.group == "apps" || type.group == "batch") CheckWorkloadChange(type, before, after, causes);
-    if (type.plural == "resourceclaims" || type.plural == "resourceclaimtemplates")
-      CheckImmutable(before, after, "spec", causes);
+    if (type.plural == "resourceclaimtemplates") CheckImmutable(before, after, "spec", causes);
+    if (type.plural == "resourceclaims" && Differ(before, after, "spec"))
+      causes.push_back(InvalidValue("spec", "null", kImmutable));  // kube-apiserver does not show the value
     if (type.plural == "resourceslices") {
       for (const std::string_view path : {"spec.pool.name", "spec.driver", "spec.nodeName"})
         CheckImmutable(before, after, path, causes);

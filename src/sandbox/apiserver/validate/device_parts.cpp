@@ -46,6 +46,11 @@ ErrorCause Duplicate(std::string field, std::string_view value) {
   return {"FieldValueDuplicate", fmt::format("Duplicate value: {}", GoQuote(value)), std::move(field)};
 }
 
+ErrorCause DuplicateElement(std::string field, const json::object& element) {
+  return {"FieldValueDuplicate", fmt::format("Duplicate value: {}", json::serialize(element)),
+          std::move(field)};
+}
+
 std::size_t SizeOf(const json::object& parent, std::string_view key) {
   const json::value* value = Find(parent, key);
   if (value == nullptr) return 0;

@@ -15,6 +15,8 @@ namespace berth::sandbox {
 ErrorCause TooMany(std::string field, std::size_t count, std::size_t most);
 ErrorCause TooLong(std::string field, std::size_t most);
 ErrorCause Duplicate(std::string field, std::string_view value);
+// The value is the whole element.
+ErrorCause DuplicateElement(std::string field, const json::object& element);
 
 // The number of elements or members; 0 if absent.
 std::size_t SizeOf(const json::object& parent, std::string_view key);

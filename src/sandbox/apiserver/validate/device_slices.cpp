@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "kubernetes/api/quantity.hpp"
 #include "sandbox/apiserver/validate/device_parts.hpp"
@@ -17,14 +19,20 @@ constexpr std::size_t kCounterSetsMax = 8, kCountersMax = 32, kConsumedSetsMax =
 constexpr std::size_t kPropertiesMax = 32, kDeviceTaintsMax = 16, kValueMax = 64;
 
 void CheckAttribute(const json::object& attribute, const std::string& path, Causes& causes) {
-  std::size_t values = 0;
-  for (const std::string_view kind :
-       {"int", "bool", "string", "version", "ints", "bools", "strings", "versions"}) {
-    if (Find(attribute, kind) != nullptr) ++values;
+  static constexpr std::string_view kKinds[] = {"int",  "bool",  "string",  "version",
+                                                "ints", "bools", "strings", "versions"};
+  std::vector<std::string> all;
+  std::vector<std::string_view> specified;
+  for (const std::string_view kind : kKinds) {
+    all.push_back(fmt::format("`{}`", kind));
+    if (Find(attribute, kind) != nullptr) specified.push_back(kind);
   }
-  if (values != 1) {
-    causes.push_back(InvalidValue(path, values == 0 ? "\"\"" : json::serialize(attribute),
-                                  "exactly one value must be specified"));
+  if (specified.empty()) {
+    causes.push_back(
+        InvalidValue(path, "\"\"", fmt::format("must specify one of: {}", fmt::join(all, ", "))));
+  } else if (specified.size() > 1) {
+    causes.push_back(InvalidValue(path, fmt::format("\"{{{}}}\"", fmt::join(specified, ", ")),
+                                  fmt::format("must specify exactly one of: {}", fmt::join(all, ", "))));
   }
   const auto check_text = [&](std::string_view text, const std::string& field, bool version) {
     if (version && !IsSemanticVersion(text))
@@ -188,7 +196,7 @@ void CheckDevice(const json::object& device, bool per_device, const std::string&
       else
         CheckLabel(at + ".counterSet", set, causes);
       CheckCounters(use, at, causes);
-      if (!sets.emplace(set).second) causes.push_back(Duplicate(at, set));
+      if (!sets.emplace(set).second) causes.push_back(DuplicateElement(at, use));
     });
   }
   CheckNodeChoice(device, per_device, path, causes);
@@ -290,7 +298,7 @@ void ValidateSlice(const json::object& spec, Causes& causes) {
       else
         CheckLabel(at + ".name", name, causes);
       CheckCounters(set, at, causes);
-      if (!names.emplace(name).second) causes.push_back(Duplicate(at, name));
+      if (!names.emplace(name).second) causes.push_back(DuplicateElement(at, set));
     });
   }
 }

@@ -150,7 +150,7 @@ void CheckRequest(const json::object& request, const std::string& path, Causes& 
                    const auto name = FindString(alternative, "name");
                    CheckLabel(at + ".name", name, causes);
                    CheckDeviceRequest(alternative, at, causes);
-                   if (!names.emplace(name).second) causes.push_back(Duplicate(at, name));
+                   if (!names.emplace(name).second) causes.push_back(DuplicateElement(at, alternative));
                  });
 }
 
@@ -178,7 +178,7 @@ void CheckClaimSpec(const json::object& spec, const std::string& path, Causes& c
     ForEachElement(devices, "requests", here, [&](const json::object& request, const std::string& at) {
       CheckRequest(request, at, causes);
       const auto name = FindString(request, "name");
-      if (!seen.emplace(name).second) causes.push_back(Duplicate(at, name));
+      if (!seen.emplace(name).second) causes.push_back(DuplicateElement(at, request));
     });
   }
   if (WithinSize(devices, "constraints", here, kRequestsMax, causes)) {
@@ -208,13 +208,18 @@ void CheckDeviceClass(const json::object& spec, const json::object* before, Caus
   const json::value* name = Find(spec, "extendedResourceName");
   if (name == nullptr || !name->is_string()) return;
   const std::string_view text = name->get_string();
-  const bool extended = text.find('/') != std::string_view::npos &&
-                        text.find("kubernetes.io/") == std::string_view::npos &&
-                        !text.starts_with("requests.") && IsQualifiedName(fmt::format("requests.{}", text));
-  if (!extended) {
-    causes.push_back(
-        InvalidValue("spec.extendedResourceName", GoQuote(text), "must be a valid extended resource name"));
-  }
+  const auto wrong = [&](std::string_view why) {
+    causes.push_back(InvalidValue("spec.extendedResourceName", GoQuote(text), why));
+  };
+  if (text.find('/') == std::string_view::npos)
+    wrong("a name must be a domain-prefixed path, such as 'example.com/my-prop'");
+  else if (text.find("kubernetes.io/") != std::string_view::npos)
+    wrong("must not have \"kubernetes.io/\" domain");
+  if (text.starts_with("requests.")) wrong("must not have \"requests.\" prefix");
+  // It must be the name of a quota, too.
+  Causes quota;
+  CheckQualifiedName("spec.extendedResourceName", fmt::format("requests.{}", text), quota);
+  for (const auto& cause : quota) wrong(cause.message.substr(cause.message.find("\": ") + 3));
 }
 
 void CheckTaintRule(const json::object& spec, Causes& causes) {
@@ -279,7 +284,7 @@ void CheckReservations(const json::object& before, const json::object& after, bo
       if (FindString(consumer, key).empty()) causes.push_back(Required(fmt::format("{}.{}", at, key)));
     }
     const auto uid = FindString(consumer, "uid");
-    if (!uids.emplace(uid).second) causes.push_back(Duplicate(at, uid));
+    if (!uids.emplace(uid).second) causes.push_back(DuplicateElement(at, consumer));
   });
   if (!allocated) {
     return causes.push_back(
@@ -325,17 +330,19 @@ void ValidateClaimStatus(const json::object& before, const json::object& after, 
   std::set<AllocatedDevice> reported;
   ForEachElement(after, "status.devices", "", [&](const json::object& device, const std::string& at) {
     const AllocatedDevice identity = IdentityOf(device);
-    const std::string name =
-        fmt::format("{}/{}/{}", std::get<0>(identity), std::get<1>(identity), std::get<2>(identity));
-    if (!devices.contains(identity))
-      causes.push_back(InvalidValue(at.substr(1), GoQuote(name), "must be an allocated device in the claim"));
-    if (!reported.insert(identity).second) causes.push_back(Duplicate(at.substr(1), name));
+    if (!devices.contains(identity)) {
+      const auto& [driver, pool, name, share] = identity;
+      const json::object shown{{"Driver", driver}, {"Pool", pool}, {"Device", name}, {"ShareID", share}};
+      causes.push_back(
+          InvalidValue(at.substr(1), json::serialize(shown), "must be an allocated device in the claim"));
+    }
+    if (!reported.insert(identity).second) causes.push_back(DuplicateElement(at.substr(1), device));
   });
   if (allocation == nullptr) return;
   if (stored == nullptr) {
     CheckAllocation(after, *allocation, causes);
   } else if (*stored != *allocation) {
-    causes.push_back(InvalidValue("status.allocation", json::serialize(*allocation), "field is immutable"));
+    causes.push_back(InvalidValue("status.allocation", "null", "field cannot be modified once set"));
   }
 }
 

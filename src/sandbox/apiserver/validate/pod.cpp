@@ -87,6 +87,17 @@ void CheckContainerClaims(const json::object& container, const std::string& path
   });
 }
 
+// A claim as Go prints its struct in an error.
+std::string PodClaimText(const json::object& claim) {
+  json::object text{{"Name", FindString(claim, "name")},
+                    {"ResourceClaimName", nullptr},
+                    {"ResourceClaimTemplateName", nullptr}};
+  if (const json::value* name = Find(claim, "resourceClaimName")) text["ResourceClaimName"] = *name;
+  if (const json::value* name = Find(claim, "resourceClaimTemplateName"))
+    text["ResourceClaimTemplateName"] = *name;
+  return json::serialize(text);
+}
+
 // Returns the names of the claims.
 std::set<std::string> CheckPodClaims(const json::object& spec, const std::string& path, Causes& causes) {
   std::set<std::string> names;
@@ -103,10 +114,10 @@ std::set<std::string> CheckPodClaims(const json::object& spec, const std::string
     const bool from_template = Find(claim, "resourceClaimTemplateName") != nullptr;
     if (own && from_template) {
       causes.push_back(
-          InvalidValue(at, json::serialize(claim),
+          InvalidValue(at, PodClaimText(claim),
                        "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"));
     } else if (!own && !from_template) {
-      causes.push_back(InvalidValue(at, json::serialize(claim),
+      causes.push_back(InvalidValue(at, PodClaimText(claim),
                                     "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"));
     }
     for (const std::string_view key : {"resourceClaimName", "resourceClaimTemplateName"}) {
