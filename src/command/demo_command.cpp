@@ -13,6 +13,8 @@ int RunDemoCommand(std::span<const std::string> args) {
   command_line::FlagSet& flags = command.flags();
   flags.Integer("nodes", options.size.nodes, "number of ordinary nodes", {1, 100000});
   flags.Integer("gpu-nodes", options.size.gpu_nodes, "number of nodes with GPUs", {0, 10000});
+  flags.Bool("gpu-claims", options.gpu_claims,
+             "the GPUs are devices of a DeviceClass that provides nvidia.com/gpu, not of a device plugin");
   flags.Integer("zones", options.size.zones, "zones", {1, 26});
   flags.Integer("pods", options.pods, "number of pods to create", {1, 1000000});
   flags.Integer("seed", options.seed, "seed of all random choices");

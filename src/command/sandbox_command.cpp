@@ -12,11 +12,15 @@ namespace {
 void DefineNodeFlags(command_line::FlagSet& flags, sandbox::RunOptions& options, std::size_t& nodes) {
   flags.Section("Nodes");
   flags.Integer("nodes", nodes, "number of simulated nodes; default with --nodes-file or --load: none");
-  flags.Path("nodes-file", options.nodes_file,
-             "YAML file with node groups: count, name, cpu, memory, zones, labels, taints, failures ...");
+  flags.Path(
+      "nodes-file", options.nodes_file,
+      "YAML file with node groups: count, name, cpu, memory, zones, labels, taints, devices, failures ...");
   flags.Integer("zones", options.sandbox.nodes.zones, "number of zones of the nodes", {1, 26});
   flags.Integer("gpu-nodes", options.sandbox.nodes.gpu_nodes,
                 "number of additional nodes with 8 GPUs and the taint nvidia.com/gpu");
+  flags.Bool("gpu-claims", options.sandbox.nodes.gpu_claims,
+             "the GPUs are devices of the driver gpu.example.com for resource claims; its DeviceClass also "
+             "provides nvidia.com/gpu");
   flags.Integer("node-cpus", options.node_cpus, "CPUs of each node; default: a mix of 8, 16 and 32",
                 {1, 4096});
   flags.Integer("node-memory", options.node_memory_gib, "GiB of memory of each node; default: 4 per CPU",

@@ -9,7 +9,7 @@ if ! command -v kubectl >/dev/null 2>&1; then
 fi
 
 work=$(mktemp -d)
-"$berth" sandbox --nodes 3 --gpu-nodes 1 --port 0 --pod-start 0 --pod-stop 0 --kubeconfig "$work/kubeconfig" >"$work/log" 2>&1 &
+"$berth" sandbox --nodes 3 --gpu-nodes 1 --gpu-claims --port 0 --pod-start 0 --pod-stop 0 --kubeconfig "$work/kubeconfig" >"$work/log" 2>&1 &
 sandbox=$!
 trap 'kill $sandbox 2>/dev/null || true; wait $sandbox 2>/dev/null || true; rm -rf "$work"' EXIT INT TERM
 for _ in $(seq 150); do
@@ -130,6 +130,37 @@ check "get, in pages"                 "node-0003"                kubectl get nod
 check "top nodes"                     "node-0002"                kubectl top nodes
 check "top pods"                      "500m"                     kubectl top pods
 check "watch"                         "web"                      timeout 2 kubectl get pods -w
+
+claim() {
+  kubectl apply "$@" -f - <<YAML
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpu}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu.example.com}}]}}
+YAML
+}
+broken_class() {
+  kubectl apply -f - <<YAML
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: broken}
+spec: {selectors: [{cel: {expression: device.drivr}}]}
+YAML
+}
+check "api-resources of devices"      "resourceclaimtemplates"   kubectl api-resources --api-group resource.k8s.io
+check "explain a claim"               "firstAvailable"           kubectl explain resourceclaim.spec.devices.requests
+check "explain a slice, recursively"  "consumesCounters"         kubectl explain resourceslice.spec --recursive
+check "get device classes"            "gpu.example.com"          kubectl get deviceclasses
+check "get resource slices"           "gpu-0001"                 kubectl get resourceslices
+check "the devices of a slice"        "gpu-7"                    kubectl get resourceslices -o yaml
+check "apply a claim"                 "resourceclaim.resource.k8s.io/gpu created" claim
+# Its spec is immutable; the list of requests is atomic, so kubectl sends it without the defaults.
+check "apply a claim again"           "resourceclaim.resource.k8s.io/gpu configured" claim
+check "server side apply of a claim"  "serverside-applied"       claim --server-side --force-conflicts
+check "get claims"                    "pending"                  kubectl get resourceclaims
+check "describe a claim"              "gpu.example.com"          kubectl describe resourceclaim gpu
+check "expressions are compiled"      "undefined field 'drivr'"  broken_class
+check "delete a claim"                'deleted'                  kubectl delete resourceclaim gpu
 
 check "create namespace"              "namespace/shop created"   kubectl create namespace shop
 check "create deployment"             "deployment.apps/d created" kubectl create deployment d --image nginx --replicas 2 -n shop

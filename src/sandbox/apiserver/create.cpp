@@ -24,7 +24,7 @@ ApiResult<ObjectPtr> Verbs::CreateOwned(const ResourceType& type, std::string_vi
   BERTH_TRY(const Place place, PlaceFor(type, ns, root));
   BERTH_RETURN_IF_ERROR(CheckNamespace(place));
   StampNew(place, root);
-  DefaultObject(type, root);
+  DefaultObject(type, root, clock_.WallNow());
   if (type.schema != nullptr) Normalize(root, *type.schema);
   FieldManagers managers;
   if (applied != nullptr) {
@@ -34,7 +34,7 @@ ApiResult<ObjectPtr> Verbs::CreateOwned(const ResourceType& type, std::string_vi
   }
   BERTH_RETURN_IF_ERROR(AdmitNew(store_, clock_.WallNow(), type, root));
   if (type.schema != nullptr) Normalize(root, *type.schema);
-  BERTH_RETURN_IF_ERROR(Validate(type, root));
+  BERTH_RETURN_IF_ERROR(Validate(type, root, nullptr));
   if (store_.Get(type, place.key())) return AlreadyExists(type, place.name);
   if (!managers.empty()) ObjectAt(root, "metadata")["managedFields"] = EncodeManagers(std::move(managers));
   return Commit(type, root, options.dry_run);

@@ -43,6 +43,8 @@ constexpr Columns kColumns[] = {
     {"resourceclaims", "Name,State,Age"},
     {"resourceslices", "Name,Node,Driver,Pool,Age"},
     {"deviceclasses", "Name,Age"},
+    {"resourceclaimtemplates", "Name,Age"},
+    {"devicetaintrules", "Name,Key,Value,Effect,TimeAdded,Age"},
     {"serviceaccounts", "Name,Age"},
     {"endpoints", "Name,Endpoints,Age"},
     {"endpointslices", "Name,AddressType,Ports,Endpoints,Age"},

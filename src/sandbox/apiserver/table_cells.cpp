@@ -249,6 +249,37 @@ std::string IntOrString(const json::object& object, std::string_view path) {
   return value->is_string() ? std::string(value->get_string()) : json::serialize(*value);
 }
 
+// --- devices ---
+
+std::string ClaimState(const Row& row) {
+  const bool deleted = !row.Text("metadata.deletionTimestamp").empty();
+  const bool allocated = FindObject(row.object, "status.allocation") != nullptr;
+  std::vector<std::string_view> states;
+  if (deleted) states.push_back("deleted");
+  if (allocated) states.push_back("allocated");
+  if (allocated && row.Size("status.reservedFor") > 0) states.push_back("reserved");
+  if (!allocated && !deleted) states.push_back("pending");
+  return fmt::format("{}", fmt::join(states, ","));
+}
+
+json::array DeviceCells(std::string_view plural, const Row& row) {
+  const auto name = row.Text("metadata.name");
+  if (plural == "resourceclaims") return {name, ClaimState(row), row.Age()};
+  if (plural == "resourceslices") {
+    return {name, row.Text("spec.nodeName"), row.Text("spec.driver"), row.Text("spec.pool.name"), row.Age()};
+  }
+  if (plural == "devicetaintrules") {
+    const auto added = row.Text("spec.taint.timeAdded");
+    return {name,
+            row.Text("spec.taint.key"),
+            row.Text("spec.taint.value"),
+            row.Text("spec.taint.effect"),
+            added.empty() ? std::string() : row.Since(added),
+            row.Age()};
+  }
+  return {name, row.Age()};  // classes and templates
+}
+
 json::array OtherCells(std::string_view plural, const Row& row) {
   const auto name = row.Text("metadata.name");
   if (plural == "namespaces") return {name, row.Text("status.phase"), row.Age()};
@@ -256,19 +287,7 @@ json::array OtherCells(std::string_view plural, const Row& row) {
   if (plural == "configmaps") return {name, row.Size("data") + row.Size("binaryData"), row.Age()};
   if (plural == "secrets") return {name, row.Or("type", "Opaque"), row.Size("data"), row.Age()};
   if (plural == "csinodes") return {name, row.Size("spec.drivers"), row.Age()};
-  if (plural == "deviceclasses" || plural == "serviceaccounts") return {name, row.Age()};
-  if (plural == "resourceslices") {
-    return {name, row.Or("spec.nodeName", "<unset>"), row.Text("spec.driver"), row.Text("spec.pool.name"),
-            row.Age()};
-  }
-  if (plural == "resourceclaims") {
-    const bool allocated = FindObject(row.object, "status.allocation") != nullptr;
-    return {name,
-            !allocated                           ? "pending"
-            : row.Size("status.reservedFor") > 0 ? "allocated,reserved"
-                                                 : "allocated",
-            row.Age()};
-  }
+  if (plural == "serviceaccounts") return {name, row.Age()};
   if (plural == "poddisruptionbudgets") {
     return {name, IntOrString(row.object, "spec.minAvailable"),
             IntOrString(row.object, "spec.maxUnavailable"), row.Number("status.disruptionsAllowed"),
@@ -296,6 +315,7 @@ json::array TableCells(const ResourceType& type, const json::object& document, W
   if (plural == "jobs") return JobCells(row);
   if (plural == "services") return ServiceCells(row);
   if (plural.starts_with("persistentvolume") || plural == "storageclasses") return StorageCells(plural, row);
+  if (type.group == "resource.k8s.io") return DeviceCells(plural, row);
   return OtherCells(plural, row);
 }
 

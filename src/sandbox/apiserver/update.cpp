@@ -39,12 +39,13 @@ bool IsReset(const json::value& managed) {
   return list->empty() || (list->size() == 1 && (*list)[0].is_object() && (*list)[0].get_object().empty());
 }
 
-// A write to /status changes the status only.
-void KeepAllButStatus(const json::object& before, json::object& after) {
+// A write to /status changes the status only; for most kinds also labels, annotations and finalizers.
+void KeepAllButStatus(const ResourceType& type, const json::object& before, json::object& after) {
   const json::object metadata = ObjectAt(after, "metadata");
   json::value status = after.contains("status") ? after.at("status") : json::value(json::object());
   after = before;
   after["status"] = std::move(status);
+  if (type.group == "resource.k8s.io") return;
   for (const std::string_view key : {"labels", "annotations", "finalizers"}) {
     CopyMember(metadata, ObjectAt(after, "metadata"), key);
   }
@@ -156,23 +157,25 @@ ApiResult<ObjectPtr> Verbs::Finish(const Object& current, json::object& before, 
   DropNulls(after);
   const json::value owned_before = TakeManagedFields(before);
   const json::value owned_given = TakeManagedFields(after);
-  if (part == Part::kStatus) KeepAllButStatus(before, after);
+  if (part == Part::kStatus) KeepAllButStatus(type, before, after);
   if (part == Part::kMain && type.has_status) CopyMember(before, after, "status");
   RestoreMetadata(before, after);
   json::object& metadata = ObjectAt(after, "metadata");
   metadata["resourceVersion"] = before.at("metadata").at("resourceVersion");
-  if (part == Part::kMain) DefaultObject(type, after);
+  if (part == Part::kMain) DefaultObject(type, after, clock_.WallNow());
+  PrepareUpdate(type, part, before, after, clock_.WallNow());
   if (type.schema != nullptr) {
     Normalize(before, *type.schema);
     Normalize(after, *type.schema);
   }
   auto changed = ValidateChange(type, part, before, after);
-  if (auto valid = Validate(type, after); !valid) {
+  if (auto valid = Validate(type, after, &before); !valid) {
     std::vector<ErrorCause> causes = std::move(valid.error().causes);
     if (!changed) causes.insert(causes.end(), changed.error().causes.begin(), changed.error().causes.end());
     return InvalidObject(type.group, type.kind, current.name, std::move(causes));
   }
   BERTH_RETURN_IF_ERROR(std::move(changed));
+  BERTH_RETURN_IF_ERROR(AdmitChange(store_, type, part, before, after));
   json::value owned_after = owned_before;
   if (applied != nullptr) {
     owned_after = EncodeManagers(std::move(*applied));

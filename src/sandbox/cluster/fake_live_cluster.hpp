@@ -6,6 +6,8 @@
 #include "sandbox/controllers/fields.hpp"
 #include "sandbox/controllers/kinds.hpp"
 #include "sandbox/controllers/node_selector.hpp"
+#include "sandbox/kubelet/devices/device_attachments.hpp"
+#include "sandbox/kubelet/devices/device_drivers.hpp"
 #include "sandbox/kubelet/kubelet.hpp"
 
 namespace berth::sandbox {
@@ -14,7 +16,9 @@ struct LiveCluster : TestCluster, StoreObserver {
   explicit LiveCluster(KubeletOptions kubelet_options = {}, ControllersOptions options = {})
       : TestCluster(1'000'000),
         controllers(verbs, timers, random, options),
-        kubelet(verbs, timers, kubelet_options, &controllers.events()) {
+        kubelet(verbs, timers, kubelet_options, &controllers.events()),
+        device_drivers(verbs, timers, controllers.events()),
+        device_attachments(verbs, timers) {
     store.Observe(*this);
   }
 
@@ -92,6 +96,8 @@ struct LiveCluster : TestCluster, StoreObserver {
   bool scheduling = true;
   Controllers controllers;
   Kubelet kubelet;
+  DeviceDrivers device_drivers;
+  DeviceAttachments device_attachments;
 
  private:
   std::string last_node_;

@@ -12,6 +12,8 @@
 #include "sandbox/apiserver/api_server.hpp"
 #include "sandbox/cluster/kubeconfig.hpp"
 #include "sandbox/controllers/kinds.hpp"
+#include "sandbox/kubelet/devices/device_attachments.hpp"
+#include "sandbox/kubelet/devices/device_drivers.hpp"
 #include "sandbox/kubelet/node_failure.hpp"
 
 namespace berth::sandbox {
@@ -52,6 +54,8 @@ struct Sandbox::Impl {
   FailureSchedule failures;
   LoadReport loaded;
   std::unique_ptr<Kubelet> kubelet;
+  std::unique_ptr<DeviceDrivers> device_drivers;
+  std::unique_ptr<DeviceAttachments> device_attachments;
   ApiServer api;
   asio::steady_timer timer;
   std::unique_ptr<http::Server> server;
@@ -64,6 +68,9 @@ Expected<std::unique_ptr<Sandbox>> Sandbox::Start(asio::io_context& io, const Cl
   if (auto made = impl->CreateBasics(); !made) return Fail(ErrorCode::kInternal, made.error().message);
   impl->kubelet =
       std::make_unique<Kubelet>(impl->verbs, impl->timers, options.kubelet, &impl->controllers.events());
+  impl->device_drivers =
+      std::make_unique<DeviceDrivers>(impl->verbs, impl->timers, impl->controllers.events());
+  impl->device_attachments = std::make_unique<DeviceAttachments>(impl->verbs, impl->timers);
   if (!options.objects.empty()) {
     BERTH_TRY(impl->loaded, LoadObjects(impl->verbs, options.objects));
   }

@@ -11,6 +11,7 @@
 #include "sandbox/controllers/node_taints.hpp"
 #include "sandbox/controllers/pod_gc.hpp"
 #include "sandbox/controllers/replica_set.hpp"
+#include "sandbox/controllers/resource_claims/resource_claims.hpp"
 #include "sandbox/controllers/service_accounts.hpp"
 #include "sandbox/controllers/stateful_set/stateful_set.hpp"
 #include "sandbox/controllers/taint_eviction.hpp"
@@ -43,7 +44,8 @@ struct Controllers::Impl {
           cron_jobs(context),
           endpoints(context),
           disruption(context),
-          volumes(context, options.volumes) {}
+          volumes(context, options.volumes),
+          resource_claims(context) {}
 
     TaintEviction taint_eviction;
     PodGc pod_gc;
@@ -58,6 +60,7 @@ struct Controllers::Impl {
     EndpointsController endpoints;
     DisruptionController disruption;
     VolumeController volumes;
+    ResourceClaimController resource_claims;
   };
 
   ClusterView view;

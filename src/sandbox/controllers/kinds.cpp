@@ -19,6 +19,10 @@ const ControlledKinds& Kinds() {
       .claims = *FindResource("", "v1", "persistentvolumeclaims"),
       .volumes = *FindResource("", "v1", "persistentvolumes"),
       .storage_classes = *FindResource("storage.k8s.io", "v1", "storageclasses"),
+      .resource_claims = *FindResource("resource.k8s.io", "v1", "resourceclaims"),
+      .resource_claim_templates = *FindResource("resource.k8s.io", "v1", "resourceclaimtemplates"),
+      .resource_slices = *FindResource("resource.k8s.io", "v1", "resourceslices"),
+      .device_classes = *FindResource("resource.k8s.io", "v1", "deviceclasses"),
   };
   return kinds;
 }

@@ -21,6 +21,10 @@ struct ControlledKinds {
   const ResourceType& claims;
   const ResourceType& volumes;
   const ResourceType& storage_classes;
+  const ResourceType& resource_claims;
+  const ResourceType& resource_claim_templates;
+  const ResourceType& resource_slices;
+  const ResourceType& device_classes;
 };
 const ControlledKinds& Kinds();
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sandbox/controllers/fields.hpp"
+#include "sandbox/kubelet/devices/prepare_claims.hpp"
 #include "sandbox/kubelet/pod_status.hpp"
 
 namespace berth::sandbox {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kFirstBackOff{10};
 constexpr std::chrono::minutes kLastBackOff{5};
+constexpr std::chrono::seconds kPrepareRetry{10};  // a kubelet's back-off after a pod failed to start
 // A load test must not spend its time on events.
 constexpr double kEventBurst = 1000;
 constexpr double kEventsPerSecond = 50;
@@ -58,6 +60,9 @@ void Kubelet::Start(const std::string& key, const std::string& uid) {
   const std::string& node_name = pod->fields[pod_field::kNodeName];
   const NodeFailure& failure = FailureAt(node_name);
   if (failure.silent || failure.not_ready || !verbs_.store().Get(Known().nodes, node_name)) return;
+  if (phase == "Pending") {
+    if (const auto why = PrepareClaims(verbs_.store(), *pod)) return AwaitClaims(*pod, *why);
+  }
   RunPlan plan;
   const std::string ip = NextPodIp(node_name);
   verbs_.Rewrite(PlaceOf(key), uid, [&](json::object& document) {
@@ -66,6 +71,17 @@ void Kubelet::Start(const std::string& key, const std::string& uid) {
   });
   RecordEvent(*pod, "Started", "Started containers");
   if (plan.runs_for) timers_.After(*plan.runs_for, [this, key, uid] { Complete(key, uid); });
+}
+
+// The pod stays in ContainerCreating; a kubelet tries again after ten seconds.
+void Kubelet::AwaitClaims(const Object& pod, const std::string& why) {
+  verbs_.Rewrite(PlaceOf(pod.key), pod.uid, [&](json::object& document) {
+    SetCreating(document, FormatTime(verbs_.clock().WallNow()));
+  });
+  RecordEvent(pod, "FailedPrepareDynamicResources",
+              fmt::format("Failed to prepare dynamic resources: prepare dynamic resources: {}", why),
+              "Warning");
+  timers_.After(kPrepareRetry, [this, key = pod.key, uid = pod.uid] { Start(key, uid); });
 }
 
 void Kubelet::Complete(const std::string& key, const std::string& uid) {

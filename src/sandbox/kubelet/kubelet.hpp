@@ -23,8 +23,9 @@ struct KubeletOptions {
 };
 
 // Handles every node, also nodes created by clients: these become Ready, too, unless annotated otherwise. A
-// pod bound to a node that does not exist stays Pending, as in a real cluster. run_plan.hpp defines how long
-// pods run, node_failure.hpp how nodes fail. Failed containers are restarted according to the pod's
+// pod bound to a node that does not exist stays Pending, as in a real cluster. A pod whose resource claims
+// are not allocated and reserved for it stays in ContainerCreating. run_plan.hpp defines how long pods run,
+// node_failure.hpp how nodes fail. Failed containers are restarted according to the pod's
 // restartPolicy, with the kubelet's back-off (10 s, doubled up to 5 min). One thread.
 class Kubelet final : public StoreObserver {
  public:
@@ -37,6 +38,7 @@ class Kubelet final : public StoreObserver {
  private:
   void OnPod(const Change& change);
   void Start(const std::string& key, const std::string& uid);
+  void AwaitClaims(const Object& pod, const std::string& why);
   void Complete(const std::string& key, const std::string& uid);
   void Restart(const Object& pod, std::int64_t exit_code);
   void Finish(const std::string& key, const std::string& uid);

@@ -11,6 +11,8 @@
 #include "config/value.hpp"
 #include "kubernetes/api/quantity.hpp"
 #include "sandbox/apiserver/validate/names.hpp"
+#include "sandbox/kubelet/devices/device_groups.hpp"
+#include "sandbox/kubelet/numbered_name.hpp"
 #include "sandbox/kubelet/run_plan.hpp"
 
 namespace berth::sandbox {
@@ -51,6 +53,10 @@ class Reader {
     Taints(group);
     Images(group);
     fields_.Read("features", group.features);
+    if (const Value* devices = fields_.Take("devices")) {
+      ReadDeviceGroups(fields_, "devices", path_ + ".devices", problems_);
+      yaml::AppendJson(group.devices, *devices);
+    }
     fields_.Read("unschedulable", group.unschedulable);
     fields_.With("failures",
                  [&](const Value& value, const std::string& path) { Failures(value, path, group.failures); });
@@ -64,15 +70,8 @@ class Reader {
   }
 
   void CheckName(const NodeGroup& group) {
-    const auto digits = std::ranges::count(group.name, '#');
-    const auto first = group.name.find('#');
-    const bool one_run = digits == 0 || group.name.find_first_not_of('#', first) == std::string::npos ||
-                         group.name.find('#', group.name.find_first_not_of('#', first)) == std::string::npos;
-    if (digits == 0 && group.count > 1) {
-      Wrong("name", group.name,
-            fmt::format("needs # for the number of the node, as in \"{}-##\"", group.name));
-    } else if (!one_run) {
-      Wrong("name", group.name, "may have # in one place only");
+    if (const std::string problem = PatternProblem(group.name, group.count); !problem.empty()) {
+      Wrong("name", group.name, problem);
     } else if (!IsDnsSubdomain(NodeName(group, 1))) {
       Wrong("name", group.name, "must be made of lower case letters, digits, '-' and '.'");
     }
@@ -210,11 +209,6 @@ Expected<std::vector<NodeGroup>> ParseNodeGroups(std::string_view text) {
   return groups;
 }
 
-std::string NodeName(const NodeGroup& group, std::int64_t number) {
-  const auto first = group.name.find('#');
-  if (first == std::string::npos) return group.name;
-  const auto end = std::min(group.name.find_first_not_of('#', first), group.name.size());
-  return fmt::format("{}{:0{}}{}", group.name.substr(0, first), number, end - first, group.name.substr(end));
-}
+std::string NodeName(const NodeGroup& group, std::int64_t number) { return NumberedName(group.name, number); }
 
 }  // namespace berth::sandbox

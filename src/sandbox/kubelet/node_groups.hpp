@@ -34,6 +34,7 @@ struct NodeGroup {
   std::vector<Taint> taints;
   std::vector<NodeImage> images;
   std::vector<std::string> features;  // status.declaredFeatures
+  std::string devices;                // the annotation kDevices (devices/device_groups.hpp); empty: none
   bool unschedulable = false;
   FailurePlan failures;
 };

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "base/check.hpp"
 #include "kubernetes/api/quantity.hpp"
+#include "sandbox/controllers/kinds.hpp"
+#include "sandbox/kubelet/devices/device_groups.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -26,7 +30,7 @@ constexpr Image kImages[] = {
 
 std::string Quantity(std::int64_t gib) { return fmt::format("{}Ki", gib * kGi / 1024); }
 
-json::object Resources(const MachineShape& shape, bool allocatable) {
+json::object Resources(const MachineShape& shape, bool device_plugin, bool allocatable) {
   // Reserved for the system.
   const std::int64_t reserved_milli_cpu = allocatable ? 100 : 0;
   const std::int64_t reserved_ki = allocatable ? 1 << 20 : 0;
@@ -37,7 +41,7 @@ json::object Resources(const MachineShape& shape, bool allocatable) {
                     {"hugepages-2Mi", "0"},
                     {"memory", fmt::format("{}Ki", shape.memory_gib * (kGi / 1024) - reserved_ki)},
                     {"pods", fmt::to_string(shape.pods)}};
-  if (shape.gpus > 0) list[kGpu] = fmt::to_string(shape.gpus);
+  if (shape.gpus > 0 && device_plugin) list[kGpu] = fmt::to_string(shape.gpus);
   return list;
 }
 
@@ -101,18 +105,22 @@ json::object LabelsOf(const std::string& name, const std::string& region, const 
 
 json::object NodeDocument(const Machine& machine, const NodePoolOptions& options, WallTime now,
                           Random& random) {
+  const bool device_plugin = !options.gpu_claims;
   json::object labels = LabelsOf(machine.name, options.region, machine.zone, machine.shape.name);
+  json::object metadata{{"name", machine.name}};
   json::object spec{{"podCIDR", PodCidrOf(machine.number)},
                     {"providerID", fmt::format("sandbox://{}/{}", machine.zone, machine.name)}};
   if (machine.shape.gpus > 0) {
     labels["accelerator"] = "nvidia";
     const json::object taint{{"key", kGpu}, {"value", "present"}, {"effect", "NoSchedule"}};
     spec["taints"] = json::array{taint};
+    if (!device_plugin) metadata["annotations"] = json::object{{kDevices, GpuDevices(machine.shape.gpus)}};
   }
-  return {{"metadata", json::object{{"name", machine.name}, {"labels", std::move(labels)}}},
+  metadata["labels"] = std::move(labels);
+  return {{"metadata", std::move(metadata)},
           {"spec", std::move(spec)},
-          {"status", json::object{{"capacity", Resources(machine.shape, false)},
-                                  {"allocatable", Resources(machine.shape, true)},
+          {"status", json::object{{"capacity", Resources(machine.shape, device_plugin, false)},
+                                  {"allocatable", Resources(machine.shape, device_plugin, true)},
                                   {"conditions", HealthyConditions(now)},
                                   {"addresses", AddressesOf(machine.name, machine.number)},
                                   {"nodeInfo", NodeInfo()},
@@ -165,6 +173,7 @@ json::object GroupNode(const NodeGroup& group, std::int64_t in_group, std::size_
   json::object metadata{{"name", name}, {"labels", LabelsOf(name, group.region, zone, group.instance_type)}};
   for (const auto& [key, value] : group.labels) ObjectAt(metadata, "labels")[key] = value;
   for (const auto& [key, value] : group.annotations) ObjectAt(metadata, "annotations")[key] = value;
+  if (!group.devices.empty()) ObjectAt(metadata, "annotations")[kDevices] = group.devices;
   json::object spec{{"podCIDR", PodCidrOf(number)},
                     {"providerID", fmt::format("sandbox://{}/{}", zone, name)}};
   for (const auto& taint : group.taints) {
@@ -186,6 +195,35 @@ ApiResult<ObjectPtr> CreateNode(Verbs& verbs, json::object document) {
   lease.root() = NodeLease(created->name, created->uid, verbs.clock().WallNow());
   BERTH_RETURN_IF_ERROR(verbs.Create(Known().leases, "kube-node-lease", std::move(lease)));
   return created;
+}
+
+// --- device classes ---
+
+ApiResult<> CreateDeviceClass(Verbs& verbs, const std::string& driver, std::string_view extended_resource) {
+  const std::string expression = fmt::format("device.driver == \"{}\"", driver);
+  Document document;
+  document.root()["metadata"] = json::object{{"name", driver}};
+  json::object& spec = ObjectAt(document.root(), "spec");
+  spec["selectors"] = json::array{json::object{{"cel", json::object{{"expression", expression}}}}};
+  if (!extended_resource.empty()) spec["extendedResourceName"] = extended_resource;
+  BERTH_RETURN_IF_ERROR(verbs.Create(Kinds().device_classes, "", std::move(document)));
+  return {};
+}
+
+ApiResult<> CreateDeviceClasses(Verbs& verbs, const NodePoolOptions& options) {
+  std::map<std::string, std::string_view> extended_resources;  // by driver; empty: none
+  if (options.gpu_claims && options.gpu_nodes > 0) extended_resources[std::string(kGpuDriver)] = kGpu;
+  for (const auto& group : options.groups) {
+    if (group.devices.empty()) continue;
+    const auto devices = ParseDevices(group.devices);
+    BERTH_CHECK(devices.has_value());  // validated with the group
+    for (const auto& entry : *devices) extended_resources.try_emplace(entry.driver);
+  }
+  for (const auto& [driver, resource] : extended_resources) {
+    if (verbs.store().Get(Kinds().device_classes, driver)) continue;
+    BERTH_RETURN_IF_ERROR(CreateDeviceClass(verbs, driver, resource));
+  }
+  return {};
 }
 
 }  // namespace
@@ -218,7 +256,7 @@ ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& opt
       BERTH_RETURN_IF_ERROR(add(GroupNode(group, i, number++, now), group.failures));
     }
   }
-  return {};
+  return CreateDeviceClasses(verbs, options);
 }
 
 json::object NodeLease(std::string_view node, std::string_view node_uid, WallTime now) {

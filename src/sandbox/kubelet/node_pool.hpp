@@ -17,12 +17,15 @@ struct MachineShape {
   std::int64_t memory_gib = 64;
   std::int64_t ephemeral_gib = 200;
   std::int64_t pods = 110;
-  std::int64_t gpus = 0;  // nvidia.com/gpu; nodes with GPUs carry a taint of that name, as in GPU clouds
+  std::int64_t gpus = 0;  // nodes with GPUs carry the taint nvidia.com/gpu, as in GPU clouds
 };
 
 struct NodePoolOptions {
   std::size_t nodes = 0;
   std::size_t gpu_nodes = 0;  // besides `nodes`
+  // GPUs are devices for resource claims; the class gpu.example.com also provides the extended resource
+  // nvidia.com/gpu. False: the nodes offer the extended resource, as with a device plugin.
+  bool gpu_claims = false;
   std::size_t zones = 3;
   std::string region = "sandbox-1";
   // Shapes and zones are assigned round-robin.
@@ -36,7 +39,8 @@ struct NodePoolOptions {
 };
 
 // Creates Ready nodes with their leases: node-0001 ..., gpu-0001 ...; zone <region>a, <region>b ... Fails if
-// the names are taken. Adds random failures to the schedule, if there is one.
+// the names are taken. Adds random failures to the schedule, if there is one. Creates a DeviceClass for each
+// driver of their devices, with the name of the driver, unless it exists.
 ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& options,
                         FailureSchedule* failures = nullptr);
 

@@ -69,6 +69,19 @@ std::string StartOf(const json::object& pod) {
 
 }  // namespace
 
+void SetCreating(json::object& pod, const std::string& now) {
+  if (!FindString(pod, "status.startTime").empty()) return;
+  const json::object waiting{{"waiting", json::object{{"reason", "ContainerCreating"}}}};
+  json::array containers = ContainerStatuses(pod, "containers", waiting, false, 0);
+  json::array init = ContainerStatuses(pod, "initContainers", waiting, false, 0);
+  json::object& status = ObjectAt(pod, "status");
+  SetConditions(status, {{"PodReadyToStartContainers", false}, {"Initialized", init.empty()}}, now);
+  SetConditions(status, {{"Ready", false}, {"ContainersReady", false}}, now, "ContainersNotReady");
+  status["startTime"] = now;
+  if (!init.empty()) status["initContainerStatuses"] = std::move(init);
+  status["containerStatuses"] = std::move(containers);
+}
+
 void SetRunning(json::object& pod, const std::string& now, const std::string& ip) {
   const std::int64_t restarts = RestartsOf(pod);
   const json::object running{{"running", json::object{{"startedAt", now}}}};
@@ -93,7 +106,7 @@ void SetRunning(json::object& pod, const std::string& now, const std::string& ip
     const json::object pod_ip{{"ip", ip}};
     status["podIP"] = ip;
     status["podIPs"] = json::array{pod_ip};
-    status["startTime"] = now;
+    if (FindString(status, "startTime").empty()) status["startTime"] = now;
   }
   if (!init.empty()) status["initContainerStatuses"] = std::move(init);
   status["containerStatuses"] = std::move(containers);

@@ -8,6 +8,8 @@
 
 namespace berth::sandbox {
 
+// The containers cannot be created yet: they wait in ContainerCreating. Changes nothing if they do already.
+void SetCreating(json::object& pod, const std::string& now);
 // The containers have started.
 void SetRunning(json::object& pod, const std::string& now, const std::string& ip);
 // The containers have ended and are not restarted: phase Succeeded or Failed.

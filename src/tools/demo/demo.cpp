@@ -119,7 +119,8 @@ Expected<void> Demo::StartSandbox() {
   BERTH_TRY(auto child,
             ChildProcess::Start(
                 {.arguments = {OwnExecutable(), "sandbox", "--nodes", fmt::to_string(options_.size.nodes),
-                               "--gpu-nodes", fmt::to_string(options_.size.gpu_nodes), "--zones",
+                               "--gpu-nodes", fmt::to_string(options_.size.gpu_nodes),
+                               fmt::format("--gpu-claims={}", options_.gpu_claims), "--zones",
                                fmt::to_string(options_.size.zones), "--seed", fmt::to_string(options_.seed),
                                "--port", fmt::to_string(options_.port), "--kubeconfig", kubeconfig_},
                  .output = OutputToFile{Log("sandbox")}}));

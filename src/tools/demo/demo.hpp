@@ -12,8 +12,9 @@ struct DemoOptions {
   ClusterSize size;
   std::size_t pods = 10000;
   std::uint64_t seed = 1;
-  std::uint16_t port = 0;  // of the sandbox's API server; 0: a free one
-  bool keep = false;       // keep the cluster running until a signal arrives
+  std::uint16_t port = 0;   // of the sandbox's API server; 0: a free one
+  bool keep = false;        // keep the cluster running until a signal arrives
+  bool gpu_claims = false;  // GPUs are devices that a DeviceClass provides as nvidia.com/gpu
   // Command line of another scheduler, with the placeholders {kubeconfig} and {config}; empty: berth
   // scheduler.
   std::string scheduler_command;

@@ -17,7 +17,7 @@ func allCases() []request {
 	var all []request
 	for _, part := range [][]request{
 		creationCases, podCases, updateCases, patchCases, applyCases, bindingCases, deletionCases,
-		listCases, tableCases, workloadCases, discoveryCases, negotiationCases, reviewCases,
+		listCases, tableCases, workloadCases, deviceCases, discoveryCases, negotiationCases, reviewCases,
 	} {
 		all = append(all, part...)
 	}

@@ -189,7 +189,53 @@ void GiveAddress(const Store& store, json::object& service) {
   SetDefault(spec, "ipFamilyPolicy", "SingleStack");
 }
 
+// Admin access ignores the allocations of other claims; it is allowed in namespaces with this label only.
+constexpr std::string_view kAdminNamespace = "resource.kubernetes.io/admin-access";
+
+// The index of the first element with adminAccess below `member` (empty: of the element itself).
+std::optional<std::size_t> FirstAdminAccess(const json::array* elements, std::string_view member) {
+  for (std::size_t i = 0; elements != nullptr && i < elements->size(); ++i) {
+    if (!(*elements)[i].is_object()) continue;
+    const json::object& element = (*elements)[i].get_object();
+    const json::object* holder = member.empty() ? &element : FindObject(element, member);
+    const json::value* wanted = holder != nullptr ? Find(*holder, "adminAccess") : nullptr;
+    if (wanted != nullptr && wanted->is_bool() && wanted->get_bool()) return i;
+  }
+  return std::nullopt;
+}
+
+ApiResult<> AllowAdminAccess(const Store& store, const ResourceType& type, const json::object& document,
+                             std::string field) {
+  const ObjectPtr ns = store.Get(Known().namespaces, FindString(document, "metadata.namespace"));
+  const std::string* label = ns ? ns->Label(kAdminNamespace) : nullptr;
+  if (label != nullptr && *label == "true") return {};
+  return InvalidObject(
+      type.group, type.kind, FindString(document, "metadata.name"),
+      {FieldForbidden(std::move(field), fmt::format("admin access to devices requires the `{}: true` label "
+                                                    "on the containing namespace",
+                                                    kAdminNamespace))});
+}
+
+ApiResult<> AdmitClaim(const Store& store, const ResourceType& type, const json::object& document) {
+  const std::string_view path =
+      type.plural == "resourceclaims" ? "spec.devices.requests" : "spec.spec.devices.requests";
+  const auto index = FirstAdminAccess(FindArray(document, path), "exactly");
+  if (!index) return {};
+  // kube-apiserver's path, for claims and templates.
+  return AllowAdminAccess(store, type, document,
+                          fmt::format("spec.devices.requests[{}].adminAccess", *index));
+}
+
 }  // namespace
+
+ApiResult<> AdmitChange(const Store& store, const ResourceType& type, Part part, const json::object& before,
+                        const json::object& after) {
+  if (type.plural != "resourceclaims" || part != Part::kStatus) return {};
+  constexpr std::string_view kResults = "status.allocation.devices.results";
+  const auto index = FirstAdminAccess(FindArray(after, kResults), "");
+  if (!index || FirstAdminAccess(FindArray(before, kResults), "")) return {};
+  return AllowAdminAccess(store, type, after, fmt::format("{}[{}].adminAccess", kResults, *index));
+}
 
 ApiResult<> AdmitNew(const Store& store, WallTime now, const ResourceType& type, json::object& document) {
   if (&type == &Known().pods) return AdmitPod(store, now, document);
@@ -207,6 +253,8 @@ ApiResult<> AdmitNew(const Store& store, WallTime now, const ResourceType& type,
   } else if (type.has_status && &type != &Known().nodes) {
     document.erase("status");
   }
+  if (type.plural == "resourceclaims" || type.plural == "resourceclaimtemplates")
+    BERTH_RETURN_IF_ERROR(AdmitClaim(store, type, document));
   return {};
 }
 

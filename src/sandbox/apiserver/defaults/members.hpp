@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "base/clock.hpp"
+#include "sandbox/apiserver/defaults/defaults.hpp"
 #include "sandbox/store/document.hpp"
 
 namespace berth::sandbox {
@@ -42,5 +44,8 @@ void AdmitPodLevelRequests(json::object& pod_spec);
 
 // Deployments and other workloads.
 void DefaultWorkload(std::string_view plural, json::object& document);
+
+// resource.k8s.io. `now`: of taints without a time.
+void DefaultDevices(std::string_view plural, json::object& document, WallTime now);
 
 }  // namespace berth::sandbox

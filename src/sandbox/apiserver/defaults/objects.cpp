@@ -84,7 +84,7 @@ void DefaultNamespace(json::object& document) {
 
 }  // namespace
 
-void DefaultObject(const ResourceType& type, json::object& document) {
+void DefaultObject(const ResourceType& type, json::object& document, WallTime now) {
   if (&type == &Known().pods) return DefaultPod(document);
   if (&type == &Known().nodes) return DefaultNode(document);
   if (&type == &Known().namespaces) return DefaultNamespace(document);
@@ -98,6 +98,7 @@ void DefaultObject(const ResourceType& type, json::object& document) {
       type.plural.starts_with("persistentvolume")) {
     return DefaultStorage(type.plural, document);
   }
+  if (type.group == "resource.k8s.io") return DefaultDevices(type.plural, document, now);
   if (type.group.empty() && type.plural == "secrets") return DefaultSecret(document);
   if (type.group.empty() && type.plural == "services") return DefaultService(document);
   if (type.plural == "endpointslices") {

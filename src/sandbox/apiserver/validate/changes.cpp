@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sandbox/apiserver/validate/devices.hpp"
 #include "sandbox/apiserver/validate/names.hpp"
 #include "sandbox/apiserver/validate/validate.hpp"
 
@@ -134,7 +135,15 @@ ApiResult<> ValidateChange(const ResourceType& type, Part part, const json::obje
         CheckImmutable(before, after, path, causes);
     }
     if (type.group == "apps" || type.group == "batch") CheckWorkloadChange(type, before, after, causes);
+    if (type.plural == "resourceclaimtemplates") CheckImmutable(before, after, "spec", causes);
+    if (type.plural == "resourceclaims" && Differ(before, after, "spec"))
+      causes.push_back(InvalidValue("spec", "null", kImmutable));  // kube-apiserver does not show the value
+    if (type.plural == "resourceslices") {
+      for (const std::string_view path : {"spec.pool.name", "spec.driver", "spec.nodeName"})
+        CheckImmutable(before, after, path, causes);
+    }
   }
+  if (type.plural == "resourceclaims" && part == Part::kStatus) ValidateClaimStatus(before, after, causes);
   if (causes.empty()) return {};
   return InvalidObject(type.group, type.kind, FindString(after, "metadata.name"), std::move(causes));
 }

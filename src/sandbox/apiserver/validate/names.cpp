@@ -71,11 +71,14 @@ bool IsDnsSubdomain(std::string_view name) {
   }
 }
 
-void CheckSubdomain(const std::string& field, std::string_view name, Causes& causes) {
+void CheckSubdomain(const std::string& field, std::string_view name, Causes& causes, std::string_view shown) {
+  const auto wrong = [&](std::string_view why) {
+    causes.push_back(InvalidValue(field, GoQuote(shown.empty() ? name : shown), why));
+  };
   if (name.size() > 253)
-    causes.push_back(InvalidValue(field, GoQuote(name), "must be no more than 253 characters"));
+    wrong("must be no more than 253 characters");
   else if (!IsDnsSubdomain(name))
-    causes.push_back(InvalidValue(field, GoQuote(name), kSubdomainRule));
+    wrong(kSubdomainRule);
 }
 
 void CheckLabel(const std::string& field, std::string_view name, Causes& causes) {

@@ -20,7 +20,9 @@ bool IsDnsLabel(std::string_view name);
 bool IsQualifiedName(std::string_view name);
 bool IsLabelValue(std::string_view value);
 
-void CheckSubdomain(const std::string& field, std::string_view name, Causes& causes);
+// `shown`: the text in the error; empty: the name.
+void CheckSubdomain(const std::string& field, std::string_view name, Causes& causes,
+                    std::string_view shown = {});
 void CheckLabel(const std::string& field, std::string_view name, Causes& causes);
 void CheckQualifiedName(const std::string& field, std::string_view name, Causes& causes);
 void CheckLabelValue(const std::string& field, std::string_view value, Causes& causes);

@@ -1,6 +1,7 @@
 // Validation common to all objects, and of single kinds.
 #include <fmt/format.h>
 
+#include "sandbox/apiserver/validate/devices.hpp"
 #include "sandbox/apiserver/validate/pod.hpp"
 #include "sandbox/apiserver/validate/validate.hpp"
 #include "sandbox/store/selector.hpp"
@@ -130,7 +131,7 @@ void ValidateWorkload(const ResourceType& type, const json::object& document, Ca
 
 }  // namespace
 
-ApiResult<> Validate(const ResourceType& type, const json::object& document) {
+ApiResult<> Validate(const ResourceType& type, const json::object& document, const json::object* before) {
   Causes causes;
   ValidateMetadata(type, document, causes);
   if (&type == &Known().pods) {
@@ -146,6 +147,7 @@ ApiResult<> Validate(const ResourceType& type, const json::object& document) {
   }
   if (type.group == "apps" || type.group == "batch" || type.plural == "replicationcontrollers")
     ValidateWorkload(type, document, causes);
+  if (type.group == "resource.k8s.io") ValidateDevices(type, document, before, causes);
   if (causes.empty()) return {};
   return InvalidObject(type.group, type.kind, FindString(document, "metadata.name"), std::move(causes));
 }

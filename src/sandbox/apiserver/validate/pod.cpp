@@ -1,24 +1,17 @@
 // Validation of pods and pod templates.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
 #include "kubernetes/api/quantity.hpp"
+#include "sandbox/apiserver/validate/elements.hpp"
 #include "sandbox/apiserver/validate/pod.hpp"
 
 namespace berth::sandbox {
 namespace {
 
 constexpr std::string_view kEffects = "\"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"";
-
-template <class Visit>
-void ForEach(const json::object& parent, std::string_view list, const std::string& path, Visit&& visit) {
-  const json::array* elements = FindArray(parent, list);
-  for (std::size_t i = 0; elements != nullptr && i < elements->size(); ++i) {
-    if ((*elements)[i].is_object())
-      visit((*elements)[i].get_object(), fmt::format("{}.{}[{}]", path, list, i));
-  }
-}
 
 bool IsContainerResource(std::string_view name) {
   return name == "cpu" || name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-");
@@ -62,7 +55,7 @@ void CheckRequestsWithinLimits(const json::object& container, const std::string&
 }
 
 void CheckPorts(const json::object& container, const std::string& path, Causes& causes) {
-  ForEach(container, "ports", path, [&](const json::object& port, const std::string& at) {
+  ForEachElement(container, "ports", path, [&](const json::object& port, const std::string& at) {
     const json::value* number = Find(port, "containerPort");
     if (number == nullptr || !number->is_int64() || number->get_int64() == 0) {
       causes.push_back(Required(at + ".containerPort"));
@@ -73,9 +66,71 @@ void CheckPorts(const json::object& container, const std::string& path, Causes& 
   });
 }
 
-void CheckContainers(const json::object& spec, std::string_view list, const std::string& path, Causes& causes,
-                     std::set<std::string>& names) {
-  ForEach(spec, list, path, [&](const json::object& container, const std::string& at) {
+// The claims that a container uses, with the names of spec.resourceClaims.
+void CheckContainerClaims(const json::object& container, const std::string& path,
+                          const std::set<std::string>& claims, Causes& causes) {
+  std::set<std::string> used;
+  ForEachElement(container, "resources.claims", path, [&](const json::object& claim, const std::string& at) {
+    const std::string name(FindString(claim, "name"));
+    if (name.empty()) return causes.push_back(Required(at));
+    const auto request = FindString(claim, "request");
+    const std::string key = request.empty() ? name : fmt::format("{}/{}", name, request);
+    if (!request.empty()) CheckLabel(at + ".request", request, causes);
+    if (used.contains(name) || !used.insert(key).second)
+      causes.push_back({"FieldValueDuplicate", fmt::format("Duplicate value: {}", GoQuote(key)), at});
+    if (claims.contains(name)) return;
+    causes.push_back(
+        {"FieldValueNotFound",
+         fmt::format("Not found: {}: must be one of the names in pod.spec.resourceClaims{}", GoQuote(name),
+                     claims.empty() ? " which is empty" : fmt::format(": {}", fmt::join(claims, ", "))),
+         at});
+  });
+}
+
+// A claim as Go prints its struct in an error.
+std::string PodClaimText(const json::object& claim) {
+  json::object text{{"Name", FindString(claim, "name")},
+                    {"ResourceClaimName", nullptr},
+                    {"ResourceClaimTemplateName", nullptr}};
+  if (const json::value* name = Find(claim, "resourceClaimName")) text["ResourceClaimName"] = *name;
+  if (const json::value* name = Find(claim, "resourceClaimTemplateName"))
+    text["ResourceClaimTemplateName"] = *name;
+  return json::serialize(text);
+}
+
+// Returns the names of the claims.
+std::set<std::string> CheckPodClaims(const json::object& spec, const std::string& path, Causes& causes) {
+  std::set<std::string> names;
+  ForEachElement(spec, "resourceClaims", path, [&](const json::object& claim, const std::string& at) {
+    const auto name = FindString(claim, "name");
+    if (name.empty())
+      causes.push_back(Required(at + ".name"));
+    else if (!names.emplace(name).second)
+      causes.push_back(
+          {"FieldValueDuplicate", fmt::format("Duplicate value: {}", GoQuote(name)), at + ".name"});
+    else
+      CheckLabel(at + ".name", name, causes);
+    const bool own = Find(claim, "resourceClaimName") != nullptr;
+    const bool from_template = Find(claim, "resourceClaimTemplateName") != nullptr;
+    if (own && from_template) {
+      causes.push_back(
+          InvalidValue(at, PodClaimText(claim),
+                       "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"));
+    } else if (!own && !from_template) {
+      causes.push_back(InvalidValue(at, PodClaimText(claim),
+                                    "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"));
+    }
+    for (const std::string_view key : {"resourceClaimName", "resourceClaimTemplateName"}) {
+      if (Find(claim, key) != nullptr)
+        CheckSubdomain(fmt::format("{}.{}", at, key), FindString(claim, key), causes);
+    }
+  });
+  return names;
+}
+
+void CheckContainers(const json::object& spec, std::string_view list, const std::string& path,
+                     const std::set<std::string>& claims, Causes& causes, std::set<std::string>& names) {
+  ForEachElement(spec, list, path, [&](const json::object& container, const std::string& at) {
     const auto name = FindString(container, "name");
     if (name.empty()) {
       causes.push_back(Required(at + ".name"));
@@ -89,11 +144,12 @@ void CheckContainers(const json::object& spec, std::string_view list, const std:
     CheckPorts(container, at, causes);
     CheckAmounts(container, at, causes);
     CheckRequestsWithinLimits(container, at, causes);
+    CheckContainerClaims(container, at, claims, causes);
   });
 }
 
 void CheckTolerations(const json::object& spec, const std::string& path, Causes& causes) {
-  ForEach(spec, "tolerations", path, [&](const json::object& toleration, const std::string& at) {
+  ForEachElement(spec, "tolerations", path, [&](const json::object& toleration, const std::string& at) {
     const auto op = FindString(toleration, "operator");
     const auto effect = FindString(toleration, "effect");
     const auto key = FindString(toleration, "key");
@@ -119,24 +175,24 @@ void CheckTolerations(const json::object& spec, const std::string& path, Causes&
 }
 
 void CheckSpreading(const json::object& spec, const std::string& path, Causes& causes) {
-  ForEach(spec, "topologySpreadConstraints", path,
-          [&](const json::object& constraint, const std::string& at) {
-            const json::value* skew = Find(constraint, "maxSkew");
-            if (skew == nullptr || !skew->is_int64() || skew->get_int64() <= 0) {
-              causes.push_back(InvalidValue(at + ".maxSkew", skew != nullptr ? json::serialize(*skew) : "0",
-                                            "must be greater than zero"));
-            }
-            const auto key = FindString(constraint, "topologyKey");
-            if (key.empty())
-              causes.push_back(Required(at + ".topologyKey", "can not be empty"));
-            else
-              CheckQualifiedName(at + ".topologyKey", key, causes);
-            const auto what = FindString(constraint, "whenUnsatisfiable");
-            if (what != "DoNotSchedule" && what != "ScheduleAnyway") {
-              causes.push_back(
-                  NotSupported(at + ".whenUnsatisfiable", what, "\"DoNotSchedule\", \"ScheduleAnyway\""));
-            }
-          });
+  ForEachElement(
+      spec, "topologySpreadConstraints", path, [&](const json::object& constraint, const std::string& at) {
+        const json::value* skew = Find(constraint, "maxSkew");
+        if (skew == nullptr || !skew->is_int64() || skew->get_int64() <= 0) {
+          causes.push_back(InvalidValue(at + ".maxSkew", skew != nullptr ? json::serialize(*skew) : "0",
+                                        "must be greater than zero"));
+        }
+        const auto key = FindString(constraint, "topologyKey");
+        if (key.empty())
+          causes.push_back(Required(at + ".topologyKey", "can not be empty"));
+        else
+          CheckQualifiedName(at + ".topologyKey", key, causes);
+        const auto what = FindString(constraint, "whenUnsatisfiable");
+        if (what != "DoNotSchedule" && what != "ScheduleAnyway") {
+          causes.push_back(
+              NotSupported(at + ".whenUnsatisfiable", what, "\"DoNotSchedule\", \"ScheduleAnyway\""));
+        }
+      });
 }
 
 }  // namespace
@@ -148,9 +204,10 @@ bool IsTaintEffect(std::string_view effect) {
 void ValidatePodSpec(const json::object& spec, const std::string& path, Causes& causes) {
   const json::array* containers = FindArray(spec, "containers");
   std::set<std::string> names;
-  CheckContainers(spec, "initContainers", path, causes, names);
+  const std::set<std::string> claims = CheckPodClaims(spec, path, causes);
+  CheckContainers(spec, "initContainers", path, claims, causes, names);
   if (containers == nullptr || containers->empty()) causes.push_back(Required(path + ".containers"));
-  CheckContainers(spec, "containers", path, causes, names);
+  CheckContainers(spec, "containers", path, claims, causes, names);
   const auto restart = FindString(spec, "restartPolicy");
   if (restart != "Always" && restart != "OnFailure" && restart != "Never") {
     causes.push_back(NotSupported(path + ".restartPolicy", restart, "\"Always\", \"OnFailure\", \"Never\""));

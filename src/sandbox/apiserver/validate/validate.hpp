@@ -14,8 +14,9 @@ namespace berth::sandbox {
 ApiResult<> CheckShape(const ResourceType& type, json::object& document, const WriteOptions& options);
 
 // Validates names, labels, and those rules of pods and workloads that protect a scheduler from invalid input.
-// Does not cover the whole of Kubernetes' validation.
-ApiResult<> Validate(const ResourceType& type, const json::object& document);
+// Does not cover the whole of Kubernetes' validation. `before`: the stored state, whose valid parts are not
+// validated again; null for a new object.
+ApiResult<> Validate(const ResourceType& type, const json::object& document, const json::object* before);
 
 // Rejects changes of immutable fields: most of a pod's spec, selectors, fields marked immutable, finalizers
 // of an object under deletion. Both documents are normalized.
