@@ -81,7 +81,9 @@ std::int64_t NodeForecast::AmountOf(const Resource& resource, const Workload& wo
                                     const cluster::PodUse& use) {
   const auto& forecast = workload.forecast[static_cast<std::size_t>(resource.kind)];
   if (forecast) return *forecast;
-  return resource.kind == ForecastResource::kCpu ? use.non_zero_milli_cpu : use.non_zero_memory;
+  const std::int64_t request =
+      resource.kind == ForecastResource::kCpu ? use.non_zero_milli_cpu : use.non_zero_memory;
+  return std::max<std::int64_t>(request, 0);
 }
 
 void NodeForecast::OnPodAdded(Row row, const cluster::PlacedPod& pod, bool imagined) {
