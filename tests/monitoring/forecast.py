@@ -73,7 +73,7 @@ def cases():
         # Its pods did not exist yesterday.
         pod("new-0", "_x567 300x8", ("StatefulSet", "new")) +
         # Starts at the time of the query.
-        pod("starting-0", "_x575 900x0", ("StatefulSet", "starting")) +
+        pod("starting-0", "_x576 900x0", ("StatefulSet", "starting")) +
         # Ended yesterday after the first hour.
         pod("nightly-28931040-bbbbb", "700x288 700x11 _x276", ("Job", "nightly-28931040")) +
         pod("bare", f"{DAY} {DAY} 1000x0"))
