@@ -26,6 +26,12 @@ double DeviationOf(std::span<const double> values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
+// "cpu utilization", "memory deviation", ...
+bool IsOfTrimaran(std::string_view signal) {
+  return (signal.starts_with("cpu ") || signal.starts_with("memory ")) &&
+         (signal.ends_with(" average") || signal.ends_with(" utilization") || signal.ends_with(" deviation"));
+}
+
 }  // namespace
 
 void Meter::Scrape() {
@@ -209,7 +215,7 @@ std::optional<double> Meter::ValueOf(const load_metrics::SignalSpec& spec, std::
   if (spec.name.ends_with(": age of samples")) return 0;
   if (spec.name.ends_with(": samples in the window"))
     return static_cast<double>(Within(samples_[node], kWindow).size());
-  if (const auto value = TrimaranValueOf(spec.name, node)) return value;
+  if (IsOfTrimaran(spec.name)) return TrimaranValueOf(spec.name, node);
   if (spec.name == "cpu") return scaled(BusyShare(node), spec.expression.starts_with("100 *") ? 100 : 1);
   if (spec.name == "memory") return world_.nodes()[node].memory / kMemoryBytes;
   if (spec.name == "network-receive" || spec.name == "network-transmit")
@@ -223,9 +229,7 @@ std::optional<double> Meter::ValueOf(const load_metrics::SignalSpec& spec, std::
 
 std::optional<double> Meter::TrimaranValueOf(std::string_view signal, std::size_t node) const {
   const bool cpu = signal.starts_with("cpu ");
-  if (!cpu && !signal.starts_with("memory ")) return std::nullopt;
   const bool deviation = signal.ends_with(" deviation");
-  if (!deviation && !signal.ends_with(" average") && !signal.ends_with(" utilization")) return std::nullopt;
   if (cpu && !deviation) {
     const auto share = BusyShare(node, kLongWindow);
     return share ? std::optional(100 * *share) : share;

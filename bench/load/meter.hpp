@@ -45,7 +45,7 @@ class Meter {
   // The samples of a window that ended `ago` seconds ago.
   std::span<const Sample> Within(const std::vector<Sample>& samples, double window, double ago = 0) const;
   std::optional<double> ValueOf(const load_metrics::SignalSpec& spec, std::size_t node) const;
-  // The signals of the Trimaran plugins, in percent; nullopt: another signal, or no value.
+  // A signal of the Trimaran plugins, in percent.
   std::optional<double> TrimaranValueOf(std::string_view signal, std::size_t node) const;
   void AnswerNodes(const load_metrics::SignalSpec& spec, load_metrics::SignalAnswer& answer) const;
   void AnswerPods(const load_metrics::SignalSpec& spec, load_metrics::SignalAnswer& answer) const;
