@@ -1,7 +1,7 @@
 // Benefit of load-aware scheduling: thousands of TaskManager pods whose usage differs from their requests are
-// placed by kube-scheduler's default plugins, by the plugins of the articles as published, and by Berth's
-// own; in a quiet cluster, during a Prometheus outage, and when a thousand pods arrive simultaneously. Uses
-// the production scheduler with a simulated clock.
+// placed by kube-scheduler's default plugins, by the plugins of the articles as published, by the Trimaran
+// plugins, and by Berth's own; in a quiet cluster, during a Prometheus outage, and when hundreds of pods
+// arrive simultaneously. Uses the production scheduler with a simulated clock.
 //
 //   simulate_load [--policies default,load-aware] [--scenarios churn,outage,herd] [--seeds 3] [--minutes 180]
 //   [--series] > load.jsonl
@@ -50,6 +50,14 @@ std::string Beside(const std::string& plugin, int weight, const std::string& poi
   return fmt::format("{{{}: {{enabled: [{{name: {}, weight: {}}}]}}}}", point, plugin, weight);
 }
 
+// The Trimaran plugins with their default arguments.
+Policy Trimaran(std::string name, const std::string& plugin) {
+  return {
+      std::move(name), Beside(plugin, 5),
+      fmt::format("[{{name: {}, args: {{metricProvider: {{type: Prometheus, address: 'http://p:9090'}}}}}}]",
+                  plugin)};
+}
+
 const std::vector<Policy>& Policies() {
   static const std::vector<Policy> kPolicies = {
       {"default", "{}"},
@@ -58,7 +66,15 @@ const std::vector<Policy>& Policies() {
       {"network-traffic", Alone("NetworkTraffic"),
        "[{name: NetworkTraffic, args: {prometheusAddress: 'http://p:9090'}}]"},
       {"cpu-usage", Beside("CPUUsage", 5)},
+      Trimaran("target-load-packing", "TargetLoadPacking"),
+      Trimaran("load-variation", "LoadVariationRiskBalancing"),
+      Trimaran("low-risk", "LowRiskOverCommitment"),
       {"load-aware", Beside("LoadAware", 5, "multiPoint"), "[{name: LoadAware, args: {preset: streaming}}]"},
+      // Meter has the history of one period.
+      {"load-aware-forecast", Beside("LoadAware", 5, "multiPoint"),
+       fmt::format("[{{name: LoadAware, args: {{preset: streaming, forecast: {{cpuWeight: 2, percentile: {}, "
+                   "horizon: {}s, period: {}s, periods: 1}}}}}}]",
+                   Meter::kPercentile, Meter::kHorizon, Meter::kPeriod)},
   };
   return kPolicies;
 }

@@ -11,12 +11,11 @@
 namespace berth::bench {
 namespace {
 
-constexpr double kStartSeconds = 15;     // from the binding to the first record
-constexpr double kDaySeconds = 90 * 60;  // data volumes change faster here than in reality
+constexpr double kStartSeconds = 15;  // from the binding to the first record
 constexpr double kYearsOfCounting = 90 * 86400.0;
 
 double Swing(double time, double phase) {
-  return std::sin(2 * std::numbers::pi * (time / kDaySeconds + phase));
+  return std::sin(2 * std::numbers::pi * (time / World::kPeriodSeconds + phase));
 }
 
 }  // namespace

@@ -68,6 +68,8 @@ struct Work {
 
 class World {
  public:
+  static constexpr double kPeriodSeconds = 90 * 60;  // of data volumes: a day that is shorter than in reality
+
   explicit World(const WorldOptions& options);
 
   const WorldOptions& options() const { return options_; }

@@ -132,6 +132,11 @@ void CheckRequestHeaders(const service::RequestHeaderOptions& options, const con
 void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   if (!(flags.own.trace_ratio >= 0 && flags.own.trace_ratio <= 1))
     errors.push_back(fmt::format("--berth-trace-ratio {} must be between 0 and 1", flags.own.trace_ratio));
+  constexpr std::int64_t kMostClasses = 1000;
+  if (flags.own.max_classes < 1 || flags.own.max_classes > kMostClasses) {
+    errors.push_back(
+        fmt::format("--berth-max-classes {} must be between 1 and {}", flags.own.max_classes, kMostClasses));
+  }
   const ShadowFlags& shadow = flags.own.shadow;
   if (!shadow.on && !shadow.report.empty())
     errors.push_back(fmt::format("--berth-shadow-report {} needs --berth-shadow", shadow.report));

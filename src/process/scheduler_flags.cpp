@@ -307,6 +307,11 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
       "load-aware plugins wait until all their measurements have a value. Then the plugins apply "
       "their settings for missing measurements. 0: no wait. Shadow mode does not wait.",
       {Duration{}, std::chrono::hours(1)});
+  table.String("berth-class-label", own.class_label,
+               "Pod label whose value is the workload class of the pod in the metric "
+               "berth_pod_bind_duration_seconds. Empty: no such metric.");
+  table.Int("berth-max-classes", own.max_classes,
+            "Number of workload classes with a series of their own; further ones share the class other.");
   table.String("berth-otlp-endpoint", own.otlp_endpoint,
                "URL of an OpenTelemetry collector, for example http://collector:4318. Receives traces of "
                "scheduling attempts as OTLP over HTTP (JSON). Empty: no traces.");

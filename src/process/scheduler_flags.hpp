@@ -72,6 +72,8 @@ struct OwnFlags {
   bool adaptive_sampling = false;
   std::string metric_sources;
   Duration measurement_wait = std::chrono::seconds(5);
+  std::string class_label;
+  std::int64_t max_classes = 20;
   std::vector<std::string> plugins;  // shared objects
   std::string otlp_endpoint;
   std::string otlp_headers_file;

@@ -46,6 +46,8 @@ cycle::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
   options.stand_by = config.leader_election.leader_elect;
   options.record_bytes = flags.own.record_buffer_bytes;
   options.measurement_wait = flags.own.measurement_wait;
+  options.class_latency = {.label = flags.own.class_label,
+                           .most_classes = static_cast<std::size_t>(flags.own.max_classes)};
   return options;
 }
 

@@ -26,7 +26,7 @@ RULES = ("alerts.yaml", "recording-rules.yaml")
 # Families that only appear after failures, which do not occur here; checks that the code contains them.
 RARE = {"berth_reflector_failures_total", "berth_objects_skipped_total", "berth_plugin_overruns_total"}
 # Expressions without a value in a healthy cluster, by a part of the expression.
-QUIET = ("absent(", "== 0", "> 1", "> 0.05", "> 10", "> 100", 'code=~"5..', "berth_reflector_failures_total",
+QUIET = ("absent(", "== 0", "> 1", "> 0.05", "> 10", "> 30", "> 100", 'code=~"5..', "berth_reflector_failures_total",
          "berth_objects_skipped_total", "berth_plugin_overruns_total", "increase(berth_events_dropped_total",
          "increase(berth_overcommitted_placements_total")
 METRIC = re.compile(r"\b((?:scheduler|leader_election|rest_client|process|berth)_[a-z0-9_]+)\b(?!\s*:)")
@@ -113,7 +113,7 @@ def main():
             pods = f"http://127.0.0.1:{api}/api/v1/namespaces/default/pods"
             wait_for("the cluster", lambda: json.loads(get(pods)))
             start("scheduler", berth, "scheduler", "--kubeconfig=kubeconfig", "--secure-port=0",
-                  f"--berth-http-address=127.0.0.1:{own}", "--berth-http-metrics")
+                  f"--berth-http-address=127.0.0.1:{own}", "--berth-http-metrics", "--berth-class-label=tier")
             (pathlib.Path(directory) / "prometheus.yaml").write_text(json.dumps({
                 "global": {"scrape_interval": "500ms", "evaluation_interval": "1s"},
                 "rule_files": [str(MONITORING / name) for name in RULES],

@@ -45,7 +45,8 @@ void AddBatching(metrics::Registry& registry, const std::string& profile) {
 }  // namespace
 
 CycleMetrics::CycleMetrics(metrics::Registry& registry,
-                           std::span<const std::unique_ptr<runtime::Profile>> profiles)
+                           std::span<const std::unique_ptr<runtime::Profile>> profiles,
+                           ClassLatencyOptions class_latency)
     : registry(registry),
       profiles(profiles),
       per_profile(profiles.size()),
@@ -54,6 +55,7 @@ CycleMetrics::CycleMetrics(metrics::Registry& registry,
       pod_attempts(registry.Histogram("scheduler_pod_scheduling_attempts",
                                       "[STABLE] Number of attempts to successfully schedule a pod.",
                                       metrics::ExponentialBuckets(1, 2, 5))),
+      by_class(registry, std::move(class_latency)),
       cached_nodes(CacheSize(registry, "nodes")),
       cached_pods(CacheSize(registry, "pods")),
       assumed_pods(CacheSize(registry, "assumed_pods")),
@@ -111,6 +113,7 @@ void CycleMetrics::Handled(const char* event, Duration took) {
 
 void CycleMetrics::Bound(const framework::QueuedPod& pod, MonoTime now) {
   pod_attempts.Observe(pod.attempts);
+  by_class.Bound(pod, now);
   if (pod.was_flushed) after_flush.Add();
   const auto index = static_cast<std::size_t>(std::clamp(pod.attempts, 1, 15)) - 1;
   if (sli[index] == nullptr) {

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/cycle/class_latency.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/record/record_ring.hpp"
 #include "scheduler/runtime/profile.hpp"
@@ -21,7 +22,8 @@ namespace berth::cycle {
 struct CycleMetrics {
   enum Result { kScheduled, kUnschedulable, kError };
 
-  CycleMetrics(metrics::Registry& registry, std::span<const std::unique_ptr<runtime::Profile>> profiles);
+  CycleMetrics(metrics::Registry& registry, std::span<const std::unique_ptr<runtime::Profile>> profiles,
+               ClassLatencyOptions class_latency);
 
   void Attempt(std::uint32_t profile, Result result, Duration took) {
     Cells& cells = per_profile[profile][result];
@@ -44,6 +46,7 @@ struct CycleMetrics {
   std::vector<std::array<Cells, 3>> per_profile;
   metrics::Histogram& algorithm;
   metrics::Histogram& pod_attempts;
+  ClassLatency by_class;
   std::array<metrics::Histogram*, 15> sli{};  // by number of attempts; the last for 15 and more
   metrics::Gauge& cached_nodes;
   metrics::Gauge& cached_pods;

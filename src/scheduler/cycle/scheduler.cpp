@@ -21,7 +21,7 @@ constexpr Duration kReleasePeriod = std::chrono::seconds(10);
 
 Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
     : parts_(parts),
-      metrics_(parts.metrics, parts.profiles),
+      metrics_(parts.metrics, parts.profiles, std::move(options.class_latency)),
       gate_(options.stand_by ? DecisionGate::Phase::kStandBy : DecisionGate::Phase::kLeading, parts.fence),
       measurement_wait_(options.measurement_wait, parts.is_measured, parts.profiles.size()),
       policy_(parts.profiles),

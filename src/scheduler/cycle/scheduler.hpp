@@ -13,6 +13,7 @@
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cycle/binding_cycle.hpp"
+#include "scheduler/cycle/class_latency.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/cluster_updates.hpp"
 #include "scheduler/cycle/cycle_metrics.hpp"
@@ -38,6 +39,7 @@ struct SchedulerOptions {
   std::size_t record_bytes = 64u << 20;  // memory limit of the attempt records kept for explanations
   std::size_t blocking_threads = 16;     // threads for plugins whose PreBind or Bind blocks
   Duration measurement_wait{};           // limit of the wait for the first measurements; zero: no wait
+  ClassLatencyOptions class_latency;     // by default no metric
   bool stand_by = false;                 // follow the cluster, but schedule nothing until Lead is called
 };
 

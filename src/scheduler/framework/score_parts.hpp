@@ -17,6 +17,7 @@ struct ScorePart {
   std::vector<double> load;
   std::vector<double> estimated;
   std::vector<double> score;
+  std::string note = {};  // on the pod, the same for all nodes; empty: none
 };
 
 // Called after Score in the same attempt, and only for explanations.

@@ -26,6 +26,8 @@ const std::vector<NodePattern> kAsTheyAre;
 // earlier than after a poll interval.
 constexpr Duration kFirstRetry = std::chrono::seconds(1);
 constexpr int kFirstRetries = 10;
+// Signals that are polled less often than this are repeated after this time if their poll failed.
+constexpr Duration kRetry = std::chrono::minutes(1);
 
 // The data that messages about a signal carry to the scheduler loop; alive as long as a message is in flight.
 struct Target {
@@ -35,17 +37,23 @@ struct Target {
         expression(spec.expression),
         every(spec.every),
         hold(spec.hold),
+        max_series(spec.max_series),
+        series_labels(spec.subject == Subject::kPod ? kPodLabels : spec.series_labels),
         metrics(registry, source, spec.name) {
-    if (spec.subject == Subject::kPod) pods.emplace(kPodLabels, kAsTheyAre);
+    if (spec.subject != Subject::kNode) own_series.emplace(series_labels, kAsTheyAre);
   }
+  Target(const Target&) = delete;  // the catalog refers to the labels
+  Target& operator=(const Target&) = delete;
 
   const SignalId id;
   const std::string name;
   const std::string expression;
   const Duration every;
   const Duration hold;
+  const std::size_t max_series;  // 0: no limit
+  const std::vector<std::string> series_labels;
   // nullopt: its series describe nodes and share the numbering of the others
-  std::optional<SeriesCatalog> pods;
+  std::optional<SeriesCatalog> own_series;
   std::optional<MonoTime> polled_at;
   std::string error;  // of the last response; empty: success
   SignalMetrics metrics;
@@ -75,8 +83,9 @@ class Rounds {
     began_ = parts_.loop.Now();
     Targets due;
     std::ranges::copy_if(targets_, std::back_inserter(due), [this](const auto& target) {
-      return !target->polled_at || began_ - *target->polled_at >= target->every ||
-             (starting() && !target->error.empty());
+      if (!target->polled_at || (starting() && !target->error.empty())) return true;
+      const Duration every = target->error.empty() ? target->every : std::min(target->every, kRetry);
+      return began_ - *target->polled_at >= every;
     });
     outstanding_ = due.size();
     if (due.empty()) return Rest();
@@ -134,10 +143,15 @@ class Rounds {
 
   Expected<> Read(Target& target, int status, std::string_view body, SignalAnswer& answer) {
     answer = EmptyAnswer(target, Duration{});
-    SeriesCatalog& catalog = target.pods ? *target.pods : nodes_;
+    SeriesCatalog& catalog = target.own_series ? *target.own_series : nodes_;
     catalog.Begin();
-    const auto notes = ReadAnswer(
-        status, body, [&](const LabelOf& labels, double value) { catalog.Add(answer, labels, value); });
+    const auto notes = ReadAnswer(status, body, [&](const LabelOf& labels, double value) {
+      if (target.max_series > 0 && answer.samples.size() >= target.max_series) {
+        ++answer.dropped_series;
+      } else {
+        catalog.Add(answer, labels, value);
+      }
+    });
     if (!notes) return std::unexpected(notes.error());
     catalog.End(answer);
     if (!notes->warnings.empty()) {

@@ -166,6 +166,52 @@ TEST_F(PollerTest, ARejectedQueryDoesNotAffectTheOthers) {
               HasSubstr("berth_measurement_polls_total{result=\"refused\",source=\"http://p:9090\"} 1\n"));
 }
 
+TEST_F(PollerTest, AWorkloadSignalKeepsItsLabelsAndALimitedNumberOfSeries) {
+  const SignalId id = measurements.Declare({.name = "use",
+                                            .source = "http://p:9090",
+                                            .expression = "use",
+                                            .subject = Subject::kWorkload,
+                                            .series_labels = {"namespace", "owner_name"},
+                                            .max_series = 2});
+  environment.hosts["p"] = [](const http::ClientRequest&) {
+    std::string series;
+    for (const auto* name : {"a", "b", "c", "d"}) {
+      series +=
+          (series.empty() ? "" : ",") +
+          fmt::format(R"({{"metric":{{"owner_name":"{}","namespace":"ns","pod":"x"}},"value":[1.5,"2"]}})",
+                      name);
+    }
+    return FakeEnvironment::Json(
+        fmt::format(R"({{"status":"success","data":{{"resultType":"vector","result":[{}]}}}})", series));
+  };
+  Start();
+  const Signal& signal = measurements.signal(id);
+  ASSERT_EQ(signal.series.size(), 2U);
+  EXPECT_EQ(signal.series[1].name, (SeriesName{{"namespace", "ns"}, {"owner_name", "b"}}));
+  EXPECT_EQ(signal.series[1].value, 2);
+  EXPECT_EQ(signal.coverage.dropped_series, 2U);
+}
+
+TEST_F(PollerTest, AFailedPollOfARareSignalIsRepeatedAfterAMinute) {
+  const SignalId rare =
+      measurements.Declare({.name = "rare", .source = "http://p:9090", .expression = "rare", .every = 10min});
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"n1", "5"}}));
+  Start();
+  loop.Advance(10min);
+  environment.requests.clear();
+  environment.hosts["p"] = Refused;
+  loop.Advance(20s);
+  EXPECT_EQ(environment.requests.size(), 1U);
+  loop.Advance(30s);
+  EXPECT_EQ(environment.requests.size(), 1U);
+  environment.hosts["p"] = Same(FakeEnvironment::Vector({{"n1", "6"}}));
+  loop.Advance(45s);
+  EXPECT_EQ(environment.requests.size(), 2U);
+  EXPECT_EQ(ValueOf(rare, "n1"), "6");
+  loop.Advance(5min);
+  EXPECT_EQ(environment.requests.size(), 2U);
+}
+
 TEST_F(PollerTest, APodSignalHasItsOwnIntervalAndSeriesNumbers) {
   Declare("cpu");
   const SignalId use = measurements.Declare({.name = "use",

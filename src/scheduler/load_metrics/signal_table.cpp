@@ -52,7 +52,8 @@ bool SignalSpec::Same(const SignalSpec& other) const {
   };
   return source == other.source && expression == other.expression && merge == other.merge &&
          window == other.window && hold == other.hold && subject == other.subject && every == other.every &&
-         access == other.access && std::ranges::equal(guards, other.guards, same_guard);
+         access == other.access && series_labels == other.series_labels && max_series == other.max_series &&
+         std::ranges::equal(guards, other.guards, same_guard);
 }
 
 SignalTable::SignalTable(cluster::NodeTable& nodes) : nodes_(nodes), directory_(nodes) {}
@@ -115,12 +116,33 @@ SignalCoverage SignalTable::Take(const SignalAnswer& answer) {
   entry.signal.state = SignalState::kFresh;
   entry.signal.polled_at = answer.polled_at;
   entry.signal.error.clear();
-  if (entry.signal.spec.subject == Subject::kNode) {
-    TakeNodes(entry, answer);
-  } else {
-    for (const AnswerListener& listener : entry.pod_listeners) listener(answer);
+  switch (entry.signal.spec.subject) {
+    case Subject::kNode:
+      TakeNodes(entry, answer);
+      break;
+    case Subject::kPod:
+      for (const AnswerListener& listener : entry.pod_listeners) listener(answer);
+      break;
+    case Subject::kWorkload:
+      TakeSeries(entry, answer);
+      break;
   }
   return entry.signal.coverage;
+}
+
+void SignalTable::TakeSeries(Entry& entry, const SignalAnswer& answer) {
+  if (answer.renumbered) entry.series_names.clear();
+  if (answer.fresh != nullptr)
+    entry.series_names.insert(entry.series_names.end(), answer.fresh->begin(), answer.fresh->end());
+  std::vector<SeriesValue>& series = entry.signal.series;
+  series.clear();
+  for (const auto& [number, value] : answer.samples) {
+    if (number < entry.series_names.size() && std::isfinite(value))
+      series.push_back({entry.series_names[number], value});
+  }
+  entry.signal.coverage.series = series.size();
+  entry.signal.coverage.dropped_series = answer.dropped_series;
+  for (const auto& listener : entry.listeners) listener();
 }
 
 void SignalTable::TakeNodes(Entry& entry, const SignalAnswer& answer) {
@@ -216,6 +238,7 @@ void SignalTable::ShowWithGuarded(Entry& entry) {
 void SignalTable::Show(Entry& entry) {
   Signal& signal = entry.signal;
   const bool counts = signal.state == SignalState::kFresh || signal.state == SignalState::kHeld;
+  if (!counts) signal.series.clear();
   signal.values.assign(entry.raw.size(), kNoValue);
   if (counts) {
     for (cluster::Row row = 0; row < entry.raw.size(); ++row) {

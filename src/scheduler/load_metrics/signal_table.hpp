@@ -32,6 +32,7 @@ enum class Merge { kMax, kMean, kSum };
 enum class Subject {
   kNode,
   kPod,  // identified by the labels namespace and pod; values are not stored here but passed to listeners
+  kWorkload,  // identified by SignalSpec::series_labels; values are stored by series (Signal::series)
 };
 
 // An additional query that determines for which nodes a signal is valid. A node without a value in its
@@ -73,6 +74,9 @@ struct SignalSpec {
   Subject subject = Subject::kNode;
   Duration every{};  // minimum interval between polls; zero: every poll
   SourceAccess access = {};
+  // kWorkload: the labels of a series that are kept, and the number of series that are read at most.
+  std::vector<std::string> series_labels = {};
+  std::size_t max_series = 0;
 
   bool Same(const SignalSpec& other) const;
 };
@@ -97,6 +101,8 @@ struct SignalCoverage {
   std::size_t merged = 0;              // additional series of nodes that already have one
   std::vector<std::string> unmatched;  // examples of series that match no node, for logs
   std::size_t unmatched_series = 0;
+  std::size_t series = 0;          // kWorkload: with a value
+  std::size_t dropped_series = 0;  // beyond SignalSpec::max_series
   SignalState before = SignalState::kWaiting, after = SignalState::kWaiting;
 };
 
@@ -104,14 +110,21 @@ struct SignalCoverage {
 // neither preferred nor avoided.
 double MedianOf(std::span<const double> values);
 
+// A series of a kWorkload signal.
+struct SeriesValue {
+  SeriesName name;
+  double value = kNoValue;  // finite
+};
+
 // The values of one measurement for all nodes.
 struct Signal {
   SignalSpec spec;
   SignalState state = SignalState::kWaiting;
-  MonoTime polled_at{};        // time of the poll that returned the current values
-  std::vector<double> values;  // by row; NaN: unknown. May be shorter than the table
-  std::string error;           // error of the last poll; empty: it succeeded
-  SignalCoverage coverage;     // of the last poll
+  MonoTime polled_at{};             // time of the poll that returned the current values
+  std::vector<double> values;       // by row; NaN: unknown. May be shorter than the table
+  std::vector<SeriesValue> series;  // kWorkload: of the last result; empty while the state is kGone
+  std::string error;                // error of the last poll; empty: it succeeded
+  SignalCoverage coverage;          // of the last poll
 
   double At(cluster::Row row) const { return row < values.size() ? values[row] : kNoValue; }
 };
@@ -129,6 +142,7 @@ struct SignalAnswer {
   SeriesChunk fresh;  // null: no new series
   // series number and value; NaN and infinities: no value
   std::vector<std::pair<std::uint32_t, double>> samples;
+  std::size_t dropped_series = 0;  // beyond SignalSpec::max_series
 };
 using AnswerListener = std::function<void(const SignalAnswer&)>;
 
@@ -178,6 +192,7 @@ class SignalTable final : private cluster::PodObserver {
     std::vector<SignalId> guarded;  // signals that use this signal as a guard
     std::vector<std::function<void()>> listeners;
     std::vector<AnswerListener> pod_listeners;
+    std::vector<SeriesName> series_names;  // kWorkload: by series number
   };
   struct Source {
     std::string name;
@@ -193,6 +208,7 @@ class SignalTable final : private cluster::PodObserver {
   void OnNodeRemoved(cluster::Row row) override;
 
   void TakeNodes(Entry& entry, const SignalAnswer& answer);
+  void TakeSeries(Entry& entry, const SignalAnswer& answer);
   Entry& EntryOf(SignalId id) { return entries_[static_cast<std::size_t>(id)]; }
   std::size_t SourceOf(const SignalSpec& spec);
   void Resolve(Source& source, const SignalAnswer& answer);

@@ -110,6 +110,40 @@ TEST_F(SignalTableTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   EXPECT_EQ(calls, 3) << "listeners are called exactly once per change";
 }
 
+TEST_F(SignalTableTest, ASignalOfWorkloadsKeepsTheSeriesOfTheLastResult) {
+  const SignalId id = measurements.Declare({.name = "test",
+                                            .source = "p",
+                                            .expression = "use",
+                                            .hold = seconds(60),
+                                            .subject = Subject::kWorkload,
+                                            .series_labels = {"instance"}});
+  const auto series = [&] {
+    std::vector<std::string> texts;
+    for (const auto& [name, value] : measurements.signal(id).series)
+      texts.push_back(name.front().second + "=" + std::to_string(static_cast<int>(value)));
+    return texts;
+  };
+  int calls = 0;
+  measurements.Listen(id, [&] { ++calls; });
+  SignalAnswer answer = Answer(id, {{"web", 5}, {"db", kNaN}, {"job", 7}});
+  answer.dropped_series = 3;
+  const SignalCoverage coverage = measurements.Take(answer);
+  EXPECT_THAT(series(), ElementsAre("web=5", "job=7"));
+  EXPECT_EQ(coverage.series, 2U);
+  EXPECT_EQ(coverage.dropped_series, 3U);
+  EXPECT_EQ(coverage.nodes, 0U);
+  answer.renumbered = false;
+  answer.fresh = nullptr;
+  answer.samples = {{2, 8}};
+  measurements.Take(answer);
+  EXPECT_THAT(series(), ElementsAre("job=8")) << "the names of series are stored";
+  measurements.Failed(id, MonoTime(seconds(130)), "refused");
+  EXPECT_THAT(series(), ElementsAre("job=8"));
+  measurements.Failed(id, MonoTime(seconds(161)), "refused");
+  EXPECT_THAT(series(), ElementsAre());
+  EXPECT_EQ(calls, 3);
+}
+
 TEST_F(SignalTableTest, ASignalThatWasNeverPolledSuccessfullyIsGoneImmediately) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Failed(cpu, MonoTime(seconds(1)), "404");

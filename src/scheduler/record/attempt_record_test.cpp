@@ -145,6 +145,26 @@ TEST_F(RecordTest, ScorePartsFollowTheTotal) {
             R"("parts":{"Load":{"cpu":{"load":null,"estimated":0.0,"score":60.0,"weight":2}}}}]})");
 }
 
+TEST_F(RecordTest, ANoteOnAScorePartIsWrittenForEachNode) {
+  record.result = Result::kScheduled;
+  record.all = record.feasible = record.best = Rows({1});
+  record.node = 1;
+  record.scored = true;
+  record.scores = {{.plugin = "Load",
+                    .weight = 1,
+                    .values = {0, 58, 0, 0, 0},
+                    .parts = {{.name = "cpu",
+                               .weight = 1,
+                               .load = {0, 42},
+                               .estimated = {0, 2},
+                               .score = {0, 58},
+                               .note = "the pod counts with 420m"}}}};
+  EXPECT_NE(Json().find(R"({"cpu":{"load":42.0,"estimated":2.0,"score":58.0,"weight":1,"note":"the pod )"
+                        R"(counts with 420m"}})"),
+            std::string::npos)
+      << Json();
+}
+
 TEST_F(RecordTest, WithoutScoresThereAreNoTotalsAndBestNodesAreSortedByName) {
   record.result = Result::kScheduled;
   record.all = record.feasible = record.best = Rows({0, 1});

@@ -66,6 +66,7 @@ void WriteParts(const AttemptRecord& record, std::uint32_t row, Writer& out) {
       out.Decimal("estimated", part.estimated[row]);
       out.Decimal("score", part.score[row]);
       out.Number("weight", part.weight);
+      if (!part.note.empty()) out.Text("note", part.note);
       out.Raw('}');
     }
     out.Raw('}');

@@ -99,6 +99,9 @@ std::string PartsOf(const record::ScoreSnapshot::OfPlugin& plugin, const Attempt
     }
     text += '\n';
   }
+  for (const framework::ScorePart& part : plugin.parts()) {
+    if (!part.note.empty()) text += fmt::format("    {}: {}\n", part.name, part.note);
+  }
   return text;
 }
 

@@ -36,5 +36,41 @@ TEST(ExplanationText, CountsTheNodesOfEachReason) {
                               "         1 node   node(s) were unschedulable [NodeUnschedulable]: closed\n"));
 }
 
+TEST(ExplanationText, ShowsTheForecastOfLoadAware) {
+  const runtime::Registry plugins = assembly::InTreePlugins();
+  config::ParseOptions options;
+  options.codecs = &plugins.codecs();
+  const auto config = config::ParseSchedulerConfig(
+      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+      "profiles: [{plugins: {multiPoint: {enabled: [{name: LoadAware}]}}, pluginConfig: [{name: LoadAware, "
+      "args: "
+      "{forecast: {memoryWeight: 0}}}]}]\n",
+      options);
+  ASSERT_TRUE(config) << config.error().message;
+  std::vector<std::string> notes, problems;
+  const auto explainer = assembly::Explainer::Create(*config, plugins, notes);
+  ASSERT_TRUE(explainer) << explainer.error().message;
+  ASSERT_TRUE((*explainer)
+                  ->Load(R"(
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "8", memory: 8Gi, pods: "9"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "9"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default},
+ spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}}
+)",
+                         "dump", problems));
+  std::string text;
+  ASSERT_TRUE((*explainer)->Evaluate({}, [&](const assembly::Explainer::Evaluated& one) {
+    text = ExplanationText(one, (*explainer)->engine(), {});
+  }));
+  EXPECT_THAT(text, HasSubstr("  LoadAware consists of\n"
+                              "    node    cpu forecast\n"
+                              "    n1     25.0% -> 75.0\n"
+                              "    n2     50.0% -> 50.0\n"
+                              "    cpu forecast: the pod counts with 2000m, its request: it belongs to no "
+                              "workload\n"));
+}
+
 }  // namespace
 }  // namespace berth::explain

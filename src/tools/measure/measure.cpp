@@ -28,6 +28,22 @@ void PrintValues(const Signal& signal, const cluster::NodeTable& nodes) {
   });
 }
 
+// True if there is a value.
+bool PrintWorkloads(const Signal& signal, bool values) {
+  const load_metrics::SignalCoverage& coverage = signal.coverage;
+  fmt::print("  workloads: {}", coverage.series);
+  if (coverage.dropped_series > 0) fmt::print("; {} series beyond the limit", coverage.dropped_series);
+  fmt::print("\n");
+  if (values) {
+    for (const load_metrics::SeriesValue& series : signal.series) {
+      std::string name;
+      for (const auto& [label, value] : series.name) name += (name.empty() ? "" : "/") + value;
+      fmt::print("    {:<40} {:.6g}\n", name, series.value);
+    }
+  }
+  return coverage.series > 0;
+}
+
 // True if nothing is missing.
 bool PrintSignal(const Signal& signal, const cluster::NodeTable& nodes, bool values) {
   const load_metrics::SignalCoverage& coverage = signal.coverage;
@@ -41,6 +57,7 @@ bool PrintSignal(const Signal& signal, const cluster::NodeTable& nodes, bool val
     fmt::print("  answered, with values per pod\n");
     return true;
   }
+  if (signal.spec.subject == load_metrics::Subject::kWorkload) return PrintWorkloads(signal, values);
   fmt::print("  nodes: {} of {} measured", coverage.measured, coverage.nodes);
   if (coverage.distrusted > 0) fmt::print(", {} ignored (stale or too recent)", coverage.distrusted);
   if (coverage.merged > 0) fmt::print("; {} additional series for the same node", coverage.merged);

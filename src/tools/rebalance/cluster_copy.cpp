@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/plugins/load_aware/forecast_query.hpp"
 
 namespace berth::rebalance {
 
@@ -108,6 +109,10 @@ void ClusterCopy::CopyMeasurements(const CopySource& source) {
       if (signal.state != load_metrics::SignalState::kWaiting) to.Failed(id, polled_at_, signal.error);
       continue;
     }
+    if (signal.spec.subject == Subject::kWorkload) {
+      DeliverSeries(id, signal.series);
+      continue;
+    }
     for (const cluster::Row row : rows) values_[i].push_back(signal.At(row));
     Deliver(id);
   }
@@ -131,6 +136,18 @@ void ClusterCopy::CopyMeasurements(const CopySource& source) {
       to.Take(answer);
     }
   }
+}
+
+void ClusterCopy::DeliverSeries(SignalId id, const std::vector<load_metrics::SeriesValue>& series) {
+  std::vector<load_metrics::SeriesName> names;
+  SignalAnswer answer{
+      .signal = id, .polled_at = polled_at_, .renumbered = true, .fresh = nullptr, .samples = {}};
+  for (const load_metrics::SeriesValue& one : series) {
+    answer.samples.emplace_back(names.size(), one.value);
+    names.push_back(one.name);
+  }
+  answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(names));
+  engine_->handle().signals.Take(answer);
 }
 
 void ClusterCopy::Deliver(SignalId id) {
@@ -182,11 +199,34 @@ void ClusterCopy::Move(const api::PodPtr& pod, const std::string& to) {
 void ClusterCopy::AddLoad(const SignalLoad& signal, std::string_view node, double percent) {
   const cluster::Row row = engine_->cache().nodes().Find(engine_->symbols().node_names.Find(node));
   if (row == cluster::kNoRow) return;
-  const auto id = static_cast<std::size_t>(signal.id);
-  for (std::size_t i = 0; i < values_[id].size(); ++i) {
-    if ((*names_)[i].front().second == node) values_[id][i] += percent / signal.scale;
+  AddToValue(signal.id, node, percent / signal.scale);
+  AddToContainers(signal, node, row, percent);
+}
+
+void ClusterCopy::AddToValue(SignalId id, std::string_view node, double more) {
+  std::vector<double>& values = values_[static_cast<std::size_t>(id)];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if ((*names_)[i].front().second == node) values[i] += more;
   }
-  Deliver(signal.id);
+  Deliver(id);
+}
+
+// The forecast of LoadAware distinguishes the containers of a node from its other load. Of the signals of a
+// resource, the one with its name counts.
+void ClusterCopy::AddToContainers(const SignalLoad& signal, std::string_view node, cluster::Row row,
+                                  double percent) {
+  if (signal.name != signal.resource) return;
+  const bool cpu = signal.resource == "cpu";
+  const auto offered = engine_->cache().nodes().allocatable(cpu ? cluster::kCpu : cluster::kMemory);
+  if (row >= offered.size()) return;
+  constexpr double kMilli = 1000;
+  const double amount = percent / 100 * static_cast<double>(offered[row]) / (cpu ? kMilli : 1);
+  load_metrics::SignalTable& signals = engine_->handle().signals;
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    const auto id = static_cast<SignalId>(i);
+    if (signals.signal(id).spec.name == plugins::ContainerUseName(signal.resource) && !values_[i].empty())
+      AddToValue(id, node, amount);
+  }
 }
 
 }  // namespace berth::rebalance

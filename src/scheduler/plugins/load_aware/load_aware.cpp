@@ -17,7 +17,9 @@ framework::PluginOrError LoadAware::Create(const framework::RawArgs& raw, framew
 }
 
 LoadAware::LoadAware(const LoadAwareArgs& args, framework::Handle& handle)
-    : handle_(handle), reject_unknown_(args.reject_without_measurements) {
+    : handle_(handle),
+      reject_unknown_(args.reject_without_measurements),
+      forecast_(args.forecast ? std::make_unique<NodeForecast>(args, handle) : nullptr) {
   for (const LoadSignalArgs& signal : args.signals) {
     Part part{
         .signal = std::make_unique<LoadSignal>(signal, args, handle),
@@ -126,8 +128,12 @@ void LoadAware::PublishOpened() {
 
 // --- score ---
 
-framework::Status LoadAware::Score(const framework::Attempt&, const RowSet&,
+framework::Status LoadAware::Score(const framework::Attempt& attempt, const RowSet& feasible,
                                    framework::ScoreColumn& scores) const {
+  if (forecast_ != nullptr) {  // it depends on the pod
+    forecast_->Score(attempt, feasible, bases_, TotalWeight(), scores.OverwriteBytes());
+    return {};
+  }
   if (weights_ == 0) return {};
   const auto column = scores.OverwriteBytes();
   std::copy_n(scores_.begin(), std::min(scores_.size(), column.size()), column.begin());
@@ -149,11 +155,16 @@ void LoadAware::RefreshRow(Row row) {
 }
 
 void LoadAware::RefreshScore(Row row) {
-  if (weights_ == 0) return;
+  if (TotalWeight() == 0) return;
   double sum = 0;
   for (const Part& part : parts_) {
     if (part.signal->usable())
       sum += static_cast<double>(part.signal->args().weight) * part.signal->Score(row);
+  }
+  if (forecast_ != nullptr) {
+    if (bases_.size() < handle_.nodes.rows()) bases_.resize(handle_.nodes.rows(), 0);
+    bases_[row] = static_cast<float>(sum / static_cast<double>(TotalWeight()));
+    return;
   }
   if (row >= scores_.size()) scores_.resize(handle_.nodes.rows(), 0);
   // signal scores are 0 to 100
@@ -181,6 +192,7 @@ std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt
       shown.score[at] = signal.Score(row);
     });
   }
+  if (forecast_ != nullptr) forecast_->AddParts(attempt, feasible, parts);
   return parts;
 }
 

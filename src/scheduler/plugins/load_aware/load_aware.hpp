@@ -13,11 +13,13 @@
 #include "scheduler/framework/score_parts.hpp"
 #include "scheduler/plugins/load_aware/load_aware_args.hpp"
 #include "scheduler/plugins/load_aware/load_signal.hpp"
+#include "scheduler/plugins/load_aware/node_forecast.hpp"
 
 namespace berth::plugins {
 
-// Score: the weighted mean of the signals' scores, 0 to 100, truncated to an integer. Signals without values
-// do not contribute; if no signal has values, every node gets 0. Filter: rejects a node for each signal that
+// Score: the weighted mean of the scores of the signals and, if it is configured, of the forecast
+// (NodeForecast), 0 to 100, truncated to an integer. Signals without values do not contribute; if there is
+// neither a signal with values nor a forecast, every node gets 0. Filter: rejects a node for each signal that
 // exceeds its threshold (LoadSignal::hot, LoadSignal::filled). Pods of DaemonSets and pods that select a node
 // by name pass, because they have no alternative. Rejections are unresolvable by preemption. Every change
 // after which the filter accepts a node that it rejected before requeues the pods that this plugin rejected:
@@ -52,6 +54,8 @@ class LoadAware final : public framework::PreFilterPlugin,
   };
   void Reject(const Part& part, const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const;
+  // The sum of the weights of everything that has values.
+  std::int64_t TotalWeight() const { return weights_ + (forecast_ == nullptr ? 0 : forecast_->weights()); }
   // Computes score and closed_ of the row, or of all rows (nullopt).
   void Refresh(std::optional<cluster::Row> row);
   void RefreshRow(cluster::Row row);
@@ -64,10 +68,12 @@ class LoadAware final : public framework::PreFilterPlugin,
   const bool reject_unknown_;
   std::vector<Part> parts_;
   bool any_threshold_ = false;
-  std::int64_t weights_ = 0;          // sum of the weights of signals with values
-  std::vector<std::uint8_t> scores_;  // by row, maintained incrementally; Score copies it
-  RowSet closed_;                     // rows that Filter rejects for any signal
-  RowSet opened_;                     // rows that left closed_ since the last event, and did not return
+  std::int64_t weights_ = 0;                      // sum of the weights of signals with values
+  std::vector<std::uint8_t> scores_;              // by row, maintained incrementally; Score copies it
+  const std::unique_ptr<NodeForecast> forecast_;  // null: off
+  std::vector<float> bases_;                      // by row, with a forecast: the signals' part of the score
+  RowSet closed_;                                 // rows that Filter rejects for any signal
+  RowSet opened_;  // rows that left closed_ since the last event, and did not return
   // Whether PublishOpened is posted. Shared with the posted work, which may outlive the plugin.
   const std::shared_ptr<bool> posted_ = std::make_shared<bool>(false);
 };

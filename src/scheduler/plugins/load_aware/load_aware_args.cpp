@@ -19,6 +19,9 @@ using config::Problems;
 using config::StructReader;
 using config::Value;
 
+// Each period is another part of the query.
+constexpr std::int64_t kMostPeriods = 14;
+
 std::string Quoted(const std::vector<std::string>& names) {
   return fmt::format("\"{}\"", fmt::join(names, "\", \""));
 }
@@ -92,6 +95,20 @@ void ReadSignal(const Value& value, const std::string& path, LoadAwareArgs& args
   }
 }
 
+void ReadForecast(const Value& value, const std::string& path, LoadForecastArgs& forecast,
+                  Problems& problems) {
+  StructReader reader(value, "LoadForecast", path, problems);
+  reader.Read("cpuWeight", forecast.cpu_weight);
+  reader.Read("memoryWeight", forecast.memory_weight);
+  reader.Read("percentile", forecast.percentile, "float64");
+  ReadGoDuration(reader, "horizon", forecast.horizon, problems);
+  ReadGoDuration(reader, "period", forecast.period, problems);
+  reader.Read("periods", forecast.periods);
+  reader.Read("workloadLabels", forecast.workload_labels);
+  ReadGoDuration(reader, "pollInterval", forecast.poll_interval, problems);
+  reader.Finish();
+}
+
 LoadAwareArgs DecodeLoadAwareArgs(const Value& value, const config::FeatureGates&, Problems& problems) {
   LoadAwareArgs args;
   StructReader reader(value, "LoadAwareArgs", "", problems);
@@ -115,6 +132,9 @@ LoadAwareArgs DecodeLoadAwareArgs(const Value& value, const config::FeatureGates
       "signals",
       [&](const Value& signal, const std::string& path) { ReadSignal(signal, path, args, problems); },
       "LoadSignal");
+  reader.With("forecast", [&](const Value& forecast, const std::string& path) {
+    ReadForecast(forecast, path, args.forecast.emplace(), problems);
+  });
   reader.Finish();
   return args;
 }
@@ -148,6 +168,39 @@ void CheckSignal(const LoadSignalArgs& signal, const std::string& path, std::vec
   CheckPositive(signal.over, path + ".over", errors);
 }
 
+void CheckForecast(const LoadForecastArgs& forecast, const std::string& path,
+                   std::vector<std::string>& errors) {
+  const auto wrong = [&](std::string_view field, const auto& value, std::string_view what) {
+    errors.push_back(fmt::format("{}.{}: Invalid value: {}: {}", path, field, value, what));
+  };
+  const auto wrong_duration = [&](std::string_view field, Duration value, std::string_view what) {
+    wrong(field, fmt::format("\"{}\"", FormatGoDuration(value)), what);
+  };
+  if (forecast.cpu_weight < 0) wrong("cpuWeight", forecast.cpu_weight, "must not be negative");
+  if (forecast.memory_weight < 0) wrong("memoryWeight", forecast.memory_weight, "must not be negative");
+  if (forecast.cpu_weight == 0 && forecast.memory_weight == 0)
+    errors.push_back(path + ": Required value: cpuWeight or memoryWeight must be greater than zero");
+  if (!(forecast.percentile > 0 && forecast.percentile <= 100))
+    wrong("percentile", forecast.percentile, "must be above 0 and at most 100");
+  if (forecast.horizon < std::chrono::minutes(1))
+    wrong_duration("horizon", forecast.horizon, "must be at least 1m0s");
+  if (forecast.period < forecast.horizon)
+    wrong_duration("period", forecast.period, "must be at least the horizon");
+  if (forecast.periods < 1 || forecast.periods > kMostPeriods)
+    wrong("periods", forecast.periods, fmt::format("must be between 1 and {}", kMostPeriods));
+  for (std::size_t i = 0; i < forecast.workload_labels.size(); ++i) {
+    const std::string& label = forecast.workload_labels[i];
+    const std::string field = fmt::format("workloadLabels[{}]", i);
+    const auto end = forecast.workload_labels.begin() + static_cast<std::ptrdiff_t>(i);
+    if (label.empty()) {
+      errors.push_back(fmt::format("{}.{}: Required value: the key of a pod label", path, field));
+    } else if (std::find(forecast.workload_labels.begin(), end, label) != end) {
+      errors.push_back(fmt::format("{}.{}: Duplicate value: \"{}\"", path, field, label));
+    }
+  }
+  CheckPositive(forecast.poll_interval, path + ".pollInterval", errors);
+}
+
 std::vector<std::string> Check(const LoadAwareArgs& args, const std::string& path,
                                const config::FeatureGates&) {
   std::vector<std::string> errors;
@@ -162,6 +215,7 @@ std::vector<std::string> Check(const LoadAwareArgs& args, const std::string& pat
   if (args.signals.empty()) errors.push_back(path + ".signals: Required value: at least one signal");
   for (std::size_t i = 0; i < args.signals.size(); ++i)
     CheckSignal(args.signals[i], fmt::format("{}.signals[{}]", path, i), errors);
+  if (args.forecast) CheckForecast(*args.forecast, path + ".forecast", errors);
   return errors;
 }
 
@@ -190,6 +244,23 @@ Value EncodeSignal(const LoadSignalArgs& signal) {
   return out;
 }
 
+Value EncodeForecast(const LoadForecastArgs& forecast) {
+  Value out = Value::Map();
+  out.Set("cpuWeight", Value::Number(forecast.cpu_weight));
+  out.Set("memoryWeight", Value::Number(forecast.memory_weight));
+  out.Set("percentile", Value::Float(forecast.percentile));
+  out.Set("horizon", Value::Text(FormatGoDuration(forecast.horizon)));
+  out.Set("period", Value::Text(FormatGoDuration(forecast.period)));
+  out.Set("periods", Value::Number(forecast.periods));
+  if (!forecast.workload_labels.empty()) {
+    Value labels = Value::List();
+    for (const std::string& label : forecast.workload_labels) labels.items.push_back(Value::Text(label));
+    out.Set("workloadLabels", std::move(labels));
+  }
+  out.Set("pollInterval", Value::Text(FormatGoDuration(forecast.poll_interval)));
+  return out;
+}
+
 Value Encode(const LoadAwareArgs& args) {
   Value out = Value::Map();
   out.Set("prometheusAddress", Value::Text(args.prometheus_address));
@@ -201,6 +272,7 @@ Value Encode(const LoadAwareArgs& args) {
   Value signals = Value::List();
   for (const LoadSignalArgs& signal : args.signals) signals.items.push_back(EncodeSignal(signal));
   out.Set("signals", std::move(signals));
+  if (args.forecast) out.Set("forecast", EncodeForecast(*args.forecast));
   return out;
 }
 

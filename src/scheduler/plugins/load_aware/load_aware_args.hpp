@@ -12,6 +12,10 @@
 //     query: max by ($node) (DCGM_FI_DEV_GPU_TEMP)
 //     full: 90
 //     threshold: 95
+//
+// The forecast is off unless it is configured:
+//
+//   forecast: {percentile: 90, workloadLabels: [app]}
 #pragma once
 
 #include <cstdint>
@@ -52,6 +56,19 @@ struct LoadSignalArgs {
   LoadEstimate estimate;
 };
 
+// The load of a node that is to be expected during the first hour of a pod, from the history of the workloads
+// of its pods. A part of the score for CPU and one for memory, beside the signals.
+struct LoadForecastArgs {
+  std::int64_t cpu_weight = 1, memory_weight = 1;  // among the signals; 0: not a part of the score
+  double percentile = 75;                          // of the usage of a workload's pods
+  Duration horizon = std::chrono::hours(1);        // the time after the placement that counts
+  Duration period = std::chrono::hours(24);        // after which loads repeat: a day, or a week
+  std::int64_t periods = 3;                        // number of past periods that are read
+  // Pod labels that identify a workload within its namespace; empty: the controller does.
+  std::vector<std::string> workload_labels = {};
+  Duration poll_interval = std::chrono::minutes(10);
+};
+
 struct LoadAwareArgs {
   // or the name of a metric source
   std::string prometheus_address = "http://prometheus-server.monitoring:9090";
@@ -61,6 +78,7 @@ struct LoadAwareArgs {
   double hysteresis = 5;     // percent below the threshold at which a hot node is accepted again
   double max_estimate = 20;  // percent of a node; what estimates contribute to the rejection of a node
   std::vector<LoadSignalArgs> signals;  // those of the preset, then additional ones
+  std::optional<LoadForecastArgs> forecast;
 };
 
 Expected<LoadAwareArgs> ParseLoadAwareArgs(const framework::RawArgs& raw);

@@ -73,6 +73,16 @@ LoadSignalArgs Signal(std::string_view name, std::int64_t weight, double thresho
   return signal;
 }
 
+// Per container cgroup, because a pod's own cgroup and its sandbox would be counted in addition. Sums over it
+// begin with the maximum by container, which removes the duplicates of redundant servers.
+std::string UseOfContainers(std::string_view resource, std::string_view window) {
+  constexpr std::string_view kContainers = R"({container!="",container!="POD"})";
+  if (resource == "cpu")
+    return fmt::format("rate(container_cpu_usage_seconds_total{}[{}])", kContainers, window);
+  if (resource == "memory") return fmt::format("container_memory_working_set_bytes{}", kContainers);
+  return {};
+}
+
 }  // namespace
 
 std::optional<LoadSignalArgs> BuiltInSignal(std::string_view name) {
@@ -109,16 +119,15 @@ std::optional<std::vector<LoadSignalArgs>> PresetSignals(std::string_view name) 
 std::vector<std::string> PresetNames() { return {"balanced", "packing", "streaming", "none"}; }
 
 std::string UseOf(std::string_view resource, std::string_view window) {
-  // Per container cgroup, because a pod's own cgroup and its sandbox would be counted in addition. The
-  // maximum removes the duplicates of redundant servers.
-  constexpr std::string_view kPerPod = "sum by (namespace,pod) (max by (namespace,pod,container) ({}))";
-  constexpr std::string_view kContainers = R"({container!="",container!="POD"})";
-  if (resource == "cpu")
-    return fmt::format(kPerPod,
-                       fmt::format("rate(container_cpu_usage_seconds_total{}[{}])", kContainers, window));
-  if (resource == "memory")
-    return fmt::format(kPerPod, fmt::format("container_memory_working_set_bytes{}", kContainers));
-  return {};
+  const std::string containers = UseOfContainers(resource, window);
+  if (containers.empty()) return {};
+  return fmt::format("sum by (namespace,pod) (max by (namespace,pod,container) ({}))", containers);
+}
+
+std::string UseByNode(std::string_view resource, std::string_view window) {
+  const std::string containers = UseOfContainers(resource, window);
+  if (containers.empty()) return {};
+  return fmt::format("sum by ($node) (max by ($node,namespace,pod,container) ({}))", containers);
 }
 
 std::string_view GuardMetricOf(std::string_view name) {

@@ -29,5 +29,7 @@ std::string_view GuardMetricOf(std::string_view name);
 // The query for the usage of a resource by the containers of each pod, over `window`, in cores or bytes.
 // Empty: not available for this resource.
 std::string UseOf(std::string_view resource, std::string_view window);
+// The same as the sum for each node.
+std::string UseByNode(std::string_view resource, std::string_view window);
 
 }  // namespace berth::plugins

@@ -15,10 +15,10 @@ constexpr double kSmoothing = 0.2;
 constexpr Duration kMemory = std::chrono::hours(24 * 7);
 constexpr std::size_t kMostWorkloads = 20000;
 
-constexpr std::string_view kTemplateHash = "pod-template-hash";
+}  // namespace
 
-// "report-28931040": a Job created by a CronJob, with the scheduled minute since 1970.
-std::string_view WithoutMinute(std::string_view job) {
+// The minute is counted from 1970.
+std::string_view WithoutScheduledMinute(std::string_view job) {
   constexpr std::size_t kMinuteDigits = 8;
   const auto dash = job.rfind('-');
   if (dash == job.npos || job.size() - dash - 1 != kMinuteDigits) return job;
@@ -27,17 +27,15 @@ std::string_view WithoutMinute(std::string_view job) {
   return digits ? job.substr(0, dash) : job;
 }
 
-}  // namespace
-
 std::string WorkloadOf(const api::Pod& pod) {
   const auto& controller = pod.metadata.controller;
   if (!controller) return {};
   std::string_view name = controller->name;
-  if (const std::string* hash = pod.metadata.labels.Find(kTemplateHash);
+  if (const std::string* hash = pod.metadata.labels.Find(kTemplateHashLabel);
       hash != nullptr && name.ends_with("-" + *hash)) {
     name.remove_suffix(hash->size() + 1);
   } else if (controller->kind == "Job") {
-    name = WithoutMinute(name);
+    name = WithoutScheduledMinute(name);
   }
   return pod.metadata.ns + "/" + controller->kind + "/" + std::string(name);
 }

@@ -14,6 +14,13 @@
 
 namespace berth::plugins {
 
+// The label of a pod with the hash of its template, which ends the name of its ReplicaSet.
+inline constexpr std::string_view kTemplateHashLabel = "pod-template-hash";
+
+// The name of a CronJob's Job without the minute for which it was scheduled: "report-28931040" -> "report".
+// Other names are unchanged.
+std::string_view WithoutScheduledMinute(std::string_view job);
+
 // The workload of a pod: its controller, independent of revision or run. The ReplicaSets of a Deployment are
 // one workload, and so are the Jobs of a CronJob. Empty: the pod has no controller.
 std::string WorkloadOf(const api::Pod& pod);

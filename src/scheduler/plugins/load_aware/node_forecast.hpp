@@ -1,0 +1,104 @@
+// The load that is to be expected on the nodes during the first hour of a pod.
+#pragma once
+
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "observability/metrics/registry.hpp"
+#include "scheduler/cluster/node_table.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
+#include "scheduler/framework/handle.hpp"
+#include "scheduler/framework/score_parts.hpp"
+#include "scheduler/plugins/load_aware/load_aware_args.hpp"
+#include "scheduler/plugins/load_aware/workload_forecasts.hpp"
+
+namespace berth::plugins {
+
+// For CPU and memory, the expected load of a node is the sum of the forecasts of its pods, and what it uses
+// beside its containers: the measured load of the node minus the measured usage of its containers, never
+// negative; of a node without these measurements, the median of the others. A pod without a forecast counts
+// with its requests, or with kube-scheduler's defaults for containers without a request.
+//
+// The amounts by node are maintained with each poll and each pod, so that a decision reads one column per
+// resource. Changes of a node's allocatable resources take effect with the next poll. Scheduler loop only.
+class NodeForecast final : private cluster::PodObserver {
+ public:
+  // Precondition: args.forecast is set.
+  NodeForecast(const LoadAwareArgs& args, framework::Handle& handle);
+  ~NodeForecast() override;
+  NodeForecast(const NodeForecast&) = delete;
+  NodeForecast& operator=(const NodeForecast&) = delete;
+
+  // The sum of the weights of CPU and memory.
+  std::int64_t weights() const { return weights_; }
+  // Writes the score of each feasible row: `base` plus the weighted scores of both resources, from 0 (full)
+  // to 100 each. `total_weight`: weights() plus those of `base`, which is divided by it already. Does not
+  // allocate, and hashes text only for the first pod of a shape.
+  void Score(const framework::Attempt& attempt, const RowSet& feasible, std::span<const float> base,
+             std::int64_t total_weight, std::span<std::uint8_t> column) const;
+  // The expected load with the pod of the attempt; `estimated` is the sum of the forecasts.
+  void AddParts(const framework::Attempt& attempt, const RowSet& feasible,
+                std::vector<framework::ScorePart>& parts) const;
+
+ private:
+  struct Resource {
+    ForecastResource kind{};
+    std::string name;
+    cluster::ResourceId id;
+    std::int64_t weight = 1;
+    load_metrics::SignalId forecast{};
+    load_metrics::SignalId busy{};             // of the node, 0 to 1
+    load_metrics::SignalId container_use{};    // of the node, in cores or bytes
+    std::vector<std::int64_t> pods = {};       // by row: sum of the forecasts of its pods
+    std::vector<double> beside = {};           // by row: percent of the node that is used beside containers
+    std::vector<float> expected = {};          // by row: percent of the node
+    std::vector<float> percent_per_unit = {};  // by row
+    metrics::Gauge* workloads = nullptr;       // null: no metrics
+    metrics::Gauge* ignored = nullptr;
+    bool ignored_logged = false;
+  };
+  struct ForecastPod {
+    cluster::Row row = cluster::kNoRow;
+    WorkloadPtr workload;
+  };
+  // The workloads of the shapes that were evaluated last; the expired ones stay until they are replaced.
+  struct ShapeCache {
+    struct Slot {
+      std::weak_ptr<const cluster::PodShape> shape;
+      WorkloadPtr workload;
+    };
+    std::array<Slot, 256> slots;
+  };
+
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnNodeAdded(cluster::Row row) override;
+
+  Resource MakeResource(ForecastResource kind, const LoadAwareArgs& args, framework::Handle& handle);
+  void OnForecasts(Resource& resource);
+  void OnNodeUse(Resource& resource);
+  static std::int64_t AmountOf(const Resource& resource, const Workload& workload,
+                               const cluster::PodUse& use);
+  const WorkloadPtr& WorkloadOfAttempt(const framework::Attempt& attempt) const;
+  void Grow(Resource& resource) const;
+  void Refresh(Resource& resource, cluster::Row row) const;
+  void RefreshAll(Resource& resource) const;
+  std::string NoteOn(const Resource& resource, const framework::Attempt& attempt) const;
+
+  const double percentile_;
+  cluster::NodeTable& nodes_;
+  load_metrics::SignalTable& measurements_;
+  const std::unique_ptr<WorkloadForecasts> workloads_;
+  const framework::BufferKey<ShapeCache> shapes_;
+  std::vector<Resource> resources_;  // those with a weight
+  std::int64_t weights_ = 0;
+  boost::unordered_flat_map<const cluster::PlacedPod*, ForecastPod> pods_;
+};
+
+}  // namespace berth::plugins
