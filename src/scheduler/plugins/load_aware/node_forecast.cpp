@@ -86,8 +86,7 @@ std::int64_t NodeForecast::AmountOf(const Resource& resource, const Workload& wo
   return std::max<std::int64_t>(request, 0);
 }
 
-void NodeForecast::OnPodAdded(Row row, const cluster::PlacedPod& pod, bool imagined) {
-  if (imagined) return;
+void NodeForecast::OnPodAdded(Row row, const cluster::PlacedPod& pod) {
   WorkloadPtr workload = workloads_->Of(*pod.pod);
   for (Resource& resource : resources_) {
     Grow(resource);
@@ -99,8 +98,7 @@ void NodeForecast::OnPodAdded(Row row, const cluster::PlacedPod& pod, bool imagi
 }
 
 // Pods that were in the table before this object are not known here.
-void NodeForecast::OnPodRemoved(Row row, const cluster::PlacedPod& pod, bool imagined) {
-  if (imagined) return;
+void NodeForecast::OnPodRemoved(Row row, const cluster::PlacedPod& pod) {
   const auto found = pods_.find(&pod);
   if (found == pods_.end()) return;
   BERTH_CHECK(found->second.row == row, pod.pod->metadata.name, row, found->second.row);

@@ -76,8 +76,8 @@ class NodeForecast final : private cluster::PodObserver {
     std::array<Slot, 256> slots;
   };
 
-  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnNodeAdded(cluster::Row row) override;
 
   Resource MakeResource(ForecastResource kind, const LoadAwareArgs& args, framework::Handle& handle);
