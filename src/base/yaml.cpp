@@ -511,7 +511,7 @@ std::string SyntaxError(std::string_view text, std::size_t line, std::string_vie
   return FindInvisibleCharacter(text, line).value_or(fmt::format("line {}: {}", line, message));
 }
 std::string SyntaxError(std::string_view text, const YAML::Exception& error) {
-  return SyntaxError(text, static_cast<std::size_t>(error.mark.line + 1), error.msg);
+  return SyntaxError(text, static_cast<std::size_t>(error.mark.line) + 1, error.msg);
 }
 // Of the documents' own checks, "yaml: line 5: ...". Others have no line.
 Error SyntaxError(std::string_view text, Error error) {

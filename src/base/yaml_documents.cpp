@@ -135,7 +135,7 @@ Expected<YAML::Node> LoadFirstDocument(std::string_view text) {
   // yaml-cpp accepts a quote that is still open at the end of the text, but not at a marker.
   const bool complete = terminated.ends_with('\n');
   const std::string with_marker = terminated + (complete ? "...\n" : "\n...\n");
-  const YAML::Node first = YAML::Load(complete ? with_marker : terminated);
+  YAML::Node first = YAML::Load(complete ? with_marker : terminated);
   BERTH_RETURN_IF_ERROR(CheckWhatFollows(with_marker, first));
   return first;
 }

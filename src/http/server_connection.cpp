@@ -375,9 +375,9 @@ void Connection::Flush() {
     self->OnWritten(error);
   };
   if (tls_)
-    asio::async_write(*tls_, std::move(buffers), on_progress, std::move(written));
+    asio::async_write(*tls_, buffers, on_progress, std::move(written));
   else
-    asio::async_write(socket_, std::move(buffers), on_progress, std::move(written));
+    asio::async_write(socket_, buffers, on_progress, std::move(written));
 }
 
 void Connection::OnWritten(const error_code& error) {

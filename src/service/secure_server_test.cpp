@@ -23,12 +23,12 @@
 namespace berth::service {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
 // A server on a port of the system's choosing, and clients with and without certificates.
-class SecureServerTest : public testing::Test {
+class SecureServerTest : public ::testing::Test {
  protected:
   SecureServerTest() {
     environment_.Put("/ca", authority_.pem());

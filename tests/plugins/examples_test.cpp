@@ -21,7 +21,6 @@ using ::testing::HasSubstr;
 using testing::MakeNode;
 using testing::MakePod;
 using testing::NodeScores;
-using testing::Unresolvable;
 using testing::Unschedulable;
 
 class Example : public ::testing::Test {

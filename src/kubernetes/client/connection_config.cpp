@@ -248,7 +248,7 @@ Expected<std::shared_ptr<Credentials>> MakeCredentials(const ConnectionConfig& c
   if (!config.token_file.empty()) {
     if (config.token.empty()) {
       // A missing file is an error at startup; later it is a rotation in progress.
-      BERTH_TRY(const std::string token, environment.ReadFile(config.token_file));
+      BERTH_RETURN_IF_ERROR(environment.ReadFile(config.token_file));
     }
     return std::make_shared<TokenFile>(config.token_file, config.token, environment, clock);
   }

@@ -160,7 +160,7 @@ ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, 
     const auto patch = PatchTypeOf(request.content_type);
     if (!patch) return UnsupportedMediaType("415: Unsupported Media Type");
     Warnings warnings;
-    BERTH_TRY(const WriteOptions options, Writing(request, *patch, warnings));
+    BERTH_TRY(const WriteOptions options, Writing(request, patch, warnings));
     BERTH_TRY(const Written written, verbs_.Patch(request.place(), *patch, request.body, part, options));
     Answer(exchange, written.created ? 201 : 200, view, written.object, warnings);
     return {};

@@ -59,7 +59,7 @@ void Controller::Emit(const Object& about, std::string_view type, std::string_vi
 }
 
 ObjectPtr Controller::WriteStatus(const Object& object, const json::object& status) {
-  const ObjectPtr current = context_.store().Get(*object.type, object.key);
+  ObjectPtr current = context_.store().Get(*object.type, object.key);
   if (!current || current->uid != object.uid) return nullptr;
   if (ObjectOrEmpty(current->Parse().root(), "status") == status) return current;
   return context_.verbs.Rewrite(PlaceOf(object), object.uid,

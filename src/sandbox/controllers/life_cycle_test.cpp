@@ -102,7 +102,6 @@ TEST_F(LifeCycle, ABudgetCountsAllowedDisruptions) {
   EXPECT_EQ(LiveCluster::ConditionOf(budget, "DisruptionAllowed"), "True:SufficientPods");
   cluster.scheduling = false;  // replacements of evicted pods do not become ready
   const auto evict = [&] {
-    const std::string pods = cluster.Pods();
     for (const auto& [_, pod] : cluster.controllers.view().all()) {
       if (pod.ready && pod.active())
         return cluster

@@ -190,7 +190,7 @@ json::object GroupNode(const NodeGroup& group, std::int64_t in_group, std::size_
 ApiResult<ObjectPtr> CreateNode(Verbs& verbs, json::object document) {
   Document node;
   node.root() = std::move(document);
-  BERTH_TRY(const ObjectPtr created, verbs.Create(Known().nodes, "", std::move(node)));
+  BERTH_TRY(ObjectPtr created, verbs.Create(Known().nodes, "", std::move(node)));
   Document lease;
   lease.root() = NodeLease(created->name, created->uid, verbs.clock().WallNow());
   BERTH_RETURN_IF_ERROR(verbs.Create(Known().leases, "kube-node-lease", std::move(lease)));

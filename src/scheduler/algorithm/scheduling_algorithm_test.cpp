@@ -203,7 +203,7 @@ TEST_F(SchedulingAlgorithmTest, ANominatedNodeWithAnErrorIsNotSelected) {
   config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Confused", 0});
   runtime::Registry registry = assembly::InTreePlugins();
   registry.Add("Confused", framework::Make<FailingFilter>);
-  Configure(config, std::move(registry));
+  Configure(config, registry);
   Add(MakeNode("odd1"));
   Add(MakeNode("even2"));
   const ScheduleResult decision = Schedule(MakePod().Nominated("odd1"));

@@ -473,12 +473,13 @@ class LimitPlugin final
     attempt.state().Write(counts_, Count(attempt.nodes()));
     return {};
   }
-  Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added, cluster::Row row) const {
+  Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
+                cluster::Row row) const override {
     (*attempt.state().Read(counts_))[row] += IsCrowd(*added.pod) ? 1 : 0;
     return {};
   }
   Status RemovePod(const framework::Attempt& attempt, const cluster::PlacedPod& removed,
-                   cluster::Row row) const {
+                   cluster::Row row) const override {
     (*attempt.state().Read(counts_))[row] -= IsCrowd(*removed.pod) ? 1 : 0;
     return {};
   }

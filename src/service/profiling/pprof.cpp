@@ -72,7 +72,7 @@ struct Pprof::Impl : std::enable_shared_from_this<Impl> {
     }
     const std::chrono::seconds wanted(Seconds(target));
     running = sampler;
-    timer = loop.After(wanted, [self = shared_from_this(), sampler, respond, began = clock.WallNow(),
+    timer = loop.After(wanted, [self = shared_from_this(), sampler, respond = Respond(respond), began = clock.WallNow(),
                                 since = loop.Now()]() mutable {
       self->timer = http::Loop::TimerId::kNone;
       self->running.reset();

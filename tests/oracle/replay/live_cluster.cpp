@@ -9,11 +9,16 @@
 
 namespace berth::replay {
 
-LiveCluster::LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster)
-    : LiveCluster(config, gates, cluster, ports_.ports()) {}
-
+LiveCluster::LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster) {
+  Build(config, gates, cluster, ports_.ports());
+}
 LiveCluster::LiveCluster(const std::string& config, const std::string& gates, std::string_view cluster,
                          const assembly::EnginePorts& ports) {
+  Build(config, gates, cluster, ports);
+}
+
+void LiveCluster::Build(const std::string& config, const std::string& gates, std::string_view cluster,
+                        const assembly::EnginePorts& ports) {
   std::vector<std::string> notes;
   const auto switched = config::FeatureGates::Parse(std::span(&gates, gates.empty() ? 0 : 1), notes);
   if (!switched) throw std::runtime_error("gates: " + switched.error().message);

@@ -58,6 +58,8 @@ class LiveCluster {
 
   template <class T>
   std::shared_ptr<const T> Decode(std::string_view json);
+  void Build(const std::string& config, const std::string& gates, std::string_view cluster,
+             const assembly::EnginePorts& ports);
   void Load(std::string_view cluster);
 
   assembly::DryRunPorts ports_;

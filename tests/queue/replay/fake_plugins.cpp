@@ -11,7 +11,6 @@ namespace berth::replay {
 namespace {
 
 using cluster::PodInfo;
-using framework::EventObjects;
 using framework::EventRegistration;
 using framework::EventResource;
 using framework::Hint;

@@ -6,7 +6,7 @@ namespace berth::plugins {
 namespace {
 
 constexpr Duration kUntilRepeated = std::chrono::seconds(1);
-constexpr Duration kBetweenLooks = std::chrono::milliseconds(50);
+constexpr Duration kBetweenAttempts = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void ClaimReleases::AwaitDelivery(const Release& release, const std::string& ver
       api::VersionNumber(claim->metadata.resource_version) >= api::VersionNumber(version)) {
     return End(release);
   }
-  handle_.loop.PostAfter(kBetweenLooks, [weak = weak_from_this(), release, version] {
+  handle_.loop.PostAfter(kBetweenAttempts, [weak = weak_from_this(), release, version] {
     if (const auto self = weak.lock()) self->AwaitDelivery(release, version);
   });
 }
