@@ -412,6 +412,31 @@ TEST_F(Devices, NodesSeeTheDevicesThatAreForThem) {
   EXPECT_EQ(Text(Allocate({two}, "n"), {two}), "r=each/y r=network/z ");
 }
 
+TEST_F(Devices, ANodeThatReturnsToAnEarlierRowHasItsPresentDevices) {
+  const auto row = [&](const char* name) { return nodes_.Find(symbols_.node_names.Find(name)); };
+  // The row that was freed last is used first.
+  const auto replace = [&](const char* last) {
+    const char* first = last == std::string_view("m") ? "n" : "m";
+    nodes_.Remove(row(first));
+    nodes_.Remove(row(last));
+    AddNode("m");
+    AddNode("n");
+  };
+  const auto claim = Claim(Requests(Exactly("r")));
+  const auto on_m = [&] { return Text(Allocate({claim}, "m"), {claim}); };
+  AddNode("m");
+  AddSlice("s", R"({"name": "old"})", R"("nodeName": "m")");
+  const cluster::Row earlier = row("m");
+  EXPECT_EQ(on_m(), "r=p/old ");
+  replace("n");
+  ASSERT_NE(row("m"), earlier);
+  EXPECT_EQ(on_m(), "r=p/old ");
+  AddSlice("s2", R"({"name": "new"})", R"("nodeName": "m")", R"("name": "a", "resourceSliceCount": 1)");
+  replace("n");
+  ASSERT_EQ(row("m"), earlier);
+  EXPECT_EQ(on_m(), "r=a/new ");
+}
+
 TEST_F(Devices, NodesWithEqualDevicesHaveOnePicture) {
   AddNode("m");
   const auto picture = [&](const std::string& node) {

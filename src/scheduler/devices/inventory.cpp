@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <set>
+#include <utility>
 
 #include "base/check.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
@@ -314,7 +315,9 @@ const Expected<NodeDevices>& DeviceInventory::Impl::Of(const cluster::NodeTable&
   if (state.name != name) {
     if (const auto old = row_of.find(state.name); old != row_of.end() && old->second == row)
       row_of.erase(old);
-    row_of[name] = row;
+    const auto [at, added] = row_of.try_emplace(name, row);
+    // Changes no longer reach the row that the node had before, and the node may return there.
+    if (!added) rows[std::exchange(at->second, row)].epoch = 0;
     state.name = name;
   }
   state.epoch = epoch;

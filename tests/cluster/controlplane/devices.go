@@ -65,8 +65,11 @@ func (s *DeviceState) Claim(kind watch.EventType, claim *resourcev1.ResourceClai
 	return violations
 }
 
-// NotReserved ends the violation of a pod that was bound without a reservation.
-const NotReserved = "is not reserved for it"
+// The ends of the violations of a pod that was bound without a reservation, or without an allocation.
+const (
+	NotReserved  = "is not reserved for it"
+	NotAllocated = "is not allocated"
+)
 
 // Pod updates the state after a change of a pod, and returns the violations: when a pod is bound, its claims must be
 // allocated on its node and reserved for it.
@@ -87,7 +90,7 @@ func (s *DeviceState) Pod(kind watch.EventType, pod *v1.Pod) (violations []strin
 			continue
 		}
 		if len(devicesOf(claim)) == 0 {
-			violations = append(violations, fmt.Sprintf("pod %s was bound, its claim %s is not allocated", pod.Name, claim.Name))
+			violations = append(violations, fmt.Sprintf("pod %s was bound, its claim %s %s", pod.Name, claim.Name, NotAllocated))
 		}
 		if !reservedFor(claim, pod.UID) {
 			violations = append(violations, fmt.Sprintf("pod %s was bound, its claim %s %s", pod.Name, claim.Name, NotReserved))

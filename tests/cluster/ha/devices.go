@@ -73,7 +73,8 @@ func (s *stage) checkDevices() (allocated int) {
 	}
 	for _, pod := range latest {
 		for _, wrong := range state.Pod(watch.Modified, pod) {
-			if s.releasesLate() && reserved[pod.UID] && strings.HasSuffix(wrong, controlplane.NotReserved) {
+			if s.releasesLate() && reserved[pod.UID] &&
+				(strings.HasSuffix(wrong, controlplane.NotReserved) || strings.HasSuffix(wrong, controlplane.NotAllocated)) {
 				continue
 			}
 			s.addError("%s", wrong)
@@ -88,9 +89,10 @@ func (s *stage) checkDevices() (allocated int) {
 	return allocated
 }
 
-// releasesLate returns whether a leader removes reservations after the end of its lease: a thawed kube-scheduler
-// continues its binding cycles. A binding that the new leader was faster with fails, and then kube-scheduler removes the
-// reservation of this pod.
+// releasesLate returns whether a leader takes devices from bound pods after the end of its lease: a thawed kube-scheduler
+// continues its cycles. A binding that the new leader was faster with fails, and then kube-scheduler removes the
+// reservation of this pod. An attempt for a pod that the new leader has bound finds no node, and then kube-scheduler
+// deallocates the claim of this pod.
 func (s *stage) releasesLate() bool { return !s.thawedAt.IsZero() && s.replicas[0].kind == "kube" }
 
 // clearClaims removes the claims, so that their devices are free for the next scenario.

@@ -79,9 +79,10 @@ func deviceWaiting() []*scenario {
 			s.deviceClaim("all", request("r", "gpu", allDevices))
 			s.pod("patient", claiming("one"))
 			s.refused("patient", "cannot allocate all claims")
+			s.pause(1500 * time.Millisecond)
+			// An error is retried after a second: the pod has to be gone by then.
 			s.pod("greedy", claiming("all"))
 			s.refused("greedy", "is currently being updated")
-			s.pause(1500 * time.Millisecond)
 			s.deletePod("greedy")
 			s.slice("gpus-b", ofNode("n-1"), inPool("pool", 1, 2), with("gpu-1"))
 			s.bound("patient")
