@@ -6,7 +6,7 @@ namespace berth::sandbox {
 namespace {
 
 constexpr std::chrono::seconds kPeriod{5};  // kube-controller-manager's --node-monitor-period
-constexpr std::string_view kComponent = "node-controller";
+constexpr std::string_view kNodeLifecycleComponent = "node-controller";
 
 }  // namespace
 
@@ -83,7 +83,7 @@ WorkQueue::Outcome NodeLifecycle::MarkPodsNotReady(const std::string& node) {
   const ObjectPtr object = context_.store().Get(Known().nodes, node);
   if (!object || ready_[node]) return {};
   context_.events.Record(*object, "Normal", "NodeNotReady",
-                         fmt::format("Node {} status is now: NodeNotReady", node), kComponent);
+                         fmt::format("Node {} status is now: NodeNotReady", node), kNodeLifecycleComponent);
   std::vector<ObjectPtr> pods;
   for (const PodFacts* pod : context_.view.PodsOn(node)) {
     if (pod->ready) pods.push_back(pod->object);
@@ -92,7 +92,7 @@ WorkQueue::Outcome NodeLifecycle::MarkPodsNotReady(const std::string& node) {
     context_.verbs.Rewrite(PlaceOf(*pod), pod->uid, [&](json::object& document) {
       SetCondition(ObjectAt(document, "status"), {"Ready", "False"}, context_.NowText());
     });
-    context_.events.Record(*pod, "Warning", "NodeNotReady", "Node is not ready", kComponent);
+    context_.events.Record(*pod, "Warning", "NodeNotReady", "Node is not ready", kNodeLifecycleComponent);
   }
   return {};
 }

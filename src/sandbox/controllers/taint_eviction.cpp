@@ -10,7 +10,7 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kComponent = "taint-eviction-controller";
+constexpr std::string_view kTaintEvictionComponent = "taint-eviction-controller";
 
 }  // namespace
 
@@ -69,7 +69,8 @@ WorkQueue::Outcome TaintEviction::Reconcile(const std::string& node) {
     if (!toleration) {
       if (tolerating_since_.erase(pod->uid) > 0) {
         context_.events.Record(*pod, "Normal", "TaintManagerEviction",
-                               fmt::format("Cancelling deletion of Pod {}", pod->key), kComponent);
+                               fmt::format("Cancelling deletion of Pod {}", pod->key),
+                               kTaintEvictionComponent);
       }
       continue;
     }
@@ -105,7 +106,7 @@ std::optional<Duration> TaintEviction::TolerationTime(const Object& pod, const s
 void TaintEviction::Evict(const Object& pod) {
   tolerating_since_.erase(pod.uid);
   context_.events.Record(pod, "Normal", "TaintManagerEviction",
-                         fmt::format("Marking for deletion Pod {}", pod.key), kComponent);
+                         fmt::format("Marking for deletion Pod {}", pod.key), kTaintEvictionComponent);
   MarkDisrupted(context_, pod, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
   DeleteOptions options;
   options.uid = pod.uid;

@@ -457,15 +457,10 @@ TEST_F(PreemptionTest, TheBindingOfAVictimInPreBindIsCancelled) {
 
 // --- combined and separate dry runs ---
 
-// At most two pods with label crowd=yes per node. With notes, the plugin counts them itself and implements
-// PreFilter extensions; without, it reads the table.
-template <bool kWithNotes>
-class LimitPlugin final
-    : public std::conditional_t<kWithNotes, framework::PreFilterExtensionsPlugin, framework::PreFilterPlugin>,
-      public framework::FilterPlugin {
+// At most two pods with label crowd=yes per node. Filter counts the pods of the table.
+class CrowdPlugin : public virtual framework::PreFilterPlugin, public framework::FilterPlugin {
  public:
-  using Counts = std::vector<int>;
-  explicit LimitPlugin(framework::Handle& handle)
+  explicit CrowdPlugin(framework::Handle& handle)
       : counts_(handle.NewKey<Counts>()), reason_(handle.reasons.Intern("node(s) were crowded")) {}
   std::string_view Name() const override { return "Crowd"; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override {
@@ -473,27 +468,25 @@ class LimitPlugin final
     attempt.state().Write(counts_, Count(attempt.nodes()));
     return {};
   }
-  Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
-                cluster::Row row) const override {
-    (*attempt.state().Read(counts_))[row] += IsCrowd(*added.pod) ? 1 : 0;
-    return {};
-  }
-  Status RemovePod(const framework::Attempt& attempt, const cluster::PlacedPod& removed,
-                   cluster::Row row) const override {
-    (*attempt.state().Read(counts_))[row] -= IsCrowd(*removed.pod) ? 1 : 0;
-    return {};
-  }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override {
-    const Counts counts = kWithNotes ? *attempt.state().Read(counts_) : Count(attempt.nodes());
-    RowSet& crowded = out.Reject(reason_, attempt.nodes().rows());
+    RejectCrowded(Count(attempt.nodes()), attempt.nodes().rows(), candidates, out);
+  }
+
+ protected:
+  using Counts = std::vector<int>;
+  static bool IsCrowd(const api::Pod& pod) { return pod.metadata.labels.Find("crowd") != nullptr; }
+  // The counts of PreFilter, for each row of the table.
+  Counts& counts(const framework::Attempt& attempt) const { return *attempt.state().Read(counts_); }
+  void RejectCrowded(const Counts& counts, std::size_t rows, const RowSet& candidates,
+                     framework::Rejections& out) const {
+    RowSet& crowded = out.Reject(reason_, rows);
     candidates.ForEach([&](std::size_t row) {
       if (counts[row] >= 2) crowded.Add(row);
     });
   }
 
  private:
-  static bool IsCrowd(const api::Pod& pod) { return pod.metadata.labels.Find("crowd") != nullptr; }
   static Counts Count(const cluster::NodeTable& nodes) {
     Counts counts(nodes.rows());
     nodes.all().ForEach([&](std::size_t row) {
@@ -504,6 +497,26 @@ class LimitPlugin final
   }
   framework::StateKey<Counts> counts_;
   framework::ReasonId reason_;
+};
+
+// The same, but Filter uses the counts of PreFilter, which the extensions adjust.
+class CrowdPluginWithExtensions final : public CrowdPlugin, public framework::PreFilterExtensionsPlugin {
+ public:
+  using CrowdPlugin::CrowdPlugin;
+  Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
+                cluster::Row row) const override {
+    counts(attempt)[row] += IsCrowd(*added.pod) ? 1 : 0;
+    return {};
+  }
+  Status RemovePod(const framework::Attempt& attempt, const cluster::PlacedPod& removed,
+                   cluster::Row row) const override {
+    counts(attempt)[row] -= IsCrowd(*removed.pod) ? 1 : 0;
+    return {};
+  }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override {
+    RejectCrowded(counts(attempt), attempt.nodes().rows(), candidates, out);
+  }
 };
 
 struct RandomCluster {
@@ -551,13 +564,13 @@ struct RandomCluster {
   int next_ = 0;
 };
 
-template <class CrowdPlugin>
+template <class Plugin>
 std::vector<std::string> Evaluate(const RandomCluster& cluster) {
   assembly::DryRunPorts ports;
   runtime::Registry registry = assembly::InTreePlugins();
   registry.AddForeign("Crowd",
                       [](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
-                        return std::make_unique<CrowdPlugin>(handle);
+                        return std::make_unique<Plugin>(handle);
                       });
   config::SchedulerConfig config = config::DefaultSchedulerConfig();
   config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Crowd", 1});
@@ -589,8 +602,8 @@ TEST(PreemptionProperty, CombinedDryRunsEqualSeparateDryRuns) {
   std::size_t nominations = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const RandomCluster cluster(seed);
-    const auto together = Evaluate<LimitPlugin<false>>(cluster);
-    const auto alone = Evaluate<LimitPlugin<true>>(cluster);
+    const auto together = Evaluate<CrowdPlugin>(cluster);
+    const auto alone = Evaluate<CrowdPluginWithExtensions>(cluster);
     ASSERT_EQ(together, alone) << "seed " << seed;
     nominations += static_cast<std::size_t>(std::ranges::count_if(
         together, [](const std::string& record) { return record.contains("\"nomination\""); }));

@@ -72,8 +72,8 @@ struct Pprof::Impl : std::enable_shared_from_this<Impl> {
     }
     const std::chrono::seconds wanted(Seconds(target));
     running = sampler;
-    timer = loop.After(wanted, [self = shared_from_this(), sampler, respond = Respond(respond), began = clock.WallNow(),
-                                since = loop.Now()]() mutable {
+    timer = loop.After(wanted, [self = shared_from_this(), sampler, respond = Respond(respond),
+                                began = clock.WallNow(), since = loop.Now()]() mutable {
       self->timer = http::Loop::TimerId::kNone;
       self->running.reset();
       self->Write(std::move(sampler), std::move(respond), began, self->loop.Now() - since);

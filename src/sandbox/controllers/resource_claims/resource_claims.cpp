@@ -7,7 +7,7 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kComponent = "resource_claim";
+constexpr std::string_view kResourceClaimComponent = "resource_claim";
 // The length of a generated name without the suffix, which the server appends: 63 characters in all.
 constexpr std::size_t kBaseMax = 57;
 
@@ -23,7 +23,7 @@ bool IsAllocated(const json::object& claim) { return FindObject(claim, "status.a
 
 // "<pod>-<entry>-"; both are shortened in proportion if that is too long.
 std::string ClaimNameBase(std::string_view pod, std::string_view entry) {
-  const std::string base = fmt::format("{}-{}-", pod, entry);
+  std::string base = fmt::format("{}-{}-", pod, entry);
   if (base.size() <= kBaseMax) return base;
   return fmt::format("{}-{}", pod.substr(0, pod.size() * kBaseMax / base.size()),
                      entry.substr(0, entry.size() * kBaseMax / base.size()));
@@ -142,7 +142,7 @@ ResourceClaimController::Outcome ResourceClaimController::SyncPod(const std::str
     if (!name) {
       context_.events.Record(*pod, "Warning", "FailedResourceClaimCreation",
                              fmt::format("PodResourceClaim {}: {}", entry.name, name.error().message),
-                             kComponent);
+                             kResourceClaimComponent);
       return {.failed = true};
     }
     if (!name->empty()) created[entry.name] = std::move(*name);
