@@ -1,20 +1,16 @@
 #include "base/check.hpp"
 
-#include <execinfo.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <array>
 #include <iterator>
 #include <string>
 
-#include "base/symbols.hpp"
+#include "base/crash_report.hpp"
 
 namespace berth::check_internal {
 namespace {
-
-constexpr int kFrames = 64;
 
 void Append(std::string& out, const Value& value) {
   const auto to = std::back_inserter(out);
@@ -59,13 +55,9 @@ std::string_view NextName(std::string_view& names) {
 
 std::string Report(std::string_view file, int line, std::string_view condition, std::string_view names,
                    std::initializer_list<Value> values) {
-  const auto now = std::chrono::system_clock::now();
-  const auto micros =
-      std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1'000'000;
-  file.remove_prefix(file.rfind('/') + 1);  // npos + 1 is 0
-  std::string out =
-      fmt::format("F{:%m%d %H:%M:%S}.{:06} {:7} {}:{}] \"Invariant violated\" check=",
-                  fmt::gmtime(std::chrono::system_clock::to_time_t(now)), micros, ::getpid(), file, line);
+  std::array<char, 256> header;
+  std::string out(crash_report::Header(header, file, line));
+  out += "\"Invariant violated\" check=";
   Append(out, condition);
   for (const Value& value : values) {
     fmt::format_to(std::back_inserter(out), " {}=", NextName(names));
@@ -75,29 +67,13 @@ std::string Report(std::string_view file, int line, std::string_view condition, 
   return out;
 }
 
-void Write(std::string_view text) {
-  while (!text.empty()) {
-    const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 }  // namespace
 
 void Fail(const char* file, int line, const char* condition, const char* names,
           std::initializer_list<Value> values) {
   // The report first: resolving function names needs memory, which may be corrupted.
-  Write(Report(file, line, condition, names, values));
-  void* frames[kFrames];
-  const int depth = ::backtrace(frames, kFrames);
-  const Symbols symbols;
-  for (int i = 1; i < depth; ++i) {  // 0 is this function
-    const auto address = reinterpret_cast<std::uintptr_t>(frames[i]);
-    // A return address may be the first one after a function that does not return.
-    const std::string name = symbols.NameOf(address - 1);
-    Write(fmt::format("    #{} {:#x} {}\n", i, address, name.empty() ? "?" : name));
-  }
+  crash_report::Write(Report(file, line, condition, names, values));
+  crash_report::WriteStack(1);
   ::_exit(kInvariantExitCode);
 }
 

@@ -3,26 +3,25 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <sstream>
 
 namespace berth {
 namespace {
 
-std::string ReadProgram() {
-  std::ifstream in("/proc/self/exe", std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // Reads a structure at an offset in the file; all zero if the offset is out of range.
 template <class T>
-T At(const std::string& file, std::uint64_t offset) {
+T At(std::string_view file, std::uint64_t offset) {
   T value{};
   if (offset <= file.size() && sizeof(T) <= file.size() - offset) {
     std::memcpy(&value, file.data() + offset, sizeof(T));
@@ -32,27 +31,16 @@ T At(const std::string& file, std::uint64_t offset) {
 
 // The load offset of a position-independent executable.
 std::uint64_t LoadBias() {
-  std::uint64_t bias = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* out) {
-        *static_cast<std::uint64_t*>(out) = info->dlpi_addr;
-        return 1;  // the first one is the program itself
-      },
-      &bias);
-  return bias;
+  const auto* headers = reinterpret_cast<const Elf64_Phdr*>(::getauxval(AT_PHDR));
+  for (std::uint64_t i = 0; i < ::getauxval(AT_PHNUM); ++i) {
+    if (headers[i].p_type == PT_PHDR) return reinterpret_cast<std::uintptr_t>(headers) - headers[i].p_vaddr;
+  }
+  return 0;
 }
 
-std::string Demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 ? text.get() : name;
-}
-
-}  // namespace
-
-Symbols::Symbols() {
-  const std::string file = ReadProgram();
+// Calls visit(first address, size, mangled name) for the functions of the executable.
+template <class Visit>
+void ForEachFunction(std::string_view file, const Visit& visit) {
   const auto head = At<Elf64_Ehdr>(file, 0);
   if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return;
   const std::uint64_t bias = LoadBias();
@@ -64,9 +52,55 @@ Symbols::Symbols() {
       const auto symbol = At<Elf64_Sym>(file, section.sh_offset + at);
       const std::uint64_t name = names.sh_offset + symbol.st_name;
       if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_value == 0 || name >= file.size()) continue;
-      own_.push_back({symbol.st_value + bias, symbol.st_size, file.c_str() + name});
+      visit(symbol.st_value + bias, symbol.st_size, file.data() + name);
     }
   }
+}
+
+bool Contains(std::uint64_t begin, std::uint64_t size, std::uint64_t address) {
+  return address >= begin && address - begin < std::max<std::uint64_t>(size, 1);
+}
+
+std::string Demangled(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 ? text.get() : name;
+}
+
+}  // namespace
+
+MappedProgram::MappedProgram() {
+  const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  struct stat about{};
+  if (::fstat(file, &about) == 0 && about.st_size > 0) {
+    const auto size = static_cast<std::size_t>(about.st_size);
+    void* begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (begin != MAP_FAILED) bytes_ = {static_cast<const char*>(begin), size};
+  }
+  ::close(file);
+}
+
+MappedProgram::~MappedProgram() {
+  if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+}
+
+const char* MappedProgram::MangledNameOf(std::uint64_t address) const {
+  const char* found = nullptr;
+  ForEachFunction(bytes_, [&](std::uint64_t begin, std::uint64_t size, const char* name) {
+    if (Contains(begin, size, address)) found = name;
+  });
+  if (found != nullptr) return found;
+  Dl_info info{};
+  return ::dladdr(reinterpret_cast<void*>(address), &info) != 0 ? info.dli_sname : nullptr;
+}
+
+Symbols::Symbols() {
+  const MappedProgram program;
+  ForEachFunction(program.bytes(), [&](std::uint64_t begin, std::uint64_t size, const char* name) {
+    own_.push_back({begin, size, name});
+  });
   std::ranges::sort(own_, {}, &Symbol::begin);
 }
 
@@ -74,8 +108,7 @@ std::string Symbols::NameOf(std::uint64_t address) const {
   const auto after = std::ranges::upper_bound(own_, address, {}, &Symbol::begin);
   if (after != own_.begin()) {
     const Symbol& symbol = *(after - 1);
-    if (address < symbol.begin + std::max<std::uint64_t>(symbol.size, 1))
-      return Demangled(symbol.name.c_str());
+    if (Contains(symbol.begin, symbol.size, address)) return Demangled(symbol.name.c_str());
   }
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(address), &info) != 0 && info.dli_sname != nullptr) {

@@ -3,9 +3,29 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace berth {
+
+// The file of the executable, mapped into memory; empty if that failed. Neither allocates memory nor takes a
+// lock of Berth, so it can be used in signal handlers.
+class MappedProgram {
+ public:
+  MappedProgram();
+  ~MappedProgram();
+  MappedProgram(const MappedProgram&) = delete;
+  MappedProgram& operator=(const MappedProgram&) = delete;
+
+  std::string_view bytes() const { return bytes_; }
+  // The mangled name of the function at an address, found by a linear search; null if unknown. For other
+  // addresses (shared libraries, a stripped program) the dynamic linker is used. Valid as long as this
+  // object.
+  const char* MangledNameOf(std::uint64_t address) const;
+
+ private:
+  std::string_view bytes_;
+};
 
 // The executable's own symbol table, read once. For other addresses (shared libraries, a stripped program)
 // the dynamic linker is used. Any thread.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fatal_signals.hpp"
 #include "base/open_files.hpp"
 #include "command/config_command.hpp"
 #include "command/demo_command.hpp"
@@ -77,6 +78,7 @@ bool RunsAsScheduler(std::string_view program, const std::vector<std::string>& a
 }  // namespace
 
 int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
+  ReportFatalSignals();
   RaiseOpenFileLimit();
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (argc > 0 && RunsAsScheduler(argv[0], arguments)) return RunSchedulerCommand(arguments, plugins);

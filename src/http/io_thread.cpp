@@ -7,6 +7,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/fatal_signals.hpp"
+
 namespace berth::http {
 
 namespace asio = boost::asio;
@@ -25,6 +27,7 @@ struct IoThread::Impl {
 
 IoThread::IoThread(const Clock& clock) : impl_(std::make_unique<Impl>(clock)) {
   impl_->thread = std::thread([impl = impl_.get()] {
+    const AlternateStack stack;
     ::pthread_setname_np(::pthread_self(), "berth-io");  // shown by tools that list CPU time per thread
     impl->io.run();
     impl->ended.set_value();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/fatal_signals.hpp"
+
 namespace berth::cycle {
 
 WorkerPool::~WorkerPool() {
@@ -24,6 +26,7 @@ void WorkerPool::Post(std::move_only_function<void()> work) {
 }
 
 void WorkerPool::Serve() {
+  const AlternateStack stack;
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;

@@ -100,7 +100,7 @@ func (s *stage) checkExit() {
 		return
 	}
 	log := s.log(leader)
-	for _, part := range []string{`"Invariant violated" check=`, `name="` + breakingPod + `"`, "node_count()=", "BreaksInvariant::Filter"} {
+	for _, part := range []string{`"Invariant violated" check=`, `name="` + breakingPod + `"`, "node_count()=", "Defective::Filter"} {
 		if !strings.Contains(log, part) {
 			s.addError("the log of %s has no %s", leader.name, part)
 		}

@@ -110,7 +110,7 @@ func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error
 	}
 	config, text := s.control.File(r.name+".yaml"), s.config(kubeconfig)
 	if r.kind == "breaking" {
-		text += "  plugins: {filter: {enabled: [{name: BreaksInvariant}]}}\n"
+		text += "  plugins: {filter: {enabled: [{name: Defective}]}}\n"
 	}
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
