@@ -43,13 +43,13 @@ endfunction()
 # Compiles up to six files of a target as one, which shortens a full build by a quarter: most of it is spent on headers.
 # Modules on the decision path are excluded: the compiler inlines a function of a header where the unit calls it only
 # once, and without that a decision costs up to 4 % more. Names in anonymous namespaces must be unique within a
-# module. The sanitizer builds compile every file by itself, so that a missing include is an error there.
+# module. The build with AddressSanitizer compiles every file by itself, so that a missing include is an error there.
 function(berth_unity target)
   if(NOT BERTH_UNITY)
     return()
   endif()
   set(batch 6)
-  if(BERTH_UNITY STREQUAL "ALL")
+  if(BERTH_UNITY STREQUAL "ALL" AND NOT BERTH_SANITIZE)
     set(batch 12)  # for clang-tidy, which needs less memory than the compiler
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
