@@ -10,6 +10,7 @@
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/framework/rejection_details.hpp"
 #include "scheduler/plugins/dynamic_resources/pod_claims.hpp"
 
 namespace berth::plugins {
@@ -30,6 +31,7 @@ class ClaimReleases;
 class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::PreFilterPlugin,
                                public framework::FilterPlugin,
+                               public framework::RejectionDetailsPlugin,
                                public framework::PostFilterPlugin,
                                public framework::ScorePlugin,
                                public framework::ReservePlugin,
@@ -45,6 +47,9 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
+  // Counts the devices of each request by what excludes them (rejection_details.cpp).
+  std::vector<framework::RejectionDetail> RejectionDetails(const framework::Attempt& attempt,
+                                                           const RowSet& rejected) const override;
   // If devices of an allocated claim are not usable, deallocates one claim that only this pod uses. Else
   // deletes the special claim of an earlier attempt.
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
@@ -65,6 +70,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   Duration LongestPreBind() const override;
 
  private:
+  class Explanation;
   using Visit = std::function<void(ResourceClaimPtr)>;
   // Calls visit for each claim of the pod. An error says why a claim is missing or unusable, with
   // kube-scheduler's text.
