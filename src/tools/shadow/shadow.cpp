@@ -35,7 +35,19 @@ bool JustFailed(const api::Pod& before, const api::Pod& after) {
 
 void Shadow::Before(const ports::ClusterChange& change) {
   if (const auto* pod = std::get_if<ports::Change<api::Pod>>(&change)) return BeforePodChange(*pod);
+  if (const auto* claim = std::get_if<ports::Change<api::ResourceClaim>>(&change))
+    return BeforeClaimChange(*claim);
   Note({clock_.Now(), change});
+}
+
+void Shadow::BeforeClaimChange(const ports::Change<api::ResourceClaim>& change) {
+  Step step{clock_.Now(), change};
+  if (const std::string pod_uid = claims_.Note(change); !pod_uid.empty()) {
+    step.decision = true;
+    if (const auto arrival = arrivals_.find(pod_uid); arrival != arrivals_.end())
+      step.queue_position.arrival = arrival->second;
+  }
+  Note(std::move(step));
 }
 
 void Shadow::BeforePodChange(const ports::Change<api::Pod>& change) {
@@ -139,15 +151,48 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
                      .position = history_.end()},
             .comparison = {},
             .due = begin + options_.settling_time};
+  if (open.seen.reference.bound()) {
+    open.seen.claims = claims_.Take(pod->metadata.uid);
+    open.awaits_claims = AwaitsClaims(*pod);
+  }
   if (const auto arrival = arrivals_.find(pod->metadata.uid); arrival != arrivals_.end())
     open.seen.queue_position.arrival = arrival->second;
   const auto nominations = history_.nominations();
-  open.comparison = evaluator_.Compare(open.seen.pod, profile, open.seen.reference, nominations);
+  open.comparison =
+      evaluator_.Compare(open.seen.pod, profile, open.seen.reference, nominations, open.seen.claims);
   open.comparison.when = clock_.WallNow();
   report_.Decided(clock_.Now() - begin);
-  if (open.comparison.settled()) return report_.Add(std::move(open.comparison));
+  if (open.comparison.settled() && !open.awaits_claims) return report_.Add(std::move(open.comparison));
   open_.push_back(std::move(open));
   report_.Waiting(open_.size());
+}
+
+bool Shadow::AwaitsClaims(const api::Pod& pod) const {
+  const auto& claims = engine_.cache().objects().Of<api::ResourceClaim>();
+  const auto awaits = [&](const std::string& name) {
+    const ResourceClaimPtr claim = claims.Find(pod.metadata.ns, name);
+    return claim == nullptr || !claim->allocation;
+  };
+  for (const api::PodResourceClaim& reference : pod.spec.resource_claims) {
+    if (reference.resource_claim_name && awaits(*reference.resource_claim_name)) return true;
+  }
+  for (const api::PodResourceClaimStatus& status : pod.status.resource_claim_statuses) {
+    if (status.resource_claim_name && awaits(*status.resource_claim_name)) return true;
+  }
+  const auto& extended = pod.status.extended_resource_claim;
+  return extended && awaits(extended->resource_claim_name);
+}
+
+void Shadow::CompareWithClaims(Open& open) {
+  std::vector<AllocatedClaim> claims = claims_.Take(open.seen.pod.pod->metadata.uid);
+  std::ranges::move(claims, std::back_inserter(open.seen.claims));
+  if (open.seen.position < history_.begin()) return;  // too long ago
+  history_.Show(open.seen.position, std::vector<bool>(history_.end() - open.seen.position, false));
+  Comparison comparison = evaluator_.Compare(open.seen.pod, *open.seen.profile, open.seen.reference,
+                                             history_.nominations(), open.seen.claims);
+  history_.Restore();
+  comparison.when = open.comparison.when;
+  open.comparison = std::move(comparison);
 }
 
 void Shadow::Tick() {
@@ -186,6 +231,8 @@ SearchResult Shadow::Explain(const Open& open) {
 }
 
 void Shadow::Complete(Open open) {
+  if (open.awaits_claims) CompareWithClaims(open);
+  if (open.comparison.settled()) return report_.Add(std::move(open.comparison));
   SearchResult search = Explain(open);
   if (auto& explained = search.explanation) {
     explained->when = open.comparison.when;

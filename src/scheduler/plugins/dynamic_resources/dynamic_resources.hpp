@@ -7,6 +7,7 @@
 // Not implemented: claims of pod groups, and the alpha gates that devices/inventory.hpp names.
 #pragma once
 
+#include "scheduler/framework/allocation_preview.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
@@ -35,6 +36,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::PostFilterPlugin,
                                public framework::ScorePlugin,
                                public framework::ReservePlugin,
+                               public framework::AllocationPreviewPlugin,
                                public framework::PreBindPlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
@@ -64,6 +66,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   framework::Status Reserve(const framework::Placement& placement) override;
   void Unreserve(const framework::Placement& placement) override;
+  Expected<std::vector<framework::PreviewedAllocation>> PreviewAllocations(
+      const framework::Placement& placement) const override;
   PreFlight PreBindPreFlight(const framework::Placement& placement) override;
   void PreBind(const framework::Placement& placement, std::stop_token stop,
                framework::StatusCallback answer) override;
@@ -84,6 +88,13 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   devices::Allocator MakeAllocator(std::uint64_t steps) const;
   DevicesOfPod::Answer Ask(DevicesOfPod& pod, DevicesOfPod::Variant& variant,
                            const devices::NodeDevices& node, std::string& error) const;
+  // The allocations of the pod's claims on the node of the placement.
+  struct Allocations {
+    const DevicesOfPod::Variant* variant = nullptr;  // null: there is nothing to allocate
+    // Of the unallocated claims, in the order of the pod.
+    std::vector<devices::AllocationPtr> allocations{};
+  };
+  Expected<Allocations> Allocate(const framework::Placement& placement, DevicesOfPod& pod) const;
   // Adds the special claim if the pod needs one.
   void AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod& devices) const;
   // What a node means for the special claim.
