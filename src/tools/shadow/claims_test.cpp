@@ -147,5 +147,27 @@ TEST_F(ShadowDevices, AClaimThatWasAllocatedBeforeStaysAllocated) {
   EXPECT_EQ(Only(), "same") << "the claim is usable on this node only";
 }
 
+TEST_F(ShadowDevices, TheNodeAnnouncedBeforeTheBindingIsNoFailure) {
+  Claim("taken", "g0", "n1", "other");
+  Claim("c");
+  Sync();
+  Pod(With("c"));
+  Fails("web", "0/2 nodes are available: 2 cannot allocate all claims.");
+  EXPECT_EQ(report->Count(Outcome::kPlaceable), 0U) << "waits";
+  Complete();
+  EXPECT_EQ(Only(), "placeable");
+  // kube-scheduler writes the node into the nomination before it writes the claim.
+  api::Pod announced = *pods["web"];
+  announced.status.nominated_node_name = "n1";
+  Pod(announced);
+  Complete();
+  EXPECT_EQ(Only(), "placeable") << "not compared again";
+  Claim("c", "g1");
+  Binds("web", "n1");
+  Complete();
+  EXPECT_EQ(report->Count(Outcome::kDevices), 0U);
+  EXPECT_EQ(report->Count(Outcome::kPlaceable), 1U);
+}
+
 }  // namespace
 }  // namespace berth::shadow

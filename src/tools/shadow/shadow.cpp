@@ -27,8 +27,13 @@ bool JustFailed(const api::Pod& before, const api::Pod& after) {
   if (now->reason != "Unschedulable" && now->reason != "SchedulerError") return false;
   const api::PodCondition* was = PodScheduled(before);
   if (was == nullptr || was->message != now->message || was->reason != now->reason) return true;
-  // The removal of a nomination alone is not an attempt: the message is still that of the previous one.
-  return NominationChanged(before, after) && !after.status.nominated_node_name.empty();
+  // With the message of the previous attempt, only a nomination to the node that it names is a new failure.
+  // Another one announces the node to which the pod is about to be bound, while its claims or volumes are
+  // written; a removal is no attempt either.
+  const std::string& node = after.status.nominated_node_name;
+  return NominationChanged(before, after) && !node.empty() &&
+         now->message.find(fmt::format("found a potential placement for pod on node {},", node)) !=
+             std::string::npos;
 }
 
 }  // namespace
@@ -44,8 +49,8 @@ void Shadow::BeforeClaimChange(const ports::Change<api::ResourceClaim>& change) 
   Step step{clock_.Now(), change};
   if (const std::string pod_uid = claims_.Note(change); !pod_uid.empty()) {
     step.decision = true;
-    if (const auto arrival = arrivals_.find(pod_uid); arrival != arrivals_.end())
-      step.queue_position.arrival = arrival->second;
+    if (const auto known = queue_positions_.find(pod_uid); known != queue_positions_.end())
+      step.queue_position = known->second;
   }
   Note(std::move(step));
 }
@@ -60,8 +65,9 @@ void Shadow::BeforePodChange(const ports::Change<api::Pod>& change) {
                            NominationChanged(*change.before, *change.after)))) {
     step.decision = true;
     step.node = bound ? change.after->spec.node_name : change.after->status.nominated_node_name;
-    const auto arrival = arrivals_.find(step.uid);
-    step.queue_position = {change.after->spec.priority, arrival != arrivals_.end() ? arrival->second : 0};
+    const auto known = queue_positions_.find(step.uid);
+    step.queue_position = {change.after->spec.priority,
+                           known != queue_positions_.end() ? known->second.arrival : 0};
   }
   if (Nominated(change.after)) {
     step.nominated =
@@ -93,14 +99,14 @@ void Shadow::After() {
 void Shadow::TrackQueuePositions(const ports::Change<api::Pod>& change) {
   const auto& [before, after] = change;
   if (before != nullptr && (after == nullptr || before->metadata.uid != after->metadata.uid))
-    arrivals_.erase(before->metadata.uid);
+    queue_positions_.erase(before->metadata.uid);
   if (after == nullptr) return;
   if (!after->spec.node_name.empty() || after->terminal()) {
-    arrivals_.erase(after->metadata.uid);
+    queue_positions_.erase(after->metadata.uid);
   } else if (engine_.FindProfile(after->spec.scheduler_name) != nullptr) {
-    const auto [arrival, is_new] = arrivals_.try_emplace(after->metadata.uid, next_arrival_);
+    const auto [position, is_new] = queue_positions_.try_emplace(after->metadata.uid, QueuePosition{});
     const bool failed = !is_new && before != nullptr && JustFailed(*before, *after);
-    if (is_new || failed) arrival->second = next_arrival_++;
+    if (is_new || failed) position->second = {after->spec.priority, next_arrival_++};
   }
 }
 
@@ -155,8 +161,8 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
     open.seen.claims = claims_.Take(pod->metadata.uid);
     open.awaits_claims = AwaitsClaims(*pod);
   }
-  if (const auto arrival = arrivals_.find(pod->metadata.uid); arrival != arrivals_.end())
-    open.seen.queue_position.arrival = arrival->second;
+  if (const auto known = queue_positions_.find(pod->metadata.uid); known != queue_positions_.end())
+    open.seen.queue_position.arrival = known->second.arrival;
   const auto nominations = history_.nominations();
   open.comparison =
       evaluator_.Compare(open.seen.pod, profile, open.seen.reference, nominations, open.seen.claims);

@@ -91,8 +91,8 @@ class Shadow {
   ClaimTracker claims_;
   const MonoTime began_ = clock_.Now();
   Duration searched_{};
-  std::deque<Open> open_;            // by due
-  TextMap<std::uint64_t> arrivals_;  // of pending pods, by uid
+  std::deque<Open> open_;                   // by due
+  TextMap<QueuePosition> queue_positions_;  // of pending pods, by uid
   std::uint64_t next_arrival_ = 0;
   std::uint64_t newest_version_ = 0;  // of pods
   bool synced_ = false;
