@@ -160,6 +160,8 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
   if (open.seen.reference.bound()) {
     open.seen.claims = claims_.Take(pod->metadata.uid);
     open.awaits_claims = AwaitsClaims(*pod);
+    if (!open.seen.claims.empty() || open.awaits_claims)
+      open.seen.position = Announcement(*pod, open.seen.reference.node).value_or(open.seen.position);
   }
   if (const auto known = queue_positions_.find(pod->metadata.uid); known != queue_positions_.end())
     open.seen.queue_position.arrival = known->second.arrival;
@@ -187,6 +189,14 @@ bool Shadow::AwaitsClaims(const api::Pod& pod) const {
   }
   const auto& extended = pod.status.extended_resource_claim;
   return extended && awaits(extended->resource_claim_name);
+}
+
+std::optional<std::uint64_t> Shadow::Announcement(const api::Pod& pod, std::string_view node) const {
+  for (std::uint64_t at = history_.end(); at-- > history_.begin();) {
+    const Step& step = history_[at];
+    if (step.decision && step.uid == pod.metadata.uid && step.node == node) return at;
+  }
+  return std::nullopt;
 }
 
 void Shadow::CompareWithClaims(Open& open) {

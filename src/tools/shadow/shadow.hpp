@@ -75,6 +75,9 @@ class Shadow {
   void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice reference);
   // Whether a claim of the pod is known without an allocation, or not known.
   bool AwaitsClaims(const api::Pod& pod) const;
+  // The position of the nomination by which the other scheduler announced the pod's node before it wrote the
+  // claims; nearer to its decision than the binding. nullopt: there is none.
+  std::optional<std::uint64_t> Announcement(const api::Pod& pod, std::string_view node) const;
   // Compares again in the state before the decision, with the claims delivered since then.
   void CompareWithClaims(Open& open);
   // Completes the first pending comparison as long as one is pending and due() is true.
