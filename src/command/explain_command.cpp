@@ -28,6 +28,9 @@ int RunExplainCommand(std::span<const std::string> args, const runtime::Registry
   flags.Choice("output", options.output, {"text", "json"}, "text, or json with one decision record per line");
   flags.Shorthand('o');
   flags.Bool("all-nodes", options.all_nodes, "text: show the result of every node");
+  flags.Bool(
+      "details", options.details,
+      "json: add details to rejected nodes, for example why their devices do not suffice; text has them");
   flags.Bool("offline", options.offline,
              "do not call the extenders of the configuration, which count as unreachable, and do not query "
              "Prometheus, so that load-aware plugins have no measurements");

@@ -141,6 +141,9 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   options.allow_missing_resources = flags_.own.allow_missing_resources;
   options.watch_idle_timeout = flags_.own.watch_idle_timeout;
   options.retained = engine_->retained_fields();
+  options.on_version = [this](std::string_view kind, std::string_view version) {
+    if (kind == api::ResourceClaim::kKind) api_.writer->SetClaimVersion(version);
+  };
   options.on_synced = [this] {
     if (leadership_) leadership_->OnSynced();
   };

@@ -122,6 +122,11 @@ class History {
             *changed = *other->second;
             changed->metadata.name = object->metadata.name;
             changed->metadata.ns = object->metadata.ns;
+            // Two claims with one UID do not exist. Claims may be replaced by others of the same name.
+            if constexpr (std::is_same_v<T, api::ResourceClaim>) {
+              changed->metadata.uid = object->metadata.uid;
+              if (OneIn(2)) changed->metadata.uid += "-of-an-earlier-claim";
+            }
           }
           if (known != nullptr && OneIn(4)) {
             cache_.objects().Apply(ports::Change<T>{known, nullptr});

@@ -103,6 +103,9 @@ var equal = []string{
 	`scheduler_framework_extension_point_duration_seconds{extension_point="PostBind",profile="default-scheduler",status="Success"}`,
 	`scheduler_unschedulable_pods{plugin="NodeAffinity",profile="default-scheduler"}`,
 	`scheduler_unschedulable_pods{plugin="SchedulingGates",profile="default-scheduler"}`,
+	`dynamic_resource_allocation_resourceclaim_creates_total{admin_access="false",owner_api_group="",owner_api_kind="Pod",status="success"}`,
+	`scheduler_dra_bindingconditions_allocations_total{driver="slow.example.com",profile="default-scheduler",status="success"}`,
+	`scheduler_dra_bindingconditions_wait_duration_seconds{driver="slow.example.com",profile="default-scheduler",status="success"}`,
 	`leader_election_master_status{name="kube-scheduler"}`,
 	`version_info{binary="1.37.1",component="kube",emulation="1.37",min_compat="1.36"}`,
 }

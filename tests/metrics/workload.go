@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"crypto/tls"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,7 +113,82 @@ func work(ctx context.Context, client kubernetes.Interface) error {
 			return fmt.Errorf("%s does not reach the expected state: %w", step.pods[0].Name, err)
 		}
 	}
-	return nil
+	return useDevices(ctx, client)
+}
+
+// useDevices has a claim created for an extended resource, and a pod wait for the binding condition of its device.
+func useDevices(ctx context.Context, client kubernetes.Interface) error {
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	node, extended := nodes.Items[0].Name, "example.com/gpu"
+	dra, pods := client.ResourceV1(), client.CoreV1().Pods("default")
+	for class, name := range map[string]*string{"gpu": &extended, "slow": nil} {
+		selector := resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", class+".example.com")}}
+		spec := resourcev1.DeviceClassSpec{ExtendedResourceName: name, Selectors: []resourcev1.DeviceSelector{selector}}
+		if _, err := dra.DeviceClasses().Create(ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		device := resourcev1.Device{Name: "d0"}
+		if class == "slow" {
+			device.BindingConditions, device.BindingFailureConditions = []string{"Attached"}, []string{"Failed"}
+		}
+		slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: resourcev1.ResourceSliceSpec{Driver: class + ".example.com", NodeName: &node,
+			Pool: resourcev1.ResourcePool{Name: class, ResourceSliceCount: 1}, Devices: []resourcev1.Device{device}}}
+		if _, err := dra.ResourceSlices().Create(ctx, slice, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+		Requests: []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "slow"}}}}}}
+	if _, err := dra.ResourceClaims("default").Create(ctx, claim, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	amount := corev1.ResourceList{corev1.ResourceName(extended): resource.MustParse("1")}
+	for _, p := range []*corev1.Pod{
+		with(pod("extended", "1m"), func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: amount, Limits: amount}
+		}),
+		with(pod("slow", "1m"), func(p *corev1.Pod) {
+			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "device", ResourceClaimName: &claim.Name}}
+		}),
+	} {
+		if _, err := pods.Create(ctx, p, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	if err := poll(ctx, func() bool { return attach(ctx, client) == nil }); err != nil {
+		return fmt.Errorf("the claim is not allocated: %w", err)
+	}
+	return poll(ctx, func() bool {
+		list, err := pods.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false
+		}
+		byName := map[string]*corev1.Pod{}
+		for i := range list.Items {
+			byName[list.Items[i].Name] = &list.Items[i]
+		}
+		return bound("extended", "slow")(byName)
+	})
+}
+
+// attach reports the device of the allocated claim as attached, as its driver would.
+func attach(ctx context.Context, client kubernetes.Interface) error {
+	claims := client.ResourceV1().ResourceClaims("default")
+	claim, err := claims.Get(ctx, "slow", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if claim.Status.Allocation == nil {
+		return errors.New("not allocated")
+	}
+	device := claim.Status.Allocation.Devices.Results[0]
+	claim.Status.Devices = []resourcev1.AllocatedDeviceStatus{{Driver: device.Driver, Pool: device.Pool, Device: device.Device,
+		Conditions: []metav1.Condition{{Type: "Attached", Status: metav1.ConditionTrue, Reason: "Attached", LastTransitionTime: metav1.Now()}}}}
+	_, err = claims.UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+	return err
 }
 
 func pod(name, cpu string) *corev1.Pod {

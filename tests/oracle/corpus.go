@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -26,8 +27,11 @@ func corpusFocus(seed uint64) string {
 	if seed%2 == 0 {
 		return mixed
 	}
-	// Without the last three: extenders and devices are not recorded, and results of chance vary.
-	return focuses[1+seed/2%uint64(len(focuses)-4)].name
+	recorded := slices.DeleteFunc(focusList(), func(name string) bool {
+		// Extenders are not recorded, and results of chance vary.
+		return name == mixed || name == extended || name == chance
+	})
+	return recorded[seed/2%uint64(len(recorded))]
 }
 
 func runRecord(args []string, out, errOut io.Writer) error {

@@ -125,7 +125,7 @@ func expected() []string {
 	return append(want, expectedReasons...)
 }
 
-// expectedReasons are the possible texts of the default configuration for a pod without resource claims.
+// expectedReasons are the possible texts of the default configuration, of DynamicResources only those of Filter.
 var expectedReasons = []string{
 	"Filter of NodeUnschedulable: node(s) were unschedulable",
 	"Filter of TaintToleration: node(s) had untolerated taint(s)",
@@ -166,6 +166,11 @@ var expectedReasons = []string{
 	"Filter of InterPodAffinity: node(s) didn't match pod anti-affinity rules",
 	"Filter of InterPodAffinity: node(s) didn't satisfy existing pods anti-affinity rules",
 	"Filter of NodeDeclaredFeatures: node(s) didn't match Pod's required features",
+	"Filter of DynamicResources: cannot allocate all claims",
+	"Filter of DynamicResources: invalid resource pools were encountered",
+	"Filter of DynamicResources: resourceclaim not available on the node",
+	"Filter of DynamicResources: cannot schedule extended resource claim",
+	"Filter of DynamicResources: cannot fit resource",
 	"no nodes",
 	"PostFilter without state",
 }

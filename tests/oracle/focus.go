@@ -35,13 +35,15 @@ const (
 	extended = "extenders"
 )
 
-func focusNames() string {
+func focusList() []string {
 	var names []string
 	for _, focus := range focuses {
 		names = append(names, focus.name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
+
+func focusNames() string { return strings.Join(focusList(), ", ") }
 
 // focusPlugins are the plugins that configurations of a focus may contain.
 func focusPlugins(name string) ([]pluginWeight, error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cel/library/semver.hpp"
+#include "cel/read_paths.hpp"
 #include "kubernetes/cel/quantity_library.hpp"
 
 namespace berth::cel {
@@ -179,6 +180,18 @@ Expected<bool> DeviceExpression::Matches(const Value& device, const EvaluationOp
   if (matches) return matches;
   return Invalid("CEL result of type " + RuntimeTypeName(value) +
                  " could not be converted to bool: " + matches.error().message);
+}
+
+std::vector<NamedProperty> NamedProperties(std::string_view expression) {
+  using Kind = NamedProperty::Kind;
+  std::vector<NamedProperty> properties;
+  for (const Path& path : ReadPaths(expression, "device")) {
+    if (path[0] == "driver") properties.push_back({Kind::kDriver});
+    if (path.size() < 3) continue;
+    if (path[0] == "attributes") properties.push_back({Kind::kAttribute, path[1], path[2]});
+    if (path[0] == "capacity") properties.push_back({Kind::kCapacity, path[1], path[2]});
+  }
+  return properties;
 }
 
 }  // namespace berth::cel

@@ -56,4 +56,14 @@ class DeviceExpression {
   Program program_;
 };
 
+// What an expression names of a device: its driver, an attribute or a capacity.
+struct NamedProperty {
+  enum class Kind : std::uint8_t { kDriver, kAttribute, kCapacity };
+  Kind kind = Kind::kDriver;
+  std::string domain{};  // of attributes and capacities
+  std::string id{};
+};
+// In the order of the text, each once. For explanations.
+std::vector<NamedProperty> NamedProperties(std::string_view expression);
+
 }  // namespace berth::cel

@@ -115,5 +115,19 @@ TEST(QuantityLibrary, Computes) {
   }
 }
 
+TEST(NamedProperties, AreThoseOfTheDevice) {
+  std::string named;
+  for (const NamedProperty& property :
+       NamedProperties("device.driver == 'd' && device.attributes['d'].model == 'A' && "
+                       "device.capacity['e'].memory.isGreaterThan(quantity('1Gi')) && "
+                       "device.attributes['d'].size() > 0")) {
+    named += property.kind == NamedProperty::Kind::kDriver ? "driver "
+             : property.kind == NamedProperty::Kind::kAttribute
+                 ? "attribute " + property.domain + "/" + property.id + " "
+                 : "capacity " + property.domain + "/" + property.id + " ";
+  }
+  EXPECT_EQ(named, "driver attribute d/model capacity e/memory ");
+}
+
 }  // namespace
 }  // namespace berth::cel

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <deque>
 #include <optional>
 
+#include "base/check.hpp"
 #include "base/json_text.hpp"
 #include "base/lease_fence.hpp"
 #include "base/random.hpp"
@@ -14,6 +17,7 @@
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/backoff.hpp"
 #include "kubernetes/client/claim_patch.hpp"
+#include "kubernetes/client/resources.hpp"
 #include "kubernetes/client/status_patch.hpp"
 
 namespace berth::client {
@@ -61,6 +65,7 @@ std::string PodPath(const std::string& ns, const std::string& name) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name);
 }
 
+constexpr const Resource& kClaims = ResourceOf<api::ResourceClaim>();
 constexpr std::string_view kMergePatch = "application/merge-patch+json";
 constexpr std::string_view kStrategicMergePatch = "application/strategic-merge-patch+json";
 
@@ -148,6 +153,9 @@ struct ApiWriter::Impl {
   std::deque<std::string> ready{};  // pods whose first write waits for a free slot
   std::size_t in_flight = 0;
   std::vector<std::move_only_function<void()>> idle{};  // callbacks of WhenIdle
+  std::atomic<std::size_t> claim_version{0};            // index in Resource::versions; any thread
+
+  std::string_view ClaimVersion() const { return kClaims.versions[claim_version.load()]; }
 
   // Sends writes; reads do not pass the fence.
   Api::CallId Send(ApiRequest request, std::move_only_function<void(Reply)> done) {
@@ -469,20 +477,30 @@ void ApiWriter::SelectNode(ports::NodeSelected write, ports::VersionDone done) {
 }
 
 void ApiWriter::ChangeClaim(ports::ClaimChange change, ports::VersionDone done) {
-  ObjectPatch patch{ClaimPath(change), ClaimPatchBody(change, impl_->clock.WallNow()), kMergePatch};
+  ObjectPatch patch{ClaimPath(change, impl_->ClaimVersion()), ClaimPatchBody(change, impl_->clock.WallNow()),
+                    kMergePatch};
   if (std::holds_alternative<ports::ClaimChange::Release>(change.change))
     patch.content_type = kStrategicMergePatch;
   impl_->Patch(ClaimKey(change.ns, change.name), std::move(patch), VersionOnly(std::move(done)));
 }
 
 void ApiWriter::CreateClaim(ports::NewClaim claim, ports::ClaimDone done) {
-  ObjectPatch object{.path = ClaimsPath(claim.ns), .body = NewClaimBody(claim), .creates = true};
+  const std::string_view version = impl_->ClaimVersion();
+  ObjectPatch object{
+      .path = ClaimsPath(claim.ns, version), .body = NewClaimBody(claim, version), .creates = true};
   impl_->Patch(ClaimKey(claim.ns, "of " + claim.pod_uid), std::move(object), std::move(done));
 }
 
 void ApiWriter::DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done) {
-  impl_->Delete(ClaimKey(deletion.ns, deletion.name), {ClaimPath(deletion.ns, deletion.name), deletion.uid},
+  impl_->Delete(ClaimKey(deletion.ns, deletion.name),
+                {ClaimPath(deletion.ns, deletion.name, impl_->ClaimVersion()), deletion.uid},
                 std::move(done));
+}
+
+void ApiWriter::SetClaimVersion(std::string_view version) {
+  const auto found = std::ranges::find(kClaims.versions, version);
+  BERTH_CHECK(found != kClaims.versions.end(), version);
+  impl_->claim_version = static_cast<std::size_t>(found - kClaims.versions.begin());
 }
 
 void ApiWriter::WhenIdle(std::move_only_function<void()> idle) {

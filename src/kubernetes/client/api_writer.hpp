@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "base/clock.hpp"
 #include "kubernetes/ports/ports.hpp"
@@ -35,6 +36,8 @@ struct ApiWriterOptions {
 // InternalError, ServiceUnavailable, or if nothing was sent. Status patches and deletions are idempotent and
 // are also retried after a lost response, status patches also after Conflict.
 //
+// Resource claims are written in version v1 until SetClaimVersion is called.
+//
 // Thread-safe; `done` is called on the loop's thread, never from within a call. The destructor ends
 // outstanding writes with kCancelled. Constructor arguments must outlive the writer.
 class ApiWriter final : public ports::ApiWriter {
@@ -55,6 +58,8 @@ class ApiWriter final : public ports::ApiWriter {
   void ChangeClaim(ports::ClaimChange change, ports::VersionDone done) override;
   void CreateClaim(ports::NewClaim claim, ports::ClaimDone done) override;
   void DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done) override;
+  // The version of resource.k8s.io that the API server has, one of resources.hpp. Affects later calls.
+  void SetClaimVersion(std::string_view version);
   // The number of writes that wait for a free slot; on the loop's thread.
   std::size_t Backlog() const;
   // Calls `idle` once, on the loop's thread, as soon as no write is waiting or in flight. From any thread.

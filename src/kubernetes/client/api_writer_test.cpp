@@ -428,6 +428,47 @@ TEST_F(ClaimWriter, ClaimsForExtendedResourcesAreCreatedOnce) {
   EXPECT_THAT(results_, ElementsAre("made m 4", "failed: InternalError")) << "the claim may exist";
 }
 
+TEST_F(ClaimWriter, ClaimsAreWrittenInTheVersionOfTheServer) {
+  const auto create = [&] {
+    ports::NewClaim claim{"ns", "pod-extended-resources-", "pod", "u", {}};
+    api::ResourceClaim::Request& request = claim.requests.emplace_back();
+    request.name = "r";
+    request.exactly.emplace();
+    request.exactly->device_class_name = "gpu";
+    request.exactly->allocation_mode = "ExactCount";
+    request.exactly->count = 2;
+    writer_->CreateClaim(std::move(claim), [](const Expected<ports::CreatedClaim>&) {});
+    loop_.Run();
+  };
+  writer_->SetClaimVersion("v1beta1");
+  Write(Change::SetFinalizers{{"a"}});
+  api_.Answer(R"({"kind":"ResourceClaim","metadata":{"name":"c","resourceVersion":"4"}})");
+  Write(Change::Reserve{nullptr, false, {}});
+  api_.Answer(R"({"kind":"ResourceClaim","metadata":{"name":"c","resourceVersion":"5"}})");
+  create();
+  EXPECT_THAT(body(), HasSubstr(R"("apiVersion":"resource.k8s.io/v1beta1")"));
+  EXPECT_THAT(
+      body(),
+      HasSubstr(
+          R"("requests":[{"name":"r","deviceClassName":"gpu","allocationMode":"ExactCount","count":2}])"))
+      << "without exactly";
+  api_.Answer(R"({"kind":"ResourceClaim","metadata":{"name":"made","uid":"m","resourceVersion":"6"}})");
+  writer_->SetClaimVersion("v1beta2");
+  create();
+  EXPECT_THAT(body(), HasSubstr(R"("apiVersion":"resource.k8s.io/v1beta2")"));
+  EXPECT_THAT(body(), HasSubstr(R"("exactly":{)"));
+  api_.Answer(R"({"kind":"ResourceClaim","metadata":{"name":"made","uid":"m","resourceVersion":"6"}})");
+  writer_->DeleteClaim({"ns", "c", "u"}, [](const Expected<void>&) {});
+  loop_.Run();
+  api_.Answer(R"({"kind":"Status"})");
+  EXPECT_THAT(api_.sent,
+              ElementsAre("PATCH /apis/resource.k8s.io/v1beta1/namespaces/ns/resourceclaims/c",
+                          "PATCH /apis/resource.k8s.io/v1beta1/namespaces/ns/resourceclaims/c/status",
+                          "POST /apis/resource.k8s.io/v1beta1/namespaces/ns/resourceclaims",
+                          "POST /apis/resource.k8s.io/v1beta2/namespaces/ns/resourceclaims",
+                          "DELETE /apis/resource.k8s.io/v1beta2/namespaces/ns/resourceclaims/c"));
+}
+
 TEST_F(ClaimWriter, ADeletionNamesTheUidOfTheClaim) {
   writer_->DeleteClaim({"ns", "c", "u"}, [this](Expected<void> done) {
     results_.push_back(done ? "deleted" : "failed: " + done.error().message);

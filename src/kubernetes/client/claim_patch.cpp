@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include "base/json_text.hpp"
+#include "kubernetes/client/resources.hpp"
 
 namespace berth::client {
 namespace {
 
 using api::ResourceClaim;
 using Change = ports::ClaimChange;
+
+constexpr std::string_view kGroup = ResourceOf<ResourceClaim>().group;
 
 // Appends a list; add(out, item) appends an item.
 template <class List, class AddItem>
@@ -112,6 +115,12 @@ void AddConsumer(std::string& out, const ResourceClaim::Consumer& consumer) {
   object.Add("resource", consumer.resource).Add("name", consumer.name).Add("uid", consumer.uid);
 }
 
+void AddExactly(JsonObject& object, const ResourceClaim::DeviceRequest& request) {
+  object.Add("deviceClassName", request.device_class_name)
+      .Add("allocationMode", request.allocation_mode)
+      .AddRaw("count", std::to_string(request.count));
+}
+
 void AddStatus(JsonObject& status, const Change::Reserve& reserve, WallTime now) {
   const std::string timestamp = reserve.set_timestamp ? FormatTime(now) : "";
   if (reserve.allocation != nullptr) {
@@ -135,21 +144,23 @@ void AddStatus(JsonObject& status, const Change::Release& release, WallTime) {
 
 }  // namespace
 
-std::string ClaimPath(const Change& change) {
+std::string ClaimPath(const Change& change, std::string_view version) {
   const bool status = !std::holds_alternative<Change::SetFinalizers>(change.change);
-  return ClaimPath(change.ns, change.name) + (status ? "/status" : "");
+  return ClaimPath(change.ns, change.name, version) + (status ? "/status" : "");
 }
 
-std::string ClaimsPath(const std::string& ns) {
-  return fmt::format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims", ns);
+std::string ClaimsPath(const std::string& ns, std::string_view version) {
+  return fmt::format("{}/namespaces/{}/resourceclaims", Resource::GroupPath(kGroup, version), ns);
 }
 
-std::string ClaimPath(const std::string& ns, const std::string& name) { return ClaimsPath(ns) + "/" + name; }
+std::string ClaimPath(const std::string& ns, const std::string& name, std::string_view version) {
+  return ClaimsPath(ns, version) + "/" + name;
+}
 
-std::string NewClaimBody(const ports::NewClaim& claim) {
+std::string NewClaimBody(const ports::NewClaim& claim, std::string_view version) {
   std::string body;
   JsonObject root(body);
-  root.Add("kind", "ResourceClaim").Add("apiVersion", "resource.k8s.io/v1");
+  root.Add("kind", "ResourceClaim").Add("apiVersion", fmt::format("{}/{}", kGroup, version));
   JsonObject metadata(root.Key("metadata"));
   metadata.Add("generateName", claim.generate_name).Add("namespace", claim.ns);
   JsonObject(metadata.Key("annotations")).Add(api::kExtendedResourceClaimAnnotation, "true");
@@ -165,13 +176,15 @@ std::string NewClaimBody(const ports::NewClaim& claim) {
   metadata.Close();
   JsonObject spec(root.Key("spec"));
   JsonObject devices(spec.Key("devices"));
-  AddList(devices, "requests", claim.requests, [](std::string& out, const ResourceClaim::Request& request) {
+  AddList(devices, "requests", claim.requests, [&](std::string& out, const ResourceClaim::Request& request) {
     JsonObject object(out);
     object.Add("name", request.name);
-    JsonObject(object.Key("exactly"))
-        .Add("deviceClassName", request.exactly->device_class_name)
-        .Add("allocationMode", request.exactly->allocation_mode)
-        .AddRaw("count", std::to_string(request.exactly->count));
+    if (version == "v1beta1") {  // has the members of `exactly` in the request itself
+      AddExactly(object, *request.exactly);
+    } else {
+      JsonObject exactly(object.Key("exactly"));
+      AddExactly(exactly, *request.exactly);
+    }
   });
   devices.Close();
   spec.Close();

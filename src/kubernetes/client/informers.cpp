@@ -46,6 +46,12 @@ constexpr std::string_view kFieldSelector = "";
 template <>
 constexpr std::string_view kFieldSelector<api::Pod> = "status.phase!=Succeeded,status.phase!=Failed";
 
+// "v1beta1" of "/apis/resource.k8s.io/v1beta1/resourceclaims".
+std::string_view VersionIn(std::string_view path) {
+  const std::string_view group_version = path.substr(0, path.rfind('/'));
+  return group_version.substr(group_version.rfind('/') + 1);
+}
+
 template <class List>
 struct ReflectorsOf;
 template <class... T>
@@ -97,6 +103,7 @@ struct ClusterSource::Impl {
     }
     discovery.Follow(resource, [this, settled = false](std::optional<std::string> path) mutable {
       if (path) {
+        if (options.on_version) options.on_version(T::kKind, VersionIn(*path));
         Follow<T>(*path, /*counts=*/!settled);
       } else if (!settled) {
         Settled();

@@ -36,6 +36,8 @@ struct ClusterSourceOptions {
   // For pods and nodes whose texts are not retained; all other kinds are requested as JSON.
   Encoding encoding = Encoding::kJson;
   api::RetainedFields retained{};  // the parts of objects that are delivered on request
+  // Called on the loop when the version of a kind in a group is known, and when it changes; may be empty.
+  std::function<void(std::string_view kind, std::string_view version)> on_version{};
   // Called once on the loop, when all objects have been delivered, before OnSynced; may be empty.
   std::function<void()> on_complete{};
   // Called once on the loop, after the sink's OnSynced; may be empty.

@@ -158,8 +158,12 @@ TEST_F(InformersTest, OlderVersionsAreUsedIfTheNewestIsMissing) {
   Everything();
   const auto devices = groups_.extract("/apis/resource.k8s.io/v1");
   groups_["/apis/resource.k8s.io/v1beta1"] = {"deviceclasses", "resourceclaims", "resourceslices"};
-  Start();
+  std::string versions;
+  Start({.streaming = false, .on_version = [&](std::string_view kind, std::string_view version) {
+           if (kind == "ResourceClaim" || kind == "CSINode") versions += fmt::format("{} {} ", kind, version);
+         }});
   EXPECT_THAT(api_.sent, Contains(HasSubstr("GET /apis/resource.k8s.io/v1beta1/resourceclaims")));
+  EXPECT_EQ(versions, "CSINode v1 ResourceClaim v1beta1 ");
   EXPECT_THAT(sink_.added, Contains("ResourceSlice one"));
   EXPECT_THAT(sink_.added, Not(Contains("DeviceTaintRule one")));
 }

@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/node_selection.hpp"
+#include "scheduler/framework/rejection_details.hpp"
 
 namespace berth::algorithm {
 
@@ -72,6 +73,22 @@ void RecordVerdicts(SchedulingContext& context) {
     record.row_reasons.push_back({filters[part.plugin]->Name(), part.reasons});
   record.unresolvable |= verdicts.unresolvable;
   record.feasible |= verdicts.feasible;
+}
+
+// What plugins add to their reasons.
+void RecordDetails(SchedulingContext& context) {
+  AttemptRecord& record = context.record();
+  for (framework::FilterPlugin* plugin : context.profile.filters()) {
+    const auto* detailed = dynamic_cast<const framework::RejectionDetailsPlugin*>(plugin);
+    if (detailed == nullptr) continue;
+    RowSet rejected(context.cluster.nodes.rows());
+    for (const record::Rejection& rejection : record.rejections) {
+      if (rejection.plugin == plugin->Name()) rejected |= rejection.rows;
+    }
+    if (rejected.Empty()) continue;
+    for (framework::RejectionDetail& detail : detailed->RejectionDetails(context.attempt, rejected))
+      record.details.push_back(std::move(detail));
+  }
 }
 
 // The nodes that PreFilter excluded.
@@ -229,6 +246,7 @@ bool SchedulingAlgorithm::FindFeasible(Context& context) {
     return false;
   }
   RecordVerdicts(context);
+  if (options_.explanations) RecordDetails(context);
   if (pre_filter.narrowed) RecordExcluded(context, candidates);
   if (record.feasible.Empty()) {
     AdvanceStart(context, candidates.Count());
@@ -255,7 +273,7 @@ bool SchedulingAlgorithm::FindFeasibleInCache(Context& context) {
 equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const Context& context) {
   const cluster::PodInfo& pod = context.pod;
   const bool limits_nodes = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
-  if (!cache_ || !extenders_.empty() || options_.score_parts || !context.buffers.nominations.empty() ||
+  if (!cache_ || !extenders_.empty() || options_.explanations || !context.buffers.nominations.empty() ||
       limits_nodes || !EvaluatesAllNodes(context.profile))
     return nullptr;
   return cache_->Lookup(pod.shape, context.profile);
@@ -425,7 +443,7 @@ void SchedulingAlgorithm::RecordScores(Context& context) const {
     record::Scores& kept = scores.emplace_back();
     kept.plugin = plugin->Name();
     kept.weight = weight;
-    if (options_.score_parts) {
+    if (options_.explanations) {
       if (const auto* made_of = dynamic_cast<const framework::ScorePartsPlugin*>(plugin))
         kept.parts = made_of->ScoreParts(context.attempt, record.feasible);
     }

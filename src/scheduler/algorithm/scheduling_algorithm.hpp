@@ -26,7 +26,7 @@ struct AlgorithmOptions {
   bool sample = true;     // false: evaluate all nodes, whatever the percentages
   bool adaptive = false;  // 0 means kube-scheduler's adaptive share, which decreases with cluster size
   TieBreak tie_break = TieBreak::kRandom;
-  bool score_parts = false;  // also record the components of scores
+  bool explanations = false;  // also record the components of scores and the details of rejections
   // Size limit of the equivalence cache; 0: disabled.
   std::size_t equivalence_cache_bytes = 64u << 20;
   std::uint64_t seed = 1;

@@ -87,7 +87,7 @@ Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerCo
       algorithm::AlgorithmOptions{.percentage_of_nodes_to_score = 100,
                                   .sample = false,
                                   .tie_break = algorithm::TieBreak::kFirstByName,
-                                  .score_parts = true},
+                                  .explanations = true},
       explainer->engine_->reasons(), explainer->engine_->extenders());
   return explainer;
 }

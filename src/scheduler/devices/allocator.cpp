@@ -10,6 +10,7 @@
 #include "scheduler/devices/capacity.hpp"
 #include "scheduler/devices/constraints.hpp"
 #include "scheduler/devices/device_groups.hpp"
+#include "scheduler/devices/taints.hpp"
 
 namespace berth::devices {
 namespace {
@@ -25,23 +26,6 @@ constexpr std::size_t kMostGrouped = 1000;  // comparisons grow with the square
 
 std::string DeviceName(const NodePool& pool, const SliceDevice& device) {
   return fmt::format("{}/{}/{}", pool.driver, pool.pool, device.device->name);
-}
-
-bool Tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
-  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-  if (!toleration.key.empty() && toleration.key != taint.key) return false;
-  if (toleration.op == "Exists") return true;
-  return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;
-}
-
-// Whether the device has a taint that excludes the request. Taints with other effects are ignored.
-bool IsRepelled(const SliceDevice& device, const DeviceRequest& request) {
-  return std::ranges::any_of(device.taints, [&](const api::DeviceTaint& taint) {
-    if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return false;
-    return std::ranges::none_of(request.tolerations, [&](const api::DeviceToleration& toleration) {
-      return Tolerates(toleration, taint);
-    });
-  });
 }
 
 }  // namespace
@@ -579,7 +563,7 @@ bool Allocator::Search::Choose(const Position& at, const Wanted& wanted, const N
     if (takes_counters) ReturnCounters(pool);
     return false;
   };
-  if (features_.device_taints && IsRepelled(device, *wanted.request)) return give_up();
+  if (features_.device_taints && UntoleratedTaint(device, *wanted.request) != nullptr) return give_up();
   if (!AddToConstraints(claim, at, pool, device)) {
     give_up();
     if (must) {

@@ -27,6 +27,10 @@ class SelectorEvaluator {
   // Equal for devices of one driver and shape. Valid until the next call.
   virtual const Answer& Evaluate(const std::string& expression, std::string_view driver,
                                  const SliceDevice& device) = 0;
+  // What the expression names of the device, for explanations: `model "a100", no attribute numa`. Equal for
+  // devices of one driver and shape.
+  virtual std::string ValuesOf(const std::string& expression, std::string_view driver,
+                               const SliceDevice& device) = 0;
 };
 
 // A device chosen for a claim.
@@ -82,6 +86,15 @@ class Allocator {
   AllocationOutcome Allocate(const NodeDevices& node,
                              std::span<const api::ResourceClaim* const> claims) const;
 
+  // Why Allocate finds no devices, for explanations: a line per request that cannot be allocated and, if it
+  // has alternatives, per alternative. Names neither devices nor pools, so the lines hold for every node with
+  // the same picture. Does not search longer than Allocate.
+  struct Diagnosis {
+    std::vector<std::string> lines;
+    std::uint64_t steps = 0;  // that the searches took
+  };
+  Diagnosis Diagnose(const NodeDevices& node, std::span<const api::ResourceClaim* const> claims) const;
+
   // The allocation to be written for a claim: results, configuration of classes and claim, and the nodes on
   // which it can be used. `chosen`: the devices of this claim, from an outcome of Allocate. An error has
   // kube-scheduler's text. Share ids are derived from `share_seed`, which must be unique to the claim.
@@ -92,6 +105,7 @@ class Allocator {
 
  private:
   class Search;
+  class Diagnostician;
 
   const Features& features_;
   const AllocatedDevices& allocated_;

@@ -36,6 +36,9 @@ class AttributeSelectors final : public SelectorEvaluator {
     return answer_ = {
                value != nullptr && *value ? Answer::Kind::kMatch : Answer::Kind::kNoMatch, {}, steps_each};
   }
+  std::string ValuesOf(const std::string& expression, std::string_view, const SliceDevice& device) override {
+    return expression + (device.device->attributes.contains(expression) ? " false" : " absent");
+  }
   std::uint64_t steps_each = 0;
 
  private:
@@ -60,6 +63,20 @@ class Devices : public testing::Test {
     Put(Read<api::ResourceSlice>(fmt::format(
         R"({{"metadata": {{"name": "{}"}}, "spec": {{"driver": "d", "pool": {{{}}}, {}, "devices": [{}]}}}})",
         name, pool, more, devices)));
+  }
+  // Three partitions of a device with 40Gi: one of all of it, two of a half.
+  void AddPartitions() {
+    const auto part = [](const std::string& name, const std::string& memory) {
+      return fmt::format(R"({{"name": "{}", "consumesCounters": [{{"counterSet": "set",
+                             "counters": {{"memory": {{"value": "{}"}}}}}}]}})",
+                         name, memory);
+    };
+    const std::string pool = R"("name": "p", "resourceSliceCount": 2)";
+    AddSlice("counters", "", R"("nodeName": "n", "sharedCounters": [{"name": "set",
+             "counters": {"memory": {"value": "40Gi"}}}])",
+             pool);
+    AddSlice("s", part("whole", "40Gi") + "," + part("half0", "20Gi") + "," + part("half1", "20Gi"),
+             R"("nodeName": "n")", pool);
   }
   template <class T>
   void Put(std::shared_ptr<const T> object) {
@@ -97,6 +114,12 @@ class Devices : public testing::Test {
     const auto& devices = inventory_.Of(nodes_, nodes_.Find(symbols_.node_names.Find(node)));
     if (!devices) return {AllocationOutcome::Kind::kError, devices.error().message};
     return MakeAllocator().Allocate(*devices, pointers);
+  }
+  std::vector<std::string> Diagnose(const std::string& devices, const std::string& node = "n") {
+    const auto claim = Claim(devices);
+    const ResourceClaim* only = claim.get();
+    const auto& of_node = inventory_.Of(nodes_, nodes_.Find(symbols_.node_names.Find(node)));
+    return MakeAllocator().Diagnose(*of_node, {&only, 1}).lines;
   }
   Allocator MakeAllocator() {
     return {features_, allocated_,
@@ -318,17 +341,7 @@ TEST_F(Devices, TaintsMustBeTolerated) {
 // --- parts of devices ---
 
 TEST_F(Devices, SharedCountersLimitPartitions) {
-  const auto part = [](const std::string& name, const std::string& memory) {
-    return fmt::format(R"({{"name": "{}", "consumesCounters": [{{"counterSet": "set",
-                           "counters": {{"memory": {{"value": "{}"}}}}}}]}})",
-                       name, memory);
-  };
-  const std::string pool = R"("name": "p", "resourceSliceCount": 2)";
-  AddSlice("counters", "", R"("nodeName": "n", "sharedCounters": [{"name": "set",
-           "counters": {"memory": {"value": "40Gi"}}}])",
-           pool);
-  AddSlice("s", part("whole", "40Gi") + "," + part("half0", "20Gi") + "," + part("half1", "20Gi"),
-           R"("nodeName": "n")", pool);
+  AddPartitions();
   EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/whole ");
   EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 2)"))), "r=p/half0 r=p/half1 ");
   EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 3)"))), "impossible");
@@ -366,6 +379,116 @@ TEST_F(Devices, CapacityIsConsumedByShares) {
   allocated_.RemovePending("u1");
   EXPECT_EQ(Try(wants("1Gi")), "r=p/a ");
   EXPECT_EQ(Try(Requests(Exactly("r", R"("capacity": {"requests": {"cores": "1"}})"))), "impossible");
+}
+
+// --- diagnosis ---
+
+TEST_F(Devices, ADiagnosisCountsTheDevicesByWhatExcludesThem) {
+  class_.selectors = {{"of_class"}};
+  const auto gpu = [](const std::string& name, const std::string& attributes, const std::string& more = "") {
+    return fmt::format(R"({{"name": "{}", "attributes": {{{}}}{}{}}})", name, attributes,
+                       more.empty() ? "" : ", ", more);
+  };
+  const std::string of_class = R"("of_class": {"bool": true})";
+  const std::string good = of_class + R"(, "x": {"bool": true})";
+  AddSlice("s", gpu("nic", "") + "," + gpu("used", good) + "," +
+                    gpu("tainted", good, R"("taints": [{"key": "k", "value": "v", "effect": "NoExecute"}])") +
+                    "," + gpu("without", of_class) + "," +
+                    gpu("wrong", of_class + R"(, "x": {"bool": false})") + "," +
+                    gpu("small", good, R"("capacity": {"memory": {"value": "8Gi"}})") + "," +
+                    gpu("big", good, R"("capacity": {"memory": {"value": "40Gi"}})"));
+  allocated_.AddPending(
+      "u", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("used"))->allocation));
+  EXPECT_THAT(
+      Diagnose(Requests(Exactly("r", R"("count": 2, "selectors": [{"cel": {"expression": "x"}}],
+                                        "capacity": {"requests": {"memory": "20Gi"}})"))),
+      ElementsAre(
+          "claim ns/c, request r: 2 of class gpu requested, 1 of 6 available: 1 in use, 1 with the "
+          "untolerated taint k=v:NoExecute, 2 rejected by selector `x` (1 x absent, 1 x false), 1 with "
+          "too little memory (0 of 8Gi in use, 20Gi needed)"));
+  EXPECT_THAT(Diagnose(Requests(Exactly("r", R"("selectors": [{"cel": {"expression": "error"}}])"))),
+              ElementsAre("claim ns/c, request r: 1 of class gpu requested, 0 of 6 available: 6 rejected by "
+                          "selector `error` (6 error absent); selectors cannot be evaluated: no such "
+                          "key: x"))
+      << "errors of devices that the search did not reach";
+  class_.selectors = {{"none"}};
+  EXPECT_THAT(
+      Diagnose(Requests(Exactly("r"))),
+      ElementsAre("claim ns/c, request r: 1 of class gpu requested, none of the node's 7 devices is of "
+                  "this class"));
+  AddNode("empty");
+  EXPECT_THAT(
+      Diagnose(Requests(Exactly("r", R"("allocationMode": "All")")), "empty"),
+      ElementsAre("claim ns/c, request r: all devices of class gpu requested, the node has no devices"));
+}
+
+TEST_F(Devices, ADiagnosisNamesEveryAlternative) {
+  AddSlice("s", R"({"name": "a"}, {"name": "b"})");
+  EXPECT_THAT(
+      Diagnose(Requests(R"({"name": "r", "firstAvailable": [
+                {"name": "many", "deviceClassName": "gpu", "count": 4},
+                {"name": "x", "deviceClassName": "gpu", "selectors": [{"cel": {"expression": "x"}}]}]})")),
+      ElementsAre("claim ns/c, request r/many: 4 of class gpu requested, 2 of 2 available",
+                  "claim ns/c, request r/x: 1 of class gpu requested, 0 of 2 available: 2 rejected by "
+                  "selector `x` (2 x absent)"));
+  EXPECT_THAT(Diagnose(Requests(R"({"name": "r", "firstAvailable": [
+                {"name": "many", "deviceClassName": "gpu", "count": 4},
+                {"name": "two", "deviceClassName": "gpu", "count": 2}]},)" +
+                                Exactly("none", R"("selectors": [{"cel": {"expression": "x"}}])"))),
+              ElementsAre(testing::StartsWith("claim ns/c, request none: ")))
+      << "an alternative has enough devices";
+}
+
+TEST_F(Devices, ADiagnosisNamesWhatPreventsACombination) {
+  AddSlice("s", R"({"name": "a", "attributes": {"d/numa": {"int": 0}}},
+                   {"name": "b", "attributes": {"d/numa": {"int": 1}}}, {"name": "c"})");
+  EXPECT_THAT(
+      Diagnose(Requests(Exactly("r", R"("count": 2)"), R"("constraints": [{"matchAttribute": "d/numa"}])")),
+      ElementsAre(
+          "claim ns/c, request r: constraint matchAttribute d/numa cannot be met; available are 1 with "
+          "0, 1 with 1, 1 without it"));
+  EXPECT_THAT(
+      Diagnose(Requests(Exactly("one") + "," + Exactly("three", R"("count": 3)"))),
+      ElementsAre("claim ns/c, request three: the requests before it need the same devices: 3 requested, "
+                  "3 available"));
+}
+
+TEST_F(Devices, ADiagnosisNamesExhaustedCounters) {
+  AddPartitions();
+  EXPECT_THAT(Diagnose(Requests(Exactly("r", R"("count": 3)"))),
+              ElementsAre("claim ns/c, request r: the available devices together exceed the shared counters: "
+                          "set/memory (0 of 40Gi in use)"));
+  allocated_.AddPending(
+      "u", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("half0"))->allocation));
+  EXPECT_THAT(Diagnose(Requests(Exactly("r", R"("count": 2)"))),
+              ElementsAre("claim ns/c, request r: 2 of class gpu requested, 1 of 3 available: 1 in use, 1 "
+                          "exceeding counter set/memory (20Gi of 40Gi in use, 40Gi needed)"));
+}
+
+TEST_F(Devices, ADiagnosisCountsDevicesOfUnusablePools) {
+  AddSlice("s", R"({"name": "a"})", R"("nodeName": "n")", R"("name": "p", "resourceSliceCount": 2)");
+  EXPECT_THAT(
+      Diagnose(Requests(Exactly("r"))),
+      ElementsAre("claim ns/c, request r: 1 of class gpu requested, the node has no devices; 1 pool of "
+                  "the node is being updated"));
+  AddSlice("t", R"({"name": "a"})", R"("nodeName": "n")", R"("name": "p", "resourceSliceCount": 2)");
+  EXPECT_THAT(
+      Diagnose(Requests(Exactly("r"))),
+      ElementsAre("claim ns/c, request r: 1 of class gpu requested, the node has no devices; 1 pool of "
+                  "the node is invalid"));
+}
+
+TEST_F(Devices, ADiagnosisEndsWithItsSteps) {
+  std::string devices;
+  for (int i = 0; i < 24; ++i) {
+    devices += fmt::format(R"({}{{"name": "g{}", "attributes": {{"d/n": {{"int": {}}}}}}})", i > 0 ? "," : "",
+                           i, i % 3);
+  }
+  AddSlice("s", devices);
+  steps_ = 2000;
+  EXPECT_THAT(
+      Diagnose(Requests(Exactly("r", R"("count": 12)"), R"("constraints": [{"matchAttribute": "d/n"}])")),
+      ElementsAre("claim ns/c, request r: the search for the cause takes too long"));
 }
 
 // --- pools ---

@@ -50,6 +50,10 @@ std::size_t AttemptRecord::Bytes() const {
     bytes += sizeof(part) + part.reasons.rows.size() * sizeof(part.reasons.rows.front());
     for (const std::string& text : part.reasons.texts) bytes += sizeof(std::string) + text.size();
   }
+  for (const framework::RejectionDetail& detail : details) {
+    bytes += sizeof(detail) + set_bytes(detail.rows);
+    for (const std::string& line : detail.lines) bytes += sizeof(std::string) + line.size();
+  }
   bytes += scores.Bytes();
   for (const auto& silence : extenders.silent) bytes += sizeof(silence) + set_bytes(silence.rows);
   for (const auto& part : extenders.scores)
@@ -60,6 +64,13 @@ std::size_t AttemptRecord::Bytes() const {
     for (const std::string& name : nomination->victims) bytes += sizeof(std::string) + name.size();
   }
   return bytes + post_filter.size();
+}
+
+const std::vector<std::string>* AttemptRecord::DetailsOf(std::uint32_t row) const {
+  for (const framework::RejectionDetail& detail : details) {
+    if (detail.rows.Has(row)) return &detail.lines;
+  }
+  return nullptr;
 }
 
 std::vector<std::string> AttemptRecord::ReasonsOf(std::uint32_t row, const framework::Reasons& reasons,

@@ -12,6 +12,7 @@
 #include "base/shared_rows.hpp"
 #include "kubernetes/api/cow_ptr.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
+#include "scheduler/framework/rejection_details.hpp"
 #include "scheduler/framework/verdicts.hpp"
 #include "scheduler/record/score_history.hpp"
 
@@ -94,6 +95,7 @@ struct AttemptRecord {
   bool sampled = false;
   api::CowList<Rejection> rejections;       // in profile order; per row only the first rejecting plugin
   api::CowList<PluginReasons> row_reasons;  // likewise
+  api::CowList<framework::RejectionDetail> details;  // for explanations only
   SharedRows unresolvable;
   api::CowPtr<PreFilterRejection> pre_filter;
   // Nodes excluded by PreFilter's node names: all have the same reason; the plugins are joined by ','.
@@ -129,6 +131,8 @@ struct AttemptRecord {
   // The reasons of this row in their order; sets `plugin` to the plugin that returned them.
   std::vector<std::string> ReasonsOf(std::uint32_t row, const framework::Reasons& reasons,
                                      std::string_view& plugin) const;
+  // The details of the rejection of this row; null: there are none.
+  const std::vector<std::string>* DetailsOf(std::uint32_t row) const;
   // The approximate memory use in bytes.
   std::size_t Bytes() const;
 };
@@ -137,7 +141,7 @@ struct AttemptRecord {
 std::string FitErrorMessage(const AttemptRecord& record, const framework::Reasons& reasons);
 
 // The decision record as one line of JSON without newline; byte for byte the output of `berth explain -o
-// json`.
-std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons);
+// json`. With `details` the nodes also have the details of rejections.
+std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons, bool details = false);
 
 }  // namespace berth::record

@@ -94,7 +94,7 @@ void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
 }
 
 void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::Reasons& reasons,
-               Writer& out) {
+               bool details, Writer& out) {
   if (out.last() != '[') out.Raw(',');
   out.Raw('{');
   out.Text("name", record.nodes->by_row[row]);
@@ -124,6 +124,8 @@ void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::
     const auto code = record.unresolvable.Has(row) ? framework::Code::kUnschedulableAndUnresolvable
                                                    : framework::Code::kUnschedulable;
     rejected(CodeName(code), plugin, texts);
+    const std::vector<std::string>* lines = details ? record.DetailsOf(row) : nullptr;
+    if (lines != nullptr) out.List("details", *lines);
   }
   out.Raw('}');
 }
@@ -143,7 +145,7 @@ std::vector<std::string> NamesOf(const RowSet& rows, const NodeNames& names) {
 
 }  // namespace
 
-std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons) {
+std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons, bool details) {
   Writer out;
   out.Text("pod", record.pod);
   out.Text("schedulerName", record.scheduler_name);
@@ -167,7 +169,7 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
     out.Raw('[');
     if (record.nodes) {
       for (const std::uint32_t row : RowsByName(record.all, *record.nodes))
-        WriteNode(record, row, reasons, out);
+        WriteNode(record, row, reasons, details, out);
     }
     out.Raw(']');
   }

@@ -55,7 +55,7 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
   }
   const auto evaluated = (*explainer)->Evaluate(options.pods, [&](const assembly::Explainer::Evaluated& one) {
     if (options.output == "json") {
-      fmt::print("{}\n", record::ToJson(*one.record, (*explainer)->engine().reasons()));
+      fmt::print("{}\n", record::ToJson(*one.record, (*explainer)->engine().reasons(), options.details));
     } else {
       fmt::print("{}\n", ExplanationText(one, (*explainer)->engine(), {.all_nodes = options.all_nodes}));
     }

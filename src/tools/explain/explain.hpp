@@ -16,6 +16,7 @@ struct ExplainOptions {
   std::vector<std::string> pods;           // "namespace/name"; empty: all pending pods
   std::string output = "text";             // "text" or "json"
   bool all_nodes = false;                  // text: the result of every node
+  bool details = false;                    // json: with details of rejections
   bool offline = false;                    // call neither extenders nor Prometheus
   std::string sources;                     // file of --berth-metric-sources
   std::vector<std::string> plugins;        // shared objects

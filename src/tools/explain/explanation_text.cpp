@@ -18,6 +18,7 @@ using record::Result;
 std::string Headline(const AttemptRecord& record);
 std::string BestNodes(const AttemptRecord& record, std::size_t most);
 std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& reasons);
+std::string Details(const AttemptRecord& record, std::size_t most);
 std::string Preemption(const AttemptRecord& record);
 std::string NearestMisses(const AttemptRecord& record, const cluster::PodInfo& pod,
                           const assembly::Engine& engine, std::size_t most);
@@ -172,6 +173,26 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
   return text;
 }
 
+// What plugins add to their reasons, for the most frequent texts.
+std::string Details(const AttemptRecord& record, std::size_t most) {
+  std::vector<const framework::RejectionDetail*> sorted;
+  for (const framework::RejectionDetail& detail : record.details) sorted.push_back(&detail);
+  std::ranges::stable_sort(sorted, std::greater<>{}, [](const auto* detail) { return detail->rows.Count(); });
+  std::string text;
+  std::size_t nodes_left = 0;
+  for (const framework::RejectionDetail* detail : sorted) {
+    if (most == 0) {
+      nodes_left += detail->rows.Count();
+      continue;
+    }
+    --most;
+    text += fmt::format("    {}\n", Examples(record, detail->rows));
+    for (const std::string& line : detail->lines) text += fmt::format("      {}\n", line);
+  }
+  if (nodes_left > 0) text += fmt::format("    {} more nodes, see --all-nodes\n", nodes_left);
+  return text.empty() ? text : "  details\n" + text;
+}
+
 // Extender errors without effect on the result.
 std::string ExtenderTroubles(const AttemptRecord& record) {
   std::string text;
@@ -260,6 +281,9 @@ std::string EveryNode(const AttemptRecord& record, const framework::Reasons& rea
       verdict = fmt::format("{}", fmt::join(record.ReasonsOf(row, reasons, plugin), ", "));
     }
     text += fmt::format("    {}: {}\n", Name(record, row), verdict);
+    if (const std::vector<std::string>* details = record.DetailsOf(row)) {
+      for (const std::string& line : *details) text += fmt::format("      {}\n", line);
+    }
   }
   return text;
 }
@@ -273,6 +297,7 @@ std::string ExplanationText(const assembly::Explainer::Evaluated& evaluated, con
   if (evaluated.pod == nullptr || !record.nodes) return text;
   text += BestNodes(record, options.best_nodes);
   text += ReasonGroups(record, engine.reasons());
+  if (!options.all_nodes) text += Details(record, options.details);
   text += ExtenderTroubles(record);
   text += Preemption(record);
   text += NearestMisses(record, *evaluated.pod, engine, options.nearest_misses);

@@ -11,6 +11,7 @@ struct TextOptions {
   bool all_nodes = false;      // list every node with its result, not only groups and examples
   std::size_t best_nodes = 5;  // number of best nodes listed with their scores
   std::size_t nearest_misses = 3;
+  std::size_t details = 5;  // number of different details of rejections
 };
 
 // One pod's explanation as text of several lines, ending with a newline.

@@ -67,6 +67,12 @@ class Groups {
   std::map<std::string, std::vector<std::string>> names_;
 };
 
+// "resource.k8s.io/v1beta1" of "/apis/resource.k8s.io/v1beta1/deviceclasses".
+std::string_view GroupVersionOf(std::string_view path) {
+  path.remove_prefix(std::string_view("/apis/").size());
+  return path.substr(0, path.rfind('/'));
+}
+
 Expected<void> Discover(Server& server, ServerFacts& facts) {
   Groups groups(server);
   for (const client::Resource& resource : client::kResources) {
@@ -96,6 +102,13 @@ Expected<ServerFacts> DiscoverServer(Server& server, Findings& findings) {
          fmt::format(
              "the server does not have {}; Berth works without these and checks for them every five minutes",
              fmt::join(facts.absent, ", "))});
+  }
+  if (!facts.device_classes.empty() && !facts.device_classes.starts_with("/apis/resource.k8s.io/v1/")) {
+    findings.push_back(
+        {Level::kNote, Topic::kServer,
+         fmt::format("the server has devices as {}; Berth reads and writes them in this version, "
+                     "kube-scheduler v1.37 only as resource.k8s.io/v1",
+                     GroupVersionOf(facts.device_classes))});
   }
   return facts;
 }

@@ -49,9 +49,11 @@ TEST(ServerCheck, NamesMissingResources) {
   EXPECT_EQ(facts->absent, std::set<std::string>{"devicetaintrules.resource.k8s.io"});
   EXPECT_EQ(facts->device_classes, "/apis/resource.k8s.io/v1beta1/deviceclasses");
   EXPECT_EQ(facts->pod_groups, "/apis/scheduling.k8s.io/v1alpha2/podgroups");
-  ASSERT_EQ(findings.size(), 2U);
+  ASSERT_EQ(findings.size(), 3U);
   EXPECT_EQ(findings[1].level, Level::kNote);
   EXPECT_THAT(findings[1].what, HasSubstr("does not have devicetaintrules.resource.k8s.io"));
+  EXPECT_EQ(findings[2].level, Level::kNote);
+  EXPECT_THAT(findings[2].what, HasSubstr("has devices as resource.k8s.io/v1beta1;"));
 }
 
 TEST(ServerCheck, AnUnreachableServerIsAnError) {

@@ -127,14 +127,12 @@ class Survey {
                   fmt::format("{} with resource claims (DRA); Berth allocates devices as kube-scheduler does",
                               claims_.Text())});
     }
-    if (!device_requests_.all.empty())
-      AddFinding(About(
-          device_requests_.all, Level::kBlocker, Topic::kWorkloads,
-          fmt::format("{} that request a resource which a DeviceClass provides: Berth places them only on "
-                      "nodes whose device plugin offers it",
-                      device_requests_.Text()),
-          "use resource claims, or keep kube-scheduler for them, with another schedulerName than Berth's "
-          "profiles"));
+    if (!device_requests_.all.empty()) {
+      AddFinding({Level::kOk, Topic::kWorkloads,
+                  fmt::format("{} that request a resource which a DeviceClass provides; Berth creates their "
+                              "claims as kube-scheduler does",
+                              device_requests_.Text())});
+    }
   }
 
   void ReportPodGroups() {

@@ -21,6 +21,7 @@ void AppendChoice(std::string& out, std::string_view name, const Choice& choice)
   AppendField(fields, "node", choice.node);
   AppendField(fields, "message", choice.message);
   AppendField(fields, "nominated", choice.nominated);
+  AppendField(fields, "devices", choice.devices);
   out += fmt::format(",\"{}\":{{{}}}", name, fields.empty() ? fields : fields.substr(1));
 }
 
@@ -34,8 +35,9 @@ std::string Description(const Choice& choice) {
 
 std::string_view OutcomeName(Outcome outcome) {
   static constexpr std::array<std::string_view, kOutcomes> kNames{
-      "same",       "tie",       "unschedulable", "sampled",    "raced", "counts", "worse",
-      "infeasible", "placeable", "message",       "nomination", "error", "missed", "reference_error"};
+      "same",    "tie",        "unschedulable", "sampled",   "raced",
+      "counts",  "worse",      "infeasible",    "placeable", "devices",
+      "message", "nomination", "error",         "missed",    "reference_error"};
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
@@ -93,6 +95,10 @@ std::string ToText(const Comparison& comparison) {
     text += "; " + comparison.reason;
   }
   if (!comparison.because.empty()) text += "; " + comparison.because;
+  if (comparison.outcome == Outcome::kDevices) {
+    text += fmt::format("; the other scheduler's devices: {}, Berth's: {}", comparison.reference.devices,
+                        comparison.candidate.devices);
+  }
   if (comparison.outcome == Outcome::kMessage || comparison.outcome == Outcome::kPlaceable)
     text += fmt::format("; the other scheduler's message: \"{}\"", comparison.reference.message);
   if (comparison.outcome == Outcome::kMessage)

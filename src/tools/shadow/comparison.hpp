@@ -23,6 +23,7 @@ enum class Outcome : std::uint8_t {
   kWorse,       // a lower score
   kInfeasible,  // Berth rejects the node
   kPlaceable,   // Berth has a node for the pod
+  kDevices,     // the node is as good, but the claims get other devices there
   kMessage,     // no node fits, for other reasons
   kNomination,  // preemption nominates another node, or none
   kError,       // Berth failed to decide
@@ -30,7 +31,7 @@ enum class Outcome : std::uint8_t {
   kMissed,          // the change was received late, after an interrupted watch
   kReferenceError,  // the other scheduler reported an error
 };
-inline constexpr std::size_t kOutcomes = 14;
+inline constexpr std::size_t kOutcomes = 15;
 std::string_view OutcomeName(Outcome outcome);  // "same", ..., "reference_error"
 
 enum class Verdict : std::uint8_t { kAgreed, kExplained, kDisagreed, kNotCompared };
@@ -43,6 +44,9 @@ struct Choice {
   std::string node;       // empty: no node was found
   std::string message;    // of the condition PodScheduled
   std::string nominated;  // the node nominated by preemption; empty: none
+  // Of the claims that were allocated for the pod on the other scheduler's node: "namespace/name:
+  // request=driver/pool/device", separated by "; ".
+  std::string devices = {};
   bool bound() const { return !node.empty(); }
 };
 

@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
+
+#include "scheduler/framework/allocation_preview.hpp"
 
 namespace berth::shadow {
 
@@ -52,13 +55,40 @@ struct Evaluator::Evaluation {
   const AttemptRecord& record() const { return *decision.record; }
 };
 
+// As long as it lives, the cache has the claims as they were before they were allocated.
+class Evaluator::WithoutAllocations {
+ public:
+  WithoutAllocations(cluster::ClusterObjects& objects, std::span<const AllocatedClaim> claims)
+      : objects_(objects) {
+    for (const AllocatedClaim& claim : claims) {
+      const api::ObjectMeta& meta = claim.allocated->metadata;
+      const ResourceClaimPtr current = objects_.Of<api::ResourceClaim>().Find(meta.ns, meta.name);
+      if (current == nullptr || current->metadata.uid != meta.uid) continue;
+      if (claim.unallocated != nullptr && !current->allocation) continue;
+      undo_.push_back({claim.unallocated, current});
+      objects_.Apply(ports::Change<api::ResourceClaim>{current, claim.unallocated});
+    }
+  }
+  ~WithoutAllocations() {
+    for (const auto& change : undo_ | std::views::reverse) objects_.Apply(change);
+  }
+  WithoutAllocations(const WithoutAllocations&) = delete;
+  WithoutAllocations& operator=(const WithoutAllocations&) = delete;
+
+ private:
+  cluster::ClusterObjects& objects_;
+  std::vector<ports::Change<api::ResourceClaim>> undo_;
+};
+
 Evaluator::Evaluator(assembly::Engine& engine, std::int64_t percentage)
     : engine_(engine),
       percentage_(percentage),
       algorithm_(WholeCluster(), engine.reasons(), engine.extenders()) {}
 
 Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                              const Choice& reference, std::span<const runtime::Nomination> nominations) {
+                              const Choice& reference, std::span<const runtime::Nomination> nominations,
+                              std::span<const AllocatedClaim> claims) {
+  const WithoutAllocations pending(engine_.cache().objects(), claims);
   Comparison comparison;
   comparison.pod = pod.key;
   comparison.profile = profile.name();
@@ -86,6 +116,7 @@ Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profil
     comparison.reason = record.message;
   } else if (reference.bound()) {
     CompareNodes(trial, comparison);
+    if (comparison.settled() && !claims.empty()) CompareDevices(trial, claims, comparison);
   } else {
     CompareFailures(trial, comparison);
   }
@@ -128,6 +159,36 @@ void Evaluator::CompareNodes(const Evaluation& trial, Comparison& comparison) {
   const auto sampled = Sampled(trial, reference, comparison);
   comparison.outcome = sampled ? Outcome::kSampled : Outcome::kWorse;
   comparison.because = sampled.value_or("");
+}
+
+// The other scheduler's node may be one of several best ones, so its devices are compared there.
+void Evaluator::CompareDevices(Evaluation& trial, std::span<const AllocatedClaim> claims,
+                               Comparison& comparison) const {
+  const framework::AllocationPreviewPlugin* plugin = nullptr;
+  for (framework::FilterPlugin* filter : trial.profile.filters()) {
+    if (const auto* found = dynamic_cast<const framework::AllocationPreviewPlugin*>(filter)) plugin = found;
+  }
+  if (plugin == nullptr) return;
+  const auto previews =
+      plugin->PreviewAllocations({trial.pod, comparison.reference.node, trial.decision.state});
+  std::vector<std::string> reference, candidate;
+  for (const AllocatedClaim& claim : claims) {
+    const std::string key = claim.allocated->metadata.Key();
+    reference.push_back(DevicesText(key, *claim.allocated->allocation));
+    if (!previews) continue;
+    const auto preview = std::ranges::find_if(*previews, [&](const framework::PreviewedAllocation& one) {
+      return claim.unallocated == nullptr ? one.for_extended_resources
+                                          : one.claim_uid == claim.allocated->metadata.uid;
+    });
+    candidate.push_back(preview == previews->end() ? key + ": none" : DevicesText(key, *preview->allocation));
+  }
+  comparison.reference.devices = fmt::format("{}", fmt::join(reference, "; "));
+  comparison.candidate.devices =
+      previews ? fmt::format("{}", fmt::join(candidate, "; ")) : previews.error().message;
+  if (comparison.reference.devices == comparison.candidate.devices) return;
+  comparison.outcome = Outcome::kDevices;
+  comparison.plugin = plugin->Name();
+  comparison.reason = "other devices";
 }
 
 void Evaluator::NoteTotals(const AttemptRecord& record, Row reference, Comparison& comparison) const {

@@ -9,6 +9,7 @@
 #include "scheduler/algorithm/current_view.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
+#include "tools/shadow/claims.hpp"
 #include "tools/shadow/comparison.hpp"
 
 namespace berth::shadow {
@@ -22,13 +23,18 @@ class Evaluator {
   Evaluator(assembly::Engine& engine, std::int64_t percentage);
 
   cluster::PodInfo Prepare(api::PodPtr pod) { return cluster::PreparePod(std::move(pod), engine_.symbols()); }
-  // `pod` is the pod while it was pending. Never returns kRaced, which needs several cluster states.
+  // `pod` is the pod while it was pending; `claims` were allocated for it and are evaluated without the
+  // allocation. Never returns kRaced, which needs several cluster states.
   Comparison Compare(const cluster::PodInfo& pod, const runtime::Profile& profile, const Choice& reference,
-                     std::span<const runtime::Nomination> nominations);
+                     std::span<const runtime::Nomination> nominations,
+                     std::span<const AllocatedClaim> claims);
 
  private:
   struct Evaluation;
+  class WithoutAllocations;
   void CompareNodes(const Evaluation& trial, Comparison& comparison);
+  void CompareDevices(Evaluation& trial, std::span<const AllocatedClaim> claims,
+                      Comparison& comparison) const;
   void NoteTotals(const record::AttemptRecord& record, cluster::Row reference, Comparison& comparison) const;
   void CompareFailures(const Evaluation& trial, Comparison& comparison) const;
   // Whether kube-scheduler's sampling may have left out all better nodes, with the explanation.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kubernetes/api/decode.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
@@ -81,6 +82,21 @@ class ShadowTest : public ::testing::Test {
     pods.erase(name);
     Settle();
   }
+  // Adds, replaces or, with an empty text, deletes an object of the group resource.k8s.io.
+  template <class T>
+  void Put(const std::string& name, const std::string& json) {
+    std::shared_ptr<const T>& known =
+        std::get<std::map<std::string, std::shared_ptr<const T>>>(objects)[name];
+    std::shared_ptr<const T> object;
+    if (!json.empty()) {
+      auto decoded = api::Decoder().Object<T>(json);
+      ASSERT_TRUE(decoded) << decoded.error().message << "\n" << json;
+      object = std::make_shared<const T>(*std::move(decoded));
+    }
+    loop->sink().On(ports::Change<T>{known, object});
+    known = object;
+    Settle();
+  }
   void Binds(const std::string& name, const std::string& node) {
     api::Pod bound = *pods[name];
     bound.spec.node_name = node;
@@ -125,6 +141,10 @@ class ShadowTest : public ::testing::Test {
   std::optional<ShadowObserver> observer;
   std::map<std::string, api::NodePtr> nodes;
   std::map<std::string, api::PodPtr> pods;
+  std::tuple<std::map<std::string, std::shared_ptr<const api::DeviceClass>>,
+             std::map<std::string, std::shared_ptr<const api::ResourceSlice>>,
+             std::map<std::string, std::shared_ptr<const api::ResourceClaim>>>
+      objects;
   std::uint64_t version = 100;
 };
 

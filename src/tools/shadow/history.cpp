@@ -24,6 +24,7 @@ std::string Step::Text() const {
         std::string kind(T::kKind);
         kind.front() = static_cast<char>(kind.front() | 0x20);
         const std::string what = kind + " " + object.metadata.Key();
+        if (std::is_same_v<T, api::ResourceClaim> && decision) return what + " allocated";
         if (decision) return what + (node.empty() ? " unschedulable" : " on " + node);
         return what + (one.after == nullptr ? " gone" : one.before == nullptr ? " new" : " changed");
       },

@@ -28,7 +28,8 @@ struct Step {
   MonoTime at;
   ports::ClusterChange change;
   std::string uid = {};  // of a pod
-  // The other scheduler decided about a pending pod: bound it or failed, perhaps with a nomination.
+  // The other scheduler decided about a pending pod: allocated a claim for it, bound it or failed, perhaps
+  // with a nomination.
   bool decision = false;
   std::string node = {};  // the pod's node or nominated node
   QueuePosition queue_position = {};

@@ -27,15 +27,32 @@ bool JustFailed(const api::Pod& before, const api::Pod& after) {
   if (now->reason != "Unschedulable" && now->reason != "SchedulerError") return false;
   const api::PodCondition* was = PodScheduled(before);
   if (was == nullptr || was->message != now->message || was->reason != now->reason) return true;
-  // The removal of a nomination alone is not an attempt: the message is still that of the previous one.
-  return NominationChanged(before, after) && !after.status.nominated_node_name.empty();
+  // With the message of the previous attempt, only a nomination to the node that it names is a new failure.
+  // Another one announces the node to which the pod is about to be bound, while its claims or volumes are
+  // written; a removal is no attempt either.
+  const std::string& node = after.status.nominated_node_name;
+  return NominationChanged(before, after) && !node.empty() &&
+         now->message.find(fmt::format("found a potential placement for pod on node {},", node)) !=
+             std::string::npos;
 }
 
 }  // namespace
 
 void Shadow::Before(const ports::ClusterChange& change) {
   if (const auto* pod = std::get_if<ports::Change<api::Pod>>(&change)) return BeforePodChange(*pod);
+  if (const auto* claim = std::get_if<ports::Change<api::ResourceClaim>>(&change))
+    return BeforeClaimChange(*claim);
   Note({clock_.Now(), change});
+}
+
+void Shadow::BeforeClaimChange(const ports::Change<api::ResourceClaim>& change) {
+  Step step{clock_.Now(), change};
+  if (const std::string pod_uid = claims_.Note(change); !pod_uid.empty()) {
+    step.decision = true;
+    if (const auto known = queue_positions_.find(pod_uid); known != queue_positions_.end())
+      step.queue_position = known->second;
+  }
+  Note(std::move(step));
 }
 
 void Shadow::BeforePodChange(const ports::Change<api::Pod>& change) {
@@ -48,8 +65,9 @@ void Shadow::BeforePodChange(const ports::Change<api::Pod>& change) {
                            NominationChanged(*change.before, *change.after)))) {
     step.decision = true;
     step.node = bound ? change.after->spec.node_name : change.after->status.nominated_node_name;
-    const auto arrival = arrivals_.find(step.uid);
-    step.queue_position = {change.after->spec.priority, arrival != arrivals_.end() ? arrival->second : 0};
+    const auto known = queue_positions_.find(step.uid);
+    step.queue_position = {change.after->spec.priority,
+                           known != queue_positions_.end() ? known->second.arrival : 0};
   }
   if (Nominated(change.after)) {
     step.nominated =
@@ -81,14 +99,14 @@ void Shadow::After() {
 void Shadow::TrackQueuePositions(const ports::Change<api::Pod>& change) {
   const auto& [before, after] = change;
   if (before != nullptr && (after == nullptr || before->metadata.uid != after->metadata.uid))
-    arrivals_.erase(before->metadata.uid);
+    queue_positions_.erase(before->metadata.uid);
   if (after == nullptr) return;
   if (!after->spec.node_name.empty() || after->terminal()) {
-    arrivals_.erase(after->metadata.uid);
+    queue_positions_.erase(after->metadata.uid);
   } else if (engine_.FindProfile(after->spec.scheduler_name) != nullptr) {
-    const auto [arrival, is_new] = arrivals_.try_emplace(after->metadata.uid, next_arrival_);
+    const auto [position, is_new] = queue_positions_.try_emplace(after->metadata.uid, QueuePosition{});
     const bool failed = !is_new && before != nullptr && JustFailed(*before, *after);
-    if (is_new || failed) arrival->second = next_arrival_++;
+    if (is_new || failed) position->second = {after->spec.priority, next_arrival_++};
   }
 }
 
@@ -139,15 +157,58 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
                      .position = history_.end()},
             .comparison = {},
             .due = begin + options_.settling_time};
-  if (const auto arrival = arrivals_.find(pod->metadata.uid); arrival != arrivals_.end())
-    open.seen.queue_position.arrival = arrival->second;
+  if (open.seen.reference.bound()) {
+    open.seen.claims = claims_.Take(pod->metadata.uid);
+    open.awaits_claims = AwaitsClaims(*pod);
+    if (!open.seen.claims.empty() || open.awaits_claims)
+      open.seen.position = Announcement(*pod, open.seen.reference.node).value_or(open.seen.position);
+  }
+  if (const auto known = queue_positions_.find(pod->metadata.uid); known != queue_positions_.end())
+    open.seen.queue_position.arrival = known->second.arrival;
   const auto nominations = history_.nominations();
-  open.comparison = evaluator_.Compare(open.seen.pod, profile, open.seen.reference, nominations);
+  open.comparison =
+      evaluator_.Compare(open.seen.pod, profile, open.seen.reference, nominations, open.seen.claims);
   open.comparison.when = clock_.WallNow();
   report_.Decided(clock_.Now() - begin);
-  if (open.comparison.settled()) return report_.Add(std::move(open.comparison));
+  if (open.comparison.settled() && !open.awaits_claims) return report_.Add(std::move(open.comparison));
   open_.push_back(std::move(open));
   report_.Waiting(open_.size());
+}
+
+bool Shadow::AwaitsClaims(const api::Pod& pod) const {
+  const auto& claims = engine_.cache().objects().Of<api::ResourceClaim>();
+  const auto awaits = [&](const std::string& name) {
+    const ResourceClaimPtr claim = claims.Find(pod.metadata.ns, name);
+    return claim == nullptr || !claim->allocation;
+  };
+  for (const api::PodResourceClaim& reference : pod.spec.resource_claims) {
+    if (reference.resource_claim_name && awaits(*reference.resource_claim_name)) return true;
+  }
+  for (const api::PodResourceClaimStatus& status : pod.status.resource_claim_statuses) {
+    if (status.resource_claim_name && awaits(*status.resource_claim_name)) return true;
+  }
+  const auto& extended = pod.status.extended_resource_claim;
+  return extended && awaits(extended->resource_claim_name);
+}
+
+std::optional<std::uint64_t> Shadow::Announcement(const api::Pod& pod, std::string_view node) const {
+  for (std::uint64_t at = history_.end(); at-- > history_.begin();) {
+    const Step& step = history_[at];
+    if (step.decision && step.uid == pod.metadata.uid && step.node == node) return at;
+  }
+  return std::nullopt;
+}
+
+void Shadow::CompareWithClaims(Open& open) {
+  std::vector<AllocatedClaim> claims = claims_.Take(open.seen.pod.pod->metadata.uid);
+  std::ranges::move(claims, std::back_inserter(open.seen.claims));
+  if (open.seen.position < history_.begin()) return;  // too long ago
+  history_.Show(open.seen.position, std::vector<bool>(history_.end() - open.seen.position, false));
+  Comparison comparison = evaluator_.Compare(open.seen.pod, *open.seen.profile, open.seen.reference,
+                                             history_.nominations(), open.seen.claims);
+  history_.Restore();
+  comparison.when = open.comparison.when;
+  open.comparison = std::move(comparison);
 }
 
 void Shadow::Tick() {
@@ -186,6 +247,8 @@ SearchResult Shadow::Explain(const Open& open) {
 }
 
 void Shadow::Complete(Open open) {
+  if (open.awaits_claims) CompareWithClaims(open);
+  if (open.comparison.settled()) return report_.Add(std::move(open.comparison));
   SearchResult search = Explain(open);
   if (auto& explained = search.explanation) {
     explained->when = open.comparison.when;

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/text_map.hpp"
+#include "tools/shadow/claims.hpp"
 #include "tools/shadow/evaluator.hpp"
 #include "tools/shadow/history.hpp"
 #include "tools/shadow/report.hpp"
@@ -61,8 +62,10 @@ class Shadow {
     ObservedDecision seen;
     Comparison comparison;
     MonoTime due;
+    bool awaits_claims = false;  // the watch has not delivered the allocation of some claim
   };
 
+  void BeforeClaimChange(const ports::Change<api::ResourceClaim>& change);
   void BeforePodChange(const ports::Change<api::Pod>& change);
   void Note(Step step);
   void Look(const ports::Change<api::Pod>& change, bool late);
@@ -70,6 +73,13 @@ class Shadow {
   bool Nominated(const api::PodPtr& pod) const;
   bool IsLate(const api::PodPtr& pod);
   void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice reference);
+  // Whether a claim of the pod is known without an allocation, or not known.
+  bool AwaitsClaims(const api::Pod& pod) const;
+  // The position of the nomination by which the other scheduler announced the pod's node before it wrote the
+  // claims; nearer to its decision than the binding. nullopt: there is none.
+  std::optional<std::uint64_t> Announcement(const api::Pod& pod, std::string_view node) const;
+  // Compares again in the state before the decision, with the claims delivered since then.
+  void CompareWithClaims(Open& open);
   // Completes the first pending comparison as long as one is pending and due() is true.
   void CompleteWhile(auto&& due);
   void Complete(Open open);
@@ -81,10 +91,11 @@ class Shadow {
   Report& report_;
   Evaluator evaluator_;
   History history_;
+  ClaimTracker claims_;
   const MonoTime began_ = clock_.Now();
   Duration searched_{};
-  std::deque<Open> open_;            // by due
-  TextMap<std::uint64_t> arrivals_;  // of pending pods, by uid
+  std::deque<Open> open_;                   // by due
+  TextMap<QueuePosition> queue_positions_;  // of pending pods, by uid
   std::uint64_t next_arrival_ = 0;
   std::uint64_t newest_version_ = 0;  // of pods
   bool synced_ = false;

@@ -234,7 +234,7 @@ class Search {
     if (!tried_.insert(happened).second) return;
     history_.Show(from_, happened);
     Comparison comparison =
-        evaluator_.Compare(*pod_, *seen_.profile, seen_.reference, history_.nominations());
+        evaluator_.Compare(*pod_, *seen_.profile, seen_.reference, history_.nominations(), seen_.claims);
     if (comparison.settled()) {
       comparison.because =
           Difference(happened) + (comparison.because.empty() ? "" : "; ") + comparison.because;

@@ -242,10 +242,10 @@ var scenarios = []scenario{
 		wants: []want{{"note", "1 pod group without pods"}},
 	},
 	{
-		name: "a feature of each kind", manifests: []string{special}, as: "reader", args: []string{"--no-reviews"}, code: 2,
+		name: "a feature of each kind", manifests: []string{special}, as: "reader", args: []string{"--no-reviews"}, code: 0,
 		wants: []want{
 			{"ok", "1 pod (1 pending) with resource claims (DRA)"},
-			{"blocker", "1 pod (1 pending) that request a resource which a DeviceClass provides"},
+			{"ok", "1 pod (1 pending) that request a resource which a DeviceClass provides"},
 			{"note", "1 pod (1 pending) of pod groups; the feature gate GenericWorkload is off"},
 			{"warning", "1 pod (1 pending) with the label of Coscheduling's pod groups"},
 			{"note", `1 pod (1 pending) with the schedulerName "volcano"`},
@@ -268,7 +268,7 @@ var scenarios = []scenario{
 			{"note", "--port: flag of an older release"},
 			{"blocker", "1 pod (1 pending) of pod groups, which Berth does not schedule together"},
 			{"ok", "with resource claims"},
-			{"blocker", "a DeviceClass provides"},
+			{"ok", "a DeviceClass provides"},
 			{"warning", "Coscheduling's pod groups"},
 		},
 	},

@@ -503,6 +503,13 @@ func (s *stage) beforeAllocation(claim string, do func()) {
 	s.lane.proxy.once("/resourceclaims/"+claim+"/status", carryAfter(do))
 }
 
+// announced delays the write of the claim's allocation on the node until the pod is nominated there. Otherwise
+// the nomination, which the scheduler writes at the same time, may be overtaken by the binding and is then not
+// written.
+func (s *stage) announced(claim, pod, node string) {
+	s.lane.proxy.containing("/resourceclaims/"+claim+"/status", node, carryAfter(func() { s.nominatedTo(pod, node) }))
+}
+
 // deviceLeftovers are the kinds of objects that scenarios with devices leave behind.
 func (s *stage) deviceLeftovers(ctx context.Context) []stored {
 	api := s.client.ResourceV1()

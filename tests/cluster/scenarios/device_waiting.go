@@ -147,6 +147,9 @@ func deviceWaiting() []*scenario {
 			s.slice("n-1-gpus", ofNode("n-1"), with("gpu-0"))
 			s.slice("n-2-gpus", ofNode("n-2"), with("gpu-0"))
 			s.deviceClaim("one", request("r", "gpu"))
+			// The scheduler announces the node by a nomination, which a binding may overtake.
+			s.announced("one", "unlucky", "n-1")
+			s.announced("one", "unlucky", "n-2")
 			// The claim is allocated on n-1, but its pod cannot run there any more.
 			s.lane.proxy.once("/pods/unlucky/binding", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				s.cordon("n-1", true)
@@ -264,7 +267,9 @@ func deviceBinding() []*scenario {
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0"))
 			s.deviceClaim("one", request("r", "gpu"))
-			s.lane.proxy.once("/resourceclaims/one", answering(http.StatusForbidden, "Forbidden", "not today"))
+			nominated := func() { s.nominatedTo("refused", "n-1") }
+			s.lane.proxy.once("/resourceclaims/one", after(nominated, answering(http.StatusForbidden, "Forbidden", "not today")))
+			s.lane.proxy.once("/resourceclaims/one", carryAfter(nominated))
 			s.pod("refused", claiming("one"))
 			s.bound("refused")
 			s.reportAttempts("refused")

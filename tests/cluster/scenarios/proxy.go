@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"strings"
@@ -129,9 +131,14 @@ func (p *proxy) forget() int {
 	return unused
 }
 
-// carryAfter runs a step before it forwards the request. A failing step must not end the server's goroutine:
-// then the scheduler gets no response, which the outcome shows.
+// carryAfter runs a step before it forwards the request.
 func carryAfter(do func()) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return after(do, func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) })
+}
+
+// after runs a step before it handles the request. A failing step must not end the server's goroutine: then
+// the scheduler gets no response, which the outcome shows.
+func after(do func(), handle func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		defer func() {
 			if problem := recover(); problem != nil {
@@ -143,8 +150,26 @@ func carryAfter(do func()) func(w http.ResponseWriter, r *http.Request, next htt
 			}
 		}()
 		do()
-		next.ServeHTTP(w, r)
+		handle(w, r, next)
 	}
+}
+
+// containing passes the first of these requests whose body contains the text to the handler, and forwards the
+// others.
+func (p *proxy) containing(suffix, text string, handle func(w http.ResponseWriter, r *http.Request, next http.Handler)) {
+	p.once(suffix, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if bytes.Contains(body, []byte(text)) {
+			handle(w, r, next)
+			return
+		}
+		p.containing(suffix, text, handle)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // answering responds with an error of the API server.

@@ -90,7 +90,7 @@ class Scenario {
     }
     claims.Close();
     for (const ports::NewClaim& claim : api_.created_claims)
-      root.AddRaw("created", client::NewClaimBody(claim));
+      root.AddRaw("created", client::NewClaimBody(claim, "v1"));
     for (const ports::PodStatusPatch& patch : api_.patches)
       root.AddRaw("status", client::StatusPatchBody(patch, WallTime{}));
     root.Close();

@@ -240,12 +240,14 @@ TEST_F(ClaimLife, AnAllocationWithoutConsumersStays) {
 TEST_F(ClaimLife, OtherConsumersThanPodsStay) {
   MakeClaim("c");
   Allocate("c", {});
-  cluster.Patch(
-      kClaims + "/c/status",
-      R"({"status":{"reservedFor":[{"apiGroup":"x.example","resource":"jobs","name":"j","uid":"u"}]}})",
-      "merge");
-  cluster.Pass(60s);
-  EXPECT_THAT(Claims(), ElementsAre("c allocated for j protected"));
+  for (const char* kind : {R"("apiGroup":"x.example","resource":"jobs")",
+                           R"("apiGroup":"x.example","resource":"pods")", R"("resource":"jobs")"}) {
+    cluster.Patch(kClaims + "/c/status",
+                  fmt::format(R"({{"status":{{"reservedFor":[{{{},"name":"j","uid":"u"}}]}}}})", kind),
+                  "merge");
+    cluster.Pass(60s);
+    EXPECT_THAT(Claims(), ElementsAre("c allocated for j protected")) << kind;
+  }
 }
 
 // --- deletion ---

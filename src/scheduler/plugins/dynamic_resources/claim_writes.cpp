@@ -100,6 +100,7 @@ void ClaimWrites::Create() {
       {ns, pod.name + "-extended-resources-", pod.name, pod.uid, pod_->reserved->special->requests},
       [self = shared_from_this(), post = handle_.loop.poster()](Expected<ports::CreatedClaim> created) {
         post([self, created = std::move(created)] {
+          CountClaimCreation(self->handle_, created.has_value());
           if (created) return self->Created(*created);
           self->Finish(Status::Error(fmt::format("create claim for extended resources {}: {}",
                                                  self->pod_->reserved->special->metadata.ns.str() + "/",
@@ -290,11 +291,12 @@ void ClaimWrites::WaitForDevices() {
                        .note = "waiting for binding conditions for device on node " + placement_.node,
                        .controller = placement_.pod.pod->spec.scheduler_name,
                        .regarding = placement_.pod.pod});
+  wait_began_ = handle_.loop.WallNow();
   // The stop request arrives on this thread, possibly during another operation.
   on_stop_.emplace(stop_, [weak = weak_from_this(), post = handle_.loop.poster()] {
     post([weak] {
       const auto self = weak.lock();
-      if (self && self->answer_) self->Finish(Status::Error("context canceled"));
+      if (self && self->answer_) self->EndWait(WaitOutcome::kError, Status::Error("context canceled"));
     });
   });
   CheckDevices(Duration{});
@@ -302,7 +304,9 @@ void ClaimWrites::WaitForDevices() {
 
 void ClaimWrites::CheckDevices(Duration waited) {
   if (!answer_) return;  // stopped in the meantime
-  if (waited >= timeout_) return Finish(Status::Error("device binding timeout: context deadline exceeded"));
+  if (waited >= timeout_) {
+    return EndWait(WaitOutcome::kTimeout, Status::Error("device binding timeout: context deadline exceeded"));
+  }
   bool ready = true;
   for (DeviceClaim& claim : pod_->claims) {
     const api::ObjectMeta& meta = claim.object->metadata;
@@ -314,21 +318,29 @@ void ClaimWrites::CheckDevices(Duration waited) {
       ready = false;
       break;
     }
-    if (newest == nullptr)
-      return Finish(Status::Error(fmt::format("could not find ResourceClaim \"{}\"", meta.Key())));
+    if (newest == nullptr) {
+      return EndWait(WaitOutcome::kError,
+                     Status::Error(fmt::format("could not find ResourceClaim \"{}\"", meta.Key())));
+    }
     const BindingConditions conditions = ConditionsOf(*newest);
     if (conditions.state == BindingConditions::State::kFailed)
-      return Finish(Status::Error(conditions.failure));
+      return EndWait(WaitOutcome::kFailed, Status::Error(conditions.failure));
     if (conditions.state == BindingConditions::State::kReady) continue;
     if (HasLapsed(*newest, handle_.loop.WallNow() - timeout_))
-      return Finish(Status::Error("device binding timeout: claim=" + meta.name));
+      return EndWait(WaitOutcome::kTimeout, Status::Error("device binding timeout: claim=" + meta.name));
     ready = false;
     break;
   }
-  if (ready) return Finish({});
+  if (ready) return EndWait(WaitOutcome::kReady, {});
   const Duration step = std::min(kBetweenChecks, timeout_ - waited);
   handle_.loop.PostAfter(step,
                          [self = shared_from_this(), waited, step] { self->CheckDevices(waited + step); });
+}
+
+void ClaimWrites::EndWait(WaitOutcome outcome, Status status) {
+  ObserveWait(handle_, placement_.pod.pod->spec.scheduler_name, *pod_, outcome,
+              std::chrono::duration_cast<Duration>(handle_.loop.WallNow() - wait_began_));
+  Finish(std::move(status));
 }
 
 }  // namespace berth::plugins

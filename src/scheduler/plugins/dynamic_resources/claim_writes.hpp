@@ -9,6 +9,7 @@
 
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/dynamic_resources/claim_metrics.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_releases.hpp"
 #include "scheduler/plugins/dynamic_resources/pod_claims.hpp"
 
@@ -53,6 +54,7 @@ class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
   void Reserved(const ResourceClaimPtr& claim, std::string version);
   void WaitForDevices();
   void CheckDevices(Duration waited);
+  void EndWait(WaitOutcome outcome, framework::Status status);
   void Finish(framework::Status status);
 
   framework::Handle& handle_;
@@ -68,6 +70,7 @@ class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
   // A write of this claim's allocation may have taken effect. The run then ends only when that is known, even
   // if it is to stop.
   bool uncertain_ = false;
+  WallTime wait_began_{};  // for binding conditions
 };
 
 }  // namespace berth::plugins

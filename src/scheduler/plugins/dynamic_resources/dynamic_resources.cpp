@@ -450,45 +450,69 @@ Status DynamicResources::Reserve(const Placement& placement) {
   const DevicesOfPodPtr* known = placement.state.Read(key_);
   if (known == nullptr || !(*known)->allocates) return {};
   DevicesOfPod& pod = **known;
+  Expected<Allocations> found = Allocate(placement, pod);
+  if (!found) return Status::Error(std::move(found).error().message);
+  if (found->variant == nullptr) return {};
+  pod.reserved = found->variant;
+  std::size_t next = 0;
+  for (DeviceClaim& claim : pod.claims) {
+    if (claim.allocated() || next == found->allocations.size()) continue;
+    claim.allocation = std::move(found->allocations[next++]);
+    handle_.devices.allocated().AddPending(claim.object->metadata.uid, claim.allocation);
+  }
+  return {};
+}
+
+// An error has kube-scheduler's text.
+Expected<DynamicResources::Allocations> DynamicResources::Allocate(const Placement& placement,
+                                                                   DevicesOfPod& pod) const {
+  constexpr const char* kNotFound = "claim allocation not found for node";
   if (!pod.filtered) {
     // As in kube-scheduler, which stores the devices in Filter.
     const bool needed = std::ranges::any_of(
         pod.claims, [](const DeviceClaim& claim) { return !claim.special && !claim.allocated(); });
-    return needed ? Status::Error("claim allocation not found for node") : Status{};
+    if (needed) return Invalid(kNotFound);
+    return Allocations{};
   }
   const cluster::Row row = handle_.nodes.Find(handle_.symbols.node_names.Find(placement.node));
-  if (row == cluster::kNoRow) return Status::Error("claim allocation not found for node");
+  if (row == cluster::kNoRow) return Invalid(kNotFound);
   const OnNode on_node = Consider(*placement.pod.pod, pod, handle_.nodes, row);
-  if (on_node.kind == OnNode::Kind::kNothing) return {};  // device plugins provide everything
-  if (on_node.variant == nullptr) return Status::Error("claim allocation not found for node");
+  if (on_node.kind == OnNode::Kind::kNothing) return Allocations{};  // device plugins provide everything
+  if (on_node.variant == nullptr) return Invalid(kNotFound);
   if (on_node.by_devices && on_node.variant->special == nullptr && !pod.special()->allocated()) {
     // No container requests the resources that devices would provide, for example the pod's overhead.
-    return Status::Error(fmt::format(
+    return Invalid(fmt::format(
         "nil or empty request mappings, no update of pod {} ExtendedResourceClaimStatus", placement.pod.key));
   }
   const auto& node = handle_.devices.inventory().Of(handle_.nodes, row);
-  if (!node) return Status::Error("gather pool information: " + node.error().message);
+  if (!node) return Invalid("gather pool information: " + node.error().message);
   // The same search as in Filter, which stored only whether the node has devices.
   const devices::Allocator allocator = MakeAllocator(StepsOf(args_));
   const std::vector<const ResourceClaim*> claims = pod.Unallocated(*on_node.variant);
   const Outcome outcome = allocator.Allocate(*node, claims);
-  if (outcome.kind != Outcome::Kind::kAllocated) return Status::Error("claim allocation not found for node");
+  if (outcome.kind != Outcome::Kind::kAllocated) return Invalid(kNotFound);
+  Allocations result{on_node.variant};
   // Described before the first is reserved: reserved devices change what the outcome refers to.
-  std::vector<devices::AllocationPtr> allocations;
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    auto allocation =
-        allocator.Describe(*claims[i], outcome.claims[i], placement.node, claims[i]->metadata.uid);
-    if (!allocation) return Status::Error(std::move(allocation).error().message);
-    allocations.push_back(std::make_shared<const ResourceClaim::Allocation>(*std::move(allocation)));
+    BERTH_TRY(auto allocation,
+              allocator.Describe(*claims[i], outcome.claims[i], placement.node, claims[i]->metadata.uid));
+    result.allocations.push_back(std::make_shared<const ResourceClaim::Allocation>(std::move(allocation)));
   }
-  pod.reserved = on_node.variant;
-  std::size_t next = 0;
-  for (DeviceClaim& claim : pod.claims) {
-    if (claim.allocated() || next == allocations.size()) continue;
-    claim.allocation = std::move(allocations[next++]);
-    handle_.devices.allocated().AddPending(claim.object->metadata.uid, claim.allocation);
+  return result;
+}
+
+Expected<std::vector<framework::PreviewedAllocation>> DynamicResources::PreviewAllocations(
+    const Placement& placement) const {
+  const DevicesOfPodPtr* known = placement.state.Read(key_);
+  if (known == nullptr || !(*known)->allocates) return {};
+  BERTH_TRY(Allocations found, Allocate(placement, **known));
+  std::vector<framework::PreviewedAllocation> previews;
+  for (const DeviceClaim& claim : (*known)->claims) {
+    if (claim.allocated() || previews.size() == found.allocations.size()) continue;
+    previews.push_back(
+        {claim.object->metadata.uid, claim.special, std::move(found.allocations[previews.size()])});
   }
-  return {};
+  return previews;
 }
 
 void DynamicResources::Unreserve(const Placement& placement) {

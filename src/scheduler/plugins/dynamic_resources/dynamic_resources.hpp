@@ -7,9 +7,11 @@
 // Not implemented: claims of pod groups, and the alpha gates that devices/inventory.hpp names.
 #pragma once
 
+#include "scheduler/framework/allocation_preview.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/framework/rejection_details.hpp"
 #include "scheduler/plugins/dynamic_resources/pod_claims.hpp"
 
 namespace berth::plugins {
@@ -30,9 +32,11 @@ class ClaimReleases;
 class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::PreFilterPlugin,
                                public framework::FilterPlugin,
+                               public framework::RejectionDetailsPlugin,
                                public framework::PostFilterPlugin,
                                public framework::ScorePlugin,
                                public framework::ReservePlugin,
+                               public framework::AllocationPreviewPlugin,
                                public framework::PreBindPlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
@@ -45,6 +49,9 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
+  // Counts the devices of each request by what excludes them (rejection_details.cpp).
+  std::vector<framework::RejectionDetail> RejectionDetails(const framework::Attempt& attempt,
+                                                           const RowSet& rejected) const override;
   // If devices of an allocated claim are not usable, deallocates one claim that only this pod uses. Else
   // deletes the special claim of an earlier attempt.
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
@@ -59,12 +66,15 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   framework::Status Reserve(const framework::Placement& placement) override;
   void Unreserve(const framework::Placement& placement) override;
+  Expected<std::vector<framework::PreviewedAllocation>> PreviewAllocations(
+      const framework::Placement& placement) const override;
   PreFlight PreBindPreFlight(const framework::Placement& placement) override;
   void PreBind(const framework::Placement& placement, std::stop_token stop,
                framework::StatusCallback answer) override;
   Duration LongestPreBind() const override;
 
  private:
+  class Explanation;
   using Visit = std::function<void(ResourceClaimPtr)>;
   // Calls visit for each claim of the pod. An error says why a claim is missing or unusable, with
   // kube-scheduler's text.
@@ -78,6 +88,13 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   devices::Allocator MakeAllocator(std::uint64_t steps) const;
   DevicesOfPod::Answer Ask(DevicesOfPod& pod, DevicesOfPod::Variant& variant,
                            const devices::NodeDevices& node, std::string& error) const;
+  // The allocations of the pod's claims on the node of the placement.
+  struct Allocations {
+    const DevicesOfPod::Variant* variant = nullptr;  // null: there is nothing to allocate
+    // Of the unallocated claims, in the order of the pod.
+    std::vector<devices::AllocationPtr> allocations{};
+  };
+  Expected<Allocations> Allocate(const framework::Placement& placement, DevicesOfPod& pod) const;
   // Adds the special claim if the pod needs one.
   void AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod& devices) const;
   // What a node means for the special claim.

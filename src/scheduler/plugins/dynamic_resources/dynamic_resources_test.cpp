@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kubernetes/api/decode.hpp"
+#include "observability/metrics/registry.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/dynamic_resources/special_claim.hpp"
 #include "testing/cluster.hpp"
@@ -347,6 +348,8 @@ TEST_F(DynamicResourcesTest, BindingWaitsForTheConditionsOfDevices) {
                                                  condition));
     PutClaim("slow", "", status);
   };
+  metrics::Registry registry;
+  cluster_.handle().metrics = &registry;
   with("");
   Bind({"slow"});
   EXPECT_FALSE(result_);
@@ -363,6 +366,15 @@ TEST_F(DynamicResourcesTest, BindingWaitsForTheConditionsOfDevices) {
   ASSERT_TRUE(result_);
   EXPECT_EQ(result_->Message(), "device binding failed: claim=slow, reason=Fault, message=\"a \\\"b\\\"\"");
   EXPECT_EQ(Evaluate({"slow"}).at("with"), Unresolvable({"resourceclaim not available on the node"}));
+  const std::string text = registry.Expose();
+  for (
+      const char* line :
+      {R"(scheduler_dra_bindingconditions_allocations_total{driver="d",profile="default-scheduler",status="failure"} 1)",
+       R"(scheduler_dra_bindingconditions_allocations_total{driver="d",profile="default-scheduler",status="success"} 1)",
+       R"(scheduler_dra_bindingconditions_wait_duration_seconds_count{driver="d",profile="default-scheduler",status="failure"} 1)",
+       R"(scheduler_dra_bindingconditions_wait_duration_seconds_sum{driver="d",profile="default-scheduler",status="success"} 25)"})
+    EXPECT_THAT(text, ::testing::HasSubstr(line));
+  cluster_.handle().metrics = nullptr;
 }
 
 // --- extended resources ---
@@ -494,6 +506,23 @@ TEST_F(ExtendedResourcesTest, TheClaimOfAnEarlierAttemptIsDeleted) {
   EXPECT_EQ(std::get<Change::SetFinalizers>(cluster_.api().claims.at(0).change).finalizers,
             std::vector<std::string>{"x"});
   EXPECT_EQ(cluster_.api().deleted_claims.at(0).name, "left");
+}
+
+TEST_F(ExtendedResourcesTest, CreatedClaimsAreCounted) {
+  metrics::Registry registry;
+  cluster_.handle().metrics = &registry;
+  const auto counted = [&](const char* status, int count) {
+    return ::testing::HasSubstr(fmt::format(
+        R"(dynamic_resource_allocation_resourceclaim_creates_total{{admin_access="false",owner_api_group="",owner_api_kind="Pod",status="{}"}} {})",
+        status, count));
+  };
+  BindPod(Requesting("1"));
+  EXPECT_THAT(registry.Expose(), counted("success", 1));
+  cluster_.api().answer = Fail(ErrorCode::kUnavailable, "no connection");
+  BindPod(Requesting("1"));
+  EXPECT_THAT(registry.Expose(), counted("success", 1));
+  EXPECT_THAT(registry.Expose(), counted("failure", 1));
+  cluster_.handle().metrics = nullptr;
 }
 
 TEST_F(ExtendedResourcesTest, FailuresNameTheWrite) {

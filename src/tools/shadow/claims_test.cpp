@@ -1,0 +1,173 @@
+// Comparisons of allocated devices.
+#include <fmt/format.h>
+
+#include "tools/shadow/fake_scheduler.hpp"
+
+namespace berth::shadow {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// Nodes n1 and n2 with two devices each.
+class ShadowDevices : public ShadowTest {
+ protected:
+  ShadowDevices() {
+    for (const char* node : {"n1", "n2"}) {
+      Node(Roomy(node));
+      Put<api::ResourceSlice>(node, fmt::format(R"({{"metadata": {{"name": "{0}"}}, "spec": {{"driver": "d",
+        "nodeName": "{0}", "pool": {{"name": "{0}", "resourceSliceCount": 1}},
+        "devices": [{{"name": "g0"}}, {{"name": "g1"}}]}}}})",
+                                                node));
+    }
+    Put<api::DeviceClass>("gpu", R"({"metadata": {"name": "gpu"}, "spec": {
+      "extendedResourceName": "example.com/gpu", "selectors": [{"cel": {"expression": "device.driver == 'd'"}}]}})");
+  }
+
+  // A claim with one request; `device` of `node` is allocated to it for the pod, or empty.
+  void Claim(const std::string& name, const std::string& device = "", const std::string& node = "n1",
+             const std::string& pod = "web", const std::string& more = "") {
+    std::string status;
+    if (!device.empty()) {
+      status = fmt::format(R"("allocation": {{"devices": {{"results": [{{"request": "r", "driver": "d",
+        "pool": "{0}", "device": "{1}"}}]}}, "nodeSelector": {{"nodeSelectorTerms": [{{"matchFields": [
+        {{"key": "metadata.name", "operator": "In", "values": ["{0}"]}}]}}]}}}},
+        "reservedFor": [{{"resource": "pods", "name": "{2}", "uid": "u-{2}"}}])",
+                           node, device, pod);
+    }
+    Put<api::ResourceClaim>(name, fmt::format(R"({{"metadata": {{"namespace": "default", "name": "{0}",
+      "uid": "uid-{0}"{2}}}, "spec": {{"devices": {{"requests": [{{"name": "r", "exactly": {{
+      "deviceClassName": "gpu"}}}}]}}}}, "status": {{{1}}}}})",
+                                              name, status, more));
+  }
+  static api::Pod With(const std::string& claim, const std::string& name = "web") {
+    api::Pod pod = Small(name);
+    pod.metadata.uid = "u-" + name;
+    pod.spec.resource_claims = std::vector<api::PodResourceClaim>{{claim, claim, std::nullopt}};
+    return pod;
+  }
+};
+
+TEST_F(ShadowDevices, TheDevicesOfTheOtherSchedulerAreCompared) {
+  Sync();
+  Claim("c");
+  Pod(With("c"));
+  Claim("c", "g0");
+  Binds("web", "n1");
+  EXPECT_EQ(Only(), "tie") << "compared without the allocation: both nodes have devices";
+
+  Claim("e");
+  Pod(With("e", "next"));
+  Claim("e", "g0", "n2", "next");
+  Binds("next", "n2");
+  EXPECT_EQ(Only(), "same tie") << "the other pod uses n1";
+}
+
+TEST_F(ShadowDevices, OtherDevicesAreADisagreement) {
+  Sync();
+  Claim("c");
+  Pod(With("c"));
+  Claim("c", "g1");
+  Binds("web", "n1");
+  Complete();
+  EXPECT_EQ(Only(), "devices");
+  ASSERT_THAT(report->Disagreements(), SizeIs(1));
+  const Comparison found = report->Disagreements().front();
+  EXPECT_EQ(found.verdict(), Verdict::kDisagreed);
+  EXPECT_EQ(found.plugin, "DynamicResources");
+  EXPECT_EQ(found.reference.devices, "default/c: r=d/n1/g1");
+  EXPECT_EQ(found.candidate.devices, "default/c: r=d/n1/g0");
+  EXPECT_THAT(ToText(found), HasSubstr("; DynamicResources: other devices; the other scheduler's devices: "
+                                       "default/c: r=d/n1/g1, Berth's: default/c: r=d/n1/g0"));
+  EXPECT_THAT(ToJson(found), HasSubstr(R"("reference":{"node":"n1","devices":"default/c: r=d/n1/g1"})"));
+}
+
+TEST_F(ShadowDevices, AnAllocationOfAnotherPodThatWasNotObservedYetExplainsOtherDevices) {
+  Sync();
+  Claim("a");
+  Claim("b");
+  Pod(With("a", "first"));
+  Pod(With("b", "second"));
+  // The other scheduler has assumed g0 for the first pod when it decides about the second one.
+  Claim("b", "g1", "n1", "second");
+  Binds("second", "n1");
+  Claim("a", "g0", "n1", "first");
+  Binds("first", "n1");
+  Complete();
+  EXPECT_THAT(Only(), HasSubstr("raced"));
+  EXPECT_THAT(report->Disagreements(), SizeIs(0));
+}
+
+TEST_F(ShadowDevices, AllocationsMayArriveAfterTheBinding) {
+  Sync();
+  Claim("c");
+  Pod(With("c"));
+  Binds("web", "n1");
+  EXPECT_EQ(Only(), "") << "waits for the claim";
+  Claim("c", "g1");
+  Complete();
+  EXPECT_EQ(Only(), "devices");
+}
+
+TEST_F(ShadowDevices, ClaimsForExtendedResourcesAreCompared) {
+  const std::string special = R"(, "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+    "ownerReferences": [{"kind": "Pod", "name": "web", "uid": "u-web", "controller": true}])";
+  for (const char* device : {"g0", "g1"}) {
+    Begin({});
+    nodes.clear();
+    pods.clear();
+    objects = {};
+    for (const char* node : {"n1", "n2"}) Node(Roomy(node));
+    Put<api::ResourceSlice>("n1", R"({"metadata": {"name": "n1"}, "spec": {"driver": "d", "nodeName": "n1",
+      "pool": {"name": "n1", "resourceSliceCount": 1}, "devices": [{"name": "g0"}, {"name": "g1"}]}})");
+    Put<api::DeviceClass>("gpu", R"({"metadata": {"name": "gpu"}, "spec": {"extendedResourceName":
+      "example.com/gpu", "selectors": [{"cel": {"expression": "device.driver == 'd'"}}]}})");
+    Sync();
+    api::Pod pod = Small("web").Request("example.com/gpu", "1");
+    pod.metadata.uid = "u-web";
+    Pod(pod);
+    Claim("made", "", "n1", "web", special);
+    Put<api::ResourceClaim>("made", fmt::format(R"({{"metadata": {{"namespace": "default", "name": "made",
+      "uid": "uid-made"{}}}, "spec": {{"devices": {{"requests": [{{"name": "container-0-request-1", "exactly": {{
+      "deviceClassName": "gpu"}}}}]}}}}, "status": {{"allocation": {{"devices": {{"results": [{{
+      "request": "container-0-request-1", "driver": "d", "pool": "n1", "device": "{}"}}]}}}},
+      "reservedFor": [{{"resource": "pods", "name": "web", "uid": "u-web"}}]}}}})",
+                                                special, device));
+    Binds("web", "n1");
+    Complete();
+    EXPECT_EQ(Only(), std::string(device) == "g0" ? "same" : "devices") << device;
+  }
+}
+
+TEST_F(ShadowDevices, AClaimThatWasAllocatedBeforeStaysAllocated) {
+  Claim("c", "g1", "n1", "earlier");
+  Sync();
+  Pod(With("c"));
+  Binds("web", "n1");
+  EXPECT_EQ(Only(), "same") << "the claim is usable on this node only";
+}
+
+TEST_F(ShadowDevices, TheNodeAnnouncedBeforeTheBindingIsNoFailure) {
+  Claim("taken", "g0", "n1", "other");
+  Claim("c");
+  Sync();
+  Pod(With("c"));
+  Fails("web", "0/2 nodes are available: 2 cannot allocate all claims.");
+  EXPECT_EQ(report->Count(Outcome::kPlaceable), 0U) << "waits";
+  Complete();
+  EXPECT_EQ(Only(), "placeable");
+  // kube-scheduler writes the node into the nomination before it writes the claim.
+  api::Pod announced = *pods["web"];
+  announced.status.nominated_node_name = "n1";
+  Pod(announced);
+  Complete();
+  EXPECT_EQ(Only(), "placeable") << "not compared again";
+  Claim("c", "g1");
+  Binds("web", "n1");
+  Complete();
+  EXPECT_EQ(report->Count(Outcome::kDevices), 0U);
+  EXPECT_EQ(report->Count(Outcome::kPlaceable), 1U);
+}
+
+}  // namespace
+}  // namespace berth::shadow
