@@ -1,8 +1,8 @@
 // Effect of `berth rebalance` in many small clusters: the share of hot nodes, the evictions, and whether pods
 // move to and fro. The production scheduler places the pods with LoadAware; the planner of berth rebalance
-// runs once a minute with its default settings. Compared with no rebalancing and, if its program is given, with
-// the descheduler's LowNodeUtilization every five minutes, once with the Metrics API as its source and once
-// with Prometheus.
+// runs once a minute with its default settings. Compared with no rebalancing and, if its program is given,
+// with the descheduler's LowNodeUtilization every five minutes, once with the Metrics API as its source and
+// once with Prometheus.
 //
 //   simulate_rebalancing [--policies none,berth,...] [--seeds 1000] [--nodes 20] [--minutes 120]
 //       [--descheduler build/bin/descheduler]
@@ -37,11 +37,11 @@ namespace {
 constexpr double kStep = 5;  // seconds
 constexpr double kHot = 0.9;
 constexpr double kWarmUp = 1800;
-constexpr double kRound = 60;           // of berth rebalance
-constexpr double kDescheduling = 300;   // deschedulingInterval in the descheduler's examples
+constexpr double kRound = 60;                            // of berth rebalance
+constexpr double kDescheduling = 300;                    // deschedulingInterval in the descheduler's examples
 constexpr double kMetricsWindow = 2 * Meter::kInterval;  // of the Metrics API
-constexpr double kUnderutilized = 0.5;  // thresholds
-constexpr double kOverutilized = 0.8;   // targetThresholds; that of LoadAware, too
+constexpr double kUnderutilized = 0.5;                   // thresholds
+constexpr double kOverutilized = 0.8;                    // targetThresholds; that of LoadAware, too
 
 constexpr const char* kConfig =
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -198,8 +198,7 @@ class Run {
     for (std::size_t i = 0; i < world_.nodes().size(); ++i)
       nodes.push_back({.name = World::NodeName(i), .allocatable = {kCores, kMemoryBytes}});
     descheduler_->Begin(
-        nodes,
-        from_prometheus() ? Descheduler::Source::kPrometheus : Descheduler::Source::kKubernetesMetrics,
+        nodes, from_prometheus() ? Descheduler::Source::kPrometheus : Descheduler::Source::kKubernetesMetrics,
         kUnderutilized, kOverutilized);
   }
 
@@ -301,11 +300,12 @@ int Main(int argc, char** argv) {
     std::optional<Descheduler> descheduler;
     if (policy.starts_with("descheduler")) descheduler.emplace(program);
     for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-      const Result result = Run(policy, {.nodes = nodes,
-                                         .applications = std::max<std::size_t>(4, nodes / 2),
-                                         .busy_share = busy,
-                                         .job_minutes = 90,
-                                         .seed = seed},
+      const Result result = Run(policy,
+                                {.nodes = nodes,
+                                 .applications = std::max<std::size_t>(4, nodes / 2),
+                                 .busy_share = busy,
+                                 .job_minutes = 90,
+                                 .seed = seed},
                                 descheduler ? &*descheduler : nullptr)
                                 .Go(minutes);
       total.Add(result);
