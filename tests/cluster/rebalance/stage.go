@@ -30,6 +30,8 @@ const (
 	system   = "kube-system"
 	account  = "berth-rebalance"
 	podCores = 2.5
+	// extraCores overload a node with one pod.
+	extraCores = 6.8
 	// history is how long the pods have run, according to Prometheus: their usage is a rate of five minutes.
 	history = 330 * time.Second
 	step    = 5 * time.Second
@@ -105,7 +107,7 @@ func (s *stage) setUp(ctx context.Context, directory string) (err error) {
 		return err
 	}
 	s.hot = "worker-1"
-	if err := s.machines[s.hot].heat(s, 6.8); err != nil {
+	if err := s.machines[s.hot].heat(s, extraCores); err != nil {
 		return err
 	}
 	return s.startMonitoring(ctx, ports[0])
@@ -126,7 +128,7 @@ profiles:
       prometheusAddress: main
       preset: none
       signals:
-      - {name: cpu, window: 10s, weight: 1, threshold: 90, estimate: {from: history, resource: cpu}}
+      - {name: cpu, window: 30s, weight: 1, threshold: 90, estimate: {from: history, resource: cpu}}
 `
 
 func (s *stage) writeConfig(name, kubeconfig string) (string, error) {
@@ -137,7 +139,7 @@ func (s *stage) writeConfig(name, kubeconfig string) (string, error) {
 func (s *stage) sources() string { return s.control.File("sources.yaml") }
 
 func (s *stage) startScheduler() error {
-	sources := fmt.Sprintf("sources: [{name: main, addresses: [%q], pollInterval: 1s, timeout: 2s}]\n", s.prometheus)
+	sources := fmt.Sprintf("sources: [{name: main, addresses: [%q], pollInterval: 2s, timeout: 10s}]\n", s.prometheus)
 	if err := os.WriteFile(s.sources(), []byte(sources), 0o600); err != nil {
 		return err
 	}
@@ -279,7 +281,7 @@ func (s *stage) startMonitoring(ctx context.Context, port int) error {
 		nodes = append(nodes, fmt.Sprintf(`{targets: ["127.0.0.1:%d"], labels: {node: %s}}`, m.exporter, m.name))
 	}
 	config, data := s.control.File("prometheus.yaml"), s.control.File("prometheus")
-	text := fmt.Sprintf(`global: {scrape_interval: 1s, scrape_timeout: 1s}
+	text := fmt.Sprintf(`global: {scrape_interval: 2s, scrape_timeout: 2s}
 scrape_configs:
 - {job_name: node-exporter, static_configs: [%s]}
 - {job_name: kubelets, static_configs: [{targets: [%q]}]}
