@@ -145,7 +145,7 @@ func (s *stage) evict(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.startReplicas("evicting", "--dry-run=false", "--max-per-round=1"); err != nil {
+	if err := s.startReplicas("evicting", "--dry-run=false", "--max-per-round=1", "--no-return=3s"); err != nil {
 		return err
 	}
 	if err := s.wait(ctx, 60*time.Second, "an eviction", func() bool { return s.metric(`berth_rebalance_evictions_total{result="evicted"}`) >= 1 }); err != nil {

@@ -459,13 +459,27 @@ func (s *stage) metric(name string) float64 {
 	return highest
 }
 
+// rejections returns why pods stayed, from the metrics.
+func (s *stage) rejections() (lines []string) {
+	for _, r := range s.replicas {
+		if _, text, err := get(fmt.Sprintf("https://127.0.0.1:%d/metrics", r.port), s.readerToken); err == nil {
+			for line := range strings.Lines(text) {
+				if strings.HasPrefix(line, "berth_rebalance_rejected_total") {
+					lines = append(lines, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+	return lines
+}
+
 // --- observations ---
 
 func (s *stage) wait(ctx context.Context, timeout time.Duration, what string, happened func() bool) error {
 	deadline := time.Now().Add(timeout)
 	for !happened() {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %s for %s", timeout, what)
+			return fmt.Errorf("waited %s for %s; pods were rejected for these reasons: %v", timeout, what, s.rejections())
 		}
 		if err := controlplane.Pause(ctx, 300*time.Millisecond); err != nil {
 			return err
