@@ -151,7 +151,7 @@ func (s *stage) evict(ctx context.Context) error {
 	if err := s.wait(ctx, 60*time.Second, "an eviction", func() bool { return s.metric(`berth_rebalance_evictions_total{result="evicted"}`) >= 1 }); err != nil {
 		return err
 	}
-	// The next step needs another node that is busy for a minute.
+	// The next step needs another node that is busy for a minute, and one with room.
 	next := ""
 	if err := s.wait(ctx, 30*time.Second, "the replacement", func() bool {
 		after, err := s.pods(ctx)
@@ -171,6 +171,7 @@ func (s *stage) evict(ctx context.Context) error {
 	if s.target == s.hot {
 		return errors.New("the replacement is on the overloaded node again")
 	}
+	s.machines[s.hot].end("")
 	if err := s.machines[next].heat(s, extraCores); err != nil {
 		return err
 	}
