@@ -212,6 +212,7 @@ func (s *stage) refused(ctx context.Context) error {
 			if how := replica.child.Stop(); how != "" {
 				return fmt.Errorf("the leader ended with %s", how)
 			}
+			break // the other one leads now
 		}
 	}
 	if err := s.wait(ctx, 20*time.Second, "another leader", func() bool {
