@@ -99,7 +99,8 @@ config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry
   return std::move(*parsed);
 }
 
-// Gives every node moderate load: nodes that LoadAware rejects would make decisions cheaper.
+// Gives every node moderate load, if a plugin has declared signals: nodes that LoadAware rejects would make
+// decisions cheaper.
 void MeasureNodes(framework::Handle& handle, const Clock& clock) {
   auto& measurements = handle.signals;
   measurements.SetClock(clock);
@@ -189,7 +190,7 @@ Result RunOnce(const Subject& subject, const Size& size) {
   if (!engine) Stop(engine.error().message);
   const Stage stage((*engine)->cache(), *subject.workload, size);
   const ManualClock clock;
-  if (subject.load_aware) MeasureNodes((*engine)->handle(), clock);
+  MeasureNodes((*engine)->handle(), clock);
   Deciding deciding(**engine, subject.use_equivalence_cache);
 
   Result result;

@@ -1,9 +1,11 @@
 // Effect of `berth rebalance` in many small clusters: the share of hot nodes, the evictions, and whether pods
 // move to and fro. The production scheduler places the pods with LoadAware; the planner of berth rebalance
-// runs once a minute with its default settings. Compared with no rebalancing, and with the rule of the
-// descheduler's LowNodeUtilization (its documented behaviour, not its code) every five minutes.
+// runs once a minute with its default settings. Compared with no rebalancing and, if its program is given,
+// with the descheduler's LowNodeUtilization every five minutes, once with the Metrics API as its source and
+// once with Prometheus.
 //
-//   simulate_rebalancing [--policies none,berth,descheduler] [--seeds 1000] [--nodes 20] [--minutes 120]
+//   simulate_rebalancing [--policies none,berth,...] [--seeds 1000] [--nodes 20] [--minutes 120]
+//       [--descheduler build/bin/descheduler]
 //
 // Prints one JSON object per policy, and with --runs one per run. Ends with exit code 1 if pods moved to and
 // fro with the policy berth.
@@ -13,9 +15,11 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/load/descheduler.hpp"
 #include "bench/load/meter.hpp"
 #include "bench/load/world.hpp"
 #include "bench/no_writes.hpp"
@@ -33,10 +37,11 @@ namespace {
 constexpr double kStep = 5;  // seconds
 constexpr double kHot = 0.9;
 constexpr double kWarmUp = 1800;
-constexpr double kRound = 60;           // of berth rebalance
-constexpr double kDescheduling = 300;   // deschedulingInterval in the descheduler's examples
-constexpr double kUnderutilized = 0.5;  // thresholds
-constexpr double kOverutilized = 0.8;   // targetThresholds; that of LoadAware, too
+constexpr double kRound = 60;                            // of berth rebalance
+constexpr double kDescheduling = 300;                    // deschedulingInterval in the descheduler's examples
+constexpr double kMetricsWindow = 2 * Meter::kInterval;  // of the Metrics API
+constexpr double kUnderutilized = 0.5;                   // thresholds
+constexpr double kOverutilized = 0.8;                    // targetThresholds; that of LoadAware, too
 
 constexpr const char* kConfig =
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -78,8 +83,9 @@ struct Result {
 
 class Run {
  public:
-  Run(std::string policy, const WorldOptions& options)
-      : policy_(std::move(policy)), world_(options), meter_(world_) {
+  // `descheduler`: null with other policies.
+  Run(std::string policy, const WorldOptions& options, Descheduler* descheduler)
+      : policy_(std::move(policy)), world_(options), meter_(world_), descheduler_(descheduler) {
     const config::ParseOptions parse{.gates = {}, .codecs = &plugins_.codecs(), .read_file = {}};
     config_ = config::ParseSchedulerConfig(kConfig, parse).value();
     std::vector<std::string> notes;
@@ -102,6 +108,7 @@ class Run {
       loop_.sink().On(
           ports::Change<api::Node>{nullptr, std::make_shared<const api::Node>(World::MakeNode(i))});
     loop_.sink().OnSynced();
+    if (descheduler_) BeginDescheduling();
     while (world_.now() < kWarmUp + minutes * 60) Advance();
     return result_;
   }
@@ -118,7 +125,10 @@ class Run {
     for (const api::PodPtr& pod : changes.submitted) loop_.sink().On(ports::Change<api::Pod>{nullptr, pod});
     RunUntilIdle();
     if (policy_ == "berth" && IsDue(since_round_, kRound)) Rebalance();
-    if (policy_ == "descheduler" && IsDue(since_round_, kDescheduling)) Deschedule();
+    if (descheduler_) {
+      CollectForDescheduler();
+      if (IsDue(since_round_, kDescheduling)) Deschedule();
+    }
     if (world_.now() > kWarmUp) Count(changes.work);
   }
 
@@ -181,33 +191,36 @@ class Run {
     RunUntilIdle();
   }
 
-  // Evicts from the nodes above the target, the busiest first, until a node is below it or the nodes below
-  // the lower threshold have no room below the target. Pods of equal priority and QoS are evicted in no
-  // particular order.
-  void Deschedule() {
-    std::map<std::size_t, double> usage;
-    double room = 0;
-    std::vector<std::size_t> busy;
+  bool from_prometheus() const { return policy_ == "descheduler-prometheus"; }
+
+  void BeginDescheduling() {
+    std::vector<Descheduler::Node> nodes;
+    for (std::size_t i = 0; i < world_.nodes().size(); ++i)
+      nodes.push_back({.name = World::NodeName(i), .allocatable = {kCores, kMemoryBytes}});
+    descheduler_->Begin(
+        nodes, from_prometheus() ? Descheduler::Source::kPrometheus : Descheduler::Source::kKubernetesMetrics,
+        kUnderutilized, kOverutilized);
+  }
+
+  void CollectForDescheduler() {
+    std::vector<Descheduler::NodeUsage> usage;
     for (std::size_t node = 0; node < world_.nodes().size(); ++node) {
-      const auto share = meter_.BusyShare(node);
-      if (!share) return;
-      usage[node] = *share;
-      if (*share <= kUnderutilized) room += kOverutilized - *share;
-      if (*share > kOverutilized) busy.push_back(node);
+      if (const auto share = meter_.BusyShare(node, from_prometheus() ? Meter::kWindow : kMetricsWindow))
+        usage.push_back({World::NodeName(node), {*share * kCores, world_.nodes()[node].memory}});
     }
-    std::ranges::sort(busy, [&](std::size_t a, std::size_t b) { return usage[a] > usage[b]; });
-    for (const std::size_t node : busy) {
-      std::vector<std::pair<std::string, double>> pods;
-      for (const auto& [name, pod] : world_.pods()) {
-        if (pod.node == static_cast<int>(node)) pods.emplace_back(name, pod.cores / kCores);
-      }
-      for (const auto& [name, share] : pods) {
-        if (usage[node] <= kOverutilized || room <= 0) break;
-        Evict(name);
-        usage[node] -= share;
-        room -= share;
-      }
+    if (!usage.empty()) descheduler_->Collect(usage);
+  }
+
+  void Deschedule() {
+    std::vector<Descheduler::Pod> pods;
+    for (const auto& [name, pod] : world_.pods()) {
+      if (pod.node < 0) continue;
+      pods.push_back({.name = name,
+                      .node = World::NodeName(static_cast<std::size_t>(pod.node)),
+                      .deployment = pod.application->name,
+                      .usage = {pod.cores, pod.application->memory_bytes}});
     }
+    for (const std::string& name : descheduler_->Balance(pods)) Evict(name);
     RunUntilIdle();
   }
 
@@ -223,6 +236,7 @@ class Run {
   const std::string policy_;
   World world_;
   Meter meter_;
+  Descheduler* const descheduler_;
   ManualClock clock_;
   const LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
   tracing::NoTracer tracer_;
@@ -263,14 +277,16 @@ void Print(const std::string& policy, const std::string& run, const Result& resu
 int Main(int argc, char** argv) {
   command_line::Command command(
       "simulate_rebalancing", "Moves pods away from hot nodes of simulated clusters with several policies.");
-  const std::vector<std::string> all = {"none", "berth", "descheduler"};
-  std::vector<std::string> policies = all;
+  std::vector<std::string> policies = {"none", "berth"};
+  std::string program;
   std::uint64_t seeds = 1000, first = 1;
   std::size_t nodes = 20;
   double minutes = 120, busy = 0.5;
   bool runs = false;
   command_line::FlagSet& flags = command.flags();
-  flags.Choices("policies", policies, all, "policies to compare");
+  flags.Choices("policies", policies, {"none", "berth", "descheduler", "descheduler-prometheus"},
+                "policies to compare");
+  flags.Path("descheduler", program, "program of tests/descheduler, for its policies");
   flags.Integer("seeds", seeds, "runs of each policy, with different jobs", {1, 100'000});
   flags.Integer("first-seed", first, "seed of the first run");
   flags.Integer("nodes", nodes, "nodes of each cluster", {2, 1000});
@@ -281,12 +297,16 @@ int Main(int argc, char** argv) {
   std::size_t to_and_fro = 0;
   for (const std::string& policy : policies) {
     Result total;
+    std::optional<Descheduler> descheduler;
+    if (policy.starts_with("descheduler")) descheduler.emplace(program);
     for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-      const Result result = Run(policy, {.nodes = nodes,
-                                         .applications = std::max<std::size_t>(4, nodes / 2),
-                                         .busy_share = busy,
-                                         .job_minutes = 90,
-                                         .seed = seed})
+      const Result result = Run(policy,
+                                {.nodes = nodes,
+                                 .applications = std::max<std::size_t>(4, nodes / 2),
+                                 .busy_share = busy,
+                                 .job_minutes = 90,
+                                 .seed = seed},
+                                descheduler ? &*descheduler : nullptr)
                                 .Go(minutes);
       total.Add(result);
       if (runs) Print(policy, fmt::format(R"("seed":{})", seed), result, 1);

@@ -29,6 +29,11 @@ void DefineRules(command_line::FlagSet& flags, rebalance::RebalanceOptions& opti
   flags.Duration("cool-down", plan.cool_down,
                  "minimum time between moves of a workload or node, and minimum age of a workload's pods");
   flags.Duration("no-return", plan.no_return, "time in which a workload does not return to a node it left");
+  flags.String(
+      "history", options.history,
+      "ConfigMap in which the moves are stored for the limits of later runs and leaders; empty: only "
+      "in memory",
+      "NAMESPACE/NAME");
   flags.Section("Protection");
   flags.Strings("namespaces", plan.namespaces, "rebalance only these namespaces; default: all");
   flags.Strings("exclude-namespaces", plan.excluded_namespaces, "namespaces that are not rebalanced");

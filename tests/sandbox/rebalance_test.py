@@ -207,12 +207,15 @@ class Run:
         self.check("the scheduler places it on a node of the plan", len(new) == 1 and new[0] in planned, f"{new}, {moves}")
         events = self.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
         self.check("the pod has an event", any(event["reason"] == "Rebalanced" for event in events))
+        stored = self.get(self.history)["data"]["moves.json"]
+        self.check("the move is stored", [move["from"] for move in json.loads(stored)] == [hot], stored)
 
         time.sleep(4)
         second = self.rebalance("--once", "--dry-run=false")
         self.check("a second round proposes nothing", "0 of 3 nodes overloaded, 0 moves" in second.stdout,
                    second.stdout + second.stderr)
         self.budget(hot)
+        self.later_run()
         self.service()
         return self.failures
 
@@ -229,9 +232,29 @@ class Run:
                    refused.stdout + refused.stderr)
         self.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/web", method="DELETE")
 
+    history = "/api/v1/namespaces/kube-system/configmaps/berth-rebalance"
+
+    def later_run(self):
+        """A process that has moved nothing itself."""
+        before = self.pods()
+        limited = self.rebalance("--once", "--dry-run=false", "--max-per-hour=1")
+        self.check("the move of an earlier run counts", limited.returncode == 2 and "1 pods were moved within the last hour"
+                   in limited.stdout, limited.stdout + limited.stderr)
+        stored = self.get(self.history)
+        self.get(self.history, dict(stored, data={"moves.json": "edited"}), method="PUT")
+        stopped = self.rebalance("--once", "--dry-run=false")
+        self.check("without the stored moves nothing moves", stopped.returncode == 2 and
+                   "the moves in the ConfigMap kube-system/berth-rebalance are unavailable" in stopped.stdout
+                   and self.pods() == before, stopped.stdout + stopped.stderr)
+        dry = self.rebalance("--once")
+        self.check("a dry run proceeds", dry.returncode == 0 and "1 moves (dry run" in dry.stdout
+                   and "The history of moves is unavailable" in dry.stderr, dry.stdout + dry.stderr)
+        self.get(self.history, dict(stored, metadata={"name": "berth-rebalance"}), method="PUT")
+
     def service(self):
         before = self.pods()
-        self.start("rebalance", "rebalance", *self.flags, "--dry-run=false", "--interval=10s",
+        # The only node with room is the one that a pod of the workload has left.
+        self.start("rebalance", "rebalance", *self.flags, "--dry-run=false", "--interval=10s", "--no-return=3s",
                    f"--http-address=127.0.0.1:{self.http}")
         own = f"http://127.0.0.1:{self.http}"
         self.wait_for("the service is ready", lambda: self.get(own + "/readyz") == "ok")

@@ -56,6 +56,7 @@ struct ApiRequest {
   Duration timeout = std::chrono::seconds(60);  // of each attempt
   Duration idle_timeout{};  // of a watch: ends with kTimeout after this time without data; zero: no limit
   std::string accept = "application/json, */*";
+  bool single_attempt = false;  // never repeated: Retry-After is only reported
   // Called immediately before each attempt is written to the socket; see http::ClientRequest.
   std::function<std::optional<std::string>()> refused{};
 };

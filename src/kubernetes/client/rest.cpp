@@ -179,7 +179,7 @@ void RestClient::Impl::OnAnswer(const CallPtr& call, Expected<http::ClientRespon
 }
 
 bool RestClient::Impl::Retry(const CallPtr& call, const Expected<http::ClientResponse>& answer) {
-  if (call->retries >= kRetriesMax) return false;
+  if (call->request.single_attempt || call->retries >= kRetriesMax) return false;
   Duration delay{};
   if (answer) {
     const auto retry_after = RetryAfter(*answer);

@@ -150,6 +150,17 @@ TEST_F(Rest, HonorsRetryAfterForEveryMethod) {
   EXPECT_EQ(transport_.sent, 8);
 }
 
+TEST_F(Rest, ASingleAttemptReportsRetryAfter) {
+  rest_->Send({.method = "POST", .path = "/x", .single_attempt = true},
+              [&](Reply reply) { replies_.push_back(std::move(reply)); });
+  loop_.Run();
+  transport_.Answer(Response(429, "", {{"Retry-After", "10"}}));
+  ASSERT_THAT(replies_, SizeIs(1));
+  EXPECT_EQ(replies_[0].error().http_code, 429);
+  EXPECT_EQ(replies_[0].error().retry_after_seconds, 10);
+  EXPECT_EQ(transport_.sent, 1);
+}
+
 TEST_F(Rest, RetriesAtMostTenTimes) {
   Send("POST");
   for (int i = 0; i < 10; ++i) {

@@ -43,6 +43,8 @@ void ApiEvictor::Evict(const api::PodPtr& pod, std::move_only_function<void(Evic
       fmt::format("/api/v1/namespaces/{}/pods/{}/eviction", pod->metadata.ns.str(), pod->metadata.name);
   request.body = Body(*pod);
   request.timeout = kTimeout;
+  // The other moves of the round must not wait until a disruption budget permits this one.
+  request.single_attempt = true;
   request.refused = [&fence = fence_]() -> std::optional<std::string> {
     if (fence.Open()) return std::nullopt;
     return "not the leader any more";

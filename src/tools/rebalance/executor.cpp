@@ -54,7 +54,7 @@ void Executor::OnResult(EvictionOutcome outcome) {
 
 void Executor::Record(const Move& move, EvictionOutcome& outcome) {
   const WallTime now = parts_.clock.WallNow();
-  const std::string& subject = move.workload.empty() ? move.pod->metadata.Key() : move.workload;
+  const std::string subject = move.Subject();
   if (outcome.result == EvictionResult::kEvicted || outcome.result == EvictionResult::kUnknown) {
     parts_.history.Add({now, subject, move.from, move.to});
     parts_.history.Accepted(subject);

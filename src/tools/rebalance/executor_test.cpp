@@ -154,6 +154,7 @@ TEST(ApiEvicting, SendsAnEvictionWithThePodsUidWhileTheFenceIsOpen) {
         R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"web","namespace":"default"},)"
         R"("deleteOptions":{"preconditions":{"uid":"u-1"}}})");
     EXPECT_EQ(api.open.front().request.refused(), std::nullopt);
+    EXPECT_TRUE(api.open.front().request.single_attempt);
     api.Answer(std::move(row.reply));
     EXPECT_EQ(outcome.result, row.result) << NameOf(row.result);
   }

@@ -25,7 +25,9 @@ using plugins::LoadSignalArgs;
 namespace {
 
 constexpr std::string_view kPlugin = "LoadAware";
+// A window is evaluated at ten times or more, at most a minute apart.
 constexpr Duration kResolution = std::chrono::minutes(1);
+constexpr int kLeastSamples = 10;
 // Of the samples of a window; scrapes fail now and then.
 constexpr double kCoverage = 0.8;
 
@@ -61,9 +63,11 @@ Expected<std::vector<LoadAwareArgs>> ArgsOf(const config::SchedulerConfig& confi
 
 SignalSpec LowestOf(const SignalSpec& signal, Duration window) {
   SignalSpec spec = signal;
-  const auto samples = window / kResolution;
+  const Duration resolution =
+      std::chrono::ceil<std::chrono::seconds>(std::min(kResolution, window / kLeastSamples));
+  const auto samples = window / resolution;
   const std::string range = fmt::format("({})[{}:{}]", signal.expression, plugins::PromQlDuration(window),
-                                        plugins::PromQlDuration(kResolution));
+                                        plugins::PromQlDuration(resolution));
   spec.name = signal.name + ": lowest";
   spec.expression = fmt::format(
       "min_over_time({}) and count_over_time({}) >= {}", range, range,

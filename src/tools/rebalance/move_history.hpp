@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "tools/rebalance/settings.hpp"
@@ -24,6 +25,9 @@ class MoveHistory {
   };
 
   void Add(Entry entry) { entries_.push_back(std::move(entry)); }
+  // Of all moves, oldest first.
+  std::vector<Entry> Moves() const { return {entries_.begin(), entries_.end()}; }
+  void ReplaceMoves(const std::vector<Entry>& moves) { entries_.assign(moves.begin(), moves.end()); }
   // An eviction of the workload was refused: delays the next one, for longer with each refusal in a row.
   // Returns the delay.
   Duration Refused(const std::string& workload, WallTime now) {

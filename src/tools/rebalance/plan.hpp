@@ -50,6 +50,9 @@ struct Move {
   double cost = 0;                 // in the same unit
   std::vector<std::string> costs;  // what contributes to the cost
   std::string reason;              // one sentence
+
+  // Whose limits count: the workload, or a pod without one.
+  std::string Subject() const { return workload.empty() ? pod->metadata.Key() : workload; }
 };
 
 struct OverloadedNode {

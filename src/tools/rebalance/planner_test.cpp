@@ -475,6 +475,9 @@ TEST(LoadReading, TheLowestValueNeedsMostSamplesOfTheWindow) {
   const auto lowest = LowestOf(spec, std::chrono::minutes(10));
   EXPECT_EQ(lowest.expression, "min_over_time((x)[10m0s:1m0s]) and count_over_time((x)[10m0s:1m0s]) >= 8");
   EXPECT_EQ(lowest.window, std::chrono::minutes(15));
+  // One sample would make a short peak an overload.
+  EXPECT_EQ(LowestOf(spec, std::chrono::minutes(1)).expression,
+            "min_over_time((x)[1m0s:6s]) and count_over_time((x)[1m0s:6s]) >= 8");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <future>
@@ -28,6 +29,7 @@
 #include "service/secure_server.hpp"
 #include "service/server.hpp"
 #include "tools/rebalance/api_evictor.hpp"
+#include "tools/rebalance/move_store.hpp"
 #include "tools/rebalance/planner.hpp"
 #include "tools/rebalance/protection.hpp"
 #include "tools/rebalance/report.hpp"
@@ -47,12 +49,18 @@ std::string HostName() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
+// Options that were parsed.
+struct Checked {
+  std::map<std::string, double> thresholds;
+  std::optional<ConfigMapMoveStore::Name> history;
+};
+
 // The parts in the order of their dependencies. The loop follows the cluster; rounds are timers on it.
 class Process final : public process::LongRunningProcess, private cycle::ChangeObserver {
  public:
-  Process(const RebalanceOptions& options, std::map<std::string, double> thresholds,
-          const config::SchedulerConfig& config, const runtime::Registry& plugins)
-      : options_(options), thresholds_(std::move(thresholds)), config_(config), plugins_(plugins) {}
+  Process(const RebalanceOptions& options, Checked checked, const config::SchedulerConfig& config,
+          const runtime::Registry& plugins)
+      : options_(options), checked_(std::move(checked)), config_(config), plugins_(plugins) {}
 
  private:
   Expected<void> Assemble(std::vector<std::string>& notes) override;
@@ -69,14 +77,20 @@ class Process final : public process::LongRunningProcess, private cycle::ChangeO
   void Synced() override;
   void WaitForMeasurements();
   void Tick();
+  // A round: RunRound, OnHistory, MakeMoves if there are any, Finish. Each continues on the loop.
   void RunRound();
+  void OnHistory(Expected<Moves> moves);
+  void MakeMoves(Plan plan);
   void Finish(const Plan& plan, const std::vector<EvictionOutcome>& outcomes);
+  void StopRound(std::string why);
+  void FailRound(const Error& error);
+  void EndRound();
   std::vector<api::PodPtr> PendingPods() const;
 
   bool elects_leader() const { return options_.leader_elect && !options_.once; }
 
   const RebalanceOptions& options_;
-  const std::map<std::string, double> thresholds_;
+  const Checked checked_;
   const config::SchedulerConfig& config_;
   const runtime::Registry& plugins_;
   const std::string hostname_ = HostName();
@@ -95,6 +109,7 @@ class Process final : public process::LongRunningProcess, private cycle::ChangeO
   std::optional<cycle::ClusterFollower> follower_;
   std::unique_ptr<process::Measuring> measuring_;
   MoveHistory history_;
+  std::unique_ptr<MoveStore> store_;  // null: the history is only in memory
   RoundMetrics round_metrics_{metrics_};
   std::unique_ptr<Evictor> evictor_;
   std::optional<Executor> executor_;
@@ -105,6 +120,7 @@ class Process final : public process::LongRunningProcess, private cycle::ChangeO
   std::unique_ptr<client::LeaderElector> elector_;  // null: without leader election
   std::unique_ptr<client::ClusterSource> source_;
   MonoTime measured_by_{};  // end of the wait for the first measurements
+  bool in_round_ = false;
   std::string last_summary_;
   std::atomic<bool> lost_{false};
   int code_ = 0;
@@ -132,7 +148,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
             assembly::Engine::Build(config_, plugins_, no_effects_.ports(loop_), notes,
                                     {.registry = &discarded_metrics_, .clock = &clock_, .options = {}}));
   BERTH_TRY(reader_, LoadReader::Create(config_, engine_->handle(),
-                                        {.window = options_.plan.window, .thresholds = thresholds_}));
+                                        {.window = options_.plan.window, .thresholds = checked_.thresholds}));
   follower_.emplace(engine_->symbols(), engine_->cache(), engine_->profiles());
   follower_->Observe(*this);
   BERTH_TRY(measuring_, process::Measuring::Start({options_.metric_sources, engine_->handle(), environment_,
@@ -141,6 +157,9 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
     evictor_ = std::make_unique<DryRunEvictor>();
   } else {
     evictor_ = std::make_unique<ApiEvictor>(io_, connection_->api(), fence_);
+  }
+  if (checked_.history) {
+    store_ = std::make_unique<ConfigMapMoveStore>(io_, connection_->api(), fence_, clock_, *checked_.history);
   }
   executor_.emplace(ExecutorParts{.evictor = *evictor_,
                                   .events = events_ ? static_cast<ports::EventSink&>(*events_) : no_events_,
@@ -231,7 +250,7 @@ void Process::WaitForMeasurements() {
 }
 
 void Process::Tick() {
-  if (fence_.Open() && !executor_->busy()) RunRound();
+  if (fence_.Open() && !in_round_) RunRound();
   loop_.PostAfter(options_.interval, [this] { Tick(); });
 }
 
@@ -242,40 +261,100 @@ std::vector<api::PodPtr> Process::PendingPods() const {
 }
 
 void Process::RunRound() {
+  in_round_ = true;
+  if (!store_) return OnHistory(history_.Moves());
+  store_->Read([this, post = loop_.poster()](Expected<Moves> moves) {
+    post([this, moves = std::move(moves)]() mutable { OnHistory(std::move(moves)); });
+  });
+}
+
+void Process::OnHistory(Expected<Moves> moves) {
+  if (moves) {
+    history_.ReplaceMoves(*moves);
+  } else if (!options_.dry_run) {
+    return StopRound(fmt::format("the moves in the ConfigMap {} are unavailable: {}", options_.history,
+                                 moves.error().message));
+  } else {
+    log::Warning("The history of moves is unavailable; the dry run proceeds without it",
+                 {{"configMap", options_.history}, {"error", moves.error().message}});
+  }
   const MonoTime begin = clock_.Now();
   history_.Forget(clock_.WallNow(), options_.plan);
   const MeasuredLoad load = reader_->Read();
   const std::vector<api::PodPtr> pending = PendingPods();
   auto plan = MakePlan({config_, plugins_, *engine_, pending, load, history_, options_.plan, clock_});
-  if (!plan) {
-    log::Error("Planning failed", {{"error", plan.error().message}});
-    if (options_.once) {
-      code_ = 1;
-      loop_.Stop();
-    }
-    return;
-  }
+  if (!plan) return FailRound(plan.error());
   round_metrics_.Record(*plan, clock_.Now() - begin);
-  std::vector<Move> moves = plan->moves;
-  executor_->Execute(std::move(moves),
-                     [this, plan = std::move(*plan)](auto outcomes) { Finish(plan, outcomes); });
+  MakeMoves(std::move(*plan));
+}
+
+// The moves are stored before the first eviction: a process that ends meanwhile must not lose them.
+void Process::MakeMoves(Plan plan) {
+  const auto execute = [this](Plan planned) {
+    std::vector<Move> moves = planned.moves;
+    executor_->Execute(std::move(moves),
+                       [this, planned = std::move(planned)](auto outcomes) { Finish(planned, outcomes); });
+  };
+  if (!store_ || options_.dry_run || plan.moves.empty()) return execute(std::move(plan));
+  Moves moves = history_.Moves();
+  for (const Move& move : plan.moves) moves.push_back({clock_.WallNow(), move.Subject(), move.from, move.to});
+  store_->Write(moves,
+                [this, execute, plan = std::move(plan), post = loop_.poster()](Expected<> stored) mutable {
+                  post([this, execute, plan = std::move(plan), stored = std::move(stored)]() mutable {
+                    if (stored) return execute(std::move(plan));
+                    StopRound(fmt::format("the moves could not be stored in the ConfigMap {}: {}",
+                                          options_.history, stored.error().message));
+                  });
+                });
+}
+
+void Process::StopRound(std::string why) {
+  Plan plan;
+  plan.stopped = std::move(why);
+  plan.nodes = engine_->cache().nodes().node_count();
+  round_metrics_.Record(plan, Duration::zero());
+  Finish(plan, {});
+}
+
+void Process::FailRound(const Error& error) {
+  log::Error("Planning failed", {{"error", error.message}});
+  code_ = 1;
+  EndRound();
+}
+
+void Process::EndRound() {
+  in_round_ = false;
+  if (options_.once) loop_.Stop();
 }
 
 void Process::Finish(const Plan& plan, const std::vector<EvictionOutcome>& outcomes) {
-  if (!options_.once) {
+  if (options_.once) {
+    const std::string text = options_.output == "json" ? PlanJson(plan, outcomes) : PlanText(plan, outcomes);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+    if (!plan.stopped.empty()) code_ = 2;
+    for (const EvictionOutcome& outcome : outcomes) {
+      if (outcome.result == EvictionResult::kFailed || outcome.result == EvictionResult::kUnknown) code_ = 1;
+    }
+  } else if (std::string summary = Summary(plan, outcomes);
+             summary != std::exchange(last_summary_, summary)) {
     // Most rounds find nothing new.
-    if (std::string summary = Summary(plan, outcomes); summary != std::exchange(last_summary_, summary))
-      log::Info("Round", {{"summary", last_summary_}});
-    return;
+    log::Info("Round", {{"summary", last_summary_}});
   }
-  const std::string text = options_.output == "json" ? PlanJson(plan, outcomes) : PlanText(plan, outcomes);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-  if (!plan.stopped.empty()) code_ = 2;
-  for (const EvictionOutcome& outcome : outcomes) {
-    if (outcome.result == EvictionResult::kFailed || outcome.result == EvictionResult::kUnknown) code_ = 1;
-  }
-  loop_.Stop();
+  const auto moved = std::ranges::count_if(outcomes, [](const EvictionOutcome& outcome) {
+    return outcome.result == EvictionResult::kEvicted || outcome.result == EvictionResult::kUnknown;
+  });
+  if (!store_ || options_.dry_run || moved == std::ssize(plan.moves)) return EndRound();
+  // Some moves were stored and not made.
+  store_->Write(history_.Moves(), [this, post = loop_.poster()](Expected<> stored) {
+    post([this, stored = std::move(stored)] {
+      if (!stored) {
+        log::Warning("Moves that were not made remain stored and count for the limits",
+                     {{"configMap", options_.history}, {"error", stored.error().message}});
+      }
+      EndRound();
+    });
+  });
 }
 
 Expected<int> Process::Run() {
@@ -299,10 +378,10 @@ Expected<int> Process::Run() {
 }
 
 // Checks the combination of options.
-Expected<std::map<std::string, double>> Check(const RebalanceOptions& options) {
-  std::map<std::string, double> thresholds;
+Expected<Checked> Check(const RebalanceOptions& options) {
+  Checked checked;
   for (const auto& [signal, text] : options.thresholds) {
-    double& value = thresholds[signal];
+    double& value = checked.thresholds[signal];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 100))
       return Invalid(fmt::format("--threshold {}={}: expected a percentage, such as 80", signal, text));
@@ -311,13 +390,19 @@ Expected<std::map<std::string, double>> Check(const RebalanceOptions& options) {
   if (options.interval < std::chrono::seconds(10)) return Invalid("--interval: expected at least 10s");
   if (!options.once && options.leader_elect)
     BERTH_RETURN_IF_ERROR(client::CheckLeaderElection(options.lease));
-  return thresholds;
+  if (const std::string& history = options.history; !history.empty()) {
+    const auto slash = history.find('/');
+    if (slash == 0 || slash == history.npos || slash + 1 == history.size() || slash != history.rfind('/'))
+      return Invalid(fmt::format("--history {}: expected NAMESPACE/NAME", history));
+    checked.history = {history.substr(0, slash), history.substr(slash + 1)};
+  }
+  return checked;
 }
 
 }  // namespace
 
 Expected<int> RunRebalance(RebalanceOptions options, const runtime::Registry& built_in) {
-  BERTH_TRY(auto thresholds, Check(options));
+  BERTH_TRY(Checked checked, Check(options));
   log::SetVerbosity(options.verbosity);
   std::vector<std::string> notes;
   BERTH_TRY(const runtime::Registry plugins, process::WithLoadedPlugins(built_in, options.plugins, notes));
@@ -327,7 +412,7 @@ Expected<int> RunRebalance(RebalanceOptions options, const runtime::Registry& bu
         "the configuration has extenders, whose part in a decision cannot be evaluated on a copy of the "
         "cluster");
   }
-  return Process(options, std::move(thresholds), config, plugins).Execute(std::move(notes));
+  return Process(options, std::move(checked), config, plugins).Execute(std::move(notes));
 }
 
 }  // namespace berth::rebalance

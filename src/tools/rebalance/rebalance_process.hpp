@@ -27,6 +27,7 @@ struct RebalanceOptions {
   Duration measurement_wait = std::chrono::seconds(30);  // of --once, for the first measurements
   std::map<std::string, std::string> thresholds;         // percent, by signal
   PlanSettings plan;
+  std::string history = "kube-system/berth-rebalance";  // ConfigMap of the moves; empty: in memory only
   bool leader_elect = true;
   client::LeaderElectionOptions lease;
   std::string http_address;               // plain HTTP: health checks and metrics; empty: none

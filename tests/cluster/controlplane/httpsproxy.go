@@ -3,6 +3,7 @@ package controlplane
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -66,3 +67,15 @@ type discardResponse struct{ header http.Header }
 func (n *discardResponse) Header() http.Header            { return n.header }
 func (n *discardResponse) Write(text []byte) (int, error) { return len(text), nil }
 func (n *discardResponse) WriteHeader(int)                {}
+
+// RefuseStreamedList answers a streamed list as servers before 1.32 do, and returns whether the request was one. The
+// client then sends an ordinary list.
+func RefuseStreamedList(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.Query().Get("sendInitialEvents") == "" {
+		return false
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusUnprocessableEntity)
+	fmt.Fprintln(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","reason":"Invalid","code":422}`)
+	return true
+}

@@ -245,8 +245,8 @@ func (a *actor) readAudit() error {
 		}
 		for _, p := range a.permissions {
 			mine := p
-			if mine.name == "berth" {
-				mine.name = a.name
+			if mine.Name == "berth" {
+				mine.Name = a.name
 			}
 			if !mine.covers(r) {
 				continue
@@ -267,10 +267,7 @@ func (a *actor) start(streaming bool) error {
 	proxy, err := controlplane.StartHTTPSProxy(a.control, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
-			case !streaming && r.URL.Query().Get("sendInitialEvents") != "":
-				w.Header().Set("Content-Type", "application/json")
-				w.WriteHeader(http.StatusUnprocessableEntity)
-				fmt.Fprintln(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","reason":"Invalid","code":422}`)
+			case !streaming && controlplane.RefuseStreamedList(w, r):
 			case strings.HasSuffix(r.URL.Path, "/binding") && !lost.Swap(true):
 				controlplane.LoseAnswer(w, r, next)
 			default:

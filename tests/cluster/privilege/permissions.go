@@ -11,28 +11,11 @@ import (
 )
 
 // permission is one verb on one resource, as a role gives it.
-type permission struct {
-	verb, group, resource string
-	namespace             string // empty: all namespaces
-	name                  string // empty: any name
-}
+type permission struct{ controlplane.Permission }
 
-// permissionsOf expands rules.
 func permissionsOf(namespace string, rules []rbacv1.PolicyRule) (all []permission) {
-	for _, rule := range rules {
-		names := rule.ResourceNames
-		if len(names) == 0 {
-			names = []string{""}
-		}
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					for _, name := range names {
-						all = append(all, permission{verb, group, resource, namespace, name})
-					}
-				}
-			}
-		}
+	for _, p := range controlplane.PermissionsOf(namespace, rules) {
+		all = append(all, permission{p})
 	}
 	return all
 }
@@ -43,45 +26,30 @@ func without(namespace string, rules []rbacv1.PolicyRule, lacks func(permission)
 		if lacks(p) {
 			continue
 		}
-		rule := rbacv1.PolicyRule{APIGroups: []string{p.group}, Resources: []string{p.resource}, Verbs: []string{p.verb}}
-		if p.name != "" {
-			rule.ResourceNames = []string{rename(p.name)}
+		rule := rbacv1.PolicyRule{APIGroups: []string{p.Group}, Resources: []string{p.Resource}, Verbs: []string{p.Verb}}
+		if p.Name != "" {
+			rule.ResourceNames = []string{rename(p.Name)}
 		}
 		left = append(left, rule)
 	}
 	return left
 }
 
-func (p permission) String() string {
-	resource := p.resource
-	if p.group != "" {
-		resource += "." + p.group
-	}
-	if p.name != "" {
-		resource += " " + p.name
-	}
-	if p.namespace != "" {
-		resource += " in " + p.namespace
-	}
-	return p.verb + " " + resource
-}
-
 // implied returns whether the permission is checked in addition to that of the request, so that no request names it:
 // reservations of devices in the status of a claim.
-func (p permission) implied() bool { return p.resource == "resourceclaims/binding" }
+func (p permission) implied() bool { return p.Resource == "resourceclaims/binding" }
 
 // covers returns whether a request needs this permission.
 func (p permission) covers(r controlplane.Request) bool {
 	if p.implied() {
-		return p.verb == r.Verb && p.group == r.ObjectRef.APIGroup && r.Resource() == "resourceclaims/status"
+		return p.Verb == r.Verb && p.Group == r.ObjectRef.APIGroup && r.Resource() == "resourceclaims/status"
 	}
-	return p.verb == r.Verb && p.group == r.ObjectRef.APIGroup && p.resource == r.Resource() &&
-		(p.namespace == "" || p.namespace == r.ObjectRef.Namespace) && (p.name == "" || p.name == r.ObjectRef.Name)
+	return p.Covers(r)
 }
 
 // namedIn returns whether a log reports it as missing.
 func (p permission) namedIn(log string) bool {
-	output := fmt.Sprintf("cannot %s resource \"%s\" in API group \"%s\"", p.verb, p.resource, p.group)
+	output := fmt.Sprintf("cannot %s resource \"%s\" in API group \"%s\"", p.Verb, p.Resource, p.Group)
 	return strings.Contains(log, output) || strings.Contains(log, strings.ReplaceAll(output, `"`, `\"`))
 }
 
@@ -95,13 +63,13 @@ type taken struct {
 }
 
 func (t taken) lacks(p permission) bool {
-	return p.verb == t.verb && (p.resource == "leases") == t.lease
+	return p.Verb == t.verb && (p.Resource == "leases") == t.lease
 }
 
 // allTaken returns one entry per permission to remove.
 func allTaken(permissions []permission) (all []taken) {
 	for _, p := range permissions {
-		t := taken{"no-" + p.verb, p.verb, p.resource == "leases"}
+		t := taken{"no-" + p.Verb, p.Verb, p.Resource == "leases"}
 		if t.lease {
 			t.name += "-of-the-lease"
 		}

@@ -9,45 +9,65 @@ namespace {
 
 constexpr float kRounding = 0.001F;
 
+// A resource in terms of the score: its points are lost in proportion to the percentage, up to `most`.
+struct Axis {
+  const float* expected;
+  const float* percent_per_unit;
+  float own, share, most;
+};
+
 template <std::size_t kAxes>
 struct Forecast {
   // Percentages are not negative, so they are limited above only. The sum of share * (100 - percent) is
   // `full`, which includes all shares of 100, minus the shares of the percentages.
-  BERTH_KERNEL void Block(const float* __restrict base, const std::array<const float*, kAxes>& expected,
-                          const std::array<const float*, kAxes>& percent_per_unit, const ForecastAxis* axes,
-                          float full, std::int32_t* __restrict out) {
+  BERTH_KERNEL void Block(const float* __restrict base, const std::array<Axis, kAxes>& axes,
+                          std::size_t begin, float full, std::uint8_t* __restrict out) {
+    std::int32_t scores[kBlockRows];
     for (std::size_t i = 0; i < kBlockRows; ++i) {
       float sum = base[i] + full;
 #pragma GCC unroll 4
-      for (std::size_t axis = 0; axis < kAxes; ++axis) {
-        const float percent = expected[axis][i] + axes[axis].own * percent_per_unit[axis][i];
-        sum -= axes[axis].share * (percent < 100 ? percent : 100);
+      for (const Axis& axis : axes) {
+        const float lost =
+            axis.share * axis.expected[begin + i] + axis.own * axis.percent_per_unit[begin + i];
+        sum -= lost < axis.most ? lost : axis.most;
       }
-      out[i] = static_cast<std::int32_t>(sum);
+      scores[i] = static_cast<std::int32_t>(sum);
     }
+    for (std::size_t i = 0; i < kBlockRows; ++i) out[i] = static_cast<std::uint8_t>(scores[i]);
   }
 
   template <VectorLevel>
-  BERTH_KERNEL void Run(std::span<const float> base, std::span<const ForecastAxis> axes,
+  BERTH_KERNEL void Run(std::span<const float> base, std::span<const ForecastAxis> given,
                         RowSet::Blocks feasible, std::span<std::uint8_t> out) {
+    std::array<Axis, kAxes> axes;
+    float full = kRounding;
+    for (std::size_t i = 0; i < kAxes; ++i) {
+      const float share = given[i].share;
+      axes[i] = {given[i].expected.data(), given[i].percent_per_unit.data(), share * given[i].own, share,
+                 100 * share};
+      full += axes[i].most;
+    }
+    // All but the last block, which may be a partial one, have the same simple form.
+    const std::size_t whole = out.size() / kBlockRows;
+    std::size_t block = feasible.First();
+    for (; block < whole; block = feasible.Next(block)) {
+      const std::size_t begin = block * kBlockRows;
+      Block(base.data() + begin, axes, begin, full, out.data() + begin);
+    }
+    if (block < feasible.size()) Last(base, axes, block, full, out);
+  }
+
+  BERTH_KERNEL void Last(std::span<const float> base, std::array<Axis, kAxes> axes, std::size_t block,
+                         float full, std::span<std::uint8_t> out) {
     float padding[1 + 2 * kAxes][kBlockRows];
-    std::int32_t scores[kBlockRows];
     std::uint8_t bytes[kBlockRows];
     const std::size_t rows = out.size();
-    float full = kRounding;
-    for (std::size_t axis = 0; axis < kAxes; ++axis) full += 100 * axes[axis].share;
-    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      std::array<const float*, kAxes> expected, percent_per_unit;
-      for (std::size_t axis = 0; axis < kAxes; ++axis) {
-        expected[axis] = BlockOf(axes[axis].expected.data(), rows, block, padding[1 + 2 * axis]);
-        percent_per_unit[axis] =
-            BlockOf(axes[axis].percent_per_unit.data(), rows, block, padding[2 + 2 * axis]);
-      }
-      Block(BlockOf(base.data(), rows, block, padding[0]), expected, percent_per_unit, axes.data(), full,
-            scores);
-      for (std::size_t i = 0; i < kBlockRows; ++i) bytes[i] = static_cast<std::uint8_t>(scores[i]);
-      StoreBlock(bytes, rows, block, out.data());
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      axes[axis].expected = BlockOf(axes[axis].expected, rows, block, padding[1 + 2 * axis]);
+      axes[axis].percent_per_unit = BlockOf(axes[axis].percent_per_unit, rows, block, padding[2 + 2 * axis]);
     }
+    Block(BlockOf(base.data(), rows, block, padding[0]), axes, 0, full, bytes);
+    StoreBlock(bytes, rows, block, out.data());
   }
 };
 

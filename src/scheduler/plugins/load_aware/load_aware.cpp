@@ -70,14 +70,15 @@ void LoadAware::Reject(const Part& part, const framework::Attempt& attempt, cons
     });
   }
   if (!signal.usable()) return;
-  reject(part.hot, [&](RowSet& rejected) {
-    rejected |= signal.hot();
-    rejected &= candidates;
-  });
-  reject(part.filled, [&](RowSet& rejected) {
-    rejected |= signal.filled();
-    rejected &= candidates;
-  });
+  const auto reject_those = [&](framework::ReasonId reason, const RowSet& closed) {
+    if (closed.Empty()) return;
+    reject(reason, [&](RowSet& rejected) {
+      rejected |= closed;
+      rejected &= candidates;
+    });
+  };
+  reject_those(part.hot, signal.hot());
+  reject_those(part.filled, signal.filled());
 }
 
 std::vector<framework::EventRegistration> LoadAware::EventsToRegister() const {
