@@ -55,6 +55,7 @@ class ApiWriter final : public ports::ApiWriter {
   void ChangeClaim(ports::ClaimChange change, ports::VersionDone done) override;
   void CreateClaim(ports::NewClaim claim, ports::ClaimDone done) override;
   void DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done) override;
+  void PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::WriteDone done) override;
   // The number of writes that wait for a free slot; on the loop's thread.
   std::size_t Backlog() const;
   // Calls `idle` once, on the loop's thread, as soon as no write is waiting or in flight. From any thread.

@@ -37,6 +37,7 @@ Absence AbsenceOf(std::string_view kind) {
   if (kind == "DeviceClass" || kind == "ResourceClaim" || kind == "ResourceSlice" ||
       kind == "DeviceTaintRule")
     return {"pods with resource claims wait"};
+  if (kind == "PodGroup") return {"pods of pod groups wait"};
   return {};
 }
 

@@ -28,6 +28,7 @@
 
 #include "base/clock.hpp"
 #include "base/row_set.hpp"
+#include "kubernetes/api/pod_group.hpp"
 #include "scheduler/framework/attempt.hpp"
 #include "scheduler/framework/cluster_event.hpp"
 #include "scheduler/framework/score_column.hpp"
@@ -42,7 +43,7 @@ namespace berth::framework {
 
 struct FilterOutcome;  // scheduler/framework/filter_outcome.hpp
 struct Handle;         // scheduler/framework/handle.hpp: the argument of a plugin's constructor
-struct QueuedPod;      // scheduler/framework/queued_pod.hpp
+struct QueuedEntity;   // scheduler/framework/queued_pod.hpp
 
 // What all plugins have in common.
 class Plugin {
@@ -74,10 +75,10 @@ class PreEnqueuePlugin : public virtual Plugin {
   virtual Status PreEnqueue(const cluster::PodInfo& pod) const = 0;
 };
 
-// The order of activeQ. Every profile has exactly one, and all profiles must use the same.
+// The order of activeQ, whose entries are pods and pod groups. Every profile has exactly one, and all profiles must use the same.
 class QueueSortPlugin : public virtual Plugin {
  public:
-  virtual bool Less(const QueuedPod& a, const QueuedPod& b) const = 0;
+  virtual bool Less(const QueuedEntity& a, const QueuedEntity& b) const = 0;
 };
 
 // What a plugin's result depends on besides the pod's shape (scheduler/cluster/pod_info.hpp). The equivalence
@@ -192,6 +193,19 @@ enum class Normalization : std::uint8_t {
   kNone,               // raw scores are already in this range
   kByMaximum,          // NormalizeByMaximum
   kByMaximumReversed,  // NormalizeByMaximum, reversed
+};
+
+// How far the search for nodes of a pod group has come.
+struct PlacementProgress {
+  std::size_t remaining = 0;  // members that have not been tried in this cycle
+  std::size_t scheduled = 0;  // members that have a node, from this cycle and from earlier ones
+};
+// Called in the cycle of a pod group, before the first member and after each one. Success: the group can be
+// scheduled; it must stay so for the remaining members. Wait: it can be, if more members find a node.
+// Unschedulable: it cannot be; the search ends. Any other status fails the cycle.
+class PlacementFeasiblePlugin : public virtual Plugin {
+ public:
+  virtual Status PlacementFeasible(const api::PodGroup& group, const PlacementProgress& progress) const = 0;
 };
 
 // Scores the feasible nodes; higher is better. After Normalize every score must be between 0 and kMaxScore,
