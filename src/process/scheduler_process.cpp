@@ -141,6 +141,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   options.allow_missing_resources = flags_.own.allow_missing_resources;
   options.watch_idle_timeout = flags_.own.watch_idle_timeout;
   options.retained = engine_->retained_fields();
+  options.pod_groups = config_.gates.Enabled("GenericWorkload");
   options.on_synced = [this] {
     if (leadership_) leadership_->OnSynced();
   };

@@ -77,6 +77,7 @@ struct ClusterSource::Impl {
 
   template <class T>
   bool Wanted() const {
+    if (std::is_same_v<T, api::PodGroup> && !options.pod_groups) return false;
     return options.wanted == nullptr || options.wanted(T::kKind);
   }
 

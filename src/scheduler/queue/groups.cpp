@@ -43,7 +43,8 @@ void SchedulingQueue::AddMember(Entry& member) {
     return metrics_->MembersChanged(false, 1);
   }
   GroupEntry& group = InsertGroup(key, std::move(object));
-  group.history.timestamp = clock_.Now();
+  group.history.timestamp = member.pod->timestamp;
+  group.history.first_attempt_ready = member.pod->first_attempt_ready;
   member.place = Place::kInGroup;
   member.group = &group;
   group.members.insert(&member);

@@ -61,6 +61,9 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
                              std::span<const ClusterEvent> events, const EventObjects& objects) {
   const std::string& uid = info.pod->metadata.uid;
   if (in_flight_.Has(uid)) {
+    // Members are requeued without a test of events; kube-scheduler records none while the group is unknown.
+    const auto group = group_objects_.KeyOf(*info.pod);
+    if (group && group_objects_.FindObject(*group) == nullptr) return;
     for (const ClusterEvent& event : events) Note(event, objects);
     return;
   }
@@ -69,12 +72,13 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
   // The update may change the rank, so the pod or its group leaves the sorted set and enters it again.
   Entry& ranked = entry->group != nullptr ? *entry->group : *entry;
   const Place place = ranked.place;
-  Leave(ranked);
+  const bool in_queue = place != Place::kIncomplete && place != Place::kRequeued;
+  if (in_queue) Leave(ranked);
   const cluster::NodeNameId had = entry->pod->info.nominated;
   entry->pod->info = std::move(info);
   entry->pod->priority = entry->pod->info.priority();
   entry->pod->profile = profile;
-  Enter(ranked, place);
+  if (in_queue) Enter(ranked, place);
   nominator_.Update(had, entry->pod);
   if (place != Place::kUnschedulable) return;
   for (const ClusterEvent& event : events) {
@@ -212,8 +216,8 @@ void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEven
 bool SchedulingQueue::Move(Entry& entry, const ClusterEvent& event, const EventObjects& objects) {
   // Only events for which the gating plugin is registered can release the entry.
   const QueuedEntity& state = *entry.state;
-  if (state.gated() && !event.wildcard() &&
-      !policy_.IsRegisteredBy(state.leading_pod().profile, state.gated_by, event))
+  const std::uint32_t profile = entry.is_group() ? entry.group->gating_profile : entry.pod->profile;
+  if (state.gated() && !event.wildcard() && !policy_.IsRegisteredBy(profile, state.gated_by, event))
     return false;
   const framework::Requeue strategy = Evaluate(entry, event, objects);
   if (strategy == framework::Requeue::kSkip) return false;
@@ -274,21 +278,33 @@ void SchedulingQueue::Activate(std::span<const std::string> pods) {
       Entry& pod = **found;
       Activate(pod.group != nullptr ? *pod.group : pod);
     } else if (const api::PodPtr pod = in_flight_.FindByKey(key)) {
-      Note(framework::kForceActivate, {nullptr, pod});
+      ActivateInFlight(pod);
     }
   }
 }
 
-void SchedulingQueue::Activate(Entry& entry) {
+// Of a member, the other members that wait are activated.
+void SchedulingQueue::ActivateInFlight(const api::PodPtr& pod) {
+  if (const auto key = group_objects_.KeyOf(*pod)) {
+    if (group_objects_.FindObject(*key) == nullptr) return;
+    if (const auto group = groups_.find(*key); group != groups_.end() && Activate(group->second)) return;
+  }
+  Note(framework::kForceActivate, {nullptr, pod});
+}
+
+// Returns whether the entry has entered activeQ.
+bool SchedulingQueue::Activate(Entry& entry) {
   switch (entry.place) {
     case Place::kBackoff:
     case Place::kErrorBackoff:  // passed PreEnqueue before it entered
       Leave(entry);
-      return Arrive(entry, Place::kActive, framework::kForceActivate.label);
+      Arrive(entry, Place::kActive, framework::kForceActivate.label);
+      return true;
     case Place::kUnschedulable:
-      return ToActive(entry, framework::kForceActivate.label);
+      ToActive(entry, framework::kForceActivate.label);
+      return entry.place == Place::kActive;
     default:
-      return;
+      return false;
   }
 }
 
@@ -391,10 +407,11 @@ bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
   Leave(entry);
   ForEachPod(entry, [&](Entry& pod) { CallPreEnqueue(*pod.pod); });
   if (entry.is_group()) {
-    std::string& gated_by = entry.state->gated_by;
-    gated_by.clear();
+    entry.state->gated_by.clear();
     ForEachPod(entry, [&](Entry& pod) {
-      if (pod.pod->gated()) gated_by = pod.pod->gated_by;
+      if (!pod.pod->gated()) return;
+      entry.state->gated_by = pod.pod->gated_by;
+      entry.group->gating_profile = pod.pod->profile;
     });
   }
   Enter(entry, place);

@@ -154,6 +154,16 @@ class SchedulingQueue {
   void ForEach(Visit&& visit) const {
     for (const auto& [uid, entry] : entries_) visit(*entry.pod, PlaceName(entry));
   }
+  // Calls visit(const QueuedGroup&, place) for every queued group, with its members, in no defined order.
+  template <class Visit>
+  void ForEachGroup(Visit&& visit) const {
+    for (const auto& [key, entry] : groups_) {
+      framework::QueuedGroup group = entry.history;
+      group.members.clear();
+      for (const Entry* member : entry.members) group.members.push_back(member->pod);
+      visit(std::as_const(group), PlaceName(entry));
+    }
+  }
 
  private:
   enum class Place {
@@ -191,6 +201,7 @@ class SchedulingQueue {
   struct GroupEntry : Entry {
     framework::QueuedGroup history;  // while in a place, with the first member only
     std::set<Entry*, ScheduledEarlier> members;
+    std::uint32_t gating_profile = 0;  // of the member whose plugin gates the group
   };
   struct HigherRank {
     const QueuePolicy* policy;
@@ -259,7 +270,8 @@ class SchedulingQueue {
   bool HasDeferred(const Entry& entry) const { return entry.next_event < deferred_end(); }
   void Move(const std::vector<Entry*>& entries, const framework::ClusterEvent& event,
             const framework::EventObjects& objects);
-  void Activate(Entry& entry);
+  bool Activate(Entry& entry);
+  void ActivateInFlight(const api::PodPtr& pod);
   void Note(const framework::ClusterEvent& event, const framework::EventObjects& objects);
   MonoTime ExpiryOf(const framework::QueuedEntity& entity, std::size_t size) const;
   bool BackingOff(const Entry& entry) const;
