@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "scheduler/cluster/node_table.hpp"
-#include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cluster/pod_counters.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/framework/factory.hpp"

@@ -1,5 +1,5 @@
-// Groups of pods that are scheduled together (scheduling.k8s.io/v1beta1 of Kubernetes 1.37). meta.hpp describes
-// the conventions for all objects.
+// Groups of pods that are scheduled together (scheduling.k8s.io/v1beta1 of Kubernetes 1.37). meta.hpp
+// describes the conventions for all objects.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,8 @@ void AddClaim(JsonObject& fields, const api::ExtendedResourceClaimStatus& claim)
   object.Add("resourceClaimName", claim.resource_claim_name);
 }
 
-// Unlike those of pods, conditions of this type (metav1.Condition) have no lastProbeTime and always a message.
+// Unlike those of pods, conditions of this type (metav1.Condition) have no lastProbeTime and always a
+// message.
 void AddGroupCondition(std::string& out, const api::PodGroupCondition* before,
                        const api::PodGroupCondition& after, WallTime now) {
   static const api::PodGroupCondition kNone;

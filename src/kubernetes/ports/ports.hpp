@@ -130,8 +130,8 @@ struct ClaimDeletion {
   std::string ns, name, uid;
 };
 
-// A condition of a PodGroup. Written as a strategic merge patch of podgroups/status without a precondition, as
-// in kube-scheduler. Nothing is sent if nothing would change.
+// A condition of a PodGroup. Written as a strategic merge patch of podgroups/status without a precondition,
+// as in kube-scheduler. Nothing is sent if nothing would change.
 struct PodGroupStatusPatch {
   api::PodGroupPtr current;  // the last known version; the patch contains the difference to it
   api::PodGroupCondition condition;

@@ -232,9 +232,9 @@ bool SchedulingAlgorithm::FindFeasible(Context& context) {
   AttemptRecord& record = context.record();
   framework::FilterOutcome& verdicts = context.buffers.verdicts;
   context.cached = Lookup(context);
-  const runtime::PreFilterOutcome& pre_filter = context.pre_filter.emplace(
-      context.cached != nullptr ? context.cached->RunPreFilter(context.attempt)
-                                : profile.RunPreFilter(context.attempt));
+  const runtime::PreFilterOutcome& pre_filter =
+      context.pre_filter.emplace(context.cached != nullptr ? context.cached->RunPreFilter(context.attempt)
+                                                           : profile.RunPreFilter(context.attempt));
   if (!PassesPreFilter(context)) return false;
   if (context.cached != nullptr) {
     if (!pre_filter.narrowed && context.cached->Evaluate(context.attempt, pre_filter))

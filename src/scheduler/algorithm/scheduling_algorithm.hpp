@@ -96,8 +96,8 @@ struct SchedulingContext {
   record::AttemptRecord& record() { return *result.record; }
   // --- intermediate results ---
   const framework::Attempt attempt;
-  std::optional<runtime::PreFilterOutcome> pre_filter;  // set when the search for feasible nodes begins
-  bool no_fit = false;                                  // no node is feasible; PostFilter may help
+  std::optional<runtime::PreFilterOutcome> pre_filter;    // set when the search for feasible nodes begins
+  bool no_fit = false;                                    // no node is feasible; PostFilter may help
   equivalence_cache::EquivalenceClass* cached = nullptr;  // null: the cache is not used
   bool only_nominated = false;     // the pod's own nominated node passed, and the search ended there
   std::string nominated_rejector;  // the plugin that rejected that node; empty: none
@@ -127,8 +127,7 @@ class SchedulingAlgorithm {
                           const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
   // The same for a member of a pod group, without PostFilter: that is called for the group as a whole.
   ScheduleResult ScheduleMember(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                                const ClusterView& cluster,
-                                std::span<const runtime::Nomination> nominations);
+                                const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
   // Removes cached results of pods that are gone, see EquivalenceCache::ReleaseUnused.
   void ReleaseUnused() {
     if (cache_) cache_->ReleaseUnused();

@@ -45,9 +45,9 @@ class PodGroups {
     Stage stage = Stage::kUnscheduled;
   };
   struct Group {
-    api::PodGroupPtr object;                           // null: not received
+    api::PodGroupPtr object;                             // null: not received
     std::map<std::string, Member, std::less<>> members;  // by UID
-    std::size_t scheduled = 0;                         // assumed or assigned members
+    std::size_t scheduled = 0;                           // assumed or assigned members
 
     bool empty() const { return object == nullptr && members.empty(); }
   };

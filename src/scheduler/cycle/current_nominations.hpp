@@ -14,7 +14,8 @@ namespace berth::cycle {
 class CurrentNominations {
  public:
   // Valid until a nomination changes or the next call.
-  std::span<const runtime::Nomination> Of(const queue::Nominator& nominator, const cluster::NodeTable& nodes) {
+  std::span<const runtime::Nomination> Of(const queue::Nominator& nominator,
+                                          const cluster::NodeTable& nodes) {
     nominations_.clear();
     for (const auto& [uid, nomination] : nominator.all())
       nominations_.push_back({nodes.Find(nomination.node), &nomination.pod->info});

@@ -104,10 +104,10 @@ CycleMetrics::Cells CycleMetrics::CellsOf(std::uint32_t profile, Result result) 
 
 CycleMetrics::GroupCells& CycleMetrics::Groups() {
   if (!groups) {
-    groups.emplace(GroupCells{registry.Histogram("scheduler_podgroup_scheduling_algorithm_duration_seconds",
-                                                 "[ALPHA] Pod group scheduling algorithm latency in seconds",
-                                                 AttemptBuckets()),
-                              std::vector<std::array<Cells, 3>>(profiles.size())});
+    groups.emplace(GroupCells{
+        registry.Histogram("scheduler_podgroup_scheduling_algorithm_duration_seconds",
+                           "[ALPHA] Pod group scheduling algorithm latency in seconds", AttemptBuckets()),
+        std::vector<std::array<Cells, 3>>(profiles.size())});
   }
   return *groups;
 }

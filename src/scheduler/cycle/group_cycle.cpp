@@ -51,8 +51,9 @@ class MemberChecks {
     const std::string_view policy = PolicyOf(pod);
     if (policy_.empty()) policy_ = policy;
     if (policy == policy_) return std::nullopt;
-    return fmt::format("all pods in a single pod group should have the same preemption policy{}, got {} and {}",
-                       group_has_policy_ ? " as the pod group's preemption policy" : "", policy, policy_);
+    return fmt::format(
+        "all pods in a single pod group should have the same preemption policy{}, got {} and {}",
+        group_has_policy_ ? " as the pod group's preemption policy" : "", policy, policy_);
   }
 
  private:
@@ -130,8 +131,8 @@ std::optional<std::string> GroupCycle::Invalid(const QueuedGroup& group) const {
   return std::nullopt;
 }
 
-// Members are tried in order until the group cannot be scheduled any more. Those that find no node do not stop
-// the others as long as minCount can be reached.
+// Members are tried in order until the group cannot be scheduled any more. Those that find no node do not
+// stop the others as long as minCount can be reached.
 void GroupCycle::DecideMembers(const QueuedGroup& group, GroupResult& result) {
   const runtime::Profile& profile = *parts_.profiles[group.leading_pod().profile];
   framework::PlacementProgress progress{.remaining = group.members.size(),

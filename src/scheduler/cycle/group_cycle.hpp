@@ -37,8 +37,8 @@ struct GroupResult {
   bool abandoned = false;             // the wait for an extender was cancelled; there is no result
 };
 
-// While a group is decided, its placed members are assumed in the cluster and reserved; before Decide returns,
-// all of that is reverted. Scheduler loop only; the parts must outlive this object.
+// While a group is decided, its placed members are assumed in the cluster and reserved; before Decide
+// returns, all of that is reverted. Scheduler loop only; the parts must outlive this object.
 class GroupCycle {
  public:
   struct Parts {

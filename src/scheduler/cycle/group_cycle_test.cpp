@@ -57,7 +57,8 @@ class GroupCycleTest : public ::testing::Test, protected SchedulerEnvironment {
   std::vector<std::pair<std::string, std::string>> Failures() const {
     std::vector<std::pair<std::string, std::string>> failures;
     for (const ports::Event& event : events.events) {
-      if (event.reason == "FailedScheduling") failures.emplace_back(event.regarding->metadata.name, event.note);
+      if (event.reason == "FailedScheduling")
+        failures.emplace_back(event.regarding->metadata.name, event.note);
     }
     return failures;
   }
@@ -96,10 +97,9 @@ TEST_F(GroupCycleTest, AGangThatDoesNotFitHoldsNothing) {
   EXPECT_THAT(Bound(), IsEmpty());
   EXPECT_EQ(engine->cache().assumed_count(), 0U);
   const std::string group = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining";
-  EXPECT_THAT(Failures(),
-              ElementsAre(Pair("p1", "pod group is unschedulable, " + group),
-                          Pair("p2", "pod group is unschedulable, " + group),
-                          Pair("p3", "0/2 nodes are available: 2 Insufficient cpu.")));
+  EXPECT_THAT(Failures(), ElementsAre(Pair("p1", "pod group is unschedulable, " + group),
+                                      Pair("p2", "pod group is unschedulable, " + group),
+                                      Pair("p3", "0/2 nodes are available: 2 Insufficient cpu.")));
   EXPECT_EQ(Condition().status, "False");
   EXPECT_EQ(Condition().reason, "Unschedulable");
   EXPECT_EQ(Condition().message, group);
@@ -114,10 +114,10 @@ TEST_F(GroupCycleTest, TheSearchStopsWhenMinCountCannotBeReached) {
   for (const auto* name : {"p1", "p2", "p3", "p4"}) AddMember(name);
   Settle();
   const std::string group = "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining";
-  EXPECT_THAT(Failures(), ElementsAre(Pair("p1", "pod group is unschedulable, " + group),
-                                      Pair("p2", "0/1 nodes are available: 1 Insufficient cpu."),
-                                      Pair("p3", "0/1 nodes are available: 1 Insufficient cpu."),
-                                      Pair("p4", group)))
+  EXPECT_THAT(Failures(),
+              ElementsAre(Pair("p1", "pod group is unschedulable, " + group),
+                          Pair("p2", "0/1 nodes are available: 1 Insufficient cpu."),
+                          Pair("p3", "0/1 nodes are available: 1 Insufficient cpu."), Pair("p4", group)))
       << "the last member is not tried";
 }
 
@@ -160,9 +160,10 @@ TEST_F(GroupCycleTest, TheMembersMustAgreeWithTheGroup) {
   PodBuilder never = MakePod("odd").Group("g");
   never.raw().spec.never_preempts = true;
   for (const Case& c :
-       {Case{"priority", MakePod("odd").Group("g").Priority(7),
-             "all pods in a single pod group should have the same priority as the pod group's priority, got 7 "
-             "and 0"},
+       {Case{
+            "priority", MakePod("odd").Group("g").Priority(7),
+            "all pods in a single pod group should have the same priority as the pod group's priority, got 7 "
+            "and 0"},
         Case{"preemption policy", never,
              "all pods in a single pod group should have the same preemption policy, got Never and "
              "PreemptLowerPriority"}}) {

@@ -158,9 +158,9 @@ bool Scheduler::MustSkip(const QueuedPod& pod) const {
 
 algorithm::ScheduleResult Scheduler::Decide(const QueuedPod& pod) {
   deciding_ = true;
-  algorithm::ScheduleResult result = algorithm_.Schedule(
-      pod.info, *parts_.profiles[pod.profile], view_.Of(parts_.cluster),
-      nominations_.Of(queue_.nominator(), parts_.cluster.nodes()));
+  algorithm::ScheduleResult result =
+      algorithm_.Schedule(pod.info, *parts_.profiles[pod.profile], view_.Of(parts_.cluster),
+                          nominations_.Of(queue_.nominator(), parts_.cluster.nodes()));
   EndDecision();
   return result;
 }

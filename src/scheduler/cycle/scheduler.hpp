@@ -16,9 +16,9 @@
 #include "scheduler/cycle/class_latency.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/cluster_updates.hpp"
+#include "scheduler/cycle/current_nominations.hpp"
 #include "scheduler/cycle/cycle_metrics.hpp"
 #include "scheduler/cycle/decision_gate.hpp"
-#include "scheduler/cycle/current_nominations.hpp"
 #include "scheduler/cycle/evictions.hpp"
 #include "scheduler/cycle/group_cycle.hpp"
 #include "scheduler/cycle/measurement_wait.hpp"
@@ -63,11 +63,11 @@ struct SchedulerParts {
   MeasurementWait::IsMeasured is_measured;
 };
 
-// Each unit of work schedules one pod or one pod group. The loop never waits for I/O: bindings are sent through ApiWriter, and
-// their results return as messages. The one exception is a decision that needs an extender: it ends only when
-// the extender has responded. Meanwhile messages stay in the mailbox, except successful steps of binding
-// cycles, which are executed.
-// Invariant: a pod is bound, or in exactly one place of the queue, or in flight between the two.
+// Each unit of work schedules one pod or one pod group. The loop never waits for I/O: bindings are sent
+// through ApiWriter, and their results return as messages. The one exception is a decision that needs an
+// extender: it ends only when the extender has responded. Meanwhile messages stay in the mailbox, except
+// successful steps of binding cycles, which are executed. Invariant: a pod is bound, or in exactly one place
+// of the queue, or in flight between the two.
 class Scheduler final : public ClusterLoop::Handler, private framework::SchedulerServices {
  public:
   Scheduler(SchedulerOptions options, SchedulerParts parts);

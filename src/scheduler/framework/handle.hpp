@@ -27,7 +27,7 @@ class Registry;
 namespace berth::cluster {
 class PodCounters;
 class PodGroups;
-}
+}  // namespace berth::cluster
 
 namespace berth::devices {
 class ClusterDevices;

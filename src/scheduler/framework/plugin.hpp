@@ -7,8 +7,7 @@
 // Threads: unless stated otherwise, all methods are called on the scheduler loop's thread, one at a time.
 // They must not block.
 // Errors: an exception that leaves a plugin counts as Status::Error with the exception's text.
-// Fidelity: a plugin with the name of a kube-scheduler plugin returns the same result for every node as that
-// plugin in v1.37.1.
+// Fidelity: a plugin with a name of kube-scheduler v1.37.1 returns the same result for every node.
 //
 // Extension points, in the order in which a pod passes them:
 //
@@ -28,7 +27,6 @@
 
 #include "base/clock.hpp"
 #include "base/row_set.hpp"
-#include "kubernetes/api/pod_group.hpp"
 #include "scheduler/framework/attempt.hpp"
 #include "scheduler/framework/cluster_event.hpp"
 #include "scheduler/framework/score_column.hpp"
@@ -75,7 +73,7 @@ class PreEnqueuePlugin : public virtual Plugin {
   virtual Status PreEnqueue(const cluster::PodInfo& pod) const = 0;
 };
 
-// The order of activeQ, whose entries are pods and pod groups. Every profile has exactly one, and all profiles must use the same.
+// The order of activeQ, of pods and pod groups. Every profile has exactly one, and all must use the same.
 class QueueSortPlugin : public virtual Plugin {
  public:
   virtual bool Less(const QueuedEntity& a, const QueuedEntity& b) const = 0;
@@ -193,19 +191,6 @@ enum class Normalization : std::uint8_t {
   kNone,               // raw scores are already in this range
   kByMaximum,          // NormalizeByMaximum
   kByMaximumReversed,  // NormalizeByMaximum, reversed
-};
-
-// How far the search for nodes of a pod group has come.
-struct PlacementProgress {
-  std::size_t remaining = 0;  // members that have not been tried in this cycle
-  std::size_t scheduled = 0;  // members that have a node, from this cycle and from earlier ones
-};
-// Called in the cycle of a pod group, before the first member and after each one. Success: the group can be
-// scheduled; it must stay so for the remaining members. Wait: it can be, if more members find a node.
-// Unschedulable: it cannot be; the search ends. Any other status fails the cycle.
-class PlacementFeasiblePlugin : public virtual Plugin {
- public:
-  virtual Status PlacementFeasible(const api::PodGroup& group, const PlacementProgress& progress) const = 0;
 };
 
 // Scores the feasible nodes; higher is better. After Normalize every score must be between 0 and kMaxScore,

@@ -48,6 +48,7 @@ struct QueuedEntity {
   QueuedEntity& operator=(const QueuedEntity&) = default;
 };
 
+// A pod on its own, or a member of a group.
 struct QueuedPod final : QueuedEntity {
   const QueuedPod& leading_pod() const override { return *this; }
 

@@ -179,8 +179,8 @@ void SchedulingQueue::EndGroup(const framework::QueuedGroup& attempted, GroupOut
   history.was_flushed = false;
   history.flushed = {};
   history.backoff_expiry = ExpiryOf(history, members.size());
-  outcome != GroupOutcome::kScheduled && BackingOff(group) ? ToBackoff(group, kAttemptFailed)
-                                                           : ToActive(group, kAttemptFailed);
+  outcome != GroupOutcome::kScheduled&& BackingOff(group) ? ToBackoff(group, kAttemptFailed)
+                                                          : ToActive(group, kAttemptFailed);
 }
 
 // --- objects of groups ---

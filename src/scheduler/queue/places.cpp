@@ -79,8 +79,7 @@ void SchedulingQueue::Remove(Entry& entry) {
 
 void SchedulingQueue::Leave(Entry& entry) {
   const std::size_t size = SizeOf(entry);
-  if (entry.cause != nullptr)
-    std::exchange(entry.cause, nullptr)->Add(-static_cast<std::int64_t>(size));
+  if (entry.cause != nullptr) std::exchange(entry.cause, nullptr)->Add(-static_cast<std::int64_t>(size));
   const Place place = entry.place;
   const bool gated = entry.state->gated();
   // A sorted set that does not contain the entry means that the order changed while the pod was queued.

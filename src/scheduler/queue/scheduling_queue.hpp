@@ -123,8 +123,8 @@ class SchedulingQueue {
   // it; if empty, the failure was an error, and the pod is retried after a back-off without an event.
   // A member of a group joins the other members without a test of events; until EndGroup it waits for them.
   void Requeue(const framework::QueuedPodPtr& pod);
-  // Ends the attempt of a group: its requeued members enter the queue again, after a back-off unless the group
-  // was scheduled.
+  // Ends the attempt of a group: its requeued members enter the queue again, after a back-off unless the
+  // group was scheduled.
   void EndGroup(const framework::QueuedGroup& group, GroupOutcome outcome);
 
   // Requeues the rejected pods for which the event returns a hint. `concerned`, if given, limits the pods.
@@ -300,7 +300,7 @@ class SchedulingQueue {
   std::set<Entry*, HigherRank> active_;
   std::set<Entry*, EarlierExpiry> backoff_;
   std::set<Entry*, EarlierExpiry> error_backoff_;
-  std::vector<Entry*> unschedulable_;  // each entry stores its index
+  std::vector<Entry*> unschedulable_;   // each entry stores its index
   std::array<std::size_t, 4> sizes_{};  // number of pods by QueueName
   std::size_t waiting_for_object_ = 0;  // number of members in incomplete_
   // Members outside of their group's entry, by group.

@@ -1,4 +1,5 @@
-// The extension points of pod groups, and those after a node has been selected: Reserve, Permit, PreBind, Bind, PostBind.
+// The extension points of pod groups, and those after a node has been selected: Reserve, Permit, PreBind,
+// Bind, PostBind.
 #include <fmt/format.h>
 
 #include <algorithm>

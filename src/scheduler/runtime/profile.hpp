@@ -11,6 +11,7 @@
 
 #include "config/scheduler_config.hpp"
 #include "scheduler/framework/filter_outcome.hpp"
+#include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
@@ -110,7 +111,9 @@ class Profile {
   // Returns the status of the first plugin that rejects the pod, in profile order; Success if there is none.
   // The plugin that rejected it last time (`call_first`, may be empty) is called before the others.
   framework::Status RunPreEnqueue(const cluster::PodInfo& pod, std::string_view call_first = "") const;
-  bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const { return sort_->Less(a, b); }
+  bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const {
+    return sort_->Less(a, b);
+  }
   // Whether any plugin is registered for such an event.
   bool IsRegistered(const framework::ClusterEvent& event) const;
   // Whether one of these plugins is registered for it.

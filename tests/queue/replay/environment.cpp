@@ -130,7 +130,9 @@ std::string Environment::Apply(const Operation& op) {
 
 // --- the queue's callbacks, implemented as in core ---
 
-bool Environment::Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const { return profiles_.front()->Less(a, b); }
+bool Environment::Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const {
+  return profiles_.front()->Less(a, b);
+}
 
 framework::Status Environment::PreEnqueue(const QueuedPod& pod) const {
   return profiles_[pod.profile]->RunPreEnqueue(pod.info, pod.gated_by);

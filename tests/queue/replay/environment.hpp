@@ -79,7 +79,7 @@ class Environment final : public queue::QueuePolicy {
   std::vector<std::unique_ptr<runtime::Profile>> profiles_;
   metrics::Registry metrics_;
   std::unique_ptr<queue::SchedulingQueue> queue_;
-  framework::QueuedGroupPtr attempted_;  // the popped group, until its attempt ends
+  framework::QueuedGroupPtr attempted_;                  // the popped group, until its attempt ends
   std::map<std::string, api::PodPtr> objects_;           // by UID
   std::map<std::string, framework::QueuedPodPtr> held_;  // by UID: popped pods
   std::set<std::string> uids_;                           // of all pods that ever existed

@@ -55,8 +55,8 @@ framework::PermitResult GangScheduling::Permit(const framework::Placement& place
   if (!key) return {};
   const PodGroups::Group* group = groups_.Find(*key);
   if (group == nullptr || group->object == nullptr) {
-    return {Status::Error(fmt::format("failed to get podGroup {}: podgroup.scheduling.k8s.io \"{}\" not found",
-                                      *key, NameOf(*key)))};
+    return {Status::Error(fmt::format(
+        "failed to get podGroup {}: podgroup.scheduling.k8s.io \"{}\" not found", *key, NameOf(*key)))};
   }
   if (!group->object->gang) return {};
   if (std::cmp_less(group->scheduled, group->object->gang->min_count)) {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "scheduler/cluster/pod_groups.hpp"
+#include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
-#include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {
 
