@@ -135,7 +135,7 @@ std::string PodText(const Settings& settings, std::size_t i, const std::string& 
 
 class Policy final : public queue::QueuePolicy {
  public:
-  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
+  bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override {
     return a.timestamp < b.timestamp;
   }
   framework::Status PreEnqueue(const framework::QueuedPod&) const override { return {}; }
@@ -223,7 +223,9 @@ class Bench {
   ManualClock clock_;
   Policy policy_;
   metrics::Registry metrics_;
-  queue::SchedulingQueue queue_{{}, clock_, policy_, metrics_};
+  cluster::NoGrouping grouping_;
+  cluster::PodGroups groups_{grouping_};
+  queue::SchedulingQueue queue_{{}, clock_, policy_, groups_, metrics_};
   client::ObjectStore<api::Node> node_store_{
       [this](ports::Change<api::Node> change) { cache_.AddNode(change.after); }};
   client::ObjectStore<api::Pod> pod_store_{[this](ports::Change<api::Pod> change) { OnPod(change); }};

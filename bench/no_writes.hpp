@@ -9,6 +9,7 @@ class NoWrites : public ports::ApiWriter {
  public:
   void Bind(ports::Binding, ports::WriteDone done) override { done({}); }
   void PatchPodStatus(ports::PodStatusPatch, ports::WriteDone done) override { done({}); }
+  void PatchPodGroupStatus(ports::PodGroupStatusPatch, ports::WriteDone done) override { done({}); }
   void DeletePod(ports::PodDeletion, ports::WriteDone done) override { done({}); }
   void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override { done(""); }
   void SelectNode(ports::NodeSelected, ports::VersionDone done) override { done(""); }

@@ -21,8 +21,8 @@ constexpr framework::ClusterEvent kNodeAdd{framework::EventResource::kNode, fram
 
 class Policy final : public queue::QueuePolicy {
  public:
-  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
-    if (a.info.priority() != b.info.priority()) return a.info.priority() > b.info.priority();
+  bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override {
+    if (a.priority != b.priority) return a.priority > b.priority;
     return a.timestamp < b.timestamp;
   }
   framework::Status PreEnqueue(const framework::QueuedPod&) const override { return gate; }
@@ -56,7 +56,7 @@ class Bench {
     if (!json_) fmt::print("{} pods\n", infos_.size());
     Measure("add", "Add", infos_.size(), [&] { AddAll(); });
     Measure("pop-done", "Pop and Done", infos_.size(), [&] {
-      while (const auto pod = queue_.Pop()) queue_.Done(pod->info.pod->metadata.uid);
+      while (const auto pod = queue_.Pop().pod) queue_.Done(pod->info.pod->metadata.uid);
     });
     AddAll();
     Measure("pop-rejected", "Pop and Requeue, rejected", infos_.size(), [&] { RejectAll(); });
@@ -102,7 +102,7 @@ class Bench {
   void RejectAll() {
     for (std::size_t i = 0; i < infos_.size(); ++i) {
       clock_.Advance(std::chrono::microseconds(1));
-      const auto pod = queue_.Pop();
+      const auto pod = queue_.Pop().pod;
       pod->rejectors = {"NodeResourcesFit"};
       queue_.Requeue(pod);
     }
@@ -132,7 +132,9 @@ class Bench {
   ManualClock clock_;
   Policy policy_;
   metrics::Registry metrics_;
-  queue::SchedulingQueue queue_{{}, clock_, policy_, metrics_};
+  cluster::NoGrouping grouping_;
+  cluster::PodGroups groups_{grouping_};
+  queue::SchedulingQueue queue_{{}, clock_, policy_, groups_, metrics_};
   std::vector<cluster::PodInfo> infos_;
   std::size_t waiting_ = 0;
 };

@@ -47,6 +47,17 @@ PodBuilder::PodBuilder(std::string name) {
   pod_.spec.scheduler_name = "default-scheduler";
   pod_.spec.containers.push_back(MakeContainer());
 }
+api::PodGroupPtr MakeGroup(const std::string& name, std::optional<std::int32_t> min_count,
+                           std::int32_t priority) {
+  auto group = std::make_shared<api::PodGroup>();
+  group->metadata.ns = "default";
+  group->metadata.name = name;
+  group->metadata.uid = "uid-" + name;
+  group->priority = priority;
+  if (min_count) group->gang = api::PodGroup::Gang{*min_count};
+  return group;
+}
+
 PodBuilder& PodBuilder::Namespace(std::string ns) {
   pod_.metadata.ns = std::move(ns);
   return *this;
@@ -73,6 +84,10 @@ PodBuilder& PodBuilder::OnNode(std::string node) {
 }
 PodBuilder& PodBuilder::Nominated(std::string node) {
   pod_.status.nominated_node_name = std::move(node);
+  return *this;
+}
+PodBuilder& PodBuilder::Group(std::string name) {
+  pod_.spec.pod_group = std::move(name);
   return *this;
 }
 PodBuilder& PodBuilder::Gate(std::string gate) {

@@ -55,6 +55,7 @@ class PodBuilder {
   PodBuilder& OnNode(std::string node);
   PodBuilder& Nominated(std::string node);
   PodBuilder& Gate(std::string gate);
+  PodBuilder& Group(std::string name);  // spec.schedulingGroup
   PodBuilder& Phase(std::string phase);
   PodBuilder& Deleting();
 
@@ -83,6 +84,10 @@ class PodBuilder {
   api::Pod pod_;
   bool untouched_ = true;
 };
+// A pod group in the namespace "default" with gang policy; without min_count, with basic policy.
+api::PodGroupPtr MakeGroup(const std::string& name, std::optional<std::int32_t> min_count = std::nullopt,
+                           std::int32_t priority = 0);
+
 inline PodBuilder MakePod(std::string name = "pod") { return PodBuilder(std::move(name)); }
 
 // Allocatable: 110 pods and no other resource.

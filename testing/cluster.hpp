@@ -11,6 +11,7 @@
 
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_counters.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/framework/factory.hpp"
@@ -56,6 +57,7 @@ class Cluster {
   framework::Reasons& reasons() { return reasons_; }
   cluster::NodeTable& nodes() { return table_; }
   cluster::ClusterObjects& objects() { return objects_; }
+  cluster::PodGroups& groups() { return groups_; }
   FakeApiWriter& api() { return api_; }
   FakeLoop& loop() { return loop_; }
   FakeServices& services() { return services_; }
@@ -126,6 +128,8 @@ class Cluster {
   cluster::ClusterObjects objects_;
   cluster::PodCounters counters_{table_, objects_};
   cluster::VolumesInUse volumes_{table_, objects_};
+  cluster::SchedulingGroups grouping_;
+  cluster::PodGroups groups_{grouping_};
   devices::ClusterDevices devices_{devices::Features{}, objects_, symbols_, table_};
   load_metrics::SignalTable signals_{table_};
   FakeEventSink events_;
@@ -138,6 +142,7 @@ class Cluster {
                             .counters = counters_,
                             .volumes = volumes_,
                             .devices = devices_,
+                            .groups = groups_,
                             .signals = signals_,
                             .api = api_,
                             .events = events_,

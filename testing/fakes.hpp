@@ -49,6 +49,10 @@ class FakeApiWriter final : public ports::ApiWriter {
     deleted_claims.push_back(std::move(deletion));
     Finish(std::move(done));
   }
+  void PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::WriteDone done) override {
+    group_patches.push_back(std::move(patch));
+    Finish(std::move(done));
+  }
   void Release() {
     for (ports::WriteDone& done : std::exchange(held_, {})) done(answer);
   }
@@ -64,6 +68,7 @@ class FakeApiWriter final : public ports::ApiWriter {
   std::vector<ports::ClaimChange> claims;
   std::vector<ports::NewClaim> created_claims;
   std::vector<ports::ClaimDeletion> deleted_claims;
+  std::vector<ports::PodGroupStatusPatch> group_patches;
 
  private:
   void FinishVersion(ports::VersionDone done) {

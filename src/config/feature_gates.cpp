@@ -29,7 +29,6 @@ constexpr std::string_view kWithoutEffect[] = {
     "InterPodAffinityHostnameFastPath",
     "NominatedNodeNameForExpectation",
     "OpportunisticBatching",
-    "PodGroupPreemptionPolicy",
     "PodLevelResources",
     "SchedulerAsyncAPICalls",
     "SchedulerPopFromBackoffQ",

@@ -144,6 +144,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   options.on_version = [this](std::string_view kind, std::string_view version) {
     if (kind == api::ResourceClaim::kKind) api_.writer->SetClaimVersion(version);
   };
+  options.pod_groups = config_.gates.Enabled("GenericWorkload");
   options.on_synced = [this] {
     if (leadership_) leadership_->OnSynced();
   };

@@ -19,6 +19,7 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	replay := flags.String("replay", "", "the queue_replay program")
 	first := flags.Uint64("from-seed", 1, "first sequence")
 	count := flags.Int("sequences", 1000, "number of sequences")
+	groups := flags.Bool("groups", false, "with pod groups")
 	shown := flags.Int("show", 3, "number of differing sequences to print")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -28,14 +29,14 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	}
 	debug.SetGCPercent(400) // sequences are short-lived, and memory is not scarce
 	started := time.Now()
-	failed, steps, kinds, err := compare(*replay, *first, *count)
+	failed, steps, kinds, err := compare(*replay, *first, *count, *groups)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d sequences, %d steps of %d kinds, %d mismatches, %.0f s (seeds %d to %d)\n", *count, steps,
 		kinds, len(failed), time.Since(started).Seconds(), *first, *first+uint64(*count)-1)
 	for _, seed := range failed[:min(*shown, len(failed))] {
-		if err := explain(*replay, seed, out); err != nil {
+		if err := explain(*replay, seed, *groups, out); err != nil {
 			return err
 		}
 	}
@@ -92,7 +93,7 @@ func (j *replayer) verdict() (string, error) {
 	return "", nil
 }
 
-func compare(replay string, first uint64, count int) (failed []uint64, steps, kinds int, err error) {
+func compare(replay string, first uint64, count int, groups bool) (failed []uint64, steps, kinds int, err error) {
 	j, err := startReplayer(replay)
 	if err != nil {
 		return nil, 0, 0, err
@@ -101,7 +102,7 @@ func compare(replay string, first uint64, count int) (failed []uint64, steps, ki
 	seen := make(map[string]bool)
 	go func() {
 		for i := range count {
-			s := generate(first + uint64(i))
+			s := generate(first+uint64(i), groups)
 			steps += len(s.Steps)
 			for _, done := range s.Steps {
 				seen[kindOf(done.operation)] = true
@@ -142,13 +143,13 @@ func kindOf(op operation) string {
 }
 
 // explain reduces a sequence to the steps that are necessary for the difference, and prints them.
-func explain(replay string, seed uint64, out io.Writer) error {
+func explain(replay string, seed uint64, groups bool, out io.Writer) error {
 	j, err := startReplayer(replay)
 	if err != nil {
 		return err
 	}
 	defer j.close()
-	s := generate(seed)
+	s := generate(seed, groups)
 	ask := func(candidate sequence) (string, error) {
 		if err := j.send(candidate); err != nil {
 			return "", err
@@ -177,7 +178,7 @@ func explain(replay string, seed uint64, out io.Writer) error {
 	if err := show(out, s); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "repeat: queue compare --replay %s --from-seed %d --sequences 1\n", replay, seed)
+	_, err = fmt.Fprintf(out, "repeat: queue compare --replay %s --from-seed %d --sequences 1 --groups=%v\n", replay, seed, groups)
 	return err
 }
 

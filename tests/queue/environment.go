@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +38,8 @@ type environment struct {
 	objects          map[string]podObject                // by UID: pods without a node, as stored by the API server
 	infos            map[string]*framework.QueuedPodInfo // by UID: in the queue, or held
 	held             map[string]*framework.QueuedPodInfo // by UID: popped
+	groups           map[string]groupObject              // by name: as stored by the API server
+	attempted        *framework.QueuedPodGroupInfo       // the group that was popped last, until its attempt ends
 	backoffDue       time.Time
 	unschedulableDue time.Time
 	state            map[string]string
@@ -55,6 +59,7 @@ func newEnvironment(o options, plugins []plugin) *environment {
 		objects:          make(map[string]podObject),
 		infos:            make(map[string]*framework.QueuedPodInfo),
 		held:             make(map[string]*framework.QueuedPodInfo),
+		groups:           make(map[string]groupObject),
 		backoffDue:       start.Truncate(time.Second).Add(time.Second),
 		unschedulableDue: start.Add(30 * time.Second),
 		state:            make(map[string]string),
@@ -152,6 +157,18 @@ func (w *environment) apply(op operation) (step, bool) {
 		w.queue.Activate(w.logger, pods)
 	case "step":
 		w.advance(time.Duration(op.Millis) * time.Millisecond)
+	case "end":
+		w.end(op)
+	case "group-add":
+		w.groups[op.Group.Name] = *op.Group
+		w.queue.AddPodGroup(w.logger, op.Group.object())
+	case "group-update":
+		w.groups[op.Group.Name] = *op.Group
+		w.queue.UpdatePodGroup(w.logger, op.Group.object())
+	case "group-delete":
+		group := w.groups[op.Name]
+		delete(w.groups, op.Name)
+		w.queue.DeletePodGroup(w.logger, group.object())
 	}
 	w.recorder.FlushMetrics()
 	done.Set, done.Gone = w.changes()
@@ -161,7 +178,20 @@ func (w *environment) apply(op operation) (step, bool) {
 func (w *environment) applicable(op operation) bool {
 	_, exists := w.objects[op.Pod]
 	held := w.held[op.Pod] != nil
+	// kube-scheduler decides a group synchronously.
+	if (w.attempted != nil) != (op.Kind == "end") {
+		return false
+	}
 	switch op.Kind {
+	case "group-add":
+		_, known := w.groups[op.Group.Name]
+		return !known && !w.ambiguous(op.Group.Name)
+	case "group-update":
+		_, known := w.groups[op.Group.Name]
+		return known
+	case "group-delete":
+		_, known := w.groups[op.Name]
+		return known
 	case "add":
 		for uid := range w.objects {
 			if nameOf(uid) == op.Object.Name {
@@ -171,15 +201,52 @@ func (w *environment) applicable(op operation) bool {
 		return true
 	case "update":
 		_, exists = w.objects[op.Object.UID]
-		return exists
+		_, known := w.groups[op.Object.Group]
+		// The original would lose the pod.
+		return exists && (op.Object.Group == "" || known || w.queuedOrInFlight(op.Object.UID))
 	case "delete":
-		return exists
+		return exists && !w.reentersGroup(op.Pod)
 	case "done", "drop":
 		return held
-	case "requeue", "nominate", "place", "bind":
+	case "requeue":
+		// The original would put a member into its group twice.
+		return held && exists && (w.objects[op.Pod].Group == "" || w.infos[op.Pod] == w.held[op.Pod])
+	case "bind":
+		return held && exists && !w.reentersGroup(op.Pod)
+	case "nominate", "place":
 		return held && exists
 	}
 	return true
+}
+
+func (w *environment) queuedOrInFlight(uid string) bool {
+	if info := w.infos[uid]; info != nil && info != w.held[uid] {
+		return true
+	}
+	return slices.ContainsFunc(w.queue.InFlightPods(), func(pod *v1.Pod) bool { return string(pod.UID) == uid })
+}
+
+// reentersGroup returns whether the removal of the pod, which is not in the queue, would make the original take the
+// other members of its group out of the queue and put them back, which counts them as arrivals again.
+func (w *environment) reentersGroup(uid string) bool {
+	group := w.objects[uid].Group
+	if group == "" || w.infos[uid] != w.held[uid] {
+		return false
+	}
+	_, queued := w.queue.GetPodGroup(group, "default", fwk.PodGroupKeyType)
+	return queued
+}
+
+// ambiguous returns whether the result of adding the group would depend on the order in which its members enter the
+// queue, which is random in the original: the first one determines the group's time stamp.
+func (w *environment) ambiguous(group string) bool {
+	waiting := 0
+	for _, pod := range w.queue.IncompletePodGroupPodsPods() {
+		if *pod.Spec.SchedulingGroup.PodGroupName == group {
+			waiting++
+		}
+	}
+	return waiting > 1
 }
 
 // canPop returns whether a pop would not block: there is a pod in activeQ, or one in backoffQ after a rejection.
@@ -188,6 +255,9 @@ func (w *environment) canPop() bool {
 		return true
 	}
 	return slices.ContainsFunc(w.queue.PodsInBackoffQ(), func(pod *v1.Pod) bool {
+		if pod.Spec.SchedulingGroup != nil {
+			return false // groups are not taken early
+		}
 		info := w.infos[string(pod.UID)]
 		return info.UnschedulablePlugins.Len()+info.PendingPlugins.Len() > 0
 	})
@@ -201,10 +271,49 @@ func (w *environment) pop() string {
 	if err != nil {
 		panic(err)
 	}
+	if group, is := entity.(*framework.QueuedPodGroupInfo); is {
+		w.attempted = group
+		var uids strings.Builder
+		group.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+			w.held[string(info.Pod.UID)] = info
+			uids.WriteString(string(info.Pod.UID) + " ")
+			return true
+		})
+		return uids.String()
+	}
 	info := entity.(*framework.QueuedPodInfo)
 	uid := string(info.Pod.UID)
 	w.held[uid] = info
 	return uid
+}
+
+// end does the same as kube-scheduler at the end of a group's cycle: some members are requeued, the others stay in
+// flight.
+func (w *environment) end(op operation) {
+	group := w.attempted
+	w.attempted = nil
+	group.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+		uid := string(info.Pod.UID)
+		if _, exists := w.objects[uid]; slices.Contains(op.Pods, uid) && exists {
+			w.requeue(operation{Pod: uid, Rejectors: op.Rejectors, Pending: op.Pending})
+		}
+		return true
+	})
+	status := map[string]*fwk.Status{
+		"scheduled": nil, "rejected": fwk.NewStatus(fwk.Unschedulable), "error": fwk.NewStatus(fwk.Error),
+	}[op.Outcome]
+	if err := w.queue.AddAttemptedPodGroupIfNeeded(w.logger, group, w.queue.SchedulingCycle(), status); err != nil {
+		panic(err)
+	}
+}
+
+func (o *groupObject) object() *schedulingv1beta1.PodGroup {
+	return &schedulingv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: o.Name, Annotations: map[string]string{"revision": strconv.Itoa(o.Revision)},
+		},
+		Spec: schedulingv1beta1.PodGroupSpec{Priority: &o.Priority},
+	}
 }
 
 // requeue does the same as kube-scheduler's failure handler.
@@ -318,6 +427,9 @@ func (o *podObject) pod() *v1.Pod {
 				v1.ResourceCPU: *resource.NewMilliQuantity(o.MilliCPU, resource.DecimalSI)}}}},
 		},
 		Status: v1.PodStatus{NominatedNodeName: o.Nominated},
+	}
+	if o.Group != "" {
+		pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &o.Group}
 	}
 	for i := range o.Tolerations {
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, v1.Toleration{Key: fmt.Sprintf("t%d", i), Operator: v1.TolerationOpExists})

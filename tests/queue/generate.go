@@ -10,12 +10,14 @@ import (
 )
 
 // generate draws a sequence and runs it on the real queue.
-func generate(seed uint64) sequence {
+func generate(seed uint64, groups bool) sequence {
 	d := newRNG(seed)
 	s := sequence{Seed: seed, Options: drawOptions(d), Plugins: drawPlugins(d)}
+	s.Options.Groups = groups
 	g := &generator{rng: d, environment: newEnvironment(s.Options, s.Plugins), generations: make(map[string]int)}
 	g.names = "abcdefgh"[:d.between(2, 8)]
 	g.quick = d.chance(0.5)
+	g.groups = groups
 	for length := d.between(10, 90); len(s.Steps) < length; {
 		if done, ok := g.environment.apply(g.draw()); ok {
 			s.Steps = append(s.Steps, done)
@@ -24,6 +26,10 @@ func generate(seed uint64) sequence {
 	}
 	// At the end all pending pods are popped, which shows their order.
 	for _, op := range g.drain() {
+		if g.environment.attempted != nil {
+			done, _ := g.environment.apply(operation{Kind: "end", Outcome: "scheduled"})
+			s.Steps = append(s.Steps, done)
+		}
 		if done, ok := g.environment.apply(op); ok {
 			s.Steps = append(s.Steps, done)
 		}
@@ -104,10 +110,17 @@ type generator struct {
 	revision    int
 	popped      string // by the previous step
 	quick       bool   // short steps: much happens during a backoff
+	groups      bool   // some pods belong to pod groups
 }
 
 // draw proposes an operation; the environment decides whether it is applicable.
 func (g *generator) draw() operation {
+	if g.environment.attempted != nil {
+		return g.end()
+	}
+	if g.groups && g.chance(0.12) {
+		return pick(g.rng, g.addGroup, g.addGroup, g.updateGroup, g.deleteGroup)()
+	}
 	// Most attempts end before the next operation.
 	if uid := g.popped; uid != "" && g.chance(0.6) {
 		g.popped = ""
@@ -168,7 +181,57 @@ func (g *generator) add() operation {
 	if g.chance(0.15) {
 		object.Nominated = pick(g.rng, nodeNames...)
 	}
+	if g.groups && g.chance(0.8) {
+		object.Group = pick(g.rng, groupNames...)
+	}
 	return operation{Kind: "add", Object: &object}
+}
+
+var groupNames = []string{"g1", "g2"}
+
+func (g *generator) addGroup() operation {
+	g.revision++
+	return operation{Kind: "group-add", Group: &groupObject{
+		Name: pick(g.rng, groupNames...), Priority: int32(pick(g.rng, 0, 0, 5)), Revision: g.revision}}
+}
+
+// updateGroup changes nothing that matters: the priority is immutable.
+func (g *generator) updateGroup() operation {
+	group := g.environment.groups[pick(g.rng, groupNames...)]
+	g.revision++
+	group.Revision = g.revision
+	return operation{Kind: "group-update", Group: &group}
+}
+
+func (g *generator) deleteGroup() operation {
+	return operation{Kind: "group-delete", Name: pick(g.rng, groupNames...)}
+}
+
+// end draws the result of the group's attempt. In a scheduled group some members may fail, in another all do.
+func (g *generator) end() operation {
+	op := operation{Kind: "end", Outcome: pick(g.rng, "scheduled", "rejected", "rejected", "error")}
+	for _, uid := range slices.Sorted(maps.Keys(g.environment.held)) {
+		member := false
+		g.environment.attempted.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+			member = member || string(info.Pod.UID) == uid
+			return true
+		})
+		if member && (op.Outcome != "scheduled" || g.chance(0.4)) {
+			op.Pods = append(op.Pods, uid)
+		}
+	}
+	if g.chance(0.6) {
+		rejection := g.rejectionOf(op.firstPod())
+		op.Rejectors, op.Pending = rejection.Rejectors, rejection.Pending
+	}
+	return op
+}
+
+func (o operation) firstPod() string {
+	if len(o.Pods) == 0 {
+		return ""
+	}
+	return o.Pods[0]
 }
 
 func (g *generator) labels() map[string]string {
@@ -328,7 +391,11 @@ func (g *generator) activate() operation {
 	for range g.between(1, 3) {
 		uid := g.anyUID()
 		// A name stands for the newest pod with that name.
-		if _, exists := g.environment.objects[uid]; exists && !slices.Contains(op.Pods, uid) {
+		object, exists := g.environment.objects[uid]
+		if exists && object.Group != "" && !g.environment.queuedOrInFlight(uid) {
+			continue // Berth knows the group only of pods that wait or have an attempt
+		}
+		if exists && !slices.Contains(op.Pods, uid) {
 			op.Pods = append(op.Pods, uid)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
@@ -16,6 +17,10 @@ var errNoFile = errors.New("--out is missing: the file to write")
 func silence() {
 	klog.SetLogger(logr.Discard())
 	utilruntime.ErrorHandlers = nil
+	// Without groups in a sequence, the gate changes nothing.
+	if err := utilfeature.DefaultMutableFeatureGate.Set("GenericWorkload=true"); err != nil {
+		panic(err)
+	}
 	metrics.Register()
 }
 

@@ -14,6 +14,8 @@ type options struct {
 	InitialBackoff     int64 `json:"initialBackoff"`
 	MaxBackoff         int64 `json:"maxBackoff"`
 	MaxInUnschedulable int64 `json:"maxInUnschedulable"`
+	// Groups is true if some pods belong to pod groups.
+	Groups bool `json:"groups,omitempty"`
 }
 
 // plugin is a fake plugin. Its results follow from hint() and gates(), which both programs compute.
@@ -33,7 +35,8 @@ type registration struct {
 // step is an operation and the changes of the visible state.
 type step struct {
 	operation
-	// Popped is the UID of the popped pod; empty: none.
+	// Popped is the UID of the popped pod, or the UIDs of the members of the popped group in their order, with a
+	// space after each; empty: none.
 	Popped string            `json:"popped,omitempty"`
 	Set    map[string]string `json:"set,omitempty"`
 	Gone   []string          `json:"gone,omitempty"`
@@ -51,8 +54,14 @@ type operation struct {
 	// Nominate overrides the nomination; nil: that of the pod's status.
 	Nominate *string `json:"nominate,omitempty"`
 	Event    *event  `json:"event,omitempty"`
-	// Pods are UIDs (activate).
+	// Pods are UIDs (activate), or those of the members that are requeued at the end of a group's attempt (end).
 	Pods []string `json:"pods,omitempty"`
+	// Group is a group's new form (group-add, group-update).
+	Group *groupObject `json:"group,omitempty"`
+	// Outcome of a group's attempt (end): scheduled, rejected, error.
+	Outcome string `json:"outcome,omitempty"`
+	// Name of a group (group-delete).
+	Name string `json:"name,omitempty"`
 	// Millis is the advance of the clock (step).
 	Millis int64 `json:"ms,omitempty"`
 }
@@ -70,6 +79,12 @@ type event struct {
 	UpTo *int32 `json:"upTo,omitempty"`
 }
 
+type groupObject struct {
+	Name     string `json:"name"`
+	Priority int32  `json:"priority,omitempty"`
+	Revision int    `json:"revision,omitempty"`
+}
+
 type podObject struct {
 	Name        string            `json:"name"`
 	UID         string            `json:"uid"`
@@ -82,4 +97,5 @@ type podObject struct {
 	Claims      int               `json:"claims,omitempty"`
 	Revision    int               `json:"revision,omitempty"`
 	Nominated   string            `json:"nominated,omitempty"`
+	Group       string            `json:"group,omitempty"`
 }

@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	v1 "k8s.io/api/core/v1"
 	componentmetrics "k8s.io/component-base/metrics"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
@@ -44,15 +45,21 @@ func (w *environment) look() map[string]string {
 	w.infos = make(map[string]*framework.QueuedPodInfo)
 	for place, pods := range map[string][]*v1.Pod{
 		"active": w.queue.PodsInActiveQ(), "backoff": w.queue.PodsInBackoffQ(), "unschedulable": w.queue.UnschedulablePods(),
+		"incomplete": w.queue.IncompletePodGroupPodsPods(),
 	} {
 		for _, pod := range pods {
-			info, known := w.queue.GetPod(pod.Name, pod.Namespace, nil)
+			info, known := w.queue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup)
 			if !known || info.Pod.UID != pod.UID {
 				panic("a pod that is listed is not there: " + pod.Name)
 			}
 			w.infos[string(pod.UID)] = info
-			seen["pod "+string(pod.UID)] = line(place, info)
+			if pod.Spec.SchedulingGroup != nil && place != "incomplete" {
+				seen["pod "+string(pod.UID)] = line("member", info)
+			} else {
+				seen["pod "+string(pod.UID)] = line(place, info)
+			}
 		}
+		w.lookAtGroups(seen, place, pods)
 	}
 	for uid, info := range w.held {
 		seen["held "+uid] = line("held", info)
@@ -76,6 +83,43 @@ func (w *environment) look() map[string]string {
 	}
 	w.lookAtMetrics(seen)
 	return seen
+}
+
+// lookAtGroups adds the groups of these pods, which are in one place.
+func (w *environment) lookAtGroups(seen map[string]string, place string, pods []*v1.Pod) {
+	for _, pod := range pods {
+		if pod.Spec.SchedulingGroup == nil || place == "incomplete" {
+			continue
+		}
+		name := *pod.Spec.SchedulingGroup.PodGroupName
+		group, known := w.queue.GetPodGroup(name, pod.Namespace, fwk.PodGroupKeyType)
+		if !known {
+			panic("the group of a queued pod is not there: " + name)
+		}
+		if group.Gated() {
+			place = "gated"
+		}
+		text := fmt.Sprintf("%s attempts=%d unschedulable=%d errors=%d since=%d", place, group.Attempts,
+			group.UnschedulableCount, group.ConsecutiveErrorsCount, group.Timestamp.UnixMilli())
+		if place == "backoff" {
+			text += fmt.Sprintf(" expiry=%d", group.BackoffExpiration.UnixMilli())
+		}
+		if group.InitialAttemptTimestamp != nil {
+			text += fmt.Sprintf(" first=%d", group.InitialAttemptTimestamp.UnixMilli())
+		}
+		if group.WasFlushedFromUnschedulable {
+			text += " after-flush"
+		}
+		if group.GatingPlugin != "" {
+			text += " gate=" + group.GatingPlugin
+		}
+		text += fmt.Sprintf(" priority=%d members=", group.GetPriority())
+		group.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+			text += string(info.Pod.UID) + " "
+			return true
+		})
+		seen["group "+name] = text
+	}
 }
 
 func put(seen map[string]string, key, value string) {
@@ -129,6 +173,7 @@ func pendingMetrics() map[string]gaugeMetric {
 	return map[string]gaugeMetric{
 		"active": metrics.ActivePods(), "backoff": metrics.BackoffPods(),
 		"unschedulable": metrics.UnschedulablePods(), "gated": metrics.GatedPods(),
+		"incomplete": metrics.IncompletePodGroupPods(), "pending": metrics.PendingPodGroupPods(),
 	}
 }
 
@@ -147,6 +192,7 @@ func (w *environment) resetMetrics() {
 	}
 	metrics.InFlightEvents.Reset()
 	metrics.SchedulerQueueIncomingPods.Reset()
+	metrics.SchedulerQueueIncomingEntities.Reset()
 }
 
 func (w *environment) lookAtMetrics(seen map[string]string) {
@@ -161,6 +207,9 @@ func (w *environment) lookAtMetrics(seen map[string]string) {
 	})
 	each(metrics.SchedulerQueueIncomingPods.CounterVec, func(labels map[string]string, value float64) {
 		putNumber(seen, "incoming "+labels["queue"]+" "+labels["event"], value)
+	})
+	each(metrics.SchedulerQueueIncomingEntities.CounterVec, func(labels map[string]string, value float64) {
+		putNumber(seen, "entities "+labels["queue"]+" "+labels["event"]+" "+labels["type"], value)
 	})
 }
 

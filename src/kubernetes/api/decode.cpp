@@ -339,6 +339,7 @@ BERTH_DECODES(DeviceClass)
 BERTH_DECODES(ResourceClaim)
 BERTH_DECODES(ResourceSlice)
 BERTH_DECODES(DeviceTaintRule)
+BERTH_DECODES(PodGroup)
 #undef BERTH_DECODES
 
 }  // namespace berth::api

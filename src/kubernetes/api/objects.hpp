@@ -5,6 +5,7 @@
 #include "kubernetes/api/meta.hpp"
 #include "kubernetes/api/node.hpp"
 #include "kubernetes/api/pod.hpp"
+#include "kubernetes/api/pod_group.hpp"
 #include "kubernetes/api/storage.hpp"
 #include "kubernetes/api/workloads.hpp"
 
@@ -22,6 +23,6 @@ struct KindList {
 using AllKinds =
     KindList<Node, Pod, Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode, CSIDriver,
              CSIStorageCapacity, VolumeAttachment, Service, ReplicationController, ReplicaSet, StatefulSet,
-             PodDisruptionBudget, DeviceClass, ResourceClaim, ResourceSlice, DeviceTaintRule>;
+             PodDisruptionBudget, DeviceClass, ResourceClaim, ResourceSlice, DeviceTaintRule, PodGroup>;
 
 }  // namespace berth::api

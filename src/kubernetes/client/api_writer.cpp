@@ -76,6 +76,7 @@ struct ObjectPatch {
   std::string body;
   std::string_view content_type = kMergePatch;
   bool creates = false;
+  bool idempotent = false;  // repeated after a conflict and after a lost response
 };
 
 void AddMetadata(JsonObject& root, const std::string& version, std::string_view annotation,
@@ -378,7 +379,9 @@ void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
     const RequestError& error = reply.error();
     // After a failure of the server a new object may exist; a second one has another name.
     const bool safe = !write->object->creates;
-    if ((error.temporary_server_failure() && safe) || error.not_sent()) return Again(write, error);
+    const bool repeat =
+        write->object->idempotent && (error.code == ErrorCode::kConflict || error.ambiguous());
+    if ((error.temporary_server_failure() && safe) || error.not_sent() || repeat) return Again(write, error);
     return Finish(write, std::unexpected(error.ToError()));
   }
   // Any kind with metadata can be decoded this way; a claim is used.
@@ -495,6 +498,22 @@ void ApiWriter::DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done
   impl_->Delete(ClaimKey(deletion.ns, deletion.name),
                 {ClaimPath(deletion.ns, deletion.name, impl_->ClaimVersion()), deletion.uid},
                 std::move(done));
+}
+
+void ApiWriter::PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::WriteDone done) {
+  std::string body = StatusPatchBody(patch, impl_->clock.WallNow());
+  if (body.empty()) return impl_->loop.Post([done = std::move(done)]() mutable { done({}); });
+  const api::ObjectMeta& group = patch.current->metadata;
+  impl_->Patch(fmt::format("podgroup:{}/{}", group.ns.str(), group.name),
+               {.path = fmt::format("/apis/scheduling.k8s.io/v1beta1/namespaces/{}/podgroups/{}/status",
+                                    group.ns.str(), group.name),
+                .body = std::move(body),
+                .content_type = kStrategicMergePatch,
+                .idempotent = true},
+               [done = std::move(done)](Expected<ports::CreatedClaim> written) mutable {
+                 if (!written) return done(std::unexpected(std::move(written).error()));
+                 done({});
+               });
 }
 
 void ApiWriter::SetClaimVersion(std::string_view version) {

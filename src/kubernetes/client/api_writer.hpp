@@ -58,6 +58,7 @@ class ApiWriter final : public ports::ApiWriter {
   void ChangeClaim(ports::ClaimChange change, ports::VersionDone done) override;
   void CreateClaim(ports::NewClaim claim, ports::ClaimDone done) override;
   void DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done) override;
+  void PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::WriteDone done) override;
   // The version of resource.k8s.io that the API server has, one of resources.hpp. Affects later calls.
   void SetClaimVersion(std::string_view version);
   // The number of writes that wait for a free slot; on the loop's thread.

@@ -37,6 +37,7 @@ Absence AbsenceOf(std::string_view kind) {
   if (kind == "DeviceClass" || kind == "ResourceClaim" || kind == "ResourceSlice" ||
       kind == "DeviceTaintRule")
     return {"pods with resource claims wait"};
+  if (kind == "PodGroup") return {"pods of pod groups wait"};
   return {};
 }
 
@@ -82,6 +83,7 @@ struct ClusterSource::Impl {
 
   template <class T>
   bool Wanted() const {
+    if (std::is_same_v<T, api::PodGroup> && !options.pod_groups) return false;
     return options.wanted == nullptr || options.wanted(T::kKind);
   }
 

@@ -33,6 +33,8 @@ struct ClusterSourceOptions {
   // Selects the kinds to watch (must include pods and nodes); null: all. kube-scheduler watches the kinds
   // that its plugins read.
   bool (*wanted)(std::string_view kind) = nullptr;
+  // Also watch pod groups (feature gate GenericWorkload).
+  bool pod_groups = false;
   // For pods and nodes whose texts are not retained; all other kinds are requested as JSON.
   Encoding encoding = Encoding::kJson;
   api::RetainedFields retained{};  // the parts of objects that are delivered on request

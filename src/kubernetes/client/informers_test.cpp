@@ -42,7 +42,7 @@ class FakeSink final : public ports::ClusterSink {
 // An API server with one object of each kind.
 class InformersTest : public testing::Test {
  protected:
-  void Start(ClusterSourceOptions options = {.streaming = false}) {
+  void Start(ClusterSourceOptions options = {.streaming = false, .pod_groups = true}) {
     source_ = std::make_unique<ClusterSource>(loop_, api_, registry_, sink_, options);
     source_->Start();
     Serve();
@@ -81,7 +81,7 @@ class InformersTest : public testing::Test {
   void Everything() {
     for (const Resource& resource : kResources) {
       if (!resource.group.empty())
-        groups_[Resource::GroupPath(resource.group, "v1")].insert(std::string(resource.plural));
+        groups_[Resource::GroupPath(resource.group, resource.versions[0])].insert(std::string(resource.plural));
     }
   }
 
@@ -224,7 +224,7 @@ TEST_F(InformersTest, OnSyncedFollowsTheCompleteState) {
   Everything();
   std::size_t added = 0;
   int synced = -1;
-  ClusterSourceOptions options{.streaming = false};
+  ClusterSourceOptions options{.streaming = false, .pod_groups = true};
   options.on_complete = [&] { added = sink_.added.size(), synced = sink_.synced; };
   Start(options);
   EXPECT_EQ(added, kResources.size());

@@ -21,7 +21,7 @@ struct Resource {
   }
 };
 
-inline constexpr std::array<Resource, 19> kResources = {{
+inline constexpr std::array<Resource, 20> kResources = {{
     {"Node", "nodes", ""},
     {"Pod", "pods", ""},
     {"Namespace", "namespaces", ""},
@@ -41,6 +41,7 @@ inline constexpr std::array<Resource, 19> kResources = {{
     {"ResourceClaim", "resourceclaims", "resource.k8s.io", {"v1", "v1beta2", "v1beta1"}},
     {"ResourceSlice", "resourceslices", "resource.k8s.io", {"v1", "v1beta2", "v1beta1"}},
     {"DeviceTaintRule", "devicetaintrules", "resource.k8s.io", {"v1", "v1beta2"}},
+    {"PodGroup", "podgroups", "scheduling.k8s.io", {"v1beta1"}},
 }};
 
 template <class T>

@@ -9,8 +9,9 @@
 namespace berth::client {
 namespace {
 
-const api::PodCondition* Find(const std::vector<api::PodCondition>& conditions, const std::string& type) {
-  const auto found = std::ranges::find(conditions, type, &api::PodCondition::type);
+// The list's condition of this type; null if there is none.
+const auto* Find(const auto& conditions, const std::string& type) {
+  const auto found = std::ranges::find_if(conditions, [&](const auto& one) { return one.type == type; });
   return found == conditions.end() ? nullptr : &*found;
 }
 
@@ -46,10 +47,10 @@ void AddChangedCondition(std::string& out, const ports::PodStatusPatch& patch,
 }
 
 // `added`: the type of a new condition, or null.
-void AddOrder(std::string& out, const std::vector<api::PodCondition>& conditions, const std::string* added) {
+void AddOrder(std::string& out, const auto& conditions, const std::string* added) {
   out += '[';
   for (const auto& condition : conditions) {
-    if (&condition != conditions.data()) out += ',';
+    if (&condition != &*conditions.begin()) out += ',';
     JsonObject(out).Add("type", condition.type);
   }
   if (added != nullptr) {
@@ -72,6 +73,23 @@ void AddClaim(JsonObject& fields, const api::ExtendedResourceClaimStatus& claim)
   }
   list += ']';
   object.Add("resourceClaimName", claim.resource_claim_name);
+}
+
+// Unlike those of pods, conditions of this type (metav1.Condition) have no lastProbeTime and always a
+// message.
+void AddGroupCondition(std::string& out, const api::PodGroupCondition* before,
+                       const api::PodGroupCondition& after, WallTime now) {
+  static const api::PodGroupCondition kNone;
+  const bool is_new = before == nullptr;
+  if (is_new) before = &kNone;
+  JsonObject condition(out);
+  if (is_new || before->status != after.status) condition.Add("lastTransitionTime", FormatTime(now));
+  if (is_new || before->message != after.message) condition.Add("message", after.message);
+  if (before->observed_generation != after.observed_generation)
+    condition.AddRaw("observedGeneration", std::to_string(after.observed_generation));
+  if (is_new || before->reason != after.reason) condition.Add("reason", after.reason);
+  if (is_new || before->status != after.status) condition.Add("status", after.status);
+  condition.Add("type", after.type);
 }
 
 }  // namespace
@@ -108,6 +126,25 @@ std::string StatusPatchBody(const ports::PodStatusPatch& patch, WallTime now) {
     }
     if (claim_changes) AddClaim(fields, *patch.extended_resource_claim);
     if (nomination_changes) AddChanged(fields, "nominatedNodeName", nominated, *patch.nomination);
+  }
+  return body;
+}
+
+std::string StatusPatchBody(const ports::PodGroupStatusPatch& patch, WallTime now) {
+  const auto& conditions = patch.current->conditions;
+  const api::PodGroupCondition* before = Find(conditions, patch.condition.type);
+  if (before != nullptr && *before == patch.condition) return {};
+  std::string body;
+  {
+    JsonObject root(body);
+    JsonObject fields(root.Key("status"));
+    if (!conditions.empty())
+      AddOrder(fields.Key("$setElementOrder/conditions"), conditions,
+               before == nullptr ? &patch.condition.type : nullptr);
+    std::string& list = fields.Key("conditions");
+    list += '[';
+    AddGroupCondition(list, before, patch.condition, now);
+    list += ']';
   }
   return body;
 }

@@ -1,4 +1,4 @@
-// The body of a pod status patch.
+// The bodies of status patches of pods and pod groups.
 #pragma once
 
 #include <string>
@@ -12,5 +12,8 @@ namespace berth::client {
 // the same status with PodScheduled=False, keys in alphabetical order. Empty: nothing would change, so no
 // request is needed; a new observedGeneration alone is no change.
 std::string StatusPatchBody(const ports::PodStatusPatch& patch, WallTime now);
+
+// The same for a condition of a PodGroup. A new observedGeneration is a change.
+std::string StatusPatchBody(const ports::PodGroupStatusPatch& patch, WallTime now);
 
 }  // namespace berth::client

@@ -15,6 +15,7 @@ class RejectingApiWriter final : public ApiWriter {
   explicit RejectingApiWriter(std::string why) : why_(std::move(why)) {}
   void Bind(Binding, WriteDone done) override { done(Refusal()); }
   void PatchPodStatus(PodStatusPatch, WriteDone done) override { done(Refusal()); }
+  void PatchPodGroupStatus(PodGroupStatusPatch, WriteDone done) override { done(Refusal()); }
   void DeletePod(PodDeletion, WriteDone done) override { done(Refusal()); }
   void ClaimVolume(VolumeClaimed, VersionDone done) override { done(Refusal()); }
   void SelectNode(NodeSelected, VersionDone done) override { done(Refusal()); }

@@ -130,6 +130,13 @@ struct ClaimDeletion {
   std::string ns, name, uid;
 };
 
+// A condition of a PodGroup. Written as a strategic merge patch of podgroups/status without a precondition,
+// as in kube-scheduler. Nothing is sent if nothing would change.
+struct PodGroupStatusPatch {
+  api::PodGroupPtr current;  // the last known version; the patch contains the difference to it
+  api::PodGroupCondition condition;
+};
+
 // Called once, from any thread.
 using ClaimDone = std::move_only_function<void(Expected<CreatedClaim>)>;
 // Called once, from any thread, with the object's new resource version.
@@ -155,6 +162,7 @@ class ApiWriter {
   virtual void CreateClaim(NewClaim claim, ClaimDone done) = 0;
   // kNotFound: the claim no longer existed.
   virtual void DeleteClaim(ClaimDeletion deletion, WriteDone done) = 0;
+  virtual void PatchPodGroupStatus(PodGroupStatusPatch patch, WriteDone done) = 0;
 };
 
 // An event of the API (events.k8s.io/v1), without the series that the sink forms.

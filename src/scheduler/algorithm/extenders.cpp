@@ -93,7 +93,7 @@ bool SchedulingAlgorithm::RunExtenderFilters(Context& context) {
   record.unresolvable |= unseen;
   record.feasible = std::move(result.left);
   if (record.feasible.Empty()) {
-    HandleNoFit(context);
+    context.no_fit = true;
     return false;
   }
   decision.rejectors.clear();

@@ -164,16 +164,40 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                              const ClusterView& cluster,
                                              std::span<const runtime::Nomination> nominations) {
+  return Decide(pod, profile, cluster, nominations, [&](Context& context) {
+    if (profile.has_post_filters()) {
+      RunPostFilters(context);
+    } else {
+      context.result.nominate = "";
+    }
+  });
+}
+
+ScheduleResult SchedulingAlgorithm::ScheduleMember(const cluster::PodInfo& pod,
+                                                   const runtime::Profile& profile,
+                                                   const ClusterView& cluster,
+                                                   std::span<const runtime::Nomination> nominations) {
+  return Decide(pod, profile, cluster, nominations, [](Context&) {});
+}
+
+// `post_filter` is called if no node fits.
+template <class PostFilter>
+ScheduleResult SchedulingAlgorithm::Decide(const cluster::PodInfo& pod, const runtime::Profile& profile,
+                                           const ClusterView& cluster,
+                                           std::span<const runtime::Nomination> nominations,
+                                           PostFilter&& post_filter) {
   ScheduleResult result;
   result.record = std::make_shared<AttemptRecord>();
   SchedulingContext context(pod, profile, cluster, buffers_, result);
   SelectNominations(context, nominations);
-  if (extenders_.empty()) {
-    SelectNode(context);
-    return result;
-  }
-  extenders_.BeginDecision();
+  if (!extenders_.empty()) extenders_.BeginDecision();
   SelectNode(context);
+  if (context.no_fit) {
+    result.record->result = Result::kUnschedulable;
+    post_filter(context);
+    result.record->message = FitErrorMessage(*result.record, reasons_);
+  }
+  if (extenders_.empty()) return result;
   result.abandoned = extenders_.wait_cancelled();
   for (extenders::ExtenderError& error : extenders_.TakeErrors()) {
     result.record->extenders.errors.push_back(
@@ -225,10 +249,9 @@ bool SchedulingAlgorithm::FindFeasible(Context& context) {
   AttemptRecord& record = context.record();
   framework::FilterOutcome& verdicts = context.buffers.verdicts;
   context.cached = Lookup(context);
-  const runtime::PreFilterOutcome pre_filter = context.cached != nullptr
-                                                   ? context.cached->RunPreFilter(context.attempt)
-                                                   : profile.RunPreFilter(context.attempt);
-  context.pre_filter = &pre_filter;
+  const runtime::PreFilterOutcome& pre_filter =
+      context.pre_filter.emplace(context.cached != nullptr ? context.cached->RunPreFilter(context.attempt)
+                                                           : profile.RunPreFilter(context.attempt));
   if (!PassesPreFilter(context)) return false;
   if (context.cached != nullptr) {
     if (!pre_filter.narrowed && context.cached->Evaluate(context.attempt, pre_filter))
@@ -251,7 +274,7 @@ bool SchedulingAlgorithm::FindFeasible(Context& context) {
   if (record.feasible.Empty()) {
     AdvanceStart(context, candidates.Count());
     RecordRejectors(context);
-    HandleNoFit(context);
+    context.no_fit = true;
     return false;
   }
   if (context.only_nominated) return true;
@@ -264,7 +287,7 @@ bool SchedulingAlgorithm::FindFeasibleInCache(Context& context) {
   if (!context.record().feasible.Empty()) return true;
   context.buffers.verdicts = context.cached->verdicts();
   RecordRejectors(context);
-  HandleNoFit(context);
+  context.no_fit = true;
   return false;
 }
 
@@ -298,7 +321,7 @@ bool SchedulingAlgorithm::PassesPreFilter(Context& context) {
   }
   context.record().pre_filter = record::PreFilterRejection{status.code, std::move(plugin), status.reasons};
   context.buffers.verdicts.Reset({});
-  HandleNoFit(context);
+  context.no_fit = true;
   return false;
 }
 
@@ -379,16 +402,6 @@ void SchedulingAlgorithm::Sample(Context& context, const RowSet& candidates) {
 }
 
 // --- no node is feasible ---
-
-void SchedulingAlgorithm::HandleNoFit(Context& context) {
-  context.record().result = Result::kUnschedulable;
-  if (context.profile.has_post_filters()) {
-    RunPostFilters(context);
-  } else {
-    context.result.nominate = "";
-  }
-  context.record().message = FitErrorMessage(context.record(), reasons_);
-}
 
 void SchedulingAlgorithm::RunPostFilters(Context& context) {
   AttemptRecord& record = context.record();

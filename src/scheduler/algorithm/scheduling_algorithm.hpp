@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -95,7 +96,8 @@ struct SchedulingContext {
   record::AttemptRecord& record() { return *result.record; }
   // --- intermediate results ---
   const framework::Attempt attempt;
-  const runtime::PreFilterOutcome* pre_filter = nullptr;  // set while feasible nodes are searched
+  std::optional<runtime::PreFilterOutcome> pre_filter;    // set when the search for feasible nodes begins
+  bool no_fit = false;                                    // no node is feasible; PostFilter may help
   equivalence_cache::EquivalenceClass* cached = nullptr;  // null: the cache is not used
   bool only_nominated = false;     // the pod's own nominated node passed, and the search ended there
   std::string nominated_rejector;  // the plugin that rejected that node; empty: none
@@ -123,6 +125,9 @@ class SchedulingAlgorithm {
   // extenders respond.
   ScheduleResult Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                           const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
+  // The same for a member of a pod group, without PostFilter: that is called for the group as a whole.
+  ScheduleResult ScheduleMember(const cluster::PodInfo& pod, const runtime::Profile& profile,
+                                const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
   // Removes cached results of pods that are gone, see EquivalenceCache::ReleaseUnused.
   void ReleaseUnused() {
     if (cache_) cache_->ReleaseUnused();
@@ -132,7 +137,11 @@ class SchedulingAlgorithm {
   class PostFilterRun;
   using Context = SchedulingContext;
 
-  // The steps, in order. Those that return bool return false if the decision is complete.
+  template <class PostFilter>
+  ScheduleResult Decide(const cluster::PodInfo& pod, const runtime::Profile& profile,
+                        const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
+                        PostFilter&& post_filter);
+  // The steps, in order. Those that return bool return false if no node can be selected.
   void SelectNode(Context& context);
   bool FindFeasible(Context& context);
   bool FindFeasibleInCache(Context& context);
@@ -145,8 +154,6 @@ class SchedulingAlgorithm {
   framework::Status ScoreFeasible(Context& context);
   void RecordScores(Context& context) const;
   void ChooseBest(Context& context);
-  // Calls the PostFilter plugins and completes the record of a pod without a feasible node.
-  void HandleNoFit(Context& context);
   void RunPostFilters(Context& context);
 
   // Extenders (extenders.cpp).

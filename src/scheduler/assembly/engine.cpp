@@ -23,11 +23,17 @@ devices::Features DeviceFeatures(const config::FeatureGates& gates) {
           .extended_resources = gates.Enabled("DRAExtendedResource")};
 }
 
+std::unique_ptr<const cluster::PodGrouping> GroupingOf(const config::FeatureGates& gates) {
+  if (gates.Enabled("GenericWorkload")) return std::make_unique<cluster::SchedulingGroups>();
+  return std::make_unique<cluster::NoGrouping>();
+}
+
 }  // namespace
 
 Engine::Engine(const EnginePorts& ports, const config::FeatureGates& gates)
     : cache_(symbols_),
       devices_(DeviceFeatures(gates), cache_.objects(), symbols_, cache_.nodes()),
+      grouping_(GroupingOf(gates)),
       handle_{.symbols = symbols_,
               .reasons = reasons_,
               .nodes = cache_.nodes(),
@@ -35,6 +41,7 @@ Engine::Engine(const EnginePorts& ports, const config::FeatureGates& gates)
               .counters = cache_.counters(),
               .volumes = cache_.volumes(),
               .devices = devices_,
+              .groups = groups_,
               .signals = signals_,
               .api = ports.api,
               .events = ports.events,

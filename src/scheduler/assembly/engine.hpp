@@ -13,6 +13,7 @@
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/extenders/extenders.hpp"
 #include "scheduler/framework/dry_run.hpp"
@@ -74,6 +75,7 @@ class Engine {
   const cluster::SymbolTable& symbols() const { return symbols_; }
   const framework::Reasons& reasons() const { return reasons_; }
   cluster::ClusterState& cache() { return cache_; }
+  cluster::PodGroups& groups() { return groups_; }
   const cluster::ClusterState& cache() const { return cache_; }
   std::span<const std::unique_ptr<runtime::Profile>> profiles() const { return profiles_; }
   // Without extenders in the configuration it is empty.
@@ -93,6 +95,8 @@ class Engine {
   framework::Reasons reasons_;
   cluster::ClusterState cache_;
   devices::ClusterDevices devices_;
+  std::unique_ptr<const cluster::PodGrouping> grouping_;
+  cluster::PodGroups groups_{*grouping_};
   load_metrics::SignalTable signals_{cache_.nodes()};
   framework::Handle handle_;
   std::vector<std::string> annotations_;  // that foreign plugins read

@@ -14,6 +14,8 @@ inline constexpr framework::ClusterEvent kNodeAdded{framework::EventResource::kN
                                                     "NodeAdd"};
 inline constexpr framework::ClusterEvent kNodeDeleted{framework::EventResource::kNode, framework::kDelete,
                                                       "NodeDelete"};
+inline constexpr framework::ClusterEvent kUnscheduledPodAdded{framework::EventResource::kUnscheduledPod,
+                                                              framework::kAdd, "UnscheduledPodAdd"};
 inline constexpr framework::ClusterEvent kAssignedPodAdded{framework::EventResource::kAssignedPod,
                                                            framework::kAdd, "AssignedPodAdd"};
 inline constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod,

@@ -50,6 +50,24 @@ api::PodPtr ClusterUpdates::On(Change<api::Node>& change) {
   return nullptr;
 }
 
+// --- pod groups ---
+
+api::PodPtr ClusterUpdates::On(Change<api::PodGroup>& change) {
+  const api::PodGroup& group = change.after != nullptr ? *change.after : *change.before;
+  const std::string key = group.metadata.Key();
+  const auto event = EventOf(change);
+  const HandlingTimer timer = Time(event->label);
+  if (change.after == nullptr) {
+    parts_.groups.RemoveObject(key);
+    parts_.queue.OnGroupDeleted(key);
+  } else {
+    parts_.groups.PutObject(change.after);
+    change.before == nullptr ? parts_.queue.OnGroupAdded(key) : parts_.queue.OnGroupUpdated(key);
+  }
+  parts_.queue.MoveAll(*event, {change.before, change.after});
+  return nullptr;
+}
+
 // --- pods ---
 
 api::PodPtr ClusterUpdates::On(Change<api::Pod>& change) {
@@ -80,7 +98,11 @@ void ClusterUpdates::RemovePod(const api::PodPtr& pod) {
     }
     parts_.queue.Delete(uid);
   }
-  if (parts_.cluster.IsAssumed(uid)) return ReleaseAssumedPod(uid);
+  if (parts_.cluster.IsAssumed(uid)) {
+    parts_.groups.Remove(*pod);
+    return ReleaseAssumedPod(uid);
+  }
+  parts_.groups.Remove(*pod);
   if (const api::PodPtr known = parts_.cluster.FindPod(uid)) {
     const HandlingTimer timer = Time(kAssignedPodDeleted.label);
     parts_.cluster.RemovePod(uid);
@@ -95,6 +117,7 @@ void ClusterUpdates::UpdateUnassignedPod(const api::PodPtr& before, const api::P
   if (!profile) return;
   const std::string& uid = pod->metadata.uid;
   parts_.pods.Put(pod);
+  parts_.groups.Put(pod);
   if (parts_.cluster.IsAssumed(uid)) {
     // The pod is being bound; the only relevant update is its deletion.
     if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting()))
@@ -104,6 +127,7 @@ void ClusterUpdates::UpdateUnassignedPod(const api::PodPtr& before, const api::P
   const HandlingTimer timer = Time(before == nullptr ? "UnscheduledPodAdd" : "UnscheduledPodUpdate");
   if (before == nullptr) {
     parts_.queue.Add(cluster::PreparePod(pod, parts_.symbols), *profile);
+    if (parts_.new_pods_are_events) parts_.queue.MoveAll(kUnscheduledPodAdded, {nullptr, pod});
     return;
   }
   parts_.queue.Update(cluster::PreparePod(pod, parts_.symbols), *profile,
@@ -117,6 +141,7 @@ api::PodPtr ClusterUpdates::UpdateAssignedPod(const api::PodPtr& before, const a
   const HandlingTimer timer = Time(was_assigned ? "AssignedPodUpdate" : kAssignedPodAdded.label);
   const bool known = parts_.cluster.Contains(pod->metadata.uid);
   parts_.cluster.AddPod(pod);
+  parts_.groups.Put(pod);
   const api::PodPtr foreign = known ? nullptr : pod;
   if (was_assigned) {
     for (const ClusterEvent& event : PodEvents(*before, *pod, framework::EventResource::kAssignedPod))

@@ -10,6 +10,7 @@
 
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cycle/binding_cycle.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
 #include "scheduler/cycle/cycle_metrics.hpp"
@@ -25,12 +26,16 @@ class ClusterUpdates {
   struct Parts {
     cluster::SymbolTable& symbols;
     cluster::ClusterState& cluster;
+    cluster::PodGroups& groups;
     queue::SchedulingQueue& queue;
     PodDirectory& pods;
     BindingCycles& bindings;
     std::span<const std::unique_ptr<runtime::Profile>> profiles;
     CycleMetrics& metrics;
     const Clock& clock;
+    // Whether the arrival of a pod without a node can make other pods schedulable (feature gate
+    // GenericWorkload).
+    bool new_pods_are_events;
   };
   explicit ClusterUpdates(const Parts& parts) : parts_(parts) {}
 
@@ -41,6 +46,7 @@ class ClusterUpdates {
  private:
   api::PodPtr On(ports::Change<api::Pod>& change);
   api::PodPtr On(ports::Change<api::Node>& change);
+  api::PodPtr On(ports::Change<api::PodGroup>& change);
   // Objects of all other kinds are stored for lookups by plugins.
   template <class T>
   api::PodPtr On(ports::Change<T>& change);

@@ -10,6 +10,8 @@ const std::vector<double>& AttemptBuckets() {
   return kBuckets;
 }
 
+constexpr std::array<const char*, 3> kResults{"scheduled", "unschedulable", "error"};
+
 metrics::Gauge& CacheSize(metrics::Registry& registry, const char* type) {
   return registry.Gauge("scheduler_cache_size",
                         "[ALPHA] Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
@@ -89,7 +91,6 @@ void CycleMetrics::Recorded(const record::RecordRing& ring) {
 }
 
 CycleMetrics::Cells CycleMetrics::CellsOf(std::uint32_t profile, Result result) {
-  static constexpr std::array<const char*, 3> kResults{"scheduled", "unschedulable", "error"};
   const metrics::Labels labels{{"result", kResults[result]}, {"profile", profiles[profile]->name()}};
   return {
       &registry.Counter("scheduler_schedule_attempts_total",
@@ -99,6 +100,29 @@ CycleMetrics::Cells CycleMetrics::CellsOf(std::uint32_t profile, Result result) 
       &registry.Histogram("scheduler_scheduling_attempt_duration_seconds",
                           "[STABLE] Scheduling attempt latency in seconds (scheduling algorithm + binding)",
                           AttemptBuckets(), labels)};
+}
+
+CycleMetrics::GroupCells& CycleMetrics::Groups() {
+  if (!groups) {
+    groups.emplace(GroupCells{
+        registry.Histogram("scheduler_podgroup_scheduling_algorithm_duration_seconds",
+                           "[ALPHA] Pod group scheduling algorithm latency in seconds", AttemptBuckets()),
+        std::vector<std::array<Cells, 3>>(profiles.size())});
+  }
+  return *groups;
+}
+
+CycleMetrics::Cells CycleMetrics::GroupCellsOf(std::uint32_t profile, Result result) {
+  const metrics::Labels labels{{"result", kResults[result]}, {"profile", profiles[profile]->name()}};
+  return {
+      &registry.Counter("scheduler_podgroup_schedule_attempts_total",
+                        "[ALPHA] Number of attempts to schedule pod group, by the result. 'unschedulable' "
+                        "means a pod group could not be scheduled, while 'error' means an internal scheduler "
+                        "problem.",
+                        labels),
+      &registry.Histogram("scheduler_podgroup_scheduling_attempt_duration_seconds",
+                          "[ALPHA] Pod group scheduling attempt latency in seconds", AttemptBuckets(),
+                          labels)};
 }
 
 void CycleMetrics::Handled(const char* event, Duration took) {

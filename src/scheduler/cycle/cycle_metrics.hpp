@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,13 @@ struct CycleMetrics {
     cells.attempts->Add();
     cells.duration->Observe(std::chrono::duration<double>(took).count());
   }
+  // An attempt of a pod group. kube-scheduler has these series only with the feature gate GenericWorkload.
+  void GroupAttempt(std::uint32_t profile, Result result, Duration took) {
+    Cells& cells = Groups().per_profile[profile][result];
+    if (cells.attempts == nullptr) cells = GroupCellsOf(profile, result);
+    cells.attempts->Add();
+    cells.duration->Observe(std::chrono::duration<double>(took).count());
+  }
   void Bound(const framework::QueuedPod& pod, MonoTime now);
   void Recorded(const record::RecordRing& ring);
   void Handled(const char* event, Duration took);  // a change of the cluster
@@ -40,10 +48,18 @@ struct CycleMetrics {
     metrics::Histogram* duration = nullptr;
   };
   Cells CellsOf(std::uint32_t profile, Result result);
+  Cells GroupCellsOf(std::uint32_t profile, Result result);
+  struct GroupCells {
+    metrics::Histogram& algorithm;
+    std::vector<std::array<Cells, 3>> per_profile;
+  };
+  // Created with the first group.
+  GroupCells& Groups();
 
   metrics::Registry& registry;
   const std::span<const std::unique_ptr<runtime::Profile>> profiles;
   std::vector<std::array<Cells, 3>> per_profile;
+  std::optional<GroupCells> groups;
   metrics::Histogram& algorithm;
   metrics::Histogram& pod_attempts;
   ClassLatency by_class;

@@ -29,6 +29,7 @@ BERTH_EVENTS(VolumeAttachment, "storage.k8s.io/")
 BERTH_EVENTS(DeviceClass, "resource.k8s.io/")
 BERTH_EVENTS(ResourceClaim, "resource.k8s.io/")
 BERTH_EVENTS(ResourceSlice, "resource.k8s.io/")
+BERTH_EVENTS(PodGroup, "scheduling.k8s.io/")
 #undef BERTH_EVENTS
 
 }  // namespace
@@ -64,6 +65,7 @@ BERTH_EVENT_OF(DeviceClass)
 BERTH_EVENT_OF(ResourceClaim)
 BERTH_EVENT_OF(ResourceSlice)
 BERTH_EVENT_OF(DeviceTaintRule)
+BERTH_EVENT_OF(PodGroup)
 #undef BERTH_EVENT_OF
 
 }  // namespace berth::cycle

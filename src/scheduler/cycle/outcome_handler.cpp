@@ -9,6 +9,7 @@
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
+#include "scheduler/cycle/group_messages.hpp"
 
 namespace berth::cycle {
 
@@ -27,6 +28,16 @@ std::size_t EvaluatedNodes(const record::AttemptRecord& record) {
   return count;
 }
 
+CycleMetrics::Result ResultOf(const framework::Status& status) {
+  if (status.ok()) return CycleMetrics::kScheduled;
+  return status.rejected() ? CycleMetrics::kUnschedulable : CycleMetrics::kError;
+}
+
+queue::GroupOutcome OutcomeOf(const framework::Status& status) {
+  if (status.ok()) return queue::GroupOutcome::kScheduled;
+  return status.rejected() ? queue::GroupOutcome::kRejected : queue::GroupOutcome::kError;
+}
+
 }  // namespace
 
 void OutcomeHandler::Skip(const QueuedPodPtr& pod) {
@@ -42,6 +53,10 @@ void OutcomeHandler::Skip(const QueuedPodPtr& pod) {
 void OutcomeHandler::Begin(const QueuedPodPtr& pod) {
   if (const auto log = log::V(3))
     log.Info("Attempting to schedule pod", {{"pod", log::Value::Object(pod->info.key)}});
+  BeginTrace(pod);
+}
+
+void OutcomeHandler::BeginTrace(const QueuedPodPtr& pod) {
   pod->trace = nullptr;
   if (!parts_.tracer.ShouldTrace()) return;
   pod->trace = std::make_shared<tracing::AttemptTrace>();
@@ -74,6 +89,108 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
                    .nominate = std::move(result.nominate)});
 }
 
+// --- groups ---
+
+void OutcomeHandler::ApplyGroup(const framework::QueuedGroup& group, GroupResult result) {
+  const std::uint32_t profile = group.leading_pod().profile;
+  parts_.metrics.Groups().algorithm.Observe(
+      std::chrono::duration<double>(parts_.clock.Now() - group.attempt_started).count());
+  for (MemberResult& member : result.members) ApplyMember(member, result);
+  if (result.abandoned) return parts_.queue.EndGroup(group, queue::GroupOutcome::kError);
+  WriteGroupCondition(group, result.status);
+  parts_.metrics.GroupAttempt(profile, ResultOf(result.status), parts_.clock.Now() - group.attempt_started);
+  parts_.queue.EndGroup(group, OutcomeOf(result.status));
+}
+
+void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group) {
+  const QueuedPodPtr& pod = member.pod;
+  // As if the member had been scheduled on its own.
+  pod->attempt_started = parts_.clock.Now() - member.took;
+  if (member.decision.record != nullptr) {
+    parts_.metrics.algorithm.Observe(std::chrono::duration<double>(member.took).count());
+    if (!group.abandoned) {
+      parts_.records.Add(member.decision.record);
+      parts_.metrics.Recorded(parts_.records);
+    }
+  }
+  const bool tried = member.decision.record != nullptr;
+  if (group.status.ok() && !group.abandoned && tried && member.status.ok())
+    return StartBinding(pod, std::move(member.decision));
+  Failure failure = MemberFailure(member, group);
+  if (tried && !group.abandoned) {
+    member.decision.record->result = failure.rejected ? Result::kUnschedulable : Result::kError;
+    member.decision.record->message = failure.message;
+  }
+  EndAttempt(pod, std::move(failure));
+}
+
+OutcomeHandler::Failure OutcomeHandler::MemberFailure(MemberResult& member, const GroupResult& group) const {
+  Failure failure;
+  if (group.abandoned) {
+    failure.message = "the wait for an extender was cancelled";
+    failure.reported = false;
+    return failure;
+  }
+  const bool tried = member.decision.record != nullptr;
+  const bool group_failed = !group.status.ok() && !group.status.rejected();
+  if (group_failed) {
+    const bool own = tried && !member.status.ok() && !member.status.rejected();
+    failure.message = (own ? member.status : group.status).Message();
+    failure.nominate = "";
+    return failure;
+  }
+  failure.rejected = true;
+  if (!tried) {
+    failure.message = group.status.Message();
+    failure.of_group = true;
+    return failure;
+  }
+  if (member.status.ok()) {
+    failure.message = Rejected(group.status).Message();
+    failure.nominate = "";
+    failure.of_group = true;
+    return failure;
+  }
+  failure.message = member.status.Message();
+  failure.rejectors = std::move(member.decision.rejectors);
+  failure.pending = std::move(member.decision.pending);
+  failure.nominate = std::move(member.decision.nominate);
+  return failure;
+}
+
+void OutcomeHandler::FailGroup(const framework::QueuedGroup& group, const std::string& why) {
+  for (const QueuedPodPtr& pod : group.members) {
+    pod->attempt_started = parts_.clock.Now();
+    EndAttempt(pod, {.rejected = false, .message = why, .rejectors = {}, .pending = {}, .nominate = ""});
+  }
+  WriteGroupCondition(group, framework::Status::Error(why));
+  parts_.queue.EndGroup(group, queue::GroupOutcome::kError);
+}
+
+// Once true, the condition is never set back.
+void OutcomeHandler::WriteGroupCondition(const framework::QueuedGroup& group,
+                                         const framework::Status& status) {
+  static constexpr const char* kType = "PodGroupInitiallyScheduled";
+  if (parts_.gate.Leaving()) return;
+  const auto& conditions = group.object->conditions;
+  const auto existing = std::ranges::find(conditions, kType, &api::PodGroupCondition::type);
+  if (existing != conditions.end() && existing->status == "True" && !status.ok()) return;
+  ports::PodGroupStatusPatch patch{.current = group.object,
+                                   .condition = {.type = kType,
+                                                 .status = status.ok() ? "True" : "False",
+                                                 .reason = status.ok()         ? "Scheduled"
+                                                           : status.rejected() ? "Unschedulable"
+                                                                               : "SchedulerError",
+                                                 .message = status.Message(),
+                                                 .observed_generation = group.object->metadata.generation}};
+  parts_.handle.api.PatchPodGroupStatus(std::move(patch), [key = group.key](Expected<void> written) {
+    if (!written && written.error().code != ErrorCode::kCancelled) {
+      log::Error("Failed to update PodGroup status",
+                 {{"podGroup", log::Value::Object(key)}, {"err", written.error().message}});
+    }
+  });
+}
+
 // --- a node was found ---
 
 void OutcomeHandler::StartBinding(const QueuedPodPtr& pod, algorithm::ScheduleResult result) {
@@ -85,6 +202,7 @@ void OutcomeHandler::StartBinding(const QueuedPodPtr& pod, algorithm::ScheduleRe
   // Pods that the cluster state contains were skipped, and no change is applied during a decision.
   const bool assumed = parts_.cluster.Assume(pod->info, result.row);
   BERTH_CHECK(assumed, pod->info.key, pod->info.pod->metadata.uid);
+  parts_.handle.groups.Assume(*pod->info.pod);
   parts_.queue.nominator().Delete(pod->info.pod->metadata.uid);
   parts_.bindings.Start(pod, *parts_.profiles[pod->profile], parts_.cluster.nodes().name(result.row),
                         std::move(result.state));
@@ -124,7 +242,7 @@ void OutcomeHandler::OnBindingFailed(const QueuedPodPtr& pod, const std::string&
   const std::string& uid = pod->info.pod->metadata.uid;
   log::Error("Failed to place pod",
              {{"pod", log::Value::Object(pod->info.key)}, {"node", node}, {"err", status.Message()}});
-  parts_.cluster.Forget(uid);
+  if (parts_.cluster.Forget(uid)) parts_.handle.groups.Forget(*pod->info.pod);
   const bool rejected = status.rejected();
   Failure failure = BindingFailure(uid, std::move(status), while_binding);
   if (!while_binding) return EndAttempt(pod, std::move(failure));
@@ -166,7 +284,9 @@ void OutcomeHandler::EndAttempt(const QueuedPodPtr& pod, Failure failure) {
                            parts_.clock.Now() - pod->attempt_started);
   }
   if (const auto log = log::V(2)) {
-    log.Info(failure.rejected ? "Unable to schedule pod; no fit; waiting" : "Error scheduling pod; retrying",
+    log.Info(failure.of_group   ? "Unable to schedule pod belonging to a pod group; waiting"
+             : failure.rejected ? "Unable to schedule pod; no fit; waiting"
+                                : "Error scheduling pod; retrying",
              {{"pod", log::Value::Object(pod->info.key)}, {"err", failure.message}});
   }
   EndTrace(*pod, failure.rejected ? "unschedulable" : "error", "", failure.message);

@@ -14,6 +14,7 @@
 #include "scheduler/cycle/cycle_metrics.hpp"
 #include "scheduler/cycle/decision_gate.hpp"
 #include "scheduler/cycle/evictions.hpp"
+#include "scheduler/cycle/group_cycle.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 #include "scheduler/record/record_ring.hpp"
@@ -44,7 +45,13 @@ class OutcomeHandler final : public BindingObserver {
   // The pod was deleted or assumed before its attempt.
   void Skip(const framework::QueuedPodPtr& pod);
   void Begin(const framework::QueuedPodPtr& pod);
+  // The same for a member of a group.
+  void BeginTrace(const framework::QueuedPodPtr& pod);
   void Apply(const framework::QueuedPodPtr& pod, algorithm::ScheduleResult result);
+  // The same for a group whose attempt has begun; also ends the attempts of its members.
+  void ApplyGroup(const framework::QueuedGroup& group, GroupResult result);
+  // The members do not belong together, for this reason: none was tried.
+  void FailGroup(const framework::QueuedGroup& group, const std::string& why);
 
   // --- BindingObserver ---
   void OnNominated(const framework::QueuedPodPtr& pod, const std::string& node) override;
@@ -65,8 +72,12 @@ class OutcomeHandler final : public BindingObserver {
     std::optional<std::string> nominate;  // nullopt: unchanged; empty: cleared
     // The nomination that this attempt has written; empty: none.
     std::string written_nomination = {};
-    bool reported = true;  // false: the attempt was abandoned: no event, condition or metric
+    bool of_group = false;  // no plugin rejected the pod, but its group could not be scheduled
+    bool reported = true;   // false: the attempt was abandoned: no event, condition or metric
   };
+  void ApplyMember(MemberResult& member, const GroupResult& group);
+  Failure MemberFailure(MemberResult& member, const GroupResult& group) const;
+  void WriteGroupCondition(const framework::QueuedGroup& group, const framework::Status& status);
   void StartBinding(const framework::QueuedPodPtr& pod, algorithm::ScheduleResult result);
   Failure BindingFailure(const std::string& uid, framework::Status status, bool while_binding) const;
   void EndAttempt(const framework::QueuedPodPtr& pod, Failure failure);

@@ -18,7 +18,7 @@ class ProfilePolicy final : public queue::QueuePolicy {
   explicit ProfilePolicy(std::span<const std::unique_ptr<runtime::Profile>> profiles) : profiles_(profiles) {}
 
   // All profiles have the same order.
-  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
+  bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override {
     return profiles_.front()->Less(a, b);
   }
   framework::Status PreEnqueue(const framework::QueuedPod& pod) const override {

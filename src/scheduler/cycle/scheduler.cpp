@@ -7,6 +7,7 @@
 
 namespace berth::cycle {
 
+using framework::QueuedGroupPtr;
 using framework::QueuedPod;
 using framework::QueuedPodPtr;
 
@@ -25,9 +26,17 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       gate_(options.stand_by ? DecisionGate::Phase::kStandBy : DecisionGate::Phase::kLeading, parts.fence),
       measurement_wait_(options.measurement_wait, parts.is_measured, parts.profiles.size()),
       policy_(parts.profiles),
-      queue_(options.queue, parts.clock, policy_, parts.metrics),
+      queue_(options.queue, parts.clock, policy_, parts.handle.groups, parts.metrics),
       pods_(parts.cluster),
       algorithm_(options.algorithm, parts.handle.reasons, parts.extenders),
+      group_cycle_({.algorithm = algorithm_,
+                    .view = view_,
+                    .cluster = parts.cluster,
+                    .groups = parts.handle.groups,
+                    .nominator = queue_.nominator(),
+                    .profiles = parts.profiles,
+                    .gates = parts.handle.gates,
+                    .clock = parts.clock}),
       records_(options.record_bytes),
       bindings_(options.binding, {.clock = parts.clock,
                                   .timers = parts.loop.timers(),
@@ -57,12 +66,14 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
                  .tracer = parts.tracer}),
       updates_({.symbols = parts.handle.symbols,
                 .cluster = parts.cluster,
+                .groups = parts.handle.groups,
                 .queue = queue_,
                 .pods = pods_,
                 .bindings = bindings_,
                 .profiles = parts.profiles,
                 .metrics = metrics_,
-                .clock = parts.clock}),
+                .clock = parts.clock,
+                .new_pods_are_events = parts.handle.gates.Enabled("GenericWorkload")}),
       overcommitment_(parts.cluster, parts.handle.symbols, parts.handle.events, metrics_.overcommitted,
                       parts.profiles.front()->name()),
       workers_(options.blocking_threads) {
@@ -80,12 +91,12 @@ bool Scheduler::DoWork() {
   if (gate_.phase() == DecisionGate::Phase::kDraining) ContinueDrain();
   ReleaseUnused();
   const bool deferred = queue_.EvaluateDeferred();
-  const QueuedPodPtr pod = NextPod();
-  if (pod == nullptr) {
+  const queue::Popped next = NextEntry();
+  if (!next) {
     UpdateGauges();
     return deferred;
   }
-  ScheduleOne(pod);
+  next.group != nullptr ? ScheduleGroup(next.group) : ScheduleOne(next.pod);
   return true;
 }
 
@@ -98,10 +109,10 @@ void Scheduler::ReleaseUnused() {
   next_release_ = now + kReleasePeriod;
 }
 
-// Null: nothing to schedule now. A decision before the initial lists are complete would use an incomplete
+// Empty: nothing to schedule now. A decision before the initial lists are complete would use an incomplete
 // cluster.
-QueuedPodPtr Scheduler::NextPod() {
-  if (!parts_.loop.synced() || !gate_.MayDecide()) return nullptr;
+queue::Popped Scheduler::NextEntry() {
+  if (!parts_.loop.synced() || !gate_.MayDecide()) return {};
   if (!measurement_wait_.Update(parts_.clock.Now())) return queue_.Pop();
   return queue_.Pop([this](const QueuedPod& pod) { return !measurement_wait_.IsWaiting(pod.profile); });
 }
@@ -124,6 +135,21 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
   outcomes_.Apply(pod, Decide(*pod));
 }
 
+void Scheduler::ScheduleGroup(const QueuedGroupPtr& group) {
+  BERTH_CHECK(gate_.phase() == DecisionGate::Phase::kLeading && !deciding_, group->key, deciding_);
+  if (const auto invalid = group_cycle_.Invalid(*group)) return outcomes_.FailGroup(*group, *invalid);
+  std::erase_if(group->members, [&](const QueuedPodPtr& pod) {
+    if (!MustSkip(*pod)) return false;
+    outcomes_.Skip(pod);
+    return true;
+  });
+  if (group->members.empty()) return queue_.EndGroup(*group, queue::GroupOutcome::kScheduled);
+  if (const auto log = log::V(3))
+    log.Info("Attempting to schedule pod group", {{"podGroup", log::Value::Object(group->key)}});
+  for (const QueuedPodPtr& pod : group->members) outcomes_.BeginTrace(pod);
+  outcomes_.ApplyGroup(*group, DecideGroup(*group));
+}
+
 // Deleted or assumed in the meantime.
 bool Scheduler::MustSkip(const QueuedPod& pod) const {
   const api::ObjectMeta& meta = pod.info.pod->metadata;
@@ -133,17 +159,22 @@ bool Scheduler::MustSkip(const QueuedPod& pod) const {
 algorithm::ScheduleResult Scheduler::Decide(const QueuedPod& pod) {
   deciding_ = true;
   algorithm::ScheduleResult result =
-      algorithm_.Schedule(pod.info, *parts_.profiles[pod.profile], view_.Of(parts_.cluster), Nominations());
-  deciding_ = false;
-  if (!deferred_activations_.empty()) queue_.Activate(std::exchange(deferred_activations_, {}));
+      algorithm_.Schedule(pod.info, *parts_.profiles[pod.profile], view_.Of(parts_.cluster),
+                          nominations_.Of(queue_.nominator(), parts_.cluster.nodes()));
+  EndDecision();
   return result;
 }
 
-std::span<const runtime::Nomination> Scheduler::Nominations() {
-  nominations_.clear();
-  for (const auto& [uid, nomination] : queue_.nominator().all())
-    nominations_.push_back({parts_.cluster.nodes().Find(nomination.node), &nomination.pod->info});
-  return nominations_;
+GroupResult Scheduler::DecideGroup(const framework::QueuedGroup& group) {
+  deciding_ = true;
+  GroupResult result = group_cycle_.Decide(group);
+  EndDecision();
+  return result;
+}
+
+void Scheduler::EndDecision() {
+  deciding_ = false;
+  if (!deferred_activations_.empty()) queue_.Activate(std::exchange(deferred_activations_, {}));
 }
 
 // Successful steps of binding cycles do not change anything that a decision reads; all other messages wait

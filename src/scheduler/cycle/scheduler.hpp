@@ -16,9 +16,11 @@
 #include "scheduler/cycle/class_latency.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/cluster_updates.hpp"
+#include "scheduler/cycle/current_nominations.hpp"
 #include "scheduler/cycle/cycle_metrics.hpp"
 #include "scheduler/cycle/decision_gate.hpp"
 #include "scheduler/cycle/evictions.hpp"
+#include "scheduler/cycle/group_cycle.hpp"
 #include "scheduler/cycle/measurement_wait.hpp"
 #include "scheduler/cycle/outcome_handler.hpp"
 #include "scheduler/cycle/overcommitment.hpp"
@@ -61,11 +63,11 @@ struct SchedulerParts {
   MeasurementWait::IsMeasured is_measured;
 };
 
-// Each unit of work schedules one pod. The loop never waits for I/O: bindings are sent through ApiWriter, and
-// their results return as messages. The one exception is a decision that needs an extender: it ends only when
-// the extender has responded. Meanwhile messages stay in the mailbox, except successful steps of binding
-// cycles, which are executed.
-// Invariant: a pod is bound, or in exactly one place of the queue, or in flight between the two.
+// Each unit of work schedules one pod or one pod group. The loop never waits for I/O: bindings are sent
+// through ApiWriter, and their results return as messages. The one exception is a decision that needs an
+// extender: it ends only when the extender has responded. Meanwhile messages stay in the mailbox, except
+// successful steps of binding cycles, which are executed. Invariant: a pod is bound, or in exactly one place
+// of the queue, or in flight between the two.
 class Scheduler final : public ClusterLoop::Handler, private framework::SchedulerServices {
  public:
   Scheduler(SchedulerOptions options, SchedulerParts parts);
@@ -93,11 +95,13 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
 
  private:
   // --- the scheduling cycle ---
-  framework::QueuedPodPtr NextPod();
+  queue::Popped NextEntry();
   void ScheduleOne(const framework::QueuedPodPtr& pod);
+  void ScheduleGroup(const framework::QueuedGroupPtr& group);
   bool MustSkip(const framework::QueuedPod& pod) const;
   algorithm::ScheduleResult Decide(const framework::QueuedPod& pod);
-  std::span<const runtime::Nomination> Nominations();
+  GroupResult DecideGroup(const framework::QueuedGroup& group);
+  void EndDecision();
   // Called repeatedly while a decision waits for an extender: executes successful steps of binding cycles.
   // Returns false if the wait must be cancelled.
   bool PumpBindings();
@@ -136,7 +140,8 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   PodDirectory pods_;
   algorithm::SchedulingAlgorithm algorithm_;
   algorithm::CurrentView view_;
-  std::vector<runtime::Nomination> nominations_;
+  CurrentNominations nominations_;
+  GroupCycle group_cycle_;
   record::RecordRing records_;
   // These three refer to each other.
   BindingCycles bindings_;

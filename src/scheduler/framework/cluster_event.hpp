@@ -35,6 +35,7 @@ enum class EventResource : std::uint8_t {
   kDeviceClass,
   kResourceClaim,
   kResourceSlice,
+  kPodGroup,
   kMeasurement,  // Berth's own: load metrics of a node
   kAny,
 };

@@ -26,7 +26,8 @@ class Registry;
 
 namespace berth::cluster {
 class PodCounters;
-}
+class PodGroups;
+}  // namespace berth::cluster
 
 namespace berth::devices {
 class ClusterDevices;
@@ -106,6 +107,7 @@ struct Handle {
   cluster::PodCounters& counters;
   cluster::VolumesInUse& volumes;
   devices::ClusterDevices& devices;
+  cluster::PodGroups& groups;
   load_metrics::SignalTable& signals;  // measurements, shared by the plugins of all profiles
   // The ports of a dry run (framework/dry_run.hpp) have no effects.
   ports::ApiWriter& api;

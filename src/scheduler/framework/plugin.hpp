@@ -7,8 +7,7 @@
 // Threads: unless stated otherwise, all methods are called on the scheduler loop's thread, one at a time.
 // They must not block.
 // Errors: an exception that leaves a plugin counts as Status::Error with the exception's text.
-// Fidelity: a plugin with the name of a kube-scheduler plugin returns the same result for every node as that
-// plugin in v1.37.1.
+// Fidelity: a plugin with a name of kube-scheduler v1.37.1 returns the same result for every node.
 //
 // Extension points, in the order in which a pod passes them:
 //
@@ -42,7 +41,7 @@ namespace berth::framework {
 
 struct FilterOutcome;  // scheduler/framework/filter_outcome.hpp
 struct Handle;         // scheduler/framework/handle.hpp: the argument of a plugin's constructor
-struct QueuedPod;      // scheduler/framework/queued_pod.hpp
+struct QueuedEntity;   // scheduler/framework/queued_pod.hpp
 
 // What all plugins have in common.
 class Plugin {
@@ -74,10 +73,10 @@ class PreEnqueuePlugin : public virtual Plugin {
   virtual Status PreEnqueue(const cluster::PodInfo& pod) const = 0;
 };
 
-// The order of activeQ. Every profile has exactly one, and all profiles must use the same.
+// The order of activeQ, of pods and pod groups. Every profile has exactly one, and all must use the same.
 class QueueSortPlugin : public virtual Plugin {
  public:
-  virtual bool Less(const QueuedPod& a, const QueuedPod& b) const = 0;
+  virtual bool Less(const QueuedEntity& a, const QueuedEntity& b) const = 0;
 };
 
 // What a plugin's result depends on besides the pod's shape (scheduler/cluster/pod_info.hpp). The equivalence

@@ -1,4 +1,4 @@
-// A pod in the scheduling queue, with the history of its attempts.
+// The entries of the scheduling queue, pods and pod groups, with the history of their attempts.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,22 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "kubernetes/api/pod_group.hpp"
 #include "observability/tracing/attempt_trace.hpp"
 #include "scheduler/cluster/pod_info.hpp"
 
 namespace berth::framework {
 
-// Owned by the queue, which sets all members.
-struct QueuedPod {
-  cluster::PodInfo info;
-  std::uint32_t profile = 0;  // index of the scheduler's profile for this pod
+struct QueuedPod;
 
+// What pods and pod groups have in common. A QueueSort plugin compares two of them. Owned by the queue, which
+// sets all members.
+struct QueuedEntity {
+  virtual ~QueuedEntity() = default;
+  // The pod itself; of a group, the member that is scheduled first.
+  virtual const QueuedPod& leading_pod() const = 0;
+
+  std::int32_t priority = 0;     // of a group: the group's own
   MonoTime timestamp;            // when it was last put into a queue
   MonoTime first_attempt_ready;  // when it first entered activeQ; epoch: never
   MonoTime attempt_started;      // of the last attempt
@@ -27,17 +33,43 @@ struct QueuedPod {
   std::int32_t attempts = 0;
   std::int32_t unschedulable_count = 0;  // attempts that ended in a rejection; determines the back-off
   std::int32_t consecutive_errors = 0;   // attempts since the last rejection that ended in an error
-  // Plugins that rejected the pod in its last attempt, including the one that gates it; no duplicates.
+  // Plugins that rejected the pod in its last attempt, including the one that gates it; no duplicates. Groups
+  // have none.
   std::vector<std::string> rejectors;
-  std::vector<std::string> pending;   // those that returned Pending: no back-off when they requeue the pod
-  std::uint32_t evaluated_nodes = 0;  // in the last attempt that found a node; set only if it is logged
-  std::uint32_t feasible_nodes = 0;   // of the evaluated nodes
-  std::shared_ptr<tracing::AttemptTrace> trace = {};  // of the current attempt, if it is traced
-  std::string nominated = {};  // the node written to its status in this attempt; `info` may be older
-  std::string gated_by;        // the PreEnqueue plugin that gates the pod; empty: not gated
+  std::vector<std::string> pending;  // those that returned Pending: no back-off when they requeue the pod
+  // The PreEnqueue plugin that gates the pod or a member of the group; empty: not gated.
+  std::string gated_by;
 
   bool gated() const { return !gated_by.empty(); }
+
+ protected:
+  QueuedEntity() = default;
+  QueuedEntity(const QueuedEntity&) = default;
+  QueuedEntity& operator=(const QueuedEntity&) = default;
+};
+
+// A pod on its own, or a member of a group.
+struct QueuedPod final : QueuedEntity {
+  const QueuedPod& leading_pod() const override { return *this; }
+
+  cluster::PodInfo info;
+  std::uint32_t profile = 0;          // index of the scheduler's profile for this pod
+  std::uint32_t evaluated_nodes = 0;  // in the last attempt that found a node; set only if it is logged
+  std::uint32_t feasible_nodes = 0;   // of the evaluated nodes
+  std::shared_ptr<tracing::AttemptTrace> trace;  // of the current attempt, if it is traced
+  std::string nominated;  // the node written to its status in this attempt; `info` may be older
 };
 using QueuedPodPtr = std::shared_ptr<QueuedPod>;
+
+// A pod group (kube-scheduler v1.37.1's QueuedPodGroupInfo). `members` is complete from Pop on; before, the
+// queue keeps the members.
+struct QueuedGroup final : QueuedEntity {
+  const QueuedPod& leading_pod() const override { return *members.front(); }
+
+  std::string key;  // namespace/name
+  std::shared_ptr<const api::PodGroup> object;
+  std::vector<QueuedPodPtr> members;  // in the order in which they are scheduled; not empty
+};
+using QueuedGroupPtr = std::shared_ptr<QueuedGroup>;
 
 }  // namespace berth::framework

@@ -159,7 +159,7 @@ TEST(PrioritySortTest, OrdersByPriorityThenByTimestamp) {
   const auto plugin = cluster.Make<PrioritySort>();
   const auto queued = [&](std::int32_t priority, int since) {
     framework::QueuedPod pod;
-    pod.info = cluster.Prepare(MakePod().Priority(priority));
+    pod.priority = priority;
     pod.timestamp = MonoTime(std::chrono::seconds(since));
     return pod;
   };

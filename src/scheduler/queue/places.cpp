@@ -7,30 +7,28 @@
 #include "scheduler/queue/scheduling_queue.hpp"
 
 namespace berth::queue {
-
 using framework::QueuedPodPtr;
 
 bool SchedulingQueue::HigherRank::operator()(const Entry* a, const Entry* b) const {
-  if (policy->Less(*a->pod, *b->pod)) return true;
-  if (policy->Less(*b->pod, *a->pod)) return false;
+  if (policy->Less(*a->state, *b->state)) return true;
+  if (policy->Less(*b->state, *a->state)) return false;
   return a->sequence < b->sequence;
 }
 
 bool SchedulingQueue::EarlierExpiry::operator()(const Entry* a, const Entry* b) const {
-  if (a->pod->backoff_expiry != b->pod->backoff_expiry)
-    return a->pod->backoff_expiry < b->pod->backoff_expiry;
+  if (a->state->backoff_expiry != b->state->backoff_expiry)
+    return a->state->backoff_expiry < b->state->backoff_expiry;
   return HigherRank{policy}(a, b);
 }
 
 QueueSizes SchedulingQueue::sizes() const {
-  QueueSizes sizes;
-  sizes.active = active_.size();
-  sizes.backoff = backoff_.size() + error_backoff_.size();
-  sizes.gated = gated_;
-  BERTH_CHECK(gated_ <= unschedulable_.size(), gated_, unschedulable_.size());
-  sizes.unschedulable = unschedulable_.size() - sizes.gated;
-  sizes.in_flight = in_flight_.size();
-  return sizes;
+  const auto count = [&](QueueName name) { return sizes_[static_cast<std::size_t>(name)]; };
+  return {.active = count(QueueName::kActive),
+          .backoff = count(QueueName::kBackoff),
+          .unschedulable = count(QueueName::kUnschedulable),
+          .gated = count(QueueName::kGated),
+          .incomplete = waiting_for_object_,
+          .in_flight = in_flight_.size()};
 }
 
 const char* SchedulingQueue::PlaceName(const Entry& entry) {
@@ -40,8 +38,14 @@ const char* SchedulingQueue::PlaceName(const Entry& entry) {
     case Place::kBackoff:
     case Place::kErrorBackoff:
       return "backoff";
+    case Place::kInGroup:
+      return PlaceName(*entry.group);
+    case Place::kRequeued:
+      return "pending";
+    case Place::kIncomplete:
+      return "incomplete";
     default:
-      return entry.pod->gated() ? "gated" : "unschedulable";
+      return entry.state->gated() ? "gated" : "unschedulable";
   }
 }
 
@@ -53,7 +57,10 @@ SchedulingQueue::Entry* SchedulingQueue::Find(const std::string& uid) {
 SchedulingQueue::Entry& SchedulingQueue::Insert(QueuedPodPtr pod) {
   Entry& entry = entries_[pod->info.pod->metadata.uid];
   BERTH_CHECK(entry.pod == nullptr && entry.place == Place::kNone, pod->info.key, entry.place);
-  pod->backoff_expiry = ExpiryOf(*pod);
+  pod->priority = pod->info.priority();
+  pod->backoff_expiry = ExpiryOf(*pod, 1);
+  entry.group_key = group_objects_.KeyOf(*pod->info.pod).value_or("");
+  entry.state = pod.get();
   entry.pod = std::move(pod);
   entry.sequence = next_sequence_++;
   by_key_.insert(&entry);
@@ -71,77 +78,114 @@ void SchedulingQueue::Remove(Entry& entry) {
 }
 
 void SchedulingQueue::Leave(Entry& entry) {
-  if (entry.cause != nullptr) std::exchange(entry.cause, nullptr)->Add(-1);
+  const std::size_t size = SizeOf(entry);
+  if (entry.cause != nullptr) std::exchange(entry.cause, nullptr)->Add(-static_cast<std::int64_t>(size));
+  const Place place = entry.place;
+  const bool gated = entry.state->gated();
   // A sorted set that does not contain the entry means that the order changed while the pod was queued.
-  switch (std::exchange(entry.place, Place::kNone)) {
+  switch (place) {
     case Place::kActive:
-      BERTH_CHECK(active_.erase(&entry) == 1, entry.pod->info.key, active_.size());
-      metrics_->active.Add(-1);
+      BERTH_CHECK(active_.erase(&entry) == 1, entry.state->leading_pod().info.key, active_.size());
       break;
     case Place::kBackoff:
-      BERTH_CHECK(backoff_.erase(&entry) == 1, entry.pod->info.key, backoff_.size());
-      metrics_->backoff.Add(-1);
+      BERTH_CHECK(backoff_.erase(&entry) == 1, entry.state->leading_pod().info.key, backoff_.size());
       break;
     case Place::kErrorBackoff:
-      BERTH_CHECK(error_backoff_.erase(&entry) == 1, entry.pod->info.key, error_backoff_.size());
-      metrics_->backoff.Add(-1);
+      BERTH_CHECK(error_backoff_.erase(&entry) == 1, entry.state->leading_pod().info.key,
+                  error_backoff_.size());
       break;
     case Place::kUnschedulable:
       BERTH_CHECK(entry.slot < unschedulable_.size() && unschedulable_[entry.slot] == &entry,
-                  entry.pod->info.key, entry.slot, unschedulable_.size());
+                  entry.state->leading_pod().info.key, entry.slot, unschedulable_.size());
       unschedulable_.back()->slot = entry.slot;
       unschedulable_[entry.slot] = unschedulable_.back();
       unschedulable_.pop_back();
       with_deferred_ -= HasDeferred(entry) ? 1 : 0;
-      gated_ -= entry.pod->gated() ? 1 : 0;
-      (entry.pod->gated() ? metrics_->gated : metrics_->unschedulable).Add(-1);
       break;
     case Place::kNone:
-      break;
+      return;
+    case Place::kInGroup:
+    case Place::kRequeued:
+    case Place::kIncomplete:
+      BERTH_CHECK(false, entry.pod->info.key, place);
   }
+  entry.place = Place::kNone;
+  const QueueName name = NameOf(place, gated);
+  std::size_t& count = sizes_[static_cast<std::size_t>(name)];
+  BERTH_CHECK(count >= size, place, count, size);
+  count -= size;
+  metrics_->Changed(name, entry.is_group(), size, -1);
 }
 
 void SchedulingQueue::Enter(Entry& entry, Place place) {
-  BERTH_CHECK(entry.place == Place::kNone, entry.pod->info.key, entry.place, place);
-  entry.place = place;
-  if (place != Place::kNone) {
-    entry.cause = &metrics_->ByCause(PlaceName(entry), *entry.pod);
-    entry.cause->Add();
+  BERTH_CHECK(entry.place == Place::kNone, entry.place, place);
+  if (place == Place::kNone) return;
+  if (entry.is_group()) {
+    BERTH_CHECK(!entry.group->members.empty(), entry.group->history.key, place);
+    entry.group->history.members.assign(1, (*entry.group->members.begin())->pod);
   }
+  entry.place = place;
+  const std::size_t size = SizeOf(entry);
+  const bool gated = entry.state->gated();
+  // A group has no rejectors of its own: its first member stands for all.
+  const framework::QueuedEntity* cause = entry.state;
+  if (!gated) cause = &entry.state->leading_pod();
+  entry.cause = &metrics_->ByCause(PlaceName(entry), *cause);
+  entry.cause->Add(static_cast<std::int64_t>(size));
   switch (place) {
     case Place::kActive:
       active_.insert(&entry);
-      metrics_->active.Add();
       break;
     case Place::kBackoff:
       backoff_.insert(&entry);
-      metrics_->backoff.Add();
       break;
     case Place::kErrorBackoff:
       error_backoff_.insert(&entry);
-      metrics_->backoff.Add();
       break;
     case Place::kUnschedulable:
       entry.slot = unschedulable_.size();
       unschedulable_.push_back(&entry);
       with_deferred_ += HasDeferred(entry) ? 1 : 0;
-      gated_ += entry.pod->gated() ? 1 : 0;
-      (entry.pod->gated() ? metrics_->gated : metrics_->unschedulable).Add();
       break;
-    case Place::kNone:
-      break;
+    default:
+      BERTH_CHECK(false, place);
   }
+  const QueueName name = NameOf(place, gated);
+  sizes_[static_cast<std::size_t>(name)] += size;
+  metrics_->Changed(name, entry.is_group(), size, 1);
 }
 
-void SchedulingQueue::Arrive(Entry& entry, Place place, const char* event) {
-  if (place == Place::kActive && entry.pod->first_attempt_ready == MonoTime{})
-    entry.pod->first_attempt_ready = clock_.Now();
+SchedulingQueue::QueueName SchedulingQueue::NameOf(Place place, bool gated) {
+  if (place == Place::kActive) return QueueName::kActive;
+  if (place != Place::kUnschedulable) return QueueName::kBackoff;
+  return gated ? QueueName::kGated : QueueName::kUnschedulable;
+}
+
+void SchedulingQueue::Arrive(Entry& entry, Place place, const char* event, Strategy strategy) {
+  if (place == Place::kActive) {
+    const auto ready = [&](framework::QueuedEntity& state) {
+      if (state.first_attempt_ready == MonoTime{}) state.first_attempt_ready = clock_.Now();
+    };
+    ready(*entry.state);
+    if (entry.is_group()) ForEachPod(entry, [&](Entry& pod) { ready(*pod.pod); });
+  }
   entry.next_event = deferred_end();
   Enter(entry, place);
-  metrics_->Incoming(place == Place::kActive          ? "active"
-                     : place == Place::kUnschedulable ? "unschedulable"
-                                                      : "backoff",
-                     event);
+  const QueueName name = NameOf(place, false);
+  const bool counts = !strategy || name != NameOf(PlaceOf(*strategy), false);
+  metrics_->Incoming(name, event, entry.is_group(), SizeOf(entry), counts);
+}
+
+SchedulingQueue::Place SchedulingQueue::PlaceOf(framework::Requeue strategy) {
+  switch (strategy) {
+    case framework::Requeue::kImmediately:
+      return Place::kActive;
+    case framework::Requeue::kAfterBackoff:
+      return Place::kBackoff;
+    case framework::Requeue::kSkip:
+      break;
+  }
+  return Place::kUnschedulable;
 }
 
 }  // namespace berth::queue

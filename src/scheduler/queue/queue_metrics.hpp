@@ -1,6 +1,7 @@
 // The queue's metrics, under kube-scheduler's names; private to this module.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,27 +15,29 @@ namespace berth::queue {
 struct SchedulingQueue::Metrics {
   explicit Metrics(metrics::Registry& registry);
 
-  void Incoming(const char* queue, const char* event);
+  // A pod, or a group with `size` members, entered a queue (sign 1) or left it (-1).
+  void Changed(QueueName queue, bool is_group, std::size_t size, std::int64_t sign);
+  // The same for members outside of the queues: "incomplete" or "pending".
+  void MembersChanged(bool incomplete, std::int64_t by) { (incomplete ? incomplete_ : requeued_).Add(by); }
+  // `event` is a string literal. `entity_counts`: not only its pods.
+  void Incoming(QueueName queue, const char* event, bool is_group, std::size_t size, bool entity_counts);
   void InFlightEvent(const char* event, std::int64_t by);
   // Adds `by` to the number of pods rejected by this plugin.
   void Rejected(const std::string& plugin, const std::string& profile, std::int64_t by);
 
   // The gauge of pods in a queue ("active", ...) by the plugins of their last rejection. Each pod counts
   // once.
-  metrics::Gauge& ByCause(std::string_view queue, const framework::QueuedPod& pod);
+  metrics::Gauge& ByCause(std::string_view queue, const framework::QueuedEntity& entity);
 
   metrics::Registry& registry;
-  metrics::Gauge& active;
-  metrics::Gauge& backoff;
-  metrics::Gauge& unschedulable;
-  metrics::Gauge& gated;
 
  private:
   struct Arrivals {
     metrics::Counter* pods = nullptr;
-    metrics::Counter* entities = nullptr;
+    metrics::Counter* entities[2] = {};  // pods, groups
   };
-  metrics::Gauge& Pending(const char* queue, bool is_queue = true);
+  metrics::Gauge& Pending(const char* queue);
+  metrics::Gauge& Entities(QueueName queue, bool is_group);
   // Searched linearly: there are few, and no hash is needed.
   struct Cause {
     std::string_view queue;  // a string literal
@@ -43,7 +46,11 @@ struct SchedulingQueue::Metrics {
     metrics::Gauge* cell = nullptr;
   };
 
-  std::map<std::pair<std::string_view, std::string_view>, Arrivals> incoming_;  // keys are string literals
+  std::array<metrics::Gauge*, 4> pods_;                     // by QueueName
+  std::array<std::array<metrics::Gauge*, 2>, 4> entities_;  // pods, groups; null: not used yet
+  metrics::Gauge& incomplete_;
+  metrics::Gauge& requeued_;
+  std::map<std::pair<QueueName, std::string_view>, Arrivals> incoming_;  // keys are string literals
   std::map<std::string_view, metrics::Gauge*> in_flight_;
   std::map<std::pair<std::string, std::string>, metrics::Gauge*> rejected_;
   std::vector<Cause> causes_;

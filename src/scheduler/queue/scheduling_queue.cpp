@@ -1,9 +1,11 @@
 #include "scheduler/queue/scheduling_queue.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.hpp"
+#include "scheduler/queue/event_labels.hpp"
 #include "scheduler/queue/queue_metrics.hpp"
 
 namespace berth::queue {
@@ -11,6 +13,7 @@ namespace {
 
 using framework::ClusterEvent;
 using framework::EventObjects;
+using framework::QueuedEntity;
 using framework::QueuedPod;
 using framework::QueuedPodPtr;
 
@@ -22,19 +25,14 @@ MonoTime WholeSecond(MonoTime time) {
   return MonoTime(std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()));
 }
 
-constexpr const char* kPodAdded = "UnscheduledPodAdd";
-constexpr const char* kBackoffComplete = "BackoffComplete";
-constexpr const char* kAttemptFailed = "ScheduleAttemptFailure";
-constexpr const char* kTooManyEvents = "TooManyEvents";
-constexpr const char* kPopFromBackoff = "PopFromBackoffQ";
-
 }  // namespace
 
 SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const QueuePolicy& policy,
-                                 metrics::Registry& metrics)
+                                 const cluster::PodGroups& groups, metrics::Registry& metrics)
     : options_(options),
       clock_(clock),
       policy_(policy),
+      group_objects_(groups),
       metrics_(std::make_unique<Metrics>(metrics)),
       active_(HigherRank{&policy}),
       backoff_(EarlierExpiry{&policy}),
@@ -55,31 +53,38 @@ void SchedulingQueue::Add(cluster::PodInfo info, std::uint32_t profile) {
   pod->timestamp = clock_.Now();
   // A gated pod keeps its nomination too.
   nominator_.Set(pod);
-  ToActive(Insert(std::move(pod)), kPodAdded);
+  Entry& entry = Insert(std::move(pod));
+  entry.group_key.empty() ? ToActive(entry, kPodAdded) : AddMember(entry);
 }
 
 void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
                              std::span<const ClusterEvent> events, const EventObjects& objects) {
   const std::string& uid = info.pod->metadata.uid;
   if (in_flight_.Has(uid)) {
+    // Members are requeued without a test of events; kube-scheduler records none while the group is unknown.
+    const auto group = group_objects_.KeyOf(*info.pod);
+    if (group && group_objects_.FindObject(*group) == nullptr) return;
     for (const ClusterEvent& event : events) Note(event, objects);
     return;
   }
   Entry* entry = Find(uid);
   if (entry == nullptr) return Add(std::move(info), profile);
-  // The update may change the pod's rank, so it leaves the sorted set and enters it again.
-  const Place place = entry->place;
-  Leave(*entry);
+  // The update may change the rank, so the pod or its group leaves the sorted set and enters it again.
+  Entry& ranked = entry->group != nullptr ? *entry->group : *entry;
+  const Place place = ranked.place;
+  const bool in_queue = place != Place::kIncomplete && place != Place::kRequeued;
+  if (in_queue) Leave(ranked);
   const cluster::NodeNameId had = entry->pod->info.nominated;
   entry->pod->info = std::move(info);
+  entry->pod->priority = entry->pod->info.priority();
   entry->pod->profile = profile;
-  Enter(*entry, place);
+  if (in_queue) Enter(ranked, place);
   nominator_.Update(had, entry->pod);
   if (place != Place::kUnschedulable) return;
   for (const ClusterEvent& event : events) {
-    const framework::Requeue strategy = Evaluate(*entry->pod, event, objects);
-    if (strategy != framework::Requeue::kSkip) Follow(*entry, strategy, event.label);
-    if (entry->place != Place::kUnschedulable) return;
+    const framework::Requeue strategy = Evaluate(ranked, event, objects);
+    if (strategy != framework::Requeue::kSkip) Follow(ranked, strategy, event.label);
+    if (ranked.place != Place::kUnschedulable) return;
   }
 }
 
@@ -88,41 +93,53 @@ void SchedulingQueue::Delete(const std::string& uid) {
   Entry* entry = Find(uid);
   if (entry == nullptr) return;
   CountRejectors(*entry->pod, -1);
+  if (!entry->group_key.empty()) RemoveMember(*entry);
   Remove(*entry);
 }
 
 // --- attempts ---
 
-QueuedPodPtr SchedulingQueue::Pop() {
+Popped SchedulingQueue::Pop() {
   return PopBy([](const auto& entries) { return entries.empty() ? nullptr : *entries.begin(); });
 }
 
-QueuedPodPtr SchedulingQueue::Pop(const Eligible& eligible) {
+Popped SchedulingQueue::Pop(const Eligible& eligible) {
   return PopBy([&](const auto& entries) -> Entry* {
-    const auto found =
-        std::ranges::find_if(entries, [&](const Entry* entry) { return eligible(*entry->pod); });
+    const auto found = std::ranges::find_if(
+        entries, [&](const Entry* entry) { return eligible(entry->state->leading_pod()); });
     return found == entries.end() ? nullptr : *found;
   });
 }
 
 template <class FirstOf>
-QueuedPodPtr SchedulingQueue::PopBy(FirstOf&& first_of) {
+Popped SchedulingQueue::PopBy(FirstOf&& first_of) {
+  BERTH_CHECK(group_in_progress_.empty(), group_in_progress_);
   for (;;) {
     Entry* entry = first_of(active_);
     if (entry == nullptr) {
       entry = first_of(backoff_);
-      if (entry == nullptr) return nullptr;
-      metrics_->Incoming("active", kPopFromBackoff);
+      if (entry == nullptr) return {};
+      metrics_->Incoming(QueueName::kActive, kPopFromBackoff, entry->is_group(), SizeOf(*entry), true);
     }
-    QueuedPodPtr pod = entry->pod;
-    Remove(*entry);
-    ++pod->attempts;
-    if (!in_flight_.Begin(pod)) continue;  // at most one attempt per pod
-    metrics_->InFlightEvent("PodPopped", 1);
-    CountRejectors(*pod, -1);
-    pod->attempt_started = clock_.Now();
-    return pod;
+    if (Popped popped = entry->is_group() ? BeginGroup(*entry->group) : BeginPod(*entry)) return popped;
   }
+}
+
+Popped SchedulingQueue::BeginPod(Entry& entry) {
+  QueuedPodPtr pod = entry.pod;
+  Remove(entry);
+  if (!Begin(pod)) return {};
+  return {std::move(pod), nullptr};
+}
+
+// Returns false if an attempt for the pod is in progress: there is at most one.
+bool SchedulingQueue::Begin(const QueuedPodPtr& pod) {
+  ++pod->attempts;
+  if (!in_flight_.Begin(pod)) return false;
+  metrics_->InFlightEvent("PodPopped", 1);
+  CountRejectors(*pod, -1);
+  pod->attempt_started = clock_.Now();
+  return true;
 }
 
 void SchedulingQueue::Done(const std::string& uid) {
@@ -144,9 +161,13 @@ void SchedulingQueue::Requeue(const QueuedPodPtr& pod) {
   pod->was_flushed = false;
   pod->flushed = {};
   CountRejectors(*pod, 1);
-  const framework::Requeue strategy = EvaluateInFlight(*pod);
-  Follow(Insert(pod), strategy, kAttemptFailed);
-  Done(uid);
+  if (Entry& entry = Insert(pod); !entry.group_key.empty()) {
+    Done(uid);
+    AddMember(entry);
+  } else {
+    Follow(entry, EvaluateInFlight(*pod), kAttemptFailed);
+    Done(uid);
+  }
 }
 
 framework::Requeue SchedulingQueue::EvaluateInFlight(const QueuedPod& pod) const {
@@ -159,7 +180,7 @@ framework::Requeue SchedulingQueue::EvaluateInFlight(const QueuedPod& pod) const
       pod.pending.empty() ? framework::Requeue::kAfterBackoff : framework::Requeue::kImmediately;
   in_flight_.ForEachSince(pod.info.pod->metadata.uid,
                           [&](const ClusterEvent& event, const EventObjects& objects) {
-                            strongest = std::max(strongest, Evaluate(pod, event, objects));
+                            strongest = std::max(strongest, EvaluatePod(pod, event, objects));
                             return strongest < enough;
                           });
   return strongest;
@@ -174,10 +195,15 @@ void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& obj
   const bool many = with_deferred_ > 0 || unschedulable_.size() > evaluations_left_;
   if (many && !concerned && !event.wildcard()) return Defer(event, objects);
   std::vector<Entry*> entries;
+  std::size_t evaluations = 0;
   for (Entry* entry : unschedulable_) {
-    if (!concerned || concerned(*entry->pod)) entries.push_back(entry);
+    bool any = !concerned;
+    if (concerned) ForEachPod(*entry, [&](Entry& pod) { any = any || concerned(*pod.pod); });
+    if (!any) continue;
+    entries.push_back(entry);
+    evaluations += SizeOf(*entry);
   }
-  evaluations_left_ -= std::min(evaluations_left_, entries.size());
+  evaluations_left_ -= std::min(evaluations_left_, evaluations);
   Move(entries, event, objects);
 }
 
@@ -188,11 +214,12 @@ void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEven
 }
 
 bool SchedulingQueue::Move(Entry& entry, const ClusterEvent& event, const EventObjects& objects) {
-  const QueuedPod& pod = *entry.pod;
-  // Only events for which the gating plugin is registered can release the pod.
-  if (pod.gated() && !event.wildcard() && !policy_.IsRegisteredBy(pod.profile, pod.gated_by, event))
+  // Only events for which the gating plugin is registered can release the entry.
+  const QueuedEntity& state = *entry.state;
+  const std::uint32_t profile = entry.is_group() ? entry.group->gating_profile : entry.pod->profile;
+  if (state.gated() && !event.wildcard() && !policy_.IsRegisteredBy(profile, state.gated_by, event))
     return false;
-  const framework::Requeue strategy = Evaluate(pod, event, objects);
+  const framework::Requeue strategy = Evaluate(entry, event, objects);
   if (strategy == framework::Requeue::kSkip) return false;
   Leave(entry);
   Follow(entry, strategy, event.label);
@@ -228,9 +255,10 @@ void SchedulingQueue::ClearDeferred() {
 bool SchedulingQueue::EvaluateDeferred() {
   evaluations_left_ = options_.evaluations_per_step;
   while (with_deferred_ > 0 && evaluations_left_ > 0) {
-    --evaluations_left_;  // also for an entry without deferred events: the walk has a cost, too
     if (next_slot_ >= unschedulable_.size()) next_slot_ = 0;
     Entry& entry = *unschedulable_[next_slot_];
+    // Also for an entry without deferred events: the walk has a cost, too.
+    evaluations_left_ -= std::min(evaluations_left_, SizeOf(entry));
     if (!HasDeferred(entry)) {
       ++next_slot_;
       continue;
@@ -247,23 +275,36 @@ bool SchedulingQueue::EvaluateDeferred() {
 void SchedulingQueue::Activate(std::span<const std::string> pods) {
   for (const std::string& key : pods) {
     if (const auto found = by_key_.find(std::string_view(key), ByKey{}, ByKey{}); found != by_key_.end()) {
-      Activate(**found);
+      Entry& pod = **found;
+      Activate(pod.group != nullptr ? *pod.group : pod);
     } else if (const api::PodPtr pod = in_flight_.FindByKey(key)) {
-      Note(framework::kForceActivate, {nullptr, pod});
+      ActivateInFlight(pod);
     }
   }
 }
 
-void SchedulingQueue::Activate(Entry& entry) {
+// Of a member, the other members that wait are activated.
+void SchedulingQueue::ActivateInFlight(const api::PodPtr& pod) {
+  if (const auto key = group_objects_.KeyOf(*pod)) {
+    if (group_objects_.FindObject(*key) == nullptr) return;
+    if (const auto group = groups_.find(*key); group != groups_.end() && Activate(group->second)) return;
+  }
+  Note(framework::kForceActivate, {nullptr, pod});
+}
+
+// Returns whether the entry has entered activeQ.
+bool SchedulingQueue::Activate(Entry& entry) {
   switch (entry.place) {
     case Place::kBackoff:
     case Place::kErrorBackoff:  // passed PreEnqueue before it entered
       Leave(entry);
-      return Arrive(entry, Place::kActive, framework::kForceActivate.label);
+      Arrive(entry, Place::kActive, framework::kForceActivate.label);
+      return true;
     case Place::kUnschedulable:
-      return ToActive(entry, framework::kForceActivate.label);
+      ToActive(entry, framework::kForceActivate.label);
+      return entry.place == Place::kActive;
     default:
-      return;
+      return false;
   }
 }
 
@@ -272,8 +313,19 @@ void SchedulingQueue::Note(const ClusterEvent& event, const EventObjects& object
   metrics_->InFlightEvent(event.label, 1);
 }
 
-framework::Requeue SchedulingQueue::Evaluate(const QueuedPod& pod, const ClusterEvent& event,
+// The strongest result of the pods of the entry.
+framework::Requeue SchedulingQueue::Evaluate(Entry& entry, const ClusterEvent& event,
                                              const EventObjects& objects) const {
+  framework::Requeue strongest = framework::Requeue::kSkip;
+  ForEachPod(entry, [&](Entry& pod) {
+    if (strongest != framework::Requeue::kImmediately)
+      strongest = std::max(strongest, EvaluatePod(*pod.pod, event, objects));
+  });
+  return strongest;
+}
+
+framework::Requeue SchedulingQueue::EvaluatePod(const QueuedPod& pod, const ClusterEvent& event,
+                                                const EventObjects& objects) const {
   if (pod.rejectors.empty()) return framework::Requeue::kAfterBackoff;
   if (!event.wildcard()) return policy_.EvaluateHint(pod, event, objects);
   // A wildcard event with an object applies to that pod only.
@@ -310,10 +362,11 @@ void SchedulingQueue::FlushBackoff() {
 void SchedulingQueue::FlushUnschedulable(MonoTime now) {
   std::vector<Entry*> stale;
   for (Entry* entry : unschedulable_) {
-    QueuedPod& pod = *entry->pod;
-    if (now - std::max(pod.timestamp, pod.flushed) <= options_.max_in_unschedulable) continue;
-    pod.was_flushed = true;
-    pod.flushed = now;
+    QueuedEntity& state = *entry->state;
+    if (now - std::max(state.timestamp, state.flushed) <= options_.max_in_unschedulable) continue;
+    state.was_flushed = true;
+    state.flushed = now;
+    ForEachPod(*entry, [](Entry& pod) { pod.pod->was_flushed = true; });
     stale.push_back(entry);
   }
   if (!stale.empty()) Move(stale, framework::kUnschedulableTimeout, {});
@@ -322,57 +375,75 @@ void SchedulingQueue::FlushUnschedulable(MonoTime now) {
 // --- moves between places ---
 
 void SchedulingQueue::Follow(Entry& entry, framework::Requeue strategy, const char* event) {
-  if (strategy == framework::Requeue::kSkip) return Arrive(entry, Place::kUnschedulable, event);
-  if (strategy == framework::Requeue::kAfterBackoff && BackingOff(entry)) return ToBackoff(entry, event);
-  ToActive(entry, event);
+  if (strategy == framework::Requeue::kSkip) return Arrive(entry, Place::kUnschedulable, event, strategy);
+  if (strategy == framework::Requeue::kAfterBackoff && BackingOff(entry))
+    return ToBackoff(entry, event, strategy);
+  ToActive(entry, event, strategy);
 }
 
-void SchedulingQueue::ToActive(Entry& entry, const char* event) {
-  if (!PassesPreEnqueue(entry)) return Gate(entry, event);
+void SchedulingQueue::ToActive(Entry& entry, const char* event, Strategy strategy) {
+  if (!PassesPreEnqueue(entry)) return Gate(entry, event, strategy);
   Leave(entry);
-  Arrive(entry, Place::kActive, event);
+  Arrive(entry, Place::kActive, event, strategy);
 }
 
 // Pods may be taken from the back-off queue early, so they must pass PreEnqueue before they enter it.
-void SchedulingQueue::ToBackoff(Entry& entry, const char* event) {
-  if (!PassesPreEnqueue(entry)) return Gate(entry, event);
+void SchedulingQueue::ToBackoff(Entry& entry, const char* event, Strategy strategy) {
+  if (!PassesPreEnqueue(entry)) return Gate(entry, event, strategy);
   Leave(entry);
-  Arrive(entry, entry.pod->rejectors.empty() ? Place::kErrorBackoff : Place::kBackoff, event);
+  const bool error = entry.state->rejectors.empty() && entry.state->pending.empty();
+  Arrive(entry, error ? Place::kErrorBackoff : Place::kBackoff, event, strategy);
 }
 
-void SchedulingQueue::Gate(Entry& entry, const char* event) {
-  entry.pod->was_flushed = false;
-  if (entry.place != Place::kUnschedulable) Arrive(entry, Place::kUnschedulable, event);
+void SchedulingQueue::Gate(Entry& entry, const char* event, Strategy strategy) {
+  entry.state->was_flushed = false;
+  ForEachPod(entry, [](Entry& pod) { pod.pod->was_flushed = false; });
+  if (entry.place != Place::kUnschedulable) Arrive(entry, Place::kUnschedulable, event, strategy);
 }
 
 bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
-  QueuedPod& pod = *entry.pod;
-  framework::Status status = policy_.PreEnqueue(pod);
-  std::string gated_by(status.ok() ? "" : status.plugin);
-  if (!gated_by.empty() && std::ranges::find(pod.rejectors, gated_by) == pod.rejectors.end()) {
-    pod.rejectors.push_back(gated_by);
-    metrics_->Rejected(gated_by, pod.info.pod->spec.scheduler_name, 1);
-  }
-  if (pod.gated_by == gated_by) return gated_by.empty();
   // The gauges distinguish gated from rejected pods.
   const Place place = entry.place;
   Leave(entry);
-  pod.gated_by = std::move(gated_by);
+  ForEachPod(entry, [&](Entry& pod) { CallPreEnqueue(*pod.pod); });
+  if (entry.is_group()) {
+    entry.state->gated_by.clear();
+    ForEachPod(entry, [&](Entry& pod) {
+      if (!pod.pod->gated()) return;
+      entry.state->gated_by = pod.pod->gated_by;
+      entry.group->gating_profile = pod.pod->profile;
+    });
+  }
   Enter(entry, place);
-  return !pod.gated();
+  return !entry.state->gated();
 }
 
-// 1, 2, 4, 8 and then 10 seconds with the default settings.
-MonoTime SchedulingQueue::ExpiryOf(const QueuedPod& pod) const {
-  const std::int32_t count = pod.consecutive_errors > 0 ? pod.consecutive_errors : pod.unschedulable_count;
+void SchedulingQueue::CallPreEnqueue(QueuedPod& pod) {
+  framework::Status status = policy_.PreEnqueue(pod);
+  pod.gated_by = status.ok() ? "" : status.plugin;
+  if (!pod.gated() || std::ranges::find(pod.rejectors, pod.gated_by) != pod.rejectors.end()) return;
+  pod.rejectors.push_back(pod.gated_by);
+  metrics_->Rejected(pod.gated_by, pod.info.pod->spec.scheduler_name, 1);
+}
+
+// 1, 2, 4, 8 and then 10 seconds with the default settings. Groups wait up to the square root of their size
+// times longer.
+MonoTime SchedulingQueue::ExpiryOf(const QueuedEntity& entity, std::size_t size) const {
+  const std::int32_t count =
+      entity.consecutive_errors > 0 ? entity.consecutive_errors : entity.unschedulable_count;
   if (count == 0 || options_.max_backoff == Duration::zero()) return {};
+  Duration limit = options_.max_backoff;
+  if (size > 1) {
+    const double scaled = static_cast<double>(limit.count()) * std::sqrt(static_cast<double>(size));
+    limit = Duration(static_cast<Duration::rep>(scaled));
+  }
   Duration duration = options_.initial_backoff;
-  for (std::int32_t i = 1; i < count && duration < options_.max_backoff; ++i) duration *= 2;
-  return WholeSecond(pod.timestamp + std::min(duration, options_.max_backoff));
+  for (std::int32_t i = 1; i < count && duration < limit; ++i) duration *= 2;
+  return WholeSecond(entity.timestamp + std::min(duration, limit));
 }
 
 bool SchedulingQueue::BackingOff(const Entry& entry) const {
-  const MonoTime expiry = entry.pod->backoff_expiry;
+  const MonoTime expiry = entry.state->backoff_expiry;
   return expiry != MonoTime{} && expiry >= WholeSecond(clock_.Now());
 }
 

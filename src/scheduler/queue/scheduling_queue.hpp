@@ -1,12 +1,14 @@
-// Pods that wait for a scheduling attempt (kube-scheduler v1.37.1 with default feature gates).
+// Pods and pod groups that wait for a scheduling attempt (kube-scheduler v1.37.1).
 #pragma once
 
+#include <array>
 #include <boost/unordered_set.hpp>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -16,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/text_map.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/framework/cluster_event.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/framework/requeue.hpp"
@@ -29,7 +32,7 @@ namespace berth::queue {
 class QueuePolicy {
  public:
   virtual ~QueuePolicy() = default;
-  virtual bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const = 0;
+  virtual bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const = 0;
   // The plugin in pod.gated_by is called first.
   virtual framework::Status PreEnqueue(const framework::QueuedPod& pod) const = 0;
   // Whether any plugin of any profile is registered for the event.
@@ -53,13 +56,25 @@ struct QueueOptions {
   std::size_t max_deferred_events = 4096;
 };
 
+// Numbers of pods; members of pod groups count.
 struct QueueSizes {
   std::size_t active = 0;
   std::size_t backoff = 0;
   std::size_t unschedulable = 0;
   std::size_t gated = 0;
+  std::size_t incomplete = 0;  // members of groups whose object has not been received
   std::size_t in_flight = 0;
 };
+
+// The entry that Pop took from the queue: a pod or a group. Both are null if there is none.
+struct Popped {
+  framework::QueuedPodPtr pod;
+  framework::QueuedGroupPtr group;
+  explicit operator bool() const { return pod != nullptr || group != nullptr; }
+};
+
+// How the attempt of a group ended.
+enum class GroupOutcome : std::uint8_t { kScheduled, kRejected, kError };
 
 //   Add ──> active ──Pop──> in flight ──Done──> gone
 //     │       ^  ^              │
@@ -68,12 +83,16 @@ struct QueueSizes {
 //     │       └──────event──────┴── unschedulable <──┘ rejected, and no event since then helps
 //     └─PreEnqueue rejects──> unschedulable (gated)
 //
-// A pod is in at most one of these places, identified by its UID. Scheduler loop only; no method blocks.
+// A pod is in at most one of these places, identified by its UID. The members of a pod group are in one entry
+// that moves as a unit: it is gated if any member is, and an event that helps one member moves all. Members
+// whose group object is unknown wait outside of these places (incomplete). Scheduler loop only; no method
+// blocks.
 class SchedulingQueue {
  public:
-  // The clock, the policy and the registry must outlive the queue.
+  // All arguments must outlive the queue. A change of a group's object must be applied to `groups` before the
+  // queue is notified.
   SchedulingQueue(QueueOptions options, const Clock& clock, const QueuePolicy& policy,
-                  metrics::Registry& metrics);
+                  const cluster::PodGroups& groups, metrics::Registry& metrics);
   ~SchedulingQueue();
 
   // Adds a pod without a node; updates it if the UID is already queued.
@@ -85,18 +104,28 @@ class SchedulingQueue {
   // Removes a pod that was deleted or bound. An attempt in progress is not affected.
   void Delete(const std::string& uid);
 
-  // Takes the pod with the highest rank, or returns null. When activeQ is empty, pods in back-off are taken
-  // early, except after errors. The caller must call Done or Requeue for the pod.
-  framework::QueuedPodPtr Pop();
-  // The same among the pods for which `eligible` returns true. Linear in the number of pods of higher rank.
+  // The object of a group was received, changed, or deleted.
+  void OnGroupAdded(const std::string& key);
+  void OnGroupUpdated(const std::string& key);
+  void OnGroupDeleted(const std::string& key);
+
+  // Takes the entry with the highest rank. When activeQ is empty, pods in back-off are taken early, except
+  // after errors. The caller must call Done or Requeue for each pod, and EndGroup for a group before the next
+  // Pop.
+  Popped Pop();
+  // The same among the entries whose leading pod is eligible. Linear in the number of entries of higher rank.
   using Eligible = std::function<bool(const framework::QueuedPod&)>;
-  framework::QueuedPodPtr Pop(const Eligible& eligible);
+  Popped Pop(const Eligible& eligible);
   // The attempt needs no more events: the pod was deleted, is assigned to another scheduler, or has passed
   // Permit. Requeue may still be called after an error.
   void Done(const std::string& uid);
   // Requeues a pod after a failed attempt and ends the attempt. pod->rejectors are the plugins that rejected
   // it; if empty, the failure was an error, and the pod is retried after a back-off without an event.
+  // A member of a group joins the other members without a test of events; until EndGroup it waits for them.
   void Requeue(const framework::QueuedPodPtr& pod);
+  // Ends the attempt of a group: its requeued members enter the queue again, after a back-off unless the
+  // group was scheduled.
+  void EndGroup(const framework::QueuedGroup& group, GroupOutcome outcome);
 
   // Requeues the rejected pods for which the event returns a hint. `concerned`, if given, limits the pods.
   // With very many rejected pods the event is deferred: its hints are evaluated by EvaluateDeferred, so that
@@ -108,7 +137,7 @@ class SchedulingQueue {
   // Evaluates at most evaluations_per_step hints of deferred events. Returns whether some are left.
   bool EvaluateDeferred();
   // Retries these pods ("namespace/name") immediately, without an event or back-off. A pod in flight is
-  // retried if its attempt fails; unknown pods are ignored.
+  // retried if its attempt fails; unknown pods are ignored. For a member, its whole group is retried.
   void Activate(std::span<const std::string> pods);
   // Moves pods whose back-off or timeout has expired; must be called at NextDue or later.
   void Tick();
@@ -120,21 +149,59 @@ class SchedulingQueue {
   Nominator& nominator() { return nominator_; }
   const Nominator& nominator() const { return nominator_; }
   // Calls visit(const QueuedPod&, place) for every queued pod, not for pods in flight, in no defined order.
-  // `place` is "active", "backoff", "unschedulable" or "gated".
+  // `place` is "active", "backoff", "unschedulable", "gated" or "incomplete".
   template <class Visit>
   void ForEach(Visit&& visit) const {
     for (const auto& [uid, entry] : entries_) visit(*entry.pod, PlaceName(entry));
   }
+  // Calls visit(const QueuedGroup&, place) for every queued group, with its members, in no defined order.
+  template <class Visit>
+  void ForEachGroup(Visit&& visit) const {
+    for (const auto& [key, entry] : groups_) {
+      framework::QueuedGroup group = entry.history;
+      group.members.clear();
+      for (const Entry* member : entry.members) group.members.push_back(member->pod);
+      visit(std::as_const(group), PlaceName(entry));
+    }
+  }
 
  private:
-  enum class Place { kNone, kActive, kBackoff, kErrorBackoff, kUnschedulable };
+  enum class Place {
+    kNone,
+    // Of pods without a group, and of groups:
+    kActive,
+    kBackoff,
+    kErrorBackoff,
+    kUnschedulable,
+    // Of members:
+    kInGroup,     // in the entry of its group
+    kRequeued,    // waits for the end of the group's attempt
+    kIncomplete,  // the group's object is unknown
+  };
+  struct GroupEntry;
+  // A pod, or a group (GroupEntry).
   struct Entry {
-    framework::QueuedPodPtr pod;
+    framework::QueuedEntity* state = nullptr;  // the history of the pod or of the group
+    framework::QueuedPodPtr pod;               // null: a group
+    GroupEntry* group = nullptr;               // of a group: itself; of a member in it: its group
+    std::string group_key;                     // of members: "namespace/name" of the group; else empty
     Place place = Place::kNone;
     std::uint64_t sequence = 0;       // order of arrival; decides between equal ranks
     std::size_t slot = 0;             // index in unschedulable_, while it is there
     std::uint64_t next_event = 0;     // the next deferred event to evaluate, while it is there
     metrics::Gauge* cause = nullptr;  // the gauge that counts it, while it is in a place
+
+    bool is_group() const { return pod == nullptr; }
+  };
+  // Members in the order in which they are scheduled: by descending priority, descending number of attempts,
+  // time stamp and name.
+  struct ScheduledEarlier {
+    bool operator()(const Entry* a, const Entry* b) const;
+  };
+  struct GroupEntry : Entry {
+    framework::QueuedGroup history;  // while in a place, with the first member only
+    std::set<Entry*, ScheduledEarlier> members;
+    std::uint32_t gating_profile = 0;  // of the member whose plugin gates the group
   };
   struct HigherRank {
     const QueuePolicy* policy;
@@ -144,35 +211,55 @@ class SchedulingQueue {
     const QueuePolicy* policy;
     bool operator()(const Entry* a, const Entry* b) const;
   };
-  // Hashes and compares "namespace/name", which is constant.
+  // Hashes and compares "namespace/name" of pods, which is constant.
   struct ByKey {
     static std::string_view Of(std::string_view key) { return key; }
     static std::string_view Of(const Entry* entry) { return entry->pod->info.key; }
     std::size_t operator()(const auto& entry) const { return SeededHash()(Of(entry)); }
     bool operator()(const auto& a, const auto& b) const { return Of(a) == Of(b); }
   };
+  // The queues that kube-scheduler's metrics distinguish.
+  enum class QueueName : std::uint8_t { kActive, kBackoff, kUnschedulable, kGated };
   struct Metrics;
+  using Strategy = std::optional<framework::Requeue>;
 
   static const char* PlaceName(const Entry& entry);
+  static std::size_t SizeOf(const Entry& entry) { return entry.is_group() ? entry.group->members.size() : 1; }
+  // Calls visit(Entry&) for the pod, or for each member of the group.
+  template <class Visit>
+  static void ForEachPod(Entry& entry, Visit&& visit) {
+    if (!entry.is_group()) return visit(entry);
+    for (Entry* member : entry.group->members) visit(*member);
+  }
+  static QueueName NameOf(Place place, bool gated);
+  static Place PlaceOf(framework::Requeue strategy);
   // `first_of` returns the entry to take from a sorted set, or null.
   template <class FirstOf>
-  framework::QueuedPodPtr PopBy(FirstOf&& first_of);
+  Popped PopBy(FirstOf&& first_of);
+  bool Begin(const framework::QueuedPodPtr& pod);
+  Popped BeginPod(Entry& entry);
+  Popped BeginGroup(GroupEntry& entry);
   Entry* Find(const std::string& uid);
+  // The pod enters a place in the next step.
   Entry& Insert(framework::QueuedPodPtr pod);
   void Remove(Entry& entry);
   // Removes the entry from its place, or adds it to one; the gauges follow.
   void Leave(Entry& entry);
   void Enter(Entry& entry, Place place);
-  // As Enter, counted by event as an arrival.
-  void Arrive(Entry& entry, Place place, const char* event);
-  // Both call PreEnqueue first and gate the pod if it is rejected.
-  void ToActive(Entry& entry, const char* event);
-  void ToBackoff(Entry& entry, const char* event);
+  // As Enter, counted by event as an arrival. With a strategy, the entry counts as an arrival only if it is
+  // another queue than the strategy's; its pods always count.
+  void Arrive(Entry& entry, Place place, const char* event, Strategy strategy = {});
+  // Both call PreEnqueue first and gate the entry if it is rejected.
+  void ToActive(Entry& entry, const char* event, Strategy strategy = {});
+  void ToBackoff(Entry& entry, const char* event, Strategy strategy = {});
   void Follow(Entry& entry, framework::Requeue strategy, const char* event);
   bool PassesPreEnqueue(Entry& entry);
-  void Gate(Entry& entry, const char* event);
-  framework::Requeue Evaluate(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
+  void CallPreEnqueue(framework::QueuedPod& pod);
+  void Gate(Entry& entry, const char* event, Strategy strategy);
+  framework::Requeue Evaluate(Entry& entry, const framework::ClusterEvent& event,
                               const framework::EventObjects& objects) const;
+  framework::Requeue EvaluatePod(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
+                                 const framework::EventObjects& objects) const;
   framework::Requeue EvaluateInFlight(const framework::QueuedPod& pod) const;
   // Returns whether the entry left its place.
   bool Move(Entry& entry, const framework::ClusterEvent& event, const framework::EventObjects& objects);
@@ -183,25 +270,43 @@ class SchedulingQueue {
   bool HasDeferred(const Entry& entry) const { return entry.next_event < deferred_end(); }
   void Move(const std::vector<Entry*>& entries, const framework::ClusterEvent& event,
             const framework::EventObjects& objects);
-  void Activate(Entry& entry);
+  bool Activate(Entry& entry);
+  void ActivateInFlight(const api::PodPtr& pod);
   void Note(const framework::ClusterEvent& event, const framework::EventObjects& objects);
-  MonoTime ExpiryOf(const framework::QueuedPod& pod) const;
+  MonoTime ExpiryOf(const framework::QueuedEntity& entity, std::size_t size) const;
   bool BackingOff(const Entry& entry) const;
   void CountRejectors(const framework::QueuedPod& pod, std::int64_t by);
   void FlushBackoff();
   void FlushUnschedulable(MonoTime now);
 
+  // --- groups (groups.cpp) ---
+  // Adds a member to its group's entry, or to the members that wait for the group.
+  void AddMember(Entry& member);
+  GroupEntry& InsertGroup(const std::string& key, api::PodGroupPtr object);
+  void Join(GroupEntry& group, Entry& member);
+  // The group enters the place again in which it was before.
+  void Return(GroupEntry& group, Place before, const char* event);
+  void RemoveMember(Entry& member);
+  static void EraseFrom(TextMap<std::vector<Entry*>>& waiting, Entry& member);
+
   const QueueOptions options_;
   const Clock& clock_;
   const QueuePolicy& policy_;
+  const cluster::PodGroups& group_objects_;
   std::unique_ptr<Metrics> metrics_;
-  TextMap<Entry> entries_;  // by UID; does not move its elements
+  TextMap<Entry> entries_;      // pods by UID; does not move its elements
+  TextMap<GroupEntry> groups_;  // by "namespace/name"; groups with an entry in a place
   boost::unordered_multiset<Entry*, ByKey, ByKey> by_key_;
   std::set<Entry*, HigherRank> active_;
   std::set<Entry*, EarlierExpiry> backoff_;
   std::set<Entry*, EarlierExpiry> error_backoff_;
-  std::vector<Entry*> unschedulable_;  // each entry stores its index
-  std::size_t gated_ = 0;              // number of gated entries in unschedulable_
+  std::vector<Entry*> unschedulable_;   // each entry stores its index
+  std::array<std::size_t, 4> sizes_{};  // number of pods by QueueName
+  std::size_t waiting_for_object_ = 0;  // number of members in incomplete_
+  // Members outside of their group's entry, by group.
+  TextMap<std::vector<Entry*>> incomplete_;
+  TextMap<std::vector<Entry*>> requeued_;
+  std::string group_in_progress_;  // between Pop and EndGroup; else empty
   InFlight in_flight_;
   struct DeferredEvent {
     framework::ClusterEvent event;

@@ -32,8 +32,8 @@ constexpr ClusterEvent kGatesGone{EventResource::kTargetPod, framework::kUpdateP
 // Orders by priority, then time; rejects gated pods; each plugin registers for the events given by the test.
 class FakePolicy final : public QueuePolicy {
  public:
-  bool Less(const QueuedPod& a, const QueuedPod& b) const override {
-    if (a.info.priority() != b.info.priority()) return a.info.priority() > b.info.priority();
+  bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override {
+    if (a.priority != b.priority) return a.priority > b.priority;
     return a.timestamp < b.timestamp;
   }
   framework::Status PreEnqueue(const QueuedPod& pod) const override {
@@ -68,7 +68,7 @@ class QueueTest : public ::testing::Test {
   void Add(const PodBuilder& pod, std::uint32_t profile = 0) { queue.Add(Info(pod), profile); }
   // Returns the name of the popped pod, "" if there is none; it stays in flight as `popped`.
   std::string Pop() {
-    popped = queue.Pop();
+    popped = queue.Pop().pod;
     return popped ? popped->info.pod->metadata.name : "";
   }
   void Reject(const std::string& plugin) {
@@ -93,7 +93,9 @@ class QueueTest : public ::testing::Test {
   ManualClock clock;
   FakePolicy policy;
   metrics::Registry registry;
-  SchedulingQueue queue{{}, clock, policy, registry};
+  cluster::SchedulingGroups grouping;
+  cluster::PodGroups groups{grouping};
+  SchedulingQueue queue{{}, clock, policy, groups, registry};
   QueuedPodPtr popped;
 };
 
@@ -116,7 +118,7 @@ TEST_F(QueueTest, OfTheEligiblePodsTheOneWithTheHighestPriorityIsPopped) {
   Add(MakePod("high").Priority(9), 0);
   Add(MakePod("medium").Priority(5), 1);
   const auto pop = [&](std::uint32_t profile) {
-    popped = queue.Pop([&](const framework::QueuedPod& pod) { return pod.profile == profile; });
+    popped = queue.Pop([&](const framework::QueuedPod& pod) { return pod.profile == profile; }).pod;
     return popped ? popped->info.pod->metadata.name : "";
   };
   EXPECT_EQ(pop(1), "medium");
@@ -299,7 +301,7 @@ TEST_F(QueueTest, PodsAreRetriedAfterTheUnschedulableTimeout) {
 
 TEST_F(QueueTest, NextDueIsTheNextFlush) {
   clock.Advance(700ms);
-  SchedulingQueue later({}, clock, policy, registry);
+  SchedulingQueue later({}, clock, policy, groups, registry);
   EXPECT_EQ(later.NextDue() - clock.Now(), 300ms);
   clock.Advance(1500ms);
   queue.Tick();
@@ -687,9 +689,11 @@ TEST(QueueOptionsTest, AZeroBackoffRequeuesPodsImmediately) {
   ManualClock clock;
   FakePolicy policy;
   metrics::Registry registry;
-  SchedulingQueue queue({.max_backoff = 0s}, clock, policy, registry);
+  const cluster::NoGrouping grouping;
+  const cluster::PodGroups groups(grouping);
+  SchedulingQueue queue({.max_backoff = 0s}, clock, policy, groups, registry);
   queue.Add(cluster::PreparePod(MakePod("a").Share(), words), 0);
-  const auto pod = queue.Pop();
+  const auto pod = queue.Pop().pod;
   pod->rejectors = {"Fit"};
   queue.Requeue(pod);
   queue.MoveAll(kPodDelete, {});
@@ -707,7 +711,7 @@ class DeferredTest : public QueueTest {
   }
   void Rejected(const std::string& name, const std::string& plugin) {
     few.Add(Info(MakePod(name).Uid("uid-" + name)), 0);
-    const QueuedPodPtr pod = few.Pop();
+    const QueuedPodPtr pod = few.Pop().pod;
     ASSERT_EQ(pod->info.pod->metadata.name, name);
     pod->rejectors = {plugin};
     few.Requeue(pod);
@@ -718,7 +722,7 @@ class DeferredTest : public QueueTest {
     return steps;
   }
 
-  SchedulingQueue few{{.evaluations_per_step = 2, .max_deferred_events = 3}, clock, policy, registry};
+  SchedulingQueue few{{.evaluations_per_step = 2, .max_deferred_events = 3}, clock, policy, groups, registry};
 };
 
 TEST_F(DeferredTest, HintsAreEvaluatedInSteps) {
@@ -748,7 +752,7 @@ TEST_F(DeferredTest, APodThatEntersLaterIsNotMoved) {
 
 TEST_F(DeferredTest, APodInFlightIsMovedByTheEvent) {
   few.Add(Info(MakePod("flying").Uid("uid-flying")), 0);
-  const QueuedPodPtr flying = few.Pop();
+  const QueuedPodPtr flying = few.Pop().pod;
   few.MoveAll(kPodDelete, {});
   flying->rejectors = {"Fit"};
   few.Requeue(flying);
@@ -776,7 +780,7 @@ TEST_F(DeferredTest, BeyondTheLimitAllPodsAreRetried) {
 // Whatever the size of a step, the same pods are moved.
 TEST_F(QueueTest, DeferredEventsMoveThePodsThatImmediateOnesMove) {
   Random random(7);
-  SchedulingQueue few{{.evaluations_per_step = 3}, clock, policy, registry};
+  SchedulingQueue few{{.evaluations_per_step = 3}, clock, policy, groups, registry};
   const std::string plugins[] = {"Fit", "Affinity", "Gates"};
   const ClusterEvent events[] = {kNodeAdd, kPodDelete};
   for (int i = 0; i < 2000; ++i) {
@@ -789,7 +793,7 @@ TEST_F(QueueTest, DeferredEventsMoveThePodsThatImmediateOnesMove) {
       case 1: {
         const std::string plugin = plugins[random.Below(3)];
         for (SchedulingQueue* q : {&queue, &few}) {
-          if (const QueuedPodPtr popped = q->Pop()) {
+          if (const QueuedPodPtr popped = q->Pop().pod) {
             popped->rejectors = {plugin};
             q->Requeue(popped);
           }

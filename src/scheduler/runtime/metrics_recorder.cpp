@@ -25,7 +25,9 @@ std::string_view ExtensionPointName(ExtensionPoint point) {
                                                                          "PreBindPreFlight",
                                                                          "PreBind",
                                                                          "Bind",
-                                                                         "PostBind"};
+                                                                         "PostBind",
+                                                                         "PlacementFeasible",
+                                                                         "PodGroupPostFilter"};
   return kNames[static_cast<std::size_t>(point)];
 }
 

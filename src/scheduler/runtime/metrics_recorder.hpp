@@ -35,8 +35,10 @@ enum class ExtensionPoint : std::uint8_t {
   kPreBind,
   kBind,
   kPostBind,
+  kPlacementFeasible,
+  kPodGroupPostFilter,
 };
-inline constexpr std::size_t kExtensionPoints = 16;
+inline constexpr std::size_t kExtensionPoints = 18;
 std::string_view ExtensionPointName(ExtensionPoint point);  // "PreFilter", as in metrics
 
 struct InstrumentOptions {

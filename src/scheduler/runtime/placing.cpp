@@ -1,4 +1,5 @@
-// The extension points after a node has been selected: Reserve, Permit, PreBind, Bind, PostBind.
+// The extension points of pod groups, and those after a node has been selected: Reserve, Permit, PreBind,
+// Bind, PostBind.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +29,31 @@ Status Named(Status status, std::string_view point, std::string_view plugin) {
 }
 
 }  // namespace
+
+Status Profile::RunPlacementFeasible(const api::PodGroup& group,
+                                     const framework::PlacementProgress& progress) const {
+  PointTimer timer(*this, ExtensionPoint::kPlacementFeasible);
+  Status combined;
+  for (framework::PlacementFeasiblePlugin* plugin : placement_feasible_) {
+    Status status = Guarded(ExtensionPoint::kPlacementFeasible, *plugin,
+                            [&] { return plugin->PlacementFeasible(group, progress); });
+    if (status.ok()) continue;
+    status.plugin = plugin->Name();
+    timer.code = status.code;
+    if (status.code == Code::kWait) {
+      combined = std::move(status);
+      continue;
+    }
+    if (status.code == Code::kUnschedulable) return status;
+    timer.code = Code::kError;
+    return Status::Error(
+        status.code == Code::kError
+            ? fmt::format("running PlacementFeasible plugin: {}", status.Message())
+            : fmt::format("unexpected status from PlacementFeasible plugin: {}", CodeName(status.code)));
+  }
+  timer.code = combined.code;
+  return combined;
+}
 
 Status Profile::RunReserve(const Placement& placement) const {
   PointTimer timer(*this, ExtensionPoint::kReserve);

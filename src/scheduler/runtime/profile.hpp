@@ -11,6 +11,7 @@
 
 #include "config/scheduler_config.hpp"
 #include "scheduler/framework/filter_outcome.hpp"
+#include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
@@ -110,7 +111,9 @@ class Profile {
   // Returns the status of the first plugin that rejects the pod, in profile order; Success if there is none.
   // The plugin that rejected it last time (`call_first`, may be empty) is called before the others.
   framework::Status RunPreEnqueue(const cluster::PodInfo& pod, std::string_view call_first = "") const;
-  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const { return sort_->Less(a, b); }
+  bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const {
+    return sort_->Less(a, b);
+  }
   // Whether any plugin is registered for such an event.
   bool IsRegistered(const framework::ClusterEvent& event) const;
   // Whether one of these plugins is registered for it.
@@ -165,6 +168,11 @@ class Profile {
   // Second, the raw scores of one plugin for some of the feasible rows, neither normalized nor checked.
   framework::Status RunRawScore(std::size_t index, const framework::Attempt& attempt, const RowSet& rows,
                                 framework::ScoreColumn& column) const;
+  // --- pod groups ---
+  // Wait if a plugin returned it and none rejected the group. A rejection has the plugin's text, an error the
+  // complete one.
+  framework::Status RunPlacementFeasible(const api::PodGroup& group,
+                                         const framework::PlacementProgress& progress) const;
   // --- placement ---
   // A rejection contains the plugin's name, an error the complete text.
   framework::Status RunReserve(const framework::Placement& placement) const;
@@ -230,6 +238,7 @@ class Profile {
   std::vector<WeightedScore> scores_;
   // Index of the same plugin at the other extension point, SIZE_MAX if absent: what Skip disables.
   std::vector<std::size_t> pre_filter_filter_, pre_filter_extension_, pre_score_score_;
+  std::vector<framework::PlacementFeasiblePlugin*> placement_feasible_;
   std::vector<framework::ReservePlugin*> reserves_;
   std::vector<framework::PermitPlugin*> permits_;
   std::vector<framework::PreBindPlugin*> pre_binds_;

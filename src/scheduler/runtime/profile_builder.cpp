@@ -43,6 +43,11 @@ class ProfileBuilder {
     BERTH_RETURN_IF_ERROR(Expand(Point::kBind, "BindPlugin", profile_->binders_));
     BERTH_RETURN_IF_ERROR(Expand(Point::kPostBind, "PostBindPlugin", profile_->post_binds_));
     BERTH_RETURN_IF_ERROR(CheckGroupPoints());
+    // Like in kube-scheduler, an extension point without a list of its own in the configuration.
+    for (const auto& plugin : profile_->plugins_) {
+      if (auto* feasible = framework::As<framework::PlacementFeasiblePlugin>(plugin.get()))
+        profile_->placement_feasible_.push_back(feasible);
+    }
     for (framework::ScorePlugin* plugin : scores)
       profile_->scores_.push_back({plugin, WeightOf(plugin->Name())});
     if (sorts.size() != 1) {

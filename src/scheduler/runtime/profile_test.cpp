@@ -53,7 +53,7 @@ class Named : public virtual framework::Plugin {
 class Sort final : public Named, public framework::QueueSortPlugin {
  public:
   using Named::Named;
-  bool Less(const framework::QueuedPod&, const framework::QueuedPod&) const override { return false; }
+  bool Less(const framework::QueuedEntity&, const framework::QueuedEntity&) const override { return false; }
 };
 class Gate final : public Named, public framework::PreEnqueuePlugin {
  public:

@@ -139,14 +139,14 @@ class Survey {
     if (!grouped_.all.empty()) {
       const bool on = question_.gates.Enabled("GenericWorkload");
       AddFinding(About(
-          grouped_.all, on ? Level::kBlocker : Level::kNote, Topic::kWorkloads,
-          on ? fmt::format("{} of pod groups, which Berth does not schedule together: with the feature gate "
-                           "GenericWorkload they would stay pending",
+          grouped_.all, on ? Level::kWarning : Level::kNote, Topic::kWorkloads,
+          on ? fmt::format("{} of pod groups: Berth schedules them together, but does not preempt other pods "
+                           "for a group",
                            grouped_.Text())
              : fmt::format("{} of pod groups; the feature gate GenericWorkload is off, and without it "
                            "both schedulers place them one by one",
                            grouped_.Text()),
-          on ? "keep kube-scheduler for them, or disable the gate: then they are placed one by one" : ""));
+          on ? "keep kube-scheduler for groups that preempt (docs/differences.md)" : ""));
     }
     if (!gangs_.all.empty())
       AddFinding(
@@ -206,7 +206,7 @@ class Survey {
       AddFinding(
           About(groups, Level::kNote, Topic::kWorkloads,
                 fmt::format("{} without pods for Berth at the moment", Counted(groups.count(), "pod group")),
-                "Berth does not schedule pod groups together (docs/differences.md)"));
+                "with the feature gate GenericWorkload, Berth schedules their pods together"));
   }
 
   void ReportSize() {

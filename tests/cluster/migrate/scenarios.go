@@ -266,7 +266,7 @@ var scenarios = []scenario{
 			{"ok", "registry.example/kube-scheduler:v1.22.0"},
 			{"note", "the running scheduler is v1.22.0; Berth follows v1.37.1"},
 			{"note", "--port: flag of an older release"},
-			{"blocker", "1 pod (1 pending) of pod groups, which Berth does not schedule together"},
+			{"warning", "1 pod (1 pending) of pod groups: Berth schedules them together"},
 			{"ok", "with resource claims"},
 			{"ok", "a DeviceClass provides"},
 			{"warning", "Coscheduling's pod groups"},

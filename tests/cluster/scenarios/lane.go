@@ -30,6 +30,7 @@ type lane struct {
 	children *controlplane.Children
 	proxy    *proxy
 
+	groups    bool // with the feature gate GenericWorkload
 	kind      kind
 	scheduler *controlplane.Child
 }
@@ -45,14 +46,18 @@ type kind struct {
 // pods of missing nodes.
 var controllers = []string{"persistentvolume-binder-controller", "ephemeral-volume-controller", "disruption-controller", "resourceclaim-controller"}
 
-func openLane(ctx context.Context, name, real, directory string) (*lane, error) {
+func openLane(ctx context.Context, name, real, directory string, groups bool) (*lane, error) {
 	directory = filepath.Join(directory, name)
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return nil, err
 	}
-	l := &lane{name: name, children: &controlplane.Children{Directory: directory}}
+	l := &lane{name: name, children: &controlplane.Children{Directory: directory}, groups: groups}
+	var apiServer []string
+	if groups {
+		apiServer = []string{"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1beta1=true"}
+	}
 	var err error
-	if l.control, err = controlplane.Start(ctx, real, directory, l.children); err != nil {
+	if l.control, err = controlplane.Start(ctx, real, directory, l.children, apiServer...); err != nil {
 		return l, err
 	}
 	if l.proxy, err = startProxy(l.control); err != nil {
@@ -120,6 +125,9 @@ func (l *lane) startScheduler() error {
 		return err
 	}
 	args := []string{"--kubeconfig=" + kubeconfig, "--config=" + config, "--v=3", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
+	if l.groups {
+		args = append(args, "--feature-gates=GenericWorkload=true")
+	}
 	if l.kind.berth {
 		args = append(args, "--berth-http-metrics", fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]))
 	}
@@ -161,12 +169,12 @@ func (l *lane) attempts(pod string) []time.Time {
 // pool runs scenarios in several lanes in parallel.
 type pool struct{ lanes []*lane }
 
-func openPool(ctx context.Context, size int, real, directory string) (*pool, error) {
+func openPool(ctx context.Context, size int, real, directory string, groups bool) (*pool, error) {
 	c := &pool{lanes: make([]*lane, size)}
 	failures := make([]error, size)
 	var group sync.WaitGroup
 	for i := range size {
-		group.Go(func() { c.lanes[i], failures[i] = openLane(ctx, fmt.Sprint("lane-", i), real, directory) })
+		group.Go(func() { c.lanes[i], failures[i] = openLane(ctx, fmt.Sprint("lane-", i), real, directory, groups) })
 	}
 	group.Wait()
 	for _, err := range failures {

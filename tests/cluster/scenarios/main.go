@@ -21,6 +21,7 @@ type options struct {
 	lanes         int
 	verbose, list bool
 	alone         bool // run kube-scheduler only
+	groups        bool // the scenarios of pod groups, with their feature gate
 }
 
 func parse(args []string) (*options, error) {
@@ -30,6 +31,7 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name; several by |")
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
 	flags.BoolVar(&o.verbose, "verbose", false, "print the outcomes, not only the differences")
+	flags.BoolVar(&o.groups, "groups", false, "the scenarios with pod groups, in clusters with the feature gate GenericWorkload")
 	flags.BoolVar(&o.list, "list", false, "print the names and leave")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -47,18 +49,25 @@ func parse(args []string) (*options, error) {
 	return &o, o.CompleteWithBerth()
 }
 
+func (o *options) scenarios() []*scenario {
+	if o.groups {
+		return grouping()
+	}
+	return allScenarios()
+}
+
 func main() { controlplane.Main("scenarios", parse, run) }
 
 func run(ctx context.Context, o *options, directory string) error {
 	if o.list {
-		for _, sc := range allScenarios() {
+		for _, sc := range o.scenarios() {
 			fmt.Println(sc.name)
 		}
 		return nil
 	}
 	out := os.Stdout
 	var chosen []*scenario
-	for _, sc := range allScenarios() {
+	for _, sc := range o.scenarios() {
 		named := func(words string) bool { return strings.Contains(sc.name, words) }
 		if slices.ContainsFunc(strings.Split(o.only, "|"), named) {
 			chosen = append(chosen, sc)
@@ -68,7 +77,7 @@ func run(ctx context.Context, o *options, directory string) error {
 		return fmt.Errorf("no scenario is called %q", o.only)
 	}
 	started := time.Now()
-	pool, err := openPool(ctx, min(o.lanes, len(chosen)), o.Real, directory)
+	pool, err := openPool(ctx, min(o.lanes, len(chosen)), o.Real, directory, o.groups)
 	defer pool.close()
 	if err != nil {
 		return err

@@ -58,6 +58,20 @@ std::string Line(std::string_view place, const QueuedPod& pod) {
                             pod.info.pod->status.nominated_node_name);
 }
 
+std::string GroupLine(std::string_view place, const framework::QueuedGroup& group) {
+  std::string text =
+      fmt::format("{} attempts={} unschedulable={} errors={} since={}", place, group.attempts,
+                  group.unschedulable_count, group.consecutive_errors, Millis(group.timestamp));
+  if (place == "backoff") text += fmt::format(" expiry={}", Millis(group.backoff_expiry));
+  if (group.first_attempt_ready != MonoTime{})
+    text += fmt::format(" first={}", Millis(group.first_attempt_ready));
+  if (group.was_flushed) text += " after-flush";
+  if (group.gated()) text += " gate=" + group.gated_by;
+  text += fmt::format(" priority={} members=", group.priority);
+  for (const QueuedPodPtr& pod : group.members) text += pod->info.pod->metadata.uid + " ";
+  return text;
+}
+
 }  // namespace
 
 Environment::Environment(queue::QueueOptions options, std::int64_t start_millis,
@@ -65,7 +79,7 @@ Environment::Environment(queue::QueueOptions options, std::int64_t start_millis,
   clock_.Advance(MonoTime(milliseconds(start_millis)) - clock_.Now());
   for (const auto* name : kProfiles)
     profiles_.push_back(BuildProfile(name, plugins, clock_, cluster_.handle()));
-  queue_ = std::make_unique<queue::SchedulingQueue>(options, clock_, *this, metrics_);
+  queue_ = std::make_unique<queue::SchedulingQueue>(options, clock_, *this, cluster_.groups(), metrics_);
 }
 
 std::string Environment::Apply(const Operation& op) {
@@ -95,6 +109,17 @@ std::string Environment::Apply(const Operation& op) {
     Deliver(op.event);
   } else if (op.kind == "activate") {
     Activate(op.pods);
+  } else if (op.kind == "end") {
+    End(op);
+  } else if (op.kind == "group-add") {
+    cluster_.groups().PutObject(op.group);
+    queue_->OnGroupAdded(op.group->metadata.Key());
+  } else if (op.kind == "group-update") {
+    cluster_.groups().PutObject(op.group);
+    queue_->OnGroupUpdated(op.group->metadata.Key());
+  } else if (op.kind == "group-delete") {
+    cluster_.groups().RemoveObject("default/" + op.name);
+    queue_->OnGroupDeleted("default/" + op.name);
   } else if (op.kind == "step") {
     Advance(milliseconds(op.millis));
   } else {
@@ -105,7 +130,9 @@ std::string Environment::Apply(const Operation& op) {
 
 // --- the queue's callbacks, implemented as in core ---
 
-bool Environment::Less(const QueuedPod& a, const QueuedPod& b) const { return profiles_.front()->Less(a, b); }
+bool Environment::Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const {
+  return profiles_.front()->Less(a, b);
+}
 
 framework::Status Environment::PreEnqueue(const QueuedPod& pod) const {
   return profiles_[pod.profile]->RunPreEnqueue(pod.info, pod.gated_by);
@@ -154,11 +181,35 @@ void Environment::Delete(const std::string& uid) {
 }
 
 std::string Environment::Pop() {
-  const QueuedPodPtr pod = queue_->Pop();
-  if (pod == nullptr) return "";
-  const std::string& uid = pod->info.pod->metadata.uid;
-  held_[uid] = pod;
+  const queue::Popped popped = queue_->Pop();
+  if (popped.group != nullptr) {
+    attempted_ = popped.group;
+    std::string uids;
+    for (const QueuedPodPtr& pod : attempted_->members) {
+      held_[pod->info.pod->metadata.uid] = pod;
+      uids += pod->info.pod->metadata.uid + " ";
+    }
+    return uids;
+  }
+  if (popped.pod == nullptr) return "";
+  const std::string& uid = popped.pod->info.pod->metadata.uid;
+  held_[uid] = popped.pod;
   return uid;
+}
+
+void Environment::End(const Operation& op) {
+  const framework::QueuedGroupPtr group = std::exchange(attempted_, nullptr);
+  for (const QueuedPodPtr& pod : group->members) {
+    const std::string& uid = pod->info.pod->metadata.uid;
+    if (std::ranges::find(op.pods, uid) == op.pods.end() || !objects_.contains(uid)) continue;
+    Operation failure = op;
+    failure.pod = uid;
+    failure.nominate = std::nullopt;
+    Requeue(failure);
+  }
+  queue_->EndGroup(*group, op.outcome == "scheduled"  ? queue::GroupOutcome::kScheduled
+                           : op.outcome == "rejected" ? queue::GroupOutcome::kRejected
+                                                      : queue::GroupOutcome::kError);
 }
 
 void Environment::Requeue(const Operation& op) {
@@ -220,7 +271,11 @@ std::uint32_t Environment::ProfileOf(const api::Pod& pod) const {
 State Environment::Read() const {
   State seen;
   queue_->ForEach([&](const QueuedPod& pod, const char* place) {
-    seen["pod " + pod.info.pod->metadata.uid] = Line(place, pod);
+    const bool member = pod.info.pod->spec.pod_group && place != std::string_view("incomplete");
+    seen["pod " + pod.info.pod->metadata.uid] = Line(member ? "member" : place, pod);
+  });
+  queue_->ForEachGroup([&](const framework::QueuedGroup& group, const char* place) {
+    seen["group " + group.object->metadata.name] = GroupLine(place, group);
   });
   for (const auto& [uid, pod] : held_) seen["held " + uid] = Line("held", *pod);
   std::string in_flight;
@@ -242,6 +297,7 @@ void Environment::ReadMetrics(State& seen) const {
   static const std::map<std::string_view, std::string> kFamilies{
       {"scheduler_pending_pods", "pending"},
       {"scheduler_queue_incoming_pods_total", "incoming"},
+      {"scheduler_queue_incoming_entities_total", "entities"},
       {"scheduler_unschedulable_pods", "rejected"},
       {"scheduler_inflight_events", "events"}};
   const std::string text = metrics_.Expose();
@@ -258,7 +314,7 @@ void Environment::ReadMetrics(State& seen) const {
       labels.emplace_back(line.substr(quote + 1, closing - quote - 1));
       quote = line.find('"', closing + 1);
     }
-    if (family->second == "incoming") std::ranges::reverse(labels);
+    if (family->second == "incoming" || family->second == "entities") std::swap(labels[0], labels[1]);
     std::string key = family->second;
     for (const std::string& label : labels) key += " " + label;
     seen[key] = value;

@@ -31,7 +31,11 @@ struct Operation {
   Event event;
   std::vector<std::string> pods;
   std::int64_t millis = 0;
-  std::string popped;  // the pod that kube-scheduler's queue popped
+  api::PodGroupPtr group;  // group-add, group-update
+  std::string outcome;     // of a group's attempt (end)
+  std::string name;        // of a group (group-delete)
+  // What kube-scheduler's queue popped: a pod, or the members of a group with a space after each.
+  std::string popped;
 };
 
 // The visible state: one line per pod, nomination and metric; zero and empty values are omitted.
@@ -41,12 +45,12 @@ class Environment final : public queue::QueuePolicy {
  public:
   Environment(queue::QueueOptions options, std::int64_t start_millis, const std::vector<FakePlugin>& plugins);
 
-  // Returns the UID of a popped pod.
+  // Returns what was popped, as in Operation::popped.
   std::string Apply(const Operation& op);
   State Read() const;
 
  private:
-  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override;
+  bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override;
   framework::Status PreEnqueue(const framework::QueuedPod& pod) const override;
   bool IsAnyRegistered(const framework::ClusterEvent& event) const override;
   bool IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
@@ -60,6 +64,7 @@ class Environment final : public queue::QueuePolicy {
   void Delete(const std::string& uid);
   std::string Pop();
   void Requeue(const Operation& op);
+  void End(const Operation& op);
   void Bind(const std::string& uid);
   void Deliver(const Event& event);
   void Activate(const std::vector<std::string>& uids);
@@ -74,6 +79,7 @@ class Environment final : public queue::QueuePolicy {
   std::vector<std::unique_ptr<runtime::Profile>> profiles_;
   metrics::Registry metrics_;
   std::unique_ptr<queue::SchedulingQueue> queue_;
+  framework::QueuedGroupPtr attempted_;                  // the popped group, until its attempt ends
   std::map<std::string, api::PodPtr> objects_;           // by UID
   std::map<std::string, framework::QueuedPodPtr> held_;  // by UID: popped pods
   std::set<std::string> uids_;                           // of all pods that ever existed

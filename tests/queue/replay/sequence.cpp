@@ -60,6 +60,7 @@ api::PodPtr ParsePod(element from) {
     pod.raw().status.resource_claim_statuses.push_back({claim, claim});
   }
   pod.Nominated(Text(from, "nominated"));
+  if (const std::string group = Text(from, "group"); !group.empty()) pod.Group(group);
   return pod.Share();
 }
 
@@ -89,6 +90,11 @@ Step ParseStep(element from) {
   op.pods = Texts(from, "pods");
   op.millis = Number(from, "ms");
   op.popped = Text(from, "popped");
+  op.outcome = Text(from, "outcome");
+  op.name = Text(from, "name");
+  if (element group; from["group"].get(group) == simdjson::SUCCESS)
+    op.group = testing::MakeGroup(Text(group, "name"), std::nullopt,
+                                  static_cast<std::int32_t>(Number(group, "priority")));
   step.set = Pairs(from, "set");
   step.gone = Texts(from, "gone");
   return step;

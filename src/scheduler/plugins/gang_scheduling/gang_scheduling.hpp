@@ -1,30 +1,35 @@
-// Pods of a pod group (kube-scheduler v1.37.1 with the feature gate GenericWorkload, which is off by
-// default).
+// All or nothing for pods of a pod group with gang policy (kube-scheduler v1.37.1,
+// pkg/scheduler/framework/plugins/gangscheduling; feature gate GenericWorkload, off by default).
 #pragma once
 
-#include <fmt/format.h>
-
+#include "scheduler/cluster/pod_groups.hpp"
+#include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
-#include "scheduler/framework/plugin.hpp"
 
 namespace berth::plugins {
 
-// Berth does not schedule pod groups as a unit yet. With the feature gate, their pods stay pending with a
-// reason; without it, the plugin does not exist and they are ordinary pods, as in kube-scheduler.
-class GangScheduling final : public framework::PreFilterPlugin {
+// PreEnqueue gates a member until its group and at least minCount members exist. In the cycle of a group,
+// PlacementFeasible stops the search when minCount cannot be reached any more. Permit holds placed members
+// until minCount members are placed. Pods without a group pass.
+class GangScheduling final : public framework::PreEnqueuePlugin,
+                             public framework::PermitPlugin,
+                             public framework::PlacementFeasiblePlugin {
  public:
-  explicit GangScheduling(framework::Handle&) {}
+  explicit GangScheduling(framework::Handle& handle) : handle_(handle), groups_(handle.groups) {}
 
   std::string_view Name() const override { return "GangScheduling"; }
-  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override {
-    const auto& group = attempt.pod().pod->spec.pod_group;
-    if (!group) return {};
-    return {framework::Status::Unresolvable(
-                fmt::format("pod belongs to pod group {}: Berth does not place groups yet", *group)),
-            std::nullopt};
-  }
-  // A pod cannot leave its group.
-  std::vector<framework::EventRegistration> EventsToRegister() const override { return {}; }
+  framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
+  framework::Status PlacementFeasible(const api::PodGroup& group,
+                                      const framework::PlacementProgress& progress) const override;
+  framework::PermitResult Permit(const framework::Placement& placement) override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  void Activate(const cluster::PodGroups::Group& group);
+  void AllowWaiting(const cluster::PodGroups::Group& group);
+
+  framework::Handle& handle_;
+  const cluster::PodGroups& groups_;
 };
 
 }  // namespace berth::plugins

@@ -11,8 +11,8 @@ class PrioritySort final : public framework::QueueSortPlugin {
  public:
   explicit PrioritySort(framework::Handle&) {}
   std::string_view Name() const override { return "PrioritySort"; }
-  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
-    if (a.info.priority() != b.info.priority()) return a.info.priority() > b.info.priority();
+  bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override {
+    if (a.priority != b.priority) return a.priority > b.priority;
     return a.timestamp < b.timestamp;
   }
 };

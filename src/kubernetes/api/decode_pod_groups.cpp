@@ -1,0 +1,54 @@
+// Pod groups from JSON.
+#include "kubernetes/api/json_reader.hpp"
+
+namespace berth::api::json {
+
+bool Read(const element& value, PodGroupCondition& out, Failure& failure) {
+  return ReadFields(value, failure, Field{"type", out.type}, Field{"status", out.status},
+                    Field{"reason", out.reason}, Field{"message", out.message},
+                    Field{"observedGeneration", out.observed_generation});
+}
+
+struct TopologyConstraint {
+  std::string key;
+};
+bool Read(const element& value, TopologyConstraint& out, Failure& failure) {
+  return ReadFields(value, failure, Field{"key", out.key});
+}
+
+bool Read(const element& value, PodGroup& out, Failure& failure) {
+  const auto gang = [&](const element& member, Failure& f) {
+    out.gang.emplace();
+    return ReadFields(member, f, Field{"minCount", out.gang->min_count});
+  };
+  const auto policy = [&](const element& member, Failure& f) {
+    return ReadFields(member, f, Field{"gang", gang});
+  };
+  const auto all = [&](const element&, Failure&) {
+    out.disrupted_as_a_unit = true;
+    return true;
+  };
+  const auto disruption = [&](const element& member, Failure& f) {
+    return ReadFields(member, f, Field{"all", all});
+  };
+  std::vector<TopologyConstraint> topology;
+  const auto constraints = [&](const element& member, Failure& f) {
+    return ReadFields(member, f, Field{"topology", topology});
+  };
+  const auto spec = [&](const element& member, Failure& f) {
+    return ReadFields(member, f, Field{"schedulingPolicy", policy}, Field{"priority", out.priority},
+                      Field{"preemptionPolicy", out.preemption_policy}, Field{"disruptionMode", disruption},
+                      Field{"schedulingConstraints", constraints},
+                      Field{"parentCompositePodGroupName", out.parent});
+  };
+  const auto status = [&](const element& member, Failure& f) {
+    return ReadFields(member, f, Field{"conditions", out.conditions});
+  };
+  if (!ReadFields(value, failure, Field{"metadata", out.metadata}, Field{"spec", spec},
+                  Field{"status", status}))
+    return false;
+  if (!topology.empty()) out.topology_key = std::move(topology.front().key);
+  return true;
+}
+
+}  // namespace berth::api::json

@@ -1,0 +1,72 @@
+// The decision about a pod group: one decision per member, each with the earlier members on their nodes
+// (kube-scheduler v1.37.1, podGroupSchedulingDefaultAlgorithm in pkg/scheduler/schedule_one_podgroup.go).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "scheduler/algorithm/current_view.hpp"
+#include "scheduler/algorithm/scheduling_algorithm.hpp"
+#include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
+#include "scheduler/cycle/current_nominations.hpp"
+#include "scheduler/framework/queued_pod.hpp"
+#include "scheduler/queue/nominator.hpp"
+#include "scheduler/runtime/profile.hpp"
+
+namespace berth::cycle {
+
+// The result for one member.
+struct MemberResult {
+  framework::QueuedPodPtr pod;
+  algorithm::ScheduleResult decision;  // without a record: the member was not tried
+  // Success: decision.row is its node. A rejection or an error: the complete text.
+  framework::Status status;
+  Duration took{};
+};
+
+struct GroupResult {
+  // Success: the members with a node are bound, the others are rejected. Unschedulable: all are rejected. Any
+  // other code is an error for all members that have none of their own.
+  framework::Status status;
+  std::vector<MemberResult> members;  // all of them, in the group's order
+  bool abandoned = false;             // the wait for an extender was cancelled; there is no result
+};
+
+// While a group is decided, its placed members are assumed in the cluster and reserved; before Decide
+// returns, all of that is reverted. Scheduler loop only; the parts must outlive this object.
+class GroupCycle {
+ public:
+  struct Parts {
+    algorithm::SchedulingAlgorithm& algorithm;
+    algorithm::CurrentView& view;
+    cluster::ClusterState& cluster;
+    const cluster::PodGroups& groups;
+    queue::Nominator& nominator;
+    std::span<const std::unique_ptr<runtime::Profile>> profiles;
+    const config::FeatureGates& gates;
+    const Clock& clock;
+  };
+  explicit GroupCycle(const Parts& parts) : parts_(parts) {}
+
+  // The reason why the members do not belong together; nullopt: they do.
+  std::optional<std::string> Invalid(const framework::QueuedGroup& group) const;
+  // Every member must be neither deleted nor assumed. Blocks while extenders respond.
+  GroupResult Decide(const framework::QueuedGroup& group);
+
+ private:
+  class Placed;
+
+  void DecideMembers(const framework::QueuedGroup& group, GroupResult& result);
+  MemberResult DecideMember(const framework::QueuedPodPtr& pod, Placed& placed);
+  static void OnNotReserved(MemberResult& member);
+
+  const Parts parts_;
+  CurrentNominations nominations_;
+};
+
+}  // namespace berth::cycle

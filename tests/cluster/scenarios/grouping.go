@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// noPreemption is the only difference of groups that find no node: Berth does not preempt for them, so the text about
+// preemption is missing.
+func noPreemption(lines ...string) *difference {
+	lines = append(lines, "pod a: condition False", "pod a: event Warning FailedScheduling")
+	return &difference{why: "Berth does not preempt pods for a group", onlyReference: lines, onlyBerth: lines}
+}
+
+// grouping contains scenarios with pod groups.
+func grouping() []*scenario {
+	return []*scenario{
+		{name: "a gang whose members all fit", anyNode: true, run: func(s *stage) {
+			s.node("n-1")
+			s.node("n-2")
+			s.gang("g", 3)
+			s.members("g", "a", "b", "c")
+			s.bound("a", "b", "c")
+			s.reportGroup("g", metav1.ConditionTrue)
+		}},
+		{name: "a gang waits for its members", anyNode: true, run: func(s *stage) {
+			s.node("n-1")
+			s.gang("g", 2)
+			s.members("g", "a")
+			s.pause(2 * time.Second)
+			s.unbound("a")
+			s.members("g", "b")
+			s.bound("a", "b")
+			s.reportGroup("g", metav1.ConditionTrue)
+		}},
+		{name: "members that exist before their group", anyNode: true, run: func(s *stage) {
+			s.node("n-1")
+			s.members("g", "a", "b")
+			s.pause(2 * time.Second)
+			s.unbound("a")
+			s.gang("g", 2)
+			s.bound("a", "b")
+		}},
+		{name: "minCount is lowered", anyNode: true, run: func(s *stage) {
+			s.node("n-1")
+			s.gang("g", 3)
+			s.members("g", "a", "b")
+			s.pause(2 * time.Second)
+			s.unbound("a")
+			s.patchGroup("g", `[{"op":"replace","path":"/spec/schedulingPolicy/gang/minCount","value":2}]`)
+			s.bound("a", "b")
+		}},
+		{name: "a member that arrives after the others", run: func(s *stage) {
+			s.node("n-1")
+			s.gang("g", 2)
+			s.members("g", "a", "b")
+			s.bound("a", "b")
+			s.members("g", "c")
+			s.bound("c")
+		}},
+		{name: "members of a group with basic policy", run: func(s *stage) {
+			s.node("n-1")
+			s.basicGroup("g")
+			s.members("g", "a")
+			s.bound("a")
+			s.members("g", "b")
+			s.bound("b")
+			s.reportGroup("g", metav1.ConditionTrue)
+		}},
+		{name: "a gang that fits after a node was added", anyNode: true, differs: noPreemption("group g: False"), uncounted: true, seconds: 12, run: func(s *stage) {
+			s.node("n-1")
+			s.gang("g", 2)
+			s.pod("a", inGroup("g"), asking("cpu", "3"))
+			s.pod("b", inGroup("g"), asking("cpu", "3"))
+			s.refused("b", "")
+			s.reportGroup("g", metav1.ConditionFalse)
+			s.node("n-2")
+			s.bound("a", "b")
+		}},
+		{name: "a pod takes the node that a gang cannot use", differs: noPreemption(), uncounted: true, run: func(s *stage) {
+			s.node("n-1")
+			s.gang("g", 2)
+			s.pod("a", inGroup("g"), asking("cpu", "3"))
+			s.pod("b", inGroup("g"), asking("cpu", "3"))
+			s.refused("b", "")
+			s.pod("single", asking("cpu", "3"))
+			s.bound("single")
+			s.unbound("a")
+		}},
+		{name: "a member with another priority", run: func(s *stage) {
+			s.node("n-1")
+			s.gang("g", 2)
+			s.pod("a", inGroup("g"), class("high"))
+			s.pod("b", inGroup("g"), class("high"))
+			s.refused("b", "the same priority")
+			s.reportGroup("g", metav1.ConditionFalse)
+		}, uncounted: true},
+		{name: "pods without a group beside a gang", anyNode: true, run: func(s *stage) {
+			s.node("n-1")
+			s.gang("g", 3)
+			s.members("g", "a", "b")
+			s.pod("single")
+			s.bound("single")
+			s.members("g", "c")
+			s.bound("a", "b", "c")
+		}},
+	}
+}
+
+func inGroup(name string) podOption {
+	return func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &name} }
+}
+
+// members creates pods of a group in this order.
+func (s *stage) members(group string, names ...string) {
+	for _, name := range names {
+		s.pod(name, inGroup(group))
+	}
+}
+
+func (s *stage) gang(name string, minCount int32) {
+	s.createGroup(name, schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}})
+}
+
+func (s *stage) basicGroup(name string) {
+	s.createGroup(name, schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}})
+}
+
+func (s *stage) createGroup(name string, policy schedulingv1beta1.PodGroupSchedulingPolicy) {
+	group := &schedulingv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns},
+		Spec:       schedulingv1beta1.PodGroupSpec{SchedulingPolicy: policy},
+	}
+	_, err := s.client.SchedulingV1beta1().PodGroups(s.ns).Create(s.ctx, group, metav1.CreateOptions{})
+	s.must(err)
+	s.pause(noticed)
+}
+
+// patchGroup applies a JSON patch to a group.
+func (s *stage) patchGroup(name, patch string) {
+	_, err := s.client.SchedulingV1beta1().PodGroups(s.ns).Patch(s.ctx, name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	s.must(err)
+}
+
+// unbound requires that the pod has no node now.
+func (s *stage) unbound(name string) {
+	if node := s.history(name).node; node != "" {
+		panic(failure{fmt.Errorf("pod %s is bound to %s", name, node)})
+	}
+}
+
+// reportGroup waits for the status of the group's condition and adds the condition to the outcome.
+func (s *stage) reportGroup(name string, status metav1.ConditionStatus) {
+	var condition *metav1.Condition
+	s.until(fmt.Sprintf("group %s is initially scheduled: %s", name, status), func() bool {
+		group, err := s.client.SchedulingV1beta1().PodGroups(s.ns).Get(s.ctx, name, metav1.GetOptions{})
+		s.must(err)
+		condition = meta.FindStatusCondition(group.Status.Conditions, "PodGroupInitiallyScheduled")
+		return condition != nil && condition.Status == status
+	})
+	s.report("group %s: %s %s generation %d %q", name, condition.Status, condition.Reason, condition.ObservedGeneration, condition.Message)
+}
