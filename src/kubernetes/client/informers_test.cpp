@@ -81,7 +81,8 @@ class InformersTest : public testing::Test {
   void Everything() {
     for (const Resource& resource : kResources) {
       if (!resource.group.empty())
-        groups_[Resource::GroupPath(resource.group, resource.versions[0])].insert(std::string(resource.plural));
+        groups_[Resource::GroupPath(resource.group, resource.versions[0])].insert(
+            std::string(resource.plural));
     }
   }
 
