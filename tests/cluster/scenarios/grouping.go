@@ -21,15 +21,14 @@ func noPreemption(lines ...string) *difference {
 // grouping contains scenarios with pod groups.
 func grouping() []*scenario {
 	return []*scenario{
-		{name: "a gang whose members all fit", anyNode: true, run: func(s *stage) {
+		{name: "a gang whose members all fit", run: func(s *stage) {
 			s.node("n-1")
-			s.node("n-2")
 			s.gang("g", 3)
 			s.members("g", "a", "b", "c")
 			s.bound("a", "b", "c")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
-		{name: "a gang waits for its members", anyNode: true, run: func(s *stage) {
+		{name: "a gang waits for its members", run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
 			s.members("g", "a")
@@ -39,7 +38,7 @@ func grouping() []*scenario {
 			s.bound("a", "b")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
-		{name: "members that exist before their group", anyNode: true, run: func(s *stage) {
+		{name: "members that exist before their group", run: func(s *stage) {
 			s.node("n-1")
 			s.members("g", "a", "b")
 			s.pause(2 * time.Second)
@@ -47,7 +46,7 @@ func grouping() []*scenario {
 			s.gang("g", 2)
 			s.bound("a", "b")
 		}},
-		{name: "minCount is lowered", anyNode: true, run: func(s *stage) {
+		{name: "minCount is lowered", run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 3)
 			s.members("g", "a", "b")
@@ -73,14 +72,14 @@ func grouping() []*scenario {
 			s.bound("b")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
-		{name: "a gang that fits after a node was added", anyNode: true, differs: noPreemption("group g: False"), uncounted: true, seconds: 12, run: func(s *stage) {
+		{name: "a gang that fits after a node was added", differs: noPreemption("group g: False"), uncounted: true, seconds: 12, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
 			s.pod("a", inGroup("g"), asking("cpu", "3"))
 			s.pod("b", inGroup("g"), asking("cpu", "3"))
 			s.refused("b", "")
 			s.reportGroup("g", metav1.ConditionFalse)
-			s.node("n-2")
+			s.node("n-2", allocatable("cpu", "7")) // the best node for the first member, the other one for the second
 			s.bound("a", "b")
 		}},
 		{name: "a pod takes the node that a gang cannot use", differs: noPreemption(), uncounted: true, run: func(s *stage) {
@@ -101,7 +100,7 @@ func grouping() []*scenario {
 			s.refused("b", "the same priority")
 			s.reportGroup("g", metav1.ConditionFalse)
 		}, uncounted: true},
-		{name: "pods without a group beside a gang", anyNode: true, run: func(s *stage) {
+		{name: "pods without a group beside a gang", run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 3)
 			s.members("g", "a", "b")
