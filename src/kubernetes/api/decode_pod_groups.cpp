@@ -18,7 +18,7 @@ bool Read(const element& value, TopologyConstraint& out, Failure& failure) {
 
 bool Read(const element& value, PodGroup& out, Failure& failure) {
   const auto gang = [&](const element& member, Failure& f) {
-    out.gang.emplace();
+    out.gang = PodGroup::Gang{};
     return ReadFields(member, f, Field{"minCount", out.gang->min_count});
   };
   const auto policy = [&](const element& member, Failure& f) {
