@@ -98,11 +98,8 @@ void ClusterUpdates::RemovePod(const api::PodPtr& pod) {
     }
     parts_.queue.Delete(uid);
   }
-  if (parts_.cluster.IsAssumed(uid)) {
-    parts_.groups.Remove(*pod);
-    return ReleaseAssumedPod(uid);
-  }
   parts_.groups.Remove(*pod);
+  if (parts_.cluster.IsAssumed(uid)) return ReleaseAssumedPod(uid);
   if (const api::PodPtr known = parts_.cluster.FindPod(uid)) {
     const HandlingTimer timer = Time(kAssignedPodDeleted.label);
     parts_.cluster.RemovePod(uid);

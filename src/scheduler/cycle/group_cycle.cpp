@@ -1,13 +1,10 @@
 #include "scheduler/cycle/group_cycle.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
-#include "scheduler/cycle/group_messages.hpp"
+#include "scheduler/cycle/rejections.hpp"
 
 namespace berth::cycle {
 
@@ -143,7 +140,7 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, GroupResult& result) {
     return;
   }
   if (feasible.code == Code::kUnschedulable) {
-    result.status = Rejected(std::move(feasible));
+    result.status = RejectedWithGroup(std::move(feasible));
     return;
   }
   Placed placed(parts_, profile);
@@ -167,8 +164,8 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, GroupResult& result) {
     if (feasible.code == Code::kUnschedulable) break;
     any_placed = any_placed || member.status.ok();
   }
-  result.status = feasible.code == Code::kWait ? Rejected(std::move(feasible)) : std::move(feasible);
-  if (result.status.ok() && !any_placed) result.status = Rejected({});
+  result.status = feasible.code == Code::kWait ? RejectedWithGroup(std::move(feasible)) : std::move(feasible);
+  if (result.status.ok() && !any_placed) result.status = RejectedWithGroup({});
 }
 
 MemberResult GroupCycle::DecideMember(const QueuedPodPtr& pod, Placed& placed) {
@@ -198,17 +195,12 @@ MemberResult GroupCycle::DecideMember(const QueuedPodPtr& pod, Placed& placed) {
   return member;
 }
 
-// A rejection by Reserve is reported like a rejection by a filter in a cluster of one node.
 void GroupCycle::OnNotReserved(MemberResult& member) {
   member.decision.nominate = "";
   if (!member.status.rejected()) return;
-  std::vector<std::string> reasons(member.status.reasons.begin(), member.status.reasons.end());
-  std::ranges::sort(reasons);
   member.decision.rejectors = {std::string(member.status.plugin)};
   if (member.status.code == Code::kPending) member.decision.pending = member.decision.rejectors;
-  member.status = {member.status.code,
-                   {fmt::format("0/1 nodes are available: 1 {}.", fmt::join(reasons, ", 1 "))},
-                   member.status.plugin};
+  member.status = RejectedOnOneNode(std::move(member.status));
 }
 
 }  // namespace berth::cycle

@@ -1,7 +1,6 @@
 #include "scheduler/cycle/outcome_handler.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,7 +8,7 @@
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
-#include "scheduler/cycle/group_messages.hpp"
+#include "scheduler/cycle/rejections.hpp"
 
 namespace berth::cycle {
 
@@ -70,16 +69,8 @@ void OutcomeHandler::BeginTrace(const QueuedPodPtr& pod) {
 void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult result) {
   parts_.metrics.algorithm.Observe(
       std::chrono::duration<double>(parts_.clock.Now() - pod->attempt_started).count());
-  if (result.abandoned) {
-    return EndAttempt(pod, {.rejected = false,
-                            .message = "the wait for an extender was cancelled",
-                            .rejectors = {},
-                            .pending = {},
-                            .nominate = std::nullopt,
-                            .reported = false});
-  }
-  parts_.records.Add(result.record);
-  parts_.metrics.Recorded(parts_.records);
+  if (result.abandoned) return EndAttempt(pod, Abandoned());
+  Keep(result.record);
   if (result.record->result == Result::kScheduled) return StartBinding(pod, std::move(result));
   if (result.preemption) parts_.evictions.Start(pod->info.pod, *std::move(result.preemption));
   EndAttempt(pod, {.rejected = result.record->result == Result::kUnschedulable,
@@ -106,47 +97,40 @@ void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group)
   const QueuedPodPtr& pod = member.pod;
   // As if the member had been scheduled on its own.
   pod->attempt_started = parts_.clock.Now() - member.took;
-  if (member.decision.record != nullptr) {
-    parts_.metrics.algorithm.Observe(std::chrono::duration<double>(member.took).count());
-    if (!group.abandoned) {
-      parts_.records.Add(member.decision.record);
-      parts_.metrics.Recorded(parts_.records);
-    }
-  }
-  const bool tried = member.decision.record != nullptr;
-  if (group.status.ok() && !group.abandoned && tried && member.status.ok())
+  const std::shared_ptr<record::AttemptRecord> record = member.decision.record;  // null: not tried
+  if (record != nullptr) parts_.metrics.algorithm.Observe(std::chrono::duration<double>(member.took).count());
+  if (group.abandoned) return EndAttempt(pod, Abandoned());
+  if (record != nullptr && group.status.ok() && member.status.ok()) {
+    Keep(record);
     return StartBinding(pod, std::move(member.decision));
-  Failure failure = MemberFailure(member, group);
-  if (tried && !group.abandoned) {
-    member.decision.record->result = failure.rejected ? Result::kUnschedulable : Result::kError;
-    member.decision.record->message = failure.message;
+  }
+  Failure failure = MemberFailure(member, group.status);
+  if (record != nullptr) {
+    record->result = failure.rejected ? Result::kUnschedulable : Result::kError;
+    record->message = failure.message;
+    Keep(record);
   }
   EndAttempt(pod, std::move(failure));
 }
 
-OutcomeHandler::Failure OutcomeHandler::MemberFailure(MemberResult& member, const GroupResult& group) const {
+OutcomeHandler::Failure OutcomeHandler::MemberFailure(MemberResult& member, const framework::Status& group) {
   Failure failure;
-  if (group.abandoned) {
-    failure.message = "the wait for an extender was cancelled";
-    failure.reported = false;
-    return failure;
-  }
   const bool tried = member.decision.record != nullptr;
-  const bool group_failed = !group.status.ok() && !group.status.rejected();
+  const bool group_failed = !group.ok() && !group.rejected();
   if (group_failed) {
     const bool own = tried && !member.status.ok() && !member.status.rejected();
-    failure.message = (own ? member.status : group.status).Message();
+    failure.message = (own ? member.status : group).Message();
     failure.nominate = "";
     return failure;
   }
   failure.rejected = true;
   if (!tried) {
-    failure.message = group.status.Message();
+    failure.message = group.Message();
     failure.of_group = true;
     return failure;
   }
   if (member.status.ok()) {
-    failure.message = Rejected(group.status).Message();
+    failure.message = RejectedWithGroup(group).Message();
     failure.nominate = "";
     failure.of_group = true;
     return failure;
@@ -261,8 +245,7 @@ void OutcomeHandler::OnBindingFailed(const QueuedPodPtr& pod, const std::string&
   }
 }
 
-// A rejection by Reserve or Permit is reported like a rejection by a filter in a cluster of one node. A
-// rejection by PreBind or Bind is reported unchanged, and no event requeues the pod.
+// A rejection by PreBind or Bind is reported unchanged, and no event requeues the pod.
 OutcomeHandler::Failure OutcomeHandler::BindingFailure(const std::string& uid, framework::Status status,
                                                        bool while_binding) const {
   Failure failure;
@@ -270,10 +253,9 @@ OutcomeHandler::Failure OutcomeHandler::BindingFailure(const std::string& uid, f
   failure.message = status.Message();
   failure.nominate = "";
   if (!status.rejected() || (while_binding && !parts_.queue.IsInFlight(uid))) return failure;
-  std::ranges::sort(status.reasons);
-  failure.message = fmt::format("0/1 nodes are available: 1 {}.", fmt::join(status.reasons, ", 1 "));
   failure.rejectors = {std::string(status.plugin)};
-  if (status.code == framework::Code::kPending) failure.pending = {std::string(status.plugin)};
+  if (status.code == framework::Code::kPending) failure.pending = failure.rejectors;
+  failure.message = RejectedOnOneNode(std::move(status)).Message();
   return failure;
 }
 
@@ -335,6 +317,18 @@ void OutcomeHandler::ReportFailure(const QueuedPod& pod, Failure failure) {
 }
 
 // --- helpers ---
+
+OutcomeHandler::Failure OutcomeHandler::Abandoned() {
+  Failure failure;
+  failure.message = "the wait for an extender was cancelled";
+  failure.reported = false;
+  return failure;
+}
+
+void OutcomeHandler::Keep(std::shared_ptr<const record::AttemptRecord> record) {
+  parts_.records.Add(std::move(record));
+  parts_.metrics.Recorded(parts_.records);
+}
 
 void OutcomeHandler::EndTrace(QueuedPod& pod, std::string_view result, std::string_view node,
                               std::string_view message) {

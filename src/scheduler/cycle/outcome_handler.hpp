@@ -75,8 +75,12 @@ class OutcomeHandler final : public BindingObserver {
     bool of_group = false;  // no plugin rejected the pod, but its group could not be scheduled
     bool reported = true;   // false: the attempt was abandoned: no event, condition or metric
   };
+  static Failure Abandoned();
+  // Adds the complete record to those that are kept: their sizes are counted now.
+  void Keep(std::shared_ptr<const record::AttemptRecord> record);
   void ApplyMember(MemberResult& member, const GroupResult& group);
-  Failure MemberFailure(MemberResult& member, const GroupResult& group) const;
+  // Of a member of a group whose attempt ended with this status, if the member is not bound.
+  static Failure MemberFailure(MemberResult& member, const framework::Status& group);
   void WriteGroupCondition(const framework::QueuedGroup& group, const framework::Status& status);
   void StartBinding(const framework::QueuedPodPtr& pod, algorithm::ScheduleResult result);
   Failure BindingFailure(const std::string& uid, framework::Status status, bool while_binding) const;

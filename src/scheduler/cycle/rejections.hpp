@@ -1,0 +1,15 @@
+// Statuses of rejected pods and pod groups with kube-scheduler v1.37.1's texts; private to this module.
+#pragma once
+
+#include "scheduler/framework/status.hpp"
+
+namespace berth::cycle {
+
+// The status of a group or member that is rejected because the group cannot be scheduled, for this reason.
+framework::Status RejectedWithGroup(framework::Status reason);
+
+// A rejection by a plugin that has seen one node only, reported like a rejection by a filter in a cluster of
+// this node: "0/1 nodes are available: 1 <reason>, 1 <reason>.", with the reasons sorted.
+framework::Status RejectedOnOneNode(framework::Status rejection);
+
+}  // namespace berth::cycle
