@@ -1,10 +1,11 @@
 // The members of pod groups in the queue (kube-scheduler v1.37.1, addPodGroupMember,
 // AddAttemptedPodGroupIfNeeded and the handlers of group objects in
 // pkg/scheduler/backend/queue/scheduling_queue.go).
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/check.hpp"
+#include "base/text_map.hpp"
 #include "scheduler/queue/event_labels.hpp"
 #include "scheduler/queue/queue_metrics.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
@@ -29,47 +30,42 @@ bool SchedulingQueue::ScheduledEarlier::operator()(const Entry* a, const Entry* 
 
 void SchedulingQueue::AddMember(Entry& member) {
   const std::string& key = member.group_key;
-  api::PodGroupPtr object = group_objects_.FindObject(key);
-  if (object == nullptr) {
-    member.place = Place::kIncomplete;
-    incomplete_[key].push_back(&member);
-    ++waiting_for_object_;
-    return metrics_->MembersChanged(true, 1);
-  }
+  if (group_objects_.FindObject(key) == nullptr) return incomplete_.Add(member);
   if (const auto known = groups_.find(key); known != groups_.end()) return Join(known->second, member);
-  if (group_in_progress_ == key) {
-    member.place = Place::kRequeued;
-    requeued_[key].push_back(&member);
-    return metrics_->MembersChanged(false, 1);
-  }
-  GroupEntry& group = InsertGroup(key, std::move(object));
-  group.history.timestamp = member.pod->timestamp;
-  group.history.first_attempt_ready = member.pod->first_attempt_ready;
-  member.place = Place::kInGroup;
-  member.group = &group;
-  group.members.insert(&member);
+  if (group_in_progress_ == key) return requeued_.Add(member);
+  framework::QueuedGroup history;
+  history.key = key;
+  history.timestamp = member.pod->timestamp;
+  history.first_attempt_ready = member.pod->first_attempt_ready;
+  GroupEntry& group = InsertGroup(std::move(history));
+  Include(group, member);
   ToActive(group, kPodAdded);
 }
 
-SchedulingQueue::GroupEntry& SchedulingQueue::InsertGroup(const std::string& key, api::PodGroupPtr object) {
-  GroupEntry& group = groups_[key];
-  BERTH_CHECK(group.state == nullptr, key);
+SchedulingQueue::GroupEntry& SchedulingQueue::InsertGroup(framework::QueuedGroup history) {
+  GroupEntry& group = groups_[history.key];
+  BERTH_CHECK(group.state == nullptr, history.key);
+  group.history = std::move(history);
+  group.history.object = group_objects_.FindObject(group.history.key);
+  BERTH_CHECK(group.history.object != nullptr, group.history.key);
+  group.history.priority = group.history.object->priority;
   group.state = &group.history;
   group.group = &group;
-  group.history.key = key;
-  group.history.priority = object->priority;
-  group.history.object = std::move(object);
   group.sequence = next_sequence_++;
   return group;
+}
+
+void SchedulingQueue::Include(GroupEntry& group, Entry& member) {
+  member.place = Place::kInGroup;
+  member.group = &group;
+  group.members.insert(&member);
 }
 
 // The group goes through PreEnqueue again, unless it was rejected or gated.
 void SchedulingQueue::Join(GroupEntry& group, Entry& member) {
   const Place before = group.place;
   Leave(group);
-  member.place = Place::kInGroup;
-  member.group = &group;
-  group.members.insert(&member);
+  Include(group, member);
   Return(group, before, kPodAdded);
 }
 
@@ -87,16 +83,9 @@ void SchedulingQueue::Return(GroupEntry& group, Place before, const char* event)
 
 // Leaves the member in no place.
 void SchedulingQueue::RemoveMember(Entry& member) {
-  const Place place = std::exchange(member.place, Place::kNone);
-  if (place == Place::kIncomplete) {
-    --waiting_for_object_;
-    metrics_->MembersChanged(true, -1);
-    return EraseFrom(incomplete_, member);
-  }
-  if (place == Place::kRequeued) {
-    metrics_->MembersChanged(false, -1);
-    return EraseFrom(requeued_, member);
-  }
+  if (member.place == Place::kIncomplete) return incomplete_.Remove(member);
+  if (member.place == Place::kRequeued) return requeued_.Remove(member);
+  member.place = Place::kNone;
   GroupEntry& group = *std::exchange(member.group, nullptr);
   const Place before = group.place;
   Leave(group);
@@ -108,10 +97,33 @@ void SchedulingQueue::RemoveMember(Entry& member) {
   }
 }
 
-void SchedulingQueue::EraseFrom(TextMap<std::vector<Entry*>>& waiting, Entry& member) {
-  const auto list = waiting.find(member.group_key);
-  BERTH_CHECK(list != waiting.end() && std::erase(list->second, &member) == 1, member.pod->info.key);
-  if (list->second.empty()) waiting.erase(list);
+void SchedulingQueue::WaitingMembers::Add(Entry& member) {
+  member.place = place_;
+  by_group_[member.group_key].push_back(&member);
+  Resize(size_ + 1);
+}
+
+void SchedulingQueue::WaitingMembers::Remove(Entry& member) {
+  const auto list = by_group_.find(member.group_key);
+  BERTH_CHECK(list != by_group_.end() && std::erase(list->second, &member) == 1, member.pod->info.key);
+  if (list->second.empty()) by_group_.erase(list);
+  member.place = Place::kNone;
+  Resize(size_ - 1);
+}
+
+std::vector<SchedulingQueue::Entry*> SchedulingQueue::WaitingMembers::Take(const std::string& group) {
+  const auto list = by_group_.find(group);
+  if (list == by_group_.end()) return {};
+  std::vector<Entry*> members = std::move(list->second);
+  by_group_.erase(list);
+  for (Entry* member : members) member->place = Place::kNone;
+  Resize(size_ - members.size());
+  return members;
+}
+
+void SchedulingQueue::WaitingMembers::Resize(std::size_t size) {
+  gauge_.Add(static_cast<std::int64_t>(size) - static_cast<std::int64_t>(size_));
+  size_ = size;
 }
 
 // --- attempts ---
@@ -139,26 +151,16 @@ Popped SchedulingQueue::BeginGroup(GroupEntry& entry) {
 void SchedulingQueue::EndGroup(const framework::QueuedGroup& attempted, GroupOutcome outcome) {
   BERTH_CHECK(group_in_progress_ == attempted.key, group_in_progress_, attempted.key);
   group_in_progress_.clear();
-  const auto list = requeued_.find(attempted.key);
-  if (list == requeued_.end()) return;
-  const std::vector<Entry*> members = std::move(list->second);
-  requeued_.erase(list);
-  metrics_->MembersChanged(false, -static_cast<std::int64_t>(members.size()));
+  const std::vector<Entry*> members = requeued_.Take(attempted.key);
+  if (members.empty()) return;
   // The object was not deleted meanwhile: that would have moved the members.
-  GroupEntry& group = InsertGroup(attempted.key, group_objects_.FindObject(attempted.key));
-  const api::PodGroupPtr object = group.history.object;
-  group.history = attempted;
-  group.history.object = object;
-  group.history.priority = object->priority;
+  GroupEntry& group = InsertGroup(attempted);
+  FlatTextSet tried;
+  for (const framework::QueuedPodPtr& pod : attempted.members) tried.insert(pod->info.pod->metadata.uid);
   bool any_failed = false;
   for (Entry* member : members) {
-    member->place = Place::kInGroup;
-    member->group = &group;
-    group.members.insert(member);
-    const std::string& uid = member->pod->info.pod->metadata.uid;
-    any_failed = any_failed || std::ranges::any_of(attempted.members, [&](const auto& pod) {
-                   return pod->info.pod->metadata.uid == uid;
-                 });
+    Include(group, *member);
+    any_failed = any_failed || tried.contains(member->pod->info.pod->metadata.uid);
   }
   framework::QueuedGroup& history = group.history;
   switch (outcome) {
@@ -186,16 +188,7 @@ void SchedulingQueue::EndGroup(const framework::QueuedGroup& attempted, GroupOut
 // --- objects of groups ---
 
 void SchedulingQueue::OnGroupAdded(const std::string& key) {
-  const auto list = incomplete_.find(key);
-  if (list == incomplete_.end()) return;
-  const std::vector<Entry*> members = std::move(list->second);
-  incomplete_.erase(list);
-  for (Entry* member : members) {
-    member->place = Place::kNone;
-    --waiting_for_object_;
-    metrics_->MembersChanged(true, -1);
-    AddMember(*member);
-  }
+  for (Entry* member : incomplete_.Take(key)) AddMember(*member);
 }
 
 // The priority of a group is constant.
@@ -205,21 +198,18 @@ void SchedulingQueue::OnGroupUpdated(const std::string& key) {
 }
 
 void SchedulingQueue::OnGroupDeleted(const std::string& key) {
-  std::vector<Entry*> members;
+  std::vector<Entry*> members = requeued_.Take(key);
   if (const auto known = groups_.find(key); known != groups_.end()) {
+    BERTH_CHECK(members.empty(), key, members.size());
     Leave(known->second);
     members.assign(known->second.members.begin(), known->second.members.end());
-    for (Entry* member : members) member->group = nullptr;
+    for (Entry* member : members) {
+      member->place = Place::kNone;
+      member->group = nullptr;
+    }
     groups_.erase(known);
-  } else if (const auto list = requeued_.find(key); list != requeued_.end()) {
-    members = std::move(list->second);
-    requeued_.erase(list);
-    metrics_->MembersChanged(false, -static_cast<std::int64_t>(members.size()));
   }
-  for (Entry* member : members) {
-    member->place = Place::kNone;
-    AddMember(*member);
-  }
+  for (Entry* member : members) AddMember(*member);
 }
 
 }  // namespace berth::queue

@@ -27,7 +27,7 @@ QueueSizes SchedulingQueue::sizes() const {
           .backoff = count(QueueName::kBackoff),
           .unschedulable = count(QueueName::kUnschedulable),
           .gated = count(QueueName::kGated),
-          .incomplete = waiting_for_object_,
+          .incomplete = incomplete_.size(),
           .in_flight = in_flight_.size()};
 }
 
@@ -167,7 +167,7 @@ void SchedulingQueue::Arrive(Entry& entry, Place place, const char* event, Strat
       if (state.first_attempt_ready == MonoTime{}) state.first_attempt_ready = clock_.Now();
     };
     ready(*entry.state);
-    if (entry.is_group()) ForEachPod(entry, [&](Entry& pod) { ready(*pod.pod); });
+    ForEachPod(entry, [&](Entry& pod) { ready(*pod.state); });
   }
   entry.next_event = deferred_end();
   Enter(entry, place);

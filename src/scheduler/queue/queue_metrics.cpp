@@ -15,8 +15,7 @@ constexpr const char* kTypes[] = {"pod", "podgroup"};
 }  // namespace
 
 // Series of groups appear with the first group.
-SchedulingQueue::Metrics::Metrics(metrics::Registry& registry)
-    : registry(registry), incomplete_(Pending("incomplete")), requeued_(Pending("pending")) {
+SchedulingQueue::Metrics::Metrics(metrics::Registry& registry) : registry(registry) {
   for (std::size_t i = 0; i < pods_.size(); ++i) {
     pods_[i] = &Pending(kQueues[i]);
     entities_[i] = {&Entities(static_cast<QueueName>(i), false), nullptr};

@@ -17,8 +17,8 @@ struct SchedulingQueue::Metrics {
 
   // A pod, or a group with `size` members, entered a queue (sign 1) or left it (-1).
   void Changed(QueueName queue, bool is_group, std::size_t size, std::int64_t sign);
-  // The same for members outside of the queues: "incomplete" or "pending".
-  void MembersChanged(bool incomplete, std::int64_t by) { (incomplete ? incomplete_ : requeued_).Add(by); }
+  // scheduler_pending_pods with this label.
+  metrics::Gauge& Pending(const char* queue);
   // `event` is a string literal. `entity_counts`: not only its pods.
   void Incoming(QueueName queue, const char* event, bool is_group, std::size_t size, bool entity_counts);
   void InFlightEvent(const char* event, std::int64_t by);
@@ -36,7 +36,6 @@ struct SchedulingQueue::Metrics {
     metrics::Counter* pods = nullptr;
     metrics::Counter* entities[2] = {};  // pods, groups
   };
-  metrics::Gauge& Pending(const char* queue);
   metrics::Gauge& Entities(QueueName queue, bool is_group);
   // Searched linearly: there are few, and no hash is needed.
   struct Cause {
@@ -46,10 +45,8 @@ struct SchedulingQueue::Metrics {
     metrics::Gauge* cell = nullptr;
   };
 
-  std::array<metrics::Gauge*, 4> pods_;                     // by QueueName
-  std::array<std::array<metrics::Gauge*, 2>, 4> entities_;  // pods, groups; null: not used yet
-  metrics::Gauge& incomplete_;
-  metrics::Gauge& requeued_;
+  std::array<metrics::Gauge*, 4> pods_;                                  // by QueueName
+  std::array<std::array<metrics::Gauge*, 2>, 4> entities_;               // pods, groups; null: not used yet
   std::map<std::pair<QueueName, std::string_view>, Arrivals> incoming_;  // keys are string literals
   std::map<std::string_view, metrics::Gauge*> in_flight_;
   std::map<std::pair<std::string, std::string>, metrics::Gauge*> rejected_;

@@ -37,6 +37,8 @@ SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const
       active_(HigherRank{&policy}),
       backoff_(EarlierExpiry{&policy}),
       error_backoff_(EarlierExpiry{&policy}),
+      incomplete_(Place::kIncomplete, metrics_->Pending("incomplete")),
+      requeued_(Place::kRequeued, metrics_->Pending("pending")),
       evaluations_left_(options.evaluations_per_step),
       next_backoff_flush_(WholeSecond(clock.Now()) + kBackoffFlushPeriod),
       next_unschedulable_flush_(clock.Now() + kUnschedulableFlushPeriod) {}

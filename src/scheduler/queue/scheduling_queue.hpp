@@ -203,6 +203,24 @@ class SchedulingQueue {
     std::set<Entry*, ScheduledEarlier> members;
     std::uint32_t gating_profile = 0;  // of the member whose plugin gates the group
   };
+  // Members that wait outside of their group's entry, in this place.
+  class WaitingMembers {
+   public:
+    WaitingMembers(Place place, metrics::Gauge& gauge) : place_(place), gauge_(gauge) {}
+    void Add(Entry& member);
+    void Remove(Entry& member);
+    // Removes the members of the group and returns them, in the order in which they were added.
+    std::vector<Entry*> Take(const std::string& group);
+    std::size_t size() const { return size_; }
+
+   private:
+    void Resize(std::size_t size);
+
+    const Place place_;
+    metrics::Gauge& gauge_;
+    TextMap<std::vector<Entry*>> by_group_;
+    std::size_t size_ = 0;
+  };
   struct HigherRank {
     const QueuePolicy* policy;
     bool operator()(const Entry* a, const Entry* b) const;
@@ -282,12 +300,13 @@ class SchedulingQueue {
   // --- groups (groups.cpp) ---
   // Adds a member to its group's entry, or to the members that wait for the group.
   void AddMember(Entry& member);
-  GroupEntry& InsertGroup(const std::string& key, api::PodGroupPtr object);
+  // A group with this history and the latest object, in no place and without members.
+  GroupEntry& InsertGroup(framework::QueuedGroup history);
+  static void Include(GroupEntry& group, Entry& member);
   void Join(GroupEntry& group, Entry& member);
   // The group enters the place again in which it was before.
   void Return(GroupEntry& group, Place before, const char* event);
   void RemoveMember(Entry& member);
-  static void EraseFrom(TextMap<std::vector<Entry*>>& waiting, Entry& member);
 
   const QueueOptions options_;
   const Clock& clock_;
@@ -302,10 +321,8 @@ class SchedulingQueue {
   std::set<Entry*, EarlierExpiry> error_backoff_;
   std::vector<Entry*> unschedulable_;   // each entry stores its index
   std::array<std::size_t, 4> sizes_{};  // number of pods by QueueName
-  std::size_t waiting_for_object_ = 0;  // number of members in incomplete_
-  // Members outside of their group's entry, by group.
-  TextMap<std::vector<Entry*>> incomplete_;
-  TextMap<std::vector<Entry*>> requeued_;
+  WaitingMembers incomplete_;
+  WaitingMembers requeued_;        // of the group in progress
   std::string group_in_progress_;  // between Pop and EndGroup; else empty
   InFlight in_flight_;
   struct DeferredEvent {
