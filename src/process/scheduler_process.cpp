@@ -144,7 +144,9 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   options.on_version = [this](std::string_view kind, std::string_view version) {
     if (kind == api::ResourceClaim::kKind) api_.writer->SetClaimVersion(version);
   };
-  options.pod_groups = config_.gates.Enabled("GenericWorkload");
+  options.wanted = [this](const client::Resource& resource) {
+    return resource.feature_gate.empty() || config_.gates.Enabled(resource.feature_gate);
+  };
   options.on_synced = [this] {
     if (leadership_) leadership_->OnSynced();
   };

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/lease_fence.hpp"
 #include "base/random.hpp"
 #include "kubernetes/api/decode.hpp"
 
@@ -86,6 +87,13 @@ RequestError FromStatus(const api::Status& status) {
 int WatchTimeoutSeconds(Random& random) {
   constexpr int kMin = 300;
   return static_cast<int>(kMin * (1 + random.Unit()));
+}
+
+std::function<std::optional<std::string>()> RefusedUnlessOpen(const LeaseFence& fence) {
+  return [&fence]() -> std::optional<std::string> {
+    if (fence.Open()) return std::nullopt;
+    return "not the leader any more";
+  };
 }
 
 }  // namespace berth::client

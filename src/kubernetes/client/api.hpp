@@ -13,8 +13,9 @@
 #include "base/result.hpp"
 
 namespace berth {
+class LeaseFence;
 class Random;
-}
+}  // namespace berth
 namespace berth::api {
 struct Status;
 }
@@ -60,6 +61,10 @@ struct ApiRequest {
   // Called immediately before each attempt is written to the socket; see http::ClientRequest.
   std::function<std::optional<std::string>()> refused{};
 };
+
+// For `refused` of a write that only the leader may send: refuses it with "not the leader any more" while the
+// fence is closed. The fence must outlive the request.
+std::function<std::optional<std::string>()> RefusedUnlessOpen(const LeaseFence& fence);
 
 struct WatchHandlers {
   std::function<void()> on_open{};

@@ -9,7 +9,6 @@
 
 #include "base/check.hpp"
 #include "base/json_text.hpp"
-#include "base/lease_fence.hpp"
 #include "base/random.hpp"
 #include "base/text_map.hpp"
 #include "http/loop.hpp"
@@ -66,6 +65,7 @@ std::string PodPath(const std::string& ns, const std::string& name) {
 }
 
 constexpr const Resource& kClaims = ResourceOf<api::ResourceClaim>();
+constexpr const Resource& kGroups = ResourceOf<api::PodGroup>();
 constexpr std::string_view kMergePatch = "application/merge-patch+json";
 constexpr std::string_view kStrategicMergePatch = "application/strategic-merge-patch+json";
 
@@ -160,10 +160,7 @@ struct ApiWriter::Impl {
 
   // Sends writes; reads do not pass the fence.
   Api::CallId Send(ApiRequest request, std::move_only_function<void(Reply)> done) {
-    request.refused = [&fence = fence]() -> std::optional<std::string> {
-      if (fence.Open()) return std::nullopt;
-      return "not the leader any more";
-    };
+    request.refused = RefusedUnlessOpen(fence);
     return api.Send(std::move(request), std::move(done));
   }
   void NotifyIdle() {
@@ -505,8 +502,9 @@ void ApiWriter::PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::Wri
   if (body.empty()) return impl_->loop.Post([done = std::move(done)]() mutable { done({}); });
   const api::ObjectMeta& group = patch.current->metadata;
   impl_->Patch(fmt::format("podgroup:{}/{}", group.ns.str(), group.name),
-               {.path = fmt::format("/apis/scheduling.k8s.io/v1beta1/namespaces/{}/podgroups/{}/status",
-                                    group.ns.str(), group.name),
+               {.path = fmt::format("{}/namespaces/{}/{}/{}/status",
+                                    Resource::GroupPath(kGroups.group, kGroups.versions[0]), group.ns.str(),
+                                    kGroups.plural, group.name),
                 .body = std::move(body),
                 .content_type = kStrategicMergePatch,
                 .idempotent = true},

@@ -83,8 +83,7 @@ struct ClusterSource::Impl {
 
   template <class T>
   bool Wanted() const {
-    if (std::is_same_v<T, api::PodGroup> && !options.pod_groups) return false;
-    return options.wanted == nullptr || options.wanted(T::kKind);
+    return options.wanted(ResourceOf<T>());
   }
 
   // Pods and nodes are nearly all of the traffic. Objects whose text is retained must be JSON.

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/encoding.hpp"
+#include "kubernetes/client/resources.hpp"
 #include "kubernetes/ports/ports.hpp"
 
 namespace berth::http {
@@ -30,11 +31,11 @@ struct ClusterSourceOptions {
   // False: scheduling waits for every kind that a filter needs, as in kube-scheduler. True: only for those
   // without which a node might be overcommitted or every pod with volumes fail.
   bool allow_missing_resources = false;
-  // Selects the kinds to watch (must include pods and nodes); null: all. kube-scheduler watches the kinds
-  // that its plugins read.
-  bool (*wanted)(std::string_view kind) = nullptr;
-  // Also watch pod groups (feature gate GenericWorkload).
-  bool pod_groups = false;
+  // Selects the kinds to watch; must include pods and nodes. kube-scheduler watches the kinds that its
+  // plugins read.
+  std::function<bool(const Resource&)> wanted = [](const Resource& resource) {
+    return resource.feature_gate.empty();
+  };
   // For pods and nodes whose texts are not retained; all other kinds are requested as JSON.
   Encoding encoding = Encoding::kJson;
   api::RetainedFields retained{};  // the parts of objects that are delivered on request

@@ -39,10 +39,12 @@ class FakeSink final : public ports::ClusterSink {
   }
 };
 
+bool Every(const Resource&) { return true; }
+
 // An API server with one object of each kind.
 class InformersTest : public testing::Test {
  protected:
-  void Start(ClusterSourceOptions options = {.streaming = false, .pod_groups = true}) {
+  void Start(ClusterSourceOptions options = {.streaming = false, .wanted = Every}) {
     source_ = std::make_unique<ClusterSource>(loop_, api_, registry_, sink_, options);
     source_->Start();
     Serve();
@@ -225,7 +227,7 @@ TEST_F(InformersTest, OnSyncedFollowsTheCompleteState) {
   Everything();
   std::size_t added = 0;
   int synced = -1;
-  ClusterSourceOptions options{.streaming = false, .pod_groups = true};
+  ClusterSourceOptions options{.streaming = false, .wanted = Every};
   options.on_complete = [&] { added = sink_.added.size(), synced = sink_.synced; };
   Start(options);
   EXPECT_EQ(added, kResources.size());
@@ -272,8 +274,8 @@ TEST_F(InformersTest, AResourceThatMovesToAnotherVersionIsWatchedThere) {
 }
 
 TEST_F(InformersTest, OnlySelectedKindsAreWatched) {
-  Start(
-      {.streaming = false, .wanted = [](std::string_view kind) { return kind == "Pod" || kind == "Node"; }});
+  Start({.streaming = false,
+         .wanted = [](const Resource& one) { return one.kind == "Pod" || one.kind == "Node"; }});
   EXPECT_EQ(sink_.synced, 1);
   EXPECT_THAT(sink_.added, ElementsAre("Node one", "Pod one"));
 }

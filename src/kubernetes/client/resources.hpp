@@ -13,6 +13,7 @@ struct Resource {
   std::string_view plural;
   std::string_view group;                          // empty: the core group
   std::array<std::string_view, 3> versions{"v1"};  // the preferred one first; empty ones are ignored
+  std::string_view feature_gate{};  // without this gate it is not watched; empty: always watched
 
   // "/api/v1" or "/apis/<group>/<version>".
   static std::string GroupPath(std::string_view group, std::string_view version) {
@@ -41,7 +42,7 @@ inline constexpr std::array<Resource, 20> kResources = {{
     {"ResourceClaim", "resourceclaims", "resource.k8s.io", {"v1", "v1beta2", "v1beta1"}},
     {"ResourceSlice", "resourceslices", "resource.k8s.io", {"v1", "v1beta2", "v1beta1"}},
     {"DeviceTaintRule", "devicetaintrules", "resource.k8s.io", {"v1", "v1beta2"}},
-    {"PodGroup", "podgroups", "scheduling.k8s.io", {"v1beta1"}},
+    {"PodGroup", "podgroups", "scheduling.k8s.io", {"v1beta1"}, "GenericWorkload"},
 }};
 
 template <class T>

@@ -10,13 +10,13 @@ namespace {
 
 using testing::HasSubstr;
 
-// A server with all watched resources, each in its preferred version.
+// A server with all resources that are watched without feature gates, each in its preferred version.
 FakeServer Complete(const std::string& version) {
   FakeServer server;
   server.Put("/version", R"({"gitVersion":")" + version + R"("})");
   std::map<std::string, std::vector<std::string>> groups;
   for (const client::Resource& resource : client::kResources)
-    if (resource.plural != "podgroups")
+    if (resource.feature_gate.empty())
       groups[client::Resource::GroupPath(resource.group, resource.versions[0])].emplace_back(resource.plural);
   for (const auto& [path, plurals] : groups) server.Serve(path, plurals);
   return server;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/json_text.hpp"
-#include "base/lease_fence.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/client/api.hpp"
 
@@ -45,10 +44,7 @@ void ApiEvictor::Evict(const api::PodPtr& pod, std::move_only_function<void(Evic
   request.timeout = kTimeout;
   // The other moves of the round must not wait until a disruption budget permits this one.
   request.single_attempt = true;
-  request.refused = [&fence = fence_]() -> std::optional<std::string> {
-    if (fence.Open()) return std::nullopt;
-    return "not the leader any more";
-  };
+  request.refused = client::RefusedUnlessOpen(fence_);
   loop_.Post([this, request = std::move(request), done = std::move(done)]() mutable {
     api_.Send(std::move(request),
               [done = std::move(done)](client::Reply reply) mutable { done(OutcomeOf(reply)); });

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "base/json_text.hpp"
-#include "base/lease_fence.hpp"
 #include "http/loop.hpp"
 #include "kubernetes/api/timestamp.hpp"
 #include "kubernetes/client/api.hpp"
@@ -35,13 +34,13 @@ std::string MoveText(const MoveHistory::Entry& move) {
   return text;
 }
 
-std::string_view TextAt(const json::value& value, std::string_view key) {
-  const json::value* found = value.is_object() ? value.get_object().if_contains(key) : nullptr;
-  return found != nullptr && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
-}
-
 const json::value* Find(const json::value& value, std::string_view key) {
   return value.is_object() ? value.get_object().if_contains(key) : nullptr;
+}
+
+std::string_view TextAt(const json::value& value, std::string_view key) {
+  const json::value* found = Find(value, key);
+  return found != nullptr && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
 }
 
 }  // namespace
@@ -128,10 +127,7 @@ void ConfigMapMoveStore::Write(const Moves& moves, WriteDone done) {
     if (!version_.empty()) request.path += "/" + name_.name;
     request.body = Body(text);
     request.timeout = kStoreTimeout;
-    request.refused = [&fence = fence_]() -> std::optional<std::string> {
-      if (fence.Open()) return std::nullopt;
-      return "not the leader any more";
-    };
+    request.refused = client::RefusedUnlessOpen(fence_);
     api_.Send(std::move(request), [this, done = std::move(done)](client::Reply reply) mutable {
       if (!reply) return done(std::unexpected(reply.error().ToError()));
       // The response repeats what was sent.
