@@ -10,6 +10,7 @@
 #include "scheduler/devices/capacity.hpp"
 #include "scheduler/devices/constraints.hpp"
 #include "scheduler/devices/device_groups.hpp"
+#include "scheduler/devices/properties.hpp"
 #include "scheduler/devices/taints.hpp"
 
 namespace berth::devices {
@@ -474,7 +475,7 @@ void Allocator::Search::GroupDevices() {
           for (const ResourceClaim::Constraint& constraint : claim.object->constraints) {
             const auto& name =
                 constraint.match_attribute ? constraint.match_attribute : constraint.distinct_attribute;
-            profile.attributes.push_back(FindAttribute(*device.device, pool.driver, *name));
+            profile.attributes.push_back(FindQualified(device.device->attributes, pool.driver, *name));
           }
         }
         // A selector that cannot be evaluated is an error only where the search reaches it.

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/check.hpp"
+#include "scheduler/devices/properties.hpp"
 
 namespace berth::devices {
 namespace {
@@ -29,8 +30,8 @@ bool ConstraintCheck::Add(std::string_view request, std::string_view alternative
                           std::string_view driver) {
   if (!AppliesTo(request, alternative)) return true;
   const bool match = constraint_.match_attribute.has_value();
-  const api::DeviceAttribute* attribute =
-      FindAttribute(device, driver, match ? *constraint_.match_attribute : *constraint_.distinct_attribute);
+  const api::DeviceAttribute* attribute = FindQualified(
+      device.attributes, driver, match ? *constraint_.match_attribute : *constraint_.distinct_attribute);
   if (attribute == nullptr) return false;
   // The first device is accepted with an attribute of any type, as in kube-scheduler.
   if (!added_.empty()) {
@@ -53,16 +54,6 @@ bool ConstraintCheck::AppliesTo(std::string_view request, std::string_view alter
          std::ranges::any_of(constraint_.requests, [&](const std::string& name) {
            return name == request || (!alternative.empty() && IsAlternative(name, request, alternative));
          });
-}
-
-const api::DeviceAttribute* FindAttribute(const api::Device& device, std::string_view driver,
-                                          std::string_view name) {
-  if (const auto found = device.attributes.find(name); found != device.attributes.end())
-    return &found->second;
-  const std::size_t slash = name.find('/');
-  if (slash == name.npos || name.substr(0, slash) != driver) return nullptr;
-  const auto found = device.attributes.find(name.substr(slash + 1));
-  return found == device.attributes.end() ? nullptr : &found->second;
 }
 
 }  // namespace berth::devices

@@ -9,11 +9,6 @@
 
 namespace berth::devices {
 
-// The attribute with this fully qualified name ("domain/id"). Names without a domain belong to the driver's.
-// Null if the device does not have it.
-const api::DeviceAttribute* FindAttribute(const api::Device& device, std::string_view driver,
-                                          std::string_view name);
-
 // The devices of one claim that a constraint applies to, checked as they are added. Refers to the constraint
 // and to the devices.
 class ConstraintCheck {

@@ -11,7 +11,7 @@
 
 #include "scheduler/devices/allocator.hpp"
 #include "scheduler/devices/capacity.hpp"
-#include "scheduler/devices/constraints.hpp"
+#include "scheduler/devices/properties.hpp"
 #include "scheduler/devices/taints.hpp"
 
 namespace berth::devices {
@@ -39,6 +39,12 @@ class Tally {
     }
   }
   bool empty() const { return counts_.empty(); }
+  std::string Texts() const {
+    return Text([](std::size_t, const std::string& text) { return text; });
+  }
+  std::string CountedTexts() const {
+    return Text([](std::size_t count, const std::string& text) { return fmt::format("{} {}", count, text); });
+  }
   // form(count, text) for each text, separated by ", ".
   std::string Text(const std::function<std::string(std::size_t, const std::string&)>& form) const {
     std::string result;
@@ -61,17 +67,6 @@ std::string Shortened(std::string text) {
 
 std::string TaintText(const api::DeviceTaint& taint) {
   return fmt::format("{}{}{}:{}", taint.key, taint.value.empty() ? "" : "=", taint.value, taint.effect);
-}
-
-std::string ValueText(const api::DeviceAttribute& attribute) {
-  struct Format {
-    std::string operator()(std::monostate) const { return "of an unknown type"; }
-    std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
-    std::string operator()(bool value) const { return value ? "true" : "false"; }
-    std::string operator()(const std::string& value) const { return '"' + value + '"'; }
-    std::string operator()(const api::DeviceAttribute::Version& version) const { return version.text; }
-  };
-  return std::visit(Format{}, attribute.value);
 }
 
 const api::Quantity* Find(const api::QuantityMap& amounts, std::string_view name) {
@@ -295,8 +290,7 @@ class Allocator::Diagnostician {
     add_pools(census.incomplete_pools, "being updated");
     add_pools(census.invalid_pools, "invalid");
     if (census.errors.empty()) return text;
-    return text + "; selectors cannot be evaluated: " +
-           census.errors.Text([](std::size_t, const std::string& error) { return error; });
+    return text + "; selectors cannot be evaluated: " + census.errors.Texts();
   }
   static std::string CausesText(const DeviceRequest& request, const Census& census) {
     const bool all = request.allocation_mode == "All";
@@ -310,9 +304,6 @@ class Allocator::Diagnostician {
     std::string causes;
     const auto add = [&](const std::string& cause) { causes += (causes.empty() ? ": " : ", ") + cause; };
     if (census.in_use > 0) add(fmt::format("{} in use", census.in_use));
-    const auto count_first = [](std::size_t count, const std::string& of) {
-      return fmt::format("{} {}", count, of);
-    };
     if (!census.taints.empty()) {
       add(census.taints.Text([](std::size_t count, const std::string& taint) {
         return fmt::format("{} with the untolerated taint {}", count, taint);
@@ -321,11 +312,11 @@ class Allocator::Diagnostician {
     for (const Census::Selector& selector : census.selectors) {
       std::string cause =
           fmt::format("{} rejected by selector `{}`", selector.rejected, Shortened(selector.expression));
-      if (!selector.values.empty()) cause += " (" + selector.values.Text(count_first) + ")";
+      if (!selector.values.empty()) cause += " (" + selector.values.CountedTexts() + ")";
       add(cause);
     }
-    if (!census.capacities.empty()) add(census.capacities.Text(count_first));
-    if (!census.counters.empty()) add(census.counters.Text(count_first));
+    if (!census.capacities.empty()) add(census.capacities.CountedTexts());
+    if (!census.counters.empty()) add(census.counters.CountedTexts());
     if (census.unsupported > 0) add(fmt::format("{} need a feature gate that is off", census.unsupported));
     return text + causes;
   }
@@ -380,15 +371,13 @@ class Allocator::Diagnostician {
     ForEachOption(claim.requests[request], [&](const std::string& option, const DeviceRequest& devices) {
       Tally values;
       for (const auto& [pool, device] : Count(devices).available) {
-        const api::DeviceAttribute* attribute = FindAttribute(*device, pool->driver, name);
+        const api::DeviceAttribute* attribute = FindQualified(device->attributes, pool->driver, name);
         values.Add(attribute == nullptr ? "without it" : "with " + ValueText(*attribute));
       }
-      result_.lines.push_back(fmt::format(
-          "claim {}, request {}: constraint {} {} cannot be met; available are {}", claim.metadata.Key(),
-          option, match ? "matchAttribute" : "distinctAttribute", name,
-          values.empty() ? "no devices" : values.Text([](std::size_t count, const std::string& of) {
-            return fmt::format("{} {}", count, of);
-          })));
+      result_.lines.push_back(
+          fmt::format("claim {}, request {}: constraint {} {} cannot be met; available are {}",
+                      claim.metadata.Key(), option, match ? "matchAttribute" : "distinctAttribute", name,
+                      values.empty() ? "no devices" : values.CountedTexts()));
     });
   }
 
@@ -405,8 +394,7 @@ class Allocator::Diagnostician {
       }
     }
     Report(claim, claim.requests[request],
-           "the available devices together exceed the shared counters: " +
-               left.Text([](std::size_t, const std::string& counter) { return counter; }));
+           "the available devices together exceed the shared counters: " + left.Texts());
   }
 
   // ": 2 requested, 2 available"

@@ -5,6 +5,7 @@
 
 #include "base/text_map.hpp"
 #include "kubernetes/cel/device_expression.hpp"
+#include "scheduler/devices/properties.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -41,31 +42,6 @@ cel::DeviceProperties PropertiesOf(std::string_view driver, const api::Device& d
   return properties;
 }
 
-// The part of a name behind the driver's own domain: "model" for "gpu.example.com/model".
-std::string ShortName(std::string_view driver, const cel::NamedProperty& property) {
-  return property.domain == driver ? property.id : property.domain + "/" + property.id;
-}
-
-std::string ValueText(const api::DeviceAttribute& attribute) {
-  struct Format {
-    std::string operator()(std::monostate) const { return "of an unknown type"; }
-    std::string operator()(std::int64_t value) const { return std::to_string(value); }
-    std::string operator()(bool value) const { return value ? "true" : "false"; }
-    std::string operator()(const std::string& value) const { return '"' + value + '"'; }
-    std::string operator()(const api::DeviceAttribute::Version& version) const { return version.text; }
-  };
-  return std::visit(Format{}, attribute.value);
-}
-
-// The entry with this name, which may lack the domain of the driver.
-template <class T>
-const T* FindQualified(const std::map<std::string, T, std::less<>>& entries, std::string_view driver,
-                       const cel::NamedProperty& property) {
-  auto found = entries.find(property.domain + "/" + property.id);
-  if (found == entries.end() && property.domain == driver) found = entries.find(property.id);
-  return found == entries.end() ? nullptr : &found->second;
-}
-
 class DeviceSelectors final : public devices::SelectorEvaluator {
  public:
   explicit DeviceSelectors(bool hides_sharing) : hides_sharing_(hides_sharing) {}
@@ -100,12 +76,14 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
         add("driver \"" + std::string(driver) + '"');
         continue;
       }
-      const std::string name = ShortName(driver, property);
+      // Within the driver's own domain: "model" for "gpu.example.com/model".
+      const std::string full = property.domain + "/" + property.id;
+      const std::string& name = property.domain == driver ? property.id : full;
       if (property.kind == Kind::kAttribute) {
-        const auto* attribute = FindQualified(device.device->attributes, driver, property);
-        add(attribute == nullptr ? "no attribute " + name : name + " " + ValueText(*attribute));
+        const auto* attribute = devices::FindQualified(device.device->attributes, driver, full);
+        add(attribute == nullptr ? "no attribute " + name : name + " " + devices::ValueText(*attribute));
       } else {
-        const auto* capacity = FindQualified(device.device->capacity, driver, property);
+        const auto* capacity = devices::FindQualified(device.device->capacity, driver, full);
         add(capacity == nullptr ? "no capacity " + name : name + " " + capacity->value.Canonical());
       }
     }
