@@ -83,7 +83,6 @@ class Process final : public process::LongRunningProcess, private cycle::ChangeO
   void MakeMoves(Plan plan);
   void Finish(const Plan& plan, const std::vector<EvictionOutcome>& outcomes);
   void StopRound(std::string why);
-  void FailRound(const Error& error);
   void EndRound();
   std::vector<api::PodPtr> PendingPods() const;
 
@@ -283,7 +282,11 @@ void Process::OnHistory(Expected<Moves> moves) {
   const MeasuredLoad load = reader_->Read();
   const std::vector<api::PodPtr> pending = PendingPods();
   auto plan = MakePlan({config_, plugins_, *engine_, pending, load, history_, options_.plan, clock_});
-  if (!plan) return FailRound(plan.error());
+  if (!plan) {
+    log::Error("Planning failed", {{"error", plan.error().message}});
+    if (options_.once) code_ = 1;
+    return EndRound();
+  }
   round_metrics_.Record(*plan, clock_.Now() - begin);
   MakeMoves(std::move(*plan));
 }
@@ -314,12 +317,6 @@ void Process::StopRound(std::string why) {
   plan.nodes = engine_->cache().nodes().node_count();
   round_metrics_.Record(plan, Duration::zero());
   Finish(plan, {});
-}
-
-void Process::FailRound(const Error& error) {
-  log::Error("Planning failed", {{"error", error.message}});
-  code_ = 1;
-  EndRound();
 }
 
 void Process::EndRound() {
