@@ -154,7 +154,15 @@ func (w *environment) apply(op operation) (step, bool) {
 		for _, uid := range op.Pods {
 			pods["default/"+nameOf(uid)] = w.anyPod(uid)
 		}
-		w.queue.Activate(w.logger, pods)
+		// One call per pod: the queue goes through the pods of a call in the random order of the map, which matters for
+		// members of one group.
+		for _, uid := range op.Pods {
+			name := "default/" + nameOf(uid)
+			if pod := pods[name]; pod != nil {
+				w.queue.Activate(w.logger, map[string]*v1.Pod{name: pod})
+				delete(pods, name)
+			}
+		}
 	case "step":
 		w.advance(time.Duration(op.Millis) * time.Millisecond)
 	case "end":
