@@ -24,22 +24,22 @@ void AddSeries(std::string& out, const EventRecord& record) {
       .Add("lastObservedTime", FormatMicroTime(record.last_observed));
 }
 
-void AddPod(std::string& out, const std::string& ns, const std::string& name, const std::string& uid,
-            const std::string& version) {
+void AddReference(std::string& out, const ports::ObjectReference& object) {
   JsonObject(out)
-      .Add("kind", "Pod")
-      .Add("namespace", ns)
-      .Add("name", name)
-      .Add("uid", uid)
-      .Add("apiVersion", "v1")
-      .Add("resourceVersion", version);
+      .Add("kind", object.kind)
+      .Add("namespace", object.ns)
+      .Add("name", object.name)
+      .Add("uid", object.uid)
+      .Add("apiVersion", object.api_version)
+      .Add("resourceVersion", object.resource_version);
 }
 
 }  // namespace
 
 std::string EventRecord::SeriesKey() const {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", type, action, reason, controller, instance,
-                     ns, pod_name, pod_uid, pod_version, related_uid, related_version);
+                     ns, pod_name, pod_uid, pod_version, related ? related->uid : "",
+                     related ? related->resource_version : "");
 }
 
 EventRecord MakeRecord(const ports::Event& event, std::string_view hostname, WallTime time,
@@ -59,13 +59,7 @@ EventRecord MakeRecord(const ports::Event& event, std::string_view hostname, Wal
   record.pod_name = pod.name;
   record.pod_uid = pod.uid;
   record.pod_version = pod.resource_version;
-  if (event.related != nullptr) {
-    const api::ObjectMeta& related = event.related->metadata;
-    record.related_ns = related.ns;
-    record.related_name = related.name;
-    record.related_uid = related.uid;
-    record.related_version = related.resource_version;
-  }
+  record.related = event.related;
   return record;
 }
 
@@ -79,11 +73,9 @@ std::string EventBody(const EventRecord& record) {
     if (record.series_count > 0) AddSeries(root.Key("series"), record);
     root.Add("reportingController", record.controller).Add("reportingInstance", record.instance);
     root.Add("action", record.action).Add("reason", record.reason);
-    AddPod(root.Key("regarding"), record.ns, record.pod_name, record.pod_uid, record.pod_version);
-    if (!record.related_name.empty()) {
-      AddPod(root.Key("related"), record.related_ns, record.related_name, record.related_uid,
-             record.related_version);
-    }
+    AddReference(root.Key("regarding"),
+                 {"Pod", "v1", record.ns, record.pod_name, record.pod_uid, record.pod_version});
+    if (record.related) AddReference(root.Key("related"), *record.related);
     root.Add("note", record.note).Add("type", record.type);
   }
   return body;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,7 @@ struct EventRecord {
   std::string controller, instance;
   std::string action, reason, note, type;
   std::string pod_name, pod_uid, pod_version;
-  // The related pod; an empty name: none.
-  std::string related_ns, related_name, related_uid, related_version;
+  std::optional<ports::ObjectReference> related;
   std::int64_t series_count = 0;  // 0: no series
   WallTime last_observed{};
 

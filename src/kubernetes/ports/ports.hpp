@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -165,6 +166,20 @@ class ApiWriter {
   virtual void PatchPodGroupStatus(PodGroupStatusPatch patch, WriteDone done) = 0;
 };
 
+// Another object, as events name it.
+struct ObjectReference {
+  std::string_view kind, api_version;  // string literals
+  std::string ns, name, uid, resource_version;
+};
+inline ObjectReference ReferenceTo(std::string_view kind, std::string_view api_version,
+                                   const api::ObjectMeta& meta) {
+  return {kind, api_version, meta.ns.str(), meta.name, meta.uid, meta.resource_version};
+}
+inline ObjectReference ReferenceTo(const api::Pod& pod) { return ReferenceTo("Pod", "v1", pod.metadata); }
+inline ObjectReference ReferenceTo(const api::PodGroup& group) {
+  return ReferenceTo("PodGroup", "scheduling.k8s.io/v1beta1", group.metadata);
+}
+
 // An event of the API (events.k8s.io/v1), without the series that the sink forms.
 struct Event {
   enum class Type { kNormal, kWarning };
@@ -174,7 +189,7 @@ struct Event {
   std::string note;        // truncated to 1024 bytes when it is sent
   std::string controller;  // reportingController: the profile's schedulerName
   api::PodPtr regarding;
-  api::PodPtr related = {};  // the other object of the event, if there is one
+  std::optional<ObjectReference> related = {};  // the other object of the event, if there is one
 };
 
 // Events for users. The queue is bounded; under pressure events are dropped and counted. Never blocks.

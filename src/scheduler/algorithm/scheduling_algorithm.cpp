@@ -180,6 +180,26 @@ ScheduleResult SchedulingAlgorithm::ScheduleMember(const cluster::PodInfo& pod,
   return Decide(pod, profile, cluster, nominations, [](Context&) {});
 }
 
+// kube-scheduler keeps the cycle state of each member and adjusts it to every pod that it adds. PreFilter
+// gives the same state, because it counts the pods that are on the nodes now.
+std::optional<framework::CycleState> SchedulingAlgorithm::FitsOn(
+    Row row, const cluster::PodInfo& pod, const ScheduleResult& earlier, const runtime::Profile& profile,
+    const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {
+  ScheduleResult result;
+  SchedulingContext context(pod, profile, cluster, buffers_, result);
+  SelectNominations(context, nominations);
+  runtime::PreFilterOutcome& pre_filter = context.pre_filter.emplace(profile.RunPreFilter(context.attempt));
+  if (!pre_filter.status.ok()) return std::nullopt;
+  pre_filter.skipped_filters.Add(earlier.skipped_filters);
+  pre_filter.skipped_extensions.Add(earlier.skipped_extensions);
+  RowSet alone(cluster.nodes.rows());
+  alone.Add(row);
+  profile.RunFiltersForDryRun(context.attempt, cluster.nodes, pre_filter, buffers_.nominations, alone,
+                              buffers_.verdicts);
+  if (buffers_.verdicts.feasible.Empty()) return std::nullopt;
+  return std::move(result.state);
+}
+
 // `post_filter` is called if no node fits.
 template <class PostFilter>
 ScheduleResult SchedulingAlgorithm::Decide(const cluster::PodInfo& pod, const runtime::Profile& profile,
@@ -196,6 +216,10 @@ ScheduleResult SchedulingAlgorithm::Decide(const cluster::PodInfo& pod, const ru
     result.record->result = Result::kUnschedulable;
     post_filter(context);
     result.record->message = FitErrorMessage(*result.record, reasons_);
+  }
+  if (context.pre_filter) {
+    result.skipped_filters = std::move(context.pre_filter->skipped_filters);
+    result.skipped_extensions = std::move(context.pre_filter->skipped_extensions);
   }
   if (extenders_.empty()) return result;
   result.abandoned = extenders_.wait_cancelled();
@@ -423,8 +447,8 @@ void SchedulingAlgorithm::RunPostFilters(Context& context) {
     std::ranges::sort(victims);
     const std::string node = answer.nominate.value_or("");
     record.nomination = record::Nomination{node, std::move(victims), std::move(answer.eviction->choices)};
-    context.result.preemption =
-        Preemption{std::string(answer.status.plugin), node, std::move(answer.eviction->victims)};
+    context.result.preemption = Preemption{std::string(answer.status.plugin), node,
+                                           std::move(answer.eviction->victims), answer.eviction->violations};
   }
   context.result.nominate = std::move(answer.nominate);
 }

@@ -38,6 +38,7 @@ struct Preemption {
   std::string plugin;  // that selected them
   std::string node;
   std::vector<api::PodPtr> victims;  // as in framework::Eviction
+  std::int64_t violations = 0;       // as in framework::Eviction
 };
 
 struct ScheduleResult {
@@ -50,7 +51,10 @@ struct ScheduleResult {
   // After a failure: the node to nominate the pod to. nullopt: unchanged; empty: cleared.
   std::optional<std::string> nominate;
   std::optional<Preemption> preemption;  // after a failure
-  bool abandoned = false;                // the wait for an extender was cancelled; there is no result
+  // The plugins that returned Skip at PreFilter, see PreFilterOutcome.
+  runtime::SkippedPlugins skipped_filters;
+  runtime::SkippedPlugins skipped_extensions;
+  bool abandoned = false;  // the wait for an extender was cancelled; there is no result
 };
 
 // The state of the cluster that a decision reads. Node names are shared with the records.
@@ -128,6 +132,12 @@ class SchedulingAlgorithm {
   // The same for a member of a pod group, without PostFilter: that is called for the group as a whole.
   ScheduleResult ScheduleMember(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                 const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
+  // Whether a pod for which `earlier` is the decision passes the filters on this row now, nominated pods
+  // included; then the data of the plugins, for Reserve. Filters that were skipped then are skipped again.
+  std::optional<framework::CycleState> FitsOn(cluster::Row row, const cluster::PodInfo& pod,
+                                              const ScheduleResult& earlier, const runtime::Profile& profile,
+                                              const ClusterView& cluster,
+                                              std::span<const runtime::Nomination> nominations);
   // Removes cached results of pods that are gone, see EquivalenceCache::ReleaseUnused.
   void ReleaseUnused() {
     if (cache_) cache_->ReleaseUnused();

@@ -37,13 +37,17 @@ NodeTable::NodeTable(SymbolTable& symbols) : symbols_(symbols), ports_(std::make
 }
 NodeTable::~NodeTable() = default;
 
-void NodeTable::ObserveWithOverlays(PodObserver& observer) {
+void NodeTable::ObserveWithWithdrawals(PodObserver& observer) {
   observers_.push_back(&observer);
+  withdrawal_observers_.push_back(&observer);
+}
+void NodeTable::ObserveWithOverlays(PodObserver& observer) {
+  ObserveWithWithdrawals(observer);
   overlay_observers_.push_back(&observer);
 }
 void NodeTable::Forget(PodObserver& observer) {
-  std::erase(observers_, &observer);
-  std::erase(overlay_observers_, &observer);
+  for (auto* observers : {&observers_, &withdrawal_observers_, &overlay_observers_})
+    std::erase(*observers, &observer);
 }
 
 Row NodeTable::Find(NodeNameId name) const {

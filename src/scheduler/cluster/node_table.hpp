@@ -125,8 +125,10 @@ class NodeTable {
   }
 
   // The observer must outlive the table or be removed by Forget. It is not notified of pods that are already
-  // in the table. ObserveWithOverlays also notifies it of the changes of overlays and of their reversal.
+  // in the table. ObserveWithWithdrawals also notifies it of the changes of withdrawals and of their
+  // reversal, ObserveWithOverlays of those of withdrawals and overlays.
   void Observe(PodObserver& observer) { observers_.push_back(&observer); }
+  void ObserveWithWithdrawals(PodObserver& observer);
   void ObserveWithOverlays(PodObserver& observer);
   void Forget(PodObserver& observer);
 
@@ -141,8 +143,9 @@ class NodeTable {
   void AddPod(Row row, PlacedPod& pod);
   void RemovePod(Row row, PlacedPod& pod);
 
-  // Temporary changes (scheduler/cluster/overlay.hpp).
+  // Temporary changes (scheduler/cluster/overlay.hpp, withdrawal.hpp).
   class Overlay;
+  class Withdrawal;
 
  private:
   // By row; empty if no node ever had the resource.
@@ -201,7 +204,7 @@ class NodeTable {
   mutable std::deque<TrackedTopology> topologies_;
   Topology absent_topology_;  // of all keys that no node ever had: no domains
   mutable std::vector<TrackedTopology*> topology_of_key_;
-  std::vector<PodObserver*> observers_, overlay_observers_;
+  std::vector<PodObserver*> observers_, withdrawal_observers_, overlay_observers_;
   std::unique_ptr<HostPortsInUse> ports_;
 };
 

@@ -10,6 +10,7 @@
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
+#include "scheduler/cluster/withdrawal.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "testing/builders.hpp"
 
@@ -314,6 +315,37 @@ TEST_F(NodeTableTest, AnOverlayRemovesAndRestoresPods) {
   EXPECT_THAT(table.pods(row), UnorderedElementsAre(&stays, &goes));
   EXPECT_THAT(Conflicts(80), ElementsAre(row));
   EXPECT_THAT(Conflicts(81), ElementsAre(row));
+}
+
+TEST_F(NodeTableTest, AWithdrawalIsRevertedCompletely) {
+  const Row row = Add(MakeNode("n"));
+  PlacedPod& a = Pod(MakePod("a").Cpu("1").HostPort(80));
+  PlacedPod& b = Pod(MakePod("b").Cpu("2").HostPort(81));
+  PlacedPod& c = Pod(MakePod("c").Cpu("4"));
+  for (PlacedPod* pod : {&a, &b, &c}) table.AddPod(row, *pod);
+  PlacedPod& guest = Pod(MakePod("guest").Cpu("3").HostPort(80));
+  const std::uint64_t changes = table.pod_changes();
+  {
+    NodeTable::Withdrawal withdrawal(table);
+    EXPECT_EQ(withdrawal.Remove(row, a), 0U);
+    EXPECT_EQ(withdrawal.Remove(row, c), 1U);
+    EXPECT_EQ(table.requested(kCpu)[row], 2000);
+    EXPECT_THAT(table.pods(row), ElementsAre(&b));
+    EXPECT_THAT(Conflicts(80), IsEmpty());
+    table.AddPod(row, guest);
+    EXPECT_THAT(Conflicts(80), ElementsAre(row));
+    table.RemovePod(row, guest);
+    withdrawal.PutBack(0);
+    EXPECT_THAT(Conflicts(80), ElementsAre(row));
+    withdrawal.RemoveAgain(0);
+    withdrawal.PutBack(1);
+    EXPECT_EQ(table.requested(kCpu)[row], 6000);
+  }
+  EXPECT_EQ(table.requested(kCpu)[row], 7000);
+  EXPECT_THAT(table.pods(row), UnorderedElementsAre(&a, &b, &c));
+  EXPECT_THAT(Conflicts(80), ElementsAre(row));
+  EXPECT_THAT(Conflicts(81), ElementsAre(row));
+  EXPECT_GT(table.pod_changes(), changes) << "results of the row must be evaluated again";
 }
 
 TEST_F(NodeTableTest, APodMayBeRemovedAndRestoredRepeatedly) {

@@ -28,7 +28,7 @@ bool SelectsPod(const PodClause& clause, const PodLabels& pod, LabelsOfNamespace
 
 PodCounters::PodCounters(NodeTable& nodes, ClusterObjects& objects, std::size_t bytes_max)
     : nodes_(nodes), objects_(objects), bytes_max_(bytes_max) {
-  nodes.Observe(*this);
+  nodes.ObserveWithWithdrawals(*this);
   objects.Of<api::Namespace>().Listen([this](const ports::Change<api::Namespace>& change) {
     if (change.before == nullptr || change.after == nullptr ||
         change.before->metadata.labels != change.after->metadata.labels)

@@ -28,9 +28,9 @@ struct CarriedTerm {
   RowCounts rows;
 };
 
-// Counts bound and assumed pods, including terminating pods. Pods added or removed by overlays are not
-// counted; plugins adjust for them in AddPod and RemovePod. References are valid until the cluster changes or
-// Matching is called again. Scheduler loop only.
+// Counts bound and assumed pods, including terminating pods, without those that are withdrawn. Overlays have
+// no effect; plugins adjust for their pods in AddPod and RemovePod. References are valid until the cluster
+// changes or Matching is called again. Scheduler loop only.
 class PodCounters final : public PodObserver {
  public:
   // Pods may have any number of queries and distinct labels: beyond about `bytes_max`, new queries are

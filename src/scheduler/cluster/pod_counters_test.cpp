@@ -1,6 +1,7 @@
 // Incremental counters equal a full recount after any sequence of changes.
 #include "scheduler/cluster/pod_counters.hpp"
 #include "scheduler/cluster/overlay.hpp"
+#include "scheduler/cluster/withdrawal.hpp"
 
 #include <gtest/gtest.h>
 
@@ -86,6 +87,33 @@ class Changing {
           [&](std::uint32_t row, int count) { counts[{carried.term.get(), carried.weight, row}] += count; });
     });
     return counts;
+  }
+
+  // Calls check() while some pods are withdrawn, after some of them are back, and at the end.
+  template <class Check>
+  void Withdraw(Check&& check) {
+    {
+      NodeTable::Withdrawal withdrawal(table_);
+      std::vector<std::pair<Row, std::unique_ptr<PlacedPod>>> kept;
+      std::vector<std::pair<std::size_t, std::pair<Row, std::unique_ptr<PlacedPod>>>> gone;
+      for (auto& entry : placed_) {
+        if (OneIn(3)) {
+          const std::size_t index = withdrawal.Remove(entry.first, *entry.second);
+          gone.emplace_back(index, std::move(entry));
+        } else {
+          kept.push_back(std::move(entry));
+        }
+      }
+      placed_ = std::move(kept);
+      check();
+      for (auto& [index, entry] : gone) {
+        const bool back = OneIn(2);
+        if (back) withdrawal.PutBack(index);
+        if (back && OneIn(3)) withdrawal.RemoveAgain(index);
+      }
+      for (auto& [index, entry] : gone) placed_.push_back(std::move(entry));
+    }
+    check();
   }
 
   PodCounters& counters() { return counters_; }
@@ -214,6 +242,22 @@ TEST(PodCounters, EqualARecountAfterAnySequenceOfChanges) {
       }
     }
     EXPECT_GT(cluster.pods(), 50u);
+  }
+}
+
+TEST(PodCounters, FollowWithdrawals) {
+  Changing cluster(3);
+  std::vector<PodQueryPtr> queries;
+  for (int i = 0; i < 30; ++i) queries.push_back(cluster.RandomQuery());
+  for (int step = 0; step < 500; ++step) cluster.Change();
+  for (int round = 0; round < 20; ++round) {
+    const PodLabelsPtr incoming = cluster.Incoming();
+    cluster.Withdraw([&] {
+      for (const PodQueryPtr& query : queries)
+        ASSERT_EQ(Changing::AsMap(cluster.counters().Matching(query)), cluster.Recount(*query)) << round;
+      for (const TermRole role : {TermRole::kRequired, TermRole::kRequiredAnti, TermRole::kPreferred})
+        ASSERT_EQ(cluster.CarriedFor(role, *incoming), cluster.RecountCarried(role, *incoming)) << round;
+    });
   }
 }
 

@@ -10,7 +10,7 @@ const std::vector<double>& AttemptBuckets() {
   return kBuckets;
 }
 
-constexpr std::array<const char*, 3> kResults{"scheduled", "unschedulable", "error"};
+constexpr std::array<const char*, 4> kResults{"scheduled", "unschedulable", "error", "waiting_on_preemption"};
 
 metrics::Gauge& CacheSize(metrics::Registry& registry, const char* type) {
   return registry.Gauge("scheduler_cache_size",
@@ -107,7 +107,7 @@ CycleMetrics::GroupCells& CycleMetrics::Groups() {
     groups.emplace(GroupCells{
         registry.Histogram("scheduler_podgroup_scheduling_algorithm_duration_seconds",
                            "[ALPHA] Pod group scheduling algorithm latency in seconds", AttemptBuckets()),
-        std::vector<std::array<Cells, 3>>(profiles.size())});
+        std::vector<std::array<Cells, 4>>(profiles.size())});
   }
   return *groups;
 }

@@ -21,7 +21,7 @@ namespace berth::cycle {
 
 // Metric cells are resolved once per profile and result. Scheduler loop only.
 struct CycleMetrics {
-  enum Result { kScheduled, kUnschedulable, kError };
+  enum Result { kScheduled, kUnschedulable, kError, kWaitingOnPreemption };  // the last for groups only
 
   CycleMetrics(metrics::Registry& registry, std::span<const std::unique_ptr<runtime::Profile>> profiles,
                ClassLatencyOptions class_latency);
@@ -51,14 +51,14 @@ struct CycleMetrics {
   Cells GroupCellsOf(std::uint32_t profile, Result result);
   struct GroupCells {
     metrics::Histogram& algorithm;
-    std::vector<std::array<Cells, 3>> per_profile;
+    std::vector<std::array<Cells, 4>> per_profile;
   };
   // Created with the first group.
   GroupCells& Groups();
 
   metrics::Registry& registry;
   const std::span<const std::unique_ptr<runtime::Profile>> profiles;
-  std::vector<std::array<Cells, 3>> per_profile;
+  std::vector<std::array<Cells, 4>> per_profile;
   std::optional<GroupCells> groups;
   metrics::Histogram& algorithm;
   metrics::Histogram& pod_attempts;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "observability/log/log.hpp"
 
 namespace berth::cycle {
@@ -14,33 +12,69 @@ constexpr Duration kRetryDelay = std::chrono::seconds(1);
 
 }  // namespace
 
-Evictions::Evictions(bool asynchronous, const Parts& parts)
-    : asynchronous_(asynchronous),
-      parts_(parts),
+Evictions::Evictions(const Parts& parts)
+    : parts_(parts),
+      asynchronous_(parts.gates.Enabled("SchedulerAsyncPreemption")),
+      with_groups_(parts.gates.Enabled("GenericWorkload")),
       victims_(parts.metrics.Histogram(
           "scheduler_preemption_victims",
           "[STABLE] Number of selected preemption victims for preemption initiated by a single pod",
           metrics::ExponentialBuckets(1, 2, 7))) {}
 
-void Evictions::Start(const api::PodPtr& pod, algorithm::Preemption decided) {
-  victims_.Observe(static_cast<double>(decided.victims.size()));
-  const auto preemption = std::make_shared<Preemption>(Preemption{
-      .plugin = std::move(decided.plugin), .pod = pod, .node = std::move(decided.node), .victims = {}});
-  for (const api::PodPtr& victim : decided.victims) {
+void Evictions::Start(Preemptor preemptor, EvictionPlan plan) {
+  CountPlan(preemptor, plan);
+  const auto preemption = std::make_shared<Preemption>(Preemption{.preemptor = std::move(preemptor),
+                                                                  .plugin = std::move(plan.plugin),
+                                                                  .place = std::move(plan.place),
+                                                                  .started = parts_.clock.Now(),
+                                                                  .victims = {}});
+  for (const api::PodPtr& victim : plan.victims) {
     // Terminating pods need no request.
     if (!victim->metadata.deleting()) preemption->victims.push_back(victim);
   }
   if (const auto log = log::V(2)) {
-    const std::string key = pod->metadata.Key();
-    log.Info("Start the preemption", {{"preemptor", log::Value::Object(key)},
-                                      {"node", preemption->node},
-                                      {"numVictims", decided.victims.size()},
+    log.Info("Start the preemption", {{"preemptor", log::Value::Object(preemption->preemptor.key)},
+                                      {"node", preemption->place},
+                                      {"numVictims", plan.victims.size()},
                                       {"numVictimsToDelete", preemption->victims.size()}});
   }
   if (!asynchronous_) return EvictTogether(preemption);
   if (preemption->victims.empty()) return;
-  in_progress_.insert_or_assign(pod->metadata.uid, nullptr);
+  in_progress_.insert_or_assign(preemption->preemptor.uid, nullptr);
   ClearNominations(preemption, [this, preemption] { EvictAllButLast(preemption); });
+}
+
+// kube-scheduler has the series about groups only with the feature gate.
+void Evictions::CountPlan(const Preemptor& preemptor, const EvictionPlan& plan) {
+  const auto count = static_cast<double>(plan.victims.size());
+  const auto buckets = [] { return metrics::ExponentialBuckets(1, 2, 11); };
+  const metrics::Labels by_preemptor{{"preemptor", std::string(preemptor.type())}};
+  if (preemptor.kind == Preemptor::Kind::kPod) {
+    victims_.Observe(count);
+  } else {
+    parts_.metrics
+        .Histogram("scheduler_workload_preemption_victims",
+                   "[ALPHA] Number of pod preemption victims caused by workload preemption.", buckets())
+        .Observe(count);
+  }
+  if (!with_groups_) return;
+  if (plan.disrupted_groups > 0) {
+    parts_.metrics
+        .Histogram("scheduler_preemption_workload_disruptions",
+                   "[ALPHA] Number of workload preemption units being preempted. A single preemption unit "
+                   "can be all "
+                   "pods in a pod group (in case of DisruptionMode=all), or a single pod (in case of "
+                   "DisruptionMode=single).",
+                   buckets(), by_preemptor)
+        .Observe(static_cast<double>(plan.disrupted_groups));
+  }
+  if (plan.violations > 0) {
+    parts_.metrics
+        .Counter("scheduler_preemption_pdb_violations_total",
+                 "[ALPHA] Total number of pod disruption budget violations caused by preemption.",
+                 by_preemptor)
+        .Add(static_cast<std::uint64_t>(plan.violations));
+  }
 }
 
 bool Evictions::IsPreempting(std::string_view uid) const {
@@ -57,8 +91,8 @@ bool Evictions::IsPreempting(std::string_view uid) const {
 // Pods of lower priority may no longer fit; without a nomination they are scheduled elsewhere immediately.
 void Evictions::ClearNominations(const PreemptionPtr& preemption, Next next) {
   std::vector<api::PodPtr> pods;
-  for (const api::PodPtr& pod : NominatedPods(preemption->node)) {
-    if (pod->spec.priority < preemption->pod->spec.priority && !pod->status.nominated_node_name.empty())
+  for (const api::PodPtr& pod : NominatedPods(preemption->place)) {
+    if (pod->spec.priority < preemption->preemptor.priority && !pod->status.nominated_node_name.empty())
       pods.push_back(pod);
   }
   if (pods.empty()) return next();
@@ -73,7 +107,9 @@ void Evictions::ClearNominations(const PreemptionPtr& preemption, Next next) {
             preemption->failed = true;  // the victims are evicted nevertheless
             log::Error(
                 "Cannot clear 'NominatedNodeName' field from lower priority pods on the same target node",
-                {{"node", preemption->node}, {"pod", pod->metadata.Key()}, {"err", written.error().message}});
+                {{"node", preemption->place},
+                 {"pod", pod->metadata.Key()},
+                 {"err", written.error().message}});
           }
           if (--preemption->open == 0) (*go_on)();
         }));
@@ -85,7 +121,7 @@ void Evictions::EvictAllButLast(const PreemptionPtr& preemption) {
 }
 
 void Evictions::EvictLast(const PreemptionPtr& preemption) {
-  const std::string& uid = preemption->pod->metadata.uid;
+  const std::string& uid = preemption->preemptor.uid;
   const api::PodPtr& last = preemption->victims.back();
   in_progress_.insert_or_assign(uid, last);
   EvictOne(preemption, last, [this, preemption](Outcome outcome) {
@@ -101,19 +137,27 @@ void Evictions::EvictTogether(const PreemptionPtr& preemption) {
 }
 
 void Evictions::Finish(const PreemptionPtr& preemption) {
-  in_progress_.erase(preemption->pod->metadata.uid);
+  in_progress_.erase(preemption->preemptor.uid);
   const bool failed = preemption->failed;
+  const char* result = failed ? "error" : "success";
+  if (with_groups_) {
+    parts_.metrics
+        .Histogram(
+            "scheduler_preemption_execution_duration_seconds",
+            "[ALPHA] Duration in seconds for preempting the target preemption victims. With async preemption "
+            "enabled, preemption execution does not block the scheduling of other pods.",
+            metrics::ExponentialBuckets(0.001, 2, 16),
+            {{"preemptor", std::string(preemption->preemptor.type())}, {"result", result}})
+        .Observe(std::chrono::duration<double>(parts_.clock.Now() - preemption->started).count());
+  }
   if (asynchronous_) {
     parts_.metrics
         .Counter("scheduler_preemption_goroutines_execution_total",
-                 "[ALPHA] Number of preemption goroutines executed.",
-                 {{"result", failed ? "error" : "success"}})
+                 "[ALPHA] Number of preemption goroutines executed.", {{"result", result}})
         .Add();
   }
   // No deletion event will requeue the pod then. A pause, because an immediate retry would fail again.
-  const auto activate = [this, key = preemption->pod->metadata.Key()] {
-    parts_.queue.Activate(std::array{key});
-  };
+  const auto activate = [this, preemption] { parts_.queue.Activate(preemption->preemptor.pods); };
   if (failed) return parts_.loop.PostAfter(kRetryDelay, activate);
   if (preemption->retry_now) activate();
 }
@@ -157,7 +201,8 @@ void Evictions::MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr
       .type = "DisruptionTarget",
       .status = "True",
       .reason = "PreemptionByScheduler",
-      .message = preemption->pod->spec.scheduler_name + ": preempting to accommodate a higher priority pod",
+      .message = fmt::format("{}: preempting to accommodate a higher priority {}",
+                             preemption->preemptor.scheduler_name, preemption->preemptor.type()),
       .observed_generation = victim->metadata.generation,
       .current = victim};
   parts_.api.PatchPodStatus(
@@ -166,7 +211,7 @@ void Evictions::MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr
         if (written) return Delete(preemption, victim, std::move(done));
         if (written.error().code == ErrorCode::kNotFound) return done({});
         log::Error("Could not add DisruptionTarget condition due to preemption",
-                   {{"preemptor", preemption->pod->metadata.Key()},
+                   {{"preemptor", preemption->preemptor.key},
                     {"victim", victim->metadata.Key()},
                     {"err", written.error().message}});
         done({.result = std::move(written)});
@@ -181,7 +226,7 @@ void Evictions::Delete(const PreemptionPtr& preemption, const api::PodPtr& victi
           EmitPreempted(*preemption, victim, false);
         } else if (deleted.error().code != ErrorCode::kNotFound) {
           log::Error("Tried to preempted pod", {{"pod", victim->metadata.Key()},
-                                                {"preemptor", preemption->pod->metadata.Key()},
+                                                {"preemptor", preemption->preemptor.key},
                                                 {"err", deleted.error().message}});
           return done({.result = std::move(deleted)});
         }
@@ -190,11 +235,11 @@ void Evictions::Delete(const PreemptionPtr& preemption, const api::PodPtr& victi
 }
 
 void Evictions::EmitPreempted(const Preemption& preemption, const api::PodPtr& victim, bool in_memory) {
-  const api::Pod& preemptor = *preemption.pod;
+  const Preemptor& preemptor = preemption.preemptor;
   parts_.events.Emit({ports::Event::Type::kNormal, "Preempted", "Preempting",
-                      fmt::format("Preempted by pod {} on node {}{}", preemptor.metadata.uid, preemption.node,
-                                  in_memory ? " (in kube-scheduler memory)." : ""),
-                      preemptor.spec.scheduler_name, victim, preemption.pod});
+                      fmt::format("Preempted by {} {} on node {}{}", preemptor.type(), preemptor.uid,
+                                  preemption.place, in_memory ? " (in kube-scheduler memory)." : ""),
+                      preemptor.scheduler_name, victim, preemptor.object});
 }
 
 std::vector<api::PodPtr> Evictions::NominatedPods(std::string_view node) const {

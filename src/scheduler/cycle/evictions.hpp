@@ -1,20 +1,45 @@
 // Evicts the victims of a preemption: assumed pods within the scheduler, others through the API.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/text_map.hpp"
+#include "config/feature_gates.hpp"
 #include "observability/metrics/registry.hpp"
-#include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cycle/binding_cycle.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 
 namespace berth::cycle {
+
+// The pod or pod group for which others are evicted.
+struct Preemptor {
+  enum class Kind : std::uint8_t { kPod, kPodGroup };
+  Kind kind = Kind::kPod;
+  std::string uid;
+  std::string key;  // namespace/name
+  std::string scheduler_name;
+  std::int32_t priority = 0;
+  ports::ObjectReference object;
+  std::vector<std::string> pods;  // namespace/name; retried if no deletion event will follow
+
+  std::string_view type() const { return kind == Kind::kPod ? "pod" : "podgroup"; }
+};
+
+// What to evict.
+struct EvictionPlan {
+  std::string plugin;  // that selected the victims
+  std::string place;   // the node to which the pod is nominated; of groups "cluster"
+  std::vector<api::PodPtr> victims;
+  std::int64_t violations = 0;       // victims whose eviction violates a PodDisruptionBudget
+  std::size_t disrupted_groups = 0;  // as in framework::GroupPostFilterResult
+};
 
 // Preemptions in progress (kube-scheduler v1.37.1, pkg/scheduler/framework/preemption/executor.go).
 // Asynchronous: each response of the API server advances a preemption by one step. With the feature gate
@@ -32,22 +57,24 @@ class Evictions {
     queue::SchedulingQueue& queue;
     const PodDirectory& pods;
     const cluster::SymbolTable& symbols;
+    const config::FeatureGates& gates;
+    const Clock& clock;
     metrics::Registry& metrics;
   };
-  // `asynchronous`: the feature gate SchedulerAsyncPreemption.
-  Evictions(bool asynchronous, const Parts& parts);
+  explicit Evictions(const Parts& parts);
 
-  // Starts the preemption: `pod` fits on the node when the victims are evicted.
-  void Start(const api::PodPtr& pod, algorithm::Preemption preemption);
-  // Whether victims of this pod are being evicted. Not after its last victim is deleted or terminating,
-  // because the event that requeues the pod may arrive before the response to the request.
+  // Starts the preemption: the preemptor fits when the victims are evicted.
+  void Start(Preemptor preemptor, EvictionPlan plan);
+  // Whether victims of this pod or pod group are being evicted. Not after its last victim is deleted or
+  // terminating, because the event that requeues the pod may arrive before the response to the request.
   bool IsPreempting(std::string_view uid) const;
 
  private:
   struct Preemption {
+    Preemptor preemptor;
     std::string plugin;
-    api::PodPtr pod;
-    std::string node;
+    std::string place;
+    MonoTime started;
     std::vector<api::PodPtr> victims;  // not yet terminating
     std::size_t open = 0;              // number of pending responses
     bool failed = false;               // a step failed, possibly only a nomination
@@ -76,13 +103,15 @@ class Evictions {
   void EmitPreempted(const Preemption& preemption, const api::PodPtr& victim, bool in_memory);
   // Pods that are nominated to the node and not bound to it, as last received from the API server.
   std::vector<api::PodPtr> NominatedPods(std::string_view node) const;
+  void CountPlan(const Preemptor& preemptor, const EvictionPlan& plan);
   // Calls `done` on the loop's thread, whatever the thread of the response.
   ports::WriteDone OnLoop(std::move_only_function<void(Expected<void>)> done);
 
-  const bool asynchronous_;
   const Parts parts_;
+  const bool asynchronous_;  // the feature gate SchedulerAsyncPreemption
+  const bool with_groups_;   // the feature gate GenericWorkload
   metrics::Histogram& victims_;
-  // By UID of the preempting pod: null until the last victim is being evicted, then that victim.
+  // By UID of the preemptor: null until the last victim is being evicted, then that victim.
   TextMap<api::PodPtr> in_progress_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <deque>
+
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/cycle/rejections.hpp"
@@ -60,6 +63,34 @@ class MemberChecks {
   std::string_view policy_;  // empty: that of the first pod
 };
 
+// The nominations of placed members: deleted while these are on nodes, then set again as the pods' status
+// says, like in kube-scheduler.
+class TakenNominations {
+ public:
+  explicit TakenNominations(queue::Nominator& nominator) : nominator_(nominator) {}
+  TakenNominations(const TakenNominations&) = delete;
+  TakenNominations& operator=(const TakenNominations&) = delete;
+  ~TakenNominations() {
+    for (const QueuedPodPtr& pod : pods_) GiveBack(pod);
+  }
+
+  void Take(const QueuedPodPtr& pod) {
+    nominator_.Delete(pod->info.pod->metadata.uid);
+    pods_.push_back(pod);
+  }
+  void GiveBackLast() {
+    GiveBack(pods_.back());
+    pods_.pop_back();
+  }
+
+ private:
+  void GiveBack(const QueuedPodPtr& pod) {
+    if (pod->info.nominated.known()) nominator_.Set(pod);
+  }
+  queue::Nominator& nominator_;
+  std::vector<QueuedPodPtr> pods_;
+};
+
 }  // namespace
 
 // The members that have a node so far. Reverts them when it is destroyed, the last one first.
@@ -72,45 +103,118 @@ class GroupCycle::Placed {
     for (auto member = members_.rbegin(); member != members_.rend(); ++member) Revert(*member);
   }
 
-  // A status other than Success: the pod is not placed.
-  Status Add(const QueuedPodPtr& pod, algorithm::ScheduleResult& decision) {
-    const std::string& uid = pod->info.pod->metadata.uid;
-    const bool assumed = parts_.cluster.Assume(pod->info, decision.row);
-    BERTH_CHECK(assumed, pod->info.key, uid);
-    parts_.nominator.Delete(uid);
-    const Member member{pod, parts_.cluster.nodes().name(decision.row), &decision.state};
-    Status reserved = profile_.RunReserve({pod->info, member.node, decision.state});
-    if (reserved.ok()) {
-      members_.push_back(member);
-    } else {
-      Revert(member);
+  // A status other than Success: the pod is not placed. `pod` and `state` must outlive this object.
+  Status Add(const framework::QueuedPod& pod, cluster::Row row, framework::CycleState& state) {
+    Status reserved = AddAnyway(pod, row, state);
+    if (!reserved.ok()) {
+      Revert(members_.back());
+      members_.pop_back();
     }
     return reserved;
+  }
+  // The pod is placed, whatever the status of Reserve.
+  Status AddAnyway(const framework::QueuedPod& pod, cluster::Row row, framework::CycleState& state) {
+    const bool assumed = parts_.cluster.Assume(pod.info, row);
+    BERTH_CHECK(assumed, pod.info.key, pod.info.pod->metadata.uid);
+    members_.push_back({pod.info, parts_.cluster.nodes().name(row), state});
+    return profile_.RunReserve({pod.info, members_.back().node, state});
   }
 
  private:
   struct Member {
-    QueuedPodPtr pod;
+    const cluster::PodInfo& pod;
     std::string node;
-    framework::CycleState* state;
+    framework::CycleState& state;
   };
   void Revert(const Member& member) {
-    profile_.RunUnreserve({member.pod->info, member.node, *member.state});
-    const bool forgotten = parts_.cluster.Forget(member.pod->info.pod->metadata.uid);
-    BERTH_CHECK(forgotten, member.pod->info.key, member.node);
-    if (member.pod->info.nominated.known()) parts_.nominator.Set(member.pod);
+    profile_.RunUnreserve({member.pod, member.node, member.state});
+    const bool forgotten = parts_.cluster.Forget(member.pod.pod->metadata.uid);
+    BERTH_CHECK(forgotten, member.pod.key, member.node);
   }
 
   const Parts& parts_;
   const runtime::Profile& profile_;
-  std::vector<Member> members_;
+  std::deque<Member> members_;
+};
+
+// What PodGroupPostFilter plugins may do.
+class GroupCycle::PostFilterRun final : public framework::GroupPostFilterServices {
+ public:
+  PostFilterRun(GroupCycle& cycle, const QueuedGroup& group, GroupResult& result)
+      : cycle_(cycle), group_(group) {
+    for (MemberResult& member : result.members) {
+      if (member.decision.record != nullptr) tried_.push_back({member.pod.get(), &member.decision.state});
+    }
+  }
+
+  bool abandoned() const { return latest_.abandoned; }
+  std::span<const Tried> tried() const override { return tried_; }
+  cluster::NodeTable& table() override { return parts().cluster.nodes(); }
+
+  Status Decide() override {
+    latest_ = cycle_.Search(group_);
+    found_.clear();
+    placed_.clear();
+    each_affects_all_ = false;
+    if (latest_.abandoned) return Status::Error("the wait for an extender was cancelled");
+    for (const MemberResult& member : latest_.members) {
+      if (member.decision.record == nullptr || !member.status.ok()) continue;
+      placed_.push_back(&member);
+      found_.push_back({member.pod.get(), member.decision.row});
+      each_affects_all_ =
+          each_affects_all_ || profile().HasExtensionsBeyond(member.decision.skipped_extensions);
+    }
+    return latest_.status;
+  }
+  std::span<const Found> found() const override { return found_; }
+
+  // Without plugins that count pods on other nodes, the result for a member depends on its own row alone.
+  bool StillFit(const RowSet& changed) override {
+    const auto nominations = cycle_.nominations_.Of(parts().nominator, table());
+    const algorithm::ClusterView view = parts().view.Of(parts().cluster);
+    std::deque<framework::CycleState> states;
+    Placed placed(parts(), profile());
+    for (const MemberResult* member : placed_) {
+      const cluster::Row row = member->decision.row;
+      if (!each_affects_all_ && !changed.Has(row)) continue;
+      auto state =
+          parts().algorithm.FitsOn(row, member->pod->info, member->decision, profile(), view, nominations);
+      if (!state) return false;
+      // As in kube-scheduler, the pod is on the node even if a plugin cannot reserve what it needs.
+      (void)placed.AddAnyway(*member->pod, row, states.emplace_back(std::move(*state)));
+    }
+    return true;
+  }
+
+ private:
+  const Parts& parts() const { return cycle_.parts_; }
+  const runtime::Profile& profile() const { return cycle_.ProfileOf(group_); }
+
+  GroupCycle& cycle_;
+  const QueuedGroup& group_;
+  std::vector<Tried> tried_;
+  GroupResult latest_;  // of Decide
+  std::vector<const MemberResult*> placed_;
+  std::vector<Found> found_;
+  bool each_affects_all_ = false;  // a pod on any row may change the result of a member
 };
 
 GroupResult GroupCycle::Decide(const QueuedGroup& group) {
   BERTH_CHECK(!group.members.empty() && group.object != nullptr, group.key, group.members.size());
+  GroupResult result = Search(group);
+  result.searched = result.status.code;
+  result.took = parts_.clock.Now() - group.attempt_started;
+  if (result.searched == Code::kUnschedulable && !result.abandoned) RunPostFilters(group, result);
+  return result;
+}
+
+GroupResult GroupCycle::Search(const QueuedGroup& group) {
   GroupResult result;
   for (const QueuedPodPtr& pod : group.members) result.members.emplace_back().pod = pod;
   DecideMembers(group, result);
+  for (MemberResult& member : result.members) {
+    if (member.decision.record == nullptr) member.status = result.status;
+  }
   return result;
 }
 
@@ -131,7 +235,7 @@ std::optional<std::string> GroupCycle::Invalid(const QueuedGroup& group) const {
 // Members are tried in order until the group cannot be scheduled any more. Those that find no node do not
 // stop the others as long as minCount can be reached.
 void GroupCycle::DecideMembers(const QueuedGroup& group, GroupResult& result) {
-  const runtime::Profile& profile = *parts_.profiles[group.leading_pod().profile];
+  const runtime::Profile& profile = ProfileOf(group);
   framework::PlacementProgress progress{.remaining = group.members.size(),
                                         .scheduled = parts_.groups.Find(group.key)->scheduled};
   Status feasible = profile.RunPlacementFeasible(*group.object, progress);
@@ -143,10 +247,21 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, GroupResult& result) {
     result.status = RejectedWithGroup(std::move(feasible));
     return;
   }
+  TakenNominations nominations(parts_.nominator);
   Placed placed(parts_, profile);
   bool any_placed = false;
   for (MemberResult& member : result.members) {
-    member = DecideMember(member.pod, placed);
+    const MonoTime began = parts_.clock.Now();
+    DecideMember(member);
+    if (member.status.ok() && !member.decision.abandoned) {
+      nominations.Take(member.pod);
+      member.status = placed.Add(*member.pod, member.decision.row, member.decision.state);
+      if (!member.status.ok()) {
+        nominations.GiveBackLast();
+        OnNotReserved(member);
+      }
+    }
+    member.took = parts_.clock.Now() - began;
     result.abandoned = member.decision.abandoned;
     if (result.abandoned) return;
     if (!member.status.ok() && !member.status.rejected()) {
@@ -168,22 +283,18 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, GroupResult& result) {
   if (result.status.ok() && !any_placed) result.status = RejectedWithGroup({});
 }
 
-MemberResult GroupCycle::DecideMember(const QueuedPodPtr& pod, Placed& placed) {
+void GroupCycle::DecideMember(MemberResult& member) {
+  const framework::QueuedPod& pod = *member.pod;
   if (const auto log = log::V(4))
     log.Info("Attempting to schedule a pod belonging to a pod group",
-             {{"pod", log::Value::Object(pod->info.key)}});
-  const MonoTime began = parts_.clock.Now();
-  MemberResult member;
-  member.pod = pod;
-  member.decision = parts_.algorithm.ScheduleMember(
-      pod->info, *parts_.profiles[pod->profile], parts_.view.Of(parts_.cluster),
-      nominations_.Of(parts_.nominator, parts_.cluster.nodes()));
-  if (member.decision.abandoned) return member;
+             {{"pod", log::Value::Object(pod.info.key)}});
+  member.decision =
+      parts_.algorithm.ScheduleMember(pod.info, *parts_.profiles[pod.profile], parts_.view.Of(parts_.cluster),
+                                      nominations_.Of(parts_.nominator, parts_.cluster.nodes()));
+  if (member.decision.abandoned) return;
   const record::AttemptRecord& record = *member.decision.record;
   switch (record.result) {
     case record::Result::kScheduled:
-      member.status = placed.Add(pod, member.decision);
-      if (!member.status.ok()) OnNotReserved(member);
       break;
     case record::Result::kUnschedulable:
       member.status = Status::Unschedulable(record.message);
@@ -191,8 +302,6 @@ MemberResult GroupCycle::DecideMember(const QueuedPodPtr& pod, Placed& placed) {
     default:
       member.status = Status::Error(record.message);
   }
-  member.took = parts_.clock.Now() - began;
-  return member;
 }
 
 void GroupCycle::OnNotReserved(MemberResult& member) {
@@ -201,6 +310,29 @@ void GroupCycle::OnNotReserved(MemberResult& member) {
   member.decision.rejectors = {std::string(member.status.plugin)};
   if (member.status.code == Code::kPending) member.decision.pending = member.decision.rejectors;
   member.status = RejectedOnOneNode(std::move(member.status));
+}
+
+// All members are rejected, whatever the plugins find. If they found victims, the members wait for the
+// evictions on their nominated nodes.
+void GroupCycle::RunPostFilters(const QueuedGroup& group, GroupResult& result) {
+  PostFilterRun services(*this, group, result);
+  framework::GroupPostFilterResult answer = ProfileOf(group).RunPodGroupPostFilter(group, services);
+  result.abandoned = services.abandoned();
+  if (answer.status.code == Code::kError) {
+    result.status = std::move(answer.status);
+    return;
+  }
+  result.status.reasons.push_back(answer.status.Message());
+  if (!answer.status.ok()) return;
+  result.waits_for_evictions = true;
+  for (auto& [uid, node] : answer.nominations) {
+    const auto member = std::ranges::find_if(
+        result.members, [&](const MemberResult& each) { return each.pod->info.pod->metadata.uid == uid; });
+    BERTH_CHECK(member != result.members.end(), group.key, uid);
+    member->decision.nominate = std::move(node);
+  }
+  if (answer.eviction)
+    result.preemption = GroupPreemption{std::string(answer.status.plugin), std::move(*answer.eviction)};
 }
 
 }  // namespace berth::cycle

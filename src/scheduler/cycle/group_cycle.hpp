@@ -1,5 +1,6 @@
-// The decision about a pod group: one decision per member, each with the earlier members on their nodes
-// (kube-scheduler v1.37.1, podGroupSchedulingDefaultAlgorithm in pkg/scheduler/schedule_one_podgroup.go).
+// The decision about a pod group: one decision per member, each with the earlier members on their nodes, and
+// preemption if the group cannot be scheduled (kube-scheduler v1.37.1, podGroupCycle and
+// podGroupSchedulingDefaultAlgorithm in pkg/scheduler/schedule_one_podgroup.go).
 #pragma once
 
 #include <memory>
@@ -14,6 +15,7 @@
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cycle/current_nominations.hpp"
+#include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/queue/nominator.hpp"
 #include "scheduler/runtime/profile.hpp"
@@ -24,21 +26,33 @@ namespace berth::cycle {
 struct MemberResult {
   framework::QueuedPodPtr pod;
   algorithm::ScheduleResult decision;  // without a record: the member was not tried
-  // Success: decision.row is its node. A rejection or an error: the complete text.
+  // Success: decision.row is its node. A rejection or an error: the complete text. If the member was not
+  // tried, the status of the group before PodGroupPostFilter.
   framework::Status status;
   Duration took{};
+};
+
+// Pods to evict so that a group fits.
+struct GroupPreemption {
+  std::string plugin;  // that selected them
+  framework::GroupPostFilterResult::Eviction eviction;
 };
 
 struct GroupResult {
   // Success: the members with a node are bound, the others are rejected. Unschedulable: all are rejected. Any
   // other code is an error for all members that have none of their own.
   framework::Status status;
-  std::vector<MemberResult> members;  // all of them, in the group's order
-  bool abandoned = false;             // the wait for an extender was cancelled; there is no result
+  std::vector<MemberResult> members;          // all of them, in the group's order
+  framework::Code searched{};                 // the status before PodGroupPostFilter
+  Duration took{};                            // until then
+  bool waits_for_evictions = false;           // Unschedulable, but nominated members will fit after evictions
+  std::optional<GroupPreemption> preemption;  // the evictions to start; none if they are under way already
+  bool abandoned = false;                     // the wait for an extender was cancelled; there is no result
 };
 
-// While a group is decided, its placed members are assumed in the cluster and reserved; before Decide
-// returns, all of that is reverted. Scheduler loop only; the parts must outlive this object.
+// While a group is decided, its placed members are assumed in the cluster and reserved, and possible victims
+// may be withdrawn from the node table; before Decide returns, all of that is reverted. Scheduler loop only;
+// the parts must outlive this object.
 class GroupCycle {
  public:
   struct Parts {
@@ -60,10 +74,17 @@ class GroupCycle {
 
  private:
   class Placed;
+  class PostFilterRun;
 
+  const runtime::Profile& ProfileOf(const framework::QueuedGroup& group) const {
+    return *parts_.profiles[group.leading_pod().profile];
+  }
+  // The decision without preemption.
+  GroupResult Search(const framework::QueuedGroup& group);
   void DecideMembers(const framework::QueuedGroup& group, GroupResult& result);
-  MemberResult DecideMember(const framework::QueuedPodPtr& pod, Placed& placed);
+  void DecideMember(MemberResult& member);
   static void OnNotReserved(MemberResult& member);
+  void RunPostFilters(const framework::QueuedGroup& group, GroupResult& result);
 
   const Parts parts_;
   CurrentNominations nominations_;

@@ -96,7 +96,10 @@ TEST_F(GroupCycleTest, AGangThatDoesNotFitHoldsNothing) {
   Settle();
   EXPECT_THAT(Bound(), IsEmpty());
   EXPECT_EQ(engine->cache().assumed_count(), 0U);
-  const std::string group = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining";
+  const std::string group =
+      "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining, pod group preemption: No preemption "
+      "victims found "
+      "for incoming preemptor";
   EXPECT_THAT(Failures(), ElementsAre(Pair("p1", "pod group is unschedulable, " + group),
                                       Pair("p2", "pod group is unschedulable, " + group),
                                       Pair("p3", "0/2 nodes are available: 2 Insufficient cpu.")));
@@ -113,11 +116,13 @@ TEST_F(GroupCycleTest, TheSearchStopsWhenMinCountCannotBeReached) {
   AddGroup(MakeGroup("g", 3));
   for (const auto* name : {"p1", "p2", "p3", "p4"}) AddMember(name);
   Settle();
-  const std::string group = "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining";
+  const std::string reason = "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining";
+  const std::string group =
+      reason + ", pod group preemption: No preemption victims found for incoming preemptor";
   EXPECT_THAT(Failures(),
               ElementsAre(Pair("p1", "pod group is unschedulable, " + group),
                           Pair("p2", "0/1 nodes are available: 1 Insufficient cpu."),
-                          Pair("p3", "0/1 nodes are available: 1 Insufficient cpu."), Pair("p4", group)))
+                          Pair("p3", "0/1 nodes are available: 1 Insufficient cpu."), Pair("p4", reason)))
       << "the last member is not tried";
 }
 

@@ -32,9 +32,34 @@ CycleMetrics::Result ResultOf(const framework::Status& status) {
   return status.rejected() ? CycleMetrics::kUnschedulable : CycleMetrics::kError;
 }
 
-queue::GroupOutcome OutcomeOf(const framework::Status& status) {
-  if (status.ok()) return queue::GroupOutcome::kScheduled;
-  return status.rejected() ? queue::GroupOutcome::kRejected : queue::GroupOutcome::kError;
+queue::GroupOutcome OutcomeOf(framework::Code code) {
+  if (code == framework::Code::kSuccess) return queue::GroupOutcome::kScheduled;
+  return code == framework::Code::kUnschedulable ? queue::GroupOutcome::kRejected
+                                                 : queue::GroupOutcome::kError;
+}
+
+Preemptor PreemptorOf(const framework::QueuedGroup& group) {
+  const api::ObjectMeta& meta = group.object->metadata;
+  Preemptor preemptor{.kind = Preemptor::Kind::kPodGroup,
+                      .uid = meta.uid,
+                      .key = group.key,
+                      .scheduler_name = group.leading_pod().info.pod->spec.scheduler_name.str(),
+                      .priority = group.object->priority,
+                      .object = ports::ReferenceTo(*group.object),
+                      .pods = {}};
+  for (const QueuedPodPtr& pod : group.members) preemptor.pods.push_back(pod->info.key);
+  return preemptor;
+}
+
+Preemptor PreemptorOf(const QueuedPod& pod) {
+  const api::Pod& object = *pod.info.pod;
+  return {.kind = Preemptor::Kind::kPod,
+          .uid = object.metadata.uid,
+          .key = pod.info.key,
+          .scheduler_name = object.spec.scheduler_name.str(),
+          .priority = object.spec.priority,
+          .object = ports::ReferenceTo(object),
+          .pods = {pod.info.key}};
 }
 
 }  // namespace
@@ -72,7 +97,13 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
   if (result.abandoned) return EndAttempt(pod, Abandoned());
   Keep(result.record);
   if (result.record->result == Result::kScheduled) return StartBinding(pod, std::move(result));
-  if (result.preemption) parts_.evictions.Start(pod->info.pod, *std::move(result.preemption));
+  if (result.preemption) {
+    parts_.evictions.Start(PreemptorOf(*pod), {.plugin = std::move(result.preemption->plugin),
+                                               .place = std::move(result.preemption->node),
+                                               .victims = std::move(result.preemption->victims),
+                                               .violations = result.preemption->violations,
+                                               .disrupted_groups = 0});
+  }
   EndAttempt(pod, {.rejected = result.record->result == Result::kUnschedulable,
                    .message = result.record->message,
                    .rejectors = std::move(result.rejectors),
@@ -83,14 +114,24 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
 // --- groups ---
 
 void OutcomeHandler::ApplyGroup(const framework::QueuedGroup& group, GroupResult result) {
-  const std::uint32_t profile = group.leading_pod().profile;
-  parts_.metrics.Groups().algorithm.Observe(
-      std::chrono::duration<double>(parts_.clock.Now() - group.attempt_started).count());
+  parts_.metrics.Groups().algorithm.Observe(std::chrono::duration<double>(result.took).count());
+  // First, so that no member becomes ready before its victims are known.
+  if (result.preemption && !result.abandoned) {
+    parts_.evictions.Start(PreemptorOf(group),
+                           {.plugin = std::move(result.preemption->plugin),
+                            .place = "cluster",
+                            .victims = std::move(result.preemption->eviction.victims),
+                            .violations = result.preemption->eviction.violations,
+                            .disrupted_groups = result.preemption->eviction.disrupted_groups});
+  }
   for (MemberResult& member : result.members) ApplyMember(member, result);
   if (result.abandoned) return parts_.queue.EndGroup(group, queue::GroupOutcome::kError);
   WriteGroupCondition(group, result.status);
-  parts_.metrics.GroupAttempt(profile, ResultOf(result.status), parts_.clock.Now() - group.attempt_started);
-  parts_.queue.EndGroup(group, OutcomeOf(result.status));
+  parts_.metrics.GroupAttempt(
+      group.leading_pod().profile,
+      result.waits_for_evictions ? CycleMetrics::kWaitingOnPreemption : ResultOf(result.status),
+      parts_.clock.Now() - group.attempt_started);
+  parts_.queue.EndGroup(group, OutcomeOf(result.searched));
 }
 
 void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group) {
@@ -104,7 +145,7 @@ void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group)
     Keep(record);
     return StartBinding(pod, std::move(member.decision));
   }
-  Failure failure = MemberFailure(member, group.status);
+  Failure failure = MemberFailure(member, group);
   if (record != nullptr) {
     record->result = failure.rejected ? Result::kUnschedulable : Result::kError;
     record->message = failure.message;
@@ -113,29 +154,25 @@ void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group)
   EndAttempt(pod, std::move(failure));
 }
 
-OutcomeHandler::Failure OutcomeHandler::MemberFailure(MemberResult& member, const framework::Status& group) {
+OutcomeHandler::Failure OutcomeHandler::MemberFailure(MemberResult& member, const GroupResult& group) {
   Failure failure;
   const bool tried = member.decision.record != nullptr;
-  const bool group_failed = !group.ok() && !group.rejected();
+  const bool group_failed = !group.status.ok() && !group.status.rejected();
   if (group_failed) {
     const bool own = tried && !member.status.ok() && !member.status.rejected();
-    failure.message = (own ? member.status : group).Message();
+    failure.message = (own ? member.status : group.status).Message();
     failure.nominate = "";
     return failure;
   }
   failure.rejected = true;
-  if (!tried) {
-    failure.message = group.Message();
-    failure.of_group = true;
-    return failure;
-  }
-  if (member.status.ok()) {
-    failure.message = RejectedWithGroup(group).Message();
-    failure.nominate = "";
+  if (tried && member.status.ok()) {
+    failure.message = (group.waits_for_evictions ? group.status : RejectedWithGroup(group.status)).Message();
+    failure.nominate = group.waits_for_evictions ? std::move(member.decision.nominate) : "";
     failure.of_group = true;
     return failure;
   }
   failure.message = member.status.Message();
+  failure.of_group = !tried;
   failure.rejectors = std::move(member.decision.rejectors);
   failure.pending = std::move(member.decision.pending);
   failure.nominate = std::move(member.decision.nominate);

@@ -79,8 +79,8 @@ class OutcomeHandler final : public BindingObserver {
   // Adds the complete record to those that are kept: their sizes are counted now.
   void Keep(std::shared_ptr<const record::AttemptRecord> record);
   void ApplyMember(MemberResult& member, const GroupResult& group);
-  // Of a member of a group whose attempt ended with this status, if the member is not bound.
-  static Failure MemberFailure(MemberResult& member, const framework::Status& group);
+  // Of a member of a group whose attempt ended with this result, if the member is not bound.
+  static Failure MemberFailure(MemberResult& member, const GroupResult& group);
   void WriteGroupCondition(const framework::QueuedGroup& group, const framework::Status& status);
   void StartBinding(const framework::QueuedPodPtr& pod, algorithm::ScheduleResult result);
   Failure BindingFailure(const std::string& uid, framework::Status status, bool while_binding) const;

@@ -184,7 +184,9 @@ TEST_F(PreemptionTest, AVictimGetsAConditionAndAnEventAndIsReplacedByThePod) {
   EXPECT_THAT(NotesOf("Preempted"), ElementsAre("low: Preempted by pod uid-of-high on node n1"));
   const ports::Event& event = events.events.back();
   EXPECT_EQ(event.action, "Preempting");
-  EXPECT_EQ(event.related, high);
+  ASSERT_TRUE(event.related);
+  EXPECT_EQ(event.related->kind, "Pod");
+  EXPECT_EQ(event.related->uid, high->metadata.uid);
   Remove(Terminate(low));
   Wait(std::chrono::seconds(2));
   EXPECT_THAT(Bound(), ElementsAre("high"));

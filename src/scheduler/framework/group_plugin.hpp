@@ -3,9 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "base/row_set.hpp"
 #include "kubernetes/api/pod_group.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/framework/queued_pod.hpp"
 
 namespace berth::framework {
 
@@ -20,6 +26,58 @@ struct PlacementProgress {
 class PlacementFeasiblePlugin : public virtual Plugin {
  public:
   virtual Status PlacementFeasible(const api::PodGroup& group, const PlacementProgress& progress) const = 0;
+};
+
+// Operations that PodGroupPostFilter plugins use to test changes of the cluster.
+class GroupPostFilterServices {
+ public:
+  struct Tried {
+    const QueuedPod* member = nullptr;
+    CycleState* state = nullptr;  // what the plugins stored about it
+  };
+  struct Found {
+    const QueuedPod* member = nullptr;
+    cluster::Row row = cluster::kNoRow;
+  };
+
+  virtual ~GroupPostFilterServices() = default;
+  // The members that were tried in the cycle, in the order of the group.
+  virtual std::span<const Tried> tried() const = 0;
+  // The table of the cycle, for withdrawals (NodeTable::Withdrawal).
+  virtual cluster::NodeTable& table() = 0;
+  // Decides the group again, against the current state of the table. The status is that of the group.
+  virtual Status Decide() = 0;
+  // The members for which the last Decide found a node, in the order of the group. Valid until the next one.
+  virtual std::span<const Found> found() const = 0;
+  // Whether each of these members, with those before it on their nodes, still passes the filters on its node,
+  // after pods were added to `changed` since the last Decide.
+  virtual bool StillFit(const RowSet& changed) = 0;
+};
+
+// Whether the group can fit after evictions, and where.
+struct GroupPostFilterResult {
+  struct Nomination {
+    std::string uid;   // of a member
+    std::string node;  // empty: clear the nomination
+  };
+  struct Eviction {
+    std::vector<api::PodPtr> victims;  // may be empty; the scheduler evicts the last one after all others
+    std::int64_t violations = 0;       // victims whose eviction violates a PodDisruptionBudget
+    std::size_t disrupted_groups = 0;  // victims of pod groups; those that are evicted as a unit count once
+  };
+  Status status;
+  // Used if the status is Success: the members then wait for the evictions. Nominations of other members are
+  // unchanged.
+  std::vector<Nomination> nominations = {};
+  std::optional<Eviction> eviction = {};
+};
+// Called when a pod group cannot be scheduled. Success, UnschedulableAndUnresolvable and Error end
+// PodGroupPostFilter; after Unschedulable the next plugin is called. No member is placed in this cycle,
+// whatever the status.
+class PodGroupPostFilterPlugin : public virtual Plugin {
+ public:
+  virtual GroupPostFilterResult PodGroupPostFilter(const QueuedGroup& group,
+                                                   GroupPostFilterServices& services) = 0;
 };
 
 }  // namespace berth::framework

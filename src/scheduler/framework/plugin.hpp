@@ -153,6 +153,7 @@ class PostFilterServices {
 // How preemption makes room on the nominated node.
 struct Eviction {
   std::vector<api::PodPtr> victims;  // never empty; the scheduler evicts the last one after all others
+  std::int64_t violations = 0;       // victims whose eviction violates a PodDisruptionBudget
   RowSet choices;                    // nodes that would have been equally good, the selected one included
 };
 

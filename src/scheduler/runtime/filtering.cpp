@@ -52,8 +52,8 @@ void Profile::RunFiltersFrom(std::size_t first, const Attempt& attempt, const Pr
   if (!out.errors.empty()) timer.code = framework::Code::kError;
 }
 
-bool Profile::HasExtensions(const PreFilterOutcome& pre_filter) const {
-  return pre_filter.skipped_extensions.Count() < extensions_.size();
+bool Profile::HasExtensionsBeyond(const SkippedPlugins& skipped) const {
+  return skipped.Count() < extensions_.size();
 }
 
 void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter, FilterOutcome& out,

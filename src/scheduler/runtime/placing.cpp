@@ -55,6 +55,29 @@ Status Profile::RunPlacementFeasible(const api::PodGroup& group,
   return combined;
 }
 
+framework::GroupPostFilterResult Profile::RunPodGroupPostFilter(
+    const framework::QueuedGroup& group, framework::GroupPostFilterServices& services) const {
+  PointTimer timer(*this, ExtensionPoint::kPodGroupPostFilter);
+  framework::GroupPostFilterResult outcome{{Code::kUnschedulable, {}, {}}};
+  for (framework::PodGroupPostFilterPlugin* plugin : group_post_filters_) {
+    framework::GroupPostFilterResult answer = Guarded(ExtensionPoint::kPodGroupPostFilter, *plugin, [&] {
+      return plugin->PodGroupPostFilter(group, services);
+    });
+    timer.code = answer.status.code;
+    answer.status.plugin = plugin->Name();
+    if (answer.status.ok() || answer.status.code == Code::kUnschedulableAndUnresolvable) return answer;
+    if (answer.status.code != Code::kUnschedulable) {
+      timer.code = Code::kError;
+      return {Status::Error(fmt::format("error in \"{}\" PodGroupPostFilter plugins: {}", plugin->Name(),
+                                        answer.status.Message()))};
+    }
+    for (std::string& reason : answer.status.reasons) outcome.status.reasons.push_back(std::move(reason));
+    if (outcome.status.plugin.empty()) outcome.status.plugin = plugin->Name();
+  }
+  timer.code = Code::kUnschedulable;
+  return outcome;
+}
+
 Status Profile::RunReserve(const Placement& placement) const {
   PointTimer timer(*this, ExtensionPoint::kReserve);
   for (framework::ReservePlugin* plugin : reserves_) {

@@ -145,7 +145,11 @@ class Profile {
                            const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                            const RowSet& candidates, framework::FilterOutcome& out) const;
   // Whether plugins with PreFilter extensions take part.
-  bool HasExtensions(const PreFilterOutcome& pre_filter) const;
+  bool HasExtensions(const PreFilterOutcome& pre_filter) const {
+    return HasExtensionsBeyond(pre_filter.skipped_extensions);
+  }
+  // The same if these are the plugins that returned Skip.
+  bool HasExtensionsBeyond(const SkippedPlugins& skipped) const;
   // Calls the PreFilter extensions for a pod that a dry run adds to the row or removes from it.
   framework::Status RunAddPod(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
                               const cluster::PlacedPod& added, cluster::Row row) const;
@@ -173,6 +177,9 @@ class Profile {
   // complete one.
   framework::Status RunPlacementFeasible(const api::PodGroup& group,
                                          const framework::PlacementProgress& progress) const;
+  // The status' reasons are the last part of the group's message.
+  framework::GroupPostFilterResult RunPodGroupPostFilter(const framework::QueuedGroup& group,
+                                                         framework::GroupPostFilterServices& services) const;
   // --- placement ---
   // A rejection contains the plugin's name, an error the complete text.
   framework::Status RunReserve(const framework::Placement& placement) const;
@@ -239,6 +246,7 @@ class Profile {
   // Index of the same plugin at the other extension point, SIZE_MAX if absent: what Skip disables.
   std::vector<std::size_t> pre_filter_filter_, pre_filter_extension_, pre_score_score_;
   std::vector<framework::PlacementFeasiblePlugin*> placement_feasible_;
+  std::vector<framework::PodGroupPostFilterPlugin*> group_post_filters_;
   std::vector<framework::ReservePlugin*> reserves_;
   std::vector<framework::PermitPlugin*> permits_;
   std::vector<framework::PreBindPlugin*> pre_binds_;

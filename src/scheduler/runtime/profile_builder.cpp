@@ -42,7 +42,9 @@ class ProfileBuilder {
     BERTH_RETURN_IF_ERROR(Expand(Point::kPreBind, "PreBindPlugin", profile_->pre_binds_));
     BERTH_RETURN_IF_ERROR(Expand(Point::kBind, "BindPlugin", profile_->binders_));
     BERTH_RETURN_IF_ERROR(Expand(Point::kPostBind, "PostBindPlugin", profile_->post_binds_));
-    BERTH_RETURN_IF_ERROR(CheckGroupPoints());
+    BERTH_RETURN_IF_ERROR(CheckPlacementPoints());
+    BERTH_RETURN_IF_ERROR(
+        Expand(Point::kPodGroupPostFilter, "PodGroupPostFilterPlugin", profile_->group_post_filters_));
     // Like in kube-scheduler, an extension point without a list of its own in the configuration.
     for (const auto& plugin : profile_->plugins_) {
       if (auto* feasible = framework::As<framework::PlacementFeasiblePlugin>(plugin.get()))
@@ -158,21 +160,16 @@ class ProfileBuilder {
     return {};
   }
 
-  // Extension points that only pod groups use. Berth does not run them; plugins are accepted by name.
-  Expected<void> CheckGroupPoints() const {
-    BERTH_RETURN_IF_ERROR(AllowOnly(Point::kPlacementGenerate, "PlacementGeneratePlugin", {}));
-    BERTH_RETURN_IF_ERROR(AllowOnly(Point::kPlacementScore, "PlacementScorePlugin", {}));
-    return AllowOnly(Point::kPodGroupPostFilter, "PodGroupPostFilterPlugin",
-                     {"DynamicResources", "DefaultPreemption"});
+  // No plugin extends these points yet.
+  Expected<void> CheckPlacementPoints() const {
+    BERTH_RETURN_IF_ERROR(AllowNone(Point::kPlacementGenerate, "PlacementGeneratePlugin"));
+    return AllowNone(Point::kPlacementScore, "PlacementScorePlugin");
   }
 
-  Expected<void> AllowOnly(Point point, std::string_view type_name,
-                           std::initializer_list<std::string_view> names) const {
-    for (const PluginRef& plugin : config_.at(point).enabled) {
-      if (std::ranges::find(names, plugin.name) == names.end())
-        return Invalid(fmt::format("plugin \"{}\" does not extend {} plugin", plugin.name, type_name));
-    }
-    return {};
+  Expected<void> AllowNone(Point point, std::string_view type_name) const {
+    const auto& enabled = config_.at(point).enabled;
+    if (enabled.empty()) return {};
+    return Invalid(fmt::format("plugin \"{}\" does not extend {} plugin", enabled.front().name, type_name));
   }
 
   // The sum of all scores must be below 2^63. Computed as in kube-scheduler, where a negative weight causes a

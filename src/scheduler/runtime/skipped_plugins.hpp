@@ -24,6 +24,11 @@ class SkippedPlugins {
       more_[plugin / kBits - 1] |= bit;
     }
   }
+  void Add(const SkippedPlugins& others) {
+    first_ |= others.first_;
+    if (more_.size() < others.more_.size()) more_.resize(others.more_.size());
+    for (std::size_t word = 0; word < others.more_.size(); ++word) more_[word] |= others.more_[word];
+  }
   bool Has(std::size_t plugin) const {
     if (plugin < kBits) return (first_ >> plugin & 1) != 0;
     const std::size_t word = plugin / kBits - 1;

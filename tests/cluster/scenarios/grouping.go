@@ -11,36 +11,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// noPreemption is the only difference of groups that find no node: Berth does not preempt for them, so the text about
-// preemption is missing.
-func noPreemption(lines ...string) *difference {
-	lines = append(lines, "pod a: condition False", "pod a: event Warning FailedScheduling")
-	return &difference{why: "Berth does not preempt pods for a group", onlyReference: lines, onlyBerth: lines}
-}
-
 // grouping contains scenarios with pod groups.
 func grouping() []*scenario {
 	return []*scenario{
 		{name: "a gang whose members all fit", run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 3)
-			s.members("g", "a", "b", "c")
+			s.members("g", []string{"a", "b", "c"})
 			s.bound("a", "b", "c")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
 		{name: "a gang waits for its members", run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
-			s.members("g", "a")
+			s.members("g", []string{"a"})
 			s.pause(2 * time.Second)
 			s.unbound("a")
-			s.members("g", "b")
+			s.members("g", []string{"b"})
 			s.bound("a", "b")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
 		{name: "members that exist before their group", run: func(s *stage) {
 			s.node("n-1")
-			s.members("g", "a", "b")
+			s.members("g", []string{"a", "b"})
 			s.pause(2 * time.Second)
 			s.unbound("a")
 			s.gang("g", 2)
@@ -49,7 +42,7 @@ func grouping() []*scenario {
 		{name: "minCount is lowered", run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 3)
-			s.members("g", "a", "b")
+			s.members("g", []string{"a", "b"})
 			s.pause(2 * time.Second)
 			s.unbound("a")
 			s.patchGroup("g", `[{"op":"replace","path":"/spec/schedulingPolicy/gang/minCount","value":2}]`)
@@ -58,21 +51,21 @@ func grouping() []*scenario {
 		{name: "a member that arrives after the others", run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
-			s.members("g", "a", "b")
+			s.members("g", []string{"a", "b"})
 			s.bound("a", "b")
-			s.members("g", "c")
+			s.members("g", []string{"c"})
 			s.bound("c")
 		}},
 		{name: "members of a group with basic policy", run: func(s *stage) {
 			s.node("n-1")
 			s.basicGroup("g")
-			s.members("g", "a")
+			s.members("g", []string{"a"})
 			s.bound("a")
-			s.members("g", "b")
+			s.members("g", []string{"b"})
 			s.bound("b")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
-		{name: "a gang that fits after a node was added", differs: noPreemption("group g: False"), uncounted: true, seconds: 12, run: func(s *stage) {
+		{name: "a gang that fits after a node was added", uncounted: true, seconds: 12, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
 			s.pod("a", inGroup("g"), asking("cpu", "3"))
@@ -82,7 +75,7 @@ func grouping() []*scenario {
 			s.node("n-2", allocatable("cpu", "7")) // the best node for the first member, the other one for the second
 			s.bound("a", "b")
 		}},
-		{name: "a pod takes the node that a gang cannot use", differs: noPreemption(), uncounted: true, run: func(s *stage) {
+		{name: "a pod takes the node that a gang cannot use", uncounted: true, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
 			s.pod("a", inGroup("g"), asking("cpu", "3"))
@@ -100,13 +93,70 @@ func grouping() []*scenario {
 			s.refused("b", "the same priority")
 			s.reportGroup("g", metav1.ConditionFalse)
 		}, uncounted: true},
+		{name: "a gang evicts pods of lower priority", seconds: 4, run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", lowPriority)
+			s.bound("humble")
+			s.gang("g", 2, important)
+			s.members("g", []string{"a", "b"}, class("high"), asking("cpu", "2"))
+			s.bound("a", "b")
+			s.reportGroup("g", metav1.ConditionTrue)
+		}},
+		{name: "a gang spares the more important victims", seconds: 4, run: func(s *stage) {
+			s.node("n-1")
+			s.pod("keeper", atOnce, class("middle"), asking("cpu", "1"))
+			s.bound("keeper")
+			s.pod("oldest", atOnce, class("low"), asking("cpu", "1"))
+			s.bound("oldest")
+			s.pod("large", atOnce, class("low"), asking("cpu", "2"))
+			s.bound("large")
+			s.gang("g", 2, important)
+			s.members("g", []string{"a", "b"}, class("high"), asking("cpu", "1"))
+			s.bound("a", "b")
+			s.pause(noticed)
+			s.report("pods on nodes: %v", s.occupants())
+		}},
+		{name: "a gang evicts a group that is disrupted as a whole", seconds: 4, run: func(s *stage) {
+			s.node("n-1", labelled("place", "1"))
+			s.node("n-2", labelled("place", "2"))
+			s.gang("victims", 2, func(spec *schedulingv1beta1.PodGroupSpec) {
+				spec.PriorityClassName = "low"
+				spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
+			})
+			s.members("victims", []string{"v1"}, lowPriority, selecting("place", "1"))
+			s.members("victims", []string{"v2"}, lowPriority, selecting("place", "2"))
+			s.bound("v1", "v2")
+			s.gang("g", 1, important)
+			s.members("g", []string{"a"}, class("high"), asking("cpu", "3"), selecting("place", "1"))
+			s.bound("a")
+			s.pause(noticed)
+			s.report("pods on nodes: %v", s.occupants())
+		}},
+		{name: "a gang whose members never preempt", uncounted: true, run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", lowPriority)
+			s.bound("humble")
+			s.gang("g", 1, func(spec *schedulingv1beta1.PodGroupSpec) { spec.PriorityClassName = "polite" })
+			s.members("g", []string{"a"}, class("polite"), asking("cpu", "3"))
+			s.refused("a", "")
+			s.reportGroup("g", metav1.ConditionFalse)
+		}},
+		{name: "a gang that does not fit even without its victims", uncounted: true, run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", lowPriority)
+			s.bound("humble")
+			s.gang("g", 2, important)
+			s.members("g", []string{"a", "b"}, class("high"), asking("cpu", "3"))
+			s.refused("a", "")
+			s.reportGroup("g", metav1.ConditionFalse)
+		}},
 		{name: "pods without a group beside a gang", run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 3)
-			s.members("g", "a", "b")
+			s.members("g", []string{"a", "b"})
 			s.pod("single")
 			s.bound("single")
-			s.members("g", "c")
+			s.members("g", []string{"c"})
 			s.bound("a", "b", "c")
 		}},
 	}
@@ -117,27 +167,38 @@ func inGroup(name string) podOption {
 }
 
 // members creates pods of a group in this order.
-func (s *stage) members(group string, names ...string) {
+func (s *stage) members(group string, names []string, options ...podOption) {
 	for _, name := range names {
-		s.pod(name, inGroup(group))
+		s.pod(name, append([]podOption{inGroup(group)}, options...)...)
 	}
 }
 
-func (s *stage) gang(name string, minCount int32) {
-	s.createGroup(name, schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}})
+type groupOption func(*schedulingv1beta1.PodGroupSpec)
+
+func important(spec *schedulingv1beta1.PodGroupSpec) { spec.PriorityClassName = "high" }
+
+func (s *stage) gang(name string, minCount int32, options ...groupOption) {
+	s.createGroup(name, schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}}, options...)
 }
 
 func (s *stage) basicGroup(name string) {
 	s.createGroup(name, schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}})
 }
 
-func (s *stage) createGroup(name string, policy schedulingv1beta1.PodGroupSchedulingPolicy) {
+func (s *stage) createGroup(name string, policy schedulingv1beta1.PodGroupSchedulingPolicy, options ...groupOption) {
 	group := &schedulingv1beta1.PodGroup{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns},
 		Spec:       schedulingv1beta1.PodGroupSpec{SchedulingPolicy: policy},
 	}
-	_, err := s.client.SchedulingV1beta1().PodGroups(s.ns).Create(s.ctx, group, metav1.CreateOptions{})
+	for _, option := range options {
+		option(&group.Spec)
+	}
+	created, err := s.client.SchedulingV1beta1().PodGroups(s.ns).Create(s.ctx, group, metav1.CreateOptions{})
 	s.must(err)
+	if s.groups == nil {
+		s.groups = make(map[types.UID]string)
+	}
+	s.groups[created.UID] = name
 	s.pause(noticed)
 }
 

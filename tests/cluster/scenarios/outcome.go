@@ -34,6 +34,9 @@ func (s *stage) collect(sc *scenario, o *outcome) {
 			neutral = append(neutral, history.name, history.label)
 		}
 	}
+	for uid, name := range s.groups {
+		neutral = append(neutral, string(uid), "UID-OF-"+name)
+	}
 	words := strings.NewReplacer(neutral...)
 	say := func(format string, args ...any) {
 		o.lines = append(o.lines, words.Replace(fmt.Sprintf(format, args...)))
@@ -65,6 +68,10 @@ func (s *stage) collect(sc *scenario, o *outcome) {
 			}
 			// The number of repetitions varies with timing; the text does not.
 			event := fmt.Sprintf("%s %s %s from %s: %s", e.Type, e.Reason, e.Action, e.ReportingController, e.Note)
+			// kube-scheduler v1.37.1 loses the reference to a preempting pod (docs/differences.md).
+			if e.Related != nil && e.Related.Kind != "Pod" {
+				event += fmt.Sprintf(" (related: %s %s %s)", e.Related.APIVersion, e.Related.Kind, e.Related.Name)
+			}
 			if !slices.Contains(events, event) {
 				events = append(events, event)
 				say("pod %s: event %s", history.label, event)

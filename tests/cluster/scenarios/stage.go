@@ -61,6 +61,7 @@ type stage struct {
 	mutex  sync.Mutex
 	pods   []*podHistory // in the order of their appearance
 	claims []*claimHistory
+	groups map[types.UID]string // names
 	lines  []string
 }
 

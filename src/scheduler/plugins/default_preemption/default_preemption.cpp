@@ -7,6 +7,7 @@
 
 #include "kubernetes/api/selectors.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/plugins/default_preemption/preempted_pods.hpp"
 
 namespace berth::plugins {
 
@@ -18,14 +19,6 @@ using framework::PostFilterResult;
 using framework::Status;
 
 namespace {
-
-// Whether the pod is terminating because of a preemption.
-bool IsBeingPreempted(const api::Pod& pod) {
-  if (!pod.metadata.deleting()) return false;
-  const auto& conditions = pod.status.conditions;
-  const auto found = std::ranges::find(conditions, "DisruptionTarget", &api::PodCondition::type);
-  return found != conditions.end() && found->status == "True" && found->reason == "PreemptionByScheduler";
-}
 
 // Rows with the verdict Unschedulable: eviction cannot help on the others, or they wait for an external
 // component.
@@ -56,7 +49,8 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       handle_(handle),
       importance_(handle.nodes),
       budgets_(handle.objects),
-      dry_run_(handle.reasons, importance_, budgets_) {
+      dry_run_(handle.reasons, importance_, budgets_),
+      group_preemption_(handle, budgets_) {
   if (handle.metrics == nullptr) return;
   attempts_ = &handle.metrics->Counter("scheduler_preemption_attempts_total",
                                        "[STABLE] Total preemption attempts in the cluster till now");
@@ -91,8 +85,10 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
   if (Status status = RunReviewers(attempt.pod()); !status.ok()) return {std::move(status), {}};
   if (dry_run_.candidates().empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
 
-  framework::Eviction eviction{.victims = {}, .choices = BestCandidates(dry_run_.candidates())};
+  framework::Eviction eviction{
+      .victims = {}, .violations = 0, .choices = BestCandidates(dry_run_.candidates())};
   const Candidate& chosen = Choose(eviction.choices, nodes, services.rng());
+  eviction.violations = chosen.violations;
   const std::string& node = nodes.name(chosen.row);
   for (const Importance::Entry& victim : chosen.victims) eviction.victims.push_back(victim.pod->pod);
   PostFilterResult answer{Status{}, node, std::move(eviction)};
@@ -120,6 +116,22 @@ std::string DefaultPreemption::NoCandidate(const NodeTable& nodes, std::size_t t
   for (const auto& [reason, count] : counts) parts.push_back(fmt::format("{} {}", count, reason));
   std::ranges::sort(parts);
   return fmt::format("0/{} nodes are available: {}.", nodes.node_count(), fmt::join(parts, ", "));
+}
+
+framework::GroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
+    const framework::QueuedGroup& group, framework::GroupPostFilterServices& services) {
+  framework::GroupPostFilterResult answer = group_preemption_.Run(group, services);
+  if (handle_.metrics != nullptr) {
+    handle_.metrics
+        ->Counter("scheduler_workload_preemption_attempts_total",
+                  "[ALPHA] Total preemption attempts initiated by workload (including pod groups) in the "
+                  "cluster till "
+                  "now.",
+                  {{"result", std::string(framework::CodeName(answer.status.code))}})
+        .Add();
+  }
+  answer.status.reasons = {"pod group preemption: " + answer.status.Message()};
+  return answer;
 }
 
 // Calls the extenders that support preemption.
@@ -155,6 +167,11 @@ const Candidate& DefaultPreemption::Choose(const RowSet& best, const NodeTable& 
 }
 
 Status DefaultPreemption::PreEnqueue(const cluster::PodInfo& pod) const {
+  if (const auto key = handle_.groups.KeyOf(*pod.pod)) {
+    const api::PodGroupPtr group = handle_.groups.FindObject(*key);
+    if (group == nullptr || !handle_.scheduler.IsPreempting(group->metadata.uid)) return {};
+    return Status::Unresolvable("waiting for the preemption for this pod group to be finished");
+  }
   if (!handle_.scheduler.IsPreempting(pod.pod->metadata.uid)) return {};
   return Status::Unresolvable("waiting for the preemption for this pod to be finished");
 }

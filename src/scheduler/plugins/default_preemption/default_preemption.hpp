@@ -8,11 +8,14 @@
 #include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/default_preemption/dry_run.hpp"
+#include "scheduler/plugins/default_preemption/group_preemption.hpp"
 #include "scheduler/plugins/default_preemption/preemption_args.hpp"
 
 namespace berth::plugins {
 
-class DefaultPreemption final : public framework::PostFilterPlugin, public framework::PreEnqueuePlugin {
+class DefaultPreemption final : public framework::PostFilterPlugin,
+                                public framework::PodGroupPostFilterPlugin,
+                                public framework::PreEnqueuePlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   DefaultPreemption(const DefaultPreemptionArgs& args, framework::Handle& handle);
@@ -21,7 +24,9 @@ class DefaultPreemption final : public framework::PostFilterPlugin, public frame
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
                                          framework::PostFilterServices& services) override;
-  // Gates a pod while its victims are being deleted.
+  framework::GroupPostFilterResult PodGroupPostFilter(const framework::QueuedGroup& group,
+                                                      framework::GroupPostFilterServices& services) override;
+  // Gates a pod, or the members of a group, while its victims are being deleted.
   framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
@@ -41,6 +46,7 @@ class DefaultPreemption final : public framework::PostFilterPlugin, public frame
   Importance importance_;
   DisruptionBudgets budgets_;
   DryRun dry_run_;
+  GroupPreemption group_preemption_;
   metrics::Counter* attempts_ = nullptr;  // null: no metrics are collected
   std::vector<cluster::Row> rows_;
 };

@@ -16,27 +16,31 @@ void DisruptionBudgets::Compile() {
   });
 }
 
+void DisruptionBudgets::Begin() {
+  Compile();
+  ++count_;
+}
+
 void DisruptionBudgets::Split(std::span<const Importance::Entry> pods, std::vector<std::uint32_t>& violating,
                               std::vector<std::uint32_t>& harmless) {
-  Compile();
-  ++split_;
+  Begin();
   for (std::uint32_t i = 0; i < pods.size(); ++i) {
-    const bool breaks = !by_namespace_.empty() && Violates(*pods[i].pod->pod);
+    const bool breaks = Violates(*pods[i].pod->pod);
     (breaks ? violating : harmless).push_back(i);
   }
 }
 
 // The first violated budget ends the loop; later budgets are not decremented.
 bool DisruptionBudgets::Violates(const api::Pod& pod) {
-  if (pod.metadata.labels.empty()) return false;
+  if (by_namespace_.empty() || pod.metadata.labels.empty()) return false;
   const auto budgets = by_namespace_.find(pod.metadata.ns);
   if (budgets == by_namespace_.end()) return false;
   for (Budget& budget : budgets->second) {
     if (!budget.selector.Matches(pod.metadata.labels)) continue;
     // The API server has already counted this pod.
     if (std::ranges::binary_search(budget.object->disrupted_pods, pod.metadata.name)) continue;
-    if (budget.split != split_) {
-      budget.split = split_;
+    if (budget.count != count_) {
+      budget.count = count_;
       budget.left = budget.object->disruptions_allowed;
     }
     if (--budget.left < 0) return true;

@@ -19,6 +19,10 @@ class DisruptionBudgets {
   explicit DisruptionBudgets(const cluster::ClusterObjects& objects)  // must outlive this object
       : table_(objects.Of<api::PodDisruptionBudget>()) {}
 
+  // Starts to count evictions anew.
+  void Begin();
+  // Whether the eviction of this pod, after the earlier ones since Begin, violates a budget.
+  bool Violates(const api::Pod& pod);
   // Splits the pods (by descending importance) by whether their eviction, one after the other, violates a
   // budget: their indexes are appended to `violating` or `harmless`.
   void Split(std::span<const Importance::Entry> pods, std::vector<std::uint32_t>& violating,
@@ -28,16 +32,15 @@ class DisruptionBudgets {
   struct Budget {
     api::ParsedSelector selector;
     std::shared_ptr<const api::PodDisruptionBudget> object;
-    std::int64_t left = 0;    // remaining disruptions during the current Split
-    std::uint64_t split = 0;  // number of the Split that `left` belongs to
+    std::int64_t left = 0;    // remaining disruptions since Begin
+    std::uint64_t count = 0;  // number of the Begin that `left` belongs to
   };
   // No effect if no budget has changed.
   void Compile();
-  bool Violates(const api::Pod& pod);
 
   const cluster::ObjectTable<api::PodDisruptionBudget>& table_;
   std::uint64_t version_ = 0;  // version of the table that was compiled
-  std::uint64_t split_ = 0;
+  std::uint64_t count_ = 0;    // number of calls of Begin
   // by namespace, in the order of budget names
   std::map<std::string, std::vector<Budget>, std::less<>> by_namespace_;
 };

@@ -388,9 +388,25 @@ framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
   // An earlier plugin rejected the pod in PreFilter. kube-scheduler then finds no cycle state and returns
   // this error, which ends PostFilter.
   if (!WasSeen(attempt.state())) return {Status::Error("not found"), std::nullopt};
-  const DevicesOfPodPtr* known = attempt.state().Read(key_);
-  if (known == nullptr) return nothing;
-  const api::Pod& pod = *attempt.pod().pod;
+  if (std::optional<Status> released = ReleaseClaims(*attempt.pod().pod, attempt.state()))
+    return {*std::move(released), std::nullopt};
+  return nothing;
+}
+
+// Like PostFilter for each member. The outcome does not depend on what was released.
+framework::GroupPostFilterResult DynamicResources::PodGroupPostFilter(
+    const framework::QueuedGroup& group, framework::GroupPostFilterServices& services) {
+  const bool by_topology =
+      handle_.gates.Enabled("TopologyAwareWorkloadScheduling") && !group.object->topology_key.empty();
+  if (!enabled_ || by_topology) return {{framework::Code::kUnschedulable, {}, {}}};
+  for (const auto& [member, state] : services.tried()) ReleaseClaims(*member->info.pod, *state);
+  return {Status::Unschedulable("deallocation and deletion of ResourceClaims completed")};
+}
+
+std::optional<Status> DynamicResources::ReleaseClaims(const api::Pod& pod,
+                                                      const framework::CycleState& state) {
+  const DevicesOfPodPtr* known = state.Read(key_);
+  if (known == nullptr) return std::nullopt;
   for (const DeviceClaim& claim : (*known)->claims) {
     const ResourceClaim& object = *claim.object;
     const bool only_here =
@@ -400,13 +416,13 @@ framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
     handle_.api.ChangeClaim({object.metadata.ns.str(), object.metadata.name, object.metadata.resource_version,
                              ports::ClaimChange::Deallocate{}},
                             [](const Expected<std::string>&) {});
-    return {Status::Unschedulable("deallocation of ResourceClaim completed"), std::nullopt};
+    return Status::Unschedulable("deallocation of ResourceClaim completed");
   }
   if (const DeviceClaim* special = (*known)->special(); special != nullptr && !special->in_memory) {
     DeleteSpecialClaim(handle_, special->object);
-    return {Status::Unschedulable("deletion of ResourceClaim completed"), std::nullopt};
+    return Status::Unschedulable("deletion of ResourceClaim completed");
   }
-  return nothing;
+  return std::nullopt;
 }
 
 // --- score ---

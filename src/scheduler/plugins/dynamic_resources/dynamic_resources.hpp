@@ -10,6 +10,7 @@
 #include "scheduler/framework/allocation_preview.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/filter_outcome.hpp"
+#include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/framework/rejection_details.hpp"
 #include "scheduler/plugins/dynamic_resources/pod_claims.hpp"
@@ -34,6 +35,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::FilterPlugin,
                                public framework::RejectionDetailsPlugin,
                                public framework::PostFilterPlugin,
+                               public framework::PodGroupPostFilterPlugin,
                                public framework::ScorePlugin,
                                public framework::ReservePlugin,
                                public framework::AllocationPreviewPlugin,
@@ -57,6 +59,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
                                          framework::PostFilterServices& services) override;
+  framework::GroupPostFilterResult PodGroupPostFilter(const framework::QueuedGroup& group,
+                                                      framework::GroupPostFilterServices& services) override;
   // Prefers nodes on which the first alternatives of requests are available. The scores are normalized
   // already.
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
@@ -95,6 +99,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
     std::vector<devices::AllocationPtr> allocations{};
   };
   Expected<Allocations> Allocate(const framework::Placement& placement, DevicesOfPod& pod) const;
+  // Deallocates or deletes one claim of the pod, see PostFilter; nullopt: there is none.
+  std::optional<framework::Status> ReleaseClaims(const api::Pod& pod, const framework::CycleState& state);
   // Adds the special claim if the pod needs one.
   void AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod& devices) const;
   // What a node means for the special claim.

@@ -1,0 +1,43 @@
+// Preemption by pod groups (kube-scheduler v1.37.1,
+// pkg/scheduler/framework/preemption/podgrouppreemption.go).
+#pragma once
+
+#include "scheduler/framework/group_plugin.hpp"
+#include "scheduler/framework/handle.hpp"
+#include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
+#include "scheduler/plugins/default_preemption/victim_units.hpp"
+
+namespace berth::plugins {
+
+// Removes all units of lower priority from the cluster. If the group can be scheduled then, adds them back
+// one by one as long as its members still fit on the nodes that were found: first those whose eviction
+// violates a budget, then the others, each by descending importance. The rest are the victims. Scheduler loop
+// only.
+class GroupPreemption {
+ public:
+  // Both must outlive this object.
+  GroupPreemption(framework::Handle& handle, DisruptionBudgets& budgets);
+
+  framework::GroupPostFilterResult Run(const framework::QueuedGroup& group,
+                                       framework::GroupPostFilterServices& services);
+
+ private:
+  // The units with the indexes of their pods in the withdrawal.
+  struct Withdrawn {
+    VictimUnit unit;
+    std::size_t first = 0;
+    std::int64_t violations = 0;
+  };
+  bool NeverPreempts(const framework::QueuedGroup& group) const;
+  // Whether a pod of lower priority on a node to which a member is nominated is being preempted.
+  bool IsOngoing(const framework::QueuedGroup& group) const;
+  // Sorts the units by the order in which they are added back.
+  void SortForReprieve(std::vector<Withdrawn>& units);
+
+  framework::Handle& handle_;
+  DisruptionBudgets& budgets_;
+  const VictimUnits units_;
+  const bool group_has_policy_;  // the feature gate PodGroupPreemptionPolicy
+};
+
+}  // namespace berth::plugins

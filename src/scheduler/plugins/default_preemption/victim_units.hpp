@@ -1,0 +1,45 @@
+// The units that preemption evicts when there are pod groups (kube-scheduler v1.37.1,
+// pkg/scheduler/framework/preemption/types.go; feature gate GenericWorkload).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scheduler/cluster/node_table.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
+
+namespace berth::plugins {
+
+// A pod, or all scheduled members of a group whose disruption mode is `all`.
+struct VictimUnit {
+  struct Victim {
+    cluster::Row row = cluster::kNoRow;
+    cluster::PlacedPod* pod = nullptr;
+  };
+  std::int32_t priority = 0;  // of members of a group: the group's
+  bool of_group = false;
+  std::int64_t started = 0;  // Unix seconds, the earliest; pods that have not started sort after all others
+  std::vector<Victim> pods;  // not empty; by namespace and name
+};
+// By descending priority; members of groups before other pods; larger units first; earlier ones first. Then
+// by namespace and name of the first pod, where kube-scheduler's order is undefined.
+bool MoreImportant(const VictimUnit& a, const VictimUnit& b);
+
+// Scheduler loop only.
+class VictimUnits {
+ public:
+  // Both must outlive this object.
+  VictimUnits(const cluster::NodeTable& nodes, const cluster::PodGroups& groups)
+      : nodes_(nodes), groups_(groups) {}
+
+  // The priority of the pod's group; of the pod itself if it has none or its group is unknown.
+  std::int32_t PriorityOf(const api::Pod& pod) const;
+  // All units below this priority, in no particular order.
+  std::vector<VictimUnit> Below(std::int32_t priority) const;
+
+ private:
+  const cluster::NodeTable& nodes_;
+  const cluster::PodGroups& groups_;
+};
+
+}  // namespace berth::plugins
