@@ -248,29 +248,142 @@ TEST_F(GroupPreemptionTest, MembersAreGatedWhileTheirVictimsAreBeingDeleted) {
   Settle();
 }
 
-TEST_F(GroupPreemptionTest, VictimsWhoseAntiAffinityExcludesAMemberAreEvicted) {
+// A term against pods with this label.
+api::PodAffinityTerm Against(const std::string& app, const std::string& key) {
+  api::PodAffinityTerm term;
+  term.topology_key = key;
+  term.label_selector.emplace().match_labels = {{"app", app}};
+  return term;
+}
+PodBuilder With(PodBuilder pod, const api::PodAffinityTerm& anti_affinity) {
+  pod.raw().spec.pod_anti_affinity.emplace().required = {anti_affinity};
+  return pod;
+}
+constexpr const char* kHost = "kubernetes.io/hostname";
+
+TEST_F(GroupPreemptionTest, AVictimWhoseAntiAffinityExcludesAMemberIsEvicted) {
   AddNodes(2);
-  const auto against = [] {
-    api::PodAffinityTerm term;
-    term.topology_key = "kubernetes.io/hostname";
-    term.label_selector.emplace().match_labels = {{"app", "gang"}};
-    return term;
-  };
-  PodBuilder hostile = Low("hostile", "n0", "100m");
-  hostile.raw().spec.pod_anti_affinity.emplace().required = {against()};
-  Add(hostile);
+  Add(With(Low("hostile", "n0", "100m"), Against("gang", kHost)));
   Add(Low("neutral", "n1", "100m"));
   AddGroup(MakeGroup("g", 2, 10));
-  // A term of its own, so that the plugin takes part although no other pod excludes the members at first.
-  for (const auto* name : {"a", "b"}) {
-    PodBuilder member = Member(name).Label("app", "gang");
-    api::PodAffinityTerm term = against();
-    term.label_selector.emplace().match_labels = {{"app", "else"}};
-    member.raw().spec.pod_anti_affinity.emplace().required = {term};
-    Add(member);
-  }
+  // A term of their own, so that the plugin takes part although no other pod excludes the members.
+  for (const auto* name : {"a", "b"}) Add(With(Member(name).Label("app", "gang"), Against("else", kHost)));
   Settle();
   EXPECT_THAT(Deleted(), ElementsAre("hostile"));
+}
+
+TEST_F(GroupPreemptionTest, AVictimOnANodeWithoutAMemberIsEvictedIfItExcludesOne) {
+  for (const auto* name : {"n0", "n1"}) {
+    loop.sink().On(ports::Change<api::Node>{nullptr, MakeNode(name).Cpu("1").Memory("4Gi").Zone("z").Share()});
+  }
+  Add(With(Low("hostile", "n0", "100m"), Against("gang", "topology.kubernetes.io/zone")));
+  Add(MakePod("full").Cpu("900m").OnNode("n0").Priority(20));
+  AddGroup(MakeGroup("g", 1, 10));
+  Add(With(Member("a").Label("app", "gang"), Against("else", kHost)));
+  Settle();
+  EXPECT_THAT(Nominated(), ElementsAre(Pair("a", "n1")));
+  EXPECT_THAT(Deleted(), ElementsAre("hostile"));
+}
+
+// As in kube-scheduler, a filter that was skipped when the members were placed stays skipped.
+TEST_F(GroupPreemptionTest, AVictimThatOnlyASkippedFilterSeesIsSpared) {
+  AddNodes(1);
+  Add(With(Low("hostile", "n0", "100m"), Against("gang", kHost)));
+  AddGroup(MakeGroup("g", 1, 10));
+  Add(Member("a").Label("app", "gang"));
+  Settle();
+  EXPECT_THAT(Deleted(), IsEmpty());
+  EXPECT_EQ(Message().substr(Message().rfind(", ")), ", preempting 0 victims");
+}
+
+// --- by a single pod ---
+
+TEST_F(GroupPreemptionTest, APodEvictsAllPodsOfAGroupThatIsDisruptedAsAWhole) {
+  AddNodes(2);
+  AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 1)));
+  Add(Low("v1", "n0").Group("victims").Priority(1));
+  Add(Low("v2", "n1").Group("victims").Priority(1));
+  Add(MakePod("single").Cpu("600m").Priority(10));
+  Settle();
+  EXPECT_THAT(Deleted(), UnorderedElementsAre("v1", "v2"));
+  EXPECT_THAT(NotesOf("Preempted"),
+              UnorderedElementsAre(Pair("v1", ::testing::StartsWith("Preempted by pod single on node n")),
+                                   Pair("v2", ::testing::StartsWith("Preempted by pod single on node n"))));
+}
+
+TEST_F(GroupPreemptionTest, APodPrefersTheNodeWithFewerVictimsWhereverTheirGroupRuns) {
+  AddNodes(3);
+  AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 1)));
+  Add(Low("v1", "n0").Group("victims").Priority(1));
+  Add(Low("v2", "n1").Group("victims").Priority(1));
+  Add(Low("alone", "n2").Priority(1));
+  Add(MakePod("single").Cpu("600m").Priority(10));
+  Settle();
+  EXPECT_THAT(Deleted(), ElementsAre("alone"));
+}
+
+TEST_F(GroupPreemptionTest, APodSparesMembersOfGroupsBeforeOtherPods) {
+  AddNodes(1);
+  AddGroup(MakeGroup("g1", std::nullopt, 1));
+  Add(Started(Low("old", "n0", "300m").Priority(1), 10));
+  Add(Started(Low("member", "n0", "300m").Priority(1).Group("g1"), 20));
+  Add(MakePod("single").Cpu("600m").Priority(10));
+  Settle();
+  EXPECT_THAT(Deleted(), ElementsAre("old"));
+}
+
+TEST_F(GroupPreemptionTest, ThePriorityOfTheGroupProtectsItsMembersFromAPod) {
+  AddNodes(1);
+  AddGroup(MakeGroup("protected", std::nullopt, 20));
+  Add(Low("v", "n0").Group("protected").Priority(1));
+  Add(MakePod("single").Cpu("600m").Priority(10));
+  Settle();
+  EXPECT_THAT(Deleted(), IsEmpty());
+  EXPECT_THAT(NotesOf("FailedScheduling"),
+              ElementsAre(Pair("single",
+                               "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 "
+                               "No preemption victims found for incoming pod.")));
+}
+
+TEST_F(GroupPreemptionTest, AUnitIsSparedAsAWholeIfItsEvictionViolatesABudget) {
+  AddNodes(2);
+  AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 1)));
+  Add(Low("v1", "n0", "400m").Group("victims").Priority(1));
+  Add(Low("v2", "n1").Group("victims").Priority(1).Label("app", "db"));  // the guarded one is on another node
+  Add(Low("important", "n0", "400m").Priority(5));
+  Add(MakePod("blocker").Cpu("1").OnNode("n1").Priority(20));
+  auto budget = std::make_shared<api::PodDisruptionBudget>();
+  budget->metadata.ns = "default";
+  budget->metadata.name = "db";
+  budget->selector.emplace().match_labels = {{"app", "db"}};
+  loop.sink().On(ports::Change<api::PodDisruptionBudget>{nullptr, budget});
+  Add(MakePod("single").Cpu("600m").Priority(10));
+  Settle();
+  EXPECT_THAT(Deleted(), ElementsAre("important"));
+}
+
+TEST_F(GroupPreemptionTest, AnEvictedUnitCountsForSpreadingOnAllItsNodes) {
+  for (const auto* zone : {"z0", "z1", "z2"}) {
+    const std::string name = std::string("n-") + zone;
+    loop.sink().On(
+        ports::Change<api::Node>{nullptr, MakeNode(name).Cpu("1").Memory("4Gi").Zone(zone).Share()});
+  }
+  AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 1)));
+  const auto web = [](PodBuilder pod) { return pod.Label("app", "web"); };
+  Add(web(Low("v0", "n-z0").Group("victims").Priority(1)));
+  Add(web(Low("v1", "n-z1").Group("victims").Priority(1)));
+  // Without the victims every zone has one pod less than the limit of z0 allows; with them only n-z2 would be allowed.
+  Add(web(Low("keeper", "n-z2", "1").Priority(20)));
+  PodBuilder single = web(MakePod("single").Cpu("600m").Priority(10));
+  api::TopologySpreadConstraint spread;
+  spread.max_skew = 1;
+  spread.topology_key = "topology.kubernetes.io/zone";
+  spread.when_unsatisfiable = "DoNotSchedule";
+  spread.label_selector.emplace().match_labels = {{"app", "web"}};
+  single.raw().spec.topology_spread_constraints.push_back(spread);
+  Add(single);
+  Settle();
+  EXPECT_THAT(Deleted(), UnorderedElementsAre("v0", "v1"));
 }
 
 }  // namespace

@@ -119,10 +119,7 @@ func grouping() []*scenario {
 		{name: "a gang evicts a group that is disrupted as a whole", seconds: 4, run: func(s *stage) {
 			s.node("n-1", labelled("place", "1"))
 			s.node("n-2", labelled("place", "2"))
-			s.gang("victims", 2, func(spec *schedulingv1beta1.PodGroupSpec) {
-				spec.PriorityClassName = "low"
-				spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
-			})
+			s.gang("victims", 2, asAUnit)
 			s.members("victims", []string{"v1"}, lowPriority, selecting("place", "1"))
 			s.members("victims", []string{"v2"}, lowPriority, selecting("place", "2"))
 			s.bound("v1", "v2")
@@ -150,6 +147,39 @@ func grouping() []*scenario {
 			s.refused("a", "")
 			s.reportGroup("g", metav1.ConditionFalse)
 		}},
+		{name: "a victim of a gang has anti-affinity to it", uncounted: true, run: func(s *stage) {
+			s.node("n-1")
+			s.pod("hostile", atOnce, class("low"), withAntiAffinity("gang", "kubernetes.io/hostname"))
+			s.bound("hostile")
+			s.gang("g", 1, important)
+			s.members("g", []string{"a"}, class("high"), withLabel("app", "gang"))
+			s.refused("a", "")
+			s.reportGroup("g", metav1.ConditionFalse)
+		}},
+		{name: "a pod evicts a group that is disrupted as a whole", seconds: 3, run: func(s *stage) {
+			s.node("n-1", labelled("place", "1"))
+			s.node("n-2", labelled("place", "2"))
+			s.gang("victims", 2, asAUnit)
+			s.members("victims", []string{"v1"}, lowPriority, selecting("place", "1"))
+			s.members("victims", []string{"v2"}, lowPriority, selecting("place", "2"))
+			s.bound("v1", "v2")
+			s.pod("urgent", class("high"), asking("cpu", "3"), selecting("place", "1"))
+			s.bound("urgent")
+			s.pause(noticed)
+			s.report("pods on nodes: %v", s.occupants())
+		}},
+		{name: "a pod spares members of a group before other pods", seconds: 3, run: func(s *stage) {
+			s.node("n-1")
+			s.pod("older", atOnce, class("low"), asking("cpu", "2"))
+			s.bound("older")
+			s.gang("victims", 1, func(spec *schedulingv1beta1.PodGroupSpec) { spec.PriorityClassName = "low" })
+			s.members("victims", []string{"member"}, atOnce, class("low"), asking("cpu", "2"))
+			s.bound("member")
+			s.pod("urgent", class("high"), asking("cpu", "2"))
+			s.bound("urgent")
+			s.pause(noticed)
+			s.report("pods on nodes: %v", s.occupants())
+		}},
 		{name: "pods without a group beside a gang", run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 3)
@@ -176,6 +206,12 @@ func (s *stage) members(group string, names []string, options ...podOption) {
 type groupOption func(*schedulingv1beta1.PodGroupSpec)
 
 func important(spec *schedulingv1beta1.PodGroupSpec) { spec.PriorityClassName = "high" }
+
+// asAUnit makes a group of low priority whose members are evicted together.
+func asAUnit(spec *schedulingv1beta1.PodGroupSpec) {
+	spec.PriorityClassName = "low"
+	spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
+}
 
 func (s *stage) gang(name string, minCount int32, options ...groupOption) {
 	s.createGroup(name, schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}}, options...)

@@ -49,8 +49,9 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       handle_(handle),
       importance_(handle.nodes),
       budgets_(handle.objects),
-      dry_run_(handle.reasons, importance_, budgets_),
-      group_preemption_(handle, budgets_) {
+      units_(handle.nodes, handle.groups),
+      dry_run_(handle.reasons, importance_, budgets_, units_),
+      group_preemption_(handle, budgets_, units_) {
   if (handle.metrics == nullptr) return;
   attempts_ = &handle.metrics->Counter("scheduler_preemption_attempts_total",
                                        "[STABLE] Total preemption attempts in the cluster till now");
@@ -102,8 +103,8 @@ std::string_view DefaultPreemption::Ineligible(const Attempt& attempt, const Fil
   if (pod.pod->spec.never_preempts) return "not eligible due to preemptionPolicy=Never.";
   const Row row = attempt.nodes().Find(pod.nominated);
   if (row == cluster::kNoRow || verdicts.unresolvable.Has(row)) return "";
-  const bool leaving = std::ranges::any_of(importance_.Below(row, pod.priority()), [](const auto& entry) {
-    return IsBeingPreempted(*entry.pod->pod);
+  const bool leaving = std::ranges::any_of(attempt.nodes().pods(row), [&](const cluster::PlacedPod* other) {
+    return IsBeingPreempted(*other->pod) && units_.PriorityOf(*other->pod) < pod.priority();
   });
   return leaving ? "not eligible due to a terminating pod on the nominated node." : "";
 }

@@ -45,6 +45,7 @@ class DefaultPreemption final : public framework::PostFilterPlugin,
   framework::Handle& handle_;
   Importance importance_;
   DisruptionBudgets budgets_;
+  VictimUnits units_;
   DryRun dry_run_;
   GroupPreemption group_preemption_;
   metrics::Counter* attempts_ = nullptr;  // null: no metrics are collected

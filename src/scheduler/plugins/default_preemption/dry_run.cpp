@@ -20,6 +20,7 @@ void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span
   violating_.clear();
   counts_.clear();
   errors_.clear();
+  units_.Begin();
   const bool alone = services.has_extensions();
   const std::size_t at_once = alone ? 1 : wanted;
   const std::int32_t priority = attempt.pod().priority();
@@ -29,7 +30,12 @@ void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span
   for (std::size_t next = 0; next < rows.size() && !enough();) {
     trials_.clear();
     for (; next < rows.size() && trials_.size() < at_once; ++next) {
-      if (importance_.AnyBelow(rows[next], priority)) {
+      if (units_.AnyMemberOn(rows[next])) {
+        trials_.push_back({.row = rows[next], .pods = {}, .units = units_.BelowOn(rows[next], priority)});
+        if (!trials_.back().units.empty()) continue;
+        trials_.pop_back();
+        ++counts_["No preemption victims found for incoming pod"];
+      } else if (importance_.AnyBelow(rows[next], priority)) {
         trials_.push_back({.row = rows[next], .pods = importance_.Below(rows[next], priority)});
       } else {
         ++counts_["No preemption victims found for incoming pod"];
@@ -37,10 +43,13 @@ void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span
     }
     if (trials_.empty()) break;
     order_.clear();
-    if (alone) {
-      RunSeparately(attempt, services, trials_.front());
-    } else {
+    for (DryRunNode& trial : trials_) {
+      if (!trial.units.empty()) RunByUnits(attempt, services, trial);
+    }
+    if (!alone) {
       RunCombined(attempt, services);
+    } else if (trials_.front().units.empty()) {
+      RunSeparately(attempt, services, trials_.front());
     }
     for (const DryRunNode& trial : trials_) {
       if (trial.fits && !enough()) Collect(trial, attempt.nodes(), wanted);
@@ -53,12 +62,14 @@ void DryRun::RunCombined(const Attempt& attempt, PostFilterServices& services) {
   NodeTable::Overlay overlay(services.table());
   auto rows = attempt.Scratch();
   for (const DryRunNode& trial : trials_) {
-    rows->Add(trial.row);
+    if (trial.units.empty()) rows->Add(trial.row);
     for (const Importance::Entry& entry : trial.pods) overlay.Remove(trial.row, *entry.pod);
   }
+  if (rows->Empty()) return;
   services.RunFilters(attempt, *rows, outcome_);
   CountRejections();
   for (DryRunNode& trial : trials_) {
+    if (!trial.units.empty()) continue;
     trial.fits = outcome_.feasible.Has(trial.row);
     if (trial.fits) Order(trial);
   }
@@ -123,6 +134,78 @@ Status DryRun::Reprieve(const Attempt& attempt, PostFilterServices& services, Dr
   return {};
 }
 
+// --- by units ---
+
+void DryRun::RunByUnits(const Attempt& attempt, PostFilterServices& services, DryRunNode& trial) {
+  framework::CycleState state = attempt.state().Clone();
+  const Attempt imagined = attempt.With(state);
+  NodeTable::Overlay overlay(services.table());
+  std::ranges::sort(trial.units, MoreImportant);
+  trial.evicted.assign(trial.units.size(), 0);
+  Status status;
+  for (const VictimUnit& unit : trial.units) {
+    if (status.ok()) status = Remove(unit, trial.row, imagined, services, overlay);
+  }
+  if (status.ok()) {
+    auto row = attempt.Scratch();
+    row->Add(trial.row);
+    services.RunFilters(imagined, *row, outcome_);
+    CountRejections();
+    trial.fits = !outcome_.feasible.Empty();
+    if (trial.fits) status = ReprieveUnits(imagined, services, trial, overlay);
+  }
+  if (status.ok()) return;
+  trial.fits = false;
+  errors_.push_back(status.Message());
+}
+
+// A unit is atomic: it violates a budget if the eviction of any of its pods does.
+Status DryRun::ReprieveUnits(const Attempt& attempt, PostFilterServices& services, DryRunNode& trial,
+                             NodeTable::Overlay& overlay) {
+  std::vector<std::int64_t> violations;
+  budgets_.Begin();
+  for (const VictimUnit& unit : trial.units) {
+    violations.push_back(std::ranges::count_if(
+        unit.pods, [&](const VictimUnit::Victim& victim) { return budgets_.Violates(*victim.pod->pod); }));
+  }
+  auto row = attempt.Scratch();
+  row->Add(trial.row);
+  for (const bool violating : {true, false}) {
+    for (std::size_t i = 0; i < trial.units.size(); ++i) {
+      if ((violations[i] > 0) != violating) continue;
+      Status status = PutBack(trial.units[i], trial.row, attempt, services, overlay);
+      if (!status.ok()) return status;
+      services.RunFilters(attempt, *row, outcome_);
+      if (!outcome_.feasible.Empty()) continue;
+      trial.evicted[i] = 1;
+      trial.violations += violations[i];
+      status = Remove(trial.units[i], trial.row, attempt, services, overlay);
+      if (!status.ok()) return status;
+    }
+  }
+  return {};
+}
+
+Status DryRun::Remove(const VictimUnit& unit, Row row, const Attempt& attempt, PostFilterServices& services,
+                      NodeTable::Overlay& overlay) {
+  for (const VictimUnit::Victim& victim : unit.pods) {
+    if (victim.row == row) overlay.Remove(row, *victim.pod);
+    if (Status status = services.RemovePod(attempt, *victim.pod, victim.row); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status DryRun::PutBack(const VictimUnit& unit, Row row, const Attempt& attempt, PostFilterServices& services,
+                       NodeTable::Overlay& overlay) {
+  for (const VictimUnit::Victim& victim : unit.pods) {
+    if (victim.row == row) overlay.Add(row, *victim.pod);
+    if (Status status = services.AddPod(attempt, *victim.pod, victim.row); !status.ok()) return status;
+  }
+  return {};
+}
+
+// --- results ---
+
 void DryRun::Order(DryRunNode& trial) {
   trial.first = order_.size();
   harmless_.clear();
@@ -148,24 +231,34 @@ void DryRun::CountRejections() {
 }
 
 void DryRun::Collect(const DryRunNode& trial, const NodeTable& nodes, std::size_t wanted) {
-  Candidate candidate{.row = trial.row, .victims = {}};
-  for (std::size_t at = trial.first; at < trial.end(); ++at) {
-    if (victim_[at] != 0 && at < trial.first + trial.violating) ++candidate.violations;
-  }
-  // Sorts the victims by importance again.
-  std::vector<std::uint32_t>& victims = harmless_;
-  victims.clear();
-  for (std::size_t at = trial.first; at < trial.end(); ++at) {
-    if (victim_[at] != 0) victims.push_back(order_[at]);
-  }
-  std::ranges::sort(victims);
-  for (const std::uint32_t victim : victims) candidate.victims.push_back(trial.pods[victim]);
-  if (victims.empty()) {
+  Candidate candidate = CandidateOf(trial);
+  if (candidate.victims.empty()) {
     errors_.push_back(fmt::format("expected at least one victim pod on node \"{}\"", nodes.name(trial.row)));
     return;
   }
   std::vector<Candidate>& list = candidate.violations == 0 ? candidates_ : violating_;
   if (list.size() < wanted) list.push_back(std::move(candidate));
+}
+
+// The victims are sorted by importance again.
+Candidate DryRun::CandidateOf(const DryRunNode& trial) {
+  Candidate candidate{.row = trial.row, .victims = {}, .violations = trial.violations};
+  for (std::size_t i = 0; i < trial.units.size(); ++i) {
+    if (trial.evicted[i] == 0) continue;
+    for (const VictimUnit::Victim& victim : trial.units[i].pods)
+      candidate.victims.push_back(Importance::EntryOf(*victim.pod));
+  }
+  if (!trial.units.empty()) return candidate;
+  std::vector<std::uint32_t>& victims = harmless_;
+  victims.clear();
+  for (std::size_t at = trial.first; at < trial.end(); ++at) {
+    if (victim_[at] == 0) continue;
+    if (at < trial.first + trial.violating) ++candidate.violations;
+    victims.push_back(order_[at]);
+  }
+  std::ranges::sort(victims);
+  for (const std::uint32_t victim : victims) candidate.victims.push_back(trial.pods[victim]);
+  return candidate;
 }
 
 }  // namespace berth::plugins

@@ -16,10 +16,10 @@ using framework::QueuedGroup;
 using framework::QueuedPodPtr;
 using framework::Status;
 
-GroupPreemption::GroupPreemption(framework::Handle& handle, DisruptionBudgets& budgets)
+GroupPreemption::GroupPreemption(framework::Handle& handle, DisruptionBudgets& budgets, const VictimUnits& units)
     : handle_(handle),
       budgets_(budgets),
-      units_(handle.nodes, handle.groups),
+      units_(units),
       group_has_policy_(handle.gates.Enabled("PodGroupPreemptionPolicy")) {}
 
 GroupPostFilterResult GroupPreemption::Run(const QueuedGroup& group, GroupPostFilterServices& services) {

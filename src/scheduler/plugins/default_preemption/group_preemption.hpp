@@ -15,8 +15,8 @@ namespace berth::plugins {
 // only.
 class GroupPreemption {
  public:
-  // Both must outlive this object.
-  GroupPreemption(framework::Handle& handle, DisruptionBudgets& budgets);
+  // All must outlive this object.
+  GroupPreemption(framework::Handle& handle, DisruptionBudgets& budgets, const VictimUnits& units);
 
   framework::GroupPostFilterResult Run(const framework::QueuedGroup& group,
                                        framework::GroupPostFilterServices& services);
@@ -36,7 +36,7 @@ class GroupPreemption {
 
   framework::Handle& handle_;
   DisruptionBudgets& budgets_;
-  const VictimUnits units_;
+  const VictimUnits& units_;
   const bool group_has_policy_;  // the feature gate PodGroupPreemptionPolicy
 };
 

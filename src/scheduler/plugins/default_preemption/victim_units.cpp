@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text_map.hpp"
-
 namespace berth::plugins {
 namespace {
 
@@ -16,6 +14,15 @@ bool FirstByKey(const cluster::PlacedPod& a, const cluster::PlacedPod& b) {
   const api::ObjectMeta& x = a.pod->metadata;
   const api::ObjectMeta& y = b.pod->metadata;
   return x.ns == y.ns ? x.name < y.name : x.Key() < y.Key();
+}
+
+void Join(VictimUnit& unit, cluster::Row row, cluster::PlacedPod& pod) {
+  unit.pods.push_back({row, &pod});
+  unit.started = std::min(unit.started, StartOf(pod));
+}
+
+void SortByKey(VictimUnit& unit) {
+  std::ranges::sort(unit.pods, [](const auto& a, const auto& b) { return FirstByKey(*a.pod, *b.pod); });
 }
 
 }  // namespace
@@ -37,30 +44,66 @@ std::int32_t VictimUnits::PriorityOf(const api::Pod& pod) const {
 std::vector<VictimUnit> VictimUnits::Below(std::int32_t priority) const {
   std::vector<VictimUnit> units;
   TextMap<std::size_t> of_group;  // the unit of a group that is disrupted as a whole
+  ForEachPod([&](cluster::Row row, cluster::PlacedPod& pod, const std::optional<std::string>& key,
+                 const api::PodGroup* group) {
+    const std::int32_t own = group == nullptr ? pod.pod->spec.priority : group->priority;
+    if (own >= priority) return;
+    if (group == nullptr || !group->disrupted_as_a_unit) {
+      units.push_back({own, key.has_value(), StartOf(pod), {{row, &pod}}});
+      return;
+    }
+    const auto [known, added] = of_group.try_emplace(*key, units.size());
+    if (added) units.push_back({own, true, INT64_MAX, {}});
+    Join(units[known->second], row, pod);
+  });
+  for (const auto& [key, unit] : of_group) SortByKey(units[unit]);
+  return units;
+}
+
+bool VictimUnits::AnyMemberOn(cluster::Row row) const {
+  return std::ranges::any_of(nodes_.pods(row), [&](const auto* pod) { return groups_.KeyOf(*pod->pod).has_value(); });
+}
+
+std::vector<VictimUnit> VictimUnits::BelowOn(cluster::Row row, std::int32_t priority) {
+  std::vector<VictimUnit> units;
+  std::vector<std::string> listed;
+  for (cluster::PlacedPod* pod : nodes_.pods(row)) {
+    const auto key = groups_.KeyOf(*pod->pod);
+    const api::PodGroupPtr group = key ? groups_.FindObject(*key) : nullptr;
+    const std::int32_t own = group == nullptr ? pod->pod->spec.priority : group->priority;
+    if (own >= priority) continue;
+    if (group == nullptr || !group->disrupted_as_a_unit) {
+      units.push_back({own, key.has_value(), StartOf(*pod), {{row, pod}}});
+    } else if (std::ranges::find(listed, *key) == listed.end()) {
+      listed.push_back(*key);
+      units.push_back(WholeGroups().at(*key));
+    }
+  }
+  return units;
+}
+
+const VictimUnits::ByGroup& VictimUnits::WholeGroups() {
+  if (whole_groups_) return *whole_groups_;
+  whole_groups_.emplace();
+  ForEachPod([&](cluster::Row row, cluster::PlacedPod& pod, const std::optional<std::string>& key,
+                 const api::PodGroup* group) {
+    if (group == nullptr || !group->disrupted_as_a_unit) return;
+    Join(whole_groups_->try_emplace(*key, VictimUnit{group->priority, true, INT64_MAX, {}}).first->second, row, pod);
+  });
+  for (auto& [key, unit] : *whole_groups_) SortByKey(unit);
+  return *whole_groups_;
+}
+
+template <class Visit>
+void VictimUnits::ForEachPod(Visit&& visit) const {
   nodes_.all().ForEach([&](std::size_t index) {
     const auto row = static_cast<cluster::Row>(index);
     for (cluster::PlacedPod* pod : nodes_.pods(row)) {
       const auto key = groups_.KeyOf(*pod->pod);
       const api::PodGroupPtr group = key ? groups_.FindObject(*key) : nullptr;
-      const std::int32_t own = group == nullptr ? pod->pod->spec.priority : group->priority;
-      if (own >= priority) continue;
-      if (group != nullptr && group->disrupted_as_a_unit) {
-        const auto [known, added] = of_group.try_emplace(*key, units.size());
-        if (!added) {
-          VictimUnit& unit = units[known->second];
-          unit.pods.push_back({row, pod});
-          unit.started = std::min(unit.started, StartOf(*pod));
-          continue;
-        }
-      }
-      units.push_back({own, key.has_value(), StartOf(*pod), {{row, pod}}});
+      visit(row, *pod, key, group.get());
     }
   });
-  for (const auto& [key, unit] : of_group) {
-    std::ranges::sort(units[unit].pods,
-                      [](const auto& a, const auto& b) { return FirstByKey(*a.pod, *b.pod); });
-  }
-  return units;
 }
 
 }  // namespace berth::plugins

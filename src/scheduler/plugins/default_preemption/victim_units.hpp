@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 
@@ -36,10 +38,23 @@ class VictimUnits {
   std::int32_t PriorityOf(const api::Pod& pod) const;
   // All units below this priority, in no particular order.
   std::vector<VictimUnit> Below(std::int32_t priority) const;
+  // Whether a member of a group is on this row.
+  bool AnyMemberOn(cluster::Row row) const;
+  // The units below this priority with a pod on the row, in no particular order. Their pods on other rows are those at
+  // the first call since Begin. Must not be called first while overlays exist.
+  std::vector<VictimUnit> BelowOn(cluster::Row row, std::int32_t priority);
+  void Begin() { whole_groups_.reset(); }
 
  private:
+  using ByGroup = TextMap<VictimUnit>;  // by namespace/name
+  const ByGroup& WholeGroups();
+  // Calls visit(Row, PlacedPod&, key of the group, PodGroup*); null: none, or unknown.
+  template <class Visit>
+  void ForEachPod(Visit&& visit) const;
+
   const cluster::NodeTable& nodes_;
   const cluster::PodGroups& groups_;
+  std::optional<ByGroup> whole_groups_;  // the groups that are disrupted as a whole; nullopt: not determined
 };
 
 }  // namespace berth::plugins

@@ -139,7 +139,8 @@ void PodTopologySpread::FindLowest(HardState& hard) {
   }
 }
 
-// Dry runs change one node at a time, so at most one domain of a constraint differs from the sums.
+// The smallest number of pods in a domain. Dry runs change one domain, except when they evict a pod group that spans
+// several.
 std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const HardState& hard,
                                               const DryRunChanges& changes) {
   if (static_cast<std::int64_t>(hard.domains) < hard.constraint->min_domains) return 0;
@@ -147,12 +148,28 @@ std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const HardState
   std::uint32_t domain = cluster::Topology::kNoDomain;
   for (const DryRunChange& part : changes) {
     if (part.constraint != index) continue;
+    if (domain != cluster::Topology::kNoDomain && domain != part.domain)
+      return GlobalMinimumOfAll(index, hard, changes);
     domain = part.domain;
     pods += part.pods;
   }
   if (domain == cluster::Topology::kNoDomain) return hard.lowest;
   const std::int64_t elsewhere = domain == hard.lowest_at ? hard.lowest_elsewhere : hard.lowest;
   return std::min(elsewhere, hard.counts.by_domain[domain] + pods);
+}
+
+std::int64_t PodTopologySpread::GlobalMinimumOfAll(std::size_t index, const HardState& hard,
+                                                   const DryRunChanges& changes) {
+  std::vector<std::int64_t> counts(hard.registered.size());
+  for (std::uint32_t domain = 0; domain < counts.size(); ++domain) counts[domain] = hard.counts.by_domain[domain];
+  for (const DryRunChange& part : changes) {
+    if (part.constraint == index) counts[part.domain] += part.pods;
+  }
+  std::int64_t lowest = std::numeric_limits<std::int32_t>::max();
+  for (std::uint32_t domain = 0; domain < counts.size(); ++domain) {
+    if (hard.registered[domain]) lowest = std::min(lowest, counts[domain]);
+  }
+  return lowest;
 }
 
 Status PodTopologySpread::RecordChange(const Attempt& attempt, const cluster::PodLabels& labels, Row row,
