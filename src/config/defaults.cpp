@@ -53,6 +53,10 @@ PluginSet DefaultMultiPoint(const FeatureGates& gates) {
                  {"NodeDeclaredFeatures", 0}},
                 {}};
   if (gates.Enabled("GenericWorkload")) set.enabled.push_back({"GangScheduling", 0});
+  if (gates.Enabled("TopologyAwareWorkloadScheduling")) {
+    set.enabled.push_back({"TopologyPlacementGenerator", 0});
+    set.enabled.push_back({"PodGroupPodsCount", 1});
+  }
   return set;
 }
 

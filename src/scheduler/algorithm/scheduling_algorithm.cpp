@@ -54,13 +54,14 @@ const Status& FirstError(const SchedulingContext& context) {
 // The rows that PreFilter allows.
 RowSet Candidates(const SchedulingContext& context) {
   const cluster::NodeTable& nodes = context.cluster.nodes;
-  RowSet candidates = nodes.all();
+  RowSet candidates = context.within == nullptr ? nodes.all() : *context.within;
   if (!context.pre_filter->narrowed) return candidates;
-  candidates.Clear();
+  RowSet narrowed(nodes.rows());
   for (const cluster::NodeNameId name : context.pre_filter->nodes) {
-    if (const Row row = nodes.Find(name); row != cluster::kNoRow) candidates.Add(row);
+    if (const Row row = nodes.Find(name); row != cluster::kNoRow) narrowed.Add(row);
   }
-  return candidates;
+  narrowed &= candidates;
+  return narrowed;
 }
 
 void RecordVerdicts(SchedulingContext& context) {
@@ -164,7 +165,7 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                              const ClusterView& cluster,
                                              std::span<const runtime::Nomination> nominations) {
-  return Decide(pod, profile, cluster, nominations, [&](Context& context) {
+  return Decide(pod, profile, cluster, nullptr, nominations, [&](Context& context) {
     if (profile.has_post_filters()) {
       RunPostFilters(context);
     } else {
@@ -175,9 +176,10 @@ ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const 
 
 ScheduleResult SchedulingAlgorithm::ScheduleMember(const cluster::PodInfo& pod,
                                                    const runtime::Profile& profile,
-                                                   const ClusterView& cluster,
+                                                   const ClusterView& cluster, const RowSet& within,
                                                    std::span<const runtime::Nomination> nominations) {
-  return Decide(pod, profile, cluster, nominations, [](Context&) {});
+  const bool everywhere = within == cluster.nodes.all();
+  return Decide(pod, profile, cluster, everywhere ? nullptr : &within, nominations, [](Context&) {});
 }
 
 // kube-scheduler keeps the cycle state of each member and adjusts it to every pod that it adds. PreFilter
@@ -186,7 +188,7 @@ std::optional<framework::CycleState> SchedulingAlgorithm::FitsOn(
     Row row, const cluster::PodInfo& pod, const ScheduleResult& earlier, const runtime::Profile& profile,
     const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {
   ScheduleResult result;
-  SchedulingContext context(pod, profile, cluster, buffers_, result);
+  SchedulingContext context(pod, profile, cluster, nullptr, buffers_, result);
   SelectNominations(context, nominations);
   runtime::PreFilterOutcome& pre_filter = context.pre_filter.emplace(profile.RunPreFilter(context.attempt));
   if (!pre_filter.status.ok()) return std::nullopt;
@@ -203,12 +205,12 @@ std::optional<framework::CycleState> SchedulingAlgorithm::FitsOn(
 // `post_filter` is called if no node fits.
 template <class PostFilter>
 ScheduleResult SchedulingAlgorithm::Decide(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                                           const ClusterView& cluster,
+                                           const ClusterView& cluster, const RowSet* within,
                                            std::span<const runtime::Nomination> nominations,
                                            PostFilter&& post_filter) {
   ScheduleResult result;
   result.record = std::make_shared<AttemptRecord>();
-  SchedulingContext context(pod, profile, cluster, buffers_, result);
+  SchedulingContext context(pod, profile, cluster, within, buffers_, result);
   SelectNominations(context, nominations);
   if (!extenders_.empty()) extenders_.BeginDecision();
   SelectNode(context);
@@ -236,7 +238,8 @@ void SchedulingAlgorithm::SelectNode(Context& context) {
   record.scheduler_name = context.profile.name();
   record.nodes = context.cluster.names;
   record.all = context.cluster.names->rows;
-  if (context.cluster.nodes.node_count() == 0) {
+  if (context.within != nullptr) record.all = *context.within;
+  if (record.all.Empty()) {
     record.result = Result::kUnschedulable;
     record.message = "no nodes available to schedule pods";
     context.result.nominate = "";
@@ -321,7 +324,7 @@ equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const Context& 
   const cluster::PodInfo& pod = context.pod;
   const bool limits_nodes = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
   if (!cache_ || !extenders_.empty() || options_.explanations || !context.buffers.nominations.empty() ||
-      limits_nodes || !EvaluatesAllNodes(context.profile))
+      limits_nodes || context.within != nullptr || !EvaluatesAllNodes(context.profile))
     return nullptr;
   return cache_->Lookup(pod.shape, context.profile);
 }
@@ -353,7 +356,7 @@ bool SchedulingAlgorithm::PassesPreFilter(Context& context) {
 // it, and ends the search if it passes.
 void SchedulingAlgorithm::EvaluateNominatedNode(Context& context, const RowSet& candidates) {
   const Row row = context.cluster.nodes.Find(context.pod.nominated);
-  if (row == cluster::kNoRow) return;
+  if (row == cluster::kNoRow || (context.within != nullptr && !context.within->Has(row))) return;
   RowSet alone(context.cluster.nodes.rows());
   alone.Add(row);
   const framework::FilterOutcome& verdicts = context.buffers.verdicts;
@@ -387,7 +390,8 @@ std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes) {
 // The next sampled search starts after the nodes that this one has visited. A search that PreFilter limits
 // advances the start, too, by the number of its nodes.
 void SchedulingAlgorithm::AdvanceStart(const Context& context, std::size_t visited) {
-  const std::size_t nodes = context.cluster.visiting_order.size();
+  const std::size_t nodes =
+      context.within == nullptr ? context.cluster.visiting_order.size() : context.within->Count();
   BERTH_CHECK(visited <= nodes, visited, nodes);
   next_start_ = (next_start_ + visited) % nodes;
 }
@@ -398,7 +402,12 @@ void SchedulingAlgorithm::Sample(Context& context, const RowSet& candidates) {
   const runtime::Profile& profile = context.profile;
   const std::size_t searched = candidates.Count();
   if (EvaluatesAllNodes(profile) || searched < kFeasibleMin) return AdvanceStart(context, searched);
-  const auto order = context.cluster.visiting_order;
+  std::vector<Row> placement;  // the nodes of a placement are a list of their own
+  auto order = context.cluster.visiting_order;
+  if (context.within != nullptr) {
+    std::ranges::copy_if(order, std::back_inserter(placement), [&](Row row) { return context.within->Has(row); });
+    order = placement;
+  }
   const std::size_t share = NodesToFind(
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score), searched);
   // Without scores the first feasible node is selected.

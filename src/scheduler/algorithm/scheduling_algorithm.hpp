@@ -79,10 +79,11 @@ struct SchedulingContext {
   };
 
   SchedulingContext(const cluster::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
-                    Buffers& buffers, ScheduleResult& result)
+                    const RowSet* within, Buffers& buffers, ScheduleResult& result)
       : pod(pod),
         profile(profile),
         cluster(cluster),
+        within(within),
         buffers(buffers),
         result(result),
         attempt(pod, cluster.nodes, result.state, buffers.scratch) {}
@@ -93,6 +94,8 @@ struct SchedulingContext {
   const cluster::PodInfo& pod;
   const runtime::Profile& profile;
   const ClusterView& cluster;
+  // The only nodes on which the pod may be placed; null: all. Plugins count the pods of all nodes.
+  const RowSet* within;
   // Of the buffers, `nominations` are the pods of at least this pod's priority, without the pod itself.
   Buffers& buffers;
   // --- result ---
@@ -129,15 +132,21 @@ class SchedulingAlgorithm {
   // extenders respond.
   ScheduleResult Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                           const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
-  // The same for a member of a pod group, without PostFilter: that is called for the group as a whole.
+  // The same for a member of a pod group, without PostFilter: that is called for the group as a whole. `within`: the
+  // nodes of the placement.
   ScheduleResult ScheduleMember(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                                const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
+                                const ClusterView& cluster, const RowSet& within,
+                                std::span<const runtime::Nomination> nominations);
   // Whether a pod for which `earlier` is the decision passes the filters on this row now, nominated pods
   // included; then the data of the plugins, for Reserve. Filters that were skipped then are skipped again.
   std::optional<framework::CycleState> FitsOn(cluster::Row row, const cluster::PodInfo& pod,
                                               const ScheduleResult& earlier, const runtime::Profile& profile,
                                               const ClusterView& cluster,
                                               std::span<const runtime::Nomination> nominations);
+  // Selects one of `count` equal choices, which are in the order of their names.
+  std::size_t BreakTie(std::size_t count) {
+    return options_.tie_break == TieBreak::kRandom ? random_.Below(count) : 0;
+  }
   // Removes cached results of pods that are gone, see EquivalenceCache::ReleaseUnused.
   void ReleaseUnused() {
     if (cache_) cache_->ReleaseUnused();
@@ -149,8 +158,8 @@ class SchedulingAlgorithm {
 
   template <class PostFilter>
   ScheduleResult Decide(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                        const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
-                        PostFilter&& post_filter);
+                        const ClusterView& cluster, const RowSet* within,
+                        std::span<const runtime::Nomination> nominations, PostFilter&& post_filter);
   // The steps, in order. Those that return bool return false if no node can be selected.
   void SelectNode(Context& context);
   bool FindFeasible(Context& context);

@@ -21,12 +21,14 @@
 #include "scheduler/plugins/node_resources/node_resources_fit.hpp"
 #include "scheduler/plugins/node_unschedulable/node_unschedulable.hpp"
 #include "scheduler/plugins/node_volume_limits/node_volume_limits.hpp"
+#include "scheduler/plugins/pod_group_pods_count/pod_group_pods_count.hpp"
 #include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
 #include "scheduler/plugins/priority_sort/priority_sort.hpp"
 #include "scheduler/plugins/sample_plugin/sample_plugin.hpp"
 #include "scheduler/plugins/scheduling_gates/scheduling_gates.hpp"
 #include "scheduler/plugins/taint_toleration/taint_toleration.hpp"
 #include "scheduler/plugins/target_load_packing/target_load_packing.hpp"
+#include "scheduler/plugins/topology_placement/topology_placement.hpp"
 #include "scheduler/plugins/volume_binding/volume_binding.hpp"
 #include "scheduler/plugins/volume_restrictions/volume_restrictions.hpp"
 #include "scheduler/plugins/volume_zone/volume_zone.hpp"
@@ -81,6 +83,8 @@ runtime::Registry InTreePlugins() {
   registry.Add("NodeDeclaredFeatures", Make<plugins::NodeDeclaredFeatures>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
   registry.Add("GangScheduling", Make<plugins::GangScheduling>);
+  registry.Add("TopologyPlacementGenerator", Make<plugins::TopologyPlacementGenerator>);
+  registry.Add("PodGroupPodsCount", Make<plugins::PodGroupPodsCount>);
   registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create,
                plugins::DefaultPreemptionArgsCodec());
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());

@@ -36,7 +36,7 @@ void PodGroups::Put(const api::PodPtr& pod) {
   Group& group = groups_[*key];
   Member& member = group.members[pod->metadata.uid];
   member.pod = pod;
-  if (!pod->spec.node_name.empty()) Change(group, member, Stage::kAssigned);
+  if (!pod->spec.node_name.empty()) Change(group, member, Stage::kAssigned, pod->spec.node_name);
 }
 
 void PodGroups::Remove(const api::Pod& pod) {
@@ -47,28 +47,29 @@ void PodGroups::Remove(const api::Pod& pod) {
   Group& group = found->second;
   const auto member = group.members.find(pod.metadata.uid);
   if (member == group.members.end()) return;
-  Change(group, member->second, Stage::kUnscheduled);
+  Change(group, member->second, Stage::kUnscheduled, "");
   group.members.erase(member);
   EraseIfEmpty(*key);
 }
 
 // A binding that fails after the pod was seen with a node leaves it assigned.
-void PodGroups::SetStage(const api::Pod& pod, Stage stage) {
+void PodGroups::SetStage(const api::Pod& pod, Stage stage, const std::string& node) {
   const std::optional<std::string> key = KeyOf(pod);
   if (!key) return;
   const auto found = groups_.find(*key);
   if (found == groups_.end()) return;
   const auto member = found->second.members.find(pod.metadata.uid);
   if (member == found->second.members.end() || member->second.stage == Stage::kAssigned) return;
-  Change(found->second, member->second, stage);
+  Change(found->second, member->second, stage, node);
 }
 
-void PodGroups::Change(Group& group, Member& member, Stage stage) {
+void PodGroups::Change(Group& group, Member& member, Stage stage, const std::string& node) {
   const bool was = member.stage != Stage::kUnscheduled;
   const bool is = stage != Stage::kUnscheduled;
   BERTH_CHECK(!was || group.scheduled > 0, member.pod->metadata.uid, group.members.size());
   group.scheduled = group.scheduled - (was ? 1 : 0) + (is ? 1 : 0);
   member.stage = stage;
+  member.node = node;
 }
 
 void PodGroups::EraseIfEmpty(const std::string& key) {

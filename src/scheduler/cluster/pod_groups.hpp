@@ -43,6 +43,7 @@ class PodGroups {
   struct Member {
     api::PodPtr pod;  // the last received version
     Stage stage = Stage::kUnscheduled;
+    std::string node;  // of an assumed or assigned member
   };
   struct Group {
     api::PodGroupPtr object;                             // null: not received
@@ -69,12 +70,12 @@ class PodGroups {
   void Put(const api::PodPtr& pod);
   void Remove(const api::Pod& pod);
   // A member that was removed is ignored.
-  void Assume(const api::Pod& pod) { SetStage(pod, Stage::kAssumed); }
-  void Forget(const api::Pod& pod) { SetStage(pod, Stage::kUnscheduled); }
+  void Assume(const api::Pod& pod, const std::string& node) { SetStage(pod, Stage::kAssumed, node); }
+  void Forget(const api::Pod& pod) { SetStage(pod, Stage::kUnscheduled, ""); }
 
  private:
-  void SetStage(const api::Pod& pod, Stage stage);
-  static void Change(Group& group, Member& member, Stage stage);
+  void SetStage(const api::Pod& pod, Stage stage, const std::string& node);
+  static void Change(Group& group, Member& member, Stage stage, const std::string& node);
   void EraseIfEmpty(const std::string& key);
 
   const PodGrouping& grouping_;

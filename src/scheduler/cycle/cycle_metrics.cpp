@@ -125,6 +125,31 @@ CycleMetrics::Cells CycleMetrics::GroupCellsOf(std::uint32_t profile, Result res
                           labels)};
 }
 
+void CycleMetrics::PlacementsGenerated(std::uint32_t profile, std::size_t count) {
+  registry
+      .Counter("scheduler_generated_placements_total",
+               "[ALPHA] Number of candidate placements generated when scheduling pod groups.",
+               {{"profile", profiles[profile]->name()}})
+      .Add(count);
+}
+
+void CycleMetrics::PlacementEvaluated(std::uint32_t profile, bool feasible, Duration took) {
+  const metrics::Labels labels{{"result", feasible ? "feasible" : "infeasible"},
+                               {"profile", profiles[profile]->name()}};
+  registry
+      .Counter("scheduler_placement_evaluations_total",
+               "[ALPHA] Number of candidate placements evaluated when scheduling pod groups, by result. 'feasible' "
+               "means the pod group fit into the placement, while 'infeasible' means it did not.",
+               labels)
+      .Add();
+  registry
+      .Histogram("scheduler_placement_evaluation_duration_seconds",
+                 "[ALPHA] Latency in seconds of evaluating a single candidate placement when scheduling pod groups, by "
+                 "result. 'feasible' means the pod group fit into the placement, while 'infeasible' means it did not.",
+                 AttemptBuckets(), labels)
+      .Observe(std::chrono::duration<double>(took).count());
+}
+
 void CycleMetrics::Handled(const char* event, Duration took) {
   metrics::Histogram*& cell = handling[event];
   if (cell == nullptr) {

@@ -39,6 +39,10 @@ struct CycleMetrics {
     cells.attempts->Add();
     cells.duration->Observe(std::chrono::duration<double>(took).count());
   }
+  // Candidate placements of a pod group. kube-scheduler has these series only with the feature gate
+  // TopologyAwareWorkloadScheduling.
+  void PlacementsGenerated(std::uint32_t profile, std::size_t count);
+  void PlacementEvaluated(std::uint32_t profile, bool feasible, Duration took);
   void Bound(const framework::QueuedPod& pod, MonoTime now);
   void Recorded(const record::RecordRing& ring);
   void Handled(const char* event, Duration took);  // a change of the cluster

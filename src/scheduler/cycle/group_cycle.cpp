@@ -63,6 +63,14 @@ class MemberChecks {
   std::string_view policy_;  // empty: that of the first pod
 };
 
+// The result if no member was tried.
+GroupResult Untried(const QueuedGroup& group, Status status) {
+  GroupResult result;
+  result.status = std::move(status);
+  for (const QueuedPodPtr& pod : group.members) result.members.emplace_back().pod = pod;
+  return result;
+}
+
 // The nominations of placed members: deleted while these are on nodes, then set again as the pods' status
 // says, like in kube-scheduler.
 class TakenNominations {
@@ -209,17 +217,78 @@ GroupResult GroupCycle::Decide(const QueuedGroup& group) {
 }
 
 GroupResult GroupCycle::Search(const QueuedGroup& group) {
-  GroupResult result;
-  for (const QueuedPodPtr& pod : group.members) result.members.emplace_back().pod = pod;
-  DecideMembers(group, result);
+  GroupResult result = by_placement_ ? SearchPlacements(group)
+                                     : SearchWithin(group, parts_.cluster.nodes().all());
+  if (result.status.ok() && !result.any_placed) result.status = RejectedWithGroup({});
   for (MemberResult& member : result.members) {
     if (member.decision.record == nullptr) member.status = result.status;
   }
   return result;
 }
 
+// A placement in which the group can be scheduled.
+struct GroupCycle::Candidate {
+  const framework::GroupPlacement* placement;
+  GroupResult result;
+};
+
+// If the group fits into no placement, the members have the results of the first one.
+GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group) {
+  const std::uint32_t profile = group.leading_pod().profile;
+  const cluster::NodeTable& nodes = parts_.cluster.nodes();
+  const framework::GeneratedPlacements generated =
+      ProfileOf(group).RunPlacementGenerate(*group.object, nodes, nodes.all());
+  if (!generated.status.ok()) return Untried(group, generated.status);
+  parts_.metrics.PlacementsGenerated(profile, generated.placements.size());
+  std::optional<GroupResult> first;
+  std::vector<Candidate> candidates;
+  for (const framework::GroupPlacement& placement : generated.placements) {
+    const MonoTime began = parts_.clock.Now();
+    GroupResult result = SearchWithin(group, placement.rows);
+    const bool feasible = result.status.ok();
+    if (result.abandoned || (!feasible && !result.status.rejected())) return result;
+    parts_.metrics.PlacementEvaluated(profile, feasible, parts_.clock.Now() - began);
+    if (feasible) {
+      candidates.push_back({&placement, std::move(result)});
+    } else if (!first) {
+      first = std::move(result);
+    }
+  }
+  if (!candidates.empty()) return ChooseBest(group, std::move(candidates));
+  first->status = RejectedWithGroup(
+      Status::Unschedulable(fmt::format("0/{} placements are available, first placement status: {}",
+                                        generated.placements.size(), ErrorTextOf(first->status))));
+  return *std::move(first);
+}
+
+GroupResult GroupCycle::ChooseBest(const QueuedGroup& group, std::vector<Candidate> candidates) {
+  if (candidates.size() == 1) return std::move(candidates.front().result);
+  std::vector<framework::FeasiblePlacement> placements;
+  for (const Candidate& candidate : candidates) {
+    framework::FeasiblePlacement& placement = placements.emplace_back();
+    placement.placement = candidate.placement;
+    for (const MemberResult& member : candidate.result.members) {
+      if (member.decision.record != nullptr && member.status.ok()) placement.members.push_back(&member.pod->info);
+    }
+  }
+  const auto totals = ProfileOf(group).RunPlacementScores(*group.object, parts_.cluster.nodes(), placements);
+  if (!totals) return Untried(group, Status::Error(totals.error().message));
+  const std::int64_t most = std::ranges::max(*totals);
+  std::vector<std::size_t> best;
+  for (std::size_t i = 0; i < totals->size(); ++i) {
+    if ((*totals)[i] == most) best.push_back(i);
+  }
+  return std::move(candidates[best[parts_.algorithm.BreakTie(best.size())]].result);
+}
+
+GroupResult GroupCycle::SearchWithin(const QueuedGroup& group, const RowSet& rows) {
+  GroupResult result = Untried(group, {});
+  DecideMembers(group, rows, result);
+  return result;
+}
+
 std::optional<std::string> GroupCycle::Invalid(const QueuedGroup& group) const {
-  MemberChecks checks(group, parts_.gates.Enabled("PodGroupPreemptionPolicy"));
+  MemberChecks checks(group, group_has_policy_);
   for (const QueuedPodPtr& pod : group.members) {
     if (auto invalid = checks.Check(*pod->info.pod)) return invalid;
   }
@@ -234,7 +303,7 @@ std::optional<std::string> GroupCycle::Invalid(const QueuedGroup& group) const {
 
 // Members are tried in order until the group cannot be scheduled any more. Those that find no node do not
 // stop the others as long as minCount can be reached.
-void GroupCycle::DecideMembers(const QueuedGroup& group, GroupResult& result) {
+void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, GroupResult& result) {
   const runtime::Profile& profile = ProfileOf(group);
   framework::PlacementProgress progress{.remaining = group.members.size(),
                                         .scheduled = parts_.groups.Find(group.key)->scheduled};
@@ -249,10 +318,9 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, GroupResult& result) {
   }
   TakenNominations nominations(parts_.nominator);
   Placed placed(parts_, profile);
-  bool any_placed = false;
   for (MemberResult& member : result.members) {
     const MonoTime began = parts_.clock.Now();
-    DecideMember(member);
+    DecideMember(member, rows);
     if (member.status.ok() && !member.decision.abandoned) {
       nominations.Take(member.pod);
       member.status = placed.Add(*member.pod, member.decision.row, member.decision.state);
@@ -277,19 +345,18 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, GroupResult& result) {
       return;
     }
     if (feasible.code == Code::kUnschedulable) break;
-    any_placed = any_placed || member.status.ok();
+    result.any_placed = result.any_placed || member.status.ok();
   }
   result.status = feasible.code == Code::kWait ? RejectedWithGroup(std::move(feasible)) : std::move(feasible);
-  if (result.status.ok() && !any_placed) result.status = RejectedWithGroup({});
 }
 
-void GroupCycle::DecideMember(MemberResult& member) {
+void GroupCycle::DecideMember(MemberResult& member, const RowSet& rows) {
   const framework::QueuedPod& pod = *member.pod;
   if (const auto log = log::V(4))
     log.Info("Attempting to schedule a pod belonging to a pod group",
              {{"pod", log::Value::Object(pod.info.key)}});
   member.decision =
-      parts_.algorithm.ScheduleMember(pod.info, *parts_.profiles[pod.profile], parts_.view.Of(parts_.cluster),
+      parts_.algorithm.ScheduleMember(pod.info, *parts_.profiles[pod.profile], parts_.view.Of(parts_.cluster), rows,
                                       nominations_.Of(parts_.nominator, parts_.cluster.nodes()));
   if (member.decision.abandoned) return;
   const record::AttemptRecord& record = *member.decision.record;

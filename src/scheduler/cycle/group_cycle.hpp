@@ -1,6 +1,6 @@
-// The decision about a pod group: one decision per member, each with the earlier members on their nodes, and
-// preemption if the group cannot be scheduled (kube-scheduler v1.37.1, podGroupCycle and
-// podGroupSchedulingDefaultAlgorithm in pkg/scheduler/schedule_one_podgroup.go).
+// The decision about a pod group: one decision per member, each with the earlier members on their nodes; with the feature
+// gate TopologyAwareWorkloadScheduling in each placement; and preemption if the group cannot be scheduled
+// (kube-scheduler v1.37.1, podGroupCycle in pkg/scheduler/schedule_one_podgroup.go).
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cycle/current_nominations.hpp"
+#include "scheduler/cycle/cycle_metrics.hpp"
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/queue/nominator.hpp"
@@ -43,6 +44,7 @@ struct GroupResult {
   // other code is an error for all members that have none of their own.
   framework::Status status;
   std::vector<MemberResult> members;          // all of them, in the group's order
+  bool any_placed = false;            // at least one member found a node
   framework::Code searched{};                 // the status before PodGroupPostFilter
   Duration took{};                            // until then
   bool waits_for_evictions = false;           // Unschedulable, but nominated members will fit after evictions
@@ -64,8 +66,12 @@ class GroupCycle {
     std::span<const std::unique_ptr<runtime::Profile>> profiles;
     const config::FeatureGates& gates;
     const Clock& clock;
+    CycleMetrics& metrics;
   };
-  explicit GroupCycle(const Parts& parts) : parts_(parts) {}
+  explicit GroupCycle(const Parts& parts)
+      : parts_(parts),
+        by_placement_(parts.gates.Enabled("TopologyAwareWorkloadScheduling")),
+        group_has_policy_(parts.gates.Enabled("PodGroupPreemptionPolicy")) {}
 
   // The reason why the members do not belong together; nullopt: they do.
   std::optional<std::string> Invalid(const framework::QueuedGroup& group) const;
@@ -81,12 +87,18 @@ class GroupCycle {
   }
   // The decision without preemption.
   GroupResult Search(const framework::QueuedGroup& group);
-  void DecideMembers(const framework::QueuedGroup& group, GroupResult& result);
-  void DecideMember(MemberResult& member);
+  GroupResult SearchPlacements(const framework::QueuedGroup& group);
+  struct Candidate;
+  GroupResult ChooseBest(const framework::QueuedGroup& group, std::vector<Candidate> candidates);
+  GroupResult SearchWithin(const framework::QueuedGroup& group, const RowSet& rows);
+  void DecideMembers(const framework::QueuedGroup& group, const RowSet& rows, GroupResult& result);
+  void DecideMember(MemberResult& member, const RowSet& rows);
   static void OnNotReserved(MemberResult& member);
   void RunPostFilters(const framework::QueuedGroup& group, GroupResult& result);
 
   const Parts parts_;
+  const bool by_placement_;
+  const bool group_has_policy_;
   CurrentNominations nominations_;
 };
 

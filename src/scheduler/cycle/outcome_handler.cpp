@@ -223,7 +223,7 @@ void OutcomeHandler::StartBinding(const QueuedPodPtr& pod, algorithm::ScheduleRe
   // Pods that the cluster state contains were skipped, and no change is applied during a decision.
   const bool assumed = parts_.cluster.Assume(pod->info, result.row);
   BERTH_CHECK(assumed, pod->info.key, pod->info.pod->metadata.uid);
-  parts_.handle.groups.Assume(*pod->info.pod);
+  parts_.handle.groups.Assume(*pod->info.pod, parts_.cluster.nodes().name(result.row));
   parts_.queue.nominator().Delete(pod->info.pod->metadata.uid);
   parts_.bindings.Start(pod, *parts_.profiles[pod->profile], parts_.cluster.nodes().name(result.row),
                         std::move(result.state));

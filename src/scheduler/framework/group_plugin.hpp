@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "base/row_set.hpp"
 #include "kubernetes/api/pod_group.hpp"
 #include "scheduler/framework/plugin.hpp"
@@ -26,6 +28,38 @@ struct PlacementProgress {
 class PlacementFeasiblePlugin : public virtual Plugin {
  public:
   virtual Status PlacementFeasible(const api::PodGroup& group, const PlacementProgress& progress) const = 0;
+};
+
+// Nodes on which all members of a group must be placed.
+struct GroupPlacement {
+  std::string name;
+  RowSet rows;
+};
+struct GeneratedPlacements {
+  Status status;
+  std::vector<GroupPlacement> placements = {};  // in the order in which they are tried
+};
+// With the feature gate TopologyAwareWorkloadScheduling: called once per cycle of a group, before its members are
+// tried in each of the placements. Only the first plugin of a profile is called.
+class PlacementGeneratePlugin : public virtual Plugin {
+ public:
+  // Subsets of `among`; they may overlap. Any status other than Success is that of the group.
+  virtual GeneratedPlacements GeneratePlacements(const api::PodGroup& group, const cluster::NodeTable& nodes,
+                                                 const RowSet& among) const = 0;
+};
+
+// A placement in which the group can be scheduled.
+struct FeasiblePlacement {
+  const GroupPlacement* placement = nullptr;
+  std::vector<const cluster::PodInfo*> members;  // that found a node; none is on it in the node table
+};
+// Compares placements in which the group can be scheduled; higher is better. Called if there are several.
+class PlacementScorePlugin : public virtual Plugin {
+ public:
+  virtual Expected<std::int64_t> ScorePlacement(const api::PodGroup& group, const cluster::NodeTable& nodes,
+                                                const FeasiblePlacement& placement) const = 0;
+  // Maps the scores of all placements to the range from 0 to kMaxScore.
+  virtual Status NormalizePlacementScores(std::span<std::int64_t> /*scores*/) const { return {}; }
 };
 
 // Operations that PodGroupPostFilter plugins use to test changes of the cluster.

@@ -36,9 +36,12 @@ enum class ExtensionPoint : std::uint8_t {
   kBind,
   kPostBind,
   kPlacementFeasible,
+  kPlacementGenerate,
+  kPlacementScore,
+  kPlacementScoreExtensionNormalize,
   kPodGroupPostFilter,
 };
-inline constexpr std::size_t kExtensionPoints = 18;
+inline constexpr std::size_t kExtensionPoints = 21;
 std::string_view ExtensionPointName(ExtensionPoint point);  // "PreFilter", as in metrics
 
 struct InstrumentOptions {

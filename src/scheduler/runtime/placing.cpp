@@ -55,6 +55,60 @@ Status Profile::RunPlacementFeasible(const api::PodGroup& group,
   return combined;
 }
 
+framework::GeneratedPlacements Profile::RunPlacementGenerate(const api::PodGroup& group,
+                                                            const cluster::NodeTable& nodes,
+                                                            const RowSet& among) const {
+  PointTimer timer(*this, ExtensionPoint::kPlacementGenerate);
+  if (placement_generate_.empty()) return {{}, {{"", among}}};
+  const framework::PlacementGeneratePlugin& plugin = *placement_generate_.front();
+  framework::GeneratedPlacements answer =
+      Guarded(ExtensionPoint::kPlacementGenerate, plugin,
+              [&] { return plugin.GeneratePlacements(group, nodes, among); });
+  if (answer.status.ok() && answer.placements.empty())
+    answer.status = Status::Unschedulable("no feasible placements found");
+  answer.status.plugin = plugin.Name();
+  timer.code = answer.status.code;
+  return answer;
+}
+
+Expected<std::vector<std::int64_t>> Profile::RunPlacementScores(
+    const api::PodGroup& group, const cluster::NodeTable& nodes,
+    std::span<const framework::FeasiblePlacement> placements) const {
+  PointTimer timer(*this, ExtensionPoint::kPlacementScore);
+  timer.code = Code::kError;
+  std::vector<std::int64_t> totals(placements.size());
+  for (const auto& [plugin, weight] : placement_scores_) {
+    const auto failed = [&](std::string_view what, const Status& status) {
+      return Invalid(fmt::format("{}: plugin \"{}\" failed with: {}", what, plugin->Name(), status.Message()));
+    };
+    std::vector<std::int64_t> scores(placements.size());
+    for (std::size_t i = 0; i < placements.size(); ++i) {
+      const Status status = Guarded(ExtensionPoint::kPlacementScore, *plugin, [&] {
+        const Expected<std::int64_t> score = plugin->ScorePlacement(group, nodes, placements[i]);
+        if (!score) return Status::Error(score.error().message);
+        scores[i] = *score;
+        return Status{};
+      });
+      if (!status.ok()) return failed("running PlacementScore plugins", status);
+    }
+    const Status status = Guarded(ExtensionPoint::kPlacementScoreExtensionNormalize, *plugin,
+                                  [&] { return plugin->NormalizePlacementScores(scores); });
+    if (!status.ok())
+      return failed("running NormalizePlacementScore on PlacementScore plugins", status);
+    for (std::size_t i = 0; i < placements.size(); ++i) {
+      if (scores[i] < 0 || scores[i] > framework::kMaxScore) {
+        return Invalid(fmt::format(
+            "applying score defaultWeights on PlacementScore plugins: plugin \"{}\" returns an invalid score {}, it "
+            "should in the range of [0, {}] after normalizing",
+            plugin->Name(), scores[i], framework::kMaxScore));
+      }
+      totals[i] += scores[i] * weight;
+    }
+  }
+  timer.code = Code::kSuccess;
+  return totals;
+}
+
 framework::GroupPostFilterResult Profile::RunPodGroupPostFilter(
     const framework::QueuedGroup& group, framework::GroupPostFilterServices& services) const {
   PointTimer timer(*this, ExtensionPoint::kPodGroupPostFilter);

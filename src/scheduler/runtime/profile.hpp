@@ -177,6 +177,14 @@ class Profile {
   // complete one.
   framework::Status RunPlacementFeasible(const api::PodGroup& group,
                                          const framework::PlacementProgress& progress) const;
+  // Without a plugin one placement with all rows of `among`. Unschedulable if there is none.
+  framework::GeneratedPlacements RunPlacementGenerate(const api::PodGroup& group,
+                                                      const cluster::NodeTable& nodes,
+                                                      const RowSet& among) const;
+  // The weighted sums by placement. An error has the complete text.
+  Expected<std::vector<std::int64_t>> RunPlacementScores(
+      const api::PodGroup& group, const cluster::NodeTable& nodes,
+      std::span<const framework::FeasiblePlacement> placements) const;
   // The status' reasons are the last part of the group's message.
   framework::GroupPostFilterResult RunPodGroupPostFilter(const framework::QueuedGroup& group,
                                                          framework::GroupPostFilterServices& services) const;
@@ -246,6 +254,12 @@ class Profile {
   // Index of the same plugin at the other extension point, SIZE_MAX if absent: what Skip disables.
   std::vector<std::size_t> pre_filter_filter_, pre_filter_extension_, pre_score_score_;
   std::vector<framework::PlacementFeasiblePlugin*> placement_feasible_;
+  std::vector<framework::PlacementGeneratePlugin*> placement_generate_;
+  struct WeightedPlacementScore {
+    framework::PlacementScorePlugin* plugin = nullptr;
+    std::int64_t weight = 1;
+  };
+  std::vector<WeightedPlacementScore> placement_scores_;
   std::vector<framework::PodGroupPostFilterPlugin*> group_post_filters_;
   std::vector<framework::ReservePlugin*> reserves_;
   std::vector<framework::PermitPlugin*> permits_;

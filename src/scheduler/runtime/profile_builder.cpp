@@ -42,7 +42,10 @@ class ProfileBuilder {
     BERTH_RETURN_IF_ERROR(Expand(Point::kPreBind, "PreBindPlugin", profile_->pre_binds_));
     BERTH_RETURN_IF_ERROR(Expand(Point::kBind, "BindPlugin", profile_->binders_));
     BERTH_RETURN_IF_ERROR(Expand(Point::kPostBind, "PostBindPlugin", profile_->post_binds_));
-    BERTH_RETURN_IF_ERROR(CheckPlacementPoints());
+    BERTH_RETURN_IF_ERROR(
+        Expand(Point::kPlacementGenerate, "PlacementGeneratePlugin", profile_->placement_generate_));
+    std::vector<framework::PlacementScorePlugin*> placement_scores;
+    BERTH_RETURN_IF_ERROR(Expand(Point::kPlacementScore, "PlacementScorePlugin", placement_scores));
     BERTH_RETURN_IF_ERROR(
         Expand(Point::kPodGroupPostFilter, "PodGroupPostFilterPlugin", profile_->group_post_filters_));
     // Like in kube-scheduler, an extension point without a list of its own in the configuration.
@@ -51,7 +54,9 @@ class ProfileBuilder {
         profile_->placement_feasible_.push_back(feasible);
     }
     for (framework::ScorePlugin* plugin : scores)
-      profile_->scores_.push_back({plugin, WeightOf(plugin->Name())});
+      profile_->scores_.push_back({plugin, WeightOf(Point::kScore, plugin->Name())});
+    for (framework::PlacementScorePlugin* plugin : placement_scores)
+      profile_->placement_scores_.push_back({plugin, WeightOf(Point::kPlacementScore, plugin->Name())});
     if (sorts.size() != 1) {
       return Invalid(fmt::format(
           "only one queue sort plugin required for profile with scheduler name \"{}\", but got {}",
@@ -62,7 +67,9 @@ class ProfileBuilder {
       return Invalid(fmt::format("at least one bind plugin is needed for profile with scheduler name \"{}\"",
                                  config_.scheduler_name));
     }
-    BERTH_RETURN_IF_ERROR(CheckScoreWeights());
+    BERTH_RETURN_IF_ERROR((CheckWeights<framework::ScorePlugin>(Point::kScore, "score plugins", "Score")));
+    BERTH_RETURN_IF_ERROR((CheckWeights<framework::PlacementScorePlugin>(
+        Point::kPlacementScore, "placement score plugins", "PlacementScore")));
     FindExtensions();
     profile_->CollectEvents();
     profile_->LinkPlugins();
@@ -160,31 +167,20 @@ class ProfileBuilder {
     return {};
   }
 
-  // No plugin extends these points yet.
-  Expected<void> CheckPlacementPoints() const {
-    BERTH_RETURN_IF_ERROR(AllowNone(Point::kPlacementGenerate, "PlacementGeneratePlugin"));
-    return AllowNone(Point::kPlacementScore, "PlacementScorePlugin");
-  }
-
-  Expected<void> AllowNone(Point point, std::string_view type_name) const {
-    const auto& enabled = config_.at(point).enabled;
-    if (enabled.empty()) return {};
-    return Invalid(fmt::format("plugin \"{}\" does not extend {} plugin", enabled.front().name, type_name));
-  }
-
   // The sum of all scores must be below 2^63. Computed as in kube-scheduler, where a negative weight causes a
   // wrap-around.
-  Expected<void> CheckScoreWeights() const {
+  template <class T>
+  Expected<void> CheckWeights(Point own, std::string_view which, std::string_view type) const {
     std::int64_t total = 0;
     std::vector<std::string_view> seen;
-    for (const Point point : {Point::kScore, Point::kMultiPoint}) {
+    for (const Point point : {own, Point::kMultiPoint}) {
       for (const PluginRef& ref : config_.at(point).enabled) {
-        if (framework::As<framework::ScorePlugin>(instances_.at(ref.name)) == nullptr) continue;
+        if (framework::As<T>(instances_.at(ref.name)) == nullptr) continue;
         if (std::ranges::find(seen, ref.name) != seen.end()) continue;
         seen.push_back(ref.name);
         const std::int64_t most = (ref.weight == 0 ? 1 : ref.weight) * framework::kMaxScore;
         if (most > WrapSub(INT64_MAX, total))
-          return Invalid("score plugins: total score of Score plugins could overflow");
+          return Invalid(fmt::format("{}: total score of {} plugins could overflow", which, type));
         total += most;
       }
     }
@@ -204,9 +200,9 @@ class ProfileBuilder {
     }
   }
 
-  // score.enabled first, then multiPoint; the first entry for the plugin counts, and a weight of 0 means 1.
-  std::int64_t WeightOf(std::string_view plugin) const {
-    for (const Point point : {Point::kScore, Point::kMultiPoint}) {
+  // The point's own list first, then multiPoint; the first entry for the plugin counts, and a weight of 0 means 1.
+  std::int64_t WeightOf(Point own, std::string_view plugin) const {
+    for (const Point point : {own, Point::kMultiPoint}) {
       for (const PluginRef& ref : config_.at(point).enabled) {
         if (ref.name == plugin) return ref.weight == 0 ? 1 : ref.weight;
       }

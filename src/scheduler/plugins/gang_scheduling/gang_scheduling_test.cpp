@@ -69,7 +69,7 @@ TEST_F(GangSchedulingTest, PermitWaitsUntilMinCountMembersAreScheduled) {
   AddMember("b", "g");
   const auto permit = [&](const std::string& name) {
     const auto pod = MakePod(name).Uid(name).Group("g").Share();
-    cluster.groups().Assume(*pod);
+    cluster.groups().Assume(*pod, "n1");
     const cluster::PodInfo info = cluster.Prepare(*pod);
     const std::string node = "n";
     return plugin->Permit({info, node, cluster.state()});

@@ -164,6 +164,31 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
   return {};
 }
 
+Expected<std::int64_t> NodeResourcesFit::ScorePlacement(const api::PodGroup&, const NodeTable& nodes,
+                                                        const framework::FeasiblePlacement& placement) const {
+  std::int64_t sum = 0;
+  std::int64_t weights = 0;
+  for (const Resource& resource : resources_) {
+    std::int64_t requested = 0;
+    for (const cluster::PodInfo* member : placement.members)
+      requested = WrapAdd(requested, member->score().Of(resource.id));
+    if (requested == 0 && resource.id.value >= cluster::kFirstScalar) continue;
+    const std::span<const std::int64_t> capacity = nodes.allocatable(resource.id);
+    if (capacity.empty()) continue;
+    const std::span<const std::int64_t> used = NonZeroUse(nodes, resource.id);
+    std::int64_t allocatable = 0;
+    placement.placement->rows.ForEach([&](std::size_t row) {
+      if (capacity[row] == 0) return;
+      allocatable = WrapAdd(allocatable, capacity[row]);
+      requested = WrapAdd(requested, used[row]);
+    });
+    if (allocatable == 0) continue;
+    sum = WrapAdd(sum, WrapMul(MostRequested(requested, allocatable), resource.weight));
+    weights += resource.weight;
+  }
+  return weights == 0 ? 0 : sum / weights;
+}
+
 // The general form for all numbers and strategies.
 void NodeResourcesFit::ScoreRows(std::span<const ResourceAxis> axes, const RowSet& rows,
                                  std::span<std::int64_t> values) const {

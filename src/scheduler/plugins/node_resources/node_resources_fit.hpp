@@ -3,6 +3,7 @@
 // (devices/extended_resources.hpp).
 #pragma once
 
+#include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/node_resources/device_columns.hpp"
 #include "scheduler/plugins/node_resources/resource_args.hpp"
@@ -13,7 +14,8 @@ namespace berth::plugins {
 class NodeResourcesFit final : public framework::PreFilterPlugin,
                                public framework::FilterPlugin,
                                public framework::PreScorePlugin,
-                               public framework::ScorePlugin {
+                               public framework::ScorePlugin,
+                               public framework::PlacementScorePlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   NodeResourcesFit(const NodeResourcesFitArgs& args, framework::Handle& handle);
@@ -39,6 +41,9 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
                                                             : framework::ResultDependency::kRow;
   }
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
+  // The utilization of the placement as a whole with the members on it, whatever the scoring strategy.
+  Expected<std::int64_t> ScorePlacement(const api::PodGroup& group, const cluster::NodeTable& nodes,
+                                        const framework::FeasiblePlacement& placement) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

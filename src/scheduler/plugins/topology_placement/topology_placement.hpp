@@ -1,0 +1,34 @@
+// Keeps the members of a pod group in one topology domain (kube-scheduler v1.37.1,
+// pkg/scheduler/framework/plugins/topologyaware; feature gate TopologyAwareWorkloadScheduling, off by default).
+#pragma once
+
+#include <optional>
+
+#include "scheduler/cluster/pod_groups.hpp"
+#include "scheduler/framework/group_plugin.hpp"
+#include "scheduler/framework/handle.hpp"
+
+namespace berth::plugins {
+
+// One placement per value of the node label that the group's topology constraint names; only that of the members that
+// are scheduled already, if there are any. Without a constraint all nodes.
+class TopologyPlacementGenerator final : public framework::PlacementGeneratePlugin {
+ public:
+  explicit TopologyPlacementGenerator(framework::Handle& handle)
+      : symbols_(handle.symbols), groups_(handle.groups) {}
+
+  std::string_view Name() const override { return "TopologyPlacementGenerator"; }
+  // By the values of the label. kube-scheduler's order is random.
+  framework::GeneratedPlacements GeneratePlacements(const api::PodGroup& group, const cluster::NodeTable& nodes,
+                                                    const RowSet& among) const override;
+
+ private:
+  // The value of the label where scheduled members are; nullopt: there are none.
+  Expected<std::optional<std::string>> DomainOfScheduled(const api::PodGroup& group,
+                                                         const cluster::NodeTable& nodes) const;
+
+  const cluster::SymbolTable& symbols_;
+  const cluster::PodGroups& groups_;
+};
+
+}  // namespace berth::plugins
