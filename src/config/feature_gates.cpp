@@ -33,7 +33,6 @@ constexpr std::string_view kWithoutEffect[] = {
     "SchedulerAsyncAPICalls",
     "SchedulerPopFromBackoffQ",
     "TaintTolerationComparisonOperators",
-    "TopologyAwareWorkloadScheduling",
 };
 
 const Gate* Find(std::string_view name) {

@@ -65,7 +65,7 @@ TEST_F(Events, MayHaveARelatedPod) {
                .note = "n",
                .controller = "default-scheduler",
                .regarding = Pod("victim"),
-               .related = ports::ReferenceTo(*Pod("preemptor"))});
+               .related = ports::ReferenceTo(*Pod("preemptor"), "v1")});
   loop_.Run();
   EXPECT_THAT(
       api_.open[0].request.body,

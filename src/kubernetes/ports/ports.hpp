@@ -171,13 +171,11 @@ struct ObjectReference {
   std::string_view kind, api_version;  // string literals
   std::string ns, name, uid, resource_version;
 };
-inline ObjectReference ReferenceTo(std::string_view kind, std::string_view api_version,
-                                   const api::ObjectMeta& meta) {
-  return {kind, api_version, meta.ns.str(), meta.name, meta.uid, meta.resource_version};
-}
-inline ObjectReference ReferenceTo(const api::Pod& pod) { return ReferenceTo("Pod", "v1", pod.metadata); }
-inline ObjectReference ReferenceTo(const api::PodGroup& group) {
-  return ReferenceTo("PodGroup", "scheduling.k8s.io/v1beta1", group.metadata);
+// `group_version`: a string literal, for example "v1".
+template <class T>
+ObjectReference ReferenceTo(const T& object, std::string_view group_version) {
+  const api::ObjectMeta& meta = object.metadata;
+  return {T::kKind, group_version, meta.ns.str(), meta.name, meta.uid, meta.resource_version};
 }
 
 // An event of the API (events.k8s.io/v1), without the series that the sink forms.

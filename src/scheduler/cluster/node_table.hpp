@@ -110,8 +110,7 @@ class NodeTable {
   // --- change tracking ---
   // Changes whenever a node is added, removed, or updated in a way that is visible to plugins.
   std::uint64_t node_changes() const { return node_changes_; }
-  // Changes node_changes(): something else has changed that results depending on rows or nodes depend on,
-  // too.
+  // Changes node_changes(): something else that results depending on rows or nodes depend on has changed.
   void InvalidateResults() { ++node_changes_; }
   // Total number of pods added to rows or removed from them, overlays excluded.
   std::uint64_t pod_changes() const { return pod_changes_; }
@@ -124,9 +123,8 @@ class NodeTable {
     return true;
   }
 
-  // The observer must outlive the table or be removed by Forget. It is not notified of pods that are already
-  // in the table. ObserveWithWithdrawals also notifies it of the changes of withdrawals and of their
-  // reversal, ObserveWithOverlays of those of withdrawals and overlays.
+  // The observer must outlive the table or be removed by Forget. It is not notified of pods that are in the
+  // table already. Withdrawals and their reversal are changes, too, and for the last kind those of overlays.
   void Observe(PodObserver& observer) { observers_.push_back(&observer); }
   void ObserveWithWithdrawals(PodObserver& observer);
   void ObserveWithOverlays(PodObserver& observer);

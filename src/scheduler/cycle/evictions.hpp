@@ -9,7 +9,6 @@
 
 #include "base/clock.hpp"
 #include "base/text_map.hpp"
-#include "config/feature_gates.hpp"
 #include "observability/metrics/registry.hpp"
 #include "scheduler/cycle/binding_cycle.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"

@@ -45,7 +45,7 @@ Preemptor PreemptorOf(const framework::QueuedGroup& group) {
                       .key = group.key,
                       .scheduler_name = group.leading_pod().info.pod->spec.scheduler_name.str(),
                       .priority = group.object->priority,
-                      .object = ports::ReferenceTo(*group.object),
+                      .object = ports::ReferenceTo(*group.object, "scheduling.k8s.io/v1beta1"),
                       .pods = {}};
   for (const QueuedPodPtr& pod : group.members) preemptor.pods.push_back(pod->info.key);
   return preemptor;
@@ -58,7 +58,7 @@ Preemptor PreemptorOf(const QueuedPod& pod) {
           .key = pod.info.key,
           .scheduler_name = object.spec.scheduler_name.str(),
           .priority = object.spec.priority,
-          .object = ports::ReferenceTo(object),
+          .object = ports::ReferenceTo(object, "v1"),
           .pods = {pod.info.key}};
 }
 

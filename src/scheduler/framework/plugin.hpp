@@ -100,8 +100,8 @@ struct PreFilterResult {
 class PreFilterPlugin : public virtual Plugin {
  public:
   virtual PreFilterResult PreFilter(const Attempt& attempt) const = 0;
-  // kNodes is allowed only if PreFilter writes nothing to the cycle state, because it may not be called for
-  // every pod.
+  // kNodes is allowed only if PreFilter writes nothing to the cycle state: it may not be called for every
+  // pod.
   virtual ResultDependency PreFilterDependency(const cluster::PodInfo& /*pod*/) const {
     return ResultDependency::kEverything;
   }
@@ -136,8 +136,8 @@ class PostFilterServices {
   // included, and stores the result in `out`. Plugins that returned Skip at PreFilter are not called.
   // `attempt` may carry a cycle state of its own (Attempt::With).
   virtual void RunFilters(const Attempt& attempt, const RowSet& candidates, FilterOutcome& out) = 0;
-  // Calls AddPod or RemovePod of every plugin with PreFilter extensions. The first status that is not Success
-  // is returned.
+  // Calls AddPod or RemovePod of every plugin with PreFilter extensions. Returns the first other status than
+  // Success.
   virtual Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, cluster::Row row) = 0;
   virtual Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, cluster::Row row) = 0;
   // Whether a plugin with PreFilter extensions takes part in this attempt. If none does, the result for a row
@@ -194,8 +194,7 @@ enum class Normalization : std::uint8_t {
   kByMaximumReversed,  // NormalizeByMaximum, reversed
 };
 
-// Scores the feasible nodes; higher is better. After Normalize every score must be between 0 and kMaxScore,
-// or the attempt fails.
+// Scores the feasible nodes; higher is better. A final score outside of 0 to kMaxScore fails the attempt.
 class ScorePlugin : public virtual Plugin {
  public:
   // Stores the score of every feasible row. A status other than Success fails the attempt.
@@ -252,8 +251,7 @@ class PreBindPlugin : public virtual Plugin {
   // Starts the work and returns immediately. `stop` requests cancellation, because a pod of higher priority
   // needs the node. Any status other than Success fails the binding.
   virtual void PreBind(const Placement& placement, std::stop_token stop, StatusCallback answer) = 0;
-  // A result that takes longer counts as an error. Plugins with a time limit of their own return more than
-  // it.
+  // A result that takes longer counts as an error. Plugins with a time limit of their own return more.
   virtual Duration LongestPreBind() const { return std::chrono::minutes(15); }
 };
 

@@ -71,7 +71,7 @@ TEST(Workloads, PodsWithUnsupportedFeaturesAreFound) {
       {R"("schedulingGroup":{"podGroupName":"g"})",
        "",
        {"GenericWorkload=true"},
-       Level::kWarning,
+       Level::kOk,
        "1 pod (1 pending) of pod groups"},
       {"", R"("scheduling.x-k8s.io/pod-group":"g")", {}, Level::kWarning, "Coscheduling"},
       {R"("schedulerName":"volcano")",

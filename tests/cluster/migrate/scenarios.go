@@ -266,7 +266,7 @@ var scenarios = []scenario{
 			{"ok", "registry.example/kube-scheduler:v1.22.0"},
 			{"note", "the running scheduler is v1.22.0; Berth follows v1.37.1"},
 			{"note", "--port: flag of an older release"},
-			{"warning", "1 pod (1 pending) of pod groups: Berth schedules them together"},
+			{"ok", "1 pod (1 pending) of pod groups; Berth schedules groups as kube-scheduler does"},
 			{"ok", "with resource claims"},
 			{"ok", "a DeviceClass provides"},
 			{"warning", "Coscheduling's pod groups"},

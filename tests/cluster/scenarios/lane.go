@@ -30,7 +30,7 @@ type lane struct {
 	children *controlplane.Children
 	proxy    *proxy
 
-	groups    bool // with the feature gate GenericWorkload
+	gates     string // of API server and scheduler, see options.gates
 	kind      kind
 	scheduler *controlplane.Child
 }
@@ -46,15 +46,15 @@ type kind struct {
 // pods of missing nodes.
 var controllers = []string{"persistentvolume-binder-controller", "ephemeral-volume-controller", "disruption-controller", "resourceclaim-controller"}
 
-func openLane(ctx context.Context, name, real, directory string, groups bool) (*lane, error) {
+func openLane(ctx context.Context, name, real, directory, gates string) (*lane, error) {
 	directory = filepath.Join(directory, name)
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return nil, err
 	}
-	l := &lane{name: name, children: &controlplane.Children{Directory: directory}, groups: groups}
+	l := &lane{name: name, children: &controlplane.Children{Directory: directory}, gates: gates}
 	var apiServer []string
-	if groups {
-		apiServer = []string{"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1beta1=true"}
+	if gates != "" {
+		apiServer = []string{"--feature-gates=" + gates, "--runtime-config=scheduling.k8s.io/v1beta1=true"}
 	}
 	var err error
 	if l.control, err = controlplane.Start(ctx, real, directory, l.children, apiServer...); err != nil {
@@ -125,8 +125,8 @@ func (l *lane) startScheduler() error {
 		return err
 	}
 	args := []string{"--kubeconfig=" + kubeconfig, "--config=" + config, "--v=3", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
-	if l.groups {
-		args = append(args, "--feature-gates=GenericWorkload=true")
+	if l.gates != "" {
+		args = append(args, "--feature-gates="+l.gates)
 	}
 	if l.kind.berth {
 		args = append(args, "--berth-http-metrics", fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]))
@@ -169,12 +169,12 @@ func (l *lane) attempts(pod string) []time.Time {
 // pool runs scenarios in several lanes in parallel.
 type pool struct{ lanes []*lane }
 
-func openPool(ctx context.Context, size int, real, directory string, groups bool) (*pool, error) {
+func openPool(ctx context.Context, size int, real, directory, gates string) (*pool, error) {
 	c := &pool{lanes: make([]*lane, size)}
 	failures := make([]error, size)
 	var group sync.WaitGroup
 	for i := range size {
-		group.Go(func() { c.lanes[i], failures[i] = openLane(ctx, fmt.Sprint("lane-", i), real, directory, groups) })
+		group.Go(func() { c.lanes[i], failures[i] = openLane(ctx, fmt.Sprint("lane-", i), real, directory, gates) })
 	}
 	group.Wait()
 	for _, err := range failures {

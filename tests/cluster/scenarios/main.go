@@ -22,6 +22,7 @@ type options struct {
 	verbose, list bool
 	alone         bool // run kube-scheduler only
 	groups        bool // the scenarios of pod groups, with their feature gate
+	topology      bool // those of groups with topology constraints
 }
 
 func parse(args []string) (*options, error) {
@@ -32,6 +33,7 @@ func parse(args []string) (*options, error) {
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
 	flags.BoolVar(&o.verbose, "verbose", false, "print the outcomes, not only the differences")
 	flags.BoolVar(&o.groups, "groups", false, "the scenarios with pod groups, in clusters with the feature gate GenericWorkload")
+	flags.BoolVar(&o.topology, "topology", false, "the scenarios with topology constraints of pod groups, in clusters with the feature gate TopologyAwareWorkloadScheduling, too")
 	flags.BoolVar(&o.list, "list", false, "print the names and leave")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -50,10 +52,24 @@ func parse(args []string) (*options, error) {
 }
 
 func (o *options) scenarios() []*scenario {
-	if o.groups {
+	switch {
+	case o.topology:
+		return groupingByTopology()
+	case o.groups:
 		return grouping()
 	}
 	return allScenarios()
+}
+
+// gates are the feature gates of the chosen scenarios, empty for the defaults.
+func (o *options) gates() string {
+	switch {
+	case o.topology:
+		return "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+	case o.groups:
+		return "GenericWorkload=true"
+	}
+	return ""
 }
 
 func main() { controlplane.Main("scenarios", parse, run) }
@@ -77,7 +93,7 @@ func run(ctx context.Context, o *options, directory string) error {
 		return fmt.Errorf("no scenario is called %q", o.only)
 	}
 	started := time.Now()
-	pool, err := openPool(ctx, min(o.lanes, len(chosen)), o.Real, directory, o.groups)
+	pool, err := openPool(ctx, min(o.lanes, len(chosen)), o.Real, directory, o.gates())
 	defer pool.close()
 	if err != nil {
 		return err
