@@ -131,6 +131,9 @@ func (c testCase) play(berth, oracle, directory string, secrets *material, verbo
 		if !strings.Contains(records[1], c.own) {
 			return fmt.Errorf("%q is not in %s", c.own, records[1])
 		}
+		if records[0] == records[1] {
+			return fmt.Errorf("expected a difference: %s", c.own)
+		}
 	} else if records[0] != records[1] {
 		return fmt.Errorf("different records\n  real  %s\n  berth %s", records[0], records[1])
 	}

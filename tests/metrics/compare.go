@@ -37,7 +37,14 @@ func (e *exposition) series() int {
 }
 
 // Metrics of other components, which the test's executable contains, too. kube-scheduler's own executable lacks them.
-var otherComponents = regexp.MustCompile(`^(node_collector_|aggregator_|apiserver_(cel|kube_aggregator|validation)_)`)
+var otherComponents = []*regexp.Regexp{
+	regexp.MustCompile(`^node_collector_`), regexp.MustCompile(`^aggregator_`), regexp.MustCompile(`^apiserver_cel_`),
+	regexp.MustCompile(`^apiserver_kube_aggregator_`), regexp.MustCompile(`^apiserver_validation_`),
+}
+
+func ofOtherComponent(name string) bool {
+	return slices.ContainsFunc(otherComponents, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
+}
 
 // Metrics that every Kubernetes component has because its libraries register them. Berth does not have them.
 var ofLibraries = []struct {
@@ -113,7 +120,7 @@ var equal = []string{
 func compare(reference, candidate *exposition) []string {
 	var differences []string
 	for _, name := range slices.Sorted(maps.Keys(reference.byName)) {
-		if !otherComponents.MatchString(name) {
+		if !ofOtherComponent(name) {
 			differences = append(differences, compareFamily(reference.byName[name], candidate.byName[name])...)
 		}
 	}
@@ -150,9 +157,19 @@ func needlessExemptions(reference, candidate *exposition) []string {
 			needless = append(needless, name+": exempt, but Berth has it")
 		}
 	}
+	names := slices.Collect(maps.Keys(reference.byName))
+	for _, name := range slices.Sorted(maps.Keys(byChance)) {
+		if !slices.Contains(names, name) {
+			needless = append(needless, name+": values are exempt, but kube-scheduler does not have it")
+		}
+	}
+	patterns := slices.Clone(otherComponents)
 	for _, libraries := range ofLibraries {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(reference.byName)), libraries.families.MatchString) {
-			needless = append(needless, fmt.Sprintf("%v: exempt, but kube-scheduler does not have it", libraries.families))
+		patterns = append(patterns, libraries.families)
+	}
+	for _, pattern := range patterns {
+		if !slices.ContainsFunc(names, pattern.MatchString) {
+			needless = append(needless, fmt.Sprintf("%v: exempt, but kube-scheduler does not have it", pattern))
 		}
 	}
 	return needless

@@ -178,7 +178,7 @@ func metricsRequests() []request {
 		get("service levels: families", "/metrics/slis", families("kubernetes_", "process_start")),
 		// Whether a check failed at the beginning varies.
 		get("service levels: series", "/metrics/slis", series(false, "kubernetes_healthcheck{")),
-		get("resources of pods", "/metrics/resources", func(body string) string { return series(true, "kube_pod")(body) + families("kube_pod")(body) }),
+		get("resources of pods", "/metrics/resources", nil),
 		{name: "metrics reset", method: "DELETE", path: "/metrics", cert: "master"},
 		{name: "service levels reset", method: "DELETE", path: "/metrics/slis", cert: "master"},
 		{name: "resources reset", method: "DELETE", path: "/metrics/resources", cert: "master"},
@@ -205,7 +205,7 @@ func electedRequests(role string) (requests []request) {
 		return families("leader_election_master")(body) + "\n" + series(true, "leader_election_master")(body)
 	})
 	send("/metrics/slis", series(false, "kubernetes_healthcheck{"))
-	send("/metrics/resources", func(body string) string { return series(true, "kube_pod")(body) + families("kube_pod")(body) })
+	send("/metrics/resources", nil)
 	send("/statusz", timeless)
 	return requests
 }

@@ -1,8 +1,15 @@
 #include "kubernetes/api/requests.hpp"
 
 #include <algorithm>
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
 
+#include "base/seeded_hash.hpp"
 #include "kubernetes/api/selectors.hpp"
 
 namespace berth::api {
@@ -11,19 +18,24 @@ namespace {
 // The source of a container's resources, which may be in the middle of an in-place resize.
 enum class Source { kSpec, kAllocated, kActuated, kLimits };
 
-struct Defaults {
-  bool cpu = false;
-  bool memory = false;
+// What is summed for each container.
+struct Part {
+  bool default_cpu = false;
+  bool default_memory = false;
+  const ResourceList* only = nullptr;  // names; null: all
 };
 
-ResourceList Aggregate(const Pod& pod, Source source, Defaults defaults, bool use_status);
-ResourceList AggregateWithStatus(const Pod& pod, Defaults defaults);
-void ApplyPodLevel(const Pod& pod, bool use_status, ResourceList& sum);
+// Sums are lists, which share the entries of most pods, or maps, so that thousands of names cost n log n: a
+// list moves the entries behind each insertion.
+using Map = std::map<std::string, Quantity, std::less<>>;
 
-void AddTo(ResourceList& sum, const ResourceList& more) {
-  if (sum.empty()) {
-    sum = more;  // shares the entries
-    return;
+template <class Sum>
+void AddTo(Sum& sum, const ResourceList& more) {
+  if constexpr (std::is_same_v<Sum, ResourceList>) {
+    if (sum.empty()) {
+      sum = more;  // shares the entries
+      return;
+    }
   }
   for (const auto& [name, quantity] : more) {
     const auto [entry, added] = sum.try_emplace(name, quantity);
@@ -31,21 +43,40 @@ void AddTo(ResourceList& sum, const ResourceList& more) {
   }
 }
 
-void RaiseTo(ResourceList& list, const ResourceList& other) {
-  if (list.empty()) {
-    list = other;
-    return;
+template <class Sum, class Other>
+void RaiseTo(Sum& sum, const Other& other) {
+  if constexpr (std::is_same_v<Sum, Other>) {
+    if (sum.empty()) {
+      sum = other;
+      return;
+    }
   }
   for (const auto& [name, quantity] : other) {
     // Most are equal: their list stays shared.
-    const auto known = std::as_const(list).find(name);
-    if (known != std::as_const(list).end() && quantity.Compare(known->second) <= 0) continue;
-    const auto [entry, added] = list.try_emplace(name, quantity);
+    const auto known = std::as_const(sum).find(name);
+    if (known != std::as_const(sum).end() && quantity.Compare(known->second) <= 0) continue;
+    const auto [entry, added] = sum.try_emplace(name, quantity);
     if (added) continue;
     const bool widens = entry->second.wide();
     entry->second = quantity;
     if (widens) entry->second.Widen();
   }
+}
+
+// The entries with these names.
+template <class Sum>
+ResourceList Selected(const Sum& sum, const ResourceList& names) {
+  ResourceList selected;
+  if (sum.size() < names.size()) {
+    for (const auto& [name, quantity] : sum) {
+      if (names.contains(name)) selected.try_emplace(name, quantity);
+    }
+    return selected;
+  }
+  for (const auto& [name, unused] : names) {
+    if (const auto found = sum.find(name); found != sum.end()) selected.try_emplace(name, found->second);
+  }
+  return selected;
 }
 
 bool HasPodLevelRequests(const Pod& pod) {
@@ -70,13 +101,34 @@ bool HasResourceStatus(const Pod& pod) {
          std::ranges::any_of(status.init_container_statuses, has_amounts);
 }
 
-const ContainerStatus* FindStatus(const Pod& pod, const std::string& name) {
-  for (const auto* list : {&pod.status.container_statuses, &pod.status.init_container_statuses}) {
-    const auto found = std::ranges::find(*list, name, &ContainerStatus::name);
-    if (found != list->end()) return &*found;
+// Statuses by name; of equal names the first counts. The pod must outlive this object.
+class Statuses {
+ public:
+  explicit Statuses(const Pod& pod)
+      : lists_{&pod.status.container_statuses, &pod.status.init_container_statuses} {
+    if (lists_[0]->size() + lists_[1]->size() <= kFew) return;
+    for (const auto* list : lists_) {
+      for (const ContainerStatus& status : *list) by_name_.try_emplace(status.name, &status);
+    }
   }
-  return nullptr;
-}
+  // Null if there is none.
+  const ContainerStatus* Find(std::string_view name) const {
+    if (!by_name_.empty()) {
+      const auto found = by_name_.find(name);
+      return found == by_name_.end() ? nullptr : found->second;
+    }
+    for (const auto* list : lists_) {
+      const auto found = std::ranges::find(*list, name, &ContainerStatus::name);
+      if (found != list->end()) return &*found;
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kFew = 16;  // a search of so many is cheaper than a table
+  std::array<const CowList<ContainerStatus>*, 2> lists_;
+  boost::unordered_flat_map<std::string_view, const ContainerStatus*, SeededHash> by_name_;
+};
 
 const ResourceList& AmountsOf(const Container& container, const ContainerStatus* status, Source source,
                               bool infeasible) {
@@ -89,32 +141,37 @@ const ResourceList& AmountsOf(const Container& container, const ContainerStatus*
   return infeasible ? kNothing : container.resources.requests;
 }
 
-void AddMissing(ResourceList& list, Defaults defaults) {
-  if (defaults.cpu) list.try_emplace("cpu", Quantity::FromMilli(kDefaultMilliCpu));
-  if (defaults.memory) list.try_emplace("memory", Quantity::FromInteger(kDefaultMemoryBytes));
+void AddMissing(ResourceList& list, const Part& part) {
+  if (part.default_cpu) list.try_emplace("cpu", Quantity::FromMilli(kDefaultMilliCpu));
+  if (part.default_memory) list.try_emplace("memory", Quantity::FromInteger(kDefaultMemoryBytes));
 }
 
-ResourceList Aggregate(const Pod& pod, Source source, Defaults defaults, bool use_status) {
+template <class Sum>
+Sum Aggregate(const Pod& pod, Source source, const Part& part, bool use_status) {
   const bool infeasible = use_status && ResizeInfeasible(pod);
+  std::optional<Statuses> statuses;
+  if (use_status) statuses.emplace(pod);
   const auto requests = [&](const Container& container) {
-    ResourceList list =
-        AmountsOf(container, use_status ? FindStatus(pod, container.name) : nullptr, source, infeasible);
-    AddMissing(list, defaults);
+    const ResourceList& all =
+        AmountsOf(container, statuses ? statuses->Find(container.name) : nullptr, source, infeasible);
+    ResourceList list = part.only == nullptr ? all : Selected(all, *part.only);
+    AddMissing(list, part);
     return list;
   };
-  ResourceList running;
+  Sum running;
   for (const Container& container : pod.spec.containers) AddTo(running, requests(container));
-  // While an init container runs, the sidecars that were started before it run too.
-  ResourceList sidecars;
-  ResourceList peak;
+  // While an init container runs, the sidecars that were started before it run too. The peak already includes
+  // the sidecars; each container adds only its own resources, because a pod may have thousands of both.
+  Sum sidecars;
+  Sum peak;
   for (const Container& container : pod.spec.init_containers) {
     ResourceList own = requests(container);
     if (container.restart_always) {
       AddTo(running, own);
       AddTo(sidecars, own);
-      RaiseTo(peak, sidecars);
+      RaiseTo(peak, Selected(sidecars, own));
     } else {
-      AddTo(own, sidecars);
+      AddTo(own, Selected(sidecars, own));
       RaiseTo(peak, own);
     }
   }
@@ -122,21 +179,23 @@ ResourceList Aggregate(const Pod& pod, Source source, Defaults defaults, bool us
   return running;
 }
 
-ResourceList AggregateWithStatus(const Pod& pod, Defaults defaults) {
+template <class Sum>
+Sum AggregateWithStatus(const Pod& pod, const Part& part) {
   // In apimachinery's order: it affects the form of numbers beyond 2^63.
-  ResourceList result;
-  if (!ResizeInfeasible(pod)) result = Aggregate(pod, Source::kSpec, defaults, true);
+  Sum result;
+  if (!ResizeInfeasible(pod)) result = Aggregate<Sum>(pod, Source::kSpec, part, true);
   if (pod.status.allocated_resources && pod.status.resource_requests) {
     RaiseTo(result, *pod.status.resource_requests);
     RaiseTo(result, *pod.status.allocated_resources);
   } else {
-    RaiseTo(result, Aggregate(pod, Source::kActuated, defaults, true));
-    RaiseTo(result, Aggregate(pod, Source::kAllocated, defaults, true));
+    RaiseTo(result, Aggregate<Sum>(pod, Source::kActuated, part, true));
+    RaiseTo(result, Aggregate<Sum>(pod, Source::kAllocated, part, true));
   }
   return result;
 }
 
-void ApplyPodLevel(const Pod& pod, bool use_status, ResourceList& sum) {
+template <class Sum>
+void ApplyPodLevel(const Pod& pod, bool use_status, Sum& sum) {
   if (!HasPodLevelRequests(pod)) return;
   ResourceList effective = pod.spec.resources->requests;
   if (use_status && pod.status.has_resources) {
@@ -149,36 +208,72 @@ void ApplyPodLevel(const Pod& pod, bool use_status, ResourceList& sum) {
   }
 }
 
-ResourceList Requests(const Pod& pod, bool use_status, bool pod_level, Defaults defaults) {
-  ResourceList sum = use_status && HasResourceStatus(pod) ? AggregateWithStatus(pod, defaults)
-                                                          : Aggregate(pod, Source::kSpec, defaults, false);
+template <class Sum>
+Sum Requests(const Pod& pod, bool use_status, bool pod_level, const Part& part) {
+  Sum sum = use_status && HasResourceStatus(pod) ? AggregateWithStatus<Sum>(pod, part)
+                                                 : Aggregate<Sum>(pod, Source::kSpec, part, false);
   if (pod_level) ApplyPodLevel(pod, use_status, sum);
   AddTo(sum, pod.spec.overhead);
   return sum;
+}
+
+// Whether lists with many names are added up.
+bool HasManyNames(const Pod& pod) {
+  constexpr std::size_t kMany = 64;
+  std::size_t names = 0;
+  std::size_t lists = 0;
+  const auto count = [&](std::size_t size) {
+    names += size;
+    lists += size > 0 ? 1 : 0;
+  };
+  count(pod.spec.overhead.size());
+  if (pod.spec.resources) count(pod.spec.resources->requests.size());
+  for (const auto* containers : {&pod.spec.containers, &pod.spec.init_containers}) {
+    for (const Container& container : *containers)
+      count(container.resources.requests.size() + container.resources.limits.size());
+  }
+  return lists > 1 && names > kMany;
+}
+
+ResourceList ToList(const Map& sum) {
+  ResourceList list;
+  list.reserve(sum.size());
+  for (const auto& [name, quantity] : sum) list.try_emplace(name, quantity);
+  return list;
+}
+
+ResourceList Requests(const Pod& pod, bool use_status, bool pod_level, const Part& part) {
+  if (HasManyNames(pod)) return ToList(Requests<Map>(pod, use_status, pod_level, part));
+  return Requests<ResourceList>(pod, use_status, pod_level, part);
+}
+
+ResourceList OfContainers(const Pod& pod, Source source) {
+  if (HasManyNames(pod)) return ToList(Aggregate<Map>(pod, source, {}, false));
+  return Aggregate<ResourceList>(pod, source, {}, false);
 }
 
 }  // namespace
 
 ResourceList PodRequests(const Pod& pod, const RequestOptions& options) {
   return Requests(pod, options.use_status, options.pod_level,
-                  Defaults{options.non_zero_defaults, options.non_zero_defaults});
+                  Part{options.non_zero_defaults, options.non_zero_defaults, options.only});
 }
 
-ResourceList ContainerRequests(const Pod& pod) { return Aggregate(pod, Source::kSpec, {}, false); }
-ResourceList ContainerLimits(const Pod& pod) { return Aggregate(pod, Source::kLimits, {}, false); }
+ResourceList ContainerRequests(const Pod& pod) { return OfContainers(pod, Source::kSpec); }
+ResourceList ContainerLimits(const Pod& pod) { return OfContainers(pod, Source::kLimits); }
 
 bool IsPodLevelResource(std::string_view name) {
   return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
 }
 
 NonZeroUse NonZeroRequests(const Pod& pod) {
-  Defaults defaults{true, true};
+  Part part{true, true};
   if (HasPodLevelRequests(pod)) {
     // With pod-level requests a default applies to resources requested neither by the pod nor by a container.
     const ResourceList plain = Requests(pod, true, true, {});
-    defaults = {!plain.contains("cpu"), !plain.contains("memory")};
+    part = {!plain.contains("cpu"), !plain.contains("memory")};
   }
-  const ResourceList sum = Requests(pod, true, true, defaults);
+  const ResourceList sum = Requests(pod, true, true, part);
   const auto cpu = sum.find("cpu");
   const auto memory = sum.find("memory");
   return {cpu == sum.end() ? 0 : cpu->second.MilliValue(), memory == sum.end() ? 0 : memory->second.Value()};

@@ -15,6 +15,8 @@ struct RequestOptions {
   bool non_zero_defaults = false;
   // spec.resources (pod level) replaces the sum over containers.
   bool pod_level = true;
+  // Only these names are needed (amounts are not read); further ones may be in the result. Null: all.
+  const ResourceList* only = nullptr;
 };
 
 // The sum as exact quantities. The caller rounds once per pod, when it reads a value from the result.

@@ -3,14 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+#include <map>
+
+#include "base/random.hpp"
 #include "testing/builders.hpp"
 
 namespace berth::api {
 namespace {
 
 using berth::testing::Amounts;
+using berth::testing::ContainerBuilder;
 using berth::testing::MakeContainer;
 using berth::testing::MakePod;
+using berth::testing::PodBuilder;
 
 constexpr std::int64_t kMi = 1 << 20;
 
@@ -175,6 +181,140 @@ TEST(AResizedPod, PodLevelUsesTheMaximumOfSpecAndStatus) {
   pod.status.allocated_resources = Amounts({{"cpu", "4"}});
   EXPECT_EQ(MilliCpu(PodRequests(pod, {.use_status = true})), 4000);
   EXPECT_EQ(MilliCpu(PodRequests(pod, {.use_status = false})), 2000);
+}
+
+// --- many containers and resources ---
+using Sums = std::map<std::string, std::int64_t>;
+
+// The rule of the API, with maps of integers.
+Sums PlainSums(const Pod& pod) {
+  const auto add = [](Sums& sum, const Sums& more) {
+    for (const auto& [name, amount] : more) sum[name] += amount;
+  };
+  const auto raise = [](Sums& list, const Sums& other) {
+    for (const auto& [name, amount] : other) list[name] = std::max(list[name], amount);
+  };
+  const auto own = [](const Container& container) {
+    Sums sums;
+    for (const auto& [name, amount] : container.resources.requests) sums[name] = amount.Value();
+    return sums;
+  };
+  Sums running, sidecars, peak;
+  for (const Container& container : pod.spec.containers) add(running, own(container));
+  for (const Container& container : pod.spec.init_containers) {
+    Sums sums = own(container);
+    if (container.restart_always) {
+      add(running, sums);
+      add(sidecars, sums);
+      raise(peak, sidecars);
+    } else {
+      add(sums, sidecars);
+      raise(peak, sums);
+    }
+  }
+  raise(running, peak);
+  Sums overhead;
+  for (const auto& [name, amount] : pod.spec.overhead) overhead[name] = amount.Value();
+  add(running, overhead);
+  return running;
+}
+
+Sums Values(const ResourceList& list) {
+  Sums values;
+  for (const auto& [name, amount] : list) values[name] = amount.Value();
+  return values;
+}
+
+TEST(PodRequests, OfRandomPodsEqualTheRule) {
+  Random random(7);
+  const auto name = [&] { return "example.com/r" + std::to_string(random.Below(12)); };
+  for (int round = 0; round < 2000; ++round) {
+    PodBuilder builder = MakePod();
+    if (round % 2 == 0) {  // many names are summed in another way than few
+      for (int i = 0; i < 80; ++i) builder.Overhead("example.com/o" + std::to_string(i), "1");
+    }
+    const auto containers = [&](auto&& append) {
+      for (std::uint64_t i = random.Below(5); i > 0; --i) {
+        ContainerBuilder container = MakeContainer("c" + std::to_string(i));
+        for (std::uint64_t k = random.Below(6); k > 0; --k)
+          container.Request(name(), std::to_string(random.Below(9)));
+        append(std::move(container));
+      }
+    };
+    containers([&](auto container) { builder.Container(container); });
+    containers([&](auto container) {
+      if (random.Below(2) == 0)
+        builder.Init(container);
+      else
+        builder.Sidecar(container);
+    });
+    const Pod pod = builder;
+    const Sums expected = PlainSums(pod);
+    ASSERT_EQ(Values(PodRequests(pod, {})), expected) << round;
+    const ResourceList only = Amounts({{name(), "0"}, {name(), "0"}});
+    const ResourceList some = PodRequests(pod, {.only = &only});
+    for (const auto& [wanted, unused] : only) {
+      ASSERT_EQ(some.contains(wanted), expected.contains(wanted)) << round;
+      if (expected.contains(wanted)) {
+        ASSERT_EQ(some.at(wanted).Value(), expected.at(wanted)) << round;
+      }
+    }
+  }
+}
+
+template <class Work>
+double CpuSeconds(Work&& work) {
+  const std::clock_t begun = std::clock();
+  work();
+  return static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
+}
+
+Container WithRequests(std::string name, int first, int step, int count) {
+  Container container = MakeContainer(std::move(name));
+  for (int i = 0; i < count; ++i) {
+    const std::string number = std::to_string(1'000'000 + first + i * step);
+    container.resources.requests.try_emplace("example.com/" + number, Quantity::FromInteger(1));
+  }
+  return container;
+}
+
+// Far less than a cost that is quadratic, far more than a linear one needs.
+constexpr double kLinear = 5;
+
+TEST(PodRequests, OfContainersWithManyDifferentResourcesHaveALinearCost) {
+  Pod pod = MakePod();
+  pod.spec.containers = {WithRequests("a", 0, 2, 100'000), WithRequests("b", 1, 2, 100'000)};
+  ResourceList sum;
+  EXPECT_LT(CpuSeconds([&] { sum = PodRequests(pod, {}); }), kLinear);
+  EXPECT_EQ(sum.size(), 200'000u);
+  pod.spec.init_containers = {std::move(pod.spec.containers[1])};
+  pod.spec.containers.pop_back();
+  EXPECT_LT(CpuSeconds([&] { sum = PodRequests(pod, {}); }), kLinear);
+  EXPECT_EQ(sum.size(), 200'000u);
+}
+
+TEST(PodRequests, OfManySidecarsHaveALinearCost) {
+  Pod pod = MakePod();
+  for (int i = 0; i < 20'000; ++i) {
+    pod.spec.init_containers.push_back(WithRequests("c" + std::to_string(i), i, 1, 1));
+    pod.spec.init_containers.back().restart_always = i < 10'000;
+  }
+  ResourceList sum;
+  EXPECT_LT(CpuSeconds([&] { sum = PodRequests(pod, {}); }), kLinear);
+  EXPECT_EQ(sum.size(), 20'000u);
+}
+
+TEST(PodRequests, OfManyContainersWithAStatusHaveALinearCost) {
+  Pod pod = MakePod();
+  pod.spec.containers.clear();
+  for (int i = 0; i < 50'000; ++i) {
+    const std::string name = "container-" + std::to_string(i);
+    pod.spec.containers.push_back(MakeContainer(name).Cpu("1m"));
+    pod.status.container_statuses.push_back({name, Amounts({{"cpu", "2m"}}), {}});
+  }
+  ResourceList sum;
+  EXPECT_LT(CpuSeconds([&] { sum = PodRequests(pod, {.use_status = true}); }), kLinear);
+  EXPECT_EQ(MilliCpu(sum), 100'000);
 }
 
 TEST(ResourceClass, DependsOnTheName) {

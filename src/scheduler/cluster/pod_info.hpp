@@ -37,6 +37,7 @@ struct HostPort {
   PortId port = 0;
   AddressId address = kAnyAddress;
   friend bool operator==(const HostPort&, const HostPort&) = default;
+  friend auto operator<=>(const HostPort&, const HostPort&) = default;
   friend std::size_t hash_value(const HostPort& port) {
     return boost::hash<std::pair<PortId, AddressId>>()({port.port, port.address});
   }
@@ -47,7 +48,7 @@ struct PodUse {
   Amounts requested;                    // its part of NodeInfo.Requested
   std::int64_t non_zero_milli_cpu = 0;  // its part of NodeInfo.NonZeroRequested
   std::int64_t non_zero_memory = 0;
-  std::vector<HostPort> ports;
+  std::vector<HostPort> ports;  // ascending
   std::shared_ptr<const PodLabels> labels;
   std::shared_ptr<const PodAffinityTerms> affinity;  // null for most pods
   bool has_volumes = false;                          // of a kind that affects scheduling

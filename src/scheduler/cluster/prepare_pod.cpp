@@ -243,22 +243,6 @@ PodInfo PreparePod(api::PodPtr pod, SymbolTable& symbols) {
 }
 
 // Host ports of containers and sidecars count; those of ordinary init containers do not.
-std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolScope& symbols) {
-  std::vector<HostPort> ports;
-  const auto collect = [&](const api::Container& container) {
-    for (const api::ContainerPort& port : container.ports) {
-      if (port.host_port <= 0) continue;
-      const AddressId address = port.host_ip.empty() ? kAnyAddress : symbols.InternAddress(port.host_ip);
-      ports.push_back({symbols.symbols().InternPort(port.protocol, port.host_port), address});
-    }
-  };
-  for (const api::Container& container : pod.spec.containers) collect(container);
-  for (const api::Container& container : pod.spec.init_containers) {
-    if (container.restart_always) collect(container);
-  }
-  return ports;
-}
-
 PodUsePtr UseOf(const api::Pod& pod, SymbolTable& symbols) {
   PodUse use;
   SymbolScope scope(symbols);
@@ -266,7 +250,12 @@ PodUsePtr UseOf(const api::Pod& pod, SymbolTable& symbols) {
   const api::NonZeroUse non_zero = api::NonZeroRequests(pod);
   use.non_zero_milli_cpu = non_zero.milli_cpu;
   use.non_zero_memory = non_zero.memory;
-  use.ports = HostPortsOf(pod, scope);
+  AnyHostPort(pod, [&](const api::ContainerPort& port) {
+    const AddressId address = port.host_ip.empty() ? kAnyAddress : scope.InternAddress(port.host_ip);
+    use.ports.push_back({symbols.InternPort(port.protocol, port.host_port), address});
+    return false;
+  });
+  std::ranges::sort(use.ports);
   use.labels = LabelsOf(pod, symbols);
   use.affinity = AffinityOf(pod, symbols);
   use.has_volumes = !pod.spec.volumes.empty();

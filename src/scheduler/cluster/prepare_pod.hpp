@@ -1,6 +1,7 @@
 // Prepares pods for scheduling: compiles their specifications to ids and integers. Scheduler loop only.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,19 @@ PodInfo PreparePod(api::PodPtr pod, SymbolTable& symbols);
 // For a bound pod. Pods with equal use share the result.
 PodUsePtr UseOf(const api::Pod& pod, SymbolTable& symbols);
 
-// Host ports of spec.containers and sidecars.
-std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolScope& symbols);
+// Calls visit(const api::ContainerPort&) for each host port of spec.containers and sidecars, until it returns
+// true. Returns whether it did.
+template <class Visit>
+bool AnyHostPort(const api::Pod& pod, Visit&& visit) {
+  const auto any = [&](const api::Container& container) {
+    return std::ranges::any_of(
+        container.ports, [&](const api::ContainerPort& port) { return port.host_port > 0 && visit(port); });
+  };
+  return std::ranges::any_of(pod.spec.containers, any) ||
+         std::ranges::any_of(pod.spec.init_containers, [&](const api::Container& container) {
+           return container.restart_always && any(container);
+         });
+}
 
 // "nginx" -> "nginx:latest"; names with a tag or digest are unchanged.
 std::string NormalizedImageName(std::string_view name);

@@ -85,6 +85,11 @@ PortId SymbolTable::InternPort(std::string_view protocol, std::int32_t port) {
   return (PortId{id.value} << 32) | static_cast<std::uint32_t>(port);
 }
 
+PortId SymbolTable::FindPort(std::string_view protocol, std::int32_t port) const {
+  const auto id = protocols_.Find(protocol.empty() ? "TCP" : protocol);
+  return (PortId{id.value} << 32) | static_cast<std::uint32_t>(port);
+}
+
 void SymbolTable::ReleaseUnused() {
   const std::size_t removed = std::erase_if(leases_, [&](const auto& lease) {
     if (lease.use_count() > 1) return false;

@@ -83,6 +83,8 @@ class SymbolTable {
 
   // The API server accepts three protocols; others are mapped to an id, too, and are permanent.
   PortId InternPort(std::string_view protocol, std::int32_t port);
+  // An id that no pod has if the protocol was never interned.
+  PortId FindPort(std::string_view protocol, std::int32_t port) const;
 
   // --- symbols of pods ---
   // Removes the symbols of leases that were dropped. Takes time proportional to the number of leases: call it

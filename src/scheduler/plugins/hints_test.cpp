@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "scheduler/plugins/node_affinity/node_affinity.hpp"
 #include "scheduler/plugins/node_declared_features/node_declared_features.hpp"
@@ -23,6 +25,7 @@ namespace berth::plugins {
 namespace {
 
 using berth::testing::Cluster;
+using berth::testing::MakeContainer;
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::NodeBuilder;
@@ -168,6 +171,31 @@ TEST_F(HintTest, RemovingAPodRequeuesPodsThatNeedItsPort) {
   EXPECT_EQ(NodeAdded(*plugin, incoming, MakeNode()), Hint::kQueue);
 }
 
+TEST_F(HintTest, PortsOfAllContainersAndAddressesAreCompared) {
+  const auto plugin = cluster.Make<NodePorts>();
+  const auto incoming =
+      MakePod("w").HostPort(443).HostPort(80, "TCP", "10.0.0.2").HostPort(80, "TCP", "10.0.0.1");
+  const auto gone = [](const std::string& address) {
+    return MakePod().HostPort(79).HostPort(80, "TCP", address).OnNode("n");
+  };
+  EXPECT_EQ(PodDeleted(*plugin, incoming, gone("10.0.0.1")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, gone("10.0.0.2")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, gone("10.0.0.3")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, gone("0.0.0.0")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, gone("")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, MakePod("w"), gone("")), Hint::kSkip);
+}
+
+TEST_F(HintTest, AHintStoresNoTextsOfTheRemovedPod) {
+  const auto plugin = cluster.Make<NodePorts>();
+  const auto incoming = MakePod("w").HostPort(80);
+  EXPECT_EQ(PodDeleted(*plugin, incoming, MakePod().HostPort(81).OnNode("n")), Hint::kSkip);
+  const std::size_t texts = cluster.symbols().size();
+  EXPECT_EQ(PodDeleted(*plugin, incoming, MakePod().HostPort(80, "other", "10.0.0.9").OnNode("n")),
+            Hint::kSkip);
+  EXPECT_EQ(cluster.symbols().size(), texts);
+}
+
 TEST_F(HintTest, MoreCapacityRequeuesAPodThatFitsOnTheEmptyNode) {
   const auto plugin = cluster.Make<NodeResourcesFit>();
   using framework::kUpdateNodeAllocatable;
@@ -189,6 +217,26 @@ TEST_F(HintTest, MoreCapacityRequeuesAPodThatFitsOnTheEmptyNode) {
                         MakeNode().Cpu("4").Pods("1").Allocatable("example.com/gpu", "1"), good),
             Hint::kQueue)
       << "more pods";
+}
+
+// The hint is evaluated for every waiting pod.
+TEST_F(HintTest, ScalingDownAPodWithManyResourcesCostsAsMuchAsTheWaitingPodRequests) {
+  const auto plugin = cluster.Make<NodeResourcesFit>();
+  const auto with = [](const std::string& cpu) {
+    api::Pod pod = MakePod().OnNode("n");
+    pod.spec.containers = {MakeContainer("a").Cpu(cpu), MakeContainer("b")};
+    for (int i = 0; i < 40'000; ++i) {
+      const std::string name = "example.com/" + std::to_string(1'000'000 + i);
+      pod.spec.containers[i % 2].resources.requests.try_emplace(name, api::Quantity());
+    }
+    return std::make_shared<const api::Pod>(std::move(pod));
+  };
+  const EventObjects less_cpu{with("2"), with("1")};
+  const ClusterEvent shrunk{EventResource::kAssignedPod, framework::kUpdatePodScaleDown, ""};
+  const std::clock_t begun = std::clock();
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_EQ(HintOf(*plugin, MakePod().Cpu("1"), shrunk, less_cpu), Hint::kQueue);
+  EXPECT_LT((std::clock() - begun) / CLOCKS_PER_SEC, 4);
 }
 
 TEST_F(HintTest, ScalingDownAPodRequeuesPodsThatNeedTheResource) {

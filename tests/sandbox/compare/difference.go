@@ -19,9 +19,18 @@ func compare(r request, reference, berth *response) []string {
 	if r.only == "code" {
 		return found
 	}
-	if r.differs != "" {
-		return nil // intended
+	found = append(found, contentDifferences(r, reference, berth)...)
+	if r.differs == "" {
+		return found
 	}
+	if len(found) == 0 {
+		return []string{"expected a difference: " + r.differs}
+	}
+	return nil
+}
+
+func contentDifferences(r request, reference, berth *response) []string {
+	var found []string
 	if !slices.Equal(reference.warnings, berth.warnings) {
 		found = append(found, fmt.Sprintf("warnings: %q, not %q", berth.warnings, reference.warnings))
 	}

@@ -1,25 +1,30 @@
 #include "scheduler/plugins/node_ports/node_ports.hpp"
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::plugins {
-
 namespace {
 
-// Whether the two pods cannot be on one node. A pod may have thousands of ports: not each with each.
-bool Conflict(const std::vector<cluster::HostPort>& a, const std::vector<cluster::HostPort>& b) {
-  boost::unordered_flat_set<cluster::HostPort> taken;
-  boost::unordered_flat_set<cluster::PortId> in_use;  // at some address
-  for (const cluster::HostPort& port : b) {
-    taken.insert(port);
-    in_use.insert(port.port);
-  }
-  return std::ranges::any_of(a, [&](const cluster::HostPort& port) {
-    if (port.address == cluster::kAnyAddress) return in_use.contains(port.port);
-    return taken.contains(port) || taken.contains({port.port, cluster::kAnyAddress});
+using cluster::AddressId;
+using cluster::HostPort;
+using cluster::SymbolTable;
+
+// Whether a port of the pod that left its node conflicts with one of `wanted`, which is ascending. This is
+// evaluated for every waiting pod, and the other pod may have a hundred thousand ports: nothing is interned
+// or allocated.
+bool Frees(const api::Pod& gone, const std::vector<HostPort>& wanted, const SymbolTable& symbols) {
+  if (wanted.empty()) return false;
+  return cluster::AnyHostPort(gone, [&](const api::ContainerPort& port) {
+    const auto same = std::ranges::equal_range(wanted, symbols.FindPort(port.protocol, port.host_port), {},
+                                               &HostPort::port);
+    if (same.empty()) return false;
+    const AddressId address =
+        port.host_ip.empty() ? cluster::kAnyAddress : symbols.addresses.Find(port.host_ip);
+    // Any address is the lowest id.
+    return address == cluster::kAnyAddress || same.front().address == cluster::kAnyAddress ||
+           std::ranges::binary_search(same, address, {}, &HostPort::address);
   });
 }
 
@@ -44,9 +49,7 @@ std::vector<framework::EventRegistration> NodePorts::EventsToRegister() const {
   using namespace framework;
   return {WhenAssignedPod(kDelete,
                           [this](const cluster::PodInfo& pod, const api::Pod* gone, const api::Pod*) {
-                            cluster::SymbolScope scope(symbols_);
-                            return IsBoundOrNominated(*gone) &&
-                                           Conflict(pod.use().ports, HostPortsOf(*gone, scope))
+                            return IsBoundOrNominated(*gone) && Frees(*gone, pod.use().ports, symbols_)
                                        ? Hint::kQueue
                                        : Hint::kSkip;
                           }),

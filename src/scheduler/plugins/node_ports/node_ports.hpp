@@ -22,7 +22,7 @@ class NodePorts final : public framework::PreFilterPlugin, public framework::Fil
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  cluster::SymbolTable& symbols_;
+  const cluster::SymbolTable& symbols_;
   framework::ReasonId reason_;
 };
 

@@ -48,10 +48,14 @@ Hint AfterClassChange(const cluster::PodInfo& pod, const api::DeviceClass* befor
   return Requests(pod, after, before == nullptr) ? Hint::kQueue : Hint::kSkip;
 }
 
-// Whether a pod on a node released resources that the waiting pod requests.
+// Whether a pod on a node released resources that the waiting pod requests. This is evaluated for every
+// waiting pod, and the other pod may have thousands of resources: only those of the waiting pod are summed.
 bool GaveBack(const cluster::PodInfo& waiting, const api::Pod& before, const api::Pod& after) {
   if (after.spec.node_name.empty()) return false;
-  const auto requests = [](const api::Pod& pod) { return api::PodRequests(pod, {.use_status = true}); };
+  const api::ResourceList wanted_amounts = api::PodRequests(*waiting.pod, {.use_status = true});
+  const auto requests = [&](const api::Pod& pod) {
+    return api::PodRequests(pod, {.use_status = true, .only = &wanted_amounts});
+  };
   const api::ResourceList had = requests(before);
   const api::ResourceList has = requests(after);
   const auto amount = [](const api::ResourceList& list, const std::string& resource) -> std::int64_t {
@@ -59,7 +63,7 @@ bool GaveBack(const cluster::PodInfo& waiting, const api::Pod& before, const api
     if (found == list.end()) return 0;
     return std::max<std::int64_t>(0, resource == "cpu" ? found->second.MilliValue() : found->second.Value());
   };
-  return std::ranges::any_of(requests(*waiting.pod), [&](const auto& wanted) {
+  return std::ranges::any_of(wanted_amounts, [&](const auto& wanted) {
     const api::ResourceClass kind = api::ClassOf(wanted.first);
     return !wanted.second.IsZero() && kind != api::ResourceClass::kIgnored &&
            kind != api::ResourceClass::kPods && amount(had, wanted.first) > amount(has, wanted.first);
