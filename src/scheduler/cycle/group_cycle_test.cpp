@@ -135,8 +135,8 @@ TEST_F(GroupCycleTest, MembersBeyondMinCountThatDoNotFitStayPending) {
   EXPECT_EQ(api.group_patches.front().condition.status, "True");
 }
 
-// kube-scheduler looks up nominated pods in its queue, which does not contain the members of the group that is being
-// scheduled.
+// kube-scheduler looks up nominated pods in its queue, which does not contain the members of the group that
+// is being scheduled.
 TEST_F(GroupCycleTest, ANominationReservesNothingAgainstOtherMembers) {
   AddNodes(1);
   AddGroup(MakeGroup("g"));
