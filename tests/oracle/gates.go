@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 )
 
 // switchedGates are the feature gates that change decisions and hints in both schedulers. All are on by default. Gates of
@@ -28,18 +30,23 @@ func (g *generator) gates() string {
 	return strings.Join(off, ",")
 }
 
-// setGates switches the gates of the real plugins, and returns a function that restores their defaults. The gates are
-// global, so only one scenario can have gates at a time.
+// setGates switches the gates of the real plugins, and returns a function that restores them. The gates are global, so
+// only one scenario can have gates at a time.
 func setGates(gates string) (restore func(), err error) {
 	if gates == "" {
 		return func() {}, nil
+	}
+	var before []string
+	for _, gate := range strings.Split(gates, ",") {
+		name, _, _ := strings.Cut(gate, "=")
+		before = append(before, fmt.Sprintf("%s=%t", name, utilfeature.DefaultFeatureGate.Enabled(featuregate.Feature(name))))
 	}
 	if err := utilfeature.DefaultMutableFeatureGate.Set(gates); err != nil {
 		return nil, err
 	}
 	return func() {
-		if err := utilfeature.DefaultMutableFeatureGate.Set(strings.ReplaceAll(gates, "=false", "=true")); err != nil {
-			panic(err) // they were on before
+		if err := utilfeature.DefaultMutableFeatureGate.Set(strings.Join(before, ",")); err != nil {
+			panic(err) // they were like that before
 		}
 	}, nil
 }

@@ -28,6 +28,7 @@ func commands() []command {
 		{"compare", "compare berth with the real plugins on random clusters", runCompare},
 		{"record", "record random clusters with the real results", runRecord},
 		{"sequences", "compare decisions on changing clusters, with the equivalence cache", runSequences},
+		{"groups", "compare whole cycles of pod groups with those of kube-scheduler", runGroups},
 		{"devices", "compare the devices that berth and the real plugin allocate", runDevices},
 		{"hints", "compare the queueing hints of berth with those of the real plugins", runHints},
 	}

@@ -178,7 +178,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
 
   // Without plugins that count pods on other nodes, the result for a member depends on its own row alone.
   bool StillFit(const RowSet& changed) override {
-    const auto nominations = cycle_.nominations_.Of(parts().nominator, table());
+    const auto nominations = parts().nominations.Of(table());
     const algorithm::ClusterView view = parts().view.Of(parts().cluster);
     std::deque<framework::CycleState> states;
     Placed placed(parts(), profile());
@@ -358,7 +358,7 @@ void GroupCycle::DecideMember(MemberResult& member, const RowSet& rows) {
              {{"pod", log::Value::Object(pod.info.key)}});
   member.decision =
       parts_.algorithm.ScheduleMember(pod.info, *parts_.profiles[pod.profile], parts_.view.Of(parts_.cluster),
-                                      rows, nominations_.Of(parts_.nominator, parts_.cluster.nodes()));
+                                      rows, parts_.nominations.Of(parts_.cluster.nodes()));
   if (member.decision.abandoned) return;
   const record::AttemptRecord& record = *member.decision.record;
   switch (record.result) {

@@ -63,6 +63,7 @@ class GroupCycle {
     cluster::ClusterState& cluster;
     const cluster::PodGroups& groups;
     queue::Nominator& nominator;
+    CurrentNominations& nominations;
     std::span<const std::unique_ptr<runtime::Profile>> profiles;
     const config::FeatureGates& gates;
     const Clock& clock;
@@ -99,7 +100,6 @@ class GroupCycle {
   const Parts parts_;
   const bool by_placement_;
   const bool group_has_policy_;
-  CurrentNominations nominations_;
 };
 
 }  // namespace berth::cycle

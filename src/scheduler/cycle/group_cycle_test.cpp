@@ -135,6 +135,17 @@ TEST_F(GroupCycleTest, MembersBeyondMinCountThatDoNotFitStayPending) {
   EXPECT_EQ(api.group_patches.front().condition.status, "True");
 }
 
+// kube-scheduler looks up nominated pods in its queue, which does not contain the members of the group that
+// is being scheduled.
+TEST_F(GroupCycleTest, ANominationReservesNothingAgainstOtherMembers) {
+  AddNodes(1);
+  AddGroup(MakeGroup("g"));
+  AddMember("first");
+  AddPod(MakePod("nominated").Cpu("600m").Group("g").Nominated("n0"));
+  Settle();
+  EXPECT_THAT(Bound(), ElementsAre("first"));
+}
+
 TEST_F(GroupCycleTest, ABasicGroupIsScheduledWithAnyNumberOfMembers) {
   AddNodes(1);
   AddGroup(MakeGroup("g"));

@@ -29,11 +29,13 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       queue_(options.queue, parts.clock, policy_, parts.handle.groups, parts.metrics),
       pods_(parts.cluster),
       algorithm_(options.algorithm, parts.handle.reasons, parts.extenders),
+      nominations_(queue_, parts.handle.symbols),
       group_cycle_({.algorithm = algorithm_,
                     .view = view_,
                     .cluster = parts.cluster,
                     .groups = parts.handle.groups,
                     .nominator = queue_.nominator(),
+                    .nominations = nominations_,
                     .profiles = parts.profiles,
                     .gates = parts.handle.gates,
                     .clock = parts.clock,
@@ -163,7 +165,7 @@ algorithm::ScheduleResult Scheduler::Decide(const QueuedPod& pod) {
   deciding_ = true;
   algorithm::ScheduleResult result =
       algorithm_.Schedule(pod.info, *parts_.profiles[pod.profile], view_.Of(parts_.cluster),
-                          nominations_.Of(queue_.nominator(), parts_.cluster.nodes()));
+                          nominations_.Of(parts_.cluster.nodes()));
   EndDecision();
   return result;
 }

@@ -144,6 +144,8 @@ class SchedulingQueue {
   MonoTime NextDue() const { return std::min(next_backoff_flush_, next_unschedulable_flush_); }
 
   QueueSizes sizes() const;
+  // Whether the pod is in any place of the queue. Pods in flight are not.
+  bool Contains(const std::string& uid) const { return entries_.contains(uid); }
   bool IsInFlight(const std::string& uid) const { return in_flight_.Has(uid); }
   // Nominated pods, queued or in flight.
   Nominator& nominator() { return nominator_; }

@@ -43,6 +43,14 @@ class LiveCluster {
   // Replaces the current version of an object, or removes it (nullopt). Engine and cache do not change.
   ports::ClusterChange Replace(std::string_view kind, const std::string& key,
                                std::optional<std::string_view> json);
+  // Replaces the current version of an existing object by one that was derived from it.
+  template <class T>
+  ports::ClusterChange Update(std::shared_ptr<const T> after) {
+    std::shared_ptr<const T>& current = std::get<Objects<T>>(current_).at(after->metadata.Key());
+    ports::Change<T> change{current, after};
+    current = std::move(after);
+    return change;
+  }
   // Applies a change to the engine's cluster, as the scheduler loop does.
   void Apply(const ports::ClusterChange& change);
 

@@ -1,0 +1,654 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	testingclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+
+	"berth.test/objects"
+)
+
+// groupScenario is a cluster that changes while a complete scheduler places pod groups.
+type groupScenario struct {
+	Seed   uint64      `json:"seed"`
+	Config string      `json:"config"`
+	Gates  string      `json:"gates"`
+	Steps  []groupStep `json:"steps"`
+
+	// sampled: percentageOfNodesToScore is in effect.
+	sampled bool
+}
+
+// mostCycles limits the cycles of a step: a group with a member whose binding fails is retried at once.
+const mostCycles = 12
+
+// groupStep changes objects. Then the scheduler works until no entry of its queue is active.
+type groupStep struct {
+	// Advance moves the clock, in milliseconds.
+	Advance int64 `json:"advance,omitempty"`
+	// Deliver: the watch delivers all objects that the scheduler has written.
+	Deliver bool     `json:"deliver,omitempty"`
+	Changes []change `json:"changes,omitempty"`
+	// Result is the result in a recording.
+	Result string `json:"result,omitempty"`
+}
+
+// groupResult are the writes and events of a step, and the state of the queue after it. Lists and maps without an
+// element are missing.
+type groupResult struct {
+	Bound   []string                     `json:"bound,omitempty"`
+	Deleted []string                     `json:"deleted,omitempty"`
+	Patches map[string][]json.RawMessage `json:"patches,omitempty"` // by kind and key
+	Events  map[string][]string          `json:"events,omitempty"`  // by key
+	Waiting []string                     `json:"waiting,omitempty"` // for Permit
+	Queue   map[string]string            `json:"queue,omitempty"`   // the place of each pod, for members that of the group
+}
+
+// groupRun is a scenario on kube-scheduler: its constructor, its handlers of events, its queue, cache and cycles. Only
+// the API server is missing, which accepts every write.
+type groupRun struct {
+	ctx       context.Context
+	cancel    context.CancelFunc
+	scheduler *scheduler.Scheduler
+	factory   informers.SharedInformerFactory
+	view      *internalcache.Snapshot
+	clock     *testingclock.FakeClock
+	current   map[string]runtime.Object
+	versions  int
+	// entity is the entry of the queue that was popped last.
+	entity framework.QueuedEntityInfo
+	// cycles counts the cycles by result.
+	cycles map[string]int
+
+	lock   sync.Mutex
+	result groupResult
+	// ended are the pods whose attempt has ended, by key.
+	ended map[string]bool
+	// written are the objects that were written and not delivered.
+	written map[string]*writtenState
+	changed *sync.Cond
+}
+
+type writtenState struct {
+	node    string
+	patches [][]byte
+}
+
+func newGroupRun(ctx context.Context, s *groupScenario, preemption bool) (*groupRun, error) {
+	cfg, err := parseConfig([]byte(s.Config))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r := &groupRun{ctx: ctx, cancel: cancel, view: internalcache.NewEmptySnapshot(), clock: testingclock.NewFakeClock(time.Unix(1_000_000, 0)),
+		current: make(map[string]runtime.Object), cycles: make(map[string]int), ended: make(map[string]bool),
+		written: make(map[string]*writtenState)}
+	r.changed = sync.NewCond(&r.lock)
+	client := fake.NewSimpleClientset()
+	client.PrependReactor("*", "*", r.write)
+	r.factory = scheduler.NewInformerFactory(client, 0, nil)
+	profiles := cfg.Profiles
+	if !s.sampled {
+		for i := range profiles {
+			profiles[i].PercentageOfNodesToScore = ptr.To[int32](100)
+		}
+	}
+	if err := r.build(client, cfg.APIVersion, profiles, preemption); err != nil {
+		cancel()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *groupRun) build(client *fake.Clientset, version string, profiles []config.KubeSchedulerProfile, preemption bool) (err error) {
+	r.scheduler, err = scheduler.New(r.ctx, client, r.factory, nil,
+		func(name string) events.EventRecorderLogger { return &groupEvents{r, name} },
+		scheduler.WithComponentConfigVersion(version),
+		scheduler.WithProfiles(profiles...),
+		scheduler.WithPercentageOfNodesToScore(ptr.To[int32](100)),
+		scheduler.WithParallelism(1),
+		scheduler.WithNodeInfoSnapshot(r.view),
+		scheduler.WithClock(r.clock),
+	)
+	if err != nil {
+		return err
+	}
+	for name, profile := range r.scheduler.Profiles {
+		r.scheduler.Profiles[name] = firstByName{profile, preemption}
+	}
+	pop := r.scheduler.NextEntity
+	r.scheduler.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
+		entity, err := pop(logger)
+		r.entity = entity
+		return entity, err
+	}
+	fail := r.scheduler.FailureHandler
+	r.scheduler.FailureHandler = func(ctx context.Context, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
+		nominating *fwk.NominatingInfo, start time.Time) {
+		fail(ctx, profile, pod, status, nominating, start)
+		r.end(podKey(pod.Pod))
+	}
+	return nil
+}
+
+func (r *groupRun) close() {
+	r.scheduler.SchedulingQueue.Close()
+	r.cancel()
+}
+
+// firstByName is a profile that prefers, among equal nodes, the first by name. kube-scheduler chooses at random. Without
+// preemption, no plugin is called for a group that cannot be scheduled.
+type firstByName struct {
+	framework.Framework
+	preemption bool
+}
+
+func (f firstByName) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
+	scores, status := f.Framework.RunScorePlugins(ctx, state, pod, nodes)
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(scores[a].Name, scores[b].Name) })
+	for rank, i := range order {
+		scores[i].TotalScore = scores[i].TotalScore*int64(len(scores)) - int64(rank)
+	}
+	return scores, status
+}
+
+func (f firstByName) RunPodGroupPostFilterPlugins(ctx context.Context, state *framework.CycleState, group fwk.PodGroupInfo,
+	schedule fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
+	if !f.preemption {
+		return nil, fwk.NewStatus(fwk.Unschedulable)
+	}
+	return f.Framework.RunPodGroupPostFilterPlugins(ctx, state, group, schedule)
+}
+
+// groupEvents records the events of a profile.
+type groupEvents struct {
+	run     *groupRun
+	profile string
+}
+
+func (g *groupEvents) Eventf(regarding, _ runtime.Object, _, reason, action, note string, args ...any) {
+	pod := regarding.(*v1.Pod)
+	g.run.lock.Lock()
+	defer g.run.lock.Unlock()
+	if g.run.result.Events == nil {
+		g.run.result.Events = make(map[string][]string)
+	}
+	key := podKey(pod)
+	text := fmt.Sprintf("%s %s %s: %s", g.profile, reason, action, fmt.Sprintf(note, args...))
+	g.run.result.Events[key] = append(g.run.result.Events[key], text)
+	if reason == "Scheduled" {
+		g.run.ended[key] = true
+		g.run.changed.Broadcast()
+	}
+}
+
+func (g *groupEvents) WithLogger(klog.Logger) events.EventRecorderLogger { return g }
+
+func (r *groupRun) end(key string) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.ended[key] = true
+	r.changed.Broadcast()
+}
+
+// write records a write to the API server.
+func (r *groupRun) write(action clienttesting.Action) (bool, runtime.Object, error) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	defer r.changed.Broadcast()
+	switch action := action.(type) {
+	case clienttesting.CreateActionImpl:
+		if binding, ok := action.GetObject().(*v1.Binding); ok {
+			key := binding.Namespace + "/" + binding.Name
+			r.result.Bound = append(r.result.Bound, key+" "+binding.Target.Name)
+			r.writtenTo("Pod " + key).node = binding.Target.Name
+			return true, &v1.Binding{}, nil
+		}
+	case clienttesting.PatchActionImpl:
+		kind, object := "Pod ", runtime.Object(&v1.Pod{})
+		if action.GetResource().Resource == "podgroups" {
+			kind, object = "PodGroup ", &schedulingv1beta1.PodGroup{}
+		}
+		if r.result.Patches == nil {
+			r.result.Patches = make(map[string][]json.RawMessage)
+		}
+		key := kind + action.GetNamespace() + "/" + action.GetName()
+		r.result.Patches[key] = append(r.result.Patches[key], action.GetPatch())
+		if err := r.deliverNomination(key, action.GetPatch()); err != nil {
+			return true, nil, err
+		}
+		state := r.writtenTo(key)
+		state.patches = append(state.patches, action.GetPatch())
+		return true, object, nil
+	case clienttesting.DeleteActionImpl:
+		r.result.Deleted = append(r.result.Deleted, action.GetNamespace()+"/"+action.GetName())
+		return true, nil, nil
+	}
+	// No controller would bind volumes.
+	return true, nil, errors.New("the test refuses the write")
+}
+
+// deliverNomination lets the watch report a nomination before a binding at once, because the end of a failed binding
+// depends on it.
+func (r *groupRun) deliverNomination(key string, patch []byte) error {
+	before, isPod := r.current[key].(*v1.Pod)
+	var status struct {
+		Status struct {
+			Conditions        array
+			NominatedNodeName string
+		}
+	}
+	if err := json.Unmarshal(patch, &status); err != nil {
+		return err
+	}
+	if !isPod || status.Status.Conditions != nil || status.Status.NominatedNodeName == "" {
+		return nil
+	}
+	after := before.DeepCopy()
+	after.Status.NominatedNodeName = status.Status.NominatedNodeName
+	r.versions++
+	after.ResourceVersion = fmt.Sprint(2_000_000 + r.versions)
+	r.current[key] = after
+	if err := r.factory.Core().V1().Pods().Informer().GetStore().Add(after); err != nil {
+		return err
+	}
+	updatePod(r.scheduler, before, after)
+	return nil
+}
+
+func (r *groupRun) writtenTo(key string) *writtenState {
+	if r.written[key] == nil {
+		r.written[key] = new(writtenState)
+	}
+	return r.written[key]
+}
+
+// step executes a step and returns its result.
+func (r *groupRun) step(s *groupStep) (*groupResult, error) {
+	r.result = groupResult{}
+	q := r.scheduler.SchedulingQueue.(*queue.PriorityQueue)
+	if s.Advance > 0 {
+		r.clock.Step(time.Duration(s.Advance) * time.Millisecond)
+		flushBackoff(q, logr.Discard())
+	}
+	if s.Deliver {
+		if err := r.deliver(); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range s.Changes {
+		if err := r.change(c); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", c.Kind, c.Key, err)
+		}
+	}
+	for range mostCycles {
+		if !r.canPop(q) {
+			break
+		}
+		if err := r.cycle(); err != nil {
+			return nil, err
+		}
+	}
+	r.look(q)
+	return &r.result, nil
+}
+
+// canPop returns whether a pop would return an entry: there is one in activeQ, or a rejected pod in backoffQ.
+func (r *groupRun) canPop(q *queue.PriorityQueue) bool {
+	if len(q.PodsInActiveQ()) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(q.PodsInBackoffQ(), func(pod *v1.Pod) bool {
+		info, ok := q.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup)
+		return ok && pod.Spec.SchedulingGroup == nil && info.UnschedulablePlugins.Len()+info.PendingPlugins.Len() > 0
+	})
+}
+
+// cycle runs one cycle and waits for the end of its bindings.
+func (r *groupRun) cycle() error {
+	clear(r.ended)
+	// A new snapshot: an existing one keeps, for nodes that have not changed, the number of nodes that had an image at
+	// the last change.
+	*r.view = *internalcache.NewEmptySnapshot()
+	// Entries with equal times would be scheduled in any order.
+	r.clock.Step(time.Millisecond)
+	r.scheduler.ScheduleOne(r.ctx)
+	var pods []*framework.QueuedPodInfo
+	switch entity := r.entity.(type) {
+	case *framework.QueuedPodGroupInfo:
+		entity.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+			pods = append(pods, info)
+			return true
+		})
+		r.cycles["groups"]++
+	case *framework.QueuedPodInfo:
+		pods = append(pods, entity)
+		r.cycles["pods"]++
+	}
+	timer := time.AfterFunc(20*time.Second, r.changed.Broadcast)
+	defer timer.Stop()
+	started := time.Now()
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	for _, info := range pods {
+		key := podKey(info.Pod)
+		for !r.ended[key] && !r.waits(info.Pod) && (info.Pod.DeletionTimestamp == nil || r.entity != info) {
+			if time.Since(started) > 19*time.Second {
+				return fmt.Errorf("the attempt of pod %s does not end", key)
+			}
+			r.changed.Wait()
+		}
+	}
+	return nil
+}
+
+// waits returns whether the pod waits for Permit.
+func (r *groupRun) waits(pod *v1.Pod) bool {
+	waiting := r.scheduler.Profiles[pod.Spec.SchedulerName].GetWaitingPod(pod.UID)
+	return waiting != nil && len(waiting.GetPendingPlugins()) > 0 && len(r.result.Patches["Pod "+podKey(pod)]) > 0
+}
+
+// look records what waits for Permit and in the queue.
+func (r *groupRun) look(q *queue.PriorityQueue) {
+	slices.Sort(r.result.Bound)
+	slices.Sort(r.result.Deleted)
+	for _, profile := range r.scheduler.Profiles {
+		profile.IterateOverWaitingPods(func(pod fwk.WaitingPod) {
+			r.result.Waiting = append(r.result.Waiting, podKey(pod.GetPod())+" "+pod.GetPod().Spec.NodeName)
+		})
+	}
+	slices.Sort(r.result.Waiting)
+	places := make(map[string]string)
+	for place, pods := range map[string][]*v1.Pod{
+		"active": q.PodsInActiveQ(), "backoff": q.PodsInBackoffQ(), "unschedulable": q.UnschedulablePods(), "incomplete": q.IncompletePodGroupPodsPods(),
+	} {
+		for _, pod := range pods {
+			place := place
+			info, known := q.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup)
+			if pod.Spec.SchedulingGroup != nil && place != "incomplete" {
+				name := *pod.Spec.SchedulingGroup.PodGroupName
+				if group, known := q.GetPodGroup(name, pod.Namespace, fwk.PodGroupKeyType); known && group.Gated() {
+					place = "gated"
+				}
+			} else if known && place == "unschedulable" && info.Gated() {
+				place = "gated"
+			}
+			places[podKey(pod)] = place
+		}
+	}
+	r.result.Queue = places
+}
+
+// change applies a change as the watch delivers it. No two changes have the same time.
+func (r *groupRun) change(c change) error {
+	var after runtime.Object
+	if c.Object != nil {
+		var decoded envelope
+		if err := json.Unmarshal(c.Object, &decoded); err != nil {
+			return err
+		}
+		var err error
+		if after, err = objects.Decode(c.Object, decoded.APIVersion, decoded.Kind); err != nil {
+			return err
+		}
+	}
+	delete(r.written, c.Kind+" "+c.Key)
+	return r.apply(c.Kind+" "+c.Key, after)
+}
+
+func (r *groupRun) apply(key string, after runtime.Object) error {
+	r.clock.Step(time.Millisecond)
+	before := r.current[key]
+	if after == nil {
+		delete(r.current, key)
+	} else {
+		r.current[key] = after
+	}
+	object := cmp.Or(after, before)
+	if object == nil {
+		return fmt.Errorf("there is no object")
+	}
+	// Informers update their stores before they call handlers.
+	store := objects.StoreOf(r.factory, object)
+	switch object.(type) {
+	case *v1.Node:
+		store = r.factory.Core().V1().Nodes().Informer().GetStore()
+	case *v1.Pod:
+		store = r.factory.Core().V1().Pods().Informer().GetStore()
+	case *schedulingv1beta1.PodGroup:
+		store = r.factory.Scheduling().V1beta1().PodGroups().Informer().GetStore()
+	}
+	if store != nil {
+		var err error
+		if after == nil {
+			err = store.Delete(before)
+		} else {
+			err = store.Add(after)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	call := func(add func(*scheduler.Scheduler, any), update func(*scheduler.Scheduler, any, any), remove func(*scheduler.Scheduler, any)) {
+		switch {
+		case after == nil:
+			remove(r.scheduler, before)
+		case before == nil:
+			add(r.scheduler, after)
+		default:
+			update(r.scheduler, before, after)
+		}
+	}
+	switch object.(type) {
+	case *v1.Node:
+		call(addNode, updateNode, deleteNode)
+	case *v1.Pod:
+		call(addPod, updatePod, deletePod)
+	case *schedulingv1beta1.PodGroup:
+		call(addPodGroup, updatePodGroup, deletePodGroup)
+	}
+	return nil
+}
+
+// deliver lets the watch report the objects that the scheduler has written: pods by key, then groups by key.
+func (r *groupRun) deliver() error {
+	written := r.written
+	r.written = make(map[string]*writtenState)
+	for _, kind := range []string{"Pod ", "PodGroup "} {
+		for _, key := range slices.Sorted(maps.Keys(written)) {
+			before := r.current[key]
+			if !strings.HasPrefix(key, kind) || before == nil {
+				continue
+			}
+			after, err := written[key].merge(before)
+			if err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			r.versions++
+			m, err := apimeta.Accessor(after)
+			if err != nil {
+				return err
+			}
+			m.SetResourceVersion(fmt.Sprint(2_000_000 + r.versions))
+			if err := r.apply(key, after); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+	}
+	return nil
+}
+
+// merge returns the object after the writes, as the API server does.
+func (w *writtenState) merge(before runtime.Object) (runtime.Object, error) {
+	text, err := json.Marshal(before)
+	if err != nil {
+		return nil, err
+	}
+	after := before.DeepCopyObject()
+	for _, patch := range w.patches {
+		if text, err = strategicpatch.StrategicMergePatch(text, patch, before); err != nil {
+			return nil, err
+		}
+	}
+	switch after := after.(type) {
+	case *v1.Pod:
+		*after = v1.Pod{}
+	case *schedulingv1beta1.PodGroup:
+		*after = schedulingv1beta1.PodGroup{}
+	}
+	if err := json.Unmarshal(text, after); err != nil {
+		return nil, err
+	}
+	if pod, ok := after.(*v1.Pod); ok && w.node != "" {
+		pod.Spec.NodeName = w.node
+	}
+	return after, nil
+}
+
+// compare runs the scenario on both sides and returns the first difference; empty: there is none. The results are stored
+// in the steps.
+func (s *groupScenario) compare(ctx context.Context, r *replayer, preemption bool, visit func(*groupResult)) (difference string, cycles map[string]int, err error) {
+	answer, err := r.ask(s)
+	if err != nil {
+		return "", nil, err
+	}
+	var results []string
+	if err := json.Unmarshal([]byte(answer), &results); err != nil {
+		return answer, nil, nil // the replay program has reported an error
+	}
+	return s.run(ctx, results, preemption, visit)
+}
+
+// run compares Berth's results with those of kube-scheduler.
+func (s *groupScenario) run(ctx context.Context, results []string, preemption bool, visit func(*groupResult)) (difference string, cycles map[string]int, err error) {
+	// Batching prefers, among equal nodes, one at random; with it a decision is one of those without.
+	restore, err := setGates(s.Gates + ",OpportunisticBatching=false")
+	if err != nil {
+		return "", nil, err
+	}
+	defer restore()
+	run, err := newGroupRun(ctx, s, preemption)
+	if err != nil {
+		return "", nil, err
+	}
+	defer run.close()
+	if len(results) != len(s.Steps) {
+		return fmt.Sprintf("%d results of %d steps", len(results), len(s.Steps)), run.cycles, nil
+	}
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		result, err := run.step(step)
+		if err != nil {
+			return "", run.cycles, fmt.Errorf("step %d: %w", i, err)
+		}
+		if visit != nil {
+			visit(result)
+		}
+		text, err := json.Marshal(result)
+		if err != nil {
+			return "", run.cycles, err
+		}
+		want, err := comparable(text, preemption)
+		if err != nil {
+			return "", run.cycles, err
+		}
+		got, err := comparable([]byte(results[i]), preemption)
+		if err != nil {
+			return fmt.Sprintf("step %d: %v: %s", i, err, results[i]), run.cycles, nil
+		}
+		if want != got {
+			return fmt.Sprintf("step %d: %s", i, firstDifference(want, got)), run.cycles, nil
+		}
+		step.Result = results[i]
+	}
+	return "", run.cycles, nil
+}
+
+// comparable is a result without times. Without preemption kube-scheduler adds an empty text for the group's PostFilter.
+func comparable(result []byte, preemption bool) (string, error) {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(result))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	err := encoder.Encode(normal(value, preemption))
+	return out.String(), err
+}
+
+// noteLimit is below the length at which kube-scheduler cuts the notes of events.
+const noteLimit = 900
+
+func normal(value any, preemption bool) any {
+	switch value := value.(type) {
+	case object:
+		delete(value, "lastTransitionTime")
+		for key, part := range value {
+			value[key] = normal(part, preemption)
+			if key == "events" {
+				for _, notes := range value[key].(object) {
+					for i, note := range notes.(array) {
+						notes.(array)[i] = note.(string)[:min(len(note.(string)), noteLimit)]
+					}
+				}
+			}
+		}
+	case array:
+		for i := range value {
+			value[i] = normal(value[i], preemption)
+		}
+	case string:
+		if !preemption {
+			return strings.TrimSuffix(value, ", ")
+		}
+	}
+	return value
+}
+
+// firstDifference returns the lines around the first difference of two texts.
+func firstDifference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	context := strings.Join(a[max(0, i-3):i], "\n  ")
+	return fmt.Sprintf("\n  %s\n  real  %s\n  berth %s", context, strings.Join(a[i:min(len(a), i+4)], "\n        "),
+		strings.Join(b[i:min(len(b), i+4)], "\n        "))
+}

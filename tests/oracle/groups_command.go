@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+func runGroups(args []string, out, errOut io.Writer) error {
+	flags := newFlags("groups", "--replay PATH [--from-seed A] [--seeds N] [--nodes N]",
+		"Schedules pod groups on changing clusters with the whole kube-scheduler and the whole of berth, and compares all\n"+
+			"writes, events and what waits in the queue. --out records scenarios instead; it leaves out those with sampling.", errOut)
+	replay := flags.String("replay", "", "the group_replay program")
+	first := flags.Uint64("from-seed", 1, "first scenario")
+	count := flags.Int("seeds", 20, "number of scenarios")
+	var o groupOptions
+	flags.IntVar(&o.nodes, "nodes", 0, "number of nodes; 0: from 5 to 140")
+	flags.BoolVar(&o.preemption, "preemption", false, "groups may evict pods of lower priority")
+	flags.BoolVar(&o.volumes, "volumes", false, "members have claims, and their bindings fail")
+	show := flags.Bool("show", false, "print one scenario as the replay program reads it")
+	path := flags.String("out", "", "the file to record scenarios in (zstd-compressed, one per line)")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *show {
+		s, err := generateGroups(*first, o)
+		if err != nil {
+			return err
+		}
+		text, err := toJSON(s)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "%s\n", text)
+		return err
+	}
+	ctx := silence()
+	r, err := startReplayer(*replay)
+	if err != nil {
+		return err
+	}
+	if *path != "" {
+		return recordGroups(ctx, r, *path, *first, *count, o, out)
+	}
+	started := time.Now()
+	failed, seen := 0, make(map[string]int)
+	for i := range *count {
+		seed := *first + uint64(i)
+		s, err := generateGroups(seed, o)
+		if err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		difference, cycles, err := s.compare(ctx, r, o.preemption, func(result *groupResult) { countGroups(result, seen) })
+		if err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		for kind, n := range cycles {
+			seen[kind] += n
+		}
+		if difference != "" {
+			failed++
+			fmt.Fprintf(out, "seed %d: %s\n  repeat: oracle groups --replay %s --from-seed %d --seeds 1 --nodes %d%s%s\n", seed, difference, *replay, seed, o.nodes,
+				map[bool]string{true: " --preemption"}[o.preemption], map[bool]string{true: " --volumes"}[o.volumes])
+		}
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d scenarios, %d cycles of groups (%d scheduled, %d unschedulable, %d errors), %d pods bound, %d failures of members, %d scenarios differ, %.0f s (seeds %d to %d)\n",
+		*count, seen["groups"], seen["Scheduled"], seen["Unschedulable"], seen["SchedulerError"], seen["bound"], seen["failed"], failed,
+		time.Since(started).Seconds(), *first, *first+uint64(*count)-1)
+	if failed > 0 {
+		return errors.New("scenarios differ")
+	}
+	return nil
+}
+
+// countGroups counts reasons of conditions and plugins of rejections.
+func countGroups(result *groupResult, seen map[string]int) {
+	seen["bound"] += len(result.Bound)
+	seen["waiting"] += len(result.Waiting)
+	seen["deleted"] += len(result.Deleted)
+	for key, patches := range result.Patches {
+		for _, patch := range patches {
+			text := string(patch)
+			if strings.HasPrefix(key, "Pod ") {
+				if strings.Contains(text, `"reason"`) {
+					seen["failed"]++
+				}
+				if strings.Contains(text, `"nominatedNodeName":"`) {
+					seen["nominated"]++
+				}
+				continue
+			}
+			for _, reason := range []string{"Scheduled", "Unschedulable", "SchedulerError"} {
+				if strings.Contains(text, `"reason":"`+reason+`"`) {
+					seen[reason]++
+				}
+			}
+		}
+	}
+}
+
+func recordGroups(ctx context.Context, r *replayer, path string, seed uint64, count int, o groupOptions, out io.Writer) error {
+	cycles := 0
+	size, err := writeRecording(path, count, func(int) (any, error) {
+		for {
+			s, err := generateGroups(seed, o)
+			seed++
+			if err != nil {
+				return nil, err
+			}
+			if s.sampled {
+				continue
+			}
+			difference, counts, err := s.compare(ctx, r, o.preemption, nil)
+			if err == nil && difference != "" {
+				err = errors.New(strings.TrimSpace(difference))
+			}
+			cycles += counts["groups"]
+			return s, err
+		}
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%d scenarios, %d cycles of groups, %d KiB\n", count, cycles, size/1024)
+	return err
+}

@@ -1,0 +1,390 @@
+// Schedules pod groups on changing clusters with a complete scheduler, with the equivalence cache enabled.
+//
+//   group_replay FILE.ndjson.zst    a recording: prints differences; exit code 1 if there are any
+//   group_replay -                  scenarios on stdin, one per line; prints a list of results for each
+//
+// A step changes objects, and then the scheduler works until no entry of its queue is active, for at most 12
+// cycles. The result of a step are all writes and events, and the state of the queue.
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json_text.hpp"
+#include "kubernetes/client/status_patch.hpp"
+#include "live_cluster.hpp"
+#include "scheduler/cycle/cluster_loop.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/cycle/services_proxy.hpp"
+#include "testing/fakes.hpp"
+#include "testing/replay_main.hpp"
+
+namespace berth::replay {
+namespace {
+
+using simdjson::dom::element;
+
+constexpr std::size_t kLeastScenarios = 5;  // fewer indicate a broken recording
+// Of a step: a group with a member whose binding fails is retried at once.
+constexpr std::size_t kMostCycles = 12;
+
+std::string Text(element from, std::string_view key) {
+  std::string_view text;
+  return from[key].get(text) == simdjson::SUCCESS ? std::string(text) : "";
+}
+
+bool Flag(element from, std::string_view key) {
+  bool flag = false;
+  return from[key].get(flag) == simdjson::SUCCESS && flag;
+}
+
+cycle::SchedulerOptions OptionsOf(element from) {
+  cycle::SchedulerOptions options;
+  options.algorithm.tie_break = algorithm::TieBreak::kFirstByName;
+  if (Flag(from, "uncached")) options.algorithm.equivalence_cache_bytes = 0;
+  return options;
+}
+
+void AddList(JsonObject& out, std::string_view key, const std::vector<std::string>& texts) {
+  if (texts.empty()) return;
+  std::string& list = out.Key(key);
+  list += '[';
+  for (const std::string& text : texts) {
+    if (&text != texts.data()) list += ',';
+    AppendJsonString(list, text);
+  }
+  list += ']';
+}
+
+// Does one unit of work when it is allowed to. The clock advances before each cycle, because entries with
+// equal times would be scheduled in any order.
+class OneCycle final : public cycle::ClusterLoop::Handler {
+ public:
+  OneCycle(cycle::Scheduler& scheduler, ManualClock& clock) : scheduler_(scheduler), clock_(clock) {}
+  void Allow() { allowed_ = true; }
+  void OnChange(ports::ClusterChange& change) override { scheduler_.OnChange(change); }
+  void OnSynced() override { scheduler_.OnSynced(); }
+  bool DoWork() override {
+    if (!std::exchange(allowed_, false)) return false;
+    const queue::QueueSizes sizes = scheduler_.queue().sizes();
+    if (sizes.active + sizes.backoff > 0) clock_.Advance(std::chrono::milliseconds(1));
+    return scheduler_.DoWork();
+  }
+  MonoTime NextDue() const override { return scheduler_.NextDue(); }
+
+ private:
+  cycle::Scheduler& scheduler_;
+  ManualClock& clock_;
+  bool allowed_ = false;
+};
+
+// Accepts all writes except those of volumes: no controller would bind them. `on_nominated` is called for a
+// nomination before a binding.
+class Writer final : public ports::ApiWriter {
+ public:
+  explicit Writer(std::function<void(const ports::PodStatusPatch&)> on_nominated)
+      : on_nominated_(std::move(on_nominated)) {}
+  void Bind(ports::Binding binding, ports::WriteDone done) override {
+    fake.Bind(std::move(binding), std::move(done));
+  }
+  void PatchPodStatus(ports::PodStatusPatch patch, ports::WriteDone done) override {
+    if (patch.reason.empty()) on_nominated_(patch);
+    fake.PatchPodStatus(std::move(patch), std::move(done));
+  }
+  void PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::WriteDone done) override {
+    fake.PatchPodGroupStatus(std::move(patch), std::move(done));
+  }
+  void DeletePod(ports::PodDeletion deletion, ports::WriteDone done) override {
+    fake.DeletePod(std::move(deletion), std::move(done));
+  }
+  void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override { done(Refusal()); }
+  void SelectNode(ports::NodeSelected, ports::VersionDone done) override { done(Refusal()); }
+  void ChangeClaim(ports::ClaimChange, ports::VersionDone done) override { done(Refusal()); }
+  void CreateClaim(ports::NewClaim, ports::ClaimDone done) override { done(Refusal()); }
+  void DeleteClaim(ports::ClaimDeletion, ports::WriteDone done) override { done(Refusal()); }
+
+  testing::FakeApiWriter fake;
+
+ private:
+  static std::unexpected<Error> Refusal() { return Fail(ErrorCode::kInternal, "the test refuses the write"); }
+
+  const std::function<void(const ports::PodStatusPatch&)> on_nominated_;
+};
+
+class Scenario {
+ public:
+  explicit Scenario(element from)
+      : cluster_(Text(from, "config"), Text(from, "gates"), R"({"apiVersion":"v1","kind":"List","items":[]})",
+                 {writer_, events_, loop_, services_}),
+        scheduler_(OptionsOf(from),
+                   {loop_, services_, cluster_.engine().handle(), cluster_.engine().cache(),
+                    cluster_.engine().profiles(), clock_, metrics_, cluster_.engine().extenders(), fence_,
+                    tracer_, [](std::size_t) { return true; }}) {
+    loop_.sink().OnSynced();
+    Settle();
+  }
+
+  // Returns the result of the step.
+  std::string Run(element step) {
+    std::int64_t milliseconds = 0;
+    if (step["advance"].get(milliseconds) == simdjson::SUCCESS)
+      clock_.Advance(std::chrono::milliseconds(milliseconds));
+    if (Flag(step, "deliver")) Deliver();
+    simdjson::dom::array changes;
+    if (step["changes"].get(changes) == simdjson::SUCCESS) {
+      for (const element change : changes) Change(change);
+    }
+    Settle();
+    return Result();
+  }
+
+ private:
+  // The written state of an object, until the watch delivers it.
+  struct Written {
+    std::string node;
+    std::vector<ports::PodStatusPatch> patches;
+  };
+
+  void Settle() {
+    bool worked = true;
+    for (std::size_t cycles = 0; worked && cycles < kMostCycles; ++cycles) {
+      // A cycle begins when the bindings of the last one have ended.
+      while (loop_.RunOnce(handler_)) {
+      }
+      handler_.Allow();
+      worked = loop_.RunOnce(handler_);
+    }
+    while (loop_.RunOnce(handler_)) {
+    }
+  }
+
+  // The watch delivers it before the binding ends.
+  void DeliverNomination(const ports::PodStatusPatch& patch) {
+    const api::PodPtr before = cluster_.Find<api::Pod>(patch.ns + "/" + patch.name);
+    if (before == nullptr || !patch.nomination) return;
+    auto after = std::make_shared<api::Pod>(*before);
+    after->status.nominated_node_name = *patch.nomination;
+    after->metadata.resource_version = NextVersion();
+    loop_.sink().On(std::get<ports::Change<api::Pod>>(cluster_.Update<api::Pod>(after)));
+  }
+
+  // No two changes have the same time.
+  void Apply(ports::ClusterChange change) {
+    clock_.Advance(std::chrono::milliseconds(1));
+    scheduler_.OnChange(change);
+  }
+
+  void Change(element from) {
+    element object;
+    std::optional<std::string> json;
+    if (from["object"].get(object) == simdjson::SUCCESS) json = simdjson::minify(object);
+    const std::string kind = Text(from, "kind");
+    const std::string key = Text(from, "key");
+    if (kind == "Pod") pods_.erase(key);
+    if (kind == "PodGroup") groups_.erase(key);
+    Apply(cluster_.Replace(kind, key, json));
+  }
+
+  // The watch delivers the objects that were written.
+  void Deliver() {
+    for (const auto& [key, written] : std::exchange(pods_, {})) {
+      const api::PodPtr before = cluster_.Find<api::Pod>(key);
+      if (before == nullptr) continue;
+      auto after = std::make_shared<api::Pod>(*before);
+      for (const ports::PodStatusPatch& patch : written.patches) Merge(patch, *after);
+      if (!written.node.empty()) after->spec.node_name = written.node;
+      after->metadata.resource_version = NextVersion();
+      Apply(cluster_.Update<api::Pod>(after));
+    }
+    for (const auto& [key, condition] : std::exchange(groups_, {})) {
+      const api::PodGroupPtr before = cluster_.Find<api::PodGroup>(key);
+      if (before == nullptr) continue;
+      auto after = std::make_shared<api::PodGroup>(*before);
+      std::erase_if(after->conditions, [&](const auto& one) { return one.type == condition.type; });
+      after->conditions.push_back(condition);
+      after->metadata.resource_version = NextVersion();
+      Apply(cluster_.Update<api::PodGroup>(after));
+    }
+  }
+
+  static void Merge(const ports::PodStatusPatch& patch, api::Pod& pod) {
+    if (!patch.reason.empty()) {
+      std::vector<api::PodCondition> conditions = pod.status.conditions;
+      std::erase_if(conditions, [&](const auto& one) { return one.type == patch.type; });
+      conditions.push_back({.type = patch.type,
+                            .status = patch.status,
+                            .reason = patch.reason,
+                            .message = patch.message,
+                            .last_transition_time = {},
+                            .observed_generation = patch.observed_generation});
+      pod.status.conditions = std::move(conditions);
+    }
+    if (patch.nomination) pod.status.nominated_node_name = *patch.nomination;
+  }
+
+  std::string NextVersion() { return std::to_string(2'000'000 + ++deliveries_); }
+
+  // Everything that the scheduler has written since the last step, and the places of all pods that are not
+  // bound.
+  std::string Result() {
+    std::string out;
+    JsonObject result(out);
+    std::vector<std::string> bound;
+    for (const ports::Binding& binding : std::exchange(api_.bindings, {})) {
+      const std::string key = binding.ns + "/" + binding.name;
+      bound.push_back(fmt::format("{} {}", key, binding.node));
+      pods_[key].node = binding.node;
+    }
+    std::ranges::sort(bound);
+    AddList(result, "bound", bound);
+    std::vector<std::string> deleted;
+    for (const ports::PodDeletion& deletion : std::exchange(api_.deletions, {}))
+      deleted.push_back(deletion.ns + "/" + deletion.name);
+    std::ranges::sort(deleted);
+    AddList(result, "deleted", deleted);
+    AddPatches(result);
+    AddEvents(result);
+    std::vector<std::string> waiting;
+    services_.ForEachWaitingPod([&](framework::WaitingPod& pod) {
+      waiting.push_back(fmt::format("{} {}", pod.pod().key, pod.node()));
+    });
+    std::ranges::sort(waiting);
+    AddList(result, "waiting", waiting);
+    AddQueue(result);
+    result.Close();
+    return out;
+  }
+
+  void AddPatches(JsonObject& result) {
+    std::map<std::string, std::string> bodies;  // a list by kind and key
+    const auto add = [&](const std::string& key, const std::string& body) {
+      if (body.empty()) return false;
+      std::string& list = bodies[key];
+      list += list.empty() ? "[" : ",";
+      list += body;
+      return true;
+    };
+    for (ports::PodStatusPatch& patch : std::exchange(api_.patches, {})) {
+      const std::string key = patch.ns + "/" + patch.name;
+      if (add("Pod " + key, client::StatusPatchBody(patch, WallTime{}))) pods_[key].patches.push_back(patch);
+    }
+    for (ports::PodGroupStatusPatch& patch : std::exchange(api_.group_patches, {})) {
+      const std::string key = patch.current->metadata.Key();
+      if (add("PodGroup " + key, client::StatusPatchBody(patch, WallTime{})))
+        groups_.insert_or_assign(key, patch.condition);
+    }
+    AddMap(result, "patches", bodies);
+  }
+
+  void AddEvents(JsonObject& result) {
+    std::map<std::string, std::string> notes;
+    for (const ports::Event& event : std::exchange(events_.events, {})) {
+      if (event.reason == "OvercommittedNode") continue;  // Berth's own
+      std::string& list = notes[event.regarding->metadata.Key()];
+      list += list.empty() ? "[" : ",";
+      AppendJsonString(list,
+                       fmt::format("{} {} {}: {}", event.controller, event.reason, event.action, event.note));
+    }
+    AddMap(result, "events", notes);
+  }
+
+  void AddQueue(JsonObject& result) {
+    std::map<std::string, std::string> places;
+    scheduler_.queue().ForEach(
+        [&](const framework::QueuedPod& pod, std::string_view place) { places[pod.info.key] = place; });
+    if (places.empty()) return;
+    JsonObject queue(result.Key("queue"));
+    for (const auto& [key, place] : places) queue.Add(key, place);
+  }
+
+  static void AddMap(JsonObject& result, std::string_view key,
+                     const std::map<std::string, std::string>& lists) {
+    if (lists.empty()) return;
+    JsonObject object(result.Key(key));
+    for (const auto& [name, list] : lists) object.AddRaw(name, list + "]");
+  }
+
+  ManualClock clock_;
+  const LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
+  tracing::NoTracer tracer_;
+  metrics::Registry metrics_;
+  Writer writer_{[this](const ports::PodStatusPatch& patch) { DeliverNomination(patch); }};
+  testing::FakeApiWriter& api_ = writer_.fake;
+  testing::FakeEventSink events_;
+  cycle::ClusterLoop loop_{clock_};
+  cycle::ServicesProxy services_;
+  LiveCluster cluster_;
+  cycle::Scheduler scheduler_;
+  OneCycle handler_{scheduler_, clock_};
+  std::map<std::string, Written> pods_;                   // by key
+  std::map<std::string, api::PodGroupCondition> groups_;  // likewise
+  int deliveries_ = 0;
+};
+
+template <class Visit>
+void ForEachStep(std::string_view line, Visit&& visit) {
+  simdjson::dom::parser parser;
+  const element from = parser.parse(line.data(), line.size());
+  Scenario scenario(from);
+  for (const element step : simdjson::dom::array(from["steps"])) visit(step, scenario.Run(step));
+}
+
+// Empty if all results are equal to the recorded ones.
+std::string Compare(std::string_view line, std::size_t& steps) {
+  std::string difference;
+  try {
+    ForEachStep(line, [&](element step, const std::string& result) {
+      ++steps;
+      const std::string wanted = Text(step, "result");
+      if (result != wanted && difference.empty())
+        difference = fmt::format("\n  berth:          {}\n  kube-scheduler: {}", result, wanted);
+    });
+  } catch (const std::exception& error) {
+    return fmt::format("cannot be replayed: {}", error.what());
+  }
+  return difference;
+}
+
+int ReplayFile(const std::string& path) {
+  std::size_t scenarios = 0;
+  std::size_t steps = 0;
+  std::size_t mismatches = 0;
+  testing::ForEachLine(path, [&](std::string_view line) {
+    ++scenarios;
+    const std::string difference = Compare(line, steps);
+    if (difference.empty()) return;
+    ++mismatches;
+    fmt::print("{}: {}\n", testing::FirstMember(line), difference);
+  });
+  fmt::print("{} scenarios, {} steps, {} mismatches\n", scenarios, steps, mismatches);
+  return mismatches == 0 && scenarios >= kLeastScenarios && steps > scenarios ? 0 : 1;
+}
+
+std::string ResultsOf(std::string_view line) {
+  try {
+    std::string list = "[";
+    ForEachStep(line, [&](element, const std::string& result) {
+      if (list.size() > 1) list += ',';
+      AppendJsonString(list, result);
+    });
+    return list + "]";
+  } catch (const std::exception& error) {
+    return fmt::format("cannot be replayed: {}", error.what());
+  }
+}
+
+}  // namespace
+}  // namespace berth::replay
+
+int main(int argc, char** argv) {
+  return berth::testing::ReplayMain(argc, argv, "group_replay", berth::replay::ReplayFile,
+                                    berth::replay::ResultsOf);
+}
