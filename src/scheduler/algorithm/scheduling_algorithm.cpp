@@ -405,7 +405,8 @@ void SchedulingAlgorithm::Sample(Context& context, const RowSet& candidates) {
   std::vector<Row> placement;  // the nodes of a placement are a list of their own
   auto order = context.cluster.visiting_order;
   if (context.within != nullptr) {
-    std::ranges::copy_if(order, std::back_inserter(placement), [&](Row row) { return context.within->Has(row); });
+    std::ranges::copy_if(order, std::back_inserter(placement),
+                         [&](Row row) { return context.within->Has(row); });
     order = placement;
   }
   const std::size_t share = NodesToFind(

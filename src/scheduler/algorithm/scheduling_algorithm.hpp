@@ -132,8 +132,8 @@ class SchedulingAlgorithm {
   // extenders respond.
   ScheduleResult Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                           const ClusterView& cluster, std::span<const runtime::Nomination> nominations);
-  // The same for a member of a pod group, without PostFilter: that is called for the group as a whole. `within`: the
-  // nodes of the placement.
+  // The same for a member of a pod group, without PostFilter: that is called for the group as a whole.
+  // `within`: the nodes of the placement.
   ScheduleResult ScheduleMember(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                 const ClusterView& cluster, const RowSet& within,
                                 std::span<const runtime::Nomination> nominations);

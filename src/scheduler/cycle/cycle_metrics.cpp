@@ -138,14 +138,17 @@ void CycleMetrics::PlacementEvaluated(std::uint32_t profile, bool feasible, Dura
                                {"profile", profiles[profile]->name()}};
   registry
       .Counter("scheduler_placement_evaluations_total",
-               "[ALPHA] Number of candidate placements evaluated when scheduling pod groups, by result. 'feasible' "
+               "[ALPHA] Number of candidate placements evaluated when scheduling pod groups, by result. "
+               "'feasible' "
                "means the pod group fit into the placement, while 'infeasible' means it did not.",
                labels)
       .Add();
   registry
       .Histogram("scheduler_placement_evaluation_duration_seconds",
-                 "[ALPHA] Latency in seconds of evaluating a single candidate placement when scheduling pod groups, by "
-                 "result. 'feasible' means the pod group fit into the placement, while 'infeasible' means it did not.",
+                 "[ALPHA] Latency in seconds of evaluating a single candidate placement when scheduling pod "
+                 "groups, by "
+                 "result. 'feasible' means the pod group fit into the placement, while 'infeasible' means it "
+                 "did not.",
                  AttemptBuckets(), labels)
       .Observe(std::chrono::duration<double>(took).count());
 }

@@ -217,8 +217,8 @@ GroupResult GroupCycle::Decide(const QueuedGroup& group) {
 }
 
 GroupResult GroupCycle::Search(const QueuedGroup& group) {
-  GroupResult result = by_placement_ ? SearchPlacements(group)
-                                     : SearchWithin(group, parts_.cluster.nodes().all());
+  GroupResult result =
+      by_placement_ ? SearchPlacements(group) : SearchWithin(group, parts_.cluster.nodes().all());
   if (result.status.ok() && !result.any_placed) result.status = RejectedWithGroup({});
   for (MemberResult& member : result.members) {
     if (member.decision.record == nullptr) member.status = result.status;
@@ -268,7 +268,8 @@ GroupResult GroupCycle::ChooseBest(const QueuedGroup& group, std::vector<Candida
     framework::FeasiblePlacement& placement = placements.emplace_back();
     placement.placement = candidate.placement;
     for (const MemberResult& member : candidate.result.members) {
-      if (member.decision.record != nullptr && member.status.ok()) placement.members.push_back(&member.pod->info);
+      if (member.decision.record != nullptr && member.status.ok())
+        placement.members.push_back(&member.pod->info);
     }
   }
   const auto totals = ProfileOf(group).RunPlacementScores(*group.object, parts_.cluster.nodes(), placements);
@@ -356,8 +357,8 @@ void GroupCycle::DecideMember(MemberResult& member, const RowSet& rows) {
     log.Info("Attempting to schedule a pod belonging to a pod group",
              {{"pod", log::Value::Object(pod.info.key)}});
   member.decision =
-      parts_.algorithm.ScheduleMember(pod.info, *parts_.profiles[pod.profile], parts_.view.Of(parts_.cluster), rows,
-                                      parts_.nominations.Of(parts_.cluster.nodes()));
+      parts_.algorithm.ScheduleMember(pod.info, *parts_.profiles[pod.profile], parts_.view.Of(parts_.cluster),
+                                      rows, parts_.nominations.Of(parts_.cluster.nodes()));
   if (member.decision.abandoned) return;
   const record::AttemptRecord& record = *member.decision.record;
   switch (record.result) {

@@ -1,6 +1,6 @@
-// The decision about a pod group: one decision per member, each with the earlier members on their nodes; with the feature
-// gate TopologyAwareWorkloadScheduling in each placement; and preemption if the group cannot be scheduled
-// (kube-scheduler v1.37.1, podGroupCycle in pkg/scheduler/schedule_one_podgroup.go).
+// The decision about a pod group: one decision per member, each with the earlier members on their nodes; with
+// the feature gate TopologyAwareWorkloadScheduling in each placement; and preemption if the group cannot be
+// scheduled (kube-scheduler v1.37.1, podGroupCycle in pkg/scheduler/schedule_one_podgroup.go).
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ struct GroupResult {
   // other code is an error for all members that have none of their own.
   framework::Status status;
   std::vector<MemberResult> members;          // all of them, in the group's order
-  bool any_placed = false;            // at least one member found a node
+  bool any_placed = false;                    // at least one member found a node
   framework::Code searched{};                 // the status before PodGroupPostFilter
   Duration took{};                            // until then
   bool waits_for_evictions = false;           // Unschedulable, but nominated members will fit after evictions

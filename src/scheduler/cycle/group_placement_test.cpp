@@ -24,7 +24,8 @@ class GroupPlacementTest : public ::testing::Test, protected SchedulerEnvironmen
   GroupPlacementTest() {
     std::vector<std::string> notes;
     const std::string on[] = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true"};
-    Build(config::DefaultSchedulerConfig(config::FeatureGates::Parse(on, notes).value()), assembly::InTreePlugins());
+    Build(config::DefaultSchedulerConfig(config::FeatureGates::Parse(on, notes).value()),
+          assembly::InTreePlugins());
     loop.sink().OnSynced();
   }
   // A node with one CPU in this rack; empty: in none.
@@ -33,7 +34,8 @@ class GroupPlacementTest : public ::testing::Test, protected SchedulerEnvironmen
     if (!rack.empty()) node.Label(kRack, rack);
     loop.sink().On(ports::Change<api::Node>{nullptr, node.Share()});
   }
-  void AddGroup(std::optional<std::int32_t> min_count, const std::string& key = kRack, std::int32_t priority = 0) {
+  void AddGroup(std::optional<std::int32_t> min_count, const std::string& key = kRack,
+                std::int32_t priority = 0) {
     auto group = std::make_shared<api::PodGroup>(*MakeGroup("g", min_count, priority));
     group->topology_key = key;
     loop.sink().On(ports::Change<api::PodGroup>{nullptr, std::shared_ptr<const api::PodGroup>(group)});
@@ -44,7 +46,8 @@ class GroupPlacementTest : public ::testing::Test, protected SchedulerEnvironmen
     return shared;
   }
   void AddMembers(int count, const std::string& cpu = "600m", std::int32_t priority = 0) {
-    for (int i = 0; i < count; ++i) Add(MakePod(fmt::format("m{}", i)).Cpu(cpu).Group("g").Priority(priority));
+    for (int i = 0; i < count; ++i)
+      Add(MakePod(fmt::format("m{}", i)).Cpu(cpu).Group("g").Priority(priority));
   }
   std::vector<std::string> Nodes() const {
     std::vector<std::string> nodes;
@@ -79,8 +82,12 @@ TEST_F(GroupPlacementTest, AllMembersGoToOneDomain) {
   EXPECT_THAT(Nodes(), UnorderedElementsAre("b0", "b1"));
   EXPECT_EQ(Condition().status, "True");
   EXPECT_EQ(Metric("scheduler_generated_placements_total{profile=\"default-scheduler\"}"), "3");
-  EXPECT_EQ(Metric("scheduler_placement_evaluations_total{profile=\"default-scheduler\",result=\"feasible\"}"), "1");
-  EXPECT_EQ(Metric("scheduler_placement_evaluations_total{profile=\"default-scheduler\",result=\"infeasible\"}"), "2");
+  EXPECT_EQ(
+      Metric("scheduler_placement_evaluations_total{profile=\"default-scheduler\",result=\"feasible\"}"),
+      "1");
+  EXPECT_EQ(
+      Metric("scheduler_placement_evaluations_total{profile=\"default-scheduler\",result=\"infeasible\"}"),
+      "2");
 }
 
 TEST_F(GroupPlacementTest, NodesWithoutTheLabelAreInNoPlacement) {
@@ -91,7 +98,8 @@ TEST_F(GroupPlacementTest, NodesWithoutTheLabelAreInNoPlacement) {
   Settle();
   EXPECT_THAT(Nodes(), IsEmpty());
   EXPECT_EQ(Condition().message,
-            "no feasible placements found, pod group preemption: No preemption victims found for incoming preemptor");
+            "no feasible placements found, pod group preemption: No preemption victims found for incoming "
+            "preemptor");
 }
 
 TEST_F(GroupPlacementTest, AGroupThatFitsIntoNoDomainIsRejectedWithTheTextOfTheFirst) {
@@ -102,7 +110,8 @@ TEST_F(GroupPlacementTest, AGroupThatFitsIntoNoDomainIsRejectedWithTheTextOfTheF
   Settle();
   EXPECT_THAT(Nodes(), IsEmpty());
   const std::string group =
-      "pod group is unschedulable, 0/2 placements are available, first placement status: minCount (2) cannot be "
+      "pod group is unschedulable, 0/2 placements are available, first placement status: minCount (2) cannot "
+      "be "
       "satisfied: 1 scheduled, 0 remaining";
   EXPECT_EQ(Condition().message,
             group + ", pod group preemption: No preemption victims found for incoming preemptor");
@@ -139,8 +148,9 @@ TEST_F(GroupPlacementTest, MembersInTwoDomainsAreAnError) {
   Settle();
   EXPECT_THAT(Nodes(), IsEmpty());
   EXPECT_EQ(Condition().reason, "SchedulerError");
-  EXPECT_EQ(Condition().message,
-            "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: a, b");
+  EXPECT_EQ(
+      Condition().message,
+      "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: a, b");
 }
 
 TEST_F(GroupPlacementTest, TheDomainWithRoomForMoreMembersIsPreferred) {
@@ -189,7 +199,8 @@ TEST_F(GroupPlacementTest, PodsOutsideOfThePlacementCountForAffinity) {
     return term;
   };
   for (const auto* name : {"a0", "b0"}) {
-    auto node = MakeNode(name).Cpu("1").Memory("4Gi").Label(kRack, std::string(1, name[0])).Label("everywhere", "1");
+    auto node =
+        MakeNode(name).Cpu("1").Memory("4Gi").Label(kRack, std::string(1, name[0])).Label("everywhere", "1");
     loop.sink().On(ports::Change<api::Node>{nullptr, node.Share()});
   }
   Add(MakePod("x").Label("app", "x").OnNode("b0"));

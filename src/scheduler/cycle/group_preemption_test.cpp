@@ -274,7 +274,8 @@ TEST_F(GroupPreemptionTest, AVictimWhoseAntiAffinityExcludesAMemberIsEvicted) {
 
 TEST_F(GroupPreemptionTest, AVictimOnANodeWithoutAMemberIsEvictedIfItExcludesOne) {
   for (const auto* name : {"n0", "n1"}) {
-    loop.sink().On(ports::Change<api::Node>{nullptr, MakeNode(name).Cpu("1").Memory("4Gi").Zone("z").Share()});
+    loop.sink().On(
+        ports::Change<api::Node>{nullptr, MakeNode(name).Cpu("1").Memory("4Gi").Zone("z").Share()});
   }
   Add(With(Low("hostile", "n0", "100m"), Against("gang", "topology.kubernetes.io/zone")));
   Add(MakePod("full").Cpu("900m").OnNode("n0").Priority(20));
@@ -339,10 +340,11 @@ TEST_F(GroupPreemptionTest, ThePriorityOfTheGroupProtectsItsMembersFromAPod) {
   Add(MakePod("single").Cpu("600m").Priority(10));
   Settle();
   EXPECT_THAT(Deleted(), IsEmpty());
-  EXPECT_THAT(NotesOf("FailedScheduling"),
-              ElementsAre(Pair("single",
-                               "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 "
-                               "No preemption victims found for incoming pod.")));
+  EXPECT_THAT(
+      NotesOf("FailedScheduling"),
+      ElementsAre(Pair("single",
+                       "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 "
+                       "No preemption victims found for incoming pod.")));
 }
 
 TEST_F(GroupPreemptionTest, AUnitIsSparedAsAWholeIfItsEvictionViolatesABudget) {
@@ -372,7 +374,8 @@ TEST_F(GroupPreemptionTest, AnEvictedUnitCountsForSpreadingOnAllItsNodes) {
   const auto web = [](PodBuilder pod) { return pod.Label("app", "web"); };
   Add(web(Low("v0", "n-z0").Group("victims").Priority(1)));
   Add(web(Low("v1", "n-z1").Group("victims").Priority(1)));
-  // Without the victims every zone has one pod less than the limit of z0 allows; with them only n-z2 would be allowed.
+  // Without the victims every zone has one pod less than the limit of z0 allows; with them only n-z2 would be
+  // allowed.
   Add(web(Low("keeper", "n-z2", "1").Priority(20)));
   PodBuilder single = web(MakePod("single").Cpu("600m").Priority(10));
   api::TopologySpreadConstraint spread;

@@ -7,7 +7,8 @@ namespace berth::cycle {
 
 // The status of a group or member that is rejected because the group cannot be scheduled, for this reason.
 framework::Status RejectedWithGroup(framework::Status reason);
-// What kube-scheduler reports as the error of a rejected group: only the general text if it is RejectedWithGroup.
+// What kube-scheduler reports as the error of a rejected group: only the general text if it is
+// RejectedWithGroup.
 std::string ErrorTextOf(const framework::Status& rejected);
 
 // A rejection by a plugin that has seen one node only, reported like a rejection by a filter in a cluster of

@@ -39,8 +39,8 @@ struct GeneratedPlacements {
   Status status;
   std::vector<GroupPlacement> placements = {};  // in the order in which they are tried
 };
-// With the feature gate TopologyAwareWorkloadScheduling: called once per cycle of a group, before its members are
-// tried in each of the placements. Only the first plugin of a profile is called.
+// With the feature gate TopologyAwareWorkloadScheduling: called once per cycle of a group, before its members
+// are tried in each of the placements. Only the first plugin of a profile is called.
 class PlacementGeneratePlugin : public virtual Plugin {
  public:
   // Subsets of `among`; they may overlap. Any status other than Success is that of the group.

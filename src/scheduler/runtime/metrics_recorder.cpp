@@ -27,9 +27,9 @@ std::string_view ExtensionPointName(ExtensionPoint point) {
                                                                          "Bind",
                                                                          "PostBind",
                                                                          "PlacementFeasible",
-"PlacementGenerate",
-"PlacementScore",
-"PlacementScoreExtensionNormalize",
+                                                                         "PlacementGenerate",
+                                                                         "PlacementScore",
+                                                                         "PlacementScoreExtensionNormalize",
                                                                          "PodGroupPostFilter"};
   return kNames[static_cast<std::size_t>(point)];
 }

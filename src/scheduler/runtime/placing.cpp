@@ -56,14 +56,14 @@ Status Profile::RunPlacementFeasible(const api::PodGroup& group,
 }
 
 framework::GeneratedPlacements Profile::RunPlacementGenerate(const api::PodGroup& group,
-                                                            const cluster::NodeTable& nodes,
-                                                            const RowSet& among) const {
+                                                             const cluster::NodeTable& nodes,
+                                                             const RowSet& among) const {
   PointTimer timer(*this, ExtensionPoint::kPlacementGenerate);
   if (placement_generate_.empty()) return {{}, {{"", among}}};
   const framework::PlacementGeneratePlugin& plugin = *placement_generate_.front();
-  framework::GeneratedPlacements answer =
-      Guarded(ExtensionPoint::kPlacementGenerate, plugin,
-              [&] { return plugin.GeneratePlacements(group, nodes, among); });
+  framework::GeneratedPlacements answer = Guarded(ExtensionPoint::kPlacementGenerate, plugin, [&] {
+    return plugin.GeneratePlacements(group, nodes, among);
+  });
   if (answer.status.ok() && answer.placements.empty())
     answer.status = Status::Unschedulable("no feasible placements found");
   answer.status.plugin = plugin.Name();
@@ -79,7 +79,8 @@ Expected<std::vector<std::int64_t>> Profile::RunPlacementScores(
   std::vector<std::int64_t> totals(placements.size());
   for (const auto& [plugin, weight] : placement_scores_) {
     const auto failed = [&](std::string_view what, const Status& status) {
-      return Invalid(fmt::format("{}: plugin \"{}\" failed with: {}", what, plugin->Name(), status.Message()));
+      return Invalid(
+          fmt::format("{}: plugin \"{}\" failed with: {}", what, plugin->Name(), status.Message()));
     };
     std::vector<std::int64_t> scores(placements.size());
     for (std::size_t i = 0; i < placements.size(); ++i) {
@@ -93,14 +94,14 @@ Expected<std::vector<std::int64_t>> Profile::RunPlacementScores(
     }
     const Status status = Guarded(ExtensionPoint::kPlacementScoreExtensionNormalize, *plugin,
                                   [&] { return plugin->NormalizePlacementScores(scores); });
-    if (!status.ok())
-      return failed("running NormalizePlacementScore on PlacementScore plugins", status);
+    if (!status.ok()) return failed("running NormalizePlacementScore on PlacementScore plugins", status);
     for (std::size_t i = 0; i < placements.size(); ++i) {
       if (scores[i] < 0 || scores[i] > framework::kMaxScore) {
-        return Invalid(fmt::format(
-            "applying score defaultWeights on PlacementScore plugins: plugin \"{}\" returns an invalid score {}, it "
-            "should in the range of [0, {}] after normalizing",
-            plugin->Name(), scores[i], framework::kMaxScore));
+        return Invalid(
+            fmt::format("applying score defaultWeights on PlacementScore plugins: plugin \"{}\" returns an "
+                        "invalid score {}, it "
+                        "should in the range of [0, {}] after normalizing",
+                        plugin->Name(), scores[i], framework::kMaxScore));
       }
       totals[i] += scores[i] * weight;
     }

@@ -200,7 +200,8 @@ class ProfileBuilder {
     }
   }
 
-  // The point's own list first, then multiPoint; the first entry for the plugin counts, and a weight of 0 means 1.
+  // The point's own list first, then multiPoint; the first entry for the plugin counts, and a weight of 0
+  // means 1.
   std::int64_t WeightOf(Point own, std::string_view plugin) const {
     for (const Point point : {own, Point::kMultiPoint}) {
       for (const PluginRef& ref : config_.at(point).enabled) {

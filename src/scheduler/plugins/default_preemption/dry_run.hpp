@@ -24,12 +24,13 @@ namespace berth::plugins {
 // as long as it still fits: first those whose eviction violates a budget, then the others, each group by
 // descending importance. Pods that cannot be added back are the victims.
 // If no plugin has PreFilter extensions, many nodes are evaluated together: one filter run for the first pod
-// of all nodes, one for the second, and so on. Both ways give the same result. Nodes with members of pod groups are
-// evaluated by units (victim_units.hpp) instead of pods: a unit that spans nodes changes only this node and what
-// plugins count elsewhere.
+// of all nodes, one for the second, and so on. Both ways give the same result. Nodes with members of pod
+// groups are evaluated by units (victim_units.hpp) instead of pods: a unit that spans nodes changes only this
+// node and what plugins count elsewhere.
 class DryRun {
  public:
-  DryRun(const framework::Reasons& reasons, Importance& importance, DisruptionBudgets& budgets, VictimUnits& units)
+  DryRun(const framework::Reasons& reasons, Importance& importance, DisruptionBudgets& budgets,
+         VictimUnits& units)
       : reasons_(reasons), importance_(importance), budgets_(budgets), units_(units) {}
 
   // Evaluates the rows in this order until there are `wanted` candidates, one of them without violations.
@@ -50,9 +51,10 @@ class DryRun {
     std::size_t first = 0;                    // index of its first pod in order_ and victim_
     std::size_t violating = 0;                // number of its pods, at the beginning, that violate a budget
     bool fits = false;                        // without any of these pods
-    std::vector<VictimUnit> units = {};       // instead of pods, most important first, if members of groups are there
-    std::vector<char> evicted = {};           // parallel to units
-    std::int64_t violations = 0;              // of the evicted units
+    std::vector<VictimUnit> units =
+        {};                          // instead of pods, most important first, if members of groups are there
+    std::vector<char> evicted = {};  // parallel to units
+    std::int64_t violations = 0;     // of the evicted units
     std::size_t end() const { return first + pods.size(); }
   };
   void RunCombined(const framework::Attempt& attempt, framework::PostFilterServices& services);
@@ -61,14 +63,18 @@ class DryRun {
   framework::Status Reprieve(const framework::Attempt& attempt, framework::PostFilterServices& services,
                              DryRunNode& trial, cluster::NodeTable::Overlay& overlay);
   // The same by units.
-  void RunByUnits(const framework::Attempt& attempt, framework::PostFilterServices& services, DryRunNode& trial);
+  void RunByUnits(const framework::Attempt& attempt, framework::PostFilterServices& services,
+                  DryRunNode& trial);
   framework::Status ReprieveUnits(const framework::Attempt& attempt, framework::PostFilterServices& services,
                                   DryRunNode& trial, cluster::NodeTable::Overlay& overlay);
-  // Takes the pods of the unit off the trial's row, or puts them back there, and tells plugins about all of them.
+  // Takes the pods of the unit off the trial's row, or puts them back there, and tells plugins about all of
+  // them.
   static framework::Status Remove(const VictimUnit& unit, cluster::Row row, const framework::Attempt& attempt,
-                                  framework::PostFilterServices& services, cluster::NodeTable::Overlay& overlay);
-  static framework::Status PutBack(const VictimUnit& unit, cluster::Row row, const framework::Attempt& attempt,
-                                   framework::PostFilterServices& services, cluster::NodeTable::Overlay& overlay);
+                                  framework::PostFilterServices& services,
+                                  cluster::NodeTable::Overlay& overlay);
+  static framework::Status PutBack(const VictimUnit& unit, cluster::Row row,
+                                   const framework::Attempt& attempt, framework::PostFilterServices& services,
+                                   cluster::NodeTable::Overlay& overlay);
   void Order(DryRunNode& trial);
   void CountRejections();
   // Appends the trial's candidate, if it is one.

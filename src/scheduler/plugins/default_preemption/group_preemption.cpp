@@ -16,7 +16,8 @@ using framework::QueuedGroup;
 using framework::QueuedPodPtr;
 using framework::Status;
 
-GroupPreemption::GroupPreemption(framework::Handle& handle, DisruptionBudgets& budgets, const VictimUnits& units)
+GroupPreemption::GroupPreemption(framework::Handle& handle, DisruptionBudgets& budgets,
+                                 const VictimUnits& units)
     : handle_(handle),
       budgets_(budgets),
       units_(units),

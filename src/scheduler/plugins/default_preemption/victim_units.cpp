@@ -61,7 +61,8 @@ std::vector<VictimUnit> VictimUnits::Below(std::int32_t priority) const {
 }
 
 bool VictimUnits::AnyMemberOn(cluster::Row row) const {
-  return std::ranges::any_of(nodes_.pods(row), [&](const auto* pod) { return groups_.KeyOf(*pod->pod).has_value(); });
+  return std::ranges::any_of(nodes_.pods(row),
+                             [&](const auto* pod) { return groups_.KeyOf(*pod->pod).has_value(); });
 }
 
 std::vector<VictimUnit> VictimUnits::BelowOn(cluster::Row row, std::int32_t priority) {
@@ -88,7 +89,8 @@ const VictimUnits::ByGroup& VictimUnits::WholeGroups() {
   ForEachPod([&](cluster::Row row, cluster::PlacedPod& pod, const std::optional<std::string>& key,
                  const api::PodGroup* group) {
     if (group == nullptr || !group->disrupted_as_a_unit) return;
-    Join(whole_groups_->try_emplace(*key, VictimUnit{group->priority, true, INT64_MAX, {}}).first->second, row, pod);
+    Join(whole_groups_->try_emplace(*key, VictimUnit{group->priority, true, INT64_MAX, {}}).first->second,
+         row, pod);
   });
   for (auto& [key, unit] : *whole_groups_) SortByKey(unit);
   return *whole_groups_;

@@ -40,8 +40,8 @@ class VictimUnits {
   std::vector<VictimUnit> Below(std::int32_t priority) const;
   // Whether a member of a group is on this row.
   bool AnyMemberOn(cluster::Row row) const;
-  // The units below this priority with a pod on the row, in no particular order. Their pods on other rows are those at
-  // the first call since Begin. Must not be called first while overlays exist.
+  // The units below this priority with a pod on the row, in no particular order. Their pods on other rows are
+  // those at the first call since Begin. Must not be called first while overlays exist.
   std::vector<VictimUnit> BelowOn(cluster::Row row, std::int32_t priority);
   void Begin() { whole_groups_.reset(); }
 

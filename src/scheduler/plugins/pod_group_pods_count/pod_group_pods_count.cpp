@@ -4,8 +4,9 @@
 
 namespace berth::plugins {
 
-Expected<std::int64_t> PodGroupPodsCount::ScorePlacement(const api::PodGroup& group, const cluster::NodeTable&,
-                                                         const framework::FeasiblePlacement& placement) const {
+Expected<std::int64_t> PodGroupPodsCount::ScorePlacement(
+    const api::PodGroup& group, const cluster::NodeTable&,
+    const framework::FeasiblePlacement& placement) const {
   const cluster::PodGroups::Group* known = groups_.Find(group.metadata.Key());
   const std::size_t scheduled = known == nullptr ? 0 : known->scheduled;
   return static_cast<std::int64_t>(scheduled + placement.members.size());

@@ -1,5 +1,6 @@
 // Prefers placements with room for more members of a pod group (kube-scheduler v1.37.1,
-// pkg/scheduler/framework/plugins/podgrouppodscount; feature gate TopologyAwareWorkloadScheduling, off by default).
+// pkg/scheduler/framework/plugins/podgrouppodscount; feature gate TopologyAwareWorkloadScheduling, off by
+// default).
 #pragma once
 
 #include "scheduler/cluster/pod_groups.hpp"

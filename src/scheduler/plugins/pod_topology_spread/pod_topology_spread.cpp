@@ -139,8 +139,8 @@ void PodTopologySpread::FindLowest(HardState& hard) {
   }
 }
 
-// The smallest number of pods in a domain. Dry runs change one domain, except when they evict a pod group that spans
-// several.
+// The smallest number of pods in a domain. Dry runs change one domain, except when they evict a pod group
+// that spans several.
 std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const HardState& hard,
                                               const DryRunChanges& changes) {
   if (static_cast<std::int64_t>(hard.domains) < hard.constraint->min_domains) return 0;
@@ -161,7 +161,8 @@ std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const HardState
 std::int64_t PodTopologySpread::GlobalMinimumOfAll(std::size_t index, const HardState& hard,
                                                    const DryRunChanges& changes) {
   std::vector<std::int64_t> counts(hard.registered.size());
-  for (std::uint32_t domain = 0; domain < counts.size(); ++domain) counts[domain] = hard.counts.by_domain[domain];
+  for (std::uint32_t domain = 0; domain < counts.size(); ++domain)
+    counts[domain] = hard.counts.by_domain[domain];
   for (const DryRunChange& part : changes) {
     if (part.constraint == index) counts[part.domain] += part.pods;
   }

@@ -107,7 +107,8 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   void Sum(const framework::Attempt& attempt, const RowSet& with_all_keys, HardState& hard) const;
   static void FindLowest(HardState& hard);
   static std::int64_t GlobalMinimum(std::size_t index, const HardState& hard, const DryRunChanges& changes);
-  static std::int64_t GlobalMinimumOfAll(std::size_t index, const HardState& hard, const DryRunChanges& changes);
+  static std::int64_t GlobalMinimumOfAll(std::size_t index, const HardState& hard,
+                                         const DryRunChanges& changes);
   framework::Status RecordChange(const framework::Attempt& attempt, const cluster::PodLabels& labels,
                                  cluster::Row row, std::int64_t pods) const;
   void ComputeSoftState(const framework::Attempt& attempt, const RowSet& scored, const RowSet& counted,

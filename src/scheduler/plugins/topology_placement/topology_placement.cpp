@@ -40,7 +40,8 @@ Expected<std::optional<std::string>> TopologyPlacementGenerator::DomainOfSchedul
     const std::string pod = member.pod->metadata.Key();
     const Row row = nodes.Find(symbols_.node_names.Find(member.node));
     if (row == cluster::kNoRow) {
-      return Invalid(fmt::format("getting node for pod {}: nodeinfo not found for node name \"{}\"", pod, member.node));
+      return Invalid(
+          fmt::format("getting node for pod {}: nodeinfo not found for node name \"{}\"", pod, member.node));
     }
     const std::string* value = nodes.node(row).metadata.labels.Find(group.topology_key);
     if (value == nullptr) return Invalid(fmt::format("no topology domain found for pod {}", pod));

@@ -1,5 +1,6 @@
 // Keeps the members of a pod group in one topology domain (kube-scheduler v1.37.1,
-// pkg/scheduler/framework/plugins/topologyaware; feature gate TopologyAwareWorkloadScheduling, off by default).
+// pkg/scheduler/framework/plugins/topologyaware; feature gate TopologyAwareWorkloadScheduling, off by
+// default).
 #pragma once
 
 #include <optional>
@@ -10,8 +11,8 @@
 
 namespace berth::plugins {
 
-// One placement per value of the node label that the group's topology constraint names; only that of the members that
-// are scheduled already, if there are any. Without a constraint all nodes.
+// One placement per value of the node label that the group's topology constraint names; only that of the
+// members that are scheduled already, if there are any. Without a constraint all nodes.
 class TopologyPlacementGenerator final : public framework::PlacementGeneratePlugin {
  public:
   explicit TopologyPlacementGenerator(framework::Handle& handle)
@@ -19,7 +20,8 @@ class TopologyPlacementGenerator final : public framework::PlacementGeneratePlug
 
   std::string_view Name() const override { return "TopologyPlacementGenerator"; }
   // By the values of the label. kube-scheduler's order is random.
-  framework::GeneratedPlacements GeneratePlacements(const api::PodGroup& group, const cluster::NodeTable& nodes,
+  framework::GeneratedPlacements GeneratePlacements(const api::PodGroup& group,
+                                                    const cluster::NodeTable& nodes,
                                                     const RowSet& among) const override;
 
  private:
