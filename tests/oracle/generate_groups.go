@@ -401,4 +401,3 @@ func (g *groupGenerator) changeGroup(key string) change {
 	g.put(group)
 	return changeTo(group)
 }
-

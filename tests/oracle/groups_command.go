@@ -53,7 +53,7 @@ func runGroups(args []string, out, errOut io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
-		difference, cycles, err := s.compare(ctx, r, o.preemption, func(result *groupResult) { countGroups(result, seen) })
+		difference, cycles, err := s.compare(ctx, r, func(result *groupResult) { countGroups(result, seen) })
 		if err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
@@ -69,8 +69,8 @@ func runGroups(args []string, out, errOut io.Writer) error {
 	if err := r.close(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d scenarios, %d cycles of groups (%d scheduled, %d unschedulable, %d errors), %d pods bound, %d failures of members, %d scenarios differ, %.0f s (seeds %d to %d)\n",
-		*count, seen["groups"], seen["Scheduled"], seen["Unschedulable"], seen["SchedulerError"], seen["bound"], seen["failed"], failed,
+	fmt.Fprintf(out, "%d scenarios, %d cycles of groups (%d scheduled, %d unschedulable, %d errors), %d pods bound, %d failures of members, %d scenarios ended at a group without a tried member, %d differ, %.0f s (seeds %d to %d)\n",
+		*count, seen["groups"], seen["Scheduled"], seen["Unschedulable"], seen["SchedulerError"], seen["bound"], seen["failed"], seen["not tried"], failed,
 		time.Since(started).Seconds(), *first, *first+uint64(*count)-1)
 	if failed > 0 {
 		return errors.New("scenarios differ")
@@ -116,7 +116,7 @@ func recordGroups(ctx context.Context, r *replayer, path string, seed uint64, co
 			if s.sampled {
 				continue
 			}
-			difference, counts, err := s.compare(ctx, r, o.preemption, nil)
+			difference, counts, err := s.compare(ctx, r, nil)
 			if err == nil && difference != "" {
 				err = errors.New(strings.TrimSpace(difference))
 			}

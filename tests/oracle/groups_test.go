@@ -17,7 +17,7 @@ func TestTheRecordedGroupsAreStillThoseOfKubeScheduler(t *testing.T) {
 		for _, step := range recorded.Steps {
 			results = append(results, step.Result)
 		}
-		difference, _, err := recorded.run(ctx, results, false, func(result *groupResult) { countGroups(result, seen) })
+		difference, _, err := recorded.run(ctx, results, func(result *groupResult) { countGroups(result, seen) })
 		if difference != "" {
 			t.Errorf("seed %d: %s; record it again", recorded.Seed, difference)
 		}
