@@ -100,8 +100,7 @@ struct PreFilterResult {
 class PreFilterPlugin : public virtual Plugin {
  public:
   virtual PreFilterResult PreFilter(const Attempt& attempt) const = 0;
-  // kNodes is allowed only if PreFilter writes nothing to the cycle state: it may not be called for every
-  // pod.
+  // kNodes is allowed only if PreFilter writes nothing to the cycle state: it is not called for every pod.
   virtual ResultDependency PreFilterDependency(const cluster::PodInfo& /*pod*/) const {
     return ResultDependency::kEverything;
   }
