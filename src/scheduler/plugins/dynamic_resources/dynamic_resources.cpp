@@ -399,6 +399,9 @@ framework::GroupPostFilterResult DynamicResources::PodGroupPostFilter(
   const bool by_topology =
       handle_.gates.Enabled("TopologyAwareWorkloadScheduling") && !group.object->topology_key.empty();
   if (!enabled_ || by_topology) return {{framework::Code::kUnschedulable, {}, {}}};
+  // As in kube-scheduler, which finds no state of the group then.
+  if (std::ranges::none_of(services.tried(), [&](const auto& tried) { return WasSeen(*tried.state); }))
+    return {Status::Error("not found")};
   for (const auto& [member, state] : services.tried()) ReleaseClaims(*member->info.pod, *state);
   return {Status::Unschedulable("deallocation and deletion of ResourceClaims completed")};
 }
