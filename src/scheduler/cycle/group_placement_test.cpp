@@ -129,8 +129,8 @@ TEST_F(GroupPlacementTest, WithoutAConstraintThereIsOnePlacement) {
 }
 
 TEST_F(GroupPlacementTest, MembersThatAreScheduledDetermineTheDomain) {
-  AddNode("a0", "a", "2");
-  AddNode("b0", "b", "8");
+  AddNode("a0", "a", "8");
+  AddNode("b0", "b", "1");  // would be fuller
   AddGroup(std::nullopt);
   Add(MakePod("first").Cpu("600m").Group("g").OnNode("a0"));
   AddMembers(1);
