@@ -34,8 +34,8 @@ CycleMetrics::Result ResultOf(const framework::Status& status) {
 
 queue::GroupOutcome OutcomeOf(framework::Code code) {
   if (code == framework::Code::kSuccess) return queue::GroupOutcome::kScheduled;
-  return code == framework::Code::kUnschedulable ? queue::GroupOutcome::kRejected
-                                                 : queue::GroupOutcome::kError;
+  const bool rejected = framework::Status{code, {}, {}}.rejected();
+  return rejected ? queue::GroupOutcome::kRejected : queue::GroupOutcome::kError;
 }
 
 Preemptor PreemptorOf(const framework::QueuedGroup& group) {

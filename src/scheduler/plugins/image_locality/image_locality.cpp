@@ -1,5 +1,6 @@
 #include "scheduler/plugins/image_locality/image_locality.hpp"
 
+#include "base/truncate.hpp"
 #include "base/wrap.hpp"
 
 namespace berth::plugins {
@@ -12,7 +13,7 @@ constexpr std::int64_t kMostBytesPerContainer = 1000LL << 20;  // larger sums sc
 // only node that has pulled an image.
 std::int64_t SpreadSize(const cluster::ImageState& image, std::size_t nodes) {
   const double spread = static_cast<double>(image.rows.Count()) / static_cast<double>(nodes);
-  return static_cast<std::int64_t>(static_cast<double>(image.size_bytes) * spread);
+  return Truncate(static_cast<double>(image.size_bytes) * spread);
 }
 
 std::int64_t ScoreOf(std::int64_t bytes, std::int64_t images) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/truncate.hpp"
 #include "base/wrap.hpp"
 #include "kubernetes/api/requests.hpp"
 #include "scheduler/plugins/node_resources/resource_kernels.hpp"
@@ -31,14 +32,14 @@ std::int64_t Balance(std::span<const double> fractions) {
     for (const double fraction : fractions) squares += (fraction - mean) * (fraction - mean);
     deviation = std::sqrt(squares / static_cast<double>(fractions.size()));
   }
-  return static_cast<std::int64_t>((1 - deviation) * static_cast<double>(framework::kMaxScore));
+  return Truncate((1 - deviation) * static_cast<double>(framework::kMaxScore));
 }
 
 constexpr std::int64_t kHalf = framework::kMaxScore / 2;
 
 // 75 if the pod does not change the balance, up to 100 if it improves, down to 50 if it worsens.
 std::int64_t Improvement(std::int64_t with_pod, std::int64_t without_pod) {
-  return kHalf + (kHalf + with_pod - without_pod) / 2;
+  return WrapAdd(kHalf, WrapSub(WrapAdd(kHalf, with_pod), without_pod) / 2);
 }
 
 // Nodes that have only one of the resources count as balanced.

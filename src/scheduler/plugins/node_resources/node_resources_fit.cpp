@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/truncate.hpp"
 #include "base/wrap.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/node_resources/resource_columns.hpp"
@@ -207,8 +208,7 @@ void NodeResourcesFit::ScoreRows(std::span<const ResourceAxis> axes, const RowSe
     if (weights == 0) {
       values[row] = 0;
     } else if (drop_zero) {
-      values[row] =
-          static_cast<std::int64_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
+      values[row] = Truncate(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
     } else {
       values[row] = sum / weights;
     }

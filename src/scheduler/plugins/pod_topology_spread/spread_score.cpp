@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/percent.hpp"
+#include "base/truncate.hpp"
 #include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
 
 namespace berth::plugins {
@@ -30,7 +31,7 @@ std::uint32_t DomainOfEmpty(const Topology& topology, cluster::LabelKeyId key,
 
 // Half away from zero, as math.Round.
 std::int64_t Round(double value) {
-  if (value < 0) return static_cast<std::int64_t>(std::round(value));
+  if (value < 0 || value >= 9e18) return Truncate(std::round(value));
   const auto whole = static_cast<std::int64_t>(value);
   return whole + (value - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/truncate.hpp"
 #include "base/wrap.hpp"
 
 namespace berth::plugins {
@@ -78,7 +79,7 @@ std::int64_t TargetLoadPacking::ScoreOf(double percent) const {
   percent = std::max(percent, 0.0);
   const double score = percent > target ? target * (100 - percent) / (100 - target)
                                         : (100 - target) * percent / target + target;
-  return static_cast<std::int64_t>(std::round(score));
+  return Truncate(std::round(score));
 }
 
 // Scheduler-plugins compares with status.capacity, which the table has no column for. A node written by hand
