@@ -9,24 +9,24 @@ using cluster::Row;
 
 namespace {
 
-bool FirstByKey(const PlacedPod& a, const PlacedPod& b) {
-  const api::ObjectMeta& x = a.pod->metadata;
-  const api::ObjectMeta& y = b.pod->metadata;
-  return x.ns == y.ns ? x.name < y.name : x.Key() < y.Key();
-}
-
 // Compares without names, because reading them requires access to both pods.
 bool MoreImportantIgnoringNames(const Importance::Entry& a, const Importance::Entry& b) {
   return a.priority != b.priority ? a.priority > b.priority : a.started < b.started;
 }
 
-bool MoreImportant(const Importance::Entry& a, const Importance::Entry& b) {
+bool IsMoreImportant(const Importance::Entry& a, const Importance::Entry& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.started != b.started) return a.started < b.started;
-  return FirstByKey(*a.pod, *b.pod);
+  return Importance::FirstByKey(*a.pod, *b.pod);
 }
 
 }  // namespace
+
+bool Importance::FirstByKey(const PlacedPod& a, const PlacedPod& b) {
+  const api::ObjectMeta& x = a.pod->metadata;
+  const api::ObjectMeta& y = b.pod->metadata;
+  return x.ns == y.ns ? x.name < y.name : x.Key() < y.Key();
+}
 
 Importance::Entry Importance::EntryOf(PlacedPod& pod) {
   const std::int64_t start = pod.pod->status.start_time;
@@ -53,7 +53,7 @@ std::span<const Importance::Entry> Importance::Below(Row row, std::int32_t prior
   if (!AnyBelow(row, priority)) return {};
   RowPods& pods = rows_[row];
   if (!pods.listed) List(row);
-  if (!pods.sorted) std::ranges::sort(pods.entries, MoreImportant);
+  if (!pods.sorted) std::ranges::sort(pods.entries, IsMoreImportant);
   pods.sorted = true;
   const auto first = std::ranges::partition_point(
       pods.entries, [&](const Entry& entry) { return entry.priority >= priority; });

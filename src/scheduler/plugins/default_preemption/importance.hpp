@@ -23,6 +23,8 @@ class Importance final : public cluster::PodObserver {
   };
 
   static Entry EntryOf(cluster::PlacedPod& pod);
+  // By namespace and name.
+  static bool FirstByKey(const cluster::PlacedPod& a, const cluster::PlacedPod& b);
 
   explicit Importance(cluster::NodeTable& nodes);
   ~Importance() override;

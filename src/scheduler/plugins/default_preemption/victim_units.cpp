@@ -2,27 +2,19 @@
 
 #include <algorithm>
 
+#include "scheduler/plugins/default_preemption/importance.hpp"
+
 namespace berth::plugins {
 namespace {
 
-std::int64_t StartOf(const cluster::PlacedPod& pod) {
-  const std::int64_t start = pod.pod->status.start_time;
-  return start == 0 ? INT64_MAX : start;
-}
-
-bool FirstByKey(const cluster::PlacedPod& a, const cluster::PlacedPod& b) {
-  const api::ObjectMeta& x = a.pod->metadata;
-  const api::ObjectMeta& y = b.pod->metadata;
-  return x.ns == y.ns ? x.name < y.name : x.Key() < y.Key();
-}
-
 void Join(VictimUnit& unit, cluster::Row row, cluster::PlacedPod& pod) {
   unit.pods.push_back({row, &pod});
-  unit.started = std::min(unit.started, StartOf(pod));
+  unit.started = std::min(unit.started, Importance::EntryOf(pod).started);
 }
 
 void SortByKey(VictimUnit& unit) {
-  std::ranges::sort(unit.pods, [](const auto& a, const auto& b) { return FirstByKey(*a.pod, *b.pod); });
+  std::ranges::sort(unit.pods,
+                    [](const auto& a, const auto& b) { return Importance::FirstByKey(*a.pod, *b.pod); });
 }
 
 }  // namespace
@@ -32,7 +24,7 @@ bool MoreImportant(const VictimUnit& a, const VictimUnit& b) {
   if (a.of_group != b.of_group) return a.of_group;
   if (a.pods.size() != b.pods.size()) return a.pods.size() > b.pods.size();
   if (a.started != b.started) return a.started < b.started;
-  return FirstByKey(*a.pods.front().pod, *b.pods.front().pod);
+  return Importance::FirstByKey(*a.pods.front().pod, *b.pods.front().pod);
 }
 
 std::int32_t VictimUnits::PriorityOf(const api::Pod& pod) const {
@@ -49,7 +41,7 @@ std::vector<VictimUnit> VictimUnits::Below(std::int32_t priority) const {
     const std::int32_t own = group == nullptr ? pod.pod->spec.priority : group->priority;
     if (own >= priority) return;
     if (group == nullptr || !group->disrupted_as_a_unit) {
-      units.push_back({own, key.has_value(), StartOf(pod), {{row, &pod}}});
+      units.push_back({own, key.has_value(), Importance::EntryOf(pod).started, {{row, &pod}}});
       return;
     }
     const auto [known, added] = of_group.try_emplace(*key, units.size());
@@ -74,7 +66,7 @@ std::vector<VictimUnit> VictimUnits::BelowOn(cluster::Row row, std::int32_t prio
     const std::int32_t own = group == nullptr ? pod->pod->spec.priority : group->priority;
     if (own >= priority) continue;
     if (group == nullptr || !group->disrupted_as_a_unit) {
-      units.push_back({own, key.has_value(), StartOf(*pod), {{row, pod}}});
+      units.push_back({own, key.has_value(), Importance::EntryOf(*pod).started, {{row, pod}}});
     } else if (std::ranges::find(listed, *key) == listed.end()) {
       listed.push_back(*key);
       units.push_back(WholeGroups().at(*key));
