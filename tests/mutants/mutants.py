@@ -188,7 +188,7 @@ MUTANTS = [
            "if (domain != cluster::Topology::kNoDomain && domain != part.domain)", "if (false)",
            "a pod evicts a group that spans zones although it does not fit then", ("scheduler_cycle", )),
     Mutant("scheduled-members-do-not-determine-the-domain", f"{PLUGINS}/topology_placement/topology_placement.cpp",
-           "if (value == nullptr || (*required && **required != *value)) return;", "if (value == nullptr) return;",
+           "(!*required || **required == domain)", "true",
            "members of a group are spread over two domains", ("scheduler_cycle", )),
     Mutant("placements-are-scored-without-their-pods", f"{PLUGINS}/node_resources/node_resources_fit.cpp",
            "      requested = WrapAdd(requested, used[row]);\n", "",

@@ -24,8 +24,6 @@ class NodeTable::Withdrawal {
   // The pod must be removed; afterwards RemoveAgain must be used.
   void PutBack(std::size_t index);
   void RemoveAgain(std::size_t index);
-  Row row(std::size_t index) const { return pods_[index].row; }
-  const PlacedPod& pod(std::size_t index) const { return *pods_[index].pod; }
 
  private:
   struct Entry {

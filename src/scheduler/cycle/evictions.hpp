@@ -12,33 +12,11 @@
 #include "observability/metrics/registry.hpp"
 #include "scheduler/cycle/binding_cycle.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
+#include "scheduler/cycle/eviction_plan.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 
 namespace berth::cycle {
-
-// The pod or pod group for which others are evicted.
-struct Preemptor {
-  enum class Kind : std::uint8_t { kPod, kPodGroup };
-  Kind kind = Kind::kPod;
-  std::string uid;
-  std::string key;  // namespace/name
-  std::string scheduler_name;
-  std::int32_t priority = 0;
-  ports::ObjectReference object;
-  std::vector<std::string> pods;  // namespace/name; retried if no deletion event will follow
-
-  std::string_view type() const { return kind == Kind::kPod ? "pod" : "podgroup"; }
-};
-
-// What to evict.
-struct EvictionPlan {
-  std::string plugin;  // that selected the victims
-  std::string place;   // the node to which the pod is nominated; of groups "cluster"
-  std::vector<api::PodPtr> victims;
-  std::int64_t violations = 0;       // victims whose eviction violates a PodDisruptionBudget
-  std::size_t disrupted_groups = 0;  // as in framework::GroupPostFilterResult
-};
 
 // Preemptions in progress (kube-scheduler v1.37.1, pkg/scheduler/framework/preemption/executor.go).
 // Asynchronous: each response of the API server advances a preemption by one step. With the feature gate

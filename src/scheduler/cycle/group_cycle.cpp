@@ -151,7 +151,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
   PostFilterRun(GroupCycle& cycle, const QueuedGroup& group, GroupResult& result)
       : cycle_(cycle), group_(group) {
     for (MemberResult& member : result.members) {
-      if (member.decision.record != nullptr) tried_.push_back({member.pod.get(), &member.decision.state});
+      if (member.tried()) tried_.push_back({member.pod.get(), &member.decision.state});
     }
   }
 
@@ -164,9 +164,9 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
     found_.clear();
     placed_.clear();
     each_affects_all_ = false;
-    if (latest_.abandoned) return Status::Error("the wait for an extender was cancelled");
+    if (latest_.abandoned) return Status::Error(kWaitCancelled);
     for (const MemberResult& member : latest_.members) {
-      if (member.decision.record == nullptr || !member.status.ok()) continue;
+      if (!member.placed()) continue;
       placed_.push_back(&member);
       found_.push_back({member.pod.get(), member.decision.row});
       each_affects_all_ =
@@ -221,7 +221,7 @@ GroupResult GroupCycle::Search(const QueuedGroup& group) {
       by_placement_ ? SearchPlacements(group) : SearchWithin(group, parts_.cluster.nodes().all());
   if (result.status.ok() && !result.any_placed) result.status = RejectedWithGroup({});
   for (MemberResult& member : result.members) {
-    if (member.decision.record == nullptr) member.status = result.status;
+    if (!member.tried()) member.status = result.status;
   }
   return result;
 }
@@ -268,8 +268,7 @@ GroupResult GroupCycle::ChooseBest(const QueuedGroup& group, std::vector<Candida
     framework::FeasiblePlacement& placement = placements.emplace_back();
     placement.placement = candidate.placement;
     for (const MemberResult& member : candidate.result.members) {
-      if (member.decision.record != nullptr && member.status.ok())
-        placement.members.push_back(&member.pod->info);
+      if (member.placed()) placement.members.push_back(&member.pod->info);
     }
   }
   const auto totals = ProfileOf(group).RunPlacementScores(*group.object, parts_.cluster.nodes(), placements);
@@ -399,8 +398,12 @@ void GroupCycle::RunPostFilters(const QueuedGroup& group, GroupResult& result) {
     BERTH_CHECK(member != result.members.end(), group.key, uid);
     member->decision.nominate = std::move(node);
   }
-  if (answer.eviction)
-    result.preemption = GroupPreemption{std::string(answer.status.plugin), std::move(*answer.eviction)};
+  if (!answer.eviction) return;
+  result.preemption = EvictionPlan{.plugin = std::string(answer.status.plugin),
+                                   .place = "cluster",
+                                   .victims = std::move(answer.eviction->victims),
+                                   .violations = answer.eviction->violations,
+                                   .disrupted_groups = answer.eviction->disrupted_groups};
 }
 
 }  // namespace berth::cycle

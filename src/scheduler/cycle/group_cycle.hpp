@@ -16,6 +16,7 @@
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cycle/current_nominations.hpp"
 #include "scheduler/cycle/cycle_metrics.hpp"
+#include "scheduler/cycle/eviction_plan.hpp"
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/queue/nominator.hpp"
@@ -26,30 +27,27 @@ namespace berth::cycle {
 // The result for one member.
 struct MemberResult {
   framework::QueuedPodPtr pod;
-  algorithm::ScheduleResult decision;  // without a record: the member was not tried
+  algorithm::ScheduleResult decision;  // without a record if the member was not tried
   // Success: decision.row is its node. A rejection or an error: the complete text. If the member was not
   // tried, the status of the group before PodGroupPostFilter.
   framework::Status status;
   Duration took{};
-};
 
-// Pods to evict so that a group fits.
-struct GroupPreemption {
-  std::string plugin;  // that selected them
-  framework::GroupPostFilterResult::Eviction eviction;
+  bool tried() const { return decision.record != nullptr; }
+  bool placed() const { return tried() && status.ok(); }
 };
 
 struct GroupResult {
   // Success: the members with a node are bound, the others are rejected. Unschedulable: all are rejected. Any
   // other code is an error for all members that have none of their own.
   framework::Status status;
-  std::vector<MemberResult> members;          // all of them, in the group's order
-  bool any_placed = false;                    // at least one member found a node
-  framework::Code searched{};                 // the status before PodGroupPostFilter
-  Duration took{};                            // until then
-  bool waits_for_evictions = false;           // Unschedulable, but nominated members will fit after evictions
-  std::optional<GroupPreemption> preemption;  // the evictions to start; none if they are under way already
-  bool abandoned = false;                     // the wait for an extender was cancelled; there is no result
+  std::vector<MemberResult> members;       // all of them, in the group's order
+  bool any_placed = false;                 // at least one member found a node
+  framework::Code searched{};              // the status before PodGroupPostFilter
+  Duration took{};                         // until then
+  bool waits_for_evictions = false;        // Unschedulable, but nominated members will fit after evictions
+  std::optional<EvictionPlan> preemption;  // the evictions to start; none if they are under way already
+  bool abandoned = false;                  // the wait for an extender was cancelled; there is no result
 };
 
 // While a group is decided, its placed members are assumed in the cluster and reserved, and possible victims

@@ -116,14 +116,8 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
 void OutcomeHandler::ApplyGroup(const framework::QueuedGroup& group, GroupResult result) {
   parts_.metrics.Groups().algorithm.Observe(std::chrono::duration<double>(result.took).count());
   // First, so that no member becomes ready before its victims are known.
-  if (result.preemption && !result.abandoned) {
-    parts_.evictions.Start(PreemptorOf(group),
-                           {.plugin = std::move(result.preemption->plugin),
-                            .place = "cluster",
-                            .victims = std::move(result.preemption->eviction.victims),
-                            .violations = result.preemption->eviction.violations,
-                            .disrupted_groups = result.preemption->eviction.disrupted_groups});
-  }
+  if (result.preemption && !result.abandoned)
+    parts_.evictions.Start(PreemptorOf(group), *std::move(result.preemption));
   for (MemberResult& member : result.members) ApplyMember(member, result);
   if (result.abandoned) return parts_.queue.EndGroup(group, queue::GroupOutcome::kError);
   WriteGroupCondition(group, result.status);
@@ -138,15 +132,15 @@ void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group)
   const QueuedPodPtr& pod = member.pod;
   // As if the member had been scheduled on its own.
   pod->attempt_started = parts_.clock.Now() - member.took;
-  const std::shared_ptr<record::AttemptRecord> record = member.decision.record;  // null: not tried
-  if (record != nullptr) parts_.metrics.algorithm.Observe(std::chrono::duration<double>(member.took).count());
+  const std::shared_ptr<record::AttemptRecord> record = member.decision.record;
+  if (member.tried()) parts_.metrics.algorithm.Observe(std::chrono::duration<double>(member.took).count());
   if (group.abandoned) return EndAttempt(pod, Abandoned());
-  if (record != nullptr && group.status.ok() && member.status.ok()) {
+  if (group.status.ok() && member.placed()) {
     Keep(record);
     return StartBinding(pod, std::move(member.decision));
   }
   Failure failure = MemberFailure(member, group);
-  if (record != nullptr) {
+  if (member.tried()) {
     record->result = failure.rejected ? Result::kUnschedulable : Result::kError;
     record->message = failure.message;
     Keep(record);
@@ -156,23 +150,22 @@ void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group)
 
 OutcomeHandler::Failure OutcomeHandler::MemberFailure(MemberResult& member, const GroupResult& group) {
   Failure failure;
-  const bool tried = member.decision.record != nullptr;
   const bool group_failed = !group.status.ok() && !group.status.rejected();
   if (group_failed) {
-    const bool own = tried && !member.status.ok() && !member.status.rejected();
+    const bool own = member.tried() && !member.status.ok() && !member.status.rejected();
     failure.message = (own ? member.status : group.status).Message();
     failure.nominate = "";
     return failure;
   }
   failure.rejected = true;
-  if (tried && member.status.ok()) {
+  if (member.placed()) {
     failure.message = (group.waits_for_evictions ? group.status : RejectedWithGroup(group.status)).Message();
     failure.nominate = group.waits_for_evictions ? std::move(member.decision.nominate) : "";
     failure.of_group = true;
     return failure;
   }
   failure.message = member.status.Message();
-  failure.of_group = !tried;
+  failure.of_group = !member.tried();
   failure.rejectors = std::move(member.decision.rejectors);
   failure.pending = std::move(member.decision.pending);
   failure.nominate = std::move(member.decision.nominate);
@@ -357,7 +350,7 @@ void OutcomeHandler::ReportFailure(const QueuedPod& pod, Failure failure) {
 
 OutcomeHandler::Failure OutcomeHandler::Abandoned() {
   Failure failure;
-  failure.message = "the wait for an extender was cancelled";
+  failure.message = kWaitCancelled;
   failure.reported = false;
   return failure;
 }

@@ -5,6 +5,9 @@
 
 namespace berth::cycle {
 
+// The message of attempts that ended because the scheduler stops waiting for an extender.
+inline constexpr const char* kWaitCancelled = "the wait for an extender was cancelled";
+
 // The status of a group or member that is rejected because the group cannot be scheduled, for this reason.
 framework::Status RejectedWithGroup(framework::Status reason);
 // What kube-scheduler reports as the error of a rejected group: only the general text if it is

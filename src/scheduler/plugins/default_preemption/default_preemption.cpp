@@ -7,7 +7,6 @@
 
 #include "kubernetes/api/selectors.hpp"
 #include "observability/log/log.hpp"
-#include "scheduler/plugins/default_preemption/preempted_pods.hpp"
 
 namespace berth::plugins {
 
@@ -103,9 +102,7 @@ std::string_view DefaultPreemption::Ineligible(const Attempt& attempt, const Fil
   if (pod.pod->spec.never_preempts) return "not eligible due to preemptionPolicy=Never.";
   const Row row = attempt.nodes().Find(pod.nominated);
   if (row == cluster::kNoRow || verdicts.unresolvable.Has(row)) return "";
-  const bool leaving = std::ranges::any_of(attempt.nodes().pods(row), [&](const cluster::PlacedPod* other) {
-    return IsBeingPreempted(*other->pod) && units_.PriorityOf(*other->pod) < pod.priority();
-  });
+  const bool leaving = units_.AnyBeingPreempted(row, pod.priority());
   return leaving ? "not eligible due to a terminating pod on the nominated node." : "";
 }
 

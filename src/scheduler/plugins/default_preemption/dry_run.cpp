@@ -140,8 +140,6 @@ void DryRun::RunByUnits(const Attempt& attempt, PostFilterServices& services, Dr
   framework::CycleState state = attempt.state().Clone();
   const Attempt imagined = attempt.With(state);
   NodeTable::Overlay overlay(services.table());
-  std::ranges::sort(trial.units, MoreImportant);
-  trial.evicted.assign(trial.units.size(), 0);
   Status status;
   for (const VictimUnit& unit : trial.units) {
     if (status.ok()) status = Remove(unit, trial.row, imagined, services, overlay);
@@ -159,30 +157,21 @@ void DryRun::RunByUnits(const Attempt& attempt, PostFilterServices& services, Dr
   errors_.push_back(status.Message());
 }
 
-// A unit is atomic: it violates a budget if the eviction of any of its pods does.
 Status DryRun::ReprieveUnits(const Attempt& attempt, PostFilterServices& services, DryRunNode& trial,
                              NodeTable::Overlay& overlay) {
-  std::vector<std::int64_t> violations;
-  budgets_.Begin();
-  for (const VictimUnit& unit : trial.units) {
-    violations.push_back(std::ranges::count_if(
-        unit.pods, [&](const VictimUnit::Victim& victim) { return budgets_.Violates(*victim.pod->pod); }));
-  }
+  SortForReprieve(trial.units, budgets_);
   auto row = attempt.Scratch();
   row->Add(trial.row);
-  for (const bool violating : {true, false}) {
-    for (std::size_t i = 0; i < trial.units.size(); ++i) {
-      if ((violations[i] > 0) != violating) continue;
-      Status status = PutBack(trial.units[i], trial.row, attempt, services, overlay);
-      if (!status.ok()) return status;
-      services.RunFilters(attempt, *row, outcome_);
-      if (!outcome_.feasible.Empty()) continue;
-      trial.evicted[i] = 1;
-      trial.violations += violations[i];
-      status = Remove(trial.units[i], trial.row, attempt, services, overlay);
-      if (!status.ok()) return status;
-    }
+  for (const VictimUnit& unit : trial.units) {
+    Status status = PutBack(unit, trial.row, attempt, services, overlay);
+    if (!status.ok()) return status;
+    services.RunFilters(attempt, *row, outcome_);
+    if (!outcome_.feasible.Empty()) continue;
+    trial.evicted.push_back(unit);
+    status = Remove(unit, trial.row, attempt, services, overlay);
+    if (!status.ok()) return status;
   }
+  std::ranges::sort(trial.evicted, MoreImportant);
   return {};
 }
 
@@ -242,13 +231,12 @@ void DryRun::Collect(const DryRunNode& trial, const NodeTable& nodes, std::size_
 
 // The victims are sorted by importance again.
 Candidate DryRun::CandidateOf(const DryRunNode& trial) {
-  Candidate candidate{.row = trial.row, .victims = {}, .violations = trial.violations};
-  for (std::size_t i = 0; i < trial.units.size(); ++i) {
-    if (trial.evicted[i] == 0) continue;
-    for (const VictimUnit::Victim& victim : trial.units[i].pods)
+  Candidate candidate{.row = trial.row, .victims = {}};
+  for (const VictimUnit& unit : trial.evicted) {
+    candidate.violations += unit.violations;
+    for (const VictimUnit::Victim& victim : unit.pods)
       candidate.victims.push_back(Importance::EntryOf(*victim.pod));
   }
-  if (!trial.units.empty()) return candidate;
   std::vector<std::uint32_t>& victims = harmless_;
   victims.clear();
   for (std::size_t at = trial.first; at < trial.end(); ++at) {

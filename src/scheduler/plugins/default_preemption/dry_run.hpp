@@ -51,10 +51,8 @@ class DryRun {
     std::size_t first = 0;                    // index of its first pod in order_ and victim_
     std::size_t violating = 0;                // number of its pods, at the beginning, that violate a budget
     bool fits = false;                        // without any of these pods
-    std::vector<VictimUnit> units =
-        {};                          // instead of pods, most important first, if members of groups are there
-    std::vector<char> evicted = {};  // parallel to units
-    std::int64_t violations = 0;     // of the evicted units
+    std::vector<VictimUnit> units = {};       // instead of pods, if members of groups are there
+    std::vector<VictimUnit> evicted = {};     // of the units, most important first
     std::size_t end() const { return first + pods.size(); }
   };
   void RunCombined(const framework::Attempt& attempt, framework::PostFilterServices& services);

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "scheduler/cluster/withdrawal.hpp"
-#include "scheduler/plugins/default_preemption/preempted_pods.hpp"
 
 namespace berth::plugins {
 
@@ -32,35 +31,29 @@ GroupPostFilterResult GroupPreemption::Run(const QueuedGroup& group, GroupPostFi
     result.status.reasons = {"ongoing preemption on nominated nodes"};
     return result;
   }
-  std::vector<VictimUnit> below = units_.Below(group.object->priority);
-  if (below.empty()) return {Status::Unresolvable("No preemption victims found for incoming preemptor")};
+  std::vector<VictimUnit> units = units_.Below(group.object->priority);
+  if (units.empty()) return {Status::Unresolvable("No preemption victims found for incoming preemptor")};
 
   NodeTable::Withdrawal withdrawal(services.table());
-  std::vector<Withdrawn> units;
-  for (VictimUnit& unit : below) {
-    std::size_t first = 0;
-    for (std::size_t i = 0; i < unit.pods.size(); ++i) {
-      const std::size_t index = withdrawal.Remove(unit.pods[i].row, *unit.pods[i].pod);
-      if (i == 0) first = index;
-    }
-    units.push_back({std::move(unit), first});
+  for (VictimUnit& unit : units) {
+    for (VictimUnit::Victim& victim : unit.pods)
+      victim.withdrawn = withdrawal.Remove(victim.row, *victim.pod);
   }
   if (Status status = services.Decide(); !status.ok()) return {std::move(status)};
 
-  SortForReprieve(units);
+  SortForReprieve(units, budgets_);
   GroupPostFilterResult::Eviction eviction;
   std::vector<VictimUnit> victims;
-  for (Withdrawn& candidate : units) {
+  for (VictimUnit& unit : units) {
     RowSet changed(services.table().rows());
-    for (std::size_t i = 0; i < candidate.unit.pods.size(); ++i) {
-      withdrawal.PutBack(candidate.first + i);
-      changed.Add(candidate.unit.pods[i].row);
+    for (const VictimUnit::Victim& victim : unit.pods) {
+      withdrawal.PutBack(victim.withdrawn);
+      changed.Add(victim.row);
     }
     if (services.StillFit(changed)) continue;
-    for (std::size_t i = candidate.unit.pods.size(); i > 0; --i)
-      withdrawal.RemoveAgain(candidate.first + i - 1);
-    eviction.violations += candidate.violations;
-    victims.push_back(std::move(candidate.unit));
+    for (const VictimUnit::Victim& victim : unit.pods) withdrawal.RemoveAgain(victim.withdrawn);
+    eviction.violations += unit.violations;
+    victims.push_back(std::move(unit));
   }
   std::ranges::sort(victims, MoreImportant);
   for (const VictimUnit& victim : victims) {
@@ -82,33 +75,9 @@ bool GroupPreemption::NeverPreempts(const QueuedGroup& group) const {
 }
 
 bool GroupPreemption::IsOngoing(const QueuedGroup& group) const {
-  RowSet nominated(handle_.nodes.rows());
-  for (const QueuedPodPtr& pod : group.members) {
+  return std::ranges::any_of(group.members, [&](const QueuedPodPtr& pod) {
     const cluster::Row row = handle_.nodes.Find(pod->info.nominated);
-    if (row != cluster::kNoRow) nominated.Add(row);
-  }
-  bool ongoing = false;
-  nominated.ForEach([&](std::size_t row) {
-    ongoing = ongoing ||
-              std::ranges::any_of(handle_.nodes.pods(static_cast<cluster::Row>(row)), [&](const auto* pod) {
-                return IsBeingPreempted(*pod->pod) && units_.PriorityOf(*pod->pod) < group.object->priority;
-              });
-  });
-  return ongoing;
-}
-
-// A unit is atomic: it violates a budget if the eviction of any of its pods does.
-void GroupPreemption::SortForReprieve(std::vector<Withdrawn>& units) {
-  std::ranges::sort(units, MoreImportant, &Withdrawn::unit);
-  budgets_.Begin();
-  for (Withdrawn& candidate : units) {
-    for (const VictimUnit::Victim& victim : candidate.unit.pods) {
-      if (budgets_.Violates(*victim.pod->pod)) ++candidate.violations;
-    }
-  }
-  std::ranges::sort(units, [](const Withdrawn& a, const Withdrawn& b) {
-    const bool violating = a.violations > 0;
-    return violating != (b.violations > 0) ? violating : MoreImportant(a.unit, b.unit);
+    return row != cluster::kNoRow && units_.AnyBeingPreempted(row, group.object->priority);
   });
 }
 

@@ -22,17 +22,9 @@ class GroupPreemption {
                                        framework::GroupPostFilterServices& services);
 
  private:
-  // The units with the indexes of their pods in the withdrawal.
-  struct Withdrawn {
-    VictimUnit unit;
-    std::size_t first = 0;
-    std::int64_t violations = 0;
-  };
   bool NeverPreempts(const framework::QueuedGroup& group) const;
   // Whether a pod of lower priority on a node to which a member is nominated is being preempted.
   bool IsOngoing(const framework::QueuedGroup& group) const;
-  // Sorts the units by the order in which they are added back.
-  void SortForReprieve(std::vector<Withdrawn>& units);
 
   framework::Handle& handle_;
   DisruptionBudgets& budgets_;

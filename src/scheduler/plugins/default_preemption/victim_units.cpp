@@ -12,6 +12,14 @@ void Join(VictimUnit& unit, cluster::Row row, cluster::PlacedPod& pod) {
   unit.started = std::min(unit.started, Importance::EntryOf(pod).started);
 }
 
+// Whether the pod is terminating because of a preemption.
+bool IsBeingPreempted(const api::Pod& pod) {
+  if (!pod.metadata.deleting()) return false;
+  const auto& conditions = pod.status.conditions;
+  const auto found = std::ranges::find(conditions, "DisruptionTarget", &api::PodCondition::type);
+  return found != conditions.end() && found->status == "True" && found->reason == "PreemptionByScheduler";
+}
+
 void SortByKey(VictimUnit& unit) {
   std::ranges::sort(unit.pods,
                     [](const auto& a, const auto& b) { return Importance::FirstByKey(*a.pod, *b.pod); });
@@ -25,6 +33,25 @@ bool MoreImportant(const VictimUnit& a, const VictimUnit& b) {
   if (a.pods.size() != b.pods.size()) return a.pods.size() > b.pods.size();
   if (a.started != b.started) return a.started < b.started;
   return Importance::FirstByKey(*a.pods.front().pod, *b.pods.front().pod);
+}
+
+void SortForReprieve(std::vector<VictimUnit>& units, DisruptionBudgets& budgets) {
+  std::ranges::sort(units, MoreImportant);
+  budgets.Begin();
+  for (VictimUnit& unit : units) {
+    unit.violations = std::ranges::count_if(
+        unit.pods, [&](const VictimUnit::Victim& victim) { return budgets.Violates(*victim.pod->pod); });
+  }
+  std::ranges::sort(units, [](const VictimUnit& a, const VictimUnit& b) {
+    const bool violating = a.violations > 0;
+    return violating != (b.violations > 0) ? violating : MoreImportant(a, b);
+  });
+}
+
+bool VictimUnits::AnyBeingPreempted(cluster::Row row, std::int32_t priority) const {
+  return std::ranges::any_of(nodes_.pods(row), [&](const cluster::PlacedPod* pod) {
+    return IsBeingPreempted(*pod->pod) && PriorityOf(*pod->pod) < priority;
+  });
 }
 
 std::int32_t VictimUnits::PriorityOf(const api::Pod& pod) const {
@@ -53,6 +80,7 @@ std::vector<VictimUnit> VictimUnits::Below(std::int32_t priority) const {
 }
 
 bool VictimUnits::AnyMemberOn(cluster::Row row) const {
+  if (groups_.size() == 0) return false;  // preemption asks for every node
   return std::ranges::any_of(nodes_.pods(row),
                              [&](const auto* pod) { return groups_.KeyOf(*pod->pod).has_value(); });
 }

@@ -9,6 +9,7 @@
 #include "base/text_map.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
+#include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
 
 namespace berth::plugins {
 
@@ -17,15 +18,21 @@ struct VictimUnit {
   struct Victim {
     cluster::Row row = cluster::kNoRow;
     cluster::PlacedPod* pod = nullptr;
+    std::size_t withdrawn = 0;  // its index in a withdrawal, while there is one
   };
   std::int32_t priority = 0;  // of members of a group: the group's
   bool of_group = false;
   std::int64_t started = 0;  // Unix seconds, the earliest; pods that have not started sort after all others
   std::vector<Victim> pods;  // not empty; by namespace and name
+  std::int64_t violations = 0;  // pods whose eviction violates a PodDisruptionBudget, see SortForReprieve
 };
 // By descending priority; members of groups before other pods; larger units first; earlier ones first. Then
 // by namespace and name of the first pod, where kube-scheduler's order is undefined.
 bool MoreImportant(const VictimUnit& a, const VictimUnit& b);
+// Sorts the units into the order in which preemption spares them: first those whose eviction violates a
+// budget, each part by descending importance. A unit is atomic: it violates a budget if the eviction of any
+// of its pods does.
+void SortForReprieve(std::vector<VictimUnit>& units, DisruptionBudgets& budgets);
 
 // Scheduler loop only.
 class VictimUnits {
@@ -34,8 +41,8 @@ class VictimUnits {
   VictimUnits(const cluster::NodeTable& nodes, const cluster::PodGroups& groups)
       : nodes_(nodes), groups_(groups) {}
 
-  // The priority of the pod's group; of the pod itself if it has none or its group is unknown.
-  std::int32_t PriorityOf(const api::Pod& pod) const;
+  // Whether a pod below this priority on the row is terminating because of a preemption.
+  bool AnyBeingPreempted(cluster::Row row, std::int32_t priority) const;
   // All units below this priority, in no particular order.
   std::vector<VictimUnit> Below(std::int32_t priority) const;
   // Whether a member of a group is on this row.
@@ -46,6 +53,8 @@ class VictimUnits {
   void Begin() { whole_groups_.reset(); }
 
  private:
+  // The priority of the pod's group; of the pod itself if it has none or its group is unknown.
+  std::int32_t PriorityOf(const api::Pod& pod) const;
   using ByGroup = TextMap<VictimUnit>;  // by namespace/name
   const ByGroup& WholeGroups();
   // Calls visit(Row, PlacedPod&, key of the group, PodGroup*); null: none, or unknown.

@@ -2,39 +2,55 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
+#include <vector>
 
 namespace berth::plugins {
 
 using cluster::NodeTable;
 using cluster::PodGroups;
 using cluster::Row;
+using cluster::Topology;
 using framework::GeneratedPlacements;
+using framework::GroupPlacement;
 using framework::Status;
+
+namespace {
+
+const std::string& ValueAt(Row row, const std::string& key, const NodeTable& nodes) {
+  return *nodes.node(row).metadata.labels.Find(key);
+}
+
+}  // namespace
 
 GeneratedPlacements TopologyPlacementGenerator::GeneratePlacements(const api::PodGroup& group,
                                                                    const NodeTable& nodes,
                                                                    const RowSet& among) const {
   if (group.topology_key.empty()) return {{}, {{"", among}}};
-  const auto required = DomainOfScheduled(group, nodes);
+  const cluster::LabelKeyId key = symbols_.FindKey(group.topology_key);
+  const Topology no_domains{std::vector(nodes.rows(), Topology::kNoDomain), {}, {}};
+  const Topology& topology = key.known() ? nodes.TopologyOf(key) : no_domains;
+  const auto required = DomainOfScheduled(group, nodes, topology);
   if (!required)
     return {Status::Error("cannot determine domain for already scheduled pods: " + required.error().message)};
-  std::map<std::string, RowSet> domains;
+  std::vector<GroupPlacement> by_domain(topology.domains(), {"", RowSet(nodes.rows())});
   among.ForEach([&](std::size_t row) {
-    const std::string* value = nodes.node(static_cast<Row>(row)).metadata.labels.Find(group.topology_key);
-    if (value == nullptr || (*required && **required != *value)) return;
-    domains.try_emplace(*value, nodes.rows()).first->second.Add(row);
+    const std::uint32_t domain = topology.domain[row];
+    if (domain != Topology::kNoDomain && (!*required || **required == domain))
+      by_domain[domain].rows.Add(row);
   });
-  GeneratedPlacements generated;
-  for (auto& [value, rows] : domains) generated.placements.push_back({value, std::move(rows)});
-  return generated;
+  std::erase_if(by_domain, [](const GroupPlacement& placement) { return placement.rows.Empty(); });
+  for (GroupPlacement& placement : by_domain)
+    placement.name = ValueAt(static_cast<Row>(placement.rows.First()), group.topology_key, nodes);
+  std::ranges::sort(by_domain, {}, &GroupPlacement::name);
+  return {{}, std::move(by_domain)};
 }
 
-Expected<std::optional<std::string>> TopologyPlacementGenerator::DomainOfScheduled(
-    const api::PodGroup& group, const NodeTable& nodes) const {
-  std::optional<std::string> domain;
+Expected<std::optional<std::uint32_t>> TopologyPlacementGenerator::DomainOfScheduled(
+    const api::PodGroup& group, const NodeTable& nodes, const Topology& topology) const {
+  Row first = cluster::kNoRow;
   const PodGroups::Group* known = groups_.Find(group.metadata.Key());
-  if (known == nullptr) return domain;
+  if (known == nullptr) return std::nullopt;
   for (const auto& [uid, member] : known->members) {
     if (member.stage == PodGroups::Stage::kUnscheduled) continue;
     const std::string pod = member.pod->metadata.Key();
@@ -43,13 +59,17 @@ Expected<std::optional<std::string>> TopologyPlacementGenerator::DomainOfSchedul
       return Invalid(
           fmt::format("getting node for pod {}: nodeinfo not found for node name \"{}\"", pod, member.node));
     }
-    const std::string* value = nodes.node(row).metadata.labels.Find(group.topology_key);
-    if (value == nullptr) return Invalid(fmt::format("no topology domain found for pod {}", pod));
-    if (domain && *domain != *value)
-      return Invalid(fmt::format("more than 1 domain found for pod group: {}, {}", *domain, *value));
-    domain = *value;
+    if (topology.domain[row] == Topology::kNoDomain)
+      return Invalid(fmt::format("no topology domain found for pod {}", pod));
+    if (first == cluster::kNoRow) first = row;
+    if (topology.domain[first] != topology.domain[row]) {
+      return Invalid(fmt::format("more than 1 domain found for pod group: {}, {}",
+                                 ValueAt(first, group.topology_key, nodes),
+                                 ValueAt(row, group.topology_key, nodes)));
+    }
   }
-  return domain;
+  if (first == cluster::kNoRow) return std::nullopt;
+  return topology.domain[first];
 }
 
 }  // namespace berth::plugins

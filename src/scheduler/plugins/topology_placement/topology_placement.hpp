@@ -3,6 +3,7 @@
 // default).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "scheduler/cluster/pod_groups.hpp"
@@ -25,9 +26,10 @@ class TopologyPlacementGenerator final : public framework::PlacementGeneratePlug
                                                     const RowSet& among) const override;
 
  private:
-  // The value of the label where scheduled members are; nullopt: there are none.
-  Expected<std::optional<std::string>> DomainOfScheduled(const api::PodGroup& group,
-                                                         const cluster::NodeTable& nodes) const;
+  // The domain of the scheduled members; nullopt: there are none.
+  Expected<std::optional<std::uint32_t>> DomainOfScheduled(const api::PodGroup& group,
+                                                           const cluster::NodeTable& nodes,
+                                                           const cluster::Topology& topology) const;
 
   const cluster::SymbolTable& symbols_;
   const cluster::PodGroups& groups_;
