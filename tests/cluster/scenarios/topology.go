@@ -58,13 +58,13 @@ func groupingByTopology() []*scenario {
 			s.bound("b")
 			s.report("pods on nodes: %v", s.occupants())
 		}},
-		{name: "members run in two racks", uncounted: true, run: func(s *stage) {
+		// A single member, and racks that reject the gang for the same reason: kube-scheduler visits members and racks in a
+		// random order.
+		{name: "a member runs outside of the racks", uncounted: true, run: func(s *stage) {
 			s.node("a-1", labelled("rack", "a"))
-			s.node("b-1", labelled("rack", "b"))
+			s.node("n-1")
 			s.gang("g", 1, byRack)
-			s.pod("x", inGroup("g"), on("a-1"))
-			s.pod("y", inGroup("g"), on("a-1"))
-			s.patchNode("a-1", `[{"op":"remove","path":"/metadata/labels/rack"}]`)
+			s.pod("x", inGroup("g"), on("n-1"))
 			s.pause(noticed)
 			s.pod("late", inGroup("g"))
 			s.refused("late", "cannot determine domain")
@@ -88,7 +88,7 @@ func groupingByTopology() []*scenario {
 			s.report("pods on nodes: %v", s.occupants())
 		}},
 		{name: "a gang evicts pods of one rack", seconds: 4, run: func(s *stage) {
-			s.node("a-1", labelled("rack", "a"), allocatable("cpu", "2"))
+			s.node("a-1", labelled("rack", "a"), allocatable("cpu", "1"))
 			s.node("b-1", labelled("rack", "b"))
 			s.pod("humble", lowPriority, selecting("rack", "b"))
 			s.bound("humble")

@@ -16,6 +16,7 @@
 #include "kubernetes/client/claim_patch.hpp"
 #include "kubernetes/client/status_patch.hpp"
 #include "live_cluster.hpp"
+#include "recording.hpp"
 #include "scheduler/algorithm/current_view.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
@@ -28,11 +29,6 @@ namespace berth::replay {
 namespace {
 
 using simdjson::dom::element;
-
-std::string Text(element from, std::string_view key) {
-  std::string_view text;
-  return from[key].get(text) == simdjson::SUCCESS ? std::string(text) : "";
-}
 
 class Scenario {
  public:

@@ -21,30 +21,20 @@
 #include "base/json_text.hpp"
 #include "kubernetes/client/status_patch.hpp"
 #include "live_cluster.hpp"
+#include "recording.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/cycle/services_proxy.hpp"
 #include "testing/fakes.hpp"
-#include "testing/replay_main.hpp"
+#include "step_replay.hpp"
 
 namespace berth::replay {
 namespace {
 
 using simdjson::dom::element;
 
-constexpr std::size_t kLeastScenarios = 5;  // fewer indicate a broken recording
 // Of a step: a group with a member whose binding fails is retried at once.
 constexpr std::size_t kMostCycles = 12;
-
-std::string Text(element from, std::string_view key) {
-  std::string_view text;
-  return from[key].get(text) == simdjson::SUCCESS ? std::string(text) : "";
-}
-
-bool Flag(element from, std::string_view key) {
-  bool flag = false;
-  return from[key].get(flag) == simdjson::SUCCESS && flag;
-}
 
 cycle::SchedulerOptions OptionsOf(element from) {
   cycle::SchedulerOptions options;
@@ -329,62 +319,9 @@ class Scenario {
   int deliveries_ = 0;
 };
 
-template <class Visit>
-void ForEachStep(std::string_view line, Visit&& visit) {
-  simdjson::dom::parser parser;
-  const element from = parser.parse(line.data(), line.size());
-  Scenario scenario(from);
-  for (const element step : simdjson::dom::array(from["steps"])) visit(step, scenario.Run(step));
-}
-
-// Empty if all results are equal to the recorded ones.
-std::string Compare(std::string_view line, std::size_t& steps) {
-  std::string difference;
-  try {
-    ForEachStep(line, [&](element step, const std::string& result) {
-      ++steps;
-      const std::string wanted = Text(step, "result");
-      if (result != wanted && difference.empty())
-        difference = fmt::format("\n  berth:          {}\n  kube-scheduler: {}", result, wanted);
-    });
-  } catch (const std::exception& error) {
-    return fmt::format("cannot be replayed: {}", error.what());
-  }
-  return difference;
-}
-
-int ReplayFile(const std::string& path) {
-  std::size_t scenarios = 0;
-  std::size_t steps = 0;
-  std::size_t mismatches = 0;
-  testing::ForEachLine(path, [&](std::string_view line) {
-    ++scenarios;
-    const std::string difference = Compare(line, steps);
-    if (difference.empty()) return;
-    ++mismatches;
-    fmt::print("{}: {}\n", testing::FirstMember(line), difference);
-  });
-  fmt::print("{} scenarios, {} steps, {} mismatches\n", scenarios, steps, mismatches);
-  return mismatches == 0 && scenarios >= kLeastScenarios && steps > scenarios ? 0 : 1;
-}
-
-std::string ResultsOf(std::string_view line) {
-  try {
-    std::string list = "[";
-    ForEachStep(line, [&](element, const std::string& result) {
-      if (list.size() > 1) list += ',';
-      AppendJsonString(list, result);
-    });
-    return list + "]";
-  } catch (const std::exception& error) {
-    return fmt::format("cannot be replayed: {}", error.what());
-  }
-}
-
 }  // namespace
 }  // namespace berth::replay
 
 int main(int argc, char** argv) {
-  return berth::testing::ReplayMain(argc, argv, "group_replay", berth::replay::ReplayFile,
-                                    berth::replay::ResultsOf);
+  return berth::replay::StepReplay<berth::replay::Scenario>({"group_replay", "scenarios", "steps", "result"}).Main(argc, argv);
 }

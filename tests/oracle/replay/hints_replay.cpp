@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "live_cluster.hpp"
+#include "recording.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
 #include "testing/replay_main.hpp"
@@ -32,11 +33,6 @@ constexpr std::string_view kStrength = "-SQE";  // the stronger hint of two regi
 
 // One letter for each waiting pod, by plugin (hints.go).
 using Hints = std::map<std::string, std::string>;
-
-std::string Text(element from, std::string_view key) {
-  std::string_view text;
-  return from[key].get(text) == simdjson::SUCCESS ? std::string(text) : "";
-}
 
 class Scenario {
  public:

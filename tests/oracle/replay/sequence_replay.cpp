@@ -17,28 +17,17 @@
 
 #include "base/json_text.hpp"
 #include "live_cluster.hpp"
+#include "recording.hpp"
 #include "scheduler/algorithm/current_view.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/record/attempt_record.hpp"
-#include "testing/replay_main.hpp"
+#include "step_replay.hpp"
 
 namespace berth::replay {
 namespace {
 
 using simdjson::dom::element;
-
-constexpr std::size_t kLeastSequences = 5;  // fewer indicate a broken recording
-
-std::string Text(element from, std::string_view key) {
-  std::string_view text;
-  return from[key].get(text) == simdjson::SUCCESS ? std::string(text) : "";
-}
-
-bool Flag(element from, std::string_view key) {
-  bool flag = false;
-  return from[key].get(flag) == simdjson::SUCCESS && flag;
-}
 
 algorithm::AlgorithmOptions OptionsOf(element from) {
   return {
@@ -154,64 +143,9 @@ class Sequence {
   std::map<std::string, std::unique_ptr<Reservation>> reserved_;        // by UID
 };
 
-template <class Visit>
-void ForEachStep(std::string_view line, Visit&& visit) {
-  simdjson::dom::parser parser;
-  const element from = parser.parse(line.data(), line.size());
-  Sequence sequence(from);
-  for (const element step : simdjson::dom::array(from["steps"])) visit(step, sequence.Run(step));
-}
-
-// Empty if all records are equal to the recorded ones.
-std::string Compare(std::string_view line, std::size_t& decisions) {
-  std::string difference;
-  try {
-    ForEachStep(line, [&](element step, const std::string& record) {
-      if (record.empty()) return;
-      ++decisions;
-      const std::string wanted = Text(step, "record");
-      if (record != wanted && difference.empty())
-        difference = fmt::format("\n  berth:          {}\n  kube-scheduler: {}", record, wanted);
-    });
-  } catch (const std::exception& error) {
-    return fmt::format("cannot be replayed: {}", error.what());
-  }
-  return difference;
-}
-
-int ReplayFile(const std::string& path) {
-  std::size_t sequences = 0;
-  std::size_t decisions = 0;
-  std::size_t mismatches = 0;
-  testing::ForEachLine(path, [&](std::string_view line) {
-    ++sequences;
-    const std::string difference = Compare(line, decisions);
-    if (difference.empty()) return;
-    ++mismatches;
-    fmt::print("{}: {}\n", testing::FirstMember(line), difference);
-  });
-  fmt::print("{} sequences, {} decisions, {} mismatches\n", sequences, decisions, mismatches);
-  return mismatches == 0 && sequences >= kLeastSequences && decisions > sequences ? 0 : 1;
-}
-
-std::string RecordsOf(std::string_view line) {
-  try {
-    std::string list = "[";
-    ForEachStep(line, [&](element, const std::string& record) {
-      if (record.empty()) return;
-      if (list.size() > 1) list += ',';
-      AppendJsonString(list, record);
-    });
-    return list + "]";
-  } catch (const std::exception& error) {
-    return fmt::format("cannot be replayed: {}", error.what());
-  }
-}
-
 }  // namespace
 }  // namespace berth::replay
 
 int main(int argc, char** argv) {
-  return berth::testing::ReplayMain(argc, argv, "sequence_replay", berth::replay::ReplayFile,
-                                    berth::replay::RecordsOf);
+  return berth::replay::StepReplay<berth::replay::Sequence>({"sequence_replay", "sequences", "decisions", "record"}).Main(argc, argv);
 }
