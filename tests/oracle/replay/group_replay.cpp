@@ -25,8 +25,8 @@
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/cycle/services_proxy.hpp"
-#include "testing/fakes.hpp"
 #include "step_replay.hpp"
+#include "testing/fakes.hpp"
 
 namespace berth::replay {
 namespace {
@@ -323,5 +323,6 @@ class Scenario {
 }  // namespace berth::replay
 
 int main(int argc, char** argv) {
-  return berth::replay::StepReplay<berth::replay::Scenario>({"group_replay", "scenarios", "steps", "result"}).Main(argc, argv);
+  return berth::replay::StepReplay<berth::replay::Scenario>({"group_replay", "scenarios", "steps", "result"})
+      .Main(argc, argv);
 }

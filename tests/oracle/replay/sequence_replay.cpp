@@ -147,5 +147,7 @@ class Sequence {
 }  // namespace berth::replay
 
 int main(int argc, char** argv) {
-  return berth::replay::StepReplay<berth::replay::Sequence>({"sequence_replay", "sequences", "decisions", "record"}).Main(argc, argv);
+  return berth::replay::StepReplay<berth::replay::Sequence>(
+             {"sequence_replay", "sequences", "decisions", "record"})
+      .Main(argc, argv);
 }

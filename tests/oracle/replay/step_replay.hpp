@@ -21,9 +21,9 @@ struct StepReplayNames {
   std::string_view member;              // of a step, with the recorded result
 };
 
-// The program; see testing::ReplayMain. `Scenario` is made from the element of a scenario, and Run(step) returns the
-// result of a step; empty: the step has none. A recording must have more results than scenarios, and at least five
-// scenarios: fewer indicate that it is broken.
+// The program; see testing::ReplayMain. `Scenario` is made from the element of a scenario, and Run(step)
+// returns the result of a step; empty: the step has none. A recording must have more results than scenarios,
+// and at least five scenarios: fewer indicate that it is broken.
 template <class Scenario>
 class StepReplay {
  public:
@@ -49,7 +49,8 @@ class StepReplay {
       ++mismatches;
       fmt::print("{}: {}\n", testing::FirstMember(line), difference);
     });
-    fmt::print("{} {}, {} {}, {} mismatches\n", scenarios, names_.scenarios, results, names_.results, mismatches);
+    fmt::print("{} {}, {} {}, {} mismatches\n", scenarios, names_.scenarios, results, names_.results,
+               mismatches);
     return mismatches == 0 && scenarios >= kLeastScenarios && results > scenarios ? 0 : 1;
   }
 
@@ -88,7 +89,8 @@ class StepReplay {
     simdjson::dom::parser parser;
     const simdjson::dom::element from = parser.parse(line.data(), line.size());
     Scenario scenario(from);
-    for (const simdjson::dom::element step : simdjson::dom::array(from["steps"])) visit(step, scenario.Run(step));
+    for (const simdjson::dom::element step : simdjson::dom::array(from["steps"]))
+      visit(step, scenario.Run(step));
   }
 
   const StepReplayNames names_;
