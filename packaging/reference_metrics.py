@@ -24,7 +24,7 @@ def page(note):
     for path in sorted((SOURCE / "src").rglob("*.[ch]pp")):
         if not path.name.endswith("_test.cpp") and not path.name.startswith("fake_"):
             _read(path, found)
-    lines = ["# Metrics", "", note, f"{len(found)} families, served at `/metrics` ([observability](../guide/observability.md)). A family appears when it has something to tell. Those that begin with "
+    lines = ["# Metrics", "", note, f"{len(found)} families, served at `/metrics` ([observability](../guide/observability.md)). A family appears with its first value. Those that begin with "
              "`berth_` are Berth's; the others are kube-scheduler's, with its names, labels and help. `/metrics/resources` has two more, about what pods ask for.", "",
              "| metric | type | labels | stability | whose | meaning |", "|---|---|---|---|---|---|"]
     for name in sorted(found):

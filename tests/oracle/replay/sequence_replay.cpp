@@ -5,17 +5,14 @@
 //   sequence_replay -                  sequences on stdin, one per line; prints a list of records for each
 //
 // A sequence with "uncached": true is decided without the cache, to distinguish its defects from others.
-#include <fmt/format.h>
 #include <simdjson.h>
 
-#include <exception>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "base/json_text.hpp"
 #include "live_cluster.hpp"
 #include "recording.hpp"
 #include "scheduler/algorithm/current_view.hpp"
