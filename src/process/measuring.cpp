@@ -142,17 +142,8 @@ Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& h
                                              .post = [mailbox](auto work) { mailbox->Post(std::move(work)); },
                                              .metrics = discarded_metrics,
                                              .access = SystemSourceParts(io, environment)}));
-  // Every query has a deadline.
-  const auto waiting = [&] {
-    for (std::size_t i = 0; i < measurements.size(); ++i) {
-      if (measurements.signal(static_cast<load_metrics::SignalId>(i)).state ==
-          load_metrics::SignalState::kWaiting)
-        return true;
-    }
-    return false;
-  };
   std::vector<cycle::Message> arrived;
-  while (waiting()) {
+  while (!measurements.AllPolled()) {  // every query has a deadline
     mailbox->WaitUntil(clock.Now() + std::chrono::minutes(1));
     mailbox->Take(arrived);
     for (cycle::Message& message : arrived) std::get<cycle::Work>(message)();

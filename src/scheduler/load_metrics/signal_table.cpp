@@ -109,6 +109,11 @@ void SignalTable::ListenToPods(SignalId id, AnswerListener listener) {
 
 // --- poll results ---
 
+bool SignalTable::AllPolled() const {
+  return std::ranges::none_of(
+      entries_, [](const Entry& entry) { return entry.signal.state == SignalState::kWaiting; });
+}
+
 SignalCoverage SignalTable::Take(const SignalAnswer& answer) {
   Entry& entry = EntryOf(answer.signal);
   entry.signal.coverage = {.unmatched = {}, .before = entry.signal.state, .after = SignalState::kFresh};

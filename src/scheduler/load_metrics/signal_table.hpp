@@ -172,6 +172,8 @@ class SignalTable final : private cluster::PodObserver {
   // --- for the metric source ---
   void SetClock(const Clock& clock) { clock_ = &clock; }
   std::size_t size() const { return entries_.size(); }
+  // Whether every signal, guards included, was polled at least once, with or without success.
+  bool AllPolled() const;
   // Stores the result of a successful poll.
   SignalCoverage Take(const SignalAnswer& answer);
   // Records a failed poll.

@@ -160,7 +160,7 @@ TEST_F(SignalTableTest, AGuardSuppressesUntrustedValues) {
   const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
   const SignalId count = measurements.Declare({.name = "test", .source = "p", .expression = "count"});
   measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}, {"n3", 3}}));
-  EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-")) << "the guards have not spoken yet";
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-")) << "the guards have no result yet";
   measurements.Take(Answer(age, {{"n1", 15}, {"n2", 90}, {"n3", 15}}));
   measurements.Take(Answer(count, {{"n1", 8}, {"n2", 8}, {"n3", 8}}));
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "3"));
@@ -169,6 +169,20 @@ TEST_F(SignalTableTest, AGuardSuppressesUntrustedValues) {
   EXPECT_EQ(measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}, {"n3", 3}})).distrusted, 2U);
   measurements.Take(Answer(age, {{"n1", 15}}));
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node without a guard value has no value";
+}
+
+TEST_F(SignalTableTest, AllSignalsArePolledOnceTheirGuardsAre) {
+  const SignalId cpu =
+      measurements.Declare({.name = "test",
+                            .source = "p",
+                            .expression = "cpu",
+                            .guards = {{.name = "age", .expression = "age", .at_most = 60}}});
+  const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
+  EXPECT_FALSE(measurements.AllPolled());
+  measurements.Take(Answer(cpu, {{"n1", 1}}));
+  EXPECT_FALSE(measurements.AllPolled()) << "the guard has no result yet";
+  measurements.Failed(age, MonoTime(seconds(100)), "refused");
+  EXPECT_TRUE(measurements.AllPolled()) << "a failed poll is a result";
 }
 
 SignalSpec GuardedByAge() {

@@ -164,16 +164,6 @@ std::string LoadReader::Unavailable(SignalId id) const {
   return signal.error.empty() ? "no measurements" : signal.error;
 }
 
-bool LoadReader::Polled() const {
-  const auto polled = [this](SignalId id) {
-    const Signal& signal = handle_.signals.signal(id);
-    return signal.state != SignalState::kWaiting || !signal.error.empty();
-  };
-  return std::ranges::all_of(
-             watched_, [&](const Watched& one) { return polled(one.signal.id) && polled(one.lowest); }) &&
-         std::ranges::all_of(usage_, [&](const auto& entry) { return polled(entry.second.id); });
-}
-
 MeasuredLoad LoadReader::Read() const {
   MeasuredLoad load;
   const cluster::NodeTable& nodes = handle_.nodes;

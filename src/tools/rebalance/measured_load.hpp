@@ -62,8 +62,6 @@ class LoadReader {
   LoadReader& operator=(const LoadReader&) = delete;
 
   MeasuredLoad Read() const;
-  // Whether every signal was polled at least once, with or without success.
-  bool Polled() const;
 
  private:
   struct Watched {

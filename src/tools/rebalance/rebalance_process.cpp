@@ -241,9 +241,10 @@ void Process::Synced() {
   WaitForMeasurements();
 }
 
-// A round that begins before the first poll ended would report missing signals.
+// A round that begins before the first poll ended would report missing signals: without the result of its
+// guards a signal has no values.
 void Process::WaitForMeasurements() {
-  if (!reader_->Polled() && clock_.Now() < measured_by_)
+  if (!engine_->handle().signals.AllPolled() && clock_.Now() < measured_by_)
     return loop_.PostAfter(kPollInterval, [this] { WaitForMeasurements(); });
   options_.once ? RunRound() : Tick();
 }
