@@ -16,7 +16,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <climits>
 #include <fstream>
@@ -248,14 +247,6 @@ void Print(const std::string& name, const Size& size, const Result& result, doub
                result.per_second(), result.cpu_micros(), p50, p99, result.micros.back(), result.unplaced,
                ratio);
   }
-}
-
-void Dump(const Workload& workload, const Size& size) {
-  constexpr std::array kTypes{"ADDED", "MODIFIED", "DELETED"};
-  EmitAll(workload, size, [&](const Event& event) {
-    fmt::print("{{\"type\":\"{}\",\"object\":{}}}\n", kTypes[static_cast<std::size_t>(event.type)],
-               event.object);
-  });
 }
 
 std::string ReadFile(const std::string& path) {

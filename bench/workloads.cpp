@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "bench/object_text.hpp"
 
@@ -32,6 +33,14 @@ void EmitAll(const Workload& workload, const Size& size, const Listener& listene
     if (workload.churn) workload.churn(listener, i, size);
     listener({Event::Type::kAdded, "Pod", workload.pod(i)});
   }
+}
+
+void Dump(const Workload& workload, const Size& size) {
+  constexpr std::array kTypes{"ADDED", "MODIFIED", "DELETED"};
+  EmitAll(workload, size, [&](const Event& event) {
+    fmt::print("{{\"type\":\"{}\",\"object\":{}}}\n", kTypes[static_cast<std::size_t>(event.type)],
+               event.object);
+  });
 }
 
 const std::vector<Workload>& Workloads() {

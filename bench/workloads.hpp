@@ -43,6 +43,9 @@ struct Workload {
 // the changes between them.
 void EmitAll(const Workload& workload, const Size& size, const Listener& listener);
 
+// Prints what EmitAll emits, one watch event per line, as input of another scheduler (tests/baseline).
+void Dump(const Workload& workload, const Size& size);
+
 const std::vector<Workload>& Workloads();
 // Null if there is none of that name.
 const Workload* FindWorkload(std::string_view name);
@@ -58,5 +61,7 @@ std::vector<Workload> OwnWorkloads();
 std::vector<Workload> SuiteWorkloads();
 // Pods with resource claims: a workload of Berth's own, and those of the suite (device_workloads.cpp).
 std::vector<Workload> DeviceWorkloads();
+// Pod groups: for bench_groups, and not part of Workloads() (group_workloads.cpp).
+std::vector<Workload> GroupWorkloads();
 
 }  // namespace berth::bench

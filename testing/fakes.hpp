@@ -141,6 +141,7 @@ class FakeServices final : public framework::SchedulerServices {
     published.emplace_back(event.label);
   }
   void Activate(std::span<const std::string>) override {}
+  void ActivateMembers(const std::string&) override {}
 
   bool pod_exists = true;
   std::vector<std::string> published;  // labels of the events

@@ -150,6 +150,26 @@ def growth():
         yield Growth(f"growth/long/{workload}", "CPU time of a decision by the number of nodes, 10,000 pods", points, {"workload": workload})
 
 
+def groups():
+    for nodes in (1000, 5000):
+        for workload, pods, about in (("gang-1000", 1000, "a group of 1,000 equal pods"),
+                                      ("gangs-64", 6400, "100 groups of 64 equal pods with 4 GPUs each"),
+                                      ("gangs-64-in-rack", 640, "10 such groups, each in one rack of 50 nodes")):
+            def cluster(context, nodes=nodes, workload=workload, pods=pods):
+                pods = min(context.pods or pods, nodes)  # a node has GPUs for two pods
+                return ["--workloads", workload, "--nodes", str(nodes), "--pods", str(pods)]
+
+            def berth(context, cluster=cluster):
+                return [str(context.bin / "bench_groups"), *cluster(context), "--rounds", "1", "--json"]
+
+            def baseline(context, cluster=cluster):
+                dump = [str(context.bin / "bench_groups"), "--dump", *cluster(context)]
+                return [str(context.baseline), "--groups", "--events", str(context.output_of(dump))]
+
+            yield Benchmark(f"groups/{nodes}/{workload}", f"{about}, from the queue to the bindings",
+                            (Side("berth", berth), Side(SAMPLING, baseline)), {"workload": workload, "nodes": nodes})
+
+
 def queue():
     for pods in (10000, 100000):
         for line, about in (("add", "a pod is added"), ("add-gated", "a gated pod is added"),
@@ -251,7 +271,7 @@ def latency():
 
 
 def every_benchmark(workloads):
-    return [*decisions(workloads), *growth(), *queue(), *memory(), *encodings(), *device_selectors(), *start(), *plugin_interfaces(), *sandbox(), *end_to_end(), *latency()]
+    return [*decisions(workloads), *growth(), *groups(), *queue(), *memory(), *encodings(), *device_selectors(), *start(), *plugin_interfaces(), *sandbox(), *end_to_end(), *latency()]
 
 
 def default_bin():

@@ -16,6 +16,7 @@ import (
 	"runtime/pprof"
 
 	"github.com/go-logr/logr"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 )
 
@@ -25,6 +26,7 @@ type options struct {
 	name     string
 	allNodes bool
 	rounds   int
+	groups   bool
 	profile  string
 	version  bool
 }
@@ -41,6 +43,7 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration `FILE` instead of the default one")
 	flags.StringVar(&o.name, "name", "decisions", "name of the benchmark in the output")
 	flags.BoolVar(&o.allNodes, "all-nodes", false, "evaluate all nodes (percentageOfNodesToScore 100) instead of a sample")
+	flags.BoolVar(&o.groups, "groups", false, "schedule the pod groups of bench_groups --dump with a complete scheduler, from the queue to the bindings")
 	flags.IntVar(&o.rounds, "rounds", 1, "number of rounds, each from the start")
 	flags.StringVar(&o.profile, "cpu-profile", "", "write a CPU profile of the rounds to this `FILE`, for go tool pprof")
 	flags.BoolVar(&o.version, "version", false, "print the version of kube-scheduler and exit")
@@ -79,11 +82,21 @@ func run(o *options) error {
 	if err != nil {
 		return err
 	}
+	if o.groups {
+		if err := utilfeature.DefaultMutableFeatureGate.Set(groupGates); err != nil {
+			return err
+		}
+	}
 	config, err := loadConfig(o.config, o.allNodes)
 	if err != nil {
 		return err
 	}
-	if _, err := decideAll(config, scenario, (len(scenario.turns)+4)/5); err != nil { // warm-up
+	measure := func() (*result, error) { return decideAll(config, scenario, len(scenario.turns)) }
+	unit := "decisions/s"
+	if o.groups {
+		measure = func() (*result, error) { return scheduleGroups(config, scenario) }
+		unit = "pods/s"
+	} else if _, err := decideAll(config, scenario, (len(scenario.turns)+4)/5); err != nil { // warm-up
 		return err
 	}
 	if o.profile != "" {
@@ -98,11 +111,11 @@ func run(o *options) error {
 		defer pprof.StopCPUProfile()
 	}
 	for range o.rounds {
-		result, err := decideAll(config, scenario, len(scenario.turns))
+		result, err := measure()
 		if err != nil {
 			return err
 		}
-		result.Name, result.Unit, result.Nodes = o.name, "decisions/s", scenario.nodes
+		result.Name, result.Unit, result.Nodes = o.name, unit, scenario.nodes
 		if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
 			return err
 		}

@@ -165,7 +165,7 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                              const ClusterView& cluster,
                                              std::span<const runtime::Nomination> nominations) {
-  return Decide(pod, profile, cluster, nullptr, nominations, [&](Context& context) {
+  return Decide(pod, profile, cluster, nullptr, RecordedScores::kAll, nominations, [&](Context& context) {
     if (profile.has_post_filters()) {
       RunPostFilters(context);
     } else {
@@ -177,9 +177,11 @@ ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const 
 ScheduleResult SchedulingAlgorithm::ScheduleMember(const cluster::PodInfo& pod,
                                                    const runtime::Profile& profile,
                                                    const ClusterView& cluster, const RowSet& within,
+                                                   RecordedScores recorded,
                                                    std::span<const runtime::Nomination> nominations) {
   const bool everywhere = within == cluster.nodes.all();
-  return Decide(pod, profile, cluster, everywhere ? nullptr : &within, nominations, [](Context&) {});
+  return Decide(pod, profile, cluster, everywhere ? nullptr : &within, recorded, nominations,
+                [](Context&) {});
 }
 
 // kube-scheduler keeps the cycle state of each member and adjusts it to every pod that it adds. PreFilter
@@ -188,7 +190,7 @@ std::optional<framework::CycleState> SchedulingAlgorithm::FitsOn(
     Row row, const cluster::PodInfo& pod, const ScheduleResult& earlier, const runtime::Profile& profile,
     const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {
   ScheduleResult result;
-  SchedulingContext context(pod, profile, cluster, nullptr, buffers_, result);
+  SchedulingContext context(pod, profile, cluster, nullptr, RecordedScores::kNone, buffers_, result);
   SelectNominations(context, nominations);
   runtime::PreFilterOutcome& pre_filter = context.pre_filter.emplace(profile.RunPreFilter(context.attempt));
   if (!pre_filter.status.ok()) return std::nullopt;
@@ -206,11 +208,12 @@ std::optional<framework::CycleState> SchedulingAlgorithm::FitsOn(
 template <class PostFilter>
 ScheduleResult SchedulingAlgorithm::Decide(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                            const ClusterView& cluster, const RowSet* within,
+                                           RecordedScores recorded,
                                            std::span<const runtime::Nomination> nominations,
                                            PostFilter&& post_filter) {
   ScheduleResult result;
   result.record = std::make_shared<AttemptRecord>();
-  SchedulingContext context(pod, profile, cluster, within, buffers_, result);
+  SchedulingContext context(pod, profile, cluster, within, recorded, buffers_, result);
   SelectNominations(context, nominations);
   if (!extenders_.empty()) extenders_.BeginDecision();
   SelectNode(context);
@@ -470,9 +473,23 @@ Status SchedulingAlgorithm::ScoreFeasible(Context& context) {
   Status status = context.profile.RunScores(context.attempt, context.record().feasible,
                                             context.cluster.visiting_order, buffers.columns, buffers.skipped);
   if (!status.ok()) return status;
-  RecordScores(context);
+  CollectParts(context);
+  if (context.recorded_scores == RecordedScores::kAll) RecordScores(context);
   ChooseBest(context);
   return {};
+}
+
+// A column that is equal for all rows does not affect the choice. RunScores has converted the others to
+// bytes.
+void SchedulingAlgorithm::CollectParts(Context& context) {
+  const auto plugins = context.profile.scores();
+  Context::Buffers& buffers = context.buffers;
+  buffers.parts.clear();
+  for (std::size_t i = 0; i < plugins.size(); ++i) {
+    if (const framework::ScoreColumn& column = buffers.columns[i];
+        !buffers.skipped.Has(i) && !column.uniform())
+      buffers.parts.push_back({column.bytes(), plugins[i].weight});
+  }
 }
 
 void SchedulingAlgorithm::RecordScores(Context& context) const {
@@ -481,7 +498,6 @@ void SchedulingAlgorithm::RecordScores(Context& context) const {
   AttemptRecord& record = context.record();
   record.scored = true;
   record.base_total = plugins.empty() && extenders_.empty() ? 1 : 0;
-  buffers.parts.clear();
   std::vector<record::Scores> scores;
   scores.reserve(plugins.size());
   for (std::size_t i = 0; i < plugins.size(); ++i) {
@@ -497,11 +513,9 @@ void SchedulingAlgorithm::RecordScores(Context& context) const {
     const framework::ScoreColumn& column = buffers.columns[i];
     if (column.uniform()) {
       kept.uniform = static_cast<std::uint8_t>(column.uniform_value());
-      continue;  // equal for all rows: does not affect the choice
+    } else {
+      kept.values.assign(column.bytes().begin(), column.bytes().end());
     }
-    const auto bytes = column.bytes();  // RunScores has converted them to bytes
-    kept.values.assign(bytes.begin(), bytes.end());
-    buffers.parts.push_back({bytes, weight});
   }
   std::ranges::sort(scores, {}, &record::Scores::plugin);
   record.scores = std::move(scores);

@@ -64,6 +64,9 @@ struct ClusterView {
   std::shared_ptr<const record::NodeNames> names;
 };
 
+// Whether the record of a decision contains the scores of all feasible nodes; they are most of its size.
+enum class RecordedScores : std::uint8_t { kAll, kNone };
+
 // One decision on its way through the steps of the algorithm.
 struct SchedulingContext {
   // Results of all nodes; buffers that the next decision reuses.
@@ -79,11 +82,12 @@ struct SchedulingContext {
   };
 
   SchedulingContext(const cluster::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
-                    const RowSet* within, Buffers& buffers, ScheduleResult& result)
+                    const RowSet* within, RecordedScores recorded, Buffers& buffers, ScheduleResult& result)
       : pod(pod),
         profile(profile),
         cluster(cluster),
         within(within),
+        recorded_scores(recorded),
         buffers(buffers),
         result(result),
         attempt(pod, cluster.nodes, result.state, buffers.scratch) {}
@@ -96,6 +100,7 @@ struct SchedulingContext {
   const ClusterView& cluster;
   // The only nodes on which the pod may be placed; null: all. Plugins count the pods of all nodes.
   const RowSet* within;
+  const RecordedScores recorded_scores;
   // Of the buffers, `nominations` are the pods of at least this pod's priority, without the pod itself.
   Buffers& buffers;
   // --- result ---
@@ -135,7 +140,7 @@ class SchedulingAlgorithm {
   // The same for a member of a pod group, without PostFilter: that is called for the group as a whole.
   // `within`: the nodes of the placement.
   ScheduleResult ScheduleMember(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                                const ClusterView& cluster, const RowSet& within,
+                                const ClusterView& cluster, const RowSet& within, RecordedScores recorded,
                                 std::span<const runtime::Nomination> nominations);
   // Whether a pod for which `earlier` is the decision passes the filters on this row now, nominated pods
   // included; then the data of the plugins, for Reserve. Filters that were skipped then are skipped again.
@@ -146,6 +151,17 @@ class SchedulingAlgorithm {
   // Selects one of `count` equal choices, which are in the order of their names.
   std::size_t BreakTie(std::size_t count) {
     return options_.tie_break == TieBreak::kRandom ? random_.Below(count) : 0;
+  }
+  // What a decision changes in this object, apart from caches: after Restore, the same decisions on the same
+  // cluster have the same results.
+  struct Position {
+    Random random;
+    std::size_t next_start;
+  };
+  Position position() const { return {random_, next_start_}; }
+  void Restore(const Position& position) {
+    random_ = position.random;
+    next_start_ = position.next_start;
   }
   // Removes cached results of pods that are gone, see EquivalenceCache::ReleaseUnused.
   void ReleaseUnused() {
@@ -158,7 +174,7 @@ class SchedulingAlgorithm {
 
   template <class PostFilter>
   ScheduleResult Decide(const cluster::PodInfo& pod, const runtime::Profile& profile,
-                        const ClusterView& cluster, const RowSet* within,
+                        const ClusterView& cluster, const RowSet* within, RecordedScores recorded,
                         std::span<const runtime::Nomination> nominations, PostFilter&& post_filter);
   // The steps, in order. Those that return bool return false if no node can be selected.
   void SelectNode(Context& context);
@@ -171,6 +187,8 @@ class SchedulingAlgorithm {
   void AdvanceStart(const Context& context, std::size_t visited);
   void Sample(Context& context, const RowSet& candidates);
   framework::Status ScoreFeasible(Context& context);
+  // The columns that affect the choice.
+  static void CollectParts(Context& context);
   void RecordScores(Context& context) const;
   void ChooseBest(Context& context);
   void RunPostFilters(Context& context);

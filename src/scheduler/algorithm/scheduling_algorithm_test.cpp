@@ -105,6 +105,43 @@ TEST_F(SchedulingAlgorithmTest, EqualSeedsGiveEqualChoices) {
   EXPECT_NE(draws(3), draws(4));
 }
 
+TEST_F(SchedulingAlgorithmTest, AfterRestoreTheSameDecisionsHaveTheSameResults) {
+  AddAlike(150);
+  AlgorithmOptions options;
+  options.sample = true;
+  options.percentage_of_nodes_to_score = 70;
+  Options(options);
+  const auto decide = [&] {
+    std::vector<std::string> nodes;
+    for (int i = 0; i < 10; ++i) nodes.push_back(Name(Schedule(MakePod().Cpu("1"))));
+    return nodes;
+  };
+  decide();
+  const SchedulingAlgorithm::Position position = algorithm->position();
+  const std::vector<std::string> nodes = decide();
+  EXPECT_NE(decide(), nodes);
+  algorithm->Restore(position);
+  EXPECT_EQ(decide(), nodes);
+}
+
+TEST_F(SchedulingAlgorithmTest, AMembersScoresAreRecordedOnlyIfWanted) {
+  Add(MakeNode("a").Cpu("4"));
+  Add(MakeNode("b").Cpu("8"));
+  Add(MakeNode("c").Cpu("16"));
+  cluster::ClusterState& cache = engine->cache();
+  RowSet within(cache.nodes().rows());
+  within.Add(RowOf("a"));
+  within.Add(RowOf("b"));
+  for (const RecordedScores recorded : {RecordedScores::kAll, RecordedScores::kNone}) {
+    const ScheduleResult decision = algorithm->ScheduleMember(
+        Info(MakePod().Cpu("1")), *engine->profiles()[0],
+        {cache.nodes(), cache.VisitingOrder(), NamesOf(cache.nodes())}, within, recorded, {});
+    EXPECT_EQ(Name(decision), "b");
+    EXPECT_EQ(decision.record->scored, recorded == RecordedScores::kAll);
+    EXPECT_EQ(decision.record->scores.plugins().empty(), recorded == RecordedScores::kNone);
+  }
+}
+
 TEST_F(SchedulingAlgorithmTest, TheDeterministicTieBreakSelectsTheFirstByName) {
   for (const auto* name : {"m", "b", "z"}) Add(MakeNode(name).Cpu("4"));
   Options({.tie_break = TieBreak::kFirstByName});

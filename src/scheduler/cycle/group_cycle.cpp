@@ -11,6 +11,7 @@
 
 namespace berth::cycle {
 
+using algorithm::RecordedScores;
 using framework::Code;
 using framework::QueuedGroup;
 using framework::QueuedPodPtr;
@@ -217,8 +218,9 @@ GroupResult GroupCycle::Decide(const QueuedGroup& group) {
 }
 
 GroupResult GroupCycle::Search(const QueuedGroup& group) {
-  GroupResult result =
-      by_placement_ ? SearchPlacements(group) : SearchWithin(group, parts_.cluster.nodes().all());
+  GroupResult result = by_placement_
+                           ? SearchPlacements(group)
+                           : SearchWithin(group, parts_.cluster.nodes().all(), RecordedScores::kAll);
   if (result.status.ok() && !result.any_placed) result.status = RejectedWithGroup({});
   for (MemberResult& member : result.members) {
     if (!member.tried()) member.status = result.status;
@@ -226,11 +228,20 @@ GroupResult GroupCycle::Search(const QueuedGroup& group) {
   return result;
 }
 
-// A placement in which the group can be scheduled.
+// A placement in which the group can be scheduled. Its result is not kept, because results are large and
+// there may be as many placements as nodes.
 struct GroupCycle::Candidate {
-  const framework::GroupPlacement* placement;
-  GroupResult result;
+  framework::FeasiblePlacement feasible;
+  algorithm::SchedulingAlgorithm::Position before;  // at the start of its search
 };
+
+std::vector<const cluster::PodInfo*> GroupCycle::PlacedMembers(const GroupResult& result) {
+  std::vector<const cluster::PodInfo*> members;
+  for (const MemberResult& member : result.members) {
+    if (member.placed()) members.push_back(&member.pod->info);
+  }
+  return members;
+}
 
 // If the group fits into no placement, the members have the results of the first one.
 GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group) {
@@ -240,16 +251,20 @@ GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group) {
       ProfileOf(group).RunPlacementGenerate(*group.object, nodes, nodes.all());
   if (!generated.status.ok()) return Untried(group, generated.status);
   parts_.metrics.PlacementsGenerated(profile, generated.placements.size());
+  // The result of the only placement is the result of the group.
+  const auto recorded = generated.placements.size() == 1 ? RecordedScores::kAll : RecordedScores::kNone;
   std::optional<GroupResult> first;
   std::vector<Candidate> candidates;
   for (const framework::GroupPlacement& placement : generated.placements) {
     const MonoTime began = parts_.clock.Now();
-    GroupResult result = SearchWithin(group, placement.rows);
+    const auto before = parts_.algorithm.position();
+    GroupResult result = SearchWithin(group, placement.rows, recorded);
     const bool feasible = result.status.ok();
     if (result.abandoned || (!feasible && !result.status.rejected())) return result;
     parts_.metrics.PlacementEvaluated(profile, feasible, parts_.clock.Now() - began);
+    if (generated.placements.size() == 1 && feasible) return result;
     if (feasible) {
-      candidates.push_back({&placement, std::move(result)});
+      candidates.push_back({{&placement, PlacedMembers(result)}, before});
     } else if (!first) {
       first = std::move(result);
     }
@@ -262,15 +277,9 @@ GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group) {
 }
 
 GroupResult GroupCycle::ChooseBest(const QueuedGroup& group, std::vector<Candidate> candidates) {
-  if (candidates.size() == 1) return std::move(candidates.front().result);
+  if (candidates.size() == 1) return SearchAgain(group, candidates.front());
   std::vector<framework::FeasiblePlacement> placements;
-  for (const Candidate& candidate : candidates) {
-    framework::FeasiblePlacement& placement = placements.emplace_back();
-    placement.placement = candidate.placement;
-    for (const MemberResult& member : candidate.result.members) {
-      if (member.placed()) placement.members.push_back(&member.pod->info);
-    }
-  }
+  for (const Candidate& candidate : candidates) placements.push_back(candidate.feasible);
   const auto totals = ProfileOf(group).RunPlacementScores(*group.object, parts_.cluster.nodes(), placements);
   if (!totals) return Untried(group, Status::Error(totals.error().message));
   const std::int64_t most = std::ranges::max(*totals);
@@ -278,12 +287,22 @@ GroupResult GroupCycle::ChooseBest(const QueuedGroup& group, std::vector<Candida
   for (std::size_t i = 0; i < totals->size(); ++i) {
     if ((*totals)[i] == most) best.push_back(i);
   }
-  return std::move(candidates[best[parts_.algorithm.BreakTie(best.size())]].result);
+  return SearchAgain(group, candidates[best[parts_.algorithm.BreakTie(best.size())]]);
 }
 
-GroupResult GroupCycle::SearchWithin(const QueuedGroup& group, const RowSet& rows) {
+// The same decisions, with complete records. Extenders are asked again; if they answer differently, the new
+// result counts.
+GroupResult GroupCycle::SearchAgain(const QueuedGroup& group, const Candidate& candidate) {
+  const auto after = parts_.algorithm.position();
+  parts_.algorithm.Restore(candidate.before);
+  GroupResult result = SearchWithin(group, candidate.feasible.placement->rows, RecordedScores::kAll);
+  parts_.algorithm.Restore(after);
+  return result;
+}
+
+GroupResult GroupCycle::SearchWithin(const QueuedGroup& group, const RowSet& rows, RecordedScores recorded) {
   GroupResult result = Untried(group, {});
-  DecideMembers(group, rows, result);
+  DecideMembers(group, rows, recorded, result);
   return result;
 }
 
@@ -303,7 +322,8 @@ std::optional<std::string> GroupCycle::Invalid(const QueuedGroup& group) const {
 
 // Members are tried in order until the group cannot be scheduled any more. Those that find no node do not
 // stop the others as long as minCount can be reached.
-void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, GroupResult& result) {
+void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, RecordedScores recorded,
+                               GroupResult& result) {
   const runtime::Profile& profile = ProfileOf(group);
   framework::PlacementProgress progress{.remaining = group.members.size(),
                                         .scheduled = parts_.groups.Find(group.key)->scheduled};
@@ -320,7 +340,7 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, Gro
   Placed placed(parts_, profile);
   for (MemberResult& member : result.members) {
     const MonoTime began = parts_.clock.Now();
-    DecideMember(member, rows);
+    DecideMember(member, rows, recorded);
     if (member.status.ok() && !member.decision.abandoned) {
       nominations.Take(member.pod);
       member.status = placed.Add(*member.pod, member.decision.row, member.decision.state);
@@ -350,14 +370,14 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, Gro
   result.status = feasible.code == Code::kWait ? RejectedWithGroup(std::move(feasible)) : std::move(feasible);
 }
 
-void GroupCycle::DecideMember(MemberResult& member, const RowSet& rows) {
+void GroupCycle::DecideMember(MemberResult& member, const RowSet& rows, RecordedScores recorded) {
   const framework::QueuedPod& pod = *member.pod;
   if (const auto log = log::V(4))
     log.Info("Attempting to schedule a pod belonging to a pod group",
              {{"pod", log::Value::Object(pod.info.key)}});
   member.decision =
       parts_.algorithm.ScheduleMember(pod.info, *parts_.profiles[pod.profile], parts_.view.Of(parts_.cluster),
-                                      rows, parts_.nominations.Of(parts_.cluster.nodes()));
+                                      rows, recorded, parts_.nominations.Of(parts_.cluster.nodes()));
   if (member.decision.abandoned) return;
   const record::AttemptRecord& record = *member.decision.record;
   switch (record.result) {

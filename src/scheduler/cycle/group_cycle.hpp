@@ -88,10 +88,14 @@ class GroupCycle {
   GroupResult Search(const framework::QueuedGroup& group);
   GroupResult SearchPlacements(const framework::QueuedGroup& group);
   struct Candidate;
+  static std::vector<const cluster::PodInfo*> PlacedMembers(const GroupResult& result);
   GroupResult ChooseBest(const framework::QueuedGroup& group, std::vector<Candidate> candidates);
-  GroupResult SearchWithin(const framework::QueuedGroup& group, const RowSet& rows);
-  void DecideMembers(const framework::QueuedGroup& group, const RowSet& rows, GroupResult& result);
-  void DecideMember(MemberResult& member, const RowSet& rows);
+  GroupResult SearchAgain(const framework::QueuedGroup& group, const Candidate& candidate);
+  GroupResult SearchWithin(const framework::QueuedGroup& group, const RowSet& rows,
+                           algorithm::RecordedScores recorded);
+  void DecideMembers(const framework::QueuedGroup& group, const RowSet& rows,
+                     algorithm::RecordedScores recorded, GroupResult& result);
+  void DecideMember(MemberResult& member, const RowSet& rows, algorithm::RecordedScores recorded);
   static void OnNotReserved(MemberResult& member);
   void RunPostFilters(const framework::QueuedGroup& group, GroupResult& result);
 

@@ -13,6 +13,7 @@ using berth::testing::MakeGroup;
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
@@ -88,6 +89,25 @@ TEST_F(GroupPlacementTest, AllMembersGoToOneDomain) {
   EXPECT_EQ(
       Metric("scheduler_placement_evaluations_total{profile=\"default-scheduler\",result=\"infeasible\"}"),
       "2");
+}
+
+TEST_F(GroupPlacementTest, TheRecordsOfTheChosenPlacementHaveScores) {
+  for (const auto* rack : {"a", "b", "c"}) {
+    for (int i = 0; i < 3; ++i) AddNode(fmt::format("{}{}", rack, i), rack, "4");
+  }
+  AddGroup(2);
+  AddMembers(2);
+  Settle();
+  const std::vector<std::string> nodes = Nodes();
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_EQ(nodes[0][0], nodes[1][0]) << "one rack";
+  for (const auto* pod : {"default/m0", "default/m1"}) {
+    const auto record = scheduler->records().Latest(pod);
+    ASSERT_NE(record, nullptr);
+    EXPECT_TRUE(record->scored);
+    EXPECT_FALSE(record->scores.plugins().empty());
+    EXPECT_THAT(nodes, Contains(record->nodes->by_row[record->node]));
+  }
 }
 
 TEST_F(GroupPlacementTest, NodesWithoutTheLabelAreInNoPlacement) {

@@ -174,6 +174,7 @@ GroupResult Scheduler::DecideGroup(const framework::QueuedGroup& group) {
   deciding_ = true;
   GroupResult result = group_cycle_.Decide(group);
   EndDecision();
+  activated_.reset();
   return result;
 }
 
@@ -193,6 +194,24 @@ bool Scheduler::PumpBindings() {
 void Scheduler::Activate(std::span<const std::string> pods) {
   if (!deciding_) return queue_.Activate(pods);
   deferred_activations_.insert(deferred_activations_.end(), pods.begin(), pods.end());
+}
+
+// Each member of a gang that waits for Permit activates the others. After a decision one member after the
+// other is assumed: as long as nothing else changes, the first one has activated all that the next ones
+// would.
+void Scheduler::ActivateMembers(const std::string& group) {
+  const cluster::PodGroups::Group* known = parts_.handle.groups.Find(group);
+  if (known == nullptr) return;
+  const std::size_t unscheduled = known->members.size() - known->scheduled;
+  const bool only_assumed_one =
+      activated_ && activated_->key == group && activated_->unscheduled == unscheduled + 1;
+  activated_ = {group, unscheduled};
+  if (only_assumed_one) return;
+  std::vector<std::string> pods;
+  for (const auto& [uid, member] : known->members) {
+    if (member.stage == cluster::PodGroups::Stage::kUnscheduled) pods.push_back(member.pod->metadata.Key());
+  }
+  Activate(pods);
 }
 
 // --- the cluster ---

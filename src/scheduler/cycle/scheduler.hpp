@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -123,6 +124,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
     queue_.MoveAll(event, objects);
   }
   void Activate(std::span<const std::string> pods) override;
+  void ActivateMembers(const std::string& group) override;
 
   // Drops what is pending in the loop after all other members are destroyed.
   struct LoopCleanup {
@@ -149,6 +151,12 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   OutcomeHandler outcomes_;
   ClusterUpdates updates_;
   OvercommitmentReport overcommitment_;
+  // Since the last decision about a group: its members were activated when so many of them were unscheduled.
+  struct ActivatedGroup {
+    std::string key;
+    std::size_t unscheduled = 0;
+  };
+  std::optional<ActivatedGroup> activated_;
   bool deciding_ = false;
   std::vector<std::string> deferred_activations_;  // Activate calls during a decision
   std::atomic<bool> cancelling_{false};            // set by Drain: do not wait for extenders

@@ -39,6 +39,9 @@ class ServicesProxy final : public framework::SchedulerServices {
   void Activate(std::span<const std::string> pods) override {
     if (scheduler_ != nullptr) scheduler_->Activate(pods);
   }
+  void ActivateMembers(const std::string& group) override {
+    if (scheduler_ != nullptr) scheduler_->ActivateMembers(group);
+  }
 
  private:
   framework::SchedulerServices* scheduler_ = nullptr;

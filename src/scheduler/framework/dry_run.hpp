@@ -32,6 +32,7 @@ class DryRunServices final : public SchedulerServices {
   bool IsPreempting(std::string_view) const override { return false; }
   void PublishEvent(const ClusterEvent&, const EventObjects&) override {}
   void Activate(std::span<const std::string>) override {}
+  void ActivateMembers(const std::string&) override {}
 };
 
 }  // namespace berth::framework

@@ -57,12 +57,13 @@ void ScoreColumn::Shrink(const RowSet& feasible) {
 }
 
 // Rows that are not feasible may hold any value but rarely hold an invalid one. Checking all rows first is
-// cheaper.
+// cheaper, unless few of them are feasible.
 bool ScoreColumn::ShrinkToScores(const RowSet& feasible) {
   Shrink(feasible);
   if (uniform()) return IsScore(value_);
   const auto scores = bytes();
-  return !scores.empty() && (IsScore(MaxByte(scores)) || IsScore(MaxByte(scores, feasible)));
+  if (scores.empty()) return false;
+  return (!feasible.IsSparse() && IsScore(MaxByte(scores))) || IsScore(MaxByte(scores, feasible));
 }
 
 }  // namespace berth::framework

@@ -53,12 +53,13 @@ func deviceRequest(name string, count int64, expression string) resourcev1.Devic
 	return request
 }
 
-// claimDevices creates five pods with a claim each, and waits until each was decided once.
+// claimDevices creates pods with a claim each, and waits until each was decided once. kube-scheduler needs ten seconds for
+// each, so their number is scaled.
 func (v *victim) claimDevices(ctx context.Context, devices resourcev1.DeviceClaim) error {
 	if err := v.publishDevices(ctx); err != nil {
 		return err
 	}
-	for i := range 5 {
+	for i := range scaled(v.o.scale, 5, 1) {
 		name := fmt.Sprintf("devices-%d", i)
 		claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimSpec{Devices: devices}}
 		if _, err := v.tenant.ResourceV1().ResourceClaims(v.namespace).Create(ctx, claim, metav1.CreateOptions{}); err != nil {

@@ -60,21 +60,13 @@ framework::PermitResult GangScheduling::Permit(const framework::Placement& place
   }
   if (!group->object->gang) return {};
   if (std::cmp_less(group->scheduled, group->object->gang->min_count)) {
-    Activate(*group);
+    // Other members may have been waiting for this one.
+    handle_.scheduler.ActivateMembers(*key);
     return {{framework::Code::kWait, {"waiting for minCount pods from a gang to be scheduled"}, {}},
             kPermitTimeout};
   }
   AllowWaiting(*group);
   return {};
-}
-
-// Other members may have been waiting for this one.
-void GangScheduling::Activate(const PodGroups::Group& group) {
-  std::vector<std::string> pods;
-  for (const auto& [uid, member] : group.members) {
-    if (member.stage == PodGroups::Stage::kUnscheduled) pods.push_back(member.pod->metadata.Key());
-  }
-  if (!pods.empty()) handle_.scheduler.Activate(pods);
 }
 
 void GangScheduling::AllowWaiting(const PodGroups::Group& group) {

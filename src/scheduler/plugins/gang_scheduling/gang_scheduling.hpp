@@ -25,7 +25,6 @@ class GangScheduling final : public framework::PreEnqueuePlugin,
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  void Activate(const cluster::PodGroups::Group& group);
   void AllowWaiting(const cluster::PodGroups::Group& group);
 
   framework::Handle& handle_;

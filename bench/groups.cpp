@@ -1,0 +1,203 @@
+// CPU time for the members of pod groups, from the queue to the requested binding, in a complete scheduler:
+// queue, group cycles, Permit and bindings; the API server accepts every request immediately. The feature
+// gates of pod groups are on.
+//
+//   bench_groups [--nodes 5000] [--workloads gang-1000] [--pods 1000] [--rounds 3] [--json]
+//   bench_groups --dump --nodes 5000 --workloads gang-1000 --pods 1000
+//
+// With --dump it prints the objects of one workload in their order instead, as input of another scheduler
+// (tests/baseline).
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <string>
+#include <vector>
+
+#include "bench/no_writes.hpp"
+#include "bench/workloads.hpp"
+#include "command_line/command.hpp"
+#include "kubernetes/api/decode.hpp"
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/cycle/services_proxy.hpp"
+
+namespace berth::bench {
+namespace {
+
+[[noreturn]] void Stop(const std::string& message) {
+  fmt::print(stderr, "Error: {}\n", message);
+  std::exit(1);
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+config::SchedulerConfig WithGroups() {
+  std::vector<std::string> notes;
+  const std::string gates[] = {"GenericWorkload=true,TopologyAwareWorkloadScheduling=true"};
+  auto parsed = config::FeatureGates::Parse(gates, notes);
+  if (!parsed) Stop(parsed.error().message);
+  return config::DefaultSchedulerConfig(*parsed);
+}
+
+// Counts the bindings.
+class CountingWriter final : public NoWrites {
+ public:
+  void Bind(ports::Binding, ports::WriteDone done) override {
+    ++bound;
+    done({});
+  }
+  std::size_t bound = 0;
+};
+
+struct Result {
+  double wall_seconds = 0, cpu_seconds = 0;
+  std::size_t bound = 0;
+};
+
+// A scheduler with the objects of a workload; the pending pods are in its queue.
+class Round {
+ public:
+  Round(const Workload& workload, const Size& size) {
+    std::vector<std::string> notes;
+    auto engine = assembly::Engine::Build(WithGroups(), plugins_, {api_, events_, loop_, services_}, notes,
+                                          {.registry = &metrics_, .clock = &clock_, .options = {}});
+    if (!engine) Stop(engine.error().message);
+    engine_ = std::move(*engine);
+    scheduler_ = std::make_unique<cycle::Scheduler>(
+        Options(), cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
+                                         engine_->profiles(), clock_, metrics_, engine_->extenders(), fence_,
+                                         tracer_, [](std::size_t) { return true; }});
+    EmitAll(workload, size, [this](const Event& event) { Deliver(event); });
+  }
+
+  Result Run() {
+    const double cpu = CpuSeconds();
+    const auto start = std::chrono::steady_clock::now();
+    loop_.sink().OnSynced();
+    while (loop_.RunOnce(*scheduler_)) {
+    }
+    return {.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+            .cpu_seconds = CpuSeconds() - cpu,
+            .bound = api_.bound};
+  }
+
+ private:
+  static cycle::SchedulerOptions Options() {
+    cycle::SchedulerOptions options;
+    options.algorithm.seed = 1;
+    return options;
+  }
+
+  void Deliver(const Event& event) {
+    api::AllKinds::ForEach([&]<class T>() {
+      if (T::kKind == event.kind) DeliverAs<T>(event);
+    });
+  }
+  template <class T>
+  void DeliverAs(const Event& event) {
+    auto decoded = decoder_.Object<T>(event.object);
+    if (!decoded) Stop(fmt::format("{} {}: {}", event.kind, event.object, decoded.error().message));
+    ports::ClusterChange change = ports::Change<T>{nullptr, std::make_shared<const T>(std::move(*decoded))};
+    scheduler_->OnChange(change);
+  }
+
+  const SystemClock clock_;
+  const LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
+  tracing::NoTracer tracer_;
+  metrics::Registry metrics_;
+  CountingWriter api_;
+  ports::DiscardingEventSink events_;
+  cycle::ClusterLoop loop_{clock_};
+  cycle::ServicesProxy services_;
+  const runtime::Registry plugins_ = assembly::InTreePlugins();
+  api::Decoder decoder_;
+  std::unique_ptr<assembly::Engine> engine_;
+  std::unique_ptr<cycle::Scheduler> scheduler_;
+};
+
+// The round with the median CPU time.
+Result Median(const Workload& workload, const Size& size, std::size_t rounds) {
+  std::vector<Result> results;
+  for (std::size_t round = 0; round < rounds; ++round) results.push_back(Round(workload, size).Run());
+  std::ranges::sort(results, {}, &Result::cpu_seconds);
+  return results[rounds / 2];
+}
+
+void Print(const std::string& name, const Size& size, const Result& result, bool json) {
+  const auto pods = static_cast<double>(size.pods);
+  const double micros = result.cpu_seconds * 1e6 / pods;
+  if (json) {
+    fmt::print(
+        "{{\"name\":\"{}\",\"value\":{:.1f},\"unit\":\"pods/"
+        "s\",\"nodes\":{},\"pods\":{},\"wallSeconds\":{:.4f},"
+        "\"cpuSeconds\":{:.4f},\"cpuMicros\":{:.2f},\"unplaced\":{}}}\n",
+        name, pods / result.wall_seconds, size.nodes, size.pods, result.wall_seconds, result.cpu_seconds,
+        micros, size.pods - result.bound);
+  } else {
+    fmt::print("{:<40} {:>10.0f} {:>10.1f} {:>10}\n", name, pods / result.wall_seconds, micros,
+               size.pods - result.bound);
+  }
+}
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  using namespace berth::bench;
+  // See bench_decisions.
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  mallopt(M_MMAP_THRESHOLD, INT_MAX);
+  const std::vector<Workload> workloads = GroupWorkloads();
+  std::vector<std::string> all;
+  for (const Workload& workload : workloads) all.push_back(workload.name);
+  std::vector<std::size_t> nodes{5000};
+  std::vector<std::string> names;
+  Size size{.pods = 1000};
+  std::size_t rounds = 3;
+  bool json = false, dump = false, list = false;
+  berth::command_line::Command command(
+      "bench_groups",
+      "CPU time for the members of pod groups, from the queue to the requested binding. --list describes the "
+      "workloads.");
+  berth::command_line::FlagSet& flags = command.flags();
+  flags.Integers("nodes", nodes, "cluster sizes in nodes", {.least = 1});
+  flags.Choices("workloads", names, all, "workloads, comma-separated; default: all", "NAMES");
+  flags.Integer("pods", size.pods, "pods per round", {.least = 1});
+  flags.Integer("rounds", rounds, "rounds per size; the median round is shown", {.least = 1});
+  flags.Bool("json", json, "print one JSON object per line");
+  flags.Bool("dump", dump, "print the cluster and the pods of one workload, one watch event per line");
+  flags.Bool("list", list, "list the workloads with their descriptions, separated by a tab");
+  if (const auto code = command.Parse(argc, argv)) return *code;
+  if (names.empty()) names = all;
+  if (list) {
+    for (const Workload& workload : workloads) fmt::print("{}\t{}\n", workload.name, workload.about);
+    return 0;
+  }
+  if (dump && (nodes.size() != 1 || names.size() != 1))
+    Stop("--dump: requires exactly one value of --nodes and one of --workloads");
+  if (!json && !dump)
+    fmt::print("{:<40} {:>10} {:>10} {:>10}\n", "benchmark", "pods/s", "cpu us", "unplaced");
+  for (const std::size_t count : nodes) {
+    size.nodes = count;
+    for (const std::string& name : names) {
+      const Workload& workload = *std::ranges::find(workloads, name, &Workload::name);
+      if (dump) {
+        Dump(workload, size);
+        continue;
+      }
+      Print(fmt::format("groups/{}/{}", count, name), size, Median(workload, size, rounds), json);
+    }
+  }
+}
