@@ -110,8 +110,8 @@ void SignalTable::ListenToPods(SignalId id, AnswerListener listener) {
 // --- poll results ---
 
 bool SignalTable::AllPolled() const {
-  return std::ranges::none_of(
-      entries_, [](const Entry& entry) { return entry.signal.state == SignalState::kWaiting; });
+  return std::ranges::none_of(entries_,
+                              [](const Entry& entry) { return entry.signal.state == SignalState::kWaiting; });
 }
 
 SignalCoverage SignalTable::Take(const SignalAnswer& answer) {
