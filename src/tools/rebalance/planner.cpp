@@ -86,7 +86,9 @@ class Planner {
   std::optional<Verdict> CheckLimits(const Move& move) const;
   std::optional<Verdict> CheckDestinationLimit(const Move& move) const;
   void Accept(const Candidate& candidate, Move move);
-  void MoveLoad(const Candidate& candidate, const std::string& to, double sign);
+  // Of the old node, where the link that the pod uses is not known.
+  enum class Relief : std::uint8_t { kLeast, kMost };
+  void MoveLoad(const Candidate& candidate, const std::string& to, double sign, Relief relief);
 
   SignalLoad& SignalOf(const OverloadedNode& node) {
     return *std::ranges::find(load_.signals, node.signal, &SignalLoad::name);
@@ -409,7 +411,7 @@ std::optional<Verdict> Planner::CheckDestination(const Candidate& candidate, con
   };
   for (const SignalLoad& signal : load_.signals) {
     double added = PodLoad(signal, *candidate.pod, from, to);
-    // The traffic of some pods is not measured; other nodes than those with too much traffic lose them, too.
+    // A pod whose traffic is not measured may move for other load.
     if (std::isnan(added) && signal.traffic) added = SharedLoad(signal, from);
     const double after = ExpectedLoad(signal, to) + added;
     if (std::isnan(added))
@@ -438,10 +440,11 @@ std::optional<Verdict> Planner::CheckLeftNodes(const Candidate& candidate,
 
 std::optional<Verdict> Planner::CheckReturn(const Candidate& candidate, const std::string& to) {
   const std::string& from = plan_.overloaded[candidate.node].name;
-  MoveLoad(candidate, to, 1);
+  // The more the move relieves the old node, the better is the score of that node.
+  MoveLoad(candidate, to, 1, Relief::kMost);
   ++plan_.evaluations;
   const ClusterCopy::Choice choice = copy_->Choose(candidate.pod);
-  MoveLoad(candidate, to, -1);
+  MoveLoad(candidate, to, -1, Relief::kMost);
   if (choice.nodes.empty())
     return Verdict{Rejection::kWouldReturn,
                    "after the move, the scheduler would find no node: " + choice.failure};
@@ -450,11 +453,14 @@ std::optional<Verdict> Planner::CheckReturn(const Candidate& candidate, const st
                  fmt::format("after a move to {}, the scheduler may choose {} again", to, from)};
 }
 
-void Planner::MoveLoad(const Candidate& candidate, const std::string& to, double sign) {
+void Planner::MoveLoad(const Candidate& candidate, const std::string& to, double sign, Relief relief) {
   const std::string& from = plan_.overloaded[candidate.node].name;
   for (const SignalLoad& signal : load_.signals) {
     if (signal.resource.empty()) continue;  // an equal share is too coarse
-    const double taken = PodLoad(signal, *candidate.pod, from, from);
+    const NodeLoad& old = signal.nodes.find(from)->second;
+    double taken = PodLoad(signal, *candidate.pod, from, from);
+    if (signal.traffic && relief == Relief::kMost)
+      taken = std::min(old.now, taken * old.fastest_link / old.slowest_link);
     const double added = PodLoad(signal, *candidate.pod, from, to);
     if (std::isnan(taken) || std::isnan(added)) continue;
     copy_->AddLoad(signal, from, -sign * taken);
@@ -523,7 +529,7 @@ std::optional<Verdict> Planner::CheckDestinationLimit(const Move& move) const {
 }
 
 void Planner::Accept(const Candidate& candidate, Move move) {
-  MoveLoad(candidate, move.to, 1);
+  MoveLoad(candidate, move.to, 1, Relief::kLeast);
   for (SignalLoad& signal : load_.signals) {
     if (signal.resource.empty()) continue;
     const double on_from = PodLoad(signal, *candidate.pod, move.from, move.from);

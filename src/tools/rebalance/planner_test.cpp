@@ -581,6 +581,16 @@ TEST_F(PlanningForTraffic, OfSeveralLinksTheLeastReliefAndTheMostAdditionCount) 
   EXPECT_NEAR(plan.moves[0].to_after, 40, 1e-6);
 }
 
+TEST_F(PlanningForTraffic, OfSeveralLinksTheMostReliefCountsForAReturn) {
+  Link("hot", 30, 90);
+  Link("warm", 30, 35);
+  AddReceiving(Pod("web", "hot"), 0.1, 300);
+  fastest_["hot"] = 2000;  // after the move hot would be at 75 or 60, warm at 65
+  EXPECT_THAT(OnlyRejected(Make()), HasSubstr("would-return"));
+  slowest_["hot"] = 2000;
+  EXPECT_THAT(Make().moves, SizeIs(1));
+}
+
 TEST_F(PlanningForTraffic, NewPodsCountWithTheTrafficOfTheirWorkload) {
   Link("hot", 30, 90);
   Link("cool", 20, 10);
