@@ -22,8 +22,6 @@ import math
 import os
 import pathlib
 import random
-import re
-import signal
 import socket
 import statistics
 import subprocess
@@ -164,8 +162,8 @@ class Prometheus:
 
     def __init__(self, cluster):
         self.cluster = cluster
-        self.closed = collections.defaultdict(list)  # node -> [[from, until or None]], by signal in `open`
-        self.open = {}
+        self.closed = collections.defaultdict(list)  # node -> [[from, until or None]]
+        self.open = {}  # the last of them by (node, signal), while the node is above the threshold
         self.polls = 0
         outer = self
 
@@ -349,7 +347,7 @@ class Run:
                 pod.bound = time.monotonic()
                 self.cluster.start(pod)
 
-    def submit(self, job, count):
+    def submit(self, job, count, kills_leader):
         labels = {"app": job.name, "type": "flink-native-kubernetes"}
         base = f"/api/v1/namespaces/{job.namespace}"
         container = {"name": "flink-main-container", "image": "flink:1.20", "resources": {"requests": {"cpu": "1", "memory": "4Gi"}}}
@@ -360,6 +358,9 @@ class Run:
         owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": job.name, "uid": manager["metadata"]["uid"],
                  "controller": True, "blockOwnerDeletion": True}
         for number in range(1, count + 1):
+            if kills_leader and number == count // 2:
+                # A part of the job is bound, the rest waits for the next leader.
+                self.kill_leader()
             pod = Pod(job.namespace, f"{job.name}-taskmanager-1-{number}", job)
             pod.created = time.monotonic()
             self.pods[pod.key] = pod
@@ -382,7 +383,6 @@ class Run:
                                                             "metadata": {"name": f"tenant-{tenant}"}})
         before = {name: self.cpu_seconds(name) for name in ("replica-1", "replica-2")}
         self.killed = self.led = None
-        cpu_of_killed = 0.0
         first_job = time.monotonic()
         for number in range(options.jobs):
             due = first_job + number * options.interval
@@ -391,24 +391,22 @@ class Run:
             if number == options.jobs // 2:
                 for node in self.later:
                     self.cluster.own[node]["cpu"] = 0.9
-            if number == options.jobs // 2 + 1:
-                # In the middle of a job: a part of its pods is bound, the rest waits for the next leader.
-                killer = threading.Timer(0.1, self.kill_leader)
-                cpu_of_killed = self.cpu_seconds("replica-1") - before["replica-1"]
-                killer.start()
-            self.submit(job, options.taskmanagers)
+            self.submit(job, options.taskmanagers, kills_leader=number == options.jobs // 2 + 1)
             print(f"{time.monotonic() - first_job:4.0f} s: {job.namespace}/{job.name}: {len(self.pods)} TaskManagers, "
                   f"{self.unbound()} not bound", flush=True)
         self.wait_for("all pods are bound", lambda: self.unbound() == 0, 240)
         last_bound = max((pod.bound for pod in self.pods.values() if pod.bound), default=first_job)
-        cpu = cpu_of_killed + self.cpu_seconds("replica-2") - before["replica-2"]
+        cpu = self.cpu_of_killed - before["replica-1"] + self.cpu_seconds("replica-2") - before["replica-2"]
         time.sleep(WINDOW + START)  # until the last pods are measured
         self.report(first_job, last_bound, cpu)
 
     def kill_leader(self):
-        self.unbound_at_kill = self.unbound()
-        self.children["replica-1"].send_signal(signal.SIGKILL)
+        self.cpu_of_killed = self.cpu_seconds("replica-1")
+        self.children["replica-1"].kill()
         self.killed = time.monotonic()
+        threading.Thread(target=self.follow_lease, daemon=True).start()
+
+    def follow_lease(self):
         if self.wait_for("the standby leads", lambda: self.holder() not in (None, "", self.leader), 3 * LEASE):
             self.led = time.monotonic()
 
@@ -481,6 +479,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of the loads")
     parser.add_argument("--keep", type=pathlib.Path, help="directory for the logs; default: they are removed")
     options = parser.parse_args()
+    if options.jobs < 3:
+        parser.error("--jobs: at least 3, because the leader is killed after half of them")
     options.berth = str(pathlib.Path(options.berth).resolve())
     random.seed(options.seed)
     if options.keep:
