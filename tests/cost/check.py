@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cost of a decision independent of the machine's speed: instructions per decision counted by callgrind, compared with
 costs.json. A value that is off by more than the tolerance fails, in either direction: what has become cheaper
-is to be recorded, so that it stays cheap.
+is to be recorded, so that it stays cheap. LoadAware must also add at most 5 percent to a decision.
 
     tests/cost/check.py build/bin/bench_decisions             compare
     tests/cost/check.py build/bin/bench_decisions --update    record
@@ -33,11 +33,20 @@ CASES = [
     ("default-spread", 1000, ()),
     ("preferred-affinity", 1000, ()),
     ("csi-volumes", 1000, ()),
+    ("distinct", 5000, ("--config=load_aware.yaml",)),
+    ("distinct", 5000, ("--config=load_aware_forecast.yaml",)),
+]
+# The cost of an optional part of a decision, at most as a share of the decision without it: (with, without, limit). The
+# goal of LoadAware is 5 percent. Each of its two parts meets it; both together do not.
+SHARES = [
+    ("5000/distinct/load_aware", "5000/distinct", 0.05),
+    ("5000/distinct/load_aware_forecast", "5000/distinct/load_aware", 0.05),
 ]
 
 
 def name_of(workload, nodes, flags):
-    return "/".join([str(nodes), workload, *(flag.lstrip("-") for flag in flags)])
+    parts = (flag.removeprefix("--config=").removesuffix(".yaml").lstrip("-") for flag in flags)
+    return "/".join([str(nodes), workload, *parts])
 
 
 def has_avx2():
@@ -48,9 +57,10 @@ def instructions_per_decision(program, workload, nodes, flags):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "callgrind")
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
-                   "--toggle-collect=*Deciding::Take*", str(program), "--nodes", str(nodes), "--workloads", workload,
-                   "--pods", str(PODS), "--rounds", "1", *flags]
-        run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "GLIBC_TUNABLES": ""})
+                   "--toggle-collect=*Deciding::Take*", str(program.resolve()), "--nodes", str(nodes),
+                   "--workloads", workload, "--pods", str(PODS), "--rounds", "1", *flags]
+        run = subprocess.run(command, capture_output=True, text=True, cwd=RECORDED.parent,
+                             env={**os.environ, "GLIBC_TUNABLES": ""})
         if run.returncode != 0:
             sys.exit(f"{' '.join(command)} failed:\n{run.stderr}")
         total = int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M).group(1))
@@ -80,11 +90,17 @@ def main():
         off = abs(change) > TOLERANCE
         failed = failed or off
         print(f"{name:<40}{expected or '-':>12}{cost:>12}{change:>+9.1%}{'  <--' if off else ''}")
+    for name, base, limit in SHARES:
+        share = costs[name] / costs[base] - 1
+        off = share > limit
+        failed = failed or off
+        print(f"{name} adds {share:.1%} to {base}, at most {limit:.0%}{'  <--' if off else ''}")
     for name in recorded.keys() - costs.keys():
         failed = True
         print(f"{name} is recorded and no longer measured")
     if failed:
-        print(f"off by more than {TOLERANCE:.0%}: find out why; if it is right, record it with --update")
+        print(f"off by more than {TOLERANCE:.0%}, or above a limit: find out why; if it is right, record it with "
+              "--update")
     return 1 if failed else 0
 
 

@@ -341,4 +341,7 @@ MUTANTS = [
     Mutant("planned-moves-take-no-room", "src/tools/rebalance/planner.cpp",
            "  copy_->Move(candidate.pod, move.to);\n", "",
            "more pods are evicted than the other nodes have room for", ("tools_rebalance", )),
+    Mutant("traffic-of-a-node-is-that-of-a-pod", "src/tools/rebalance/planner.cpp",
+           " || (signal.traffic && pod.spec.host_network)) return load_metrics::kNoValue;", ") return load_metrics::kNoValue;",
+           "a pod in the network of its node is evicted for the traffic of others", ("tools_rebalance", )),
 ]

@@ -3,8 +3,8 @@
 
     rebalance_test.py <path of the program berth>
 
-A server with the query API of Prometheus computes the load from the pods on each node (label load: cores) and from a
-background load that the test sets. The scheduler uses LoadAware with the same server.
+A server with the query API of Prometheus computes the load from the pods on each node (labels load: cores, and receives:
+megabytes per second) and from a background load that the test sets. The scheduler uses LoadAware with the same server.
 """
 
 import http.server
@@ -22,6 +22,7 @@ import urllib.parse
 import urllib.request
 
 CORES = 10
+LINK = 1250e6  # bytes per second
 SCHEDULER_POLLS = 3  # seconds until the scheduler has the current load
 
 
@@ -35,9 +36,10 @@ class Prometheus:
     """Answers the queries of LoadAware and of berth rebalance."""
 
     def __init__(self, pods):
-        self.pods = pods  # returns (name, node, cores) of each pod
+        self.pods = pods  # returns (name, node, cores, megabytes per second) of each pod
         self.nodes = []
         self.background = {}  # cores by node
+        self.received = {}  # share of the link by node, without pods
         self.up = True
         outer = self
 
@@ -66,17 +68,25 @@ class Prometheus:
     def answer(self, query):
         pods = self.pods()
         if "container_cpu_usage_seconds_total" in query:
-            return [({"namespace": "default", "pod": name}, cores) for name, _, cores in pods]
+            return [({"namespace": "default", "pod": name}, cores) for name, _, cores, _ in pods]
         if "container_memory_working_set_bytes" in query:
-            return [({"namespace": "default", "pod": name}, 1 << 28) for name, _, _ in pods]
+            return [({"namespace": "default", "pod": name}, 1 << 28) for name, _, _, _ in pods]
+        if "container_network_receive_bytes_total" in query:
+            return [({"namespace": "default", "pod": name}, megabytes * 1e6) for name, _, _, megabytes in pods]
         if "min_over_time" not in query and ("timestamp(" in query or "count_over_time" in query):
             value = dict.fromkeys(self.nodes, 0 if "timestamp(" in query else 20)
         elif "node_memory_MemAvailable_bytes" in query:
             value = dict.fromkeys(self.nodes, 0.2)
+        elif query.startswith(("min by", "max by")) and "(node_network_speed_bytes > 0) and" in query:
+            value = dict.fromkeys(self.nodes, LINK)
+        elif "node_network_receive_bytes_total" in query:
+            value = {node: self.received.get(node, 0) for node in self.nodes}
+            for _, node, _, megabytes in pods:
+                value[node] += megabytes * 1e6 / LINK
         else:
             assert "node_cpu_seconds_total" in query, query
             value = {node: self.background.get(node, 0) / CORES for node in self.nodes}
-            for _, node, cores in pods:
+            for _, node, cores, _ in pods:
                 value[node] += cores / CORES
         return [({"node": node}, value[node]) for node in self.nodes]
 
@@ -135,11 +145,12 @@ class Run:
 
     def loads(self):
         items = self.get("/api/v1/namespaces/default/pods")["items"]
-        return [(item["metadata"]["name"], item["spec"]["nodeName"], float(item["metadata"]["labels"]["load"]))
+        return [(item["metadata"]["name"], item["spec"]["nodeName"], float(item["metadata"]["labels"]["load"]),
+                 float(item["metadata"]["labels"].get("receives", 0)))
                 for item in items if item["spec"].get("nodeName") and item["status"].get("phase") == "Running"]
 
-    def deployment(self, app, replicas, cores):
-        labels = {"app": app, "load": str(cores)}
+    def deployment(self, app, replicas, cores, megabytes=0):
+        labels = {"app": app, "load": str(cores), "receives": str(megabytes)}
         self.get("/apis/apps/v1/namespaces/default/deployments", {
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": app},
             "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": app}}, "template": {
@@ -165,7 +176,9 @@ class Run:
                 "schedulerName": "default-scheduler",
                 "plugins": {"multiPoint": {"enabled": [{"name": "LoadAware", "weight": 20}]}},
                 "pluginConfig": [{"name": "LoadAware", "args": {
-                    "prometheusAddress": "main", "signals": [{"name": "cpu", "window": "2s"}]}}]}]}))
+                    "prometheusAddress": "main", "signals": [
+                        {"name": "cpu", "window": "2s"},
+                        {"name": "network-receive", "window": "2s", "weight": 1, "threshold": 80}]}}]}]}))
         (self.directory / "sources.yaml").write_text(json.dumps({"sources": [
             {"name": "main", "addresses": [self.prometheus.url], "pollInterval": "1s", "timeout": "2s"}]}))
         self.start("scheduler", "scheduler", "--config=config.yaml", "--kubeconfig=kubeconfig", "--secure-port=0",
@@ -214,10 +227,27 @@ class Run:
         second = self.rebalance("--once", "--dry-run=false")
         self.check("a second round proposes nothing", "0 of 3 nodes overloaded, 0 moves" in second.stdout,
                    second.stdout + second.stderr)
+        self.traffic()
         self.budget(hot)
         self.later_run()
         self.service()
         return self.failures
+
+    def traffic(self):
+        """One of three nodes receives too much, of which one pod causes a third."""
+        self.prometheus.background = {}
+        self.deployment("receiver", 1, 0.1, 400)
+        node = next(iter(self.pods("receiver").values()))[1]
+        self.prometheus.received = {node: 0.62}
+        time.sleep(max(SCHEDULER_POLLS, 4))  # the cool-down of new pods
+        done = self.rebalance("--once", "-o", "json", "--no-return=1s")
+        plan = json.loads(done.stdout or "{}")
+        self.check("the pod that receives moves from the node that receives too much",
+                   [(move["pod"].split("-")[0], move["from"], move["signal"], move["result"]) for move in plan.get("moves", [])]
+                   == [("default/receiver", node, "network-receive", "dry-run")], done.stdout + done.stderr)
+        self.prometheus.received = {}
+        self.get("/apis/apps/v1/namespaces/default/deployments/receiver", method="DELETE")
+        self.wait_for("the receiver is deleted", lambda: not self.pods("receiver"))
 
     def budget(self, cooled):
         after = self.pods()

@@ -215,7 +215,7 @@ void ClusterCopy::AddToValue(SignalId id, std::string_view node, double more) {
 // resource, the one with its name counts.
 void ClusterCopy::AddToContainers(const SignalLoad& signal, std::string_view node, cluster::Row row,
                                   double percent) {
-  if (signal.name != signal.resource) return;
+  if (signal.traffic || signal.name != signal.resource) return;
   const bool cpu = signal.resource == "cpu";
   const auto offered = engine_->cache().nodes().allocatable(cpu ? cluster::kCpu : cluster::kMemory);
   if (row >= offered.size()) return;

@@ -92,7 +92,8 @@ Expected<std::unique_ptr<LoadReader>> LoadReader::Create(const config::Scheduler
       Watched watched;
       watched.signal.name = args.name;
       watched.signal.threshold = *threshold;
-      watched.signal.resource = ResourceOf(args);
+      watched.signal.traffic = plugins::IsShareOfLink(args);
+      watched.signal.resource = watched.signal.traffic ? args.name : ResourceOf(args);
       watched.signal.smoothing = spec.window;
       watched.signal.scale = 100 / args.full;
       watched.signal.id = handle.signals.Declare(spec);
@@ -103,8 +104,15 @@ Expected<std::unique_ptr<LoadReader>> LoadReader::Create(const config::Scheduler
         known->signal.threshold = std::min(known->signal.threshold, *threshold);
         continue;
       }
-      if (const std::string& resource = watched.signal.resource; !resource.empty())
+      if (watched.signal.traffic) {
+        reader->WatchUsage(args.name, plugins::PodTrafficSpecOf(args, plugin));
+        watched.slowest_link =
+            handle.signals.Declare(plugins::LinkSpeedSpecOf(args, plugins::Link::kSlowest, plugin));
+        watched.fastest_link =
+            handle.signals.Declare(plugins::LinkSpeedSpecOf(args, plugins::Link::kFastest, plugin));
+      } else if (const std::string& resource = watched.signal.resource; !resource.empty()) {
         reader->WatchUsage(resource, plugins::PodUsageSpecOf(resource, plugin));
+      }
       reader->watched_.push_back(std::move(watched));
     }
   }
@@ -164,6 +172,14 @@ std::string LoadReader::Unavailable(SignalId id) const {
   return signal.error.empty() ? "no measurements" : signal.error;
 }
 
+std::string LoadReader::TrafficUnavailable(const Watched& watched) const {
+  const UsageSignal& usage = usage_.find(watched.signal.resource)->second;
+  for (const SignalId id : {usage.id, watched.slowest_link, watched.fastest_link}) {
+    if (std::string why = Unavailable(id); !why.empty()) return why;
+  }
+  return usage.usage.empty() ? "no values" : "";
+}
+
 MeasuredLoad LoadReader::Read() const {
   MeasuredLoad load;
   const cluster::NodeTable& nodes = handle_.nodes;
@@ -173,12 +189,24 @@ MeasuredLoad LoadReader::Read() const {
     if (signal.unavailable.empty()) signal.unavailable = Unavailable(watched.lowest);
     const Signal& now = handle_.signals.signal(signal.id);
     const Signal& lowest = handle_.signals.signal(watched.lowest);
+    if (signal.traffic) signal.not_per_pod = TrafficUnavailable(watched);
+    if (!signal.not_per_pod.empty()) {
+      signal.traffic = false;
+      signal.resource.clear();
+    }
     nodes.all().ForEach([&](std::size_t at) {
       const auto row = static_cast<cluster::Row>(at);
-      signal.nodes[nodes.name(row)] = {now.At(row) * signal.scale, lowest.At(row) * signal.scale};
+      NodeLoad& node = signal.nodes[nodes.name(row)];
+      node.now = now.At(row) * signal.scale;
+      node.lowest = lowest.At(row) * signal.scale;
+      if (!signal.traffic) return;
+      node.slowest_link = handle_.signals.signal(watched.slowest_link).At(row);
+      node.fastest_link = handle_.signals.signal(watched.fastest_link).At(row);
     });
+    if (signal.traffic) load.usage[signal.resource] = usage_.find(signal.resource)->second.usage;
   }
   for (const auto& [resource, signal] : usage_) {
+    if (resource != "cpu" && resource != "memory") continue;
     load.usage[resource] = signal.usage;
     if (std::string why = Unavailable(signal.id); !why.empty())
       load.usage_unavailable[resource] = std::move(why);

@@ -21,21 +21,26 @@ namespace berth::rebalance {
 struct NodeLoad {
   double now = load_metrics::kNoValue;
   double lowest = load_metrics::kNoValue;  // during the window
+  // Bytes per second, of signals of traffic.
+  double slowest_link = load_metrics::kNoValue, fastest_link = load_metrics::kNoValue;
 };
 
 // A signal with a threshold.
 struct SignalLoad {
   std::string name;
   double threshold = 0;  // percent; a node above it for the whole window is overloaded
-  std::string resource;  // cpu or memory: usage is measured per pod. Empty: it is not
-  Duration smoothing{};  // time range of the query: a pod that started since is measured in part
-  double scale = 100;    // factor from the values of the signal to percent
+  // cpu, memory, or the name of a signal of traffic: usage is measured per pod. Empty: it is not.
+  std::string resource;
+  bool traffic = false;     // usage is in bytes per second, and the load is a share of the speed of a link
+  std::string not_per_pod;  // why the usage of pods is not measured; empty: unknown
+  Duration smoothing{};     // time range of the query: a pod that started since is measured in part
+  double scale = 100;       // factor from the values of the signal to percent
   load_metrics::SignalId id{};
   std::string unavailable;  // why the values cannot be used; empty: they can
   std::map<std::string, NodeLoad, std::less<>> nodes;
 };
 
-// Usage of pods by "namespace/name": cores, or bytes.
+// Usage of pods by "namespace/name": cores, bytes, or bytes per second.
 using Usage = FlatTextMap<double>;
 
 struct MeasuredLoad {
@@ -49,8 +54,9 @@ struct LoadReaderOptions {
   std::map<std::string, double> thresholds;  // percent, by signal; replace those of LoadAware
 };
 
-// Reads the signals of LoadAware that have a threshold, their lowest values during the window, and the usage
-// of pods. Declares the last two in the engine's signal table. Scheduler loop only.
+// Reads the signals of LoadAware that have a threshold, their lowest values during the window, the usage of
+// pods, and the speed of links. Declares the last three in the engine's signal table. Without the traffic of
+// pods, a signal of traffic is not measured per pod. Scheduler loop only.
 class LoadReader {
  public:
   // To be called after the plugins are built and before the signals are polled. Errors: no profile enables
@@ -67,6 +73,7 @@ class LoadReader {
   struct Watched {
     SignalLoad signal;  // without values
     load_metrics::SignalId lowest{};
+    load_metrics::SignalId slowest_link{}, fastest_link{};  // of signals of traffic
   };
   struct UsageSignal {
     load_metrics::SignalId id{};
@@ -77,6 +84,8 @@ class LoadReader {
   void WatchUsage(const std::string& resource, const load_metrics::SignalSpec& spec);
   static void Take(UsageSignal& signal, const load_metrics::SignalAnswer& answer);
   std::string Unavailable(load_metrics::SignalId id) const;
+  // Why the usage of pods by a signal of traffic cannot be used; empty: it can.
+  std::string TrafficUnavailable(const Watched& watched) const;
 
   framework::Handle& handle_;
   std::vector<Watched> watched_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -69,6 +70,7 @@ class Planner {
 
   std::string MissingSignals();
   void FindOverloaded();
+  void LearnTraffic();
   void CollectCandidates();
   void CollectFrom(std::size_t node);
   void Evaluate();
@@ -84,7 +86,9 @@ class Planner {
   std::optional<Verdict> CheckLimits(const Move& move) const;
   std::optional<Verdict> CheckDestinationLimit(const Move& move) const;
   void Accept(const Candidate& candidate, Move move);
-  void MoveLoad(const Candidate& candidate, const std::string& to, double sign);
+  // Of the old node, where the link that the pod uses is not known.
+  enum class Relief : std::uint8_t { kLeast, kMost };
+  void MoveLoad(const Candidate& candidate, const std::string& to, double sign, Relief relief);
 
   SignalLoad& SignalOf(const OverloadedNode& node) {
     return *std::ranges::find(load_.signals, node.signal, &SignalLoad::name);
@@ -93,10 +97,16 @@ class Planner {
   Row RowOf(std::string_view node) const {
     return cluster_.nodes().Find(input_.live.symbols().node_names.Find(node));
   }
-  // In percent of the node; NaN: unknown.
+  // In percent of the node; NaN: unknown. Of traffic: the least that the pod takes from the node `from`, and
+  // the most that it adds to another one, because the link that it uses is not known.
   double PodLoad(const SignalLoad& signal, const api::Pod& pod, std::string_view from,
                  std::string_view on) const;
+  // An equal share of its node's load, for what is not measured per pod.
+  double SharedLoad(const SignalLoad& signal, std::string_view node) const;
   double PercentOf(const SignalLoad& signal, double usage, std::string_view node) const;
+  double PercentOfLink(const SignalLoad& signal, double usage, std::string_view node, bool slowest) const;
+  // The usage of a pod that may not be measured yet.
+  double ExpectedUsage(const SignalLoad& signal, const cluster::PlacedPod& pod) const;
   // The measured load and the part of the load of new pods that is not measured yet.
   double ExpectedLoad(const SignalLoad& signal, const std::string& node) const;
   void Reject(const Candidate& candidate, Verdict verdict) {
@@ -111,6 +121,8 @@ class Planner {
   const Workloads workloads_;
   Budgets budgets_;
   std::unique_ptr<ClusterCopy> copy_;
+  // The highest traffic of a pod by signal and workload.
+  std::map<std::string, std::map<std::string, double>, std::less<>> traffic_of_workloads_;
   std::vector<Candidate> candidates_;
   std::vector<std::pair<Move, Candidate>> possible_;
   Plan plan_;
@@ -127,6 +139,7 @@ Expected<Plan> Planner::Run() {
         fmt::format("{} pods were moved within the last hour, which is the limit", input_.settings.per_hour);
     return std::move(plan_);
   }
+  LearnTraffic();
   CollectCandidates();
   if (candidates_.empty()) return std::move(plan_);
   BERTH_TRY(copy_, ClusterCopy::Create({input_.config, input_.plugins, input_.live, input_.pending,
@@ -176,6 +189,22 @@ void Planner::FindOverloaded() {
   });
 }
 
+void Planner::LearnTraffic() {
+  for (const SignalLoad& signal : load_.signals) {
+    if (!signal.traffic) continue;
+    const Usage& usage = load_.usage.find(signal.resource)->second;
+    std::map<std::string, double>& workloads = traffic_of_workloads_[signal.name];
+    cluster_.nodes().all().ForEach([&](std::size_t row) {
+      for (const cluster::PlacedPod* pod : cluster_.nodes().pods(static_cast<Row>(row))) {
+        const auto found = usage.find(pod->pod->metadata.Key());
+        if (found == usage.end() || pod->pod->spec.host_network) continue;
+        double& highest = workloads[plugins::WorkloadOf(*pod->pod)];
+        highest = std::max(highest, found->second);
+      }
+    });
+  }
+}
+
 double Planner::PercentOf(const SignalLoad& signal, double usage, std::string_view node) const {
   const cluster::ResourceId resource = signal.resource == "cpu" ? cluster::kCpu : cluster::kMemory;
   const auto offered = cluster_.nodes().allocatable(resource);
@@ -187,21 +216,42 @@ double Planner::PercentOf(const SignalLoad& signal, double usage, std::string_vi
 
 double Planner::PodLoad(const SignalLoad& signal, const api::Pod& pod, std::string_view from,
                         std::string_view on) const {
-  if (signal.resource.empty()) {  // an equal share of its node's load
-    const Row row = RowOf(from);
-    const std::size_t pods = cluster_.nodes().pods(row).size();
-    return signal.nodes.find(from)->second.now / static_cast<double>(std::max<std::size_t>(1, pods));
-  }
+  if (signal.resource.empty()) return SharedLoad(signal, from);
   const auto usage = load_.usage.find(signal.resource);
-  if (usage == load_.usage.end()) return load_metrics::kNoValue;
+  if (usage == load_.usage.end() || (signal.traffic && pod.spec.host_network)) return load_metrics::kNoValue;
   const auto found = usage->second.find(pod.metadata.Key());
-  return found == usage->second.end() ? load_metrics::kNoValue : PercentOf(signal, found->second, on);
+  if (found == usage->second.end()) return load_metrics::kNoValue;
+  return signal.traffic ? PercentOfLink(signal, found->second, on, on != from)
+                        : PercentOf(signal, found->second, on);
+}
+
+double Planner::SharedLoad(const SignalLoad& signal, std::string_view node) const {
+  const std::size_t pods = cluster_.nodes().pods(RowOf(node)).size();
+  return signal.nodes.find(node)->second.now / static_cast<double>(std::max<std::size_t>(1, pods));
+}
+
+double Planner::PercentOfLink(const SignalLoad& signal, double usage, std::string_view node,
+                              bool slowest) const {
+  const NodeLoad& load = signal.nodes.find(node)->second;
+  const double speed = slowest ? load.slowest_link : load.fastest_link;
+  return speed > 0 ? 100 * usage / speed : load_metrics::kNoValue;
+}
+
+double Planner::ExpectedUsage(const SignalLoad& signal, const cluster::PlacedPod& pod) const {
+  const Usage& usage = load_.usage.find(signal.resource)->second;
+  const auto found = usage.find(pod.pod->metadata.Key());
+  const double known = found == usage.end() ? 0 : found->second;
+  if (!signal.traffic) return std::max(known, Request(pod, signal.resource));
+  if (pod.pod->spec.host_network) return 0;
+  const auto& workloads = traffic_of_workloads_.find(signal.name)->second;
+  const std::string workload = plugins::WorkloadOf(*pod.pod);
+  const auto highest = workload.empty() ? workloads.end() : workloads.find(workload);
+  return highest == workloads.end() ? known : std::max(known, highest->second);
 }
 
 double Planner::ExpectedLoad(const SignalLoad& signal, const std::string& node) const {
   const double measured = signal.nodes.find(node)->second.now;
   if (signal.resource.empty()) return measured;
-  const Usage& usage = load_.usage.find(signal.resource)->second;
   double unmeasured = 0;
   const Row row = RowOf(node);
   for (const cluster::PlacedPod* pod : cluster_.nodes().pods(row)) {
@@ -210,11 +260,10 @@ double Planner::ExpectedLoad(const SignalLoad& signal, const std::string& node) 
     const double measured_part = age <= Duration{} ? 0
                                                    : std::chrono::duration<double>(age) /
                                                          std::chrono::duration<double>(signal.smoothing);
-    const auto found = usage.find(pod->pod->metadata.Key());
-    const double known = found == usage.end() ? 0 : found->second;
     // The usage of a new pod is measured in part, too.
-    unmeasured +=
-        (1 - measured_part) * PercentOf(signal, std::max(known, Request(*pod, signal.resource)), node);
+    const double expected = ExpectedUsage(signal, *pod);
+    unmeasured += (1 - measured_part) * (signal.traffic ? PercentOfLink(signal, expected, node, true)
+                                                        : PercentOf(signal, expected, node));
   }
   return measured + unmeasured;
 }
@@ -226,7 +275,9 @@ void Planner::CollectCandidates() {
     OverloadedNode& node = plan_.overloaded[i];
     const auto last = input_.history.LastOfNode(node.name);
     if (SignalOf(node).resource.empty()) {
-      node.note = fmt::format("the {} load of pods is not measured", node.signal);
+      const std::string& why = SignalOf(node).not_per_pod;
+      node.note =
+          fmt::format("the {} load of pods is not measured{}{}", node.signal, why.empty() ? "" : ": ", why);
     } else if (last && now_ - *last < input_.settings.cool_down) {
       node.note = fmt::format("a pod was moved from or to the node {} ago", ShortDuration(now_ - *last));
     } else {
@@ -250,7 +301,9 @@ void Planner::CollectFrom(std::size_t index) {
       Reject(candidate, std::move(*verdict));
     } else if (std::isnan(candidate.pod_load)) {
       Reject(candidate,
-             {Rejection::kNotMeasured, fmt::format("its {} usage is not measured", signal.resource)});
+             {Rejection::kNotMeasured, signal.traffic && pod.spec.host_network
+                                           ? "it uses the network of its node, so its traffic is not measured"
+                                           : fmt::format("its {} usage is not measured", signal.resource)});
     } else if (candidate.pod_load < input_.settings.min_benefit) {
       Reject(candidate, {Rejection::kTooLittle, fmt::format("its {} load is only {:.1f}% of the node",
                                                             signal.name, candidate.pod_load)});
@@ -357,7 +410,9 @@ std::optional<Verdict> Planner::CheckDestination(const Candidate& candidate, con
                    fmt::format("the scheduler would place it on {}: {}", to, reason)};
   };
   for (const SignalLoad& signal : load_.signals) {
-    const double added = PodLoad(signal, *candidate.pod, from, to);
+    double added = PodLoad(signal, *candidate.pod, from, to);
+    // A pod whose traffic is not measured may move for other load.
+    if (std::isnan(added) && signal.traffic) added = SharedLoad(signal, from);
     const double after = ExpectedLoad(signal, to) + added;
     if (std::isnan(added))
       return Verdict{Rejection::kNotMeasured, fmt::format("its {} load is not measured", signal.name)};
@@ -385,10 +440,11 @@ std::optional<Verdict> Planner::CheckLeftNodes(const Candidate& candidate,
 
 std::optional<Verdict> Planner::CheckReturn(const Candidate& candidate, const std::string& to) {
   const std::string& from = plan_.overloaded[candidate.node].name;
-  MoveLoad(candidate, to, 1);
+  // The more the move relieves the old node, the better is the score of that node.
+  MoveLoad(candidate, to, 1, Relief::kMost);
   ++plan_.evaluations;
   const ClusterCopy::Choice choice = copy_->Choose(candidate.pod);
-  MoveLoad(candidate, to, -1);
+  MoveLoad(candidate, to, -1, Relief::kMost);
   if (choice.nodes.empty())
     return Verdict{Rejection::kWouldReturn,
                    "after the move, the scheduler would find no node: " + choice.failure};
@@ -397,12 +453,18 @@ std::optional<Verdict> Planner::CheckReturn(const Candidate& candidate, const st
                  fmt::format("after a move to {}, the scheduler may choose {} again", to, from)};
 }
 
-void Planner::MoveLoad(const Candidate& candidate, const std::string& to, double sign) {
+void Planner::MoveLoad(const Candidate& candidate, const std::string& to, double sign, Relief relief) {
   const std::string& from = plan_.overloaded[candidate.node].name;
   for (const SignalLoad& signal : load_.signals) {
     if (signal.resource.empty()) continue;  // an equal share is too coarse
-    copy_->AddLoad(signal, from, -sign * PodLoad(signal, *candidate.pod, from, from));
-    copy_->AddLoad(signal, to, sign * PodLoad(signal, *candidate.pod, from, to));
+    const NodeLoad& old = signal.nodes.find(from)->second;
+    double taken = PodLoad(signal, *candidate.pod, from, from);
+    if (signal.traffic && relief == Relief::kMost)
+      taken = std::min(old.now, taken * old.fastest_link / old.slowest_link);
+    const double added = PodLoad(signal, *candidate.pod, from, to);
+    if (std::isnan(taken) || std::isnan(added)) continue;
+    copy_->AddLoad(signal, from, -sign * taken);
+    copy_->AddLoad(signal, to, sign * added);
   }
 }
 
@@ -467,11 +529,12 @@ std::optional<Verdict> Planner::CheckDestinationLimit(const Move& move) const {
 }
 
 void Planner::Accept(const Candidate& candidate, Move move) {
-  MoveLoad(candidate, move.to, 1);
+  MoveLoad(candidate, move.to, 1, Relief::kLeast);
   for (SignalLoad& signal : load_.signals) {
     if (signal.resource.empty()) continue;
     const double on_from = PodLoad(signal, *candidate.pod, move.from, move.from);
     const double on_to = PodLoad(signal, *candidate.pod, move.from, move.to);
+    if (std::isnan(on_from) || std::isnan(on_to)) continue;
     signal.nodes.find(move.from)->second.now -= on_from;
     signal.nodes.find(move.to)->second.now += on_to;
   }

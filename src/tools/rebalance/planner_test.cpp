@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/plugins/load_aware/load_signal.hpp"
 #include "testing/builders.hpp"
 #include "tools/rebalance/cluster_copy.hpp"
 #include "tools/rebalance/protection.hpp"
@@ -19,16 +20,20 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr Duration kOld = std::chrono::hours(2);
+constexpr double kMegabyte = 1e6;
 
 // Nodes of ten cores, on which a pod that uses a core adds ten percent; measured load is set by the test.
 class Planning : public ::testing::Test {
  protected:
+  explicit Planning(std::string args = "{}") : args_(std::move(args)) {}
   void SetUp() override {
     const config::ParseOptions options{.gates = {}, .codecs = &plugins_.codecs(), .read_file = {}};
     config_ = config::ParseSchedulerConfig(
                   "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
                   "- schedulerName: default-scheduler\n"
-                  "  plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 20}]}}\n",
+                  "  plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 20}]}}\n"
+                  "  pluginConfig: [{name: LoadAware, args: " +
+                      args_ + "}]\n",
                   options)
                   .value();
     std::vector<std::string> notes;
@@ -79,36 +84,44 @@ class Planning : public ::testing::Test {
       if (name == failing_) {
         signals.Failed(id, clock_.Now(), "connection refused");
       } else if (name == "cpu") {
-        Deliver(id, cpu_);
+        Deliver(id, cpu_, 0.01);
       } else if (name == "cpu: lowest") {
-        Deliver(id, lowest_);
+        Deliver(id, lowest_, 0.01);
       } else if (name == "memory" || name == "memory: lowest") {
-        Deliver(id, memory_);
+        Deliver(id, memory_, 0.01);
       } else if (name == "use of workloads: cpu") {
-        DeliverUsage(id, 1);
+        DeliverUsage(id, usage_, 1);
       } else if (name == "use of workloads: memory") {
-        DeliverUsage(id, 1 << 30);
+        DeliverUsage(id, usage_, 1 << 30);
+      } else if (name == "network-receive" || name == "network-receive: lowest") {
+        Deliver(id, receive_, 0.01);
+      } else if (name == "traffic of pods: network-receive" && !traffic_.empty()) {
+        DeliverUsage(id, traffic_, kMegabyte);
+      } else if (name == "network-receive: slowest link") {
+        Deliver(id, slowest_, kMegabyte);
+      } else if (name == "network-receive: fastest link") {
+        Deliver(id, fastest_, kMegabyte);
       } else {  // a guard; without values it is not applied
         signals.Failed(id, clock_.Now(), "no values");
       }
     }
   }
-  void Deliver(load_metrics::SignalId id, const std::map<std::string, double>& percent) {
+  void Deliver(load_metrics::SignalId id, const std::map<std::string, double>& values, double factor) {
     std::vector<load_metrics::SeriesName> names;
     load_metrics::SignalAnswer answer{
         .signal = id, .polled_at = clock_.Now(), .renumbered = true, .fresh = nullptr, .samples = {}};
-    for (const auto& [node, value] : percent) {
-      answer.samples.emplace_back(names.size(), value / 100);
+    for (const auto& [node, value] : values) {
+      answer.samples.emplace_back(names.size(), value * factor);
       names.push_back({{"node", node}});
     }
     answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(names));
     engine_->handle().signals.Take(answer);
   }
-  void DeliverUsage(load_metrics::SignalId id, double factor) {
+  void DeliverUsage(load_metrics::SignalId id, const std::map<std::string, double>& usage, double factor) {
     std::vector<load_metrics::SeriesName> names;
     load_metrics::SignalAnswer answer{
         .signal = id, .polled_at = clock_.Now(), .renumbered = true, .fresh = nullptr, .samples = {}};
-    for (const auto& [pod, value] : usage_) {
+    for (const auto& [pod, value] : usage) {
       answer.samples.emplace_back(names.size(), value * factor);
       names.push_back({{"namespace", "default"}, {"pod", pod.substr(pod.find('/') + 1)}});
     }
@@ -128,6 +141,7 @@ class Planning : public ::testing::Test {
     return pod.pod + ": " + std::string(NameOf(pod.why)) + ": " + pod.reason;
   }
 
+  const std::string args_;
   ManualClock clock_;
   const runtime::Registry plugins_ = assembly::InTreePlugins();
   config::SchedulerConfig config_;
@@ -138,6 +152,8 @@ class Planning : public ::testing::Test {
   MoveHistory history_;
   std::vector<api::PodPtr> pending_;
   std::map<std::string, double> cpu_, lowest_, memory_, usage_;
+  // Percent; megabytes per second: of pods, and of links.
+  std::map<std::string, double> receive_, traffic_, slowest_, fastest_;
   std::string failing_;
 };
 
@@ -467,6 +483,161 @@ TEST_F(Planning, EvaluationsAreBounded) {
   const Plan plan = Make();
   EXPECT_LE(plan.evaluations, 2U * 8 * 2);
   EXPECT_EQ(plan.rejected_by_reason[static_cast<std::size_t>(Rejection::kNotEvaluated)], 12U);
+}
+
+// Nodes with a link of 1,000 megabytes per second, on which a pod that receives ten of them adds one percent.
+class PlanningForTraffic : public Planning {
+ protected:
+  PlanningForTraffic()
+      : Planning(
+            "{preset: none, signals: [{name: cpu, weight: 1, threshold: 90},"
+            " {name: network-receive, weight: 1, threshold: 80}]}") {}
+  void Link(const std::string& name, double cpu, double receive, double speed = 1000) {
+    Node(name, cpu);
+    receive_[name] = receive;
+    slowest_[name] = fastest_[name] = speed;
+  }
+  void AddReceiving(const testing::PodBuilder& pod, double cores, double megabytes) {
+    Add(pod, cores);
+    traffic_["default/" + pod.Share()->metadata.name] = megabytes;
+  }
+};
+
+TEST_F(PlanningForTraffic, ThePodWithTheTrafficMoves) {
+  Link("cool", 20, 10);
+  Link("hot", 30, 90);
+  AddReceiving(Pod("computes", "hot"), 2, 1);
+  AddReceiving(Pod("receives", "hot"), 0.1, 300);
+  const Plan plan = Make();
+  EXPECT_EQ(plan.stopped, "");
+  ASSERT_THAT(plan.moves, SizeIs(1));
+  const Move& move = plan.moves[0];
+  EXPECT_EQ(move.pod->metadata.name, "receives");
+  EXPECT_EQ(move.signal, "network-receive");
+  EXPECT_NEAR(move.pod_load, 30, 1e-6);
+  EXPECT_NEAR(move.from_after, 60, 1e-6);
+  EXPECT_NEAR(move.to_after, 40, 1e-6);
+  EXPECT_EQ(OnlyRejected(plan),
+            "default/computes: too-little: its network-receive load is only 0.1% of the node");
+}
+
+TEST_F(PlanningForTraffic, APodInTheNetworkOfItsNodeStays) {
+  Link("cool", 20, 10);
+  Link("hot", 30, 90);
+  testing::PodBuilder pod = Pod("receives", "hot");
+  pod.raw().spec.host_network = true;
+  AddReceiving(pod, 0.1, 900);  // cAdvisor may report the traffic of the node
+  EXPECT_THAT(Make().moves, IsEmpty());
+  EXPECT_EQ(
+      OnlyRejected(Make()),
+      "default/receives: not-measured: it uses the network of its node, so its traffic is not measured");
+}
+
+TEST_F(PlanningForTraffic, APodInTheNetworkOfItsNodeMovesForOtherLoad) {
+  Link("cool", 20, 10);
+  Link("hot", 95, 30);
+  testing::PodBuilder pod = Pod("web", "hot");
+  pod.raw().spec.host_network = true;
+  Add(pod, 2);
+  AddReceiving(Pod("other", "cool"), 1, 50);
+  const Plan plan = Make();
+  ASSERT_THAT(plan.moves, SizeIs(1));
+  EXPECT_EQ(plan.moves[0].signal, "cpu");
+}
+
+TEST_F(PlanningForTraffic, ADestinationMustHaveRoomForTheTraffic) {
+  Link("cool", 20, 60);
+  Link("hot", 95, 40);
+  AddReceiving(Pod("web", "hot"), 2, 200);
+  const Plan plan = Make();
+  EXPECT_THAT(plan.moves, IsEmpty());
+  EXPECT_EQ(OnlyRejected(plan),
+            "default/web: destination: the scheduler would place it on cool: with network-receive at 80.0%, "
+            "above 70.0%");
+}
+
+TEST_F(PlanningForTraffic, ALinkOfAnotherSpeedGetsAnotherShare) {
+  Link("hot", 30, 90);
+  Link("slow", 20, 10, 400);
+  AddReceiving(Pod("web", "hot"), 0.1, 200);
+  Plan plan = Make();
+  ASSERT_THAT(plan.moves, SizeIs(1));
+  EXPECT_NEAR(plan.moves[0].from_after, 70, 1e-6);
+  EXPECT_NEAR(plan.moves[0].to_after, 60, 1e-6);
+  slowest_["slow"] = 300;
+  plan = Make();
+  EXPECT_THAT(OnlyRejected(plan), HasSubstr("with network-receive at 76.7%, above 70.0%"));
+}
+
+TEST_F(PlanningForTraffic, OfSeveralLinksTheLeastReliefAndTheMostAdditionCount) {
+  Link("hot", 30, 90);
+  Link("cool", 20, 10);
+  fastest_["hot"] = 2000;
+  fastest_["cool"] = 4000;
+  AddReceiving(Pod("web", "hot"), 0.1, 300);
+  const Plan plan = Make();
+  ASSERT_THAT(plan.moves, SizeIs(1));
+  EXPECT_NEAR(plan.moves[0].from_after, 75, 1e-6);
+  EXPECT_NEAR(plan.moves[0].to_after, 40, 1e-6);
+}
+
+TEST_F(PlanningForTraffic, OfSeveralLinksTheMostReliefCountsForAReturn) {
+  Link("hot", 30, 90);
+  Link("warm", 30, 35);
+  AddReceiving(Pod("web", "hot"), 0.1, 300);
+  fastest_["hot"] = 2000;  // after the move hot would be at 75 or 60, warm at 65
+  EXPECT_THAT(OnlyRejected(Make()), HasSubstr("would-return"));
+  slowest_["hot"] = 2000;
+  EXPECT_THAT(Make().moves, SizeIs(1));
+}
+
+TEST_F(PlanningForTraffic, NewPodsCountWithTheTrafficOfTheirWorkload) {
+  Link("hot", 30, 90);
+  Link("cool", 20, 10);
+  AddReceiving(Pod("web", "hot"), 0.1, 300);
+  AddReceiving(Pod("job", "hot"), 0.1, 35);
+  testing::PodBuilder sibling = Pod("job", "cool", std::chrono::seconds(20));
+  sibling.raw().metadata.name = "job-2";
+  sibling.Uid("sibling");
+  engine_->cache().AddPod(sibling.Share());
+  EXPECT_NEAR(Make().moves.at(0).to_before, 13.5, 1e-6);
+}
+
+TEST_F(PlanningForTraffic, WithoutTheTrafficOfPodsOnlyTheOtherSignalsAreBalanced) {
+  Link("cool", 20, 10);
+  Link("hot", 95, 40);
+  Link("receiving", 30, 90);
+  Add(Pod("web", "hot"), 2);
+  Add(Pod("receives", "receiving"), 1);
+  const Plan plan = Make();
+  EXPECT_EQ(plan.stopped, "");
+  ASSERT_THAT(plan.moves, SizeIs(1));
+  EXPECT_EQ(plan.moves[0].signal, "cpu");
+  ASSERT_THAT(plan.overloaded, SizeIs(2));
+  EXPECT_EQ(plan.overloaded[0].name, "receiving");
+  EXPECT_EQ(plan.overloaded[0].note, "the network-receive load of pods is not measured: no values");
+}
+
+TEST_F(PlanningForTraffic, APodDoesNotMoveBackAndForthBetweenTwoNodes) {
+  Link("hot", 30, 90);
+  Link("warm", 30, 30);
+  settings_.margin = 0;
+  AddReceiving(Pod("web", "hot"), 0.1, 480);  // hot would be at 42, warm at 78
+  const Plan plan = Make();
+  EXPECT_THAT(plan.moves, IsEmpty());
+  EXPECT_THAT(OnlyRejected(plan), HasSubstr("would-return"));
+}
+
+TEST(LoadReading, ASignalWithItsOwnQueryIsNotAShareOfALink) {
+  plugins::LoadSignalArgs args = *plugins::BuiltInSignal("network-receive");
+  EXPECT_TRUE(plugins::IsShareOfLink(args));
+  args.full = 2;
+  EXPECT_FALSE(plugins::IsShareOfLink(args));
+  args.full = 1;
+  args.query += " * 8";
+  EXPECT_FALSE(plugins::IsShareOfLink(args));
+  EXPECT_FALSE(plugins::IsShareOfLink(*plugins::BuiltInSignal("cpu")));
+  EXPECT_FALSE(plugins::IsShareOfLink(*plugins::BuiltInSignal("disk")));
 }
 
 TEST(LoadReading, TheLowestValueNeedsMostSamplesOfTheWindow) {

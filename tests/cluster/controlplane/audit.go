@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // auditPolicy logs one line per answered request, without bodies.
@@ -36,6 +37,7 @@ func StartAudited(ctx context.Context, program, directory string, children *Chil
 // Request is a line of the audit log.
 type Request struct {
 	Verb, RequestURI, UserAgent string
+	RequestReceivedTimestamp    time.Time
 	User                        struct{ Username string }
 	ObjectRef                   *struct{ Resource, Subresource, Namespace, Name, APIGroup string }
 	ResponseStatus              struct{ Code int }

@@ -2,8 +2,9 @@
 // the controllers of Deployments and disruption budgets, Prometheus, node_exporter, and processes that use the CPU.
 //
 // A node is a node_exporter whose procfs has the CPU time of the processes that are its pods. Two replicas of berth
-// rebalance run with the roles of deploy/rebalance, first as a dry run, then with evictions. No request may be denied, each
-// verb of each rule must have been used, and the metrics must be served over HTTPS only to those who may read them.
+// rebalance run with the roles of deploy/rebalance, first as a dry run, then with evictions. The leader is killed, and the
+// API server refuses evictions of the next one by a disruption budget for a while. No request may be forbidden, each verb of
+// each rule must have been used, and the metrics must be served over HTTPS only to those who may read them.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -27,7 +29,7 @@ type options struct {
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := o.Flags("rebalance", "--berth PATH", "Runs berth rebalance with a real API server, Prometheus and node_exporter. Three to four minutes.")
+	flags := o.Flags("rebalance", "--berth PATH", "Runs berth rebalance with a real API server, Prometheus and node_exporter. About seven minutes.")
 	flags.StringVar(&o.manifests, "manifests", "", "the directory deploy/rebalance; found from the root of the tree or tests/")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -67,7 +69,8 @@ func run(ctx context.Context, o *options, directory string) error {
 		{"a dry run proposes a move and makes none", s.dryRun},
 		{"metrics are served only to authorized clients", s.https},
 		{"the pod moves, once", s.evict},
-		{"another replica takes over, and the API server refuses an eviction", s.refused},
+		{"the leader is killed, and the standby continues with the stored moves", s.failOver},
+		{"the API server refuses an eviction, and permits it later", s.refused},
 		{"the roles are sufficient and minimal", s.roles},
 	} {
 		if err := step.play(ctx); err != nil {
@@ -145,7 +148,7 @@ func (s *stage) evict(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.startReplicas("evicting", "--dry-run=false", "--max-per-round=1", "--no-return=3s"); err != nil {
+	if err := s.startReplicas("evicting", "--dry-run=false", "--max-per-round=1", "--no-return="+noReturn.String()); err != nil {
 		return err
 	}
 	if err := s.wait(ctx, 60*time.Second, "an eviction", func() bool { return s.metric(`berth_rebalance_evictions_total{result="evicted"}`) >= 1 }); err != nil {
@@ -196,37 +199,56 @@ func (s *stage) evict(ctx context.Context) error {
 	return nil
 }
 
-func (s *stage) refused(ctx context.Context) error {
+// failOver kills the leader. Its only move was made by the killed process, and the node that the workload left is idle now:
+// only the stored history keeps the standby from moving a pod back to it.
+func (s *stage) failOver(ctx context.Context) error {
+	leader := s.leader()
+	if leader == nil {
+		return errors.New("no replica leads")
+	}
 	holder, err := s.holder(ctx)
 	if err != nil {
 		return err
 	}
-	// The controllers do not see this change of the budget, so its status is not current.
+	leader.child.Kill()
+	killed := time.Now()
+	s.replicas = slices.DeleteFunc(s.replicas, func(r *replica) bool { return r == leader })
+	if err := s.wait(ctx, 40*time.Second, "another leader", func() bool {
+		now, err := s.holder(ctx)
+		return err == nil && now != holder && now != "" && s.leader() != nil
+	}); err != nil {
+		return err
+	}
+	fmt.Printf("%s leads %.0f s after %s was killed\n", s.leader().name, time.Since(killed).Seconds(), leader.name)
+	if err := s.wait(ctx, noReturn, "a pod that stays because of the stored move", func() bool {
+		return s.metric(`berth_rebalance_rejected_total{reason="would-return"}`) >= 1
+	}); err != nil {
+		return err
+	}
+	if moves, err := s.moves(ctx); err != nil || strings.Count(moves, `"from"`) != 1 {
+		return fmt.Errorf("the stored moves: %s, %w", moves, err)
+	}
+	return nil
+}
+
+// refused has a budget that permits an eviction by its status, which is not current: the API server refuses it.
+func (s *stage) refused(ctx context.Context) error {
+	before, err := s.pods(ctx)
+	if err != nil {
+		return err
+	}
+	// The controllers do not see this change of the budget.
 	s.controllers.Signal(syscall.SIGSTOP)
 	defer s.controllers.Signal(syscall.SIGCONT)
 	if err := s.changeBudget(ctx); err != nil {
 		return err
 	}
-	for _, replica := range s.replicas {
-		if strings.Contains(s.log(replica.name), "Leading: rounds begin") {
-			if how := replica.child.Stop(); how != "" {
-				return fmt.Errorf("the leader ended with %s", how)
-			}
-			break // the other one leads now
-		}
-	}
-	if err := s.wait(ctx, 20*time.Second, "another leader", func() bool {
-		now, err := s.holder(ctx)
-		return err == nil && now != holder && now != ""
-	}); err != nil {
-		return err
-	}
 	// Two refusals of one pod are one event with a count.
-	if err := s.wait(ctx, 200*time.Second, "two refusals", func() bool { return s.metric(`berth_rebalance_evictions_total{result="refused"}`) >= 2 }); err != nil {
+	if err := s.wait(ctx, 240*time.Second, "two refusals", func() bool { return s.metric(`berth_rebalance_evictions_total{result="refused"}`) >= 2 }); err != nil {
 		return err
 	}
 	note, err := s.eventOf(ctx, "RebalancingFailed")
-	if err != nil || !strings.Contains(note, "would violate the pod's disruption budget") {
+	if err != nil || !strings.Contains(note, "would violate the pod's disruption budget") || !strings.Contains(note, "next attempt in 1m") {
 		return fmt.Errorf("the event: %q, %w", note, err)
 	}
 	moves, err := s.moves(ctx)
@@ -236,9 +258,61 @@ func (s *stage) refused(ctx context.Context) error {
 	if strings.Count(moves, `"from"`) != 1 {
 		return fmt.Errorf("a refused eviction is stored as a move: %s", moves)
 	}
-	return s.wait(ctx, 15*time.Second, "the count of the event", func() bool {
+	if err := s.wait(ctx, 15*time.Second, "the count of the event", func() bool {
 		return s.permissionUsed(controlplane.Permission{Verb: "patch", Group: "events.k8s.io", Resource: "events"})
-	})
+	}); err != nil {
+		return err
+	}
+	s.controllers.Signal(syscall.SIGCONT)
+	if err := s.wait(ctx, 180*time.Second, "the eviction", func() bool { return s.metric(`berth_rebalance_evictions_total{result="evicted"}`) >= 1 }); err != nil {
+		return err
+	}
+	if err := s.wait(ctx, 30*time.Second, "the replacement on another node", func() bool {
+		after, err := s.pods(ctx)
+		onNode := 0
+		for name, node := range after {
+			if _, old := before[name]; !old && node == s.second {
+				return false
+			}
+			if node == s.second {
+				onNode++
+			}
+		}
+		return err == nil && len(after) == len(before) && onNode == 0
+	}); err != nil {
+		return err
+	}
+	if moves, err = s.moves(ctx); err != nil || strings.Count(moves, `"from"`) != 2 || !strings.Contains(moves, `"from":"`+s.second+`"`) {
+		return fmt.Errorf("the stored moves: %s, %w", moves, err)
+	}
+	return s.checkEvictions()
+}
+
+// checkEvictions compares the requests of all replicas that evicted with the history and the delays after refusals.
+func (s *stage) checkEvictions() error {
+	if err := s.readAudit(); err != nil {
+		return err
+	}
+	var codes []int
+	var times []time.Time
+	for _, r := range s.requests {
+		if r.ObjectRef != nil && r.Resource() == "pods/eviction" {
+			codes, times = append(codes, r.ResponseStatus.Code), append(times, r.RequestReceivedTimestamp)
+			if len(times) > 1 {
+				fmt.Printf("eviction answered with %d, %.0f s after the one before\n", r.ResponseStatus.Code, times[len(times)-1].Sub(times[len(times)-2]).Seconds())
+			}
+		}
+	}
+	if !slices.Equal(codes, []int{http.StatusCreated, http.StatusTooManyRequests, http.StatusTooManyRequests, http.StatusCreated}) {
+		return fmt.Errorf("the evictions were answered with %v", codes)
+	}
+	for i, least := range []time.Duration{noReturn, time.Minute, 2 * time.Minute} {
+		// Times of a history and of delays are rounded to a second.
+		if between := times[i+1].Sub(times[i]); between < least-time.Second {
+			return fmt.Errorf("eviction %d was requested %s after the one before, not %s", i+2, between, least)
+		}
+	}
+	return nil
 }
 
 func (s *stage) roles(ctx context.Context) error {

@@ -35,6 +35,8 @@ const (
 	// history is how long the pods have run, according to Prometheus: their usage is a rate of five minutes.
 	history = 330 * time.Second
 	step    = 5 * time.Second
+	// noReturn ends about a minute after the second node is overloaded.
+	noReturn = 150 * time.Second
 )
 
 // stage is the cluster and its monitoring.
@@ -372,6 +374,16 @@ func (s *stage) startReplicas(name string, flags ...string) error {
 			return err
 		}
 		s.replicas = append(s.replicas, r)
+	}
+	return nil
+}
+
+// leader returns the replica that leads; nil: none.
+func (s *stage) leader() *replica {
+	for _, r := range s.replicas {
+		if strings.Contains(s.log(r.name), "Leading: rounds begin") {
+			return r
+		}
 	}
 	return nil
 }

@@ -72,6 +72,30 @@ load_metrics::SignalSpec PodUsageSpecOf(const std::string& resource, const LoadA
           .every = kUseInterval};
 }
 
+bool IsShareOfLink(const LoadSignalArgs& args) {
+  const auto built_in = BuiltInSignal(args.name);
+  return built_in && built_in->query == args.query && args.full == 1 && !TrafficOfPods(args.name, "").empty();
+}
+
+load_metrics::SignalSpec PodTrafficSpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin) {
+  return {.name = "traffic of pods: " + args.name,
+          .source = plugin.prometheus_address,
+          .expression = TrafficOfPods(args.name, PromQlDuration(kUseWindow)),
+          .window = kUseWindow,
+          .hold = plugin.hold_for,
+          .subject = load_metrics::Subject::kPod,
+          .every = kUseInterval};
+}
+
+load_metrics::SignalSpec LinkSpeedSpecOf(const LoadSignalArgs& args, Link link, const LoadAwareArgs& plugin) {
+  return {.name = args.name + (link == Link::kSlowest ? ": slowest link" : ": fastest link"),
+          .source = plugin.prometheus_address,
+          .expression = LinkSpeed(args.name, link, PromQlDuration(kUseWindow)),
+          .window = kUseWindow,
+          .hold = plugin.hold_for,
+          .every = kUseInterval};
+}
+
 LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, framework::Handle& handle)
     : args_(args),
       hysteresis_(plugin.hysteresis),

@@ -10,6 +10,7 @@
 #include "base/row_set.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/plugins/load_aware/load_aware_args.hpp"
+#include "scheduler/plugins/load_aware/presets.hpp"
 #include "scheduler/plugins/load_metrics/load_per_pod.hpp"
 #include "scheduler/plugins/load_metrics/unmeasured_pods.hpp"
 #include "scheduler/plugins/load_metrics/workload_usage.hpp"
@@ -20,6 +21,11 @@ namespace berth::plugins {
 load_metrics::SignalSpec SignalSpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin);
 // The usage of each pod, in cores or bytes. `resource`: cpu or memory.
 load_metrics::SignalSpec PodUsageSpecOf(const std::string& resource, const LoadAwareArgs& plugin);
+// Whether the signal is the built-in share of the speed of a link, so that TrafficOfPods has its unit.
+bool IsShareOfLink(const LoadSignalArgs& args);
+// The traffic of each pod in the direction of such a signal, and the speed of a link of each node.
+load_metrics::SignalSpec PodTrafficSpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin);
+load_metrics::SignalSpec LinkSpeedSpecOf(const LoadSignalArgs& args, Link link, const LoadAwareArgs& plugin);
 
 // The expected load of a node is its measured load, in percent of the node's capacity, plus the estimates of
 // pods that the measurement does not include yet. It determines the score. The threshold is compared with

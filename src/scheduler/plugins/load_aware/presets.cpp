@@ -27,6 +27,8 @@ constexpr std::string_view kNodeExporter = "node_load1";
 
 using enum LoadEstimate::From;
 
+constexpr std::string_view kRealLinks = BERTH_REAL_LINKS;
+
 constexpr BuiltIn kBuiltIns[] = {
     {"cpu", "", kRequest, "cpu", kOneProcessor},
     {"memory",
@@ -83,6 +85,12 @@ std::string UseOfContainers(std::string_view resource, std::string_view window) 
   return {};
 }
 
+std::string_view DirectionOf(std::string_view signal) {
+  constexpr std::string_view kNetwork = "network-";
+  return signal == "network-receive" || signal == "network-transmit" ? signal.substr(kNetwork.size())
+                                                                     : std::string_view();
+}
+
 }  // namespace
 
 std::optional<LoadSignalArgs> BuiltInSignal(std::string_view name) {
@@ -128,6 +136,26 @@ std::string UseByNode(std::string_view resource, std::string_view window) {
   const std::string containers = UseOfContainers(resource, window);
   if (containers.empty()) return {};
   return fmt::format("sum by ($node) (max by ($node,namespace,pod,container) ({}))", containers);
+}
+
+std::string TrafficOfPods(std::string_view signal, std::string_view window) {
+  const std::string_view direction = DirectionOf(signal);
+  if (direction.empty()) return {};
+  return fmt::format(
+      "sum by (namespace,pod) (max by (namespace,pod,interface) "
+      "(rate(container_network_{}_bytes_total{{pod!=\"\"}}[{}])))",
+      direction, window);
+}
+
+std::string LinkSpeed(std::string_view signal, Link link, std::string_view window) {
+  const std::string_view direction = DirectionOf(signal);
+  if (direction.empty()) return {};
+  const std::string traffic =
+      fmt::format("rate(node_network_{}_bytes_total{}[{}])", direction, kRealLinks, window);
+  return fmt::format(
+      "{0} by ($node) ((node_network_speed_bytes > 0) and "
+      "({1} >= on ($node) group_left () (0.1 * sum by ($node) ({1}))))",
+      link == Link::kSlowest ? "min" : "max", traffic);
 }
 
 std::string_view GuardMetricOf(std::string_view name) {

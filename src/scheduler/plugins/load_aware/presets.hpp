@@ -1,6 +1,7 @@
 // Built-in signals of LoadAware, and presets that combine them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,5 +32,14 @@ std::string_view GuardMetricOf(std::string_view name);
 std::string UseOf(std::string_view resource, std::string_view window);
 // The same as the sum for each node.
 std::string UseByNode(std::string_view resource, std::string_view window);
+
+// For the built-in signals network-receive and network-transmit; empty: another signal.
+// The query for the traffic of each pod in the direction of the signal, in bytes per second. A pod in the
+// network of its node has no value, or that of the node.
+std::string TrafficOfPods(std::string_view signal, std::string_view window);
+// The query for the speed of the slowest or the fastest link of each node, in bytes per second. Links with
+// less than a tenth of the traffic of their node are not considered.
+enum class Link : std::uint8_t { kSlowest, kFastest };
+std::string LinkSpeed(std::string_view signal, Link link, std::string_view window);
 
 }  // namespace berth::plugins
