@@ -84,15 +84,20 @@ struct Result {
 // A workload and a scheduler configuration.
 struct Subject {
   const Workload* workload = nullptr;
-  std::string config;  // a KubeSchedulerConfiguration; empty: kube-scheduler's default
+  std::string config;                   // a KubeSchedulerConfiguration; empty: kube-scheduler's default
+  std::vector<std::string> gates = {};  // values of --feature-gates
   bool load_aware = false;
   bool use_equivalence_cache = true;  // use the equivalence cache
 };
 
 config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry& plugins) {
+  std::vector<std::string> notes;
+  auto gates = config::FeatureGates::Parse(subject.gates, notes);
+  if (!gates) Stop(gates.error().message);
   const std::string text = subject.load_aware ? kLoadAware : subject.config;
-  if (text.empty()) return config::DefaultSchedulerConfig();
-  const config::ParseOptions options{.gates = {}, .codecs = &plugins.codecs(), .read_file = {}};
+  if (text.empty()) return config::DefaultSchedulerConfig(*gates);
+  const config::ParseOptions options{
+      .gates = std::move(*gates), .codecs = &plugins.codecs(), .read_file = {}};
   auto parsed = config::ParseSchedulerConfig(text, options);
   if (!parsed) Stop(parsed.error().message);
   return std::move(*parsed);
@@ -270,7 +275,7 @@ int main(int argc, char** argv) {
   std::size_t rounds = 3;
   std::string config, events;
   bool load_aware = false, plain = false, json = false, dump = false, list = false;
-  std::vector<std::string> all;
+  std::vector<std::string> all, gates;
   for (const Workload& workload : Workloads()) all.push_back(workload.name);
   berth::command_line::Command command(
       "bench_decisions",
@@ -285,6 +290,7 @@ int main(int argc, char** argv) {
                 {0, 100});
   flags.Integer("rounds", rounds, "rounds per size; the median round is shown", {.least = 1});
   flags.Path("config", config, "KubeSchedulerConfiguration file; default: the default configuration");
+  flags.List("feature-gates", "GATES", gates, "feature gates, as for berth scheduler");
   flags.Bool("load-aware", load_aware,
              "measure each workload a second time, with LoadAware and node measurements; not with --config");
   flags.Bool("no-equivalence-cache", plain,
@@ -322,10 +328,14 @@ int main(int argc, char** argv) {
   const std::string config_text = config.empty() ? "" : ReadFile(config);
   for (const std::string& name : names) {
     const Workload* workload = recorded ? &recorded->workload : FindWorkload(name);
-    subjects.push_back({.workload = workload, .config = config_text, .use_equivalence_cache = !plain});
+    subjects.push_back(
+        {.workload = workload, .config = config_text, .gates = gates, .use_equivalence_cache = !plain});
     if (load_aware)
-      subjects.push_back(
-          {.workload = workload, .config = "", .load_aware = true, .use_equivalence_cache = !plain});
+      subjects.push_back({.workload = workload,
+                          .config = "",
+                          .gates = gates,
+                          .load_aware = true,
+                          .use_equivalence_cache = !plain});
   }
   for (const std::size_t count : nodes) {
     size.nodes = count;

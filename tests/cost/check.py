@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Cost of a decision independent of the machine's speed: instructions per decision counted by callgrind, compared with
-costs.json. A value that is off by more than the tolerance fails, in either direction: what has become cheaper
+"""Cost of a decision independent of the machine's speed: instructions per decision, and per member of a pod group from the
+queue to its binding, counted by callgrind and compared with costs.json. A value that is off by more than the tolerance fails, in either direction: what has become cheaper
 is to be recorded, so that it stays cheap. LoadAware must also add at most 5 percent to a decision.
 
-    tests/cost/check.py build/bin/bench_decisions             compare
-    tests/cost/check.py build/bin/bench_decisions --update    record
+    tests/cost/check.py build/bin             compare
+    tests/cost/check.py build/bin --update    record
 
 Callgrind emulates a processor with at most AVX2, and counts a copy by `rep movsb` per byte."""
 import argparse
@@ -36,6 +36,11 @@ CASES = [
     ("distinct", 5000, ("--config=load_aware.yaml",)),
     ("distinct", 5000, ("--config=load_aware_forecast.yaml",)),
 ]
+# (workload, nodes, pods): members of one group; in racks, each rack is tried.
+GROUP_CASES = [
+    ("gang-1000", 1000, 500),
+    ("gangs-64-in-rack", 1000, 64),
+]
 # The cost of an optional part of a decision, at most as a share of the decision without it: (with, without, limit). The
 # goal of LoadAware is 5 percent. Each of its two parts meets it; both together do not.
 SHARES = [
@@ -53,31 +58,43 @@ def has_avx2():
     return any(re.search(r"\bavx2\b", line) for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines())
 
 
-def instructions_per_decision(program, workload, nodes, flags):
+def instructions(function, program, *arguments):
+    """Counted within a function and what it calls."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "callgrind")
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
-                   "--toggle-collect=*Deciding::Take*", str(program.resolve()), "--nodes", str(nodes),
-                   "--workloads", workload, "--pods", str(PODS), "--rounds", "1", *flags]
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--toggle-collect={function}",
+                   str(program.resolve()), "--rounds", "1", *arguments]
         run = subprocess.run(command, capture_output=True, text=True, cwd=RECORDED.parent,
                              env={**os.environ, "GLIBC_TUNABLES": ""})
         if run.returncode != 0:
             sys.exit(f"{' '.join(command)} failed:\n{run.stderr}")
-        total = int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M).group(1))
+        return int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M).group(1))
+
+
+def instructions_per_decision(programs, workload, nodes, flags):
+    total = instructions("*Deciding::Take*", programs / "bench_decisions", "--nodes", str(nodes), "--workloads", workload,
+                         "--pods", str(PODS), *flags)
     return total // (2 * PODS)  # one round warms up
+
+
+def instructions_per_member(programs, workload, nodes, pods):
+    return instructions("*Scheduler::DoWork*", programs / "bench_groups", "--nodes", str(nodes), "--workloads", workload,
+                        "--pods", str(pods)) // pods
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=pathlib.Path, help="bench_decisions, as a release build makes it")
+    parser.add_argument("programs", type=pathlib.Path, help="directory of bench_decisions and bench_groups of a release build")
     parser.add_argument("--update", action="store_true", help="record the costs as they are now")
     arguments = parser.parse_args()
     if shutil.which("valgrind") is None or not has_avx2():
         print("skipped: needs valgrind (script/setup) and a processor with AVX2, which the recorded costs are of")
         return SKIPPED
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        costs = dict(zip([name_of(*case) for case in CASES],
-                         pool.map(lambda case: instructions_per_decision(arguments.program, *case), CASES)))
+        decisions = pool.map(lambda case: instructions_per_decision(arguments.programs, *case), CASES)
+        members = pool.map(lambda case: instructions_per_member(arguments.programs, *case), GROUP_CASES)
+        costs = dict(zip([name_of(*case) for case in CASES], decisions))
+        costs |= zip([f"groups/{nodes}/{workload}" for workload, nodes, _ in GROUP_CASES], members)
     if arguments.update:
         RECORDED.write_text(json.dumps(costs, indent=2) + "\n")
         return 0

@@ -95,6 +95,7 @@ void ClusterUpdates::RemovePod(const api::PodPtr& pod) {
     if (parts_.pods.FindPending(key, uid) != nullptr) {
       timer.emplace(parts_.metrics, parts_.clock, kPendingPodDeleted);
       parts_.pods.Remove(key);
+      parts_.queue.OnMemberGone(*pod);
     }
     parts_.queue.Delete(uid);
   }
@@ -148,8 +149,10 @@ api::PodPtr ClusterUpdates::UpdateAssignedPod(const api::PodPtr& before, const a
   // Bound by this scheduler or another one; it must not be scheduled again.
   {
     std::optional<HandlingTimer> leaving;
-    if (parts_.pods.Remove(pod->metadata.Key()))
+    if (parts_.pods.Remove(pod->metadata.Key())) {
       leaving.emplace(parts_.metrics, parts_.clock, kPendingPodDeleted);
+      parts_.queue.OnMemberGone(*pod);
+    }
     parts_.queue.Delete(pod->metadata.uid);
   }
   parts_.queue.MoveAll(kAssignedPodAdded, {nullptr, pod});

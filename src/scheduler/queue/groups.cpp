@@ -81,6 +81,16 @@ void SchedulingQueue::Return(GroupEntry& group, Place before, const char* event)
   }
 }
 
+void SchedulingQueue::OnMemberGone(const api::Pod& pod) {
+  const auto key = group_objects_.KeyOf(pod);
+  if (!key || Contains(pod.metadata.uid)) return;
+  const auto found = groups_.find(*key);
+  if (found == groups_.end()) return;
+  const Place before = found->second.place;
+  Leave(found->second);
+  Return(found->second, before, kPodAdded);
+}
+
 // Leaves the member in no place.
 void SchedulingQueue::RemoveMember(Entry& member) {
   if (member.place == Place::kIncomplete) return incomplete_.Remove(member);

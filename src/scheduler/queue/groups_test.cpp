@@ -213,6 +213,23 @@ TEST_F(QueueGroupsTest, MembersOfADeletedGroupWaitForANewOne) {
   EXPECT_EQ(queue.sizes().incomplete, 1U) << "deleted during the attempt";
 }
 
+TEST_F(QueueGroupsTest, WhenAMemberIsBoundTheWaitingOnesPassPreEnqueueAgain) {
+  AddGroup("g");
+  AddMember("a");
+  AddMember("b");
+  ASSERT_THAT(Pop(), ElementsAre("a", "b"));
+  End(GroupOutcome::kRejected, {"b"});
+  const api::PodPtr bound = MakePod("a").Uid("a").Group("g").OnNode("n").Share();
+  queue.OnMemberGone(*MakePod("a").Uid("a").Share());
+  EXPECT_EQ(queue.sizes().backoff, 1U) << "of no group";
+  queue.OnMemberGone(*bound);
+  EXPECT_EQ(queue.sizes().backoff, 1U) << "not gated";
+  policy.gated = {"b"};
+  queue.OnMemberGone(*bound);
+  EXPECT_EQ(queue.sizes().backoff, 0U);
+  EXPECT_EQ(queue.sizes().gated, 1U);
+}
+
 TEST_F(QueueGroupsTest, DeletedMembersLeaveNothingBehind) {
   AddMember("incomplete", "unknown");
   AddGroup("g");

@@ -103,6 +103,10 @@ class SchedulingQueue {
               const framework::EventObjects& objects);
   // Removes a pod that was deleted or bound. An attempt in progress is not affected.
   void Delete(const std::string& uid);
+  // To be called before Delete if the pod had no node until now: if it belongs to a group and is not queued
+  // itself, the other members that wait enter their place again, after PreEnqueue. So a group whose minCount
+  // was raised is gated (kube-scheduler v1.37.1, deletePodGroupMember in pkg/scheduler/backend/queue).
+  void OnMemberGone(const api::Pod& pod);
 
   // The object of a group was received, changed, or deleted.
   void OnGroupAdded(const std::string& key);

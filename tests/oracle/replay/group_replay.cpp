@@ -140,7 +140,7 @@ class Scenario {
   // The written state of an object, until the watch delivers it.
   struct Written {
     std::string node;
-    std::vector<ports::PodStatusPatch> patches;
+    std::vector<std::string> patches;  // bodies
   };
 
   void Settle() {
@@ -189,7 +189,7 @@ class Scenario {
       const api::PodPtr before = cluster_.Find<api::Pod>(key);
       if (before == nullptr) continue;
       auto after = std::make_shared<api::Pod>(*before);
-      for (const ports::PodStatusPatch& patch : written.patches) Merge(patch, *after);
+      for (const std::string& body : written.patches) Merge(body, *after);
       if (!written.node.empty()) after->spec.node_name = written.node;
       after->metadata.resource_version = NextVersion();
       Apply(cluster_.Update<api::Pod>(after));
@@ -205,19 +205,42 @@ class Scenario {
     }
   }
 
-  static void Merge(const ports::PodStatusPatch& patch, api::Pod& pod) {
-    if (!patch.reason.empty()) {
-      std::vector<api::PodCondition> conditions = pod.status.conditions;
-      std::erase_if(conditions, [&](const auto& one) { return one.type == patch.type; });
-      conditions.push_back({.type = patch.type,
-                            .status = patch.status,
-                            .reason = patch.reason,
-                            .message = patch.message,
-                            .last_transition_time = {},
-                            .observed_generation = patch.observed_generation});
-      pod.status.conditions = std::move(conditions);
+  // As the API server: a patch contains only what differs from the version that the scheduler has seen. What
+  // an earlier patch has changed meanwhile stays.
+  static void Merge(const std::string& body, api::Pod& pod) {
+    simdjson::dom::parser parser;
+    const element status = parser.parse(body)["status"];
+    simdjson::dom::array conditions;
+    if (status["conditions"].get(conditions) == simdjson::SUCCESS) {
+      std::vector<api::PodCondition> merged = pod.status.conditions;
+      for (const element condition : conditions) MergeCondition(condition, merged);
+      pod.status.conditions = std::move(merged);
     }
-    if (patch.nomination) pod.status.nominated_node_name = *patch.nomination;
+    MergeText(status, "nominatedNodeName",
+              [&](std::string text) { pod.status.nominated_node_name = std::move(text); });
+  }
+
+  static void MergeCondition(element from, std::vector<api::PodCondition>& conditions) {
+    const std::string type = Text(from, "type");
+    auto condition = std::ranges::find(conditions, type, &api::PodCondition::type);
+    if (condition == conditions.end()) {
+      conditions.push_back(
+          {.type = type, .status = {}, .reason = {}, .message = {}, .last_transition_time = {}});
+      condition = std::prev(conditions.end());
+    }
+    MergeText(from, "status", [&](std::string text) { condition->status = std::move(text); });
+    MergeText(from, "reason", [&](std::string text) { condition->reason = std::move(text); });
+    MergeText(from, "message", [&](std::string text) { condition->message = std::move(text); });
+    std::int64_t generation = 0;
+    if (from["observedGeneration"].get(generation) == simdjson::SUCCESS)
+      condition->observed_generation = generation;
+  }
+
+  // Null removes a member.
+  template <class Set>
+  static void MergeText(element from, std::string_view key, Set&& set) {
+    element member;
+    if (from[key].get(member) == simdjson::SUCCESS) set(member.is_null() ? "" : Text(from, key));
   }
 
   std::string NextVersion() { return std::to_string(2'000'000 + ++deliveries_); }
@@ -262,9 +285,10 @@ class Scenario {
       list += body;
       return true;
     };
-    for (ports::PodStatusPatch& patch : std::exchange(api_.patches, {})) {
+    for (const ports::PodStatusPatch& patch : std::exchange(api_.patches, {})) {
       const std::string key = patch.ns + "/" + patch.name;
-      if (add("Pod " + key, client::StatusPatchBody(patch, WallTime{}))) pods_[key].patches.push_back(patch);
+      const std::string body = client::StatusPatchBody(patch, WallTime{});
+      if (add("Pod " + key, body)) pods_[key].patches.push_back(body);
     }
     for (ports::PodGroupStatusPatch& patch : std::exchange(api_.group_patches, {})) {
       const std::string key = patch.current->metadata.Key();

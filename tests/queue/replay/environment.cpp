@@ -176,7 +176,8 @@ void Environment::Update(const api::PodPtr& pod) {
 }
 
 void Environment::Delete(const std::string& uid) {
-  objects_.erase(uid);
+  const auto deleted = objects_.extract(uid);
+  queue_->OnMemberGone(*deleted.mapped());
   queue_->Delete(uid);
 }
 
@@ -237,6 +238,7 @@ void Environment::Bind(const std::string& uid) {
   queue_->Done(uid);
   objects_.erase(uid);
   held_.erase(uid);
+  queue_->OnMemberGone(*bound);
   queue_->Delete(uid);
   queue_->MoveAll(cycle::kAssignedPodAdded, {nullptr, std::move(bound)});
 }
