@@ -194,12 +194,11 @@ class Scenario {
       after->metadata.resource_version = NextVersion();
       Apply(cluster_.Update<api::Pod>(after));
     }
-    for (const auto& [key, condition] : std::exchange(groups_, {})) {
+    for (const auto& [key, bodies] : std::exchange(groups_, {})) {
       const api::PodGroupPtr before = cluster_.Find<api::PodGroup>(key);
       if (before == nullptr) continue;
       auto after = std::make_shared<api::PodGroup>(*before);
-      std::erase_if(after->conditions, [&](const auto& one) { return one.type == condition.type; });
-      after->conditions.push_back(condition);
+      for (const std::string& body : bodies) Merge(body, *after);
       after->metadata.resource_version = NextVersion();
       Apply(cluster_.Update<api::PodGroup>(after));
     }
@@ -210,30 +209,41 @@ class Scenario {
   static void Merge(const std::string& body, api::Pod& pod) {
     simdjson::dom::parser parser;
     const element status = parser.parse(body)["status"];
-    simdjson::dom::array conditions;
-    if (status["conditions"].get(conditions) == simdjson::SUCCESS) {
-      std::vector<api::PodCondition> merged = pod.status.conditions;
-      for (const element condition : conditions) MergeCondition(condition, merged);
-      pod.status.conditions = std::move(merged);
-    }
+    std::vector<api::PodCondition> conditions = pod.status.conditions;
+    MergeConditions(status, conditions);
+    pod.status.conditions = std::move(conditions);
     MergeText(status, "nominatedNodeName",
               [&](std::string text) { pod.status.nominated_node_name = std::move(text); });
   }
 
-  static void MergeCondition(element from, std::vector<api::PodCondition>& conditions) {
-    const std::string type = Text(from, "type");
-    auto condition = std::ranges::find(conditions, type, &api::PodCondition::type);
-    if (condition == conditions.end()) {
-      conditions.push_back(
-          {.type = type, .status = {}, .reason = {}, .message = {}, .last_transition_time = {}});
-      condition = std::prev(conditions.end());
+  static void Merge(const std::string& body, api::PodGroup& group) {
+    simdjson::dom::parser parser;
+    MergeConditions(parser.parse(body)["status"], group.conditions);
+  }
+
+  template <class Condition>
+  static void MergeConditions(element status, std::vector<Condition>& conditions) {
+    simdjson::dom::array changed;
+    if (status["conditions"].get(changed) != simdjson::SUCCESS) return;
+    for (const element from : changed) {
+      const std::string type = Text(from, "type");
+      auto condition = std::ranges::find(conditions, type, &Condition::type);
+      if (condition == conditions.end()) {
+        conditions.emplace_back().type = type;
+        condition = std::prev(conditions.end());
+      }
+      MergeCondition(from, *condition);
     }
-    MergeText(from, "status", [&](std::string text) { condition->status = std::move(text); });
-    MergeText(from, "reason", [&](std::string text) { condition->reason = std::move(text); });
-    MergeText(from, "message", [&](std::string text) { condition->message = std::move(text); });
+  }
+
+  template <class Condition>
+  static void MergeCondition(element from, Condition& into) {
+    MergeText(from, "status", [&](std::string text) { into.status = std::move(text); });
+    MergeText(from, "reason", [&](std::string text) { into.reason = std::move(text); });
+    MergeText(from, "message", [&](std::string text) { into.message = std::move(text); });
     std::int64_t generation = 0;
     if (from["observedGeneration"].get(generation) == simdjson::SUCCESS)
-      condition->observed_generation = generation;
+      into.observed_generation = generation;
   }
 
   // Null removes a member.
@@ -290,10 +300,10 @@ class Scenario {
       const std::string body = client::StatusPatchBody(patch, WallTime{});
       if (add("Pod " + key, body)) pods_[key].patches.push_back(body);
     }
-    for (ports::PodGroupStatusPatch& patch : std::exchange(api_.group_patches, {})) {
+    for (const ports::PodGroupStatusPatch& patch : std::exchange(api_.group_patches, {})) {
       const std::string key = patch.current->metadata.Key();
-      if (add("PodGroup " + key, client::StatusPatchBody(patch, WallTime{})))
-        groups_.insert_or_assign(key, patch.condition);
+      const std::string body = client::StatusPatchBody(patch, WallTime{});
+      if (add("PodGroup " + key, body)) groups_[key].push_back(body);
     }
     AddMap(result, "patches", bodies);
   }
@@ -338,8 +348,8 @@ class Scenario {
   LiveCluster cluster_;
   cycle::Scheduler scheduler_;
   OneCycle handler_{scheduler_, clock_};
-  std::map<std::string, Written> pods_;                   // by key
-  std::map<std::string, api::PodGroupCondition> groups_;  // likewise
+  std::map<std::string, Written> pods_;                     // by key
+  std::map<std::string, std::vector<std::string>> groups_;  // bodies of patches, by key
   int deliveries_ = 0;
 };
 
