@@ -220,9 +220,10 @@ class Search {
     TryState(std::move(happened));
   }
 
-  // True for the observed decision and what followed from it, which no state contains.
+  // True for the observed decision and what followed from it, which no state contains. The pod may have been
+  // assumed before, if its binding failed.
   bool IsOwn(std::uint64_t at, const Step& step) const {
-    return step.uid == seen_.pod.pod->metadata.uid && at >= seen_.position;
+    return step.uid == seen_.pod.pod->metadata.uid && (at >= seen_.position || step.assumed != nullptr);
   }
 
   void TryState(std::vector<bool> happened) {
