@@ -167,7 +167,8 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
                      .profile = &profile,
                      .reference = std::move(reference),
                      .queue_position = {pod->spec.priority, 0},
-                     .position = history_.end()},
+                     .position = history_.end(),
+                     .bound_at = history_.end()},
             .comparison = {},
             .due = begin + options_.settling_time};
   if (open.seen.reference.bound()) {
