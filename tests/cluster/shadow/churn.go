@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,7 @@ type churn struct {
 	chance  *rand.Rand
 	made    int
 	pods    []string  // in the order of their creation
+	filled  bool      // the first pods exist
 	changes int       // of nodes
 	gone    []int     // nodes
 	began   time.Time // of the start of the first pod
@@ -123,6 +125,7 @@ func (c *churn) run(ctx context.Context) error {
 	if err := c.makePods(ctx, full*3/4); err != nil {
 		return err
 	}
+	c.filled = true
 	end := time.Now().Add(c.options.duration)
 	for tick := 0; time.Now().Before(end); tick++ {
 		next := time.Now().Add(100 * time.Millisecond)
@@ -211,7 +214,11 @@ func (c *churn) newPod() *v1.Pod {
 				"cpu", []string{"100m", "250m", "500m", "1", "2"}[c.chance.IntN(5)],
 				"memory", []string{"128Mi", "512Mi", "1Gi", "2Gi"}[c.chance.IntN(4)])}}}},
 	}
-	shapes[c.chance.IntN(len(shapes))](c, &pod.Spec, &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}})
+	possible := shapes
+	if c.filled {
+		possible = slices.Concat(shapes, deviceShapes)
+	}
+	possible[c.chance.IntN(len(possible))](c, &pod.Spec, &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}})
 	for i := range pod.Spec.ResourceClaims {
 		pod.Spec.ResourceClaims[i].ResourceClaimName = &pod.Name
 	}
@@ -256,6 +263,16 @@ var shapes = []func(c *churn, spec *v1.PodSpec, own *metav1.LabelSelector){
 		spec.PriorityClassName = "high"
 		spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("3500m")
 	},
+	func(c *churn, spec *v1.PodSpec, _ *metav1.LabelSelector) {
+		if c.chance.IntN(6) == 0 {
+			spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("64") // fits no node
+		}
+	},
+}
+
+// deviceShapes are those with devices, once the cluster is filled. While it is filled, the writes of hundreds of claims
+// would become visible seconds after the decisions, in more orders than berth tries.
+var deviceShapes = []func(c *churn, spec *v1.PodSpec, own *metav1.LabelSelector){
 	// Pods with devices have the highest priority: while their claims are written, kube-scheduler could evict them from
 	// their node before they are bound, and no watch delivers that.
 	func(_ *churn, spec *v1.PodSpec, _ *metav1.LabelSelector) {
@@ -267,11 +284,6 @@ var shapes = []func(c *churn, spec *v1.PodSpec, own *metav1.LabelSelector){
 		resources := &spec.Containers[0].Resources
 		resources.Requests[gpuResource] = resource.MustParse("1")
 		resources.Limits = controlplane.Resources(gpuResource, "1")
-	},
-	func(c *churn, spec *v1.PodSpec, _ *metav1.LabelSelector) {
-		if c.chance.IntN(6) == 0 {
-			spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("64") // fits no node
-		}
 	},
 }
 
