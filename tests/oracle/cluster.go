@@ -97,6 +97,9 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 		if err := c.scheduler.WaitForHandlersSync(c.ctx); err != nil {
 			return err
 		}
+		if err := c.waitForDevices(factory); err != nil {
+			return err
+		}
 	}
 	if err := objects.Put(factory, dump.Others); err != nil {
 		return err

@@ -60,6 +60,9 @@ func (c *Cluster) evaluateChecked(pod *v1.Pod) (*Record, error) {
 	}
 	profile := c.scheduler.Profiles[pod.Spec.SchedulerName]
 	node, err := c.scheduleWhole(profile, pod)
+	if strings.Contains(record.Message, allocationTimedOut) || err != nil && strings.Contains(err.Error(), allocationTimedOut) {
+		return record, nil // one of the two searches for devices was too slow
+	}
 	switch err.(type) {
 	case nil:
 		if record.Result == resultError && !profile.HasScorePlugins() {

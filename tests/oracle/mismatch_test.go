@@ -35,3 +35,18 @@ func TestDifferencesAreNamedByCause(t *testing.T) {
 		t.Errorf("no answer gives %v", found)
 	}
 }
+
+func TestOnlyPodsWithATimeoutOfTheRealAllocatorAreNotCompared(t *testing.T) {
+	records := []string{
+		`{"pod":"a/slow","schedulerName":"s","result":"error","message":"node n: timed out trying to allocate devices"}`,
+		`{"pod":"a/other","schedulerName":"s","result":"ignored"}`,
+	}
+	answers := []string{
+		`{"pod":"a/slow","schedulerName":"s","result":"scheduled","node":"n"}`,
+		`{"pod":"a/other","schedulerName":"s","result":"error","message":"node n: timed out trying to allocate devices"}`,
+	}
+	found, timedOut := withoutTimeouts(compareRecords(1, records, answers, ""), records)
+	if len(found) != 1 || found[0].example.pod != "a/other" || len(timedOut) != 1 || timedOut[0] != "a/slow" {
+		t.Errorf("got %v and %v", found, timedOut)
+	}
+}

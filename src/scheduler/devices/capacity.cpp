@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <limits>
 
@@ -122,9 +123,41 @@ bool Violates(const Quantity& consumed, const std::optional<CapacityRequestPolic
                               [&](const Quantity& value) { return consumed.Compare(value) == 0; });
 }
 
-const Quantity* Find(const api::QuantityMap& amounts, std::string_view name) {
-  const auto found = amounts.find(name);
-  return found == amounts.end() ? nullptr : &found->second;
+// Finds amounts by names that ascend from call to call.
+class AscendingFinder {
+ public:
+  explicit AscendingFinder(const api::QuantityMap& amounts) : at_(amounts.begin()), end_(amounts.end()) {}
+  // Null: there is none with this name.
+  const Quantity* operator()(std::string_view name) {
+    for (; at_ != end_; ++at_) {
+      const int order = at_->first.compare(name);
+      if (order >= 0) return order == 0 ? &at_->second : nullptr;
+    }
+    return nullptr;
+  }
+
+ private:
+  api::QuantityMap::const_iterator at_;
+  const api::QuantityMap::const_iterator end_;
+};
+
+const api::QuantityMap& OrNothing(const std::optional<api::QuantityMap>& amounts) {
+  static const api::QuantityMap kNothing;
+  return amounts ? *amounts : kNothing;
+}
+
+// Calls take(name, amount) for each capacity of the device, in order.
+Expected<void> ForEachConsumed(const api::Device& device, const std::optional<api::QuantityMap>& requested,
+                               bool fractional, auto&& take) {
+  AscendingFinder find(OrNothing(requested));
+  for (const auto& [name, capacity] : device.capacity) {
+    auto amount = Consumed(capacity, find(name), fractional);
+    if (!amount) return std::unexpected(std::move(amount).error().In("capacity " + GoQuote(name)));
+    if (amount->Compare(Quantity()) < 0)
+      return Invalid(fmt::format("capacity {}: capacity value is negative", GoQuote(name)));
+    take(name, *std::move(amount));
+  }
+  return {};
 }
 
 }  // namespace
@@ -133,31 +166,32 @@ Expected<api::QuantityMap> ConsumedCapacity(const api::Device& device,
                                             const std::optional<api::QuantityMap>& requested,
                                             bool fractional) {
   api::QuantityMap consumed;
-  for (const auto& [name, capacity] : device.capacity) {
-    auto amount = Consumed(capacity, requested ? Find(*requested, name) : nullptr, fractional);
-    if (!amount) return std::unexpected(std::move(amount).error().In("capacity " + GoQuote(name)));
-    if (amount->Compare(Quantity()) < 0)
-      return Invalid(fmt::format("capacity {}: capacity value is negative", GoQuote(name)));
-    consumed.emplace(name, *std::move(amount));
-  }
+  BERTH_RETURN_IF_ERROR(
+      ForEachConsumed(device, requested, fractional, [&](const std::string& name, Quantity amount) {
+        consumed.emplace_hint(consumed.end(), name, std::move(amount));
+      }));
   return consumed;
 }
 
+// Runs for every device of every node that is not like another one: it allocates nothing in usual cases.
 Expected<bool> HasCapacity(const api::Device& device, const std::optional<api::QuantityMap>& requested,
                            const api::QuantityMap& used, const api::QuantityMap& chosen, bool fractional) {
-  if (requested) {
-    for (const auto& [name, amount] : *requested) {
-      if (!device.capacity.contains(name)) return false;
-    }
+  for (const auto& [name, amount] : OrNothing(requested)) {
+    if (!device.capacity.contains(name)) return false;
   }
   // An error counts whatever the other capacities are, so all amounts are computed first.
-  BERTH_TRY(const api::QuantityMap consumed, ConsumedCapacity(device, requested, fractional));
+  boost::container::small_vector<Quantity, 4> totals;
+  BERTH_RETURN_IF_ERROR(
+      ForEachConsumed(device, requested, fractional,
+                      [&](const std::string&, Quantity amount) { totals.push_back(std::move(amount)); }));
+  AscendingFinder find_used(used), find_chosen(chosen);
+  auto total = totals.begin();
   for (const auto& [name, capacity] : device.capacity) {
-    Quantity total = consumed.at(name);
-    if (Violates(total, capacity.request_policy, fractional)) return false;
-    if (const Quantity* amount = Find(used, name)) total += *amount;
-    if (const Quantity* amount = Find(chosen, name)) total += *amount;
-    if (total.Compare(capacity.value) > 0) return false;
+    if (Violates(*total, capacity.request_policy, fractional)) return false;
+    if (const Quantity* amount = find_used(name)) *total += *amount;
+    if (const Quantity* amount = find_chosen(name)) *total += *amount;
+    if (total->Compare(capacity.value) > 0) return false;
+    ++total;
   }
   return true;
 }

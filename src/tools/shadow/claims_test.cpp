@@ -169,5 +169,72 @@ TEST_F(ShadowDevices, TheNodeAnnouncedBeforeTheBindingIsNoFailure) {
   EXPECT_EQ(report->Count(Outcome::kPlaceable), 1U);
 }
 
+// Nodes n1 and n2 have 8 CPUs each. n2 runs a pod with 2, so n1 is better as long as it is empty.
+class ShadowAnnouncements : public ShadowDevices {
+ protected:
+  ShadowAnnouncements() {
+    api::Pod other = MakePod("other").Cpu("2").Memory("1Gi").OnNode("n2");
+    Pod(other);
+    Claim("c");
+    Sync();
+    api::Pod first = With("c", "first");
+    first.spec.containers.front().resources.requests["cpu"] = api::Quantity::Parse("5").value();
+    Pod(first);
+    Pod(MakePod("second").Cpu("5").Memory("1Gi"));
+  }
+  void Announce(const std::string& name, const std::string& node) {
+    api::Pod announced = *pods[name];
+    announced.status.nominated_node_name = node;
+    Pod(announced);
+  }
+  std::size_t OnNodes() { return engine->cache().pod_count(); }
+};
+
+TEST_F(ShadowAnnouncements, AnAnnouncedPodUsesItsNodeBeforeItIsBound) {
+  Announce("first", "n1");
+  Binds("second", "n2");
+  EXPECT_EQ(Only(), "same") << "n1 has no room for the second pod";
+  EXPECT_EQ(OnNodes(), 3U);
+  Claim("c", "g0", "n1", "first");
+  Binds("first", "n1");
+  EXPECT_EQ(Only(), "same x2") << "the pod does not use its node twice";
+  EXPECT_EQ(OnNodes(), 3U);
+}
+
+TEST_F(ShadowAnnouncements, AnAnnouncementThatArrivesLaterExplainsABinding) {
+  Binds("second", "n2");
+  EXPECT_EQ(Only(), "") << "n1 is better; waits";
+  Announce("first", "n1");
+  Complete();
+  EXPECT_EQ(Only(), "raced");
+  EXPECT_THAT(ToText(report->Explained().front()), HasSubstr("pod default/first on n1"));
+  EXPECT_EQ(OnNodes(), 3U);
+}
+
+TEST_F(ShadowAnnouncements, AWithdrawnAnnouncementFreesTheNode) {
+  Announce("first", "n1");
+  Fails("first", "binding rejected", "", "SchedulerError");
+  EXPECT_EQ(OnNodes(), 1U);
+  Binds("second", "n1");
+  EXPECT_EQ(report->Count(Outcome::kSame), 1U);
+  Announce("first", "n2");
+  EXPECT_EQ(OnNodes(), 3U);
+  Gone("first");
+  EXPECT_EQ(OnNodes(), 2U);
+}
+
+TEST_F(ShadowAnnouncements, ASearchRestoresAnnouncedPods) {
+  Announce("first", "n1");
+  // No state explains this: n3 never exists.
+  Binds("second", "n3");
+  Pod(MakePod("third").Cpu("1").Memory("1Gi"));
+  Gone("other");
+  Complete();
+  EXPECT_EQ(report->Count(Outcome::kInfeasible), 1U);
+  EXPECT_EQ(OnNodes(), 2U);
+  Binds("third", "n2");
+  EXPECT_EQ(report->Count(Outcome::kSame), 1U) << "n1 is used by the announced pod";
+}
+
 }  // namespace
 }  // namespace berth::shadow

@@ -53,6 +53,13 @@ std::vector<runtime::Nomination> Nominations::All(const cluster::NodeTable& node
 void History::Note(Step step) {
   BERTH_CHECK(!showing_past_);
   nominations_.Take(step);
+  if (!step.uid.empty()) {
+    step.replaced = FindAssumed(step.uid);
+    if (step.replaced != step.assumed) {
+      if (step.replaced != nullptr) engine_.cache().RemovePod(step.uid);
+      Keep(step.uid, step.assumed);
+    }
+  }
   const MonoTime oldest = step.at - max_age_;
   steps_.push_back(std::move(step));
   while (steps_.size() > max_steps_ || steps_.front().at < oldest) {
@@ -60,6 +67,20 @@ void History::Note(Step step) {
     steps_.pop_front();
     ++first_;
   }
+}
+
+api::PodPtr History::FindAssumed(const std::string& uid) const {
+  const auto found = assumed_.find(uid);
+  return found == assumed_.end() ? nullptr : found->second;
+}
+
+History::WithoutAssumed::WithoutAssumed(History& history, const std::string& uid)
+    : cache_(history.engine_.cache()), assumed_(history.FindAssumed(uid)) {
+  if (assumed_ != nullptr) cache_.RemovePod(uid);
+}
+
+History::WithoutAssumed::~WithoutAssumed() {
+  if (assumed_ != nullptr) cache_.AddPod(assumed_);
 }
 
 void History::Clear() {
@@ -82,11 +103,11 @@ void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
   std::size_t common = 0;
   while (common < done_.size() && done_[common] == happened[common]) ++common;
   for (std::size_t i = done_.size(); i-- > common;) {
-    if (done_[i]) Undo((*this)[from + i].change);
+    if (done_[i]) Undo(steps_[from + i - first_]);
     done_[i] = false;
   }
   for (std::size_t i = common; i < done_.size(); ++i) {
-    if (happened[i]) done_[i] = Do((*this)[from + i].change);
+    if (happened[i]) done_[i] = Do(steps_[from + i - first_]);
   }
   nominations_ = before_shown_;
   for (std::uint64_t at = from; at < end(); ++at) {
@@ -101,12 +122,31 @@ void History::Restore() {
   showing_past_ = false;
 }
 
-bool History::Do(const ports::ClusterChange& change) {
-  return std::visit([this](const auto& one) { return Move(one.before, one.after); }, change);
+bool History::Do(Step& step) {
+  if (step.uid.empty())
+    return std::visit([this](const auto& one) { return Move(one.before, one.after); }, step.change);
+  step.replaced = FindAssumed(step.uid);
+  if (step.replaced != nullptr && step.replaced == step.assumed) return true;
+  const auto& [before, after] = std::get<ports::Change<api::Pod>>(step.change);
+  const bool changed = Move(step.replaced != nullptr ? step.replaced : before, after);
+  Keep(step.uid, step.assumed);
+  return changed || step.replaced != nullptr;
 }
 
-void History::Undo(const ports::ClusterChange& change) {
-  std::visit([this](const auto& one) { Move(one.after, one.before); }, change);
+void History::Undo(const Step& step) {
+  if (step.replaced != nullptr && step.replaced == step.assumed) return;
+  if (step.assumed != nullptr) engine_.cache().RemovePod(step.uid);
+  std::visit([this](const auto& one) { Move(one.after, one.before); }, step.change);
+  if (!step.uid.empty()) Keep(step.uid, step.replaced);
+}
+
+void History::Keep(const std::string& uid, const api::PodPtr& assumed) {
+  if (assumed == nullptr) {
+    assumed_.erase(uid);
+  } else {
+    assumed_[uid] = assumed;
+    engine_.cache().AddPod(assumed);
+  }
 }
 
 bool History::Move(const api::PodPtr& from, const api::PodPtr& to) {

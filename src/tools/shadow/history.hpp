@@ -35,6 +35,11 @@ struct Step {
   QueuePosition queue_position = {};
   // a pending pod of Berth's profiles that is nominated from this step on
   std::shared_ptr<const cluster::PodInfo> nominated = {};
+  // From this step on the other scheduler has assumed the pod on this version's node, and writes its claims
+  // or volumes before it binds the pod. Null: the pod is not assumed, or bound.
+  api::PodPtr assumed = {};
+  // The assumed version that was in the cache when the step was applied. Set by History.
+  api::PodPtr replaced = {};
   std::string Text() const;
 };
 
@@ -49,7 +54,8 @@ class Nominations {
 };
 
 // Steps are numbered from the beginning; only the latest are kept. One thread: the loop that owns the engine.
-// Except between Show and Restore the cache has the state that the watches delivered.
+// Except between Show and Restore the cache has the state that the watches delivered, and the pods that the
+// other scheduler has assumed.
 class History {
  public:
   History(assembly::Engine& engine, std::size_t steps, Duration age)
@@ -57,6 +63,20 @@ class History {
 
   // Records the next change. The caller applies it to the cache directly afterwards.
   void Note(Step step);
+  // The version of the pod with the node on which it is assumed. Null: it is not assumed, or it is bound.
+  api::PodPtr FindAssumed(const std::string& uid) const;
+  // As long as it lives, the cache does not have this pod if it is assumed. No change and no Show meanwhile.
+  class WithoutAssumed {
+   public:
+    WithoutAssumed(History& history, const std::string& uid);
+    ~WithoutAssumed();
+    WithoutAssumed(const WithoutAssumed&) = delete;
+    WithoutAssumed& operator=(const WithoutAssumed&) = delete;
+
+   private:
+    cluster::ClusterState& cache_;
+    const api::PodPtr assumed_;
+  };
   // Drops all steps, after the initial lists.
   void Clear();
   std::uint64_t begin() const { return first_; }
@@ -71,8 +91,11 @@ class History {
   void Restore();
 
  private:
-  bool Do(const ports::ClusterChange& change);
-  void Undo(const ports::ClusterChange& change);
+  // Returns whether the step changed the cache.
+  bool Do(Step& step);
+  void Undo(const Step& step);
+  // Adds the assumed pod to the cache; null: the pod is not assumed any more.
+  void Keep(const std::string& uid, const api::PodPtr& assumed);
   bool Move(const api::PodPtr& from, const api::PodPtr& to);
   bool Move(const api::NodePtr& from, const api::NodePtr& to);
   template <class T>
@@ -82,6 +105,7 @@ class History {
   }
 
   assembly::Engine& engine_;
+  TextMap<api::PodPtr> assumed_;                   // in the state that the cache has, by uid
   Nominations nominations_, current_nominations_;  // the latter between Show and Restore
   Nominations dropped_;                            // as of the first kept step
   const std::size_t max_steps_;

@@ -51,6 +51,7 @@ void Shadow::BeforeClaimChange(const ports::Change<api::ResourceClaim>& change) 
     step.decision = true;
     if (const auto known = queue_positions_.find(pod_uid); known != queue_positions_.end())
       step.queue_position = known->second;
+    if (const api::PodPtr pod = history_.FindAssumed(pod_uid)) step.node = pod->spec.node_name;
   }
   Note(std::move(step));
 }
@@ -69,7 +70,8 @@ void Shadow::BeforePodChange(const ports::Change<api::Pod>& change) {
     step.queue_position = {change.after->spec.priority,
                            known != queue_positions_.end() ? known->second.arrival : 0};
   }
-  if (Nominated(change.after)) {
+  if (waited && !bound) step.assumed = AssumedAfter(change);
+  if (step.assumed == nullptr && Nominated(change.after)) {
     step.nominated =
         std::make_shared<const cluster::PodInfo>(cluster::PreparePod(change.after, engine_.symbols()));
   }
@@ -82,6 +84,17 @@ void Shadow::BeforePodChange(const ports::Change<api::Pod>& change) {
 bool Shadow::Nominated(const api::PodPtr& pod) const {
   return pod != nullptr && pod->spec.node_name.empty() && !pod->terminal() &&
          !pod->status.nominated_node_name.empty() && engine_.FindProfile(pod->spec.scheduler_name) != nullptr;
+}
+
+// kube-scheduler assumes a pod when it has decided. Before it writes claims and volumes it announces the node
+// as the pod's nomination, without a failure; the binding follows many changes later.
+api::PodPtr Shadow::AssumedAfter(const ports::Change<api::Pod>& change) const {
+  const auto& [before, after] = change;
+  if (!Nominated(after) || JustFailed(*before, *after)) return nullptr;
+  if (!NominationChanged(*before, *after)) return history_.FindAssumed(after->metadata.uid);
+  auto assumed = std::make_shared<api::Pod>(*after);
+  assumed->spec.node_name = after->status.nominated_node_name;
+  return assumed;
 }
 
 void Shadow::Note(Step step) {
@@ -154,18 +167,20 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
                      .profile = &profile,
                      .reference = std::move(reference),
                      .queue_position = {pod->spec.priority, 0},
-                     .position = history_.end()},
+                     .position = history_.end(),
+                     .bound_at = history_.end()},
             .comparison = {},
             .due = begin + options_.settling_time};
   if (open.seen.reference.bound()) {
     open.seen.claims = claims_.Take(pod->metadata.uid);
     open.awaits_claims = AwaitsClaims(*pod);
-    if (!open.seen.claims.empty() || open.awaits_claims)
+    if (!open.seen.claims.empty() || open.awaits_claims || history_.FindAssumed(pod->metadata.uid) != nullptr)
       open.seen.position = Announcement(*pod, open.seen.reference.node).value_or(open.seen.position);
   }
   if (const auto known = queue_positions_.find(pod->metadata.uid); known != queue_positions_.end())
     open.seen.queue_position.arrival = known->second.arrival;
   const auto nominations = history_.nominations();
+  const History::WithoutAssumed pending(history_, pod->metadata.uid);
   open.comparison =
       evaluator_.Compare(open.seen.pod, profile, open.seen.reference, nominations, open.seen.claims);
   open.comparison.when = clock_.WallNow();

@@ -71,6 +71,8 @@ class Shadow {
   void Look(const ports::Change<api::Pod>& change, bool late);
   void TrackQueuePositions(const ports::Change<api::Pod>& change);
   bool Nominated(const api::PodPtr& pod) const;
+  // Step::assumed after a change of a pod that is pending before and after.
+  api::PodPtr AssumedAfter(const ports::Change<api::Pod>& change) const;
   bool IsLate(const api::PodPtr& pod);
   void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice reference);
   // Whether a claim of the pod is known without an allocation, or not known.

@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::uint64_t kBack = 512;  // earlier steps that the other scheduler may not have observed
 constexpr std::uint64_t kSoon = 16;
-constexpr std::uint64_t kForward = 512;  // later steps that it may have observed first
-constexpr std::uint64_t kEach = 128;     // up to this distance every moment is tried, beyond it some
-constexpr std::size_t kViews = 2000;     // maximum per version of the pod
+// Later steps that it may have observed first. A pod with claims needs six, most of them after its decision.
+constexpr std::uint64_t kForward = 1024;
+constexpr std::uint64_t kEach = 128;  // up to this distance every moment is tried, beyond it some
+constexpr std::size_t kViews = 2000;  // maximum per version of the pod
 constexpr std::size_t kVersions = 3;
 
 constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
@@ -52,7 +53,7 @@ class Search {
         clock_(clock),
         deadline_(deadline),
         from_(std::max(history.begin(), seen.position - std::min(seen.position, kBack))),
-        until_(std::min(history.end(), seen.position + kForward)) {}
+        until_(std::min(history.end(), std::max(seen.position, seen.bound_at) + kForward)) {}
   ~Search() { history_.Restore(); }
 
   SearchResult Run() {
@@ -220,9 +221,10 @@ class Search {
     TryState(std::move(happened));
   }
 
-  // True for the observed decision and what followed from it, which no state contains.
+  // True for the observed decision and what followed from it, which no state contains. The pod may have been
+  // assumed before, if its binding failed.
   bool IsOwn(std::uint64_t at, const Step& step) const {
-    return step.uid == seen_.pod.pod->metadata.uid && at >= seen_.position;
+    return step.uid == seen_.pod.pod->metadata.uid && (at >= seen_.position || step.assumed != nullptr);
   }
 
   void TryState(std::vector<bool> happened) {

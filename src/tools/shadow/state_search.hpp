@@ -14,7 +14,9 @@ struct ObservedDecision {
   const runtime::Profile* profile = nullptr;
   Choice reference;
   QueuePosition queue_position;
-  std::uint64_t position = 0;               // in the history, of the change that revealed the decision
+  std::uint64_t position = 0;  // in the history, of the change that revealed the decision
+  std::uint64_t bound_at =
+      0;  // of the binding, or of the failure; later than `position` if the node was announced
   std::vector<AllocatedClaim> claims = {};  // that were allocated for the pod
 };
 

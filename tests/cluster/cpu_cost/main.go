@@ -43,14 +43,14 @@ type options struct {
 }
 
 var contenders = []string{"berth", "berth-json", "kube-scheduler"}
-var kinds = []string{"plain", "spread", "anti-affinity", "full"}
+var kinds = []string{"plain", "spread", "anti-affinity", "full", "claims"}
 
 func parse(args []string) (*options, error) {
 	var o options
 	flags := o.Flags("cpu_cost", "--berth PATH [flags]", "Measures the CPU that a bound pod takes, of the scheduler and of a real API server.")
 	list(flags, "with", &o.contenders, []string{"berth", "kube-scheduler"}, contenders, "schedulers, which run alternately")
 	list(flags, "kinds", &o.kinds, kinds[:3], kinds,
-		"pods: plain has requests only, spread is spread over zones, anti-affinity keeps 50 groups off each other's nodes, full has all fields of a Deployment's pods")
+		"pods: plain has requests only, spread is spread over zones, anti-affinity keeps 50 groups off each other's nodes, full has all fields of a Deployment's pods, claims has a claim for one of the eight devices of a node")
 	flags.IntVar(&o.nodes, "nodes", 5000, "number of nodes, at least 100")
 	flags.IntVar(&o.pods, "pods", 5000, "number of pods to bind, at most one per node with anti-affinity")
 	flags.IntVar(&o.rounds, "rounds", 1, "rounds of each scheduler and kind")
@@ -62,6 +62,9 @@ func parse(args []string) (*options, error) {
 	}
 	if o.nodes < 100 || o.pods < 1 || o.pods > 20*o.nodes {
 		return nil, fmt.Errorf("%d pods on %d nodes: at least 100 nodes, at most 20 pods for each", o.pods, o.nodes)
+	}
+	if slices.Contains(o.kinds, "claims") && o.pods > devicesPerNode*o.nodes {
+		return nil, fmt.Errorf("%d pods with claims on %d nodes: at most %d for each", o.pods, o.nodes, devicesPerNode)
 	}
 	if !slices.ContainsFunc(o.contenders, isBerth) {
 		return &o, o.Complete()
@@ -129,6 +132,9 @@ func (e *cpuCost) print(asJSON bool) {
 	fmt.Printf("%-14s %-20s %9.1f %9.0f %22.3f %22.3f\n", e.Kind, e.Scheduler, e.Seconds, float64(e.Pods)/e.Seconds, e.OfScheduler, e.OfAPIServer)
 }
 
+// measured is the prefix of the names of the pods whose cost is measured.
+const measured = "pod"
+
 func measure(ctx context.Context, o *options, kind, scheduler, directory string) (*cpuCost, error) {
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
@@ -141,6 +147,11 @@ func measure(ctx context.Context, o *options, kind, scheduler, directory string)
 		return err
 	}); err != nil {
 		return nil, err
+	}
+	if kind == "claims" {
+		if err := makeDevices(ctx, control.Client, o.nodes, measured, o.pods); err != nil {
+			return nil, err
+		}
 	}
 	started, err := start(o, control, children, scheduler)
 	if err != nil {
@@ -161,7 +172,7 @@ func measure(ctx context.Context, o *options, kind, scheduler, directory string)
 	}
 	before := [2]float64{started.CPUSeconds(), control.APIServer.CPUSeconds()}
 	begun := time.Now()
-	if err := bind(ctx, control.Client, bindings, started, kind, "pod", o.pods, warm+o.pods); err != nil {
+	if err := bind(ctx, control.Client, bindings, started, kind, measured, o.pods, warm+o.pods); err != nil {
 		return nil, err
 	}
 	seconds := time.Since(begun).Seconds()
@@ -299,6 +310,8 @@ func pod(kind, prefix string, i int) *v1.Pod {
 		}}
 	case "full":
 		complete(made)
+	case "claims":
+		useClaim(made)
 	case "anti-affinity":
 		made.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
 			TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: group},

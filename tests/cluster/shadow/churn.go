@@ -4,16 +4,19 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
 	"berth.test/cluster/controlplane"
@@ -25,7 +28,10 @@ const (
 	diskLabel = "shadow.example.org/disk"
 	dedicated = "shadow.example.org/dedicated"
 	namespace = "default"
-	perNode   = 9 // number of pods at which the cluster is nearly full
+	driver    = "gpu.example.org"
+	// Of the device class.
+	gpuResource = "example.org/gpu"
+	perNode     = 9 // number of pods at which the cluster is nearly full
 )
 
 // churn is the workload.
@@ -35,11 +41,14 @@ type churn struct {
 	chance  *rand.Rand
 	made    int
 	pods    []string  // in the order of their creation
+	filled  bool      // the first pods exist
 	changes int       // of nodes
 	gone    []int     // nodes
 	began   time.Time // of the start of the first pod
 	bound   atomic.Int64
 	evicted atomic.Int64
+	// Bound pods with devices.
+	allocated atomic.Int64
 }
 
 func newChurn(client kubernetes.Interface, o *options) *churn {
@@ -47,7 +56,7 @@ func newChurn(client kubernetes.Interface, o *options) *churn {
 }
 
 func (c *churn) done() string {
-	return fmt.Sprintf("%d pods created, %d bound, %d changes of nodes, %d pods preempted", c.made, c.bound.Load(), c.changes, c.evicted.Load())
+	return fmt.Sprintf("%d pods created, %d bound (%d with devices), %d changes of nodes, %d pods preempted", c.made, c.bound.Load(), c.allocated.Load(), c.changes, c.evicted.Load())
 }
 
 func (c *churn) prepare(ctx context.Context) error {
@@ -58,7 +67,35 @@ func (c *churn) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return controlplane.Each(ctx, c.options.nodes, func(i int) error { return c.makeNode(ctx, i) })
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: driver}, Spec: resourcev1.DeviceClassSpec{
+		ExtendedResourceName: new(gpuResource),
+		Selectors:            []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}}}}
+	if _, err := c.client.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return controlplane.Each(ctx, c.options.nodes, func(i int) error {
+		if err := c.makeDevices(ctx, i); err != nil {
+			return err
+		}
+		return c.makeNode(ctx, i)
+	})
+}
+
+// makeDevices publishes four devices of two models for every second node.
+func (c *churn) makeDevices(ctx context.Context, i int) error {
+	if i%2 == 1 {
+		return nil
+	}
+	devices := make([]resourcev1.Device, 4)
+	for d := range devices {
+		model := []string{"small", "large"}[(d+i/2)%2]
+		devices[d] = resourcev1.Device{Name: fmt.Sprintf("gpu-%d", d), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"model": {StringValue: &model}}}
+	}
+	name := nodeName(i)
+	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: driver, NodeName: &name, Pool: resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1}, Devices: devices}}
+	_, err := c.client.ResourceV1().ResourceSlices().Create(ctx, slice, metav1.CreateOptions{})
+	return err
 }
 
 func (c *churn) makeNode(ctx context.Context, i int) error {
@@ -88,6 +125,7 @@ func (c *churn) run(ctx context.Context) error {
 	if err := c.makePods(ctx, full*3/4); err != nil {
 		return err
 	}
+	c.filled = true
 	end := time.Now().Add(c.options.duration)
 	for tick := 0; time.Now().Before(end); tick++ {
 		next := time.Now().Add(100 * time.Millisecond)
@@ -123,9 +161,46 @@ func (c *churn) makePods(ctx context.Context, count int) error {
 		c.pods = append(c.pods, pods[i].Name)
 	}
 	return controlplane.Each(ctx, count, func(i int) error {
+		if err := c.makeClaim(ctx, pods[i]); err != nil {
+			return err
+		}
 		_, err := c.client.CoreV1().Pods(namespace).Create(ctx, pods[i], metav1.CreateOptions{})
 		return err
 	})
+}
+
+// makeClaim creates the claim that the pod names, for one or two devices, with and without a selector.
+func (c *churn) makeClaim(ctx context.Context, pod *v1.Pod) error {
+	if len(pod.Spec.ResourceClaims) == 0 {
+		return nil
+	}
+	number := len(pod.Name) + int(pod.Name[len(pod.Name)-1])
+	request := &resourcev1.ExactDeviceRequest{DeviceClassName: driver, Count: int64(1 + number%2)}
+	if number%3 == 0 {
+		request.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{
+			Expression: fmt.Sprintf("device.attributes[%q].model == 'large'", driver)}}}
+	}
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Spec: resourcev1.ResourceClaimSpec{
+		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "gpu", Exactly: request}}}}}
+	_, err := c.client.ResourceV1().ResourceClaims(namespace).Create(ctx, claim, metav1.CreateOptions{})
+	return err
+}
+
+// release ends the claims of a deleted pod, as kube-controller-manager would.
+func (c *churn) release(ctx context.Context, pod *v1.Pod) {
+	var names []string
+	for _, reference := range pod.Spec.ResourceClaims {
+		names = append(names, *reference.ResourceClaimName)
+	}
+	if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
+		names = append(names, extended.ResourceClaimName)
+	}
+	for _, name := range names {
+		claims := c.client.ResourceV1().ResourceClaims(namespace)
+		_, _ = claims.Patch(ctx, name, types.MergePatchType, []byte(`{"status":{"allocation":null,"reservedFor":null}}`), metav1.PatchOptions{}, "status")
+		_, _ = claims.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		_ = claims.Delete(ctx, name, metav1.DeleteOptions{})
+	}
 }
 
 func (c *churn) newPod() *v1.Pod {
@@ -139,7 +214,14 @@ func (c *churn) newPod() *v1.Pod {
 				"cpu", []string{"100m", "250m", "500m", "1", "2"}[c.chance.IntN(5)],
 				"memory", []string{"128Mi", "512Mi", "1Gi", "2Gi"}[c.chance.IntN(4)])}}}},
 	}
-	shapes[c.chance.IntN(len(shapes))](c, &pod.Spec, &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}})
+	possible := shapes
+	if c.filled {
+		possible = slices.Concat(shapes, deviceShapes)
+	}
+	possible[c.chance.IntN(len(possible))](c, &pod.Spec, &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}})
+	for i := range pod.Spec.ResourceClaims {
+		pod.Spec.ResourceClaims[i].ResourceClaimName = &pod.Name
+	}
 	return pod
 }
 
@@ -185,6 +267,23 @@ var shapes = []func(c *churn, spec *v1.PodSpec, own *metav1.LabelSelector){
 		if c.chance.IntN(6) == 0 {
 			spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("64") // fits no node
 		}
+	},
+}
+
+// deviceShapes are those with devices, once the cluster is filled. While it is filled, the writes of hundreds of claims
+// would become visible seconds after the decisions, in more orders than berth tries.
+var deviceShapes = []func(c *churn, spec *v1.PodSpec, own *metav1.LabelSelector){
+	// Pods with devices have the highest priority: while their claims are written, kube-scheduler could evict them from
+	// their node before they are bound, and no watch delivers that.
+	func(_ *churn, spec *v1.PodSpec, _ *metav1.LabelSelector) {
+		spec.PriorityClassName = "high"
+		spec.ResourceClaims = []v1.PodResourceClaim{{Name: "devices"}}
+	},
+	func(_ *churn, spec *v1.PodSpec, _ *metav1.LabelSelector) {
+		spec.PriorityClassName = "high"
+		resources := &spec.Containers[0].Resources
+		resources.Requests[gpuResource] = resource.MustParse("1")
+		resources.Limits = controlplane.Resources(gpuResource, "1")
 	},
 }
 
@@ -240,21 +339,24 @@ func (c *churn) beKubelet(ctx context.Context) {
 	version := ""
 	waiting := map[types.UID]bool{}
 	for ctx.Err() == nil {
-		watch, err := c.client.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+		events, err := c.client.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 		if err != nil {
 			version = ""
 			continue
 		}
-		for event := range watch.ResultChan() {
+		for event := range events.ResultChan() {
 			pod, ok := event.Object.(*v1.Pod)
 			if !ok {
 				version = ""
 				break
 			}
 			version = pod.ResourceVersion
+			if event.Type == watch.Deleted {
+				go c.release(ctx, pod)
+			}
 			c.see(ctx, pod, waiting)
 		}
-		watch.Stop()
+		events.Stop()
 	}
 }
 
@@ -274,6 +376,9 @@ func (c *churn) see(ctx context.Context, pod *v1.Pod, waiting map[types.UID]bool
 		waiting[pod.UID] = true
 	case waiting[pod.UID]:
 		delete(waiting, pod.UID)
+		if len(pod.Spec.ResourceClaims) > 0 || pod.Status.ExtendedResourceClaimStatus != nil {
+			c.allocated.Add(1)
+		}
 		c.start(ctx, pod, c.bound.Add(1))
 	}
 	if pod.DeletionTimestamp == nil {

@@ -19,7 +19,11 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-const user = "berth-shadow"
+const (
+	user = "berth-shadow"
+	// leastAllocated is the number of bound pods with devices that a run must have.
+	leastAllocated = 20
+)
 
 type options struct {
 	controlplane.Common
@@ -85,6 +89,9 @@ func run(ctx context.Context, o *options, directory string) error {
 	fmt.Print(found.text)
 	fmt.Printf("berth used %.1f s of CPU, at most %d MiB\n", found.cpu, found.peakMiB)
 	wrong := append(found.wrong(churn.bound.Load(), o.sampling()), checkAudit(control.AuditLog())...)
+	if allocated := churn.allocated.Load(); allocated < leastAllocated {
+		wrong = append(wrong, fmt.Sprintf("only %d bound pods had devices: the workload is too easy", allocated))
+	}
 	for _, what := range wrong {
 		fmt.Println("VIOLATION:", what)
 	}

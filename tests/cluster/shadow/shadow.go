@@ -191,7 +191,7 @@ func memory(metrics string) int64 {
 func (f *findings) wrong(bound int64, sampling bool) []string {
 	var wrong []string
 	addError := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	for _, outcome := range []string{"worse", "infeasible", "placeable", "message", "nomination", "error", "missed"} {
+	for _, outcome := range []string{"worse", "infeasible", "placeable", "devices", "message", "nomination", "error", "missed"} {
 		if count := f.report.outcome(outcome); count > 0 {
 			addError("%d x %s", count, outcome)
 		}

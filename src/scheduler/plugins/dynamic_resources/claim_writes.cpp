@@ -261,6 +261,12 @@ void ClaimWrites::Reserved(const ResourceClaimPtr& claim, std::string version) {
 }
 
 void ClaimWrites::WriteToPod() {
+  // An allocated claim of an earlier attempt: only Filter rejects it, and the profile may disable Filter.
+  if (pod_->reserved == nullptr || pod_->reserved->mappings.empty()) {
+    return Finish(Status::Error(
+        fmt::format("nil or empty request mappings, no update of pod {} ExtendedResourceClaimStatus",
+                    placement_.pod.key)));
+  }
   const api::PodPtr& pod = placement_.pod.pod;
   ports::PodStatusPatch patch{
       .ns = pod->metadata.ns.str(), .name = pod->metadata.name, .type = "", .current = pod};

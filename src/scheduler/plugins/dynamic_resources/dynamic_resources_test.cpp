@@ -508,6 +508,18 @@ TEST_F(ExtendedResourcesTest, TheClaimOfAnEarlierAttemptIsDeleted) {
   EXPECT_EQ(cluster_.api().deleted_claims.at(0).name, "left");
 }
 
+TEST_F(ExtendedResourcesTest, AnAllocatedClaimOfAnEarlierAttemptFailsTheBindingIfFilterIsDisabled) {
+  PutSpecial(kRequests, Allocated("g0"));
+  BindPod(Requesting("1"));
+  ASSERT_TRUE(result_);
+  EXPECT_EQ(result_->Message(),
+            "nil or empty request mappings, no update of pod default/pod ExtendedResourceClaimStatus");
+  EXPECT_TRUE(cluster_.api().patches.empty());
+  plugin_->Unreserve(*placement_);
+  cluster_.loop().Run();
+  EXPECT_EQ(cluster_.api().deleted_claims.at(0).name, "left") << "the next attempt has devices";
+}
+
 TEST_F(ExtendedResourcesTest, CreatedClaimsAreCounted) {
   metrics::Registry registry;
   cluster_.handle().metrics = &registry;
