@@ -84,12 +84,6 @@ class RowSet {
   bool Empty() const {
     return !AnyMarked([&](std::size_t i) { return words_[i] != 0; });
   }
-  // Whether most words are zero, so that a loop over blocks() is much shorter than one over all rows.
-  bool IsSparse() const {
-    std::size_t marked = 0;
-    for (const Word marks : marks_) marked += Bits(marks);
-    return 4 * marked < words_.size();
-  }
   // Whether Count() > some; stops counting early.
   bool HasMoreThan(std::size_t some) const {
     std::size_t count = 0;

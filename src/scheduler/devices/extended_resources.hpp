@@ -28,6 +28,8 @@ class ExtendedResources {
                     cluster::NodeTable& nodes);
 
   bool enabled() const { return enabled_; }
+  // Whether a class provides a resource.
+  bool any() const { return !classes_.empty(); }
   // The class that provides the resource; null if none does. Several classes with one extendedResourceName:
   // the newest, then the one with the smaller name. "deviceclass.resource.kubernetes.io/<class>" always means
   // that class.

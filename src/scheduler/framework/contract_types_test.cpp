@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/framework/cycle_state.hpp"
 #include "scheduler/framework/plugin.hpp"
 
 namespace berth::framework {
@@ -83,6 +84,23 @@ TEST(Status, ReasonsAreJoined) {
   EXPECT_TRUE(Status::Unresolvable("x").rejected());
   EXPECT_FALSE(Status::Error("x").rejected());
   EXPECT_FALSE(Status::Skip().ok());
+}
+
+TEST(CycleStateTest, ACloneHasTheValuesAndMarksOfItsTime) {
+  const StateKey<int> first(1), second(2);
+  const StateMark seen{2}, other{4};
+  CycleState state;
+  state.Write(first, 1);
+  state.Write(second, 2);
+  state.Mark(seen);
+  CycleState clone = state.Clone();
+  state.Write(second, 3);
+  state.Mark(other);
+  EXPECT_EQ(*clone.Read(first), 1);
+  EXPECT_EQ(*clone.Read(second), 2);
+  EXPECT_TRUE(clone.Has(seen));
+  EXPECT_FALSE(clone.Has(other));
+  EXPECT_TRUE(state.Has(seen) && state.Has(other));
 }
 
 }  // namespace

@@ -22,10 +22,12 @@ class StateKey {
   std::uint32_t slot_;
 };
 
+// A bit of every CycleState, for what has no value (Handle::NewMark).
+enum class StateMark : std::uint64_t {};
+
 // The runtime copies the state for nominated pods and for dry runs of preemption: values must be copyable,
-// and large ones belong behind a std::shared_ptr. Most attempts store at most one value; the first value
-// needs no allocation for the container. Belongs to the scheduler loop. PreBind and Bind of one pod may read
-// it from other threads: it is not written at that point.
+// and large ones belong behind a std::shared_ptr. The first value needs no allocation for the container.
+// Belongs to the scheduler loop. PreBind and Bind may read it from other threads: it is not written then.
 class CycleState {
  public:
   CycleState() = default;
@@ -53,13 +55,9 @@ class CycleState {
     return place->template emplace<T>(std::move(value));
   }
 
-  CycleState Clone() const {
-    CycleState copy;
-    copy.first_ = first_;
-    copy.more_ = more_;
-    copy.pods_to_activate = pods_to_activate;
-    return copy;
-  }
+  void Mark(StateMark mark) { marks_ |= std::to_underlying(mark); }
+  bool Has(StateMark mark) const { return (marks_ & std::to_underlying(mark)) != 0; }
+  CycleState Clone() const { return *this; }
 
   // Waiting pods ("namespace/name") to retry immediately, without an event or back-off. They are activated
   // when this pod has passed Permit, and again when it is bound.
@@ -78,8 +76,10 @@ class CycleState {
     }
     return nullptr;
   }
+  CycleState(const CycleState&) = default;
   Note first_;
   std::vector<Note> more_;
+  std::uint64_t marks_ = 0;
 };
 
 }  // namespace berth::framework

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/clock.hpp"
 #include "config/feature_gates.hpp"
 #include "kubernetes/ports/ports.hpp"
@@ -125,10 +126,16 @@ struct Handle {
   std::vector<std::string> annotations = {};
   std::uint32_t next_state_slot = 0;
   std::uint32_t next_buffer_slot = 0;
+  std::uint32_t next_state_mark = 0;
 
   template <class T>
   StateKey<T> NewKey() {
     return StateKey<T>(next_state_slot++);
+  }
+  // At most 64.
+  StateMark NewMark() {
+    BERTH_CHECK(next_state_mark < 64, next_state_mark);
+    return StateMark{std::uint64_t{1} << next_state_mark++};
   }
   template <class T>
   BufferKey<T> NewBuffer() {

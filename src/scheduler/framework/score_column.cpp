@@ -7,6 +7,16 @@
 namespace berth::framework {
 namespace {
 
+// Whether a loop over the blocks with rows is much shorter than one over all rows.
+bool IsSparse(const RowSet& rows, std::size_t all_rows) {
+  const RowSet::Blocks blocks = rows.blocks(all_rows);
+  std::size_t more = blocks.size() / 4;
+  for (std::size_t block = blocks.First(); block < blocks.size(); block = blocks.Next(block)) {
+    if (more-- == 0) return false;
+  }
+  return true;
+}
+
 bool IsByte(std::int64_t value) { return value >= 0 && value <= ScoreColumn::kMaxByte; }
 
 }  // namespace
@@ -63,7 +73,7 @@ bool ScoreColumn::ShrinkToScores(const RowSet& feasible) {
   if (uniform()) return IsScore(value_);
   const auto scores = bytes();
   if (scores.empty()) return false;
-  return (!feasible.IsSparse() && IsScore(MaxByte(scores))) || IsScore(MaxByte(scores, feasible));
+  return (!IsSparse(feasible, rows_) && IsScore(MaxByte(scores))) || IsScore(MaxByte(scores, feasible));
 }
 
 }  // namespace berth::framework

@@ -60,7 +60,7 @@ DynamicResources::DynamicResources(const DynamicResourcesArgs& args, framework::
       enabled_(handle.gates.Enabled("DynamicResourceAllocation")),
       selectors_(MakeDeviceSelectors()),
       releases_(std::make_shared<ClaimReleases>(handle)),
-      seen_key_(handle.NewKey<bool>()),
+      seen_(handle.NewMark()),
       key_(handle.NewKey<DevicesOfPodPtr>()),
       impossible_(handle.reasons.Intern("cannot allocate all claims")),
       invalid_pools_(handle.reasons.Intern("invalid resource pools were encountered")),
@@ -125,8 +125,8 @@ Status DynamicResources::PreEnqueue(const cluster::PodInfo& pod) const {
 framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) const {
   if (!enabled_) return {Status::Skip(), std::nullopt};
   const api::Pod& pod = *attempt.pod().pod;
-  attempt.state().Write(seen_key_, true);
-  const bool may_be_special = handle_.devices.extended().enabled() && !attempt.pod().fit().scalars.empty();
+  attempt.state().Mark(seen_);
+  const bool may_be_special = handle_.devices.extended().any() && !attempt.pod().fit().scalars.empty();
   if (pod.spec.resource_claims.empty() && !may_be_special) return {Status::Skip(), std::nullopt};
   auto devices = std::make_shared<DevicesOfPod>();
   devices->steps_left = StepsOf(args_);

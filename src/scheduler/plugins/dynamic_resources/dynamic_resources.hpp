@@ -116,7 +116,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   void FilterExtended(const framework::Attempt& attempt, DevicesOfPod& pod, RowSet& candidates,
                       framework::Rejections& out) const;
   const api::DeviceClass* FindClass(std::string_view name) const;
-  bool WasSeen(const framework::CycleState& state) const { return state.Read(seen_key_) != nullptr; }
+  bool WasSeen(const framework::CycleState& state) const { return state.Has(seen_); }
   framework::Hint AfterClaimChange(const api::Pod& waiting, const api::ResourceClaim* before,
                                    const api::ResourceClaim* after) const;
 
@@ -125,7 +125,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   const bool enabled_;
   const std::unique_ptr<devices::SelectorEvaluator> selectors_;
   const std::shared_ptr<ClaimReleases> releases_;
-  const framework::StateKey<bool> seen_key_;        // set if PreFilter was called in this attempt
+  const framework::StateMark seen_;                 // set if PreFilter was called in this attempt
   const framework::StateKey<DevicesOfPodPtr> key_;  // only of pods with claims: others cost no allocation
   const framework::ReasonId impossible_, invalid_pools_, unavailable_, stale_, cannot_fit_;
   mutable std::uint64_t special_claims_ = 0;  // number of special claims so far, for their UIDs
