@@ -35,14 +35,16 @@ bool IsOfTrimaran(std::string_view signal) {
 }  // namespace
 
 void Meter::Scrape() {
-  constexpr double kKept = kLongWindow + kWindow;
+  const double kept = kLongWindow + kWindow + faults_.delay;
+  std::bernoulli_distribution lost(faults_.lost);
   for (std::size_t i = 0; i < samples_.size(); ++i) {
+    if (faults_.lost > 0 && lost(random_)) continue;
     const NodeLoad& node = world_.nodes()[i];
     std::vector<Sample>& samples = samples_[i];
-    samples.push_back({world_.now(), node.busy_seconds, node.received, node.memory});
+    samples.push_back({world_.now(), node.busy_seconds, node.received, node.memory, node.disk_seconds});
     // Twice as many are kept, so that few are moved.
-    if (samples.front().time < world_.now() - 2 * kKept)
-      std::erase_if(samples, [&](const Sample& sample) { return sample.time < world_.now() - kKept; });
+    if (samples.front().time < world_.now() - 2 * kept)
+      std::erase_if(samples, [&](const Sample& sample) { return sample.time < world_.now() - kept; });
   }
   for (const auto& [name, pod] : world_.pods()) {
     if (pod.node < 0) continue;
@@ -81,7 +83,7 @@ std::optional<double> Meter::UseOf(const std::string& pod, bool memory) const {
 
 std::span<const Meter::Sample> Meter::Within(const std::vector<Sample>& samples, double window,
                                              double ago) const {
-  const double end = world_.now() - ago;
+  const double end = world_.now() - ago - faults_.delay;
   const auto first = std::ranges::lower_bound(samples, end - window, {}, &Sample::time);
   const auto last = std::ranges::upper_bound(first, samples.end(), end, {}, &Sample::time);
   return {first, last};
@@ -99,6 +101,18 @@ std::optional<double> Meter::ReceivedPerSecond(std::size_t node) const {
   if (samples.size() < 2) return std::nullopt;
   const Sample &first = samples.front(), &last = samples.back();
   return (last.received - first.received) / (last.time - first.time);
+}
+
+double Meter::DiskShare(std::size_t node) const {
+  const auto samples = Within(samples_[node], kWindow);
+  if (samples.size() < 2) return kDiskOfSystem;
+  const Sample &first = samples.front(), &last = samples.back();
+  return kDiskOfSystem + (last.disk_seconds - first.disk_seconds) / (last.time - first.time);
+}
+
+std::optional<double> Meter::AgeOfSamples(std::size_t node) const {
+  const auto samples = Within(samples_[node], kWindow);
+  return samples.empty() ? std::nullopt : std::optional(world_.now() - samples.back().time);
 }
 
 std::optional<double> Meter::SumOfReadings(std::size_t node) const {
@@ -212,7 +226,7 @@ std::optional<double> Meter::ValueOf(const load_metrics::SignalSpec& spec, std::
     const auto value = ValueOf(now, node);
     return value ? std::optional(LowestOf(spec, node, *value)) : value;
   }
-  if (spec.name.ends_with(": age of samples")) return 0;
+  if (spec.name.ends_with(": age of samples")) return AgeOfSamples(node);
   if (spec.name.ends_with(": samples in the window"))
     return static_cast<double>(Within(samples_[node], kWindow).size());
   if (IsOfTrimaran(spec.name)) return TrimaranValueOf(spec.name, node);
@@ -220,7 +234,7 @@ std::optional<double> Meter::ValueOf(const load_metrics::SignalSpec& spec, std::
   if (spec.name == "memory") return world_.nodes()[node].memory / kMemoryBytes;
   if (spec.name == "network-receive" || spec.name == "network-transmit")
     return scaled(ReceivedPerSecond(node), 1 / kLinkBytes);
-  if (spec.name == "disk") return 0.1;
+  if (spec.name == "disk") return DiskShare(node);
   if (spec.name == "network speed") return kLinkBytes;
   if (spec.name == "network receive")
     return spec.expression.contains("sum_over_time") ? SumOfReadings(node) : ReceivedPerSecond(node);

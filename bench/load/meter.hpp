@@ -1,9 +1,11 @@
 // A simulated Prometheus: scrapes the exporters every 15 seconds and answers queries from the samples.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +15,12 @@
 #include "scheduler/load_metrics/signal_table.hpp"
 
 namespace berth::bench {
+
+struct MeterFaults {
+  double lost = 0;   // share of the scrapes of a node that fail
+  double delay = 0;  // seconds until a sample of a node can be queried
+  std::uint64_t seed = 1;
+};
 
 class Meter {
  public:
@@ -24,7 +32,8 @@ class Meter {
   static constexpr double kHorizon = 1800;
   static constexpr double kPercentile = 75;
 
-  explicit Meter(const World& world) : world_(world), samples_(world.nodes().size()) {}
+  explicit Meter(const World& world, const MeterFaults& faults = {})
+      : world_(world), faults_(faults), random_(faults.seed), samples_(world.nodes().size()) {}
 
   // Takes a sample of all nodes and pods.
   void Scrape();
@@ -39,11 +48,14 @@ class Meter {
 
  private:
   struct Sample {
-    double time = 0, busy_seconds = 0, received = 0, memory = 0;
+    double time = 0, busy_seconds = 0, received = 0, memory = 0, disk_seconds = 0;
   };
 
   // The samples of a window that ended `ago` seconds ago.
   std::span<const Sample> Within(const std::vector<Sample>& samples, double window, double ago = 0) const;
+  double DiskShare(std::size_t node) const;
+  // Of the last sample that can be queried, in seconds.
+  std::optional<double> AgeOfSamples(std::size_t node) const;
   std::optional<double> ValueOf(const load_metrics::SignalSpec& spec, std::size_t node) const;
   // A signal of the Trimaran plugins, in percent.
   std::optional<double> TrimaranValueOf(std::string_view signal, std::size_t node) const;
@@ -57,6 +69,8 @@ class Meter {
   void RecordHistory();
 
   const World& world_;
+  const MeterFaults faults_;
+  std::mt19937_64 random_;
   // The smallest value of a signal during the last samples, for "<signal>: lowest".
   static constexpr std::size_t kLowestSamples = 40;  // ten minutes
   double LowestOf(const load_metrics::SignalSpec& spec, std::size_t node, double now) const;

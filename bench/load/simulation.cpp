@@ -3,8 +3,8 @@
 // plugins, and by Berth's own; in a quiet cluster, during a Prometheus outage, and when hundreds of pods
 // arrive simultaneously. Uses the production scheduler with a simulated clock.
 //
-//   simulate_load [--policies default,load-aware] [--scenarios churn,outage,herd] [--seeds 3] [--minutes 180]
-//   [--series] > load.jsonl
+//   simulate_load [--policies default,load-aware] [--scenarios churn,outage,herd] [--nodes 250] [--seeds 3]
+//   [--minutes 180] [--series] > load.jsonl
 //
 // Prints one JSON object per run; with --series also one per minute of each run of the first seed.
 // bench/load/plot draws them.
@@ -15,6 +15,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -91,14 +92,35 @@ constexpr double kDisturbanceStart = kWarmUp + 1800;
 struct Scenario {
   std::string name;
   bool outage = false;  // no answers for 45 minutes, starting half an hour after the warm-up
-  int burst = 0;        // TaskManagers that arrive simultaneously at kDisturbanceStart
+  double burst = 0;     // TaskManagers per node that arrive simultaneously at kDisturbanceStart
+  double batch_share = 0;
+  double disk_share = 0;
+  double lost_scrapes = 0;  // share
+  double delay = 0;         // seconds until samples can be queried
+  double restart_period =
+      0;  // seconds between restarts of Prometheus, each without answers for 90 s; 0: none
   bool PrometheusUp(double time) const {
+    if (restart_period > 0 && std::fmod(time, restart_period) < 90) return false;
     return !outage || time < kDisturbanceStart || time >= kDisturbanceStart + 45 * 60;
   }
 };
 const std::vector<Scenario>& Scenarios() {
-  static const std::vector<Scenario> kScenarios = {{"churn"}, {"outage", true}, {"herd", false, 600}};
+  static const std::vector<Scenario> kScenarios = {
+      {.name = "churn"},
+      {.name = "outage", .outage = true},
+      {.name = "herd", .burst = 2.4},
+      {.name = "mixed", .batch_share = 0.4, .disk_share = 0.5},
+      {.name = "faults", .lost_scrapes = 0.1, .delay = 45, .restart_period = 1200},
+  };
   return kScenarios;
+}
+
+WorldOptions WorldOf(const Scenario& scenario, std::size_t nodes, std::uint64_t seed) {
+  WorldOptions options{
+      .nodes = nodes, .batch_share = scenario.batch_share, .disk_share = scenario.disk_share};
+  options.applications = std::max<std::size_t>(10, nodes * 12 / 25);
+  options.seed = seed;
+  return options;
 }
 
 // Returns each binding to the simulation.
@@ -115,6 +137,8 @@ class Binder final : public NoWrites {
 struct Result {
   double hot = 0;        // share of node-minutes beyond kHot
   double imbalance = 0;  // standard deviation of the nodes' demand, in percent of a node, averaged over time
+  // Number of nodes and steps by the demand for cores, in percent of the node; the last entry is all above.
+  std::vector<std::size_t> by_demand = std::vector<std::size_t>(1001);
   Work work;
   std::vector<double> waits;  // seconds from submission to placing
   std::size_t never_placed = 0;
@@ -123,8 +147,12 @@ struct Result {
 
 class Run {
  public:
-  Run(const Policy& policy, const Scenario& scenario, std::uint64_t seed)
-      : policy_(policy), scenario_(scenario), seed_(seed), world_({.seed = seed}), meter_(world_) {
+  Run(const Policy& policy, const Scenario& scenario, std::size_t nodes, std::uint64_t seed)
+      : policy_(policy),
+        scenario_(scenario),
+        seed_(seed),
+        world_(WorldOf(scenario, nodes, seed)),
+        meter_(world_, {.lost = scenario.lost_scrapes, .delay = scenario.delay, .seed = seed}) {
     prometheus_.meter = &meter_;
     auto registry = assembly::InTreePlugins();
     registry.AddForeign("article-cpu", [this](const auto&, auto&) -> framework::PluginOrError {
@@ -165,7 +193,8 @@ class Run {
   void Advance() {
     const bool burst =
         scenario_.burst > 0 && world_.now() < kDisturbanceStart && world_.now() + kStep >= kDisturbanceStart;
-    if (burst) world_.SubmitBurst(scenario_.burst);
+    if (burst)
+      world_.SubmitBurst(static_cast<int>(scenario_.burst * static_cast<double>(world_.nodes().size())));
     World::Changes changes = world_.Step(kStep);
     clock_.Advance(std::chrono::seconds(static_cast<int>(kStep)));
     since_scrape_ += kStep;
@@ -213,7 +242,10 @@ class Run {
     for (const NodeLoad& node : world_.nodes()) {
       sum += node.Share();
       squares += node.Share() * node.Share();
-      hot += node.Share() > kHot || node.bytes > kHot * kLinkBytes;
+      hot += node.Share() > kHot || node.bytes > kHot * kLinkBytes ||
+             node.disk / kDiskBytes + kDiskOfSystem > kHot;
+      const auto percent = static_cast<std::size_t>(100 * node.Share());
+      ++result_.by_demand[std::min(percent, result_.by_demand.size() - 1)];
     }
     const auto nodes = static_cast<double>(world_.nodes().size());
     const double mean = sum / nodes;
@@ -233,10 +265,10 @@ class Run {
     std::size_t waiting = 0;
     for (const auto& [name, pod] : world_.pods()) waiting += pod.node < 0;
     fmt::print(
-        R"({{"series":"{}","scenario":"{}","seed":{},"minute":{:.0f},"p5":{:.1f},"p50":{:.1f},"p95":{:.1f},"max":{:.1f},"lost":{:.2f},"waiting":{}}})"
+        R"({{"series":"{}","scenario":"{}","seed":{},"minute":{:.0f},"p5":{:.1f},"p50":{:.1f},"p95":{:.1f},"p99":{:.1f},"max":{:.1f},"lost":{:.2f},"waiting":{}}})"
         "\n",
         policy_.name, scenario_.name, seed_, (world_.now() - kWarmUp) / 60, at(0.05), at(0.5), at(0.95),
-        at(1), minute_.demanded > 0 ? 100 * minute_.lost / minute_.demanded : 0, waiting);
+        at(0.99), at(1), minute_.demanded > 0 ? 100 * minute_.lost / minute_.demanded : 0, waiting);
     minute_ = {};
   }
 
@@ -266,6 +298,17 @@ class Run {
   Minute minute_;
 };
 
+// The smallest demand that a share `q` of all nodes and steps does not exceed, in whole percent.
+std::size_t DemandAt(const std::vector<std::size_t>& by_demand, double q) {
+  const auto all = static_cast<double>(std::accumulate(by_demand.begin(), by_demand.end(), std::size_t{0}));
+  std::size_t percent = 0;
+  for (double below = 0; percent + 1 < by_demand.size(); ++percent) {
+    below += static_cast<double>(by_demand[percent]);
+    if (below >= q * all) break;
+  }
+  return percent + 1;
+}
+
 void Print(const Policy& policy, const Scenario& scenario, std::uint64_t seed, Result result) {
   std::ranges::sort(result.waits);
   const auto wait = [&](double q) {
@@ -275,11 +318,12 @@ void Print(const Policy& policy, const Scenario& scenario, std::uint64_t seed, R
   };
   const auto steps = static_cast<double>(result.steps);
   fmt::print(
-      R"({{"policy":"{}","scenario":"{}","seed":{},"placed":{},"hotNodePercent":{:.3f},"imbalancePercent":{:.2f},"lostWorkPercent":{:.3f},"lostJobWorkPercent":{:.3f},"waitP99Seconds":{:.0f},"waitMaxSeconds":{:.0f},"neverPlaced":{}}})"
+      R"({{"policy":"{}","scenario":"{}","seed":{},"placed":{},"hotNodePercent":{:.3f},"nodeP99Percent":{},"imbalancePercent":{:.2f},"lostWorkPercent":{:.3f},"lostJobWorkPercent":{:.3f},"waitP99Seconds":{:.0f},"waitMaxSeconds":{:.0f},"neverPlaced":{}}})"
       "\n",
       policy.name, scenario.name, seed, result.waits.size(), 100 * result.hot / steps,
-      100 * result.imbalance / steps, 100 * result.work.lost / result.work.demanded,
-      100 * result.work.job_lost / result.work.job_demanded, wait(0.99), wait(1), result.never_placed);
+      DemandAt(result.by_demand, 0.99), 100 * result.imbalance / steps,
+      100 * result.work.lost / result.work.demanded, 100 * result.work.job_lost / result.work.job_demanded,
+      wait(0.99), wait(1), result.never_placed);
   std::fflush(stdout);
 }
 
@@ -296,12 +340,14 @@ int Main(int argc, char** argv) {
       "Places simulated TaskManager pods with several policies and reports the work that they lost.");
   std::vector<std::string> policies = NamesOf(Policies());
   std::vector<std::string> scenarios = NamesOf(Scenarios());
+  std::size_t nodes = 250;
   std::uint64_t seeds = 3;
   double minutes = 180;
   bool series = false;
   command_line::FlagSet& flags = command.flags();
   flags.Choices("policies", policies, NamesOf(Policies()), "policies to compare");
   flags.Choices("scenarios", scenarios, NamesOf(Scenarios()), "scenarios to run");
+  flags.Integer("nodes", nodes, "size of the cluster; applications and bursts grow with it", {20, 1000});
   flags.Integer("seeds", seeds, "runs of each scenario and policy, with different jobs", {1, 100});
   flags.Real("minutes", minutes, "simulated minutes, after a warm-up of one hour", {5, 10000});
   flags.Bool("series", series, "also print every minute of the runs with the first seed");
@@ -311,7 +357,7 @@ int Main(int argc, char** argv) {
     for (const Policy& policy : Policies()) {
       if (std::ranges::find(policies, policy.name) == policies.end()) continue;
       for (std::uint64_t seed = 1; seed <= seeds; ++seed)
-        Print(policy, scenario, seed, Run(policy, scenario, seed).Go(minutes, series && seed == 1));
+        Print(policy, scenario, seed, Run(policy, scenario, nodes, seed).Go(minutes, series && seed == 1));
     }
   }
   return 0;

@@ -12,7 +12,19 @@ namespace berth::bench {
 namespace {
 
 constexpr double kStartSeconds = 15;  // from the binding to the first record
+// A Spark-like job computes, then shuffles, and so on.
+constexpr double kStageSeconds = 120;
+constexpr double kShuffleShare = 0.3;
+constexpr double kShuffleCores = 0.4;
+constexpr double kShuffleBytes = 1.5e8;  // per second, each way
+constexpr double kShuffleDisk = 1.2e8;   // per second
+// State is written at checkpoints.
+constexpr double kCheckpointSeconds = 60;
+constexpr double kCheckpointShare = 0.25;
 constexpr double kYearsOfCounting = 90 * 86400.0;
+
+// Of a job, as a share of job_minutes.
+double DurationShare(const Application& application) { return application.batch ? 0.2 : 1; }
 
 double Swing(double time, double phase) {
   return std::sin(2 * std::numbers::pi * (time / World::kPeriodSeconds + phase));
@@ -39,7 +51,10 @@ World::World(const WorldOptions& options) : options_(options), random_(options.s
                              .memory_bytes = (1.5 + 2 * RandomShare()) * (1 << 30),
                              .swing = 0.5 * RandomShare(),
                              .phase = RandomShare()});
-    task_managers += applications_.back().task_managers;
+    if (options.disk_share > 0 && RandomShare() < options.disk_share)
+      applications_.back().disk_per_core = 2e7 * Scatter(0.5);
+    if (options.batch_share > 0 && RandomShare() < options.batch_share) MakeSparkLike(applications_.back());
+    task_managers += applications_.back().task_managers * DurationShare(applications_.back());
   }
   const double wanted = options.busy_share * kCores / kRequestedCores * static_cast<double>(options.nodes);
   const double per_job = task_managers / static_cast<double>(options.applications);
@@ -50,6 +65,14 @@ World::World(const WorldOptions& options) : options_(options), random_(options.s
         applications_[static_cast<std::size_t>(RandomShare() * static_cast<double>(applications_.size()))]);
 }
 
+void World::MakeSparkLike(Application& application) {
+  application.batch = true;
+  application.name = "spark" + application.name.substr(application.name.find('-'));
+  application.task_managers = 4 + static_cast<int>(RandomShare() * 36);
+  application.cores = 1.5 + 2.5 * RandomShare();
+  application.disk_per_core = application.swing = 0;
+}
+
 std::string World::NodeName(std::size_t node) { return fmt::format("node-{:03}", node); }
 
 api::Node World::MakeNode(std::size_t node) {
@@ -57,7 +80,8 @@ api::Node World::MakeNode(std::size_t node) {
 }
 
 void World::Submit(const Application& application) {
-  const double ends = now_ - options_.job_minutes * 60 * std::log(1 - RandomShare());
+  const double ends =
+      now_ - options_.job_minutes * DurationShare(application) * 60 * std::log(1 - RandomShare());
   ++jobs_;
   for (int i = 0; i < application.task_managers; ++i) {
     TaskManager pod;
@@ -139,11 +163,28 @@ api::PodPtr World::Place(const std::string& pod, const std::string& node, std::i
   return placed.pod;
 }
 
-double World::DemandOf(const TaskManager& pod) const {
+// The executors of a job change their stage together.
+bool World::Shuffles(const TaskManager& pod) const {
+  return pod.application->batch &&
+         std::fmod(now_ - pod.submitted, kStageSeconds) > (1 - kShuffleShare) * kStageSeconds;
+}
+
+double World::CoresOf(const TaskManager& pod) const {
   if (pod.node < 0 || now_ < pod.runs_from) return 0;
   const Application& app = *pod.application;
+  if (Shuffles(pod)) return kShuffleCores;
   const double volume = 1 + app.swing * Swing(now_, app.phase);
   return std::min(app.cores * pod.load_factor * volume, kLimitCores);
+}
+
+double World::BytesOf(const TaskManager& pod) const {
+  return Shuffles(pod) ? kShuffleBytes : pod.cores * pod.application->bytes_per_core;
+}
+
+double World::DiskOf(const TaskManager& pod) const {
+  if (Shuffles(pod)) return kShuffleDisk;
+  const double phase = std::fmod(now_ / kCheckpointSeconds + pod.application->phase, 1.0);
+  return phase < kCheckpointShare ? pod.cores * pod.application->disk_per_core / kCheckpointShare : 0;
 }
 
 void World::Carry(double seconds, Work& work) {
@@ -151,18 +192,22 @@ void World::Carry(double seconds, Work& work) {
     node.cores = node.background * (1 + 0.3 * Swing(now_, node.background_phase));
     node.bytes = 1e6;
     node.memory = 4.0 * (1 << 30);
+    node.disk = 0;
   }
   for (auto& [name, pod] : pods_) {
-    pod.cores = DemandOf(pod);
+    pod.cores = CoresOf(pod);
     if (pod.cores == 0) continue;
+    pod.disk = DiskOf(pod);
     NodeLoad& node = nodes_[static_cast<std::size_t>(pod.node)];
     node.cores += pod.cores;
-    node.bytes += pod.cores * pod.application->bytes_per_core;
+    node.bytes += BytesOf(pod);
+    node.disk += pod.disk;
     node.memory += pod.application->memory_bytes;
   }
   for (NodeLoad& node : nodes_) {
     node.busy_seconds += std::min(node.cores, kCores) * seconds;
     node.received += std::min(node.bytes, kLinkBytes) * seconds;
+    node.disk_seconds += std::min(node.disk / kDiskBytes, 1 - kDiskOfSystem) * seconds;
   }
   struct Job {
     double slowest = 1, demanded = 0;
@@ -171,7 +216,8 @@ void World::Carry(double seconds, Work& work) {
   for (auto& [name, pod] : pods_) {
     if (pod.cores == 0) continue;
     const NodeLoad& node = nodes_[static_cast<std::size_t>(pod.node)];
-    const double pace = std::min({1.0, kCores / node.cores, kLinkBytes / node.bytes});
+    double pace = std::min({1.0, kCores / node.cores, kLinkBytes / node.bytes});
+    if (pod.disk > 0) pace = std::min(pace, (1 - kDiskOfSystem) * kDiskBytes / node.disk);
     work.demanded += pod.cores * seconds;
     work.lost += pod.cores * (1 - pace) * seconds;
     Job& job = jobs[pod.job];

@@ -1,5 +1,6 @@
 // A cluster of nodes that run Flink-like jobs: the requests of TaskManager pods follow their configuration,
-// their usage follows their data and changes. The caller places the pods.
+// their usage follows their data and changes. Some applications may be Spark-like instead: short jobs whose
+// executors compute and shuffle in turns. The caller places the pods.
 #pragma once
 
 #include <map>
@@ -17,21 +18,27 @@ struct WorldOptions {
   std::size_t applications = 120;  // each submits jobs repeatedly
   double busy_share = 0.7;         // of the nodes' cores, requested by the jobs that run on average
   double job_minutes = 40;         // average duration of a job
+  double batch_share = 0;          // of the applications that are Spark-like; their jobs last a fifth
+  double disk_share = 0;           // of the other applications that keep state on disk
   std::uint64_t seed = 1;
 };
 
 constexpr double kCores = 16;  // of a node
 constexpr double kMemoryBytes = 64.0 * (1 << 30);
 constexpr double kLinkBytes = 1.25e9;  // per second, each way: 10 Gbit/s
+constexpr double kDiskBytes = 1e9;     // per second
+constexpr double kDiskOfSystem = 0.1;  // share that other processes use
 constexpr double kRequestedCores = 2;  // by each TaskManager
 constexpr double kLimitCores = 6;
 
-// The common properties of an application's TaskManagers.
+// The common properties of an application's TaskManagers or executors.
 struct Application {
   std::string name;
+  bool batch = false;  // Spark-like
   int task_managers = 1;
   double cores = 1;           // demanded by a TaskManager, average over time
   double bytes_per_core = 0;  // per second, each way
+  double disk_per_core = 0;   // bytes per second, average over time
   double memory_bytes = 0;
   double swing = 0;  // amplitude of the data volume
   double phase = 0;
@@ -48,15 +55,16 @@ struct TaskManager {
   std::size_t origin = 0;  // number of the first pod in the chain of replacements
   double runs_from = 0;
   double cores = 0;  // used cores, average since the last step
+  double disk = 0;   // demanded bytes per second
 };
 
 struct NodeLoad {
   double background = 0;  // used cores without requests
   double background_phase = 0;
   // Current demand; usage is limited to the node's capacity.
-  double cores = 0, bytes = 0, memory = 0;
-  // Counters of the node's exporter.
-  double busy_seconds = 0, received = 0;
+  double cores = 0, bytes = 0, memory = 0, disk = 0;
+  // Counters of the node's exporter; the last one without kDiskOfSystem.
+  double busy_seconds = 0, received = 0, disk_seconds = 0;
   double Share() const { return cores / kCores; }
 };
 
@@ -99,7 +107,11 @@ class World {
   void Submit(const Application& application);
   api::PodPtr NewPod(const Application& application);
   void Carry(double seconds, Work& work);
-  double DemandOf(const TaskManager& pod) const;
+  double CoresOf(const TaskManager& pod) const;
+  double DiskOf(const TaskManager& pod) const;
+  double BytesOf(const TaskManager& pod) const;
+  bool Shuffles(const TaskManager& pod) const;
+  void MakeSparkLike(Application& application);
 
   const WorldOptions options_;
   std::mt19937_64 random_;

@@ -528,15 +528,23 @@ func (w *writtenState) merge(before runtime.Object) (runtime.Object, error) {
 // compare runs the scenario on both sides and returns the first difference; empty: there is none. The results are stored
 // in the steps.
 func (s *groupScenario) compare(ctx context.Context, r *replayer, visit func(*groupResult)) (difference string, cycles map[string]int, err error) {
-	answer, err := r.ask(s)
-	if err != nil {
-		return "", nil, err
-	}
-	var results []string
-	if err := json.Unmarshal([]byte(answer), &results); err != nil {
-		return answer, nil, nil // the replay program has reported an error
+	results, problem, err := s.ask(r)
+	if err != nil || problem != "" {
+		return problem, nil, err
 	}
 	return s.run(ctx, results, visit)
+}
+
+// ask returns Berth's results, or the error that the replay program has reported.
+func (s *groupScenario) ask(r *replayer) (results []string, problem string, err error) {
+	answer, err := r.ask(s)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := json.Unmarshal([]byte(answer), &results); err != nil {
+		return nil, answer, nil
+	}
+	return results, "", nil
 }
 
 // run compares Berth's results with those of kube-scheduler.

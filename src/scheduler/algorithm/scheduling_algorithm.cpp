@@ -500,7 +500,7 @@ void SchedulingAlgorithm::RecordScores(Context& context) const {
   record.base_total = plugins.empty() && extenders_.empty() ? 1 : 0;
   std::vector<record::Scores> scores;
   scores.reserve(plugins.size());
-  for (std::size_t i = 0; i < plugins.size(); ++i) {
+  for (const std::size_t i : context.profile.scores_by_name()) {
     if (buffers.skipped.Has(i)) continue;
     const auto& [plugin, weight] = plugins[i];
     record::Scores& kept = scores.emplace_back();
@@ -517,7 +517,6 @@ void SchedulingAlgorithm::RecordScores(Context& context) const {
       kept.values.assign(column.bytes().begin(), column.bytes().end());
     }
   }
-  std::ranges::sort(scores, {}, &record::Scores::plugin);
   record.scores = std::move(scores);
 }
 

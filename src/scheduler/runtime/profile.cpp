@@ -143,6 +143,8 @@ void Profile::LinkPlugins() {
   }
   for (const auto* plugin : pre_scores_)
     pre_score_score_.push_back(find(*plugin, scores_, [](const auto& entry) { return entry.plugin; }));
+  for (std::size_t i = 0; i < scores_.size(); ++i) scores_by_name_.push_back(i);
+  std::ranges::sort(scores_by_name_, {}, [this](std::size_t i) { return scores_[i].plugin->Name(); });
 }
 
 // --- PreFilter ---

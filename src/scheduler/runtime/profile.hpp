@@ -89,6 +89,8 @@ class Profile {
   std::optional<std::int64_t> percentage_of_nodes_to_score() const { return percentage_; }
   std::span<framework::FilterPlugin* const> filters() const { return filters_; }
   std::span<const WeightedScore> scores() const { return scores_; }
+  // Indices of scores() in the order of the plugins' names.
+  std::span<const std::size_t> scores_by_name() const { return scores_by_name_; }
   const framework::QueueSortPlugin& queue_sort() const { return *sort_; }
   struct PointPlugins {
     std::string_view point;                                          // "PreEnqueue"
@@ -251,6 +253,7 @@ class Profile {
   std::vector<framework::PostFilterPlugin*> post_filters_;
   std::vector<framework::PreScorePlugin*> pre_scores_;
   std::vector<WeightedScore> scores_;
+  std::vector<std::size_t> scores_by_name_;
   // Index of the same plugin at the other extension point, SIZE_MAX if absent: what Skip disables.
   std::vector<std::size_t> pre_filter_filter_, pre_filter_extension_, pre_score_score_;
   std::vector<framework::PlacementFeasiblePlugin*> placement_feasible_;
