@@ -560,6 +560,28 @@ TEST_F(Devices, ANodeThatReturnsToAnEarlierRowHasItsPresentDevices) {
   EXPECT_EQ(on_m(), "r=a/new ");
 }
 
+TEST_F(Devices, ChangesReachANodeThatReturnsToARowThatNoOtherNodeWasReadIn) {
+  const auto row = [&](const char* name) { return nodes_.Find(symbols_.node_names.Find(name)); };
+  const auto claim = Claim(Requests(Exactly("r")));
+  const auto on_m = [&] { return Text(Allocate({claim}, "m"), {claim}); };
+  AddNode("m");
+  AddSlice("s", R"({"name": "old"})", R"("nodeName": "m")");
+  const cluster::Row first = row("m");
+  EXPECT_EQ(on_m(), "r=p/old ");
+  nodes_.Remove(first);
+  AddNode("n");
+  AddNode("m");
+  ASSERT_NE(row("m"), first);
+  EXPECT_EQ(on_m(), "r=p/old ");
+  nodes_.Remove(row("m"));
+  nodes_.Remove(row("n"));
+  AddNode("m");
+  ASSERT_EQ(row("m"), first);
+  EXPECT_EQ(on_m(), "r=p/old ");
+  AddSlice("s2", R"({"name": "new"})", R"("nodeName": "m")", R"("name": "a", "resourceSliceCount": 1)");
+  EXPECT_EQ(on_m(), "r=a/new ");
+}
+
 TEST_F(Devices, NodesWithEqualDevicesHaveOnePicture) {
   AddNode("m");
   const auto picture = [&](const std::string& node) {

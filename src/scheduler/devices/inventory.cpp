@@ -315,11 +315,12 @@ const Expected<NodeDevices>& DeviceInventory::Impl::Of(const cluster::NodeTable&
   if (state.name != name) {
     if (const auto old = row_of.find(state.name); old != row_of.end() && old->second == row)
       row_of.erase(old);
-    const auto [at, added] = row_of.try_emplace(name, row);
-    // Changes no longer reach the row that the node had before, and the node may return there.
-    if (!added) rows[std::exchange(at->second, row)].epoch = 0;
     state.name = name;
   }
+  // Changes no longer reach the row that the node had before, and the node may return there, even if no other
+  // node was read in between.
+  if (const auto [at, added] = row_of.try_emplace(name, row); !added && at->second != row)
+    rows[std::exchange(at->second, row)].epoch = 0;
   state.epoch = epoch;
   state.label_generation = reads_labels ? nodes.label_generation() : 0;
   return state.devices;
