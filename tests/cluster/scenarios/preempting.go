@@ -199,9 +199,10 @@ func preempting() []*scenario {
 			s.nominatedTo("urgent", "n-1")
 			s.rest()
 			s.deleteNode("n-1")
-			s.deletePod("slow")
+			// Before the victim ends, which causes an attempt: without nodes it would fail or not, depending on the time.
 			s.node("n-2")
 			s.bound("urgent")
+			s.deletePod("slow")
 		}, seconds: 5},
 		{name: "the preempting pod is deleted", run: func(s *stage) {
 			s.node("n-1")
