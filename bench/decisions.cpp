@@ -12,12 +12,9 @@
 // workload in their order instead, as input of another scheduler (tests/baseline). With --events the cluster
 // and the pods are those of a file in this form, for example a converted trace (gpu_trace).
 #include <fmt/format.h>
-#include <malloc.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
-#include <climits>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -25,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/measuring.hpp"
 #include "bench/no_writes.hpp"
 #include "bench/recorded_events.hpp"
 #include "bench/stage.hpp"
@@ -43,20 +41,6 @@ constexpr const char* kLoadAware =
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
     "profiles: [{plugins: {multiPoint: {enabled: [{name: LoadAware}]}}, "
     "pluginConfig: [{name: LoadAware, args: {preset: streaming}}]}]\n";
-
-[[noreturn]] void Stop(const std::string& message) {
-  fmt::print(stderr, "Error: {}\n", message);
-  std::exit(1);
-}
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // Peak memory of this process only; getrusage includes the process that started it.
 double PeakMiB() {
@@ -91,13 +75,10 @@ struct Subject {
 };
 
 config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry& plugins) {
-  std::vector<std::string> notes;
-  auto gates = config::FeatureGates::Parse(subject.gates, notes);
-  if (!gates) Stop(gates.error().message);
+  const config::FeatureGates gates = GatesOf(subject.gates);
   const std::string text = subject.load_aware ? kLoadAware : subject.config;
-  if (text.empty()) return config::DefaultSchedulerConfig(*gates);
-  const config::ParseOptions options{
-      .gates = std::move(*gates), .codecs = &plugins.codecs(), .read_file = {}};
+  if (text.empty()) return config::DefaultSchedulerConfig(gates);
+  const config::ParseOptions options{.gates = gates, .codecs = &plugins.codecs(), .read_file = {}};
   auto parsed = config::ParseSchedulerConfig(text, options);
   if (!parsed) Stop(parsed.error().message);
   return std::move(*parsed);
@@ -265,10 +246,7 @@ std::string ReadFile(const std::string& path) {
 
 int main(int argc, char** argv) {
   using namespace berth::bench;
-  // Keeps freed memory for the next round, like a scheduler that has been running for long. Otherwise the
-  // benchmark would measure how fast the machine provides new pages (microseconds each on virtual machines).
-  mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  mallopt(M_MMAP_THRESHOLD, INT_MAX);
+  KeepFreedMemory();
   std::vector<std::size_t> nodes{1000, 5000};
   std::vector<std::string> names;
   Size size{.pods = 20000};

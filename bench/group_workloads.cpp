@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "bench/object_text.hpp"
 #include "bench/workloads.hpp"
 

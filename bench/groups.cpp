@@ -8,19 +8,17 @@
 // With --dump it prints the objects of one workload in their order instead, as input of another scheduler
 // (tests/baseline).
 #include <fmt/format.h>
-#include <malloc.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
-#include <climits>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/measuring.hpp"
 #include "bench/no_writes.hpp"
 #include "bench/workloads.hpp"
 #include "command_line/command.hpp"
-#include "kubernetes/api/decode.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/cycle/scheduler.hpp"
@@ -29,26 +27,9 @@
 namespace berth::bench {
 namespace {
 
-[[noreturn]] void Stop(const std::string& message) {
-  fmt::print(stderr, "Error: {}\n", message);
-  std::exit(1);
-}
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 config::SchedulerConfig WithGroups() {
-  std::vector<std::string> notes;
   const std::string gates[] = {"GenericWorkload=true,TopologyAwareWorkloadScheduling=true"};
-  auto parsed = config::FeatureGates::Parse(gates, notes);
-  if (!parsed) Stop(parsed.error().message);
-  return config::DefaultSchedulerConfig(*parsed);
+  return config::DefaultSchedulerConfig(GatesOf(gates));
 }
 
 // Counts the bindings.
@@ -101,16 +82,10 @@ class Round {
   }
 
   void Deliver(const Event& event) {
-    api::AllKinds::ForEach([&]<class T>() {
-      if (T::kKind == event.kind) DeliverAs<T>(event);
+    Decode(decoder_, event, [&]<class T>(std::shared_ptr<const T> object) {
+      ports::ClusterChange change = ports::Change<T>{nullptr, std::move(object)};
+      scheduler_->OnChange(change);
     });
-  }
-  template <class T>
-  void DeliverAs(const Event& event) {
-    auto decoded = decoder_.Object<T>(event.object);
-    if (!decoded) Stop(fmt::format("{} {}: {}", event.kind, event.object, decoded.error().message));
-    ports::ClusterChange change = ports::Change<T>{nullptr, std::make_shared<const T>(std::move(*decoded))};
-    scheduler_->OnChange(change);
   }
 
   const SystemClock clock_;
@@ -156,9 +131,7 @@ void Print(const std::string& name, const Size& size, const Result& result, bool
 
 int main(int argc, char** argv) {
   using namespace berth::bench;
-  // See bench_decisions.
-  mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  mallopt(M_MMAP_THRESHOLD, INT_MAX);
+  KeepFreedMemory();
   const std::vector<Workload> workloads = GroupWorkloads();
   std::vector<std::string> all;
   for (const Workload& workload : workloads) all.push_back(workload.name);

@@ -97,7 +97,7 @@ class Bench {
     }
   }
   void DeleteAll() {
-    for (const auto& info : infos_) queue_.Delete(info.pod->metadata.uid);
+    for (const auto& info : infos_) queue_.Delete(*info.pod);
   }
   void RejectAll() {
     for (std::size_t i = 0; i < infos_.size(); ++i) {

@@ -3,21 +3,17 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <utility>
+
+#include "bench/measuring.hpp"
 
 namespace berth::bench {
 namespace {
 
 // The names of the kinds; events refer to them.
 using Kinds = std::vector<std::unique_ptr<const std::string>>;
-
-[[noreturn]] void Stop(const std::string& message) {
-  fmt::print(stderr, "Error: {}\n", message);
-  std::exit(1);
-}
 
 std::string_view Keep(Kinds& kinds, std::string_view name) {
   for (const auto& kind : kinds) {

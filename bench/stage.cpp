@@ -1,9 +1,9 @@
 #include "bench/stage.hpp"
 
-#include <fmt/format.h>
+#include <type_traits>
+#include <utility>
 
-#include <cstdio>
-#include <cstdlib>
+#include "bench/measuring.hpp"
 
 namespace berth::bench {
 namespace {
@@ -31,29 +31,18 @@ Stage::Stage(cluster::ClusterState& cache, const Workload& workload, const Size&
 }
 
 void Stage::Take(const Event& event) {
-  api::AllKinds::ForEach([&]<class T>() {
-    if (T::kKind == event.kind) TakeAs<T>(event);
-  });
-}
-
-template <class T>
-void Stage::TakeAs(const Event& event) {
-  auto decoded = decoder_.Object<T>(event.object);
-  if (!decoded) {
-    fmt::print(stderr, "Error: {} {}: {}\n", event.kind, event.object, decoded.error().message);
-    std::exit(1);
-  }
-  const auto object = std::make_shared<const T>(std::move(*decoded));
-  if constexpr (std::is_same_v<T, api::Pod>) {
-    if (object->spec.node_name.empty()) {
-      next_.pod = object;
-      steps_.push_back(std::exchange(next_, {}));
-      return;
+  Decode(decoder_, event, [&]<class T>(const std::shared_ptr<const T>& object) {
+    if constexpr (std::is_same_v<T, api::Pod>) {
+      if (object->spec.node_name.empty()) {
+        next_.pod = object;
+        steps_.push_back(std::exchange(next_, {}));
+        return;
+      }
     }
-  }
-  if (steps_.empty()) return Apply(cache_, event.type, object);
-  next_.changes.push_back(
-      [object, type = event.type](cluster::ClusterState& cache) { Apply(cache, type, object); });
+    if (steps_.empty()) return Apply(cache_, event.type, object);
+    next_.changes.push_back(
+        [object, type = event.type](cluster::ClusterState& cache) { Apply(cache, type, object); });
+  });
 }
 
 }  // namespace berth::bench

@@ -27,8 +27,6 @@ class Stage {
 
  private:
   void Take(const Event& event);
-  template <class T>
-  void TakeAs(const Event& event);
 
   cluster::ClusterState& cache_;
   api::Decoder decoder_;

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "base/check.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::cycle {
@@ -90,15 +91,12 @@ api::PodPtr ClusterUpdates::On(Change<api::Pod>& change) {
 void ClusterUpdates::RemovePod(const api::PodPtr& pod) {
   const std::string& uid = pod->metadata.uid;
   const std::string key = pod->metadata.Key();
-  {
-    std::optional<HandlingTimer> timer;
-    if (parts_.pods.FindPending(key, uid) != nullptr) {
-      timer.emplace(parts_.metrics, parts_.clock, kPendingPodDeleted);
-      parts_.pods.Remove(key);
-      parts_.queue.OnMemberGone(*pod);
-    }
-    parts_.queue.Delete(uid);
+  if (parts_.pods.FindPending(key, uid) != nullptr) {
+    const HandlingTimer timer = Time(kPendingPodDeleted);
+    parts_.pods.Remove(key);
+    parts_.queue.Delete(*pod);
   }
+  BERTH_DCHECK(!parts_.queue.Contains(uid), key, uid);
   parts_.groups.Remove(*pod);
   if (parts_.cluster.IsAssumed(uid)) return ReleaseAssumedPod(uid);
   if (const api::PodPtr known = parts_.cluster.FindPod(uid)) {
@@ -147,14 +145,11 @@ api::PodPtr ClusterUpdates::UpdateAssignedPod(const api::PodPtr& before, const a
     return foreign;
   }
   // Bound by this scheduler or another one; it must not be scheduled again.
-  {
-    std::optional<HandlingTimer> leaving;
-    if (parts_.pods.Remove(pod->metadata.Key())) {
-      leaving.emplace(parts_.metrics, parts_.clock, kPendingPodDeleted);
-      parts_.queue.OnMemberGone(*pod);
-    }
-    parts_.queue.Delete(pod->metadata.uid);
+  if (parts_.pods.Remove(pod->metadata.Key())) {
+    const HandlingTimer leaving = Time(kPendingPodDeleted);
+    parts_.queue.Delete(*pod);
   }
+  BERTH_DCHECK(!parts_.queue.Contains(pod->metadata.uid), pod->metadata.Key(), pod->metadata.uid);
   parts_.queue.MoveAll(kAssignedPodAdded, {nullptr, pod});
   return foreign;
 }

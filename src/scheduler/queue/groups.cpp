@@ -28,10 +28,31 @@ bool SchedulingQueue::ScheduledEarlier::operator()(const Entry* a, const Entry* 
 
 // --- members ---
 
+template <class Change>
+void SchedulingQueue::Reenter(GroupEntry& group, Change&& change) {
+  const Place before = group.place;
+  Leave(group);
+  change();
+  if (group.members.empty()) {
+    groups_.erase(std::string(group.history.key));
+    return;
+  }
+  switch (before) {
+    case Place::kActive:
+      return Follow(group, Requeue::kImmediately, kPodAdded);
+    case Place::kBackoff:
+    case Place::kErrorBackoff:
+      return Follow(group, Requeue::kAfterBackoff, kPodAdded);
+    default:
+      return Follow(group, Requeue::kSkip, kPodAdded);
+  }
+}
+
 void SchedulingQueue::AddMember(Entry& member) {
   const std::string& key = member.group_key;
   if (group_objects_.FindObject(key) == nullptr) return incomplete_.Add(member);
-  if (const auto known = groups_.find(key); known != groups_.end()) return Join(known->second, member);
+  if (const auto known = groups_.find(key); known != groups_.end())
+    return Reenter(known->second, [&] { Include(known->second, member); });
   if (group_in_progress_ == key) return requeued_.Add(member);
   framework::QueuedGroup history;
   history.key = key;
@@ -61,50 +82,20 @@ void SchedulingQueue::Include(GroupEntry& group, Entry& member) {
   group.members.insert(&member);
 }
 
-// The group goes through PreEnqueue again, unless it was rejected or gated.
-void SchedulingQueue::Join(GroupEntry& group, Entry& member) {
-  const Place before = group.place;
-  Leave(group);
-  Include(group, member);
-  Return(group, before, kPodAdded);
-}
-
-void SchedulingQueue::Return(GroupEntry& group, Place before, const char* event) {
-  switch (before) {
-    case Place::kActive:
-      return Follow(group, Requeue::kImmediately, event);
-    case Place::kBackoff:
-    case Place::kErrorBackoff:
-      return Follow(group, Requeue::kAfterBackoff, event);
-    default:
-      return Follow(group, Requeue::kSkip, event);
-  }
-}
-
-void SchedulingQueue::OnMemberGone(const api::Pod& pod) {
-  const auto key = group_objects_.KeyOf(pod);
-  if (!key || Contains(pod.metadata.uid)) return;
-  const auto found = groups_.find(*key);
-  if (found == groups_.end()) return;
-  const Place before = found->second.place;
-  Leave(found->second);
-  Return(found->second, before, kPodAdded);
-}
-
 // Leaves the member in no place.
 void SchedulingQueue::RemoveMember(Entry& member) {
   if (member.place == Place::kIncomplete) return incomplete_.Remove(member);
   if (member.place == Place::kRequeued) return requeued_.Remove(member);
   member.place = Place::kNone;
   GroupEntry& group = *std::exchange(member.group, nullptr);
-  const Place before = group.place;
-  Leave(group);
-  BERTH_CHECK(group.members.erase(&member) == 1, member.pod->info.key, group.history.key);
-  if (group.members.empty()) {
-    groups_.erase(std::string(member.group_key));
-  } else {
-    Return(group, before, kPodAdded);
-  }
+  Reenter(group,
+          [&] { BERTH_CHECK(group.members.erase(&member) == 1, member.pod->info.key, group.history.key); });
+}
+
+void SchedulingQueue::ReenterGroupOf(const api::Pod& pod) {
+  const auto key = group_objects_.KeyOf(pod);
+  if (!key) return;
+  if (const auto group = groups_.find(*key); group != groups_.end()) Reenter(group->second, [] {});
 }
 
 void SchedulingQueue::WaitingMembers::Add(Entry& member) {

@@ -220,12 +220,12 @@ TEST_F(QueueGroupsTest, WhenAMemberIsBoundTheWaitingOnesPassPreEnqueueAgain) {
   ASSERT_THAT(Pop(), ElementsAre("a", "b"));
   End(GroupOutcome::kRejected, {"b"});
   const api::PodPtr bound = MakePod("a").Uid("a").Group("g").OnNode("n").Share();
-  queue.OnMemberGone(*MakePod("a").Uid("a").Share());
+  queue.Delete(*MakePod("a").Uid("a").Share());
   EXPECT_EQ(queue.sizes().backoff, 1U) << "of no group";
-  queue.OnMemberGone(*bound);
+  queue.Delete(*bound);
   EXPECT_EQ(queue.sizes().backoff, 1U) << "not gated";
   policy.gated = {"b"};
-  queue.OnMemberGone(*bound);
+  queue.Delete(*bound);
   EXPECT_EQ(queue.sizes().backoff, 0U);
   EXPECT_EQ(queue.sizes().gated, 1U);
 }
@@ -235,7 +235,7 @@ TEST_F(QueueGroupsTest, DeletedMembersLeaveNothingBehind) {
   AddGroup("g");
   AddMember("a");
   AddMember("b");
-  for (const auto* name : {"incomplete", "a", "b"}) queue.Delete(name);
+  for (const auto* name : {"incomplete", "a", "b"}) queue.Delete(*MakePod(name).Uid(name).Share());
   EXPECT_THAT(Pop(), IsEmpty());
   std::size_t queued = 0;
   queue.ForEach([&](const framework::QueuedPod&, const char*) { ++queued; });

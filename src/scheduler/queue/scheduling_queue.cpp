@@ -90,10 +90,10 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
   }
 }
 
-void SchedulingQueue::Delete(const std::string& uid) {
-  nominator_.Delete(uid);
-  Entry* entry = Find(uid);
-  if (entry == nullptr) return;
+void SchedulingQueue::Delete(const api::Pod& pod) {
+  nominator_.Delete(pod.metadata.uid);
+  Entry* entry = Find(pod.metadata.uid);
+  if (entry == nullptr) return ReenterGroupOf(pod);
   CountRejectors(*entry->pod, -1);
   if (!entry->group_key.empty()) RemoveMember(*entry);
   Remove(*entry);

@@ -101,12 +101,11 @@ class SchedulingQueue {
   // flight the events are recorded; the owner of the attempt requeues the pod in its latest version.
   void Update(cluster::PodInfo pod, std::uint32_t profile, std::span<const framework::ClusterEvent> events,
               const framework::EventObjects& objects);
-  // Removes a pod that was deleted or bound. An attempt in progress is not affected.
-  void Delete(const std::string& uid);
-  // To be called before Delete if the pod had no node until now: if it belongs to a group and is not queued
-  // itself, the other members that wait enter their place again, after PreEnqueue. So a group whose minCount
-  // was raised is gated (kube-scheduler v1.37.1, deletePodGroupMember in pkg/scheduler/backend/queue).
-  void OnMemberGone(const api::Pod& pod);
+  // Removes a pod without a node that was deleted or bound. An attempt in progress is not affected. The
+  // waiting members of its group enter their place again, after PreEnqueue, even if the pod was not queued:
+  // a group whose minCount was raised is gated then (kube-scheduler v1.37.1, deletePodGroupMember in
+  // pkg/scheduler/backend/queue).
+  void Delete(const api::Pod& pod);
 
   // The object of a group was received, changed, or deleted.
   void OnGroupAdded(const std::string& key);
@@ -309,10 +308,12 @@ class SchedulingQueue {
   // A group with this history and the latest object, in no place and without members.
   GroupEntry& InsertGroup(framework::QueuedGroup history);
   static void Include(GroupEntry& group, Entry& member);
-  void Join(GroupEntry& group, Entry& member);
-  // The group enters the place again in which it was before.
-  void Return(GroupEntry& group, Place before, const char* event);
+  // Takes the group out of its place, calls change(), and puts it back; unless it was rejected or gated, it
+  // goes through PreEnqueue again. A group without members is removed.
+  template <class Change>
+  void Reenter(GroupEntry& group, Change&& change);
   void RemoveMember(Entry& member);
+  void ReenterGroupOf(const api::Pod& pod);
 
   const QueueOptions options_;
   const Clock& clock_;

@@ -66,6 +66,8 @@ class QueueTest : public ::testing::Test {
  protected:
   cluster::PodInfo Info(const PodBuilder& pod) { return cluster::PreparePod(pod.Share(), words); }
   void Add(const PodBuilder& pod, std::uint32_t profile = 0) { queue.Add(Info(pod), profile); }
+  static api::PodPtr WithUid(const std::string& uid) { return MakePod().Uid(uid).Share(); }
+  void Delete(const std::string& uid) { queue.Delete(*WithUid(uid)); }
   // Returns the name of the popped pod, "" if there is none; it stays in flight as `popped`.
   std::string Pop() {
     popped = queue.Pop().pod;
@@ -388,9 +390,9 @@ TEST_F(QueueTest, AnUpdateDoesNotQueueAPodInFlight) {
 TEST_F(QueueTest, ADeletedPodIsInNoQueue) {
   Add(MakePod("active"));
   Add(MakePod("gated").Gate("g"));
-  queue.Delete("uid-of-active");
-  queue.Delete("uid-of-gated");
-  queue.Delete("uid-of-an-unknown-pod");
+  Delete("uid-of-active");
+  Delete("uid-of-gated");
+  Delete("uid-of-an-unknown-pod");
   const QueueSizes sizes = queue.sizes();
   EXPECT_EQ(sizes.active + sizes.backoff + sizes.unschedulable + sizes.gated + sizes.in_flight, 0U);
   EXPECT_EQ(Pop(), "");
@@ -399,7 +401,7 @@ TEST_F(QueueTest, ADeletedPodIsInNoQueue) {
 TEST_F(QueueTest, AnAttemptContinuesWhenItsPodIsDeleted) {
   Add(MakePod("a"));
   Pop();
-  queue.Delete("uid-of-a");
+  Delete("uid-of-a");
   EXPECT_EQ(queue.sizes().in_flight, 1U) << "the owner of the attempt calls Done";
   queue.Done("uid-of-a");
   EXPECT_EQ(queue.sizes().in_flight, 0U);
@@ -547,7 +549,7 @@ TEST_F(QueueTest, ActivationAppliesToTheRecreatedPod) {
   Add(MakePod("a").Uid("old"));
   Pop();
   const auto old = popped;
-  queue.Delete("old");
+  Delete("old");
   Add(MakePod("a").Uid("new"));
   Pop();
   const std::string key = "default/a";
@@ -579,7 +581,7 @@ TEST_F(QueueTest, NominationsCoverQueuedPodsAndPodsInFlight) {
   Break();
   Update(MakePod("a").Nominated("n1"), {});
   EXPECT_EQ(nominated()["uid-of-a"], "n1") << "a changed nomination takes effect";
-  queue.Delete("uid-of-gated");
+  Delete("uid-of-gated");
   Update(MakePod("a"), {});
   EXPECT_EQ(nominated(), Nodes{});
 }
@@ -619,8 +621,8 @@ TEST_F(QueueTest, PendingPodsAreCountedByPlace) {
   Wait(2s);
   pending("backoff", 0);
   pending("active", 1);
-  queue.Delete("uid-of-a");
-  queue.Delete("uid-of-g");
+  Delete("uid-of-a");
+  Delete("uid-of-g");
   for (const auto* place : {"active", "backoff", "unschedulable", "gated"}) pending(place, 0);
 }
 
@@ -655,7 +657,7 @@ TEST_F(QueueTest, UnschedulablePodsAreCountedByRejectorUntilTheNextAttempt) {
   EXPECT_THAT(Metrics(),
               HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 0\n"));
   Reject("Fit");
-  queue.Delete("uid-of-a");
+  Delete("uid-of-a");
   EXPECT_THAT(Metrics(),
               HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 0\n"));
 }
@@ -680,7 +682,7 @@ TEST_F(QueueTest, EveryQueuedPodIsCountedOnceByCause) {
   popped->rejectors.clear();
   queue.Requeue(popped);
   counted("error", "backoff", 1);
-  queue.Delete("uid-of-a");
+  Delete("uid-of-a");
   counted("error", "backoff", 0);
 }
 
@@ -761,7 +763,7 @@ TEST_F(DeferredTest, APodInFlightIsMovedByTheEvent) {
 
 TEST_F(DeferredTest, UpdatedAndDeletedPodsAreCounted) {
   few.MoveAll(kPodDelete, {});
-  few.Delete("uid-a");
+  few.Delete(*WithUid("uid-a"));
   few.Update(Info(MakePod("b").Uid("uid-b").Label("x", "y")), 0, {}, {});
   Steps();
   EXPECT_EQ(few.sizes().active, 2U);
@@ -801,7 +803,7 @@ TEST_F(QueueTest, DeferredEventsMoveThePodsThatImmediateOnesMove) {
         break;
       }
       case 2:
-        for (SchedulingQueue* q : {&queue, &few}) q->Delete(pod.Share()->metadata.uid);
+        for (SchedulingQueue* q : {&queue, &few}) q->Delete(*pod.Share());
         break;
       case 3:
         for (SchedulingQueue* q : {&queue, &few}) q->Tick();

@@ -177,8 +177,7 @@ void Environment::Update(const api::PodPtr& pod) {
 
 void Environment::Delete(const std::string& uid) {
   const auto deleted = objects_.extract(uid);
-  queue_->OnMemberGone(*deleted.mapped());
-  queue_->Delete(uid);
+  queue_->Delete(*deleted.mapped());
 }
 
 std::string Environment::Pop() {
@@ -238,8 +237,7 @@ void Environment::Bind(const std::string& uid) {
   queue_->Done(uid);
   objects_.erase(uid);
   held_.erase(uid);
-  queue_->OnMemberGone(*bound);
-  queue_->Delete(uid);
+  queue_->Delete(*bound);
   queue_->MoveAll(cycle::kAssignedPodAdded, {nullptr, std::move(bound)});
 }
 
