@@ -22,7 +22,6 @@ import math
 import os
 import pathlib
 import random
-import socket
 import statistics
 import subprocess
 import sys
@@ -30,6 +29,10 @@ import tempfile
 import threading
 import time
 import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+
+from ports import free_port  # noqa: E402 (needs the path set above)
 
 CORES, GIB = 16, 64
 LINK = 1250  # megabytes per second
@@ -41,12 +44,6 @@ HYSTERESIS = 5
 # Seconds after an answer in which a binding may have been decided before it.
 IN_FLIGHT = 1.0
 LEASE = 15  # seconds, the default
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def percentile(values, percent):

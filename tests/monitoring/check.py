@@ -11,7 +11,6 @@ metrics that exist, and those that describe a scheduler at work must have a valu
 import json
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,10 @@ import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from ports import free_port  # noqa: E402 (needs the path set above)
+
 MONITORING = ROOT / "deploy" / "monitoring"
 RULES = ("alerts.yaml", "recording-rules.yaml")
 # Families that only appear after failures, which do not occur here; checks that the code contains them.
@@ -53,12 +56,6 @@ def expressions():
     for panel in json.loads((MONITORING / "dashboard.json").read_text())["panels"]:
         for target in panel.get("targets", []):
             yield f"dashboard.json: {panel['title']}", target["expr"].replace("$job", "scheduler")
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def get(url, body=None):

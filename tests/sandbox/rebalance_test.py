@@ -11,7 +11,6 @@ import http.server
 import json
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,15 +20,13 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from ports import free_port  # noqa: E402 (needs the path set above)
+
 CORES = 10
 LINK = 1250e6  # bytes per second
 SCHEDULER_POLLS = 3  # seconds until the scheduler has the current load
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class Prometheus:

@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -336,23 +334,4 @@ func BuildReal() (string, error) {
 		return strings.TrimSpace(string(out)), err
 	}
 	return "", errors.New("tests/cluster/build is not here; call this from the root of the tree or give --real")
-}
-
-// FreePorts finds free ports below the ephemeral range: some time passes before they are used, and an
-// outgoing connection must not get one of them meanwhile.
-func FreePorts(count int) (ports []int, err error) {
-	const lowest, highest = 20000, 32000
-	for range 100 {
-		listener, failed := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+mathrand.IntN(highest-lowest)))
-		if failed != nil {
-			err = failed
-			continue
-		}
-		// All listeners stay open until all ports are found, so that the ports differ.
-		defer listener.Close()
-		if ports = append(ports, listener.Addr().(*net.TCPAddr).Port); len(ports) == count {
-			return ports, nil
-		}
-	}
-	return nil, err
 }

@@ -1,0 +1,1 @@
+// Lets handlers.go declare functions without bodies.
