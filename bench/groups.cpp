@@ -103,7 +103,8 @@ class Round {
 };
 
 // The round with the median CPU time.
-Result Median(const Workload& workload, const Size& size, std::size_t rounds) {
+Result Median(const Workload& workload, const Size& size, std::size_t warm_up, std::size_t rounds) {
+  if (warm_up > 0) Round(workload, {.nodes = size.nodes, .pods = warm_up}).Run();
   std::vector<Result> results;
   for (std::size_t round = 0; round < rounds; ++round) results.push_back(Round(workload, size).Run());
   std::ranges::sort(results, {}, &Result::cpu_seconds);
@@ -138,7 +139,7 @@ int main(int argc, char** argv) {
   std::vector<std::size_t> nodes{5000};
   std::vector<std::string> names;
   Size size{.pods = 1000};
-  std::size_t rounds = 3;
+  std::size_t warm_up = 64, rounds = 3;
   bool json = false, dump = false, list = false;
   berth::command_line::Command command(
       "bench_groups",
@@ -148,6 +149,8 @@ int main(int argc, char** argv) {
   flags.Integers("nodes", nodes, "cluster sizes in nodes", {.least = 1});
   flags.Choices("workloads", names, all, "workloads, comma-separated; default: all", "NAMES");
   flags.Integer("pods", size.pods, "pods per round", {.least = 1});
+  flags.Integer("warm-up", warm_up, "pods of a round before them, which warms caches and the allocator",
+                {.least = 0});
   flags.Integer("rounds", rounds, "rounds per size; the median round is shown", {.least = 1});
   flags.Bool("json", json, "print one JSON object per line");
   flags.Bool("dump", dump, "print the cluster and the pods of one workload, one watch event per line");
@@ -170,7 +173,7 @@ int main(int argc, char** argv) {
         Dump(workload, size);
         continue;
       }
-      Print(fmt::format("groups/{}/{}", count, name), size, Median(workload, size, rounds), json);
+      Print(fmt::format("groups/{}/{}", count, name), size, Median(workload, size, warm_up, rounds), json);
     }
   }
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
 
+	"berth.test/handlers"
 	"berth.test/objects"
 )
 
@@ -59,30 +60,8 @@ func scheduleGroups(cfg *config.KubeSchedulerConfiguration, s *scenario) (*resul
 		return nil, err
 	}
 	defer made.SchedulingQueue.Close()
-	deliver := func(object runtime.Object) error {
-		switch object := object.(type) {
-		case *v1.Node:
-			if err := factory.Core().V1().Nodes().Informer().GetStore().Add(object); err != nil {
-				return err
-			}
-			addNode(made, object)
-		case *v1.Pod:
-			if err := factory.Core().V1().Pods().Informer().GetStore().Add(object); err != nil {
-				return err
-			}
-			addPod(made, object)
-		case *schedulingv1beta1.PodGroup:
-			if err := factory.Scheduling().V1beta1().PodGroups().Informer().GetStore().Add(object); err != nil {
-				return err
-			}
-			addPodGroup(made, object)
-		default:
-			return fmt.Errorf("%T: not supported with --groups", object)
-		}
-		return nil
-	}
 	for _, c := range s.before {
-		if err := deliver(c.object); err != nil {
+		if err := handlers.Deliver(made, factory, nil, c.object); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +69,7 @@ func scheduleGroups(cfg *config.KubeSchedulerConfiguration, s *scenario) (*resul
 		if len(t.changes) > 0 {
 			return nil, errors.New("the cluster changes between two pods: not supported with --groups")
 		}
-		if err := deliver(t.pod); err != nil {
+		if err := handlers.Deliver(made, factory, nil, t.pod); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -41,7 +42,7 @@ func parse(args []string) (*options, error) {
 	}
 	flags.StringVar(&o.events, "events", "", "`FILE` of watch events, one per line; - is standard input")
 	flags.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration `FILE` instead of the default one")
-	flags.StringVar(&o.name, "name", "decisions", "name of the benchmark in the output")
+	flags.StringVar(&o.name, "name", "", "name of the benchmark in the output; default: decisions, or groups with --groups")
 	flags.BoolVar(&o.allNodes, "all-nodes", false, "evaluate all nodes (percentageOfNodesToScore 100) instead of a sample")
 	flags.BoolVar(&o.groups, "groups", false, "schedule the pod groups of bench_groups --dump with a complete scheduler, from the queue to the bindings")
 	flags.IntVar(&o.rounds, "rounds", 1, "number of rounds, each from the start")
@@ -92,10 +93,10 @@ func run(o *options) error {
 		return err
 	}
 	measure := func() (*result, error) { return decideAll(config, scenario, len(scenario.turns)) }
-	unit := "decisions/s"
+	name, unit := "decisions", "decisions/s"
 	if o.groups {
 		measure = func() (*result, error) { return scheduleGroups(config, scenario) }
-		unit = "pods/s"
+		name, unit = "groups", "pods/s"
 	} else if _, err := decideAll(config, scenario, (len(scenario.turns)+4)/5); err != nil { // warm-up
 		return err
 	}
@@ -115,7 +116,7 @@ func run(o *options) error {
 		if err != nil {
 			return err
 		}
-		result.Name, result.Unit, result.Nodes = o.name, unit, scenario.nodes
+		result.Name, result.Unit, result.Nodes = cmp.Or(o.name, name), unit, scenario.nodes
 		if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
 			return err
 		}

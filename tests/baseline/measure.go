@@ -16,7 +16,7 @@ import (
 	"berth.test/objects"
 )
 
-// result is one round. The fields are those of bench_decisions --json.
+// result is one round. The fields are those of bench_decisions --json; pod groups have no times of single decisions.
 type result struct {
 	Name        string  `json:"name"`
 	Value       float64 `json:"value"`
@@ -26,12 +26,12 @@ type result struct {
 	WallSeconds float64 `json:"wallSeconds"`
 	CPUSeconds  float64 `json:"cpuSeconds"`
 	CPUMicros   float64 `json:"cpuMicros"`
-	P50Micros   float64 `json:"p50Micros"`
-	P99Micros   float64 `json:"p99Micros"`
-	P999Micros  float64 `json:"p999Micros"`
-	MaxMicros   float64 `json:"maxMicros"`
+	P50Micros   float64 `json:"p50Micros,omitempty"`
+	P99Micros   float64 `json:"p99Micros,omitempty"`
+	P999Micros  float64 `json:"p999Micros,omitempty"`
+	MaxMicros   float64 `json:"maxMicros,omitempty"`
 	Unplaced    int     `json:"unplaced"`
-	Feasible    float64 `json:"feasible"` // nodes that passed all filters, per decision
+	Feasible    float64 `json:"feasible,omitempty"` // nodes that passed all filters, per decision
 	PeakMiB     float64 `json:"peakMiB"`
 }
 

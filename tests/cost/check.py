@@ -79,7 +79,7 @@ def instructions_per_decision(programs, workload, nodes, flags):
 
 def instructions_per_member(programs, workload, nodes, pods):
     return instructions("*Scheduler::DoWork*", programs / "bench_groups", "--nodes", str(nodes), "--workloads", workload,
-                        "--pods", str(pods)) // pods
+                        "--pods", str(pods), "--warm-up", "0") // pods
 
 
 def main():

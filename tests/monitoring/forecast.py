@@ -15,15 +15,10 @@ import sys
 import tempfile
 
 from fake_nodes import Server, answer
+from promtool import EMPTY, evaluate, load_aware, series, test
 
-EMPTY = b'{"status":"success","data":{"resultType":"vector","result":[]}}'
 # One sample every five minutes. The memory of a pod is low during the first hour of a day.
 DAY = "1000x11 5000x275"
-
-
-def series(metric, values, **labels):
-    text = ",".join(f'{name}="{value}"' for name, value in labels.items())
-    return {"series": f"{metric}{{{text}}}", "values": values}
 
 
 def pod(name, values, owner=None, label=None, counter=None):
@@ -50,12 +45,7 @@ def queries(berth, directory, forecast):
         answer(request, 200, EMPTY, "application/json")
 
     server = Server(respond)
-    config = directory / "config.json"
-    config.write_text(json.dumps({
-        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "LoadAware"}]}},
-                      "pluginConfig": [{"name": "LoadAware", "args": {
-                          "prometheusAddress": f"http://127.0.0.1:{server.port}", "forecast": forecast}}]}]}))
+    config = load_aware(directory, server.port, forecast=forecast)
     nodes = directory / "nodes.json"
     nodes.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}]}))
@@ -100,19 +90,14 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     berth = str(pathlib.Path(sys.argv[1]).resolve())
-    tests = []
+    evaluated = []
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         for one in cases():
             expression = queries(berth, directory, one["forecast"])[f"forecast of workloads: {one['resource']}"]
-            tests.append({"interval": "5m", "input_series": one["samples"], "promql_expr_test": [{
-                "expr": expression, "eval_time": "48h",
-                "exp_samples": [{"labels": labels_of(*key), "value": value} for key, value in one["expected"].items()]}]})
-        file = directory / "tests.json"
-        file.write_text(json.dumps({"rule_files": [], "evaluation_interval": "5m", "tests": tests}))
-        run = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True)
-    print(f"{len(tests)} queries evaluated" if run.returncode == 0 else run.stdout + run.stderr)
-    return run.returncode
+            expected = {labels_of(*key): value for key, value in one["expected"].items()}
+            evaluated.append((one["samples"], [test(expression, "48h", expected)]))
+        return evaluate(directory, "5m", evaluated)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@
 Needs promtool (script/setup --monitoring). `berth rebalance` sends the queries; promtool evaluates them.
 """
 
-import json
 import pathlib
 import subprocess
 import sys
@@ -16,13 +15,8 @@ import urllib.parse
 
 from check import free_port, get, wait_for
 from fake_nodes import Server, answer
+from promtool import EMPTY, evaluate, load_aware, series, test
 
-EMPTY = b'{"status":"success","data":{"resultType":"vector","result":[]}}'
-
-
-def series(metric, values, **labels):
-    text = ",".join(f'{name}="{value}"' for name, value in labels.items())
-    return {"series": f"{metric}{{{text}}}", "values": values}
 
 
 def link(node, device, speed, received):
@@ -72,13 +66,8 @@ def queries(berth, directory):
 
     complete = threading.Event()
     server = Server(respond)
-    config = directory / "config.json"
-    config.write_text(json.dumps({
-        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "LoadAware"}]}},
-                      "pluginConfig": [{"name": "LoadAware", "args": {
-                          "prometheusAddress": f"http://127.0.0.1:{server.port}", "preset": "none",
-                          "signals": [{"name": "network-receive", "weight": 1, "threshold": 80}]}}]}]}))
+    config = load_aware(directory, server.port, preset="none",
+                        signals=[{"name": "network-receive", "weight": 1, "threshold": 80}])
     port = free_port()
     sandbox = subprocess.Popen([berth, "sandbox", "--nodes=1", f"--port={port}", "--kubeconfig=kubeconfig"], cwd=directory,
                                stdout=subprocess.DEVNULL)
@@ -103,15 +92,8 @@ def main():
         found = queries(str(pathlib.Path(sys.argv[1]).resolve()), directory)
         if found.keys() != EXPECTED.keys():
             sys.exit(f"these queries were sent: {found}")
-        file = directory / "tests.json"
-        file.write_text(json.dumps({"rule_files": [], "evaluation_interval": "1m", "tests": [
-            {"interval": "1m", "input_series": SAMPLES, "promql_expr_test": [
-                {"expr": found[words], "eval_time": "15m",
-                 "exp_samples": [{"labels": labels, "value": value} for labels, value in expected.items()]}
-                for words, expected in EXPECTED.items()]}]}))
-        run = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True)
-    print(f"{len(found)} queries evaluated" if run.returncode == 0 else run.stdout + run.stderr)
-    return run.returncode
+        return evaluate(directory, "1m", [
+            (SAMPLES, [test(found[words], "15m", expected) for words, expected in EXPECTED.items()])])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +32,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
+	"berth.test/handlers"
 	"berth.test/objects"
 )
 
@@ -269,11 +269,7 @@ func (r *groupRun) deliverNomination(key string, patch []byte) error {
 	r.versions++
 	after.ResourceVersion = fmt.Sprint(2_000_000 + r.versions)
 	r.current[key] = after
-	if err := r.factory.Core().V1().Pods().Informer().GetStore().Add(after); err != nil {
-		return err
-	}
-	updatePod(r.scheduler, before, after)
-	return nil
+	return handlers.Deliver(r.scheduler, r.factory, before, after)
 }
 
 func (r *groupRun) writtenTo(key string) *writtenState {
@@ -289,7 +285,7 @@ func (r *groupRun) step(s *groupStep) (*groupResult, error) {
 	q := r.scheduler.SchedulingQueue.(*queue.PriorityQueue)
 	if s.Advance > 0 {
 		r.clock.Step(time.Duration(s.Advance) * time.Millisecond)
-		flushBackoff(q, logr.Discard())
+		handlers.FlushBackoff(q, logr.Discard())
 	}
 	if s.Deliver {
 		if err := r.deliver(); err != nil {
@@ -424,50 +420,10 @@ func (r *groupRun) apply(key string, after runtime.Object) error {
 	} else {
 		r.current[key] = after
 	}
-	object := cmp.Or(after, before)
-	if object == nil {
-		return fmt.Errorf("there is no object")
+	if after == nil && before == nil {
+		return errors.New("there is no object")
 	}
-	// Informers update their stores before they call handlers.
-	store := objects.StoreOf(r.factory, object)
-	switch object.(type) {
-	case *v1.Node:
-		store = r.factory.Core().V1().Nodes().Informer().GetStore()
-	case *v1.Pod:
-		store = r.factory.Core().V1().Pods().Informer().GetStore()
-	case *schedulingv1beta1.PodGroup:
-		store = r.factory.Scheduling().V1beta1().PodGroups().Informer().GetStore()
-	}
-	if store != nil {
-		var err error
-		if after == nil {
-			err = store.Delete(before)
-		} else {
-			err = store.Add(after)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	call := func(add func(*scheduler.Scheduler, any), update func(*scheduler.Scheduler, any, any), remove func(*scheduler.Scheduler, any)) {
-		switch {
-		case after == nil:
-			remove(r.scheduler, before)
-		case before == nil:
-			add(r.scheduler, after)
-		default:
-			update(r.scheduler, before, after)
-		}
-	}
-	switch object.(type) {
-	case *v1.Node:
-		call(addNode, updateNode, deleteNode)
-	case *v1.Pod:
-		call(addPod, updatePod, deletePod)
-	case *schedulingv1beta1.PodGroup:
-		call(addPodGroup, updatePodGroup, deletePodGroup)
-	}
-	return nil
+	return handlers.Deliver(r.scheduler, r.factory, before, after)
 }
 
 // deliver lets the watch report the objects that the scheduler has written: pods by key, then groups by key.

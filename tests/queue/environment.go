@@ -25,6 +25,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"berth.test/handlers"
 )
 
 var profiles = []string{"default-scheduler", "second"}
@@ -96,11 +98,11 @@ func (w *environment) advance(by time.Duration) {
 		w.clock.SetTime(due)
 		if w.backoffDue.Equal(due) {
 			w.backoffDue = due.Add(time.Second)
-			flushBackoff(w.queue, w.logger)
+			handlers.FlushBackoff(w.queue, w.logger)
 		}
 		if w.unschedulableDue.Equal(due) {
 			w.unschedulableDue = due.Add(30 * time.Second)
-			flushUnschedulable(w.queue, w.logger)
+			handlers.FlushUnschedulable(w.queue, w.logger)
 		}
 	}
 	w.clock.SetTime(target)

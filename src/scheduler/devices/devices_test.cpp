@@ -535,51 +535,68 @@ TEST_F(Devices, NodesSeeTheDevicesThatAreForThem) {
   EXPECT_EQ(Text(Allocate({two}, "n"), {two}), "r=each/y r=network/z ");
 }
 
-TEST_F(Devices, ANodeThatReturnsToAnEarlierRowHasItsPresentDevices) {
-  const auto row = [&](const char* name) { return nodes_.Find(symbols_.node_names.Find(name)); };
-  // The row that was freed last is used first.
-  const auto replace = [&](const char* last) {
-    const char* first = last == std::string_view("m") ? "n" : "m";
-    nodes_.Remove(row(first));
-    nodes_.Remove(row(last));
+// Nodes m and n change their rows. The row that was freed last is used first.
+class NodesThatChangePlaces : public Devices {
+ protected:
+  void SetUp() override {
+    Devices::SetUp();
+    AddNode("m");
+    AddSlice("s", R"({"name": "old"})", R"("nodeName": "m")");
+  }
+  void AddNewSlice() {
+    AddSlice("s2", R"({"name": "new"})", R"("nodeName": "m")", R"("name": "a", "resourceSliceCount": 1)");
+  }
+  cluster::Row RowOf(const char* name) { return nodes_.Find(symbols_.node_names.Find(name)); }
+  void Remove(const char* name) { nodes_.Remove(RowOf(name)); }
+  std::string OnM() { return Text(Allocate({claim_}, "m"), {claim_}); }
+
+ private:
+  const std::shared_ptr<const ResourceClaim> claim_ = Claim(Requests(Exactly("r")));
+};
+
+TEST_F(NodesThatChangePlaces, ANodeThatReturnsToAnEarlierRowHasItsPresentDevices) {
+  const auto replace = [&](const char* first, const char* last) {
+    Remove(first);
+    Remove(last);
     AddNode("m");
     AddNode("n");
   };
-  const auto claim = Claim(Requests(Exactly("r")));
-  const auto on_m = [&] { return Text(Allocate({claim}, "m"), {claim}); };
-  AddNode("m");
-  AddSlice("s", R"({"name": "old"})", R"("nodeName": "m")");
-  const cluster::Row earlier = row("m");
-  EXPECT_EQ(on_m(), "r=p/old ");
-  replace("n");
-  ASSERT_NE(row("m"), earlier);
-  EXPECT_EQ(on_m(), "r=p/old ");
-  AddSlice("s2", R"({"name": "new"})", R"("nodeName": "m")", R"("name": "a", "resourceSliceCount": 1)");
-  replace("n");
-  ASSERT_EQ(row("m"), earlier);
-  EXPECT_EQ(on_m(), "r=a/new ");
+  const cluster::Row earlier = RowOf("m");
+  EXPECT_EQ(OnM(), "r=p/old ");
+  replace("m", "n");
+  ASSERT_NE(RowOf("m"), earlier);
+  EXPECT_EQ(OnM(), "r=p/old ");
+  AddNewSlice();
+  replace("m", "n");
+  ASSERT_EQ(RowOf("m"), earlier);
+  EXPECT_EQ(OnM(), "r=a/new ");
 }
 
-TEST_F(Devices, ChangesReachANodeThatReturnsToARowThatNoOtherNodeWasReadIn) {
-  const auto row = [&](const char* name) { return nodes_.Find(symbols_.node_names.Find(name)); };
-  const auto claim = Claim(Requests(Exactly("r")));
-  const auto on_m = [&] { return Text(Allocate({claim}, "m"), {claim}); };
+TEST_F(NodesThatChangePlaces, ChangesReachANodeInItsNewRow) {
+  EXPECT_EQ(OnM(), "r=p/old ");
+  Remove("m");
+  AddNode("other");
   AddNode("m");
-  AddSlice("s", R"({"name": "old"})", R"("nodeName": "m")");
-  const cluster::Row first = row("m");
-  EXPECT_EQ(on_m(), "r=p/old ");
-  nodes_.Remove(first);
-  AddNode("n");
+  EXPECT_EQ(OnM(), "r=p/old ");
+  AddNewSlice();
+  EXPECT_EQ(OnM(), "r=a/new ");
+}
+
+TEST_F(NodesThatChangePlaces, ChangesReachANodeThatReturnsToARowThatNoOtherNodeWasReadIn) {
+  const cluster::Row first = RowOf("m");
+  EXPECT_EQ(OnM(), "r=p/old ");
+  Remove("m");
+  AddNode("other");
   AddNode("m");
-  ASSERT_NE(row("m"), first);
-  EXPECT_EQ(on_m(), "r=p/old ");
-  nodes_.Remove(row("m"));
-  nodes_.Remove(row("n"));
+  ASSERT_NE(RowOf("m"), first);
+  EXPECT_EQ(OnM(), "r=p/old ");
+  Remove("m");
+  Remove("other");
   AddNode("m");
-  ASSERT_EQ(row("m"), first);
-  EXPECT_EQ(on_m(), "r=p/old ");
-  AddSlice("s2", R"({"name": "new"})", R"("nodeName": "m")", R"("name": "a", "resourceSliceCount": 1)");
-  EXPECT_EQ(on_m(), "r=a/new ");
+  ASSERT_EQ(RowOf("m"), first);
+  EXPECT_EQ(OnM(), "r=p/old ");
+  AddNewSlice();
+  EXPECT_EQ(OnM(), "r=a/new ");
 }
 
 TEST_F(Devices, NodesWithEqualDevicesHaveOnePicture) {

@@ -22,7 +22,7 @@ class StateKey {
   std::uint32_t slot_;
 };
 
-// A bit of every CycleState, for what has no value (Handle::NewMark).
+// A fact about an attempt that needs no value: a bit of its CycleState (Handle::NewMark).
 enum class StateMark : std::uint64_t {};
 
 // The runtime copies the state for nominated pods and for dry runs of preemption: values must be copyable,

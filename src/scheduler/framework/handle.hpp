@@ -132,7 +132,7 @@ struct Handle {
   StateKey<T> NewKey() {
     return StateKey<T>(next_state_slot++);
   }
-  // At most 64.
+  // A mark that no other plugin has; at most 64 per engine.
   StateMark NewMark() {
     BERTH_CHECK(next_state_mark < 64, next_state_mark);
     return StateMark{std::uint64_t{1} << next_state_mark++};

@@ -105,13 +105,13 @@ Expected<std::unique_ptr<LoadReader>> LoadReader::Create(const config::Scheduler
         continue;
       }
       if (watched.signal.traffic) {
-        reader->WatchUsage(args.name, plugins::PodTrafficSpecOf(args, plugin));
+        reader->WatchUsage(reader->traffic_, args.name, plugins::PodTrafficSpecOf(args, plugin));
         watched.slowest_link =
             handle.signals.Declare(plugins::LinkSpeedSpecOf(args, plugins::Link::kSlowest, plugin));
         watched.fastest_link =
             handle.signals.Declare(plugins::LinkSpeedSpecOf(args, plugins::Link::kFastest, plugin));
       } else if (const std::string& resource = watched.signal.resource; !resource.empty()) {
-        reader->WatchUsage(resource, plugins::PodUsageSpecOf(resource, plugin));
+        reader->WatchUsage(reader->usage_, resource, plugins::PodUsageSpecOf(resource, plugin));
       }
       reader->watched_.push_back(std::move(watched));
     }
@@ -127,8 +127,8 @@ Expected<std::unique_ptr<LoadReader>> LoadReader::Create(const config::Scheduler
 
 // --- usage of pods ---
 
-void LoadReader::WatchUsage(const std::string& resource, const SignalSpec& spec) {
-  const auto [entry, added] = usage_.try_emplace(resource);
+void LoadReader::WatchUsage(UsageSignals& of, const std::string& name, const SignalSpec& spec) {
+  const auto [entry, added] = of.try_emplace(name);
   if (!added) return;
   UsageSignal& signal = entry->second;
   signal.id = handle_.signals.Declare(spec);
@@ -173,7 +173,7 @@ std::string LoadReader::Unavailable(SignalId id) const {
 }
 
 std::string LoadReader::TrafficUnavailable(const Watched& watched) const {
-  const UsageSignal& usage = usage_.find(watched.signal.resource)->second;
+  const UsageSignal& usage = traffic_.find(watched.signal.resource)->second;
   for (const SignalId id : {usage.id, watched.slowest_link, watched.fastest_link}) {
     if (std::string why = Unavailable(id); !why.empty()) return why;
   }
@@ -203,10 +203,9 @@ MeasuredLoad LoadReader::Read() const {
       node.slowest_link = handle_.signals.signal(watched.slowest_link).At(row);
       node.fastest_link = handle_.signals.signal(watched.fastest_link).At(row);
     });
-    if (signal.traffic) load.usage[signal.resource] = usage_.find(signal.resource)->second.usage;
+    if (signal.traffic) load.usage[signal.resource] = traffic_.find(signal.resource)->second.usage;
   }
   for (const auto& [resource, signal] : usage_) {
-    if (resource != "cpu" && resource != "memory") continue;
     load.usage[resource] = signal.usage;
     if (std::string why = Unavailable(signal.id); !why.empty())
       load.usage_unavailable[resource] = std::move(why);

@@ -80,8 +80,9 @@ class LoadReader {
     std::vector<std::string> series;  // by series number: "namespace/name"
     Usage usage;
   };
+  using UsageSignals = std::map<std::string, UsageSignal, std::less<>>;  // addresses are stable
   explicit LoadReader(framework::Handle& handle) : handle_(handle) {}
-  void WatchUsage(const std::string& resource, const load_metrics::SignalSpec& spec);
+  void WatchUsage(UsageSignals& of, const std::string& name, const load_metrics::SignalSpec& spec);
   static void Take(UsageSignal& signal, const load_metrics::SignalAnswer& answer);
   std::string Unavailable(load_metrics::SignalId id) const;
   // Why the usage of pods by a signal of traffic cannot be used; empty: it can.
@@ -89,7 +90,8 @@ class LoadReader {
 
   framework::Handle& handle_;
   std::vector<Watched> watched_;
-  std::map<std::string, UsageSignal, std::less<>> usage_;  // by resource; addresses are stable
+  UsageSignals usage_;    // by resource
+  UsageSignals traffic_;  // by signal of traffic
 };
 
 // The specification of a signal's lowest value during the window. The result has no value for nodes that were

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "scheduler/plugins/load_aware/presets.hpp"
 #include "scheduler/plugins/load_metrics/workload_usage.hpp"
 #include "tools/rebalance/cluster_copy.hpp"
 #include "tools/rebalance/protection.hpp"
@@ -16,6 +17,7 @@
 namespace berth::rebalance {
 
 using cluster::Row;
+using plugins::Link;
 
 namespace {
 
@@ -103,8 +105,8 @@ class Planner {
                  std::string_view on) const;
   // An equal share of its node's load, for what is not measured per pod.
   double SharedLoad(const SignalLoad& signal, std::string_view node) const;
-  double PercentOf(const SignalLoad& signal, double usage, std::string_view node) const;
-  double PercentOfLink(const SignalLoad& signal, double usage, std::string_view node, bool slowest) const;
+  // `link`: with whose speed traffic is compared.
+  double PercentOf(const SignalLoad& signal, double usage, std::string_view node, Link link) const;
   // The usage of a pod that may not be measured yet.
   double ExpectedUsage(const SignalLoad& signal, const cluster::PlacedPod& pod) const;
   // The measured load and the part of the load of new pods that is not measured yet.
@@ -205,7 +207,12 @@ void Planner::LearnTraffic() {
   }
 }
 
-double Planner::PercentOf(const SignalLoad& signal, double usage, std::string_view node) const {
+double Planner::PercentOf(const SignalLoad& signal, double usage, std::string_view node, Link link) const {
+  if (signal.traffic) {
+    const NodeLoad& load = signal.nodes.find(node)->second;
+    const double speed = link == Link::kSlowest ? load.slowest_link : load.fastest_link;
+    return speed > 0 ? 100 * usage / speed : load_metrics::kNoValue;
+  }
   const cluster::ResourceId resource = signal.resource == "cpu" ? cluster::kCpu : cluster::kMemory;
   const auto offered = cluster_.nodes().allocatable(resource);
   const Row row = RowOf(node);
@@ -221,20 +228,12 @@ double Planner::PodLoad(const SignalLoad& signal, const api::Pod& pod, std::stri
   if (usage == load_.usage.end() || (signal.traffic && pod.spec.host_network)) return load_metrics::kNoValue;
   const auto found = usage->second.find(pod.metadata.Key());
   if (found == usage->second.end()) return load_metrics::kNoValue;
-  return signal.traffic ? PercentOfLink(signal, found->second, on, on != from)
-                        : PercentOf(signal, found->second, on);
+  return PercentOf(signal, found->second, on, on == from ? Link::kFastest : Link::kSlowest);
 }
 
 double Planner::SharedLoad(const SignalLoad& signal, std::string_view node) const {
   const std::size_t pods = cluster_.nodes().pods(RowOf(node)).size();
   return signal.nodes.find(node)->second.now / static_cast<double>(std::max<std::size_t>(1, pods));
-}
-
-double Planner::PercentOfLink(const SignalLoad& signal, double usage, std::string_view node,
-                              bool slowest) const {
-  const NodeLoad& load = signal.nodes.find(node)->second;
-  const double speed = slowest ? load.slowest_link : load.fastest_link;
-  return speed > 0 ? 100 * usage / speed : load_metrics::kNoValue;
 }
 
 double Planner::ExpectedUsage(const SignalLoad& signal, const cluster::PlacedPod& pod) const {
@@ -261,9 +260,7 @@ double Planner::ExpectedLoad(const SignalLoad& signal, const std::string& node) 
                                                    : std::chrono::duration<double>(age) /
                                                          std::chrono::duration<double>(signal.smoothing);
     // The usage of a new pod is measured in part, too.
-    const double expected = ExpectedUsage(signal, *pod);
-    unmeasured += (1 - measured_part) * (signal.traffic ? PercentOfLink(signal, expected, node, true)
-                                                        : PercentOf(signal, expected, node));
+    unmeasured += (1 - measured_part) * PercentOf(signal, ExpectedUsage(signal, *pod), node, Link::kSlowest);
   }
   return measured + unmeasured;
 }

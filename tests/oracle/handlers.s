@@ -1,1 +1,0 @@
-// Lets handlers.go declare functions without bodies.

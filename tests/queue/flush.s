@@ -1,1 +1,0 @@
-// Lets flush.go declare functions without bodies.
