@@ -166,7 +166,7 @@ bool EquivalenceClass::ScoreAll(const Attempt& attempt) {
   skipped_scores_ = skipped_now_;
   reusable_pre_scores_ = profile_.ReusablePreScores(attempt.pod(), skipped_now_);
   best_.Reset(attempt.nodes().rows());
-  best_.SetAll(verdicts_.feasible, [&](std::size_t row) { return Total(row); });
+  best_.SetAll(verdicts_.feasible, totalled_);
   return true;
 }
 
@@ -210,7 +210,7 @@ bool EquivalenceClass::ScoreChanged(const Attempt& attempt) {
   }
   if (all_moved) {
     CollectColumns();
-    best_.SetAll(verdicts_.feasible, [&](std::size_t row) { return Total(row); });
+    best_.SetAll(verdicts_.feasible, totalled_);
   } else {
     for (const std::size_t row : scored_rows_) best_.Set(row, Total(row));
   }
@@ -247,7 +247,7 @@ void EquivalenceClass::CollectColumns() {
     const Part& part = parts_[place];
     if (!history_.uniform(place)) {
       const std::vector<std::uint8_t>& values = history_.now(place).values;
-      totalled_.push_back({values.data(), part.weight});
+      totalled_.push_back({values, part.weight});
       column_bytes_ += 2 * values.size();  // twice, because records keep a copy
     }
     if (!part.raw.uniform()) column_bytes_ += part.raw.values().size_bytes() + part.raw.bytes().size();
@@ -256,7 +256,7 @@ void EquivalenceClass::CollectColumns() {
 
 std::int32_t EquivalenceClass::Total(std::size_t row) const {
   std::int32_t total = 0;
-  for (const Totalled& part : totalled_) total += part.weight * part.scores[row];
+  for (const TournamentTree::Part& part : totalled_) total += part.weight * part.scores[row];
   return total;
 }
 

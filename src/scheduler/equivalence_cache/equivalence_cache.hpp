@@ -89,11 +89,7 @@ class EquivalenceClass {
   std::vector<Part> parts_;       // sorted by plugin name
   record::ScoreHistory history_;  // by index in parts_
   // Columns that affect the order of totals. Used while scores change row by row.
-  struct Totalled {
-    const std::uint8_t* scores;
-    std::int32_t weight;
-  };
-  std::vector<Totalled> totalled_;
+  std::vector<TournamentTree::Part> totalled_;
   std::size_t column_bytes_ = 0;
   std::vector<std::size_t> scored_rows_;  // the feasible rows of to_score_
   framework::ScoreColumn answer_;

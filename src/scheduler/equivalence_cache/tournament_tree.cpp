@@ -7,11 +7,11 @@ namespace berth::equivalence_cache {
 
 void TournamentTree::Reset(std::size_t rows) {
   rows_ = rows;
+  totals_.assign(std::max<std::size_t>(BlocksOf(rows), 1) * kBlockRows, kExcluded);
   levels_.clear();
-  std::size_t below = rows;
+  std::size_t below = totals_.size();
   do {
-    const std::size_t groups = std::max<std::size_t>((below + kFan - 1) / kFan, 1);
-    if (levels_.empty()) totals_.assign(groups * kFan, kExcluded);
+    const std::size_t groups = (below + kFan - 1) / kFan;
     levels_.emplace_back(groups == 1 ? 1 : (groups + kFan - 1) / kFan * kFan);
     below = groups;
   } while (below > 1);
@@ -58,10 +58,42 @@ TournamentTree::Group TournamentTree::Summarize(std::size_t level, std::size_t a
   return found;
 }
 
-void TournamentTree::RebuildLevels() {
-  for (std::size_t level = 0, below = totals_.size(); level < levels_.size(); ++level) {
-    for (std::size_t at = 0; at < below / kFan; ++at) levels_[level][at] = Summarize(level, at);
-    below = levels_[level].size();
+// Computes the totals and the lowest level.
+struct TournamentTree::TotalsKernel {
+  BERTH_KERNEL Group Summary(const std::int32_t* totals) {
+    std::int32_t best = kExcluded;
+    for (std::size_t i = 0; i < kFan; ++i) best = totals[i] > best ? totals[i] : best;
+    std::uint32_t ties = 0;
+    for (std::size_t i = 0; i < kFan; ++i) ties += totals[i] == best ? 1 : 0;
+    return {best, best == kExcluded ? 0 : ties};
+  }
+
+  template <VectorLevel>
+  BERTH_KERNEL void Run(std::span<const Part> parts, RowSet::Blocks rows, std::span<std::int32_t> totals,
+                        Group* groups) {
+    static_assert(kBlockRows % kFan == 0);
+    std::uint8_t padding[kBlockRows];
+    for (std::size_t block = 0; block < totals.size() / kBlockRows; ++block) {
+      std::int32_t sums[kBlockRows] = {};
+      for (const Part& part : parts) {
+        const std::uint8_t* scores = BlockOf(part.scores.data(), part.scores.size(), block, padding);
+        for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] += part.weight * scores[i];
+      }
+      std::int8_t mask[kBlockRows];
+      SpreadBits(block < rows.size() ? rows[block] : 0, mask);
+      std::int32_t* __restrict kept = totals.data() + block * kBlockRows;
+      for (std::size_t i = 0; i < kBlockRows; ++i) kept[i] = mask[i] != 0 ? sums[i] : kExcluded;
+      for (std::size_t i = 0; i < kBlockRows; i += kFan)
+        groups[(block * kBlockRows + i) / kFan] = Summary(kept + i);
+    }
+  }
+};
+
+void TournamentTree::SetAll(const RowSet& rows, std::span<const Part> parts, VectorLevel level) {
+  RunVectorized<TotalsKernel>(level, parts, rows.blocks(rows_), std::span(totals_), levels_.front().data());
+  for (std::size_t at_level = 1; at_level < levels_.size(); ++at_level) {
+    for (std::size_t at = 0; at < levels_[at_level - 1].size() / kFan; ++at)
+      levels_[at_level][at] = Summarize(at_level, at);
   }
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/row_set.hpp"
+#include "base/vectorized.hpp"
 
 namespace berth::equivalence_cache {
 
@@ -17,12 +19,15 @@ class TournamentTree {
   // Sets the number of rows; no row takes part.
   void Reset(std::size_t rows);
   void Set(std::size_t row, std::int32_t total);
-  // Sets the total of each row to total_of(row). Cheaper than single updates if there are many.
-  template <class TotalOf>
-  void SetAll(const RowSet& rows, TotalOf&& total_of) {
-    rows.ForEach([&](std::size_t row) { totals_[row] = total_of(row); });
-    RebuildLevels();
-  }
+
+  // What one plugin adds to the totals.
+  struct Part {
+    std::span<const std::uint8_t> scores;  // by row, of all rows
+    std::int32_t weight = 1;
+  };
+  // Sets the total of each row of `rows` to its weighted sum; the others do not take part. Cheaper than
+  // single updates if there are many.
+  void SetAll(const RowSet& rows, std::span<const Part> parts, VectorLevel level = BestVectorLevel());
 
   // The number of rows with the highest total. Requires that a row takes part.
   std::size_t Count() const { return levels_.back().front().ties; }
@@ -38,11 +43,12 @@ class TournamentTree {
     std::uint32_t ties = 0;  // number of rows with this total
     friend bool operator==(const Group&, const Group&) = default;
   };
+  struct TotalsKernel;
+
   Group Summarize(std::size_t level, std::size_t at) const;
-  void RebuildLevels();
 
   std::size_t rows_ = 0;
-  std::vector<std::int32_t> totals_;        // padded to whole groups
+  std::vector<std::int32_t> totals_;        // padded to whole blocks
   std::vector<std::vector<Group>> levels_;  // lowest first; padded to whole groups; the last has one entry
 };
 
