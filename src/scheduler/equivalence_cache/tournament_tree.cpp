@@ -17,6 +17,41 @@ void TournamentTree::Reset(std::size_t rows) {
   } while (below > 1);
 }
 
+// Of the totals of one group of the lowest level.
+struct TournamentTree::SummaryKernel {
+  template <VectorLevel>
+  BERTH_KERNEL Group Run(const std::int32_t* totals) {
+    std::int32_t best = kExcluded;
+    for (std::size_t i = 0; i < kFan; ++i) best = totals[i] > best ? totals[i] : best;
+    std::uint32_t ties = 0;
+    for (std::size_t i = 0; i < kFan; ++i) ties += totals[i] == best ? 1 : 0;
+    return {best, best == kExcluded ? 0 : ties};
+  }
+};
+
+// Computes the totals and the lowest level.
+struct TournamentTree::TotalsKernel {
+  template <VectorLevel kLevel>
+  BERTH_KERNEL void Run(std::span<const Part> parts, RowSet::Blocks rows, std::span<std::int32_t> totals,
+                        Group* groups) {
+    static_assert(kBlockRows % kFan == 0);
+    std::uint8_t padding[kBlockRows];
+    for (std::size_t block = 0; block < totals.size() / kBlockRows; ++block) {
+      std::int32_t sums[kBlockRows] = {};
+      for (const Part& part : parts) {
+        const std::uint8_t* scores = BlockOf(part.scores.data(), part.scores.size(), block, padding);
+        for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] += part.weight * scores[i];
+      }
+      std::int8_t mask[kBlockRows];
+      SpreadBits(block < rows.size() ? rows[block] : 0, mask);
+      std::int32_t* __restrict kept = totals.data() + block * kBlockRows;
+      for (std::size_t i = 0; i < kBlockRows; ++i) kept[i] = mask[i] != 0 ? sums[i] : kExcluded;
+      for (std::size_t i = 0; i < kBlockRows; i += kFan)
+        groups[(block * kBlockRows + i) / kFan] = SummaryKernel::Run<kLevel>(kept + i);
+    }
+  }
+};
+
 void TournamentTree::Set(std::size_t row, std::int32_t total) {
   const auto alone = [](std::int32_t of_row) { return Group{of_row, of_row == kExcluded ? 0U : 1U}; };
   Group before = alone(std::exchange(totals_[row], total));
@@ -40,13 +75,9 @@ void TournamentTree::Set(std::size_t row, std::int32_t total) {
 
 TournamentTree::Group TournamentTree::Summarize(std::size_t level, std::size_t at) const {
   const std::size_t first = at * kFan;
+  if (level == 0)
+    return RunVectorized<SummaryKernel>(BestVectorLevel(), static_cast<const std::int32_t*>(&totals_[first]));
   Group found;
-  if (level == 0) {
-    for (std::size_t i = first; i < first + kFan; ++i) found.best = std::max(found.best, totals_[i]);
-    if (found.best == kExcluded) return found;
-    for (std::size_t i = first; i < first + kFan; ++i) found.ties += totals_[i] == found.best ? 1 : 0;
-    return found;
-  }
   const std::vector<Group>& below = levels_[level - 1];
   for (std::size_t i = first; i < first + kFan; ++i) {
     if (below[i].best > found.best) {
@@ -57,37 +88,6 @@ TournamentTree::Group TournamentTree::Summarize(std::size_t level, std::size_t a
   }
   return found;
 }
-
-// Computes the totals and the lowest level.
-struct TournamentTree::TotalsKernel {
-  BERTH_KERNEL Group Summary(const std::int32_t* totals) {
-    std::int32_t best = kExcluded;
-    for (std::size_t i = 0; i < kFan; ++i) best = totals[i] > best ? totals[i] : best;
-    std::uint32_t ties = 0;
-    for (std::size_t i = 0; i < kFan; ++i) ties += totals[i] == best ? 1 : 0;
-    return {best, best == kExcluded ? 0 : ties};
-  }
-
-  template <VectorLevel>
-  BERTH_KERNEL void Run(std::span<const Part> parts, RowSet::Blocks rows, std::span<std::int32_t> totals,
-                        Group* groups) {
-    static_assert(kBlockRows % kFan == 0);
-    std::uint8_t padding[kBlockRows];
-    for (std::size_t block = 0; block < totals.size() / kBlockRows; ++block) {
-      std::int32_t sums[kBlockRows] = {};
-      for (const Part& part : parts) {
-        const std::uint8_t* scores = BlockOf(part.scores.data(), part.scores.size(), block, padding);
-        for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] += part.weight * scores[i];
-      }
-      std::int8_t mask[kBlockRows];
-      SpreadBits(block < rows.size() ? rows[block] : 0, mask);
-      std::int32_t* __restrict kept = totals.data() + block * kBlockRows;
-      for (std::size_t i = 0; i < kBlockRows; ++i) kept[i] = mask[i] != 0 ? sums[i] : kExcluded;
-      for (std::size_t i = 0; i < kBlockRows; i += kFan)
-        groups[(block * kBlockRows + i) / kFan] = Summary(kept + i);
-    }
-  }
-};
 
 void TournamentTree::SetAll(const RowSet& rows, std::span<const Part> parts, VectorLevel level) {
   RunVectorized<TotalsKernel>(level, parts, rows.blocks(rows_), std::span(totals_), levels_.front().data());

@@ -43,6 +43,7 @@ class TournamentTree {
     std::uint32_t ties = 0;  // number of rows with this total
     friend bool operator==(const Group&, const Group&) = default;
   };
+  struct SummaryKernel;
   struct TotalsKernel;
 
   Group Summarize(std::size_t level, std::size_t at) const;

@@ -101,13 +101,12 @@ framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt,
     return {};  // PreScore is disabled in the profile: all scores are 0, as in kube-scheduler
   std::vector<ResourceAxis>& axes = attempt.Buffer(axes_);
   axes.clear();
-  devices_.Clear(attempt);
   for (const ResourceId id : resources_) {
     const std::int64_t request = attempt.pod().use().requested.Of(id);
     const bool scalar = id.value >= cluster::kFirstScalar;
     if (request == 0 && scalar) continue;
     ResourceAxis axis{attempt.nodes().allocatable(id), attempt.nodes().requested(id), request};
-    if (scalar) devices_.Apply(attempt, id, feasible, axis);
+    if (scalar) devices_.Apply(attempt, id, feasible, axes.size(), axis);
     if (!axis.capacity.empty()) axes.push_back(axis);
   }
   if (axes.size() != 2) {

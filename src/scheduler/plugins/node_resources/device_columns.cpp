@@ -37,13 +37,15 @@ bool DeviceColumns::ProvidesAny(const cluster::Amounts& requests,
 }
 
 void DeviceColumns::Apply(const framework::Attempt& attempt, cluster::ResourceId resource, const RowSet& rows,
-                          ResourceAxis& axis) const {
+                          std::size_t index, ResourceAxis& axis) const {
   const api::DeviceClass* device_class = handle_.devices.extended().ClassOf(resource);
   if (device_class == nullptr) return;
   belongs_.clear();
-  Column& column = attempt.Buffer(columns_).emplace_back();
-  column.capacity.resize(attempt.nodes().rows());
-  column.used.resize(attempt.nodes().rows());
+  Columns& columns = attempt.Buffer(columns_);
+  while (columns.size() <= index) columns.emplace_back();
+  Column& column = columns[index];
+  column.capacity.assign(attempt.nodes().rows(), 0);
+  column.used.assign(attempt.nodes().rows(), 0);
   rows.ForEach([&](std::size_t row) {
     if (!axis.capacity.empty() && axis.capacity[row] != 0) {
       column.capacity[row] = axis.capacity[row];

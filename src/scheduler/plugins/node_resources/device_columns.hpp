@@ -18,7 +18,7 @@ namespace berth::plugins {
 
 class DeviceColumns {
  public:
-  // The columns of one attempt; the elements do not move.
+  // By index; the elements do not move.
   struct Column {
     std::vector<std::int64_t> capacity, used;
   };
@@ -30,10 +30,10 @@ class DeviceColumns {
   // Whether the pod requests one of the resources and a class provides it. Scores then depend on devices.
   bool ProvidesAny(const cluster::Amounts& requests, std::span<const cluster::ResourceId> resources) const;
   // Replaces the columns of `axis` if a class provides the resource. Rows outside `rows` are zero in them.
+  // They stay valid until the next call with the same `index`, of which each resource of an attempt needs one
+  // of its own.
   void Apply(const framework::Attempt& attempt, cluster::ResourceId resource, const RowSet& rows,
-             ResourceAxis& axis) const;
-  // To be called before the first Apply of an attempt.
-  void Clear(const framework::Attempt& attempt) const { attempt.Buffer(columns_).clear(); }
+             std::size_t index, ResourceAxis& axis) const;
 
  private:
   void Count(const framework::Attempt& attempt, const api::DeviceClass& device_class, cluster::Row row,

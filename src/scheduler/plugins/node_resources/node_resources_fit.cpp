@@ -141,7 +141,6 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
   const NodeTable& nodes = attempt.nodes();
   std::vector<ResourceAxis>& axes = attempt.Buffer(axes_);
   axes.clear();
-  devices_.Clear(attempt);
   std::int64_t weights = 0;
   for (const Resource& resource : resources_) {
     const std::int64_t request = attempt.pod().score().Of(resource.id);
@@ -149,7 +148,7 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
     if (request == 0 && scalar) continue;
     ResourceAxis axis{nodes.allocatable(resource.id), NonZeroUse(nodes, resource.id), request,
                       resource.weight};
-    if (scalar) devices_.Apply(attempt, resource.id, feasible, axis);
+    if (scalar) devices_.Apply(attempt, resource.id, feasible, axes.size(), axis);
     if (axis.capacity.empty()) continue;
     axes.push_back(axis);
     weights += resource.weight;
