@@ -25,3 +25,20 @@ steps_cpu_seconds() {
   read -ra fields <<<"$(sed 's/.*) //' /proc/$$/stat)"
   echo $(((fields[13] + fields[14]) / $(getconf CLK_TCK)))
 }
+
+# together COMMAND...: runs commands at the same time, and prints the output of each one after the other. For commands that
+# use one core and measure no time.
+together() {
+  local command failed= outputs=() running=()
+  for command in "$@"; do
+    outputs+=("$(mktemp)")
+    "$command" >"${outputs[-1]}" 2>&1 &
+    running+=($!)
+  done
+  for command in "${!running[@]}"; do
+    wait "${running[command]}" || failed=1
+    cat "${outputs[command]}"
+    rm "${outputs[command]}"
+  done
+  [ -z "$failed" ]
+}

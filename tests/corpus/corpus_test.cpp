@@ -97,14 +97,14 @@ void Compare(const Past& past, std::size_t every) {
 }
 
 TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
-  Compare([](assembly::Engine&, const std::string&) {}, 1);
+  Compare([](assembly::Engine&, const std::string&) {}, BERTH_CORPUS_EVERY);
 }
 
 // Counters that follow the cluster's changes must be correct after any sequence of changes.
 TEST(Corpus, WhatTheClusterWasBeforeMakesNoDifference) {
   std::uint64_t seed = 0;
   Compare([&](assembly::Engine& engine, const std::string& cluster) { LiveThrough(engine, cluster, ++seed); },
-          3);
+          3 * BERTH_CORPUS_EVERY);
 }
 
 }  // namespace
