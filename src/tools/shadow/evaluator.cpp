@@ -17,10 +17,8 @@ using record::AttemptRecord;
 namespace {
 
 algorithm::AlgorithmOptions WholeCluster() {
-  return {.percentage_of_nodes_to_score = 100,
-          .sample = false,
-          .tie_break = algorithm::TieBreak::kFirstByName,
-          .equivalence_cache_bytes = 0};
+  return {
+      .percentage_of_nodes_to_score = 100, .sample = false, .tie_break = algorithm::TieBreak::kFirstByName};
 }
 
 std::vector<ScorePart> PartsOf(const AttemptRecord& record, Row reference, Row candidate) {

@@ -28,6 +28,8 @@ class Evaluator {
   Comparison Compare(const cluster::PodInfo& pod, const runtime::Profile& profile, const Choice& reference,
                      std::span<const runtime::Nomination> nominations,
                      std::span<const AllocatedClaim> claims);
+  // Removes cached results that were not used since the last call, and what they keep.
+  void ReleaseUnused() { algorithm_.ReleaseUnused(); }
 
  private:
   struct Evaluation;

@@ -10,6 +10,8 @@
 namespace berth::shadow {
 namespace {
 
+constexpr Duration kReleasePeriod = std::chrono::seconds(10);
+
 const api::PodCondition* PodScheduled(const api::Pod& pod) {
   const auto& conditions = pod.status.conditions;
   const auto found = std::ranges::find(conditions, "PodScheduled", &api::PodCondition::type);
@@ -230,6 +232,9 @@ void Shadow::Tick() {
   if (applying_) return;
   const MonoTime now = clock_.Now();
   CompleteWhile([&] { return open_.front().due <= now || open_.size() > options_.waiting; });
+  if (now < next_release_) return;
+  evaluator_.ReleaseUnused();
+  next_release_ = now + kReleasePeriod;
 }
 
 std::optional<MonoTime> Shadow::NextDue() const {

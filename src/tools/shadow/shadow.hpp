@@ -95,6 +95,7 @@ class Shadow {
   History history_;
   ClaimTracker claims_;
   const MonoTime began_ = clock_.Now();
+  MonoTime next_release_ = began_;
   Duration searched_{};
   std::deque<Open> open_;                   // by due
   TextMap<QueuePosition> queue_positions_;  // of pending pods, by uid
