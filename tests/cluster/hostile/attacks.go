@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"berth.test/cluster/controlplane"
 )
@@ -30,6 +31,9 @@ var attacks = []attack{
 	{name: "none", about: "no attack", restart: true, run: none},
 	{name: "claims", about: "claims with an integer beyond 64 bits, JSON of 1,100 levels, invalid UTF-8", restart: true, run: claims},
 	{name: "resources", about: "a pod with 40,000 extended resources", restart: true, run: resources},
+	{name: "containers", about: "5 pods with 600 containers and 600 init containers, 20 extended resources in each", run: inTurn(containers)},
+	{name: "ports", about: "5 pods with 4,000 host ports on 5 addresses each, on one node, and 20 such pods that wait", run: ports},
+	{name: "resizes", about: "1,000 unschedulable pods; 50 bound pods are resized 2,000 times", keeps: 10 << 20, run: resizes},
 	{name: "topology-keys", about: "5 pods with 8,000 topology keys each", run: inTurn(topologyKeys)},
 	{name: "spread", about: "5 pods with 4,000 spread constraints each", run: inTurn(spread)},
 	{name: "label-values", about: "5 pods with 60,000 label values each", run: inTurn(labelValues)},
@@ -103,6 +107,81 @@ func resources(ctx context.Context, v *victim) error {
 	}
 	pod.Spec.Containers[0].Resources = v1.ResourceRequirements{Requests: list, Limits: list}
 	return v.create(ctx, 1, func(int) *v1.Pod { return pod })
+}
+
+func containers(i int) *v1.Pod {
+	pod := tenantPod(fmt.Sprintf("containers-%d", i))
+	many := func(prefix string) (made []v1.Container) {
+		for c := range 600 {
+			list := make(v1.ResourceList)
+			for r := range 20 {
+				list[v1.ResourceName(fmt.Sprintf("a/%d-%d", i, (c+r*7)%2000))] = resource.Quantity{}
+			}
+			made = append(made, v1.Container{Name: fmt.Sprintf("%s-%d", prefix, c), Image: "a",
+				Resources: v1.ResourceRequirements{Requests: list, Limits: list}})
+		}
+		return made
+	}
+	always := v1.ContainerRestartPolicyAlways
+	pod.Spec.Containers, pod.Spec.InitContainers = many("main"), many("init")
+	for c := range pod.Spec.InitContainers {
+		if c%2 == 0 {
+			pod.Spec.InitContainers[c].RestartPolicy = &always
+		}
+	}
+	return pod
+}
+
+// ports creates pods that use the same ports: five on one node, each with an address of its own, and others that fit on
+// no other node.
+func ports(ctx context.Context, v *victim) error {
+	const count = 4000
+	create := func(pods int, prefix string, change func(pod *v1.Pod, i int)) error {
+		return v.create(ctx, pods, func(i int) *v1.Pod {
+			pod := tenantPod(fmt.Sprintf("%s-%d", prefix, i))
+			for port := range count {
+				pod.Spec.Containers[0].Ports = append(pod.Spec.Containers[0].Ports, v1.ContainerPort{
+					ContainerPort: int32(1000 + port), HostPort: int32(1000 + port), Protocol: v1.ProtocolTCP, HostIP: fmt.Sprintf("10.0.0.%d", i%5)})
+			}
+			change(pod, i)
+			return pod
+		})
+	}
+	if err := create(5, "bound", func(pod *v1.Pod, _ int) { pod.Spec.NodeName = nodeName(0) }); err != nil {
+		return err
+	}
+	return create(scaled(v.o.scale, 20, 5), "waiting", func(pod *v1.Pod, _ int) {
+		pod.Spec.NodeSelector = map[string]string{v1.LabelHostname: nodeName(0)}
+	})
+}
+
+// resizes changes the requests of bound pods. Each smaller request may make room for the pods that wait.
+func resizes(ctx context.Context, v *victim) error {
+	bound, waiting := 50, scaled(v.o.scale, 1000, 20)
+	if err := v.create(ctx, bound+waiting, func(i int) *v1.Pod {
+		pod := tenantPod(fmt.Sprintf("pod-%d", i))
+		pod.Spec.Containers[0].Resources.Requests = controlplane.Resources("cpu", "33")
+		if i < bound {
+			pod.Spec.NodeName = nodeName(i % v.nodes)
+			pod.Spec.Containers[0].Resources.Requests = controlplane.Resources("cpu", "200m")
+		}
+		return pod
+	}); err != nil {
+		return err
+	}
+	if err := v.settled(ctx); err != nil {
+		return err
+	}
+	return controlplane.Each(ctx, bound, func(i int) error {
+		for change := range scaled(v.o.scale, 2000, 100) / bound {
+			patch := fmt.Sprintf(`{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"%dm"}}}]}}`, 100+(change%2)*100)
+			_, err := v.tenant.CoreV1().Pods(v.namespace).Patch(ctx, fmt.Sprintf("pod-%d", i), types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "resize")
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // inTurn creates five pods, each after the last one was decided and deleted.

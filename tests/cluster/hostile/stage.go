@@ -61,15 +61,24 @@ func (s *stage) makeNamespace(ctx context.Context, name string) error {
 }
 
 // grantEdit creates a namespace and gives the tenant the permissions of the role edit. kube-controller-manager, which
-// aggregates this role, does not run here, so the tenant gets the aggregated roles themselves.
+// aggregates this role, does not run here, so the tenant gets the aggregated roles themselves. Resizing pods is not in
+// them, but tenants with a vertical autoscaler have it.
 func (s *stage) grantEdit(ctx context.Context, namespace string) error {
 	if err := s.makeNamespace(ctx, namespace); err != nil {
 		return err
 	}
-	for _, role := range []string{"edit", "view"} {
+	resize := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "resize"},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/resize"}, Verbs: []string{"patch"}}}}
+	if _, err := s.Client.RbacV1().Roles(namespace).Create(ctx, resize, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	for _, role := range []rbacv1.RoleRef{
+		{Kind: "ClusterRole", Name: "system:aggregate-to-edit"}, {Kind: "ClusterRole", Name: "system:aggregate-to-view"}, {Kind: "Role", Name: "resize"},
+	} {
+		role.APIGroup = rbacv1.GroupName
 		if _, err := s.Client.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: role},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:aggregate-to-" + role},
+			ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+			RoleRef:    role,
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "tenant"}},
 		}, metav1.CreateOptions{}); err != nil {
 			return err
