@@ -16,6 +16,7 @@
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/backoff.hpp"
 #include "kubernetes/client/claim_patch.hpp"
+#include "kubernetes/client/fair_queue.hpp"
 #include "kubernetes/client/resources.hpp"
 #include "kubernetes/client/status_patch.hpp"
 
@@ -26,6 +27,14 @@ using namespace std::chrono_literals;
 
 constexpr int kMaxWriteTries = 4;
 constexpr BackoffOptions kConflictBackoff{.initial = 10ms, .factor = 5, .jitter = 0.1};
+
+// The namespace in the key of a write, which is NAMESPACE/NAME or KIND:NAMESPACE/NAME; empty for KIND:NAME.
+std::string NamespaceOf(std::string_view key) {
+  const std::size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return {};
+  key = key.substr(0, slash);
+  return std::string(key.substr(key.find(':') + 1));
+}
 
 std::string BindingBody(const ports::Binding& binding) {
   std::string body;
@@ -151,10 +160,9 @@ struct ApiWriter::Impl {
   Random random{options.seed};
   api::Decoder decoder{};
   FlatTextMap<Line> lines{};
-  std::deque<std::string> ready{};  // pods whose first write waits for a free slot
-  std::size_t in_flight = 0;
-  std::vector<std::move_only_function<void()>> idle{};  // callbacks of WhenIdle
-  std::atomic<std::size_t> claim_version{0};            // index in Resource::versions; any thread
+  FairQueue ready{options.max_in_flight, options.max_of_namespace};  // of lines whose first write may be sent
+  std::vector<std::move_only_function<void()>> idle{};               // callbacks of WhenIdle
+  std::atomic<std::size_t> claim_version{0};  // index in Resource::versions; any thread
 
   std::string_view ClaimVersion() const { return kClaims.versions[claim_version.load()]; }
 
@@ -220,7 +228,7 @@ void ApiWriter::Impl::Accept(const WritePtr& write) {
   }
   const bool was_empty = line.writes.empty() && outdated.empty();
   line.writes.push_back(write);
-  if (was_empty) ready.push_back(write->key);
+  if (was_empty) ready.Add({NamespaceOf(write->key), write->key});
   for (const WritePtr& old : outdated) {
     old->done(Fail(ErrorCode::kCancelled, "superseded by a later write to the same pod"));
   }
@@ -232,10 +240,8 @@ bool ApiWriter::Impl::MakesOutdated(const WritePtr& later, const WritePtr& earli
 }
 
 void ApiWriter::Impl::Pump() {
-  while (in_flight < options.max_in_flight && !ready.empty()) {
-    Line& line = lines.at(ready.front());
-    ready.pop_front();
-    ++in_flight;
+  while (const auto next = ready.Next()) {
+    Line& line = lines.at(next->key);
     line.going = true;
     Try(WritePtr(line.writes.front()));
   }
@@ -398,14 +404,15 @@ void ApiWriter::Impl::Again(const WritePtr& write, const RequestError& why) {
 }
 
 void ApiWriter::Impl::Finish(const WritePtr& write, Expected<> result) {
-  --in_flight;
+  const std::string ns = NamespaceOf(write->key);
+  ready.Release(ns);
   const auto line = lines.find(write->key);
   line->second.writes.pop_front();
   line->second.going = false;
   if (line->second.writes.empty()) {
     lines.erase(line);
   } else {
-    ready.push_back(write->key);
+    ready.Add({ns, write->key});
   }
   auto done = std::exchange(write->done, nullptr);
   Pump();
@@ -415,7 +422,6 @@ void ApiWriter::Impl::Finish(const WritePtr& write, Expected<> result) {
 
 void ApiWriter::Impl::Shutdown() {
   auto left = std::exchange(lines, {});
-  ready.clear();
   for (auto& [key, line] : left) {
     for (const WritePtr& write : line.writes) {
       if (write->call != 0) api.Cancel(write->call);

@@ -20,8 +20,11 @@ namespace berth::client {
 class Api;
 
 struct ApiWriterOptions {
-  std::size_t max_in_flight = 100;  // pods written concurrently; others wait in order
-  std::uint64_t seed = 1;           // for the jitter of delays
+  // Objects written concurrently, of all namespaces and of one; others wait (FairQueue). An admission webhook
+  // may make the writes of a namespace slow.
+  std::size_t max_in_flight = 130;
+  std::size_t max_of_namespace = 100;
+  std::uint64_t seed = 1;  // for the jitter of delays
 };
 
 // Writes as kube-scheduler v1.37 does, with two differences: after a lost response the pod is read to

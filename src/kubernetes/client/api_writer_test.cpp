@@ -267,6 +267,20 @@ TEST_F(Writer, LimitsWritesInFlightAndKeepsTheirOrder) {
   EXPECT_THAT(results_, ElementsAre("bind a: done", "bind b: done", "bind c: done", "bind d: done"));
 }
 
+TEST_F(Writer, SlowWritesOfANamespaceDoNotStopThoseOfOthers) {
+  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), open_,
+                                        ApiWriterOptions{.max_in_flight = 3, .max_of_namespace = 2});
+  Bind("a");
+  writer_->DeleteClaim({.ns = "default", .name = "claim", .uid = "u"}, [](auto) {});
+  Bind("b");
+  writer_->Bind({.ns = "other", .name = "p", .uid = "u", .node = "n"}, Note("other"));
+  loop_.Run();
+  EXPECT_THAT(api_.sent, ElementsAre(testing::StrEq("POST /api/v1/namespaces/default/pods/a/binding"),
+                                     HasSubstr("/claim"),
+                                     testing::StrEq("POST /api/v1/namespaces/other/pods/p/binding")));
+  EXPECT_EQ(writer_->Backlog(), 1U);
+}
+
 TEST_F(Writer, DestructionEndsEveryCall) {
   Bind("a");
   Bind("b");

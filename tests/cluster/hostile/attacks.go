@@ -42,6 +42,7 @@ var attacks = []attack{
 	{name: "device-selectors", about: "5 pods with a claim of 8 requests with selectors that need the permitted cost, 640 devices", run: deviceSelectors},
 	{name: "large-pods", about: "260 pods of 0.9 MB", run: largePods},
 	{name: "pending", about: "10,000 unschedulable pods, 10,000 bound pods are deleted", keeps: 40 << 20, run: pending},
+	{name: "webhook", about: "1,000 pods whose bindings an admission webhook answers after 5 s", keeps: 10 << 20, run: webhook},
 	{name: "certificates", about: "600 pipelined requests with a chain of 231 certificates, 10 connections", run: certificates},
 	{name: "accept", about: "600 pipelined requests with an `Accept` header of 60 KB, 5 connections", run: accept},
 	{name: "connections", about: "3,000 idle connections for 10 s", run: hold("")},
