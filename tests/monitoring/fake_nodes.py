@@ -76,6 +76,7 @@ class Exporter:
                 lines.append(f'node_memory_MemAvailable_bytes{{{label}}} {1e10 * (1 - load)}')
                 lines.append(f'node_network_receive_bytes_total{{{label},device="ens192"}} {counter[1]}')
                 lines.append(f'node_network_speed_bytes{{{label},device="ens192"}} {self.LINK}')
+                lines.append(f'node_disk_io_time_seconds_total{{{label},device="sda"}} {counter[2]}')
                 lines.append(f'node_load1{{{label}}} {load * self.CORES}')
                 if instance in self.ages:
                     when = int((now - self.ages[instance]) * 1000)

@@ -5,20 +5,24 @@
 
 Needs prometheus and prometheus-node-exporter (script/setup --monitoring). Runs a cluster in memory; an exporter that
 simulates its nodes except one, which has a real node exporter; schedulers with CPUUsage, NetworkTraffic and LoadAware,
-which query Prometheus through a proxy. --nodes sets the size of the cluster; the cost of the polls is then printed.
+which query Prometheus through a proxy. Processes produce load on the real one, and its exporter fails (real_load.py).
+--nodes sets the size of the cluster; the cost of the polls is then printed.
 """
 
 import argparse
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 from check import Prometheus, free_port, get, pod, wait_for
 from fake_nodes import Exporter, Middle
+import real_load
 
 FAMILY = re.compile(r"^([a-z0-9_]+)\{([^}]*)\} (\S+)$")
 # The kinds of outages, in order.
@@ -36,6 +40,7 @@ class Run:
         self.middle = Middle(self.web)
         self.failures = []
         self.stale = None
+        self.loads = {}  # of the real machine: (command of the process, threshold) by signal
 
     def start(self, name, *command):
         log = open(self.directory / f"{name}.log", "a")
@@ -45,6 +50,9 @@ class Run:
         for child in reversed(list(self.children.values())):
             child.kill()
             child.wait()
+
+    def restart_exporter(self):
+        self.start("node-exporter", "prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{self.real}")
 
     def check(self, what, fine):
         if not fine:
@@ -79,7 +87,7 @@ class Run:
             loads[instance[self.stale]] = 0
             ages = {instance[self.stale]: 180, instance[names[-2]]: -20}
         self.exporter = Exporter(loads, ages)
-        self.start("node-exporter", "prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{self.real}")
+        self.restart_exporter()
         interval = "500ms" if self.nodes <= 100 else "5s"
         self.prometheus_config = {
             "global": {"scrape_interval": interval, "scrape_timeout": interval},
@@ -108,6 +116,16 @@ class Run:
                 points["preFilter"] = points["filter"] = {"enabled": [{"name": plugin}]}
             profiles.append({"schedulerName": plugin.lower(), "plugins": points,
                              "pluginConfig": [{"name": plugin, "args": args}]})
+        # Only measured load of one signal, so that a rejection has one cause.
+        for load, (_, threshold) in self.loads.items():
+            points = {point: {"enabled": [{"name": "LoadAware"}]} for point in ("preFilter", "filter", "score")}
+            points["score"]["disabled"] = [{"name": "*"}]
+            signal_args = {"name": load, "threshold": threshold, "estimate": {"from": "none"}}
+            if load != "memory":  # it has no rate, and is shared with the preset as long as the window is the same
+                signal_args["window"] = window
+            args = {"prometheusAddress": "main", "preset": "none", "holdFor": "6s", "hysteresis": 1, "signals": [signal_args]}
+            profiles.append({"schedulerName": f"loadaware-{load}", "plugins": points,
+                             "pluginConfig": [{"name": "LoadAware", "args": args}]})
         (self.directory / "config.yaml").write_text(json.dumps({
             "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles,
             "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": "kubeconfig"}}))
@@ -130,12 +148,26 @@ class Run:
         return [value for (family, text), value in self.metrics().items()
                 if family == name and all(label in text for label in labels)]
 
-    def place(self, name, scheduler, cpu="100m"):
+    def create(self, name, scheduler, cpu="100m", node=None):
         body = pod(name, cpu)
         body["spec"]["schedulerName"] = scheduler
+        if node:
+            body["spec"]["nodeSelector"] = {"kubernetes.io/hostname": node}
         get(self.pods, body)
+
+    def delete(self, name):
+        with urllib.request.urlopen(urllib.request.Request(f"{self.pods}/{name}", method="DELETE"), timeout=10) as answer:
+            answer.read()
+
+    def place(self, name, scheduler, cpu="100m"):
+        self.create(name, scheduler, cpu)
         wait_for(f"the placement of {name}", lambda: self.node_of(name), 30)
         return self.node_of(name)
+
+    def rejection_of(self, name):
+        """The reason for which no node was found; empty if there is none yet."""
+        conditions = json.loads(get(f"{self.pods}/{name}"))["status"].get("conditions", [])
+        return next((c["message"] for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), "")
 
     def node_of(self, name):
         return json.loads(get(f"{self.pods}/{name}"))["spec"].get("nodeName")
@@ -144,14 +176,22 @@ class Run:
         """The real machine has no ens192, and stale values are ignored."""
         fresh = self.nodes - (1 if self.stale else 0)
         least = {"cpu": fresh, "memory": fresh, "network receive": fresh - 1}
-        return all(self.sample("berth_measurement_nodes", 'state="measured"', f'signal="{signal}"')[0] >= count
-                   for signal, count in least.items())
+        return all(self.sample("berth_measurement_nodes", 'state="measured"', f'signal="{name}"')[0] >= count
+                   for name, count in least.items())
 
     def up(self):
         return self.sample("berth_measurement_source_up")[0] == 1
 
     def usable(self):
         return self.sample("berth_measurement_signal_usable", 'signal="cpu"')
+
+
+def prepare_loads(run):
+    for name, prepare in real_load.KINDS.items():
+        try:
+            run.loads[name] = prepare(run.directory)
+        except real_load.Impossible as reason:
+            print(f"skipped: real {name} load: {reason}")
 
 
 def right_nodes(run):
@@ -247,6 +287,11 @@ def outages(run):
               ("MeasurementsFailed", "Warning") in events and ("MeasurementsRecovered", "Normal") in events)
 
 
+def avoids_busy_nodes(run, what):
+    node = run.place(f"prometheus-{what}", "loadaware")
+    run.check(f"LoadAware avoids busy nodes after Prometheus is {what}, chosen: {node}", node in (run.idle, run.first))
+
+
 def disappearance(run):
     """Prometheus killed and frozen: after holdFor the signals are ignored, and used again after the recovery."""
     run.children["prometheus"].kill()
@@ -256,12 +301,106 @@ def disappearance(run):
     run.place("without", "loadaware")
     run.prometheus()
     wait_for("measurements after the restart", lambda: run.up() and 0 not in run.usable() and run.measured(), 60)
+    avoids_busy_nodes(run, "restarted")
     prometheus = run.children["prometheus"]
-    prometheus.send_signal(19)
+    prometheus.send_signal(signal.SIGSTOP)
     wait_for("the freeze to be noticed", lambda: not run.up(), 30)
     run.place("frozen", "loadaware")
-    prometheus.send_signal(18)
+    prometheus.send_signal(signal.SIGCONT)
     wait_for("measurements after the thaw", lambda: run.up() and run.measured(), 60)
+    avoids_busy_nodes(run, "thawed")
+
+
+class RealLoad:
+    """A process that loads the real machine. Pods that need its node prove whether the node is open or closed."""
+
+    def __init__(self, run, name):
+        self.run, self.signal, self.scheduler = run, name, f"loadaware-{name}"
+        self.pods = 0
+        self.process = None
+
+    def next_pod(self):
+        self.pods += 1
+        return f"{self.scheduler}-{self.pods}"
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.run.loads[self.signal][0])
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+    def gets_pods(self, when):
+        name = self.next_pod()
+        self.run.create(name, self.scheduler, "10m", self.run.first)
+        self.opens(name, when)
+
+    def opens(self, name, when):
+        wait_for(f"the placement of {name} on the real node {when}", lambda: self.run.node_of(name) == self.run.first, 30)
+
+    def closes(self, when):
+        """Creates pods for the node until one is rejected, and returns it."""
+        name = ""
+
+        def attempt():
+            nonlocal name
+            name = self.next_pod()
+            self.run.create(name, self.scheduler, "10m", self.run.first)
+            wait_for(f"a decision for {name}", lambda: self.run.node_of(name) or self.run.rejection_of(name), 10)
+            if not self.run.node_of(name):
+                return True
+            self.run.delete(name)  # a node has room for 110 pods
+            return False
+        wait_for(f"the rejection of a pod by the {self.signal} load of its node {when}", attempt, 30)
+        message = self.run.rejection_of(name)
+        self.run.check(f"the rejection names the measured {self.signal} load: {message}",
+                       f"1 node(s) had too much {self.signal} load (measured)" in message)
+        return name
+
+    def avoided(self):
+        node = self.run.place(self.next_pod(), self.scheduler, "10m")
+        self.run.check(f"a pod that fits elsewhere avoids the node with too much {self.signal} load: {node}",
+                       node != self.run.first)
+
+
+def real_loads(run):
+    """Processes on the real machine close its node and open it again when they end."""
+    for name in run.loads:
+        load = RealLoad(run, name)
+        load.gets_pods("before the load")
+        with load:
+            waiting = load.closes("under load")
+            load.avoided()
+            run.check(f"{waiting} waits while there is {name} load", not run.node_of(waiting))
+            load.end()
+            load.opens(waiting, "after the load")
+            load.gets_pods("after the load")
+
+
+def exporter_failures(run):
+    """Without an exporter the node has no value, and is not closed by what was measured before."""
+    if "memory" not in run.loads:
+        return
+    with RealLoad(run, "memory") as load:
+        load.pods = 100  # other names than in real_loads
+        for failure in ("killed", "frozen"):
+            waiting = load.closes(f"before its exporter is {failure}")
+            exporter = run.children["node-exporter"]
+            exporter.send_signal(signal.SIGKILL if failure == "killed" else signal.SIGSTOP)
+            load.opens(waiting, f"while its exporter is {failure}")
+            wait_for(f"the node without measurements while its exporter is {failure}", lambda: not run.measured(), 30)
+            run.place(f"exporter-{failure}", "loadaware")
+            if failure == "killed":
+                exporter.wait()
+                run.restart_exporter()
+            else:
+                exporter.send_signal(signal.SIGCONT)
+        load.closes("after its exporter continues")
+    wait_for("measurements of the node after its exporter continues", run.measured, 30)
 
 
 def costs(run):
@@ -283,6 +422,8 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         run = Run(str(pathlib.Path(options.berth).resolve()), options.nodes, directory)
         try:
+            if options.nodes <= 100:
+                prepare_loads(run)
             run.exporters(run.cluster())
             prometheus = Prometheus(run.web)
             wait_for("scrapes", lambda: prometheus.query(f"count(rate(node_load1[1m])) >= {options.nodes - 1}"), 120)
@@ -296,11 +437,14 @@ def main():
                 trimaran(run)
                 outages(run)
                 disappearance(run)
+                real_loads(run)
+                exporter_failures(run)
         except SystemExit:
             print((run.directory / "scheduler.log").read_text()[-6000:])
             raise
         finally:
             run.stop()
+            real_load.clean_up()
     print(f"placed by measurements of {options.nodes} nodes, {len(run.failures)} wrong")
     sys.exit(1 if run.failures else 0)
 

@@ -14,7 +14,7 @@ std::int64_t Normalized(std::int64_t score, std::int64_t maximum, bool reverse) 
 void NormalizeBytes(const RowSet& feasible, bool reverse, ScoreColumn& scores) {
   const std::uint8_t maximum = MaxByte(scores.bytes(), feasible);
   if (maximum != 0) {
-    ScaleBytes(scores.OverwriteBytes(), maximum, reverse);
+    ScaleBytes(scores.OverwriteBytes(kMaxScore), maximum, reverse);
   } else if (reverse) {
     scores.SetAll(kMaxScore);
   }
@@ -45,7 +45,7 @@ void NormalizeByMaximum(const RowSet& feasible, bool reverse, ScoreColumn& score
   if (maximum == 0) {
     if (reverse) scores.SetAll(kMaxScore);
   } else if (bits >> kScaleBits == 0) {
-    ScaleWide(values, feasible, maximum, reverse, scores.OverwriteBytes());
+    ScaleWide(values, feasible, maximum, reverse, scores.OverwriteBytes(kMaxScore));
   } else {
     feasible.ForEach(
         [&, max = maximum](std::size_t row) { values[row] = Normalized(values[row], max, reverse); });

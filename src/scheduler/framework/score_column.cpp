@@ -73,6 +73,7 @@ bool ScoreColumn::ShrinkToScores(const RowSet& feasible) {
   if (uniform()) return IsScore(value_);
   const auto scores = bytes();
   if (scores.empty()) return false;
+  if (IsScore(most_)) return true;
   return (!IsSparse(feasible, rows_) && IsScore(MaxByte(scores))) || IsScore(MaxByte(scores, feasible));
 }
 

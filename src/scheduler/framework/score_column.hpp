@@ -49,11 +49,12 @@ class ScoreColumn {
     form_ = Form::kWide;
     return {values_.data(), rows_};
   }
-  // As Overwrite, for plugins whose raw and normalized scores are all between 0 and kMaxByte.
-  std::span<std::uint8_t> OverwriteBytes() {
+  // As Overwrite, for plugins whose raw and normalized scores are all between 0 and `most`, which is at most
+  // kMaxByte. With kMaxScore the range of the feasible rows is not checked afterwards.
+  std::span<std::uint8_t> OverwriteBytes(std::int64_t most = kMaxByte) {
     if (bytes_.size() < rows_) bytes_.resize(rows_);
     form_ = Form::kBytes;
-    most_ = kMaxByte;
+    most_ = most;
     return {bytes_.data(), rows_};
   }
   // Sets the value of these rows; other rows keep theirs.
@@ -92,7 +93,7 @@ class ScoreColumn {
   std::size_t rows_ = 0;
   Form form_ = Form::kUniform;
   std::int64_t value_ = 0;
-  std::int64_t most_ = kMaxByte;  // upper bound of all bytes
+  std::int64_t most_ = kMaxByte;  // upper bound of the bytes of feasible rows
 };
 
 }  // namespace berth::framework

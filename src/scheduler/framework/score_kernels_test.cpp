@@ -181,5 +181,18 @@ TEST(ScoreColumn, ResultsAreEqualInEveryRepresentation) {
   }
 }
 
+TEST(ScoreColumn, BytesWithTheLimitOfScoresAreInRangeUntilALargerValueIsSet) {
+  RowSet feasible(3);
+  for (std::size_t row = 0; row < 3; ++row) feasible.Add(row);
+  ScoreColumn column;
+  column.Reset(3);
+  std::ranges::fill(column.OverwriteBytes(), static_cast<std::uint8_t>(kMaxScore + 1));
+  EXPECT_FALSE(column.ShrinkToScores(feasible));
+  std::ranges::fill(column.OverwriteBytes(kMaxScore), static_cast<std::uint8_t>(kMaxScore));
+  EXPECT_TRUE(column.ShrinkToScores(feasible));
+  column.Add(feasible, 1);
+  EXPECT_FALSE(column.ShrinkToScores(feasible));
+}
+
 }  // namespace
 }  // namespace berth::framework

@@ -1,91 +1,78 @@
 #include "scheduler/plugins/load_aware/forecast_kernel.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 
 #include "base/check.hpp"
 
 namespace berth::plugins {
 namespace {
 
-constexpr float kRounding = 0.001F;
+static_assert(std::endian::native == std::endian::little);
 
-// A resource in terms of the score: its points are lost in proportion to the percentage, up to `most`.
+// A word is four scores: as many bytes as the lanes of a floating-point number.
+constexpr std::size_t kWords = kBlockRows / 4;
+
+// What the pod takes, negative, so that it is added; and the least points of an axis. Not constants, which
+// would be compared in another way than by the instruction for maxima.
 struct Axis {
-  const float* expected;
-  const float* percent_per_unit;
-  float own, share, most;
+  float own, least;
 };
 
 template <std::size_t kAxes>
 struct Forecast {
-  // Percentages are not negative, so they are limited above only. The sum of share * (100 - percent) is
-  // `full`, which includes all shares of 100, minus the shares of the percentages.
-  BERTH_KERNEL void Block(const float* __restrict base, const std::array<Axis, kAxes>& axes,
-                          std::size_t begin, float full, std::uint8_t* __restrict out) {
-    std::int32_t scores[kBlockRows];
-    for (std::size_t i = 0; i < kBlockRows; ++i) {
-      float sum = base[i] + full;
-#pragma GCC unroll 4
-      for (const Axis& axis : axes) {
-        const float lost =
-            axis.share * axis.expected[begin + i] + axis.own * axis.percent_per_unit[begin + i];
-        sum -= lost < axis.most ? lost : axis.most;
-      }
-      scores[i] = static_cast<std::int32_t>(sum);
+  BERTH_KERNEL std::uint32_t Score(const ForecastBlock& block, const std::array<Axis, kAxes>& axes,
+                                   std::size_t lane, std::size_t word) {
+    const auto points = [&](std::size_t axis) {
+      const ForecastBlock::Axis& of = block.axes[axis];
+      return of.points_per_unit[lane][word] * axes[axis].own + of.room[lane][word];
+    };
+    const float base = block.base[lane][word];
+    const float first = points(0);
+    float sum = first > base ? first : base;
+    if constexpr (kAxes > 1) {
+      const float second = points(1);
+      sum += second > axes[1].least ? second : axes[1].least;
     }
-    for (std::size_t i = 0; i < kBlockRows; ++i) out[i] = static_cast<std::uint8_t>(scores[i]);
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(sum));
+  }
+
+  BERTH_KERNEL void Block(const ForecastBlock& block, const std::array<Axis, kAxes>& axes,
+                          std::uint8_t* out) {
+#pragma GCC ivdep  // `out` is not part of the block
+    for (std::size_t word = 0; word < kWords; ++word) {
+      const std::uint32_t scores = Score(block, axes, 0, word) | Score(block, axes, 1, word) << 8 |
+                                   Score(block, axes, 2, word) << 16 | Score(block, axes, 3, word) << 24;
+      __builtin_memcpy(out + word * sizeof scores, &scores, sizeof scores);
+    }
   }
 
   template <VectorLevel>
-  BERTH_KERNEL void Run(std::span<const float> base, std::span<const ForecastAxis> given,
+  BERTH_KERNEL void Run(std::span<const ForecastBlock> blocks, std::array<Axis, kAxes> axes,
                         RowSet::Blocks feasible, std::span<std::uint8_t> out) {
-    std::array<Axis, kAxes> axes;
-    float full = kRounding;
-    for (std::size_t i = 0; i < kAxes; ++i) {
-      const float share = given[i].share;
-      axes[i] = {given[i].expected.data(), given[i].percent_per_unit.data(), share * given[i].own, share,
-                 100 * share};
-      full += axes[i].most;
-    }
-    // All but the last block, which may be a partial one, have the same simple form.
     const std::size_t whole = out.size() / kBlockRows;
-    std::size_t block = feasible.First();
-    for (; block < whole; block = feasible.Next(block)) {
-      const std::size_t begin = block * kBlockRows;
-      Block(base.data() + begin, axes, begin, full, out.data() + begin);
+    for (std::size_t block = 0; block < std::min(whole, feasible.size()); ++block) {
+      if (feasible[block] != 0) Block(blocks[block], axes, out.data() + block * kBlockRows);
     }
-    if (block < feasible.size()) Last(base, axes, block, full, out);
-  }
-
-  BERTH_KERNEL void Last(std::span<const float> base, std::array<Axis, kAxes> axes, std::size_t block,
-                         float full, std::span<std::uint8_t> out) {
-    float padding[1 + 2 * kAxes][kBlockRows];
-    std::uint8_t bytes[kBlockRows];
-    const std::size_t rows = out.size();
-    for (std::size_t axis = 0; axis < kAxes; ++axis) {
-      axes[axis].expected = BlockOf(axes[axis].expected, rows, block, padding[1 + 2 * axis]);
-      axes[axis].percent_per_unit = BlockOf(axes[axis].percent_per_unit, rows, block, padding[2 + 2 * axis]);
-    }
-    Block(BlockOf(base.data(), rows, block, padding[0]), axes, 0, full, bytes);
-    StoreBlock(bytes, rows, block, out.data());
+    if (whole >= feasible.size() || feasible[whole] == 0) return;
+    std::uint8_t last[kBlockRows];
+    Block(blocks[whole], axes, last);
+    StoreBlock(last, out.size(), whole, out.data());
   }
 };
 
 }  // namespace
 
-void ScoreForecast(std::span<const float> base, std::span<const ForecastAxis> axes, const RowSet& feasible,
+void ScoreForecast(std::span<const ForecastBlock> blocks, std::span<const float> own, const RowSet& feasible,
                    std::span<std::uint8_t> out, VectorLevel level) {
-  BERTH_CHECK(base.size() == out.size(), base.size(), out.size());
-  for (const ForecastAxis& axis : axes) {
-    BERTH_CHECK(axis.expected.size() == out.size() && axis.percent_per_unit.size() == out.size(),
-                axis.expected.size(), axis.percent_per_unit.size(), out.size());
-  }
-  BERTH_CHECK(axes.size() == 1 || axes.size() == 2, axes.size());
-  const auto blocks = feasible.blocks(out.size());
-  if (axes.size() == 1) {
-    RunVectorized<Forecast<1>>(level, base, axes, blocks, out);
+  BERTH_CHECK(blocks.size() >= BlocksOf(out.size()), blocks.size(), out.size());
+  BERTH_CHECK(own.size() == 1 || own.size() == 2, own.size());
+  const auto rows = feasible.blocks(out.size());
+  if (own.size() == 1) {
+    RunVectorized<Forecast<1>>(level, blocks, std::array{Axis{-own[0], 0}}, rows, out);
   } else {
-    RunVectorized<Forecast<2>>(level, base, axes, blocks, out);
+    RunVectorized<Forecast<2>>(level, blocks, std::array{Axis{-own[0], 0}, Axis{-own[1], 0}}, rows, out);
   }
 }
 

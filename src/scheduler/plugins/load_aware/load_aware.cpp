@@ -27,12 +27,15 @@ LoadAware::LoadAware(const LoadAwareArgs& args, framework::Handle& handle)
         .filled = handle.reasons.Intern(fmt::format(
             "node(s) had too much {} load (measured, plus estimated for pods placed since)", signal.name)),
         .unknown = handle.reasons.Intern(fmt::format("node(s) had no {} measurement", signal.name))};
-    part.signal->OnChange([this](std::optional<Row> row) { Refresh(row); });
+    part.signal->OnPolled([this] { OnPolled(); });
     any_threshold_ |= signal.threshold.has_value();
     parts_.push_back(std::move(part));
   }
-  Refresh(std::nullopt);
+  OnPolled();
+  handle_.nodes.Observe(*this);
 }
+
+LoadAware::~LoadAware() { handle_.nodes.Forget(*this); }
 
 framework::PreFilterResult LoadAware::PreFilter(const framework::Attempt& attempt) const {
   const cluster::PodInfo& pod = attempt.pod();
@@ -132,21 +135,21 @@ void LoadAware::PublishOpened() {
 framework::Status LoadAware::Score(const framework::Attempt& attempt, const RowSet& feasible,
                                    framework::ScoreColumn& scores) const {
   if (forecast_ != nullptr) {  // it depends on the pod
-    forecast_->Score(attempt, feasible, bases_, TotalWeight(), scores.OverwriteBytes());
+    forecast_->Score(attempt, feasible, scores.OverwriteBytes(framework::kMaxScore));
     return {};
   }
   if (weights_ == 0) return {};
-  const auto column = scores.OverwriteBytes();
+  const auto column = scores.OverwriteBytes(framework::kMaxScore);
   std::copy_n(scores_.begin(), std::min(scores_.size(), column.size()), column.begin());
   return {};
 }
 
-void LoadAware::Refresh(std::optional<Row> row) {
-  if (row) return RefreshRow(*row);
+void LoadAware::OnPolled() {
   weights_ = 0;
   for (const Part& part : parts_) {
     if (part.signal->usable()) weights_ += part.signal->args().weight;
   }
+  if (forecast_ != nullptr) forecast_->SetTotalWeight(TotalWeight());
   handle_.nodes.all().ForEach([this](std::size_t at) { RefreshRow(static_cast<Row>(at)); });
 }
 
@@ -163,8 +166,7 @@ void LoadAware::RefreshScore(Row row) {
       sum += static_cast<double>(part.signal->args().weight) * part.signal->Score(row);
   }
   if (forecast_ != nullptr) {
-    if (bases_.size() < handle_.nodes.rows()) bases_.resize(handle_.nodes.rows(), 0);
-    bases_[row] = static_cast<float>(sum / static_cast<double>(TotalWeight()));
+    forecast_->SetBase(row, sum / static_cast<double>(TotalWeight()));
     return;
   }
   if (row >= scores_.size()) scores_.resize(handle_.nodes.rows(), 0);

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/row_set.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/measurement_change.hpp"
 #include "scheduler/framework/score_parts.hpp"
@@ -27,10 +27,14 @@ namespace berth::plugins {
 class LoadAware final : public framework::PreFilterPlugin,
                         public framework::FilterPlugin,
                         public framework::ScorePartsPlugin,
-                        public framework::ScorePlugin {
+                        public framework::ScorePlugin,
+                        private cluster::PodObserver {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   LoadAware(const LoadAwareArgs& args, framework::Handle& handle);
+  ~LoadAware() override;
+  LoadAware(const LoadAware&) = delete;
+  LoadAware& operator=(const LoadAware&) = delete;
 
   std::string_view Name() const override { return "LoadAware"; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
@@ -56,8 +60,12 @@ class LoadAware final : public framework::PreFilterPlugin,
               framework::Rejections& out) const;
   // The sum of the weights of everything that has values.
   std::int64_t TotalWeight() const { return weights_ + (forecast_ == nullptr ? 0 : forecast_->weights()); }
-  // Computes score and closed_ of the row, or of all rows (nullopt).
-  void Refresh(std::optional<cluster::Row> row);
+  // The signals and the forecast have been notified before.
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod&) override { RefreshRow(row); }
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod&) override { RefreshRow(row); }
+  void OnNodeAdded(cluster::Row row) override { RefreshRow(row); }
+  void OnPolled();
+  // Computes score and closed_ of the row.
   void RefreshRow(cluster::Row row);
   void RefreshScore(cluster::Row row);
   void RefreshClosed(cluster::Row row);
@@ -69,9 +77,8 @@ class LoadAware final : public framework::PreFilterPlugin,
   std::vector<Part> parts_;
   bool any_threshold_ = false;
   std::int64_t weights_ = 0;                      // sum of the weights of signals with values
-  std::vector<std::uint8_t> scores_;              // by row, maintained incrementally; Score copies it
+  std::vector<std::uint8_t> scores_;              // by row, without a forecast; Score copies it
   const std::unique_ptr<NodeForecast> forecast_;  // null: off
-  std::vector<float> bases_;                      // by row, with a forecast: the signals' part of the score
   RowSet closed_;                                 // rows that Filter rejects for any signal
   RowSet opened_;  // rows that left closed_ since the last event, and did not return
   // Whether PublishOpened is posted. Shared with the posted work, which may outlive the plugin.

@@ -110,10 +110,7 @@ LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, 
           [this](const api::Pod& pod, const cluster::PodUse& use) { return EstimateOf(pod, use); }),
       scale_(100 / args.full) {
   measurements_.Listen(signal_, [this] { OnPoll(); });
-  unmeasured_pods_.OnChange([this](Row row) {
-    Refresh(row);
-    if (changed_) changed_(row);
-  });
+  unmeasured_pods_.OnChange([this](Row row) { Refresh(row); });
 }
 
 bool LoadSignal::usable() const { return !std::isnan(median_); }
@@ -179,7 +176,7 @@ void LoadSignal::OnPoll() {
   median_ = load_metrics::MedianOf(signal.values) * scale_;
   if (args_.estimate.from == LoadEstimate::From::kMean) per_pod_.Learn(signal, nodes_, unmeasured_pods_);
   nodes_.all().ForEach([this](std::size_t row) { Refresh(static_cast<Row>(row)); });
-  if (changed_) changed_(std::nullopt);
+  if (polled_) polled_();
 }
 
 void LoadSignal::Refresh(Row row) {

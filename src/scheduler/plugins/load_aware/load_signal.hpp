@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,9 +55,10 @@ class LoadSignal {
   // Rows without a value.
   const RowSet& unknown() const { return unknown_; }
 
-  // Sets a function that is called when Score or one of the sets may have changed for a row, or for all rows
-  // (nullopt).
-  void OnChange(std::function<void(std::optional<cluster::Row>)> listener) { changed_ = std::move(listener); }
+  // Sets a function that is called after a poll, when Score and the sets may have changed for every row. They
+  // also change for a row when a pod or its node is added or removed; observers of the node table that are
+  // registered after this object find them up to date.
+  void OnPolled(std::function<void()> listener) { polled_ = std::move(listener); }
 
  private:
   // In percent; NaN: no value.
@@ -94,7 +94,7 @@ class LoadSignal {
   RowSet hot_;
   RowSet filled_;
 
-  std::function<void(std::optional<cluster::Row>)> changed_;
+  std::function<void()> polled_;
 };
 
 }  // namespace berth::plugins

@@ -8,7 +8,6 @@
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
-#include "scheduler/plugins/load_aware/forecast_kernel.hpp"
 #include "scheduler/plugins/load_aware/forecast_query.hpp"
 #include "scheduler/plugins/load_aware/load_signal.hpp"
 #include "scheduler/plugins/load_aware/presets.hpp"
@@ -23,6 +22,9 @@ namespace {
 double InTableUnits(ForecastResource kind, double use) {
   return kind == ForecastResource::kCpu ? 1000 * use : use;
 }
+
+// Added before scores are rounded down, because shares of the weights are not exact.
+constexpr double kRounding = 0.001;
 
 double FreePercent(double percent) { return 100 - std::clamp(percent, 0.0, 100.0); }
 
@@ -42,11 +44,12 @@ NodeForecast::NodeForecast(const LoadAwareArgs& args, framework::Handle& handle)
     resources_.push_back(MakeResource(kind, args, handle));
     resources_.back().weight = weight;
   }
+  total_weight_ = weights_;
+  Grow();
   for (Resource& resource : resources_) {
     measurements_.Listen(resource.forecast, [this, &resource] { OnForecasts(resource); });
     measurements_.Listen(resource.busy, [this, &resource] { OnNodeUse(resource); });
     measurements_.Listen(resource.container_use, [this, &resource] { OnNodeUse(resource); });
-    RefreshAll(resource);
   }
   nodes_.Observe(*this);
 }
@@ -88,8 +91,8 @@ std::int64_t NodeForecast::AmountOf(const Resource& resource, const Workload& wo
 
 void NodeForecast::OnPodAdded(Row row, const cluster::PlacedPod& pod) {
   WorkloadPtr workload = workloads_->Of(*pod.pod);
+  Grow();
   for (Resource& resource : resources_) {
-    Grow(resource);
     resource.pods[row] += AmountOf(resource, *workload, pod.use());
     Refresh(resource, row);
   }
@@ -111,8 +114,8 @@ void NodeForecast::OnPodRemoved(Row row, const cluster::PlacedPod& pod) {
 
 // The row may have belonged to another node.
 void NodeForecast::OnNodeAdded(Row row) {
+  Grow();
   for (Resource& resource : resources_) {
-    Grow(resource);
     BERTH_DCHECK(resource.pods[row] == 0, row);
     resource.beside[row] = load_metrics::MedianOf(resource.beside);
     if (std::isnan(resource.beside[row])) resource.beside[row] = 0;
@@ -141,7 +144,7 @@ void NodeForecast::OnForecasts(Resource& resource) {
 }
 
 void NodeForecast::OnNodeUse(Resource& resource) {
-  Grow(resource);
+  Grow();
   const load_metrics::Signal& busy = measurements_.signal(resource.busy);
   const load_metrics::Signal& used = measurements_.signal(resource.container_use);
   const auto offered = nodes_.allocatable(resource.id);
@@ -162,32 +165,53 @@ void NodeForecast::OnNodeUse(Resource& resource) {
 
 // --- columns ---
 
-void NodeForecast::Grow(Resource& resource) const {
+void NodeForecast::Grow() {
   const std::size_t rows = nodes_.rows();
-  if (resource.pods.size() >= rows) return;
-  resource.pods.resize(rows, 0);
-  resource.beside.resize(rows, 0);
-  resource.expected.resize(rows, 100);
-  resource.percent_per_unit.resize(rows, 0);
+  if (blocks_.size() >= BlocksOf(rows) && resources_.front().pods.size() >= rows) return;
+  const std::size_t before = resources_.front().pods.size();
+  blocks_.resize(BlocksOf(rows));
+  for (Resource& resource : resources_) {
+    resource.pods.resize(rows, 0);
+    resource.beside.resize(rows, 0);
+  }
+  for (std::size_t row = before; row < rows; ++row) {
+    for (const Resource& resource : resources_) Refresh(resource, static_cast<Row>(row));
+  }
 }
 
 // A node without the resource is full.
-void NodeForecast::Refresh(Resource& resource, Row row) const {
+NodeForecast::Load NodeForecast::LoadOf(const Resource& resource, Row row) const {
   const auto offered = nodes_.allocatable(resource.id);
   const double offer = row < offered.size() ? static_cast<double>(offered[row]) : 0;
-  if (offer <= 0) {
-    resource.expected[row] = 100;
-    resource.percent_per_unit[row] = 0;
-    return;
-  }
-  resource.percent_per_unit[row] = static_cast<float>(100 / offer);
-  resource.expected[row] =
-      static_cast<float>(resource.beside[row] + 100 * static_cast<double>(resource.pods[row]) / offer);
+  if (offer <= 0) return {.expected = 100, .per_unit = 0};
+  return {.expected = resource.beside[row] + 100 * static_cast<double>(resource.pods[row]) / offer,
+          .per_unit = 100 / offer};
 }
 
-void NodeForecast::RefreshAll(Resource& resource) const {
-  Grow(resource);
-  for (std::size_t row = 0; row < resource.expected.size(); ++row) Refresh(resource, static_cast<Row>(row));
+void NodeForecast::Refresh(const Resource& resource, Row row) {
+  const auto axis = static_cast<std::size_t>(&resource - resources_.data());
+  const Load load = LoadOf(resource, row);
+  const double share = static_cast<double>(resource.weight) / static_cast<double>(total_weight_);
+  ForecastBlock& block = blocks_[row / kBlockRows];
+  const double base = axis == 0 ? ForecastBlock::At(block.base, row) : 0;
+  ForecastBlock::At(block.axes[axis].room, row) = static_cast<float>(base + share * (100 - load.expected));
+  ForecastBlock::At(block.axes[axis].points_per_unit, row) = static_cast<float>(share * load.per_unit);
+}
+
+void NodeForecast::RefreshAll(const Resource& resource) {
+  for (std::size_t row = 0; row < resource.pods.size(); ++row) Refresh(resource, static_cast<Row>(row));
+}
+
+void NodeForecast::SetTotalWeight(std::int64_t weight) {
+  if (weight == total_weight_) return;
+  total_weight_ = weight;
+  for (const Resource& resource : resources_) RefreshAll(resource);
+}
+
+void NodeForecast::SetBase(Row row, double base) {
+  Grow();
+  ForecastBlock::At(blocks_[row / kBlockRows].base, row) = static_cast<float>(base + kRounding);
+  Refresh(resources_.front(), row);
 }
 
 // --- decisions ---
@@ -206,19 +230,13 @@ const WorkloadPtr& NodeForecast::WorkloadOfAttempt(const framework::Attempt& att
 }
 
 void NodeForecast::Score(const framework::Attempt& attempt, const RowSet& feasible,
-                         std::span<const float> base, std::int64_t total_weight,
                          std::span<std::uint8_t> column) const {
   const Workload& workload = *WorkloadOfAttempt(attempt);
-  std::array<ForecastAxis, kForecastResources> axes;
+  std::array<float, kForecastResources> own{};
   std::size_t count = 0;
-  for (const Resource& resource : resources_) {
-    axes[count++] = {.expected = resource.expected,
-                     .percent_per_unit = resource.percent_per_unit,
-                     .own = static_cast<float>(AmountOf(resource, workload, attempt.pod().use())),
-                     .share = static_cast<float>(static_cast<double>(resource.weight) /
-                                                 static_cast<double>(total_weight))};
-  }
-  ScoreForecast(base, std::span(axes).first(count), feasible, column);
+  for (const Resource& resource : resources_)
+    own[count++] = static_cast<float>(AmountOf(resource, workload, attempt.pod().use()));
+  ScoreForecast(blocks_, std::span(own).first(count), feasible, column);
 }
 
 void NodeForecast::AddParts(const framework::Attempt& attempt, const RowSet& feasible,
@@ -233,10 +251,12 @@ void NodeForecast::AddParts(const framework::Attempt& attempt, const RowSet& fea
         .score = std::vector<double>(rows),
         .note = NoteOn(resource, attempt),
     });
-    const auto own = static_cast<float>(AmountOf(resource, *WorkloadOfAttempt(attempt), attempt.pod().use()));
+    const auto own =
+        static_cast<double>(AmountOf(resource, *WorkloadOfAttempt(attempt), attempt.pod().use()));
     feasible.ForEach([&](std::size_t row) {
-      if (row >= resource.expected.size()) return;
-      part.load[row] = resource.expected[row] + own * resource.percent_per_unit[row];
+      if (row >= resource.pods.size()) return;
+      const Load load = LoadOf(resource, static_cast<Row>(row));
+      part.load[row] = load.expected + own * load.per_unit;
       part.estimated[row] = part.load[row] - resource.beside[row];
       part.score[row] = FreePercent(part.load[row]);
     });

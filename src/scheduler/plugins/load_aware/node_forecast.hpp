@@ -15,6 +15,7 @@
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/score_parts.hpp"
+#include "scheduler/plugins/load_aware/forecast_kernel.hpp"
 #include "scheduler/plugins/load_aware/load_aware_args.hpp"
 #include "scheduler/plugins/load_aware/workload_forecasts.hpp"
 
@@ -25,8 +26,8 @@ namespace berth::plugins {
 // negative; of a node without these measurements, the median of the others. A pod without a forecast counts
 // with its requests, or with kube-scheduler's defaults for containers without a request.
 //
-// The amounts by node are maintained with each poll and each pod, so that a decision reads one column per
-// resource. Changes of a node's allocatable resources take effect with the next poll. Scheduler loop only.
+// The amounts by node are maintained with each poll and each pod, so that a decision reads blocks of columns
+// only. Changes of a node's allocatable resources take effect with the next poll. Scheduler loop only.
 class NodeForecast final : private cluster::PodObserver {
  public:
   // Precondition: args.forecast is set.
@@ -37,11 +38,13 @@ class NodeForecast final : private cluster::PodObserver {
 
   // The sum of the weights of CPU and memory.
   std::int64_t weights() const { return weights_; }
-  // Writes the score of each feasible row: `base` plus the weighted scores of both resources, from 0 (full)
-  // to 100 each. `total_weight`: weights() plus those of `base`, which is divided by it already. Does not
-  // allocate, and hashes text only for the first pod of a shape.
-  void Score(const framework::Attempt& attempt, const RowSet& feasible, std::span<const float> base,
-             std::int64_t total_weight, std::span<std::uint8_t> column) const;
+  // Sets the sum of the weights of everything that has values: weights() and those of the bases.
+  void SetTotalWeight(std::int64_t weight);
+  // Sets the part of the row's score that does not come from the forecast, divided by the total weight.
+  void SetBase(cluster::Row row, double base);
+  // Writes the score of each feasible row: its base plus the weighted scores of both resources, from 0 (full)
+  // to 100 each. Does not allocate, and hashes text only for the first pod of a shape.
+  void Score(const framework::Attempt& attempt, const RowSet& feasible, std::span<std::uint8_t> column) const;
   // The expected load with the pod of the attempt; `estimated` is the sum of the forecasts.
   void AddParts(const framework::Attempt& attempt, const RowSet& feasible,
                 std::vector<framework::ScorePart>& parts) const;
@@ -53,13 +56,11 @@ class NodeForecast final : private cluster::PodObserver {
     cluster::ResourceId id;
     std::int64_t weight = 1;
     load_metrics::SignalId forecast{};
-    load_metrics::SignalId busy{};             // of the node, 0 to 1
-    load_metrics::SignalId container_use{};    // of the node, in cores or bytes
-    std::vector<std::int64_t> pods = {};       // by row: sum of the forecasts of its pods
-    std::vector<double> beside = {};           // by row: percent of the node that is used beside containers
-    std::vector<float> expected = {};          // by row: percent of the node
-    std::vector<float> percent_per_unit = {};  // by row
-    metrics::Gauge* workloads = nullptr;       // null: no metrics
+    load_metrics::SignalId busy{};           // of the node, 0 to 1
+    load_metrics::SignalId container_use{};  // of the node, in cores or bytes
+    std::vector<std::int64_t> pods = {};     // by row: sum of the forecasts of its pods
+    std::vector<double> beside = {};         // by row: percent of the node that is used beside containers
+    metrics::Gauge* workloads = nullptr;     // null: no metrics
     metrics::Gauge* ignored = nullptr;
     bool ignored_logged = false;
   };
@@ -86,9 +87,16 @@ class NodeForecast final : private cluster::PodObserver {
   static std::int64_t AmountOf(const Resource& resource, const Workload& workload,
                                const cluster::PodUse& use);
   const WorkloadPtr& WorkloadOfAttempt(const framework::Attempt& attempt) const;
-  void Grow(Resource& resource) const;
-  void Refresh(Resource& resource, cluster::Row row) const;
-  void RefreshAll(Resource& resource) const;
+  // The expected load of a node in percent, and that of one unit of a pod on it.
+  struct Load {
+    double expected = 0;
+    double per_unit = 0;
+  };
+  Load LoadOf(const Resource& resource, cluster::Row row) const;
+  void Grow();
+  // Computes the row's numbers in blocks_.
+  void Refresh(const Resource& resource, cluster::Row row);
+  void RefreshAll(const Resource& resource);
   std::string NoteOn(const Resource& resource, const framework::Attempt& attempt) const;
 
   const double percentile_;
@@ -98,6 +106,8 @@ class NodeForecast final : private cluster::PodObserver {
   const framework::BufferKey<ShapeCache> shapes_;
   std::vector<Resource> resources_;  // those with a weight
   std::int64_t weights_ = 0;
+  std::int64_t total_weight_ = 0;
+  std::vector<ForecastBlock> blocks_;  // all that a decision reads; axes in the order of resources_
   boost::unordered_flat_map<const cluster::PlacedPod*, ForecastPod> pods_;
 };
 

@@ -136,6 +136,14 @@ TEST_F(NodeForecastTest, BothResourcesAndTheSignalsAreWeighted) {
   EXPECT_EQ(Scores(pod), (NodeScores{{"n1", (10 + 2 * 50 + 80) / 4}, {"n2", (90 + 2 * 50 + 80) / 4}}));
 }
 
+TEST_F(NodeForecastTest, SharesThatAreNotExactDoNotLowerAFullScore) {
+  Make("{}", "{name: own, query: q}");
+  Forecast("cpu", {{"db", 0}});
+  Forecast("memory", {{"db", 0}});
+  Measure(cluster, "own", {{"n1", 0}, {"n2", 1}});
+  EXPECT_EQ(Scores(PodOf("db", MakePod("db-0"))), (NodeScores{{"n1", 100}, {"n2", 66}})) << "thirds";
+}
+
 TEST_F(NodeForecastTest, ANodeWithoutTheResourceScoresZero) {
   cluster.Add(MakeNode("n3"));
   Make();

@@ -34,11 +34,23 @@ void UnmeasuredPods::OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod)
 void UnmeasuredPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) {
   const auto found = unmeasured_pods.find(row);
   if (found == unmeasured_pods.end()) return;
-  if (std::erase_if(found->second, [&](const UnmeasuredPod& newcomer) { return newcomer.pod == &pod; }) == 0)
-    return;
-  Sum(row, found->second);
-  if (found->second.empty()) unmeasured_pods.erase(found);
+  UnmeasuredPodsOfRow& there = found->second;
+  const auto gone = std::ranges::remove(there, &pod, &UnmeasuredPod::pod);
+  if (gone.empty()) return;
+  there.erase(gone.begin(), gone.end());
+  Sum(row, there);
+  if (there.empty()) unmeasured_pods.erase(found);
   Tell(row);
+}
+
+// Grows with the nodes, not with the first pod of each row, which is part of a decision.
+void UnmeasuredPods::OnNodeAdded(cluster::Row row) {
+  Grow(row);
+  Tell(row);
+}
+
+void UnmeasuredPods::Grow(cluster::Row row) {
+  if (row >= sums_.size()) sums_.resize(row + 1);
 }
 
 MonoTime UnmeasuredPods::StartOf(const api::Pod& pod) const {
@@ -56,10 +68,9 @@ Duration UnmeasuredPods::MeasuredTime(const UnmeasuredPod& newcomer) const {
 }
 
 // The part of the estimate that the last measurement does not include.
-double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer) const {
-  const Duration window = measurements_.signal(signal_).spec.window;
-  const Duration measured = MeasuredTime(newcomer);
+double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer, Duration measured) const {
   if (measured <= Duration{}) return newcomer.estimate;
+  const Duration window = measurements_.signal(signal_).spec.window;
   if (measured >= window) return 0;
   return newcomer.estimate *
          (1 - static_cast<double>(measured.count()) / static_cast<double>(window.count()));
@@ -67,8 +78,9 @@ double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer) const {
 
 void UnmeasuredPods::Measured() {
   for (auto at = unmeasured_pods.begin(); at != unmeasured_pods.end();) {
-    std::erase_if(at->second,
-                  [this](const UnmeasuredPod& newcomer) { return UnmeasuredPart(newcomer) == 0; });
+    const auto gone = std::ranges::remove_if(
+        at->second, [this](const UnmeasuredPod& newcomer) { return UnmeasuredPart(newcomer) == 0; });
+    at->second.erase(gone.begin(), gone.end());
     Sum(at->first, at->second);
     if (at->second.empty()) {
       unmeasured_pods.erase(at++);
@@ -78,12 +90,13 @@ void UnmeasuredPods::Measured() {
   }
 }
 
-void UnmeasuredPods::Sum(cluster::Row row, const std::vector<UnmeasuredPod>& unmeasured_pods) {
-  if (row >= sums_.size()) sums_.resize(row + 1);
+void UnmeasuredPods::Sum(cluster::Row row, const UnmeasuredPodsOfRow& unmeasured_pods) {
+  Grow(row);
   RowSum sum;
   for (const UnmeasuredPod& newcomer : unmeasured_pods) {
-    sum.unmeasured += UnmeasuredPart(newcomer);
-    if (MeasuredTime(newcomer) <= Duration{}) sum.placed_since += newcomer.estimate;
+    const Duration measured = MeasuredTime(newcomer);
+    sum.unmeasured += UnmeasuredPart(newcomer, measured);
+    if (measured <= Duration{}) sum.placed_since += newcomer.estimate;
   }
   sums_[row] = sum;
 }

@@ -2,6 +2,7 @@
 // two polls would go to the same "idle" node.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
 #include <vector>
@@ -47,25 +48,32 @@ class UnmeasuredPods final : private cluster::PodObserver {
     double estimate = 0;
   };
 
+  // By row, and most rows with any have one: without an allocation, because each signal has such a list.
+  using UnmeasuredPodsOfRow = boost::container::small_vector<UnmeasuredPod, 1>;
+
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
-  void OnNodeAdded(cluster::Row row) override { Tell(row); }
+  void OnNodeAdded(cluster::Row row) override;
   void Tell(cluster::Row row) const {
     if (changed_) changed_(row);
   }
   MonoTime StartOf(const api::Pod& pod) const;
-  double UnmeasuredPart(const UnmeasuredPod& newcomer) const;
+  double UnmeasuredPart(const UnmeasuredPod& newcomer) const {
+    return UnmeasuredPart(newcomer, MeasuredTime(newcomer));
+  }
+  double UnmeasuredPart(const UnmeasuredPod& newcomer, Duration measured) const;
   // The time that the last measurement includes of the pod's run time; not positive: none.
   Duration MeasuredTime(const UnmeasuredPod& newcomer) const;
   void Measured();
-  void Sum(cluster::Row row, const std::vector<UnmeasuredPod>& unmeasured_pods);
+  void Grow(cluster::Row row);
+  void Sum(cluster::Row row, const UnmeasuredPodsOfRow& unmeasured_pods);
 
   cluster::NodeTable& nodes_;
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId signal_;
   const Estimate estimate_;
   std::function<void(cluster::Row)> changed_;
-  boost::unordered_flat_map<cluster::Row, std::vector<UnmeasuredPod>> unmeasured_pods;
+  boost::unordered_flat_map<cluster::Row, UnmeasuredPodsOfRow> unmeasured_pods;
   std::vector<RowSum> sums_;  // by row
 };
 
