@@ -48,7 +48,7 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       handle_(handle),
       importance_(handle.nodes),
       budgets_(handle.objects),
-      units_(handle.nodes, handle.groups),
+      units_(handle.nodes, handle.groups, handle.symbols),
       dry_run_(handle.reasons, importance_, budgets_, units_),
       group_preemption_(handle, budgets_, units_) {
   if (handle.metrics == nullptr) return;
