@@ -336,6 +336,21 @@ TEST_F(GroupPreemptionTest, NodesAreNominatedAsIfNoneHadAnImage) {
   EXPECT_THAT(Nominated(), ElementsAre(Pair("a", "n0"))) << "n1 has the image, n0 has more left";
 }
 
+TEST_F(GroupPreemptionTest, EvaluationsAreMeasured) {
+  AddNodes(1);
+  Add(Low("low", "n0"));
+  AddGroup(MakeGroup("g", 1, 10));
+  Add(Member("a"));
+  Add(MakePod("single").Cpu("600m").Priority(10));
+  Settle();
+  const std::string text = metrics.Expose();
+  for (const auto* labels :
+       {R"(preemptor="podgroup",result="Success")", R"(preemptor="pod",result="Unschedulable")"}) {
+    EXPECT_THAT(text, ::testing::HasSubstr(fmt::format(
+                          "scheduler_preemption_evaluation_duration_seconds_count{{{}}} 1", labels)));
+  }
+}
+
 TEST_F(GroupPreemptionTest, APreemptionFailsWhileAMemberOfAWholeVictimIsOnAMissingNode) {
   AddNodes(1);
   AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 20)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "scheduler/cluster/withdrawal.hpp"
+#include "scheduler/plugins/default_preemption/evaluation_timer.hpp"
 
 namespace berth::plugins {
 
@@ -32,6 +33,15 @@ GroupPostFilterResult GroupPreemption::Run(const QueuedGroup& group, GroupPostFi
     result.status.reasons = {"ongoing preemption on nominated nodes"};
     return result;
   }
+  const EvaluationTimer timer(handle_, "podgroup");
+  result = SelectVictims(group, services);
+  timer.Observe(result.status.code);
+  return result;
+}
+
+GroupPostFilterResult GroupPreemption::SelectVictims(const QueuedGroup& group,
+                                                     GroupPostFilterServices& services) {
+  GroupPostFilterResult result;
   std::vector<VictimUnit> units = units_.Below(group.object->priority);
   if (units.empty()) return {Status::Unresolvable("No preemption victims found for incoming preemptor")};
 
