@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // groupGenerator draws a scenario with pod groups. The steps do not depend on the decisions.
@@ -12,6 +13,13 @@ type groupGenerator struct {
 	*changingCluster
 	// preemption: pods may evict others.
 	preemption bool
+	// placements: groups may have topology constraints.
+	placements bool
+	// started counts the pods with a start time. No two are equal, because kube-scheduler evicts equal ones in any order.
+	started int
+	// homeless: a member of a group that is evicted as a whole is on a node that does not exist. kube-scheduler's error is
+	// about one of several, in the order of its nodes.
+	homeless bool
 	// groups are the groups by key, in the order of their creation, and members their pods.
 	groups  []string
 	members map[string][]string
@@ -38,6 +46,10 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 	g.character()
 	g.plain()
 	g.preemption = 0
+	if o.preemption {
+		g.preemption = pick(g.rng, 0.3, 0.6)
+		g.startedOn = make(map[any]int)
+	}
 	if !o.volumes {
 		g.volumes = 0
 	}
@@ -53,6 +65,10 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 	if g.chance(0.2) {
 		s.Gates += ",PodGroupPreemptionPolicy=true"
 	}
+	placements := g.chance(0.4)
+	if placements {
+		s.Gates += ",TopologyAwareWorkloadScheduling=true"
+	}
 	config := g.config()
 	delete(config, "percentageOfNodesToScore")
 	for _, profile := range config["profiles"].(array) {
@@ -62,6 +78,9 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 			profile["percentageOfNodesToScore"] = pick(g.rng, 5, 75, 80, 90)
 		}
 		g.enableGangs(profile)
+		if placements {
+			g.enablePlacements(profile)
+		}
 	}
 	text, err := toYAML(config)
 	if err != nil {
@@ -86,7 +105,10 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 		g.volumes = 0
 	}
 	c := &groupGenerator{changingCluster: newChangingCluster(g, items, func(object) bool { return false }), preemption: o.preemption,
-		members: make(map[string][]string)}
+		placements: placements, members: make(map[string][]string)}
+	for _, pod := range append(c.existing("Pod"), c.absent["Pod"]...) {
+		c.start(pod)
+	}
 	var first groupStep
 	for _, kind := range slices.Sorted(maps.Keys(c.objects)) {
 		if kind == "Node" || kind == "Pod" {
@@ -129,6 +151,35 @@ func (g *generator) enableGangs(profile object) {
 		i = g.IntN(len(enabled) + 1)
 	}
 	multiPoint["enabled"] = slices.Insert(enabled, i, any(object{"name": "GangScheduling"}))
+}
+
+// enablePlacements adds the plugins of placements to a profile that lists its plugins.
+func (g *generator) enablePlacements(profile object) {
+	sets, _ := profile["plugins"].(object)
+	multiPoint, ok := sets["multiPoint"].(object)
+	if !ok || multiPoint["disabled"] == nil || g.chance(0.05) {
+		return
+	}
+	enabled := append(multiPoint["enabled"].(array), object{"name": "TopologyPlacementGenerator"})
+	if g.chance(0.9) {
+		enabled = append(enabled, object{"name": "PodGroupPodsCount", "weight": pick(g.rng, 1, 1, 3)})
+	}
+	multiPoint["enabled"] = enabled
+}
+
+// start gives a pod a start time of its own if pods may be evicted, also to a pending one: it has it when it is assumed.
+func (g *groupGenerator) start(pod object) {
+	if !g.preemption {
+		return
+	}
+	g.started++
+	status, ok := pod["status"].(object)
+	if !ok {
+		status = object{}
+		pod["status"] = status
+	}
+	started := startOfTime.Add(time.Duration(g.started+g.IntN(2)*100_000) * time.Second)
+	status["startTime"] = started.Format(time.RFC3339)
 }
 
 // step draws the changes before one or more cycles.
@@ -202,6 +253,16 @@ func (g *groupGenerator) newGroup() []change {
 		spec["schedulingPolicy"] = object{"gang": object{"minCount": least}}
 	}
 	priority := pick(g.rng, 0, 0, 100)
+	if g.preemption {
+		priority = pick(g.rng, 0, 0, 5, 100, 100, 1000)
+		if g.chance(0.7) {
+			spec["disruptionMode"] = pick(g.rng, object{"single": object{}}, object{"all": object{}}, object{"all": object{}})
+		}
+	}
+	if g.placements && g.chance(0.7) {
+		key := pick(g.rng, "topology.kubernetes.io/zone", "topology.kubernetes.io/zone", "kubernetes.io/hostname", "disk", "nowhere")
+		spec["schedulingConstraints"] = object{"topology": array{object{"key": key}}}
+	}
 	if priority != 0 || g.chance(0.5) {
 		spec["priority"] = priority
 	}
@@ -217,8 +278,23 @@ func (g *groupGenerator) newGroup() []change {
 		spec["schedulingGroup"], spec["priority"] = object{"podGroupName": name}, priority
 	}
 	stored := len(changes)
-	for range pick(g.rng, 0, 0, 0, 1, 2) {
+	assigned := pick(g.rng, 0, 0, 0, 1, 2)
+	if spec["schedulingConstraints"] != nil || spec["disruptionMode"] != nil {
+		// kube-scheduler's error may be about any of several.
+		assigned = min(assigned, 1)
+	}
+	for range assigned {
+		drawn := g.nodeNames
+		if spec["disruptionMode"] != nil && g.homeless {
+			g.nodeNames = slices.Clone(g.keys["Node"])
+		}
 		changes = append(changes, g.member(key, pick(g.rng, shapes...), true)...)
+		g.nodeNames = drawn
+		if spec["disruptionMode"] != nil {
+			keys := g.members[key]
+			node := g.objects["Pod"][keys[len(keys)-1]]["spec"].(object)["nodeName"].(string)
+			g.homeless = g.homeless || g.objects["Node"][node] == nil
+		}
 	}
 	for range members {
 		changes = append(changes, g.member(key, pick(g.rng, shapes...), false)...)
@@ -286,7 +362,13 @@ func (g *groupGenerator) memberShapes(namespace, policy string) (shapes []object
 
 // singles draws pods without a group.
 func (g *groupGenerator) singles() []change {
-	shapes, changes := g.memberShapes(pick(g.rng, podNamespaces...), "Never")
+	policy := g.policy()
+	shapes, changes := g.memberShapes(pick(g.rng, podNamespaces...), policy)
+	if g.preemption {
+		for _, shape := range shapes {
+			shape["spec"].(object)["priority"] = pick(g.rng, 0, 5, 100, 1000)
+		}
+	}
 	for range g.between(1, 3) {
 		changes = append(changes, g.member("", pick(g.rng, shapes...), false)...)
 	}
@@ -350,6 +432,7 @@ func (g *groupGenerator) member(group string, shape object, assigned bool) []cha
 	case roll < 0.06 && !assigned:
 		status["nominatedNodeName"] = g.someNodeName()
 	}
+	g.start(pod)
 	var changes []change
 	for _, claim := range g.ownClaims(pod, g.number) {
 		changes = append(changes, changeTo(claim))

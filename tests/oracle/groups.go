@@ -13,9 +13,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	storagev1 "k8s.io/api/storage/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/informers"
@@ -23,12 +27,16 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	testingclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
@@ -85,6 +93,10 @@ type groupRun struct {
 	versions  int
 	// entity is the entry of the queue that was popped last.
 	entity framework.QueuedEntityInfo
+	// executors evict the victims of the preemptions, by profile.
+	executors map[string]*preemption.Executor
+	// evict is closed when victims may be evicted: at the end of the cycle.
+	evict chan struct{}
 	// cycles counts the cycles by result.
 	cycles map[string]int
 
@@ -100,6 +112,8 @@ type groupRun struct {
 type writtenState struct {
 	node    string
 	patches [][]byte
+	// deleted: first the object is terminating, and the next delivery removes it.
+	deleted bool
 }
 
 func newGroupRun(ctx context.Context, s *groupScenario) (*groupRun, error) {
@@ -110,7 +124,7 @@ func newGroupRun(ctx context.Context, s *groupScenario) (*groupRun, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &groupRun{ctx: ctx, cancel: cancel, view: internalcache.NewEmptySnapshot(), clock: testingclock.NewFakeClock(time.Unix(1_000_000, 0)),
 		current: make(map[string]runtime.Object), cycles: make(map[string]int), ended: make(map[string]bool),
-		written: make(map[string]*writtenState)}
+		written: make(map[string]*writtenState), executors: make(map[string]*preemption.Executor)}
 	r.changed = sync.NewCond(&r.lock)
 	client := fake.NewSimpleClientset()
 	client.PrependReactor("*", "*", r.write)
@@ -142,6 +156,7 @@ func (r *groupRun) build(client *fake.Clientset, version string, profiles []conf
 		return err
 	}
 	for name, profile := range r.scheduler.Profiles {
+		r.evictAfterCycles(name, profile)
 		r.scheduler.Profiles[name] = firstByName{profile}
 	}
 	pop := r.scheduler.NextEntity
@@ -178,6 +193,105 @@ func (f firstByName) RunScorePlugins(ctx context.Context, state fwk.CycleState, 
 		scores[i].TotalScore = scores[i].TotalScore*int64(len(scores)) - int64(rank)
 	}
 	return scores, status
+}
+
+func (f firstByName) RunPlacementGeneratePlugins(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, nodes []fwk.NodeInfo) ([]*fwk.Placement, *fwk.Status) {
+	placements, status := f.Framework.RunPlacementGeneratePlugins(ctx, state, group, nodes)
+	slices.SortFunc(placements, func(a, b *fwk.Placement) int { return strings.Compare(a.Name, b.Name) })
+	return placements, status
+}
+
+func (f firstByName) RunPlacementScorePlugins(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo,
+	assignments []*fwk.PodGroupAssignments, states []fwk.PlacementCycleState) ([]fwk.PlacementPluginScores, *fwk.Status) {
+	scores, status := f.Framework.RunPlacementScorePlugins(ctx, state, group, assignments, states)
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(scores[a].Placement.Name, scores[b].Placement.Name) })
+	for rank, i := range order {
+		scores[i].TotalScore = scores[i].TotalScore*int64(len(scores)) - int64(rank)
+	}
+	return scores, status
+}
+
+// evictAfterCycles lets the preemptions of a profile evaluate every node, choose the first of equal nodes by name, and
+// start their evictions at the end of the cycle. kube-scheduler evicts while the cycle ends.
+func (r *groupRun) evictAfterCycles(name string, profile framework.Framework) {
+	for _, plugin := range profile.PreEnqueuePlugins() {
+		real, ok := plugin.(*defaultpreemption.DefaultPreemption)
+		if !ok {
+			continue
+		}
+		real.Evaluator = preemption.NewEvaluator(defaultpreemption.Name, profile, everyNode{real}, real.Executor)
+		real.Evaluator.PdbLister = sortedBudgets{real.Evaluator.PdbLister}
+		r.executors[name] = real.Executor
+		preempt := real.Executor.PreemptPod
+		real.Executor.PreemptPod = func(ctx context.Context, c preemption.Candidate, preemptor preemption.ExecutorPreemptor, victim *v1.Pod, plugin string) (bool, error) {
+			<-r.evict
+			inMemory, err := preempt(ctx, c, preemptor, victim, plugin)
+			r.lock.Lock()
+			defer r.lock.Unlock()
+			for inMemory && !r.ended[podKey(victim)] {
+				r.changed.Wait()
+			}
+			return inMemory, err
+		}
+	}
+}
+
+// everyNode is DefaultPreemption that evaluates every node and chooses the first of equal nodes by name.
+type everyNode struct {
+	*defaultpreemption.DefaultPreemption
+}
+
+func (e everyNode) GetOffsetAndNumCandidates(nodes int32) (int32, int32) { return 0, nodes }
+
+func (e everyNode) OrderedScoreFuncs(_ context.Context, nodes map[string]*extenderv1.Victims) []func(string) int64 {
+	best := equalBest(nodes)[0]
+	return []func(string) int64{func(node string) int64 {
+		if node == best {
+			return 1
+		}
+		return 0
+	}}
+}
+
+// isPreempting returns whether the entry of the last cycle has started evictions that have not ended.
+func (r *groupRun) isPreempting() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(r.executors)), func(executor *preemption.Executor) bool {
+		switch entity := r.entity.(type) {
+		case *framework.QueuedPodGroupInfo:
+			return entity.PodGroup != nil && executor.IsPodGroupRunningPreemption(entity.PodGroup.UID)
+		case *framework.QueuedPodInfo:
+			return executor.IsPodRunningPreemption(entity.Pod.UID)
+		}
+		return false
+	})
+}
+
+// finishPreemption evicts the victims of the last cycle and waits until kube-scheduler's goroutine has ended.
+func (r *groupRun) finishPreemption() error {
+	before := endedPreemptions()
+	running := r.isPreempting()
+	close(r.evict)
+	for started := time.Now(); running && endedPreemptions() == before; time.Sleep(50 * time.Microsecond) {
+		if time.Since(started) > 19*time.Second {
+			return errors.New("the preemption does not end")
+		}
+	}
+	return nil
+}
+
+// endedPreemptions counts the goroutines of preemptions that have ended.
+func endedPreemptions() (count float64) {
+	for _, result := range []string{metrics.GoroutineResultSuccess, metrics.GoroutineResultError} {
+		var value dto.Metric
+		if counter, ok := metrics.PreemptionGoroutinesExecutionTotal.WithLabelValues(result).(prometheus.Metric); ok && counter.Write(&value) == nil {
+			count += value.GetCounter().GetValue()
+		}
+	}
+	return count
 }
 
 // groupEvents records the events of a profile.
@@ -241,7 +355,9 @@ func (r *groupRun) write(action clienttesting.Action) (bool, runtime.Object, err
 		state.patches = append(state.patches, action.GetPatch())
 		return true, object, nil
 	case clienttesting.DeleteActionImpl:
-		r.result.Deleted = append(r.result.Deleted, action.GetNamespace()+"/"+action.GetName())
+		key := action.GetNamespace() + "/" + action.GetName()
+		r.result.Deleted = append(r.result.Deleted, key)
+		r.writtenTo("Pod " + key).deleted = true
 		return true, nil, nil
 	}
 	// No controller would bind volumes.
@@ -320,8 +436,16 @@ func (r *groupRun) canPop(q *queue.PriorityQueue) bool {
 	})
 }
 
-// cycle runs one cycle and waits for the end of its bindings.
+// cycle runs one cycle and waits for the end of its bindings and evictions.
 func (r *groupRun) cycle() error {
+	r.evict = make(chan struct{})
+	if err := r.schedule(); err != nil {
+		return err
+	}
+	return r.finishPreemption()
+}
+
+func (r *groupRun) schedule() error {
 	clear(r.ended)
 	// A new snapshot: an existing one keeps, for nodes that have not changed, the number of nodes that had an image at
 	// the last change.
@@ -409,6 +533,9 @@ func (r *groupRun) change(c change) error {
 		}
 	}
 	delete(r.written, c.Kind+" "+c.Key)
+	if after == nil && r.current[c.Kind+" "+c.Key] == nil {
+		return nil // evicted
+	}
 	return r.apply(c.Kind+" "+c.Key, after)
 }
 
@@ -420,10 +547,41 @@ func (r *groupRun) apply(key string, after runtime.Object) error {
 	} else {
 		r.current[key] = after
 	}
-	if after == nil && before == nil {
-		return errors.New("there is no object")
+	if err := handlers.Deliver(r.scheduler, r.factory, before, after); err != nil {
+		return err
 	}
-	return handlers.Deliver(r.scheduler, r.factory, before, after)
+	r.requeue(before, after)
+	return nil
+}
+
+// requeue publishes the event of a kind that only plugins observe.
+func (r *groupRun) requeue(before, after runtime.Object) {
+	object, action := after, fwk.Update
+	var old, current any = before, after
+	if before == nil {
+		action, old = fwk.Add, nil
+	}
+	if after == nil {
+		object, action, current = before, fwk.Delete, nil
+	}
+	var resource fwk.EventResource
+	switch object.(type) {
+	case *v1.PersistentVolume:
+		resource = fwk.PersistentVolume
+	case *v1.PersistentVolumeClaim:
+		resource = fwk.PersistentVolumeClaim
+	case *storagev1.StorageClass:
+		resource = fwk.StorageClass
+	case *storagev1.CSINode:
+		resource = fwk.CSINode
+	case *storagev1.CSIDriver:
+		resource = fwk.CSIDriver
+	case *storagev1.CSIStorageCapacity:
+		resource = fwk.CSIStorageCapacity
+	default:
+		return
+	}
+	r.scheduler.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logr.Discard(), fwk.ClusterEvent{Resource: resource, ActionType: action}, old, current, nil)
 }
 
 // deliver lets the watch report the objects that the scheduler has written: pods by key, then groups by key.
@@ -436,9 +594,19 @@ func (r *groupRun) deliver() error {
 			if !strings.HasPrefix(key, kind) || before == nil {
 				continue
 			}
+			if pod, ok := before.(*v1.Pod); ok && pod.DeletionTimestamp != nil && written[key].deleted {
+				if err := r.apply(key, nil); err != nil {
+					return fmt.Errorf("%s: %w", key, err)
+				}
+				continue
+			}
 			after, err := written[key].merge(before)
 			if err != nil {
 				return fmt.Errorf("%s: %w", key, err)
+			}
+			if written[key].deleted {
+				after.(*v1.Pod).DeletionTimestamp = &metav1.Time{Time: startOfTime}
+				r.written[key] = &writtenState{deleted: true}
 			}
 			r.versions++
 			m, err := apimeta.Accessor(after)

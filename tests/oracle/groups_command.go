@@ -93,7 +93,7 @@ func (s *groupScenario) equalsAnotherRun(ctx context.Context, r *replayer) (bool
 	if err != nil || problem != "" {
 		return false, err
 	}
-	for range 100 {
+	for range 40 {
 		difference, _, err := s.run(ctx, results, nil)
 		if err != nil || difference == "" {
 			return err == nil, err

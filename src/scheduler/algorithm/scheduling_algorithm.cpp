@@ -184,8 +184,35 @@ ScheduleResult SchedulingAlgorithm::ScheduleMember(const cluster::PodInfo& pod,
                 [](Context&) {});
 }
 
-// kube-scheduler keeps the cycle state of each member and adjusts it to every pod that it adds. PreFilter
-// gives the same state, because it counts the pods that are on the nodes now.
+SchedulingAlgorithm::MemberTest::MemberTest(const cluster::PodInfo& pod, const ScheduleResult& earlier,
+                                            const runtime::Profile& profile, const ClusterView& cluster)
+    : context_(pod, profile, cluster, nullptr, RecordedScores::kNone, buffers_, result_) {
+  runtime::PreFilterOutcome& pre_filter = context_.pre_filter.emplace(profile.RunPreFilter(context_.attempt));
+  pre_filter.skipped_filters.Add(earlier.skipped_filters);
+  pre_filter.skipped_extensions.Add(earlier.skipped_extensions);
+}
+
+Status SchedulingAlgorithm::MemberTest::Add(const cluster::PlacedPod& pod, Row row) {
+  return context_.profile.RunAddPod(context_.attempt, *context_.pre_filter, pod, row);
+}
+Status SchedulingAlgorithm::MemberTest::Remove(const cluster::PlacedPod& pod, Row row) {
+  return context_.profile.RunRemovePod(context_.attempt, *context_.pre_filter, pod, row);
+}
+
+std::optional<framework::CycleState> SchedulingAlgorithm::MemberTest::FitsOn(
+    Row row, std::span<const runtime::Nomination> nominations) {
+  if (!context_.pre_filter->status.ok()) return std::nullopt;
+  SelectNominations(context_, nominations);
+  framework::CycleState state = result_.state.Clone();
+  RowSet alone(context_.cluster.nodes.rows());
+  alone.Add(row);
+  context_.profile.RunFiltersForDryRun(context_.attempt.With(state), context_.cluster.nodes,
+                                       *context_.pre_filter, buffers_.nominations, alone, buffers_.verdicts);
+  if (buffers_.verdicts.feasible.Empty()) return std::nullopt;
+  return state;
+}
+
+// For pods whose filters evaluate only the row: the cycle state of the decision would be the same.
 std::optional<framework::CycleState> SchedulingAlgorithm::FitsOn(
     Row row, const cluster::PodInfo& pod, const ScheduleResult& earlier, const runtime::Profile& profile,
     const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {

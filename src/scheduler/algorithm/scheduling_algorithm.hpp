@@ -142,6 +142,27 @@ class SchedulingAlgorithm {
   ScheduleResult ScheduleMember(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                 const ClusterView& cluster, const RowSet& within, RecordedScores recorded,
                                 std::span<const runtime::Nomination> nominations);
+  // A member of a pod group that has a node, tested again after changes of the cluster. As in kube-scheduler,
+  // the plugins count the pods that were on the nodes when the test was created, and those that Add and
+  // Remove report. Must not outlive its arguments.
+  class MemberTest {
+   public:
+    // `earlier` is the decision about the pod. The pods of the cluster are those of that time.
+    MemberTest(const cluster::PodInfo& pod, const ScheduleResult& earlier, const runtime::Profile& profile,
+               const ClusterView& cluster);
+
+    // Report a pod that was added to the row or removed from it.
+    framework::Status Add(const cluster::PlacedPod& pod, cluster::Row row);
+    framework::Status Remove(const cluster::PlacedPod& pod, cluster::Row row);
+    // As FitsOn.
+    std::optional<framework::CycleState> FitsOn(cluster::Row row,
+                                                std::span<const runtime::Nomination> nominations);
+
+   private:
+    SchedulingContext::Buffers buffers_;
+    ScheduleResult result_;
+    SchedulingContext context_;
+  };
   // Whether a pod for which `earlier` is the decision passes the filters on this row now, nominated pods
   // included; then the data of the plugins, for Reserve. Filters that were skipped then are skipped again.
   std::optional<framework::CycleState> FitsOn(cluster::Row row, const cluster::PodInfo& pod,

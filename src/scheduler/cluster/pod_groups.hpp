@@ -62,6 +62,11 @@ class PodGroups {
   // Null: the object has not been received.
   api::PodGroupPtr FindObject(std::string_view key) const;
   std::size_t size() const { return groups_.size(); }
+  // visit(const std::string& key, const Group&), in no particular order.
+  template <class Visit>
+  void ForEach(Visit&& visit) const {
+    for (const auto& [key, group] : groups_) visit(key, group);
+  }
 
   void PutObject(api::PodGroupPtr object);
   void RemoveObject(std::string_view key);

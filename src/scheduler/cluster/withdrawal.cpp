@@ -10,6 +10,7 @@ NodeTable::Withdrawal::~Withdrawal() {
   for (std::size_t index = pods_.size(); index > 0; --index) {
     if (pods_[index - 1].removed) PutBack(index - 1);
   }
+  images_.swap(table_.images_);
 }
 
 std::size_t NodeTable::Withdrawal::Remove(Row row, PlacedPod& pod) {

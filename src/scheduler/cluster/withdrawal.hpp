@@ -12,9 +12,12 @@ namespace berth::cluster {
 // the counts of PodCounters do not follow it: decisions about further pods need a withdrawal. Observers are
 // notified if they follow withdrawals (NodeTable::ObserveWithWithdrawals) or overlays. Pods may be added to
 // the table and removed from it in the meantime, but not those that are withdrawn, and their rows must stay.
+// Meanwhile no node has an image: in kube-scheduler, the copies of nodes that a pod group's preemption
+// changes count no nodes for any image (Snapshot.StartMutations in pkg/scheduler/backend/cache/snapshot.go),
+// so that ImageLocality's score is 0. Nodes must not change.
 class NodeTable::Withdrawal {
  public:
-  explicit Withdrawal(NodeTable& table) : table_(table) {}
+  explicit Withdrawal(NodeTable& table) : table_(table) { images_.swap(table_.images_); }
   Withdrawal(const Withdrawal&) = delete;
   Withdrawal& operator=(const Withdrawal&) = delete;
   ~Withdrawal();
@@ -36,6 +39,7 @@ class NodeTable::Withdrawal {
 
   NodeTable& table_;
   std::vector<Entry> pods_;
+  std::vector<ImageState> images_;  // of the table
 };
 
 }  // namespace berth::cluster

@@ -161,51 +161,104 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
   cluster::NodeTable& table() override { return parts().cluster.nodes(); }
 
   Status Decide() override {
+    placed_.clear();
     latest_ = cycle_.Search(group_);
     found_.clear();
-    placed_.clear();
-    each_affects_all_ = false;
     if (latest_.abandoned) return Status::Error(kWaitCancelled);
     for (const MemberResult& member : latest_.members) {
       if (!member.placed()) continue;
-      placed_.push_back(&member);
+      placed_.push_back({&member, nullptr});
       found_.push_back({member.pod.get(), member.decision.row});
-      each_affects_all_ =
-          each_affects_all_ || profile().HasExtensionsBeyond(member.decision.skipped_extensions);
     }
+    if (latest_.status.ok()) PrepareTests();
     return latest_.status;
   }
   std::span<const Found> found() const override { return found_; }
 
-  // Without plugins that count pods on other nodes, the result for a member depends on its own row alone.
-  bool StillFit(const RowSet& changed) override {
-    const auto nominations = parts().nominations.Of(table());
-    const algorithm::ClusterView view = parts().view.Of(parts().cluster);
-    std::deque<framework::CycleState> states;
-    Placed placed(parts(), profile());
-    for (const MemberResult* member : placed_) {
-      const cluster::Row row = member->decision.row;
-      if (!each_affects_all_ && !changed.Has(row)) continue;
-      auto state =
-          parts().algorithm.FitsOn(row, member->pod->info, member->decision, profile(), view, nominations);
-      if (!state) return false;
-      // As in kube-scheduler, the pod is on the node even if a plugin cannot reserve what it needs.
-      (void)placed.AddAnyway(*member->pod, row, states.emplace_back(std::move(*state)));
-    }
-    return true;
+  Status StillFit(std::span<const Added> added) override {
+    Status reported = Report(added, &Test::Add);
+    if (!reported.ok()) return reported;
+    if (AllFit(added)) return {};
+    reported = Report(added, &Test::Remove);
+    return reported.ok() ? Status::Unschedulable("") : reported;
   }
 
  private:
   const Parts& parts() const { return cycle_.parts_; }
   const runtime::Profile& profile() const { return cycle_.ProfileOf(group_); }
 
+  using Test = algorithm::SchedulingAlgorithm::MemberTest;
+  struct PlacedMember {
+    const MemberResult* result = nullptr;
+    std::unique_ptr<Test> test;  // null: no plugin counts the pods of other nodes for this member
+  };
+
+  // Each member is on its node when the tests of the next ones are created.
+  void PrepareTests() {
+    const auto counts_others = [&](const PlacedMember& member) {
+      return profile().HasExtensionsBeyond(member.result->decision.skipped_extensions);
+    };
+    if (std::ranges::none_of(placed_, counts_others)) return;
+    view_.emplace(parts().view.Of(parts().cluster));
+    const auto nominations = parts().nominations.Of(table());
+    std::deque<framework::CycleState> states;
+    Placed placed(parts(), profile());
+    for (PlacedMember& member : placed_) {
+      const MemberResult& result = *member.result;
+      const cluster::Row row = result.decision.row;
+      std::optional<framework::CycleState> state;
+      if (counts_others(member)) {
+        member.test = std::make_unique<Test>(result.pod->info, result.decision, profile(), *view_);
+        state = member.test->FitsOn(row, nominations);
+      } else {
+        state =
+            parts().algorithm.FitsOn(row, result.pod->info, result.decision, profile(), *view_, nominations);
+      }
+      states.push_back(state ? std::move(*state) : framework::CycleState{});
+      (void)placed.AddAnyway(*result.pod, row, states.back());
+    }
+  }
+
+  Status Report(std::span<const Added> pods,
+                Status (Test::*report)(const cluster::PlacedPod&, cluster::Row)) {
+    for (const Added& pod : pods) {
+      for (const PlacedMember& member : placed_) {
+        if (member.test == nullptr) continue;
+        if (Status status = (*member.test.*report)(*pod.pod, pod.row); !status.ok()) return status;
+      }
+    }
+    return {};
+  }
+
+  bool AllFit(std::span<const Added> added) {
+    const auto changed = [&](cluster::Row row) {
+      return std::ranges::find(added, row, &Added::row) != added.end();
+    };
+    const auto nominations = parts().nominations.Of(table());
+    const algorithm::ClusterView view = parts().view.Of(parts().cluster);
+    std::deque<framework::CycleState> states;
+    Placed placed(parts(), profile());
+    for (const PlacedMember& member : placed_) {
+      const MemberResult& result = *member.result;
+      const cluster::Row row = result.decision.row;
+      if (member.test == nullptr && !changed(row)) continue;
+      auto state = member.test != nullptr ? member.test->FitsOn(row, nominations)
+                                          : parts().algorithm.FitsOn(row, result.pod->info, result.decision,
+                                                                     profile(), view, nominations);
+      if (!state) return false;
+      // As in kube-scheduler, the pod is on the node even if a plugin cannot reserve what it needs.
+      (void)placed.AddAnyway(*result.pod, row, states.emplace_back(std::move(*state)));
+    }
+    return true;
+  }
+
   GroupCycle& cycle_;
   const QueuedGroup& group_;
   std::vector<Tried> tried_;
   GroupResult latest_;  // of Decide
-  std::vector<const MemberResult*> placed_;
+  std::optional<algorithm::ClusterView> view_;
+  std::vector<PlacedMember> placed_;
   std::vector<Found> found_;
-  bool each_affects_all_ = false;  // a pod on any row may change the result of a member
 };
 
 GroupResult GroupCycle::Decide(const QueuedGroup& group) {

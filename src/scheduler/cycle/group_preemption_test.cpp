@@ -248,6 +248,8 @@ TEST_F(GroupPreemptionTest, MembersAreGatedWhileTheirVictimsAreBeingDeleted) {
   Settle();
 }
 
+constexpr const char* kHost = "kubernetes.io/hostname";
+
 // A term against pods with this label.
 api::PodAffinityTerm Against(const std::string& app, const std::string& key) {
   api::PodAffinityTerm term;
@@ -259,7 +261,6 @@ PodBuilder With(PodBuilder pod, const api::PodAffinityTerm& anti_affinity) {
   pod.raw().spec.pod_anti_affinity.emplace().required = {anti_affinity};
   return pod;
 }
-constexpr const char* kHost = "kubernetes.io/hostname";
 
 TEST_F(GroupPreemptionTest, AVictimWhoseAntiAffinityExcludesAMemberIsEvicted) {
   AddNodes(2);
@@ -297,7 +298,94 @@ TEST_F(GroupPreemptionTest, AVictimThatOnlyASkippedFilterSeesIsSpared) {
   EXPECT_EQ(Message().substr(Message().rfind(", ")), ", preempting 0 victims");
 }
 
+TEST_F(GroupPreemptionTest, ATerminatingPodCountsForSpreadingWhenItIsSpared) {
+  AddNodes(2);
+  Add(Low("important", "n0", "1").Priority(20));
+  Add(Low("low", "n1"));
+  PodBuilder leaving = Low("leaving", "n1", "100m").Label("app", "web");
+  leaving.raw().metadata.deletion_timestamp = "2026-01-02T03:04:05Z";
+  Add(leaving);
+  AddGroup(MakeGroup("g", 1, 10));
+  PodBuilder member = Member("a").Label("app", "web");
+  api::TopologySpreadConstraint spread;
+  spread.max_skew = 1;
+  spread.topology_key = kHost;
+  spread.when_unsatisfiable = "DoNotSchedule";
+  spread.label_selector.emplace().match_labels = {{"app", "web"}};
+  member.raw().spec.topology_spread_constraints.push_back(spread);
+  Add(member);
+  Settle();
+  EXPECT_THAT(Deleted(), ElementsAre("low"));
+  EXPECT_EQ(Message().substr(Message().rfind(", ")), ", preempting 2 victims");
+}
+
+TEST_F(GroupPreemptionTest, NodesAreNominatedAsIfNoneHadAnImage) {
+  for (const auto* name : {"n0", "n1"}) {
+    testing::NodeBuilder node = MakeNode(name).Memory("4Gi");
+    if (name == std::string("n0")) {
+      node.Cpu("1100m");
+    } else {
+      node.Cpu("1").Image("app:v1", 2000LL << 20);
+    }
+    loop.sink().On(ports::Change<api::Node>{nullptr, node.Share()});
+  }
+  for (const auto* node : {"n0", "n1"}) Add(Low(fmt::format("low-{}", node), node));
+  AddGroup(MakeGroup("g", 1, 10));
+  Add(Member("a").Image("app:v1"));
+  Settle();
+  EXPECT_THAT(Nominated(), ElementsAre(Pair("a", "n0"))) << "n1 has the image, n0 has more left";
+}
+
+TEST_F(GroupPreemptionTest, EvaluationsAreMeasured) {
+  AddNodes(1);
+  Add(Low("low", "n0"));
+  AddGroup(MakeGroup("g", 1, 10));
+  Add(Member("a"));
+  Add(MakePod("single").Cpu("600m").Priority(10));
+  Settle();
+  const std::string text = metrics.Expose();
+  for (const auto* labels :
+       {R"(preemptor="podgroup",result="Success")", R"(preemptor="pod",result="Unschedulable")"}) {
+    EXPECT_THAT(text, ::testing::HasSubstr(fmt::format(
+                          "scheduler_preemption_evaluation_duration_seconds_count{{{}}} 1", labels)));
+  }
+}
+
+TEST_F(GroupPreemptionTest, APreemptionFailsWhileAMemberOfAWholeVictimIsOnAMissingNode) {
+  AddNodes(1);
+  AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 20)));
+  Add(Low("v1", "n0", "100m").Group("victims").Priority(20));
+  Add(Low("v2", "gone").Group("victims").Priority(20));
+  Add(Low("low", "n0"));
+  AddGroup(MakeGroup("g", 1, 10));
+  Add(Member("a"));
+  Settle();
+  EXPECT_THAT(Deleted(), IsEmpty());
+  EXPECT_EQ(api.group_patches.back().condition.reason, "SchedulerError");
+  EXPECT_EQ(
+      Message(),
+      "error in \"DefaultPreemption\" PodGroupPostFilter plugins: pod group preemption: failed to create "
+      "domain: failed to get node info for node \"gone\" from snapshot: nodeinfo not found for node name "
+      "\"gone\"");
+}
+
 // --- by a single pod ---
+
+TEST_F(GroupPreemptionTest, APodEvictsNoneFromANodeWithAWholeGroupThatHasAMemberOnAMissingNode) {
+  AddNodes(1);
+  AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 20)));
+  Add(Low("v1", "n0", "100m").Group("victims").Priority(20));
+  Add(Low("v2", "gone").Group("victims").Priority(20));
+  Add(Low("low", "n0"));
+  Add(MakePod("single").Cpu("600m").Priority(10));
+  Settle();
+  EXPECT_THAT(Deleted(), IsEmpty());
+  EXPECT_THAT(
+      NotesOf("FailedScheduling"),
+      ElementsAre(Pair("single",
+                       "0/1 nodes are available: 1 Insufficient cpu. preemption: failed to get node info "
+                       "for node \"gone\" from snapshot: nodeinfo not found for node name \"gone\"")));
+}
 
 TEST_F(GroupPreemptionTest, APodEvictsAllPodsOfAGroupThatIsDisruptedAsAWhole) {
   AddNodes(2);

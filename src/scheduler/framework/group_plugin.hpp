@@ -83,9 +83,13 @@ class GroupPostFilterServices {
   virtual Status Decide() = 0;
   // The members for which the last Decide found a node, in the order of the group. Valid until the next one.
   virtual std::span<const Found> found() const = 0;
+  struct Added {
+    cluster::Row row = cluster::kNoRow;
+    const cluster::PlacedPod* pod = nullptr;
+  };
   // Whether each of these members, with those before it on their nodes, still passes the filters on its node,
-  // after pods were added to `changed` since the last Decide.
-  virtual bool StillFit(const RowSet& changed) = 0;
+  // after these pods were added to the table. If not (Unschedulable), the caller must remove the pods again.
+  virtual Status StillFit(std::span<const Added> added) = 0;
 };
 
 // Whether the group can fit after evictions, and where.

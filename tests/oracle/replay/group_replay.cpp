@@ -141,6 +141,7 @@ class Scenario {
   struct Written {
     std::string node;
     std::vector<std::string> patches;  // bodies
+    bool deleted = false;              // first the pod is terminating, and the next delivery removes it
   };
 
   void Settle() {
@@ -159,7 +160,7 @@ class Scenario {
   // The watch delivers it before the binding ends.
   void DeliverNomination(const ports::PodStatusPatch& patch) {
     const api::PodPtr before = cluster_.Find<api::Pod>(patch.ns + "/" + patch.name);
-    if (before == nullptr || !patch.nomination) return;
+    if (before == nullptr || !patch.nomination || patch.nomination->empty()) return;
     auto after = std::make_shared<api::Pod>(*before);
     after->status.nominated_node_name = *patch.nomination;
     after->metadata.resource_version = NextVersion();
@@ -180,7 +181,8 @@ class Scenario {
     const std::string key = Text(from, "key");
     if (kind == "Pod") pods_.erase(key);
     if (kind == "PodGroup") groups_.erase(key);
-    Apply(cluster_.Replace(kind, key, json));
+    const bool evicted = !json && kind == "Pod" && cluster_.Find<api::Pod>(key) == nullptr;
+    if (!evicted) Apply(cluster_.Replace(kind, key, json));
   }
 
   // The watch delivers the objects that were written.
@@ -188,8 +190,16 @@ class Scenario {
     for (const auto& [key, written] : std::exchange(pods_, {})) {
       const api::PodPtr before = cluster_.Find<api::Pod>(key);
       if (before == nullptr) continue;
+      if (written.deleted && before->metadata.deleting()) {
+        Apply(cluster_.Replace("Pod", key, std::nullopt));
+        continue;
+      }
       auto after = std::make_shared<api::Pod>(*before);
       for (const std::string& body : written.patches) Merge(body, *after);
+      if (written.deleted) {
+        after->metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+        pods_[key].deleted = true;
+      }
       if (!written.node.empty()) after->spec.node_name = written.node;
       after->metadata.resource_version = NextVersion();
       Apply(cluster_.Update<api::Pod>(after));
@@ -269,8 +279,10 @@ class Scenario {
     std::ranges::sort(bound);
     AddList(result, "bound", bound);
     std::vector<std::string> deleted;
-    for (const ports::PodDeletion& deletion : std::exchange(api_.deletions, {}))
+    for (const ports::PodDeletion& deletion : std::exchange(api_.deletions, {})) {
       deleted.push_back(deletion.ns + "/" + deletion.name);
+      pods_[deleted.back()].deleted = true;
+    }
     std::ranges::sort(deleted);
     AddList(result, "deleted", deleted);
     AddPatches(result);

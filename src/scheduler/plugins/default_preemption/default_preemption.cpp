@@ -7,6 +7,7 @@
 
 #include "kubernetes/api/selectors.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/plugins/default_preemption/evaluation_timer.hpp"
 
 namespace berth::plugins {
 
@@ -48,7 +49,7 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       handle_(handle),
       importance_(handle.nodes),
       budgets_(handle.objects),
-      units_(handle.nodes, handle.groups),
+      units_(handle.nodes, handle.groups, handle.symbols),
       dry_run_(handle.reasons, importance_, budgets_, units_),
       group_preemption_(handle, budgets_, units_) {
   if (handle.metrics == nullptr) return;
@@ -59,7 +60,9 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
 PostFilterResult DefaultPreemption::PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
                                                framework::PostFilterServices& services) {
   if (attempts_ != nullptr) attempts_->Add();
+  const EvaluationTimer timer(handle_, "pod");
   PostFilterResult answer = Preempt(attempt, verdicts, services);
+  timer.Observe(answer.status.code);
   answer.status.reasons = {"preemption: " + answer.status.Message()};
   return answer;
 }

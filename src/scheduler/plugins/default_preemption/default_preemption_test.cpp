@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/cluster/overlay.hpp"
+#include "scheduler/cluster/withdrawal.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::plugins {
@@ -152,6 +153,18 @@ TEST_F(ImportanceTest, PodsOfOverlaysAreIgnored) {
   Run("a", 3);
   cluster::NodeTable::Overlay overlay(cluster.nodes());
   overlay.Remove(0, *importance.Below(0, 9).front().pod);
+  EXPECT_THAT(Below(9), ElementsAre("default/a"));
+}
+
+TEST_F(ImportanceTest, APodThatWasWithdrawnIsListedAgain) {
+  Run("a", 3);
+  {
+    cluster::NodeTable::Withdrawal withdrawal(cluster.nodes());
+    withdrawal.Remove(0, *cluster.nodes().pods(0).front());
+    Run("assumed", 8);
+    cluster.nodes().RemovePod(0, *cluster.nodes().pods(0).front());
+  }
+  EXPECT_TRUE(importance.AnyBelow(0, 4));
   EXPECT_THAT(Below(9), ElementsAre("default/a"));
 }
 

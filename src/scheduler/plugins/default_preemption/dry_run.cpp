@@ -31,6 +31,10 @@ void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span
     trials_.clear();
     for (; next < rows.size() && trials_.size() < at_once; ++next) {
       if (units_.AnyMemberOn(rows[next])) {
+        if (auto missing = units_.MissingNodeOf(rows[next])) {
+          errors_.push_back(*std::move(missing));
+          continue;
+        }
         trials_.push_back({.row = rows[next], .pods = {}, .units = units_.BelowOn(rows[next], priority)});
         if (!trials_.back().units.empty()) continue;
         trials_.pop_back();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "scheduler/cluster/withdrawal.hpp"
+#include "scheduler/plugins/default_preemption/evaluation_timer.hpp"
 
 namespace berth::plugins {
 
@@ -23,6 +24,7 @@ GroupPreemption::GroupPreemption(framework::Handle& handle, DisruptionBudgets& b
       group_has_policy_(handle.gates.Enabled("PodGroupPreemptionPolicy")) {}
 
 GroupPostFilterResult GroupPreemption::Run(const QueuedGroup& group, GroupPostFilterServices& services) {
+  if (auto missing = units_.MissingNode()) return {Status::Error("failed to create domain: " + *missing)};
   if (NeverPreempts(group)) return {Status::Unschedulable("not eligible due to preemptionPolicy=Never.")};
   GroupPostFilterResult result;
   if (IsOngoing(group)) {
@@ -31,6 +33,15 @@ GroupPostFilterResult GroupPreemption::Run(const QueuedGroup& group, GroupPostFi
     result.status.reasons = {"ongoing preemption on nominated nodes"};
     return result;
   }
+  const EvaluationTimer timer(handle_, "podgroup");
+  result = SelectVictims(group, services);
+  timer.Observe(result.status.code);
+  return result;
+}
+
+GroupPostFilterResult GroupPreemption::SelectVictims(const QueuedGroup& group,
+                                                     GroupPostFilterServices& services) {
+  GroupPostFilterResult result;
   std::vector<VictimUnit> units = units_.Below(group.object->priority);
   if (units.empty()) return {Status::Unresolvable("No preemption victims found for incoming preemptor")};
 
@@ -45,12 +56,14 @@ GroupPostFilterResult GroupPreemption::Run(const QueuedGroup& group, GroupPostFi
   GroupPostFilterResult::Eviction eviction;
   std::vector<VictimUnit> victims;
   for (VictimUnit& unit : units) {
-    RowSet changed(services.table().rows());
+    std::vector<GroupPostFilterServices::Added> added;
     for (const VictimUnit::Victim& victim : unit.pods) {
       withdrawal.PutBack(victim.withdrawn);
-      changed.Add(victim.row);
+      added.push_back({victim.row, victim.pod});
     }
-    if (services.StillFit(changed)) continue;
+    Status fits = services.StillFit(added);
+    if (fits.ok()) continue;
+    if (fits.code == framework::Code::kError) return {std::move(fits)};
     for (const VictimUnit::Victim& victim : unit.pods) withdrawal.RemoveAgain(victim.withdrawn);
     eviction.violations += unit.violations;
     victims.push_back(std::move(unit));

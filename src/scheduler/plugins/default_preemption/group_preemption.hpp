@@ -23,6 +23,8 @@ class GroupPreemption {
 
  private:
   bool NeverPreempts(const framework::QueuedGroup& group) const;
+  framework::GroupPostFilterResult SelectVictims(const framework::QueuedGroup& group,
+                                                 framework::GroupPostFilterServices& services);
   // Whether a pod of lower priority on a node to which a member is nominated is being preempted.
   bool IsOngoing(const framework::QueuedGroup& group) const;
 

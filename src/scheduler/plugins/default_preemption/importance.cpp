@@ -38,7 +38,7 @@ Importance::Importance(cluster::NodeTable& nodes) : nodes_(nodes) {
     const Row row = static_cast<Row>(index);
     for (PlacedPod* pod : nodes.pods(row)) Add(row, *pod);
   });
-  nodes_.Observe(*this);
+  nodes_.ObserveWithWithdrawals(*this);
 }
 
 Importance::~Importance() { nodes_.Forget(*this); }

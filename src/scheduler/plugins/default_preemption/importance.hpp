@@ -10,7 +10,7 @@
 
 namespace berth::plugins {
 
-// Follows the pods of all rows, except changes by overlays. A row stores only its lowest priority until its
+// Follows the pods of all rows and withdrawals, not overlays. A row stores only its lowest priority until its
 // pods are first requested, so that the cost is low without preemption. The first request for a row must not
 // occur during an overlay. Entries are sorted on request and stay sorted until a pod is added. Scheduler loop
 // only.

@@ -1,10 +1,15 @@
 #include "scheduler/plugins/default_preemption/victim_units.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "scheduler/plugins/default_preemption/importance.hpp"
 
 namespace berth::plugins {
+
+using cluster::PodGroups;
+
 namespace {
 
 void Join(VictimUnit& unit, cluster::Row row, cluster::PlacedPod& pod) {
@@ -77,6 +82,44 @@ std::vector<VictimUnit> VictimUnits::Below(std::int32_t priority) const {
   });
   for (const auto& [key, unit] : of_group) SortByKey(units[unit]);
   return units;
+}
+
+std::optional<std::string> VictimUnits::MissingNodeOf(const PodGroups::Group& group) const {
+  for (const auto& [uid, member] : group.members) {
+    if (member.stage == PodGroups::Stage::kUnscheduled) continue;
+    if (nodes_.Find(symbols_.node_names.Find(member.node)) != cluster::kNoRow) continue;
+    return fmt::format(
+        "failed to get node info for node \"{0}\" from snapshot: nodeinfo not found for node name \"{0}\"",
+        member.node);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> VictimUnits::MissingNode() const {
+  const auto is_on_a_node = [&](const auto& member) {
+    return member.second.stage != PodGroups::Stage::kUnscheduled &&
+           nodes_.Find(symbols_.node_names.Find(member.second.node)) != cluster::kNoRow;
+  };
+  std::optional<std::string> error;
+  std::string_view first;
+  groups_.ForEach([&](const std::string& key, const PodGroups::Group& group) {
+    if (group.object == nullptr || !group.object->disrupted_as_a_unit || (error && key > first)) return;
+    auto missing = MissingNodeOf(group);
+    if (!missing || std::ranges::none_of(group.members, is_on_a_node)) return;
+    error = std::move(missing);
+    first = key;
+  });
+  return error;
+}
+
+std::optional<std::string> VictimUnits::MissingNodeOf(cluster::Row row) const {
+  for (const cluster::PlacedPod* pod : nodes_.pods(row)) {
+    const auto key = groups_.KeyOf(*pod->pod);
+    const PodGroups::Group* group = key ? groups_.Find(*key) : nullptr;
+    if (group == nullptr || group->object == nullptr || !group->object->disrupted_as_a_unit) continue;
+    if (auto missing = MissingNodeOf(*group)) return missing;
+  }
+  return std::nullopt;
 }
 
 bool VictimUnits::AnyMemberOn(cluster::Row row) const {

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/text_map.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
 
 namespace berth::plugins {
@@ -37,14 +39,20 @@ void SortForReprieve(std::vector<VictimUnit>& units, DisruptionBudgets& budgets)
 // Scheduler loop only.
 class VictimUnits {
  public:
-  // Both must outlive this object.
-  VictimUnits(const cluster::NodeTable& nodes, const cluster::PodGroups& groups)
-      : nodes_(nodes), groups_(groups) {}
+  // All must outlive this object.
+  VictimUnits(const cluster::NodeTable& nodes, const cluster::PodGroups& groups,
+              const cluster::SymbolTable& symbols)
+      : nodes_(nodes), groups_(groups), symbols_(symbols) {}
 
   // Whether a pod below this priority on the row is terminating because of a preemption.
   bool AnyBeingPreempted(cluster::Row row, std::int32_t priority) const;
   // All units below this priority, in no particular order.
   std::vector<VictimUnit> Below(std::int32_t priority) const;
+  // The units of a group that is disrupted as a whole cannot be determined while one of its members is on a
+  // node that does not exist (any more). These methods return that error: of any group with a member on an
+  // existing node, or of the groups with a member on the row. nullopt: none.
+  std::optional<std::string> MissingNode() const;
+  std::optional<std::string> MissingNodeOf(cluster::Row row) const;
   // Whether a member of a group is on this row.
   bool AnyMemberOn(cluster::Row row) const;
   // The units below this priority with a pod on the row, in no particular order. Their pods on other rows are
@@ -55,6 +63,7 @@ class VictimUnits {
  private:
   // The priority of the pod's group; of the pod itself if it has none or its group is unknown.
   std::int32_t PriorityOf(const api::Pod& pod) const;
+  std::optional<std::string> MissingNodeOf(const cluster::PodGroups::Group& group) const;
   using ByGroup = TextMap<VictimUnit>;  // by namespace/name
   const ByGroup& WholeGroups();
   // Calls visit(Row, PlacedPod&, key of the group, PodGroup*); null: none, or unknown.
@@ -63,6 +72,7 @@ class VictimUnits {
 
   const cluster::NodeTable& nodes_;
   const cluster::PodGroups& groups_;
+  const cluster::SymbolTable& symbols_;
   std::optional<ByGroup> whole_groups_;  // the groups that are disrupted as a whole; nullopt: not determined
 };
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace berth::plugins {
 
@@ -62,16 +64,28 @@ framework::PermitResult GangScheduling::Permit(const framework::Placement& place
   if (std::cmp_less(group->scheduled, group->object->gang->min_count)) {
     // Other members may have been waiting for this one.
     handle_.scheduler.ActivateMembers(*key);
+    KeepWaiting(*key, placement.pod.pod->metadata.uid);
     return {{framework::Code::kWait, {"waiting for minCount pods from a gang to be scheduled"}, {}},
             kPermitTimeout};
   }
-  AllowWaiting(*group);
+  AllowWaiting(*key);
   return {};
 }
 
-void GangScheduling::AllowWaiting(const PodGroups::Group& group) {
-  for (const auto& [uid, member] : group.members) {
-    if (member.stage != PodGroups::Stage::kAssumed) continue;
+void GangScheduling::KeepWaiting(const std::string& group, const std::string& uid) {
+  waiting_[group].insert(uid);
+  if (waiting_.size() < purge_at_) return;
+  erase_if(waiting_, [&](const auto& entry) { return groups_.Find(entry.first) == nullptr; });
+  purge_at_ = std::max<std::size_t>(64, 2 * waiting_.size());
+}
+
+// Each waiting member is looked up once, not again for each of the members that are placed after it.
+void GangScheduling::AllowWaiting(const std::string& group) {
+  const auto known = waiting_.find(group);
+  if (known == waiting_.end()) return;
+  const std::set<std::string> members = std::move(known->second);
+  waiting_.erase(known);
+  for (const std::string& uid : members) {
     if (framework::WaitingPod* waiting = handle_.scheduler.FindWaitingPod(uid)) waiting->Allow(Name());
   }
 }

@@ -2,6 +2,11 @@
 // pkg/scheduler/framework/plugins/gangscheduling; feature gate GenericWorkload, off by default).
 #pragma once
 
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "base/text_map.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
@@ -25,10 +30,15 @@ class GangScheduling final : public framework::PreEnqueuePlugin,
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  void AllowWaiting(const cluster::PodGroups::Group& group);
+  void KeepWaiting(const std::string& group, const std::string& uid);
+  void AllowWaiting(const std::string& group);
 
   framework::Handle& handle_;
   const cluster::PodGroups& groups_;
+  // By group: UIDs of members that have waited in Permit since waiting members were last allowed. Some may
+  // have stopped waiting, or may be deleted.
+  TextMap<std::set<std::string>> waiting_;
+  std::size_t purge_at_ = 64;  // the size at which entries of groups that do not exist any more are removed
 };
 
 }  // namespace berth::plugins

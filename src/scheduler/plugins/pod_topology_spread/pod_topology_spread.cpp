@@ -124,7 +124,7 @@ void PodTopologySpread::Sum(const Attempt& attempt, const RowSet& with_all_keys,
 void PodTopologySpread::FindLowest(HardState& hard) {
   constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
   hard.lowest = hard.lowest_elsewhere = kNone;
-  hard.lowest_at = cluster::Topology::kNoDomain;
+  hard.lowest_at = hard.lowest_elsewhere_at = cluster::Topology::kNoDomain;
   hard.domains = 0;
   for (std::uint32_t domain = 0; domain < hard.registered.size(); ++domain) {
     if (!hard.registered[domain]) continue;
@@ -132,15 +132,16 @@ void PodTopologySpread::FindLowest(HardState& hard) {
     const std::int64_t pods = hard.counts.by_domain[domain];
     if (pods < hard.lowest) {
       hard.lowest_elsewhere = std::exchange(hard.lowest, pods);
-      hard.lowest_at = domain;
+      hard.lowest_elsewhere_at = std::exchange(hard.lowest_at, domain);
     } else if (pods < hard.lowest_elsewhere) {
       hard.lowest_elsewhere = pods;
+      hard.lowest_elsewhere_at = domain;
     }
   }
 }
 
-// The smallest number of pods in a domain. Dry runs change one domain, except when they evict a pod group
-// that spans several.
+// The smallest number of pods in a domain. Dry runs change one domain, except when they evict pods of several
+// nodes for or of a pod group.
 std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const HardState& hard,
                                               const DryRunChanges& changes) {
   if (static_cast<std::int64_t>(hard.domains) < hard.constraint->min_domains) return 0;
@@ -149,7 +150,7 @@ std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const HardState
   for (const DryRunChange& part : changes) {
     if (part.constraint != index) continue;
     if (domain != cluster::Topology::kNoDomain && domain != part.domain)
-      return GlobalMinimumOfAll(index, hard, changes);
+      return MinimumOfTwoPaths(index, hard, changes);
     domain = part.domain;
     pods += part.pods;
   }
@@ -158,19 +159,34 @@ std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const HardState
   return std::min(elsewhere, hard.counts.by_domain[domain] + pods);
 }
 
-std::int64_t PodTopologySpread::GlobalMinimumOfAll(std::size_t index, const HardState& hard,
-                                                   const DryRunChanges& changes) {
-  std::vector<std::int64_t> counts(hard.registered.size());
-  for (std::uint32_t domain = 0; domain < counts.size(); ++domain)
-    counts[domain] = hard.counts.by_domain[domain];
+// kube-scheduler follows only the two domains that had the fewest pods (criticalPaths in
+// pkg/scheduler/framework/plugins/podtopologyspread/filtering.go). After changes of several domains the
+// result may be above the minimum.
+std::int64_t PodTopologySpread::MinimumOfTwoPaths(std::size_t index, const HardState& hard,
+                                                  const DryRunChanges& changes) {
+  struct Path {
+    std::uint32_t domain;
+    std::int64_t pods;
+  };
+  Path first{hard.lowest_at, hard.lowest};
+  Path second{hard.lowest_elsewhere_at, hard.lowest_elsewhere};
+  std::vector<Path> counts;  // of the changed domains
   for (const DryRunChange& part : changes) {
-    if (part.constraint == index) counts[part.domain] += part.pods;
+    if (part.constraint != index) continue;
+    auto count = std::ranges::find(counts, part.domain, &Path::domain);
+    if (count == counts.end())
+      count = counts.insert(counts.end(), {part.domain, hard.counts.by_domain[part.domain]});
+    count->pods += part.pods;
+    if (count->domain == first.domain || count->domain == second.domain) {
+      (count->domain == first.domain ? first : second).pods = count->pods;
+      if (first.pods > second.pods) std::swap(first, second);
+    } else if (count->pods < first.pods) {
+      second = std::exchange(first, *count);
+    } else if (count->pods < second.pods) {
+      second = *count;
+    }
   }
-  std::int64_t lowest = std::numeric_limits<std::int32_t>::max();
-  for (std::uint32_t domain = 0; domain < counts.size(); ++domain) {
-    if (hard.registered[domain]) lowest = std::min(lowest, counts[domain]);
-  }
-  return lowest;
+  return first.pods;
 }
 
 Status PodTopologySpread::RecordChange(const Attempt& attempt, const cluster::PodLabels& labels, Row row,

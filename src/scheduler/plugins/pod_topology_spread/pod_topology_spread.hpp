@@ -51,9 +51,9 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
     std::vector<bool> registered;  // by domain: contains an eligible node
     RowSet admitted;               // eligible rows
     std::size_t domains = 0;       // number of registered domains
-    // The minimum count of registered domains, its domain, and the minimum of the other domains.
+    // The minimum count of registered domains, the minimum of the other domains, and their domains.
     std::int64_t lowest = 0, lowest_elsewhere = 0;
-    std::uint32_t lowest_at = 0;
+    std::uint32_t lowest_at = 0, lowest_elsewhere_at = 0;
   };
   // A change by a pod that a dry run adds or removes.
   struct DryRunChange {
@@ -107,8 +107,8 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   void Sum(const framework::Attempt& attempt, const RowSet& with_all_keys, HardState& hard) const;
   static void FindLowest(HardState& hard);
   static std::int64_t GlobalMinimum(std::size_t index, const HardState& hard, const DryRunChanges& changes);
-  static std::int64_t GlobalMinimumOfAll(std::size_t index, const HardState& hard,
-                                         const DryRunChanges& changes);
+  static std::int64_t MinimumOfTwoPaths(std::size_t index, const HardState& hard,
+                                        const DryRunChanges& changes);
   framework::Status RecordChange(const framework::Attempt& attempt, const cluster::PodLabels& labels,
                                  cluster::Row row, std::int64_t pods) const;
   void ComputeSoftState(const framework::Attempt& attempt, const RowSet& scored, const RowSet& counted,

@@ -144,6 +144,29 @@ TEST(PodTopologySpread, TerminatingPodsAndOtherNamespacesDoNotCount) {
             (Verdicts{{"a", Fits()}, {"b", Fits()}}));
 }
 
+TEST(PodTopologySpread, OnlyTheTwoEmptiestDomainsAreFollowedInDryRuns) {
+  Cluster cluster;
+  AddZones(cluster, {{"a", 0}, {"b", 0}, {"c", 1}});
+  const auto plugin = cluster.Make<PodTopologySpread>();
+  const cluster::PodInfo pod = cluster.Prepare(Web({Hard(kZone, 1)}));
+  framework::ScratchPool scratch;
+  framework::CycleState state;
+  const framework::Attempt attempt(pod, cluster.nodes(), state, scratch);
+  ASSERT_TRUE(plugin->PreFilter(attempt).status.ok());
+  for (const auto* zone : {"a", "b"}) {
+    for (int i = 0; i < 2; ++i) {
+      cluster.Run(zone, MakePod(std::string("victim-") + zone + std::to_string(i)).Label("app", "web"));
+      const cluster::Row row = cluster.RowOf(zone);
+      ASSERT_TRUE(plugin->AddPod(attempt, *cluster.nodes().pods(row).back(), row).ok());
+    }
+  }
+  framework::Rejections rejections;
+  plugin->Filter(attempt, cluster.nodes().all(), rejections);
+  RowSet rejected(cluster.nodes().rows());
+  for (const auto& part : rejections.entries()) rejected |= part.rows;
+  EXPECT_TRUE(rejected.Empty()) << "zone c has fewer pods than a and b, which kube-scheduler does not see";
+}
+
 TEST(PodTopologySpread, ScoresEqualThoseOfKubeScheduler) {
   struct Case {
     const char* sentence;
