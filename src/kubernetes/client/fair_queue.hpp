@@ -5,7 +5,8 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <unordered_map>
+
+#include "base/text_map.hpp"
 
 namespace berth::client {
 
@@ -41,8 +42,8 @@ class FairQueue {
   const std::size_t of_one_flow_;
   std::size_t used_ = 0;
   std::size_t waiting_ = 0;
-  std::unordered_map<std::string, Flow> flows_;  // does not move its elements
-  std::deque<Flow*> turns_;                      // the flows with waiting entries, next first
+  TextMap<Flow> flows_;
+  std::deque<Flow*> turns_;  // the flows with waiting entries, next first
 };
 
 }  // namespace berth::client

@@ -49,8 +49,7 @@ class ScoreColumn {
     form_ = Form::kWide;
     return {values_.data(), rows_};
   }
-  // As Overwrite, for plugins whose raw and normalized scores are all between 0 and `most`, which is at most
-  // kMaxByte. With kMaxScore the range of the feasible rows is not checked afterwards.
+  // As Overwrite, for scores from 0 to `most` (<= kMaxByte); up to kMaxScore they are not checked afterwards.
   std::span<std::uint8_t> OverwriteBytes(std::int64_t most = kMaxByte) {
     if (bytes_.size() < rows_) bytes_.resize(rows_);
     form_ = Form::kBytes;
