@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr ClusterEvent kPodAdd{EventResource::kUnscheduledPod, framework::kAdd, "UnscheduledPodAdd"};
-constexpr ClusterEvent kNodeAdd{EventResource::kNode, framework::kAdd, "NodeAdd"};
+constexpr ClusterEvent kAddedNode{EventResource::kNode, framework::kAdd, "NodeAdd"};
 
 // Gates the pods of the set; the gating plugin is registered for kPodAdd.
 class GatingPolicy final : public QueuePolicy {
@@ -134,7 +134,7 @@ TEST_F(QueueGroupsTest, AGatedMemberGatesTheGroupUntilAnEventOfTheGatingPlugin) 
   EXPECT_EQ(queue.sizes().gated, 2U);
   EXPECT_THAT(Pop(), IsEmpty());
   policy.gated.clear();
-  queue.MoveAll(kNodeAdd, {});
+  queue.MoveAll(kAddedNode, {});
   EXPECT_EQ(queue.sizes().gated, 2U) << "the gating plugin is not registered for this event";
   queue.MoveAll(kPodAdd, {});
   EXPECT_THAT(Pop(), ElementsAre("a", "b"));

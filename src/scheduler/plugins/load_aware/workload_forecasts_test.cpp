@@ -11,7 +11,7 @@ namespace {
 using berth::testing::MakePod;
 using enum ForecastResource;
 
-api::Pod PodOf(const std::string& kind, const std::string& controller, const std::string& hash = "") {
+api::Pod ControlledPod(const std::string& kind, const std::string& controller, const std::string& hash = "") {
   api::Pod pod = MakePod();
   api::OwnerReference owner;
   owner.kind = kind;
@@ -37,13 +37,13 @@ TEST(WorkloadForecasts, PodsFindTheForecastOfTheirControllerWhateverItsRevisionI
     api::Pod pod;
     std::optional<std::int64_t> milli;
   } cases[] = {
-      {"a new revision of a Deployment", PodOf("ReplicaSet", "web-6789c", "6789c"), 400},
-      {"a hash with letters that Kubernetes does not use", PodOf("ReplicaSet", "web-abc1", "abc1"), 400},
-      {"the next Job of a CronJob", PodOf("Job", "report-28933920"), 2000},
-      {"a StatefulSet", PodOf("StatefulSet", "db"), 1000},
-      {"a ReplicaSet without a Deployment", PodOf("ReplicaSet", "solo-2"), 3000},
-      {"another name", PodOf("StatefulSet", "cache"), std::nullopt},
-      {"another kind", PodOf("Deployment", "db"), std::nullopt},
+      {"a new revision of a Deployment", ControlledPod("ReplicaSet", "web-6789c", "6789c"), 400},
+      {"a hash with letters that Kubernetes does not use", ControlledPod("ReplicaSet", "web-abc1", "abc1"), 400},
+      {"the next Job of a CronJob", ControlledPod("Job", "report-28933920"), 2000},
+      {"a StatefulSet", ControlledPod("StatefulSet", "db"), 1000},
+      {"a ReplicaSet without a Deployment", ControlledPod("ReplicaSet", "solo-2"), 3000},
+      {"another name", ControlledPod("StatefulSet", "cache"), std::nullopt},
+      {"another kind", ControlledPod("Deployment", "db"), std::nullopt},
       {"no controller", MakePod(), std::nullopt},
   };
   for (const auto& [name, pod, milli] : cases) EXPECT_EQ(CpuOf(forecasts, pod), milli) << name;
@@ -81,7 +81,7 @@ TEST(WorkloadForecasts, UnusableSeriesAreIgnored) {
 
 TEST(WorkloadForecasts, AnAnswerReplacesThePreviousOneOfItsResource) {
   WorkloadForecasts forecasts({}, 100);
-  const WorkloadPtr db = forecasts.Of(PodOf("StatefulSet", "db"));
+  const WorkloadPtr db = forecasts.Of(ControlledPod("StatefulSet", "db"));
   forecasts.Take(kCpu, {Of("StatefulSet", "db", 1)});
   forecasts.Take(kMemory, {Of("StatefulSet", "db", 2048)});
   EXPECT_EQ(db->forecast[0], 1000) << "the object stays the same";
@@ -97,18 +97,18 @@ TEST(WorkloadForecasts, TheNumberOfWorkloadsIsLimited) {
   const auto taken = forecasts.Take(kCpu, series);
   EXPECT_EQ(taken.known, 3U);
   EXPECT_EQ(taken.ignored, 2U);
-  EXPECT_EQ(CpuOf(forecasts, PodOf("StatefulSet", "w4")), std::nullopt);
-  EXPECT_EQ(forecasts.Of(PodOf("StatefulSet", "w4"))->name, "") << "no workload";
+  EXPECT_EQ(CpuOf(forecasts, ControlledPod("StatefulSet", "w4")), std::nullopt);
+  EXPECT_EQ(forecasts.Of(ControlledPod("StatefulSet", "w4"))->name, "") << "no workload";
   forecasts.Take(kCpu, {});
   EXPECT_EQ(forecasts.size(), 0U) << "workloads without pods and forecasts are removed";
-  EXPECT_EQ(forecasts.Of(PodOf("StatefulSet", "w4"))->name, "default/StatefulSet/w4");
+  EXPECT_EQ(forecasts.Of(ControlledPod("StatefulSet", "w4"))->name, "default/StatefulSet/w4");
 }
 
 TEST(WorkloadForecasts, AWorkloadWithPodsIsNotRemoved) {
   WorkloadForecasts forecasts({}, 3);
-  const WorkloadPtr held = forecasts.Of(PodOf("StatefulSet", "db"));
+  const WorkloadPtr held = forecasts.Of(ControlledPod("StatefulSet", "db"));
   forecasts.Take(kCpu, {});
-  EXPECT_EQ(forecasts.Of(PodOf("StatefulSet", "db")), held);
+  EXPECT_EQ(forecasts.Of(ControlledPod("StatefulSet", "db")), held);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using berth::testing::MakePod;
 using load_metrics::Subject;
 using namespace std::chrono_literals;
 
-api::Pod PodOf(const std::string& name, const std::string& kind, const std::string& controller) {
+api::Pod NamedPod(const std::string& name, const std::string& kind, const std::string& controller) {
   api::Pod pod = MakePod(name);
   api::OwnerReference owner;
   owner.kind = kind;
@@ -25,13 +25,13 @@ api::Pod PodOf(const std::string& name, const std::string& kind, const std::stri
 }
 
 TEST(WorkloadOfTest, IsTheControllerIndependentOfRevisionAndRun) {
-  api::Pod web = PodOf("web-5d4f8-x", "ReplicaSet", "web-5d4f8");
+  api::Pod web = NamedPod("web-5d4f8-x", "ReplicaSet", "web-5d4f8");
   EXPECT_EQ(WorkloadOf(web), "default/ReplicaSet/web-5d4f8");
   web.metadata.labels.Set("pod-template-hash", "5d4f8");
   EXPECT_EQ(WorkloadOf(web), "default/ReplicaSet/web");
-  EXPECT_EQ(WorkloadOf(PodOf("a", "Job", "report-28931040")), "default/Job/report");
-  EXPECT_EQ(WorkloadOf(PodOf("a", "Job", "report-2026")), "default/Job/report-2026");
-  EXPECT_EQ(WorkloadOf(PodOf("a", "StatefulSet", "db-28931040")), "default/StatefulSet/db-28931040");
+  EXPECT_EQ(WorkloadOf(NamedPod("a", "Job", "report-28931040")), "default/Job/report");
+  EXPECT_EQ(WorkloadOf(NamedPod("a", "Job", "report-2026")), "default/Job/report-2026");
+  EXPECT_EQ(WorkloadOf(NamedPod("a", "StatefulSet", "db-28931040")), "default/StatefulSet/db-28931040");
   EXPECT_EQ(WorkloadOf(MakePod("alone")), "");
 }
 
@@ -68,45 +68,45 @@ struct WorkloadUseTest : ::testing::Test {
 };
 
 TEST_F(WorkloadUseTest, TheEstimateIsTheMeanOfTheWorkloadsPods) {
-  cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h))
-      .Run("n", Started(PodOf("a-2", "StatefulSet", "a"), 1h));
+  cluster.Run("n", Started(NamedPod("a-1", "StatefulSet", "a"), 1h))
+      .Run("n", Started(NamedPod("a-2", "StatefulSet", "a"), 1h));
   TakeUsage({{"a-1", 2}, {"a-2", 4}, {"unrelated", 100}});
-  EXPECT_DOUBLE_EQ(use.Of(PodOf("a-3", "StatefulSet", "a")), 3);
-  EXPECT_TRUE(std::isnan(use.Of(PodOf("b-1", "StatefulSet", "b"))));
+  EXPECT_DOUBLE_EQ(use.Of(NamedPod("a-3", "StatefulSet", "a")), 3);
+  EXPECT_TRUE(std::isnan(use.Of(NamedPod("b-1", "StatefulSet", "b"))));
   EXPECT_TRUE(std::isnan(use.Of(MakePod("alone"))));
 }
 
 TEST_F(WorkloadUseTest, ASingleOutlierIsSmoothed) {
-  cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h));
+  cluster.Run("n", Started(NamedPod("a-1", "StatefulSet", "a"), 1h));
   TakeUsage({{"a-1", 1}});
   TakeUsage({{"a-1", 11}});
-  EXPECT_DOUBLE_EQ(use.Of(PodOf("a-2", "StatefulSet", "a")), 3);
+  EXPECT_DOUBLE_EQ(use.Of(NamedPod("a-2", "StatefulSet", "a")), 3);
 }
 
 TEST_F(WorkloadUseTest, PodsYoungerThanTheWindowAreIgnored) {
-  cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 4min))
-      .Run("n", PodOf("a-2", "StatefulSet", "a"));
+  cluster.Run("n", Started(NamedPod("a-1", "StatefulSet", "a"), 4min))
+      .Run("n", NamedPod("a-2", "StatefulSet", "a"));
   TakeUsage({{"a-1", 1}, {"a-2", 1}});
-  EXPECT_TRUE(std::isnan(use.Of(PodOf("a-3", "StatefulSet", "a"))));
+  EXPECT_TRUE(std::isnan(use.Of(NamedPod("a-3", "StatefulSet", "a"))));
   clock.Advance(2min);
   TakeUsage({{"a-1", 1}});
-  EXPECT_DOUBLE_EQ(use.Of(PodOf("a-3", "StatefulSet", "a")), 1);
+  EXPECT_DOUBLE_EQ(use.Of(NamedPod("a-3", "StatefulSet", "a")), 1);
 }
 
 TEST_F(WorkloadUseTest, NaNIsIgnored) {
-  cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h));
+  cluster.Run("n", Started(NamedPod("a-1", "StatefulSet", "a"), 1h));
   TakeUsage({{"a-1", load_metrics::kNoValue}});
   EXPECT_EQ(use.known(), 0U);
 }
 
 TEST_F(WorkloadUseTest, WorkloadsExpireAfterAWeekWithoutPods) {
-  cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h))
-      .Run("n", Started(PodOf("b-1", "StatefulSet", "b"), 1h));
+  cluster.Run("n", Started(NamedPod("a-1", "StatefulSet", "a"), 1h))
+      .Run("n", Started(NamedPod("b-1", "StatefulSet", "b"), 1h));
   TakeUsage({{"a-1", 1}, {"b-1", 1}});
   clock.Advance(24h * 8);
   TakeUsage({{"b-1", 1}});
   EXPECT_EQ(use.known(), 1U);
-  EXPECT_TRUE(std::isnan(use.Of(PodOf("a-2", "StatefulSet", "a"))));
+  EXPECT_TRUE(std::isnan(use.Of(NamedPod("a-2", "StatefulSet", "a"))));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using berth::testing::PodWith;
 using berth::testing::Unresolvable;
 
 const auto kElsewhere = Unresolvable({"node(s) had no available volume zone"});
-constexpr const char* kZone = "topology.kubernetes.io/zone";
+constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
 constexpr const char* kBetaZone = "failure-domain.beta.kubernetes.io/zone";
 constexpr const char* kRegion = "topology.kubernetes.io/region";
 
@@ -30,13 +30,13 @@ TEST(VolumeZone, NodesMustMatchTheVolumesZone) {
     const char *node_key, *node_value;
     bool fits;
   } rows[] = {
-      {"one of two zones", kZone, "us-a__us-b", kZone, "us-b", true},
-      {"another zone", kZone, "us-a__us-b", kZone, "us-c", false},
-      {"a node without the kind of label", kZone, "us-a", kRegion, "us", false},
-      {"a node without labels", kZone, "us-a", "other", "x", true},
-      {"an old label and a present one", kBetaZone, "us-a", kZone, "us-a", true},
-      {"an old label and a wrong present one", kBetaZone, "us-a", kZone, "us-b", false},
-      {"a present label and an old one", kZone, "us-a", kBetaZone, "us-a", false},
+      {"one of two zones", kZoneLabel, "us-a__us-b", kZoneLabel, "us-b", true},
+      {"another zone", kZoneLabel, "us-a__us-b", kZoneLabel, "us-c", false},
+      {"a node without the kind of label", kZoneLabel, "us-a", kRegion, "us", false},
+      {"a node without labels", kZoneLabel, "us-a", "other", "x", true},
+      {"an old label and a present one", kBetaZone, "us-a", kZoneLabel, "us-a", true},
+      {"an old label and a wrong present one", kBetaZone, "us-a", kZoneLabel, "us-b", false},
+      {"a present label and an old one", kZoneLabel, "us-a", kBetaZone, "us-a", false},
   };
   for (const auto& row : rows) {
     Cluster cluster;
@@ -59,7 +59,7 @@ TEST(VolumeZone, PreFilterChecksClaims) {
   modeless.volume_binding_mode.clear();
   cluster.Put(immediate).Put(modeless);
   cluster.Put<api::PersistentVolume>(MakeVolume("plain"));
-  cluster.Put<api::PersistentVolume>(MakeVolume("odd").Label(kZone, "us-a__"));
+  cluster.Put<api::PersistentVolume>(MakeVolume("odd").Label(kZoneLabel, "us-a__"));
   const auto plugin = cluster.Make<VolumeZone>();
   const struct {
     testing::ClaimBuilder claim;
