@@ -1,5 +1,6 @@
 """Node exporters of many nodes in one process, and a proxy of Prometheus that can inject errors."""
 
+import gzip
 import http.server
 import threading
 import time
@@ -84,6 +85,40 @@ class Exporter:
             return "\n".join(lines) + "\n"
 
 
+def drip(request):
+    """A byte every half second, which no timeout between bytes notices."""
+    request.send_response(200)
+    request.send_header("Content-Length", "1000000")
+    request.end_headers()
+    while True:
+        request.wfile.write(b" ")
+        request.wfile.flush()
+        time.sleep(0.5)
+
+
+def endless(request):
+    """As fast as the client reads."""
+    request.send_response(200)
+    request.send_header("Transfer-Encoding", "chunked")
+    request.end_headers()
+    block = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    while True:
+        request.wfile.write(block)
+
+
+def bomb(request):
+    """A thousandth of what it unpacks to."""
+    body = gzip.compress(b" " * (200 << 20), 1)
+    request.send_response(200)
+    request.send_header("Content-Encoding", "gzip")
+    request.send_header("Content-Length", str(len(body)))
+    request.end_headers()
+    request.wfile.write(body)
+
+
+HOSTILE = {"drip": drip, "endless": endless, "bomb": bomb}
+
+
 class Middle:
     """Forwards queries to Prometheus and counts them; mode selects an error instead."""
 
@@ -101,6 +136,8 @@ class Middle:
             time.sleep(3600)
         if self.mode == "error":
             return answer(request, 503, b"Service Unavailable")
+        if self.mode in HOSTILE:
+            return HOSTILE[self.mode](request)
         if self.mode == "html":
             return answer(request, 200, b"<html><body>Please log in</body></html>", "text/html")
         headers = {"Content-Type": request.headers.get("Content-Type", "")}

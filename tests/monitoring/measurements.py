@@ -21,12 +21,13 @@ import time
 import urllib.request
 
 from check import Prometheus, free_port, get, pod, wait_for
-from fake_nodes import Exporter, Middle
+from fake_nodes import HOSTILE, Exporter, Middle
 import real_load
 
 FAMILY = re.compile(r"^([a-z0-9_]+)\{([^}]*)\} (\S+)$")
 # The kinds of outages, in order.
-OUTAGES = ("error", "html", "half", "hang")
+OUTAGES = ("error", "html", "half", "hang", *HOSTILE)
+MEMORY_LIMIT = 300  # MiB, of a scheduler; an answer has at most 64
 
 
 class Run:
@@ -179,6 +180,11 @@ class Run:
         return all(self.sample("berth_measurement_nodes", 'state="measured"', f'signal="{name}"')[0] >= count
                    for name, count in least.items())
 
+    def peak_memory(self):
+        """MiB that were resident in the scheduler at a time."""
+        status = pathlib.Path(f"/proc/{self.children['scheduler'].pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s*(\d+) kB", status).group(1)) / 1024
+
     def up(self):
         return self.sample("berth_measurement_source_up")[0] == 1
 
@@ -281,6 +287,8 @@ def outages(run):
         run.check(f"pods are placed at once ({mode})", time.monotonic() - began < 5)
         run.middle.mode = "pass"
         wait_for(f"the recovery ({mode})", lambda: run.up() and run.measured(), 30)
+    peak = run.peak_memory()
+    run.check(f"the scheduler had at most {MEMORY_LIMIT} MiB: {peak:.0f}", peak < MEMORY_LIMIT)
     events = [(event["reason"], event["type"]) for event in json.loads(get(f"http://127.0.0.1:{run.api}/api/v1/events"))["items"]
               if event["reason"].startswith("Measurements")]
     run.check(f"events report failure and recovery: {events}",

@@ -17,9 +17,9 @@ type groupGenerator struct {
 	placements bool
 	// started counts the pods with a start time. No two are equal, because kube-scheduler evicts equal ones in any order.
 	started int
-	// homeless: a member of a group that is evicted as a whole is on a node that does not exist. kube-scheduler's error is
+	// onUnknownNode: a member of a group that is evicted as a whole is on a node that does not exist. kube-scheduler's error is
 	// about one of several, in the order of its nodes.
-	homeless bool
+	onUnknownNode bool
 	// groups are the groups by key, in the order of their creation, and members their pods.
 	groups  []string
 	members map[string][]string
@@ -285,7 +285,7 @@ func (g *groupGenerator) newGroup() []change {
 	}
 	for range assigned {
 		drawn := g.nodeNames
-		if spec["disruptionMode"] != nil && g.homeless {
+		if spec["disruptionMode"] != nil && g.onUnknownNode {
 			g.nodeNames = slices.Clone(g.keys["Node"])
 		}
 		changes = append(changes, g.member(key, pick(g.rng, shapes...), true)...)
@@ -293,7 +293,7 @@ func (g *groupGenerator) newGroup() []change {
 		if spec["disruptionMode"] != nil {
 			keys := g.members[key]
 			node := g.objects["Pod"][keys[len(keys)-1]]["spec"].(object)["nodeName"].(string)
-			g.homeless = g.homeless || g.objects["Node"][node] == nil
+			g.onUnknownNode = g.onUnknownNode || g.objects["Node"][node] == nil
 		}
 	}
 	for range members {
