@@ -185,10 +185,10 @@ func resizes(ctx context.Context, v *victim) error {
 	})
 }
 
-// inTurn creates five pods, each after the last one was decided and deleted.
+// inTurn creates five pods, or fewer at a small scale, each after the last one was decided and deleted.
 func inTurn(pod func(i int) *v1.Pod) func(ctx context.Context, v *victim) error {
 	return func(ctx context.Context, v *victim) error {
-		for i := range 5 {
+		for i := range scaled(v.o.scale, 5, 3) {
 			if err := v.create(ctx, 1, func(int) *v1.Pod { return pod(i) }); err != nil {
 				return err
 			}

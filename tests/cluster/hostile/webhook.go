@@ -18,6 +18,9 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
+// delay of the webhook.
+const delay = 5 * time.Second
+
 // webhook makes the bindings of the tenant's pods slow: a validating webhook answers each after seconds. The requests of
 // the scheduler are open meanwhile.
 func webhook(ctx context.Context, v *victim) error {
@@ -25,7 +28,7 @@ func webhook(ctx context.Context, v *victim) error {
 	if err != nil {
 		return err
 	}
-	address, stop, err := serveSlowly(authority, 5*time.Second)
+	address, stop, err := serveSlowly(authority)
 	if err != nil {
 		return err
 	}
@@ -55,14 +58,14 @@ func webhook(ctx context.Context, v *victim) error {
 	if err := v.create(ctx, scaled(v.o.scale, 1000, 50), func(i int) *v1.Pod { return tenantPod(fmt.Sprintf("slow-%d", i)) }); err != nil {
 		return err
 	}
-	if err := controlplane.Pause(ctx, 15*time.Second); err != nil {
+	if err := controlplane.Pause(ctx, delay+time.Duration(v.o.scale*float64(2*delay))); err != nil {
 		return err
 	}
 	return configurations.Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 // serveSlowly starts a webhook that allows everything after a delay.
-func serveSlowly(authority *controlplane.Authority, delay time.Duration) (address string, stop func(), err error) {
+func serveSlowly(authority *controlplane.Authority) (address string, stop func(), err error) {
 	pair, err := authority.Sign(pkix.Name{CommonName: "webhook"}, true)
 	if err != nil {
 		return "", nil, err
