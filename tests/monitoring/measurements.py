@@ -27,7 +27,7 @@ import real_load
 FAMILY = re.compile(r"^([a-z0-9_]+)\{([^}]*)\} (\S+)$")
 # The kinds of outages, in order.
 OUTAGES = ("error", "html", "half", "hang", *HOSTILE)
-MEMORY_LIMIT = 300  # MiB, of a scheduler; an answer has at most 64
+MEMORY_LIMIT = 250  # MiB, of a scheduler; each of seven answers has at most 32
 
 
 class Run:

@@ -15,7 +15,8 @@
 namespace berth::load_metrics {
 namespace {
 
-constexpr std::size_t kAnswerMax = 64U << 20;
+// Enough for 100,000 series. All queries of a poll may be under way at the same time.
+constexpr std::size_t kAnswerMax = 32U << 20;
 
 }  // namespace
 
