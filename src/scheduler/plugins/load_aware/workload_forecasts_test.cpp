@@ -38,7 +38,8 @@ TEST(WorkloadForecasts, PodsFindTheForecastOfTheirControllerWhateverItsRevisionI
     std::optional<std::int64_t> milli;
   } cases[] = {
       {"a new revision of a Deployment", ControlledPod("ReplicaSet", "web-6789c", "6789c"), 400},
-      {"a hash with letters that Kubernetes does not use", ControlledPod("ReplicaSet", "web-abc1", "abc1"), 400},
+      {"a hash with letters that Kubernetes does not use", ControlledPod("ReplicaSet", "web-abc1", "abc1"),
+       400},
       {"the next Job of a CronJob", ControlledPod("Job", "report-28933920"), 2000},
       {"a StatefulSet", ControlledPod("StatefulSet", "db"), 1000},
       {"a ReplicaSet without a Deployment", ControlledPod("ReplicaSet", "solo-2"), 3000},
