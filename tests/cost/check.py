@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Cost of a decision independent of the machine's speed: instructions per decision, and per member of a pod group from the
-queue to its binding, counted by callgrind and compared with costs.json. A value that is off by more than the tolerance fails, in either direction: what has become cheaper
-is to be recorded, so that it stays cheap. LoadAware with its forecast must also add at most 5 percent to a decision.
+queue to its binding, counted by callgrind and compared with costs.json. A value that is off by more than the tolerance
+fails, in either direction: what has become cheaper is to be recorded, so that it stays cheap. LoadAware with its forecast
+must also add at most 5 percent to a decision.
 
     tests/cost/check.py build/bin             compare
     tests/cost/check.py build/bin --update    record

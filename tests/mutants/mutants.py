@@ -179,9 +179,7 @@ MUTANTS = [
            "if (member.test == nullptr && !changed(row)) continue;", "if (!changed(row)) continue;",
            "a group evicts too few pods and is rejected again", ("scheduler_cycle", )),
     Mutant("filters-without-a-state-are-called-for-victims", ALGORITHM,
-           "  pre_filter.skipped_filters.Add(earlier.skipped_filters);\n"
-           "  pre_filter.skipped_extensions.Add(earlier.skipped_extensions);\n  RowSet",
-           "  pre_filter.skipped_extensions.Add(earlier.skipped_extensions);\n  RowSet",
+           "  pre_filter.skipped_filters.Add(earlier.skipped_filters);\n", "",
            "a group evicts other pods than with kube-scheduler", ("scheduler_cycle", )),
     Mutant("withdrawn-pods-are-counted", "src/scheduler/cluster/pod_counters.cpp",
            "nodes.ObserveWithWithdrawals(*this);", "nodes.Observe(*this);",

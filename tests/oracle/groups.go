@@ -17,7 +17,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
-	storagev1 "k8s.io/api/storage/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -550,38 +549,19 @@ func (r *groupRun) apply(key string, after runtime.Object) error {
 	if err := handlers.Deliver(r.scheduler, r.factory, before, after); err != nil {
 		return err
 	}
-	r.requeue(before, after)
+	kind, _, _ := strings.Cut(key, " ")
+	r.requeue(kind, before, after)
 	return nil
 }
 
 // requeue publishes the event of a kind that only plugins observe.
-func (r *groupRun) requeue(before, after runtime.Object) {
-	object, action := after, fwk.Update
-	var old, current any = before, after
-	if before == nil {
-		action, old = fwk.Add, nil
-	}
-	if after == nil {
-		object, action, current = before, fwk.Delete, nil
-	}
-	var resource fwk.EventResource
-	switch object.(type) {
-	case *v1.PersistentVolume:
-		resource = fwk.PersistentVolume
-	case *v1.PersistentVolumeClaim:
-		resource = fwk.PersistentVolumeClaim
-	case *storagev1.StorageClass:
-		resource = fwk.StorageClass
-	case *storagev1.CSINode:
-		resource = fwk.CSINode
-	case *storagev1.CSIDriver:
-		resource = fwk.CSIDriver
-	case *storagev1.CSIStorageCapacity:
-		resource = fwk.CSIStorageCapacity
-	default:
+func (r *groupRun) requeue(kind string, before, after runtime.Object) {
+	if _, ok := eventResources[kind]; !ok {
 		return
 	}
-	r.scheduler.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logr.Discard(), fwk.ClusterEvent{Resource: resource, ActionType: action}, old, current, nil)
+	for _, event := range eventsOf(kind, before, after, false) {
+		r.scheduler.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logr.Discard(), event, before, after, nil)
+	}
 }
 
 // deliver lets the watch report the objects that the scheduler has written: pods by key, then groups by key.

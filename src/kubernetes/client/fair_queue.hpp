@@ -1,4 +1,4 @@
-// Which of several waiting requests is next.
+// Which of several waiting entries is next.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace berth::client {
 
 // Entries of one flow, such as a namespace, wait in order. Flows take turns, and each has only a part of the
 // slots at a time: entries that take long, because an admission webhook is slow, do not stop other flows.
-// Entries without a flow
-// ("") may have all slots. Grows with the entries that wait or have a slot. Not thread-safe.
+// Entries without a flow ("") may have all slots. Grows with the entries that wait or have a slot. Not
+// thread-safe.
 class FairQueue {
  public:
   struct Entry {

@@ -184,12 +184,32 @@ ScheduleResult SchedulingAlgorithm::ScheduleMember(const cluster::PodInfo& pod,
                 [](Context&) {});
 }
 
+namespace {
+
+// Filters that were skipped in the earlier decision are skipped again.
+void RunPreFilterAgain(SchedulingContext& context, const ScheduleResult& earlier) {
+  runtime::PreFilterOutcome& pre_filter =
+      context.pre_filter.emplace(context.profile.RunPreFilter(context.attempt));
+  pre_filter.skipped_filters.Add(earlier.skipped_filters);
+  pre_filter.skipped_extensions.Add(earlier.skipped_extensions);
+}
+
+// Whether the filters accept this row, with nominated pods. `attempt` has the cycle state that they use.
+bool PassesOn(Row row, SchedulingContext& context, const framework::Attempt& attempt) {
+  SchedulingContext::Buffers& buffers = context.buffers;
+  RowSet alone(context.cluster.nodes.rows());
+  alone.Add(row);
+  context.profile.RunFiltersForDryRun(attempt, context.cluster.nodes, *context.pre_filter,
+                                      buffers.nominations, alone, buffers.verdicts);
+  return !buffers.verdicts.feasible.Empty();
+}
+
+}  // namespace
+
 SchedulingAlgorithm::MemberTest::MemberTest(const cluster::PodInfo& pod, const ScheduleResult& earlier,
                                             const runtime::Profile& profile, const ClusterView& cluster)
     : context_(pod, profile, cluster, nullptr, RecordedScores::kNone, buffers_, result_) {
-  runtime::PreFilterOutcome& pre_filter = context_.pre_filter.emplace(profile.RunPreFilter(context_.attempt));
-  pre_filter.skipped_filters.Add(earlier.skipped_filters);
-  pre_filter.skipped_extensions.Add(earlier.skipped_extensions);
+  RunPreFilterAgain(context_, earlier);
 }
 
 Status SchedulingAlgorithm::MemberTest::Add(const cluster::PlacedPod& pod, Row row) {
@@ -204,11 +224,7 @@ std::optional<framework::CycleState> SchedulingAlgorithm::MemberTest::FitsOn(
   if (!context_.pre_filter->status.ok()) return std::nullopt;
   SelectNominations(context_, nominations);
   framework::CycleState state = result_.state.Clone();
-  RowSet alone(context_.cluster.nodes.rows());
-  alone.Add(row);
-  context_.profile.RunFiltersForDryRun(context_.attempt.With(state), context_.cluster.nodes,
-                                       *context_.pre_filter, buffers_.nominations, alone, buffers_.verdicts);
-  if (buffers_.verdicts.feasible.Empty()) return std::nullopt;
+  if (!PassesOn(row, context_, context_.attempt.With(state))) return std::nullopt;
   return state;
 }
 
@@ -219,15 +235,8 @@ std::optional<framework::CycleState> SchedulingAlgorithm::FitsOn(
   ScheduleResult result;
   SchedulingContext context(pod, profile, cluster, nullptr, RecordedScores::kNone, buffers_, result);
   SelectNominations(context, nominations);
-  runtime::PreFilterOutcome& pre_filter = context.pre_filter.emplace(profile.RunPreFilter(context.attempt));
-  if (!pre_filter.status.ok()) return std::nullopt;
-  pre_filter.skipped_filters.Add(earlier.skipped_filters);
-  pre_filter.skipped_extensions.Add(earlier.skipped_extensions);
-  RowSet alone(cluster.nodes.rows());
-  alone.Add(row);
-  profile.RunFiltersForDryRun(context.attempt, cluster.nodes, pre_filter, buffers_.nominations, alone,
-                              buffers_.verdicts);
-  if (buffers_.verdicts.feasible.Empty()) return std::nullopt;
+  RunPreFilterAgain(context, earlier);
+  if (!context.pre_filter->status.ok() || !PassesOn(row, context, context.attempt)) return std::nullopt;
   return std::move(result.state);
 }
 

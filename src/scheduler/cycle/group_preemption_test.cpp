@@ -64,6 +64,15 @@ class GroupPreemptionTest : public ::testing::Test, protected SchedulerEnvironme
     AddGroup(MakeGroup("g", static_cast<int>(members.size()), 10));
     for (const char* name : members) Add(Member(name));
   }
+  // A pod of low priority on the only node, beside a member of a group that is evicted as a whole and has
+  // another member on a node that does not exist.
+  void AddAWholeVictimOnAMissingNode() {
+    AddNodes(1);
+    AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 20)));
+    Add(Low("v1", "n0", "100m").Group("victims").Priority(20));
+    Add(Low("v2", "gone").Group("victims").Priority(20));
+    Add(Low("low", "n0"));
+  }
   void Remove(const api::PodPtr& pod) {
     loop.sink().On(ports::Change<api::Pod>{pod, nullptr});
     Settle();
@@ -352,11 +361,7 @@ TEST_F(GroupPreemptionTest, EvaluationsAreMeasured) {
 }
 
 TEST_F(GroupPreemptionTest, APreemptionFailsWhileAMemberOfAWholeVictimIsOnAMissingNode) {
-  AddNodes(1);
-  AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 20)));
-  Add(Low("v1", "n0", "100m").Group("victims").Priority(20));
-  Add(Low("v2", "gone").Group("victims").Priority(20));
-  Add(Low("low", "n0"));
+  AddAWholeVictimOnAMissingNode();
   AddGroup(MakeGroup("g", 1, 10));
   Add(Member("a"));
   Settle();
@@ -372,11 +377,7 @@ TEST_F(GroupPreemptionTest, APreemptionFailsWhileAMemberOfAWholeVictimIsOnAMissi
 // --- by a single pod ---
 
 TEST_F(GroupPreemptionTest, APodEvictsNoneFromANodeWithAWholeGroupThatHasAMemberOnAMissingNode) {
-  AddNodes(1);
-  AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 20)));
-  Add(Low("v1", "n0", "100m").Group("victims").Priority(20));
-  Add(Low("v2", "gone").Group("victims").Priority(20));
-  Add(Low("low", "n0"));
+  AddAWholeVictimOnAMissingNode();
   Add(MakePod("single").Cpu("600m").Priority(10));
   Settle();
   EXPECT_THAT(Deleted(), IsEmpty());

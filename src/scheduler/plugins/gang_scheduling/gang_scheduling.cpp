@@ -64,7 +64,7 @@ framework::PermitResult GangScheduling::Permit(const framework::Placement& place
   if (std::cmp_less(group->scheduled, group->object->gang->min_count)) {
     // Other members may have been waiting for this one.
     handle_.scheduler.ActivateMembers(*key);
-    KeepWaiting(*key, placement.pod.pod->metadata.uid);
+    KeepWaiting(*key, *group, placement.pod.pod->metadata.uid);
     return {{framework::Code::kWait, {"waiting for minCount pods from a gang to be scheduled"}, {}},
             kPermitTimeout};
   }
@@ -72,16 +72,20 @@ framework::PermitResult GangScheduling::Permit(const framework::Placement& place
   return {};
 }
 
-void GangScheduling::KeepWaiting(const std::string& group, const std::string& uid) {
-  waiting_[group].insert(uid);
+void GangScheduling::KeepWaiting(const std::string& key, const PodGroups::Group& group,
+                                 const std::string& uid) {
+  std::set<std::string>& waiting = waiting_[key];
+  waiting.insert(uid);
+  if (waiting.size() > 2 * group.members.size())
+    std::erase_if(waiting, [&](const std::string& member) { return !group.members.contains(member); });
   if (waiting_.size() < purge_at_) return;
   erase_if(waiting_, [&](const auto& entry) { return groups_.Find(entry.first) == nullptr; });
   purge_at_ = std::max<std::size_t>(64, 2 * waiting_.size());
 }
 
 // Each waiting member is looked up once, not again for each of the members that are placed after it.
-void GangScheduling::AllowWaiting(const std::string& group) {
-  const auto known = waiting_.find(group);
+void GangScheduling::AllowWaiting(const std::string& key) {
+  const auto known = waiting_.find(key);
   if (known == waiting_.end()) return;
   const std::set<std::string> members = std::move(known->second);
   waiting_.erase(known);

@@ -30,13 +30,13 @@ class GangScheduling final : public framework::PreEnqueuePlugin,
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  void KeepWaiting(const std::string& group, const std::string& uid);
-  void AllowWaiting(const std::string& group);
+  void KeepWaiting(const std::string& key, const cluster::PodGroups::Group& group, const std::string& uid);
+  void AllowWaiting(const std::string& key);
 
   framework::Handle& handle_;
   const cluster::PodGroups& groups_;
   // By group: UIDs of members that have waited in Permit since waiting members were last allowed. Some may
-  // have stopped waiting, or may be deleted.
+  // have stopped waiting, or may be deleted: at most as many as twice the members of the group.
   TextMap<std::set<std::string>> waiting_;
   std::size_t purge_at_ = 64;  // the size at which entries of groups that do not exist any more are removed
 };

@@ -30,8 +30,8 @@ class DeviceColumns {
   // Whether the pod requests one of the resources and a class provides it. Scores then depend on devices.
   bool ProvidesAny(const cluster::Amounts& requests, std::span<const cluster::ResourceId> resources) const;
   // Replaces the columns of `axis` if a class provides the resource. Rows outside `rows` are zero in them.
-  // They stay valid until the next call with the same `index`, of which each resource of an attempt needs one
-  // of its own.
+  // Resources of one attempt need different indexes: the columns stay valid until the next call with the same
+  // index.
   void Apply(const framework::Attempt& attempt, cluster::ResourceId resource, const RowSet& rows,
              std::size_t index, ResourceAxis& axis) const;
 
