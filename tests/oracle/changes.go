@@ -155,7 +155,7 @@ func (c *changingCluster) anyKey(kind string, suitable func(object) bool) (strin
 // immutable fields; spec.nodeName is set by a binding only.
 var immutable = map[string][]string{
 	"metadata": {"name", "namespace", "uid"},
-	"spec":     {"nodeName", "schedulerName"},
+	"spec":     {"nodeName", "schedulerName", "priority", "preemptionPolicy"},
 }
 
 // preserve restores the immutable fields of an earlier version.

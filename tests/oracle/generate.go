@@ -44,6 +44,8 @@ type generator struct {
 	ending []string
 	// startedOn counts the started pods of each node.
 	startedOn map[any]int
+	// withoutNamespaceSelectors: terms of affinity select namespaces by name only.
+	withoutNamespaceSelectors bool
 	// equalAges is the probability that a pod has started at the same time as another one on its node.
 	equalAges float64
 	// cores is the maximum number of CPUs of a node.

@@ -34,6 +34,8 @@ type groupOptions struct {
 	preemption bool
 	// volumes: members have claims, and their bindings fail.
 	volumes bool
+	// single: without groups; instead, objects of all kinds change, and pending pods, too.
+	single bool
 }
 
 // generateGroups draws a scenario.
@@ -45,6 +47,8 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 	g := &generator{rng: newRNG(seed), plugins: allowed, focus: mixed}
 	g.character()
 	g.plain()
+	// Hints of terms with namespace selectors may differ (mayDiffer). All members of a group are in one namespace.
+	g.withoutNamespaceSelectors = o.single
 	g.preemption = 0
 	if o.preemption {
 		g.preemption = pick(g.rng, 0.3, 0.6)
@@ -55,17 +59,17 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 	}
 	g.cores, g.podCPU = pick(g.rng, 2, 4, 8, 16), pick(g.rng, 300, 800, 1500, 3000)
 	nodes := pick(g.rng, 5, 5, 8, 12, 12, 20, 30, 50, 100)
-	s := &groupScenario{Seed: seed, Gates: "GenericWorkload=true"}
+	s := &groupScenario{Seed: seed, Gates: fmt.Sprintf("GenericWorkload=%t", !o.single)}
 	if g.chance(0.04) {
 		nodes, s.sampled = 140, true
 	}
 	if o.nodes > 0 {
 		nodes, s.sampled = o.nodes, false
 	}
-	if g.chance(0.2) {
+	if g.chance(0.2) && !o.single {
 		s.Gates += ",PodGroupPreemptionPolicy=true"
 	}
-	placements := g.chance(0.4)
+	placements := g.chance(0.4) && !o.single
 	if placements {
 		s.Gates += ",TopologyAwareWorkloadScheduling=true"
 	}
@@ -77,7 +81,10 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 		if s.sampled {
 			profile["percentageOfNodesToScore"] = pick(g.rng, 5, 75, 80, 90)
 		}
-		g.enableGangs(profile)
+		keepScores(profile)
+		if !o.single {
+			g.enableGangs(profile)
+		}
 		if placements {
 			g.enablePlacements(profile)
 		}
@@ -125,22 +132,27 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 		}
 	}
 	s.Steps = append(s.Steps, first)
+	draw := c.step
+	if o.single {
+		draw = c.singlePodStep
+	}
 	for range c.between(4, 9) {
-		s.Steps = append(s.Steps, c.step())
+		s.Steps = append(s.Steps, draw())
 	}
 	return s, nil
 }
 
-// enableGangs adds the plugin of groups to a profile that lists its plugins.
-func (g *generator) enableGangs(profile object) {
-	sets, ok := profile["plugins"].(object)
-	if !ok {
-		return
-	}
-	// Without scores kube-scheduler takes the next node at which it looks.
+// keepScores lets a profile score nodes. Without scores kube-scheduler takes the next node at which it looks.
+func keepScores(profile object) {
+	sets, _ := profile["plugins"].(object)
 	if score, ok := sets["score"].(object); ok && score["enabled"] == nil {
 		delete(sets, "score")
 	}
+}
+
+// enableGangs adds the plugin of groups to a profile that lists its plugins.
+func (g *generator) enableGangs(profile object) {
+	sets, _ := profile["plugins"].(object)
 	multiPoint, ok := sets["multiPoint"].(object)
 	if !ok || multiPoint["disabled"] == nil || g.chance(0.03) {
 		return

@@ -285,7 +285,9 @@ func (g *generator) affinityTerm(labels object) object {
 		term["namespaces"] = array{"nowhere"}
 	}
 	if g.chance(0.25) {
-		term["namespaceSelector"] = g.namespaceSelector()
+		if selector := g.namespaceSelector(); !g.withoutNamespaceSelectors {
+			term["namespaceSelector"] = selector
+		}
 	}
 	if selector, ok := term["labelSelector"].(object); ok && g.chance(0.15) {
 		field, operator := "matchLabelKeys", "In"

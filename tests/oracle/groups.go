@@ -535,6 +535,9 @@ func (r *groupRun) change(c change) error {
 	if after == nil && r.current[c.Kind+" "+c.Key] == nil {
 		return nil // evicted
 	}
+	if pod, ok := r.current[c.Kind+" "+c.Key].(*v1.Pod); ok && after != nil && pod.Spec.NodeName != "" && after.(*v1.Pod).Spec.NodeName == "" {
+		return nil // bound by the scheduler, which the scenario does not know
+	}
 	return r.apply(c.Kind+" "+c.Key, after)
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func runGroups(args []string, out, errOut io.Writer) error {
-	flags := newFlags("groups", "--replay PATH [--from-seed A] [--seeds N] [--nodes N]",
+	flags := newFlags("groups", "--replay PATH [--from-seed A] [--seeds N] [--nodes N] [--single | --preemption]",
 		"Schedules pod groups on changing clusters with the whole kube-scheduler and the whole of berth, and compares all\n"+
 			"writes, events and what waits in the queue. --out records scenarios instead; it leaves out those with sampling.", errOut)
 	replay := flags.String("replay", "", "the group_replay program")
@@ -20,10 +20,14 @@ func runGroups(args []string, out, errOut io.Writer) error {
 	flags.IntVar(&o.nodes, "nodes", 0, "number of nodes; 0: from 5 to 140")
 	flags.BoolVar(&o.preemption, "preemption", false, "groups may evict pods of lower priority")
 	flags.BoolVar(&o.volumes, "volumes", false, "members have claims, and their bindings fail")
+	flags.BoolVar(&o.single, "single", false, "without groups: pods and objects of all kinds change while pods wait in the queue")
 	show := flags.Bool("show", false, "print one scenario as the replay program reads it")
 	path := flags.String("out", "", "the file to record scenarios in (zstd-compressed, one per line)")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if o.single && o.preemption {
+		return errors.New("--single cannot be combined with --preemption: an update could bring back a pod that was evicted")
 	}
 	if *show {
 		s, err := generateGroups(*first, o)
@@ -70,8 +74,9 @@ func runGroups(args []string, out, errOut io.Writer) error {
 				continue
 			}
 			failed++
-			fmt.Fprintf(out, "seed %d: %s\n  repeat: oracle groups --replay %s --from-seed %d --seeds 1 --nodes %d%s%s\n", seed, difference, *replay, seed, o.nodes,
-				map[bool]string{true: " --preemption"}[o.preemption], map[bool]string{true: " --volumes"}[o.volumes])
+			fmt.Fprintf(out, "seed %d: %s\n  repeat: oracle groups --replay %s --from-seed %d --seeds 1 --nodes %d%s%s%s\n", seed, difference, *replay, seed, o.nodes,
+				map[bool]string{true: " --preemption"}[o.preemption], map[bool]string{true: " --volumes"}[o.volumes],
+				map[bool]string{true: " --single"}[o.single])
 		}
 	}
 	if err := r.close(); err != nil {
@@ -102,11 +107,14 @@ func (s *groupScenario) equalsAnotherRun(ctx context.Context, r *replayer) (bool
 	return false, nil
 }
 
-// countGroups counts reasons of conditions and plugins of rejections.
+// countGroups counts reasons of conditions, plugins of rejections, and places in the queue.
 func countGroups(result *groupResult, seen map[string]int) {
 	seen["bound"] += len(result.Bound)
 	seen["waiting"] += len(result.Waiting)
 	seen["deleted"] += len(result.Deleted)
+	for _, place := range result.Queue {
+		seen[place]++
+	}
 	for key, patches := range result.Patches {
 		for _, patch := range patches {
 			text := string(patch)

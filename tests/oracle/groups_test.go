@@ -6,9 +6,18 @@ import (
 )
 
 func TestTheRecordedGroupsAreStillThoseOfKubeScheduler(t *testing.T) {
+	repeatRecording(t, "groups.ndjson.zst", "Scheduled", "Unschedulable", "SchedulerError", "bound", "failed", "nominated")
+}
+
+func TestTheRecordedSinglePodsAreStillThoseOfKubeScheduler(t *testing.T) {
+	repeatRecording(t, "single_pods.ndjson.zst", "bound", "failed", "backoff", "unschedulable", "gated")
+}
+
+// repeatRecording runs the scenarios again. Each of what must have been seen.
+func repeatRecording(t *testing.T, file string, what ...string) {
 	ctx := silence()
 	seen := make(map[string]int)
-	err := readRecording("groups.ndjson.zst", func(line []byte) error {
+	err := readRecording(file, func(line []byte) error {
 		var recorded groupScenario
 		if err := json.Unmarshal(line, &recorded); err != nil {
 			return err
@@ -26,9 +35,9 @@ func TestTheRecordedGroupsAreStillThoseOfKubeScheduler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, what := range []string{"Scheduled", "Unschedulable", "SchedulerError", "bound", "failed", "nominated"} {
-		if seen[what] == 0 {
-			t.Errorf("never seen: %s", what)
+	for _, one := range what {
+		if seen[one] == 0 {
+			t.Errorf("never seen: %s", one)
 		}
 	}
 }

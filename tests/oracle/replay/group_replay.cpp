@@ -181,8 +181,18 @@ class Scenario {
     const std::string key = Text(from, "key");
     if (kind == "Pod") pods_.erase(key);
     if (kind == "PodGroup") groups_.erase(key);
-    const bool evicted = !json && kind == "Pod" && cluster_.Find<api::Pod>(key) == nullptr;
-    if (!evicted) Apply(cluster_.Replace(kind, key, json));
+    if (kind == "Pod" && IsOutdated(cluster_.Find<api::Pod>(key).get(), json)) return;
+    Apply(cluster_.Replace(kind, key, json));
+  }
+
+  // Returns whether a change does not apply: the scheduler has evicted the pod that it deletes, or bound the one
+  // that it updates.
+  static bool IsOutdated(const api::Pod* current, const std::optional<std::string>& json) {
+    if (!json) return current == nullptr;
+    if (current == nullptr || current->spec.node_name.empty()) return false;
+    simdjson::dom::parser parser;
+    std::string_view node;
+    return parser.parse(*json)["spec"]["nodeName"].get(node) != simdjson::SUCCESS || node.empty();
   }
 
   // The watch delivers the objects that were written.
