@@ -221,6 +221,21 @@ TEST_F(SchedulingAlgorithmTest, APodsOwnNominationIsIgnored) {
   EXPECT_EQ(Name(Schedule(MakePod("self").Cpu("3").Nominated("a"), {{RowOf("a"), &self}})), "a");
 }
 
+TEST_F(SchedulingAlgorithmTest, AFilterThatWasSkippedForTheShapeIsCalledWhenAPodRepelsIt) {
+  constexpr const char* kZone = "topology.kubernetes.io/zone";
+  for (const auto* large : {"a1", "a2"}) Add(MakeNode(large).Zone("a").Cpu("64"));
+  for (const auto* small : {"b1", "b2", "b3", "b4", "b5", "b6", "b7"})
+    Add(MakeNode(small).Zone("b").Cpu("4"));
+  const PodBuilder web = MakePod("web").Label("app", "web").Cpu("1");
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Name(Schedule(web)), StartsWith("a"));
+  PodBuilder alone = MakePod("alone").OnNode("a1");
+  api::PodAffinityTerm& term = alone.raw().spec.pod_anti_affinity.emplace().required.emplace_back();
+  term.label_selector.emplace().match_labels.Set("app", "web");
+  term.topology_key = kZone;
+  engine->cache().AddPod(alone.Share());
+  EXPECT_THAT(Name(Schedule(web)), StartsWith("b")) << "a2 is in the zone of the pod that repels it";
+}
+
 // Returns an error for nodes whose name begins with "odd".
 class FailingFilter final : public framework::FilterPlugin {
  public:

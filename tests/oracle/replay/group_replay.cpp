@@ -185,8 +185,8 @@ class Scenario {
     Apply(cluster_.Replace(kind, key, json));
   }
 
-  // Returns whether a change does not apply: the scheduler has evicted the pod that it deletes, or bound the one
-  // that it updates.
+  // Returns whether a change does not apply: the scheduler has evicted the pod that it deletes, or bound the
+  // one that it updates.
   static bool IsOutdated(const api::Pod* current, const std::optional<std::string>& json) {
     if (!json) return current == nullptr;
     if (current == nullptr || current->spec.node_name.empty()) return false;
