@@ -135,7 +135,7 @@ class Deciding {
         ++counted_;
       }
     }
-    records_.Add(std::move(decision.record));
+    records_.Add(std::move(decision.record), {});
   }
 
   std::size_t unplaced() const { return unplaced_; }

@@ -89,7 +89,7 @@ Round RunOnce(const PluginInterface& integration, const runtime::Registry& plugi
     micros.push_back(std::chrono::duration<double, std::micro>(done - begun).count());
     round.chosen.push_back(decision.row);
     if (decision.row != cluster::kNoRow) cache.Assume(pod, decision.row);
-    records.Add(std::move(decision.record));
+    records.Add(std::move(decision.record), {});
   }
   std::ranges::nth_element(micros, micros.begin() + static_cast<std::ptrdiff_t>(pods / 2));
   round.p50_micros = micros[pods / 2];

@@ -11,6 +11,7 @@
 
 #include "base/fatal_signals.hpp"
 #include "base/open_files.hpp"
+#include "base/version.hpp"
 #include "command/config_command.hpp"
 #include "command/demo_command.hpp"
 #include "command/explain_command.hpp"
@@ -37,7 +38,7 @@ int PrintVersion(Arguments args, const runtime::Registry&) {
   command_line::Command command("berth version",
                                 "Prints the version of Berth and of Kubernetes that it follows.");
   if (const auto code = command.Parse(args)) return *code;
-  fmt::print("berth {} (follows Kubernetes v1.37.1)\n", BERTH_VERSION);
+  fmt::print("berth {} (follows Kubernetes v1.37.1)\n", BerthVersion());
   return 0;
 }
 

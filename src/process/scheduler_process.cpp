@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 
+#include "base/version.hpp"
 #include "config/write_config.hpp"
 #include "observability/log/log.hpp"
 #include "process/api_connections.hpp"
@@ -16,6 +17,7 @@
 #include "process/long_running_process.hpp"
 #include "process/measuring.hpp"
 #include "process/metrics_options.hpp"
+#include "process/scheduler_api.hpp"
 #include "process/serving.hpp"
 #include "process/tracing.hpp"
 #include "scheduler/assembly/engine.hpp"
@@ -95,6 +97,7 @@ class Process final : public LongRunningProcess {
   void ListPods(std::move_only_function<void(std::vector<api::PodPtr>)> take) {
     loop_.Post([this, take = std::move(take)]() mutable { take(scheduler_->Pods()); });
   }
+  void AddSchedulerApi(service::Endpoints& endpoints);
   void LogConfiguration() const;
   int End(int code);
 
@@ -118,6 +121,7 @@ class Process final : public LongRunningProcess {
   std::optional<cycle::Scheduler> scheduler_;
   std::unique_ptr<Measuring> measuring_;    // null: no plugin uses measurements
   std::unique_ptr<Leadership> leadership_;  // null: without leader election
+  std::optional<SchedulerApi> scheduler_api_;
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
 };
@@ -134,9 +138,11 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                         loop_, *scheduler_, *api_.writer});
   }
   AddFeatureMetrics(metrics_, config_.gates);
-  BERTH_TRY(serving_, Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
-                                      [this] { return loop_.synced(); },
-                                      [this](auto take) { ListPods(std::move(take)); }, fence_, stopping_}));
+  BERTH_TRY(serving_,
+            Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
+                            [this] { return loop_.synced(); },
+                            [this](auto take) { ListPods(std::move(take)); }, fence_, stopping_,
+                            [this](service::Endpoints& endpoints) { AddSchedulerApi(endpoints); }}));
   client::ClusterSourceOptions options;
   options.allow_missing_resources = flags_.own.allow_missing_resources;
   options.watch_idle_timeout = flags_.own.watch_idle_timeout;
@@ -178,6 +184,14 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   return {};
 }
 
+void Process::AddSchedulerApi(service::Endpoints& endpoints) {
+  scheduler_api_.emplace(
+      endpoints,
+      SchedulerApi::Parts{introspection::Inspector({loop_, *scheduler_, engine_->profiles(),
+                                                    engine_->reasons(), clock_, flags_.max_in_unschedulable}),
+                          [this] { return fence_.Open(); }});
+}
+
 Expected<int> Process::Run() {
   LogConfiguration();
   if (leadership_) return End(leadership_->Run(*source_));
@@ -193,9 +207,10 @@ void Process::LogConfiguration() const {
                {{"profile", profile->name()}, {"Plugins", PluginsText(*profile)}});
     log.Info("Using component config", {{"config", config::WriteConfigForLog(config_, plugins_.codecs())}});
   }
-  log::Info(
-      "Starting Kubernetes Scheduler",
-      {{"version", ReportedVersion(flags_)}, {"server", server_.origin.host}, {"port", server_.origin.port}});
+  log::Info("Starting Kubernetes Scheduler", {{"version", ReportedVersion(flags_)},
+                                              {"berth", BerthVersion()},
+                                              {"server", server_.origin.host},
+                                              {"port", server_.origin.port}});
 }
 
 // Stops the sources of the scheduler's input first, then the clients that it uses.

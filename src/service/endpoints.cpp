@@ -91,7 +91,11 @@ struct Endpoints::Impl {
   metrics::Registry slis{};
   std::map<std::string, HealthPath, std::less<>> health{};
   std::map<std::string, Page, std::less<>> pages{};
-  std::map<std::string, Page, std::less<>> prefixes{};
+  struct Prefix {
+    Page page;
+    Suffices suffices;
+  };
+  std::map<std::string, Prefix, std::less<>> prefixes{};
   std::vector<std::string> listed{};
 
   void AddMetrics(Endpoints& self, const std::string& path, metrics::Registry& registry) {
@@ -105,10 +109,14 @@ struct Endpoints::Impl {
   }
   const Page* Find(std::string_view path) const {
     if (const auto page = pages.find(path); page != pages.end()) return &page->second;
-    const Page* found = nullptr;
-    // In alphabetical order the longest matching prefix comes last.
-    for (const auto& [prefix, page] : prefixes) {
-      if (path.starts_with(prefix)) found = &page;
+    const Prefix* const prefix = FindPrefix(path);
+    return prefix == nullptr ? nullptr : &prefix->page;
+  }
+  // In alphabetical order the longest matching prefix comes last.
+  const Prefix* FindPrefix(std::string_view path) const {
+    const Prefix* found = nullptr;
+    for (const auto& [prefix, entry] : prefixes) {
+      if (path.starts_with(prefix)) found = &entry;
     }
     return found;
   }
@@ -167,7 +175,11 @@ void Endpoints::AddUnlisted(std::string path, Page page) {
 }
 
 void Endpoints::AddPrefix(std::string prefix, Page page) {
-  impl_->prefixes.insert_or_assign(std::move(prefix), std::move(page));
+  AddPrefix(std::move(prefix), std::move(page), [](const Target&) { return std::nullopt; });
+}
+
+void Endpoints::AddPrefix(std::string prefix, Page page, Suffices suffices) {
+  impl_->prefixes.insert_or_assign(std::move(prefix), Impl::Prefix{std::move(page), std::move(suffices)});
 }
 
 void Endpoints::AddVerbosity() {
@@ -190,6 +202,13 @@ std::vector<std::string> Endpoints::Paths() const {
 void Endpoints::Answer(const http::Request& request, const Target& target, const Respond& respond) {
   if (const Page* page = impl_->Find(target.path)) return (*page)(request, target, respond);
   respond(NotFound());
+}
+
+std::optional<Attributes> Endpoints::SufficientAccess(const http::Request& request,
+                                                      const Target& target) const {
+  if (request.method != "GET" || impl_->pages.contains(target.path)) return std::nullopt;
+  const Impl::Prefix* const prefix = impl_->FindPrefix(target.path);
+  return prefix == nullptr ? std::nullopt : prefix->suffices(target);
 }
 
 bool Endpoints::IsMetrics(std::string_view path) { return path == "/metrics" || path == "/metrics/slis"; }

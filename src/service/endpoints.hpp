@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "http/message.hpp"
+#include "service/auth/reviews.hpp"
 #include "service/health.hpp"
 #include "service/target.hpp"
 
@@ -37,11 +39,16 @@ class Endpoints {
   // Adds a page that Paths() does not list.
   void AddUnlisted(std::string path, Page page);
   void AddPrefix(std::string prefix, Page page);
+  // Access to an object of the Kubernetes API that suffices for a request below this prefix, beside access to
+  // its path. nullopt: only access to the path suffices. Only for GET.
+  using Suffices = std::function<std::optional<Attributes>(const Target&)>;
+  void AddPrefix(std::string prefix, Page page, Suffices suffices);
   // PUT /debug/flags/v: sets the log verbosity (with enableProfiling).
   void AddVerbosity();
 
   std::vector<std::string> Paths() const;
   void Answer(const http::Request& request, const Target& target, const Respond& respond);
+  std::optional<Attributes> SufficientAccess(const http::Request& request, const Target& target) const;
   // Whether the path is a health check.
   bool IsHealth(std::string_view path) const;
   // Whether the path serves the metrics of this process; not /metrics/resources, which lists the pods of all

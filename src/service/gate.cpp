@@ -100,17 +100,29 @@ void Gate::Handle(http::Request request, std::shared_ptr<http::Exchange> exchang
   });
 }
 
+// Access to the object suffices, where there is one; otherwise access to the path is needed.
 void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
   visit->since = parts_.loop.Now();
+  const auto sufficient = parts_.endpoints.SufficientAccess(visit->request, visit->target);
+  if (!sufficient) return AuthorizePath(visit);
+  parts_.authorizer.Authorize(visit->user, *sufficient, [this, visit](const Decision& decision) {
+    if (decision.kind != Decision::Kind::kAllow) return AuthorizePath(visit);
+    parts_.meters.Authorized(ResultOf(decision), parts_.loop.Now() - visit->since);
+    Answer(visit);
+  });
+}
+
+void Gate::Answer(const std::shared_ptr<Visit>& visit) {
+  auto exchange = FromAnyThread(parts_.loop, std::move(visit->exchange));
+  parts_.endpoints.Answer(visit->request, visit->target,
+                          [exchange](http::Response response) { exchange->Respond(std::move(response)); });
+}
+
+void Gate::AuthorizePath(const std::shared_ptr<Visit>& visit) {
   const std::string verb = ToAsciiLower(visit->request.method);
   const auto on_decision = [this, visit, verb](const Decision& decision) {
     parts_.meters.Authorized(ResultOf(decision), parts_.loop.Now() - visit->since);
-    if (decision.kind == Decision::Kind::kAllow) {
-      auto exchange = FromAnyThread(parts_.loop, std::move(visit->exchange));
-      return parts_.endpoints.Answer(visit->request, visit->target, [exchange](http::Response response) {
-        exchange->Respond(std::move(response));
-      });
-    }
+    if (decision.kind == Decision::Kind::kAllow) return Answer(visit);
     if (!decision.error.empty()) {
       return visit->exchange->Respond(
           PlainError(500, Sanitized(fmt::format("Internal Server Error: {}: {}",
@@ -128,7 +140,7 @@ void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
     answer.headers.Add("X-Content-Type-Options", "nosniff");
     visit->exchange->Respond(std::move(answer));
   };
-  parts_.authorizer.Authorize(visit->user, verb, visit->target.path, on_decision);
+  parts_.authorizer.Authorize(visit->user, {verb, visit->target.path}, on_decision);
 }
 
 }  // namespace berth::service

@@ -38,6 +38,8 @@ class Gate {
  private:
   struct Visit;
   void Authorize(const std::shared_ptr<Visit>& visit);
+  void AuthorizePath(const std::shared_ptr<Visit>& visit);
+  void Answer(const std::shared_ptr<Visit>& visit);
 
   const Parts parts_;
 };

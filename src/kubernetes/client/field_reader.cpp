@@ -8,27 +8,27 @@ namespace berth::client {
 namespace {
 
 using yaml::Value;
-using Kind = Value::Kind;
+using ValueKind = Value::Kind;
 
-std::string_view NameOf(Kind kind) {
+std::string_view NameOf(ValueKind kind) {
   switch (kind) {
-    case Kind::kNull:
+    case ValueKind::kNull:
       return "null";
-    case Kind::kBool:
+    case ValueKind::kBool:
       return "a boolean";
-    case Kind::kNumber:
+    case ValueKind::kNumber:
       return "a number";
-    case Kind::kString:
+    case ValueKind::kString:
       return "text";
-    case Kind::kList:
+    case ValueKind::kList:
       return "a list";
-    case Kind::kMap:
+    case ValueKind::kMap:
       return "a map";
   }
   return "";
 }
 
-std::string WrongKind(Kind expected, Kind found) {
+std::string WrongKind(ValueKind expected, ValueKind found) {
   return fmt::format("expected {}, got {}", NameOf(expected), NameOf(found));
 }
 
@@ -39,28 +39,28 @@ std::optional<std::string> ReadDocument(std::string_view text,
   const auto parsed = yaml::ParseYaml(text);
   if (!parsed) return parsed.error().message;
   const Value& root = parsed->root;
-  if (root.kind == Kind::kNull) return std::nullopt;
-  if (root.kind != Kind::kMap) return WrongKind(Kind::kMap, root.kind);
+  if (root.kind == ValueKind::kNull) return std::nullopt;
+  if (root.kind != ValueKind::kMap) return WrongKind(ValueKind::kMap, root.kind);
   std::optional<std::string> error;
   read(FieldReader(root, "", error));
   return error;
 }
 
 void FieldReader::Text(std::string_view key, std::string& out) const {
-  if (const Value* field = Find(key, Kind::kString)) out = field->text;
+  if (const Value* field = Find(key, ValueKind::kString)) out = field->text;
 }
 
 void FieldReader::Boolean(std::string_view key, bool& out) const {
-  if (const Value* field = Find(key, Kind::kBool)) out = field->text == "true";
+  if (const Value* field = Find(key, ValueKind::kBool)) out = field->text == "true";
 }
 
 void FieldReader::Texts(std::string_view key, std::vector<std::string>& out) const {
-  const Value* field = Find(key, Kind::kList);
+  const Value* field = Find(key, ValueKind::kList);
   if (field == nullptr) return;
   for (std::size_t i = 0; i < field->items.size(); ++i) {
     const Value& item = field->items[i];
-    if (item.kind != Kind::kString)
-      return Record(fmt::format("{}[{}]", PathOf(key), i), WrongKind(Kind::kString, item.kind));
+    if (item.kind != ValueKind::kString)
+      return Record(fmt::format("{}[{}]", PathOf(key), i), WrongKind(ValueKind::kString, item.kind));
     out.push_back(item.text);
   }
 }
@@ -80,18 +80,18 @@ std::string FieldReader::Json(std::string_view key) const {
 }
 
 std::optional<FieldReader> FieldReader::Map(std::string_view key) const {
-  const Value* field = Find(key, Kind::kMap);
+  const Value* field = Find(key, ValueKind::kMap);
   if (field == nullptr) return std::nullopt;
   return FieldReader(*field, PathOf(key), *error_);
 }
 
 void FieldReader::EachItem(std::string_view key, const std::function<void(const FieldReader&)>& visit) const {
-  const Value* field = Find(key, Kind::kList);
+  const Value* field = Find(key, ValueKind::kList);
   if (field == nullptr) return;
   for (std::size_t i = 0; i < field->items.size(); ++i) {
     const Value& item = field->items[i];
     const std::string path = fmt::format("{}[{}]", PathOf(key), i);
-    if (item.kind != Kind::kMap) return Record(path, WrongKind(Kind::kMap, item.kind));
+    if (item.kind != ValueKind::kMap) return Record(path, WrongKind(ValueKind::kMap, item.kind));
     visit(FieldReader(item, path, *error_));
   }
 }
@@ -104,10 +104,10 @@ void FieldReader::Fail(std::string_view problem) const { Record(path_, problem);
 
 const Value* FieldReader::Find(std::string_view key) const {
   const Value* field = map_->Find(key);
-  return field == nullptr || field->kind == Kind::kNull ? nullptr : field;
+  return field == nullptr || field->kind == ValueKind::kNull ? nullptr : field;
 }
 
-const Value* FieldReader::Find(std::string_view key, Kind kind) const {
+const Value* FieldReader::Find(std::string_view key, ValueKind kind) const {
   const Value* field = Find(key);
   if (field == nullptr || field->kind == kind) return field;
   Record(PathOf(key), WrongKind(kind, field->kind));

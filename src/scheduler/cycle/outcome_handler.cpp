@@ -356,7 +356,7 @@ OutcomeHandler::Failure OutcomeHandler::Abandoned() {
 }
 
 void OutcomeHandler::Keep(std::shared_ptr<const record::AttemptRecord> record) {
-  parts_.records.Add(std::move(record));
+  parts_.records.Add(std::move(record), parts_.clock.WallNow());
   parts_.metrics.Recorded(parts_.records);
 }
 

@@ -19,6 +19,11 @@ class PodDirectory {
   void Put(const api::PodPtr& pod) { pending_[pod->metadata.Key()] = pod; }
   // Removes the pod without a node of this name ("namespace/name"). Returns whether there was one.
   bool Remove(const std::string& key) { return pending_.erase(key) > 0; }
+  // The pod without a node of this name; null if there is none.
+  api::PodPtr FindPending(const std::string& key) const {
+    const auto found = pending_.find(key);
+    return found != pending_.end() ? found->second : nullptr;
+  }
   // The pod without a node of this name and UID; null if there is none.
   api::PodPtr FindPending(const std::string& key, std::string_view uid) const {
     const auto found = pending_.find(key);

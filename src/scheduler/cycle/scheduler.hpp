@@ -89,6 +89,9 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   // The last received versions, in no defined order: pods with a node, and pods without a node that a profile
   // of this scheduler is responsible for.
   std::vector<api::PodPtr> Pods() const { return pods_.All(); }
+  // The last received version of a pod without a node ("namespace/name"); null if there is none.
+  api::PodPtr FindPending(const std::string& key) const { return pods_.FindPending(key); }
+  std::size_t nodes() const { return parts_.cluster.nodes().node_count(); }
   // After Drain: the number of requested bindings without a result, which the API server may still execute.
   std::size_t unconfirmed_bindings() const { return unconfirmed_bindings_; }
   const queue::SchedulingQueue& queue() const { return queue_; }

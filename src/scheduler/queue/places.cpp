@@ -49,6 +49,19 @@ const char* SchedulingQueue::PlaceName(const Entry& entry) {
   }
 }
 
+std::size_t SchedulingQueue::CountAhead(const std::string& uid, std::size_t limit) const {
+  const auto found = entries_.find(uid);
+  if (found == entries_.end()) return 0;
+  const Entry& wanted = RankedOf(found->second);
+  if (wanted.place != Place::kActive) return 0;
+  std::size_t ahead = 0;
+  for (const Entry* entry : active_) {
+    if (entry == &wanted || ahead == limit) break;
+    ++ahead;
+  }
+  return ahead;
+}
+
 SchedulingQueue::Entry* SchedulingQueue::Find(const std::string& uid) {
   const auto found = entries_.find(uid);
   return found == entries_.end() ? nullptr : &found->second;

@@ -159,6 +159,30 @@ class SchedulingQueue {
   void ForEach(Visit&& visit) const {
     for (const auto& [uid, entry] : entries_) visit(*entry.pod, PlaceName(entry));
   }
+  // As ForEach, for at most `count` pods after the one with this UID; from the first one if it is empty.
+  // Returns false if that pod is not queued. The order is the same in all calls unless order_changes()
+  // changes.
+  template <class Visit>
+  bool ForEachAfter(const std::string& uid, std::size_t count, Visit&& visit) const {
+    auto entry = uid.empty() ? entries_.begin() : entries_.find(uid);
+    if (!uid.empty() && entry++ == entries_.end()) return false;
+    for (; entry != entries_.end() && count > 0; ++entry, --count)
+      visit(*entry->second.pod, PlaceName(entry->second));
+    return true;
+  }
+  std::size_t order_changes() const { return entries_.bucket_count(); }
+  // Calls see(const QueuedPod&, const QueuedEntity&, place) if the pod is queued; the second argument is
+  // the pod itself or, for a member, its group.
+  template <class See>
+  void Look(const std::string& uid, See&& see) const {
+    const auto found = entries_.find(uid);
+    if (found == entries_.end()) return;
+    const Entry& entry = found->second;
+    see(std::as_const(*entry.pod), std::as_const(*RankedOf(entry).state), PlaceName(entry));
+  }
+  // The number of entries in activeQ that Pop takes before this pod or its group, at most `limit`; 0 if it is
+  // not in activeQ.
+  std::size_t CountAhead(const std::string& uid, std::size_t limit) const;
   // Calls visit(const QueuedGroup&, place) for every queued group, with its members, in no defined order.
   template <class Visit>
   void ForEachGroup(Visit&& visit) const {
@@ -247,6 +271,7 @@ class SchedulingQueue {
   using Strategy = std::optional<framework::Requeue>;
 
   static const char* PlaceName(const Entry& entry);
+  static const Entry& RankedOf(const Entry& entry) { return entry.group != nullptr ? *entry.group : entry; }
   static std::size_t SizeOf(const Entry& entry) { return entry.is_group() ? entry.group->members.size() : 1; }
   // Calls visit(Entry&) for the pod, or for each member of the group.
   template <class Visit>

@@ -242,7 +242,7 @@ std::shared_ptr<const AttemptRecord> Named(const std::string& pod, std::size_t p
 TEST(RecordRing, TheOldestRecordsAreDroppedAtTheLimit) {
   const std::size_t size = Named("a", 1000)->Bytes();
   RecordRing ring(3 * size);
-  for (const auto* pod : {"a", "b", "c", "d"}) ring.Add(Named(pod, 1000));
+  for (const auto* pod : {"a", "b", "c", "d"}) ring.Add(Named(pod, 1000), {});
   EXPECT_EQ(ring.size(), 3U);
   EXPECT_EQ(ring.evicted(), 1U);
   EXPECT_LE(ring.bytes(), 3 * size);
@@ -253,21 +253,49 @@ TEST(RecordRing, TheOldestRecordsAreDroppedAtTheLimit) {
 
 TEST(RecordRing, ALargeRecordReplacesOthers) {
   RecordRing ring(10 * Named("a", 1000)->Bytes());
-  for (int i = 0; i < 10; ++i) ring.Add(Named("small" + std::to_string(i)));
-  ring.Add(Named("large", 1'000'000));
+  for (int i = 0; i < 10; ++i) ring.Add(Named("small" + std::to_string(i)), {});
+  ring.Add(Named("large", 1'000'000), {});
   EXPECT_EQ(ring.size(), 1U) << "one record always fits";
   EXPECT_NE(ring.Latest("large"), nullptr);
-  ring.Add(Named("next"));
+  ring.Add(Named("next"), {});
   EXPECT_EQ(ring.Latest("large"), nullptr);
   EXPECT_EQ(ring.bytes(), Named("next")->Bytes());
 }
 
 TEST(RecordRing, LatestReturnsTheNewestRecordOfThePod) {
   RecordRing ring(1'000'000);
-  ring.Add(Named("a", 1));
-  ring.Add(Named("a", 2));
-  ring.Add(Named("b", 3));
+  ring.Add(Named("a", 1), {});
+  ring.Add(Named("a", 2), {});
+  ring.Add(Named("b", 3), {});
   EXPECT_EQ(ring.Latest("a")->message.size(), 2U);
+}
+
+TEST(RecordRing, ASearchInStepsFindsAllRecordsOfThePodWithTheirTimes) {
+  RecordRing ring(4 * Named("a", 1000)->Bytes());
+  for (int i = 0; i < 6; ++i)
+    ring.Add(Named(i % 2 == 0 ? "a" : "b", 1000), WallTime(std::chrono::seconds(i)));
+  std::vector<int> found;
+  std::uint64_t before = ring.end();
+  int steps = 0;
+  for (; before > ring.first(); ++steps) {
+    before = ring.Search("a", before, 1, [&](const auto&, WallTime at) {
+      found.push_back(static_cast<int>(at.time_since_epoch() / std::chrono::seconds(1)));
+    });
+  }
+  EXPECT_THAT(found, ::testing::ElementsAre(4, 2)) << "the first two records were dropped";
+  EXPECT_EQ(steps, 4);
+}
+
+TEST(RecordRing, ASearchContinuesBehindRecordsThatWereDroppedMeanwhile) {
+  RecordRing ring(2 * Named("a", 1000)->Bytes());
+  ring.Add(Named("a", 1000), {});
+  ring.Add(Named("a", 1000), {});
+  int found = 0;
+  const auto count = [&](const auto&, WallTime) { ++found; };
+  const std::uint64_t before = ring.Search("a", ring.end(), 1, count);
+  for (int i = 0; i < 5; ++i) ring.Add(Named("b", 1000), {});
+  EXPECT_LE(ring.Search("a", before, 10, count), ring.first());
+  EXPECT_EQ(found, 1);
 }
 
 TEST(RecordRing, TheSizeIncludesAllPartsOfARecord) {

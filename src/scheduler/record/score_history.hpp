@@ -59,6 +59,14 @@ class ScoreSnapshot {
       }
       return page_.scores.values[row];
     }
+    // A copy with all changes applied. Linear in the rows and the log.
+    Scores Expanded() const {
+      Scores all = page_.scores;
+      for (const Page::Change& change : page_.changes) {
+        if (change.version <= version_) all.values[change.row] = change.score;
+      }
+      return all;
+    }
 
    private:
     const Page& page_;

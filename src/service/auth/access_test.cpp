@@ -22,10 +22,13 @@ using testing::HasSubstr;
 using namespace std::chrono_literals;
 
 TEST(AccessReview, IsEncodedAndDecoded) {
-  EXPECT_EQ(AccessReviewBody({"u<", "1", {"g"}, {{"k", {"v"}}}}, "get", "/a"),
+  EXPECT_EQ(AccessReviewBody({"u<", "1", {"g"}, {{"k", {"v"}}}}, {"get", "/a"}),
             R"({"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},)"
             R"("spec":{"nonResourceAttributes":{"path":"/a","verb":"get"},"user":"u\u003c","groups":["g"],)"
             R"("extra":{"k":["v"]},"uid":"1"},"status":{"allowed":false}})");
+  EXPECT_THAT(AccessReviewBody({"u", "", {}, {}}, {"get", "/a", Attributes::Resource{"pods", "shop", "web"}}),
+              HasSubstr(R"("spec":{"resourceAttributes":{"namespace":"shop","verb":"get","version":"v1",)"
+                        R"("resource":"pods","name":"web"},"user":"u"})"));
   const auto verdict = ParseAccessReview(R"({"status":{"allowed":true,"denied":true,"reason":"r"}})");
   EXPECT_TRUE(verdict->allowed && verdict->denied);
   EXPECT_EQ(verdict->reason, "r");
@@ -51,7 +54,7 @@ class Access : public testing::Test {
   std::string Authorize(const User& user, const std::string& path,
                         std::optional<client::Reply> answer = std::nullopt) {
     std::string result = "nothing";
-    authorizer_.Authorize(user, "get", path, [&](const Decision& decision) {
+    authorizer_.Authorize(user, {"get", path}, [&](const Decision& decision) {
       result = decision.kind == Decision::Kind::kAllow  ? "allow"
                : decision.kind == Decision::Kind::kDeny ? "deny: " + decision.reason
                                                         : "no opinion: " + decision.reason;
@@ -74,6 +77,17 @@ TEST_F(Access, MastersAndAllowedPathsNeedNoReview) {
   EXPECT_EQ(Authorize({"root", "", {"a", "system:masters"}, {}}, "/metrics"), "allow");
   EXPECT_EQ(Authorize(anna_, "/healthz"), "allow");
   EXPECT_TRUE(api_.sent.empty());
+}
+
+TEST_F(Access, AnAllowedPathDoesNotAllowAccessToAnObject) {
+  std::string result;
+  const Attributes pod{"get", "/healthz", Attributes::Resource{"pods", "shop", "web"}};
+  authorizer_.Authorize(anna_, pod, [&](const Decision& decision) {
+    result = decision.kind == Decision::Kind::kAllow ? "allow" : "other";
+  });
+  EXPECT_EQ(api_.sent.size(), 1u);
+  api_.Answer(R"({"status":{"allowed":false}})");
+  EXPECT_EQ(result, "other");
 }
 
 TEST_F(Access, TheApiServersDecisionIsCached) {
@@ -106,7 +120,7 @@ TEST_F(Access, AnUnreachableServerIsAnErrorAndNotCached) {
 
 TEST_F(Access, AFailingServerIsTriedFiveTimes) {
   std::string result;
-  authorizer_.Authorize(anna_, "get", "/a", [&](const Decision& decision) { result = decision.error; });
+  authorizer_.Authorize(anna_, {"get", "/a"}, [&](const Decision& decision) { result = decision.error; });
   for (int i = 0; i < 4; ++i) {
     api_.Answer(client::Refused(429, "TooManyRequests"));
     EXPECT_EQ(result, "");
@@ -124,7 +138,7 @@ TEST_F(Access, AFailingServerIsTriedFiveTimes) {
 TEST_F(Access, WithoutAServerOnlyMastersAndAllowedPathsAreAuthorized) {
   Authorizer alone(loop_, nullptr, random_, metrics_, *AlwaysAllowed::Parse({}), 10s, 10s);
   Decision decision{Decision::Kind::kAllow};
-  alone.Authorize(anna_, "get", "/metrics", [&](const Decision& result) { decision = result; });
+  alone.Authorize(anna_, {"get", "/metrics"}, [&](const Decision& result) { decision = result; });
   EXPECT_EQ(decision.kind, Decision::Kind::kNoOpinion);
 }
 

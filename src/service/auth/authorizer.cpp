@@ -22,6 +22,12 @@ std::string_view WithoutSlash(std::string_view path) {
   return path;
 }
 
+std::size_t SizeOf(const Attributes& attributes) {
+  const std::size_t size = attributes.verb.size() + attributes.path.size();
+  return attributes.resource ? size + attributes.resource->ns.size() + attributes.resource->name.size()
+                             : size;
+}
+
 Decision AsDecision(const AccessVerdict& verdict) {
   using enum Decision::Kind;
   if (verdict.denied) {
@@ -72,13 +78,14 @@ struct Authorizer::Impl : std::enable_shared_from_this<Impl> {
                                   .timeout = std::chrono::seconds(10)});
   }
 
-  void Authorize(const User& user, const std::string& verb, const std::string& path, Done done) {
-    if (std::ranges::find(user.groups, "system:masters") != user.groups.end() || always.Allows(path)) {
+  void Authorize(const User& user, const Attributes& attributes, Done done) {
+    if (std::ranges::find(user.groups, "system:masters") != user.groups.end() ||
+        (!attributes.resource && always.Allows(attributes.path))) {
       return done({Decision::Kind::kAllow});
     }
     if (!reviews) return done({});
-    std::string body = AccessReviewBody(user, verb, path);
-    const bool keep = verb.size() + path.size() < kTooLongToKeep;
+    std::string body = AccessReviewBody(user, attributes);
+    const bool keep = SizeOf(attributes) < kTooLongToKeep;
     std::string key = keep ? Sha256(body) : "";
     if (const auto known = keep ? cache.Get(key, loop.Now()) : std::nullopt) return done(AsDecision(*known));
     reviews->Post(std::move(body),
@@ -114,8 +121,8 @@ Authorizer::Authorizer(http::Loop& loop, client::Api* api, Random& random, metri
                                    unauthorized_ttl)) {}
 Authorizer::~Authorizer() = default;
 
-void Authorizer::Authorize(const User& user, const std::string& verb, const std::string& path, Done done) {
-  impl_->Authorize(user, verb, path, std::move(done));
+void Authorizer::Authorize(const User& user, const Attributes& attributes, Done done) {
+  impl_->Authorize(user, attributes, std::move(done));
 }
 
 }  // namespace berth::service

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "service/auth/review_client.hpp"
+#include "service/auth/reviews.hpp"
 #include "service/auth/user.hpp"
 #include "service/serving_options.hpp"
 
@@ -45,8 +46,8 @@ class Authorizer {
   Authorizer(const Authorizer&) = delete;
   Authorizer& operator=(const Authorizer&) = delete;
 
-  // `verb` is the method in lower case. Calls `done` once, possibly before it returns.
-  void Authorize(const User& user, const std::string& verb, const std::string& path, Done done);
+  // Calls `done` once, possibly before it returns.
+  void Authorize(const User& user, const Attributes& attributes, Done done);
 
  private:
   struct Impl;

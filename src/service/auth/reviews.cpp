@@ -102,12 +102,21 @@ Expected<TokenVerdict> ParseTokenReview(std::string_view text) {
   return verdict;
 }
 
-std::string AccessReviewBody(const User& user, std::string_view verb, std::string_view path) {
+std::string AccessReviewBody(const User& user, const Attributes& attributes) {
   std::string out = R"({"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},)"
-                    R"("spec":{"nonResourceAttributes":{"path":)";
-  AppendGoJsonString(out, path);
-  out += R"(,"verb":)";
-  AppendGoJsonString(out, verb);
+                    R"("spec":{)";
+  const auto add = [&](std::string_view before, std::string_view value) {
+    AppendGoJsonString(out += before, value);
+  };
+  if (attributes.resource) {
+    add(R"("resourceAttributes":{"namespace":)", attributes.resource->ns);
+    add(R"(,"verb":)", attributes.verb);
+    add(R"(,"version":"v1","resource":)", attributes.resource->resource);
+    add(R"(,"name":)", attributes.resource->name);
+  } else {
+    add(R"("nonResourceAttributes":{"path":)", attributes.path);
+    add(R"(,"verb":)", attributes.verb);
+  }
   out += R"(},"user":)";
   AppendGoJsonString(out, user.name);
   if (!user.groups.empty()) AppendList(out += R"(,"groups":)", user.groups);

@@ -1,6 +1,7 @@
 // Encoding and decoding of TokenReview and SubjectAccessReview.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,8 +21,20 @@ struct TokenVerdict {
 // Fails if the text is not a TokenReview.
 Expected<TokenVerdict> ParseTokenReview(std::string_view text);
 
-// authorization.k8s.io/v1: whether the user may use `verb` (a method in lower case) on a non-resource path.
-std::string AccessReviewBody(const User& user, std::string_view verb, std::string_view path);
+// What a request does: a verb on a path, or on an object of the Kubernetes API.
+struct Attributes {
+  // An object of the core group.
+  struct Resource {
+    std::string resource;  // "pods"
+    std::string ns, name;
+  };
+  std::string verb;  // for a path the method in lower case
+  std::string path;
+  std::optional<Resource> resource = std::nullopt;  // with it, `path` does not count
+};
+
+// authorization.k8s.io/v1: whether the user may do it.
+std::string AccessReviewBody(const User& user, const Attributes& attributes);
 
 struct AccessVerdict {
   bool allowed = false;

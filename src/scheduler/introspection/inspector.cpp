@@ -1,0 +1,212 @@
+#include "scheduler/introspection/inspector.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/introspection/event_names.hpp"
+
+namespace berth::introspection {
+namespace {
+
+// Work of one step of the loop. A record takes up to 50 ns, because each is elsewhere in memory; a row of the
+// queue up to 200 ns; a copied record 25 us.
+constexpr std::uint64_t kRecordsPerStep = 5'000;
+constexpr std::size_t kRowsPerStep = 2'000;
+constexpr std::size_t kCopiesPerStep = 10;
+// If the last pod of a step has left the queue before the next step, that continues after one of the others.
+constexpr std::size_t kResumePoints = 64;
+// A queue that grows or empties all the time is reported incompletely.
+constexpr int kMostRestarts = 5;
+
+WallTime WallOf(MonoTime time, const Clock& clock) { return clock.WallNow() + (time - clock.Now()); }
+
+std::optional<WallTime> NextRetry(const framework::QueuedEntity& entry, std::string_view place,
+                                  const Inspector::Parts& parts) {
+  if (place == "backoff") return WallOf(entry.backoff_expiry, parts.clock);
+  if (place == "unschedulable") return WallOf(entry.timestamp + parts.max_in_unschedulable, parts.clock);
+  return std::nullopt;
+}
+
+std::vector<WakingEvents> WokenBy(const framework::QueuedPod& pod, const runtime::Profile& profile) {
+  std::vector<WakingEvents> all;
+  for (const runtime::Profile::Registered& registered : profile.registered()) {
+    const std::string_view name = registered.plugin->Name();
+    if (std::ranges::find(pod.rejectors, name) == pod.rejectors.end() &&
+        std::ranges::find(pod.pending, name) == pod.pending.end())
+      continue;
+    WakingEvents& of_plugin = all.emplace_back(WakingEvents{std::string(name), {}});
+    for (const framework::EventRegistration& one : registered.events)
+      of_plugin.events.push_back(DescribeEvent(one.event));
+  }
+  return all;
+}
+
+QueuedReport QueuedReportOf(const framework::QueuedPod& pod, const framework::QueuedEntity& entry,
+                            std::string_view place, const Inspector::Parts& parts) {
+  QueuedReport report;
+  report.place = place;
+  report.since = WallOf(entry.timestamp, parts.clock);
+  if (entry.first_attempt_ready != MonoTime{})
+    report.first_ready = WallOf(entry.first_attempt_ready, parts.clock);
+  report.attempts = entry.attempts;
+  report.unschedulable_attempts = entry.unschedulable_count;
+  report.consecutive_errors = entry.consecutive_errors;
+  report.next_retry = NextRetry(entry, place, parts);
+  report.rejected_by = pod.rejectors;
+  report.waiting_for = pod.pending;
+  report.gated_by = entry.gated_by;
+  report.woken_by = WokenBy(pod, *parts.profiles[pod.profile]);
+  report.ahead = parts.scheduler.queue().CountAhead(pod.info.pod->metadata.uid, kMostAhead);
+  return report;
+}
+
+// --- one pod ---
+
+// A request that continues in the next iteration of the loop until it is complete.
+struct PodSearch {
+  Inspector::Parts parts;
+  std::string key;
+  std::size_t wanted;
+  Inspector::TakePod take;
+  PodReport report{};
+  bool exists = false;
+  struct Found {
+    std::shared_ptr<const record::AttemptRecord> record;
+    WallTime at;
+  };
+  std::vector<Found> found{};
+  std::uint64_t before = 0;  // number of the record before which the search continues
+};
+
+void Describe(const api::Pod& pod, PodSearch& search) {
+  const cycle::Scheduler& scheduler = search.parts.scheduler;
+  PodReport& report = search.report;
+  search.exists = true;
+  report.uid = pod.metadata.uid;
+  report.scheduler_name = pod.spec.scheduler_name;
+  report.priority = pod.spec.priority;
+  report.nominated_node = pod.status.nominated_node_name;
+  if (pod.spec.pod_group) report.group = fmt::format("{}/{}", pod.metadata.ns, *pod.spec.pod_group);
+  report.stage = PodStage::kBinding;
+  if (scheduler.queue().IsInFlight(report.uid)) report.stage = PodStage::kScheduling;
+  scheduler.queue().Look(report.uid, [&](const framework::QueuedPod& queued,
+                                         const framework::QueuedEntity& entry, const char* place) {
+    report.stage = PodStage::kQueued;
+    report.queued = QueuedReportOf(queued, entry, place, search.parts);
+  });
+}
+
+void Copy(PodSearch& search) {
+  for (const PodSearch::Found& one : search.found)
+    search.report.attempts.push_back({one.at, record::Detach(*one.record, search.parts.reasons)});
+  if (!search.exists) {
+    if (search.found.empty()) return search.take(std::nullopt);
+    search.report.scheduler_name = search.found.front().record->scheduler_name;
+  }
+  search.take(std::move(search.report));
+}
+
+void Continue(std::unique_ptr<PodSearch> search) {
+  const record::RecordRing& records = search->parts.scheduler.records();
+  search->before =
+      records.Search(search->key, search->before, kRecordsPerStep, [&](const auto& record, WallTime at) {
+        search->found.size() < search->wanted ? search->found.push_back({record, at})
+                                              : void(++search->report.more_attempts);
+      });
+  if (search->before <= records.first()) return Copy(*search);
+  cycle::ClusterLoop& loop = search->parts.loop;
+  loop.Post([search = std::move(search)]() mutable { Continue(std::move(search)); });
+}
+
+// --- the queue ---
+
+struct QueueSearch {
+  Inspector::Parts parts;
+  Inspector::TakeQueue take;
+  std::vector<QueueRow> rows{};
+  std::size_t order = 0;  // of the queue when the search began
+  int restarts = 0;
+};
+
+QueueRow RowOf(const framework::QueuedPod& pod, const char* place, const Clock& clock) {
+  QueueRow row{pod.info.pod, place, WallOf(pod.timestamp, clock), pod.attempts, pod.rejectors};
+  if (pod.gated() && std::ranges::find(row.rejected_by, pod.gated_by) == row.rejected_by.end())
+    row.rejected_by.push_back(pod.gated_by);
+  return row;
+}
+
+// Adds the rows after the last one that is still in the queue. Returns false if there is none.
+bool AddRows(QueueSearch& search) {
+  const queue::SchedulingQueue& queue = search.parts.scheduler.queue();
+  const auto add = [&](const framework::QueuedPod& pod, const char* place) {
+    search.rows.push_back(RowOf(pod, place, search.parts.clock));
+  };
+  if (search.rows.empty()) return queue.ForEachAfter("", kRowsPerStep, add);
+  if (search.order != queue.order_changes()) return false;
+  for (std::size_t i = 0; i < kResumePoints && !search.rows.empty(); ++i) {
+    const std::string uid = search.rows.back().pod->metadata.uid;
+    if (queue.ForEachAfter(uid, kRowsPerStep, add)) return true;
+    search.rows.pop_back();  // it has left the queue
+  }
+  return false;
+}
+
+void Continue(std::unique_ptr<QueueSearch> search) {
+  const std::size_t before = search->rows.size();
+  if (before == 0) search->order = search->parts.scheduler.queue().order_changes();
+  const bool found = AddRows(*search);
+  const bool ended = found && search->rows.size() < before + kRowsPerStep / 2;
+  if (ended || (!found && ++search->restarts > kMostRestarts)) return search->take(std::move(search->rows));
+  if (!found) search->rows.clear();
+  cycle::ClusterLoop& loop = search->parts.loop;
+  loop.Post([search = std::move(search)]() mutable { Continue(std::move(search)); });
+}
+
+}  // namespace
+
+void Inspector::ReportPod(std::string key, std::size_t attempts, TakePod take) const {
+  auto search = std::make_unique<PodSearch>(
+      PodSearch{parts_, std::move(key), std::min(attempts, kCopiesPerStep), std::move(take)});
+  const std::size_t slash = search->key.find('/');
+  search->report.ns = search->key.substr(0, slash);
+  search->report.name = slash == std::string::npos ? "" : search->key.substr(slash + 1);
+  parts_.loop.Post([search = std::move(search)]() mutable {
+    const cycle::Scheduler& scheduler = search->parts.scheduler;
+    if (const api::PodPtr pod = scheduler.FindPending(search->key)) Describe(*pod, *search);
+    search->before = scheduler.records().end();
+    Continue(std::move(search));
+  });
+}
+
+void Inspector::ReportQueue(TakeQueue take) const {
+  parts_.loop.Post([search = std::make_unique<QueueSearch>(QueueSearch{parts_, std::move(take)})]() mutable {
+    Continue(std::move(search));
+  });
+}
+
+void Inspector::ReportStatus(TakeStatus take) const {
+  parts_.loop.Post([parts = parts_, take = std::move(take)]() mutable {
+    const record::RecordRing& records = parts.scheduler.records();
+    take({parts.loop.synced(), parts.scheduler.queue().sizes(), parts.scheduler.nodes(), records.size(),
+          records.bytes(), records.evicted()});
+  });
+}
+
+std::string_view NameOf(PodStage stage) {
+  switch (stage) {
+    case PodStage::kQueued:
+      return "queued";
+    case PodStage::kScheduling:
+      return "scheduling";
+    case PodStage::kBinding:
+      return "binding";
+    case PodStage::kGone:
+      return "gone";
+  }
+  std::unreachable();
+}
+
+}  // namespace berth::introspection

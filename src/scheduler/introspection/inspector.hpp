@@ -1,0 +1,50 @@
+// Reads the state of a running scheduler, for requests from other threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "scheduler/cycle/cluster_loop.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/introspection/reports.hpp"
+
+namespace berth::introspection {
+
+// The loop's part of a request is divided into steps of at most about half a millisecond, so that decisions
+// do not wait for it. What changes between two steps may be missing in a report or may be reported as it was.
+//
+// All methods may be called on any thread. `take` is called on the loop's thread and must not block; if the
+// loop ends first, it is destroyed without a call.
+class Inspector {
+ public:
+  struct Parts {
+    cycle::ClusterLoop& loop;
+    const cycle::Scheduler& scheduler;
+    std::span<const std::unique_ptr<runtime::Profile>> profiles;
+    const framework::Reasons& reasons;
+    const Clock& clock;
+    Duration max_in_unschedulable;  // of the queue
+  };
+  // Everything in `parts` must outlive the loop's last iteration; the inspector itself need not.
+  explicit Inspector(const Parts& parts) : parts_(parts) {}
+
+  // `key` is "namespace/name". At most `attempts` attempts. nullopt: the pod is not pending here, and no
+  // record of it is left.
+  using TakePod = std::move_only_function<void(std::optional<PodReport>)>;
+  void ReportPod(std::string key, std::size_t attempts, TakePod take) const;
+  // All pods in the queue, in no defined order.
+  using TakeQueue = std::move_only_function<void(std::vector<QueueRow>)>;
+  void ReportQueue(TakeQueue take) const;
+  using TakeStatus = std::move_only_function<void(StatusReport)>;
+  void ReportStatus(TakeStatus take) const;
+
+ private:
+  const Parts parts_;
+};
+
+}  // namespace berth::introspection

@@ -1,0 +1,319 @@
+#include "scheduler/introspection/report_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/json_text.hpp"
+
+namespace berth::introspection {
+namespace {
+
+using record::AttemptRecord;
+
+constexpr std::size_t kMostNames = 10;       // of the nodes with one reason
+constexpr std::size_t kMostCandidates = 10;  // of the feasible nodes
+
+// Appends a list; add(out, item) appends one item.
+template <class Items, class Add>
+void AppendList(std::string& out, const Items& items, Add&& add) {
+  out += '[';
+  bool first = true;
+  for (const auto& item : items) {
+    if (!std::exchange(first, false)) out += ',';
+    add(out, item);
+  }
+  out += ']';
+}
+void AddTexts(JsonObject& object, std::string_view key, const std::vector<std::string>& texts) {
+  if (!texts.empty())
+    AppendList(object.Key(key), texts,
+               [](std::string& out, const std::string& text) { AppendJsonString(out, text); });
+}
+void AddNumber(JsonObject& object, std::string_view key, std::int64_t number) {
+  object.AddRaw(key, std::to_string(number));
+}
+void AddText(JsonObject& object, std::string_view key, std::string_view text) {
+  if (!text.empty()) object.Add(key, text);
+}
+void AddTime(JsonObject& object, std::string_view key, const std::optional<WallTime>& time) {
+  if (time) object.Add(key, FormatMicroTime(*time));
+}
+
+// --- a pod ---
+
+void AddQueued(JsonObject& pod, const QueuedReport& report) {
+  JsonObject queued(pod.Key("queue"));
+  queued.Add("place", report.place);
+  AddTime(queued, "since", report.since);
+  AddTime(queued, "firstReady", report.first_ready);
+  AddNumber(queued, "attempts", report.attempts);
+  AddNumber(queued, "unschedulableAttempts", report.unschedulable_attempts);
+  AddNumber(queued, "consecutiveErrors", report.consecutive_errors);
+  AddTime(queued, "nextRetry", report.next_retry);
+  AddTexts(queued, "rejectedBy", report.rejected_by);
+  AddTexts(queued, "waitingFor", report.waiting_for);
+  AddText(queued, "gatedBy", report.gated_by);
+  if (report.place == "active") AddNumber(queued, "ahead", static_cast<std::int64_t>(report.ahead));
+  if (report.woken_by.empty()) return;
+  AppendList(queued.Key("wokenBy"), report.woken_by, [](std::string& out, const WakingEvents& events) {
+    JsonObject one(out);
+    one.Add("plugin", events.plugin);
+    AddTexts(one, "events", events.events);
+  });
+}
+
+// Nodes by plugin and reason.
+using Reasons = std::map<std::pair<std::string_view, std::string_view>, RowSet>;
+
+Reasons ReasonsOf(const record::DetachedRecord& attempt) {
+  Reasons all;
+  const AttemptRecord& record = attempt.record;
+  record.ForEachReason(attempt.reasons, [&](std::string_view plugin, std::string_view text,
+                                            const RowSet& rows) { all[{plugin, text}] |= rows; });
+  if (!record.excluded.Empty()) all[{record.excluding_plugins, record.exclusion_reason}] |= record.excluded;
+  return all;
+}
+
+void AppendNames(std::string& out, const AttemptRecord& record, const RowSet& rows) {
+  std::vector<std::string_view> names;
+  rows.ForEach([&](std::size_t row) { names.push_back(record.nodes->by_row[row]); });
+  const auto shown = std::min(names.size(), kMostNames);
+  std::ranges::partial_sort(names, names.begin() + static_cast<std::ptrdiff_t>(shown));
+  names.resize(shown);
+  AppendList(out, names, [](std::string& text, std::string_view name) { AppendJsonString(text, name); });
+}
+
+// With the number of nodes in the attempt before, if that is known.
+void AddReasons(JsonObject& object, const record::DetachedRecord& attempt,
+                const record::DetachedRecord* earlier, PodView view) {
+  struct Line {
+    std::string_view plugin, reason;
+    std::size_t nodes;
+    const RowSet* rows;
+  };
+  const Reasons reasons = ReasonsOf(attempt);
+  const Reasons before = earlier == nullptr ? Reasons{} : ReasonsOf(*earlier);
+  std::vector<Line> lines;
+  for (const auto& [key, rows] : reasons) lines.push_back({key.first, key.second, rows.Count(), &rows});
+  std::ranges::stable_sort(lines, std::greater(), &Line::nodes);
+  if (lines.empty()) return;
+  AppendList(object.Key("reasons"), lines, [&](std::string& out, const Line& line) {
+    JsonObject one(out);
+    one.Add("plugin", line.plugin).Add("reason", line.reason);
+    AddNumber(one, "nodes", static_cast<std::int64_t>(line.nodes));
+    if (earlier != nullptr) {
+      const auto found = before.find({line.plugin, line.reason});
+      AddNumber(one, "nodesBefore",
+                found == before.end() ? 0 : static_cast<std::int64_t>(found->second.Count()));
+    }
+    if (view != PodView::kSummary) AppendNames(one.Key("names"), attempt.record, *line.rows);
+  });
+}
+
+void AppendScores(std::string& out, const AttemptRecord& record, std::uint32_t row) {
+  std::vector<record::ScoreSnapshot::OfPlugin> plugins;
+  for (const auto& plugin : record.scores.plugins()) plugins.push_back(plugin);
+  AppendList(out, plugins, [&](std::string& text, const record::ScoreSnapshot::OfPlugin& plugin) {
+    JsonObject score(text);
+    score.Add("plugin", plugin.plugin());
+    AddNumber(score, "score", plugin[row]);
+    AddNumber(score, "weight", plugin.weight());
+  });
+}
+
+// The nodes with the highest totals; the selected node is the first of them.
+void AddCandidates(JsonObject& object, const AttemptRecord& record) {
+  if (!record.scored) return;
+  const bool scheduled = record.result == record::Result::kScheduled;
+  using Candidate =
+      std::tuple<bool, std::int64_t, std::string_view, std::uint32_t>;  // others, -total, name, row
+  std::vector<Candidate> candidates;
+  record.feasible.ForEach([&](std::size_t row) {
+    const auto number = static_cast<std::uint32_t>(row);
+    candidates.emplace_back(!(scheduled && number == record.node), -record.Total(number),
+                            record.nodes->by_row[row], number);
+  });
+  const auto shown = std::min(candidates.size(), kMostCandidates);
+  std::ranges::partial_sort(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(shown));
+  candidates.resize(shown);
+  AppendList(object.Key("candidates"), candidates, [&](std::string& out, const Candidate& candidate) {
+    JsonObject one(out);
+    one.Add("node", std::get<2>(candidate));
+    AddNumber(one, "total", -std::get<1>(candidate));
+    AppendScores(one.Key("scores"), record, std::get<3>(candidate));
+  });
+}
+
+void AddPreemption(JsonObject& object, const AttemptRecord& record, PodView view) {
+  if (record.post_filter.empty() && !record.nomination.has_value()) return;
+  JsonObject preemption(object.Key("preemption"));
+  AddText(preemption, "message", record.post_filter);
+  if (!record.nomination.has_value()) return;
+  preemption.Add("node", record.nomination->node);
+  AddNumber(preemption, "victimCount", static_cast<std::int64_t>(record.nomination->victims.size()));
+  if (view != PodView::kSummary) AddTexts(preemption, "victims", record.nomination->victims);
+}
+
+void AppendAttempt(std::string& out, const AttemptReport& attempt, const AttemptReport* earlier,
+                   PodView view) {
+  const AttemptRecord& record = attempt.attempt->record;
+  JsonObject object(out);
+  AddTime(object, "time", attempt.at);
+  object.Add("result", record::ResultName(record.result));
+  AddText(object, "message", record.message);
+  if (record.result == record::Result::kScheduled) object.Add("node", record.nodes->by_row[record.node]);
+  {
+    JsonObject nodes(object.Key("nodes"));
+    AddNumber(nodes, "total", static_cast<std::int64_t>(record.all.Count()));
+    AddNumber(nodes, "feasible", static_cast<std::int64_t>(record.feasible.Count()));
+    if (record.sampled) nodes.AddRaw("sampled", "true");
+  }
+  AddReasons(object, *attempt.attempt, earlier == nullptr ? nullptr : earlier->attempt.get(), view);
+  AddPreemption(object, record, view);
+  if (view == PodView::kSummary) return;
+  AddCandidates(object, record);
+  if (view == PodView::kRecords) object.AddRaw("record", record::ToJson(record, attempt.attempt->reasons));
+}
+
+// --- the queue ---
+
+std::string OwnerOf(const api::Pod& pod) {
+  const api::CowPtr<api::OwnerReference>& owner = pod.metadata.controller;
+  return owner ? owner->kind + "/" + owner->name : "";
+}
+
+struct Counted {
+  std::string ns, name;
+  std::size_t pods = 0;
+};
+using Counts = std::map<std::pair<std::string, std::string>, std::size_t>;
+
+// Those with most pods first.
+std::vector<Counted> Most(const Counts& counts, std::size_t most) {
+  std::vector<Counted> all;
+  for (const auto& [key, pods] : counts) all.push_back({key.first, key.second, pods});
+  std::ranges::stable_sort(all, std::greater(), &Counted::pods);
+  if (all.size() > most) all.resize(most);
+  return all;
+}
+
+void AddCounts(JsonObject& object, std::string_view key, std::string_view name, const Counts& counts,
+               std::size_t most = kMostGroups) {
+  AppendList(object.Key(key), Most(counts, most), [&](std::string& out, const Counted& counted) {
+    JsonObject one(out);
+    AddText(one, "namespace", counted.ns);
+    AddText(one, name, counted.name);
+    AddNumber(one, "pods", static_cast<std::int64_t>(counted.pods));
+  });
+}
+
+bool Passes(const QueueRow& row, const QueueFilter& filter) {
+  return (filter.ns.empty() || row.pod->metadata.ns == filter.ns) &&
+         (filter.place.empty() || row.place == filter.place) &&
+         (filter.plugin.empty() ||
+          std::ranges::find(row.rejected_by, filter.plugin) != row.rejected_by.end());
+}
+
+void AppendRow(std::string& out, const QueueRow& row) {
+  JsonObject object(out);
+  object.Add("namespace", row.pod->metadata.ns).Add("name", row.pod->metadata.name).Add("place", row.place);
+  AddTime(object, "since", row.since);
+  AddNumber(object, "attempts", row.attempts);
+  AddNumber(object, "priority", row.pod->spec.priority);
+  AddText(object, "owner", OwnerOf(*row.pod));
+  AddTexts(object, "rejectedBy", row.rejected_by);
+}
+
+void AddPods(JsonObject& object, std::span<const QueueRow> rows, const QueueFilter& filter) {
+  std::vector<const QueueRow*> chosen;
+  for (const QueueRow& row : rows) {
+    if (Passes(row, filter)) chosen.push_back(&row);
+  }
+  const auto order = [](const QueueRow* row) {
+    return std::tie(row->since, row->pod->metadata.ns, row->pod->metadata.name);
+  };
+  std::ranges::sort(chosen, {}, order);
+  const std::size_t begin = std::min(filter.offset, chosen.size());
+  const std::size_t end = std::min(chosen.size(), begin + filter.limit);
+  AddNumber(object, "matching", static_cast<std::int64_t>(chosen.size()));
+  AddNumber(object, "remaining", static_cast<std::int64_t>(chosen.size() - end));
+  AppendList(object.Key("pods"), std::span(chosen).subspan(begin, end - begin),
+             [](std::string& out, const QueueRow* row) { AppendRow(out, *row); });
+}
+
+}  // namespace
+
+std::string PodJson(const PodReport& report, PodView view) {
+  std::string out;
+  JsonObject pod(out);
+  pod.Add("namespace", report.ns).Add("name", report.name);
+  AddText(pod, "uid", report.uid);
+  AddText(pod, "schedulerName", report.scheduler_name);
+  AddText(pod, "podGroup", report.group);
+  if (report.stage != PodStage::kGone) AddNumber(pod, "priority", report.priority);
+  AddText(pod, "nominatedNode", report.nominated_node);
+  pod.Add("stage", NameOf(report.stage));
+  if (report.queued) AddQueued(pod, *report.queued);
+  std::size_t number = 0;
+  AppendList(pod.Key("attempts"), report.attempts, [&](std::string& text, const AttemptReport& attempt) {
+    ++number;
+    AppendAttempt(text, attempt, number < report.attempts.size() ? &report.attempts[number] : nullptr, view);
+  });
+  if (report.more_attempts > 0)
+    AddNumber(pod, "moreAttempts", static_cast<std::int64_t>(report.more_attempts));
+  pod.Close();
+  return out;
+}
+
+std::string QueueJson(std::span<const QueueRow> rows, const QueueFilter& filter) {
+  Counts places, plugins, namespaces, owners;
+  for (const QueueRow& row : rows) {
+    ++places[{"", row.place}];
+    ++namespaces[{row.pod->metadata.ns, ""}];
+    if (std::string owner = OwnerOf(*row.pod); !owner.empty())
+      ++owners[{row.pod->metadata.ns, std::move(owner)}];
+    for (const std::string& plugin : row.rejected_by) ++plugins[{"", plugin}];
+  }
+  std::string out;
+  JsonObject object(out);
+  AddNumber(object, "total", static_cast<std::int64_t>(rows.size()));
+  AddCounts(object, "places", "place", places);
+  AddCounts(object, "causes", "plugin", plugins);
+  AddCounts(object, "namespaces", "", namespaces);
+  AddCounts(object, "owners", "owner", owners);
+  AddPods(object, rows, filter);
+  object.Close();
+  return out;
+}
+
+std::string StatusJson(const StatusReport& report, const Identity& identity) {
+  std::string out;
+  JsonObject object(out);
+  object.Add("version", identity.version);
+  object.AddRaw("leading", identity.leading ? "true" : "false");
+  object.AddRaw("synced", report.synced ? "true" : "false");
+  AddNumber(object, "nodes", static_cast<std::int64_t>(report.nodes));
+  {
+    JsonObject queue(object.Key("queue"));
+    const queue::QueueSizes& sizes = report.queue;
+    for (const auto& [key, size] : {std::pair{"active", sizes.active},
+                                    {"backoff", sizes.backoff},
+                                    {"unschedulable", sizes.unschedulable},
+                                    {"gated", sizes.gated},
+                                    {"incomplete", sizes.incomplete},
+                                    {"inFlight", sizes.in_flight}})
+      AddNumber(queue, key, static_cast<std::int64_t>(size));
+  }
+  JsonObject records(object.Key("records"));
+  AddNumber(records, "count", static_cast<std::int64_t>(report.records));
+  AddNumber(records, "bytes", static_cast<std::int64_t>(report.record_bytes));
+  AddNumber(records, "dropped", static_cast<std::int64_t>(report.records_dropped));
+  records.Close();
+  object.Close();
+  return out;
+}
+
+}  // namespace berth::introspection

@@ -1,0 +1,87 @@
+// What a running scheduler reports about itself: copies that may be used on any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "kubernetes/api/pod.hpp"
+#include "scheduler/queue/scheduling_queue.hpp"
+#include "scheduler/record/detached_record.hpp"
+
+namespace berth::introspection {
+
+// Where a pod is.
+enum class PodStage : std::uint8_t {
+  kQueued,      // in the queue, see QueuedReport
+  kScheduling,  // an attempt is in progress, or the pod waits for a Permit plugin
+  kBinding,     // a node was selected, and the binding is not confirmed yet
+  kGone,        // no longer pending: bound or deleted; only records are left
+};
+std::string_view NameOf(PodStage stage);  // "queued", ...
+
+// The events that requeue a pod because of one of the plugins that rejected it.
+struct WakingEvents {
+  std::string plugin;
+  std::vector<std::string> events;  // "Node: Add, UpdateNodeTaint"
+};
+
+// A pod's place in the queue. Of a member of a pod group, the history is that of the group.
+struct QueuedReport {
+  std::string place;  // "active", "backoff", "unschedulable", "gated", "incomplete" or "pending"
+  WallTime since;
+  std::optional<WallTime> first_ready;  // when it first entered activeQ
+  std::int32_t attempts = 0;
+  std::int32_t unschedulable_attempts = 0;
+  std::int32_t consecutive_errors = 0;
+  std::optional<WallTime> next_retry;  // the latest time of the next attempt to enter activeQ
+  std::vector<std::string> rejected_by;
+  std::vector<std::string> waiting_for;  // plugins that returned Pending
+  std::string gated_by;                  // empty: not gated
+  std::vector<WakingEvents> woken_by;
+  std::size_t ahead = 0;  // entries in activeQ before it; at most kMostAhead
+};
+inline constexpr std::size_t kMostAhead = 10'000;
+
+struct AttemptReport {
+  WallTime at;
+  std::unique_ptr<const record::DetachedRecord> attempt;
+};
+
+struct PodReport {
+  std::string ns, name;
+  std::string uid;             // empty: unknown, because only records are left
+  std::string scheduler_name;  // of the profile
+  std::string group;           // "namespace/name" of its pod group; empty: none
+  std::int32_t priority = 0;
+  std::string nominated_node;
+  PodStage stage = PodStage::kGone;
+  std::optional<QueuedReport> queued;   // with kQueued
+  std::vector<AttemptReport> attempts;  // newest first
+  std::size_t more_attempts = 0;        // records that exist and are not in `attempts`
+};
+
+// One pod of the queue.
+struct QueueRow {
+  api::PodPtr pod;
+  const char* place = "";
+  WallTime since;
+  std::int32_t attempts = 0;
+  std::vector<std::string> rejected_by;  // the gating plugin included
+};
+
+struct StatusReport {
+  bool synced = false;
+  queue::QueueSizes queue;
+  std::size_t nodes = 0;
+  std::size_t records = 0;
+  std::size_t record_bytes = 0;
+  std::uint64_t records_dropped = 0;
+};
+
+}  // namespace berth::introspection
