@@ -157,7 +157,7 @@ MUTANTS = [
            "with many rejected pods some are never retried", ("scheduler_queue", )),
     Mutant("gated-pods-follow-every-event", QUEUE,
            "if (state.gated() && !event.wildcard() && !policy_.IsRegisteredBy(profile, state.gated_by, event))",
-           "if (false)",
+           "if (false && !policy_.IsRegisteredBy(profile, state.gated_by, event))",
            "gates are evaluated at every event", ("scheduler_queue", "queue_replay")),
     Mutant("rejections-are-taken-for-waiting", "src/scheduler/cycle/profile_policy.hpp",
            "pod.info, pod.rejectors, pod.pending)", "pod.info, pod.pending, pod.rejectors)",

@@ -22,7 +22,7 @@ std::string PodJson(const PodReport& report, PodView view);
 
 // Which pods of the queue are listed; empty: all.
 struct QueueFilter {
-  std::string ns, place, plugin;
+  std::string ns{}, place{}, plugin{};
   std::size_t limit = 100;
   std::size_t offset = 0;
 };

@@ -1,0 +1,193 @@
+// Reports of a complete scheduler, and their JSON.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "scheduler/cycle/fake_scheduler_environment.hpp"
+#include "scheduler/introspection/event_names.hpp"
+#include "scheduler/introspection/inspector.hpp"
+#include "scheduler/introspection/report_json.hpp"
+#include "testing/builders.hpp"
+
+namespace berth::introspection {
+namespace {
+
+namespace json = boost::json;
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::PodBuilder;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class IntrospectionTest : public ::testing::Test {
+ protected:
+  IntrospectionTest() {
+    run_.Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins());
+    run_.loop.sink().OnSynced();
+    run_.Settle();
+  }
+  template <class T>
+  void Change(std::shared_ptr<const T> before, std::shared_ptr<const T> after) {
+    run_.loop.sink().On(ports::Change<T>{std::move(before), std::move(after)});
+    run_.Settle();
+  }
+  void Add(const api::Node& node) { Change<api::Node>(nullptr, std::make_shared<const api::Node>(node)); }
+  void Add(const PodBuilder& pod) { Change<api::Pod>(nullptr, pod.Share()); }
+  Inspector Inspect() {
+    return Inspector({run_.loop, *run_.scheduler, run_.engine->profiles(), run_.engine->reasons(), run_.clock,
+                      std::chrono::minutes(5)});
+  }
+  std::optional<PodReport> Pod(const std::string& key, std::size_t attempts = 2) {
+    std::optional<PodReport> report;
+    Inspect().ReportPod(key, attempts, [&](std::optional<PodReport> taken) { report = std::move(taken); });
+    run_.Settle();
+    return report;
+  }
+  json::object Json(const std::string& key, PodView view = PodView::kSummary) {
+    return json::parse(PodJson(Pod(key).value(), view)).as_object();
+  }
+  std::vector<QueueRow> Queue() {
+    std::vector<QueueRow> rows;
+    Inspect().ReportQueue([&](std::vector<QueueRow> taken) { rows = std::move(taken); });
+    run_.Settle();
+    return rows;
+  }
+
+  cycle::SchedulerEnvironment run_;
+};
+
+std::string Text(const json::value& value) { return std::string(value.as_string()); }
+
+TEST_F(IntrospectionTest, ARejectedPodReportsItsPlaceItsReasonsAndWhatWakesIt) {
+  Add(MakeNode("small").Cpu("1"));
+  Add(MakePod("big").Cpu("4"));
+  run_.clock.Advance(seconds(30));
+  const json::object pod = Json("default/big");
+  EXPECT_EQ(Text(pod.at("stage")), "queued");
+  const json::object& queue = pod.at("queue").as_object();
+  EXPECT_EQ(Text(queue.at("place")), "unschedulable");
+  EXPECT_EQ(queue.at("attempts").as_int64(), 1);
+  EXPECT_EQ(json::serialize(queue.at("rejectedBy")), R"(["NodeResourcesFit"])");
+  EXPECT_THAT(json::serialize(queue.at("wokenBy")), HasSubstr("Node: Add, UpdateNodeAllocatable"));
+  EXPECT_EQ(Text(queue.at("nextRetry")), FormatMicroTime(run_.clock.WallNow() + seconds(5 * 60 - 30)));
+  const json::object& attempt = pod.at("attempts").at(0).as_object();
+  EXPECT_EQ(Text(attempt.at("result")), "unschedulable");
+  EXPECT_EQ(json::serialize(attempt.at("reasons")),
+            R"([{"plugin":"NodeResourcesFit","reason":"Insufficient cpu","nodes":1}])");
+  EXPECT_EQ(Text(attempt.at("time")), FormatMicroTime(run_.clock.WallNow() - seconds(30)));
+}
+
+TEST_F(IntrospectionTest, ASummaryNamesNoNodeAndNoOtherPod) {
+  Add(MakeNode("secret-node").Cpu("1"));
+  Add(MakePod("victim").Cpu("1").Priority(1).OnNode("secret-node"));
+  Add(MakePod("big").Cpu("4"));
+  EXPECT_THAT(json::serialize(Json("default/big")), Not(HasSubstr("secret-node")));
+  EXPECT_THAT(json::serialize(Json("default/big", PodView::kNodes)), HasSubstr(R"("names":["secret-node"])"));
+}
+
+TEST_F(IntrospectionTest, AnAttemptIsComparedWithTheOneBefore) {
+  Add(MakeNode("a").Cpu("1"));
+  Add(MakePod("big").Cpu("4"));
+  Add(MakeNode("b").Cpu("2"));
+  run_.Wait(seconds(15));
+  Add(MakeNode("c").Cpu("2"));
+  run_.Wait(seconds(15));
+  const json::object pod = Json("default/big");
+  ASSERT_EQ(pod.at("attempts").as_array().size(), 2u) << json::serialize(pod);
+  const json::object& reason = pod.at("attempts").at(0).at("reasons").at(0).as_object();
+  EXPECT_GT(reason.at("nodes").as_int64(), reason.at("nodesBefore").as_int64());
+}
+
+TEST_F(IntrospectionTest, ABoundPodReportsItsNodeAndTheRunnersUpAsLongAsItsRecordIsKept) {
+  Add(MakeNode("large").Cpu("64").Memory("64Gi"));
+  Add(MakeNode("tiny").Cpu("2").Memory("2Gi"));
+  Add(MakePod("web").Cpu("1").Memory("1Gi"));
+  const json::object pod = Json("default/web", PodView::kNodes);
+  const json::object& attempt = pod.at("attempts").at(0).as_object();
+  EXPECT_EQ(Text(attempt.at("result")), "scheduled");
+  EXPECT_EQ(Text(attempt.at("node")), "large");
+  const json::array& candidates = attempt.at("candidates").as_array();
+  ASSERT_EQ(candidates.size(), 2u);
+  EXPECT_EQ(Text(candidates.at(0).at("node")), "large");
+  EXPECT_GT(candidates.at(0).at("total").as_int64(), candidates.at(1).at("total").as_int64());
+  EXPECT_THAT(json::serialize(candidates.at(1)), HasSubstr(R"({"plugin":"NodeResourcesFit","score":)"));
+  EXPECT_EQ(Pod("default/never-seen"), std::nullopt);
+}
+
+TEST_F(IntrospectionTest, ARecordIsTheOneOfTheAttempt) {
+  Add(MakeNode("a").Cpu("1"));
+  Add(MakePod("big").Cpu("4"));
+  const auto kept = run_.scheduler->records().Latest("default/big");
+  EXPECT_THAT(PodJson(Pod("default/big").value(), PodView::kRecords),
+              HasSubstr("\"record\":" + record::ToJson(*kept, run_.engine->reasons())));
+}
+
+TEST_F(IntrospectionTest, AReportStaysAsItIsWhenTheSchedulerGoesOn) {
+  Add(MakeNode("a").Cpu("4"));
+  Add(MakePod("first").Cpu("1"));
+  const std::optional<PodReport> report = Pod("default/first");
+  const std::string before = PodJson(*report, PodView::kRecords);
+  for (int i = 0; i < 3; ++i) Add(MakePod("p" + std::to_string(i)).Cpu("1"));
+  Add(MakeNode("b").Cpu("64"));
+  EXPECT_EQ(PodJson(*report, PodView::kRecords), before);
+}
+
+TEST_F(IntrospectionTest, AGatedPodNamesThePluginThatGatesIt) {
+  PodBuilder gated = MakePod("gated");
+  gated.raw().spec.scheduling_gates = {"quota"};
+  Add(gated);
+  const json::object pod = Json("default/gated");
+  EXPECT_EQ(Text(pod.at("queue").at("place")), "gated");
+  EXPECT_EQ(Text(pod.at("queue").at("gatedBy")), "SchedulingGates");
+}
+
+TEST_F(IntrospectionTest, TheQueueIsReportedInStepsWithoutLosingAPod) {
+  constexpr int kPods = 9000;
+  for (int i = 0; i < kPods; ++i)
+    run_.loop.sink().On(ports::Change<api::Pod>{nullptr, MakePod("p" + std::to_string(i)).Cpu("1").Share()});
+  run_.Settle();
+  std::optional<std::size_t> rows;
+  Inspect().ReportQueue([&](std::vector<QueueRow> taken) { rows = taken.size(); });
+  int steps = 0;
+  // Pods leave the queue between the steps.
+  for (; !rows; ++steps) {
+    const PodBuilder gone = MakePod("p" + std::to_string(steps)).Cpu("1");
+    run_.loop.sink().On(ports::Change<api::Pod>{gone.Share(), nullptr});
+    ASSERT_TRUE(run_.loop.RunOnce(*run_.scheduler));
+  }
+  EXPECT_GT(steps, 3);
+  EXPECT_GE(*rows, static_cast<std::size_t>(kPods - steps));
+  EXPECT_LE(*rows, static_cast<std::size_t>(kPods));
+}
+
+TEST_F(IntrospectionTest, QueueJsonCountsAndListsThePodsThatPassTheFilter) {
+  Add(MakeNode("a").Cpu("1"));
+  for (const auto* name : {"x", "y", "z"}) {
+    Add(MakePod(name).Cpu("8"));
+    run_.clock.Advance(seconds(1));
+  }
+  const std::vector<QueueRow> rows = Queue();
+  const json::object all = json::parse(QueueJson(rows, {.limit = 2})).as_object();
+  EXPECT_EQ(all.at("total").as_int64(), 3);
+  EXPECT_EQ(all.at("remaining").as_int64(), 1);
+  EXPECT_EQ(json::serialize(all.at("causes")), R"([{"plugin":"NodeResourcesFit","pods":3}])");
+  EXPECT_EQ(Text(all.at("pods").at(0).at("name")), "x");
+  const json::object next = json::parse(QueueJson(rows, {.limit = 2, .offset = 2})).as_object();
+  EXPECT_EQ(Text(next.at("pods").at(0).at("name")), "z");
+  EXPECT_EQ(json::parse(QueueJson(rows, {.plugin = "NodeAffinity"})).at("matching").as_int64(), 0);
+}
+
+TEST(DescribeEvent, NamesTheChanges) {
+  using enum framework::EventResource;
+  EXPECT_EQ(DescribeEvent({kNode, framework::kAdd | framework::kUpdateNodeTaint}),
+            "Node: Add, UpdateNodeTaint");
+  EXPECT_EQ(DescribeEvent({kAssignedPod, framework::kDelete}), "AssignedPod: Delete");
+  EXPECT_EQ(DescribeEvent({kStorageClass, framework::kAdd | framework::kUpdate}),
+            "StorageClass: Add, Update");
+  EXPECT_EQ(DescribeEvent({kAny}), "any: any change");
+}
+
+}  // namespace
+}  // namespace berth::introspection
