@@ -269,6 +269,7 @@ GroupResult GroupCycle::Decide(const QueuedGroup& group) {
   result.took = parts_.clock.Now() - group.attempt_started;
   if (result.searched == Code::kUnschedulable && !result.abandoned) RunPostFilters(group, result);
   if (group.object->topology_key.empty()) result.placement.reset();
+  for (MemberResult& member : result.members) member.decision.state.in_group_cycle = false;
   return result;
 }
 

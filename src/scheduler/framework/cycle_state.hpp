@@ -59,6 +59,10 @@ class CycleState {
   bool Has(StateMark mark) const { return (marks_ & std::to_underlying(mark)) != 0; }
   CycleState Clone() const { return *this; }
 
+  // The pod is a member of a pod group whose cycle has not ended: a node that is reserved for it now is
+  // released at the end of the cycle, and reserved again when its binding begins.
+  bool in_group_cycle = false;
+
   // Waiting pods ("namespace/name") to retry immediately, without an event or back-off. They are activated
   // when this pod has passed Permit, and again when it is bound.
   std::vector<std::string> pods_to_activate;
