@@ -20,6 +20,7 @@ func runGroups(args []string, out, errOut io.Writer) error {
 	flags.IntVar(&o.nodes, "nodes", 0, "number of nodes; 0: from 5 to 140")
 	flags.BoolVar(&o.preemption, "preemption", false, "groups may evict pods of lower priority")
 	flags.BoolVar(&o.volumes, "volumes", false, "members have claims, and their bindings fail")
+	flags.BoolVar(&o.devices, "devices", false, "groups and members have claims of devices")
 	show := flags.Bool("show", false, "print one scenario as the replay program reads it")
 	path := flags.String("out", "", "the file to record scenarios in (zstd-compressed, one per line)")
 	if err := flags.Parse(args); err != nil {
@@ -71,14 +72,14 @@ func runGroups(args []string, out, errOut io.Writer) error {
 			}
 			failed++
 			fmt.Fprintf(out, "seed %d: %s\n  repeat: oracle groups --replay %s --from-seed %d --seeds 1 --nodes %d%s%s\n", seed, difference, *replay, seed, o.nodes,
-				map[bool]string{true: " --preemption"}[o.preemption], map[bool]string{true: " --volumes"}[o.volumes])
+				map[bool]string{true: " --preemption"}[o.preemption], map[bool]string{true: " --volumes"}[o.volumes]+map[bool]string{true: " --devices"}[o.devices])
 		}
 	}
 	if err := r.close(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d scenarios, %d cycles of groups (%d scheduled, %d unschedulable, %d errors), %d pods bound, %d failures of members, %d equal another run of kube-scheduler, %d differ, %.0f s (seeds %d to %d)\n",
-		*count, seen["groups"], seen["Scheduled"], seen["Unschedulable"], seen["SchedulerError"], seen["bound"], seen["failed"], byChance, failed,
+	fmt.Fprintf(out, "%d scenarios, %d cycles of groups (%d scheduled, %d unschedulable, %d errors), %d pods bound, %d failures of members, %d reservations for groups, %d equal another run of kube-scheduler, %d differ, %.0f s (seeds %d to %d)\n",
+		*count, seen["groups"], seen["Scheduled"], seen["Unschedulable"], seen["SchedulerError"], seen["bound"], seen["failed"], seen["claims of groups"], byChance, failed,
 		time.Since(started).Seconds(), *first, *first+uint64(*count)-1)
 	if failed > 0 {
 		return errors.New("scenarios differ")
@@ -107,6 +108,11 @@ func countGroups(result *groupResult, seen map[string]int) {
 	seen["bound"] += len(result.Bound)
 	seen["waiting"] += len(result.Waiting)
 	seen["deleted"] += len(result.Deleted)
+	for _, claim := range result.Claims {
+		if strings.Contains(claim, "podgroups/") {
+			seen["claims of groups"]++
+		}
+	}
 	for key, patches := range result.Patches {
 		for _, patch := range patches {
 			text := string(patch)
