@@ -6,7 +6,8 @@ import "fmt"
 // about those that were created from templates.
 type sharedClaims struct{ references, statuses array }
 
-// groupDevices draws classes and devices. Every device has one consumer at a time.
+// groupDevices draws classes and devices. Some devices are of no class: only drawn allocations have them. kube-scheduler
+// forgets the other consumers of a device when a claim that has it is deallocated.
 func (g *generator) groupDevices() (items array) {
 	add := func(kind, name string, spec object) {
 		items = append(items, object{"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": object{"name": name, "resourceVersion": "1"}, "spec": spec})
@@ -20,8 +21,9 @@ func (g *generator) groupDevices() (items array) {
 		for i := range count {
 			name := fmt.Sprintf("%s-%d", driver, i)
 			list = append(list, object{"name": name, "attributes": object{"model": object{"string": pick(g.rng, deviceModels...)}}})
-			node, _ := where["nodeName"].(string)
-			g.stock.all = append(g.stock.all, drawnDevice{driver: driver + ".example.com", pool: pool, name: name, node: node})
+			if node, ok := where["nodeName"].(string); ok && driver == "held" {
+				g.stock.all = append(g.stock.all, drawnDevice{driver: driver + ".example.com", pool: pool, name: name, node: node})
+			}
 		}
 		where["driver"], where["devices"] = driver+".example.com", list
 		where["pool"] = object{"name": pool, "generation": 1, "resourceSliceCount": 1}
@@ -31,6 +33,7 @@ func (g *generator) groupDevices() (items array) {
 		if g.chance(0.7) {
 			slice("gpu", node+"-pool", g.between(1, 4), object{"nodeName": node})
 		}
+		slice("held", node+"-held", 2, object{"nodeName": node})
 	}
 	if g.chance(0.6) {
 		slice("net", "fabric", g.between(1, 4), pick(g.rng, object{"allNodes": true}, object{"nodeSelector": object{"nodeSelectorTerms": array{object{
@@ -126,10 +129,8 @@ func (g *groupGenerator) freeDevice() object {
 	device := g.stock.all[i]
 	g.stock.all = append(g.stock.all[:i:i], g.stock.all[i+1:]...)
 	allocation := object{"devices": object{"results": array{object{"request": "r", "driver": device.driver, "pool": device.pool, "device": device.name}}}}
-	if device.node != "" {
-		allocation["nodeSelector"] = object{"nodeSelectorTerms": array{object{"matchFields": array{
-			object{"key": "metadata.name", "operator": "In", "values": array{device.node}}}}}}
-	}
+	allocation["nodeSelector"] = object{"nodeSelectorTerms": array{object{"matchFields": array{
+		object{"key": "metadata.name", "operator": "In", "values": array{device.node}}}}}}
 	return allocation
 }
 

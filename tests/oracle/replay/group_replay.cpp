@@ -188,7 +188,11 @@ class Scenario {
   }
   static void ApplyTo(api::ResourceClaim& claim, const ports::ClaimChange::Reserve& change) {
     if (change.allocation != nullptr) claim.allocation = *change.allocation;
-    claim.reserved_for = change.consumers;
+    // As if the scheduler had seen all earlier writes.
+    for (const auto& consumer : change.consumers) {
+      if (std::ranges::find(claim.reserved_for, consumer) == claim.reserved_for.end())
+        claim.reserved_for.push_back(consumer);
+    }
   }
   static void ApplyTo(api::ResourceClaim& claim, const ports::ClaimChange::Deallocate&) {
     claim.allocation = {};
