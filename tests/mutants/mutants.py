@@ -87,10 +87,11 @@ MUTANTS = [
            "if (attempt.state().in_group_cycle)", "if (false)",
            "members of a group that share a claim are never scheduled", ("scheduler_plugins", )),
     Mutant("claims-of-groups-are-reserved-for-pods", f"{PLUGINS}/dynamic_resources/group_claims.cpp",
-           "if (of_group == claim) {", "if (false) {",
+           "if (of_group == claim) {", "if (of_group == claim && claim.name.empty()) {",
            "the devices of a group are freed when one of its pods ends", ("scheduler_plugins", )),
     Mutant("claims-of-running-groups-are-deallocated", f"{PLUGINS}/dynamic_resources/dynamic_resources.cpp",
-           "if (known == nullptr || known->scheduled > 0) return std::nullopt;", "",
+           "if (known == nullptr || known->scheduled > 0) return std::nullopt;",
+           "if (known == nullptr) return std::nullopt;",
            "running members lose their devices", ("scheduler_plugins", )),
     # --- dependencies that plugins declare ---
     Mutant("node-ports-depends-on-nodes-only", f"{PLUGINS}/node_ports/node_ports.hpp",

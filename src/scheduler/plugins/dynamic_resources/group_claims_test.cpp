@@ -209,7 +209,7 @@ TEST_F(GroupClaimsTest, TheClaimOfAGroupIsAllocatedOnceAndReservedForTheGroup) {
   Member* const members[] = {&first, &second};
   Bind(members);
   ASSERT_TRUE(first.bound && first.bound->ok());
-  ASSERT_TRUE(second.bound && second.bound->ok()) << second.bound->Message();
+  ASSERT_TRUE(second.bound && second.bound->ok());
   ASSERT_THAT(cluster_.api().claims, SizeIs(2)) << "finalizer and status";
   const auto& reserve = std::get<ClaimChange::Reserve>(cluster_.api().claims[1].change);
   EXPECT_EQ(reserve.allocation->devices.at(0).pool, "b");
