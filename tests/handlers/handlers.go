@@ -4,15 +4,19 @@ package handlers
 
 import (
 	"fmt"
+	"reflect"
 	_ "unsafe" // for linkname
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 
 	"berth.test/objects"
 )
@@ -44,6 +48,38 @@ func updatePodGroup(s *scheduler.Scheduler, before, after any)
 //go:linkname deletePodGroup k8s.io/kubernetes/pkg/scheduler.(*Scheduler).deletePodGroup
 func deletePodGroup(s *scheduler.Scheduler, obj any)
 
+//go:linkname addToCache k8s.io/kubernetes/pkg/scheduler/util/assumecache.(*AssumeCache).add
+func addToCache(c *assumecache.AssumeCache, obj any)
+
+//go:linkname deleteFromCache k8s.io/kubernetes/pkg/scheduler/util/assumecache.(*AssumeCache).delete
+func deleteFromCache(c *assumecache.AssumeCache, obj any)
+
+// claimCache returns the cache of claims, which all profiles share. It passes changes to the scheduler's queue.
+func claimCache(s *scheduler.Scheduler) (*assumecache.AssumeCache, error) {
+	for _, profile := range s.Profiles {
+		manager, ok := profile.SharedDRAManager().(*dynamicresources.DefaultDRAManager)
+		if !ok {
+			break
+		}
+		tracker := reflect.ValueOf(manager).Elem().FieldByName("resourceClaimTracker")
+		return (*assumecache.AssumeCache)(tracker.Elem().FieldByName("cache").UnsafePointer()), nil
+	}
+	return nil, fmt.Errorf("kube-scheduler has no cache of claims")
+}
+
+func deliverClaim(s *scheduler.Scheduler, before, after *resourcev1.ResourceClaim) error {
+	cache, err := claimCache(s)
+	if err != nil {
+		return err
+	}
+	if after == nil {
+		deleteFromCache(cache, before)
+	} else {
+		addToCache(cache, after)
+	}
+	return nil
+}
+
 // FlushBackoff is what a timer calls. The queue's own timers cannot be used: one of them runs on the real clock whatever
 // clock the queue has, and both run in their own goroutines.
 //
@@ -66,6 +102,14 @@ func Deliver(s *scheduler.Scheduler, factory informers.SharedInformerFactory, be
 	var add, remove func(*scheduler.Scheduler, any)
 	var update func(*scheduler.Scheduler, any, any)
 	switch object.(type) {
+	case *resourcev1.ResourceClaim:
+		old, _ := before.(*resourcev1.ResourceClaim)
+		current, _ := after.(*resourcev1.ResourceClaim)
+		return deliverClaim(s, old, current)
+	case *resourcev1.ResourceSlice:
+		store = factory.Resource().V1().ResourceSlices().Informer().GetStore()
+	case *resourcev1.DeviceClass:
+		store = factory.Resource().V1().DeviceClasses().Informer().GetStore()
 	case *v1.Node:
 		store = factory.Core().V1().Nodes().Informer().GetStore()
 		add, update, remove = addNode, updateNode, deleteNode

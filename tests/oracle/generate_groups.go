@@ -15,6 +15,10 @@ type groupGenerator struct {
 	preemption bool
 	// placements: groups may have topology constraints.
 	placements bool
+	// devices: groups and members have claims of devices.
+	devices bool
+	// claims are the claims that members of a group share, by group.
+	claims map[string]sharedClaims
 	// started counts the pods with a start time. No two are equal, because kube-scheduler evicts equal ones in any order.
 	started int
 	// onUnknownNode: a member of a group that is evicted as a whole is on a node that does not exist. kube-scheduler's error is
@@ -36,6 +40,8 @@ type groupOptions struct {
 	volumes bool
 	// single: without groups; instead, objects of all kinds change, and pending pods, too.
 	single bool
+	// devices: groups and members have claims of devices.
+	devices bool
 }
 
 // generateGroups draws a scenario.
@@ -73,6 +79,13 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 	if placements {
 		s.Gates += ",TopologyAwareWorkloadScheduling=true"
 	}
+	if o.devices {
+		// The test delivers no taint rules, and no driver reports conditions.
+		s.Gates += ",DRADeviceTaintRules=false,DRADeviceBindingConditions=false"
+		if g.chance(0.85) {
+			s.Gates += ",DRAWorkloadResourceClaims=true"
+		}
+	}
 	config := g.config()
 	delete(config, "percentageOfNodesToScore")
 	for _, profile := range config["profiles"].(array) {
@@ -107,12 +120,15 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 	for i := range 4 {
 		items = append(items, g.node(g.nodeName(1000+i, 1004)))
 	}
+	if o.devices {
+		items = append(items, g.groupDevices()...)
+	}
 	// kube-scheduler does not see the volumes that another profile has reserved.
 	if len(g.schedulers) > 1 {
 		g.volumes = 0
 	}
 	c := &groupGenerator{changingCluster: newChangingCluster(g, items, func(object) bool { return false }), preemption: o.preemption,
-		placements: placements, members: make(map[string][]string)}
+		placements: placements, devices: o.devices, claims: make(map[string]sharedClaims), members: make(map[string][]string)}
 	for _, pod := range append(c.existing("Pod"), c.absent["Pod"]...) {
 		c.start(pod)
 	}
@@ -289,6 +305,9 @@ func (g *groupGenerator) newGroup() []change {
 		spec := shape["spec"].(object)
 		spec["schedulingGroup"], spec["priority"] = object{"podGroupName": name}, priority
 	}
+	if g.devices {
+		changes = append(changes, g.groupClaims(group)...)
+	}
 	stored := len(changes)
 	assigned := pick(g.rng, 0, 0, 0, 1, 2)
 	if spec["schedulingConstraints"] != nil || spec["disruptionMode"] != nil {
@@ -449,6 +468,7 @@ func (g *groupGenerator) member(group string, shape object, assigned bool) []cha
 	for _, claim := range g.ownClaims(pod, g.number) {
 		changes = append(changes, changeTo(claim))
 	}
+	changes = append(changes, g.useClaims(group, pod)...)
 	g.put(pod)
 	if group != "" {
 		g.members[group] = append(g.members[group], keyOf(pod))

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,6 +76,7 @@ type groupResult struct {
 	Deleted []string                     `json:"deleted,omitempty"`
 	Patches map[string][]json.RawMessage `json:"patches,omitempty"` // by kind and key
 	Events  map[string][]string          `json:"events,omitempty"`  // by key
+	Claims  map[string]string            `json:"claims,omitempty"`  // by key: the devices and consumers of those that were written
 	Waiting []string                     `json:"waiting,omitempty"` // for Permit
 	Queue   map[string]string            `json:"queue,omitempty"`   // the place of each pod, for members that of the group
 }
@@ -105,6 +107,8 @@ type groupRun struct {
 	ended map[string]bool
 	// written are the objects that were written and not delivered.
 	written map[string]*writtenState
+	// claims are the claims that were written in this cycle. The watch delivers them at its end.
+	claims  map[string]*resourcev1.ResourceClaim
 	changed *sync.Cond
 }
 
@@ -123,7 +127,7 @@ func newGroupRun(ctx context.Context, s *groupScenario) (*groupRun, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &groupRun{ctx: ctx, cancel: cancel, view: internalcache.NewEmptySnapshot(), clock: testingclock.NewFakeClock(time.Unix(1_000_000, 0)),
 		current: make(map[string]runtime.Object), cycles: make(map[string]int), ended: make(map[string]bool),
-		written: make(map[string]*writtenState), executors: make(map[string]*preemption.Executor)}
+		written: make(map[string]*writtenState), claims: make(map[string]*resourcev1.ResourceClaim), executors: make(map[string]*preemption.Executor)}
 	r.changed = sync.NewCond(&r.lock)
 	client := fake.NewSimpleClientset()
 	client.PrependReactor("*", "*", r.write)
@@ -329,6 +333,9 @@ func (r *groupRun) write(action clienttesting.Action) (bool, runtime.Object, err
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	defer r.changed.Broadcast()
+	if action.GetResource().Resource == "resourceclaims" {
+		return r.writeClaim(action)
+	}
 	switch action := action.(type) {
 	case clienttesting.CreateActionImpl:
 		if binding, ok := action.GetObject().(*v1.Binding); ok {
@@ -441,7 +448,10 @@ func (r *groupRun) cycle() error {
 	if err := r.schedule(); err != nil {
 		return err
 	}
-	return r.finishPreemption()
+	if err := r.finishPreemption(); err != nil {
+		return err
+	}
+	return r.deliverClaims()
 }
 
 func (r *groupRun) schedule() error {
@@ -552,8 +562,10 @@ func (r *groupRun) apply(key string, after runtime.Object) error {
 	if err := handlers.Deliver(r.scheduler, r.factory, before, after); err != nil {
 		return err
 	}
-	kind, _, _ := strings.Cut(key, " ")
-	r.requeue(kind, before, after)
+	// The cache of claims publishes their events.
+	if kind, _, _ := strings.Cut(key, " "); kind != "ResourceClaim" {
+		r.requeue(kind, before, after)
+	}
 	return nil
 }
 

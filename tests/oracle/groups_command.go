@@ -21,6 +21,7 @@ func runGroups(args []string, out, errOut io.Writer) error {
 	flags.BoolVar(&o.preemption, "preemption", false, "groups may evict pods of lower priority")
 	flags.BoolVar(&o.volumes, "volumes", false, "members have claims, and their bindings fail")
 	flags.BoolVar(&o.single, "single", false, "without groups: pods and objects of all kinds change while pods wait in the queue")
+	flags.BoolVar(&o.devices, "devices", false, "groups and members have claims of devices")
 	show := flags.Bool("show", false, "print one scenario as the replay program reads it")
 	path := flags.String("out", "", "the file to record scenarios in (zstd-compressed, one per line)")
 	if err := flags.Parse(args); err != nil {
@@ -74,21 +75,32 @@ func runGroups(args []string, out, errOut io.Writer) error {
 				continue
 			}
 			failed++
-			fmt.Fprintf(out, "seed %d: %s\n  repeat: oracle groups --replay %s --from-seed %d --seeds 1 --nodes %d%s%s%s\n", seed, difference, *replay, seed, o.nodes,
-				map[bool]string{true: " --preemption"}[o.preemption], map[bool]string{true: " --volumes"}[o.volumes],
-				map[bool]string{true: " --single"}[o.single])
+			fmt.Fprintf(out, "seed %d: %s\n  repeat: oracle groups --replay %s --from-seed %d --seeds 1 --nodes %d%s\n", seed, difference, *replay, seed, o.nodes, o.flags())
 		}
 	}
 	if err := r.close(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d scenarios, %d cycles of groups (%d scheduled, %d unschedulable, %d errors), %d pods bound, %d failures of members, %d equal another run of kube-scheduler, %d differ, %.0f s (seeds %d to %d)\n",
-		*count, seen["groups"], seen["Scheduled"], seen["Unschedulable"], seen["SchedulerError"], seen["bound"], seen["failed"], byChance, failed,
+	fmt.Fprintf(out, "%d scenarios, %d cycles of groups (%d scheduled, %d unschedulable, %d errors), %d pods bound, %d failures of members, %d reservations for groups, %d equal another run of kube-scheduler, %d differ, %.0f s (seeds %d to %d)\n",
+		*count, seen["groups"], seen["Scheduled"], seen["Unschedulable"], seen["SchedulerError"], seen["bound"], seen["failed"], seen["claims of groups"], byChance, failed,
 		time.Since(started).Seconds(), *first, *first+uint64(*count)-1)
 	if failed > 0 {
 		return errors.New("scenarios differ")
 	}
 	return nil
+}
+
+// flags are the options of the command line.
+func (o groupOptions) flags() (text string) {
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{{"preemption", o.preemption}, {"volumes", o.volumes}, {"devices", o.devices}, {"single", o.single}} {
+		if flag.set {
+			text += " --" + flag.name
+		}
+	}
+	return text
 }
 
 // equalsAnotherRun returns whether Berth's results equal those of one of the next runs of kube-scheduler. It validates the
@@ -114,6 +126,11 @@ func countGroups(result *groupResult, seen map[string]int) {
 	seen["deleted"] += len(result.Deleted)
 	for _, place := range result.Queue {
 		seen[place]++
+	}
+	for _, claim := range result.Claims {
+		if strings.Contains(claim, "podgroups/") {
+			seen["claims of groups"]++
+		}
 	}
 	for key, patches := range result.Patches {
 		for _, patch := range patches {

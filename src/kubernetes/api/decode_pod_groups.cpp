@@ -39,10 +39,12 @@ bool Read(const element& value, PodGroup& out, Failure& failure) {
     return ReadFields(member, f, Field{"schedulingPolicy", policy}, Field{"priority", out.priority},
                       Field{"preemptionPolicy", out.preemption_policy}, Field{"disruptionMode", disruption},
                       Field{"schedulingConstraints", constraints},
-                      Field{"parentCompositePodGroupName", out.parent});
+                      Field{"parentCompositePodGroupName", out.parent},
+                      Field{"resourceClaims", out.resource_claims});
   };
   const auto status = [&](const element& member, Failure& f) {
-    return ReadFields(member, f, Field{"conditions", out.conditions});
+    return ReadFields(member, f, Field{"conditions", out.conditions},
+                      Field{"resourceClaimStatuses", out.resource_claim_statuses});
   };
   if (!ReadFields(value, failure, Field{"metadata", out.metadata}, Field{"spec", spec},
                   Field{"status", status}))

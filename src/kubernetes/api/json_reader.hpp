@@ -223,6 +223,8 @@ bool Read(const element& value, DeviceClass& out, Failure& failure);
 bool Read(const element& value, ResourceClaim& out, Failure& failure);
 bool Read(const element& value, ResourceSlice& out, Failure& failure);
 bool Read(const element& value, DeviceTaintRule& out, Failure& failure);
+bool Read(const element& value, PodResourceClaim& out, Failure& failure);
+bool Read(const element& value, PodResourceClaimStatus& out, Failure& failure);
 bool Read(const element& value, PodGroup& out, Failure& failure);
 
 }  // namespace berth::api::json

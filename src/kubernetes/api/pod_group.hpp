@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kubernetes/api/meta.hpp"
+#include "kubernetes/api/pod.hpp"
 
 namespace berth::api {
 
@@ -36,7 +37,11 @@ struct PodGroup {
   bool disrupted_as_a_unit = false;  // disruptionMode.all: preemption evicts all members or none
   std::string topology_key;          // schedulingConstraints.topology[0].key; empty: no constraint
   std::string parent;                // parentCompositePodGroupName; empty: none
+  // spec.resourceClaims: a claim of a member that equals one of these belongs to the group (feature gate
+  // DRAWorkloadResourceClaims).
+  std::vector<PodResourceClaim> resource_claims;
   std::vector<PodGroupCondition> conditions;
+  std::vector<PodResourceClaimStatus> resource_claim_statuses;  // the claims created from templates
 
   // The number of members that must be scheduled for the others to be bound.
   std::int32_t min_count() const { return gang ? gang->min_count : 1; }

@@ -165,7 +165,7 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                              const ClusterView& cluster,
                                              std::span<const runtime::Nomination> nominations) {
-  return Decide(pod, profile, cluster, nullptr, RecordedScores::kAll, nominations, [&](Context& context) {
+  return Decide(pod, profile, cluster, nullptr, RecordedScores::kAll, nominations, {}, [&](Context& context) {
     if (profile.has_post_filters()) {
       RunPostFilters(context);
     } else {
@@ -180,8 +180,10 @@ ScheduleResult SchedulingAlgorithm::ScheduleMember(const cluster::PodInfo& pod,
                                                    RecordedScores recorded,
                                                    std::span<const runtime::Nomination> nominations) {
   const bool everywhere = within == cluster.nodes.all();
+  framework::CycleState state;
+  state.in_group_cycle = true;
   return Decide(pod, profile, cluster, everywhere ? nullptr : &within, recorded, nominations,
-                [](Context&) {});
+                std::move(state), [](Context&) {});
 }
 
 namespace {
@@ -209,6 +211,7 @@ bool PassesOn(Row row, SchedulingContext& context, const framework::Attempt& att
 SchedulingAlgorithm::MemberTest::MemberTest(const cluster::PodInfo& pod, const ScheduleResult& earlier,
                                             const runtime::Profile& profile, const ClusterView& cluster)
     : context_(pod, profile, cluster, nullptr, RecordedScores::kNone, buffers_, result_) {
+  result_.state.in_group_cycle = true;
   RunPreFilterAgain(context_, earlier);
 }
 
@@ -233,6 +236,7 @@ std::optional<framework::CycleState> SchedulingAlgorithm::FitsOn(
     Row row, const cluster::PodInfo& pod, const ScheduleResult& earlier, const runtime::Profile& profile,
     const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {
   ScheduleResult result;
+  result.state.in_group_cycle = true;
   SchedulingContext context(pod, profile, cluster, nullptr, RecordedScores::kNone, buffers_, result);
   SelectNominations(context, nominations);
   RunPreFilterAgain(context, earlier);
@@ -240,14 +244,15 @@ std::optional<framework::CycleState> SchedulingAlgorithm::FitsOn(
   return std::move(result.state);
 }
 
-// `post_filter` is called if no node fits.
+// `state`: what the plugins find at the beginning. `post_filter` is called if no node fits.
 template <class PostFilter>
 ScheduleResult SchedulingAlgorithm::Decide(const cluster::PodInfo& pod, const runtime::Profile& profile,
                                            const ClusterView& cluster, const RowSet* within,
                                            RecordedScores recorded,
                                            std::span<const runtime::Nomination> nominations,
-                                           PostFilter&& post_filter) {
+                                           framework::CycleState state, PostFilter&& post_filter) {
   ScheduleResult result;
+  result.state = std::move(state);
   result.record = std::make_shared<AttemptRecord>();
   SchedulingContext context(pod, profile, cluster, within, recorded, buffers_, result);
   SelectNominations(context, nominations);

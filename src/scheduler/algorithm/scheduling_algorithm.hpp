@@ -163,8 +163,9 @@ class SchedulingAlgorithm {
     ScheduleResult result_;
     SchedulingContext context_;
   };
-  // Whether a pod for which `earlier` is the decision passes the filters on this row now, nominated pods
-  // included; then the data of the plugins, for Reserve. Filters that were skipped then are skipped again.
+  // Whether a member of a pod group for which `earlier` is the decision passes the filters on this row now,
+  // nominated pods included; then the data of the plugins, for Reserve. Filters that were skipped then are
+  // skipped again.
   std::optional<framework::CycleState> FitsOn(cluster::Row row, const cluster::PodInfo& pod,
                                               const ScheduleResult& earlier, const runtime::Profile& profile,
                                               const ClusterView& cluster,
@@ -196,7 +197,8 @@ class SchedulingAlgorithm {
   template <class PostFilter>
   ScheduleResult Decide(const cluster::PodInfo& pod, const runtime::Profile& profile,
                         const ClusterView& cluster, const RowSet* within, RecordedScores recorded,
-                        std::span<const runtime::Nomination> nominations, PostFilter&& post_filter);
+                        std::span<const runtime::Nomination> nominations, framework::CycleState state,
+                        PostFilter&& post_filter);
   // The steps, in order. Those that return bool return false if no node can be selected.
   void SelectNode(Context& context);
   bool FindFeasible(Context& context);

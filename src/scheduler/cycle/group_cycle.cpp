@@ -264,9 +264,12 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
 GroupResult GroupCycle::Decide(const QueuedGroup& group) {
   BERTH_CHECK(!group.members.empty() && group.object != nullptr, group.key, group.members.size());
   GroupResult result = Search(group);
+  result.scheduled_before = parts_.groups.Find(group.key)->scheduled;
   result.searched = result.status.code;
   result.took = parts_.clock.Now() - group.attempt_started;
   if (result.searched == Code::kUnschedulable && !result.abandoned) RunPostFilters(group, result);
+  if (group.object->topology_key.empty()) result.placement.reset();
+  for (MemberResult& member : result.members) member.decision.state.in_group_cycle = false;
   return result;
 }
 
@@ -315,14 +318,25 @@ GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group) {
     const bool feasible = result.status.ok();
     if (result.abandoned || (!feasible && !result.status.rejected())) return result;
     parts_.metrics.PlacementEvaluated(profile, feasible, parts_.clock.Now() - began);
-    if (generated.placements.size() == 1 && feasible) return result;
+    if (generated.placements.size() == 1 && feasible) {
+      result.placement = {.name = placement.name, .evaluated = 1, .feasible = 1};
+      return result;
+    }
     if (feasible) {
       candidates.push_back({{&placement, PlacedMembers(result)}, before});
     } else if (!first) {
       first = std::move(result);
     }
   }
-  if (!candidates.empty()) return ChooseBest(group, std::move(candidates));
+  if (const std::size_t feasible = candidates.size(); feasible > 0) {
+    GroupResult best = ChooseBest(group, std::move(candidates));
+    if (best.placement) {
+      best.placement->evaluated = generated.placements.size();
+      best.placement->feasible = feasible;
+    }
+    return best;
+  }
+  first->placement = {.name = {}, .evaluated = generated.placements.size(), .feasible = 0};
   first->status = RejectedWithGroup(
       Status::Unschedulable(fmt::format("0/{} placements are available, first placement status: {}",
                                         generated.placements.size(), ErrorTextOf(first->status))));
@@ -350,6 +364,7 @@ GroupResult GroupCycle::SearchAgain(const QueuedGroup& group, const Candidate& c
   parts_.algorithm.Restore(candidate.before);
   GroupResult result = SearchWithin(group, candidate.feasible.placement->rows, RecordedScores::kAll);
   parts_.algorithm.Restore(after);
+  result.placement.emplace().name = candidate.feasible.placement->name;
   return result;
 }
 

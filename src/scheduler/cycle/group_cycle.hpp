@@ -41,7 +41,10 @@ struct GroupResult {
   // Success: the members with a node are bound, the others are rejected. Unschedulable: all are rejected. Any
   // other code is an error for all members that have none of their own.
   framework::Status status;
-  std::vector<MemberResult> members;       // all of them, in the group's order
+  std::vector<MemberResult> members;  // all of them, in the group's order
+  std::size_t scheduled_before = 0;   // members that had a node at the beginning
+  // With placements: those in which the members were tried, and the chosen one.
+  std::optional<record::GroupRecord::Placement> placement;
   bool any_placed = false;                 // at least one member found a node
   framework::Code searched{};              // the status before PodGroupPostFilter
   Duration took{};                         // until then

@@ -233,5 +233,69 @@ TEST_F(GroupCycleTest, ADeletedMemberIsNotScheduled) {
   EXPECT_THAT(Bound(), UnorderedElementsAre("a", "c"));
 }
 
+// --- the decision record ---
+
+TEST_F(GroupCycleTest, TheRecordsOfAllMembersTellTheFailureOfTheGroup) {
+  AddNodes(1);
+  AddGroup(MakeGroup("g", 3));
+  for (const auto* name : {"p1", "p2", "p3", "p4"}) AddMember(name);
+  Settle();
+  for (const auto* pod : {"default/p1", "default/p2", "default/p3", "default/p4"}) {
+    const auto record = scheduler->records().Latest(pod);
+    ASSERT_NE(record, nullptr) << pod;
+    ASSERT_NE(record->group, nullptr) << pod;
+    EXPECT_EQ(record->result, record::Result::kUnschedulable);
+    const record::GroupRecord& group = *record->group;
+    EXPECT_EQ(group.group, "default/g");
+    EXPECT_EQ(group.result, record::Result::kUnschedulable);
+    EXPECT_EQ(group.message, Condition().message);
+    EXPECT_EQ(group.min_count, 3);
+    EXPECT_EQ(group.scheduled, 0U);
+    EXPECT_EQ(group.pending, 4U);
+    EXPECT_EQ(group.placed, 1U);
+    EXPECT_EQ(group.failed, 2U);
+    EXPECT_EQ(group.not_tried, 1U);
+    ASSERT_THAT(group.failures, SizeIs(2));
+    EXPECT_EQ(group.failures[0].pod, "default/p2");
+    EXPECT_EQ(group.failures[0].message, "0/1 nodes are available: 1 Insufficient cpu.");
+    EXPECT_FALSE(group.placement);
+    EXPECT_FALSE(group.waits_for_evictions);
+  }
+  EXPECT_EQ(scheduler->records().Latest("default/p4")->message,
+            "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining");
+}
+
+TEST_F(GroupCycleTest, TheRecordOfAScheduledGroupCountsItsMembers) {
+  AddNodes(3);
+  AddGroup(MakeGroup("g", 2));
+  AddMember("a");
+  AddMember("b");
+  Settle();
+  AddMember("c");
+  AddMember("d");
+  Settle();
+  const auto record = scheduler->records().Latest("default/c");
+  ASSERT_NE(record, nullptr);
+  ASSERT_NE(record->group, nullptr);
+  EXPECT_EQ(record->group->result, record::Result::kScheduled);
+  EXPECT_EQ(record->group->scheduled, 2U);
+  EXPECT_EQ(record->group->placed, 1U);
+  EXPECT_EQ(record->group->failed, 1U);
+  AddPod(MakePod("single").Cpu("100m"));
+  Settle();
+  EXPECT_EQ(scheduler->records().Latest("default/single")->group, nullptr);
+}
+
+TEST_F(GroupCycleTest, TheRecordNamesALimitedNumberOfFailures) {
+  AddNodes(1);
+  AddGroup(MakeGroup("g"));
+  for (int i = 0; i < 40; ++i) AddMember("m" + std::to_string(i));
+  Settle();
+  const auto record = scheduler->records().Latest("default/m0");
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->group->failed, 39U);
+  EXPECT_THAT(record->group->failures, SizeIs(record::GroupRecord::kFailuresMax));
+}
+
 }  // namespace
 }  // namespace berth::cycle

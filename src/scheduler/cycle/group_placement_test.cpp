@@ -22,7 +22,9 @@ constexpr const char* kRack = "example.com/rack";
 
 class GroupPlacementTest : public ::testing::Test, protected SchedulerEnvironment {
  protected:
-  GroupPlacementTest() {
+  GroupPlacementTest() { Reset(); }
+  // A new scheduler without objects.
+  void Reset() {
     std::vector<std::string> notes;
     const std::string on[] = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true"};
     Build(config::DefaultSchedulerConfig(config::FeatureGates::Parse(on, notes).value()),
@@ -91,6 +93,31 @@ TEST_F(GroupPlacementTest, AllMembersGoToOneDomain) {
       "2");
 }
 
+TEST_F(GroupPlacementTest, TheRecordCountsThePlacementsInWhichTheGroupFits) {
+  struct Case {
+    const char* name;
+    int members;
+    std::string chosen;
+    std::size_t feasible;
+  };
+  for (const Case& c : {Case{"one rack has room", 2, "b", 1}, Case{"no rack has room", 3, "", 0}}) {
+    SCOPED_TRACE(c.name);
+    Reset();
+    AddNode("a0", "a");
+    AddNode("b0", "b");
+    AddNode("b1", "b");
+    AddGroup(c.members);
+    AddMembers(c.members);
+    Settle();
+    const auto record = scheduler->records().Latest("default/m0");
+    ASSERT_NE(record, nullptr);
+    ASSERT_TRUE(record->group->placement);
+    EXPECT_EQ(record->group->placement->name, c.chosen);
+    EXPECT_EQ(record->group->placement->evaluated, 2U);
+    EXPECT_EQ(record->group->placement->feasible, c.feasible);
+  }
+}
+
 TEST_F(GroupPlacementTest, TheRecordsOfTheChosenPlacementHaveScores) {
   for (const auto* rack : {"a", "b", "c"}) {
     for (int i = 0; i < 3; ++i) AddNode(fmt::format("{}{}", rack, i), rack, "4");
@@ -108,6 +135,11 @@ TEST_F(GroupPlacementTest, TheRecordsOfTheChosenPlacementHaveScores) {
     EXPECT_FALSE(record->scores.plugins().empty());
     EXPECT_THAT(nodes, Contains(record->nodes->by_row[record->node]));
   }
+  const auto& placement = scheduler->records().Latest("default/m0")->group->placement;
+  ASSERT_TRUE(placement);
+  EXPECT_EQ(placement->name, std::string(1, nodes[0][0]));
+  EXPECT_EQ(placement->evaluated, 3U);
+  EXPECT_EQ(placement->feasible, 3U);
 }
 
 TEST_F(GroupPlacementTest, NodesWithoutTheLabelAreInNoPlacement) {

@@ -38,6 +38,48 @@ queue::GroupOutcome OutcomeOf(framework::Code code) {
   return rejected ? queue::GroupOutcome::kRejected : queue::GroupOutcome::kError;
 }
 
+// To be called before the result is applied.
+record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupResult& result) {
+  record::GroupRecord record{.group = group.key,
+                             .result = result.status.ok()         ? Result::kScheduled
+                                       : result.status.rejected() ? Result::kUnschedulable
+                                                                  : Result::kError,
+                             .message = result.status.Message(),
+                             .min_count = group.object->min_count(),
+                             .scheduled = result.scheduled_before,
+                             .pending = result.members.size(),
+                             .placement = result.placement,
+                             .waits_for_evictions = result.waits_for_evictions};
+  for (const MemberResult& member : result.members) {
+    ++(!member.tried() ? record.not_tried : member.placed() ? record.placed : record.failed);
+    if (member.tried() && !member.placed() && record.failures.size() < record::GroupRecord::kFailuresMax)
+      record.failures.push_back({member.pod->info.key, member.status.Message()});
+  }
+  if (result.preemption) {
+    for (const api::PodPtr& victim : result.preemption->victims)
+      record.victims.push_back(victim->metadata.Key());
+    std::ranges::sort(record.victims);
+  }
+  return record;
+}
+
+// The record of a member that is not bound. A member that was not tried has one for the sake of its group.
+std::shared_ptr<record::AttemptRecord> FailureRecord(const MemberResult& member,
+                                                     const runtime::Profile& profile, bool rejected,
+                                                     const std::string& message,
+                                                     std::shared_ptr<const record::GroupRecord> of_group) {
+  std::shared_ptr<record::AttemptRecord> record = member.decision.record;
+  if (record == nullptr) {
+    record = std::make_shared<record::AttemptRecord>();
+    record->pod = member.pod->info.key;
+    record->scheduler_name = profile.name();
+  }
+  record->result = rejected ? Result::kUnschedulable : Result::kError;
+  record->message = message;
+  record->group = std::move(of_group);
+  return record;
+}
+
 Preemptor PreemptorOf(const framework::QueuedGroup& group) {
   const api::ObjectMeta& meta = group.object->metadata;
   Preemptor preemptor{.kind = Preemptor::Kind::kPodGroup,
@@ -116,9 +158,10 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
 void OutcomeHandler::ApplyGroup(const framework::QueuedGroup& group, GroupResult result) {
   parts_.metrics.Groups().algorithm.Observe(std::chrono::duration<double>(result.took).count());
   // First, so that no member becomes ready before its victims are known.
+  const auto record = std::make_shared<const record::GroupRecord>(RecordOf(group, result));
   if (result.preemption && !result.abandoned)
     parts_.evictions.Start(PreemptorOf(group), *std::move(result.preemption));
-  for (MemberResult& member : result.members) ApplyMember(member, result);
+  for (MemberResult& member : result.members) ApplyMember(member, result, record);
   if (result.abandoned) return parts_.queue.EndGroup(group, queue::GroupOutcome::kError);
   WriteGroupCondition(group, result.status);
   parts_.metrics.GroupAttempt(
@@ -128,7 +171,8 @@ void OutcomeHandler::ApplyGroup(const framework::QueuedGroup& group, GroupResult
   parts_.queue.EndGroup(group, OutcomeOf(result.searched));
 }
 
-void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group) {
+void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group,
+                                 const std::shared_ptr<const record::GroupRecord>& of_group) {
   const QueuedPodPtr& pod = member.pod;
   // As if the member had been scheduled on its own.
   pod->attempt_started = parts_.clock.Now() - member.took;
@@ -136,15 +180,12 @@ void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group)
   if (member.tried()) parts_.metrics.algorithm.Observe(std::chrono::duration<double>(member.took).count());
   if (group.abandoned) return EndAttempt(pod, Abandoned());
   if (group.status.ok() && member.placed()) {
+    record->group = of_group;
     Keep(record);
     return StartBinding(pod, std::move(member.decision));
   }
   Failure failure = MemberFailure(member, group);
-  if (member.tried()) {
-    record->result = failure.rejected ? Result::kUnschedulable : Result::kError;
-    record->message = failure.message;
-    Keep(record);
-  }
+  Keep(FailureRecord(member, *parts_.profiles[pod->profile], failure.rejected, failure.message, of_group));
   EndAttempt(pod, std::move(failure));
 }
 

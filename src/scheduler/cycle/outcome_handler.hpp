@@ -78,7 +78,8 @@ class OutcomeHandler final : public BindingObserver {
   static Failure Abandoned();
   // Adds the complete record to those that are kept: their sizes are counted now.
   void Keep(std::shared_ptr<const record::AttemptRecord> record);
-  void ApplyMember(MemberResult& member, const GroupResult& group);
+  void ApplyMember(MemberResult& member, const GroupResult& group,
+                   const std::shared_ptr<const record::GroupRecord>& of_group);
   // Of a member of a group whose attempt ended with this result, if the member is not bound.
   static Failure MemberFailure(MemberResult& member, const GroupResult& group);
   void WriteGroupCondition(const framework::QueuedGroup& group, const framework::Status& status);

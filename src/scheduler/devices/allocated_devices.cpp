@@ -39,8 +39,27 @@ void AllocatedDevices::Apply(const ports::Change<api::ResourceClaim>& change) {
   });
 }
 
-void AllocatedDevices::AddPending(const std::string& claim, AllocationPtr allocation) {
-  Change(claim, [&](Claim& entry) { entry.pending = std::move(allocation); });
+AllocationPtr AllocatedDevices::AddPending(const std::string& claim, AllocationPtr allocation,
+                                           Sharing sharing) {
+  AllocationPtr pending;
+  Change(claim, [&](Claim& entry) {
+    if (entry.pending == nullptr) {
+      entry.pending = std::move(allocation);
+      entry.sharing = sharing;
+      entry.sharers = 0;
+    }
+    ++entry.sharers;
+    pending = entry.pending;
+  });
+  return pending;
+}
+
+void AllocatedDevices::ReleasePending(const std::string& claim, const AllocationPtr& allocation) {
+  Change(claim, [&](Claim& entry) {
+    if (entry.pending != allocation || allocation == nullptr) return;
+    BERTH_CHECK(entry.sharers > 0, claim);
+    if (--entry.sharers == 0) entry.pending = nullptr;
+  });
 }
 
 void AllocatedDevices::RemovePending(const std::string& claim) {
@@ -58,6 +77,12 @@ void AllocatedDevices::MarkWritten(const std::string& claim, std::string_view re
 AllocationPtr AllocatedDevices::PendingOf(std::string_view claim) const {
   const auto found = claims_.find(claim);
   return found == claims_.end() ? nullptr : found->second.pending;
+}
+
+AllocationPtr AllocatedDevices::SharedPendingOf(std::string_view claim) const {
+  const auto found = claims_.find(claim);
+  const bool shared = found != claims_.end() && found->second.sharing == Sharing::kGroupCycle;
+  return shared ? found->second.pending : nullptr;
 }
 
 template <class ChangeClaim>

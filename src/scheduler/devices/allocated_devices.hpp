@@ -46,17 +46,28 @@ class AllocatedDevices {
   // versions included.
   void Apply(const ports::Change<api::ResourceClaim>& change);
 
+  // Whether members of a pod group may share a pending allocation.
+  enum class Sharing : std::uint8_t {
+    kNone,
+    kGroupCycle,  // made in the cycle of a group that has not ended; only its members are evaluated meanwhile
+  };
   // Reserves the devices of an allocation that is not written yet. It counts until the claim has an
-  // allocation of its own or RemovePending is called. `claim` is its UID, or another unique text for a claim
-  // that does not exist yet.
-  void AddPending(const std::string& claim, AllocationPtr allocation);
-  // Without effect if there is none.
+  // allocation of its own, every pod that has added it has called ReleasePending, or RemovePending is called.
+  // `claim` is its UID, or another unique text for a claim that does not exist yet. Returns the pending
+  // allocation: an earlier one if there is one, which the pod shares from now on.
+  AllocationPtr AddPending(const std::string& claim, AllocationPtr allocation,
+                           Sharing sharing = Sharing::kNone);
+  // Ends the share of one pod. Without effect if `allocation` is not the pending one any more.
+  void ReleasePending(const std::string& claim, const AllocationPtr& allocation);
+  // For all pods. Without effect if there is none.
   void RemovePending(const std::string& claim);
   // The pending allocation was written; the claim has this resource version now. The allocation counts until
   // a version of the claim that is not older is received.
   void MarkWritten(const std::string& claim, std::string_view resource_version);
   // Null if there is none.
   AllocationPtr PendingOf(std::string_view claim) const;
+  // The same, if it was added with Sharing::kGroupCycle.
+  AllocationPtr SharedPendingOf(std::string_view claim) const;
 
   // Called after the use of a device has changed. At most one listener.
   void Listen(std::function<void(DeviceId)> listener) { listener_ = std::move(listener); }
@@ -73,6 +84,8 @@ class AllocatedDevices {
   struct Claim {
     AllocationPtr stored;
     AllocationPtr pending;
+    Sharing sharing = Sharing::kNone;   // of the pending one
+    std::uint32_t sharers = 0;          // the pods that have added it
     std::uint64_t written_version = 0;  // 0: not written yet
     const AllocationPtr& effective() const { return stored != nullptr ? stored : pending; }
   };

@@ -178,15 +178,14 @@ std::int64_t ScoreOf(const ResourceClaim& claim, Chosen chosen) {
   return score;
 }
 
-std::int64_t ScoreOf(const ResourceClaim& claim) {
-  if (!claim.allocation) return 0;
+std::int64_t ScoreOf(const ResourceClaim& claim, const ResourceClaim::Allocation& allocation) {
   std::int64_t score = 0;
   for (const ResourceClaim::Request& request : claim.requests) {
     if (request.exactly) continue;
     for (std::size_t i = 0; i < request.first_available.size(); ++i) {
       const std::string name = request.name + "/" + request.first_available[i].name;
-      if (std::ranges::find(claim.allocation->devices, name, &ResourceClaim::AllocatedDevice::request) !=
-          claim.allocation->devices.end()) {
+      if (std::ranges::find(allocation.devices, name, &ResourceClaim::AllocatedDevice::request) !=
+          allocation.devices.end()) {
         score += kMaxAlternatives - static_cast<std::int64_t>(i);
       }
     }

@@ -117,6 +117,6 @@ class Allocator {
 // kube-scheduler's score of devices that were chosen for a claim, or that it has: for each request with
 // alternatives, 8 minus the index of the alternative.
 std::int64_t ScoreOf(const api::ResourceClaim& claim, std::span<const ChosenDevice> chosen);
-std::int64_t ScoreOf(const api::ResourceClaim& claim);
+std::int64_t ScoreOf(const api::ResourceClaim& claim, const api::ResourceClaim::Allocation& allocation);
 
 }  // namespace berth::devices

@@ -761,5 +761,28 @@ TEST_F(Devices, APendingAllocationCountsUntilItsWriteIsReceived) {
   EXPECT_EQ(one(), "r=p/g0 ") << "deallocated";
 }
 
+TEST_F(Devices, APendingAllocationCountsUntilTheLastOfItsPodsReleasesIt) {
+  AddSlice("s", kThree);
+  const auto one = [&] { return Try(Requests(Exactly("r"))); };
+  const auto allocation = [&](const char* device) {
+    return std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated(device))->allocation);
+  };
+  const AllocationPtr first =
+      allocated_.AddPending("u", allocation("g0"), AllocatedDevices::Sharing::kGroupCycle);
+  EXPECT_EQ(allocated_.SharedPendingOf("u"), first);
+  EXPECT_EQ(allocated_.AddPending("u", allocation("g1"), AllocatedDevices::Sharing::kGroupCycle), first)
+      << "the first one counts";
+  EXPECT_EQ(one(), "r=p/g1 ");
+  allocated_.ReleasePending("u", first);
+  EXPECT_EQ(one(), "r=p/g1 ");
+  allocated_.ReleasePending("u", first);
+  EXPECT_EQ(one(), "r=p/g0 ");
+  const AllocationPtr second = allocated_.AddPending("u", allocation("g0"));
+  EXPECT_EQ(allocated_.PendingOf("u"), second);
+  EXPECT_EQ(allocated_.SharedPendingOf("u"), nullptr);
+  allocated_.ReleasePending("u", first);
+  EXPECT_EQ(one(), "r=p/g1 ") << "released by a pod of an earlier allocation";
+}
+
 }  // namespace
 }  // namespace berth::devices

@@ -26,8 +26,7 @@ class StateKey {
 enum class StateMark : std::uint64_t {};
 
 // The runtime copies the state for nominated pods and for dry runs of preemption: values must be copyable,
-// and large ones belong behind a std::shared_ptr. The first value needs no allocation for the container.
-// Belongs to the scheduler loop. PreBind and Bind may read it from other threads: it is not written then.
+// and large ones behind a std::shared_ptr. Scheduler loop; PreBind and Bind may read it on other threads.
 class CycleState {
  public:
   CycleState() = default;
@@ -59,6 +58,7 @@ class CycleState {
   bool Has(StateMark mark) const { return (marks_ & std::to_underlying(mark)) != 0; }
   CycleState Clone() const { return *this; }
 
+  bool in_group_cycle = false;  // of a member: what is reserved now is released when its group's cycle ends
   // Waiting pods ("namespace/name") to retry immediately, without an event or back-off. They are activated
   // when this pod has passed Permit, and again when it is bound.
   std::vector<std::string> pods_to_activate;

@@ -63,7 +63,18 @@ std::size_t AttemptRecord::Bytes() const {
     bytes += set_bytes(nomination->choices);
     for (const std::string& name : nomination->victims) bytes += sizeof(std::string) + name.size();
   }
+  // Each record counts its share.
+  if (group != nullptr) bytes += group->Bytes() / std::max<std::size_t>(1, group->pending);
   return bytes + post_filter.size();
+}
+
+std::size_t GroupRecord::Bytes() const {
+  std::size_t bytes = sizeof(*this) + group.size() + message.size();
+  for (const Failure& failure : failures)
+    bytes += sizeof(failure) + failure.pod.size() + failure.message.size();
+  if (placement) bytes += placement->name.size();
+  for (const std::string& victim : victims) bytes += sizeof(std::string) + victim.size();
+  return bytes;
 }
 
 const std::vector<std::string>* AttemptRecord::DetailsOf(std::uint32_t row) const {

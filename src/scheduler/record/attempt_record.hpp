@@ -14,6 +14,7 @@
 #include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/framework/rejection_details.hpp"
 #include "scheduler/framework/verdicts.hpp"
+#include "scheduler/record/group_record.hpp"
 #include "scheduler/record/score_history.hpp"
 
 namespace berth::record {
@@ -112,6 +113,9 @@ struct AttemptRecord {
   ScoreSnapshot scores;         // sorted by plugin
   SharedRows best;              // rows with the highest total; empty: computed by Best()
   std::uint32_t node = 0;       // kScheduled: the selected row
+
+  // Of a member of a pod group, shared by the records of its members; null: the pod was scheduled on its own.
+  std::shared_ptr<const GroupRecord> group;
 
   std::int64_t Total(std::uint32_t row) const;
   RowSet Best() const;

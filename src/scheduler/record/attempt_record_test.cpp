@@ -320,5 +320,53 @@ TEST_F(RecordTest, ANominationComesAfterTheNodes) {
       R"("nomination":{"node":"n2","victims":["a/x","b/y"],"choices":["n2","n3"]}})");
 }
 
+// --- groups ---
+
+TEST_F(RecordTest, TheGroupOfAMemberIsTheLastPart) {
+  record.result = Result::kError;
+  record.message = "m";
+  GroupRecord group{.group = "default/g",
+                    .result = Result::kUnschedulable,
+                    .message = "minCount (3) cannot be satisfied",
+                    .min_count = 3,
+                    .scheduled = 1,
+                    .pending = 4,
+                    .placed = 1,
+                    .failed = 2,
+                    .not_tried = 1,
+                    .failures = {{"default/a", "0/1 nodes are available"}, {"default/b", "x"}},
+                    .placement = {},
+                    .waits_for_evictions = false,
+                    .victims = {}};
+  const std::string pod =
+      R"({"pod":"default/web","schedulerName":"default-scheduler","result":"error","message":"m",)";
+  record.group = std::make_shared<const GroupRecord>(group);
+  EXPECT_EQ(
+      Json(),
+      pod +
+          R"("group":{"name":"default/g","result":"unschedulable","message":"minCount (3) cannot be satisfied",)"
+          R"("minCount":3,"scheduled":1,"pending":4,"placed":1,"failed":2,"notTried":1,)"
+          R"("failures":[{"pod":"default/a","message":"0/1 nodes are available"},{"pod":"default/b","message":"x"}]}})");
+  group.failures.clear();
+  group.result = Result::kScheduled;
+  group.placement = {.name = "rack-a", .evaluated = 3, .feasible = 2};
+  group.waits_for_evictions = true;
+  group.victims = {"default/v"};
+  record.group = std::make_shared<const GroupRecord>(group);
+  EXPECT_EQ(Json(),
+            pod + R"("group":{"name":"default/g","result":"scheduled",)"
+                  R"("minCount":3,"scheduled":1,"pending":4,"placed":1,"failed":2,"notTried":1,)"
+                  R"("placement":{"name":"rack-a","evaluated":3,"feasible":2},"victims":["default/v"]}})");
+}
+
+TEST(RecordRing, EachRecordOfAMemberCountsItsShareOfTheGroup) {
+  AttemptRecord alone;
+  AttemptRecord member;
+  member.group = std::make_shared<const GroupRecord>(
+      GroupRecord{.group = "default/g", .message = std::string(10'000, 'x'), .pending = 10});
+  EXPECT_GE(member.Bytes(), alone.Bytes() + 1000);
+  EXPECT_LT(member.Bytes(), alone.Bytes() + 2000);
+}
+
 }  // namespace
 }  // namespace berth::record

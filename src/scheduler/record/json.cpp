@@ -143,6 +143,45 @@ std::vector<std::string> NamesOf(const RowSet& rows, const NodeNames& names) {
   return sorted;
 }
 
+void WriteGroup(const GroupRecord& group, Writer& out) {
+  const auto number = [&](std::string_view key, std::size_t value) {
+    out.Number(key, static_cast<std::int64_t>(value));
+  };
+  out.Key("group");
+  out.Raw('{');
+  out.Text("name", group.group);
+  out.Text("result", ResultName(group.result));
+  if (group.result != Result::kScheduled) out.Text("message", group.message);
+  out.Number("minCount", group.min_count);
+  number("scheduled", group.scheduled);
+  number("pending", group.pending);
+  number("placed", group.placed);
+  number("failed", group.failed);
+  number("notTried", group.not_tried);
+  if (!group.failures.empty()) {
+    out.Key("failures");
+    out.Raw('[');
+    for (const GroupRecord::Failure& failure : group.failures) {
+      if (out.last() != '[') out.Raw(',');
+      out.Raw('{');
+      out.Text("pod", failure.pod);
+      out.Text("message", failure.message);
+      out.Raw('}');
+    }
+    out.Raw(']');
+  }
+  if (group.placement) {
+    out.Key("placement");
+    out.Raw('{');
+    if (!group.placement->name.empty()) out.Text("name", group.placement->name);
+    number("evaluated", group.placement->evaluated);
+    number("feasible", group.placement->feasible);
+    out.Raw('}');
+  }
+  if (group.waits_for_evictions) out.List("victims", group.victims);
+  out.Raw('}');
+}
+
 }  // namespace
 
 std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons, bool details) {
@@ -194,6 +233,7 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
     }
     out.Raw(']');
   }
+  if (record.group != nullptr) WriteGroup(*record.group, out);
   out.Raw('}');
   return out.Take();
 }

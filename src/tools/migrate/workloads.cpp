@@ -141,8 +141,7 @@ class Survey {
       AddFinding(
           About(grouped_.all, on ? Level::kOk : Level::kNote, Topic::kWorkloads,
                 on ? fmt::format("{} of pod groups; Berth schedules groups as kube-scheduler does, without "
-                                 "composite groups "
-                                 "and claims of groups",
+                                 "composite groups",
                                  grouped_.Text())
                    : fmt::format("{} of pod groups; the feature gate GenericWorkload is off, and without it "
                                  "both schedulers place them one by one",

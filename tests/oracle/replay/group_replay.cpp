@@ -6,6 +6,7 @@
 // A step changes objects, and then the scheduler works until no entry of its queue is active, for at most 12
 // cycles. The result of a step are all writes and events, and the state of the queue.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,11 +79,12 @@ class OneCycle final : public cycle::ClusterLoop::Handler {
 };
 
 // Accepts all writes except those of volumes: no controller would bind them. `on_nominated` is called for a
-// nomination before a binding.
+// nomination before a binding, `on_claim` for a change of a claim; it returns the new resource version.
 class Writer final : public ports::ApiWriter {
  public:
-  explicit Writer(std::function<void(const ports::PodStatusPatch&)> on_nominated)
-      : on_nominated_(std::move(on_nominated)) {}
+  Writer(std::function<void(const ports::PodStatusPatch&)> on_nominated,
+         std::function<std::string(const ports::ClaimChange&)> on_claim)
+      : on_nominated_(std::move(on_nominated)), on_claim_(std::move(on_claim)) {}
   void Bind(ports::Binding binding, ports::WriteDone done) override {
     fake.Bind(std::move(binding), std::move(done));
   }
@@ -97,7 +100,7 @@ class Writer final : public ports::ApiWriter {
   }
   void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override { done(Refusal()); }
   void SelectNode(ports::NodeSelected, ports::VersionDone done) override { done(Refusal()); }
-  void ChangeClaim(ports::ClaimChange, ports::VersionDone done) override { done(Refusal()); }
+  void ChangeClaim(ports::ClaimChange change, ports::VersionDone done) override { done(on_claim_(change)); }
   void CreateClaim(ports::NewClaim, ports::ClaimDone done) override { done(Refusal()); }
   void DeleteClaim(ports::ClaimDeletion, ports::WriteDone done) override { done(Refusal()); }
 
@@ -107,6 +110,7 @@ class Writer final : public ports::ApiWriter {
   static std::unexpected<Error> Refusal() { return Fail(ErrorCode::kInternal, "the test refuses the write"); }
 
   const std::function<void(const ports::PodStatusPatch&)> on_nominated_;
+  const std::function<std::string(const ports::ClaimChange&)> on_claim_;
 };
 
 class Scenario {
@@ -165,6 +169,53 @@ class Scenario {
     after->status.nominated_node_name = *patch.nomination;
     after->metadata.resource_version = NextVersion();
     loop_.sink().On(std::get<ports::Change<api::Pod>>(cluster_.Update<api::Pod>(after)));
+  }
+
+  // Applies the change, and lets the watch deliver the new version before the next cycle.
+  std::string ChangeClaim(const ports::ClaimChange& change) {
+    const std::string key = change.ns + "/" + change.name;
+    const auto before = cluster_.Find<api::ResourceClaim>(key);
+    if (before == nullptr) throw std::runtime_error("no claim " + key);
+    const auto after = std::make_shared<api::ResourceClaim>(*before);
+    std::visit([&](const auto& kind) { ApplyTo(*after, kind); }, change.change);
+    after->metadata.resource_version = NextVersion();
+    if (const std::string text = TextOf(*after); text != TextOf(*before)) claims_[key] = text;
+    loop_.sink().On(std::get<ports::Change<api::ResourceClaim>>(cluster_.Update<api::ResourceClaim>(after)));
+    return after->metadata.resource_version;
+  }
+  static void ApplyTo(api::ResourceClaim& claim, const ports::ClaimChange::SetFinalizers& change) {
+    claim.finalizers = change.finalizers;
+  }
+  static void ApplyTo(api::ResourceClaim& claim, const ports::ClaimChange::Reserve& change) {
+    if (change.allocation != nullptr) claim.allocation = *change.allocation;
+    // As if the scheduler had seen all earlier writes.
+    for (const auto& consumer : change.consumers) {
+      if (std::ranges::find(claim.reserved_for, consumer) == claim.reserved_for.end())
+        claim.reserved_for.push_back(consumer);
+    }
+  }
+  static void ApplyTo(api::ResourceClaim& claim, const ports::ClaimChange::Deallocate&) {
+    claim.allocation = {};
+    claim.reserved_for.clear();
+    claim.device_statuses.clear();
+  }
+  static void ApplyTo(api::ResourceClaim& claim, const ports::ClaimChange::Release& change) {
+    std::erase_if(claim.reserved_for,
+                  [&](const auto& consumer) { return consumer.uid == change.consumer_uid; });
+  }
+
+  // The devices and the consumers.
+  static std::string TextOf(const api::ResourceClaim& claim) {
+    if (!claim.allocation) return "not allocated";
+    std::vector<std::string> devices, consumers;
+    for (const auto& device : claim.allocation->devices)
+      devices.push_back(
+          fmt::format("{}={}/{}/{}", device.request, device.driver, device.pool, device.device));
+    for (const auto& consumer : claim.reserved_for)
+      consumers.push_back(
+          fmt::format("{} {}/{} {}", consumer.api_group, consumer.resource, consumer.name, consumer.uid));
+    std::ranges::sort(consumers);
+    return fmt::format("{} for {}", fmt::join(devices, ", "), fmt::join(consumers, ", "));
   }
 
   // No two changes have the same time.
@@ -297,6 +348,7 @@ class Scenario {
     AddList(result, "deleted", deleted);
     AddPatches(result);
     AddEvents(result);
+    AddClaims(result);
     std::vector<std::string> waiting;
     services_.ForEachWaitingPod([&](framework::WaitingPod& pod) {
       waiting.push_back(fmt::format("{} {}", pod.pod().key, pod.node()));
@@ -342,6 +394,12 @@ class Scenario {
     AddMap(result, "events", notes);
   }
 
+  void AddClaims(JsonObject& result) {
+    if (claims_.empty()) return;
+    JsonObject claims(result.Key("claims"));
+    for (const auto& [key, text] : std::exchange(claims_, {})) claims.Add(key, text);
+  }
+
   void AddQueue(JsonObject& result) {
     std::map<std::string, std::string> places;
     scheduler_.queue().ForEach(
@@ -362,7 +420,8 @@ class Scenario {
   const LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
   tracing::NoTracer tracer_;
   metrics::Registry metrics_;
-  Writer writer_{[this](const ports::PodStatusPatch& patch) { DeliverNomination(patch); }};
+  Writer writer_{[this](const ports::PodStatusPatch& patch) { DeliverNomination(patch); },
+                 [this](const ports::ClaimChange& change) { return ChangeClaim(change); }};
   testing::FakeApiWriter& api_ = writer_.fake;
   testing::FakeEventSink events_;
   cycle::ClusterLoop loop_{clock_};
@@ -372,6 +431,7 @@ class Scenario {
   OneCycle handler_{scheduler_, clock_};
   std::map<std::string, Written> pods_;                     // by key
   std::map<std::string, std::vector<std::string>> groups_;  // bodies of patches, by key
+  std::map<std::string, std::string> claims_;               // texts of those that were written, by key
   int deliveries_ = 0;
 };
 

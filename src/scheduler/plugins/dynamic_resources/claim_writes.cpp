@@ -41,55 +41,91 @@ bool IsNewer(const ResourceClaim& claim, const ResourceClaim& other) {
          api::VersionNumber(other.metadata.resource_version);
 }
 
-ResourceClaim::Consumer ConsumerOf(const api::Pod& pod) {
-  return {"", "pods", pod.metadata.name, pod.metadata.uid};
+// Whether another member of the group has written the allocation that this one has reserved, too.
+bool HasSameDevices(const ResourceClaim::Allocation& written, const ResourceClaim::Allocation& reserved) {
+  const auto same = [](const ResourceClaim::AllocatedDevice& a, const ResourceClaim::AllocatedDevice& b) {
+    return a.request == b.request && a.driver == b.driver && a.pool == b.pool && a.device == b.device &&
+           a.share_id == b.share_id;
+  };
+  return std::ranges::equal(written.devices, reserved.devices, same);
 }
 
 }  // namespace
 
-ClaimWrites::ClaimWrites(framework::Handle& handle, const ClaimReleases& releases,
+ClaimWrites::ClaimWrites(framework::Handle& handle, const ClaimReleases& releases, ClaimTurns& turns,
                          const framework::Placement& placement, DevicesOfPodPtr pod, Duration timeout,
                          std::stop_token stop, framework::StatusCallback answer)
     : handle_(handle),
       releases_(releases),
+      turns_(turns),
       placement_(placement),
       pod_(std::move(pod)),
       timeout_(timeout),
       stop_(std::move(stop)),
       answer_(std::move(answer)) {}
 
-void ClaimWrites::Start(framework::Handle& handle, const ClaimReleases& releases,
+void ClaimWrites::Start(framework::Handle& handle, const ClaimReleases& releases, ClaimTurns& turns,
                         const framework::Placement& placement, DevicesOfPodPtr pod, Duration timeout,
                         std::stop_token stop, framework::StatusCallback answer) {
-  std::make_shared<ClaimWrites>(handle, releases, placement, std::move(pod), timeout, std::move(stop),
+  std::make_shared<ClaimWrites>(handle, releases, turns, placement, std::move(pod), timeout, std::move(stop),
                                 std::move(answer))
       ->Next();
 }
 
 void ClaimWrites::Finish(Status status) {
   on_stop_.reset();
+  EndTurn();
   std::exchange(answer_, nullptr)(std::move(status));
 }
 
 // --- writes, one claim after the other ---
 
 void ClaimWrites::Next() {
-  const api::Pod& pod = *placement_.pod.pod;
   for (; next_ < pod_->claims.size(); ++next_) {
     DeviceClaim& claim = pod_->claims[next_];
     // The device plugin of the node provides all extended resources.
     if (claim.special && claim.allocation == nullptr && claim.object->requests.empty()) continue;
-    if (!IsReservedFor(*claim.object, pod)) break;
+    if (!IsReserved(*claim.object)) break;
     // Since PreFilter, the reservation of an earlier attempt may have been removed.
-    if (releases_.IsPending(claim.object->metadata.uid, pod.metadata.uid)) return AwaitRelease();
+    if (IsBeingReleased(claim)) return AwaitRelease();
     if (ResourceClaimPtr newest = Newest(); newest != nullptr && IsNewer(*newest, *claim.object))
       claim.object = std::move(newest);
-    if (!IsReservedFor(*claim.object, pod)) break;
+    if (!IsReserved(*claim.object)) break;
   }
   if (next_ == pod_->claims.size()) return WaitForDevices();
   tries_ = 0;
   uncertain_ = false;
-  pod_->claims[next_].in_memory ? Create() : Write(pod_->claims[next_].object);
+  pod_->claims[next_].in_memory ? Create() : TakeTurn();
+}
+
+bool ClaimWrites::IsReserved(const ResourceClaim& claim) const {
+  return IsReservedFor(claim, *placement_.pod.pod, pod_->group);
+}
+
+bool ClaimWrites::IsBeingReleased(const DeviceClaim& claim) const {
+  const std::string& uid = claim.object->metadata.uid;
+  return releases_.IsPending(uid, placement_.pod.pod->metadata.uid) ||
+         releases_.IsPending(uid, claim.consumer.uid);
+}
+
+void ClaimWrites::TakeTurn() {
+  const ResourceClaimPtr& known = pod_->claims[next_].object;
+  const std::string& uid = known->metadata.uid;
+  turns_.Take(uid, [self = shared_from_this(), known, uid](const ResourceClaimPtr& left) {
+    self->turn_ = uid;
+    self->Write(left != nullptr && IsNewer(*left, *known) ? left : known);
+  });
+}
+
+void ClaimWrites::EndClaim() {
+  EndTurn();
+  ++next_;
+  Next();
+}
+
+void ClaimWrites::EndTurn() {
+  if (turn_.empty()) return;
+  turns_.End(std::exchange(turn_, {}), pod_->claims[next_].object);
 }
 
 void ClaimWrites::Create() {
@@ -134,7 +170,15 @@ void ClaimWrites::Write(const ResourceClaimPtr& claim) {
   const std::string key = claim->metadata.Key();
   if (claim->metadata.deleting())
     return Finish(Status::Error(fmt::format("claim {} got deleted in the meantime", key)));
-  const bool allocates = pod_->claims[next_].allocation != nullptr;
+  DeviceClaim& entry = pod_->claims[next_];
+  if (entry.allocation != nullptr && claim->allocation &&
+      HasSameDevices(*claim->allocation, *entry.allocation))
+    entry.allocation = nullptr;
+  const bool allocates = entry.allocation != nullptr;
+  if (!allocates && claim->allocation && IsReserved(*claim)) {
+    entry.object = claim;  // for the group, by another member
+    return EndClaim();
+  }
   if (allocates && claim->allocation)
     return Finish(Status::Error(fmt::format("claim {} got allocated elsewhere in the meantime", key)));
   if (!allocates && !claim->allocation)
@@ -159,7 +203,7 @@ void ClaimWrites::SetFinalizers(const ResourceClaimPtr& claim) {
 
 void ClaimWrites::Reserve(const ResourceClaimPtr& claim) {
   Change::Reserve change{pod_->claims[next_].allocation, false, claim->reserved_for};
-  change.consumers.push_back(ConsumerOf(*placement_.pod.pod));
+  change.consumers.push_back(pod_->claims[next_].consumer);
   change.set_timestamp = handle_.devices.features().binding_conditions &&
                          (change.allocation != nullptr || claim->allocation->timestamp.empty());
   const std::string_view context =
@@ -220,7 +264,7 @@ void ClaimWrites::AwaitNewer(const ResourceClaimPtr& claim, int looks) {
       return self->AwaitNewer(claim, looks == kUnlimited ? kUnlimited : looks - 1);
     }
     self->uncertain_ = false;
-    if (newest != nullptr && newest->allocation && IsReservedFor(*newest, *self->placement_.pod.pod))
+    if (newest != nullptr && newest->allocation && self->IsReserved(*newest))
       return self->Reserved(newest, newest->metadata.resource_version);
     self->WriteNewest();
   });
@@ -248,16 +292,14 @@ ResourceClaimPtr ClaimWrites::Newest() const {
 void ClaimWrites::Reserved(const ResourceClaimPtr& claim, std::string version) {
   DeviceClaim& entry = pod_->claims[next_];
   const auto updated = Updated(*claim, std::move(version));
-  if (!IsReservedFor(*updated, *placement_.pod.pod))
-    updated->reserved_for.push_back(ConsumerOf(*placement_.pod.pod));
+  if (!IsReserved(*updated)) updated->reserved_for.push_back(entry.consumer);
   if (entry.allocation != nullptr) {
     updated->allocation = *entry.allocation;
     handle_.devices.allocated().MarkWritten(updated->metadata.uid, updated->metadata.resource_version);
   }
   entry.object = updated;  // Unreserve releases what is written
   if (entry.special) return WriteToPod();
-  ++next_;
-  Next();
+  EndClaim();
 }
 
 void ClaimWrites::WriteToPod() {
@@ -274,10 +316,7 @@ void ClaimWrites::WriteToPod() {
   handle_.api.PatchPodStatus(
       std::move(patch), [self = shared_from_this(), post = handle_.loop.poster()](Expected<void> result) {
         post([self, result = std::move(result)] {
-          if (result) {
-            ++self->next_;
-            return self->Next();
-          }
+          if (result) return self->EndClaim();
           self->Finish(Status::Error(fmt::format("update pod {} ExtendedResourceClaimStatus: {}",
                                                  self->placement_.pod.key, result.error().message)));
         });

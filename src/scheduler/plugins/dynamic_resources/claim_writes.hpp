@@ -11,6 +11,7 @@
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_metrics.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_releases.hpp"
+#include "scheduler/plugins/dynamic_resources/claim_turns.hpp"
 #include "scheduler/plugins/dynamic_resources/pod_claims.hpp"
 
 namespace berth::plugins {
@@ -22,13 +23,15 @@ inline constexpr std::string_view kClaimFinalizer = "resource.kubernetes.io/dele
 // results.
 class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
  public:
-  // Begins the run; `answer` is called once. `releases` must outlive it. `timeout`: for binding conditions.
-  static void Start(framework::Handle& handle, const ClaimReleases& releases,
+  // Begins the run; `answer` is called once. `releases` and `turns` must outlive it. `timeout`: for binding
+  // conditions.
+  static void Start(framework::Handle& handle, const ClaimReleases& releases, ClaimTurns& turns,
                     const framework::Placement& placement, DevicesOfPodPtr pod, Duration timeout,
                     std::stop_token stop, framework::StatusCallback answer);
 
-  ClaimWrites(framework::Handle& handle, const ClaimReleases& releases, const framework::Placement& placement,
-              DevicesOfPodPtr pod, Duration timeout, std::stop_token stop, framework::StatusCallback answer);
+  ClaimWrites(framework::Handle& handle, const ClaimReleases& releases, ClaimTurns& turns,
+              const framework::Placement& placement, DevicesOfPodPtr pod, Duration timeout,
+              std::stop_token stop, framework::StatusCallback answer);
 
  private:
   using Change = ports::ClaimChange;
@@ -39,7 +42,14 @@ class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
   void Created(const ports::CreatedClaim& created);
   // Writes the special claim into the status of the pod.
   void WriteToPod();
+  bool IsReserved(const api::ResourceClaim& claim) const;
+  // Whether a reservation of the claim is being removed.
+  bool IsBeingReleased(const DeviceClaim& claim) const;
   void AwaitRelease();
+  void TakeTurn();
+  // The claim at next_ needs no more writes.
+  void EndClaim();
+  void EndTurn();
   // Writes the claim at next_; `claim` is its newest known version.
   void Write(const ResourceClaimPtr& claim);
   void SetFinalizers(const ResourceClaimPtr& claim);
@@ -59,6 +69,7 @@ class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
 
   framework::Handle& handle_;
   const ClaimReleases& releases_;
+  ClaimTurns& turns_;
   const framework::Placement placement_;
   const DevicesOfPodPtr pod_;
   const Duration timeout_;
@@ -66,6 +77,7 @@ class ClaimWrites : public std::enable_shared_from_this<ClaimWrites> {
   framework::StatusCallback answer_;  // empty after the end
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
   std::size_t next_ = 0;  // index of the claim
+  std::string turn_;      // UID of the claim that this run may write; empty: none, or one that only it has
   int tries_ = 0;         // of this claim
   // A write of this claim's allocation may have taken effect. The run then ends only when that is known, even
   // if it is to stop.

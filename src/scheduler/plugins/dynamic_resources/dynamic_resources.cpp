@@ -5,11 +5,14 @@
 #include <algorithm>
 
 #include "base/go_quote.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_releases.hpp"
+#include "scheduler/plugins/dynamic_resources/claim_turns.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_writes.hpp"
 #include "scheduler/plugins/dynamic_resources/device_selectors.hpp"
+#include "scheduler/plugins/dynamic_resources/group_claims.hpp"
 #include "scheduler/plugins/dynamic_resources/special_claim.hpp"
 #include "scheduler/plugins/node_affinity/matching_rows.hpp"
 
@@ -26,6 +29,7 @@ namespace {
 
 // kube-scheduler's bindingTimeout where the argument is absent.
 constexpr Duration kBindingTimeout = std::chrono::seconds(600);
+constexpr const char* kNotFound = "claim allocation not found for node";
 // What one second of filterTimeout allows. kube-scheduler measures time; a number of steps gives the same
 // result in every run.
 constexpr std::uint64_t kStepsPerSecond = 1'000'000;
@@ -37,9 +41,15 @@ std::uint64_t StepsOf(const DynamicResourcesArgs& args) {
   return static_cast<std::uint64_t>(milliseconds) * (kStepsPerSecond / 1000);
 }
 
-// The claim of a template was created for this pod.
-bool IsOwnedBy(const ResourceClaim& claim, const api::Pod& pod) {
-  return claim.metadata.controller && claim.metadata.controller->uid == pod.metadata.uid;
+// The claim of a template was created for this object.
+bool IsOwnedBy(const ResourceClaim& claim, const api::ObjectMeta& owner) {
+  return claim.metadata.controller && claim.metadata.controller->uid == owner.uid;
+}
+
+// The claim is not reserved for another consumer.
+bool IsOnlyFor(const ResourceClaim& claim, const std::string& consumer) {
+  return claim.reserved_for.empty() ||
+         (claim.reserved_for.size() == 1 && claim.reserved_for.front().uid == consumer);
 }
 
 bool SameStatus(const ResourceClaim& a, const ResourceClaim& b) {
@@ -58,8 +68,10 @@ DynamicResources::DynamicResources(const DynamicResourcesArgs& args, framework::
     : handle_(handle),
       args_(args),
       enabled_(handle.gates.Enabled("DynamicResourceAllocation")),
+      groups_have_claims_(handle.gates.Enabled("DRAWorkloadResourceClaims")),
       selectors_(MakeDeviceSelectors()),
       releases_(std::make_shared<ClaimReleases>(handle)),
+      turns_(std::make_unique<ClaimTurns>(handle)),
       seen_(handle.NewMark()),
       key_(handle.NewKey<DevicesOfPodPtr>()),
       impossible_(handle.reasons.Intern("cannot allocate all claims")),
@@ -75,7 +87,7 @@ DynamicResources::~DynamicResources() = default;
 Expected<void> DynamicResources::ForEachClaim(const api::Pod& pod, const Visit& visit) const {
   for (const api::PodResourceClaim& reference : pod.spec.resource_claims) {
     BERTH_TRY(ResourceClaimPtr claim, FindClaim(pod, reference));
-    if (claim != nullptr) visit(std::move(claim));
+    if (claim != nullptr) visit(reference, std::move(claim));
   }
   return {};
 }
@@ -103,11 +115,21 @@ Expected<ResourceClaimPtr> DynamicResources::FindClaim(const api::Pod& pod,
   if (claim == nullptr) return Invalid(fmt::format("could not find ResourceClaim \"{}/{}\"", ns, name));
   if (claim->metadata.deleting())
     return Invalid(fmt::format("resourceclaim {} is being deleted", GoQuote(name)));
-  if (from_template && !IsOwnedBy(*claim, pod)) {
-    return Invalid(fmt::format("ResourceClaim {} was not created for Pod {} (Pod is not owner)",
-                               claim->metadata.Key(), pod.metadata.Key()));
+  if (from_template) {
+    BERTH_RETURN_IF_ERROR(CheckOwner(*claim, pod));
   }
   return claim;
+}
+
+Expected<void> DynamicResources::CheckOwner(const ResourceClaim& claim, const api::Pod& pod) const {
+  if (IsOwnedBy(claim, pod.metadata)) return {};
+  const bool has_group = groups_have_claims_ && pod.spec.pod_group;
+  if (has_group && IsOwnedByGroupOf(claim, pod)) return {};
+  const std::string who = has_group
+                              ? fmt::format("neither Pod nor PodGroup {} is the owner", *pod.spec.pod_group)
+                              : "Pod is not owner";
+  return Invalid(fmt::format("ResourceClaim {} was not created for Pod {} ({})", claim.metadata.Key(),
+                             pod.metadata.Key(), who));
 }
 
 const api::DeviceClass* DynamicResources::FindClass(std::string_view name) const {
@@ -118,7 +140,7 @@ const api::DeviceClass* DynamicResources::FindClass(std::string_view name) const
 
 Status DynamicResources::PreEnqueue(const cluster::PodInfo& pod) const {
   if (!enabled_ || pod.pod->spec.resource_claims.empty()) return {};
-  const Expected<void> found = ForEachClaim(*pod.pod, [](const ResourceClaimPtr&) {});
+  const Expected<void> found = ForEachClaim(*pod.pod, [](const auto&, const auto&) {});
   return found ? Status::Success() : Status::Unresolvable(found.error().message);
 }
 
@@ -130,18 +152,42 @@ framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) c
   if (pod.spec.resource_claims.empty() && !may_be_special) return {Status::Skip(), std::nullopt};
   auto devices = std::make_shared<DevicesOfPod>();
   devices->steps_left = StepsOf(args_);
-  const Expected<void> found = ForEachClaim(
-      pod, [&](ResourceClaimPtr claim) { devices->claims.push_back({.object = std::move(claim)}); });
-  if (!found) return {Status::Unresolvable(found.error().message), std::nullopt};
+  if (const Expected<void> found = AddClaims(pod, *devices); !found)
+    return {Status::Unresolvable(found.error().message), std::nullopt};
   if (may_be_special) AddSpecialClaim(attempt.pod(), *devices);
   if (devices->claims.empty()) return {Status::Skip(), std::nullopt};
   for (DeviceClaim& claim : devices->claims) {
-    Status status = claim.allocated() ? Locate(attempt, claim) : CheckUnallocated(claim);
-    if (!status.ok()) return {std::move(status), std::nullopt};
+    if (Status status = Check(attempt, claim); !status.ok()) return {std::move(status), std::nullopt};
     devices->allocates = devices->allocates || !claim.allocated();
   }
   attempt.state().Write(key_, std::move(devices));
   return {};
+}
+
+Expected<void> DynamicResources::AddClaims(const api::Pod& pod, DevicesOfPod& devices) const {
+  if (groups_have_claims_ && pod.spec.pod_group) devices.group = *pod.spec.pod_group;
+  std::vector<const api::PodResourceClaim*> references;
+  BERTH_RETURN_IF_ERROR(
+      ForEachClaim(pod, [&](const api::PodResourceClaim& reference, ResourceClaimPtr claim) {
+        references.push_back(&reference);
+        devices.claims.push_back({.object = std::move(claim), .consumer = ConsumerOf(pod)});
+      }));
+  if (devices.group.empty() || references.empty()) return {};
+  const api::PodGroupPtr group = FindGroup(pod.metadata.ns.str(), devices.group);
+  if (group == nullptr) {
+    return Invalid(fmt::format("pod group object not found for pod group podgroup/{}/{}",
+                               pod.metadata.ns.str(), devices.group));
+  }
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    BERTH_TRY(devices.claims[i].consumer, ConsumerOf(pod, *group, *references[i]));
+  }
+  return {};
+}
+
+// Dumps of clusters, whose pods are evaluated one by one, are only in the table of objects.
+api::PodGroupPtr DynamicResources::FindGroup(const std::string& ns, const std::string& name) const {
+  const api::PodGroupPtr followed = handle_.groups.FindObject(ns + "/" + name);
+  return followed != nullptr ? followed : handle_.objects.Of<api::PodGroup>().Find(ns, name);
 }
 
 void DynamicResources::AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod& devices) const {
@@ -153,7 +199,20 @@ void DynamicResources::AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod
     existing = MakeSpecialClaim(
         *pod.pod, fmt::format("{}/extended-resources/{}", pod.pod->metadata.uid, ++special_claims_));
   }
-  devices.claims.push_back({.object = std::move(existing), .special = true, .in_memory = in_memory});
+  devices.claims.push_back({.object = std::move(existing),
+                            .consumer = ConsumerOf(*pod.pod),
+                            .special = true,
+                            .in_memory = in_memory});
+}
+
+Status DynamicResources::Check(const Attempt& attempt, DeviceClaim& claim) const {
+  if (claim.allocated()) {
+    CheckLapsed(claim);
+    return Locate(attempt, *claim.object->allocation, claim);
+  }
+  if (attempt.state().in_group_cycle)
+    claim.shared = handle_.devices.allocated().SharedPendingOf(claim.object->metadata.uid);
+  return claim.shared != nullptr ? Locate(attempt, *claim.shared, claim) : CheckUnallocated(claim);
 }
 
 Status DynamicResources::CheckUnallocated(const DeviceClaim& of_pod) const {
@@ -191,20 +250,22 @@ Status DynamicResources::CheckClass(const std::string& name, const std::string& 
   return Status::Unresolvable(fmt::format("request {}: device class {} does not exist", request, name));
 }
 
-Status DynamicResources::Locate(const Attempt& attempt, DeviceClaim& claim) const {
-  const ResourceClaim& object = *claim.object;
-  if (handle_.devices.features().binding_conditions) {
-    const WallTime limit = handle_.loop.WallNow() - args_.binding_timeout.value_or(kBindingTimeout);
-    const BindingConditions conditions = ConditionsOf(object);
-    claim.lapsed = conditions.state == BindingConditions::State::kFailed ||
-                   (conditions.state == BindingConditions::State::kPending && HasLapsed(object, limit));
-  }
-  if (!object.allocation->node_selector) return {};
+void DynamicResources::CheckLapsed(DeviceClaim& claim) const {
+  if (!handle_.devices.features().binding_conditions) return;
+  const WallTime limit = handle_.loop.WallNow() - args_.binding_timeout.value_or(kBindingTimeout);
+  const BindingConditions conditions = ConditionsOf(*claim.object);
+  claim.lapsed = conditions.state == BindingConditions::State::kFailed ||
+                 (conditions.state == BindingConditions::State::kPending && HasLapsed(*claim.object, limit));
+}
+
+Status DynamicResources::Locate(const Attempt& attempt, const ResourceClaim::Allocation& allocation,
+                                DeviceClaim& claim) const {
+  if (!allocation.node_selector) return {};
   std::vector<std::string> errors;
   std::vector<cluster::CompiledTerm> terms;
   cluster::SymbolScope scope(handle_.symbols);
-  for (std::size_t i = 0; i < object.allocation->node_selector->terms.size(); ++i) {
-    terms.push_back(cluster::CompileTerm(object.allocation->node_selector->terms[i],
+  for (std::size_t i = 0; i < allocation.node_selector->terms.size(); ++i) {
+    terms.push_back(cluster::CompileTerm(allocation.node_selector->terms[i],
                                          fmt::format("nodeSelectorTerms[{}]", i), &errors, scope));
   }
   if (!errors.empty()) return Status::Error(api::JoinErrors(errors));
@@ -240,7 +301,9 @@ DevicesOfPod::Answer DynamicResources::Ask(DevicesOfPod& pod, DevicesOfPod::Vari
   for (const DeviceClaim& claim : pod.claims) {
     if (claim.special) continue;  // it has no alternatives
     if (claim.allocated()) {
-      answer.score += devices::ScoreOf(*claim.object);
+      answer.score += devices::ScoreOf(*claim.object, *claim.object->allocation);
+    } else if (claim.shared != nullptr) {
+      answer.score += devices::ScoreOf(*claim.object, *claim.shared);
     } else if (outcome.kind == Outcome::Kind::kAllocated) {
       answer.score += devices::ScoreOf(*claim.object, outcome.claims[next++]);
     }
@@ -388,12 +451,13 @@ framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
   // An earlier plugin rejected the pod in PreFilter. kube-scheduler then finds no cycle state and returns
   // this error, which ends PostFilter.
   if (!WasSeen(attempt.state())) return {Status::Error("not found"), std::nullopt};
-  if (std::optional<Status> released = ReleaseClaims(*attempt.pod().pod, attempt.state()))
+  Deallocated deallocated;
+  if (std::optional<Status> released = ReleaseClaims(*attempt.pod().pod, attempt.state(), deallocated))
     return {*std::move(released), std::nullopt};
   return nothing;
 }
 
-// Like PostFilter for each member. The outcome does not depend on what was released.
+// Like PostFilter for each member, then the claims of the group.
 framework::GroupPostFilterResult DynamicResources::PodGroupPostFilter(
     const framework::QueuedGroup& group, framework::GroupPostFilterServices& services) {
   const bool by_topology =
@@ -402,23 +466,26 @@ framework::GroupPostFilterResult DynamicResources::PodGroupPostFilter(
   // As in kube-scheduler, which finds no state of the group then.
   if (std::ranges::none_of(services.tried(), [&](const auto& tried) { return WasSeen(*tried.state); }))
     return {Status::Error("not found")};
-  for (const auto& [member, state] : services.tried()) ReleaseClaims(*member->info.pod, *state);
+  Deallocated deallocated;
+  bool nothing_released = false;  // for some member
+  for (const auto& [member, state] : services.tried()) {
+    if (!WasSeen(*state)) continue;
+    nothing_released |= !ReleaseClaims(*member->info.pod, *state, deallocated);
+  }
+  if (nothing_released && groups_have_claims_) {
+    if (auto released = ReleaseGroupClaims(group, services, deallocated)) return {*std::move(released)};
+  }
   return {Status::Unschedulable("deallocation and deletion of ResourceClaims completed")};
 }
 
-std::optional<Status> DynamicResources::ReleaseClaims(const api::Pod& pod,
-                                                      const framework::CycleState& state) {
+// A claim with a shared allocation counts as deallocated, as in kube-scheduler: nothing is written for it.
+std::optional<Status> DynamicResources::ReleaseClaims(const api::Pod& pod, const framework::CycleState& state,
+                                                      Deallocated& deallocated) {
   const DevicesOfPodPtr* known = state.Read(key_);
   if (known == nullptr) return std::nullopt;
   for (const DeviceClaim& claim : (*known)->claims) {
-    const ResourceClaim& object = *claim.object;
-    const bool only_here =
-        object.reserved_for.empty() ||
-        (object.reserved_for.size() == 1 && object.reserved_for.front().uid == pod.metadata.uid);
-    if (claim.special || !claim.unavailable || !only_here) continue;
-    handle_.api.ChangeClaim({object.metadata.ns.str(), object.metadata.name, object.metadata.resource_version,
-                             ports::ClaimChange::Deallocate{}},
-                            [](const Expected<std::string>&) {});
+    if (claim.special || !claim.unavailable || !IsOnlyFor(*claim.object, pod.metadata.uid)) continue;
+    Deallocate(*claim.object, deallocated);
     return Status::Unschedulable("deallocation of ResourceClaim completed");
   }
   if (const DeviceClaim* special = (*known)->special(); special != nullptr && !special->in_memory) {
@@ -426,6 +493,47 @@ std::optional<Status> DynamicResources::ReleaseClaims(const api::Pod& pod,
     return Status::Unschedulable("deletion of ResourceClaim completed");
   }
   return std::nullopt;
+}
+
+// As long as no member has a node, no member uses the claims: a later cycle may find other devices.
+std::optional<Status> DynamicResources::ReleaseGroupClaims(const framework::QueuedGroup& group,
+                                                           framework::GroupPostFilterServices& services,
+                                                           Deallocated& deallocated) {
+  const cluster::PodGroups::Group* known = handle_.groups.Find(group.key);
+  if (known == nullptr || known->scheduled > 0) return std::nullopt;
+  const api::PodGroup& object = *group.object;
+  for (const auto& [member, state] : services.tried()) {
+    const DevicesOfPodPtr* devices = state->Read(key_);
+    if (devices == nullptr) continue;
+    for (const DeviceClaim& claim : (*devices)->claims) {
+      if (claim.special || !claim.unavailable || !IsOnlyFor(*claim.object, object.metadata.uid)) continue;
+      Deallocate(*claim.object, deallocated);
+      return Status::Unschedulable("deallocation of PodGroup ResourceClaim completed");
+    }
+  }
+  const api::Pod& first = *group.members.front()->info.pod;
+  for (const api::PodResourceClaim& reference : object.resource_claims) {
+    const auto name = NameOf(object, reference);
+    if (!name) return Status::Error(name.error().message);
+    if (!name->name) continue;
+    const std::string& ns = object.metadata.ns.str();
+    const ResourceClaimPtr claim = handle_.objects.Of<ResourceClaim>().Find(ns, *name->name);
+    if (claim == nullptr)
+      return Status::Error(fmt::format("could not find ResourceClaim \"{}/{}\"", ns, *name->name));
+    if (name->from_template && !IsOwnedBy(*claim, object.metadata)) continue;
+    if (!claim->allocation || !IsReservedFor(*claim, first, object.metadata.name)) continue;
+    releases_->Start(claim->metadata, object.metadata.uid);
+    return Status::Unresolvable("ResourceClaim unreserved for PodGroup");
+  }
+  return std::nullopt;
+}
+
+// Several members may have found the same claim unavailable.
+void DynamicResources::Deallocate(const ResourceClaim& claim, Deallocated& deallocated) {
+  if (!claim.allocation || !deallocated.insert(claim.metadata.uid).second) return;
+  handle_.api.ChangeClaim({claim.metadata.ns.str(), claim.metadata.name, claim.metadata.resource_version,
+                           ports::ClaimChange::Deallocate{}},
+                          [](const Expected<std::string>&) {});
 }
 
 // --- score ---
@@ -473,11 +581,20 @@ Status DynamicResources::Reserve(const Placement& placement) {
   if (!found) return Status::Error(std::move(found).error().message);
   if (found->variant == nullptr) return {};
   pod.reserved = found->variant;
+  devices::AllocatedDevices& allocated = handle_.devices.allocated();
+  const auto sharing = placement.state.in_group_cycle ? devices::AllocatedDevices::Sharing::kGroupCycle
+                                                      : devices::AllocatedDevices::Sharing::kNone;
   std::size_t next = 0;
   for (DeviceClaim& claim : pod.claims) {
-    if (claim.allocated() || next == found->allocations.size()) continue;
-    claim.allocation = std::move(found->allocations[next++]);
-    handle_.devices.allocated().AddPending(claim.object->metadata.uid, claim.allocation);
+    if (claim.allocated()) continue;
+    const std::string& uid = claim.object->metadata.uid;
+    if (claim.shared != nullptr) {
+      // The member that has found the devices could not be reserved again.
+      if (allocated.PendingOf(uid) == nullptr) return Status::Error(kNotFound);
+      claim.allocation = allocated.AddPending(uid, claim.shared, sharing);
+    } else if (next < found->allocations.size()) {
+      claim.allocation = allocated.AddPending(uid, std::move(found->allocations[next++]), sharing);
+    }
   }
   return {};
 }
@@ -485,7 +602,6 @@ Status DynamicResources::Reserve(const Placement& placement) {
 // An error has kube-scheduler's text.
 Expected<DynamicResources::Allocations> DynamicResources::Allocate(const Placement& placement,
                                                                    DevicesOfPod& pod) const {
-  constexpr const char* kNotFound = "claim allocation not found for node";
   if (!pod.filtered) {
     // As in kube-scheduler, which stores the devices in Filter.
     const bool needed = std::ranges::any_of(
@@ -527,7 +643,7 @@ Expected<std::vector<framework::PreviewedAllocation>> DynamicResources::PreviewA
   BERTH_TRY(Allocations found, Allocate(placement, **known));
   std::vector<framework::PreviewedAllocation> previews;
   for (const DeviceClaim& claim : (*known)->claims) {
-    if (claim.allocated() || previews.size() == found.allocations.size()) continue;
+    if (!claim.needs_devices() || previews.size() == found.allocations.size()) continue;
     previews.push_back(
         {claim.object->metadata.uid, claim.special, std::move(found.allocations[previews.size()])});
   }
@@ -542,7 +658,7 @@ void DynamicResources::Unreserve(const Placement& placement) {
   for (DeviceClaim& claim : (*known)->claims) {
     const api::ObjectMeta& meta = claim.object->metadata;
     if (claim.allocation != nullptr && !claim.allocated())
-      handle_.devices.allocated().RemovePending(meta.uid);
+      handle_.devices.allocated().ReleasePending(meta.uid, claim.allocation);
     claim.allocation = nullptr;
     if (claim.special) {
       if (!claim.in_memory) DeleteSpecialClaim(handle_, claim.object);
@@ -562,8 +678,8 @@ framework::PreBindPlugin::PreFlight DynamicResources::PreBindPreFlight(const Pla
 void DynamicResources::PreBind(const Placement& placement, std::stop_token stop,
                                framework::StatusCallback answer) {
   const DevicesOfPodPtr* known = placement.state.Read(key_);
-  ClaimWrites::Start(handle_, *releases_, placement, *known, args_.binding_timeout.value_or(kBindingTimeout),
-                     std::move(stop), std::move(answer));
+  ClaimWrites::Start(handle_, *releases_, *turns_, placement, *known,
+                     args_.binding_timeout.value_or(kBindingTimeout), std::move(stop), std::move(answer));
 }
 
 Duration DynamicResources::LongestPreBind() const {
@@ -584,8 +700,8 @@ std::vector<framework::EventRegistration> DynamicResources::EventsToRegister() c
                      const ResourceClaim* after) { return AfterClaimChange(*waiting.pod, before, after); }),
           When<api::Pod>(EventResource::kTargetPod, kUpdatePodGeneratedResourceClaim,
                          [this](const cluster::PodInfo&, const api::Pod*, const api::Pod* after) {
-                           return ForEachClaim(*after, [](const ResourceClaimPtr&) {}) ? Hint::kQueue
-                                                                                       : Hint::kSkip;
+                           return ForEachClaim(*after, [](const auto&, const auto&) {}) ? Hint::kQueue
+                                                                                        : Hint::kSkip;
                          }),
           {EventResource::kDeviceClass, kAdd | kUpdate},
           {EventResource::kResourceSlice, kAdd | kUpdate}};
@@ -595,7 +711,7 @@ Hint DynamicResources::AfterClaimChange(const api::Pod& waiting, const ResourceC
                                         const ResourceClaim* after) const {
   if (after == nullptr) return before->allocation ? Hint::kQueue : Hint::kSkip;
   bool uses = false;
-  const Expected<void> found = ForEachClaim(waiting, [&](const ResourceClaimPtr& claim) {
+  const Expected<void> found = ForEachClaim(waiting, [&](const auto&, const ResourceClaimPtr& claim) {
     uses = uses || claim->metadata.uid == after->metadata.uid;
   });
   if (!found) return Hint::kSkip;

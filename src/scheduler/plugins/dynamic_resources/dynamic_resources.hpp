@@ -4,8 +4,15 @@
 // A pod that requests extended resources which DeviceClasses provide gets a special claim for them, on nodes
 // whose device plugins do not offer them (special_claim.hpp).
 //
-// Not implemented: claims of pod groups, and the alpha gates that devices/inventory.hpp names.
+// Members of a pod group share the allocations that earlier members have reserved in the same cycle of the
+// group. With the feature gate DRAWorkloadResourceClaims a group has claims of its own (group_claims.hpp).
+//
+// Not implemented: the alpha gates that devices/inventory.hpp names.
 #pragma once
+
+#include <functional>
+#include <set>
+#include <string>
 
 #include "scheduler/framework/allocation_preview.hpp"
 #include "scheduler/framework/factory.hpp"
@@ -29,6 +36,7 @@ Expected<DynamicResourcesArgs> ParseDynamicResourcesArgs(const framework::RawArg
 config::ArgsCodec DynamicResourcesArgsCodec();
 
 class ClaimReleases;
+class ClaimTurns;
 
 class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::PreFilterPlugin,
@@ -79,16 +87,24 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
 
  private:
   class Explanation;
-  using Visit = std::function<void(ResourceClaimPtr)>;
+  using Visit = std::function<void(const api::PodResourceClaim&, ResourceClaimPtr)>;
   // Calls visit for each claim of the pod. An error says why a claim is missing or unusable, with
   // kube-scheduler's text.
   Expected<void> ForEachClaim(const api::Pod& pod, const Visit& visit) const;
   Expected<ResourceClaimPtr> FindClaim(const api::Pod& pod, const api::PodResourceClaim& reference) const;
-  // Whether the pod may be scheduled as far as this claim is concerned.
+  // Whether the claim is owned by the pod or by its group; if not, an error with kube-scheduler's text.
+  Expected<void> CheckOwner(const api::ResourceClaim& claim, const api::Pod& pod) const;
+  // Adds the pod's claims. An error has kube-scheduler's text.
+  Expected<void> AddClaims(const api::Pod& pod, DevicesOfPod& devices) const;
+  api::PodGroupPtr FindGroup(const std::string& ns, const std::string& name) const;
+  // Whether the pod may be scheduled as far as this claim is concerned. Sets the nodes on which it is
+  // available.
+  framework::Status Check(const framework::Attempt& attempt, DeviceClaim& claim) const;
   framework::Status CheckUnallocated(const DeviceClaim& claim) const;
   framework::Status CheckClass(const std::string& name, const std::string& request) const;
-  // Sets the nodes on which an allocated claim is available.
-  framework::Status Locate(const framework::Attempt& attempt, DeviceClaim& claim) const;
+  void CheckLapsed(DeviceClaim& claim) const;
+  framework::Status Locate(const framework::Attempt& attempt,
+                           const api::ResourceClaim::Allocation& allocation, DeviceClaim& claim) const;
   devices::Allocator MakeAllocator(std::uint64_t steps) const;
   DevicesOfPod::Answer Ask(DevicesOfPod& pod, DevicesOfPod::Variant& variant,
                            const devices::NodeDevices& node, std::string& error) const;
@@ -99,8 +115,16 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
     std::vector<devices::AllocationPtr> allocations{};
   };
   Expected<Allocations> Allocate(const framework::Placement& placement, DevicesOfPod& pod) const;
+  // The claims that were deallocated since the decision, by UID.
+  using Deallocated = std::set<std::string, std::less<>>;
   // Deallocates or deletes one claim of the pod, see PostFilter; nullopt: there is none.
-  std::optional<framework::Status> ReleaseClaims(const api::Pod& pod, const framework::CycleState& state);
+  std::optional<framework::Status> ReleaseClaims(const api::Pod& pod, const framework::CycleState& state,
+                                                 Deallocated& deallocated);
+  // Deallocates one claim that only the group uses, or ends one of its reservations; nullopt: there is none.
+  std::optional<framework::Status> ReleaseGroupClaims(const framework::QueuedGroup& group,
+                                                      framework::GroupPostFilterServices& services,
+                                                      Deallocated& deallocated);
+  void Deallocate(const api::ResourceClaim& claim, Deallocated& deallocated);
   // Adds the special claim if the pod needs one.
   void AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod& devices) const;
   // What a node means for the special claim.
@@ -123,8 +147,10 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::Handle& handle_;
   const DynamicResourcesArgs args_;
   const bool enabled_;
+  const bool groups_have_claims_;
   const std::unique_ptr<devices::SelectorEvaluator> selectors_;
   const std::shared_ptr<ClaimReleases> releases_;
+  const std::unique_ptr<ClaimTurns> turns_;
   const framework::StateMark seen_;                 // set if PreFilter was called in this attempt
   const framework::StateKey<DevicesOfPodPtr> key_;  // only of pods with claims: others cost no allocation
   const framework::ReasonId impossible_, invalid_pools_, unavailable_, stale_, cannot_fit_;

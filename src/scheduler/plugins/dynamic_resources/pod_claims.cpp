@@ -35,6 +35,13 @@ bool IsReservedFor(const ResourceClaim& claim, const api::Pod& pod) {
          claim.reserved_for.end();
 }
 
+bool IsReservedFor(const ResourceClaim& claim, const api::Pod& pod, std::string_view group) {
+  if (IsReservedFor(claim, pod)) return true;
+  return !group.empty() && std::ranges::any_of(claim.reserved_for, [&](const auto& consumer) {
+    return consumer.api_group == kGroupsApi && consumer.resource == kGroupsResource && consumer.name == group;
+  });
+}
+
 bool HasBindingConditions(const ResourceClaim& claim) {
   return claim.allocation && std::ranges::any_of(claim.allocation->devices, [](const auto& device) {
            return !device.binding_conditions.empty();

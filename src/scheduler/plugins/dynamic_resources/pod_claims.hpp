@@ -17,12 +17,21 @@
 
 namespace berth::plugins {
 
+// The API of PodGroups, as in status.reservedFor of their claims.
+inline constexpr std::string_view kGroupsApi = "scheduling.k8s.io";
+inline constexpr std::string_view kGroupsResource = "podgroups";
+
 using ResourceClaimPtr = std::shared_ptr<const api::ResourceClaim>;
 
 // A claim of the pod.
 struct DeviceClaim {
   ResourceClaimPtr object = {};  // as PreFilter found it, later as PreBind has written it
-  // Of an allocated claim: the nodes on which it can be used; nullopt: all nodes.
+  // For whom PreBind reserves it: the pod, or the pod's group if the claim belongs to that.
+  api::ResourceClaim::Consumer consumer = {};
+  // The allocation that an earlier member of the pod's group has reserved in the same cycle of the group and
+  // that is not written yet; null: the pod needs an allocation of its own, or the claim is allocated.
+  devices::AllocationPtr shared = {};
+  // With an allocation, shared or written: the nodes on which it can be used; nullopt: all nodes.
   std::optional<RowSet> available = {};
   // Of an allocated claim: its devices failed to become ready in time. It is unavailable on every node.
   bool lapsed = false;
@@ -34,6 +43,8 @@ struct DeviceClaim {
   bool in_memory = false;  // it is not created yet; PreBind creates it
 
   bool allocated() const { return object->allocation.operator bool(); }
+  // Devices must be found for it.
+  bool needs_devices() const { return !allocated() && shared == nullptr; }
 };
 
 // An extended resource that the pod requests.
@@ -47,7 +58,8 @@ struct RequestedResource {
 // Cycle state of DynamicResources.
 struct DevicesOfPod {
   std::vector<DeviceClaim> claims;
-  bool allocates = false;        // some claims are not allocated yet
+  std::string group = {};        // the pod's group, if reservations for it count; else empty
+  bool allocates = false;        // some claims are not allocated yet, shared ones included
   bool filtered = false;         // Filter was called; a profile may disable it
   std::uint64_t steps_left = 0;  // of all searches for this pod (devices::SearchLimits)
 
@@ -74,11 +86,11 @@ struct DevicesOfPod {
     return claims.empty() || !claims.back().special ? nullptr : &claims.back();
   }
   bool has_user_claims() const { return claims.size() > (special() == nullptr ? 0 : 1); }
-  // The claims to be allocated, in the order of the pod.
+  // The claims that need devices, in the order of the pod.
   std::vector<const api::ResourceClaim*> Unallocated(const Variant& variant) const {
     std::vector<const api::ResourceClaim*> result;
     for (const DeviceClaim& claim : claims) {
-      if (claim.allocated()) continue;
+      if (!claim.needs_devices()) continue;
       const api::ResourceClaim* object = claim.special ? variant.special.get() : claim.object.get();
       if (object != nullptr) result.push_back(object);
     }
@@ -89,6 +101,8 @@ using DevicesOfPodPtr = std::shared_ptr<DevicesOfPod>;
 
 // Whether status.reservedFor of the claim contains the pod.
 bool IsReservedFor(const api::ResourceClaim& claim, const api::Pod& pod);
+// The same, or the PodGroup of this name in the pod's namespace; empty: none.
+bool IsReservedFor(const api::ResourceClaim& claim, const api::Pod& pod, std::string_view group);
 
 // The state of the devices that become ready after the allocation (binding conditions).
 struct BindingConditions {
