@@ -266,8 +266,16 @@ GroupResult GroupCycle::Decide(const QueuedGroup& group) {
   GroupResult result = Search(group);
   result.searched = result.status.code;
   result.took = parts_.clock.Now() - group.attempt_started;
-  if (result.searched == Code::kUnschedulable && !result.abandoned) RunPostFilters(group, result);
+  if (result.searched == Code::kUnschedulable && !result.abandoned && MayEvict(group, result))
+    RunPostFilters(group, result);
   return result;
+}
+
+// A group of another project for which no member was tried has a reason that is independent of single nodes,
+// and evicts nothing, as in scheduler-plugins. kube-scheduler calls the plugins for its own groups in any
+// case.
+bool GroupCycle::MayEvict(const QueuedGroup& group, const GroupResult& result) {
+  return group.object->external == nullptr || std::ranges::any_of(result.members, &MemberResult::tried);
 }
 
 GroupResult GroupCycle::Search(const QueuedGroup& group) {
@@ -360,6 +368,7 @@ GroupResult GroupCycle::SearchWithin(const QueuedGroup& group, const RowSet& row
 }
 
 std::optional<std::string> GroupCycle::Invalid(const QueuedGroup& group) const {
+  if (group.object->external != nullptr) return std::nullopt;
   MemberChecks checks(group, group_has_policy_);
   for (const QueuedPodPtr& pod : group.members) {
     if (auto invalid = checks.Check(*pod->info.pod)) return invalid;
@@ -391,6 +400,7 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, Rec
   }
   TakenNominations nominations(parts_.nominator);
   Placed placed(parts_, profile);
+  std::vector<const api::Pod*> placed_pods;
   for (MemberResult& member : result.members) {
     const MonoTime began = parts_.clock.Now();
     DecideMember(member, rows, recorded);
@@ -411,7 +421,11 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, Rec
       return;
     }
     --progress.remaining;
-    if (member.status.ok()) ++progress.scheduled;
+    if (member.status.ok()) {
+      ++progress.scheduled;
+      placed_pods.push_back(member.pod->info.pod.get());
+      progress.placed = placed_pods;
+    }
     feasible = profile.RunPlacementFeasible(*group.object, progress);
     if (feasible.code == Code::kError) {
       result.status = Status::Error("failed to evaluate placement feasibility: " + feasible.Message());
