@@ -106,7 +106,7 @@ func coscheduling() []scenario {
 			s.create(member("g", "b")) // an event for both
 			s.bound("a", "b")
 		}},
-		{"minResources with more pods than the nodes take", func(s *stage) {
+		{"minResources of a resource that no node has", func(s *stage) {
 			s.nodes("n1")
 			s.create(podGroup("g", "minMember: 1, minResources: {example.com/gpu: 1}"), member("g", "a"))
 			s.bound()
