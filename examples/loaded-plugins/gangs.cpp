@@ -1,11 +1,11 @@
-// Gangs, a C++ plugin that is called per node and implements every extension point. Pods with the labels
-// `gang: <name>` and `gang-size: <n>` start together or not at all. A reserved member waits in Permit until n
-// members are reserved; if one is unreserved, all are rejected. Nodes with few pods of the pod's namespace
-// score higher, and a node gets at most `mostPerNode` members. With `ledger` each start is written to that
-// file before the pod is bound.
+// SpacedGangs, a C++ plugin that is called per node and implements every extension point. Pods with the
+// labels `gang: <name>` and `gang-size: <n>` start together or not at all. A reserved member waits in Permit
+// until n members are reserved; if one is unreserved, all are rejected. Nodes with few pods of the pod's
+// namespace score higher, and a node gets at most `mostPerNode` members. With `ledger` each start is written
+// to that file before the pod is bound.
 //
 //   pluginConfig:
-//   - name: Gangs
+//   - name: SpacedGangs
 //     args: {mostPerNode: 2, waitSeconds: 60, ledger: /var/log/gangs.log}
 //
 // Build: c++ -std=c++17 -O2 -shared -fPIC -I<prefix>/include gangs.cpp -o gangs.so
@@ -209,7 +209,7 @@ void* Create(const berth_host* host, berth_scheduler* scheduler, const char*, be
 berth_plugin Table() {
   berth_plugin table{};
   table.size = sizeof table;
-  table.name = "Gangs";
+  table.name = "SpacedGangs";
   table.version = "1.0";
   static const berth_event events[] = {{BERTH_ON_ASSIGNED_POD, BERTH_ADDED | BERTH_DELETED},
                                        {BERTH_ON_UNSCHEDULED_POD, BERTH_ADDED},

@@ -42,10 +42,10 @@ profiles:
 - schedulerName: default-scheduler
   plugins:
     multiPoint:
-      enabled: [{name: Headroom, weight: 1000}, {name: Gangs}]
+      enabled: [{name: Headroom, weight: 1000}, {name: SpacedGangs}]
   pluginConfig:
   - {name: Headroom, args: {percent: 10}}
-  - {name: Gangs, args: {mostPerNode: 1, waitSeconds: 5, ledger: $run/ledger}}
+  - {name: SpacedGangs, args: {mostPerNode: 1, waitSeconds: 5, ledger: $run/ledger}}
 END
 
 # --- checks without a cluster ---

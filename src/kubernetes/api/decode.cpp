@@ -340,6 +340,9 @@ BERTH_DECODES(ResourceClaim)
 BERTH_DECODES(ResourceSlice)
 BERTH_DECODES(DeviceTaintRule)
 BERTH_DECODES(PodGroup)
+BERTH_DECODES(CoschedulingPodGroup)
+BERTH_DECODES(VolcanoPodGroup)
+BERTH_DECODES(Job)
 #undef BERTH_DECODES
 
 }  // namespace berth::api

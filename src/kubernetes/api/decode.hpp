@@ -58,9 +58,9 @@ struct WatchEvent {
   std::string skipped;              // why the object could not be decoded; empty if it was
 };
 
-// T is any kind of objects.hpp, as JSON. Pods and nodes are also accepted as Kubernetes protobuf, which is
-// detected by its first bytes and gives equal objects, but never their text (see RetainedTexts). Error texts
-// begin with the path of the field ("spec.containers[0].image: ...").
+// T is any kind of objects.hpp or external_groups.hpp, as JSON. Pods and nodes are also accepted as
+// Kubernetes protobuf, which is detected by its first bytes and gives equal objects, but never their text
+// (see RetainedTexts). Error texts begin with the path of the field ("spec.containers[0].image: ...").
 class Decoder {
  public:
   explicit Decoder(RetainedFields retained = {});

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kubernetes/api/external_groups.hpp"
 #include "kubernetes/api/field_path.hpp"
 #include "kubernetes/api/objects.hpp"
 
@@ -226,5 +227,8 @@ bool Read(const element& value, DeviceTaintRule& out, Failure& failure);
 bool Read(const element& value, PodResourceClaim& out, Failure& failure);
 bool Read(const element& value, PodResourceClaimStatus& out, Failure& failure);
 bool Read(const element& value, PodGroup& out, Failure& failure);
+bool Read(const element& value, CoschedulingPodGroup& out, Failure& failure);
+bool Read(const element& value, VolcanoPodGroup& out, Failure& failure);
+bool Read(const element& value, Job& out, Failure& failure);
 
 }  // namespace berth::api::json

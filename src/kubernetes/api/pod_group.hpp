@@ -1,7 +1,9 @@
-// Groups of pods that are scheduled together (scheduling.k8s.io/v1beta1 of Kubernetes 1.37). meta.hpp
-// describes the conventions for all objects.
+// Groups of pods that are scheduled together: PodGroups of scheduling.k8s.io/v1beta1 (Kubernetes 1.37), and
+// groups of other projects in the same form (external_groups.hpp). meta.hpp describes the conventions for all
+// objects.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +32,22 @@ struct PodGroup {
     std::int32_t min_count = 0;
     friend bool operator==(const Gang&, const Gang&) = default;
   };
+  // What only groups of other projects have.
+  struct External {
+    // "task" of Volcano: at least this many members of a task must be scheduled.
+    struct TaskMinimum {
+      std::string task;
+      std::int32_t min_count = 0;
+      friend bool operator==(const TaskMinimum&, const TaskMinimum&) = default;
+    };
+    std::vector<TaskMinimum> task_minimums;
+    ResourceList min_resources;  // the nodes must have that much free before a member is tried
+    std::optional<std::chrono::seconds> permit_timeout;
+    std::string invalid;  // why no member may be scheduled, with the field; empty: the group is valid
+    friend bool operator==(const External&, const External&) = default;
+  };
+
+  // The name of a group of another project is qualified: "podgroups.scheduling.x-k8s.io/training".
   ObjectMeta metadata;
   std::optional<Gang> gang;
   std::int32_t priority = 0;
@@ -42,6 +60,9 @@ struct PodGroup {
   std::vector<PodResourceClaim> resource_claims;
   std::vector<PodGroupCondition> conditions;
   std::vector<PodResourceClaimStatus> resource_claim_statuses;  // the claims created from templates
+  // Null: an object of scheduling.k8s.io. Otherwise the members may differ in priority and preemption policy,
+  // the group has the priority of its most important waiting member, and its status is not written.
+  std::shared_ptr<const External> external;
 
   // The number of members that must be scheduled for the others to be bound.
   std::int32_t min_count() const { return gang ? gang->min_count : 1; }

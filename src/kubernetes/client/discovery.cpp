@@ -13,6 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kAbsentRetryInterval = 5min;
+// Resources that a plugin of the configuration reads, because their definition may be installed at any time.
+constexpr Duration kOnRequestRetryInterval = 30s;
 constexpr BackoffOptions kGroupBackoff{
     .initial = 800ms, .factor = 2, .jitter = 1, .cap = 30s, .reset_after = 2min};
 
@@ -93,7 +95,7 @@ void Discovery::RequestNext(Group& group) {
 
 void Discovery::Conclude(Group& group) {
   group.going = false;
-  bool something_absent = false;
+  std::optional<Duration> retry;
   for (Subscription& subscription : group.subscriptions) {
     std::optional<std::string> path;
     for (const std::string_view version : subscription.resource->versions) {
@@ -105,7 +107,7 @@ void Discovery::Conclude(Group& group) {
       path = Resource::GroupPath(group.name, version) + "/" + std::string(subscription.resource->plural);
       break;
     }
-    something_absent = something_absent || !path;
+    if (!path) retry = subscription.resource->on_request ? kOnRequestRetryInterval : kAbsentRetryInterval;
     // A response without the resource may come from a server in the middle of an upgrade; a known path is
     // kept.
     if (subscription.notified && (path == subscription.path || !path)) continue;
@@ -117,7 +119,7 @@ void Discovery::Conclude(Group& group) {
     subscription.path = path;
     subscription.found(path);
   }
-  if (something_absent) Again(group, kAbsentRetryInterval);
+  if (retry) Again(group, *retry);
 }
 
 void Discovery::Again(Group& group, Duration delay) {

@@ -26,7 +26,8 @@ namespace berth::client {
 class Api;
 
 // Requests one group version at a time and shares the result among the resources of the group. Resources that
-// the server does not have are requested again every five minutes, since an upgrade may add them. A failed
+// the server does not have are requested again every five minutes, since an upgrade may add them, and every
+// 30 seconds if a plugin reads them. A failed
 // request (server unavailable or failing) is repeated with growing delays and never counts as absence. Lives
 // on the loop.
 //

@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "http/loop.hpp"
+#include "kubernetes/api/external_groups.hpp"
 #include "kubernetes/client/discovery.hpp"
 #include "kubernetes/client/reflector.hpp"
 #include "kubernetes/client/resources.hpp"
@@ -38,6 +39,7 @@ Absence AbsenceOf(std::string_view kind) {
       kind == "DeviceTaintRule")
     return {"pods with resource claims wait"};
   if (kind == "PodGroup") return {"pods of pod groups wait"};
+  if (kind == "Job") return {"pods of Jobs wait if the plugin Gangs makes groups of them"};
   return {};
 }
 
@@ -53,12 +55,19 @@ std::string_view VersionIn(std::string_view path) {
   return group_version.substr(group_version.rfind('/') + 1);
 }
 
-template <class List>
-struct ReflectorsOf;
-template <class... T>
-struct ReflectorsOf<api::KindList<T...>> {
-  using type = std::tuple<std::unique_ptr<Reflector<T>>...>;
+template <class Kinds, class MoreKinds>
+struct Joined;
+template <class... T, class... More>
+struct Joined<api::KindList<T...>, api::KindList<More...>> {
+  using Kinds = api::KindList<T..., More...>;
+  using Reflectors = std::tuple<std::unique_ptr<Reflector<T>>..., std::unique_ptr<Reflector<More>>...>;
 };
+using Watched = Joined<api::AllKinds, api::ExternalGroupKinds>;
+
+template <class T>
+api::PodGroupPtr GroupOf(const std::shared_ptr<const T>& object) {
+  return object == nullptr ? nullptr : api::ToPodGroup(*object);
+}
 
 }  // namespace
 
@@ -75,8 +84,8 @@ struct ClusterSource::Impl {
         discovery(loop, api, decoder, random) {}
 
   void Start() {
-    api::AllKinds::ForEach([&]<class T>() { unsettled += Wanted<T>(); });
-    api::AllKinds::ForEach([&]<class T>() {
+    Watched::Kinds::ForEach([&]<class T>() { unsettled += Wanted<T>(); });
+    Watched::Kinds::ForEach([&]<class T>() {
       if (Wanted<T>()) Find<T>();
     });
   }
@@ -107,10 +116,22 @@ struct ClusterSource::Impl {
         if (options.on_version) options.on_version(T::kKind, VersionIn(*path));
         Follow<T>(*path, /*counts=*/!settled);
       } else if (!settled) {
+        ReportAbsent(resource);
         Settled();
       }
       settled = true;
     });
+  }
+
+  // A plugin of the configuration reads it, so its absence is probably a mistake.
+  static void ReportAbsent(const Resource& resource) {
+    if (!resource.on_request) return;
+    log::Warning(
+        "The API server does not have a resource that a plugin reads; it is looked up again",
+        {{"resource", resource.plural},
+         {"group", resource.group},
+         {"consequence", AbsenceOf(resource.kind).consequence},
+         {"remedy", "install its CustomResourceDefinition, or remove it from the plugin's sources"}});
   }
 
   // Watches the resource at `path`. A kind that appears after the start does not delay OnSynced.
@@ -130,7 +151,7 @@ struct ClusterSource::Impl {
                          .streaming = options.streaming,
                          .awaited = counts && !IsOptional(T::kKind),
                          .idle_timeout = options.watch_idle_timeout},
-        ReflectorHandlers<T>{.on_change = [this](ports::Change<T> c) { sink.On(std::move(c)); },
+        ReflectorHandlers<T>{.on_change = [this](ports::Change<T> c) { Deliver(std::move(c)); },
                              .on_synced =
                                  [this, waited_for] {
                                    if (std::exchange(*waited_for, false)) Settled();
@@ -143,6 +164,18 @@ struct ClusterSource::Impl {
                                      ContinueWithout(ResourceOf<T>(), why, *waited_for);
                                  }});
     reflector->Start();
+  }
+
+  template <class T>
+  void Deliver(ports::Change<T> change) {
+    if constexpr (requires { T::kSource; }) {
+      ports::Change<api::PodGroup> group{GroupOf(change.before), GroupOf(change.after)};
+      // Status updates, which are frequent.
+      if (group.before && group.after && api::SameExternalGroup(*group.before, *group.after)) return;
+      sink.On(std::move(group));
+    } else {
+      sink.On(std::move(change));
+    }
   }
 
   bool IsOptional(std::string_view kind) const {
@@ -230,7 +263,7 @@ struct ClusterSource::Impl {
   int unsettled = 0;
   int unproven = 0;  // kinds that FreshnessBarrier waits for
   std::move_only_function<void()> catching_up;
-  ReflectorsOf<api::AllKinds>::type reflectors;
+  Watched::Reflectors reflectors;
   Discovery discovery;
   log::Once waiting_logged{};  // by resource
 };

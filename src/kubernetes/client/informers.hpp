@@ -34,7 +34,7 @@ struct ClusterSourceOptions {
   // Selects the kinds to watch; must include pods and nodes. kube-scheduler watches the kinds that its
   // plugins read.
   std::function<bool(const Resource&)> wanted = [](const Resource& resource) {
-    return resource.feature_gate.empty();
+    return resource.feature_gate.empty() && !resource.on_request;
   };
   // For pods and nodes whose texts are not retained; all other kinds are requested as JSON.
   Encoding encoding = Encoding::kJson;
@@ -48,12 +48,13 @@ struct ClusterSourceOptions {
 };
 
 // Delivers every kind of resources.hpp to a sink, each in the order of the API server, from the loop's
-// thread. Discovery determines the version of each group; a kind that the server does not have is skipped and
-// looked up again later. OnSynced is called once, when the first full state of all existing kinds has been
-// delivered. Exception: optional kinds whose list is forbidden or cannot be decoded for longer than a few
-// seconds do not delay it; they are requested again and delivered as soon as this succeeds. An unavailable
-// API server is retried indefinitely with growing delays. Only the destructor stops this; after it the sink
-// is not called. May be constructed, started and destroyed on any thread.
+// thread; groups of other projects in the form of PodGroups. Discovery determines the version of each group;
+// a kind that the server does not have is skipped and looked up again later. OnSynced is called once, when
+// the first full state of all existing kinds has been delivered. Exception: optional kinds whose list is
+// forbidden or cannot be decoded for longer than a few seconds do not delay it; they are requested again and
+// delivered as soon as this succeeds. An unavailable API server is retried indefinitely with growing delays.
+// Only the destructor stops this; after it the sink is not called. May be constructed, started and destroyed
+// on any thread.
 class ClusterSource {
  public:
   ClusterSource(http::Loop& loop, Api& api, metrics::Registry& registry, ports::ClusterSink& sink,

@@ -157,6 +157,27 @@ TEST_F(InformersTest, AResourceThatAppearsLaterIsDelivered) {
   EXPECT_EQ(sink_.synced, 1) << "it does not delay OnSynced";
 }
 
+TEST_F(InformersTest, GroupsOfOtherProjectsAreDeliveredAsPodGroupsOnceTheirDefinitionIsInstalled) {
+  Everything();
+  Start();
+  EXPECT_EQ(sink_.synced, 1) << "a missing definition does not delay OnSynced";
+  groups_["/apis/scheduling.x-k8s.io/v1alpha1"] = {"podgroups"};
+  groups_["/apis/scheduling.volcano.sh/v1beta1"] = {"podgroups"};
+  groups_["/apis/batch/v1"] = {"jobs"};
+  loop_.Advance(30s);
+  Serve();
+  EXPECT_THAT(sink_.added, testing::IsSupersetOf({"PodGroup podgroups.scheduling.x-k8s.io/one",
+                                                  "PodGroup podgroups.scheduling.volcano.sh/one",
+                                                  "PodGroup jobs.batch/one"}));
+}
+
+TEST_F(InformersTest, GroupsOfOtherProjectsAreWatchedOnlyOnRequest) {
+  Everything();
+  groups_["/apis/scheduling.x-k8s.io/v1alpha1"] = {"podgroups"};
+  Start({.streaming = false});
+  EXPECT_THAT(api_.sent, Not(Contains(HasSubstr("x-k8s.io"))));
+}
+
 TEST_F(InformersTest, OlderVersionsAreUsedIfTheNewestIsMissing) {
   Everything();
   const auto devices = groups_.extract("/apis/resource.k8s.io/v1");

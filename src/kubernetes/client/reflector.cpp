@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "base/text_map.hpp"
 #include "http/loop.hpp"
+#include "kubernetes/api/external_groups.hpp"
 #include "kubernetes/client/freshness_barrier.hpp"
 #include "kubernetes/client/informer_metrics.hpp"
 #include "kubernetes/client/object_store.hpp"
@@ -427,5 +428,8 @@ template class Reflector<api::ResourceClaim>;
 template class Reflector<api::ResourceSlice>;
 template class Reflector<api::DeviceTaintRule>;
 template class Reflector<api::PodGroup>;
+template class Reflector<api::CoschedulingPodGroup>;
+template class Reflector<api::VolcanoPodGroup>;
+template class Reflector<api::Job>;
 
 }  // namespace berth::client

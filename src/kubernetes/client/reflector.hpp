@@ -55,8 +55,8 @@ struct ReflectorHandlers {
 // nothing is missed. An object that cannot be decoded is skipped, counted in
 // berth_objects_skipped_total{resource}, and logged once; its last decoded version is kept.
 //
-// T is any kind of objects.hpp. Lives on the loop: constructed and destroyed there, handlers called there;
-// arguments must outlive it. Reflectors of one loop may share a `decoder`.
+// T is any kind of objects.hpp or external_groups.hpp. Lives on the loop: constructed and destroyed there,
+// handlers called there; arguments must outlive it. Reflectors of one loop may share a `decoder`.
 template <class T>
 class Reflector {
  public:

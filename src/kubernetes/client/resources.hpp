@@ -14,6 +14,7 @@ struct Resource {
   std::string_view group;                          // empty: the core group
   std::array<std::string_view, 3> versions{"v1"};  // the preferred one first; empty ones are ignored
   std::string_view feature_gate{};  // without this gate it is not watched; empty: always watched
+  bool on_request = false;          // it is watched only if a plugin reads it
 
   // "/api/v1" or "/apis/<group>/<version>".
   static std::string GroupPath(std::string_view group, std::string_view version) {
@@ -45,10 +46,23 @@ inline constexpr std::array<Resource, 20> kResources = {{
     {"PodGroup", "podgroups", "scheduling.k8s.io", {"v1beta1"}, "GenericWorkload"},
 }};
 
+// Groups of pods of other projects, and Jobs (kubernetes/api/external_groups.hpp).
+inline constexpr std::array<Resource, 3> kExternalResources = {{
+    {"PodGroup", "podgroups", "scheduling.x-k8s.io", {"v1alpha1"}, "", true},
+    {"PodGroup", "podgroups", "scheduling.volcano.sh", {"v1beta1"}, "", true},
+    {"Job", "jobs", "batch", {"v1"}, "", true},
+}};
+
 template <class T>
 constexpr const Resource& ResourceOf() {
-  for (const Resource& resource : kResources) {
-    if (resource.kind == T::kKind) return resource;
+  if constexpr (requires { T::kSource; }) {
+    for (const Resource& resource : kExternalResources) {
+      if (resource.kind == T::kKind && resource.group == T::kGroup) return resource;
+    }
+  } else {
+    for (const Resource& resource : kResources) {
+      if (resource.kind == T::kKind) return resource;
+    }
   }
   throw "every kind has its line";  // in a constant expression: does not compile
 }

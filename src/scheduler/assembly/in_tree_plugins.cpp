@@ -6,6 +6,7 @@
 #include "scheduler/plugins/default_preemption/default_preemption.hpp"
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
 #include "scheduler/plugins/gang_scheduling/gang_scheduling.hpp"
+#include "scheduler/plugins/gangs/gangs.hpp"
 #include "scheduler/plugins/image_locality/image_locality.hpp"
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "scheduler/plugins/load_aware/load_aware.hpp"
@@ -56,6 +57,12 @@ void AddTrimaranPlugins(runtime::Registry& registry) {
                plugins::OverCommitmentArgsCodec());
 }
 
+// Groups of other projects; Coscheduling under the name and with the arguments of scheduler-plugins.
+void AddGangPlugins(runtime::Registry& registry) {
+  registry.Add("Gangs", plugins::Gangs::Create, plugins::GangsArgsCodec());
+  registry.Add("Coscheduling", plugins::Coscheduling::Create, plugins::CoschedulingArgsCodec());
+}
+
 }  // namespace
 
 runtime::Registry InTreePlugins() {
@@ -90,6 +97,7 @@ runtime::Registry InTreePlugins() {
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
   registry.Add("NodeCost", plugins::NodeCost::Create, plugins::NodeCostArgsCodec());
   registry.Add("DataLocality", plugins::DataLocality::Create, plugins::DataLocalityArgsCodec());
+  AddGangPlugins(registry);
   AddTrimaranPlugins(registry);
   AddTutorialPlugins(registry);
   return registry;

@@ -267,10 +267,18 @@ GroupResult GroupCycle::Decide(const QueuedGroup& group) {
   result.scheduled_before = parts_.groups.Find(group.key)->scheduled;
   result.searched = result.status.code;
   result.took = parts_.clock.Now() - group.attempt_started;
-  if (result.searched == Code::kUnschedulable && !result.abandoned) RunPostFilters(group, result);
+  if (result.searched == Code::kUnschedulable && !result.abandoned && MayEvict(group, result))
+    RunPostFilters(group, result);
   if (group.object->topology_key.empty()) result.placement.reset();
   for (MemberResult& member : result.members) member.decision.state.in_group_cycle = false;
   return result;
+}
+
+// A group of another project for which no member was tried has a reason that is independent of single nodes,
+// and evicts nothing, as in scheduler-plugins. kube-scheduler calls the plugins for its own groups in any
+// case.
+bool GroupCycle::MayEvict(const QueuedGroup& group, const GroupResult& result) {
+  return group.object->external == nullptr || std::ranges::any_of(result.members, &MemberResult::tried);
 }
 
 GroupResult GroupCycle::Search(const QueuedGroup& group) {
@@ -375,6 +383,7 @@ GroupResult GroupCycle::SearchWithin(const QueuedGroup& group, const RowSet& row
 }
 
 std::optional<std::string> GroupCycle::Invalid(const QueuedGroup& group) const {
+  if (group.object->external != nullptr) return std::nullopt;
   MemberChecks checks(group, group_has_policy_);
   for (const QueuedPodPtr& pod : group.members) {
     if (auto invalid = checks.Check(*pod->info.pod)) return invalid;
@@ -406,6 +415,7 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, Rec
   }
   TakenNominations nominations(parts_.nominator);
   Placed placed(parts_, profile);
+  std::vector<const api::Pod*> placed_pods;
   for (MemberResult& member : result.members) {
     const MonoTime began = parts_.clock.Now();
     DecideMember(member, rows, recorded);
@@ -426,7 +436,11 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, Rec
       return;
     }
     --progress.remaining;
-    if (member.status.ok()) ++progress.scheduled;
+    if (member.status.ok()) {
+      ++progress.scheduled;
+      placed_pods.push_back(member.pod->info.pod.get());
+      progress.placed = placed_pods;
+    }
     feasible = profile.RunPlacementFeasible(*group.object, progress);
     if (feasible.code == Code::kError) {
       result.status = Status::Error("failed to evaluate placement feasibility: " + feasible.Message());

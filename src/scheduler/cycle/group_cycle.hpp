@@ -100,6 +100,7 @@ class GroupCycle {
                      algorithm::RecordedScores recorded, GroupResult& result);
   void DecideMember(MemberResult& member, const RowSet& rows, algorithm::RecordedScores recorded);
   static void OnNotReserved(MemberResult& member);
+  static bool MayEvict(const framework::QueuedGroup& group, const GroupResult& result);
   void RunPostFilters(const framework::QueuedGroup& group, GroupResult& result);
 
   const Parts parts_;

@@ -80,14 +80,20 @@ std::shared_ptr<record::AttemptRecord> FailureRecord(const MemberResult& member,
   return record;
 }
 
+// Groups of other projects may have no object; a member stands for them.
+ports::ObjectReference ReferenceToGroup(const framework::QueuedGroup& group) {
+  if (group.object->external != nullptr) return ports::ReferenceTo(*group.leading_pod().info.pod, "v1");
+  return ports::ReferenceTo(*group.object, "scheduling.k8s.io/v1beta1");
+}
+
 Preemptor PreemptorOf(const framework::QueuedGroup& group) {
   const api::ObjectMeta& meta = group.object->metadata;
   Preemptor preemptor{.kind = Preemptor::Kind::kPodGroup,
                       .uid = meta.uid,
                       .key = group.key,
                       .scheduler_name = group.leading_pod().info.pod->spec.scheduler_name.str(),
-                      .priority = group.object->priority,
-                      .object = ports::ReferenceTo(*group.object, "scheduling.k8s.io/v1beta1"),
+                      .priority = group.priority,
+                      .object = ReferenceToGroup(group),
                       .pods = {}};
   for (const QueuedPodPtr& pod : group.members) preemptor.pods.push_back(pod->info.key);
   return preemptor;
@@ -222,11 +228,11 @@ void OutcomeHandler::FailGroup(const framework::QueuedGroup& group, const std::s
   parts_.queue.EndGroup(group, queue::GroupOutcome::kError);
 }
 
-// Once true, the condition is never set back.
+// Once true, the condition is never set back. Other projects write the status of their groups.
 void OutcomeHandler::WriteGroupCondition(const framework::QueuedGroup& group,
                                          const framework::Status& status) {
   static constexpr const char* kType = "PodGroupInitiallyScheduled";
-  if (parts_.gate.Leaving()) return;
+  if (parts_.gate.Leaving() || group.object->external != nullptr) return;
   const auto& conditions = group.object->conditions;
   const auto existing = std::ranges::find(conditions, kType, &api::PodGroupCondition::type);
   if (existing != conditions.end() && existing->status == "True" && !status.ok()) return;

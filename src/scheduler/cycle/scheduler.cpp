@@ -78,7 +78,8 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
                 .profiles = parts.profiles,
                 .metrics = metrics_,
                 .clock = parts.clock,
-                .new_pods_are_events = parts.handle.gates.Enabled("GenericWorkload")}),
+                .new_pods_are_events =
+                    parts.handle.gates.Enabled("GenericWorkload") || parts.handle.groups.HasExternal()}),
       overcommitment_(parts.cluster, parts.handle.symbols, parts.handle.events, metrics_.overcommitted,
                       parts.profiles.front()->name()),
       workers_(options.blocking_threads) {

@@ -19,6 +19,7 @@ namespace berth::framework {
 struct RawArgs {
   const config::Value* value = nullptr;  // null: no arguments
   std::string path;                      // for errors: "profiles[0].pluginConfig[1].args"
+  std::string scheduler_name{};          // of the profile
 };
 
 using PluginOrError = Expected<std::unique_ptr<Plugin>>;

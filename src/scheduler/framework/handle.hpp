@@ -124,6 +124,8 @@ struct Handle {
   // Annotations of pods that the plugins read: a plugin adds its keys in its constructor, and decoders retain
   // only these and those of in-tree plugins.
   std::vector<std::string> annotations = {};
+  // API groups of other projects whose groups of pods the plugins read (kubernetes/api/external_groups.hpp).
+  std::vector<std::string> group_sources = {};
   std::uint32_t next_state_slot = 0;
   std::uint32_t next_buffer_slot = 0;
   std::uint32_t next_state_mark = 0;

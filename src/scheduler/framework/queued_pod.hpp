@@ -22,7 +22,7 @@ struct QueuedEntity {
   // The pod itself; of a group, the member that is scheduled first.
   virtual const QueuedPod& leading_pod() const = 0;
 
-  std::int32_t priority = 0;     // of a group: the group's own
+  std::int32_t priority = 0;     // of a group: the group's own, or the highest of its members
   MonoTime timestamp;            // when it was last put into a queue
   MonoTime first_attempt_ready;  // when it first entered activeQ; epoch: never
   MonoTime attempt_started;      // of the last attempt

@@ -80,6 +80,13 @@ void SchedulingQueue::Include(GroupEntry& group, Entry& member) {
   member.place = Place::kInGroup;
   member.group = &group;
   group.members.insert(&member);
+  UpdatePriority(group);
+}
+
+// Groups of other projects have no priority of their own; their first member has the highest one.
+void SchedulingQueue::UpdatePriority(GroupEntry& group) {
+  if (group.history.object->external == nullptr || group.members.empty()) return;
+  group.history.priority = (*group.members.begin())->pod->priority;
 }
 
 // Leaves the member in no place.
@@ -88,8 +95,10 @@ void SchedulingQueue::RemoveMember(Entry& member) {
   if (member.place == Place::kRequeued) return requeued_.Remove(member);
   member.place = Place::kNone;
   GroupEntry& group = *std::exchange(member.group, nullptr);
-  Reenter(group,
-          [&] { BERTH_CHECK(group.members.erase(&member) == 1, member.pod->info.key, group.history.key); });
+  Reenter(group, [&] {
+    BERTH_CHECK(group.members.erase(&member) == 1, member.pod->info.key, group.history.key);
+    UpdatePriority(group);
+  });
 }
 
 void SchedulingQueue::ReenterGroupOf(const api::Pod& pod) {

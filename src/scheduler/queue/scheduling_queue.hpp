@@ -333,6 +333,7 @@ class SchedulingQueue {
   // A group with this history and the latest object, in no place and without members.
   GroupEntry& InsertGroup(framework::QueuedGroup history);
   static void Include(GroupEntry& group, Entry& member);
+  static void UpdatePriority(GroupEntry& group);
   // Takes the group out of its place, calls change(), and puts it back; unless it was rejected or gated, it
   // goes through PreEnqueue again. A group without members is removed.
   template <class Change>

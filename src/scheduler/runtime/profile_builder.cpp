@@ -98,7 +98,7 @@ class ProfileBuilder {
     const auto args = config_.plugin_args.find(plugin.name);
     const auto path = config_.args_paths.find(plugin.name);
     auto made = (*factory)({args == config_.plugin_args.end() ? nullptr : &args->second,
-                            path == config_.args_paths.end() ? "" : path->second},
+                            path == config_.args_paths.end() ? "" : path->second, config_.scheduler_name},
                            handle_);
     if (!made)
       return std::unexpected(

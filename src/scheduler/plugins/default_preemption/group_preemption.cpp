@@ -42,7 +42,7 @@ GroupPostFilterResult GroupPreemption::Run(const QueuedGroup& group, GroupPostFi
 GroupPostFilterResult GroupPreemption::SelectVictims(const QueuedGroup& group,
                                                      GroupPostFilterServices& services) {
   GroupPostFilterResult result;
-  std::vector<VictimUnit> units = units_.Below(group.object->priority);
+  std::vector<VictimUnit> units = units_.Below(group.priority);
   if (units.empty()) return {Status::Unresolvable("No preemption victims found for incoming preemptor")};
 
   NodeTable::Withdrawal withdrawal(services.table());
@@ -90,7 +90,7 @@ bool GroupPreemption::NeverPreempts(const QueuedGroup& group) const {
 bool GroupPreemption::IsOngoing(const QueuedGroup& group) const {
   return std::ranges::any_of(group.members, [&](const QueuedPodPtr& pod) {
     const cluster::Row row = handle_.nodes.Find(pod->info.nominated);
-    return row != cluster::kNoRow && units_.AnyBeingPreempted(row, group.object->priority);
+    return row != cluster::kNoRow && units_.AnyBeingPreempted(row, group.priority);
   });
 }
 

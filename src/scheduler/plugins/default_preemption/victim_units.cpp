@@ -25,6 +25,11 @@ bool IsBeingPreempted(const api::Pod& pod) {
   return found != conditions.end() && found->status == "True" && found->reason == "PreemptionByScheduler";
 }
 
+// Members of groups of other projects have a priority each.
+std::int32_t PriorityIn(const api::PodGroup* group, const api::Pod& pod) {
+  return group == nullptr || group->external != nullptr ? pod.spec.priority : group->priority;
+}
+
 void SortByKey(VictimUnit& unit) {
   std::ranges::sort(unit.pods,
                     [](const auto& a, const auto& b) { return Importance::FirstByKey(*a.pod, *b.pod); });
@@ -62,7 +67,7 @@ bool VictimUnits::AnyBeingPreempted(cluster::Row row, std::int32_t priority) con
 std::int32_t VictimUnits::PriorityOf(const api::Pod& pod) const {
   const auto key = groups_.KeyOf(pod);
   const api::PodGroupPtr group = key ? groups_.FindObject(*key) : nullptr;
-  return group == nullptr ? pod.spec.priority : group->priority;
+  return PriorityIn(group.get(), pod);
 }
 
 std::vector<VictimUnit> VictimUnits::Below(std::int32_t priority) const {
@@ -70,7 +75,7 @@ std::vector<VictimUnit> VictimUnits::Below(std::int32_t priority) const {
   TextMap<std::size_t> of_group;  // the unit of a group that is disrupted as a whole
   ForEachPod([&](cluster::Row row, cluster::PlacedPod& pod, const std::optional<std::string>& key,
                  const api::PodGroup* group) {
-    const std::int32_t own = group == nullptr ? pod.pod->spec.priority : group->priority;
+    const std::int32_t own = PriorityIn(group, *pod.pod);
     if (own >= priority) return;
     if (group == nullptr || !group->disrupted_as_a_unit) {
       units.push_back({own, key.has_value(), Importance::EntryOf(pod).started, {{row, &pod}}});
@@ -134,7 +139,7 @@ std::vector<VictimUnit> VictimUnits::BelowOn(cluster::Row row, std::int32_t prio
   for (cluster::PlacedPod* pod : nodes_.pods(row)) {
     const auto key = groups_.KeyOf(*pod->pod);
     const api::PodGroupPtr group = key ? groups_.FindObject(*key) : nullptr;
-    const std::int32_t own = group == nullptr ? pod->pod->spec.priority : group->priority;
+    const std::int32_t own = PriorityIn(group.get(), *pod->pod);
     if (own >= priority) continue;
     if (group == nullptr || !group->disrupted_as_a_unit) {
       units.push_back({own, key.has_value(), Importance::EntryOf(*pod).started, {{row, pod}}});

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -24,7 +23,7 @@ std::string_view NameOf(std::string_view key) { return key.substr(key.find('/') 
 
 Status GangScheduling::PreEnqueue(const cluster::PodInfo& pod) const {
   const auto key = groups_.KeyOf(*pod.pod);
-  if (!key) return {};
+  if (!key || groups_.IsExternal(*key)) return {};
   const PodGroups::Group* group = groups_.Find(*key);
   if (group == nullptr || group->object == nullptr) {
     return Status::Unresolvable(
@@ -36,9 +35,7 @@ Status GangScheduling::PreEnqueue(const cluster::PodInfo& pod) const {
   return {};
 }
 
-Status GangScheduling::PlacementFeasible(const api::PodGroup& group,
-                                         const framework::PlacementProgress& progress) const {
-  const std::int32_t wanted = group.min_count();
+Status MinCountStatus(std::int32_t wanted, const framework::PlacementProgress& progress) {
   if (std::cmp_less(progress.remaining + progress.scheduled, wanted)) {
     return Status::Unschedulable(fmt::format("minCount ({}) cannot be satisfied: {} scheduled, {} remaining",
                                              wanted, progress.scheduled, progress.remaining));
@@ -52,9 +49,14 @@ Status GangScheduling::PlacementFeasible(const api::PodGroup& group,
   return {};
 }
 
+Status GangScheduling::PlacementFeasible(const api::PodGroup& group,
+                                         const framework::PlacementProgress& progress) const {
+  return MinCountStatus(group.min_count(), progress);
+}
+
 framework::PermitResult GangScheduling::Permit(const framework::Placement& placement) {
   const auto key = groups_.KeyOf(*placement.pod.pod);
-  if (!key) return {};
+  if (!key || groups_.IsExternal(*key)) return {};
   const PodGroups::Group* group = groups_.Find(*key);
   if (group == nullptr || group->object == nullptr) {
     return {Status::Error(fmt::format(
@@ -64,34 +66,12 @@ framework::PermitResult GangScheduling::Permit(const framework::Placement& place
   if (std::cmp_less(group->scheduled, group->object->gang->min_count)) {
     // Other members may have been waiting for this one.
     handle_.scheduler.ActivateMembers(*key);
-    KeepWaiting(*key, *group, placement.pod.pod->metadata.uid);
+    waiting_.Keep(*key, placement.pod.pod->metadata.uid);
     return {{framework::Code::kWait, {"waiting for minCount pods from a gang to be scheduled"}, {}},
             kPermitTimeout};
   }
-  AllowWaiting(*key);
+  waiting_.Allow(*key, Name());
   return {};
-}
-
-void GangScheduling::KeepWaiting(const std::string& key, const PodGroups::Group& group,
-                                 const std::string& uid) {
-  std::set<std::string>& waiting = waiting_[key];
-  waiting.insert(uid);
-  if (waiting.size() > 2 * group.members.size())
-    std::erase_if(waiting, [&](const std::string& member) { return !group.members.contains(member); });
-  if (waiting_.size() < purge_at_) return;
-  erase_if(waiting_, [&](const auto& entry) { return groups_.Find(entry.first) == nullptr; });
-  purge_at_ = std::max<std::size_t>(64, 2 * waiting_.size());
-}
-
-// Each waiting member is looked up once, not again for each of the members that are placed after it.
-void GangScheduling::AllowWaiting(const std::string& key) {
-  const auto known = waiting_.find(key);
-  if (known == waiting_.end()) return;
-  const std::set<std::string> members = std::move(known->second);
-  waiting_.erase(known);
-  for (const std::string& uid : members) {
-    if (framework::WaitingPod* waiting = handle_.scheduler.FindWaitingPod(uid)) waiting->Allow(Name());
-  }
 }
 
 // A pod cannot leave its group, so its own updates do not matter.

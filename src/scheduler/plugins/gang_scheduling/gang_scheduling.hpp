@@ -2,20 +2,21 @@
 // pkg/scheduler/framework/plugins/gangscheduling; feature gate GenericWorkload, off by default).
 #pragma once
 
-#include <cstddef>
-#include <set>
-#include <string>
+#include <cstdint>
 
-#include "base/text_map.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
+#include "scheduler/plugins/gang_scheduling/waiting_members.hpp"
 
 namespace berth::plugins {
 
+// Whether `wanted` members can be scheduled, as PlacementFeasible returns it.
+framework::Status MinCountStatus(std::int32_t wanted, const framework::PlacementProgress& progress);
+
 // PreEnqueue gates a member until its group and at least minCount members exist. In the cycle of a group,
 // PlacementFeasible stops the search when minCount cannot be reached any more. Permit holds placed members
-// until minCount members are placed. Pods without a group pass.
+// until minCount members are placed. Pods without a group, and members of groups of other projects, pass.
 class GangScheduling final : public framework::PreEnqueuePlugin,
                              public framework::PermitPlugin,
                              public framework::PlacementFeasiblePlugin {
@@ -30,15 +31,9 @@ class GangScheduling final : public framework::PreEnqueuePlugin,
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  void KeepWaiting(const std::string& key, const cluster::PodGroups::Group& group, const std::string& uid);
-  void AllowWaiting(const std::string& key);
-
   framework::Handle& handle_;
   const cluster::PodGroups& groups_;
-  // By group: UIDs of members that have waited in Permit since waiting members were last allowed. Some may
-  // have stopped waiting, or may be deleted: at most as many as twice the members of the group.
-  TextMap<std::set<std::string>> waiting_;
-  std::size_t purge_at_ = 64;  // the size at which entries of groups that do not exist any more are removed
+  WaitingMembers waiting_{handle_};
 };
 
 }  // namespace berth::plugins
