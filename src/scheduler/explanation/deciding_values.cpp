@@ -164,9 +164,11 @@ Lines ResourceValues(const Situation& at, const Obstacle& obstacle, const RowSet
   std::string line =
       fmt::format("requests {}; {}", amount(misses.front().shortage.request), fmt::join(texts, ", "));
   if (misses.size() > kFewNames) {
-    line +=
-        fmt::format("; {} more lack {} to {}", misses.size() - kFewNames,
-                    amount(misses[kFewNames].shortage.missing()), amount(misses.back().shortage.missing()));
+    const std::string least = amount(misses[kFewNames].shortage.missing());
+    const std::string most = amount(misses.back().shortage.missing());
+    const std::size_t more = misses.size() - kFewNames;
+    line += fmt::format("; {} more {} {}", more, more == 1 ? "lacks" : "lack",
+                        least == most ? least : fmt::format("{} to {}", least, most));
   }
   return {line};
 }
