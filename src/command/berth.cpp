@@ -63,6 +63,9 @@ constexpr Subcommand kSubcommands[] = {
 constexpr std::string_view kSchedulers[] = {"kube-scheduler", "sample-scheduler-framework",
                                             "custom-scheduler"};
 
+// The name under which kubectl runs this program for `kubectl berth`.
+constexpr std::string_view kKubectlPlugin = "kubectl-berth";
+
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsScheduler(std::string_view path) {
@@ -83,6 +86,7 @@ int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
   RaiseOpenFileLimit();
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (argc > 0 && RunsAsScheduler(argv[0], arguments)) return RunSchedulerCommand(arguments, plugins);
+  if (argc > 0 && FileName(argv[0]) == kKubectlPlugin) return RunKubectlPlugin(arguments, plugins);
   command_line::Command berth("berth", "A drop-in replacement for kube-scheduler.");
   for (const auto& command : kSubcommands) {
     berth.Subcommand(std::string(command.name), std::string(command.help),

@@ -1,4 +1,4 @@
-// `berth explain`: explains from a dump of the cluster why pods are pending.
+// `berth explain`, and `kubectl berth why`: explains why pods are pending.
 #pragma once
 
 #include <span>
@@ -8,8 +8,11 @@
 
 namespace berth::command {
 
-// Exit code 0: all pods were evaluated; 1: unusable input or configuration; 2: some objects could not be
-// read, the others were evaluated.
+// Exit code 0: all pods were evaluated; 1: unusable input or configuration, or an unreachable cluster; 2:
+// some objects could not be read, the others were evaluated.
 int RunExplainCommand(std::span<const std::string> args, const runtime::Registry& plugins);
+
+// The command as a kubectl plugin: `kubectl berth` runs the program kubectl-berth.
+int RunKubectlPlugin(std::span<const std::string> args, const runtime::Registry& plugins);
 
 }  // namespace berth::command

@@ -44,6 +44,10 @@ void Command::Arguments(std::string name, std::vector<std::string>& out, std::st
   positionals_.push_back({.name = std::move(name), .help = std::move(help), .list = &out});
 }
 
+void Command::OptionalArguments(std::string name, std::vector<std::string>& out, std::string help) {
+  positionals_.push_back({.name = std::move(name), .help = std::move(help), .list = &out, .required = false});
+}
+
 void Command::Subcommand(std::string name, std::string summary, Run run) {
   children_.push_back({std::move(name), std::move(summary), std::move(run)});
 }

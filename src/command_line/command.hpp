@@ -42,6 +42,9 @@ class Command {
   // All further arguments, at least one.
   void Arguments(std::string name, std::vector<std::string>& out, std::string help);
 
+  // Likewise, or none.
+  void OptionalArguments(std::string name, std::vector<std::string>& out, std::string help);
+
   // `run` gets the arguments after the subcommand's name and returns the exit code.
   using Run = std::function<int(std::span<const std::string> args)>;
   void Subcommand(std::string name, std::string summary, Run run);

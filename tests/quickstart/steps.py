@@ -77,7 +77,7 @@ def sections(package):
             Step("kubectl wait --for=condition=PodScheduled=false pod/large --timeout=60s", (r"pod/large condition met", )),
             Step("kubectl events --for pod/large", (r".*FailedScheduling.*0/3 nodes are available.*", ), timeout=10),
             Step("kubectl get nodes,pods -A -o json >cluster.json"),
-            Step("berth explain --config /etc/berth/scheduler.yaml -f cluster.json --pod default/large --all-nodes", (r" +node2 needs 4 cpu more.*", r".*node1.*", r".*Insufficient cpu.*", r".*untolerated taint.*"), headline=True),
+            Step("berth explain --config /etc/berth/scheduler.yaml -f cluster.json --pod default/large -o wide", (r" +requests 20; node2 lacks 4 .*", r".*node1.*", r".*Insufficient cpu.*", r".*untolerated taint.*"), headline=True),
         ]),
         ("Watch it", [
             Step("curl -s http://127.0.0.1:10251/healthz", (r"ok", )),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/nearest.hpp"
 #include "base/trim.hpp"
 #include "http/base64.hpp"
 #include "observability/log/log.hpp"
@@ -217,6 +218,60 @@ Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const En
     if (auto in_cluster = InClusterConnection(environment)) return in_cluster;
   }
   return std::unexpected(selected.error());
+}
+
+namespace {
+
+// nullopt: there is no kubeconfig.
+Expected<std::optional<Kubeconfig>> ReadUserKubeconfig(const std::string& file,
+                                                       const Environment& environment) {
+  if (!file.empty()) {
+    BERTH_TRY(Kubeconfig config, ReadKubeconfig(file, environment));
+    return config;
+  }
+  std::string files = environment.Variable("KUBECONFIG").value_or("");
+  const std::string home = environment.Variable("HOME").value_or("");
+  if (files.empty() && !home.empty()) {
+    const std::string usual = home + "/.kube/config";
+    if (environment.ReadFile(usual)) files = usual;
+  }
+  return ReadKubeconfigs(files, environment);
+}
+
+Expected<void> UseContext(Kubeconfig& config, const std::string& context) {
+  if (context.empty()) return {};
+  config.current_context = context;
+  if (config.contexts.contains(context)) return {};
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : config.contexts) names.push_back(name);
+  const std::string nearest = Nearest(context, names);
+  return Fail(ErrorCode::kNotFound,
+              fmt::format("context \"{}\" does not exist in the kubeconfig{}", context,
+                          nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+}
+
+}  // namespace
+
+Expected<UserConnection> LoadUserConnection(const std::string& file, const std::string& context,
+                                            const Environment& environment) {
+  BERTH_TRY(auto kubeconfig, ReadUserKubeconfig(file, environment));
+  UserConnection connection;
+  if (!kubeconfig) {
+    auto in_cluster = InClusterConnection(environment);
+    if (!in_cluster)
+      return Fail(ErrorCode::kNotFound,
+                  "no cluster is configured: expected --kubeconfig FILE, $KUBECONFIG or ~/.kube/config");
+    connection.config = std::move(*in_cluster);
+    return connection;
+  }
+  BERTH_RETURN_IF_ERROR(UseContext(*kubeconfig, context));
+  if (const auto found = kubeconfig->contexts.find(kubeconfig->current_context);
+      found != kubeconfig->contexts.end() && !found->second.ns.empty()) {
+    connection.ns = found->second.ns;
+  }
+  BERTH_TRY(const KubeSelection selected, Select(*kubeconfig, ""));
+  BERTH_TRY(connection.config, FromSelection(selected, environment));
+  return connection;
 }
 
 Expected<http::TlsOptions> ReadTls(const ConnectionConfig& config, const Environment& environment) {

@@ -57,6 +57,16 @@ struct ConnectionFlags {
 // kubeconfig, but none of the files that it names.
 Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const Environment& environment);
 
+// The cluster that kubectl would use, for commands of users.
+struct UserConnection {
+  ConnectionConfig config;
+  std::string ns = "default";  // the namespace of the context
+};
+// `file` if it is not empty, else the files in $KUBECONFIG, else ~/.kube/config, else the pod's own service
+// account. `context` empty: the current one. The error for an unknown context names the nearest one.
+Expected<UserConnection> LoadUserConnection(const std::string& file, const std::string& context,
+                                            const Environment& environment);
+
 // HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which Go programs use if no proxy is configured.
 Expected<std::optional<http::Proxy>> ProxyFromEnvironment(const http::Origin& origin,
                                                           const Environment& environment);

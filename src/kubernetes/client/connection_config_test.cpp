@@ -192,6 +192,34 @@ TEST_F(ConnectionTest, OutsideOfAPodTheFilesOfKubeconfigAreMerged) {
   EXPECT_EQ(config->ca.file, "/k/ca");
 }
 
+TEST_F(ConnectionTest, AUserConnectionIsThatOfKubectl) {
+  constexpr auto kConfig =
+      "clusters: [{name: a, cluster: {server: 'https://one'}}, {name: b, cluster: {server: 'https://two'}}]\n"
+      "contexts: [{name: first, context: {cluster: a}}, {name: second, context: {cluster: b, namespace: "
+      "shop}}]\n"
+      "current-context: first";
+  EXPECT_THAT(LoadUserConnection("", "", environment_).error().message,
+              HasSubstr("no cluster is configured"));
+  environment_.variables["HOME"] = "/home/me";
+  environment_.files["/home/me/.kube/config"] = kConfig;
+  auto user = LoadUserConnection("", "", environment_);
+  ASSERT_TRUE(user) << user.error().message;
+  EXPECT_EQ(user->config.origin.host, "one");
+  EXPECT_EQ(user->ns, "default");
+  user = LoadUserConnection("", "second", environment_);
+  ASSERT_TRUE(user) << user.error().message;
+  EXPECT_EQ(user->config.origin.host, "two");
+  EXPECT_EQ(user->ns, "shop");
+  EXPECT_THAT(LoadUserConnection("", "secnd", environment_).error().message,
+              HasSubstr("context \"secnd\" does not exist in the kubeconfig; did you mean \"second\"?"));
+  environment_.variables["KUBECONFIG"] = "/k/other";
+  environment_.files["/k/other"] =
+      "clusters: [{name: c, cluster: {server: 'https://three'}}]\n"
+      "contexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x";
+  EXPECT_EQ(LoadUserConnection("", "", environment_)->config.origin.host, "three");
+  EXPECT_EQ(LoadUserConnection("/home/me/.kube/config", "", environment_)->config.origin.host, "one");
+}
+
 TEST_F(ConnectionTest, APluginIsUsedOnlyWithoutOtherCredentials) {
   constexpr auto kExec = "exec: {command: p, apiVersion: client.authentication.k8s.io/v1beta1}";
   EXPECT_FALSE(HasOwnCredentials(Load("https://h", kExec)));

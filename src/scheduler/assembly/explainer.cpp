@@ -1,32 +1,14 @@
 #include "scheduler/assembly/explainer.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/api/dump.hpp"
-#include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::assembly {
-namespace {
-
-// The reason why no profile schedules the pod; empty if one does.
-std::string IgnoredReason(const api::Pod& pod, const runtime::Profile* profile, const Engine& engine) {
-  if (profile == nullptr) {
-    std::vector<std::string_view> names;
-    for (const auto& known : engine.profiles()) names.push_back(known->name());
-    return fmt::format("its schedulerName is \"{}\", the profiles are for {} (--config FILE: others)",
-                       pod.spec.scheduler_name.str(), fmt::join(names, ", "));
-  }
-  if (pod.metadata.deleting()) return "it is being deleted";
-  return pod.terminal() ? "it has finished" : "";
-}
-
-}  // namespace
-
 struct Explainer::Input {
   explicit Input(const api::RetainedFields& retained) : decoder(retained), others(retained) {}
 
@@ -36,6 +18,7 @@ struct Explainer::Input {
   std::vector<api::PodPtr> pods;  // in the order of the input
   std::map<std::string, std::size_t> pod_index;
   api::Dump others;
+  std::map<std::string, std::size_t> kinds;
   bool filled = false;
 
   void AddPod(api::Pod pod) {
@@ -53,6 +36,7 @@ struct Explainer::Input {
 
   // Returns an empty text, or the reason why the object is left out.
   std::string Add(const api::Document& document) {
+    ++kinds[document.kind];
     if (document.kind == "Pod") {
       auto pod = decoder.Object<api::Pod>(document.json);
       if (!pod) return pod.error().message;
@@ -83,12 +67,7 @@ Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerCo
   BERTH_TRY(explainer->engine_,
             Engine::Build(config, registry, explainer->ports_.ports(), notes, {}, access));
   explainer->input_ = std::make_unique<Input>(explainer->engine_->retained_fields());
-  explainer->algorithm_ = std::make_unique<algorithm::SchedulingAlgorithm>(
-      algorithm::AlgorithmOptions{.percentage_of_nodes_to_score = 100,
-                                  .sample = false,
-                                  .tie_break = algorithm::TieBreak::kFirstByName,
-                                  .explanations = true},
-      explainer->engine_->reasons(), explainer->engine_->extenders());
+  explainer->evaluator_ = std::make_unique<PodEvaluator>(*explainer->engine_);
   return explainer;
 }
 
@@ -120,14 +99,20 @@ void Explainer::FillCluster() {
     if (pod->terminal()) continue;
     if (!pod->spec.node_name.empty()) {
       cache.AddPod(pod);
-    } else if (!pod->status.nominated_node_name.empty() &&
-               engine_->FindProfile(pod->spec.scheduler_name) != nullptr) {
-      nominated_.push_back(std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_->symbols())));
-      nominations_.push_back({cache.nodes().Find(nominated_.back()->nominated), nominated_.back().get()});
+    } else if (!pod->status.nominated_node_name.empty()) {
+      evaluator_->AddNominated(pod);
     }
   }
-  names_ = algorithm::NamesOf(cache.nodes());
 }
+
+const std::vector<api::PodPtr>& Explainer::pods() const { return input_->pods; }
+
+api::PodPtr Explainer::FindPod(const std::string& key) const {
+  const auto found = input_->pod_index.find(key);
+  return found == input_->pod_index.end() ? nullptr : input_->pods[found->second];
+}
+
+const std::map<std::string, std::size_t>& Explainer::kinds() const { return input_->kinds; }
 
 Expected<void> Explainer::Evaluate(const std::vector<std::string>& only,
                                    const std::function<void(const Evaluated&)>& visit) {
@@ -145,31 +130,10 @@ Expected<void> Explainer::Evaluate(const std::vector<std::string>& only,
     if (!pod->spec.node_name.empty()) continue;
     if (!only.empty() && std::ranges::find(only, pod->metadata.Key()) == only.end()) continue;
     cluster::PodInfo info;
-    visit(EvaluatePod(pod, info));
+    const auto record = evaluator_->Evaluate(pod, info);
+    visit({record, info.pod == nullptr ? nullptr : &info});
   }
   return {};
-}
-
-Explainer::Evaluated Explainer::EvaluatePod(const api::PodPtr& pod, cluster::PodInfo& info) {
-  const runtime::Profile* profile = engine_->FindProfile(pod->spec.scheduler_name);
-  const auto without_attempt = [&](record::Result result, std::string message) {
-    auto record = std::make_shared<record::AttemptRecord>();
-    record->pod = pod->metadata.Key();
-    record->scheduler_name = pod->spec.scheduler_name;
-    record->result = result;
-    record->message = std::move(message);
-    return Evaluated{std::move(record), nullptr};
-  };
-  if (const std::string why_not = IgnoredReason(*pod, profile, *engine_); !why_not.empty())
-    return without_attempt(record::Result::kIgnored, why_not);
-  info = cluster::PreparePod(pod, engine_->symbols());
-  if (const framework::Status status = profile->RunPreEnqueue(info); !status.ok()) {
-    return without_attempt(record::Result::kGated, status.Message());
-  }
-  cluster::ClusterState& cache = engine_->cache();
-  return {algorithm_->Schedule(info, *profile, {cache.nodes(), cache.VisitingOrder(), names_}, nominations_)
-              .record,
-          &info};
 }
 
 }  // namespace berth::assembly

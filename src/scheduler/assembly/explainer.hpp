@@ -3,12 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/pod_evaluator.hpp"
 #include "scheduler/record/attempt_record.hpp"
 
 namespace berth::assembly {
@@ -39,21 +41,26 @@ class Explainer {
   Expected<void> Evaluate(const std::vector<std::string>& only,
                           const std::function<void(const Evaluated&)>& visit);
 
+  // All pods of the input, in its order.
+  const std::vector<api::PodPtr>& pods() const;
+  // Null if the input has no such pod ("namespace/name").
+  api::PodPtr FindPod(const std::string& key) const;
+  // The kinds of the objects that were loaded, with their number; also kinds that no scheduler reads.
+  const std::map<std::string, std::size_t>& kinds() const;
+  // Evaluates pods against the cluster of FillCluster, which must have been called.
+  PodEvaluator& evaluator() { return *evaluator_; }
+
   const Engine& engine() const { return *engine_; }
   Engine& engine() { return *engine_; }
 
  private:
   struct Input;
   Explainer();
-  Evaluated EvaluatePod(const api::PodPtr& pod, cluster::PodInfo& info);
 
   DryRunPorts ports_;
   std::unique_ptr<Engine> engine_;
-  std::unique_ptr<algorithm::SchedulingAlgorithm> algorithm_;
+  std::unique_ptr<PodEvaluator> evaluator_;
   std::unique_ptr<Input> input_;
-  std::vector<std::unique_ptr<cluster::PodInfo>> nominated_;
-  std::vector<runtime::Nomination> nominations_;
-  std::shared_ptr<const record::NodeNames> names_;
 };
 
 }  // namespace berth::assembly

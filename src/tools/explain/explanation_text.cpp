@@ -4,25 +4,53 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
+
+#include "base/name_ranges.hpp"
+#include "base/text_layout.hpp"
 
 namespace berth::explain {
 namespace {
 
 using cluster::Row;
+using explanation::Advice;
+using explanation::Explanation;
+using explanation::NodeGroup;
+using explanation::Reason;
 using record::AttemptRecord;
 using record::Result;
 
-std::string Headline(const AttemptRecord& record);
-std::string BestNodes(const AttemptRecord& record, std::size_t most);
-std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& reasons);
-std::string Details(const AttemptRecord& record, std::size_t most);
-std::string Preemption(const AttemptRecord& record);
-std::string NearestMisses(const AttemptRecord& record, const cluster::PodInfo& pod,
-                          const assembly::Engine& engine, std::size_t most);
-std::string EveryNode(const AttemptRecord& record, const framework::Reasons& reasons);
+// Escape sequences; without colour the texts are unchanged.
+class Style {
+ public:
+  explicit Style(bool colour) : colour_(colour) {}
+  std::string Bold(const std::string& text) const { return Wrap("1", text); }
+  std::string Good(const std::string& text) const { return Wrap("32", text); }
+  std::string Bad(const std::string& text) const { return Wrap("31", text); }
+
+ private:
+  std::string Wrap(std::string_view code, const std::string& text) const {
+    return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+  }
+  bool colour_;
+};
+
+std::string Counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", WithCommas(count), noun, count == 1 ? "" : "s");
+}
+
+// The text as a line, wrapped to the width.
+std::string Line(std::size_t indent, std::string_view text, const TextOptions& options) {
+  std::string line(indent, ' ');
+  AppendWrapped(line, text, indent, options.width == 0 ? SIZE_MAX : std::max(options.width, indent + 20));
+  return line + "\n";
+}
+
+std::string Fit(const AttemptRecord& record) {
+  const std::size_t all = record.all.Count();
+  return fmt::format("{} of {} {}", WithCommas(record.feasible.Count()), Counted(all, "node"),
+                     record.feasible.Count() == 1 ? "fits" : "fit");
+}
 
 const std::string& Name(const AttemptRecord& record, std::size_t row) { return record.nodes->by_row[row]; }
 
@@ -33,42 +61,48 @@ std::vector<Row> Sorted(const AttemptRecord& record, const RowSet& rows) {
   return sorted;
 }
 
-// "1500m" for CPU, "1.5Gi" for bytes, plain numbers for other resources.
-std::string Amount(cluster::ResourceId resource, std::int64_t value) {
-  if (resource == cluster::kCpu) {
-    constexpr std::int64_t kCore = 1000;
-    return value % kCore == 0 ? fmt::format("{}", value / kCore) : fmt::format("{}m", value);
-  }
-  if (resource != cluster::kMemory && resource != cluster::kEphemeralStorage) return fmt::format("{}", value);
-  static constexpr std::array<const char*, 5> kUnits{"", "Ki", "Mi", "Gi", "Ti"};
-  double scaled = static_cast<double>(value);
-  std::size_t unit = 0;
-  while (std::abs(scaled) >= 1024 && unit + 1 < kUnits.size()) {
-    scaled /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.4g}{}", scaled, kUnits[unit]);
-}
-
-std::string Headline(const AttemptRecord& record) {
+// What follows the name of a pod without a node.
+std::string Verdict(const Explanation& explanation, const Style& style) {
+  const AttemptRecord& record = *explanation.record;
   switch (record.result) {
     case Result::kScheduled: {
       const std::size_t equals = record.Best().Count();
-      std::string text = fmt::format("goes to {}", Name(record, record.node));
+      std::string text = style.Good("goes to " + Name(record, record.node));
       if (record.scored) text += fmt::format(" (total {})", record.Total(record.node));
       if (equals > 1) text += fmt::format(", one of {} equally good nodes", equals);
-      return text + fmt::format("; {} of {} nodes fit\n", record.feasible.Count(), record.all.Count());
+      return text + "; " + Fit(record);
     }
     case Result::kUnschedulable:
-      return "stays pending: " + record.message + "\n";
+      if (record.all.Empty()) return style.Bad("waits") + ": the cluster has no nodes";
+      if (!explanation.pod_reasons.empty()) return style.Bad("waits") + ": rejected whatever the node";
+      return style.Bad("waits") + ": " + Fit(record);
     case Result::kError:
-      return "cannot be evaluated: " + record.message + "\n";
+      return style.Bad("cannot be evaluated") + ": " + record.message;
     case Result::kGated:
-      return "is gated: " + record.message + "\n";
+      return style.Bad("is gated") + ": " + record.message;
     case Result::kIgnored:
-      return "is assigned to another scheduler: " + record.message + "\n";
+      return style.Bad("is not scheduled here") + ": " + record.message;
   }
-  return "\n";
+  return "";
+}
+
+// What follows the name of a pod with a node: whether the same node would be chosen again.
+std::string BoundVerdict(const Explanation& explanation, const Style& style) {
+  const AttemptRecord& record = *explanation.record;
+  const std::string& node = explanation.bound_to;
+  std::string text = style.Good("is on " + node);
+  if (record.result == Result::kScheduled) {
+    const RowSet best = record.Best();
+    const bool again = best.AnyOf([&](std::size_t row) { return Name(record, row) == node; });
+    const bool fits = record.feasible.get().AnyOf([&](std::size_t row) { return Name(record, row) == node; });
+    if (again) return text + fmt::format("; evaluated again, that is a best node; {}", Fit(record));
+    text += fmt::format("; evaluated again, {} would be chosen", Name(record, record.node));
+    return text + fmt::format(", {}; {}",
+                              fits ? "its own node fits, too" : "its own node does not fit any more",
+                              Fit(record));
+  }
+  if (record.result == Result::kUnschedulable) return text + "; evaluated again, no node fits";
+  return text + "; evaluated again, it " + Verdict(explanation, style);
 }
 
 std::vector<Row> Best(const AttemptRecord& record, std::size_t most) {
@@ -133,66 +167,6 @@ std::string BestNodes(const AttemptRecord& record, std::size_t most) {
   return text;
 }
 
-std::string Examples(const AttemptRecord& record, const RowSet& rows) {
-  constexpr std::size_t kShown = 3;
-  const std::vector<Row> sorted = Sorted(record, rows);
-  std::string text;
-  for (std::size_t i = 0; i < std::min(sorted.size(), kShown); ++i)
-    text += (i == 0 ? "" : ", ") + Name(record, sorted[i]);
-  return sorted.size() > kShown ? text + ", ..." : text;
-}
-
-std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& reasons) {
-  struct Group {
-    std::string reason;
-    std::string plugin;
-    RowSet rows;
-  };
-  std::vector<Group> groups;
-  const auto add = [&](const std::string& reason, std::string_view plugin, const RowSet& rows) {
-    if (rows.Empty()) return;
-    auto found = std::ranges::find_if(
-        groups, [&](const Group& group) { return group.reason == reason && group.plugin == plugin; });
-    if (found == groups.end()) found = groups.insert(groups.end(), Group{reason, std::string(plugin), {}});
-    found->rows |= rows;
-  };
-  record.ForEachReason(reasons, [&](std::string_view plugin, const std::string& text, const RowSet& rows) {
-    add(text, plugin, rows);
-  });
-  add(record.exclusion_reason, record.excluding_plugins, record.excluded);
-  for (const auto& silence : record.extenders.silent)
-    add(fmt::format("rejected by extender {} without reason", silence.extender), "Extender", silence.rows);
-  if (groups.empty()) return "";
-  std::ranges::stable_sort(groups, std::greater<>{}, [](const Group& group) { return group.rows.Count(); });
-  std::string text = record.feasible.Empty() ? "  why no node fits\n" : "  why not other nodes\n";
-  for (const Group& group : groups) {
-    const std::size_t count = group.rows.Count();
-    text += fmt::format("    {:>6} {:<5}  {} [{}]: {}\n", count, count == 1 ? "node" : "nodes", group.reason,
-                        group.plugin, Examples(record, group.rows));
-  }
-  return text;
-}
-
-// What plugins add to their reasons, for the most frequent texts.
-std::string Details(const AttemptRecord& record, std::size_t most) {
-  std::vector<const framework::RejectionDetail*> sorted;
-  for (const framework::RejectionDetail& detail : record.details) sorted.push_back(&detail);
-  std::ranges::stable_sort(sorted, std::greater<>{}, [](const auto* detail) { return detail->rows.Count(); });
-  std::string text;
-  std::size_t nodes_left = 0;
-  for (const framework::RejectionDetail* detail : sorted) {
-    if (most == 0) {
-      nodes_left += detail->rows.Count();
-      continue;
-    }
-    --most;
-    text += fmt::format("    {}\n", Examples(record, detail->rows));
-    for (const std::string& line : detail->lines) text += fmt::format("      {}\n", line);
-  }
-  if (nodes_left > 0) text += fmt::format("    {} more nodes, see --all-nodes\n", nodes_left);
-  return text.empty() ? text : "  details\n" + text;
-}
-
 // Extender errors without effect on the result.
 std::string ExtenderTroubles(const AttemptRecord& record) {
   std::string text;
@@ -203,64 +177,63 @@ std::string ExtenderTroubles(const AttemptRecord& record) {
   return text;
 }
 
-// The nominated node and the pods to evict.
-std::string Preemption(const AttemptRecord& record) {
-  if (!record.nomination) return "";
-  const record::Nomination& found = *record.nomination;
-  std::string text = fmt::format("  preemption\n    nominated to {}, evicting {}\n", found.node,
-                                 fmt::join(found.victims, ", "));
-  RowSet others = found.choices;
-  found.choices.ForEach([&](std::size_t row) {
-    if (Name(record, row) == found.node) others.Remove(row);
-  });
-  if (others.Empty()) return text;
-  return text + fmt::format("    as good: {}\n", Examples(record, others));
+std::string ReasonLines(const Reason& reason, const TextOptions& options) {
+  std::string text = Line(4, fmt::format("{} [{}]", reason.text, reason.plugin), options);
+  for (const std::string& value : reason.values) text += Line(6, value, options);
+  return text;
 }
 
-// Nodes that only lack resources, sorted by the relative size of the shortage.
-std::string NearestMisses(const AttemptRecord& record, const cluster::PodInfo& pod,
-                          const assembly::Engine& engine, std::size_t most) {
-  RowSet short_of_resources;
-  for (const record::Rejection& rejection : record.rejections) {
-    if (rejection.plugin == "NodeResourcesFit") short_of_resources |= rejection.rows;
+// The nodes that do not fit, the closest first.
+std::string NodeGroups(const Explanation& explanation, const TextOptions& options) {
+  std::string text;
+  const Style style(options.colour);
+  const std::size_t shown =
+      options.wide ? explanation.groups.size() : std::min(explanation.groups.size(), options.groups);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const NodeGroup& group = explanation.groups[i];
+    text +=
+        Line(2, style.Bold(Counted(group.nodes.size(), "node")) + ": " + NameRanges(group.nodes), options);
+    for (const Reason& reason : group.reasons) text += ReasonLines(reason, options);
+    if (group.reasons.empty()) text += Line(4, "kept free for pods that are nominated to it", options);
   }
-  if (short_of_resources.Empty()) return "";
-  const cluster::NodeTable& nodes = engine.cache().nodes();
-  struct Miss {
-    Row row;
-    double worst = 0;
-    std::vector<std::string> lacks;
-  };
-  std::vector<Miss> misses;
-  for (const Row row : Sorted(record, short_of_resources)) {
-    Miss miss{row, 0, {}};
-    const auto check = [&](cluster::ResourceId resource, std::int64_t request) {
-      const auto allocatable = nodes.allocatable(resource);
-      const std::int64_t total = allocatable.empty() ? 0 : allocatable[row];
-      const std::int64_t free = allocatable.empty() ? 0 : total - nodes.requested(resource)[row];
-      if (request <= 0 || request <= free) return;
-      miss.worst = std::max(miss.worst, static_cast<double>(request - free) / static_cast<double>(request));
-      miss.lacks.push_back(fmt::format("{} {} more (requests {}, {} of {} free)",
-                                       Amount(resource, request - free),
-                                       engine.symbols().ResourceName(resource), Amount(resource, request),
-                                       Amount(resource, free), Amount(resource, total)));
-    };
-    check(cluster::kCpu, pod.fit().milli_cpu);
-    check(cluster::kMemory, pod.fit().memory);
-    check(cluster::kEphemeralStorage, pod.fit().ephemeral_storage);
-    for (const auto& [resource, request] : pod.fit().scalars) check(resource, request);
-    if (nodes.pod_count()[row] + 1 > nodes.allowed_pods()[row]) {
-      miss.worst = std::max(miss.worst, 1.0);
-      miss.lacks.push_back(fmt::format("room for one more pod ({} of {} are there)", nodes.pod_count()[row],
-                                       nodes.allowed_pods()[row]));
+  std::size_t others = 0;
+  for (std::size_t i = shown; i < explanation.groups.size(); ++i)
+    others += explanation.groups[i].nodes.size();
+  if (others > 0)
+    text +=
+        Line(2, fmt::format("{} with more obstacles; -o wide lists them", Counted(others, "further node")),
+             options);
+  return text;
+}
+
+// The pods to evict and the node.
+std::string Nomination(const Explanation& explanation, const TextOptions& options) {
+  if (!explanation.record->nomination) return "";
+  const record::Nomination& found = *explanation.record->nomination;
+  std::string line = fmt::format("preemption: evicts {}, then the pod fits on {}",
+                                 fmt::join(found.victims, ", "), found.node);
+  if (found.choices.HasMoreThan(1))
+    line += fmt::format("; {} other nodes would be as good", found.choices.Count() - 1);
+  return Line(2, line, options);
+}
+
+std::string AdviceLines(const Explanation& explanation, const TextOptions& options) {
+  if (explanation.advice.empty()) return "";
+  const Style style(options.colour);
+  std::string text = "  " + style.Bold("what would help, each evaluated") + "\n";
+  const std::size_t shown =
+      options.wide ? explanation.advice.size() : std::min(explanation.advice.size(), options.advice);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Advice& advice = explanation.advice[i];
+    text += Line(4, fmt::format("{}", fmt::join(advice.steps, "; and ")), options);
+    const bool one = advice.nodes.size() == 1;
+    std::string result = fmt::format("{} {} then: {}", Counted(advice.nodes.size(), "node"),
+                                     one ? "fits" : "fit", NameRanges(advice.nodes));
+    if (!advice.victims.empty()) {
+      result = fmt::format("{} would be evicted from {} then, and the pod fits there",
+                           fmt::join(advice.victims, ", "), advice.victims_node);
     }
-    if (!miss.lacks.empty()) misses.push_back(std::move(miss));
-  }
-  std::ranges::stable_sort(misses, {}, &Miss::worst);
-  misses.resize(std::min(misses.size(), most));
-  std::string text = misses.empty() ? "" : "  nearest misses\n";
-  for (const Miss& miss : misses) {
-    text += fmt::format("    {} needs {}\n", Name(record, miss.row), fmt::join(miss.lacks, " and "));
+    text += Line(6, style.Good(result), options);
   }
   return text;
 }
@@ -288,21 +261,104 @@ std::string EveryNode(const AttemptRecord& record, const framework::Reasons& rea
   return text;
 }
 
+bool Waits(const Explanation& explanation) {
+  return explanation.bound_to.empty() && (explanation.record->result == Result::kUnschedulable ||
+                                          explanation.record->result == Result::kError);
+}
+
+// The order in which explanations are printed.
+int Order(const Explanation& explanation) {
+  if (Waits(explanation)) return 0;
+  if (!explanation.bound_to.empty()) return 3;
+  return explanation.record->result == Result::kScheduled ? 2 : 1;
+}
+
 }  // namespace
 
-std::string ExplanationText(const assembly::Explainer::Evaluated& evaluated, const assembly::Engine& engine,
+std::string ExplanationBody(const Explanation& explanation, const framework::Reasons& reasons,
                             const TextOptions& options) {
-  const AttemptRecord& record = *evaluated.record;
-  std::string text = fmt::format("{} {}", record.pod, Headline(record));
-  if (evaluated.pod == nullptr || !record.nodes) return text;
-  text += BestNodes(record, options.best_nodes);
-  text += ReasonGroups(record, engine.reasons());
-  if (!options.all_nodes) text += Details(record, options.details);
-  text += ExtenderTroubles(record);
-  text += Preemption(record);
-  text += NearestMisses(record, *evaluated.pod, engine, options.nearest_misses);
-  if (options.all_nodes) text += EveryNode(record, engine.reasons());
+  const AttemptRecord& record = *explanation.record;
+  std::string text;
+  if (options.wide && !record.message.empty()) text += Line(2, "message: " + record.message, options);
+  if (record.nodes) {
+    text += BestNodes(record, options.best_nodes);
+    for (const Reason& reason : explanation.pod_reasons) text += ReasonLines(reason, options);
+    text += NodeGroups(explanation, options);
+    text += ExtenderTroubles(record);
+    text += Nomination(explanation, options);
+  }
+  text += AdviceLines(explanation, options);
+  if (options.wide && record.nodes) text += EveryNode(record, reasons);
   return text;
+}
+
+std::string ExplanationText(const PodsOfText& pods, const TextOptions& options) {
+  const Style style(options.colour);
+  const Explanation& example = pods.example;
+  std::string line = style.Bold(example.pod);
+  if (pods.pods.size() > 1) {
+    line =
+        fmt::format("{}: {}, for example {},", style.Bold(example.owner.empty() ? "no owner" : example.owner),
+                    Counted(pods.pods.size(), "pod"), style.Bold(example.pod));
+  } else if (!example.owner.empty()) {
+    line += fmt::format(" ({})", example.owner);
+  }
+  line += " " + (example.bound_to.empty() ? Verdict(example, style) : BoundVerdict(example, style));
+  return Line(0, line, options) + pods.body;
+}
+
+std::vector<PodsOfText> GroupByText(std::vector<PodsOfText> all) {
+  std::vector<PodsOfText> groups;
+  for (PodsOfText& one : all) {
+    const auto same = [&](const PodsOfText& group) {
+      return group.example.owner == one.example.owner &&
+             group.example.record->result == one.example.record->result &&
+             group.example.bound_to == one.example.bound_to && group.body == one.body &&
+             group.example.record->message == one.example.record->message;
+    };
+    const auto found = std::ranges::find_if(groups, same);
+    if (found == groups.end()) {
+      groups.push_back(std::move(one));
+    } else {
+      found->pods.insert(found->pods.end(), one.pods.begin(), one.pods.end());
+    }
+  }
+  std::ranges::stable_sort(groups, {}, [](const PodsOfText& group) {
+    return std::pair(Order(group.example), -std::ssize(group.pods));
+  });
+  return groups;
+}
+
+std::string SummaryText(const std::vector<PodsOfText>& groups, const TextOptions& options) {
+  std::size_t waiting = 0, waiting_groups = 0, placed = 0, other = 0, bound = 0;
+  for (const PodsOfText& group : groups) {
+    const std::size_t count = group.pods.size();
+    switch (Order(group.example)) {
+      case 0:
+        waiting += count;
+        ++waiting_groups;
+        break;
+      case 1:
+        other += count;
+        break;
+      case 2:
+        placed += count;
+        break;
+      default:
+        bound += count;
+    }
+  }
+  if (waiting + placed + other + bound <= 1) return "";
+  std::vector<std::string> parts;
+  if (waiting > 0)
+    parts.push_back(fmt::format("{} {} because no node fits, for {}", Counted(waiting, "pod"),
+                                waiting == 1 ? "waits" : "wait", Counted(waiting_groups, "reason")));
+  if (placed > 0) parts.push_back(fmt::format("{} would be placed", Counted(placed, "pod")));
+  if (other > 0)
+    parts.push_back(fmt::format("{} {} not evaluated", Counted(other, "pod"), other == 1 ? "is" : "are"));
+  if (bound > 0)
+    parts.push_back(fmt::format("{} {} a node", Counted(bound, "pod"), bound == 1 ? "has" : "have"));
+  return Line(0, fmt::format("{}", fmt::join(parts, "; ")), options);
 }
 
 }  // namespace berth::explain

@@ -3,12 +3,36 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/assembly/explainer.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/explanation/explain_pod.hpp"
 
 namespace berth::explain {
 namespace {
 
 using testing::HasSubstr;
+
+std::unique_ptr<assembly::Explainer> Load(const char* dump) {
+  std::vector<std::string> notes, problems;
+  auto explainer =
+      assembly::Explainer::Create(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), notes);
+  EXPECT_TRUE(explainer) << explainer.error().message;
+  EXPECT_TRUE((*explainer)->Load(dump, "dump", problems));
+  EXPECT_THAT(problems, testing::IsEmpty());
+  (*explainer)->FillCluster();
+  return std::move(*explainer);
+}
+
+PodsOfText Explained(assembly::Explainer& explainer, const std::string& key, const TextOptions& options) {
+  PodsOfText pods{.example = explanation::ExplainPod(explainer.evaluator(), explainer.FindPod(key)),
+                  .pods = {key}};
+  pods.body = ExplanationBody(pods.example, explainer.engine().reasons(), options);
+  return pods;
+}
+
+std::string TextOf(assembly::Explainer& explainer, const std::string& key, const TextOptions& options) {
+  return ExplanationText(Explained(explainer, key, options), options);
+}
 
 constexpr const char* kDump = R"(
 {apiVersion: v1, kind: Node, metadata: {name: small}, status: {allocatable: {cpu: "1", memory: 1Gi, pods: "9"}}}
@@ -19,21 +43,74 @@ constexpr const char* kDump = R"(
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default},
  spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "4"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web-2, namespace: default},
+ spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "4"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: tiny, namespace: default},
+ spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: runs, namespace: default},
+ spec: {nodeName: low, containers: [{name: c, image: i}]}}
 )";
 
-TEST(ExplanationText, CountsTheNodesOfEachReason) {
-  std::vector<std::string> notes, problems;
-  const auto explainer =
-      assembly::Explainer::Create(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), notes);
-  ASSERT_TRUE(explainer) << explainer.error().message;
-  ASSERT_TRUE((*explainer)->Load(kDump, "dump", problems));
-  EXPECT_THAT(problems, testing::IsEmpty());
-  std::string text;
-  ASSERT_TRUE((*explainer)->Evaluate({}, [&](const assembly::Explainer::Evaluated& one) {
-    text = ExplanationText(one, (*explainer)->engine(), {});
-  }));
-  EXPECT_THAT(text, HasSubstr("         2 nodes  Insufficient cpu [NodeResourcesFit]: low, small\n"
-                              "         1 node   node(s) were unschedulable [NodeUnschedulable]: closed\n"));
+TEST(ExplanationText, ShowsReasonsValuesAndAdvice) {
+  const auto explainer = Load(kDump);
+  EXPECT_EQ(TextOf(*explainer, "default/web", {}),
+            "default/web waits: 0 of 3 nodes fit\n"
+            "  1 node: closed\n"
+            "    node(s) were unschedulable [NodeUnschedulable]\n"
+            "  2 nodes: low, small\n"
+            "    Insufficient cpu [NodeResourcesFit]\n"
+            "      requests 4; low lacks 2 (2 of 2 free), small lacks 3 (1 of 1 free)\n"
+            "  what would help, each evaluated\n"
+            "    lower the cpu request from 4 to 2\n"
+            "      1 node fits then: low\n"
+            "    uncordon node closed (kubectl uncordon closed)\n"
+            "      1 node fits then: closed\n"
+            "    add a node like closed\n"
+            "      1 node fits then: closed-new\n");
+}
+
+TEST(ExplanationText, HasAHeadlineForEachResult) {
+  struct Case {
+    const char* pod;
+    const char* want;
+  };
+  const Case cases[] = {
+      {"default/tiny", "default/tiny goes to low (total "},
+      {"default/runs", "default/runs is on low; evaluated again, "},
+  };
+  const auto explainer = Load(kDump);
+  for (const Case& c : cases) EXPECT_THAT(TextOf(*explainer, c.pod, {}), testing::StartsWith(c.want));
+}
+
+TEST(ExplanationText, WrapsToTheWidthAndColoursOnlyOnRequest) {
+  const auto explainer = Load(kDump);
+  const std::string narrow = TextOf(*explainer, "default/web", {.width = 40});
+  for (std::size_t begin = 0; begin < narrow.size();) {
+    const std::size_t end = narrow.find('\n', begin);
+    EXPECT_LE(end - begin, 40u) << narrow.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  EXPECT_EQ(narrow.find('\x1b'), std::string::npos);
+  EXPECT_THAT(TextOf(*explainer, "default/web", {.colour = true}), HasSubstr("\x1b[31mwaits\x1b[0m"));
+}
+
+TEST(ExplanationText, CombinesPodsWithEqualExplanations) {
+  const auto explainer = Load(kDump);
+  std::vector<PodsOfText> all;
+  for (const char* pod : {"default/tiny", "default/web", "default/web-2"})
+    all.push_back(Explained(*explainer, pod, {}));
+  const std::vector<PodsOfText> groups = GroupByText(std::move(all));
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_THAT(groups[0].pods, testing::ElementsAre("default/web", "default/web-2"))
+      << "waiting pods come first";
+  EXPECT_THAT(ExplanationText(groups[0], {}),
+              testing::StartsWith("no owner: 2 pods, for example default/web, waits: 0 of 3 nodes fit\n"));
+  EXPECT_EQ(SummaryText(groups, {}),
+            "2 pods wait because no node fits, for 1 reason; 1 pod would be placed\n");
+  EXPECT_EQ(SummaryText({groups[1]}, {}), "") << "one pod needs no summary";
 }
 
 TEST(ExplanationText, ShowsTheForecastOfLoadAware) {
@@ -60,10 +137,8 @@ TEST(ExplanationText, ShowsTheForecastOfLoadAware) {
  spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}}
 )",
                          "dump", problems));
-  std::string text;
-  ASSERT_TRUE((*explainer)->Evaluate({}, [&](const assembly::Explainer::Evaluated& one) {
-    text = ExplanationText(one, (*explainer)->engine(), {});
-  }));
+  (*explainer)->FillCluster();
+  const std::string text = TextOf(**explainer, "default/web", {});
   EXPECT_THAT(text, HasSubstr("  LoadAware consists of\n"
                               "    node    cpu forecast\n"
                               "    n1     25.0% -> 75.0\n"
@@ -106,48 +181,25 @@ constexpr const char* kDevices = R"(
         resourceClaims: [{name: gpu, resourceClaimName: used}]}}
 )";
 
-// The text of each pod, and the records as JSON with details.
-std::pair<std::string, std::string> ExplainDevices(const TextOptions& options) {
-  std::vector<std::string> notes, problems;
-  const auto explainer =
-      assembly::Explainer::Create(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), notes);
-  EXPECT_TRUE((*explainer)->Load(kDevices, "dump", problems));
-  EXPECT_THAT(problems, testing::IsEmpty());
-  std::string text, json;
-  EXPECT_TRUE((*explainer)->Evaluate({}, [&](const assembly::Explainer::Evaluated& one) {
-    text += ExplanationText(one, (*explainer)->engine(), options);
-    json += record::ToJson(*one.record, (*explainer)->engine().reasons(), true) + "\n";
-    EXPECT_THAT(record::ToJson(*one.record, (*explainer)->engine().reasons()),
-                testing::Not(HasSubstr("details")))
-        << "the plain record is kube-scheduler's";
-  }));
-  return {text, json};
-}
-
 TEST(ExplanationText, NamesWhatExcludesTheDevicesOfANode) {
-  const auto [text, json] = ExplainDevices({});
+  const auto explainer = Load(kDevices);
+  const std::string text = TextOf(*explainer, "default/new", {});
   EXPECT_THAT(
-      text, HasSubstr("  details\n"
-                      "    n1\n"
-                      "      claim default/h100, request gpu: 1 of class gpu.example.com requested, 0 of 2 "
+      text, HasSubstr("      claim default/h100, request gpu: 1 of class gpu.example.com requested, 0 of 2 "
                       "available: 1 in use, 1 rejected by selector `device.attributes[\"gpu.example.com\"]"
                       ".model == \"h100\" && device.attributes[\"other.org\"].?zone.orValue(\"\") == \"\" && "
                       "device.capacity[\"gpu.example.com\"].memory.comp...` (1 model \"a100\", no attribute "
-                      "other.org/zone, memory 40Gi)\n"
-                      "    n2\n"
-                      "      claim default/h100, request gpu: 1 of class gpu.example.com requested, the "
-                      "node has no devices\n"));
-  EXPECT_THAT(text, HasSubstr("    n2\n"
-                              "      claim default/used: its devices are allocated and usable only on nodes "
-                              "with metadata.name In [n1]\n"));
-  EXPECT_THAT(json,
-              HasSubstr(R"({"name":"n2","code":"UnschedulableAndUnresolvable","plugin":"DynamicResources",)"
-                        R"("reasons":["cannot allocate all claims"],"details":["claim default/h100, )"
-                        R"(request gpu: 1 of class gpu.example.com requested, the node has no devices"]})"));
+                      "other.org/zone, memory 40Gi): n1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("      claim default/h100, request gpu: 1 of class gpu.example.com requested, the "
+                        "node has no devices: n2\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("metadata.name In"))) << "of another pod";
 }
 
-TEST(ExplanationText, ShowsDetailsBesideEachNode) {
-  const auto [text, json] = ExplainDevices({.all_nodes = true});
+TEST(ExplanationText, WideListsEveryNodeWithItsDetails) {
+  const auto explainer = Load(kDevices);
+  const std::string text = TextOf(*explainer, "default/new", {.wide = true});
+  EXPECT_THAT(text, HasSubstr("  message: 0/2 nodes are available: 2 cannot allocate all claims."));
   EXPECT_THAT(text, HasSubstr("    n2: cannot allocate all claims\n"
                               "      claim default/h100, request gpu: 1 of class gpu.example.com requested, "
                               "the node has no devices\n"));

@@ -18,11 +18,18 @@ Expected<std::unique_ptr<LiveServer>> LiveServer::Connect(const std::string& kub
                                                           const Clock& clock) {
   BERTH_TRY(const client::ConnectionConfig where,
             client::LoadConnection({.kubeconfig = kubeconfig, .use_variable = true}, environment));
+  return Open(where, "migrate", io, environment, clock);
+}
+
+Expected<std::unique_ptr<LiveServer>> LiveServer::Open(const client::ConnectionConfig& where,
+                                                       std::string_view agent, http::IoThread& io,
+                                                       const client::Environment& environment,
+                                                       const Clock& clock) {
   auto server = std::make_unique<LiveServer>();
   server->url_ =
       fmt::format("http{}://{}{}", where.origin.tls ? "s" : "", where.origin.HostPort(), where.origin.prefix);
   BERTH_TRY(server->connection_,
-            client::Connection::Open(io, where, environment, server->unseen_, clock, "migrate"));
+            client::Connection::Open(io, where, environment, server->unseen_, clock, agent));
   return server;
 }
 

@@ -21,6 +21,12 @@ class LiveServer final : public Server {
                                                        const client::Environment& environment,
                                                        const Clock& clock);
 
+  // The server of a connection that is loaded already. `agent`: the suffix of the user agent.
+  static Expected<std::unique_ptr<LiveServer>> Open(const client::ConnectionConfig& where,
+                                                    std::string_view agent, http::IoThread& io,
+                                                    const client::Environment& environment,
+                                                    const Clock& clock);
+
   client::Reply Send(client::ApiRequest request) override;
   const std::string& url() const { return url_; }
 

@@ -1,0 +1,88 @@
+#include "scheduler/assembly/pod_evaluator.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <string_view>
+
+#include "scheduler/cluster/prepare_pod.hpp"
+
+namespace berth::assembly {
+namespace {
+
+// The reason why no profile schedules the pod; empty if one does.
+std::string IgnoredReason(const api::Pod& pod, const runtime::Profile* profile, const Engine& engine) {
+  if (profile == nullptr) {
+    std::vector<std::string_view> names;
+    for (const auto& known : engine.profiles()) names.push_back(known->name());
+    return fmt::format("its schedulerName is \"{}\", the profiles are for {} (--config FILE: others)",
+                       pod.spec.scheduler_name.str(), fmt::join(names, ", "));
+  }
+  if (pod.metadata.deleting()) return "it is being deleted";
+  return pod.terminal() ? "it has finished" : "";
+}
+
+}  // namespace
+
+PodEvaluator::PodEvaluator(Engine& engine)
+    : engine_(engine),
+      algorithm_({.percentage_of_nodes_to_score = 100,
+                  .sample = false,
+                  .tie_break = algorithm::TieBreak::kFirstByName,
+                  .explanations = true},
+                 engine.reasons(), engine.extenders()) {}
+
+void PodEvaluator::AddNominated(const api::PodPtr& pod) {
+  if (engine_.FindProfile(pod->spec.scheduler_name) == nullptr) return;
+  nominated_.push_back(std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_.symbols())));
+  nominations_.push_back(
+      {engine_.cache().nodes().Find(nominated_.back()->nominated), nominated_.back().get()});
+}
+
+std::shared_ptr<const record::AttemptRecord> PodEvaluator::Evaluate(const api::PodPtr& pod,
+                                                                    cluster::PodInfo& info) {
+  if (auto record = Prepare(pod, info)) return record;
+  const runtime::Profile& profile = *engine_.FindProfile(pod->spec.scheduler_name);
+  return algorithm_.Schedule(info, profile, View(), nominations_).record;
+}
+
+std::shared_ptr<const record::AttemptRecord> PodEvaluator::EvaluateFit(const api::PodPtr& pod) {
+  cluster::PodInfo info;
+  if (auto record = Prepare(pod, info)) return record;
+  const runtime::Profile& profile = *engine_.FindProfile(pod->spec.scheduler_name);
+  return algorithm_
+      .ScheduleMember(info, profile, View(), engine_.cache().nodes().all(), algorithm::RecordedScores::kNone,
+                      nominations_)
+      .record;
+}
+
+std::shared_ptr<record::AttemptRecord> PodEvaluator::Prepare(const api::PodPtr& pod, cluster::PodInfo& info) {
+  const auto without_attempt = [&](record::Result result, std::string message) {
+    auto record = std::make_shared<record::AttemptRecord>();
+    record->pod = pod->metadata.Key();
+    record->scheduler_name = pod->spec.scheduler_name;
+    record->result = result;
+    record->message = std::move(message);
+    return record;
+  };
+  const runtime::Profile* profile = engine_.FindProfile(pod->spec.scheduler_name);
+  if (const std::string why_not = IgnoredReason(*pod, profile, engine_); !why_not.empty())
+    return without_attempt(record::Result::kIgnored, why_not);
+  cluster::PodInfo prepared = cluster::PreparePod(pod, engine_.symbols());
+  if (const framework::Status status = profile->RunPreEnqueue(prepared); !status.ok())
+    return without_attempt(record::Result::kGated, status.Message());
+  info = std::move(prepared);
+  return nullptr;
+}
+
+algorithm::ClusterView PodEvaluator::View() {
+  cluster::ClusterState& cache = engine_.cache();
+  if (names_ == nullptr || names_generation_ != cache.node_generation()) {
+    names_ = algorithm::NamesOf(cache.nodes());
+    names_generation_ = cache.node_generation();
+  }
+  return {cache.nodes(), cache.VisitingOrder(), names_};
+}
+
+}  // namespace berth::assembly

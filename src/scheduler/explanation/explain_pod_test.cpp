@@ -1,0 +1,245 @@
+#include "scheduler/explanation/explain_pod.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/explanation/fake_cluster.hpp"
+
+namespace berth::explanation {
+namespace {
+
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::PodBuilder;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kZone = "topology.kubernetes.io/zone";
+
+api::PodAffinityTerm SameZone(const std::string& app) {
+  api::PodAffinityTerm term;
+  term.label_selector.emplace().match_labels.Set("app", app);
+  term.topology_key = kZone;
+  return term;
+}
+
+api::Pod Spreading(const api::Pod& pod) {
+  api::Pod spreading = pod;
+  api::TopologySpreadConstraint constraint;
+  constraint.max_skew = 1;
+  constraint.topology_key = kZone;
+  constraint.when_unsatisfiable = "DoNotSchedule";
+  constraint.label_selector.emplace().match_labels.Set("app", "web");
+  spreading.spec.topology_spread_constraints.push_back(constraint);
+  return spreading;
+}
+api::Pod AwayFrom(const api::Pod& pod, const std::string& app) {
+  api::Pod away = pod;
+  away.spec.pod_anti_affinity.emplace().required.push_back(SameZone(app));
+  return away;
+}
+api::Pod CloseTo(const api::Pod& pod, const std::string& app) {
+  api::Pod close = pod;
+  close.spec.pod_affinity.emplace().required.push_back(SameZone(app));
+  return close;
+}
+api::Pod Claiming(const api::Pod& pod, const std::string& claim) {
+  api::Pod claiming = pod;
+  api::Volume volume;
+  volume.name = "data";
+  volume.source = api::Volume::Source::kPersistentVolumeClaim;
+  volume.id = claim;
+  claiming.spec.volumes.push_back(volume);
+  return claiming;
+}
+
+FakeCluster TwoZones() {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4").Memory("8Gi").Zone("a").Label("disk", "ssd"));
+  cluster.Add(MakeNode("n2")
+                  .Cpu("8")
+                  .Memory("8Gi")
+                  .Zone("b")
+                  .Label("disk", "hdd")
+                  .Taint("gpu", "true", "NoSchedule"));
+  cluster.Run("n1", MakePod("db").Cpu("3").Label("app", "db").HostPort(80));
+  cluster.Run("n1", MakePod("web-1").Label("app", "web"));
+  return cluster;
+}
+
+Explanation Explain(const FakeCluster& cluster, const api::Pod& pod) {
+  static std::vector<std::unique_ptr<FakeEngine>> engines;  // records refer to them
+  engines.push_back(cluster.Build());
+  return ExplainPod(*engines.back()->evaluator, std::make_shared<const api::Pod>(pod));
+}
+
+// "n1: Insufficient cpu (values)" of each reason.
+std::vector<std::string> Lines(const Explanation& explanation) {
+  std::vector<std::string> lines;
+  for (const Reason& reason : explanation.pod_reasons)
+    lines.push_back(fmt::format("pod: {} ({})", reason.text, fmt::join(reason.values, "; ")));
+  for (const NodeGroup& group : explanation.groups) {
+    for (const Reason& reason : group.reasons)
+      lines.push_back(fmt::format("{}: {} ({})", fmt::join(group.nodes, ","), reason.text,
+                                  fmt::join(reason.values, "; ")));
+  }
+  return lines;
+}
+
+// "step; step -> n1,n2" of each advice.
+std::vector<std::string> AdviceOf(const Explanation& explanation) {
+  std::vector<std::string> lines;
+  for (const Advice& advice : explanation.advice)
+    lines.push_back(fmt::format("{} -> {}", fmt::join(advice.steps, "; "), fmt::join(advice.nodes, ",")));
+  return lines;
+}
+
+TEST(ExplainPod, NamesTheValuesThatDecided) {
+  struct Case {
+    const char* what;
+    api::Pod pod;
+    const char* line;
+  };
+  const Case cases[] = {
+      {"a taint with key, value and effect", MakePod("p").Cpu("1"),
+       "n2: node(s) had untolerated taint(s) (taint gpu=true:NoSchedule)"},
+      {"a shortage with the amounts", MakePod("p").Cpu("3"),
+       "n1: Insufficient cpu (requests 3; n1 lacks 2 (1 of 4 free))"},
+      {"a label with the nearest value", MakePod("p").Selecting("disk", "sdd"),
+       "n1: node(s) didn't match Pod's node affinity/selector (requires disk=sdd; there is disk=ssd on 1 "
+       "node; "
+       "nearest existing value: ssd)"},
+      {"a label with the nearest key", MakePod("p").Selecting("dsk", "ssd"),
+       "n1: node(s) didn't match Pod's node affinity/selector (requires dsk=ssd; there is no label dsk on 1 "
+       "node; "
+       "nearest existing label: disk)"},
+      {"the pod that holds a host port", MakePod("p").HostPort(80),
+       "n1: node(s) didn't have free ports for the requested pod ports (host ports 80/TCP: taken by "
+       "default/db on "
+       "n1)"},
+      {"the counts per domain and the skew", Spreading(MakePod("p").Label("app", "web").Cpu("0")),
+       "n1: node(s) didn't match pod topology spread constraints (matching pods by "
+       "topology.kubernetes.io/zone: b: "
+       "0, a: 1; with this pod the skew in a would be 2, maxSkew is 1)"},
+      {"the pods that anti-affinity excludes", AwayFrom(MakePod("p"), "db"),
+       "n1: node(s) didn't match pod anti-affinity rules (n1 is kept free by default/db on n1; the pod "
+       "excludes "
+       "app=db in namespace default in the same topology.kubernetes.io/zone)"},
+      {"the missing pods of an affinity", CloseTo(MakePod("p"), "cache"),
+       "n1: node(s) didn't match pod affinity rules (no pod on a node with label topology.kubernetes.io/zone "
+       "matches "
+       "app=cache in namespace default)"},
+      {"a missing claim with the nearest one", Claiming(MakePod("p"), "dta"),
+       "pod: persistentvolumeclaim \"dta\" not found (claim default/dta does not exist; nearest existing "
+       "claim: data)"},
+      {"the zone of a volume", Claiming(MakePod("p"), "data"),
+       "n1: node(s) didn't match PersistentVolume's node affinity (claim default/data is bound to volume "
+       "pv-1, usable "
+       "on nodes with topology.kubernetes.io/zone In (b))"},
+  };
+  FakeCluster cluster = TwoZones();
+  api::PersistentVolumeClaim claim;
+  claim.metadata.name = "data";
+  claim.metadata.ns = "default";
+  claim.volume_name = "pv-1";
+  claim.phase = "Bound";
+  claim.metadata.annotations.emplace().Set("pv.kubernetes.io/bind-completed", "yes");
+  api::PersistentVolume volume;
+  volume.metadata.name = "pv-1";
+  volume.node_affinity.emplace().terms.push_back(berth::testing::Term({{kZone, "In", {"b"}}}));
+  cluster.claims.push_back(std::make_shared<const api::PersistentVolumeClaim>(claim));
+  cluster.volumes.push_back(std::make_shared<const api::PersistentVolume>(volume));
+  for (const Case& c : cases) EXPECT_THAT(Lines(Explain(cluster, c.pod)), Contains(c.line)) << c.what;
+}
+
+TEST(ExplainPod, GivesAllReasonsOfANodeAndOrdersNodesByThem) {
+  FakeCluster cluster = TwoZones();
+  cluster.Add(MakeNode("n3").Cpu("2").Memory("8Gi"));
+  const Explanation explanation = Explain(cluster, MakePod("p").Cpu("9"));
+  EXPECT_THAT(
+      Lines(explanation),
+      ElementsAre("n1,n3: Insufficient cpu (requests 9; n3 lacks 7 (2 of 2 free), n1 lacks 8 (1 of 4 free))",
+                  "n2: node(s) had untolerated taint(s) (taint gpu=true:NoSchedule)",
+                  "n2: Insufficient cpu (requests 9; n2 lacks 1 (8 of 8 free))"));
+}
+
+TEST(ExplainPod, AdvisesWhatHelpsTheEasiestFirst) {
+  struct Case {
+    const char* what;
+    api::Pod pod;
+    std::vector<std::string> advice;
+  };
+  const Case cases[] = {
+      {"a fitting pod needs no advice", MakePod("p").Cpu("1"), {}},
+      {"amounts and taints",
+       MakePod("p").Cpu("3"),
+       {"add a toleration for gpu=true:NoSchedule -> n2", "lower the cpu request from 3 to 1 -> n1",
+        "wait until default/db has ended, or delete it -> n1",
+        "use a priority class with a value of at least 1 (now 0) -> n1", "add a node like n1 -> n1-new"}},
+      {"several steps for a node with several reasons",
+       MakePod("p").Cpu("8").Selecting("disk", "hdd").HostPort(80),
+       {"add a toleration for gpu=true:NoSchedule -> n2",
+        "require disk=ssd instead of disk=hdd; free the host port: wait until default/db has ended, or "
+        "delete it; "
+        "lower the cpu request from 8 to 1 -> n1",
+        "no longer require disk=hdd; free the host port: wait until default/db has ended, or delete it; "
+        "lower the "
+        "cpu request from 8 to 1 -> n1"}},
+      {"a gate",
+       MakePod("p").Gate("example.com/quota"),
+       {"remove the scheduling gate example.com/quota -> n1"}},
+      {"a scheduler that is not configured",
+       MakePod("p").Scheduler("other"),
+       {"set schedulerName to default-scheduler, unless a scheduler named other runs -> n1"}},
+      {"a request beyond every node",
+       MakePod("p").Cpu("100").Tolerating("gpu", "Exists"),
+       {"lower the cpu request from 100 to 8 -> n2"}},
+      {"nothing helps against a missing claim", Claiming(MakePod("p"), "none"), {}},
+  };
+  for (const Case& c : cases) EXPECT_EQ(AdviceOf(Explain(TwoZones(), c.pod)), c.advice) << c.what;
+}
+
+TEST(ExplainPod, NamesTheVictimsOfAHigherPriority) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4").Memory("8Gi"));
+  cluster.Run("n1", MakePod("low").Cpu("2").Priority(10));
+  cluster.Run("n1", MakePod("high").Cpu("2").Priority(500));
+  const Explanation explanation = Explain(cluster, MakePod("p").Cpu("2"));
+  const auto by_priority = std::ranges::find_if(explanation.advice, [](const Advice& one) {
+    return one.steps.front() == "use a priority class with a value of at least 11 (now 0)";
+  });
+  ASSERT_NE(by_priority, explanation.advice.end());
+  EXPECT_THAT(by_priority->victims, ElementsAre("default/low"));
+  EXPECT_EQ(by_priority->victims_node, "n1");
+}
+
+TEST(ExplainPod, EvaluatesABoundPodWithoutItself) {
+  FakeCluster cluster = TwoZones();
+  const api::PodPtr db = cluster.bound.front();
+  const auto built = cluster.Build();
+  const Explanation explanation = ExplainPod(*built->evaluator, db);
+  EXPECT_EQ(explanation.bound_to, "n1");
+  EXPECT_EQ(explanation.record->result, record::Result::kScheduled);
+  EXPECT_THAT(explanation.advice, IsEmpty());
+  EXPECT_TRUE(built->engine->cache().Contains(db->metadata.uid)) << "the pod is back";
+}
+
+TEST(ExplainPod, OwnersAreDeploymentsOrControllers) {
+  const auto owner = [](const char* kind, const char* name, const char* hash) {
+    api::Pod pod = MakePod("p").Label("pod-template-hash", hash);
+    pod.metadata.controller =
+        api::OwnerReference{.api_version = "v1", .kind = kind, .name = name, .uid = "u"};
+    return OwnerOf(pod);
+  };
+  EXPECT_EQ(owner("ReplicaSet", "web-5d8f", "5d8f"), "Deployment default/web");
+  EXPECT_EQ(owner("ReplicaSet", "web", "5d8f"), "ReplicaSet default/web");
+  EXPECT_EQ(owner("StatefulSet", "db", ""), "StatefulSet default/db");
+  EXPECT_EQ(OwnerOf(MakePod("p")), "");
+}
+
+}  // namespace
+}  // namespace berth::explanation

@@ -1,0 +1,44 @@
+// Single changes that remove one plugin's objection to a node. They are candidates: whether the pod fits then
+// is evaluated by advice.hpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/explanation/change.hpp"
+#include "scheduler/explanation/situation.hpp"
+
+namespace berth::explanation {
+
+struct Fix {
+  std::string text;                            // imperative, without a full stop
+  int effort = 0;                              // orders advice: lower is easier
+  std::function<void(api::Pod&)> on_pod = {};  // empty: the pod is unchanged
+  std::string node = {};                       // the node that on_node changes
+  std::function<void(api::Node&)> on_node = {};
+  std::vector<api::PodPtr> leaving = {};
+  std::vector<api::NodePtr> new_nodes = {};
+  std::vector<std::shared_ptr<const api::ResourceSlice>> new_slices = {};
+};
+
+// Nodes with the same obstacles.
+struct RowGroup {
+  RowSet rows;
+  std::vector<const Obstacle*> obstacles;
+  cluster::Row nearest = cluster::kNoRow;  // the row with the smallest shortfall, the first by name
+  double shortfall = 0;                    // of that row
+};
+
+// The alternatives against this plugin's obstacles for the group, the easiest first; at most a few. Empty:
+// none is known. All work for the group's nearest row.
+std::vector<Fix> FixesFor(const Situation& at, const RowGroup& group, std::string_view plugin);
+
+// A further node with the properties and devices of this one, and without pods.
+Fix NodeLike(const Situation& at, cluster::Row row);
+
+// The changes of all fixes together. `pod` is the pod before the change.
+Change Combine(const Situation& at, const api::PodPtr& pod, const std::vector<Fix>& fixes);
+
+}  // namespace berth::explanation

@@ -1,0 +1,96 @@
+#include "scheduler/explanation/node_requirements.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/nearest.hpp"
+#include "kubernetes/api/selectors.hpp"
+
+namespace berth::explanation {
+
+std::string NodeRequirement::Text() const {
+  if (spec.op == "In" && spec.values.size() == 1) return fmt::format("{}={}", spec.key, spec.values.front());
+  if (spec.values.empty()) return fmt::format("{} {}", spec.key, spec.op);
+  return fmt::format("{} {} ({})", spec.key, spec.op, fmt::join(spec.values, ", "));
+}
+
+bool NodeRequirement::Matches(const api::Node& node) const {
+  if (!term) {
+    const std::string* value = node.metadata.labels.Find(spec.key);
+    return value != nullptr && *value == spec.values.front();
+  }
+  const auto parsed = api::ParseNodeRequirement(spec, "", nullptr);
+  return parsed && parsed->Matches(node.metadata.labels.Find(spec.key));
+}
+
+std::vector<NodeRequirement> NodeRequirements(const api::Pod& pod) {
+  std::vector<NodeRequirement> all;
+  for (const auto& [key, value] : pod.spec.node_selector)
+    all.push_back({.term = std::nullopt, .index = 0, .spec = {key, "In", {value}}});
+  if (!pod.spec.node_affinity || !pod.spec.node_affinity->required) return all;
+  const auto& terms = pod.spec.node_affinity->required->terms;
+  for (std::size_t term = 0; term < terms.size(); ++term) {
+    for (std::size_t i = 0; i < terms[term].match_expressions.size(); ++i)
+      all.push_back({.term = term, .index = i, .spec = terms[term].match_expressions[i]});
+  }
+  return all;
+}
+
+std::vector<NodeRequirement> FailedRequirements(const api::Pod& pod, const api::Node& node) {
+  std::vector<NodeRequirement> failed;
+  std::map<std::size_t, std::vector<NodeRequirement>> by_term;
+  for (NodeRequirement& requirement : NodeRequirements(pod)) {
+    if (requirement.term) by_term[*requirement.term];  // also a term without failures
+    if (requirement.Matches(node)) continue;
+    auto& list = requirement.term ? by_term[*requirement.term] : failed;
+    list.push_back(std::move(requirement));
+  }
+  if (by_term.empty()) return failed;
+  const auto& fewest =
+      std::ranges::min_element(by_term, {}, [](const auto& term) { return term.second.size(); })->second;
+  failed.insert(failed.end(), fewest.begin(), fewest.end());
+  return failed;
+}
+
+std::vector<std::pair<std::string, std::size_t>> LabelValues(const cluster::NodeTable& nodes,
+                                                             const RowSet& rows, const std::string& key) {
+  std::map<std::string, std::size_t> counts;
+  rows.ForEach([&](std::size_t row) {
+    const std::string* value = nodes.node(static_cast<cluster::Row>(row)).metadata.labels.Find(key);
+    if (value != nullptr) ++counts[*value];
+  });
+  std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, std::greater<>{}, [](const auto& entry) { return entry.second; });
+  return sorted;
+}
+
+std::string NearestValue(const cluster::NodeTable& nodes, const NodeRequirement& requirement) {
+  if (requirement.spec.op != "In") return "";
+  std::vector<std::string> existing;
+  for (const auto& [value, count] : LabelValues(nodes, nodes.all(), requirement.spec.key))
+    if (!value.empty()) existing.push_back(value);
+  for (const std::string& value : requirement.spec.values) {
+    if (value.empty() || std::ranges::find(existing, value) != existing.end()) continue;
+    // Of values at the same distance, one with the same first letter is more likely meant: ssd for sdd, not
+    // hdd.
+    std::ranges::stable_sort(existing, {},
+                             [&](const std::string& other) { return other.front() != value.front(); });
+    if (std::string nearest = Nearest(value, existing); !nearest.empty()) return nearest;
+  }
+  return "";
+}
+
+std::string NearestKey(const cluster::NodeTable& nodes, const NodeRequirement& requirement) {
+  std::set<std::string> keys;
+  nodes.all().ForEach([&](std::size_t row) {
+    for (const auto& [key, value] : nodes.node(static_cast<cluster::Row>(row)).metadata.labels)
+      keys.insert(key);
+  });
+  if (keys.contains(requirement.spec.key)) return "";
+  return Nearest(requirement.spec.key, std::vector<std::string>(keys.begin(), keys.end()));
+}
+
+}  // namespace berth::explanation

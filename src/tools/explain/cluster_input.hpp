@@ -1,0 +1,22 @@
+// Reads from an API server what a scheduler would watch.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "tools/migrate/server.hpp"
+
+namespace berth::explain {
+
+// The body of one page of a list, and its path.
+using LoadPage = std::function<Expected<void>(const std::string& body, const std::string& path)>;
+
+// Lists all kinds, in pages, with GET requests only. `warnings` receives one text per kind that may not be
+// listed or fails; the error is that of nodes and pods, without which nothing can be evaluated. Kinds that
+// the server does not have are skipped. The lists are not of one moment: a cluster that changes meanwhile may
+// look inconsistent by some pods.
+Expected<void> ReadCluster(migrate::Server& server, const LoadPage& load, std::vector<std::string>& warnings);
+
+}  // namespace berth::explain
