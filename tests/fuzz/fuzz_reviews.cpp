@@ -37,7 +37,9 @@ void CheckHeaders(std::string_view text) {
   Require(user.has_value() == named, "a user is there if it is named");
   if (!user) return;
   for (const std::string& group : user->groups) Require(!group.empty(), "an empty group is none");
-  CheckBody(AccessReviewBody(*user, "get", text));
+  const std::string path(text);
+  CheckBody(AccessReviewBody(*user, {"get", path}));
+  CheckBody(AccessReviewBody(*user, {path, "", Attributes::Resource{"pods", path, path}}));
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto text = fuzz::Text(data, size);
   CheckBody(TokenReviewBody(text));
   CheckHeaders(text);
-  if (const auto verdict = ParseTokenReview(text)) CheckBody(AccessReviewBody(verdict->user, "get", "/"));
+  if (const auto verdict = ParseTokenReview(text)) CheckBody(AccessReviewBody(verdict->user, {"get", "/"}));
   if (const auto verdict = ParseAccessReview(text))
     Require(verdict->reason.size() <= size, "a reason is in the text");
   if (const auto parsed = ParseConfigMap(text)) Require(parsed->size() <= size, "so are the keys");

@@ -40,10 +40,10 @@ struct PodGroup {
       std::int32_t min_count = 0;
       friend bool operator==(const TaskMinimum&, const TaskMinimum&) = default;
     };
-    std::vector<TaskMinimum> task_minimums;
-    ResourceList min_resources;  // the nodes must have that much free before a member is tried
-    std::optional<std::chrono::seconds> permit_timeout;
-    std::string invalid;  // why no member may be scheduled, with the field; empty: the group is valid
+    std::vector<TaskMinimum> task_minimums = {};
+    ResourceList min_resources = {};  // the nodes must have that much free before a member is tried
+    std::optional<std::chrono::seconds> permit_timeout = {};
+    std::string invalid = {};  // why no member may be scheduled, with the field; empty: the group is valid
     friend bool operator==(const External&, const External&) = default;
   };
 

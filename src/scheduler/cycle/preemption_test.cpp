@@ -8,7 +8,6 @@
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "testing/builders.hpp"
-#include "tools/explain/explanation_text.hpp"
 
 namespace berth::cycle {
 namespace {
@@ -220,13 +219,14 @@ TEST(PreemptionExplained, TheTextListsNodeVictimsAndEqualCandidates) {
 {apiVersion: v1, kind: Pod, metadata: {name: high},
  spec: {priority: 1, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}})";
   ASSERT_TRUE(explainer->Load(dump, "dump", problems));
-  std::string text;
-  ASSERT_TRUE(explainer->Evaluate({}, [&](const assembly::Explainer::Evaluated& evaluated) {
-    text += explain::ExplanationText(evaluated, explainer->engine(), {});
-  }));
+  std::shared_ptr<const record::AttemptRecord> record;
+  ASSERT_TRUE(explainer->Evaluate(
+      {}, [&](const assembly::Explainer::Evaluated& evaluated) { record = evaluated.record; }));
   EXPECT_THAT(problems, IsEmpty());
-  EXPECT_THAT(text,
-              HasSubstr("  preemption\n    nominated to n1, evicting default/on-n1\n    as good: n2\n"));
+  ASSERT_TRUE(record->nomination.has_value());
+  EXPECT_EQ(record->nomination->node, "n1");
+  EXPECT_THAT(record->nomination->victims, ElementsAre("default/on-n1"));
+  EXPECT_EQ(record->nomination->choices.Count(), 2u) << "n2 is as good";
 }
 
 TEST_F(PreemptionTest, NoOtherPodIsEvictedWhileTheVictimTerminates) {

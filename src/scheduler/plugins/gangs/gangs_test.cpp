@@ -33,7 +33,9 @@ TEST(GangsArguments, AreChecked) {
     Cluster cluster;
     const auto plugin = cluster.TryMake<Gangs>(c.args);
     EXPECT_EQ(plugin.has_value(), c.error.empty()) << c.args;
-    if (!plugin) EXPECT_THAT(plugin.error().message, HasSubstr(c.error));
+    if (!plugin) {
+      EXPECT_THAT(plugin.error().message, HasSubstr(c.error));
+    }
   }
 }
 
@@ -51,7 +53,9 @@ TEST(CoschedulingArguments, AreThoseOfSchedulerPlugins) {
     Cluster cluster;
     const auto plugin = cluster.TryMake<Coscheduling>(c.args);
     EXPECT_EQ(plugin.has_value(), c.error.empty()) << c.args;
-    if (!plugin) EXPECT_THAT(plugin.error().message, HasSubstr(c.error));
+    if (!plugin) {
+      EXPECT_THAT(plugin.error().message, HasSubstr(c.error));
+    }
   }
 }
 
