@@ -92,7 +92,7 @@ TEST_F(IntrospectionTest, AnAttemptIsComparedWithTheOneBefore) {
   Add(MakePod("big").Cpu("4"));
   // Enough for the hint of the plugin; a pod takes it before the next attempt.
   const auto node = std::make_shared<const api::Node>(MakeNode("b").Cpu("5"));
-  Change<api::Node>(nullptr, node);
+  run_.loop.sink().On(ports::Change<api::Node>{nullptr, node});
   run_.loop.sink().On(ports::Change<api::Pod>{nullptr, MakePod("other").Cpu("3").OnNode("b").Share()});
   run_.Wait(seconds(15));
   const json::object pod = Json("default/big");

@@ -15,8 +15,6 @@ constexpr std::string_view kKeep =
 
 constexpr ForeignPlugin kKnown[] = {
     {"CapacityScheduling", kSigs, kKeep},
-    {"Coscheduling", kSigs,
-     "Berth does not schedule pod groups together: keep its profile with the scheduler that has it"},
     {"CrossNodePreemption", kSigs, kKeep},
     {"NetworkOverhead", kSigs, kKeep},
     {"NodeMetadata", kSigs, kKeep},

@@ -149,12 +149,12 @@ class Survey {
                 ""));
     }
     if (!gangs_.all.empty())
-      AddFinding(
-          About(gangs_.all, Level::kWarning, Topic::kWorkloads,
-                fmt::format("{} with the label of Coscheduling's pod groups: Berth does not have that plugin "
-                            "and would place them one by one",
-                            gangs_.Text()),
-                "keep the scheduler with that plugin for them"));
+      AddFinding(About(
+          gangs_.all, Level::kWarning, Topic::kWorkloads,
+          fmt::format("{} with the label of Coscheduling's pod groups: they start together only if their "
+                      "profile has the plugin Coscheduling or Gangs",
+                      gangs_.Text()),
+          "enable it (docs/guide/gangs.md)"));
   }
 
   void ReportOtherSchedulers() {
