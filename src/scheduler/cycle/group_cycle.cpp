@@ -372,7 +372,8 @@ GroupResult GroupCycle::SearchAgain(const QueuedGroup& group, const Candidate& c
   parts_.algorithm.Restore(candidate.before);
   GroupResult result = SearchWithin(group, candidate.feasible.placement->rows, RecordedScores::kAll);
   parts_.algorithm.Restore(after);
-  result.placement.emplace().name = candidate.feasible.placement->name;
+  result.placement = record::GroupRecord::Placement{};
+  result.placement->name = candidate.feasible.placement->name;
   return result;
 }
 
