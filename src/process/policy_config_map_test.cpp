@@ -6,7 +6,7 @@
 namespace berth::process {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(PolicyInAConfigMap, IsTheValueOfItsKey) {
   const auto policy =

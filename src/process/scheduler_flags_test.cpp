@@ -11,10 +11,10 @@
 namespace berth::process {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 struct CommandLine {
   explicit CommandLine(std::vector<std::string> args) : parsed(table.Parse(args)) {}
