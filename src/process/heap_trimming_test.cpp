@@ -28,7 +28,7 @@ class FakeHeap final : public Heap {
   int trims = 0;
 };
 
-class Trimming : public testing::Test {
+class Trimming : public ::testing::Test {
  protected:
   Trimming() { TrimRegularly(loop_, HeapTrimming(heap_)); }
   void Use(std::uint64_t mebibytes) {

@@ -159,7 +159,7 @@ TEST(SchedulerFlags, SplitLogStreamsRequireTheirFeatureGate) {
 }
 
 TEST(SchedulerFlags, ElectionFlagsApplyBeforeTheFileIsValidated) {
-  const std::string file = testing::TempDir() + "/short-lease.yaml";
+  const std::string file = ::testing::TempDir() + "/short-lease.yaml";
   std::ofstream(file) << "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
                          "leaderElection: {leaseDuration: 5s}\n";
   EXPECT_THAT(CommandLine({"--config=" + file}).Config().error().message,
@@ -175,7 +175,7 @@ TEST(SchedulerFlags, AcceptsEveryFlagOfKubeadmsStaticPods) {
   EXPECT_EQ(line.flags.authentication.kubeconfig, "/etc/kubernetes/scheduler.conf");
   EXPECT_EQ(line.flags.serving.bind_address, "127.0.0.1");
   EXPECT_THAT(line.table.Values(),
-              Contains(testing::Pair("authorization-always-allow-paths", "[/healthz,/readyz,/livez]")));
+              Contains(::testing::Pair("authorization-always-allow-paths", "[/healthz,/readyz,/livez]")));
 }
 
 }  // namespace
