@@ -64,4 +64,8 @@ std::string GoJsonString(std::string_view text) {
   return out;
 }
 
+void AppendJsonStrings(std::string& out, const std::vector<std::string>& texts) {
+  AppendJsonList(out, texts, AppendJsonString);
+}
+
 }  // namespace berth

@@ -22,7 +22,7 @@ using introspection::PodView;
 using service::Target;
 
 constexpr std::string_view kRoot = "/apis/berth.dev/v1alpha1/";
-constexpr std::string_view kPods = "/apis/berth.dev/v1alpha1/pods/";
+constexpr std::string_view kPods = "pods/";  // below kRoot
 constexpr std::size_t kMostAttempts = 10;
 constexpr std::size_t kMostRows = 1000;  // of one page of the queue
 
@@ -30,7 +30,10 @@ struct Name {
   std::string ns, name;
 };
 
-// From the path of one pod; nullopt if it is none.
+// The path below kRoot, which all requests have.
+std::string_view Below(const Target& target) { return std::string_view(target.path).substr(kRoot.size()); }
+
+// From the path of one pod below kRoot; nullopt if it is none.
 std::optional<Name> PodOf(std::string_view path) {
   if (!path.starts_with(kPods)) return std::nullopt;
   path.remove_prefix(kPods.size());
@@ -52,7 +55,7 @@ std::optional<PodView> ViewOf(const Target& target) {
 // Who may get a pod may read its summary: it shows what the pod's events show. Names of nodes and of other
 // pods need access to the path.
 std::optional<service::Attributes> SufficesForPod(const Target& target) {
-  const std::optional<Name> pod = PodOf(target.path);
+  const std::optional<Name> pod = PodOf(Below(target));
   if (!pod || ViewOf(target) != PodView::kSummary) return std::nullopt;
   return service::Attributes{"get", "", service::Attributes::Resource{"pods", pod->ns, pod->name}};
 }
@@ -127,9 +130,10 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
     }
     if (request.method != "GET" && request.method != "HEAD")
       return exchange->Fail(405, "MethodNotAllowed", "only GET is supported");
-    if (target.path == fmt::format("{}status", kRoot)) return ServeStatus(exchange);
-    if (target.path == fmt::format("{}queue", kRoot)) return ServeQueue(exchange);
-    if (const std::optional<Name> pod = PodOf(target.path)) return ServePod(exchange, *pod);
+    const std::string_view path = Below(target);
+    if (path == "status") return ServeStatus(exchange);
+    if (path == "queue") return ServeQueue(exchange);
+    if (const std::optional<Name> pod = PodOf(path)) return ServePod(exchange, *pod);
     exchange->Fail(
         404, "NotFound",
         fmt::format("no such path: expected {0}status, {0}queue or {0}pods/NAMESPACE/NAME", kRoot));

@@ -13,42 +13,19 @@ using Change = ports::ClaimChange;
 
 constexpr std::string_view kGroup = ResourceOf<ResourceClaim>().group;
 
-// Appends a list; add(out, item) appends an item.
-template <class List, class AddItem>
-void AddList(std::string& out, const List& list, AddItem&& add) {
-  out += '[';
-  bool first = true;
-  for (const auto& item : list) {
-    if (!std::exchange(first, false)) out += ',';
-    add(out, item);
-  }
-  out += ']';
-}
-
-void AddTexts(std::string& out, const std::vector<std::string>& texts) {
-  AddList(out, texts, [](std::string& list, const std::string& text) { AppendJsonString(list, text); });
-}
-
-// Adds members that are omitted when empty.
-void AddText(JsonObject& object, std::string_view key, const std::string& text) {
-  if (!text.empty()) object.Add(key, text);
-}
-void AddTexts(JsonObject& object, std::string_view key, const std::vector<std::string>& texts) {
-  if (!texts.empty()) AddTexts(object.Key(key), texts);
-}
+// Adds a list that is omitted when empty.
 template <class List, class AddItem>
 void AddList(JsonObject& object, std::string_view key, const List& list, AddItem&& add) {
-  if (!list.empty()) AddList(object.Key(key), list, add);
+  if (!list.empty()) AppendJsonList(object.Key(key), list, add);
 }
 
 void AddToleration(std::string& out, const api::DeviceToleration& toleration) {
   JsonObject object(out);
-  AddText(object, "key", toleration.key);
-  AddText(object, "operator", toleration.op);
-  AddText(object, "value", toleration.value);
-  AddText(object, "effect", toleration.effect);
-  if (toleration.toleration_seconds)
-    object.AddRaw("tolerationSeconds", std::to_string(*toleration.toleration_seconds));
+  object.AddUnlessEmpty("key", toleration.key);
+  object.AddUnlessEmpty("operator", toleration.op);
+  object.AddUnlessEmpty("value", toleration.value);
+  object.AddUnlessEmpty("effect", toleration.effect);
+  if (toleration.toleration_seconds) object.AddNumber("tolerationSeconds", *toleration.toleration_seconds);
 }
 
 void AddDevice(std::string& out, const ResourceClaim::AllocatedDevice& device) {
@@ -59,8 +36,8 @@ void AddDevice(std::string& out, const ResourceClaim::AllocatedDevice& device) {
       .Add("device", device.device);
   if (device.admin_access) object.AddRaw("adminAccess", "true");
   AddList(object, "tolerations", device.tolerations, AddToleration);
-  AddTexts(object, "bindingConditions", device.binding_conditions);
-  AddTexts(object, "bindingFailureConditions", device.binding_failure_conditions);
+  object.AddUnlessEmpty("bindingConditions", device.binding_conditions);
+  object.AddUnlessEmpty("bindingFailureConditions", device.binding_failure_conditions);
   if (device.share_id) object.Add("shareID", *device.share_id);
   if (device.consumed_capacity.empty()) return;
   JsonObject consumed(object.Key("consumedCapacity"));
@@ -79,14 +56,14 @@ void AddParameters(JsonObject& object, const std::string& parameters) {
 void AddConfiguration(std::string& out, const ResourceClaim::AllocatedConfiguration& config) {
   JsonObject object(out);
   object.Add("source", config.source);
-  AddTexts(object, "requests", config.configuration.requests);
+  object.AddUnlessEmpty("requests", config.configuration.requests);
   AddParameters(object, config.configuration.parameters);
 }
 
 void AddRequirement(std::string& out, const api::NodeSelectorRequirement& requirement) {
   JsonObject object(out);
   object.Add("key", requirement.key).Add("operator", requirement.op);
-  AddTexts(object, "values", requirement.values);
+  object.AddUnlessEmpty("values", requirement.values);
 }
 
 void AddTerm(std::string& out, const api::NodeSelectorTerm& term) {
@@ -104,21 +81,21 @@ void AddAllocation(std::string& out, const ResourceClaim::Allocation& allocation
   devices.Close();
   if (allocation.node_selector) {
     JsonObject selector(object.Key("nodeSelector"));
-    AddList(selector.Key("nodeSelectorTerms"), allocation.node_selector->terms, AddTerm);
+    AppendJsonList(selector.Key("nodeSelectorTerms"), allocation.node_selector->terms, AddTerm);
   }
-  AddText(object, "allocationTimestamp", timestamp);
+  object.AddUnlessEmpty("allocationTimestamp", timestamp);
 }
 
 void AddConsumer(std::string& out, const ResourceClaim::Consumer& consumer) {
   JsonObject object(out);
-  AddText(object, "apiGroup", consumer.api_group);
+  object.AddUnlessEmpty("apiGroup", consumer.api_group);
   object.Add("resource", consumer.resource).Add("name", consumer.name).Add("uid", consumer.uid);
 }
 
 void AddExactly(JsonObject& object, const ResourceClaim::DeviceRequest& request) {
   object.Add("deviceClassName", request.device_class_name)
       .Add("allocationMode", request.allocation_mode)
-      .AddRaw("count", std::to_string(request.count));
+      .AddNumber("count", request.count);
 }
 
 void AddStatus(JsonObject& status, const Change::Reserve& reserve, WallTime now) {
@@ -128,7 +105,7 @@ void AddStatus(JsonObject& status, const Change::Reserve& reserve, WallTime now)
   } else if (!timestamp.empty()) {
     JsonObject(status.Key("allocation")).Add("allocationTimestamp", timestamp);
   }
-  AddList(status.Key("reservedFor"), reserve.consumers, AddConsumer);
+  AppendJsonList(status.Key("reservedFor"), reserve.consumers, AddConsumer);
 }
 
 void AddStatus(JsonObject& status, const Change::Deallocate&, WallTime) {
@@ -202,7 +179,7 @@ std::string ClaimPatchBody(const Change& change, WallTime now) {
     metadata.Add("resourceVersion", change.resource_version);
   }
   if (const auto* finalizers = std::get_if<Change::SetFinalizers>(&change.change)) {
-    AddTexts(metadata.Key("finalizers"), finalizers->finalizers);
+    AppendJsonStrings(metadata.Key("finalizers"), finalizers->finalizers);
     metadata.Close();
   } else {
     metadata.Close();

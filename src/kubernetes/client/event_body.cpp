@@ -20,7 +20,7 @@ std::string Uuid(Random& random) {
 
 void AddSeries(std::string& out, const EventRecord& record) {
   JsonObject(out)
-      .AddRaw("count", std::to_string(record.series_count))
+      .AddNumber("count", record.series_count)
       .Add("lastObservedTime", FormatMicroTime(record.last_observed));
 }
 

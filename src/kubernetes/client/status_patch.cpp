@@ -27,7 +27,7 @@ void AddNewCondition(std::string& out, const ports::PodStatusPatch& patch, WallT
   condition.AddRaw("lastProbeTime", "null").Add("lastTransitionTime", FormatTime(now));
   if (!patch.message.empty()) condition.Add("message", patch.message);
   if (patch.observed_generation != 0) {
-    condition.AddRaw("observedGeneration", std::to_string(patch.observed_generation));
+    condition.AddNumber("observedGeneration", patch.observed_generation);
   }
   if (!patch.reason.empty()) condition.Add("reason", patch.reason);
   condition.Add("status", patch.status).Add("type", patch.type);
@@ -39,7 +39,7 @@ void AddChangedCondition(std::string& out, const ports::PodStatusPatch& patch,
   if (before.status != patch.status) condition.Add("lastTransitionTime", FormatTime(now));
   AddChanged(condition, "message", before.message, patch.message);
   if (patch.observed_generation != before.observed_generation && patch.observed_generation != 0) {
-    condition.AddRaw("observedGeneration", std::to_string(patch.observed_generation));
+    condition.AddNumber("observedGeneration", patch.observed_generation);
   }
   AddChanged(condition, "reason", before.reason, patch.reason);
   AddChanged(condition, "status", before.status, patch.status);
@@ -86,7 +86,7 @@ void AddGroupCondition(std::string& out, const api::PodGroupCondition* before,
   if (is_new || before->status != after.status) condition.Add("lastTransitionTime", FormatTime(now));
   if (is_new || before->message != after.message) condition.Add("message", after.message);
   if (before->observed_generation != after.observed_generation)
-    condition.AddRaw("observedGeneration", std::to_string(after.observed_generation));
+    condition.AddNumber("observedGeneration", after.observed_generation);
   if (is_new || before->reason != after.reason) condition.Add("reason", after.reason);
   if (is_new || before->status != after.status) condition.Add("status", after.status);
   condition.Add("type", after.type);

@@ -14,6 +14,7 @@
 #include "scheduler/explanation/node_requirements.hpp"
 #include "scheduler/explanation/resources.hpp"
 #include "scheduler/explanation/spreading.hpp"
+#include "scheduler/explanation/taints.hpp"
 #include "scheduler/explanation/volumes.hpp"
 
 namespace berth::explanation {
@@ -75,16 +76,8 @@ Lines ByFrequency(const Situation& at, const std::map<std::string, RowSet>& text
 Lines TaintValues(const Situation& at, const Obstacle&, const RowSet& rows) {
   std::map<std::string, RowSet> by_text;
   rows.ForEach([&](std::size_t row) {
-    std::vector<std::string> texts;
-    for (const api::Taint& taint : at.nodes().node(static_cast<Row>(row)).taints) {
-      const bool tolerated = std::ranges::any_of(at.pod.pod->spec.tolerations,
-                                                 [&](const auto& one) { return api::Tolerates(one, taint); });
-      if (api::TaintStopsScheduling(taint) && !tolerated) {
-        texts.push_back(taint.value.empty() ? fmt::format("{}:{}", taint.key, taint.effect)
-                                            : fmt::format("{}={}:{}", taint.key, taint.value, taint.effect));
-      }
-    }
-    by_text.try_emplace(fmt::format("taint {}", fmt::join(texts, ", ")), at.nodes().rows())
+    const auto taints = UntoleratedTaints(*at.pod.pod, at.nodes().node(static_cast<Row>(row)));
+    by_text.try_emplace(fmt::format("taint {}", fmt::join(TaintTexts(taints), ", ")), at.nodes().rows())
         .first->second.Add(row);
   });
   return ByFrequency(at, by_text, rows.Count());

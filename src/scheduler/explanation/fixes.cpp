@@ -12,6 +12,7 @@
 #include "scheduler/explanation/node_requirements.hpp"
 #include "scheduler/explanation/resources.hpp"
 #include "scheduler/explanation/spreading.hpp"
+#include "scheduler/explanation/taints.hpp"
 
 namespace berth::explanation {
 namespace {
@@ -50,25 +51,9 @@ constexpr Maker kMakers[] = {
     {"NodePorts", &PortFixes},
 };
 
-std::string TaintText(const api::Taint& taint) {
-  return taint.value.empty() ? fmt::format("{}:{}", taint.key, taint.effect)
-                             : fmt::format("{}={}:{}", taint.key, taint.value, taint.effect);
-}
-
-std::vector<api::Taint> UntoleratedTaints(const api::Pod& pod, const api::Node& node) {
-  std::vector<api::Taint> taints;
-  for (const api::Taint& taint : node.taints) {
-    const bool tolerated = std::ranges::any_of(
-        pod.spec.tolerations, [&](const auto& toleration) { return api::Tolerates(toleration, taint); });
-    if (api::TaintStopsScheduling(taint) && !tolerated) taints.push_back(taint);
-  }
-  return taints;
-}
-
 // Taints of the node lifecycle are not to be tolerated: the node does not work until they are gone.
 Fix TolerationFix(const std::vector<api::Taint>& taints) {
-  std::vector<std::string> texts;
-  for (const api::Taint& taint : taints) texts.push_back(TaintText(taint));
+  const std::vector<std::string> texts = TaintTexts(taints);
   return {.text = fmt::format("add {} for {}", taints.size() == 1 ? "a toleration" : "tolerations",
                               fmt::join(texts, ", ")),
           .effort = kTolerate,
@@ -83,8 +68,7 @@ Fix TolerationFix(const std::vector<api::Taint>& taints) {
 }
 
 Fix RemovedTaintsFix(const std::string& node, const std::vector<api::Taint>& taints) {
-  std::vector<std::string> texts;
-  for (const api::Taint& taint : taints) texts.push_back(TaintText(taint));
+  const std::vector<std::string> texts = TaintTexts(taints);
   return {.text = fmt::format(
               "repair node {}, so that its {} {} removed", node, taints.size() == 1 ? "taint" : "taints",
               fmt::format("{} {}", fmt::join(texts, ", "), taints.size() == 1 ? "is" : "are")),

@@ -7,7 +7,6 @@
 
 #include "kubernetes/api/label_selector_text.hpp"
 #include "scheduler/cluster/pod_counters.hpp"
-#include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::explanation {
 namespace {
@@ -27,13 +26,9 @@ bool ExcludedByPlaced(const Situation& at, const cluster::AffinityTerm& term) {
   return at.cluster.counters().SelectsIncoming(term.clause(), *at.pod.use().labels);
 }
 
-bool Overlap(const api::ContainerPort& a, const api::ContainerPort& b) {
-  const auto any = [](const std::string& ip) { return ip.empty() || ip == "0.0.0.0"; };
-  const auto protocol = [](const api::ContainerPort& port) {
-    return port.protocol.empty() ? std::string("TCP") : port.protocol;
-  };
-  return a.host_port == b.host_port && protocol(a) == protocol(b) &&
-         (any(a.host_ip) || any(b.host_ip) || a.host_ip == b.host_ip);
+bool Overlap(cluster::HostPort a, cluster::HostPort b) {
+  return a.port == b.port &&
+         (a.address == b.address || a.address == cluster::kAnyAddress || b.address == cluster::kAnyAddress);
 }
 
 void SortByKey(std::vector<api::PodPtr>& pods) {
@@ -71,9 +66,9 @@ std::vector<api::PodPtr> AntiAffinityConflicts(const Situation& at, cluster::Row
 std::vector<api::PodPtr> HostPortConflicts(const Situation& at, cluster::Row row) {
   std::vector<api::PodPtr> conflicts;
   for (const cluster::PlacedPod* placed : at.nodes().pods(row)) {
-    const bool conflict = cluster::AnyHostPort(*at.pod.pod, [&](const api::ContainerPort& wanted) {
-      return cluster::AnyHostPort(*placed->pod,
-                                  [&](const api::ContainerPort& taken) { return Overlap(wanted, taken); });
+    const bool conflict = std::ranges::any_of(at.pod.use().ports, [&](cluster::HostPort wanted) {
+      return std::ranges::any_of(placed->use().ports,
+                                 [&](cluster::HostPort taken) { return Overlap(wanted, taken); });
     });
     if (conflict) conflicts.push_back(placed->pod);
   }

@@ -26,12 +26,7 @@ void AppendList(std::string& out, const List& list, std::string_view none, Appen
     out += none;
     return;
   }
-  out += '[';
-  for (const auto& one : list) {
-    if (out.back() != '[') out += ',';
-    append(one);
-  }
-  out += ']';
+  AppendJsonList(out, list, [&](std::string&, const auto& one) { append(one); });
 }
 
 }  // namespace

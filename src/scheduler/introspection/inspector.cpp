@@ -11,8 +11,8 @@
 namespace berth::introspection {
 namespace {
 
-// Work of one step of the loop. A record takes up to 50 ns, because each is elsewhere in memory; a row of the
-// queue up to 200 ns; a copied record 25 us.
+// Work of one step of the loop. Each record is elsewhere in memory; copying one takes longer than reading a
+// row.
 constexpr std::uint64_t kRecordsPerStep = 5'000;
 constexpr std::size_t kRowsPerStep = 2'000;
 constexpr std::size_t kCopiesPerStep = 10;

@@ -15,8 +15,9 @@
 
 namespace berth::introspection {
 
-// The loop's part of a request is divided into steps of at most about half a millisecond, so that decisions
-// do not wait for it. What changes between two steps may be missing in a report or may be reported as it was.
+// The loop's part of a request is divided into steps, and the loop decides between them: a step reads at most
+// 5,000 records or 2,000 pods of the queue, or copies at most ten records. What changes between two steps may
+// be missing in a report or may be reported as it was.
 //
 // All methods may be called on any thread. `take` is called on the loop's thread and must not block; if the
 // loop ends first, it is destroyed without a call.

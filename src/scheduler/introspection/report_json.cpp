@@ -16,28 +16,6 @@ using record::AttemptRecord;
 constexpr std::size_t kMostNames = 10;       // of the nodes with one reason
 constexpr std::size_t kMostCandidates = 10;  // of the feasible nodes
 
-// Appends a list; add(out, item) appends one item.
-template <class Items, class Add>
-void AppendList(std::string& out, const Items& items, Add&& add) {
-  out += '[';
-  bool first = true;
-  for (const auto& item : items) {
-    if (!std::exchange(first, false)) out += ',';
-    add(out, item);
-  }
-  out += ']';
-}
-void AddTexts(JsonObject& object, std::string_view key, const std::vector<std::string>& texts) {
-  if (!texts.empty())
-    AppendList(object.Key(key), texts,
-               [](std::string& out, const std::string& text) { AppendJsonString(out, text); });
-}
-void AddNumber(JsonObject& object, std::string_view key, std::int64_t number) {
-  object.AddRaw(key, std::to_string(number));
-}
-void AddText(JsonObject& object, std::string_view key, std::string_view text) {
-  if (!text.empty()) object.Add(key, text);
-}
 void AddTime(JsonObject& object, std::string_view key, const std::optional<WallTime>& time) {
   if (time) object.Add(key, FormatMicroTime(*time));
 }
@@ -49,19 +27,19 @@ void AddQueued(JsonObject& pod, const QueuedReport& report) {
   queued.Add("place", report.place);
   AddTime(queued, "since", report.since);
   AddTime(queued, "firstReady", report.first_ready);
-  AddNumber(queued, "attempts", report.attempts);
-  AddNumber(queued, "unschedulableAttempts", report.unschedulable_attempts);
-  AddNumber(queued, "consecutiveErrors", report.consecutive_errors);
+  queued.AddNumber("attempts", report.attempts);
+  queued.AddNumber("unschedulableAttempts", report.unschedulable_attempts);
+  queued.AddNumber("consecutiveErrors", report.consecutive_errors);
   AddTime(queued, "nextRetry", report.next_retry);
-  AddTexts(queued, "rejectedBy", report.rejected_by);
-  AddTexts(queued, "waitingFor", report.waiting_for);
-  AddText(queued, "gatedBy", report.gated_by);
-  if (report.place == "active") AddNumber(queued, "ahead", static_cast<std::int64_t>(report.ahead));
+  queued.AddUnlessEmpty("rejectedBy", report.rejected_by);
+  queued.AddUnlessEmpty("waitingFor", report.waiting_for);
+  queued.AddUnlessEmpty("gatedBy", report.gated_by);
+  if (report.place == "active") queued.AddNumber("ahead", static_cast<std::int64_t>(report.ahead));
   if (report.woken_by.empty()) return;
-  AppendList(queued.Key("wokenBy"), report.woken_by, [](std::string& out, const WakingEvents& events) {
+  AppendJsonList(queued.Key("wokenBy"), report.woken_by, [](std::string& out, const WakingEvents& events) {
     JsonObject one(out);
     one.Add("plugin", events.plugin);
-    AddTexts(one, "events", events.events);
+    one.AddUnlessEmpty("events", events.events);
   });
 }
 
@@ -83,7 +61,7 @@ void AppendNames(std::string& out, const AttemptRecord& record, const RowSet& ro
   const auto shown = std::min(names.size(), kMostNames);
   std::ranges::partial_sort(names, names.begin() + static_cast<std::ptrdiff_t>(shown));
   names.resize(shown);
-  AppendList(out, names, [](std::string& text, std::string_view name) { AppendJsonString(text, name); });
+  AppendJsonList(out, names, [](std::string& text, std::string_view name) { AppendJsonString(text, name); });
 }
 
 // With the number of nodes in the attempt before, if that is known.
@@ -100,14 +78,14 @@ void AddReasons(JsonObject& object, const record::DetachedRecord& attempt,
   for (const auto& [key, rows] : reasons) lines.push_back({key.first, key.second, rows.Count(), &rows});
   std::ranges::stable_sort(lines, std::greater(), &Line::nodes);
   if (lines.empty()) return;
-  AppendList(object.Key("reasons"), lines, [&](std::string& out, const Line& line) {
+  AppendJsonList(object.Key("reasons"), lines, [&](std::string& out, const Line& line) {
     JsonObject one(out);
     one.Add("plugin", line.plugin).Add("reason", line.reason);
-    AddNumber(one, "nodes", static_cast<std::int64_t>(line.nodes));
+    one.AddNumber("nodes", static_cast<std::int64_t>(line.nodes));
     if (earlier != nullptr) {
       const auto found = before.find({line.plugin, line.reason});
-      AddNumber(one, "nodesBefore",
-                found == before.end() ? 0 : static_cast<std::int64_t>(found->second.Count()));
+      one.AddNumber("nodesBefore",
+                    found == before.end() ? 0 : static_cast<std::int64_t>(found->second.Count()));
     }
     if (view != PodView::kSummary) AppendNames(one.Key("names"), attempt.record, *line.rows);
   });
@@ -116,11 +94,11 @@ void AddReasons(JsonObject& object, const record::DetachedRecord& attempt,
 void AppendScores(std::string& out, const AttemptRecord& record, std::uint32_t row) {
   std::vector<record::ScoreSnapshot::OfPlugin> plugins;
   for (const auto& plugin : record.scores.plugins()) plugins.push_back(plugin);
-  AppendList(out, plugins, [&](std::string& text, const record::ScoreSnapshot::OfPlugin& plugin) {
+  AppendJsonList(out, plugins, [&](std::string& text, const record::ScoreSnapshot::OfPlugin& plugin) {
     JsonObject score(text);
     score.Add("plugin", plugin.plugin());
-    AddNumber(score, "score", plugin[row]);
-    AddNumber(score, "weight", plugin.weight());
+    score.AddNumber("score", plugin[row]);
+    score.AddNumber("weight", plugin.weight());
   });
 }
 
@@ -139,10 +117,10 @@ void AddCandidates(JsonObject& object, const AttemptRecord& record) {
   const auto shown = std::min(candidates.size(), kMostCandidates);
   std::ranges::partial_sort(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(shown));
   candidates.resize(shown);
-  AppendList(object.Key("candidates"), candidates, [&](std::string& out, const Candidate& candidate) {
+  AppendJsonList(object.Key("candidates"), candidates, [&](std::string& out, const Candidate& candidate) {
     JsonObject one(out);
     one.Add("node", std::get<2>(candidate));
-    AddNumber(one, "total", -std::get<1>(candidate));
+    one.AddNumber("total", -std::get<1>(candidate));
     AppendScores(one.Key("scores"), record, std::get<3>(candidate));
   });
 }
@@ -150,11 +128,11 @@ void AddCandidates(JsonObject& object, const AttemptRecord& record) {
 void AddPreemption(JsonObject& object, const AttemptRecord& record, PodView view) {
   if (record.post_filter.empty() && !record.nomination.has_value()) return;
   JsonObject preemption(object.Key("preemption"));
-  AddText(preemption, "message", record.post_filter);
+  preemption.AddUnlessEmpty("message", record.post_filter);
   if (!record.nomination.has_value()) return;
   preemption.Add("node", record.nomination->node);
-  AddNumber(preemption, "victimCount", static_cast<std::int64_t>(record.nomination->victims.size()));
-  if (view != PodView::kSummary) AddTexts(preemption, "victims", record.nomination->victims);
+  preemption.AddNumber("victimCount", static_cast<std::int64_t>(record.nomination->victims.size()));
+  if (view != PodView::kSummary) preemption.AddUnlessEmpty("victims", record.nomination->victims);
 }
 
 void AppendAttempt(std::string& out, const AttemptReport& attempt, const AttemptReport* earlier,
@@ -163,12 +141,12 @@ void AppendAttempt(std::string& out, const AttemptReport& attempt, const Attempt
   JsonObject object(out);
   AddTime(object, "time", attempt.at);
   object.Add("result", record::ResultName(record.result));
-  AddText(object, "message", record.message);
+  object.AddUnlessEmpty("message", record.message);
   if (record.result == record::Result::kScheduled) object.Add("node", record.nodes->by_row[record.node]);
   {
     JsonObject nodes(object.Key("nodes"));
-    AddNumber(nodes, "total", static_cast<std::int64_t>(record.all.Count()));
-    AddNumber(nodes, "feasible", static_cast<std::int64_t>(record.feasible.Count()));
+    nodes.AddNumber("total", static_cast<std::int64_t>(record.all.Count()));
+    nodes.AddNumber("feasible", static_cast<std::int64_t>(record.feasible.Count()));
     if (record.sampled) nodes.AddRaw("sampled", "true");
   }
   AddReasons(object, *attempt.attempt, earlier == nullptr ? nullptr : earlier->attempt.get(), view);
@@ -202,11 +180,11 @@ std::vector<Counted> Most(const Counts& counts, std::size_t most) {
 
 void AddCounts(JsonObject& object, std::string_view key, std::string_view name, const Counts& counts,
                std::size_t most = kMostGroups) {
-  AppendList(object.Key(key), Most(counts, most), [&](std::string& out, const Counted& counted) {
+  AppendJsonList(object.Key(key), Most(counts, most), [&](std::string& out, const Counted& counted) {
     JsonObject one(out);
-    AddText(one, "namespace", counted.ns);
-    AddText(one, name, counted.name);
-    AddNumber(one, "pods", static_cast<std::int64_t>(counted.pods));
+    one.AddUnlessEmpty("namespace", counted.ns);
+    one.AddUnlessEmpty(name, counted.name);
+    one.AddNumber("pods", static_cast<std::int64_t>(counted.pods));
   });
 }
 
@@ -221,10 +199,10 @@ void AppendRow(std::string& out, const QueueRow& row) {
   JsonObject object(out);
   object.Add("namespace", row.pod->metadata.ns).Add("name", row.pod->metadata.name).Add("place", row.place);
   AddTime(object, "since", row.since);
-  AddNumber(object, "attempts", row.attempts);
-  AddNumber(object, "priority", row.pod->spec.priority);
-  AddText(object, "owner", OwnerOf(*row.pod));
-  AddTexts(object, "rejectedBy", row.rejected_by);
+  object.AddNumber("attempts", row.attempts);
+  object.AddNumber("priority", row.pod->spec.priority);
+  object.AddUnlessEmpty("owner", OwnerOf(*row.pod));
+  object.AddUnlessEmpty("rejectedBy", row.rejected_by);
 }
 
 void AddPods(JsonObject& object, std::span<const QueueRow> rows, const QueueFilter& filter) {
@@ -238,10 +216,10 @@ void AddPods(JsonObject& object, std::span<const QueueRow> rows, const QueueFilt
   std::ranges::sort(chosen, {}, order);
   const std::size_t begin = std::min(filter.offset, chosen.size());
   const std::size_t end = std::min(chosen.size(), begin + filter.limit);
-  AddNumber(object, "matching", static_cast<std::int64_t>(chosen.size()));
-  AddNumber(object, "remaining", static_cast<std::int64_t>(chosen.size() - end));
-  AppendList(object.Key("pods"), std::span(chosen).subspan(begin, end - begin),
-             [](std::string& out, const QueueRow* row) { AppendRow(out, *row); });
+  object.AddNumber("matching", static_cast<std::int64_t>(chosen.size()));
+  object.AddNumber("remaining", static_cast<std::int64_t>(chosen.size() - end));
+  AppendJsonList(object.Key("pods"), std::span(chosen).subspan(begin, end - begin),
+                 [](std::string& out, const QueueRow* row) { AppendRow(out, *row); });
 }
 
 }  // namespace
@@ -250,20 +228,20 @@ std::string PodJson(const PodReport& report, PodView view) {
   std::string out;
   JsonObject pod(out);
   pod.Add("namespace", report.ns).Add("name", report.name);
-  AddText(pod, "uid", report.uid);
-  AddText(pod, "schedulerName", report.scheduler_name);
-  AddText(pod, "podGroup", report.group);
-  if (report.stage != PodStage::kGone) AddNumber(pod, "priority", report.priority);
-  AddText(pod, "nominatedNode", report.nominated_node);
+  pod.AddUnlessEmpty("uid", report.uid);
+  pod.AddUnlessEmpty("schedulerName", report.scheduler_name);
+  pod.AddUnlessEmpty("podGroup", report.group);
+  if (report.stage != PodStage::kGone) pod.AddNumber("priority", report.priority);
+  pod.AddUnlessEmpty("nominatedNode", report.nominated_node);
   pod.Add("stage", NameOf(report.stage));
   if (report.queued) AddQueued(pod, *report.queued);
   std::size_t number = 0;
-  AppendList(pod.Key("attempts"), report.attempts, [&](std::string& text, const AttemptReport& attempt) {
+  AppendJsonList(pod.Key("attempts"), report.attempts, [&](std::string& text, const AttemptReport& attempt) {
     ++number;
     AppendAttempt(text, attempt, number < report.attempts.size() ? &report.attempts[number] : nullptr, view);
   });
   if (report.more_attempts > 0)
-    AddNumber(pod, "moreAttempts", static_cast<std::int64_t>(report.more_attempts));
+    pod.AddNumber("moreAttempts", static_cast<std::int64_t>(report.more_attempts));
   pod.Close();
   return out;
 }
@@ -279,7 +257,7 @@ std::string QueueJson(std::span<const QueueRow> rows, const QueueFilter& filter)
   }
   std::string out;
   JsonObject object(out);
-  AddNumber(object, "total", static_cast<std::int64_t>(rows.size()));
+  object.AddNumber("total", static_cast<std::int64_t>(rows.size()));
   AddCounts(object, "places", "place", places);
   AddCounts(object, "causes", "plugin", plugins);
   AddCounts(object, "namespaces", "", namespaces);
@@ -295,7 +273,7 @@ std::string StatusJson(const StatusReport& report, const Identity& identity) {
   object.Add("version", identity.version);
   object.AddRaw("leading", identity.leading ? "true" : "false");
   object.AddRaw("synced", report.synced ? "true" : "false");
-  AddNumber(object, "nodes", static_cast<std::int64_t>(report.nodes));
+  object.AddNumber("nodes", static_cast<std::int64_t>(report.nodes));
   {
     JsonObject queue(object.Key("queue"));
     const queue::QueueSizes& sizes = report.queue;
@@ -305,12 +283,12 @@ std::string StatusJson(const StatusReport& report, const Identity& identity) {
                                     {"gated", sizes.gated},
                                     {"incomplete", sizes.incomplete},
                                     {"inFlight", sizes.in_flight}})
-      AddNumber(queue, key, static_cast<std::int64_t>(size));
+      queue.AddNumber(key, static_cast<std::int64_t>(size));
   }
   JsonObject records(object.Key("records"));
-  AddNumber(records, "count", static_cast<std::int64_t>(report.records));
-  AddNumber(records, "bytes", static_cast<std::int64_t>(report.record_bytes));
-  AddNumber(records, "dropped", static_cast<std::int64_t>(report.records_dropped));
+  records.AddNumber("count", static_cast<std::int64_t>(report.records));
+  records.AddNumber("bytes", static_cast<std::int64_t>(report.record_bytes));
+  records.AddNumber("dropped", static_cast<std::int64_t>(report.records_dropped));
   records.Close();
   object.Close();
   return out;

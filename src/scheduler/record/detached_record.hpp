@@ -14,8 +14,8 @@ struct DetachedRecord {
   framework::Reasons reasons;
 };
 
-// Scheduler loop only. Takes time and memory in proportion to the nodes and the score plugins: about 25 us
-// and 70 KiB for 5,000 nodes and twelve plugins. The result may be used on any thread.
+// Scheduler loop only. Takes time and memory in proportion to the nodes and the score plugins. The result may
+// be used on any thread.
 std::unique_ptr<const DetachedRecord> Detach(const AttemptRecord& record, const framework::Reasons& reasons);
 
 }  // namespace berth::record

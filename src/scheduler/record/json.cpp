@@ -28,12 +28,7 @@ class Writer {
   }
   void List(std::string_view key, const std::vector<std::string>& values) {
     Key(key);
-    out_ += '[';
-    for (const std::string& value : values) {
-      if (out_.back() != '[') out_ += ',';
-      AppendJsonString(out_, value);
-    }
-    out_ += ']';
+    AppendJsonStrings(out_, values);
   }
   // With one decimal place; NaN is null.
   void Decimal(std::string_view key, double value) {

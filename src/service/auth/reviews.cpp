@@ -9,15 +9,6 @@ namespace {
 
 namespace json = boost::json;
 
-void AppendList(std::string& out, const std::vector<std::string>& texts) {
-  out += '[';
-  for (const std::string& text : texts) {
-    if (out.back() != '[') out += ',';
-    AppendGoJsonString(out, text);
-  }
-  out += ']';
-}
-
 // The status of a review of this kind. Absent fields have their zero values, as in Go; a field of the wrong
 // type is an error.
 Expected<json::object> StatusOf(std::string_view text, std::string_view kind) {
@@ -119,13 +110,13 @@ std::string AccessReviewBody(const User& user, const Attributes& attributes) {
   }
   out += R"(},"user":)";
   AppendGoJsonString(out, user.name);
-  if (!user.groups.empty()) AppendList(out += R"(,"groups":)", user.groups);
+  if (!user.groups.empty()) AppendJsonList(out += R"(,"groups":)", user.groups, AppendGoJsonString);
   if (!user.extra.empty()) {
     out += R"(,"extra":{)";
     for (const auto& [key, values] : user.extra) {
       if (out.back() != '{') out += ',';
       AppendGoJsonString(out, key);
-      AppendList(out += ':', values);
+      AppendJsonList(out += ':', values, AppendGoJsonString);
     }
     out += '}';
   }

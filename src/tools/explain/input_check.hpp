@@ -17,8 +17,8 @@ using KindCounts = std::map<std::string, std::size_t>;
 // complete dump.
 Expected<void> CheckInput(const KindCounts& kinds);
 
-// Kinds of which the input has no object although a decision about these pods depends on them: one text
-// with the command that adds them; empty: none.
+// The kinds that decisions about these pods depend on and that have no object in the input: one text with
+// the command that adds them; empty: none.
 std::vector<std::string> IncompleteInput(const KindCounts& kinds, const std::vector<api::PodPtr>& pods);
 
 }  // namespace berth::explain

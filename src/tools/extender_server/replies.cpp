@@ -7,16 +7,6 @@
 namespace berth::extender_server {
 namespace {
 
-template <class List, class Append>
-void AppendList(std::string& out, const List& list, Append&& append) {
-  out += '[';
-  for (const auto& one : list) {
-    if (out.back() != '[') out += ',';
-    append(one);
-  }
-  out += ']';
-}
-
 void AppendFailed(std::string& out, const NodesRequest& request, const FilterVerdict& verdict,
                   bool unresolvable) {
   out += '{';
@@ -39,11 +29,14 @@ std::string FilterResponse(const NodesRequest& request, const FilterVerdict& ver
     for (const std::size_t node : verdict.passed) size += request.objects[node].size() + 1;
     out.reserve(size);
     out += "{\"metadata\":{},\"items\":";
-    AppendList(out, verdict.passed, [&](std::size_t node) { out += request.objects[node]; });
+    AppendJsonList(out, verdict.passed,
+                   [&](std::string& list, std::size_t node) { list += request.objects[node]; });
     out += "},\"NodeNames\":null";
   } else if (verdict.error.empty()) {
     out += "null,\"NodeNames\":";
-    AppendList(out, verdict.passed, [&](std::size_t node) { AppendGoJsonString(out, request.names[node]); });
+    AppendJsonList(out, verdict.passed, [&](std::string& list, std::size_t node) {
+      AppendGoJsonString(list, request.names[node]);
+    });
   } else {
     out += "null,\"NodeNames\":null";
   }
@@ -59,10 +52,10 @@ std::string FilterResponse(const NodesRequest& request, const FilterVerdict& ver
 std::string PrioritizeResponse(const NodesRequest& request, std::span<const std::int64_t> scores) {
   std::string out;
   std::size_t node = 0;
-  AppendList(out, scores, [&](std::int64_t score) {
-    out += "{\"Host\":";
-    AppendGoJsonString(out, request.names[node++]);
-    out += fmt::format(",\"Score\":{}}}", score);
+  AppendJsonList(out, scores, [&](std::string& list, std::int64_t score) {
+    list += "{\"Host\":";
+    AppendGoJsonString(list, request.names[node++]);
+    list += fmt::format(",\"Score\":{}}}", score);
   });
   return out;
 }
@@ -74,10 +67,10 @@ std::string PreemptResponse(const PreemptRequest& request, std::span<const std::
     if (out.back() != '{') out += ',';
     AppendGoJsonString(out, victims.node);
     out += ":{\"Pods\":";
-    AppendList(out, victims.uids, [&](const std::string& uid) {
-      out += "{\"UID\":";
-      AppendGoJsonString(out, uid);
-      out += '}';
+    AppendJsonList(out, victims.uids, [](std::string& list, const std::string& uid) {
+      list += "{\"UID\":";
+      AppendGoJsonString(list, uid);
+      list += '}';
     });
     out += fmt::format(",\"NumPDBViolations\":{}}}", victims.violations);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "base/json_text.hpp"
 
@@ -20,18 +21,6 @@ std::string OutcomeText(const Plan& plan, const std::vector<EvictionOutcome>& ou
 }
 
 std::string Number(double value) { return std::isfinite(value) ? fmt::format("{:.2f}", value) : "null"; }
-
-// Appends a JSON list of objects.
-template <class Items, class Write>
-void AppendList(std::string& out, const Items& items, Write&& write) {
-  out += '[';
-  bool first = true;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!std::exchange(first, false)) out += ',';
-    write(i);
-  }
-  out += ']';
-}
 
 void AppendLoads(std::string& out, double before, double after) {
   JsonObject(out).AddRaw("before", Number(before)).AddRaw("after", Number(after));
@@ -52,11 +41,8 @@ void AppendMove(std::string& out, const Plan& plan, const std::vector<EvictionOu
   AppendLoads(object.Key("fromLoad"), move.from_before, move.from_after);
   AppendLoads(object.Key("toLoad"), move.to_before, move.to_after);
   object.AddRaw("benefit", Number(move.benefit)).AddRaw("cost", Number(move.cost));
-  std::string& costs = object.Key("costs");
-  AppendList(costs, move.costs, [&](std::size_t i) { AppendJsonString(costs, move.costs[i]); });
-  std::string& alternatives = object.Key("alternatives");
-  AppendList(alternatives, move.alternatives,
-             [&](std::size_t i) { AppendJsonString(alternatives, move.alternatives[i]); });
+  AppendJsonStrings(object.Key("costs"), move.costs);
+  AppendJsonStrings(object.Key("alternatives"), move.alternatives);
   object.Add("reason", move.reason);
   if (index < outcomes.size()) {
     object.Add("result", NameOf(outcomes[index].result)).Add("error", outcomes[index].error);
@@ -116,22 +102,19 @@ std::string PlanJson(const Plan& plan, const std::vector<EvictionOutcome>& outco
     object.AddRaw("nodes", fmt::to_string(plan.nodes))
         .AddRaw("measuredNodes", fmt::to_string(plan.measured_nodes))
         .AddRaw("evaluations", fmt::to_string(plan.evaluations));
-    std::string& nodes = object.Key("overloaded");
-    AppendList(nodes, plan.overloaded, [&](std::size_t i) {
-      const OverloadedNode& node = plan.overloaded[i];
-      JsonObject(nodes)
-          .Add("node", node.name)
-          .Add("signal", node.signal)
-          .AddRaw("load", Number(node.load))
-          .AddRaw("lowest", Number(node.lowest))
-          .AddRaw("threshold", Number(node.threshold))
-          .Add("note", node.note);
-    });
-    std::string& moves = object.Key("moves");
-    AppendList(moves, plan.moves, [&](std::size_t i) { AppendMove(moves, plan, outcomes, i); });
-    std::string& rejected = object.Key("rejected");
-    AppendList(rejected, plan.rejected, [&](std::size_t i) {
-      const RejectedPod& pod = plan.rejected[i];
+    AppendJsonList(object.Key("overloaded"), plan.overloaded,
+                   [](std::string& nodes, const OverloadedNode& node) {
+                     JsonObject(nodes)
+                         .Add("node", node.name)
+                         .Add("signal", node.signal)
+                         .AddRaw("load", Number(node.load))
+                         .AddRaw("lowest", Number(node.lowest))
+                         .AddRaw("threshold", Number(node.threshold))
+                         .Add("note", node.note);
+                   });
+    AppendJsonList(object.Key("moves"), std::views::iota(std::size_t{0}, plan.moves.size()),
+                   [&](std::string& moves, std::size_t i) { AppendMove(moves, plan, outcomes, i); });
+    AppendJsonList(object.Key("rejected"), plan.rejected, [](std::string& rejected, const RejectedPod& pod) {
       JsonObject(rejected)
           .Add("pod", pod.pod)
           .Add("node", pod.node)

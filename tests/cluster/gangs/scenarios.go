@@ -155,7 +155,7 @@ spec: {minMember: 2, queue: any, minTaskMember: {launcher: 1, worker: 1}}`,
 	}
 }
 
-// guided runs a manifest with `count` pods, of which at least the group does not fit on one node less.
+// guided runs a manifest with `count` pods, whose group needs one node more than there is at first.
 func (s *stage) guided(file string, count int) {
 	for i := range count - 1 {
 		s.nodes(fmt.Sprintf("n%d", i))

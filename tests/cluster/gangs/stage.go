@@ -103,7 +103,7 @@ func (s *stage) guide(file string) {
 	s.check(err)
 }
 
-// nodes have room for one pod of this file each: two CPUs, of which a pod needs more than a half.
+// nodes have room for one pod of this file each: two CPUs, and a pod requests more than one.
 func (s *stage) nodes(names ...string) {
 	for _, name := range names {
 		node := controlplane.ReadyNode(name, controlplane.Resources("cpu", "2", "memory", "8Gi", "pods", "10"))

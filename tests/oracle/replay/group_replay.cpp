@@ -45,17 +45,6 @@ cycle::SchedulerOptions OptionsOf(element from) {
   return options;
 }
 
-void AddList(JsonObject& out, std::string_view key, const std::vector<std::string>& texts) {
-  if (texts.empty()) return;
-  std::string& list = out.Key(key);
-  list += '[';
-  for (const std::string& text : texts) {
-    if (&text != texts.data()) list += ',';
-    AppendJsonString(list, text);
-  }
-  list += ']';
-}
-
 // Does one unit of work when it is allowed to. The clock advances before each cycle, because entries with
 // equal times would be scheduled in any order.
 class OneCycle final : public cycle::ClusterLoop::Handler {
@@ -338,14 +327,14 @@ class Scenario {
       pods_[key].node = binding.node;
     }
     std::ranges::sort(bound);
-    AddList(result, "bound", bound);
+    result.AddUnlessEmpty("bound", bound);
     std::vector<std::string> deleted;
     for (const ports::PodDeletion& deletion : std::exchange(api_.deletions, {})) {
       deleted.push_back(deletion.ns + "/" + deletion.name);
       pods_[deleted.back()].deleted = true;
     }
     std::ranges::sort(deleted);
-    AddList(result, "deleted", deleted);
+    result.AddUnlessEmpty("deleted", deleted);
     AddPatches(result);
     AddEvents(result);
     AddClaims(result);
@@ -354,7 +343,7 @@ class Scenario {
       waiting.push_back(fmt::format("{} {}", pod.pod().key, pod.node()));
     });
     std::ranges::sort(waiting);
-    AddList(result, "waiting", waiting);
+    result.AddUnlessEmpty("waiting", waiting);
     AddQueue(result);
     result.Close();
     return out;

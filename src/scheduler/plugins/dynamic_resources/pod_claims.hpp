@@ -26,7 +26,7 @@ using ResourceClaimPtr = std::shared_ptr<const api::ResourceClaim>;
 // A claim of the pod.
 struct DeviceClaim {
   ResourceClaimPtr object = {};  // as PreFilter found it, later as PreBind has written it
-  // For whom PreBind reserves it: the pod, or the pod's group if the claim belongs to that.
+  // The consumer in the reservation of PreBind: the pod, or its group if the claim is the group's.
   api::ResourceClaim::Consumer consumer = {};
   // The allocation that an earlier member of the pod's group has reserved in the same cycle of the group and
   // that is not written yet; null: the pod needs an allocation of its own, or the claim is allocated.

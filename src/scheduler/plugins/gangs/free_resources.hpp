@@ -8,8 +8,8 @@
 
 namespace berth::plugins {
 
-// The resources of which less than `wanted` is free in the whole cluster, as "cpu: 4 (free: 1500m), ...";
-// empty if there are enough. Free is what the pods on the nodes do not request; pods of the group, which
+// The resources in `wanted` that exceed what is free in the whole cluster, as "cpu: 4 (free: 1500m), ...";
+// empty if none does. Free is what the pods on the nodes do not request; pods of the group, which
 // count as part of `wanted`, and overcommitted nodes request nothing here. Takes time proportional to the
 // number of nodes and scheduled members, per resource.
 std::string MissingResources(const api::ResourceList& wanted, const cluster::PodGroups::Group& group,
