@@ -259,15 +259,16 @@ def end_to_end():
 
 
 def latency():
-    for nodes in (1000, 5000):
-        def scheduler(context, command, nodes=nodes):
-            return [str(context.bin / "bench_latency"), "--nodes", str(nodes), "--rate", "1000", "--seconds",
-                    str((context.pods or 10000) / 1000), "--rounds", "1", "--json", "--scheduler",
+    # kube-scheduler sustains 200 pods per second at both sizes, and 1,000 at neither.
+    for nodes, rate in ((1000, 1000), (5000, 1000), (1000, 200), (5000, 200)):
+        def scheduler(context, command, nodes=nodes, rate=rate):
+            return [str(context.bin / "bench_latency"), "--nodes", str(nodes), "--rate", str(rate), "--seconds",
+                    str((context.pods or 10 * rate) / rate), "--rounds", "1", "--json", "--scheduler",
                     "it=" + command.format(berth=context.bin / "berth", real=context.real)]
-        yield Benchmark(f"latency/{nodes}/1000-per-second", "from the watch event of a new pod to that of its binding, p99, "
-                        "1,000 pods per second offered", (Side("berth", lambda context, run=scheduler: run(context, BERTH)),
-                                                          Side(SAMPLING, lambda context, run=scheduler: run(context, REAL))),
-                        {"nodes": nodes, "offeredPerSecond": 1000}, LESS)
+        yield Benchmark(f"latency/{nodes}/{rate}-per-second", "from the watch event of a new pod to that of its binding, p99, "
+                        f"{rate:,} pods per second offered", (Side("berth", lambda context, run=scheduler: run(context, BERTH)),
+                                                             Side(SAMPLING, lambda context, run=scheduler: run(context, REAL))),
+                        {"nodes": nodes, "offeredPerSecond": rate}, LESS)
 
 
 def every_benchmark(workloads):
