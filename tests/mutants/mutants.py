@@ -353,6 +353,16 @@ MUTANTS = [
     Mutant("skipped-objects-become-deletions", "src/kubernetes/client/reflector.cpp",
            "  skipped_keys.insert(key);\n", "",
            "a repaired object is taken for an unknown one", ("kubernetes_client", )),
+    # --- pod groups ---
+    Mutant("reserved-nodes-are-open-to-equals", f"{PLUGINS}/group_reservation/reservations.cpp",
+           "priority <= entries_[i].priority", "priority < entries_[i].priority",
+           "single pods take the nodes that a group of the same priority waits for", ("scheduler_cycle", )),
+    Mutant("a-reservation-outlasts-its-group", f"{PLUGINS}/group_reservation/group_reservation.cpp",
+           "group->members.empty()) return End::kDeleted;", "false) return End::kNone;",
+           "nodes stay closed after the group was deleted", ("scheduler_cycle", )),
+    Mutant("released-nodes-wake-nobody", f"{PLUGINS}/group_reservation/group_reservation.cpp",
+           "  handle_.scheduler.PublishEvent(kReservationEnd, framework::StateChangeOf(this));\n", "",
+           "pods that were rejected wait for minutes after the end of a reservation", ("scheduler_cycle", )),
     # --- rebalancing ---
     Mutant("pods-move-to-and-fro", "src/tools/rebalance/planner.cpp",
            "  if (std::ranges::find(choice.near, from) == choice.near.end()) return std::nullopt;\n",

@@ -7,6 +7,7 @@
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
 #include "scheduler/plugins/gang_scheduling/gang_scheduling.hpp"
 #include "scheduler/plugins/gangs/gangs.hpp"
+#include "scheduler/plugins/group_reservation/group_reservation.hpp"
 #include "scheduler/plugins/image_locality/image_locality.hpp"
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "scheduler/plugins/load_aware/load_aware.hpp"
@@ -60,6 +61,7 @@ void AddTrimaranPlugins(runtime::Registry& registry) {
 // Groups of other projects; Coscheduling under the name and with the arguments of scheduler-plugins.
 void AddGangPlugins(runtime::Registry& registry) {
   registry.Add("Gangs", plugins::Gangs::Create, plugins::GangsArgsCodec());
+  registry.Add("GroupReservation", plugins::GroupReservation::Create, plugins::GroupReservationArgsCodec());
   registry.Add("Coscheduling", plugins::Coscheduling::Create, plugins::CoschedulingArgsCodec());
 }
 

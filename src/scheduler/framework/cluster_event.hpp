@@ -36,7 +36,7 @@ enum class EventResource : std::uint8_t {
   kResourceClaim,
   kResourceSlice,
   kPodGroup,
-  kMeasurement,  // Berth's own: load metrics of a node
+  kPluginState,  // Berth's own: measurements or other inputs of a plugin (plugin_state_change.hpp)
   kAny,
 };
 
@@ -76,7 +76,7 @@ struct ClusterEvent {
   bool wildcard() const { return resource == EventResource::kAny && action == kAllActions; }
 };
 
-inline constexpr ClusterEvent kMeasurementUpdate{EventResource::kMeasurement, kUpdate, "MeasurementUpdate"};
+inline constexpr ClusterEvent kMeasurementUpdate{EventResource::kPluginState, kUpdate, "MeasurementUpdate"};
 
 // The object of an event before and after: api::Pod for the pod resources, api::Node for nodes, and so on.
 // Both are null for wildcard events without an object.

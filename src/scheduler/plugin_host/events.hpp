@@ -43,7 +43,7 @@ inline std::optional<framework::EventResource> ResourceOf(std::uint32_t resource
     case BERTH_ON_CSI_NODE:
       return EventResource::kCSINode;
     case BERTH_ON_MEASUREMENT:
-      return EventResource::kMeasurement;
+      return EventResource::kPluginState;
     case BERTH_ON_ANYTHING:
       return EventResource::kAny;
     default:

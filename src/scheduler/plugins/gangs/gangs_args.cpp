@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/nearest.hpp"
+#include "scheduler/plugins/args_range.hpp"
 #include "scheduler/plugins/gangs/group_sources.hpp"
 
 namespace berth::plugins {
@@ -14,12 +15,6 @@ namespace {
 // Permit waits at most this long, as in kube-scheduler.
 constexpr std::int64_t kLongestWait = 15 * 60;
 constexpr std::int64_t kMostMembers = 100'000;
-
-void CheckRange(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most,
-                std::vector<std::string>& errors) {
-  if (value < least || value > most)
-    errors.push_back(fmt::format("{}: Invalid value: {}: must be from {} to {}", field, value, least, most));
-}
 
 }  // namespace
 

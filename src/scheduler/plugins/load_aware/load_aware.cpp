@@ -89,7 +89,7 @@ std::vector<framework::EventRegistration> LoadAware::EventsToRegister() const {
   const auto new_node = [this](const cluster::PodInfo&, const api::Node*, const api::Node*) {
     return reject_unknown_ ? Hint::kSkip : Hint::kQueue;  // a new node is not measured
   };
-  return {WhenMeasured(this), WhenNode(kAdd, new_node)};
+  return {WhenPluginStateChanges(this), WhenNode(kAdd, new_node)};
 }
 
 // --- requeueing ---
@@ -124,9 +124,7 @@ void LoadAware::PublishOpened() {
     opened_ &= handle_.nodes.all();
     if (opened_.Empty()) return;
     opened_.Clear();
-    handle_.scheduler.PublishEvent(
-        framework::kMeasurementUpdate,
-        {nullptr, std::make_shared<const framework::MeasurementChange>(framework::MeasurementChange{this})});
+    handle_.scheduler.PublishEvent(framework::kMeasurementUpdate, framework::StateChangeOf(this));
   });
 }
 

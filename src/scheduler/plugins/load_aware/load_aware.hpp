@@ -9,7 +9,7 @@
 #include "base/row_set.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/factory.hpp"
-#include "scheduler/framework/measurement_change.hpp"
+#include "scheduler/framework/plugin_state_change.hpp"
 #include "scheduler/framework/score_parts.hpp"
 #include "scheduler/plugins/load_aware/load_aware_args.hpp"
 #include "scheduler/plugins/load_aware/load_signal.hpp"

@@ -334,7 +334,7 @@ TEST_F(LoadAwareTest, OnlyEventsOfThisPluginAndNodesThatItAcceptsRetryAPod) {
   };
   const auto change_of = [](const LoadAware& of) {
     return framework::EventObjects{
-        nullptr, std::make_shared<const framework::MeasurementChange>(framework::MeasurementChange{&of})};
+        nullptr, std::make_shared<const framework::PluginStateChange>(framework::PluginStateChange{&of})};
   };
   const framework::ClusterEvent node_added{framework::EventResource::kNode, framework::kAdd, "NodeAdd"};
   const framework::EventObjects node{nullptr, std::make_shared<const api::Node>(MakeNode("n3"))};

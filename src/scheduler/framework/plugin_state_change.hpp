@@ -1,0 +1,28 @@
+// The object of kPluginState events.
+#pragma once
+
+#include "scheduler/framework/cluster_event.hpp"
+
+namespace berth::framework {
+
+// A plugin accepts nodes that it rejected before, for a reason other than a change of an object:
+// measurements, or pods that they do not include yet. Every plugin has its own signals, thresholds and state,
+// so the change affects only pods that this one rejected.
+struct PluginStateChange {
+  const void* plugin = nullptr;  // compared only
+};
+
+// Registers for the changes that `plugin` publishes.
+inline EventRegistration WhenPluginStateChanges(const void* plugin) {
+  return When<PluginStateChange>(
+      EventResource::kPluginState, kUpdate,
+      [plugin](const cluster::PodInfo&, const PluginStateChange*, const PluginStateChange* after) {
+        return after == nullptr || after->plugin == plugin ? Hint::kQueue : Hint::kSkip;
+      });
+}
+// What `plugin` publishes.
+inline EventObjects StateChangeOf(const void* plugin) {
+  return {nullptr, std::make_shared<const PluginStateChange>(PluginStateChange{plugin})};
+}
+
+}  // namespace berth::framework

@@ -1,0 +1,83 @@
+// Reserves nodes for pod groups that have waited too long. Off by default.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text_map.hpp"
+#include "observability/metrics/registry.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
+#include "scheduler/framework/group_plugin.hpp"
+#include "scheduler/framework/handle.hpp"
+#include "scheduler/plugins/group_reservation/group_reservation_args.hpp"
+#include "scheduler/plugins/group_reservation/reservations.hpp"
+
+namespace berth::plugins {
+
+// A group needs many nodes at the same time; pods that need one take every node as it becomes free. When a
+// group has waited for waitSeconds, PodGroupPostFilter selects nodes on which it fits once pods of the same
+// or lower priority there have ended, first those with the fewest such pods. Filter closes them to other pods
+// of the same or lower priority, except those of DaemonSets; nothing is evicted. The reservation ends when
+// the group has its minimum of members on nodes, when it is deleted, or after reservationSeconds. Waiting
+// times begin again when the scheduler restarts.
+class GroupReservation final : public framework::FilterPlugin,
+                               public framework::PodGroupPostFilterPlugin,
+                               public framework::PostBindPlugin {
+ public:
+  GroupReservation(const GroupReservationArgs& args, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
+
+  std::string_view Name() const override { return "GroupReservation"; }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  // At most five searches for the whole group, once per waiting time.
+  framework::GroupPostFilterResult PodGroupPostFilter(const framework::QueuedGroup& group,
+                                                      framework::GroupPostFilterServices& services) override;
+  void PostBind(const framework::Placement& placement) override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  enum class End : std::uint8_t { kNone, kComplete, kDeleted, kExpired };
+  static constexpr std::size_t kEnds = 3;
+  // Calls of CheckEnds that are waiting in the loop.
+  struct Checks {
+    bool posted = false;
+    bool periodic = false;
+  };
+
+  bool IsDue(const framework::QueuedGroup& group) const;
+  framework::Status Reserve(const framework::QueuedGroup& group,
+                            framework::GroupPostFilterServices& services);
+  void Keep(const framework::QueuedGroup& group,
+            std::span<const framework::GroupPostFilterServices::Found> found);
+  // For users: of the member that is scheduled first, and a line in the log.
+  void Emit(const framework::QueuedGroup& group, ports::Event::Type type, const char* reason,
+            std::string note);
+  void Postpone(const std::string& key);
+  void Report() const;
+  End EndOf(const ReservedNodes& reservation) const;
+  void CheckEnds();
+  void CheckEndsPeriodically();
+
+  const Duration wait_;
+  const Duration duration_;
+  const std::size_t most_;
+  framework::Handle& handle_;
+  const framework::ReasonId reason_;
+  const std::unique_ptr<Reservations> reservations_;
+  TextMap<WallTime> postponed_;           // groups that get no reservation before this time
+  const std::shared_ptr<Checks> checks_;  // work in the loop that outlives it does nothing
+  // Null: no metrics are collected.
+  metrics::Gauge* reserved_ = nullptr;
+  std::array<metrics::Counter*, kEnds> ended_{};
+};
+
+config::ArgsCodec GroupReservationArgsCodec();
+
+}  // namespace berth::plugins
