@@ -202,6 +202,15 @@ std::vector<Advice> FindAdvice(assembly::PodEvaluator& evaluator, const Situatio
   return advice;
 }
 
+std::vector<Advice> AdviceForPod(assembly::PodEvaluator& evaluator, const Situation& at) {
+  Proposal proposal{FixesForPod(at)};
+  if (proposal.fixes.empty()) return {};
+  Advice advice{.steps = proposal.Steps(), .change = Combine(at, at.pod.pod, proposal.fixes), .nodes = {}};
+  advice.nodes = FittingNodes(evaluator, at.pod.pod, advice.change);
+  if (advice.nodes.empty()) return {};
+  return {std::move(advice)};
+}
+
 std::vector<Advice> AdviceToAdmit(assembly::PodEvaluator& evaluator, const api::PodPtr& pod) {
   api::Pod changed = *pod;
   std::string step;

@@ -15,6 +15,9 @@ namespace berth::explanation {
 std::vector<Advice> FindAdvice(assembly::PodEvaluator& evaluator, const Situation& at,
                                const std::vector<RowGroup>& groups, const record::AttemptRecord& attempt);
 
+// For a pod that PreFilter rejects, whatever the node.
+std::vector<Advice> AdviceForPod(assembly::PodEvaluator& evaluator, const Situation& at);
+
 // For a pod that was not evaluated because of its scheduling gates or its scheduler name.
 std::vector<Advice> AdviceToAdmit(assembly::PodEvaluator& evaluator, const api::PodPtr& pod);
 
