@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/explanation/fake_cluster.hpp"
+#include "testing/storage.hpp"
 
 namespace berth::explanation {
 namespace {
@@ -201,6 +202,44 @@ TEST(ExplainPod, AdvisesWhatHelpsTheEasiestFirst) {
       {"nothing helps against a missing claim", Claiming(MakePod("p"), "none"), {}},
   };
   for (const Case& c : cases) EXPECT_EQ(AdviceOf(Explain(TwoZones(), c.pod)), c.advice) << c.what;
+}
+
+TEST(ExplainPod, AdvisesForVolumes) {
+  using berth::testing::MakeClaim;
+  using berth::testing::MakeVolume;
+  FakeCluster cluster = TwoZones();
+  const auto add = [&](const api::PersistentVolumeClaim& claim, const api::PersistentVolume& volume) {
+    cluster.claims.push_back(std::make_shared<const api::PersistentVolumeClaim>(claim));
+    cluster.volumes.push_back(std::make_shared<const api::PersistentVolume>(volume));
+  };
+  add(MakeClaim("far").BoundTo("pv-1"), MakeVolume("pv-1").Label(kZone, "c").ClaimedBy("far"));
+  add(MakeClaim("rack").BoundTo("pv-2"), MakeVolume("pv-2").ReachedFrom("rack", {"r7", "r8"}).ClaimedBy("rack"));
+  add(MakeClaim("sole").BoundTo("pv-3").Modes({"ReadWriteOncePod"}), MakeVolume("pv-3").ClaimedBy("sole"));
+  add(MakeClaim("data").BoundTo("pv-5"), MakeVolume("pv-5").ClaimedBy("data"));
+  add(MakeClaim("local").BoundTo("pv-4"),
+      MakeVolume("pv-4").ReachedFrom("kubernetes.io/hostname", {"n9"}).ClaimedBy("local"));
+  cluster.Run("n2", Claiming(MakePod("writer"), "sole"));
+  struct Case {
+    const char* what;
+    const char* claim;
+    std::vector<std::string> advice;
+  };
+  const Case cases[] = {
+      {"a volume in a zone without nodes", "far",
+       {"add a node like n1 with topology.kubernetes.io/zone=c -> n1-new",
+        "add a toleration for gpu=true:NoSchedule; add a node like n2 with topology.kubernetes.io/zone=c -> n2-new"}},
+      {"a volume for nodes with a label", "rack",
+       {"add a node like n1 with rack=r7 -> n1-new",
+        "add a toleration for gpu=true:NoSchedule; add a node like n2 with rack=r7 -> n2-new"}},
+      {"a volume that only one pod may use", "sole", {"wait until default/writer has ended, or delete it -> n1"}},
+      {"a volume of a certain node", "local", {}},
+      {"a misspelled claim", "daat", {"use claim data instead of daat -> n1"}},
+      {"a misspelled claim whose volume fits no node", "rakc", {}},
+  };
+  for (const Case& c : cases) {
+    const std::vector<std::string> advice = AdviceOf(Explain(cluster, Claiming(MakePod("p").Cpu("0"), c.claim)));
+    EXPECT_EQ(advice, c.advice) << c.what;
+  }
 }
 
 TEST(ExplainPod, NamesTheVictimsOfAHigherPriority) {
