@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "scheduler/explanation/group_advice.hpp"
+
 namespace berth::explanation {
 namespace {
 
@@ -226,7 +228,7 @@ std::vector<Advice> AdviceToAdmit(assembly::PodEvaluator& evaluator, const api::
                        fmt::join(std::as_const(pod->spec.scheduling_gates), ", "));
     changed.spec.scheduling_gates.clear();
   } else {
-    return {};
+    return AdviceToCompleteGroup(evaluator, pod);
   }
   Advice advice{
       .steps = {step}, .change = {.pod = std::make_shared<const api::Pod>(std::move(changed))}, .nodes = {}};

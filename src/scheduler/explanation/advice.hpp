@@ -18,7 +18,7 @@ std::vector<Advice> FindAdvice(assembly::PodEvaluator& evaluator, const Situatio
 // For a pod that PreFilter rejects, whatever the node.
 std::vector<Advice> AdviceForPod(assembly::PodEvaluator& evaluator, const Situation& at);
 
-// For a pod that was not evaluated because of its scheduling gates or its scheduler name.
+// For a pod that was not evaluated because of its scheduling gates, its scheduler name or its group.
 std::vector<Advice> AdviceToAdmit(assembly::PodEvaluator& evaluator, const api::PodPtr& pod);
 
 // The nodes that fit after the change, sorted.
