@@ -24,7 +24,7 @@ func parse(args []string) (*options, error) {
 	flags := o.Flags("pending", "--berth PATH [--only WORDS] [--table FILE]",
 		"Applies the advice of berth explain to a real cluster, for every kind of pending pod.")
 	flags.StringVar(&o.only, "only", "", "only the situations with these `WORDS` in their name")
-	flags.StringVar(&o.table, "table", "", "writes manifests, explanations and results to this `FILE`")
+	flags.StringVar(&o.table, "table", "", "writes a table of reasons, advice and nodes in Markdown to this `FILE`")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -41,6 +41,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	defer s.children.StopAll()
 	violations := 0
 	var table strings.Builder
+	table.WriteString("| situation | from the explanation | advice that was applied | pod bound to |\n|---|---|---|---|\n")
 	for _, one := range situations() {
 		if !strings.Contains(one.name, o.only) {
 			continue
@@ -48,7 +49,7 @@ func run(ctx context.Context, o *options, directory string) error {
 		started := time.Now()
 		result, wrong := s.play(one)
 		fmt.Printf("%-62s %4.1f s  %s\n", one.name, time.Since(started).Seconds(), result.node)
-		result.describe(&table, one)
+		table.WriteString(result.row(one))
 		if wrong != nil {
 			fmt.Printf("VIOLATION: %s: %v\n", one.name, wrong)
 			violations++
@@ -71,14 +72,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	return nil
 }
 
-// describe appends the situation, the explanation and the result as a section of Markdown.
-func (r *result) describe(table *strings.Builder, one situation) {
-	fmt.Fprintf(table, "## %s\n\n    $ berth explain pod/%s\n%s\n", one.name, one.pod, indented(r.explanation))
-	if r.applied != "" {
-		fmt.Fprintf(table, "Applied: %s. Bound to: %s.\n\n", r.applied, r.node)
-	}
-}
-
-func indented(text string) string {
-	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ") + "\n"
+// row is the row of a table in Markdown.
+func (r *result) row(one situation) string {
+	return fmt.Sprintf("| %s | `%s` | %s | %s |\n", one.name, one.reason, r.applied, r.node)
 }
