@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/child_process.hpp"
 #include "base/files.hpp"
 #include "tools/demo/command_line.hpp"
 
@@ -57,7 +58,7 @@ leaderElection: {{leaderElect: false}}
 
 std::optional<int> Contest::Read(command_line::Command& command, int argc, char** argv) {
   std::vector<std::string> schedulers;
-  sandbox = std::filesystem::path(demo::OwnExecutable()).parent_path() / "berth";
+  sandbox = std::filesystem::path(OwnExecutable()).parent_path() / "berth";
   command_line::FlagSet& flags = command.flags();
   flags.Integers("nodes", nodes, "cluster sizes in nodes");
   flags.Integer("rounds", rounds, "rounds per scheduler and size");

@@ -1,4 +1,4 @@
-"""Parses `berth --help` and the help of its subcommands, for manual page, completions and reference."""
+"""Parses `berth --help` and the help of its subcommands, for manual pages and reference."""
 import re
 from dataclasses import dataclass, field
 
@@ -9,14 +9,7 @@ from common import PackagingError, run
 class Option:
     names: list[str]  # as typed, "--no-controllers"; empty for positional arguments
     argument: str = ""  # "FILE", "string"; empty for a switch
-    choices: list[str] = field(default_factory=list)
     text: str = ""
-    repeats: bool = False
-
-    @property
-    def takes_file(self):
-        named = self.names[-1] if self.names else ""
-        return self.argument in ("FILE", "PATH") or bool(re.search(r"(-file|kubeconfig|--config|-to|--load|--save|--policy)$", named))
 
 
 @dataclass
@@ -31,11 +24,6 @@ class Command:
     @property
     def options(self):
         return [option for _, options in self.sections for option in options if option.names]
-
-    @property
-    def takes_files(self):
-        """True if the command has file arguments without an option."""
-        return any(not option.names and option.argument == "FILE" for _, options in self.sections for option in options)
 
     def all_commands(self):
         yield self
@@ -68,10 +56,6 @@ def _command(binary, path, summary):
             _add_line(command.sections[-1][1], line, positional=title == "Arguments")
     command.introduction = "\n".join(introduction).strip()
     command.sections = [(title, options) for title, options in command.sections if options]
-    for option in command.options:
-        option.repeats = "ay be repeated" in option.text
-        if re.fullmatch(r"[a-z-]+(\|[a-z-]+)+(,\.\.\.)?", option.argument):
-            option.choices = option.argument.removesuffix(",...").split("|")
     command.subcommands = [_command(binary, (*path, name), about) for name, about in children]
     if not command.options:
         raise PackagingError(f"berth {' '.join(path)} --help: no options found; has its layout changed?")

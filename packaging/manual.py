@@ -1,4 +1,4 @@
-"""The manual page berth(1), generated from the program's help."""
+"""The manual pages berth(1) and berth-COMMAND(1), generated from the program's help."""
 import datetime
 
 from common import SUMMARY, version
@@ -10,23 +10,42 @@ FILES = [
 ]
 
 
-def page(root, date):
+def pages(root, date):
+    """The text of each page by its name: berth, and one per command, which contains the commands below it."""
     day = datetime.datetime.fromtimestamp(date, datetime.timezone.utc).strftime("%Y-%m-%d")
-    lines = [f'.TH BERTH 1 "{day}" "Berth {version()}" "User Commands"',
-             ".SH NAME", f"berth, kube\\-scheduler \\- {_escape(SUMMARY)}",
-             ".SH SYNOPSIS", ".B berth", ".I command", "[options]", ".br", ".B kube\\-scheduler", "[flags]",
-             ".SH DESCRIPTION", _escape(root.introduction),
-             "Called by the name kube\\-scheduler it is", ".BR \"berth scheduler\" .", ".SH COMMANDS"]
+    found = {"berth": _overview(root, day)}
     for command in root.subcommands:
-        lines += [".TP", f".B {command.path[-1]}", _escape(command.summary)]
-    for command in root.all_commands():
-        if command.path and command.sections:
-            lines += _command(command)
+        found[_name(command)] = _page(command, day)
+    return found
+
+
+def _name(command):
+    return f"berth-{command.path[0]}"
+
+
+def _head(name, day):
+    return f'.TH {name.upper()} 1 "{day}" "Berth {version()}" "User Commands"'
+
+
+def _overview(root, day):
+    lines = [_head("berth", day), ".SH NAME", f"berth \\- {_escape(SUMMARY)}",
+             ".SH SYNOPSIS", ".B berth", ".I command", "[options]", ".br", ".B kube\\-scheduler", "[flags]", ".br",
+             ".B kubectl berth", ".I command", "[options]", ".SH DESCRIPTION", _escape(root.introduction),
+             "Called by the name kube\\-scheduler it is", ".BR berth\\-scheduler (1).", ".SH COMMANDS"]
+    for command in root.subcommands:
+        lines += [".TP", f".BR {_escape(_name(command))} (1)", _escape(command.summary)]
     lines += [".SH FILES"]
     for path, text in FILES:
         lines += [".TP", f".I {_escape(path)}", _escape(text)]
     lines += [".SH SEE ALSO", "The guides in", ".IR /usr/share/doc/berth/guide .", ".BR systemctl (1)"]
     return "\n".join(lines) + "\n"
+
+
+def _page(command, day):
+    lines = [_head(_name(command), day), ".SH NAME", f"{_escape(_name(command))} \\- {_escape(command.summary)}"]
+    for one in command.all_commands():
+        lines += _command(one)
+    return "\n".join([*lines, ".SH SEE ALSO", ".BR berth (1)"]) + "\n"
 
 
 def _command(command):

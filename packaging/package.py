@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import command_help
-import completion
 import manual
 from common import SOURCE, PackagingError, check_program, compress, main, run, source_date, stripped, version
 
@@ -41,7 +40,7 @@ class Package:
 
 def parse():
     parser = argparse.ArgumentParser(prog="script/package", formatter_class=argparse.RawDescriptionHelpFormatter, description="""\
-Builds two Debian packages from a build directory: berth (program, service, configuration, manual page, completions) and
+Builds two Debian packages from a build directory: berth (program, service, configuration, manual pages, completions) and
 berth-dev (headers, libraries, CMake package). They depend on the library versions of this Debian system.
 The packages are reproducible. The date is SOURCE_DATE_EPOCH, or that of the commit.""")
     parser.add_argument("--build", type=Path, metavar="DIR", help="a complete build; default: build, which is built first")
@@ -92,11 +91,16 @@ def program_files(root, binary, full, date):
     put(root, "etc/default/berth", (HERE / "default").read_bytes())
 
     tree = command_help.describe(binary)
-    put(root, "usr/share/man/man1/berth.1.gz", compress(manual.page(tree, date).encode()))
-    link(root, "usr/share/man/man1/kube-scheduler.1.gz", "berth.1.gz")
-    put(root, "usr/share/bash-completion/completions/berth", completion.bash(tree).encode())
+    for name, text in manual.pages(tree, date).items():
+        put(root, f"usr/share/man/man1/{name}.1.gz", compress(text.encode()))
+    link(root, "usr/share/man/man1/kube-scheduler.1.gz", "berth-scheduler.1.gz")
+    for name in ("kubectl-berth", "kubectl_complete-berth"):  # the plugin of kubectl
+        link(root, f"usr/bin/{name}", "berth")
+        link(root, f"usr/share/man/man1/{name}.1.gz", "berth.1.gz")
+    for shell, path in (("bash", "bash-completion/completions/berth"), ("zsh", "zsh/vendor-completions/_berth"),
+                        ("fish", "fish/vendor_completions.d/berth.fish")):
+        put(root, f"usr/share/{path}", run(binary, "completion", shell).encode())
     link(root, "usr/share/bash-completion/completions/kube-scheduler", "berth")
-    put(root, "usr/share/zsh/vendor-completions/_berth", completion.zsh(tree).encode())
 
     documents(root, "berth", full, date)
     docs = SOURCE / "docs"

@@ -296,4 +296,10 @@ std::size_t ChildProcess::PeakMemoryBytes() const {
   return 0;
 }
 
+std::string OwnExecutable() {
+  char path[4096];
+  const auto size = ::readlink("/proc/self/exe", path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : "berth";
+}
+
 }  // namespace berth

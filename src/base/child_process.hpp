@@ -102,4 +102,7 @@ class ChildProcess {
   double final_cpu_seconds_ = 0;
 };
 
+// The path of this program, to start it again with other arguments.
+std::string OwnExecutable();
+
 }  // namespace berth

@@ -12,6 +12,7 @@
 #include "base/fatal_signals.hpp"
 #include "base/open_files.hpp"
 #include "base/version.hpp"
+#include "command/completion_command.hpp"
 #include "command/config_command.hpp"
 #include "command/demo_command.hpp"
 #include "command/explain_command.hpp"
@@ -21,6 +22,7 @@
 #include "command/rebalance_command.hpp"
 #include "command/sandbox_command.hpp"
 #include "command/scheduler_command.hpp"
+#include "command/status_command.hpp"
 #include "command_line/command.hpp"
 
 namespace berth::command {
@@ -45,6 +47,16 @@ int PrintVersion(Arguments args, const runtime::Registry&) {
 constexpr Subcommand kSubcommands[] = {
     {"scheduler", "run the scheduler", &RunSchedulerCommand},
     {"explain", "explain why pods are pending and where they would be placed", &RunExplainCommand},
+    {"why", "explain why pods are pending, with their state in the running scheduler",
+     [](Arguments arguments, const runtime::Registry& plugins) {
+       return RunWhyCommand("berth why", arguments, plugins);
+     }},
+    {"status", "print the state of the running scheduler",
+     [](Arguments arguments, const runtime::Registry&) {
+       return RunStatusCommand("berth status", arguments);
+     }},
+    {"queue", "print the pods in the queue of the running scheduler",
+     [](Arguments arguments, const runtime::Registry&) { return RunQueueCommand("berth queue", arguments); }},
     {"extender", "serve plugins as a scheduler extender, or check an extender", &RunExtenderCommand},
     {"config", "check or convert configuration files", &RunConfigCommand},
     {"migrate", "check a cluster before switching its scheduler to Berth", &RunMigrateCommand},
@@ -55,6 +67,8 @@ constexpr Subcommand kSubcommands[] = {
      [](Arguments arguments, const runtime::Registry&) { return RunDemoCommand(arguments); }},
     {"sandbox", "run an in-memory API server with simulated nodes",
      [](Arguments arguments, const runtime::Registry&) { return RunSandboxCommand(arguments); }},
+    {"completion", "print a script that completes command lines in a shell",
+     [](Arguments arguments, const runtime::Registry&) { return RunCompletionCommand(arguments); }},
     {"version", "print the version", &PrintVersion},
 };
 
@@ -63,8 +77,9 @@ constexpr Subcommand kSubcommands[] = {
 constexpr std::string_view kSchedulers[] = {"kube-scheduler", "sample-scheduler-framework",
                                             "custom-scheduler"};
 
-// The name under which kubectl runs this program for `kubectl berth`.
+// The names under which kubectl runs this program for `kubectl berth`, and for the completion of its words.
 constexpr std::string_view kKubectlPlugin = "kubectl-berth";
+constexpr std::string_view kKubectlCompletion = "kubectl_complete-berth";
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -79,12 +94,20 @@ bool RunsAsScheduler(std::string_view program, const std::vector<std::string>& a
   return FileName(program) == "kube-scheduler" || arguments.empty() || arguments.front().starts_with('-');
 }
 
+int CompleteForKubectl(std::vector<std::string> words, const runtime::Registry& plugins) {
+  LimitCompletionTime();
+  words.insert(words.begin(), std::string(command_line::kCompletionRequest));
+  return RunKubectlPlugin(words, plugins);
+}
+
 }  // namespace
 
 int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
   ReportFatalSignals();
   RaiseOpenFileLimit();
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (argc > 0 && FileName(argv[0]) == kKubectlCompletion) return CompleteForKubectl(arguments, plugins);
+  if (command_line::IsCompletion(arguments)) LimitCompletionTime();
   if (argc > 0 && RunsAsScheduler(argv[0], arguments)) return RunSchedulerCommand(arguments, plugins);
   if (argc > 0 && FileName(argv[0]) == kKubectlPlugin) return RunKubectlPlugin(arguments, plugins);
   command_line::Command berth("berth", "A drop-in replacement for kube-scheduler.");
@@ -97,7 +120,6 @@ int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
     return 1;
   }
   const std::string& name = arguments.front();
-  if (name == "help") return berth.Dispatch(std::vector<std::string>{"--help"});
   if (name == "--version") return PrintVersion({}, plugins);
   if (IsScheduler(name)) return RunSchedulerCommand(std::span(arguments).subspan(1), plugins);
   // A manifest with only flags in its args.

@@ -1,4 +1,4 @@
-// `berth explain`, and `kubectl berth why`: explains why pods are pending.
+// `berth explain` and `berth why`: explain why pods are pending.
 #pragma once
 
 #include <span>
@@ -12,7 +12,11 @@ namespace berth::command {
 // some objects could not be read, the others were evaluated.
 int RunExplainCommand(std::span<const std::string> args, const runtime::Registry& plugins);
 
-// The command as a kubectl plugin: `kubectl berth` runs the program kubectl-berth.
+// The same after the state of the pods in the running scheduler. `name`: the words that select the command.
+int RunWhyCommand(const std::string& name, std::span<const std::string> args,
+                  const runtime::Registry& plugins);
+
+// The commands of a kubectl plugin: `kubectl berth` runs the program kubectl-berth.
 int RunKubectlPlugin(std::span<const std::string> args, const runtime::Registry& plugins);
 
 }  // namespace berth::command

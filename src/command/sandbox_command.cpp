@@ -63,7 +63,9 @@ void DefineFlags(command_line::FlagSet& flags, sandbox::RunOptions& options, std
   sandbox::SandboxOptions& sandbox = options.sandbox;
   flags.String("address", sandbox.address, "IP address to listen on");
   flags.Integer("port", sandbox.port, "port to listen on; 0 selects a free port");
-  flags.Path("kubeconfig", options.kubeconfig, "file to write a kubeconfig to");
+  flags.Path("kubeconfig", options.kubeconfig,
+             "file to write a kubeconfig to; a file that no sandbox has written is not replaced");
+  flags.Bool("scheduler", options.scheduler, "also run berth scheduler for the sandbox");
   flags.Bool("https", sandbox.https,
              "serve HTTPS with generated certificates; the kubeconfig contains the client's credentials");
   flags.Path("policy", options.policy, "file with users, tokens and access rules (docs/guide/sandbox.md)");
@@ -98,6 +100,8 @@ int RunSandboxCommand(std::span<const std::string> args) {
       "berth sandbox",
       "Runs an in-memory API server with simulated nodes and controllers: a cluster "
       "for tests and experiments.");
+  command.Example("berth sandbox --nodes 20 --scheduler --kubeconfig /tmp/sandbox");
+  command.Example("kubectl --kubeconfig /tmp/sandbox get nodes");
   DefineFlags(command.flags(), options, nodes);
   if (const auto code = command.Parse(args)) return *code;
   if (command.flags().IsSet("nodes")) options.nodes = nodes;

@@ -68,6 +68,13 @@ Expected<bool> Begin(const process::SchedulerFlags& flags, const command_line::F
   return false;
 }
 
+int Complete(command_line::FlagSet& table, std::span<const std::string> words) {
+  const std::string word = words.empty() ? "" : words.back();
+  const auto candidates = table.Complete(words.first(words.empty() ? 0 : words.size() - 1), word);
+  command_line::Print(candidates.value_or(command_line::Candidates{}));
+  return 0;
+}
+
 }  // namespace
 
 int RunSchedulerCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
@@ -75,6 +82,7 @@ int RunSchedulerCommand(std::span<const std::string> args, const runtime::Regist
   command_line::FlagSet table = process::TableOf(flags);
   config::FeatureGates gates;
   std::vector<std::string> notes;
+  if (command_line::IsCompletion(args)) return Complete(table, args.subspan(1));
   const auto parsed = table.Parse(args);
   const Expected<bool> done =
       parsed ? Begin(flags, table, gates, notes) : Expected<bool>(std::unexpected(parsed.error()));

@@ -12,6 +12,8 @@
 namespace berth::command_line {
 namespace {
 
+constexpr const char* kHelp = "help";  // the subcommand that every command with subcommands has
+
 // Lines of "  name   text", the texts below each other.
 void AppendList(std::string& text, std::string_view title,
                 const std::vector<std::pair<std::string_view, std::string_view>>& rows) {
@@ -58,11 +60,22 @@ std::optional<int> Command::Parse(int argc, const char* const* argv) {
 }
 
 std::optional<int> Command::Parse(std::span<const std::string> args) {
+  if (IsCompletion(args)) return Complete(args.subspan(1));
   const Child* child = nullptr;
+  std::vector<std::string> asking_help;  // the arguments of the child after "help"
   const auto parsed = [&]() -> Expected<void> {
     if (!children_.empty()) {
       BERTH_TRY(const std::size_t at, flags_.ParseLeading(args));
       if (help_) return {};
+      if (at < args.size() && args[at] == kHelp) {
+        help_ = at + 1 == args.size();
+        if (help_) return {};
+        BERTH_TRY(child, FindChild(args[at + 1]));
+        asking_help.assign(args.begin() + static_cast<std::ptrdiff_t>(at) + 2, args.end());
+        asking_help.emplace_back("--help");
+        args = asking_help;
+        return {};
+      }
       if (at < args.size()) {
         BERTH_TRY(child, FindChild(args[at]));
         args = args.subspan(at + 1);
@@ -82,6 +95,44 @@ std::optional<int> Command::Parse(std::span<const std::string> args) {
   }
   if (child != nullptr) return child->run(args);
   return std::nullopt;
+}
+
+// The last argument is the word to complete; a request without any completes an empty one.
+std::optional<int> Command::Complete(std::span<const std::string> args) {
+  const std::string word = args.empty() ? "" : args.back();
+  const auto before = args.first(args.empty() ? 0 : args.size() - 1);
+  if (children_.empty()) {
+    std::optional<Candidates> candidates = flags_.Complete(before, word);
+    Print(candidates ? *candidates : CompleteArgument(word));
+    return 0;
+  }
+  const FlagSet::LeadingCompletion leading = flags_.CompleteLeading(before, word);
+  auto rest = args.subspan(std::min(leading.others, args.size()));
+  if (!leading.candidates && rest.size() > 1 && rest.front() == kHelp) rest = rest.subspan(1);
+  if (!leading.candidates && rest.size() > 1) {
+    const auto child = FindChild(rest.front());
+    if (!child) {
+      Print({});
+      return 0;
+    }
+    std::vector<std::string> request(rest.begin(), rest.end());
+    request.front() = kCompletionRequest;
+    return (*child)->run(request);
+  }
+  Candidates candidates;
+  for (const Child& child : children_) candidates.Offer(word, child.name, child.summary);
+  candidates.Offer(word, kHelp, "prints the help of a command");
+  Print(leading.candidates ? *leading.candidates : candidates);
+  return 0;
+}
+
+Candidates Command::CompleteArgument(const std::string& word) const {
+  Candidates candidates;
+  candidates.files = std::ranges::any_of(
+      positionals_, [](const Positional& positional) { return positional.name.contains("FILE"); });
+  if (!completer_) return candidates;
+  for (std::string& value : completer_()) candidates.Offer(word, std::move(value));
+  return candidates;
 }
 
 int Command::Dispatch(std::span<const std::string> args) {

@@ -45,13 +45,16 @@ class Command {
   // Likewise, or none.
   void OptionalArguments(std::string name, std::vector<std::string>& out, std::string help);
 
+  // The values of arguments, for completion. An argument named FILE is completed by names of files, too.
+  void CompleteArguments(Completer completer) { completer_ = std::move(completer); }
+
   // `run` gets the arguments after the subcommand's name and returns the exit code.
   using Run = std::function<int(std::span<const std::string> args)>;
   void Subcommand(std::string name, std::string summary, Run run);
 
   // Parses all arguments, without the command's own name. nullopt: the caller continues. Otherwise the exit
-  // code: 0 after --help, 1 after an error, or that of a subcommand, which may follow the command's own
-  // flags.
+  // code: 0 after --help and after a completion (completion.hpp), 1 after an error, or that of a subcommand,
+  // which may follow the command's own flags. With subcommands, "help NAME..." is "NAME... --help".
   std::optional<int> Parse(std::span<const std::string> args);
   std::optional<int> Parse(int argc, const char* const* argv);
   // The same for a command that does nothing by itself: a missing subcommand is an error.
@@ -75,6 +78,8 @@ class Command {
 
   Expected<void> Assign(const std::vector<std::string>& given);
   Expected<const Child*> FindChild(const std::string& name) const;
+  std::optional<int> Complete(std::span<const std::string> args);
+  Candidates CompleteArgument(const std::string& word) const;
   std::string UsageLine() const;
 
   std::string name_;
@@ -85,6 +90,7 @@ class Command {
   bool needs_subcommand_ = false;
   std::vector<Positional> positionals_;
   std::vector<Child> children_;
+  Completer completer_;  // empty: the arguments are not completed
 };
 
 // The exit code of a command: the value, or 1 after an error, which is printed as "Error: <message>" to

@@ -126,20 +126,20 @@ void FlagSet::String(std::string name, std::string& out, std::string help, std::
 void FlagSet::Choice(std::string name, std::string& out, std::vector<std::string> values, std::string help) {
   std::string type = fmt::format("{}", fmt::join(values, "|"));
   Add({std::move(name), std::move(type), std::move(help),
-       [&out, values = std::move(values)](const std::string& text) -> Expected<void> {
+       [&out, values](const std::string& text) -> Expected<void> {
          BERTH_RETURN_IF_ERROR(CheckChoice(text, values));
          out = text;
          return {};
        },
        [&out] { return out; }});
+  CompleteWith([values = std::move(values)] { return values; });
 }
 
 void FlagSet::Choices(std::string name, std::vector<std::string>& out, std::vector<std::string> values,
                       std::string help, std::string type) {
   if (type.empty()) type = fmt::format("{},...", fmt::join(values, "|"));
   Add({std::move(name), std::move(type), std::move(help),
-       [&out, values = std::move(values),
-        first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
+       [&out, values, first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
          const std::vector<std::string> chosen = SplitAtCommas(text);
          for (const std::string& one : chosen) BERTH_RETURN_IF_ERROR(CheckChoice(one, values));
          if (std::exchange(*first, false)) out.clear();
@@ -147,6 +147,7 @@ void FlagSet::Choices(std::string name, std::vector<std::string>& out, std::vect
          return {};
        },
        [&out] { return fmt::format("{}", fmt::join(out, ",")); }});
+  CompleteWith([values = std::move(values)] { return values; });
 }
 
 void FlagSet::NegatedBool(std::string name, bool& out, std::string help) {
@@ -488,6 +489,70 @@ Expected<std::size_t> FlagSet::ParseShort(std::span<const std::string> args, std
     break;
   }
   return i + 1;
+}
+
+// Flags whose type is that of kube-scheduler ("string") are recognized by their names.
+bool FlagSet::Flag::TakesFile() const {
+  static constexpr std::string_view kEnds[] = {"-file", "kubeconfig", "config", "-to", "-dir"};
+  return spec.type == "FILE" ||
+         (spec.type == "string" &&
+          std::ranges::any_of(kEnds, [&](std::string_view end) { return spec.name.ends_with(end); }));
+}
+
+Candidates FlagSet::Flag::Values(std::string_view word) const {
+  Candidates candidates{.files = TakesFile()};
+  if (!spec.complete) return candidates;
+  for (std::string& value : spec.complete()) candidates.Offer(word, std::move(value));
+  return candidates;
+}
+
+Candidates FlagSet::NamesOfFlags(const std::string& word) const {
+  Candidates candidates;
+  for (const Flag& flag : flags_) {
+    if (!flag.spec.hidden) candidates.Offer(word, "--" + flag.spec.name, flag.spec.help);
+  }
+  return candidates;
+}
+
+// The flag of an argument "--name", "--name=value" or "-n"; null if there is none.
+const FlagSet::Flag* FlagSet::FindExisting(const std::string& arg) const {
+  const std::string name = Normalized(std::string_view(arg).substr(0, arg.find('=')));
+  const auto found = std::ranges::find_if(flags_, [&](const Flag& flag) {
+    return name == "--" + flag.spec.name || (flag.letter != 0 && name == std::string{'-', flag.letter});
+  });
+  return found == flags_.end() ? nullptr : &*found;
+}
+
+FlagSet::LeadingCompletion FlagSet::CompleteLeading(std::span<const std::string> before,
+                                                    const std::string& word) {
+  std::size_t i = 0;
+  while (i < before.size() && IsFlag(before[i])) {
+    const Flag* const flag = FindExisting(before[i]);
+    const bool takes_next = flag != nullptr && !flag->spec.bare && !before[i].contains('=');
+    if (takes_next && i + 1 == before.size()) return {flag->Values(word), i};
+    const auto next = ParseFlag(before, i);  // an invalid flag does not prevent the completion of others
+    i = next ? *next : i + (takes_next ? 2 : 1);
+  }
+  if (i < before.size() || !word.starts_with('-')) return {std::nullopt, i};
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos) return {NamesOfFlags(word), i};
+  const Flag* const flag = FindExisting(word);
+  return {flag == nullptr ? Candidates{} : flag->Values(std::string_view(word).substr(equals + 1)), i};
+}
+
+std::optional<Candidates> FlagSet::Complete(std::span<const std::string> before, const std::string& word) {
+  others_.clear();
+  for (;;) {
+    if (!before.empty() && before.front() == "--") {
+      others_.insert(others_.end(), before.begin() + 1, before.end());
+      return std::nullopt;
+    }
+    LeadingCompletion leading = CompleteLeading(before, word);
+    if (leading.candidates) return std::move(leading.candidates);
+    if (leading.others >= before.size()) return std::nullopt;
+    if (before[leading.others] != "--") others_.push_back(before[leading.others++]);
+    before = before.subspan(leading.others);
+  }
 }
 
 void FlagSet::Require() {

@@ -19,6 +19,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "command_line/completion.hpp"
 
 namespace berth::command_line {
 
@@ -43,8 +44,9 @@ class FlagSet {
     std::function<std::string()> show;
     // the value if none is given; nullopt: the next argument is the value
     std::optional<std::string> bare = {};
-    bool hidden = false;    // accepted, but neither in the help nor in Values
-    std::string note = {};  // follows the help in parentheses
+    bool hidden = false;      // accepted, but neither in the help nor in Values
+    std::string note = {};    // follows the help in parentheses
+    Completer complete = {};  // the values for completion; empty: unknown, or names of files
   };
 
   // Starts a section of the help with this heading for the following flags.
@@ -125,6 +127,8 @@ class FlagSet {
   void Add(Spec spec);
   // A one-letter name for the flag that was added last.
   void Shorthand(char letter) { flags_.back().letter = letter; }
+  // The values of the flag that was added last, for completion.
+  void CompleteWith(Completer completer) { flags_.back().spec.complete = std::move(completer); }
   // The flag that was added last must be given: CheckRequired fails without it.
   void Require();
 
@@ -132,6 +136,16 @@ class FlagSet {
   Expected<void> Parse(std::span<const std::string> args);
   // Parses the flags before the first other argument, which is at the returned index of `args`.
   Expected<std::size_t> ParseLeading(std::span<const std::string> args);
+  // Parses the arguments before a word as far as they are valid, and returns the candidates for the word if
+  // it is a flag or the value of one. nullopt: it is another argument.
+  std::optional<Candidates> Complete(std::span<const std::string> before, const std::string& word);
+  // The same if only leading flags belong to this set. The index is that of the first other argument.
+  struct LeadingCompletion {
+    std::optional<Candidates> candidates;
+    std::size_t others = 0;
+  };
+  LeadingCompletion CompleteLeading(std::span<const std::string> before, const std::string& word);
+
   // An error that names the first required flag that was not given.
   Expected<void> CheckRequired() const;
   // The other arguments of the last Parse.
@@ -151,6 +165,8 @@ class FlagSet {
     bool required = false;
 
     std::string Names() const;  // "-v, --v", as in errors
+    bool TakesFile() const;
+    Candidates Values(std::string_view word) const;
     Expected<void> Set(const std::string& value);
   };
   struct Group {
@@ -186,6 +202,8 @@ class FlagSet {
   Expected<std::size_t> ParseLong(std::span<const std::string> args, std::size_t i);
   Expected<std::size_t> ParseShort(std::span<const std::string> args, std::size_t i);
   std::string Suggestion(const std::string& flag) const;
+  Candidates NamesOfFlags(const std::string& word) const;
+  const Flag* FindExisting(const std::string& arg) const;
   void UsageOf(const Group& group, std::string& text) const;
 
   std::vector<Flag> flags_;

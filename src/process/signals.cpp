@@ -3,22 +3,32 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <utility>
+
+#include "observability/log/log.hpp"
+
 namespace berth::process {
 
 Signals::Signals() {
   sigemptyset(&set_);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set_, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set_, signal);
   pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
 void Signals::OnFirst(std::function<void()> stop) {
   thread_ = std::jthread([this, stop = std::move(stop)] {
-    for (int count = 0;; ++count) {
+    for (bool stopping = false;;) {
       int signal = 0;
       sigwait(&set_, &signal);
       if (signal == SIGUSR1) return;  // sent by the destructor
-      if (count > 0) _exit(1);
+      if (signal == SIGHUP) {
+        log::Info(
+            "SIGHUP has no effect: certificates, tokens and CA files are read again by themselves; a changed "
+            "configuration or kubeconfig needs a restart");
+        continue;
+      }
+      if (std::exchange(stopping, true)) _exit(1);
       stop();
     }
   });

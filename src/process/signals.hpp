@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM, received by a thread in sigwait, so that no code runs in a signal handler.
+// SIGINT, SIGTERM and SIGHUP, received by a thread in sigwait, so that no code runs in a signal handler.
 #pragma once
 
 #include <csignal>
@@ -7,7 +7,8 @@
 
 namespace berth::process {
 
-// Must be constructed before any other thread: threads inherit the blocked signals. Ignores SIGPIPE.
+// Must be constructed before any other thread: threads inherit the blocked signals. Ignores SIGPIPE. SIGHUP,
+// which a terminal sends when it is closed, and administrators to reload files, is logged and has no effect.
 class Signals {
  public:
   Signals();

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/version.hpp"
 #include "observability/metrics/registry.hpp"
 
 namespace berth::service {
@@ -127,6 +128,12 @@ void AddProcessMetrics(metrics::Registry& registry) {
               {"major", "1"},
               {"minor", "37"},
               {"platform", "linux/amd64"}})
+      .Set(1);
+  registry
+      .Gauge("berth_build_info",
+             "[ALPHA] A metric with a constant '1' value labeled by the version of Berth and the compiler "
+             "that built it.",
+             {{"compiler", "g++ " __VERSION__}, {"version", std::string(BerthVersion())}})
       .Set(1);
 }
 

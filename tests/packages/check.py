@@ -17,9 +17,9 @@ from findings import DATE, SKIPPED, Findings  # noqa: E402 (needs the path set a
 
 # All files that the package may contain.
 ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
-    r"usr/bin/(berth|kube-scheduler)", r"usr/lib/systemd/system/berth\.service", r"etc/berth/scheduler\.yaml", r"etc/default/berth",
-    r"usr/share/man/man1/(berth|kube-scheduler)\.1\.gz", r"usr/share/bash-completion/completions/(berth|kube-scheduler)",
-    r"usr/share/zsh/vendor-completions/_berth", r"usr/share/lintian/overrides/berth",
+    r"usr/bin/(berth|kube-scheduler|kubectl-berth|kubectl_complete-berth)", r"usr/lib/systemd/system/berth\.service", r"etc/berth/scheduler\.yaml", r"etc/default/berth",
+    r"usr/share/man/man1/(berth(-[a-z]+)?|kube-scheduler|kubectl-berth|kubectl_complete-berth)\.1\.gz", r"usr/share/bash-completion/completions/(berth|kube-scheduler)",
+    r"usr/share/zsh/vendor-completions/_berth", r"usr/share/fish/vendor_completions\.d/berth\.fish", r"usr/share/lintian/overrides/berth",
     r"usr/share/doc/berth/(copyright|changelog(\.Debian)?\.gz|((guide|guide/tutorials|reference)/(README|[a-z-]+)|differences)\.md|examples/([a-z-]+/)+[a-z-]+\.(yaml|json)|examples/static-pod/replace)",
 )]
 
@@ -55,16 +55,23 @@ def check_contents(root):
     check(done.returncode == 0, f"the configuration that is installed is refused: {done.stderr}")
 
 
-def check_manual(page):
-    """The manual page contains every command and flag, and the formatter reports no errors."""
-    done = run("man", "--warnings", "-l", page, env={**os.environ, "MANROFFSEQ": "", "LC_ALL": "C.UTF-8", "MANWIDTH": "100"})
-    check(done.returncode == 0 and not done.stderr, f"berth.1: {done.stderr}")
-    for words in ("BERTH SANDBOX", "BERTH EXTENDER CHECK", "--leader-elect-lease-duration", "/etc/berth/kubeconfig"):
-        check(words in re.sub(".\b", "", done.stdout), f"berth.1: has no {words}")
+def check_manuals(folder):
+    """Every command has a page with its flags, and the formatter reports no errors."""
+    text = {}
+    for page in sorted(folder.glob("*.gz")):
+        done = run("man", "--warnings", "-l", page, env={**os.environ, "MANROFFSEQ": "", "LC_ALL": "C.UTF-8", "MANWIDTH": "100"})
+        check(done.returncode == 0 and not done.stderr, f"{page.name}: {done.stderr}")
+        text[page.name.removesuffix(".1.gz")] = re.sub(".\b", "", done.stdout)
+    for page, words in (("berth", ("berth-sandbox(1)", "/etc/berth/kubeconfig")), ("berth-extender", ("BERTH EXTENDER CHECK", "SEE ALSO")),
+                        ("kube-scheduler", ("--leader-elect-lease-duration",)), ("berth-queue", ("--place", "kube-system/berth"))):
+        for word in words:
+            check(word in text.get(page, ""), f"{page}.1: has no {word}")
 
 
 def check_completions(root):
-    script = f'''source "{root}/usr/share/bash-completion/completions/berth"
+    """The scripts of the package, run in the shells that are installed."""
+    program = root / "usr/bin"
+    script = f'''source "{root}/usr/share/bash-completion/completions/berth"; PATH="{program}:$PATH"
       complete_() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _berth; echo "${{COMPREPLY[*]}}"; }}
       complete_ berth sc; complete_ kube-scheduler --leader-elect-l; complete_ berth explain --output j; complete_ berth explain -o = t
       complete_ berth config co; complete_ berth config check /etc/host'''
@@ -75,6 +82,12 @@ def check_completions(root):
     if shutil.which("zsh"):
         done = run("zsh", "-n", root / "usr/share/zsh/vendor-completions/_berth")
         check(done.returncode == 0, f"zsh: {done.stderr}")
+    if shutil.which("fish"):
+        done = run("fish", "--no-config", "-c", f'source {root}/usr/share/fish/vendor_completions.d/berth.fish; complete -C "berth exp"',
+                   env={**os.environ, "PATH": f"{program}:{os.environ['PATH']}"})
+        check("explain" in done.stdout, f"fish completes to {done.stdout!r}: {done.stderr}")
+    done = run(program / "kubectl_complete-berth", "sta")
+    check(done.stdout.startswith("status\t"), f"kubectl's plugin completes to {done.stdout!r}: {done.stderr}")
 
 
 def check_unit(unit, root, folder):
@@ -154,7 +167,7 @@ def main():
         root = folder / "root"
         run("dpkg-deb", "-x", first, root)
         check_contents(root)
-        check_manual(root / "usr/share/man/man1/berth.1.gz")
+        check_manuals(root / "usr/share/man/man1")
         check_completions(root)
         check_unit(root / "usr/lib/systemd/system/berth.service", root, folder)
         check_life(first, second, folder / "system")

@@ -75,8 +75,11 @@ void Discovery::RequestNext(Group& group) {
       api_.Send({.path = Resource::GroupPath(group.name, version)}, [this, &group, version](Reply reply) {
         group.call = 0;
         if (!reply && reply.error().code != ErrorCode::kNotFound) {
-          log::Warning("Failed to discover the API server's resources",
-                       {{"group", group.name}, {"version", version}, {"err", reply.error().message}});
+          // An unreachable server is reported once for all resources (outage_log.hpp).
+          if (!reply.error().not_sent() || log::V(2)) {
+            log::Warning("Failed to discover the API server's resources",
+                         {{"group", group.name}, {"version", version}, {"err", reply.error().message}});
+          }
           return Again(group, group.backoff.Next(loop_.Now(), random_));
         }
         if (reply) {

@@ -10,6 +10,7 @@
 #include "http/loop.hpp"
 #include "kubernetes/api/external_groups.hpp"
 #include "kubernetes/client/discovery.hpp"
+#include "kubernetes/client/outage_log.hpp"
 #include "kubernetes/client/reflector.hpp"
 #include "kubernetes/client/resources.hpp"
 #include "observability/log/log.hpp"
@@ -75,13 +76,13 @@ struct ClusterSource::Impl {
   Impl(http::Loop& loop, Api& api, metrics::Registry& registry, ports::ClusterSink& sink,
        ClusterSourceOptions options)
       : loop(loop),
-        api(api),
+        api(loop, api),
         registry(registry),
         sink(sink),
         options(std::move(options)),
         random(this->options.seed),
         decoder(this->options.retained),
-        discovery(loop, api, decoder, random) {}
+        discovery(loop, this->api, decoder, random) {}
 
   void Start() {
     Watched::Kinds::ForEach([&]<class T>() { unsettled += Wanted<T>(); });
@@ -254,7 +255,7 @@ struct ClusterSource::Impl {
   }
 
   http::Loop& loop;
-  Api& api;
+  OutageLog api;
   metrics::Registry& registry;
   ports::ClusterSink& sink;
   const ClusterSourceOptions options;

@@ -354,8 +354,10 @@ template <class T>
 void Reflector<T>::Impl::LogFailure(std::string_view what, const RequestError& error) {
   if (error.code == ErrorCode::kCancelled) return;
   Count(error);
-  // Watches regularly end with errors; like kube-scheduler, these are not logged as warnings.
-  const bool ordinary = error.expired() || error.ambiguous() || (error.answered() && error.http_code == 422);
+  // Watches regularly end with errors; like kube-scheduler, these are not logged as warnings. An unreachable
+  // server is reported once for all resources (outage_log.hpp).
+  const bool ordinary = error.not_sent() || error.expired() || error.ambiguous() ||
+                        (error.answered() && error.http_code == 422);
   // A missing permission is logged once, since it rarely changes within seconds.
   const bool already_logged = error.http_code == 403 && !refusals.insert(error.message).second;
   if ((ordinary || already_logged) && !log::V(2)) return;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/yaml.hpp"
 #include "http/base64.hpp"
 #include "sandbox/store/document.hpp"
 
@@ -48,6 +49,19 @@ std::string WriteKubeconfig(const KubeconfigSource& source) {
                     Quoted(ContextOf(known, std::exchange(first, false))), kCluster, Quoted(known.user.name));
   }
   return text;
+}
+
+std::vector<std::string> ForeignClusters(std::string_view kubeconfig) {
+  if (kubeconfig.find_first_not_of(" \n") == std::string_view::npos) return {};
+  const auto tree = yaml::ParseValue(kubeconfig);
+  const yaml::Value* clusters = tree ? tree->Find("clusters") : nullptr;
+  if (clusters == nullptr || clusters->items.empty()) return {"unreadable content"};
+  std::vector<std::string> foreign;
+  for (const yaml::Value& cluster : clusters->items) {
+    const yaml::Value* name = cluster.Find("name");
+    if (name == nullptr || name->text != kCluster) foreign.push_back(name == nullptr ? "" : name->text);
+  }
+  return foreign;
 }
 
 }  // namespace berth::sandbox

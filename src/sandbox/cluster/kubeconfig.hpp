@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "http/certificates.hpp"
@@ -16,5 +17,9 @@ struct KubeconfigSource {
 };
 
 std::string WriteKubeconfig(const KubeconfigSource& source);
+
+// The names of clusters in the text of a kubeconfig that no sandbox has written; empty: a sandbox may replace
+// the text. A text that is no kubeconfig has the name "unreadable content".
+std::vector<std::string> ForeignClusters(std::string_view kubeconfig);
 
 }  // namespace berth::sandbox

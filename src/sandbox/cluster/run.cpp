@@ -1,13 +1,17 @@
 #include "sandbox/cluster/run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <csignal>
 #include <cstdio>
 
 #include "base/files.hpp"
+#include "sandbox/cluster/kubeconfig.hpp"
+#include "sandbox/cluster/scheduler_child.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -24,6 +28,20 @@ void SetShapes(const RunOptions& run, NodePoolOptions& nodes) {
   }
   for (auto& shape : nodes.shapes) shape.pods = run.node_pods;
   nodes.gpu_shape.pods = run.node_pods;
+}
+
+// Protects the kubeconfig of another cluster from a mistyped --kubeconfig.
+Expected<void> CheckKubeconfig(const std::string& path) {
+  const auto text = path.empty() ? Expected<std::string>() : ReadWholeFile(path);
+  if (!text) return {};  // there is none, or an error follows when it is written
+  const std::vector<std::string> foreign = ForeignClusters(*text);
+  if (foreign.empty()) return {};
+  return Fail(
+      ErrorCode::kAlreadyExists,
+      fmt::format(
+          "--kubeconfig: {} exists and was not written by a sandbox (it has {}); name a new file NEW, "
+          "and for kubectl export KUBECONFIG={}:NEW to use both",
+          path, fmt::join(foreign, ", "), path));
 }
 
 // Reads the files that the options name.
@@ -97,11 +115,23 @@ void SaveOnSignal(boost::asio::signal_set& signals, const Sandbox& sandbox, cons
   });
 }
 
+// Stops the sandbox when the scheduler has ended.
+void Observe(SchedulerChild& scheduler, boost::asio::steady_timer& timer, std::function<void()> ended) {
+  timer.expires_after(std::chrono::milliseconds(200));
+  timer.async_wait([&scheduler, &timer, ended = std::move(ended)](const boost::system::error_code& error) {
+    if (error) return;
+    if (!scheduler.Ended()) return Observe(scheduler, timer, ended);
+    PrintError(scheduler.EndText());
+    ended();
+  });
+}
+
 }  // namespace
 
 int RunSandbox(const RunOptions& run) {
   boost::asio::io_context io(1);
   const SystemClock clock;
+  if (const auto usable = CheckKubeconfig(run.kubeconfig); !usable) return PrintError(usable.error().message);
   const auto options = ReadOptions(run);
   if (!options) return PrintError(options.error().message);
   auto sandbox = Sandbox::Start(io, clock, *options);
@@ -119,10 +149,25 @@ int RunSandbox(const RunOptions& run) {
   Announce(**sandbox, run);
   boost::asio::signal_set save_signals(io, SIGUSR1);
   SaveOnSignal(save_signals, **sandbox, run.save);
-  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
   int code = 0;
+  std::optional<SchedulerChild> scheduler;
+  boost::asio::steady_timer timer(io);
+  if (run.scheduler) {
+    auto started = SchedulerChild::Start((*sandbox)->Kubeconfig());
+    if (!started) return PrintError(started.error().message);
+    scheduler.emplace(std::move(*started));
+    fmt::print("berth sandbox: a scheduler runs; its log: {}\n", scheduler->log());
+    std::fflush(stdout);
+    Observe(*scheduler, timer, [&] {
+      code = 1;
+      (*sandbox)->Stop([&] { io.stop(); });
+    });
+  }
+  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&](const boost::system::error_code& error, int) {
     if (error) return;
+    timer.cancel();
+    scheduler.reset();
     if (!run.save.empty()) {
       if (const auto saved = Save(**sandbox, run.save); !saved) code = PrintError(saved.error().message);
     }

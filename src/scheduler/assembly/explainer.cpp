@@ -92,11 +92,14 @@ void Explainer::FillCluster() {
     for (const auto& [key, object] : input_->others.Of<T>())
       cache.objects().Apply(ports::Change<T>{nullptr, object});
   });
+  for (const auto& [key, group] : input_->others.Of<api::PodGroup>())
+    engine_->handle().groups.PutObject(group);
   std::vector<api::PodPtr> sorted = input_->pods;
   std::ranges::sort(sorted, {},
                     [](const api::PodPtr& pod) { return std::tie(pod->metadata.ns, pod->metadata.name); });
   for (const api::PodPtr& pod : sorted) {
     if (pod->terminal()) continue;
+    engine_->handle().groups.Put(pod);
     if (!pod->spec.node_name.empty()) {
       cache.AddPod(pod);
     } else if (!pod->status.nominated_node_name.empty()) {

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "scheduler/explanation/group_advice.hpp"
+
 namespace berth::explanation {
 namespace {
 
@@ -202,6 +204,15 @@ std::vector<Advice> FindAdvice(assembly::PodEvaluator& evaluator, const Situatio
   return advice;
 }
 
+std::vector<Advice> AdviceForPod(assembly::PodEvaluator& evaluator, const Situation& at) {
+  Proposal proposal{FixesForPod(at)};
+  if (proposal.fixes.empty()) return {};
+  Advice advice{.steps = proposal.Steps(), .change = Combine(at, at.pod.pod, proposal.fixes), .nodes = {}};
+  advice.nodes = FittingNodes(evaluator, at.pod.pod, advice.change);
+  if (advice.nodes.empty()) return {};
+  return {std::move(advice)};
+}
+
 std::vector<Advice> AdviceToAdmit(assembly::PodEvaluator& evaluator, const api::PodPtr& pod) {
   api::Pod changed = *pod;
   std::string step;
@@ -217,7 +228,7 @@ std::vector<Advice> AdviceToAdmit(assembly::PodEvaluator& evaluator, const api::
                        fmt::join(std::as_const(pod->spec.scheduling_gates), ", "));
     changed.spec.scheduling_gates.clear();
   } else {
-    return {};
+    return AdviceToCompleteGroup(evaluator, pod);
   }
   Advice advice{
       .steps = {step}, .change = {.pod = std::make_shared<const api::Pod>(std::move(changed))}, .nodes = {}};

@@ -15,7 +15,10 @@ namespace berth::explanation {
 std::vector<Advice> FindAdvice(assembly::PodEvaluator& evaluator, const Situation& at,
                                const std::vector<RowGroup>& groups, const record::AttemptRecord& attempt);
 
-// For a pod that was not evaluated because of its scheduling gates or its scheduler name.
+// For a pod that PreFilter rejects, whatever the node.
+std::vector<Advice> AdviceForPod(assembly::PodEvaluator& evaluator, const Situation& at);
+
+// For a pod that was not evaluated because of its scheduling gates, its scheduler name or its group.
 std::vector<Advice> AdviceToAdmit(assembly::PodEvaluator& evaluator, const api::PodPtr& pod);
 
 // The nodes that fit after the change, sorted.

@@ -98,6 +98,7 @@ void ExplainAttempt(assembly::PodEvaluator& evaluator, const cluster::PodInfo& i
         out.pod_reasons.push_back({out.record->pre_filter->plugin, text});
       if (!out.pod_reasons.empty()) out.pod_reasons.front().values = DecidingValuesOfPod(at);
     }
+    if (out.record->result == record::Result::kUnschedulable) out.advice = AdviceForPod(evaluator, at);
     return;
   }
   const std::vector<RowGroup> groups = GroupRows(at, out.record->feasible.get());

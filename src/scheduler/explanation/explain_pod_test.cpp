@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/explanation/fake_cluster.hpp"
+#include "testing/storage.hpp"
 
 namespace berth::explanation {
 namespace {
@@ -201,6 +202,110 @@ TEST(ExplainPod, AdvisesWhatHelpsTheEasiestFirst) {
       {"nothing helps against a missing claim", Claiming(MakePod("p"), "none"), {}},
   };
   for (const Case& c : cases) EXPECT_EQ(AdviceOf(Explain(TwoZones(), c.pod)), c.advice) << c.what;
+}
+
+TEST(ExplainPod, AdvisesForVolumes) {
+  using berth::testing::MakeClaim;
+  using berth::testing::MakeVolume;
+  FakeCluster cluster = TwoZones();
+  const auto add = [&](const api::PersistentVolumeClaim& claim, const api::PersistentVolume& volume) {
+    cluster.claims.push_back(std::make_shared<const api::PersistentVolumeClaim>(claim));
+    cluster.volumes.push_back(std::make_shared<const api::PersistentVolume>(volume));
+  };
+  add(MakeClaim("far").BoundTo("pv-1"), MakeVolume("pv-1").Label(kZone, "c").ClaimedBy("far"));
+  add(MakeClaim("rack").BoundTo("pv-2"),
+      MakeVolume("pv-2").ReachedFrom("rack", {"r7", "r8"}).ClaimedBy("rack"));
+  add(MakeClaim("sole").BoundTo("pv-3").Modes({"ReadWriteOncePod"}), MakeVolume("pv-3").ClaimedBy("sole"));
+  add(MakeClaim("data").BoundTo("pv-5"), MakeVolume("pv-5").ClaimedBy("data"));
+  add(MakeClaim("local").BoundTo("pv-4"),
+      MakeVolume("pv-4").ReachedFrom("kubernetes.io/hostname", {"n9"}).ClaimedBy("local"));
+  cluster.Run("n2", Claiming(MakePod("writer"), "sole"));
+  struct Case {
+    const char* what;
+    const char* claim;
+    std::vector<std::string> advice;
+  };
+  const Case cases[] = {
+      {"a volume in a zone without nodes",
+       "far",
+       {"add a node like n1 with topology.kubernetes.io/zone=c -> n1-new",
+        "add a toleration for gpu=true:NoSchedule; add a node like n2 with topology.kubernetes.io/zone=c -> "
+        "n2-new"}},
+      {"a volume for nodes with a label",
+       "rack",
+       {"add a node like n1 with rack=r7 -> n1-new",
+        "add a toleration for gpu=true:NoSchedule; add a node like n2 with rack=r7 -> n2-new"}},
+      {"a volume that only one pod may use",
+       "sole",
+       {"wait until default/writer has ended, or delete it -> n1"}},
+      {"a volume of a certain node", "local", {}},
+      {"a misspelled claim", "daat", {"use claim data instead of daat -> n1"}},
+      {"a misspelled claim whose volume fits no node", "rakc", {}},
+  };
+  for (const Case& c : cases) {
+    const std::vector<std::string> advice =
+        AdviceOf(Explain(cluster, Claiming(MakePod("p").Cpu("0"), c.claim)));
+    EXPECT_EQ(advice, c.advice) << c.what;
+  }
+}
+
+// `profile`: members of the profile.
+config::SchedulerConfig ConfigWith(const std::string& profile) {
+  const runtime::Registry plugins = assembly::InTreePlugins();
+  return config::ParseSchedulerConfig(
+             "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{" +
+                 profile + "}]",
+             config::ParseOptions{
+                 .gates = {}, .codecs = &plugins.codecs(), .read_file = {}, .adjust_election = {}})
+      .value();
+}
+
+TEST(ExplainPod, AdvisesAlthoughAResourceIsIgnored) {
+  const auto config =
+      ConfigWith("pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: [example.com/license]}}]");
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4").Memory("8Gi"));
+  cluster.Run("n1", MakePod("batch").Cpu("4"));
+  const api::PodPtr pod =
+      std::make_shared<const api::Pod>(MakePod("p").Cpu("2").Request("example.com/license", "1"));
+  const auto built = cluster.Build(config);
+  EXPECT_THAT(AdviceOf(ExplainPod(*built->evaluator, pod)),
+              Contains("wait until default/batch has ended, or delete it -> n1"));
+}
+
+TEST(ExplainPod, AdvisesToCompleteAGroupThatFits) {
+  const auto config = ConfigWith(
+      "plugins: {multiPoint: {enabled: [{name: Gangs}]}}, pluginConfig: [{name: Gangs, args: {sources: "
+      "[Annotation]}}]");
+  const auto member = [](const std::string& name, int least) {
+    api::Pod pod = MakePod(name).Uid(name).Cpu("2");
+    pod.metadata.annotations.emplace().Set("scheduling.berth.dev/group", "ring");
+    pod.metadata.annotations->Set("scheduling.berth.dev/min-members", std::to_string(least));
+    return std::make_shared<const api::Pod>(pod);
+  };
+  struct Case {
+    const char* what;
+    int least, members;
+    std::vector<std::string> advice;
+  };
+  const Case cases[] = {
+      {"one is missing", 2, 1, {"create 1 more pod of group/ring -> n1,n2"}},
+      {"three are missing and there is room", 4, 1, {"create 3 more pods of group/ring -> n1,n2"}},
+      {"there is no room for all", 5, 1, {}},
+      {"there is no room beside the other members", 5, 4, {}},
+      {"enough members exist", 1, 1, {}},
+  };
+  FakeCluster cluster;
+  for (const char* name : {"n1", "n2"}) cluster.Add(MakeNode(name).Cpu("4").Memory("8Gi"));
+  for (const Case& c : cases) {
+    const auto built = cluster.Build(config);
+    for (int i = 0; i < c.members; ++i)
+      built->engine->handle().groups.Put(member("m" + std::to_string(i), c.least));
+    const auto advised = AdviceOf(ExplainPod(*built->evaluator, member("m0", c.least)));
+    EXPECT_EQ(advised, c.advice) << c.what;
+    EXPECT_EQ(built->engine->handle().groups.Find("default/group/ring")->members.size(), c.members) << c.what;
+    EXPECT_FALSE(built->engine->cache().Contains("m0-new-1")) << c.what;
+  }
 }
 
 TEST(ExplainPod, NamesTheVictimsOfAHigherPriority) {

@@ -40,12 +40,12 @@ struct FakeCluster {
     return *this;
   }
 
-  std::unique_ptr<FakeEngine> Build() const {
+  std::unique_ptr<FakeEngine> Build(
+      const config::SchedulerConfig& config = config::DefaultSchedulerConfig()) const {
     auto built = std::make_unique<FakeEngine>();
     std::vector<std::string> notes;
-    built->engine = std::move(assembly::Engine::Build(config::DefaultSchedulerConfig(),
-                                                      assembly::InTreePlugins(), built->ports.ports(), notes)
-                                  .value());
+    built->engine = std::move(
+        assembly::Engine::Build(config, assembly::InTreePlugins(), built->ports.ports(), notes).value());
     cluster::ClusterState& cache = built->engine->cache();
     for (const api::NodePtr& node : nodes) cache.AddNode(node);
     const auto put = [&]<class T>(const std::vector<std::shared_ptr<const T>>& objects) {

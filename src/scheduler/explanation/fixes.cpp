@@ -13,6 +13,7 @@
 #include "scheduler/explanation/resources.hpp"
 #include "scheduler/explanation/spreading.hpp"
 #include "scheduler/explanation/taints.hpp"
+#include "scheduler/explanation/volumes.hpp"
 
 namespace berth::explanation {
 namespace {
@@ -39,16 +40,24 @@ Fixes ResourceFixes(const Situation& at, const RowGroup& group);
 Fixes SpreadFixes(const Situation& at, const RowGroup& group);
 Fixes AffinityFixes(const Situation& at, const RowGroup& group);
 Fixes PortFixes(const Situation& at, const RowGroup& group);
+Fixes VolumePlaceFixes(const Situation& at, const RowGroup& group);
+Fixes VolumeUseFixes(const Situation& at, const RowGroup& group);
 
 struct Maker {
   std::string_view plugin;
   Fixes (*make)(const Situation&, const RowGroup&);
 };
 constexpr Maker kMakers[] = {
-    {"TaintToleration", &TaintFixes},    {"NodeUnschedulable", &CordonFixes},
-    {"NodeAffinity", &SelectionFixes},   {"NodeResourcesFit", &ResourceFixes},
-    {"PodTopologySpread", &SpreadFixes}, {"InterPodAffinity", &AffinityFixes},
+    {"TaintToleration", &TaintFixes},
+    {"NodeUnschedulable", &CordonFixes},
+    {"NodeAffinity", &SelectionFixes},
+    {"NodeResourcesFit", &ResourceFixes},
+    {"PodTopologySpread", &SpreadFixes},
+    {"InterPodAffinity", &AffinityFixes},
     {"NodePorts", &PortFixes},
+    {"VolumeZone", &VolumePlaceFixes},
+    {"VolumeBinding", &VolumePlaceFixes},
+    {"VolumeRestrictions", &VolumeUseFixes},
 };
 
 // Taints of the node lifecycle are not to be tolerated: the node does not work until they are gone.
@@ -313,7 +322,48 @@ Fixes PortFixes(const Situation& at, const RowGroup& group) {
   return {std::move(fix)};
 }
 
+// A node where the volumes of the pod are.
+Fixes VolumePlaceFixes(const Situation& at, const RowGroup& group) {
+  const std::map<std::string, std::string> labels = LabelsForVolumes(at);
+  if (labels.empty()) return {};
+  Fix fix = NodeLike(at, group.nearest);
+  api::Node node = *fix.new_nodes.front();
+  std::vector<std::string> texts;
+  for (const auto& [key, value] : labels) {
+    const std::string* own = node.metadata.labels.Find(key);
+    if (own != nullptr && *own == value) continue;
+    node.metadata.labels.Set(key, value);
+    texts.push_back(fmt::format("{}={}", key, value));
+  }
+  if (texts.empty()) return {};
+  fix.text += fmt::format(" with {}", fmt::join(texts, ", "));
+  fix.new_nodes.front() = std::make_shared<const api::Node>(std::move(node));
+  return {std::move(fix)};
+}
+
+Fixes VolumeUseFixes(const Situation& at, const RowGroup&) {
+  std::vector<api::PodPtr> users = UsersOfExclusiveClaims(at);
+  if (users.empty() || users.size() > kMostLeaving) return {};
+  return {WaitFor(std::move(users))};
+}
+
 }  // namespace
+
+std::vector<Fix> FixesForPod(const Situation& at) {
+  Fixes fixes;
+  for (const MisspelledClaim& claim : MisspelledClaims(at)) {
+    fixes.push_back({.text = fmt::format("use claim {} instead of {}", claim.nearest, claim.name),
+                     .effort = kCorrectLabel,
+                     .on_pod = [claim](api::Pod& pod) {
+                       for (api::Volume& volume : pod.spec.volumes) {
+                         if (volume.source == api::Volume::Source::kPersistentVolumeClaim &&
+                             volume.id == claim.name)
+                           volume.id = claim.nearest;
+                       }
+                     }});
+  }
+  return fixes;
+}
 
 std::vector<Fix> FixesFor(const Situation& at, const RowGroup& group, std::string_view plugin) {
   for (const Maker& maker : kMakers) {

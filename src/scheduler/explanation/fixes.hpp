@@ -35,6 +35,9 @@ struct RowGroup {
 // none is known. All work for the group's nearest row.
 std::vector<Fix> FixesFor(const Situation& at, const RowGroup& group, std::string_view plugin);
 
+// Changes of a pod that is rejected whatever the node; all of them together may help. Empty: none is known.
+std::vector<Fix> FixesForPod(const Situation& at);
+
 // A further node with the properties and devices of this one, and without pods.
 Fix NodeLike(const Situation& at, cluster::Row row);
 

@@ -15,6 +15,14 @@ bool IsBytes(const std::string& resource) {
   return resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
 }
 
+// Resources may be ignored: by the plugin's arguments, for an extender, or because devices provide them.
+bool IsInsufficient(const Situation& at, cluster::Row row, const std::string& resource) {
+  const std::string reason = "Insufficient " + resource;
+  return std::ranges::any_of(at.obstacles.all, [&](const Obstacle& obstacle) {
+    return obstacle.plugin == "NodeResourcesFit" && obstacle.reason == reason && obstacle.rows.Has(row);
+  });
+}
+
 }  // namespace
 
 std::vector<Shortage> ShortagesOn(const Situation& at, cluster::Row row) {
@@ -37,7 +45,9 @@ std::vector<Shortage> ShortagesOn(const Situation& at, cluster::Row row) {
   check(cluster::kCpu, wanted.milli_cpu);
   check(cluster::kMemory, wanted.memory);
   check(cluster::kEphemeralStorage, wanted.ephemeral_storage);
-  for (const auto& [resource, request] : wanted.scalars) check(resource, request);
+  for (const auto& [resource, request] : wanted.scalars) {
+    if (IsInsufficient(at, row, at.symbols.ResourceName(resource))) check(resource, request);
+  }
   return shortages;
 }
 

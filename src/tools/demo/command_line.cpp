@@ -1,7 +1,5 @@
 #include "tools/demo/command_line.hpp"
 
-#include <unistd.h>
-
 #include <fstream>
 
 namespace berth::demo {
@@ -33,12 +31,6 @@ std::vector<std::string> CommandLine(std::string_view text,
     }
   }
   return words;
-}
-
-std::string OwnExecutable() {
-  char path[4096];
-  const auto size = ::readlink("/proc/self/exe", path, sizeof path);
-  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : "berth";
 }
 
 std::string LastLines(const std::string& file, std::size_t lines) {

@@ -12,9 +12,6 @@ namespace berth::demo {
 std::vector<std::string> CommandLine(
     std::string_view text, const std::vector<std::pair<std::string, std::string>>& replacements = {});
 
-// The path of the running program.
-std::string OwnExecutable();
-
 // The last lines of a log file, for error messages.
 std::string LastLines(const std::string& file, std::size_t lines);
 

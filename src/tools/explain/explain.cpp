@@ -24,6 +24,7 @@
 #include "tools/explain/explanation_text.hpp"
 #include "tools/explain/input_check.hpp"
 #include "tools/explain/pod_selection.hpp"
+#include "tools/explain/running_config.hpp"
 #include "tools/explain/terminal.hpp"
 #include "tools/migrate/live_server.hpp"
 
@@ -63,22 +64,32 @@ Expected<Loaded> LoadFiles(const ExplainOptions& options, assembly::Explainer& e
   return loaded;
 }
 
-Expected<Loaded> LoadCluster(const ExplainOptions& options, assembly::Explainer& explainer,
-                             Surroundings& around) {
-  Loaded loaded;
+// The cluster of the kubeconfig.
+struct Cluster {
+  std::unique_ptr<migrate::LiveServer> server;
+  std::string ns;  // of the context
+};
+
+Expected<Cluster> Connect(const ExplainOptions& options, Surroundings& around) {
   BERTH_TRY(const auto where,
             client::LoadUserConnection(options.kubeconfig, options.context, around.environment));
-  loaded.ns = where.ns;
-  BERTH_TRY(const auto server, migrate::LiveServer::Open(where.config, "explain", around.Io(),
-                                                         around.environment, around.clock));
+  Cluster cluster{.server = nullptr, .ns = where.ns};
+  BERTH_TRY(cluster.server, migrate::LiveServer::Open(where.config, "explain", around.Io(),
+                                                      around.environment, around.clock));
+  return cluster;
+}
+
+Expected<Loaded> LoadCluster(Cluster& cluster, assembly::Explainer& explainer) {
+  Loaded loaded;
+  loaded.ns = cluster.ns;
   std::vector<std::string> warnings;
   auto read = ReadCluster(
-      *server,
+      *cluster.server,
       [&](const std::string& body, const std::string& path) {
         return explainer.Load(body, path, loaded.problems);
       },
       warnings);
-  if (!read) return std::unexpected(std::move(read).error().In(server->url()));
+  if (!read) return std::unexpected(std::move(read).error().In(cluster.server->url()));
   for (const std::string& warning : warnings) fmt::print(stderr, "Warning: {}\n", warning);
   return loaded;
 }
@@ -166,6 +177,47 @@ void PrintTexts(const ExplainOptions& options, const std::vector<api::PodPtr>& p
     fmt::print("{}{}", std::exchange(first, false) ? "" : "\n", ExplanationText(group, text));
 }
 
+struct UsedConfig {
+  config::SchedulerConfig config;
+  bool from_cluster = false;
+};
+
+Expected<UsedConfig> ConfigOfFile(const ExplainOptions& options, const runtime::Registry& plugins,
+                                  const config::FeatureGates& gates) {
+  BERTH_TRY(auto config, process::LoadConfig(options.config, plugins, gates));
+  return UsedConfig{std::move(config), false};
+}
+
+// The configuration of the cluster's scheduler; else the default one. A note names it.
+Expected<UsedConfig> ConfigOfCluster(const ExplainOptions& options, const runtime::Registry& plugins,
+                                     Cluster& cluster, config::FeatureGates gates,
+                                     std::vector<std::string>& notes) {
+  const auto found =
+      options.running ? Expected<RunningConfig>(*options.running) : FindRunningConfig(*cluster.server);
+  std::string problem = found ? "" : found.error().message;
+  if (found && options.feature_gates.empty() && !found->feature_gates.empty()) {
+    std::vector<std::string> ignored;
+    const std::vector<std::string> given = {found->feature_gates};
+    if (auto parsed = config::FeatureGates::Parse(given, ignored)) gates = std::move(*parsed);
+  }
+  if (found && !found->text.empty()) {
+    auto config = process::ReadConfig(found->text, plugins, gates);
+    if (config) {
+      notes.push_back("evaluated with the configuration of " + found->source);
+      return UsedConfig{std::move(*config), true};
+    }
+    problem = fmt::format("{}: {}", found->source, config.error().message);
+  }
+  BERTH_TRY(auto config, process::LoadConfig("", plugins, gates));
+  notes.push_back(
+      found && problem.empty()
+          ? "evaluated with " + found->source
+          : fmt::format("evaluated with the default configuration, not with that of the cluster's "
+                        "scheduler ({}); --config names another one",
+                        problem));
+  return UsedConfig{std::move(config), false};
+}
+
 }  // namespace
 
 Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry& built_in) {
@@ -173,22 +225,32 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
   const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
   if (!plugins) return std::unexpected(plugins.error());
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
-  const auto config = process::LoadConfig(options.config, *plugins, gates);
-  if (!config) return std::unexpected(config.error());
   Surroundings around;
+  Cluster cluster;
+  if (options.files.empty()) {
+    BERTH_TRY(cluster, Connect(options, around));
+  }
+  const bool of_cluster = options.files.empty() && options.config.empty();
+  const auto used = of_cluster ? ConfigOfCluster(options, *plugins, cluster, gates, notes)
+                               : ConfigOfFile(options, *plugins, gates);
+  if (!used) return std::unexpected(used.error());
+  const config::SchedulerConfig* const config = &used->config;
+  const bool offline = options.offline || used->from_cluster;
   assembly::ExtenderAccess access;
   if (!config->extenders.empty()) {
     access.make_transport =
-        options.offline
-            ? extenders::NoTransports("extenders are not called: --offline")
-            : extenders::HttpTransports(around.Io(), process::ExtenderEnvironment(around.environment));
+        offline ? extenders::NoTransports(options.offline
+                                              ? "extenders are not called: --offline"
+                                              : "extenders of the cluster's configuration are not called: "
+                                                "pass it with --config")
+                : extenders::HttpTransports(around.Io(), process::ExtenderEnvironment(around.environment));
   }
   const auto explainer = assembly::Explainer::Create(*config, *plugins, notes, access);
   if (!explainer) return std::unexpected(explainer.error());
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
 
   const auto loaded =
-      options.files.empty() ? LoadCluster(options, **explainer, around) : LoadFiles(options, **explainer);
+      options.files.empty() ? LoadCluster(cluster, **explainer) : LoadFiles(options, **explainer);
   if (!loaded) return std::unexpected(loaded.error());
   for (const std::string& problem : loaded->problems) fmt::print(stderr, "Skipped: {}\n", problem);
   BERTH_TRY(const auto pods, SelectPods(options, options.ns.empty() ? loaded->ns : options.ns, **explainer));
@@ -197,7 +259,7 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
       fmt::print(stderr, "Warning: {}\n", warning);
   }
   (*explainer)->FillCluster();
-  if (!options.offline) {
+  if (!offline) {
     const auto measured = process::MeasureOnce(options.sources, (*explainer)->engine().handle(),
                                                around.environment, around.clock);
     if (!measured) return std::unexpected(measured.error());

@@ -2,20 +2,24 @@
 // cluster.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "scheduler/runtime/registry.hpp"
+#include "tools/explain/running_config.hpp"
 
 namespace berth::explain {
 
 struct ExplainOptions {
-  std::vector<std::string> files;          // JSON or YAML of Kubernetes objects; "-": standard input
-  std::string kubeconfig;                  // without files: of the cluster; empty: as kubectl
-  std::string context;                     // empty: the current one
-  std::string config;                      // path of a configuration; empty: the default configuration
-  std::vector<std::string> feature_gates;  // as the scheduler's flag
+  std::vector<std::string> files;  // JSON or YAML of Kubernetes objects; "-": standard input
+  std::string kubeconfig;          // without files: of the cluster; empty: as kubectl
+  std::string context;             // empty: the current one
+  std::string
+      config;  // path of a configuration; empty: that of the cluster's scheduler, else the default one
+  std::optional<RunningConfig> running = {};  // with an empty `config`: the cluster's, if it was read already
+  std::vector<std::string> feature_gates;     // as the scheduler's flag
   std::vector<std::string> pods;     // "pod/name", "namespace/name" or "name"; empty: all pods without a node
   std::string ns;                    // of names without one; empty: that of the context, else "default"
   std::string output = "text";       // "text", "wide", "json" or "yaml"
@@ -25,6 +29,10 @@ struct ExplainOptions {
   std::vector<std::string> plugins;  // shared objects
 };
 
+// Without `config`, a cluster is evaluated with the configuration of its scheduler if that can be read; a
+// note names the one that was used. Extenders and Prometheus servers of such a configuration are not
+// contacted: their addresses are those of the cluster's own network.
+//
 // Prints explanations to standard output, notes and warnings to standard error. Sends GET requests only.
 // Returns the exit code: 0: all pods were evaluated; 2: some objects could not be read, the others were
 // evaluated. An error is unusable input, an unusable configuration or an unreachable cluster. Must be called

@@ -7,11 +7,6 @@
 #include "kubernetes/client/connection_config.hpp"
 
 namespace berth::migrate {
-namespace {
-
-constexpr std::chrono::seconds kTimeout{60};  // for a page of a list from a slow server
-
-}  // namespace
 
 Expected<std::unique_ptr<LiveServer>> LiveServer::Connect(const std::string& kubeconfig, http::IoThread& io,
                                                           const client::Environment& environment,
@@ -34,7 +29,6 @@ Expected<std::unique_ptr<LiveServer>> LiveServer::Open(const client::ConnectionC
 }
 
 client::Reply LiveServer::Send(client::ApiRequest request) {
-  request.timeout = kTimeout;
   // Shared: the thread that fulfils the promise may still use it when its future is ready.
   const auto answered = std::make_shared<std::promise<client::Reply>>();
   auto reply = answered->get_future();

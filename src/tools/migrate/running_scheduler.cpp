@@ -36,7 +36,23 @@ const Value* PodSpecOf(const Value& object) {
   return pod_template == nullptr ? nullptr : pod_template->Find("spec");
 }
 
+// Berth under its own name: "scheduler" follows the program, or the image's entry point.
+bool RunsBerth(const Value& container) {
+  const auto& command = ItemsOf(container, "command");
+  const auto& args = ItemsOf(container, "args");
+  const auto& words = command.empty() ? args : command;
+  const std::size_t subcommand = command.empty() ? 0 : 1;
+  const bool program = command.empty() ? TextAt(container, {"image"}).contains("berth")
+                                       : FileName(command.front().text) == "berth";
+  if (!program) return false;
+  if (words.size() > subcommand)
+    return words[subcommand].text == "scheduler" || words[subcommand].text.starts_with('-');
+  return !command.empty() && !args.empty() && args.front().text == "scheduler";
+}
+
 bool RunsScheduler(const Value& container) {
+  if (RunsBerth(container)) return true;
+
   for (const char* member : {"command", "args"}) {
     const auto& words = ItemsOf(container, member);
     if (!words.empty() && FileName(words.front().text) == kProgram) return true;
@@ -55,6 +71,7 @@ Expected<std::vector<std::string>> ArgumentsOf(const Value& container) {
         std::ranges::find_if(words, [](const std::string& word) { return FileName(word) == kProgram; });
     if (program != words.end()) flags = program + 1;
   }
+  if (flags != words.end() && *flags == "scheduler") ++flags;  // of Berth under its own name
   const auto odd =
       std::find_if(flags, words.end(), [](const std::string& word) { return word.find('\n') != word.npos; });
   if (odd != words.end() || FileName(words.front()) == "sh" || FileName(words.front()) == "bash")
@@ -122,6 +139,27 @@ Expected<RunningScheduler> ReadSchedulerManifest(const std::string& path) {
     last = scheduler.error();
   }
   return std::unexpected(std::move(last).In(path));
+}
+
+std::optional<std::string> FlagIn(const std::vector<std::string>& args, std::string_view name) {
+  const std::string flag = fmt::format("--{}", name);
+  std::optional<std::string> value;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == flag && i + 1 < args.size()) {
+      value = args[++i];
+    } else if (args[i].starts_with(flag + "=")) {
+      value = args[i].substr(flag.size() + 1);
+    }
+  }
+  return value;
+}
+
+Expected<RunningScheduler> ReadSchedulerPod(const Value& pod) {
+  const std::string name =
+      "pod " + TextAt(pod, {"metadata", "namespace"}) + "/" + TextAt(pod, {"metadata", "name"});
+  auto scheduler = Read(pod, name);
+  if (!scheduler) return std::unexpected(std::move(scheduler).error().In(name));
+  return scheduler;
 }
 
 Expected<LiveSchedulers> FindLiveSchedulers(Server& server) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/value.hpp"
@@ -28,6 +29,13 @@ struct RunningScheduler {
   // The source of a file that its command line names; nullopt: it is in the image, or of another source.
   std::optional<MountedFile> Find(const std::string& path) const;
 };
+
+// The value of --name=value or --name value in a command line, of the last mention; nullopt: it is absent.
+std::optional<std::string> FlagIn(const std::vector<std::string>& args, std::string_view name);
+
+// From the object of a pod of a cluster, whose scheduler is kube-scheduler or Berth. Errors: it runs no
+// scheduler, or its command line cannot be read.
+Expected<RunningScheduler> ReadSchedulerPod(const config::Value& pod);
 
 // From a manifest with a Pod, a Deployment or a DaemonSet, YAML or JSON.
 Expected<RunningScheduler> ReadSchedulerManifest(const std::string& path);

@@ -1,0 +1,67 @@
+#include "command/status_command.hpp"
+
+#include "command/cluster_completion.hpp"
+#include "command/scheduler_access_flags.hpp"
+#include "command_line/command.hpp"
+#include "tools/scheduler_state/scheduler_state.hpp"
+
+namespace berth::command {
+namespace {
+
+constexpr const char* kHow =
+    "\n\nThe scheduler is found by its Lease and reached by a port that kubectl forwards to its pod, or by "
+    "--server. Only GET requests are sent.";
+
+void AddOutput(command_line::FlagSet& flags, std::string& output) {
+  flags.Choice("output", output, {"text", "json", "yaml"},
+               "a text, or the scheduler's report as json or yaml");
+  flags.Shorthand('o');
+}
+
+}  // namespace
+
+int RunStatusCommand(const std::string& name, std::span<const std::string> args) {
+  scheduler_state::StatusOptions options;
+  command_line::Command command(
+      name,
+      std::string("Prints the state of the running scheduler: version, role, nodes, queue and records.") +
+          kHow);
+  command.Example(name);
+  command.Example(name + " --server https://127.0.0.1:10259 --insecure-skip-tls-verify");
+  AddClusterFlags(command.flags(), options.access.kubeconfig, options.access.context);
+  AddOutput(command.flags(), options.output);
+  AddSchedulerAccessFlags(command.flags(), options.access);
+  if (const auto code = command.Parse(args)) return *code;
+  return command_line::ExitCode(scheduler_state::RunStatus(options));
+}
+
+int RunQueueCommand(const std::string& name, std::span<const std::string> args) {
+  scheduler_state::QueueOptions options;
+  command_line::Command command(
+      name,
+      std::string(
+          "Prints the pods in the queue of the running scheduler, the oldest first, and their number by "
+          "place, plugin, namespace and owner.") +
+          kHow);
+  command.Example(name + " -n shop");
+  command.Example(name + " --place unschedulable --plugin NodeResourcesFit");
+  command_line::FlagSet& flags = command.flags();
+  flags.String("namespace", options.ns, "only pods of this namespace", "NAMESPACE");
+  flags.Shorthand('n');
+  flags.CompleteWith(NamespaceCompleter(options.access.kubeconfig, options.access.context));
+  flags.String("place", options.place,
+               "only pods there: active, backoff, unschedulable, gated, incomplete or pending", "PLACE");
+  flags.CompleteWith([] {
+    return std::vector<std::string>{"active", "backoff", "unschedulable", "gated", "incomplete", "pending"};
+  });
+  flags.String("plugin", options.plugin, "only pods that this plugin rejected", "PLUGIN");
+  flags.Integer("limit", options.limit, "number of pods to list", {0, 1000});
+  flags.Integer("offset", options.offset, "number of pods to skip");
+  AddClusterFlags(flags, options.access.kubeconfig, options.access.context);
+  AddOutput(flags, options.output);
+  AddSchedulerAccessFlags(flags, options.access);
+  if (const auto code = command.Parse(args)) return *code;
+  return command_line::ExitCode(scheduler_state::RunQueue(options));
+}
+
+}  // namespace berth::command
