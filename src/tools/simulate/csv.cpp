@@ -40,6 +40,16 @@ Expected<CsvReader> CsvReader::Open(std::string file, std::string_view text,
   return reader;
 }
 
+CsvReader CsvReader::OpenWithoutHeader(std::string file, std::string_view text,
+                                       std::vector<std::string> columns) {
+  CsvReader reader;
+  reader.file_ = std::move(file);
+  reader.rest_ = text;
+  for (std::size_t i = 0; i < columns.size(); ++i) reader.positions_.push_back(i);
+  reader.names_ = std::move(columns);
+  return reader;
+}
+
 bool CsvReader::Next() {
   while (ReadRow()) {
     if (fields_.size() > 1 || !fields_.front().empty()) return true;

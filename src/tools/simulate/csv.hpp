@@ -1,4 +1,4 @@
-// Reads CSV files with a header line (RFC 4180: fields may be in double quotes).
+// Reads CSV files, with or without a header line (RFC 4180: fields may be in double quotes).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,10 @@ class CsvReader {
   // missing column.
   static Expected<CsvReader> Open(std::string file, std::string_view text,
                                   const std::vector<std::string>& columns);
+
+  // A file without a header line, whose columns have these names.
+  static CsvReader OpenWithoutHeader(std::string file, std::string_view text,
+                                     std::vector<std::string> columns);
 
   // Reads the next row. False at the end of the text.
   bool Next();

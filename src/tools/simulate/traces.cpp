@@ -14,7 +14,8 @@ struct Format {
                          TraceBuilder& builder);
 };
 
-const Format kFormats[] = {{"openb", &ReadOpenb}};
+const Format kFormats[] = {
+    {"openb", &ReadOpenb}, {"alibaba2018", &ReadAlibaba2018}, {"borg2019", &ReadBorg2019}};
 
 }  // namespace
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tools/simulate/csv.hpp"
 #include "tools/simulate/trace_formats.hpp"
 #include "tools/simulate/workload_file.hpp"
@@ -105,6 +107,54 @@ TEST(Openb, ErrorsNameFileLineAndColumn) {
     ASSERT_FALSE(workload) << c.error;
     EXPECT_NE(workload.error().message.find(c.error), std::string::npos) << workload.error().message;
   }
+}
+
+TEST(Alibaba2018, TasksAreAsManyPodsAsInstances) {
+  Workload workload;
+  const TraceSource source;
+  TraceBuilder builder(source, workload);
+  const auto read =
+      ReadAlibaba2018({"m", "m_1,0,1,5,96,100,USING\nm_1,9,1,5,96,100,USING\nm_2,0,1,6,96,100,USING\n"},
+                      {"t",
+                       "M1,3,j_1,1,Terminated,100,160,50,0.5\nR2,1,j_1,1,Waiting,0,0,100,1\n,1,j_2,1,"
+                       "Terminated,40,41,100,1\n"},
+                      source, builder);
+  ASSERT_TRUE(read) << read.error().message;
+  builder.Finish();
+  ASSERT_EQ(workload.groups.size(), 1u);
+  EXPECT_EQ(workload.groups[0].names, (std::vector<std::string>{"m_1", "m_2"}));
+  ASSERT_EQ(workload.trace.size(), 4u);
+  EXPECT_EQ(workload.trace[0].arrival, 40s);
+  EXPECT_EQ(workload.trace[3].arrival, 100s);
+  EXPECT_EQ(workload.trace[3].lifetime, 60s);
+  const auto& requests = workload.kinds[workload.trace[3].kind].model.spec.containers[0].resources.requests;
+  EXPECT_EQ(requests.at("cpu").MilliValue(), 500);
+  EXPECT_EQ(requests.at("memory").Value(), std::int64_t{512} << 20);
+}
+
+TEST(Borg2019, AnInstanceRunsFromScheduleToItsEndAndReturnsAfterAnEviction) {
+  Workload workload;
+  const TraceSource source;
+  TraceBuilder builder(source, workload);
+  const auto read = ReadBorg2019(
+      {"m", "time,machine_id,type,capacity.cpus,capacity.memory\n0,7,1,0.5,0.25\n9,7,3,0.5,0.25\n5,8,2,,\n"},
+      {"i",
+       "time,type,collection_id,instance_index,priority,resource_request.cpus,resource_request.memory\n"
+       "1000000,0,1,0,200,0.25,0.125\n2000000,3,1,0,200,0.25,0.125\n5000000,4,1,0,200,0.25,0.125\n"
+       "6000000,3,1,0,200,,\n7000000,9,1,0,200,,\n16000000,6,1,0,200,,\n3000000,0,1,1,100,0.25,0.125\n"},
+      source, builder);
+  ASSERT_TRUE(read) << read.error().message;
+  builder.Finish();
+  ASSERT_EQ(workload.groups.size(), 1u);
+  EXPECT_EQ(workload.groups[0].count, 1u);
+  EXPECT_EQ(workload.groups[0].model.allocatable.at("cpu").Value(), 32);
+  ASSERT_EQ(workload.trace.size(), 3u);
+  EXPECT_EQ(workload.trace[0].arrival, 1s);
+  EXPECT_EQ(workload.trace[0].lifetime, 3s);
+  EXPECT_EQ(workload.trace[1].lifetime, std::nullopt);  // the second instance does not end
+  EXPECT_EQ(workload.trace[2].arrival, 5s);
+  EXPECT_EQ(workload.trace[2].lifetime, 10s);
+  EXPECT_EQ(workload.kinds[workload.trace[0].kind].model.spec.priority, 200);
 }
 
 TEST(Csv, QuotedFieldsMayHaveCommasQuotesAndLineBreaks) {
