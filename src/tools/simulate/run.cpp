@@ -214,6 +214,7 @@ void Run::OnBound(const api::PodPtr& object) {
   ++ResultOf(pod).bound;
   ResultOf(pod).time_to_bind.Add(now - pod.created);
   result_.time_to_bind.Add(now - pod.created);
+  if (options_.placements) options_.placements(now, *object);
   const auto node = fleet_.Find(object->spec.node_name.str());
   if (!node) {  // removed after the decision
     pod.end = End::kLost;

@@ -13,10 +13,14 @@
 
 namespace berth::simulate {
 
+// Called for every binding, at its time.
+using Placements = std::function<void(Duration simulated, const api::Pod& pod)>;
+
 struct RunOptions {
-  std::string configuration;  // its name in the result
-  std::uint64_t seed = 1;     // of arrivals, lifetimes, failures and the choice between equal nodes
-  std::size_t samples = 200;  // over the whole time
+  std::string configuration;   // its name in the result
+  std::uint64_t seed = 1;      // of arrivals, lifetimes, failures and the choice between equal nodes
+  std::size_t samples = 200;   // over the whole time
+  Placements placements = {};  // may be empty
 };
 
 // Called after each sample with the simulated time and the number of bindings.

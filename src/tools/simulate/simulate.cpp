@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
 
 #include "base/files.hpp"
 #include "base/text_layout.hpp"
@@ -67,6 +71,35 @@ class ProgressLine {
   const bool terminal_;
 };
 
+// A CSV file of bindings, written while the simulation runs.
+class PlacementFile {
+ public:
+  static Expected<PlacementFile> Open(const std::string& path) {
+    PlacementFile file;
+    file.out_.reset(std::fopen(path.c_str(), "w"));
+    if (file.out_ == nullptr)
+      return Invalid(fmt::format("--placements: open {}: {}", path, std::strerror(errno)));
+    fmt::print(file.out_.get(), "configuration,seconds,pod,node\n");
+    return file;
+  }
+  void Add(const std::string& configuration, Duration at, const api::Pod& pod) {
+    fmt::print(out_.get(), "{},{:.6f},{},{}\n", configuration, std::chrono::duration<double>(at).count(),
+               pod.metadata.Key(), pod.spec.node_name);
+  }
+  Expected<void> Close(const std::string& path) {
+    const bool failed = std::ferror(out_.get()) != 0;
+    if (std::fclose(out_.release()) != 0 || failed)
+      return Invalid(fmt::format("--placements: write {}: {}", path, std::strerror(errno)));
+    return {};
+  }
+
+ private:
+  struct Closer {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Closer> out_;
+};
+
 }  // namespace
 
 Expected<int> RunSimulate(const SimulateOptions& options, const runtime::Registry& built_in) {
@@ -81,19 +114,27 @@ Expected<int> RunSimulate(const SimulateOptions& options, const runtime::Registr
   BERTH_TRY(const Workload workload, LoadWorkload(options.workload));
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
 
+  std::optional<PlacementFile> placements;
+  if (!options.placements.empty()) {
+    BERTH_TRY(placements, PlacementFile::Open(options.placements));
+  }
   std::vector<Result> results;
   ProgressLine line;
   for (const NamedConfig& config : configs) {
     const auto progress = [&](Duration simulated, std::uint64_t bindings) {
       line.Show(config.name, simulated, workload.duration, bindings);
     };
-    auto result = RunWorkload(workload, config.config, *plugins,
-                              {.configuration = config.name, .seed = options.seed}, stop, progress);
+    RunOptions run{.configuration = config.name, .seed = options.seed};
+    if (placements) {
+      run.placements = [&](Duration at, const api::Pod& pod) { placements->Add(config.name, at, pod); };
+    }
+    auto result = RunWorkload(workload, config.config, *plugins, run, stop, progress);
     line.Clear();
     if (!result) return std::unexpected(std::move(result).error().In(config.name));
     results.push_back(*std::move(result));
     if (stop.load()) break;
   }
+  if (placements) BERTH_RETURN_IF_ERROR(placements->Close(options.placements));
   const ReportHead head{.workload = options.workload.substr(options.workload.rfind('/') + 1),
                         .seed = options.seed,
                         .duration = workload.duration};

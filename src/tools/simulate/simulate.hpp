@@ -16,6 +16,7 @@ struct SimulateOptions {
   std::vector<std::string> feature_gates;
   std::vector<std::string> plugins;  // shared objects
   std::uint64_t seed = 1;
+  std::string placements;       // CSV file of all bindings; empty: none
   std::string report;           // HTML file; empty: none
   std::string output = "text";  // text or json
 };
