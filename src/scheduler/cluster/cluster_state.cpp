@@ -79,8 +79,8 @@ void ClusterState::AddPod(api::PodPtr pod) {
   SymbolScope scope(symbols_);
   const NodeNameId node = scope.InternNodeName(pod->spec.node_name);
   const auto known = pods_.find(Uid(pod->metadata.uid));
-  // Most assumed pods are bound as they were assumed. Nothing on the row has changed then, so results that are
-  // cached for the row stay valid.
+  // Most assumed pods are bound as they were assumed. Nothing on the row has changed then, so results that
+  // are cached for the row stay valid.
   const bool as_assumed = known != pods_.end() && known->state->assumed && known->state->node == node &&
                           table_.Find(node) != kNoRow && SameShape(*known->state->placed.pod, *pod);
   if (as_assumed) {
