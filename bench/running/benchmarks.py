@@ -181,6 +181,12 @@ def queue():
             yield Benchmark(name, about, program("bench_queue", "--pods", str(pods), "--json"), {"pods": pods}, LESS, {"name": name})
 
 
+def simulation():
+    for shapes in (1, 5):
+        yield Benchmark(f"simulation/5000/shapes-{shapes}", "placements of berth simulate, with 20,000 pods at the same time",
+                        program("bench_simulation", "--shapes", str(shapes), "--json"), {"nodes": 5000})
+
+
 def plugin_interfaces():
     for nodes in (1000, 5000):
         for interface in ("linked-all-nodes", "linked-one-node", "loaded-all-nodes", "loaded-one-node", "extender"):
@@ -272,7 +278,7 @@ def latency():
 
 
 def every_benchmark(workloads):
-    return [*decisions(workloads), *growth(), *groups(), *queue(), *memory(), *encodings(), *device_selectors(), *start(), *plugin_interfaces(), *sandbox(), *end_to_end(), *latency()]
+    return [*decisions(workloads), *growth(), *groups(), *queue(), *memory(), *encodings(), *device_selectors(), *start(), *plugin_interfaces(), *sandbox(), *simulation(), *end_to_end(), *latency()]
 
 
 def default_bin():

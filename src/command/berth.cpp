@@ -23,6 +23,7 @@
 #include "command/sandbox_command.hpp"
 #include "command/scheduler_command.hpp"
 #include "command/status_command.hpp"
+#include "command/simulate_command.hpp"
 #include "command_line/command.hpp"
 
 namespace berth::command {
@@ -63,6 +64,8 @@ constexpr Subcommand kSubcommands[] = {
     {"measure", "query the measurements of load-aware plugins once and print them", &RunMeasureCommand},
     {"rebalance", "evict pods from overloaded nodes that the scheduler would place on better ones",
      &RunRebalanceCommand},
+    {"simulate", "run a workload on virtual time and report how the scheduler places it",
+     &RunSimulateCommand},
     {"demo", "run a demonstration: a simulated cluster with ten thousand pods",
      [](Arguments arguments, const runtime::Registry&) { return RunDemoCommand(arguments); }},
     {"sandbox", "run an in-memory API server with simulated nodes",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::cluster {
 namespace {
@@ -75,13 +76,27 @@ void ClusterState::RemoveNode(const std::string& name) {
 }
 
 void ClusterState::AddPod(api::PodPtr pod) {
+  SymbolScope scope(symbols_);
+  const NodeNameId node = scope.InternNodeName(pod->spec.node_name);
+  const auto known = pods_.find(Uid(pod->metadata.uid));
+  // Most assumed pods are bound as they were assumed. Nothing on the row has changed then, so results that
+  // are cached for the row stay valid.
+  const bool as_assumed = known != pods_.end() && known->state->assumed && known->state->node == node &&
+                          table_.Find(node) != kNoRow && SameShape(*known->state->placed.pod, *pod);
+  if (as_assumed) {
+    PodState& state = *known->state;
+    state.placed.pod = std::move(pod);
+    state.symbols = scope.Lease();
+    state.assumed = false;
+    --assumed_;
+    return;
+  }
   RemovePod(pod->metadata.uid);
   PodState* added = Insert(pod);
   BERTH_CHECK(added != nullptr, pod->metadata.uid);
   PodState& state = *added;
   state.placed.takes = uses_.Of(*pod);
-  SymbolScope scope(symbols_);
-  state.node = scope.InternNodeName(pod->spec.node_name);
+  state.node = node;
   state.symbols = scope.Lease();
   Place(state);
 }

@@ -48,6 +48,20 @@ TEST_F(ClusterCacheTest, AnAssumedPodCountsImmediatelyAndIsConfirmedByItsBinding
   EXPECT_EQ(cache.pod_count(), 1U);
 }
 
+TEST_F(ClusterCacheTest, ABindingAsAssumedChangesNoRow) {
+  cache.AddNode(MakeNode("n").Share());
+  Assume(MakePod("same").Cpu("1"), "n");
+  Assume(MakePod("other").Cpu("1"), "n");
+  const std::uint64_t before = cache.nodes().pod_changes();
+  cache.AddPod(MakePod("same").Cpu("1").OnNode("n"));
+  EXPECT_EQ(cache.nodes().pod_changes(), before);
+  EXPECT_EQ(cache.FindPod("uid-of-same")->spec.node_name, "n");
+  cache.AddPod(MakePod("other").Cpu("1").Label("a", "b").OnNode("n"));
+  EXPECT_GT(cache.nodes().pod_changes(), before) << "a label has changed";
+  EXPECT_EQ(cache.assumed_count(), 0U);
+  EXPECT_EQ(Cpu("n"), 2000);
+}
+
 TEST_F(ClusterCacheTest, ForgetRevertsOnlyAssumedPods) {
   cache.AddNode(MakeNode("n").Share());
   Assume(MakePod("p").Cpu("1"), "n");

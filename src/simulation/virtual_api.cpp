@@ -1,0 +1,213 @@
+#include "simulation/virtual_api.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace berth::simulation {
+namespace {
+
+const api::Text& Running() {
+  static const api::Text kRunning("Running");
+  return kRunning;
+}
+
+std::string KeyOf(std::string_view ns, std::string_view name) {
+  if (ns.empty()) return std::string(name);
+  std::string key;
+  key.reserve(ns.size() + 1 + name.size());
+  return key.append(ns).append(1, '/').append(name);
+}
+
+std::unexpected<Error> NotSimulated(std::string_view what) {
+  return Fail(ErrorCode::kInvalid, fmt::format("{} are not simulated", what));
+}
+
+// Sets the condition; returns whether anything has changed.
+bool SetCondition(api::PodStatus& status, const ports::PodStatusPatch& patch) {
+  if (patch.reason.empty()) return false;
+  const auto& conditions = std::as_const(status.conditions);
+  const auto same = std::ranges::find(conditions, patch.type, &api::PodCondition::type);
+  const api::PodCondition condition{.type = patch.type,
+                                    .status = patch.status,
+                                    .reason = patch.reason,
+                                    .message = patch.message,
+                                    .last_transition_time = {},
+                                    .observed_generation = patch.observed_generation};
+  if (same == conditions.end()) {
+    status.conditions.push_back(condition);
+    return true;
+  }
+  if (*same == condition) return false;
+  status.conditions[static_cast<std::size_t>(same - conditions.begin())] = condition;
+  return true;
+}
+
+}  // namespace
+
+VirtualApi::VirtualApi(VirtualTime& time, const Latencies& latencies, ports::ClusterSink& sink)
+    : time_(time), latencies_(latencies), sink_(sink) {}
+
+void VirtualApi::Publish(ports::ClusterChange change) {
+  time_.After(latencies_.watch,
+              [this, change = std::move(change)]() mutable { sink_.On(std::move(change)); });
+}
+
+// --- other clients ---
+
+void VirtualApi::CreatePod(api::Pod pod) {
+  pod.metadata.resource_version = NextVersion();
+  const auto shared = std::make_shared<const api::Pod>(std::move(pod));
+  const bool is_new = ObjectsOf<api::Pod>().try_emplace(shared->metadata.Key(), shared).second;
+  BERTH_CHECK(is_new, shared->metadata.name);
+  Publish(ports::Change<api::Pod>{nullptr, shared});
+}
+
+void VirtualApi::RemovePod(const std::string& key, std::string_view uid) {
+  auto& pods = ObjectsOf<api::Pod>();
+  const auto found = pods.find(key);
+  if (found == pods.end() || found->second->metadata.uid != uid) return;
+  const api::PodPtr pod = std::move(found->second);
+  pods.erase(found);
+  Publish(ports::Change<api::Pod>{pod, nullptr});
+  if (observer_ != nullptr) observer_->OnPodRemoved(pod);
+}
+
+// --- the scheduler ---
+
+void VirtualApi::Bind(ports::Binding binding, ports::WriteDone done) {
+  time_.After(latencies_.bind, [this, binding = std::move(binding), done = std::move(done)]() mutable {
+    done(ApplyBinding(binding));
+  });
+}
+
+void VirtualApi::PatchPodStatus(ports::PodStatusPatch patch, ports::WriteDone done) {
+  time_.After(latencies_.patch, [this, patch = std::move(patch), done = std::move(done)]() mutable {
+    done(ApplyPatch(patch));
+  });
+}
+
+void VirtualApi::DeletePod(ports::PodDeletion deletion, ports::WriteDone done) {
+  time_.After(latencies_.remove, [this, deletion = std::move(deletion), done = std::move(done)]() mutable {
+    done(ApplyDeletion(deletion));
+  });
+}
+
+void VirtualApi::PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::WriteDone done) {
+  time_.After(latencies_.patch, [this, patch = std::move(patch), done = std::move(done)]() mutable {
+    const auto current = Find<api::PodGroup>(patch.current->metadata.Key());
+    if (current == nullptr) return done(Fail(ErrorCode::kNotFound, "the pod group no longer exists"));
+    api::PodGroup changed = *current;
+    const auto same =
+        std::ranges::find(changed.conditions, patch.condition.type, &api::PodGroupCondition::type);
+    if (same == changed.conditions.end()) {
+      changed.conditions.push_back(patch.condition);
+    } else if (*same == patch.condition) {
+      return done({});
+    } else {
+      *same = patch.condition;
+    }
+    Put(std::move(changed));
+    done({});
+  });
+}
+
+void VirtualApi::ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) { done(NotSimulated("volumes")); }
+void VirtualApi::SelectNode(ports::NodeSelected, ports::VersionDone done) { done(NotSimulated("volumes")); }
+void VirtualApi::ChangeClaim(ports::ClaimChange, ports::VersionDone done) {
+  done(NotSimulated("resource claims"));
+}
+void VirtualApi::CreateClaim(ports::NewClaim, ports::ClaimDone done) {
+  done(NotSimulated("resource claims"));
+}
+void VirtualApi::DeleteClaim(ports::ClaimDeletion, ports::WriteDone done) {
+  done(NotSimulated("resource claims"));
+}
+
+void VirtualApi::Emit(ports::Event event) {
+  if (observer_ != nullptr) observer_->OnEvent(event);
+}
+
+// --- execution ---
+
+Expected<void> VirtualApi::Check(const api::PodPtr& pod, std::string_view name, std::string_view uid) {
+  if (pod == nullptr) return Fail(ErrorCode::kNotFound, fmt::format("pods \"{}\" not found", name));
+  if (!uid.empty() && pod->metadata.uid != uid) {
+    return Fail(ErrorCode::kConflict,
+                fmt::format("pod {} has UID {}, expected {}", pod->metadata.Key(), pod->metadata.uid, uid));
+  }
+  return {};
+}
+
+Expected<api::PodPtr> VirtualApi::FindPod(std::string_view ns, std::string_view name,
+                                          std::string_view uid) const {
+  api::PodPtr pod = Find<api::Pod>(KeyOf(ns, name));
+  BERTH_RETURN_IF_ERROR(Check(pod, name, uid));
+  return pod;
+}
+
+// One search for the read and the write: this is most of what a placement costs here.
+Expected<void> VirtualApi::ApplyBinding(const ports::Binding& binding) {
+  auto& pods = ObjectsOf<api::Pod>();
+  const auto found = pods.find(KeyOf(binding.ns, binding.name));
+  BERTH_RETURN_IF_ERROR(Check(found == pods.end() ? nullptr : found->second, binding.name, binding.uid));
+  const api::PodPtr pod = found->second;
+  if (!pod->spec.node_name.empty() || pod->metadata.deleting()) {
+    return Fail(ErrorCode::kConflict,
+                fmt::format("pod {} is being deleted or already assigned to node \"{}\"", pod->metadata.Key(),
+                            pod->spec.node_name.str()));
+  }
+  auto bound = std::make_shared<api::Pod>(*pod);
+  bound->metadata.resource_version = NextVersion();
+  bound->spec.node_name = NodeName(binding.node);
+  bound->status.phase = Running();
+  bound->status.start_time =
+      std::chrono::duration_cast<std::chrono::seconds>(time_.clock().WallNow().time_since_epoch()).count();
+  ++bindings_;
+  const api::PodPtr shared = std::move(bound);
+  found->second = shared;
+  Publish(ports::Change<api::Pod>{pod, shared});
+  if (observer_ != nullptr) observer_->OnBound(shared);
+  return {};
+}
+
+Expected<void> VirtualApi::ApplyPatch(const ports::PodStatusPatch& patch) {
+  BERTH_TRY(const api::PodPtr pod, FindPod(patch.ns, patch.name, {}));
+  api::Pod changed = *pod;
+  bool differs = SetCondition(changed.status, patch);
+  if (patch.nomination && *patch.nomination != changed.status.nominated_node_name) {
+    changed.status.nominated_node_name = *patch.nomination;
+    differs = true;
+  }
+  if (!differs) return {};
+  changed.metadata.resource_version = NextVersion();
+  Store<api::Pod>(std::make_shared<const api::Pod>(std::move(changed)));
+  return {};
+}
+
+Expected<void> VirtualApi::ApplyDeletion(const ports::PodDeletion& deletion) {
+  BERTH_TRY(const api::PodPtr pod, FindPod(deletion.ns, deletion.name, deletion.uid));
+  if (pod->metadata.deleting()) return {};
+  if (observer_ != nullptr) observer_->OnPreempted(pod);
+  const std::string key = pod->metadata.Key();
+  if (pod->spec.node_name.empty()) {
+    RemovePod(key, deletion.uid);
+    return {};
+  }
+  api::Pod changed = *pod;
+  changed.metadata.resource_version = NextVersion();
+  changed.metadata.deletion_timestamp = FormatTime(time_.clock().WallNow());
+  Store<api::Pod>(std::make_shared<const api::Pod>(std::move(changed)));
+  time_.After(latencies_.termination, [this, key, uid = deletion.uid] { RemovePod(key, uid); });
+  return {};
+}
+
+api::Text VirtualApi::NodeName(const std::string& name) {
+  api::Text& text = node_names_[name];
+  if (text.empty()) text = name;
+  return text;
+}
+
+}  // namespace berth::simulation

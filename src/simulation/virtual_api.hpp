@@ -1,0 +1,140 @@
+// The API server of a simulation: stores objects, executes the scheduler's writes after a latency, and
+// delivers every change to the scheduler.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "base/text_map.hpp"
+#include "kubernetes/api/objects.hpp"
+#include "kubernetes/ports/ports.hpp"
+#include "simulation/virtual_time.hpp"
+
+namespace berth::simulation {
+
+// Durations of virtual time.
+struct Latencies {
+  Duration watch = std::chrono::milliseconds(1);   // from a change to its arrival at the scheduler
+  Duration bind = std::chrono::milliseconds(5);    // from the request to the change and the response
+  Duration patch = std::chrono::milliseconds(5);   // the same for a status
+  Duration remove = std::chrono::milliseconds(5);  // the same for a deletion
+  Duration termination = std::chrono::seconds(2);  // from the deletion of a running pod to its end
+};
+
+// Receives what happens, at the time of the write and in its order.
+class ApiObserver {
+ public:
+  virtual ~ApiObserver() = default;
+  virtual void OnBound(const api::PodPtr& pod) = 0;
+  // The scheduler has deleted a pod to make room for another one. It still holds its resources.
+  virtual void OnPreempted(const api::PodPtr& pod) = 0;
+  // The last version of a pod that no longer exists.
+  virtual void OnPodRemoved(const api::PodPtr& pod) = 0;
+  // An event that the scheduler emits; without latency.
+  virtual void OnEvent(const ports::Event& event) = 0;
+};
+
+// Mirrors a kube-apiserver with kubelets: a binding fails if the pod is gone (kNotFound), has another UID or
+// a node (kConflict); a bound pod runs at once; a deleted pod with a node terminates after a delay. Not
+// simulated: volumes and resource claims, whose writes fail with kInvalid. Changes are delivered in the order
+// of their writes. One thread.
+class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
+ public:
+  // The arguments must outlive it.
+  VirtualApi(VirtualTime& time, const Latencies& latencies, ports::ClusterSink& sink);
+
+  // Null: none. Must outlive the writes in progress.
+  void SetObserver(ApiObserver* observer) { observer_ = observer; }
+
+  // --- other clients: without latency except for the watch ---
+  // Creates or replaces an object of any kind but pods. Sets its resource version.
+  template <class T>
+    requires(!std::same_as<T, api::Pod>)
+  void Put(T object) {
+    object.metadata.resource_version = NextVersion();
+    Store<T>(std::make_shared<const T>(std::move(object)));
+  }
+  // No effect if there is no such object.
+  template <class T>
+  void Remove(std::string_view key) {
+    auto& objects = ObjectsOf<T>();
+    const auto found = objects.find(key);
+    if (found == objects.end()) return;
+    std::shared_ptr<const T> last = std::move(found->second);
+    objects.erase(found);
+    Publish(ports::Change<T>{std::move(last), nullptr});
+  }
+  // Null if there is none. `key`: "namespace/name", or "name" for kinds without namespace.
+  template <class T>
+  std::shared_ptr<const T> Find(std::string_view key) const {
+    const auto& objects = std::get<Objects<T>>(objects_);
+    const auto found = objects.find(key);
+    return found == objects.end() ? nullptr : found->second;
+  }
+  // Creates a pod; name and UID must be new.
+  void CreatePod(api::Pod pod);
+  // The pod ends or is removed immediately. No effect if it is gone.
+  void RemovePod(const std::string& key, std::string_view uid);
+
+  std::size_t pods() const { return std::get<Objects<api::Pod>>(objects_).size(); }
+  std::uint64_t bindings() const { return bindings_; }
+
+  // --- the scheduler ---
+  void Bind(ports::Binding binding, ports::WriteDone done) override;
+  void PatchPodStatus(ports::PodStatusPatch patch, ports::WriteDone done) override;
+  void DeletePod(ports::PodDeletion deletion, ports::WriteDone done) override;
+  void PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::WriteDone done) override;
+  void ClaimVolume(ports::VolumeClaimed write, ports::VersionDone done) override;
+  void SelectNode(ports::NodeSelected write, ports::VersionDone done) override;
+  void ChangeClaim(ports::ClaimChange change, ports::VersionDone done) override;
+  void CreateClaim(ports::NewClaim claim, ports::ClaimDone done) override;
+  void DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done) override;
+  void Emit(ports::Event event) override;
+
+ private:
+  template <class T>
+  using Objects = TextMap<std::shared_ptr<const T>>;  // by key
+  template <class Kinds>
+  struct ObjectsOfAll;
+  template <class... T>
+  struct ObjectsOfAll<api::KindList<T...>> {
+    using type = std::tuple<Objects<T>...>;
+  };
+
+  template <class T>
+  Objects<T>& ObjectsOf() {
+    return std::get<Objects<T>>(objects_);
+  }
+  template <class T>
+  void Store(std::shared_ptr<const T> object) {
+    auto& place = ObjectsOf<T>()[object->metadata.Key()];
+    auto before = std::exchange(place, object);
+    Publish(ports::Change<T>{std::move(before), std::move(object)});
+  }
+  std::string NextVersion() { return std::to_string(++version_); }
+  void Publish(ports::ClusterChange change);
+  // Whether the pod exists and has the UID, unless that is empty.
+  static Expected<void> Check(const api::PodPtr& pod, std::string_view name, std::string_view uid);
+  // The current pod, if the name still belongs to it.
+  Expected<api::PodPtr> FindPod(std::string_view ns, std::string_view name, std::string_view uid) const;
+  Expected<void> ApplyBinding(const ports::Binding& binding);
+  Expected<void> ApplyPatch(const ports::PodStatusPatch& patch);
+  Expected<void> ApplyDeletion(const ports::PodDeletion& deletion);
+  api::Text NodeName(const std::string& name);
+
+  VirtualTime& time_;
+  const Latencies latencies_;
+  ports::ClusterSink& sink_;
+  ApiObserver* observer_ = nullptr;
+  ObjectsOfAll<api::AllKinds>::type objects_;
+  TextMap<api::Text> node_names_;  // shared by the pods of a node
+  std::uint64_t version_ = 0;
+  std::uint64_t bindings_ = 0;
+};
+
+}  // namespace berth::simulation

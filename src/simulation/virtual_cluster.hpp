@@ -1,0 +1,73 @@
+// A complete scheduler on virtual time: the production code, with ports in memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/scheduler_config.hpp"
+#include "observability/metrics/registry.hpp"
+#include "observability/tracing/attempt_trace.hpp"
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/runtime/registry.hpp"
+#include "simulation/virtual_api.hpp"
+#include "simulation/virtual_time.hpp"
+
+namespace berth::simulation {
+
+struct VirtualClusterOptions {
+  Latencies latencies;
+  Duration decision{};     // the time that one scheduling attempt takes
+  std::uint64_t seed = 1;  // of the choice between equal nodes
+  std::size_t record_bytes =
+      0;  // limit of the attempt records that the scheduler keeps; at least one is kept
+};
+
+// The same configuration, options and calls give the same run. Differences from `berth scheduler`: an attempt
+// takes the configured time whatever it computes, extenders are rejected, and load-aware plugins have no
+// measurements. One thread.
+class VirtualCluster {
+ public:
+  // Errors are those of the configuration. `notes` receives texts for the log.
+  static Expected<std::unique_ptr<VirtualCluster>> Build(const config::SchedulerConfig& config,
+                                                         const runtime::Registry& plugins,
+                                                         const VirtualClusterOptions& options,
+                                                         std::vector<std::string>& notes);
+  ~VirtualCluster();
+  VirtualCluster(const VirtualCluster&) = delete;
+  VirtualCluster& operator=(const VirtualCluster&) = delete;
+
+  VirtualTime& time() { return time_; }
+  VirtualApi& api() { return api_; }
+  const assembly::Engine& engine() const { return *engine_; }
+  const cycle::Scheduler& scheduler() const { return *scheduler_; }
+  // Scheduling attempts so far.
+  std::uint64_t attempts() const { return scheduler_->records().end(); }
+
+  // All objects that exist at the start have been created: their changes are delivered now, and scheduling
+  // begins.
+  void Start();
+  // Runs scheduler and events until `time` (inclusive), or until `stop` is set. Returns whether `time` was
+  // reached.
+  bool RunUntil(Duration time, const std::atomic<bool>& stop);
+
+ private:
+  explicit VirtualCluster(const VirtualClusterOptions& options);
+  Duration NextWork();
+
+  const VirtualClusterOptions options_;
+  VirtualTime time_;
+  const LeaseFence fence_ = LeaseFence::AlwaysOpen(time_.clock());
+  tracing::NoTracer tracer_;
+  metrics::Registry metrics_;
+  cycle::ClusterLoop loop_{time_.clock()};
+  VirtualApi api_{time_, options_.latencies, loop_.sink()};
+  cycle::ServicesProxy services_;
+  std::unique_ptr<assembly::Engine> engine_;
+  std::unique_ptr<cycle::Scheduler> scheduler_;
+};
+
+}  // namespace berth::simulation

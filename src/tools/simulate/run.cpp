@@ -1,0 +1,324 @@
+#include "tools/simulate/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "base/check.hpp"
+#include "simulation/virtual_cluster.hpp"
+#include "tools/simulate/arrival_stream.hpp"
+#include "tools/simulate/autoscaler.hpp"
+#include "tools/simulate/meter.hpp"
+#include "tools/simulate/node_fleet.hpp"
+
+namespace berth::simulate {
+namespace {
+
+// Streams of random numbers that do not depend on each other.
+enum class Stream : std::uint64_t { kScheduler = 1, kFailures = 2, kTrace = 3, kArrivals = 1000 };
+
+std::uint64_t SeedOf(std::uint64_t seed, Stream stream, std::uint64_t number = 0) {
+  Random random(seed ^ (static_cast<std::uint64_t>(stream) + number) * 0x9e3779b97f4a7c15ULL);
+  random.Next();
+  return random.Next();
+}
+
+class Run final : public simulation::ApiObserver {
+ public:
+  Run(const Workload& workload, const RunOptions& options, simulation::VirtualCluster& cluster)
+      : workload_(workload),
+        options_(options),
+        cluster_(cluster),
+        meter_(workload),
+        fleet_(workload, SeedOf(options.seed, Stream::kFailures), cluster, meter_, result_,
+               [this](std::uint32_t node) { LosePods(node); }),
+        autoscaler_(workload, cluster, meter_, fleet_, result_),
+        serials_(workload.kinds.size()) {
+    result_.configuration = options.configuration;
+    result_.resources = meter_.resources().names();
+    for (const PodKind& kind : workload.kinds) result_.kinds.emplace_back().name = kind.name;
+  }
+
+  Expected<Result> Execute(const std::atomic<bool>& stop, const Progress& progress);
+
+  // --- ApiObserver ---
+  void OnBound(const api::PodPtr& pod) override;
+  void OnPreempted(const api::PodPtr& pod) override;
+  void OnPodRemoved(const api::PodPtr& pod) override;
+  void OnEvent(const ports::Event& event) override;
+
+ private:
+  static constexpr std::uint32_t kNoNode = UINT32_MAX;
+  enum class End : std::uint8_t { kCompleted, kPreempted, kLost };
+  // A pod that exists. Its slot is part of its UID: "<slot>-<serial>".
+  struct LivePod {
+    std::uint32_t kind = 0;
+    std::uint32_t node = kNoNode;
+    std::uint32_t place = 0;  // in the list of its node
+    End end = End::kCompleted;
+    Duration created{};
+    std::optional<Duration> lifetime;
+    simulation::VirtualTime::EventId completion{};  // of a bound pod with a lifetime
+    std::string key, uid;
+  };
+
+  void CreateObjects();
+  void StartArrivals();
+  void Arrive(const std::shared_ptr<ArrivalStream>& stream, std::uint32_t kind);
+  void ArriveFromTrace();
+  void Create(std::uint32_t kind, std::optional<Duration> lifetime);
+  void RemoveFromApi(std::uint32_t slot);
+  void LosePods(std::uint32_t node);
+  void Detach(std::uint32_t slot);
+  // nullopt: the pod no longer exists.
+  std::optional<std::uint32_t> FindSlot(const std::string& uid) const;
+  std::uint32_t SlotOf(const std::string& uid) const;
+  KindResult& ResultOf(const LivePod& pod) { return result_.kinds[pod.kind]; }
+  void TakeSample();
+  void Finish(bool complete);
+
+  const Workload& workload_;
+  const RunOptions options_;
+  simulation::VirtualCluster& cluster_;
+  Result result_;
+  Meter meter_;
+  NodeFleet fleet_;
+  Autoscaler autoscaler_;
+  std::vector<LivePod> pods_;
+  std::vector<std::uint32_t> unused_;  // slots
+  std::size_t live_ = 0;
+  std::uint64_t serial_ = 0;
+  std::vector<std::uint64_t> serials_;  // by kind
+  std::size_t traced_ = 0;              // pods of the trace that have arrived
+  bool too_many_ = false;
+};
+
+Expected<Result> Run::Execute(const std::atomic<bool>& stop, const Progress& progress) {
+  cluster_.api().SetObserver(this);
+  CreateObjects();
+  fleet_.Start();
+  cluster_.Start();
+  StartArrivals();
+  autoscaler_.Start([this](const std::string& uid) {
+    const auto slot = FindSlot(uid);
+    return slot ? std::optional(pods_[*slot].kind) : std::nullopt;
+  });
+  bool running = true;
+  for (std::size_t i = 1; i <= options_.samples && running; ++i) {
+    const auto share = static_cast<double>(i) / static_cast<double>(options_.samples);
+    const Duration until =
+        i == options_.samples
+            ? workload_.duration
+            : Duration(static_cast<std::int64_t>(static_cast<double>(workload_.duration.count()) * share));
+    running = cluster_.RunUntil(until, stop) && !too_many_;
+    TakeSample();
+    if (progress) progress(cluster_.time().now(), cluster_.api().bindings());
+  }
+  if (too_many_)
+    return Invalid(
+        fmt::format("more than {} pods exist after {:.0f} s; expected fewer arrivals or shorter "
+                    "lifetimes",
+                    Workload::kMostPods, std::chrono::duration<double>(cluster_.time().now()).count()));
+  Finish(running);
+  return std::move(result_);
+}
+
+void Run::CreateObjects() {
+  for (const ports::ClusterChange& object : workload_.objects) {
+    std::visit(
+        [&]<class T>(const ports::Change<T>& change) {
+          if constexpr (!std::same_as<T, api::Pod>) cluster_.api().Put(*change.after);
+        },
+        object);
+  }
+}
+
+// --- arrivals ---
+
+void Run::StartArrivals() {
+  std::uint64_t number = 0;
+  for (std::uint32_t kind = 0; kind < workload_.kinds.size(); ++kind) {
+    for (const Arrivals& arrivals : workload_.kinds[kind].arrivals)
+      Arrive(std::make_shared<ArrivalStream>(arrivals, SeedOf(options_.seed, Stream::kArrivals, number++)),
+             kind);
+  }
+  ArriveFromTrace();
+}
+
+void Run::Arrive(const std::shared_ptr<ArrivalStream>& stream, std::uint32_t kind) {
+  const auto next = stream->Next();
+  if (!next) return;
+  cluster_.time().At(*next, [this, stream, kind] {
+    const auto& lifetime = workload_.kinds[kind].lifetime;
+    for (std::size_t i = 0; i < stream->count() && !too_many_; ++i)
+      Create(kind, lifetime ? std::optional(lifetime->Draw(stream->random())) : std::nullopt);
+    Arrive(stream, kind);
+  });
+}
+
+void Run::ArriveFromTrace() {
+  if (traced_ == workload_.trace.size()) return;
+  cluster_.time().At(workload_.trace[traced_].arrival, [this] {
+    const TracedPod& pod = workload_.trace[traced_++];
+    Create(pod.kind, pod.lifetime);
+    ArriveFromTrace();
+  });
+}
+
+void Run::Create(std::uint32_t kind, std::optional<Duration> lifetime) {
+  if (live_ >= Workload::kMostPods) {
+    too_many_ = true;
+    return;
+  }
+  ++live_;
+  if (unused_.empty()) {
+    unused_.push_back(static_cast<std::uint32_t>(pods_.size()));
+    pods_.emplace_back();
+  }
+  const std::uint32_t slot = unused_.back();
+  unused_.pop_back();
+  const PodKind& of = workload_.kinds[kind];
+  api::Pod pod = of.model;
+  pod.metadata.name = of.name + "-" + std::to_string(serials_[kind]++);
+  pod.metadata.uid = std::to_string(slot) + "-" + std::to_string(serial_++);
+  pods_[slot] = {.kind = kind,
+                 .created = cluster_.time().now(),
+                 .lifetime = lifetime,
+                 .key = pod.metadata.Key(),
+                 .uid = pod.metadata.uid};
+  ++result_.kinds[kind].created;
+  meter_.CountCreated(kind);
+  cluster_.api().CreatePod(std::move(pod));
+}
+
+// --- what happens to pods ---
+
+std::optional<std::uint32_t> Run::FindSlot(const std::string& uid) const {
+  std::uint32_t slot = UINT32_MAX;
+  std::from_chars(uid.data(), uid.data() + uid.size(), slot);
+  return slot < pods_.size() && pods_[slot].uid == uid ? std::optional(slot) : std::nullopt;
+}
+
+std::uint32_t Run::SlotOf(const std::string& uid) const {
+  const auto slot = FindSlot(uid);
+  BERTH_CHECK(slot.has_value(), uid);
+  return *slot;
+}
+
+void Run::OnBound(const api::PodPtr& object) {
+  const std::uint32_t slot = SlotOf(object->metadata.uid);
+  LivePod& pod = pods_[slot];
+  const Duration now = cluster_.time().now();
+  ++ResultOf(pod).bound;
+  ResultOf(pod).time_to_bind.Add(now - pod.created);
+  result_.time_to_bind.Add(now - pod.created);
+  if (options_.placements) options_.placements(now, *object);
+  const auto node = fleet_.Find(object->spec.node_name.str());
+  if (!node) {  // removed after the decision
+    pod.end = End::kLost;
+    pod.completion = cluster_.time().After({}, [this, slot] { RemoveFromApi(slot); });
+    return;
+  }
+  pod.node = *node;
+  auto& neighbours = fleet_.at(*node).pods;
+  pod.place = static_cast<std::uint32_t>(neighbours.size());
+  neighbours.push_back(slot);
+  meter_.Place(pod.kind, *node, now);
+  if (!pod.lifetime) return;
+  pod.completion = cluster_.time().After(*pod.lifetime, [this, slot] { RemoveFromApi(slot); });
+}
+
+// The removal empties the slot, so the names are copied.
+void Run::RemoveFromApi(std::uint32_t slot) {
+  const std::string key = pods_[slot].key, uid = pods_[slot].uid;
+  cluster_.api().RemovePod(key, uid);
+}
+
+void Run::OnPreempted(const api::PodPtr& pod) { pods_[SlotOf(pod->metadata.uid)].end = End::kPreempted; }
+
+void Run::LosePods(std::uint32_t node) {
+  const std::vector<std::uint32_t> slots = fleet_.at(node).pods;
+  for (const std::uint32_t slot : slots) {
+    pods_[slot].end = End::kLost;
+    RemoveFromApi(slot);
+  }
+}
+
+void Run::OnPodRemoved(const api::PodPtr& object) {
+  const std::uint32_t slot = SlotOf(object->metadata.uid);
+  if (pods_[slot].node != kNoNode) Detach(slot);
+  const LivePod pod = std::exchange(pods_[slot], LivePod());
+  cluster_.time().Cancel(pod.completion);
+  unused_.push_back(slot);
+  --live_;
+  KindResult& kind = result_.kinds[pod.kind];
+  ++(pod.end == End::kCompleted ? kind.completed : pod.end == End::kPreempted ? kind.preempted : kind.lost);
+  if (pod.end != End::kCompleted && workload_.kinds[pod.kind].recreate) Create(pod.kind, pod.lifetime);
+}
+
+// The last pod of the node takes the place of the pod.
+void Run::Detach(std::uint32_t slot) {
+  const LivePod& pod = pods_[slot];
+  const Duration now = cluster_.time().now();
+  NodeFleet::Node& node = fleet_.at(pod.node);
+  const std::uint32_t last = node.pods.back();
+  node.pods[pod.place] = last;
+  pods_[last].place = pod.place;
+  node.pods.pop_back();
+  if (node.pods.empty()) node.empty_since = now;
+  meter_.Release(pod.kind, pod.node, now);
+}
+
+void Run::OnEvent(const ports::Event& event) {
+  if (event.reason != "FailedScheduling") return;
+  ++result_.failed_attempts;
+  if (const auto slot = FindSlot(event.regarding->metadata.uid)) ResultOf(pods_[*slot]).reason = event.note;
+}
+
+// --- the result ---
+
+void Run::TakeSample() {
+  Sample sample;
+  sample.at = cluster_.time().now();
+  const queue::QueueSizes sizes = cluster_.scheduler().queue().sizes();
+  sample.active = sizes.active;
+  sample.backoff = sizes.backoff;
+  sample.unschedulable = sizes.unschedulable;
+  sample.gated = sizes.gated + sizes.incomplete;
+  meter_.Measure(sample, result_.kinds);
+  result_.samples.push_back(std::move(sample));
+}
+
+void Run::Finish(bool complete) {
+  result_.complete = complete;
+  result_.simulated = cluster_.time().now();
+  result_.attempts = cluster_.attempts();
+  result_.mean_used = meter_.MeanUsed(result_.simulated);
+  result_.mean_fragmented.resize(result_.resources.size());
+  for (std::size_t i = 0; i < result_.resources.size(); ++i) {
+    for (const Sample& sample : result_.samples) result_.mean_fragmented[i] += sample.fragmented[i];
+    result_.mean_fragmented[i] /= static_cast<double>(result_.samples.size());
+  }
+  for (const LivePod& pod : pods_) {
+    if (!pod.uid.empty() && pod.node == kNoNode) ++ResultOf(pod).pending;
+  }
+}
+
+}  // namespace
+
+Expected<Result> RunWorkload(const Workload& workload, const config::SchedulerConfig& config,
+                             const runtime::Registry& plugins, const RunOptions& options,
+                             const std::atomic<bool>& stop, const Progress& progress) {
+  std::vector<std::string> notes;
+  BERTH_TRY(const auto cluster,
+            simulation::VirtualCluster::Build(config, plugins,
+                                              {.latencies = workload.latencies,
+                                               .decision = workload.decision,
+                                               .seed = SeedOf(options.seed, Stream::kScheduler)},
+                                              notes));
+  return Run(workload, options, *cluster).Execute(stop, progress);
+}
+
+}  // namespace berth::simulate

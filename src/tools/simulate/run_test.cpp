@@ -1,0 +1,175 @@
+#include "tools/simulate/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include "config/scheduler_config.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "tools/simulate/report.hpp"
+#include "tools/simulate/workload_file.hpp"
+
+namespace berth::simulate {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kHead = "apiVersion: simulation.berth.dev/v1alpha1\nkind: Workload\n";
+
+Workload Parse(const std::string& text) {
+  auto workload = ParseWorkload(std::string(kHead) + text, "");
+  EXPECT_TRUE(workload) << workload.error().message;
+  return workload ? *std::move(workload) : Workload();
+}
+
+Result Execute(const Workload& workload, std::uint64_t seed = 1) {
+  const auto plugins = assembly::InTreePlugins();
+  const std::atomic<bool> stop{false};
+  auto result = RunWorkload(workload, config::DefaultSchedulerConfig({}, &plugins.codecs()), plugins,
+                            {.configuration = "default", .seed = seed, .samples = 20}, stop, {});
+  EXPECT_TRUE(result) << result.error().message;
+  return result ? *std::move(result) : Result();
+}
+
+std::string Json(const Workload& workload, std::uint64_t seed) {
+  const Result results[] = {Execute(workload, seed)};
+  return ReportJson({.workload = "w", .seed = seed, .duration = workload.duration}, results);
+}
+
+std::string Pods(const std::string& name, const std::string& arrivals, const std::string& cpu,
+                 const std::string& more = "", const std::string& spec = "") {
+  return "- name: " + name + "\n  arrivals: [" + arrivals + "]\n" + more +
+         "  template:\n    spec:\n      containers: [{name: c, resources: {requests: {cpu: \"" + cpu +
+         "\", memory: 1Gi}}}]\n" + spec;
+}
+
+std::string Nodes(int count, const std::string& more = "") {
+  return "nodes:\n- name: pool\n  count: " + std::to_string(count) +
+         "\n  zones: [a, b]\n  capacity: {cpu: \"4\", memory: 16Gi}\n" + more + "pods:\n";
+}
+
+// Everything at once: failures, preemption, autoscaling, random arrivals.
+Workload Eventful() {
+  return Parse("duration: 1h\noutages:\n- {group: pool, count: 2, at: 20m, lasts: 10m}\n" +
+               Nodes(6,
+                     "  failures: {meanTimeBetween: 2h, repair: 7m}\n- name: spare\n  count: 0\n"
+                     "  capacity: {cpu: \"8\", memory: 32Gi}\n  autoscaling: {max: 3, idle: 1m}\n") +
+               Pods("batch", "{rate: 6/m}", "1", "  lifetime: {mean: 5m}\n") +
+               Pods("urgent", "{every: 10m, count: 8}", "2", "  lifetime: 3m\n", "      priority: 100\n"));
+}
+
+TEST(RunWorkload, TheSameSeedGivesTheSameBytesAndAnotherSeedOthers) {
+  const Workload workload = Eventful();
+  const std::string first = Json(workload, 7);
+  EXPECT_EQ(first, Json(workload, 7));
+  EXPECT_NE(first, Json(workload, 8));
+}
+
+TEST(RunWorkload, EveryPodIsBoundOrWaitsOrHasEnded) {
+  const Result result = Execute(Eventful());
+  EXPECT_GT(result.Sum(&KindResult::completed), 100u);
+  EXPECT_GT(result.Sum(&KindResult::preempted), 0u);
+  EXPECT_GT(result.Sum(&KindResult::lost), 0u);
+  EXPECT_GT(result.nodes_added, 0u);
+  for (const KindResult& kind : result.kinds) {
+    // All that were bound run, or ended afterwards; preempted and lost pods may have ended before.
+    EXPECT_GE(kind.bound, kind.completed) << kind.name;
+    EXPECT_EQ(kind.time_to_bind.count(), kind.bound) << kind.name;
+  }
+  const std::uint64_t ended =
+      result.Sum(&KindResult::completed) + result.Sum(&KindResult::preempted) + result.Sum(&KindResult::lost);
+  EXPECT_EQ(result.Sum(&KindResult::created),
+            ended + result.samples.back().running + result.Sum(&KindResult::pending));
+}
+
+TEST(RunWorkload, ListedTimesBurstsAndLifetimesAreExact) {
+  const Result result = Execute(Parse("duration: 10m\n" + Nodes(4) +
+                                      Pods("listed", "{at: [10s, 5m], count: 2}", "1", "  lifetime: 1m\n") +
+                                      Pods("bursts", "{every: 3m, count: 3, from: 1m}", "1")));
+  EXPECT_EQ(result.kinds[0].created, 4u);
+  EXPECT_EQ(result.kinds[0].completed, 4u);
+  EXPECT_EQ(result.kinds[1].created, 9u);  // at 1, 4 and 7 minutes
+  EXPECT_EQ(result.kinds[1].completed, 0u);
+  // 4 pods for a minute each, and 3 pods each for 9, 6 and 3 minutes, on 16 CPUs for 10 minutes.
+  EXPECT_NEAR(result.mean_used[0], (4 * 1 + 3 * (9 + 6 + 3)) / 160.0, 1e-3);
+}
+
+TEST(RunWorkload, PoissonArrivalsHaveTheirRate) {
+  const Result result =
+      Execute(Parse("duration: 1h\n" + Nodes(20) + Pods("p", "{rate: 1/s}", "1", "  lifetime: 10s\n")));
+  EXPECT_NEAR(static_cast<double>(result.kinds[0].created), 3600, 5 * 60);  // five standard deviations
+}
+
+TEST(RunWorkload, PodsThatDoNotFitWaitWithTheirReason) {
+  const Result result = Execute(
+      Parse("duration: 1m\n" + Nodes(2) + Pods("big", "{at: [0s]}", "5") + Pods("small", "{at: [0s]}", "1")));
+  EXPECT_EQ(result.kinds[0].pending, 1u);
+  EXPECT_NE(result.kinds[0].reason.find("0/2 nodes are available: 2 Insufficient cpu."), std::string::npos)
+      << result.kinds[0].reason;
+  EXPECT_EQ(result.kinds[1].pending, 0u);
+}
+
+TEST(RunWorkload, LostPodsAreReplacedUnlessTheyHaveNoController) {
+  const std::string outage =
+      "duration: 30m\nevictionAfter: 2m\noutages:\n- {group: pool, count: 4, at: 10m, lasts: 10m}\n";
+  const Result replaced = Execute(Parse(outage + Nodes(4) + Pods("p", "{at: [0s], count: 8}", "1")));
+  EXPECT_EQ(replaced.nodes_failed, 4u);
+  EXPECT_EQ(replaced.kinds[0].lost, 8u);
+  EXPECT_EQ(replaced.kinds[0].created, 16u);
+  EXPECT_EQ(replaced.samples.back().running, 8u);
+  // Replacements arrive 12 minutes after the start and wait for the repair at 20 minutes.
+  EXPECT_GT(replaced.kinds[0].time_to_bind.max(), 8min);
+  const Result gone =
+      Execute(Parse(outage + Nodes(4) + Pods("p", "{at: [0s], count: 8}", "1", "  recreate: false\n")));
+  EXPECT_EQ(gone.kinds[0].created, 8u);
+  EXPECT_EQ(gone.samples.back().running, 0u);
+}
+
+TEST(RunWorkload, ANodeThatIsRepairedInTimeKeepsItsPods) {
+  const Result result = Execute(
+      Parse("duration: 30m\nevictionAfter: 5m\noutages:\n- {group: pool, count: 4, at: 10m, lasts: 4m}\n" +
+            Nodes(4) + Pods("p", "{at: [0s], count: 8}", "1")));
+  EXPECT_EQ(result.kinds[0].lost, 0u);
+  EXPECT_EQ(result.samples.back().running, 8u);
+}
+
+TEST(RunWorkload, AutoscalingAddsWhatWaitingPodsNeedAndRemovesIdleNodes) {
+  const Result result = Execute(Parse(
+      "duration: 1h\n" + Nodes(0, "  autoscaling: {min: 1, max: 10, provision: 1m, idle: 5m}\n") +
+      Pods("p", "{at: [1m], count: 12}", "1", "  lifetime: 10m\n") + Pods("never", "{at: [0s]}", "64")));
+  EXPECT_EQ(result.nodes_added, 3u);    // four pods fit on a node
+  EXPECT_EQ(result.nodes_removed, 2u);  // down to the minimum
+  EXPECT_EQ(result.kinds[0].completed, 12u);
+  EXPECT_GT(result.kinds[0].time_to_bind.max(), 1min);
+  EXPECT_LT(result.kinds[0].time_to_bind.max(), 90s);
+}
+
+TEST(RunWorkload, FragmentationIsTheFreeAmountThatNoPodCanUse) {
+  // Two of four nodes have three of four CPUs in use; pods request three.
+  const Result result = Execute(Parse("duration: 1m\n" + Nodes(4) + Pods("p", "{at: [0s], count: 2}", "3")));
+  EXPECT_NEAR(result.samples.back().fragmented[0], 2.0 / (2 + 8), 1e-9);
+  EXPECT_NEAR(result.samples.back().used[0], 6.0 / 16, 1e-9);
+}
+
+TEST(RunWorkload, SkewCountsPodsByZone) {
+  const Result result = Execute(Parse(
+      "duration: 1m\n" + Nodes(2) +
+      Pods("p", "{at: [0s], count: 3}", "1", "", "      nodeSelector: {topology.kubernetes.io/zone: a}\n")));
+  EXPECT_EQ(result.kinds[0].zone_skew.most, 3);
+  EXPECT_EQ(result.kinds[0].most_on_node.most, 3);
+}
+
+TEST(RunWorkload, AnInterruptedRunReportsTheTimeUntilThen) {
+  const Workload workload =
+      Parse("duration: 1h\n" + Nodes(4) + Pods("p", "{rate: 1/s}", "1", "  lifetime: 5s\n"));
+  const auto plugins = assembly::InTreePlugins();
+  std::atomic<bool> stop{false};
+  const auto result = RunWorkload(workload, config::DefaultSchedulerConfig({}, &plugins.codecs()), plugins,
+                                  {.configuration = "default", .seed = 1, .samples = 60}, stop,
+                                  [&](Duration simulated, std::uint64_t) { stop = simulated >= 10min; });
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->complete);
+  EXPECT_EQ(result->simulated, 10min);
+  EXPECT_GT(result->kinds[0].completed, 500u);
+}
+
+}  // namespace
+}  // namespace berth::simulate

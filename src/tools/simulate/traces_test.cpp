@@ -1,0 +1,190 @@
+#include "tools/simulate/traces.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tools/simulate/csv.hpp"
+#include "tools/simulate/trace_formats.hpp"
+#include "tools/simulate/workload_file.hpp"
+
+namespace berth::simulate {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kNodes =
+    "sn,cpu_milli,memory_mib,gpu,model\nn-0,64000,262144,4,T4\nn-1,64000,262144,4,T4\nn-2,32000,131072,0,\n";
+constexpr std::string_view kColumns =
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time,scheduled_time\n";
+
+Expected<Workload> Openb(const std::string& pods, TraceSource source = {}) {
+  Workload workload;
+  TraceBuilder builder(source, workload);
+  BERTH_RETURN_IF_ERROR(ReadOpenb({"nodes.csv", kNodes}, {"pods.csv", pods}, source, builder));
+  builder.Finish();
+  return workload;
+}
+
+TEST(Openb, EqualNodesFormOneGroupWithTheirNames) {
+  const auto workload = Openb(std::string(kColumns));
+  ASSERT_TRUE(workload) << workload.error().message;
+  ASSERT_EQ(workload->groups.size(), 2u);
+  EXPECT_EQ(workload->groups[0].names, (std::vector<std::string>{"n-0", "n-1"}));
+  EXPECT_EQ(workload->groups[0].model.allocatable.at("cpu").Value(), 64);
+  EXPECT_EQ(workload->groups[0].model.allocatable.at("memory").Value(), std::int64_t{256} << 30);
+  EXPECT_EQ(workload->groups[0].model.allocatable.at("nvidia.com/gpu").Value(), 4);
+  EXPECT_FALSE(workload->groups[1].model.allocatable.contains("nvidia.com/gpu"));
+}
+
+TEST(Openb, APodRunsFromItsScheduledTimeToItsDeletion) {
+  const auto workload =
+      Openb(std::string(kColumns) + "a,1000,1024,0,0,,100,500,130\nb,1000,1024,0,0,,40,90,\n" +
+            "c,1000,1024,0,0,,20,,\n");
+  ASSERT_TRUE(workload) << workload.error().message;
+  ASSERT_EQ(workload->trace.size(), 3u);
+  EXPECT_EQ(workload->kinds.size(), 1u);
+  // By arrival: c does not end; b was never scheduled and runs as long as it waited; a ran 370 seconds.
+  EXPECT_EQ(workload->trace[0].arrival, 20s);
+  EXPECT_EQ(workload->trace[0].lifetime, std::nullopt);
+  EXPECT_EQ(workload->trace[1].lifetime, 50s);
+  EXPECT_EQ(workload->trace[2].arrival, 100s);
+  EXPECT_EQ(workload->trace[2].lifetime, 370s);
+  EXPECT_EQ(workload->duration, 470s);
+}
+
+TEST(Openb, PartsOfGpusAreWholeOnesOrThousandths) {
+  const std::string pods = std::string(kColumns) + "a,1000,1024,1,460,T4|V100,0,10,0\n";
+  const auto whole = Openb(pods);
+  ASSERT_TRUE(whole);
+  const api::Pod& pod = whole->kinds[0].model;
+  EXPECT_EQ(pod.spec.containers[0].resources.requests.at("nvidia.com/gpu").Value(), 1);
+  const auto& terms = pod.spec.node_affinity->required->terms;
+  ASSERT_EQ(terms.size(), 1u);
+  EXPECT_EQ(terms[0].match_expressions[0].values, (std::vector<std::string>{"T4", "V100"}));
+  const auto milli = Openb(pods, {.gpus = "milli"});
+  ASSERT_TRUE(milli);
+  EXPECT_EQ(milli->kinds[0]
+                .model.spec.containers[0]
+                .resources.requests.at("simulation.berth.dev/gpu-milli")
+                .Value(),
+            460);
+  EXPECT_EQ(milli->groups[0].model.allocatable.at("simulation.berth.dev/gpu-milli").Value(), 4000);
+}
+
+TEST(Openb, ShuffledPodsArriveOneAfterTheOtherAndStay) {
+  std::string pods(kColumns);
+  for (int i = 0; i < 50; ++i) pods += "p," + std::to_string(1000 + i) + ",1024,0,0,,5,10,5\n";
+  const auto first = Openb(pods, {.order = "shuffled", .interval = 2s, .seed = 1});
+  const auto second = Openb(pods, {.order = "shuffled", .interval = 2s, .seed = 2});
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->trace[49].arrival, 98s);
+  EXPECT_EQ(first->trace[0].lifetime, std::nullopt);
+  const auto kinds = [](const Workload& workload) {
+    std::vector<std::uint32_t> order;
+    for (const TracedPod& pod : workload.trace) order.push_back(pod.kind);
+    return order;
+  };
+  EXPECT_NE(kinds(*first), kinds(*second));
+  EXPECT_FALSE(std::ranges::is_sorted(kinds(*first)));
+}
+
+TEST(Openb, ErrorsNameFileLineAndColumn) {
+  struct Case {
+    std::string pods, error;
+  };
+  const Case cases[] = {
+      {"", "pods.csv: the file is empty"},
+      {"name,cpu,memory_mib,num_gpu,gpu_milli\n", "pods.csv:1: the column cpu_milli is missing"},
+      {std::string(kColumns) + "a,x,1024,0,0,,0,1,0\n",
+       "pods.csv:2: cpu_milli: expected a number that is not negative, got \"x\""},
+      {std::string(kColumns) + "a,1,1024,0,0,,0,1,0\n\na,1,-5,0,0,,0,1,0\n", "pods.csv:4: memory_mib: "},
+      {std::string(kColumns) + "a,1,1024,0,0,,7,3,\n",
+       "pods.csv:2: deletion_time: expected at least creation_time (7), got 3"},
+  };
+  for (const Case& c : cases) {
+    const auto workload = Openb(c.pods);
+    ASSERT_FALSE(workload) << c.error;
+    EXPECT_NE(workload.error().message.find(c.error), std::string::npos) << workload.error().message;
+  }
+}
+
+TEST(Alibaba2018, TasksAreAsManyPodsAsInstances) {
+  Workload workload;
+  const TraceSource source;
+  TraceBuilder builder(source, workload);
+  const auto read =
+      ReadAlibaba2018({"m", "m_1,0,1,5,96,100,USING\nm_1,9,1,5,96,100,USING\nm_2,0,1,6,96,100,USING\n"},
+                      {"t",
+                       "M1,3,j_1,1,Terminated,100,160,50,0.5\nR2,1,j_1,1,Waiting,0,0,100,1\n,1,j_2,1,"
+                       "Terminated,40,41,100,1\n"},
+                      source, builder);
+  ASSERT_TRUE(read) << read.error().message;
+  builder.Finish();
+  ASSERT_EQ(workload.groups.size(), 1u);
+  EXPECT_EQ(workload.groups[0].names, (std::vector<std::string>{"m_1", "m_2"}));
+  ASSERT_EQ(workload.trace.size(), 4u);
+  EXPECT_EQ(workload.trace[0].arrival, 40s);
+  EXPECT_EQ(workload.trace[3].arrival, 100s);
+  EXPECT_EQ(workload.trace[3].lifetime, 60s);
+  const auto& requests = workload.kinds[workload.trace[3].kind].model.spec.containers[0].resources.requests;
+  EXPECT_EQ(requests.at("cpu").MilliValue(), 500);
+  EXPECT_EQ(requests.at("memory").Value(), std::int64_t{512} << 20);
+}
+
+TEST(Borg2019, AnInstanceRunsFromScheduleToItsEndAndReturnsAfterAnEviction) {
+  Workload workload;
+  const TraceSource source;
+  TraceBuilder builder(source, workload);
+  const auto read = ReadBorg2019(
+      {"m", "time,machine_id,type,capacity.cpus,capacity.memory\n0,7,1,0.5,0.25\n9,7,3,0.5,0.25\n5,8,2,,\n"},
+      {"i",
+       "time,type,collection_id,instance_index,priority,resource_request.cpus,resource_request.memory\n"
+       "1000000,0,1,0,200,0.25,0.125\n2000000,3,1,0,200,0.25,0.125\n5000000,4,1,0,200,0.25,0.125\n"
+       "6000000,3,1,0,200,,\n7000000,9,1,0,200,,\n16000000,6,1,0,200,,\n3000000,0,1,1,100,0.25,0.125\n"},
+      source, builder);
+  ASSERT_TRUE(read) << read.error().message;
+  builder.Finish();
+  ASSERT_EQ(workload.groups.size(), 1u);
+  EXPECT_EQ(workload.groups[0].count, 1u);
+  EXPECT_EQ(workload.groups[0].model.allocatable.at("cpu").Value(), 32);
+  ASSERT_EQ(workload.trace.size(), 3u);
+  EXPECT_EQ(workload.trace[0].arrival, 1s);
+  EXPECT_EQ(workload.trace[0].lifetime, 3s);
+  EXPECT_EQ(workload.trace[1].lifetime, std::nullopt);  // the second instance does not end
+  EXPECT_EQ(workload.trace[2].arrival, 5s);
+  EXPECT_EQ(workload.trace[2].lifetime, 10s);
+  EXPECT_EQ(workload.kinds[workload.trace[0].kind].model.spec.priority, 200);
+}
+
+TEST(Csv, QuotedFieldsMayHaveCommasQuotesAndLineBreaks) {
+  auto rows = CsvReader::Open("f", "a,b\r\n\"1,5\",\"say \"\"x\"\"\nnow\"\r\n,2", {"b", "a", "c?"});
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_TRUE(rows->Next());
+  EXPECT_EQ(rows->Field(0), "say \"x\"\nnow");
+  EXPECT_EQ(rows->Field(1), "1,5");
+  EXPECT_EQ(rows->Field(2), "");
+  ASSERT_TRUE(rows->Next());
+  EXPECT_EQ(rows->Number(0).value(), 2);
+  EXPECT_EQ(rows->Number(1, 7).value(), 7);
+  EXPECT_FALSE(rows->Next());
+}
+
+TEST(Examples, AllWorkloadsOfTheExamplesAreValid) {
+  for (const auto* name : {"services-and-batch.yaml", "gpu-trace.yaml"}) {
+    const auto workload = LoadWorkload(std::string(BERTH_EXAMPLES "/simulate/") + name);
+    EXPECT_TRUE(workload) << workload.error().message;
+  }
+}
+
+TEST(Examples, ATraceFileThatIsMissingIsNamed) {
+  const auto workload = ParseWorkload(
+      "apiVersion: simulation.berth.dev/v1alpha1\nkind: Workload\ntrace: {format: openb, nodes: a.csv, pods: "
+      "b.csv}\n",
+      "/nowhere");
+  ASSERT_FALSE(workload);
+  EXPECT_NE(workload.error().message.find("/nowhere/a.csv"), std::string::npos) << workload.error().message;
+}
+
+}  // namespace
+}  // namespace berth::simulate

@@ -1,0 +1,119 @@
+#include "tools/simulate/workload_file.hpp"
+
+#include <gtest/gtest.h>
+
+namespace berth::simulate {
+namespace {
+
+constexpr std::string_view kHead = "apiVersion: simulation.berth.dev/v1alpha1\nkind: Workload\n";
+constexpr std::string_view kNodes = "nodes:\n- {name: pool, count: 2, capacity: {cpu: \"4\", memory: 8Gi}}\n";
+constexpr std::string_view kPods =
+    "pods:\n- {name: p, arrivals: [{rate: 1/s}], template: {spec: {containers: [{name: c}]}}}\n";
+
+struct Case {
+  std::string sentence;
+  std::string text;
+  std::string error;  // a part
+};
+
+std::string Valid(std::string_view more) {
+  return std::string(kHead) + "duration: 1h\n" + std::string(kNodes) + std::string(kPods) + std::string(more);
+}
+
+std::string WithPod(std::string_view pod) {
+  return std::string(kHead) + "duration: 1h\n" + std::string(kNodes) + "pods:\n- {" + std::string(pod) +
+         "}\n";
+}
+
+TEST(ParseWorkload, ErrorsNameFieldValueAndExpectation) {
+  const Case cases[] = {
+      {"another version", "apiVersion: v1\nkind: Workload\n",
+       "apiVersion: expected simulation.berth.dev/v1alpha1, got \"v1\""},
+      {"an unknown field has the nearest name", Valid("outage: []\n"), "outage: unknown field; expected"},
+      {"the nearest name", Valid("outage: []\n"), "did you mean \"outages\"?"},
+      {"no duration", std::string(kHead) + std::string(kNodes) + std::string(kPods), "duration: required"},
+      {"a duration without unit", std::string(kHead) + "duration: 5\n",
+       "duration: expected a duration such as \"90s\" or \"1h30m\" of at least 1s, got 5"},
+      {"a negative duration", std::string(kHead) + "duration: -5s\n", "duration: expected a duration"},
+      {"no nodes", std::string(kHead) + "duration: 1h\n" + std::string(kPods), "nodes: required"},
+      {"no pods", std::string(kHead) + "duration: 1h\n" + std::string(kNodes), "pods: required"},
+      {"too many nodes", std::string(kHead) + "nodes:\n- {name: pool, count: 1000000}\n",
+       "nodes[0].count: expected a whole number from 0 to 200000, got 1000000"},
+      {"a wrong quantity",
+       std::string(kHead) + "nodes:\n- {name: pool, capacity: {cpu: many, memory: 1Gi}}\n",
+       "nodes[0]: status."},
+      {"no memory", std::string(kHead) + "nodes:\n- {name: pool, capacity: {cpu: \"1\"}}\n",
+       "nodes[0].capacity.memory: required"},
+      {"equal names",
+       Valid("- {name: p, arrivals: [{rate: 1/s}], template: {spec: {containers: [{name: c}]}}}\n"),
+       "pods[1].name: \"p\" occurs twice"},
+      {"a rate without unit", WithPod("name: p, arrivals: [{rate: 5}]"),
+       "pods[0].arrivals[0].rate: expected a rate such as \"50/s\""},
+      {"two forms of arrivals", WithPod("name: p, arrivals: [{rate: 1/s, every: 1m}]"),
+       "pods[0].arrivals[0]: expected exactly one of at, rate, every"},
+      {"no form of arrivals", WithPod("name: p, arrivals: [{count: 3}]"),
+       "pods[0].arrivals[0]: expected exactly one of at, rate, every"},
+      {"no template", WithPod("name: p, arrivals: [{rate: 1/s}]"), "pods[0].template: required"},
+      {"a wrong spec", WithPod("name: p, arrivals: [{rate: 1/s}], template: {spec: {containers: 3}}"),
+       "pods[0].template: spec.containers"},
+      {"a distribution without its parameter",
+       WithPod("name: p, lifetime: {distribution: exponential}, arrivals: [{rate: 1/s}]"),
+       "pods[0].lifetime.mean: required with distribution exponential"},
+      {"an unknown distribution", WithPod("name: p, lifetime: {distribution: exponentail}"),
+       "did you mean \"exponential\"?"},
+      {"uniform with its ends exchanged",
+       WithPod("name: p, lifetime: {distribution: uniform, min: 2m, max: 1m}"),
+       "pods[0].lifetime.max: expected at least min"},
+      {"a claim of a volume",
+       WithPod(
+           "name: p, arrivals: [{rate: 1/s}], template: {spec: {containers: [{name: c}], volumes: [{name: v, "
+           "persistentVolumeClaim: {claimName: c}}]}}"),
+       "claims are not simulated"},
+      {"an outage of an unknown group", Valid("outages:\n- {group: m, at: 1m}\n"),
+       "outages[0].group: expected the name of a node group (pool), got \"m\""},
+      {"an object that the scheduler does not read",
+       Valid("objects:\n- {kind: Secret, metadata: {name: s}}\n"),
+       "objects[0].kind: expected a kind that the scheduler reads"},
+      {"a trace without files", Valid("trace: {format: openb}\n"), "trace.nodes: required"},
+      {"text that is not an object", "[]", "expected an object, got a list"},
+  };
+  for (const Case& c : cases) {
+    const auto workload = ParseWorkload(c.text, "");
+    ASSERT_FALSE(workload) << c.sentence;
+    EXPECT_NE(workload.error().message.find(c.error), std::string::npos)
+        << c.sentence << ": " << workload.error().message;
+  }
+}
+
+TEST(ParseWorkload, AllErrorsAreReportedTogether) {
+  const auto workload = ParseWorkload(std::string(kHead) + "duration: x\nevictionAfter: y\n", "");
+  ASSERT_FALSE(workload);
+  EXPECT_NE(workload.error().message.find("duration:"), std::string::npos);
+  EXPECT_NE(workload.error().message.find("evictionAfter:"), std::string::npos);
+}
+
+TEST(ParseWorkload, FieldsReachTheWorkload) {
+  const auto workload =
+      ParseWorkload(Valid("latencies: {watch: 2ms, bind: 7ms, decision: 1ms}\nevictionAfter: 1m\n"
+                          "objects:\n- {kind: Service, metadata: {name: s}, spec: {selector: {app: web}}}\n"
+                          "outages:\n- {group: pool, count: 2, at: 3m, lasts: 4m}\n"),
+                    "");
+  ASSERT_TRUE(workload) << workload.error().message;
+  using namespace std::chrono_literals;
+  EXPECT_EQ(workload->duration, 1h);
+  EXPECT_EQ(workload->latencies.watch, 2ms);
+  EXPECT_EQ(workload->latencies.bind, 7ms);
+  EXPECT_EQ(workload->decision, 1ms);
+  EXPECT_EQ(workload->eviction_after, 1min);
+  EXPECT_EQ(workload->objects.size(), 1u);
+  ASSERT_EQ(workload->groups.size(), 1u);
+  EXPECT_EQ(workload->groups[0].model.allocatable.at("pods").Value(), 110);
+  ASSERT_EQ(workload->outages.size(), 1u);
+  EXPECT_EQ(workload->outages[0].count, 2u);
+  EXPECT_EQ(workload->outages[0].lasts, 4min);
+  EXPECT_EQ(workload->kinds[0].model.metadata.ns, "default");
+  EXPECT_DOUBLE_EQ(workload->kinds[0].arrivals[0].per_second, 1);
+}
+
+}  // namespace
+}  // namespace berth::simulate
