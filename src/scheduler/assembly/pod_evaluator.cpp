@@ -35,9 +35,23 @@ PodEvaluator::PodEvaluator(Engine& engine)
 
 void PodEvaluator::AddNominated(const api::PodPtr& pod) {
   if (engine_.FindProfile(pod->spec.scheduler_name) == nullptr) return;
-  nominated_.push_back(std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_.symbols())));
-  nominations_.push_back(
-      {engine_.cache().nodes().Find(nominated_.back()->nominated), nominated_.back().get()});
+  std::unique_ptr<cluster::PodInfo>& info = nominated_[pod];
+  if (info != nullptr) return;
+  info = std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_.symbols()));
+  nominations_.push_back({engine_.cache().nodes().Find(info->nominated), info.get()});
+}
+
+void PodEvaluator::SetNominated(std::span<const std::pair<api::PodPtr, std::string_view>> pods) {
+  std::map<api::PodPtr, std::unique_ptr<cluster::PodInfo>> before = std::exchange(nominated_, {});
+  nominations_.clear();
+  const cluster::NodeTable& nodes = std::as_const(engine_).cache().nodes();
+  for (const auto& [pod, node] : pods) {
+    std::unique_ptr<cluster::PodInfo>& info = nominated_[pod];
+    if (const auto known = before.find(pod); known != before.end()) info = std::move(known->second);
+    if (info == nullptr)
+      info = std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_.symbols()));
+    nominations_.push_back({nodes.Find(engine_.symbols().node_names.Find(node)), info.get()});
+  }
 }
 
 std::shared_ptr<const record::AttemptRecord> PodEvaluator::Evaluate(const api::PodPtr& pod,

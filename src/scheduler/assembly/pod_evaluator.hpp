@@ -2,7 +2,11 @@
 // of a scheduling attempt.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "scheduler/assembly/engine.hpp"
@@ -20,6 +24,9 @@ class PodEvaluator {
   // A pod without a node that has status.nominatedNodeName. It counts as placed there for pods of at most its
   // priority. Ignored if no profile has its scheduler name.
   void AddNominated(const api::PodPtr& pod);
+  // Replaces all nominations: pods without a node with the names of their nodes, whatever their status says.
+  // Pods that are in the list again are not prepared again.
+  void SetNominated(std::span<const std::pair<api::PodPtr, std::string_view>> pods);
 
   // A complete attempt. `info` receives the prepared pod; its `pod` is null if no profile is responsible or
   // the pod is gated.
@@ -38,7 +45,7 @@ class PodEvaluator {
 
   Engine& engine_;
   algorithm::SchedulingAlgorithm algorithm_;
-  std::vector<std::unique_ptr<cluster::PodInfo>> nominated_;
+  std::map<api::PodPtr, std::unique_ptr<cluster::PodInfo>> nominated_;
   std::vector<runtime::Nomination> nominations_;
   std::shared_ptr<const record::NodeNames> names_;
   std::uint64_t names_generation_ = 0;  // of the nodes in names_
