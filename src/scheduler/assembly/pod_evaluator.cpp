@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -88,6 +89,23 @@ std::shared_ptr<record::AttemptRecord> PodEvaluator::Prepare(const api::PodPtr& 
     return without_attempt(record::Result::kGated, status.Message());
   info = std::move(prepared);
   return nullptr;
+}
+
+std::span<const cluster::Row> PodEvaluator::RowsByName() {
+  const cluster::ClusterState& cache = std::as_const(engine_).cache();
+  if (by_name_generation_ == cache.node_generation()) return by_name_;
+  by_name_generation_ = cache.node_generation();
+  const cluster::NodeTable& nodes = cache.nodes();
+  const auto name = [&](cluster::Row row) -> const std::string& { return nodes.name(row); };
+  // A node that is added for one evaluation and removed again leaves the order as it was.
+  const bool valid = by_name_.size() == nodes.node_count() &&
+                     std::ranges::all_of(by_name_, [&](cluster::Row row) { return nodes.all().Has(row); }) &&
+                     std::ranges::is_sorted(by_name_, {}, name);
+  if (valid) return by_name_;
+  by_name_.clear();
+  nodes.all().ForEach([&](std::size_t row) { by_name_.push_back(static_cast<cluster::Row>(row)); });
+  std::ranges::sort(by_name_, {}, name);
+  return by_name_;
 }
 
 algorithm::ClusterView PodEvaluator::View() {

@@ -34,6 +34,9 @@ class PodEvaluator {
   // Only the nodes that fit: no preemption, and no scores in the record.
   std::shared_ptr<const record::AttemptRecord> EvaluateFit(const api::PodPtr& pod);
 
+  // The rows of all nodes in the order of their names. Valid until a node is added or removed.
+  std::span<const cluster::Row> RowsByName();
+
   const Engine& engine() const { return engine_; }
   Engine& engine() { return engine_; }
 
@@ -49,6 +52,8 @@ class PodEvaluator {
   std::vector<runtime::Nomination> nominations_;
   std::shared_ptr<const record::NodeNames> names_;
   std::uint64_t names_generation_ = 0;  // of the nodes in names_
+  std::vector<cluster::Row> by_name_;
+  std::uint64_t by_name_generation_ = 0;
 };
 
 }  // namespace berth::assembly

@@ -19,7 +19,7 @@ namespace berth::evaluation {
 class ChangeReader {
  public:
   // Work of one step.
-  static constexpr std::size_t kPodsPerStep = 2'000;
+  static constexpr std::size_t kPodsPerStep = 1'000;
   static constexpr std::size_t kObjectsPerStep = 2'000;
   // Changes of objects that are kept between two updates. With more of them the next update is complete.
   static constexpr std::size_t kMostChanges = 10'000;

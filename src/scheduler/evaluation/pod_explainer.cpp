@@ -7,7 +7,6 @@
 #include <mutex>
 #include <utility>
 
-#include "observability/log/log.hpp"
 #include "scheduler/cycle/longest_step.hpp"
 #include "scheduler/cycle/worker_pool.hpp"
 #include "scheduler/evaluation/change_reader.hpp"
@@ -19,7 +18,7 @@ namespace {
 
 // On Linux the value applies to the calling thread only.
 void LowerPriorityOnce() {
-  constexpr int kNice = 10;
+  constexpr int kNice = 5;
   thread_local const bool lowered = setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice) == 0;
   static_cast<void>(lowered);
 }
@@ -75,6 +74,7 @@ struct PodExplainer::State : std::enable_shared_from_this<State> {
   void Read(std::unique_ptr<Request> request, std::unique_ptr<CopyUpdate> update) {
     const cycle::LongestStep::Step step(request->longest_step);
     if (reader.Read(request->pod, parts.clock.WallNow(), *update)) {
+      request->longest_step = nullptr;  // the loop's share ends with this step
       evaluations.Post([this, request = std::move(request), update = std::move(update)]() mutable {
         Evaluate(*request, std::move(*update));
       });

@@ -145,7 +145,8 @@ std::string ExplanationJson(const Explanation& explanation, const JsonContext& c
   object.AddRaw("leading", context.leading ? "true" : "false");
   object.AddUnlessEmpty("leftOut", context.left_out);
   object.Add("result", record::ResultName(record.result));
-  object.AddUnlessEmpty("message", record.message);
+  // After a preemption the message names the node; the pod's own events do not have it yet.
+  if (view == JsonView::kNodes || !record.nomination) object.AddUnlessEmpty("message", record.message);
   if (record.nodes != nullptr) {
     JsonObject nodes(object.Key("nodes"));
     nodes.AddNumber("total", Number(record.all.Count()));
