@@ -114,7 +114,7 @@ void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
 
 void Gate::Answer(const std::shared_ptr<Visit>& visit) {
   auto exchange = FromAnyThread(parts_.loop, std::move(visit->exchange));
-  parts_.endpoints.Answer(visit->request, visit->target,
+  parts_.endpoints.Answer(visit->request, visit->target, visit->user,
                           [exchange](http::Response response) { exchange->Respond(std::move(response)); });
 }
 
