@@ -277,7 +277,7 @@ SchedulerApi::SchedulerApi(service::Endpoints& endpoints, Parts parts)
         if (!state) return respond(service::NotFound());
         state->Serve(request, target, user, respond);
       },
-      &SufficesForSchedulerApi);
+      &SufficesForSchedulerApi, std::string(kSchedulerApiReviewedRoot));
   endpoints.AddUnlisted("/openapi/v3", [](const http::Request& request, const Target& target,
                                           const service::Respond& respond) {
     if (request.method != "GET" && request.method != "HEAD") {

@@ -21,7 +21,7 @@ std::string_view SchedulerApiDocument() {
    "get": {
     "operationId": "getStatus",
     "summary": "The state of the scheduler",
-    "description": "Needs `get` on the path.",
+    "description": "Needs `get` on the path without `/apis`.",
     "responses": {
      "200": {
       "description": "The report.",
@@ -81,7 +81,7 @@ std::string_view SchedulerApiDocument() {
    "get": {
     "operationId": "getQueue",
     "summary": "The pods in the queue",
-    "description": "Needs `get` on the path.",
+    "description": "Needs `get` on the path without `/apis`.",
     "responses": {
      "200": {
       "description": "The report.",
@@ -203,7 +203,7 @@ std::string_view SchedulerApiDocument() {
    "get": {
     "operationId": "getPlugins",
     "summary": "Calls, cost and rejections of all plugins",
-    "description": "Needs `get` on the path.",
+    "description": "Needs `get` on the path without `/apis`.",
     "responses": {
      "200": {
       "description": "The report.",
@@ -263,7 +263,7 @@ std::string_view SchedulerApiDocument() {
    "get": {
     "operationId": "getNode",
     "summary": "One node",
-    "description": "The summary needs `get` on the node or on the path, the other view `get` on the path.",
+    "description": "The summary needs `get` on the node or on the path without `/apis`, the other view `get` on that path.",
     "responses": {
      "200": {
       "description": "The report.",
@@ -368,7 +368,7 @@ std::string_view SchedulerApiDocument() {
    "get": {
     "operationId": "getPod",
     "summary": "One pod: place in the queue and last attempts",
-    "description": "The summary needs `get` on the pod or on the path, the other views `get` on the path.",
+    "description": "The summary needs `get` on the pod or on the path without `/apis`, the other views `get` on that path.",
     "responses": {
      "200": {
       "description": "The report.",
@@ -495,7 +495,7 @@ std::string_view SchedulerApiDocument() {
    "get": {
     "operationId": "getExplanation",
     "summary": "A fresh evaluation of one pod, with advice",
-    "description": "The summary needs `get` on the pod or on the path, the other views `get` on the path.",
+    "description": "The summary needs `get` on the pod or on the path without `/apis`, the other views `get` on that path.",
     "responses": {
      "200": {
       "description": "The report.",

@@ -129,6 +129,19 @@ TEST_F(SchedulerApiTest, AccessToAnObjectSufficesForItsSummaryOnly) {
     EXPECT_FALSE(Sufficient(path)) << path;
 }
 
+// Kubernetes grants every authenticated user access to /apis/*.
+TEST_F(SchedulerApiTest, AccessToOtherPathsIsReviewedThanThoseOfDiscovery) {
+  const auto reviewed = [&](const char* path) {
+    return fake_.endpoints.ReviewedPath(*service::ParseTarget(path));
+  };
+  EXPECT_EQ(reviewed("/apis/berth.dev/v1alpha1/pods/shop/web?view=nodes"),
+            "/berth.dev/v1alpha1/pods/shop/web");
+  EXPECT_EQ(reviewed("/apis/berth.dev/v1alpha1/queue"), "/berth.dev/v1alpha1/queue");
+  EXPECT_EQ(reviewed("/apis/berth.dev/v1alpha1/"), "/berth.dev/v1alpha1/");
+  EXPECT_EQ(reviewed("/apis/apps/v1"), "/apis/apps/v1");
+  EXPECT_EQ(reviewed("/openapi/v3"), "/openapi/v3");
+}
+
 TEST_F(SchedulerApiTest, TheDocumentIsServed) {
   const http::Request request{"GET", "/openapi/v3", {}, ""};
   std::string body;

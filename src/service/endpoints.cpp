@@ -99,6 +99,7 @@ struct Endpoints::Impl {
   struct Prefix {
     UserPage page;
     Suffices suffices;
+    std::string reviewed_as;
   };
   std::map<std::string, Prefix, std::less<>> prefixes{};
   std::vector<std::string> listed{};
@@ -180,11 +181,15 @@ void Endpoints::AddUnlisted(std::string path, Page page) {
 }
 
 void Endpoints::AddPrefix(std::string prefix, Page page) {
-  AddPrefix(std::move(prefix), WithoutUser(std::move(page)), [](const Target&) { return std::nullopt; });
+  std::string reviewed_as = prefix;
+  AddPrefix(
+      std::move(prefix), WithoutUser(std::move(page)), [](const Target&) { return std::nullopt; },
+      std::move(reviewed_as));
 }
 
-void Endpoints::AddPrefix(std::string prefix, UserPage page, Suffices suffices) {
-  impl_->prefixes.insert_or_assign(std::move(prefix), Impl::Prefix{std::move(page), std::move(suffices)});
+void Endpoints::AddPrefix(std::string prefix, UserPage page, Suffices suffices, std::string reviewed_as) {
+  impl_->prefixes.insert_or_assign(
+      std::move(prefix), Impl::Prefix{std::move(page), std::move(suffices), std::move(reviewed_as)});
 }
 
 void Endpoints::AddVerbosity() {
@@ -215,6 +220,15 @@ std::optional<Attributes> Endpoints::SufficientAccess(const http::Request& reque
   if (request.method != "GET" || impl_->pages.contains(target.path)) return std::nullopt;
   const Impl::Prefix* const prefix = impl_->FindPrefix(target.path);
   return prefix == nullptr ? std::nullopt : prefix->suffices(target);
+}
+
+std::string Endpoints::ReviewedPath(const Target& target) const {
+  if (impl_->pages.contains(target.path)) return target.path;
+  std::string reviewed = target.path;
+  for (const auto& [prefix, entry] : impl_->prefixes) {  // the longest one comes last
+    if (target.path.starts_with(prefix)) reviewed = entry.reviewed_as + target.path.substr(prefix.size());
+  }
+  return reviewed;
 }
 
 bool Endpoints::IsMetrics(std::string_view path) { return path == "/metrics" || path == "/metrics/slis"; }

@@ -45,7 +45,8 @@ class Endpoints {
   // Access to an object of the Kubernetes API that suffices for a request below this prefix, beside access to
   // its path. nullopt: only access to the path suffices. Only for GET.
   using Suffices = std::function<std::optional<Attributes>(const Target&)>;
-  void AddPrefix(std::string prefix, UserPage page, Suffices suffices);
+  // In the path whose access is reviewed, `reviewed_as` replaces the prefix.
+  void AddPrefix(std::string prefix, UserPage page, Suffices suffices, std::string reviewed_as);
   // PUT /debug/flags/v: sets the log verbosity (with enableProfiling).
   void AddVerbosity();
 
@@ -56,6 +57,8 @@ class Endpoints {
     Answer(request, target, {}, respond);
   }
   std::optional<Attributes> SufficientAccess(const http::Request& request, const Target& target) const;
+  // The path whose access is reviewed for a request.
+  std::string ReviewedPath(const Target& target) const;
   // Whether the path is a health check.
   bool IsHealth(std::string_view path) const;
   // Whether the path serves the metrics of this process; not /metrics/resources, which lists the pods of all
