@@ -22,8 +22,8 @@
 #include "command/rebalance_command.hpp"
 #include "command/sandbox_command.hpp"
 #include "command/scheduler_command.hpp"
-#include "command/status_command.hpp"
 #include "command/simulate_command.hpp"
+#include "command/status_command.hpp"
 #include "command_line/command.hpp"
 
 namespace berth::command {

@@ -10,7 +10,11 @@
 #include "base/seeded_hash.hpp"
 #include "base/version.hpp"
 #include "observability/log/log.hpp"
+#include "process/scheduler_api_document.hpp"
+#include "process/scheduler_api_paths.hpp"
 #include "scheduler/cycle/worker_pool.hpp"
+#include "scheduler/explanation/explanation_json.hpp"
+#include "scheduler/introspection/node_json.hpp"
 #include "scheduler/introspection/report_json.hpp"
 #include "service/negotiation.hpp"
 #include "service/target.hpp"
@@ -18,47 +22,14 @@
 namespace berth::process {
 namespace {
 
+using explanation::JsonView;
+using introspection::NodeView;
 using introspection::PodView;
 using service::Target;
+using Kind = SchedulerApiPath::Kind;
 
-constexpr std::string_view kRoot = "/apis/berth.dev/v1alpha1/";
-constexpr std::string_view kPods = "pods/";  // below kRoot
 constexpr std::size_t kMostAttempts = 10;
 constexpr std::size_t kMostRows = 1000;  // of one page of the queue
-
-struct Name {
-  std::string ns, name;
-};
-
-// The path below kRoot, which all requests have.
-std::string_view Below(const Target& target) { return std::string_view(target.path).substr(kRoot.size()); }
-
-// From the path of one pod below kRoot; nullopt if it is none.
-std::optional<Name> PodOf(std::string_view path) {
-  if (!path.starts_with(kPods)) return std::nullopt;
-  path.remove_prefix(kPods.size());
-  const std::size_t slash = path.find('/');
-  if (slash == 0 || slash == std::string_view::npos || slash + 1 == path.size()) return std::nullopt;
-  if (path.find('/', slash + 1) != std::string_view::npos) return std::nullopt;
-  return Name{std::string(path.substr(0, slash)), std::string(path.substr(slash + 1))};
-}
-
-// The parameter "view" of a pod: nullopt if it is invalid.
-std::optional<PodView> ViewOf(const Target& target) {
-  const std::string_view view = target.Get("view");
-  if (view.empty() || view == "summary") return PodView::kSummary;
-  if (view == "nodes") return PodView::kNodes;
-  if (view == "records") return PodView::kRecords;
-  return std::nullopt;
-}
-
-// Who may get a pod may read its summary: it shows what the pod's events show. Names of nodes and of other
-// pods need access to the path.
-std::optional<service::Attributes> SufficesForPod(const Target& target) {
-  const std::optional<Name> pod = PodOf(Below(target));
-  if (!pod || ViewOf(target) != PodView::kSummary) return std::nullopt;
-  return service::Attributes{"get", "", service::Attributes::Resource{"pods", pod->ns, pod->name}};
-}
 
 // A number of at most `most`; nullopt if it is none.
 std::optional<std::size_t> NumberOf(std::string_view text, std::size_t otherwise, std::size_t most) {
@@ -69,6 +40,18 @@ std::optional<std::size_t> NumberOf(std::string_view text, std::size_t otherwise
   return number;
 }
 
+// The value of the parameter "view", of which the first is the default; nullopt if it is invalid.
+template <class View>
+std::optional<View> ViewOf(const Target& target,
+                           std::initializer_list<std::pair<std::string_view, View>> views) {
+  const std::string_view given = target.Get("view");
+  if (given.empty()) return views.begin()->second;
+  for (const auto& [name, view] : views) {
+    if (name == given) return view;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 struct SchedulerApi::State : std::enable_shared_from_this<State> {
@@ -76,20 +59,35 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
   // response.
   struct Exchange {
     Exchange(std::shared_ptr<std::atomic<int>> active, const http::Request& request, const Target& target,
-             service::Respond respond)
-        : active(std::move(active)), request(request), target(target), respond(std::move(respond)) {}
+             std::string user, service::Respond respond)
+        : active(std::move(active)),
+          request(request),
+          target(target),
+          user(std::move(user)),
+          respond(std::move(respond)) {}
     ~Exchange() { --*active; }
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;
 
     void Answer(http::Response response) const {
-      log::Info("Scheduler API request",
-                {{"method", request.method}, {"URI", request.target}, {"status", response.status}});
+      log::Info(
+          "Scheduler API request",
+          {{"user", user}, {"method", request.method}, {"URI", request.target}, {"status", response.status}});
       respond(std::move(response));
     }
     void Fail(int code, std::string reason, std::string message) const {
       Answer(service::StatusAnswer(
           request, target, {.code = code, .reason = std::move(reason), .message = std::move(message)}));
+    }
+    void FailView(std::string_view expected) const {
+      Fail(400, "BadRequest",
+           fmt::format("view: invalid value \"{}\": expected {}", target.Get("view"), expected));
+    }
+    void RefuseForNow(std::string message) const {
+      auto refusal = service::StatusAnswer(
+          request, target, {.code = 429, .reason = "TooManyRequests", .message = std::move(message)});
+      refusal.headers.Add("Retry-After", "1");
+      Answer(std::move(refusal));
     }
     // With an ETag. The order in which members are written is fixed, so equal states have equal texts.
     void AnswerJson(std::string text) const {
@@ -107,36 +105,54 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
       Answer(std::move(response));
     }
 
+    // Without an ETag: the response contains the time.
+    void AnswerOnce(std::string text) const {
+      http::Response response = service::Plain(200, std::move(text), "application/json");
+      response.headers.Add("X-Content-Type-Options", "nosniff");
+      Answer(std::move(response));
+    }
+
     const std::shared_ptr<std::atomic<int>> active;
     const http::Request request;
     const Target target;
+    const std::string user;  // empty: not authenticated
     const service::Respond respond;
   };
   using ExchangePtr = std::shared_ptr<Exchange>;
 
   explicit State(Parts parts) : parts(std::move(parts)) {}
 
-  void Serve(const http::Request& request, const Target& target, const service::Respond& respond) {
+  void Serve(const http::Request& request, const Target& target, const service::User& user,
+             const service::Respond& respond) {
     const bool many = ++*active > kMostRequests;
-    const auto exchange = std::make_shared<Exchange>(active, request, target, respond);
+    const auto exchange = std::make_shared<Exchange>(active, request, target, user.name, respond);
     if (many) {
-      auto refusal = service::StatusAnswer(
-          request, target,
-          {.code = 429,
-           .reason = "TooManyRequests",
-           .message = fmt::format("{} requests are being served, please try again later", kMostRequests)});
-      refusal.headers.Add("Retry-After", "1");
-      return exchange->Answer(std::move(refusal));
+      return exchange->RefuseForNow(
+          fmt::format("{} requests are being served, please try again later", kMostRequests));
     }
     if (request.method != "GET" && request.method != "HEAD")
       return exchange->Fail(405, "MethodNotAllowed", "only GET is supported");
-    const std::string_view path = Below(target);
-    if (path == "status") return ServeStatus(exchange);
-    if (path == "queue") return ServeQueue(exchange);
-    if (const std::optional<Name> pod = PodOf(path)) return ServePod(exchange, *pod);
-    exchange->Fail(
-        404, "NotFound",
-        fmt::format("no such path: expected {0}status, {0}queue or {0}pods/NAMESPACE/NAME", kRoot));
+    const SchedulerApiPath path = SchedulerApiPathOf(target);
+    switch (path.kind) {
+      case Kind::kStatus:
+        return ServeStatus(exchange);
+      case Kind::kQueue:
+        return ServeQueue(exchange);
+      case Kind::kPlugins:
+        return ServePlugins(exchange);
+      case Kind::kPod:
+        return ServePod(exchange, path);
+      case Kind::kExplanation:
+        return ServeExplanation(exchange, path);
+      case Kind::kNode:
+        return ServeNode(exchange, path);
+      case Kind::kUnknown:
+        return exchange->Fail(404, "NotFound",
+                              fmt::format("no such path: expected {0}status, {0}queue, {0}plugins, "
+                                          "{0}nodes/NAME, {0}pods/NAMESPACE/NAME or "
+                                          "{0}pods/NAMESPACE/NAME/explanation",
+                                          kSchedulerApiRoot));
+    }
   }
 
   void ServeStatus(const ExchangePtr& exchange) {
@@ -146,13 +162,11 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
     });
   }
 
-  void ServePod(const ExchangePtr& exchange, const Name& pod) {
-    const std::optional<PodView> view = ViewOf(exchange->target);
-    if (!view) {
-      return exchange->Fail(400, "BadRequest",
-                            fmt::format("view: invalid value \"{}\": expected summary, nodes or records",
-                                        exchange->target.Get("view")));
-    }
+  void ServePod(const ExchangePtr& exchange, const SchedulerApiPath& pod) {
+    const std::optional<PodView> view = ViewOf<PodView>(
+        exchange->target,
+        {{"summary", PodView::kSummary}, {"nodes", PodView::kNodes}, {"records", PodView::kRecords}});
+    if (!view) return exchange->FailView("summary, nodes or records");
     const auto attempts = NumberOf(exchange->target.Get("attempts"), 2, kMostAttempts);
     if (!attempts) {
       return exchange->Fail(400, "BadRequest",
@@ -195,6 +209,53 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
     });
   }
 
+  void ServePlugins(const ExchangePtr& exchange) {
+    parts.inspector.ReportPlugins([weak = weak_from_this(), exchange](introspection::PluginsReport report) {
+      Write(weak, [exchange, report = std::move(report)] { exchange->AnswerJson(PluginsJson(report)); });
+    });
+  }
+
+  void ServeNode(const ExchangePtr& exchange, const SchedulerApiPath& node) {
+    const std::optional<NodeView> view =
+        ViewOf<NodeView>(exchange->target, {{"summary", NodeView::kSummary}, {"pods", NodeView::kPods}});
+    if (!view) return exchange->FailView("summary or pods");
+    parts.inspector.ReportNode(node.name, [weak = weak_from_this(), exchange, name = node.name,
+                                           view](std::optional<introspection::NodeReport> report) {
+      Write(weak, [exchange, name, view, report = std::move(report)] {
+        if (report) return exchange->AnswerJson(NodeJson(*report, *view));
+        exchange->Fail(404, "NotFound", fmt::format("node \"{}\" is not known to this scheduler", name));
+      });
+    });
+  }
+
+  // The text is written on the thread of evaluations: it refers to the copy of the cluster.
+  void ServeExplanation(const ExchangePtr& exchange, const SchedulerApiPath& pod) {
+    const std::optional<JsonView> view =
+        ViewOf<JsonView>(exchange->target, {{"summary", JsonView::kSummary}, {"nodes", JsonView::kNodes}});
+    if (!view) return exchange->FailView("summary or nodes");
+    const bool accepted = parts.explainer.Explain(
+        pod.ns + "/" + pod.name, [weak = weak_from_this(), exchange, pod,
+                                  view](const Expected<const evaluation::Evaluated*>& evaluated) {
+          const auto self = weak.lock();
+          if (self == nullptr) return;
+          if (!evaluated) return exchange->Fail(500, "InternalError", evaluated.error().message);
+          if (*evaluated == nullptr) {
+            return exchange->Fail(404, "NotFound",
+                                  fmt::format("pod \"{}/{}\" is neither pending in this scheduler nor on a "
+                                              "node",
+                                              pod.ns, pod.name));
+          }
+          const evaluation::Evaluated& found = **evaluated;
+          exchange->AnswerOnce(explanation::ExplanationJson(
+              found.explanation,
+              {found.cluster_as_of, found.evaluated_at, self->parts.leading(), found.left_out}, *view));
+        });
+    if (!accepted) {
+      exchange->RefuseForNow(fmt::format("{} evaluations are waiting, please try again later",
+                                         evaluation::PodExplainer::kMostWaiting));
+    }
+  }
+
   // `work` must not own the state, which waits for it when it is destroyed.
   static void Write(const std::weak_ptr<State>& weak, std::move_only_function<void()> work) {
     if (const auto self = weak.lock()) self->writer.Post(std::move(work));
@@ -209,14 +270,22 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
 SchedulerApi::SchedulerApi(service::Endpoints& endpoints, Parts parts)
     : state_(std::make_shared<State>(std::move(parts))) {
   endpoints.AddPrefix(
-      std::string(kRoot),
+      std::string(kSchedulerApiRoot),
       [weak = std::weak_ptr(state_)](const http::Request& request, const Target& target,
-                                     const service::Respond& respond) {
+                                     const service::User& user, const service::Respond& respond) {
         const auto state = weak.lock();
         if (!state) return respond(service::NotFound());
-        state->Serve(request, target, respond);
+        state->Serve(request, target, user, respond);
       },
-      &SufficesForPod);
+      &SufficesForSchedulerApi, std::string(kSchedulerApiReviewedRoot));
+  endpoints.AddUnlisted("/openapi/v3", [](const http::Request& request, const Target& target,
+                                          const service::Respond& respond) {
+    if (request.method != "GET" && request.method != "HEAD") {
+      return respond(service::StatusAnswer(
+          request, target, {.code = 405, .reason = "MethodNotAllowed", .message = "only GET is supported"}));
+    }
+    respond(service::Plain(200, std::string(SchedulerApiDocument()), "application/json"));
+  });
 }
 
 SchedulerApi::~SchedulerApi() = default;

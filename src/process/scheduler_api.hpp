@@ -1,23 +1,27 @@
-// The HTTP API of a running scheduler: why pods are pending, what waits in the queue, and the state of the
-// scheduler.
+// The HTTP API of a running scheduler: why pods are pending and what would help, what waits in the queue, and
+// the state of nodes, plugins and the scheduler.
 #pragma once
 
 #include <functional>
 #include <memory>
 
+#include "scheduler/evaluation/pod_explainer.hpp"
 #include "scheduler/introspection/inspector.hpp"
 #include "service/endpoints.hpp"
 
 namespace berth::process {
 
-// Adds GET /apis/berth.dev/v1alpha1/{status,queue,pods/NAMESPACE/NAME} (docs/guide/scheduler-api.md). The
-// loop only copies what a response needs; the text is written on one other thread. At most kMostRequests
-// requests are served at the same time, others get 429 with Retry-After. Each request is logged with its path
-// and its status.
+// Adds the paths below /apis/berth.dev/v1alpha1/ (docs/guide/scheduler-api.md, scheduler_api_paths.hpp), and
+// their OpenAPI document at /openapi/v3, which needs access to that path. The
+// loop only copies what a response needs; texts are written on one other thread, and pods are evaluated anew
+// on a third one. At most kMostRequests requests are served at the same time, of these at most
+// PodExplainer::kMostWaiting wait for an evaluation; others get 429 with Retry-After. Each request is logged
+// with its user, its path and its status.
 class SchedulerApi {
  public:
   struct Parts {
     introspection::Inspector inspector;
+    evaluation::PodExplainer& explainer;
     std::function<bool()> leading;  // any thread
   };
   static constexpr int kMostRequests = 16;

@@ -1,67 +1,45 @@
 // The HTTP API of a scheduler: paths, parameters, limits and permissions. The reports themselves are tested
-// in scheduler/introspection.
+// in scheduler/introspection, scheduler/explanation and scheduler/evaluation.
 #include "process/scheduler_api.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <future>
-
-#include "observability/metrics/registry.hpp"
-#include "scheduler/cycle/fake_scheduler_environment.hpp"
-#include "testing/builders.hpp"
+#include "process/fake_scheduler_api.hpp"
 
 namespace berth::process {
 namespace {
 
+using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SchedulerApiTest : public ::testing::Test {
  protected:
-  SchedulerApiTest() {
-    run_.Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins());
-    run_.loop.sink().OnSynced();
-    run_.loop.sink().On(ports::Change<api::Pod>{nullptr, MakePod("web").Share()});
-    run_.Settle();
-    api_.emplace(endpoints_,
-                 SchedulerApi::Parts{
-                     introspection::Inspector({run_.loop, *run_.scheduler, run_.engine->profiles(),
-                                               run_.engine->reasons(), run_.clock, std::chrono::minutes(5)}),
-                     [] { return true; }});
+  SchedulerApiTest() { fake_.Add(MakePod("web").Cpu("4").Share()); }
+  http::Response Get(const std::string& path, http::Headers headers = {}, std::string method = "GET") {
+    return fake_.Get(path, std::move(headers), std::move(method));
   }
-  std::future<http::Response> Ask(const std::string& target, http::Headers headers = {},
-                                  std::string method = "GET") {
-    const auto promise = std::make_shared<std::promise<http::Response>>();
-    const http::Request request{std::move(method), target, std::move(headers), ""};
-    endpoints_.Answer(request, *service::ParseTarget(target),
-                      [promise](http::Response response) { promise->set_value(std::move(response)); });
-    return promise->get_future();
-  }
-  http::Response Get(const std::string& target, http::Headers headers = {}, std::string method = "GET") {
-    auto response = Ask(kRoot + target, std::move(headers), std::move(method));
-    run_.Settle();
-    return response.get();
-  }
-  std::optional<service::Attributes> Sufficient(const std::string& target) {
-    const http::Request request{"GET", kRoot + target, {}, ""};
-    return endpoints_.SufficientAccess(request, *service::ParseTarget(request.target));
+  std::optional<service::Attributes> Sufficient(const std::string& path) {
+    const http::Request request{"GET", std::string(kSchedulerApiRoot) + path, {}, ""};
+    return fake_.endpoints.SufficientAccess(request, *service::ParseTarget(request.target));
   }
 
-  const std::string kRoot = "/apis/berth.dev/v1alpha1/";
-  metrics::Registry metrics_;
-  service::Endpoints endpoints_{metrics_};
-  cycle::SchedulerEnvironment run_;
-  std::optional<SchedulerApi> api_;
+  FakeSchedulerApi fake_;
 };
 
 TEST_F(SchedulerApiTest, ServesItsPaths) {
+  fake_.Add(MakeNode("n1").Cpu("1").Share());
   EXPECT_THAT(*Get("status").body, HasSubstr(R"("leading":true,"synced":true)"));
   EXPECT_THAT(*Get("queue").body, HasSubstr(R"("total":1)"));
-  const http::Response pod = Get("pods/default/web");
-  EXPECT_EQ(pod.status, 200);
-  EXPECT_EQ(pod.content_type, "application/json");
-  EXPECT_THAT(*pod.body, HasSubstr(R"("name":"web")"));
+  EXPECT_THAT(*Get("plugins").body, HasSubstr(R"("name":"default-scheduler")"));
+  EXPECT_THAT(*Get("nodes/n1").body, HasSubstr(R"("name":"n1")"));
+  EXPECT_THAT(*Get("pods/default/web").body, HasSubstr(R"("name":"web")"));
+  const http::Response explanation = Get("pods/default/web/explanation");
+  EXPECT_EQ(explanation.status, 200);
+  EXPECT_EQ(explanation.content_type, "application/json");
+  EXPECT_THAT(*explanation.body, HasSubstr(R"("steps":["lower the cpu request from 4 to 1"])"));
 }
 
 TEST_F(SchedulerApiTest, WrongRequestsAreExplained) {
@@ -74,9 +52,16 @@ TEST_F(SchedulerApiTest, WrongRequestsAreExplained) {
            {"", 404, "expected /apis/berth.dev/v1alpha1/status"},
            {"pods/default", 404, "pods/NAMESPACE/NAME"},
            {"pods/default/a/b", 404, "pods/NAMESPACE/NAME"},
+           {"pods/default/a/explanation/b", 404, "pods/NAMESPACE/NAME"},
+           {"nodes", 404, "nodes/NAME"},
            {"pods/default/gone", 404, "is not pending in this scheduler"},
+           {"pods/default/gone/explanation", 404, "is neither pending in this scheduler nor on a node"},
+           {"nodes/gone", 404, "node \\\"gone\\\" is not known to this scheduler"},
            {"pods/default/web?view=all", 400,
             "view: invalid value \\\"all\\\": expected summary, nodes or records"},
+           {"pods/default/web/explanation?view=records", 400,
+            "view: invalid value \\\"records\\\": expected summary or nodes"},
+           {"nodes/n1?view=nodes", 400, "view: invalid value \\\"nodes\\\": expected summary or pods"},
            {"pods/default/web?attempts=11", 400, "attempts: invalid value \\\"11\\\": expected 0 to 10"},
            {"queue?limit=1001", 400, "limit: invalid value \\\"1001\\\": expected a number of at most 1000"},
            {"queue?offset=x", 400, "offset: invalid value \\\"x\\\": expected a number"}}) {
@@ -90,37 +75,91 @@ TEST_F(SchedulerApiTest, WrongRequestsAreExplained) {
 TEST_F(SchedulerApiTest, AnUnchangedResponseIsNotSentAgain) {
   const std::string tag(Get("pods/default/web").headers.Find("ETag"));
   EXPECT_EQ(Get("pods/default/web", {{"If-None-Match", tag}}).status, 304);
-  run_.loop.sink().On(
-      ports::Change<api::Node>{nullptr, std::make_shared<const api::Node>(berth::testing::MakeNode("n"))});
-  run_.Wait(std::chrono::seconds(15));
+  fake_.Add(MakeNode("n").Share());
+  fake_.run.Wait(std::chrono::seconds(15));
   EXPECT_EQ(Get("pods/default/web", {{"If-None-Match", tag}}).status, 200);
 }
 
 TEST_F(SchedulerApiTest, OnlyAFewRequestsAreServedAtTheSameTime) {
+  const std::string status = std::string(kSchedulerApiRoot) + "status";
   std::vector<std::future<http::Response>> waiting;
-  for (int i = 0; i < SchedulerApi::kMostRequests; ++i) waiting.push_back(Ask(kRoot + "status"));
-  const http::Response refused = Ask(kRoot + "status").get();
+  for (int i = 0; i < SchedulerApi::kMostRequests; ++i) waiting.push_back(fake_.Ask(status));
+  const http::Response refused = fake_.Ask(status).get();
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.headers.Find("Retry-After"), "1");
-  run_.Settle();
+  fake_.run.Settle();
   for (auto& one : waiting) EXPECT_EQ(one.get().status, 200);
   EXPECT_EQ(Get("status").status, 200) << "the places are free again";
 }
 
-TEST_F(SchedulerApiTest, WhoMayGetAPodMayReadItsSummaryOnly) {
-  const auto pod = Sufficient("pods/shop/web");
-  ASSERT_TRUE(pod && pod->resource);
-  EXPECT_EQ(pod->verb, "get");
-  EXPECT_EQ(pod->resource->resource, "pods");
-  EXPECT_EQ(pod->resource->ns, "shop");
-  EXPECT_EQ(pod->resource->name, "web");
-  for (const auto* target : {"pods/shop/web?view=nodes", "pods/shop/web?view=records", "queue", "status",
-                             "pods/shop", "pods//web", "pods/shop/web/log"})
-    EXPECT_FALSE(Sufficient(target)) << target;
+TEST_F(SchedulerApiTest, FewerOfThemMayWaitForAnEvaluation) {
+  const std::string explanation = std::string(kSchedulerApiRoot) + "pods/default/web/explanation";
+  std::vector<std::future<http::Response>> waiting;
+  for (std::size_t i = 0; i < evaluation::PodExplainer::kMostWaiting; ++i)
+    waiting.push_back(fake_.Ask(explanation));
+  const http::Response refused = fake_.Ask(explanation).get();
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.headers.Find("Retry-After"), "1");
+  EXPECT_EQ(Get("status").status, 200) << "other requests are served";
+  for (auto& one : waiting) {
+    while (one.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) fake_.run.Settle();
+    EXPECT_EQ(one.get().status, 200);
+  }
+  EXPECT_EQ(Get("pods/default/web/explanation").status, 200) << "the places are free again";
+}
+
+TEST_F(SchedulerApiTest, AccessToAnObjectSufficesForItsSummaryOnly) {
+  for (const auto* path : {"pods/shop/web", "pods/shop/web?view=summary", "pods/shop/web/explanation"}) {
+    const auto pod = Sufficient(path);
+    ASSERT_TRUE(pod && pod->resource) << path;
+    EXPECT_EQ(pod->verb, "get");
+    EXPECT_EQ(pod->resource->resource, "pods");
+    EXPECT_EQ(pod->resource->ns, "shop");
+    EXPECT_EQ(pod->resource->name, "web");
+  }
+  const auto node = Sufficient("nodes/n1");
+  ASSERT_TRUE(node && node->resource);
+  EXPECT_EQ(node->verb, "get");
+  EXPECT_EQ(node->resource->resource, "nodes");
+  EXPECT_EQ(node->resource->ns, "");
+  EXPECT_EQ(node->resource->name, "n1");
+  for (const auto* path : {"pods/shop/web?view=nodes", "pods/shop/web?view=records",
+                           "pods/shop/web/explanation?view=nodes", "nodes/n1?view=pods", "queue", "status",
+                           "plugins", "nodes", "pods/shop", "pods//web", "pods/shop/web/log"})
+    EXPECT_FALSE(Sufficient(path)) << path;
+}
+
+// Kubernetes grants every authenticated user access to /apis/*.
+TEST_F(SchedulerApiTest, AccessToOtherPathsIsReviewedThanThoseOfDiscovery) {
+  const auto reviewed = [&](const char* path) {
+    return fake_.endpoints.ReviewedPath(*service::ParseTarget(path));
+  };
+  EXPECT_EQ(reviewed("/apis/berth.dev/v1alpha1/pods/shop/web?view=nodes"),
+            "/berth.dev/v1alpha1/pods/shop/web");
+  EXPECT_EQ(reviewed("/apis/berth.dev/v1alpha1/queue"), "/berth.dev/v1alpha1/queue");
+  EXPECT_EQ(reviewed("/apis/berth.dev/v1alpha1/"), "/berth.dev/v1alpha1/");
+  EXPECT_EQ(reviewed("/apis/apps/v1"), "/apis/apps/v1");
+  EXPECT_EQ(reviewed("/openapi/v3"), "/openapi/v3");
+}
+
+TEST_F(SchedulerApiTest, TheDocumentIsServed) {
+  const http::Request request{"GET", "/openapi/v3", {}, ""};
+  std::string body;
+  fake_.endpoints.Answer(request, *service::ParseTarget(request.target),
+                         [&](const http::Response& response) { body = *response.body; });
+  EXPECT_THAT(body, HasSubstr(R"("openapi": "3.0.3")"));
+}
+
+TEST_F(SchedulerApiTest, EachRequestIsLoggedWithItsUser) {
+  ::testing::internal::CaptureStderr();
+  Get("pods/default/web");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("\"Scheduler API request\" user=\"ann\" method=\"GET\" "
+                        "URI=\"/apis/berth.dev/v1alpha1/pods/default/web\" status=200"));
 }
 
 TEST_F(SchedulerApiTest, RequestsAfterItsEndAreNotFound) {
-  api_.reset();
+  fake_.api.reset();
   EXPECT_EQ(Get("status").status, 404);
 }
 

@@ -121,6 +121,7 @@ class Process final : public LongRunningProcess {
   std::optional<cycle::Scheduler> scheduler_;
   std::unique_ptr<Measuring> measuring_;    // null: no plugin uses measurements
   std::unique_ptr<Leadership> leadership_;  // null: without leader election
+  std::optional<evaluation::PodExplainer> explainer_;
   std::optional<SchedulerApi> scheduler_api_;
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
@@ -187,11 +188,14 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
 }
 
 void Process::AddSchedulerApi(service::Endpoints& endpoints) {
+  explainer_.emplace(
+      evaluation::PodExplainer::Parts{loop_, *scheduler_, *engine_, config_, plugins_, clock_, metrics_});
   scheduler_api_.emplace(
       endpoints,
-      SchedulerApi::Parts{introspection::Inspector({loop_, *scheduler_, engine_->profiles(),
-                                                    engine_->reasons(), clock_, flags_.max_in_unschedulable}),
-                          [this] { return fence_.Open(); }});
+      SchedulerApi::Parts{
+          introspection::Inspector({loop_, *scheduler_, std::as_const(*engine_).cache(), engine_->profiles(),
+                                    engine_->reasons(), clock_, metrics_, flags_.max_in_unschedulable}),
+          *explainer_, [this] { return fence_.Open(); }});
 }
 
 Expected<int> Process::Run() {

@@ -56,6 +56,11 @@ http::Response SetVerbosity(const http::Request& request) {
   return FlagAnswer(200, fmt::format("successfully set klog.logging.verbosity to {}", text));
 }
 
+UserPage WithoutUser(Page page) {
+  return [page = std::move(page)](const http::Request& request, const Target& target, const User&,
+                                  const Respond& respond) { page(request, target, respond); };
+}
+
 constexpr std::string_view kFlagIndex = R"(<html>
 <head>
 <title>/debug/flags/</title>
@@ -90,10 +95,11 @@ struct Endpoints::Impl {
   // A separate registry, as upstream: /metrics/slis is scraped more often than the rest.
   metrics::Registry slis{};
   std::map<std::string, HealthPath, std::less<>> health{};
-  std::map<std::string, Page, std::less<>> pages{};
+  std::map<std::string, UserPage, std::less<>> pages{};
   struct Prefix {
-    Page page;
+    UserPage page;
     Suffices suffices;
+    std::string reviewed_as;
   };
   std::map<std::string, Prefix, std::less<>> prefixes{};
   std::vector<std::string> listed{};
@@ -107,7 +113,7 @@ struct Endpoints::Impl {
       respond(MetricsAnswer(request, registry.Expose()));
     });
   }
-  const Page* Find(std::string_view path) const {
+  const UserPage* Find(std::string_view path) const {
     if (const auto page = pages.find(path); page != pages.end()) return &page->second;
     const Prefix* const prefix = FindPrefix(path);
     return prefix == nullptr ? nullptr : &prefix->page;
@@ -171,15 +177,19 @@ void Endpoints::Add(std::string path, Page page) {
 }
 
 void Endpoints::AddUnlisted(std::string path, Page page) {
-  impl_->pages.insert_or_assign(std::move(path), std::move(page));
+  impl_->pages.insert_or_assign(std::move(path), WithoutUser(std::move(page)));
 }
 
 void Endpoints::AddPrefix(std::string prefix, Page page) {
-  AddPrefix(std::move(prefix), std::move(page), [](const Target&) { return std::nullopt; });
+  std::string reviewed_as = prefix;
+  AddPrefix(
+      std::move(prefix), WithoutUser(std::move(page)), [](const Target&) { return std::nullopt; },
+      std::move(reviewed_as));
 }
 
-void Endpoints::AddPrefix(std::string prefix, Page page, Suffices suffices) {
-  impl_->prefixes.insert_or_assign(std::move(prefix), Impl::Prefix{std::move(page), std::move(suffices)});
+void Endpoints::AddPrefix(std::string prefix, UserPage page, Suffices suffices, std::string reviewed_as) {
+  impl_->prefixes.insert_or_assign(
+      std::move(prefix), Impl::Prefix{std::move(page), std::move(suffices), std::move(reviewed_as)});
 }
 
 void Endpoints::AddVerbosity() {
@@ -199,8 +209,9 @@ std::vector<std::string> Endpoints::Paths() const {
   return paths;
 }
 
-void Endpoints::Answer(const http::Request& request, const Target& target, const Respond& respond) {
-  if (const Page* page = impl_->Find(target.path)) return (*page)(request, target, respond);
+void Endpoints::Answer(const http::Request& request, const Target& target, const User& user,
+                       const Respond& respond) {
+  if (const UserPage* page = impl_->Find(target.path)) return (*page)(request, target, user, respond);
   respond(NotFound());
 }
 
@@ -209,6 +220,15 @@ std::optional<Attributes> Endpoints::SufficientAccess(const http::Request& reque
   if (request.method != "GET" || impl_->pages.contains(target.path)) return std::nullopt;
   const Impl::Prefix* const prefix = impl_->FindPrefix(target.path);
   return prefix == nullptr ? std::nullopt : prefix->suffices(target);
+}
+
+std::string Endpoints::ReviewedPath(const Target& target) const {
+  if (impl_->pages.contains(target.path)) return target.path;
+  std::string reviewed = target.path;
+  for (const auto& [prefix, entry] : impl_->prefixes) {  // the longest one comes last
+    if (target.path.starts_with(prefix)) reviewed = entry.reviewed_as + target.path.substr(prefix.size());
+  }
+  return reviewed;
 }
 
 bool Endpoints::IsMetrics(std::string_view path) { return path == "/metrics" || path == "/metrics/slis"; }

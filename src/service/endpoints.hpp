@@ -10,6 +10,7 @@
 
 #include "http/message.hpp"
 #include "service/auth/reviews.hpp"
+#include "service/auth/user.hpp"
 #include "service/health.hpp"
 #include "service/target.hpp"
 
@@ -19,6 +20,8 @@ namespace berth::service {
 using Respond = std::function<void(http::Response)>;
 // Called on the server's thread; must not block.
 using Page = std::function<void(const http::Request&, const Target&, Respond)>;
+// The same with the authenticated user.
+using UserPage = std::function<void(const http::Request&, const Target&, const User&, Respond)>;
 
 // Produces the responses, independent of sockets and authentication. Every response carries Cache-Control:
 // no-cache, private; an unknown path is a plain 404. Paths match exactly, else by the longest prefix. One
@@ -42,13 +45,20 @@ class Endpoints {
   // Access to an object of the Kubernetes API that suffices for a request below this prefix, beside access to
   // its path. nullopt: only access to the path suffices. Only for GET.
   using Suffices = std::function<std::optional<Attributes>(const Target&)>;
-  void AddPrefix(std::string prefix, Page page, Suffices suffices);
+  // In the path whose access is reviewed, `reviewed_as` replaces the prefix.
+  void AddPrefix(std::string prefix, UserPage page, Suffices suffices, std::string reviewed_as);
   // PUT /debug/flags/v: sets the log verbosity (with enableProfiling).
   void AddVerbosity();
 
   std::vector<std::string> Paths() const;
-  void Answer(const http::Request& request, const Target& target, const Respond& respond);
+  void Answer(const http::Request& request, const Target& target, const User& user, const Respond& respond);
+  // Of a request without authentication: the user has no name.
+  void Answer(const http::Request& request, const Target& target, const Respond& respond) {
+    Answer(request, target, {}, respond);
+  }
   std::optional<Attributes> SufficientAccess(const http::Request& request, const Target& target) const;
+  // The path whose access is reviewed for a request.
+  std::string ReviewedPath(const Target& target) const;
   // Whether the path is a health check.
   bool IsHealth(std::string_view path) const;
   // Whether the path serves the metrics of this process; not /metrics/resources, which lists the pods of all

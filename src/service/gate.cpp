@@ -114,13 +114,14 @@ void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
 
 void Gate::Answer(const std::shared_ptr<Visit>& visit) {
   auto exchange = FromAnyThread(parts_.loop, std::move(visit->exchange));
-  parts_.endpoints.Answer(visit->request, visit->target,
+  parts_.endpoints.Answer(visit->request, visit->target, visit->user,
                           [exchange](http::Response response) { exchange->Respond(std::move(response)); });
 }
 
 void Gate::AuthorizePath(const std::shared_ptr<Visit>& visit) {
   const std::string verb = ToAsciiLower(visit->request.method);
-  const auto on_decision = [this, visit, verb](const Decision& decision) {
+  const std::string path = parts_.endpoints.ReviewedPath(visit->target);
+  const auto on_decision = [this, visit, verb, path](const Decision& decision) {
     parts_.meters.Authorized(ResultOf(decision), parts_.loop.Now() - visit->since);
     if (decision.kind == Decision::Kind::kAllow) return Answer(visit);
     if (!decision.error.empty()) {
@@ -131,8 +132,8 @@ void Gate::AuthorizePath(const std::shared_ptr<Visit>& visit) {
     if (const auto log = log::V(4)) {
       log.Info("Forbidden", {{"URI", visit->request.target}, {"reason", decision.reason}});
     }
-    std::string message = Sanitized(fmt::format("User {} cannot {} path {}", GoQuote(visit->user.name), verb,
-                                                GoQuote(visit->target.path)));
+    std::string message =
+        Sanitized(fmt::format("User {} cannot {} path {}", GoQuote(visit->user.name), verb, GoQuote(path)));
     if (!decision.reason.empty()) message += ": " + decision.reason;
     auto answer = StatusAnswer(
         visit->request, visit->target,
@@ -140,7 +141,7 @@ void Gate::AuthorizePath(const std::shared_ptr<Visit>& visit) {
     answer.headers.Add("X-Content-Type-Options", "nosniff");
     visit->exchange->Respond(std::move(answer));
   };
-  parts_.authorizer.Authorize(visit->user, {verb, visit->target.path}, on_decision);
+  parts_.authorizer.Authorize(visit->user, {verb, path}, on_decision);
 }
 
 }  // namespace berth::service

@@ -62,6 +62,14 @@ func run(berth, only string, verbose, keep bool) (failed int, err error) {
 	if err := stage.checkProfile(candidate); err != nil {
 		return 0, fmt.Errorf("CPU profile: %w", err)
 	}
+	wrong, err := stage.checkAPIAccess(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("access to Berth's API: %w", err)
+	}
+	for _, what := range wrong {
+		failed++
+		fmt.Println("ACCESS:", what)
+	}
 	found, err := stage.checkSecrets(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("secrets: %w", err)

@@ -84,6 +84,9 @@ func (s *stage) makeCertificates() (err error) {
 	sign("nameless", s.Authority, subject(""), false)
 	sign("server", s.Authority, subject("reader"), true)
 	sign("untrusted", s.untrusted, subject("root", "system:masters"), false)
+	for _, user := range apiUsers {
+		sign(user, s.Authority, subject(user), false)
+	}
 	sign("proxy", s.proxyCA, subject("front-proxy"), false)
 	sign("other-proxy", s.proxyCA, subject("another-name"), false)
 	expired, err := s.Authority.SignExpired(subject("root", "system:masters"))

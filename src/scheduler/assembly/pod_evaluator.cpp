@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -35,9 +36,23 @@ PodEvaluator::PodEvaluator(Engine& engine)
 
 void PodEvaluator::AddNominated(const api::PodPtr& pod) {
   if (engine_.FindProfile(pod->spec.scheduler_name) == nullptr) return;
-  nominated_.push_back(std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_.symbols())));
-  nominations_.push_back(
-      {engine_.cache().nodes().Find(nominated_.back()->nominated), nominated_.back().get()});
+  std::unique_ptr<cluster::PodInfo>& info = nominated_[pod];
+  if (info != nullptr) return;
+  info = std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_.symbols()));
+  nominations_.push_back({engine_.cache().nodes().Find(info->nominated), info.get()});
+}
+
+void PodEvaluator::SetNominated(std::span<const std::pair<api::PodPtr, std::string_view>> pods) {
+  std::map<api::PodPtr, std::unique_ptr<cluster::PodInfo>> before = std::exchange(nominated_, {});
+  nominations_.clear();
+  const cluster::NodeTable& nodes = std::as_const(engine_).cache().nodes();
+  for (const auto& [pod, node] : pods) {
+    std::unique_ptr<cluster::PodInfo>& info = nominated_[pod];
+    if (const auto known = before.find(pod); known != before.end()) info = std::move(known->second);
+    if (info == nullptr)
+      info = std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_.symbols()));
+    nominations_.push_back({nodes.Find(engine_.symbols().node_names.Find(node)), info.get()});
+  }
 }
 
 std::shared_ptr<const record::AttemptRecord> PodEvaluator::Evaluate(const api::PodPtr& pod,
@@ -74,6 +89,23 @@ std::shared_ptr<record::AttemptRecord> PodEvaluator::Prepare(const api::PodPtr& 
     return without_attempt(record::Result::kGated, status.Message());
   info = std::move(prepared);
   return nullptr;
+}
+
+std::span<const cluster::Row> PodEvaluator::RowsByName() {
+  const cluster::ClusterState& cache = std::as_const(engine_).cache();
+  if (by_name_generation_ == cache.node_generation()) return by_name_;
+  by_name_generation_ = cache.node_generation();
+  const cluster::NodeTable& nodes = cache.nodes();
+  const auto name = [&](cluster::Row row) -> const std::string& { return nodes.name(row); };
+  // A node that is added for one evaluation and removed again leaves the order as it was.
+  const bool valid = by_name_.size() == nodes.node_count() &&
+                     std::ranges::all_of(by_name_, [&](cluster::Row row) { return nodes.all().Has(row); }) &&
+                     std::ranges::is_sorted(by_name_, {}, name);
+  if (valid) return by_name_;
+  by_name_.clear();
+  nodes.all().ForEach([&](std::size_t row) { by_name_.push_back(static_cast<cluster::Row>(row)); });
+  std::ranges::sort(by_name_, {}, name);
+  return by_name_;
 }
 
 algorithm::ClusterView PodEvaluator::View() {

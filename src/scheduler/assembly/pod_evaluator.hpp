@@ -2,7 +2,11 @@
 // of a scheduling attempt.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "scheduler/assembly/engine.hpp"
@@ -20,12 +24,18 @@ class PodEvaluator {
   // A pod without a node that has status.nominatedNodeName. It counts as placed there for pods of at most its
   // priority. Ignored if no profile has its scheduler name.
   void AddNominated(const api::PodPtr& pod);
+  // Replaces all nominations: pods without a node with the names of their nodes, whatever their status says.
+  // Pods that are in the list again are not prepared again.
+  void SetNominated(std::span<const std::pair<api::PodPtr, std::string_view>> pods);
 
   // A complete attempt. `info` receives the prepared pod; its `pod` is null if no profile is responsible or
   // the pod is gated.
   std::shared_ptr<const record::AttemptRecord> Evaluate(const api::PodPtr& pod, cluster::PodInfo& info);
   // Only the nodes that fit: no preemption, and no scores in the record.
   std::shared_ptr<const record::AttemptRecord> EvaluateFit(const api::PodPtr& pod);
+
+  // The rows of all nodes in the order of their names. Valid until a node is added or removed.
+  std::span<const cluster::Row> RowsByName();
 
   const Engine& engine() const { return engine_; }
   Engine& engine() { return engine_; }
@@ -38,10 +48,12 @@ class PodEvaluator {
 
   Engine& engine_;
   algorithm::SchedulingAlgorithm algorithm_;
-  std::vector<std::unique_ptr<cluster::PodInfo>> nominated_;
+  std::map<api::PodPtr, std::unique_ptr<cluster::PodInfo>> nominated_;
   std::vector<runtime::Nomination> nominations_;
   std::shared_ptr<const record::NodeNames> names_;
   std::uint64_t names_generation_ = 0;  // of the nodes in names_
+  std::vector<cluster::Row> by_name_;
+  std::uint64_t by_name_generation_ = 0;
 };
 
 }  // namespace berth::assembly

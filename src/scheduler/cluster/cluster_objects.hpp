@@ -57,6 +57,14 @@ class ObjectTable {
   void ForEachAssumed(Visit&& visit) const {
     for (const auto& [key, entry] : entries_) visit(entry.latest());
   }
+  // The same for at most `count` objects after this one, which need not exist; from the first one if `name`
+  // is empty. For reading a table in steps.
+  template <class Visit>
+  void ForEachAssumedAfter(std::string_view ns, std::string_view name, std::size_t count,
+                           Visit&& visit) const {
+    auto at = name.empty() ? entries_.begin() : entries_.upper_bound(View{ns, name});
+    for (; at != entries_.end() && count > 0; ++at, --count) visit(at->second.latest());
+  }
   std::size_t size() const { return entries_.size(); }
   // Changes whenever anything in the table changes.
   std::uint64_t version() const { return version_; }

@@ -81,9 +81,7 @@ void ClusterState::AddPod(api::PodPtr pod) {
   const auto known = pods_.find(Uid(pod->metadata.uid));
   // Most assumed pods are bound as they were assumed. Nothing on the row has changed then, so results that
   // are cached for the row stay valid.
-  const bool as_assumed = known != pods_.end() && known->state->assumed && known->state->node == node &&
-                          table_.Find(node) != kNoRow && SameShape(*known->state->placed.pod, *pod);
-  if (as_assumed) {
+  if (known != pods_.end() && IsAsAssumed(*known->state, *pod, node)) {
     PodState& state = *known->state;
     state.placed.pod = std::move(pod);
     state.symbols = scope.Lease();
@@ -99,6 +97,13 @@ void ClusterState::AddPod(api::PodPtr pod) {
   state.node = node;
   state.symbols = scope.Lease();
   Place(state);
+}
+
+// Observers of the table read the start time, too.
+bool ClusterState::IsAsAssumed(const PodState& known, const api::Pod& pod, NodeNameId node) const {
+  const api::Pod& assumed = *known.placed.pod;
+  return known.assumed && known.node == node && table_.Find(node) != kNoRow && SameShape(assumed, pod) &&
+         assumed.status.start_time == pod.status.start_time;
 }
 
 ClusterState::PodState* ClusterState::Insert(api::PodPtr pod) {

@@ -108,6 +108,7 @@ class ClusterState {
     std::vector<Row> rows;
   };
   // Null if the UID is already present.
+  bool IsAsAssumed(const PodState& known, const api::Pod& pod, NodeNameId node) const;
   PodState* Insert(api::PodPtr pod);
   void Place(PodState& pod);
   void RemoveFromNode(PodState& pod);

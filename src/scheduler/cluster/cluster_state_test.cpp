@@ -58,8 +58,14 @@ TEST_F(ClusterCacheTest, ABindingAsAssumedChangesNoRow) {
   EXPECT_EQ(cache.FindPod("uid-of-same")->spec.node_name, "n");
   cache.AddPod(MakePod("other").Cpu("1").Label("a", "b").OnNode("n"));
   EXPECT_GT(cache.nodes().pod_changes(), before) << "a label has changed";
+  Assume(MakePod("started").Cpu("1"), "n");
+  const std::uint64_t assumed = cache.nodes().pod_changes();
+  PodBuilder started = MakePod("started").Cpu("1").OnNode("n");
+  started.raw().status.start_time = 1;
+  cache.AddPod(started.Share());
+  EXPECT_GT(cache.nodes().pod_changes(), assumed) << "it has started";
   EXPECT_EQ(cache.assumed_count(), 0U);
-  EXPECT_EQ(Cpu("n"), 2000);
+  EXPECT_EQ(Cpu("n"), 3000);
 }
 
 TEST_F(ClusterCacheTest, ForgetRevertsOnlyAssumedPods) {

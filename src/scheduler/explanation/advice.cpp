@@ -81,11 +81,19 @@ std::vector<Proposal> Propose(const Situation& at, const std::vector<RowGroup>& 
   return proposals;
 }
 
-std::vector<std::string> NodesThatFit(const record::AttemptRecord& record) {
+std::vector<std::string> NodesThatFit(assembly::PodEvaluator& evaluator,
+                                      const record::AttemptRecord& record) {
+  constexpr std::size_t kFew = 50;  // are sorted faster than all nodes are visited
   std::vector<std::string> names;
   if (record.result != record::Result::kScheduled) return names;
-  record.feasible.ForEach([&](std::size_t row) { names.push_back(record.nodes->by_row[row]); });
-  std::ranges::sort(names);
+  if (record.feasible.Count() <= kFew) {
+    record.feasible.ForEach([&](std::size_t row) { names.push_back(record.nodes->by_row[row]); });
+    std::ranges::sort(names);
+  } else {
+    for (const cluster::Row row : evaluator.RowsByName()) {
+      if (record.feasible.get().Has(row)) names.push_back(record.nodes->by_row[row]);
+    }
+  }
   return names;
 }
 
@@ -119,10 +127,11 @@ std::optional<Advice> TryPreemption(assembly::PodEvaluator& evaluator, api::Pod 
   return advice;
 }
 
-// Priorities just above those of pods on nodes, ascending.
-std::vector<std::int32_t> PrioritiesAbove(const cluster::NodeTable& nodes, std::int32_t own) {
+// Priorities just above those of pods on these nodes, ascending.
+std::vector<std::int32_t> PrioritiesAbove(const cluster::NodeTable& nodes, const RowSet& rows,
+                                          std::int32_t own) {
   std::set<std::int32_t> above;
-  nodes.all().ForEach([&](std::size_t row) {
+  rows.ForEach([&](std::size_t row) {
     for (const cluster::PlacedPod* placed : nodes.pods(static_cast<cluster::Row>(row))) {
       const std::int32_t priority = placed->pod->spec.priority;
       if (priority >= own && priority < kHighestPriority) above.insert(priority + 1);
@@ -131,8 +140,13 @@ std::vector<std::int32_t> PrioritiesAbove(const cluster::NodeTable& nodes, std::
   return {above.begin(), above.end()};
 }
 
-// The lowest priority with which preemption makes room.
-std::optional<Advice> PriorityAdvice(assembly::PodEvaluator& evaluator, const api::Pod& pod) {
+// The lowest priority with which preemption makes room. Evictions do not help on nodes whose rejection is
+// unresolvable.
+std::optional<Advice> PriorityAdvice(assembly::PodEvaluator& evaluator, const api::Pod& pod,
+                                     const record::AttemptRecord& rejected) {
+  RowSet rows = rejected.all.get();
+  rows -= rejected.unresolvable.get();
+  if (rows.Empty()) return std::nullopt;
   const std::int32_t own = pod.spec.priority;
   if (pod.spec.never_preempts) {
     api::Pod changed = pod;
@@ -147,7 +161,7 @@ std::optional<Advice> PriorityAdvice(assembly::PodEvaluator& evaluator, const ap
         fmt::format("use a priority class with a value of at least {} (now {})", priority, own));
   };
   const std::vector<std::int32_t> priorities =
-      PrioritiesAbove(std::as_const(evaluator.engine()).cache().nodes(), own);
+      PrioritiesAbove(std::as_const(evaluator.engine()).cache().nodes(), rows, own);
   if (priorities.empty()) return std::nullopt;
   std::optional<Advice> best = attempt(priorities.back());
   std::size_t low = 0, high = priorities.size() - 1;  // works with `high`, if at all
@@ -191,16 +205,18 @@ std::vector<Advice> FindAdvice(assembly::PodEvaluator& evaluator, const Situatio
                      proposal.Effort()});
   }
   if (!attempt.nomination) {
-    if (auto advice = PriorityAdvice(evaluator, *at.pod.pod))
+    if (auto advice = PriorityAdvice(evaluator, *at.pod.pod, attempt))
       found.push_back({std::move(*advice), kPriorityEffort});
   }
   std::ranges::stable_sort(found, {}, [](const RankedAdvice& one) {
     return std::pair(one.effort, -std::ssize(one.advice.nodes));
   });
-  std::vector<Advice> advice;
-  for (const RankedAdvice& one : found) {
-    if (advice.size() < kMostAdvice && !IsRedundant(one.advice, found)) advice.push_back(one.advice);
+  std::vector<RankedAdvice*> kept;
+  for (RankedAdvice& one : found) {
+    if (kept.size() < kMostAdvice && !IsRedundant(one.advice, found)) kept.push_back(&one);
   }
+  std::vector<Advice> advice;
+  for (RankedAdvice* one : kept) advice.push_back(std::move(one->advice));
   return advice;
 }
 
@@ -240,7 +256,7 @@ std::vector<Advice> AdviceToAdmit(assembly::PodEvaluator& evaluator, const api::
 std::vector<std::string> FittingNodes(assembly::PodEvaluator& evaluator, const api::PodPtr& pod,
                                       const Change& change) {
   const AppliedChange applied(evaluator.engine().cache(), change);
-  return NodesThatFit(*evaluator.EvaluateFit(change.pod == nullptr ? pod : change.pod));
+  return NodesThatFit(evaluator, *evaluator.EvaluateFit(change.pod == nullptr ? pod : change.pod));
 }
 
 }  // namespace berth::explanation

@@ -67,8 +67,8 @@ Lines ByFrequency(const Situation& at, const std::map<std::string, RowSet>& text
       lines.push_back(fmt::format("and {} other values", sorted.size() - kFewLines));
       break;
     }
-    lines.push_back(
-        rows.Count() == of ? text : fmt::format("{}: {}", text, NameRanges(NamesOfRows(at.nodes(), rows))));
+    lines.push_back(rows.Count() == of ? text
+                                       : fmt::format("{}: {}", text, NameRanges(NamesOfRows(at, rows))));
   }
   return lines;
 }
@@ -129,7 +129,7 @@ Lines ResourceValues(const Situation& at, const Obstacle& obstacle, const RowSet
     Shortage shortage;
   };
   std::vector<Miss> misses;
-  for (const Row row : RowsByName(at.nodes(), rows)) {
+  for (const Row row : RowsByName(at, rows)) {
     for (const Shortage& shortage : ShortagesOn(at, row)) {
       const std::string reason =
           shortage.resource == "pods" ? "Too many pods" : "Insufficient " + shortage.resource;
@@ -213,7 +213,7 @@ std::string PodsOn(const std::vector<api::PodPtr>& pods) {
 Lines AffinityValues(const Situation& at, const Obstacle& obstacle, const RowSet& rows) {
   if (obstacle.reason != "node(s) didn't match pod affinity rules") {
     // One node is enough as an example: the search reads all pods.
-    const Row first = RowsByName(at.nodes(), rows).front();
+    const Row first = RowsByName(at, rows).front();
     const std::vector<api::PodPtr> conflicts = AntiAffinityConflicts(at, first);
     if (conflicts.empty()) return {};
     Lines lines{fmt::format("{} is kept free by {}", at.nodes().name(first), PodsOn(conflicts))};
@@ -247,7 +247,7 @@ Lines PortValues(const Situation& at, const Obstacle&, const RowSet& rows) {
     ports.push_back(fmt::format("{}/{}", port.host_port, port.protocol.empty() ? "TCP" : port.protocol));
     return false;
   });
-  const std::vector<Row> sorted = RowsByName(at.nodes(), rows);
+  const std::vector<Row> sorted = RowsByName(at, rows);
   std::vector<api::PodPtr> conflicts;
   for (std::size_t i = 0; i < std::min(sorted.size(), kFewNames); ++i) {
     for (const api::PodPtr& pod : HostPortConflicts(at, sorted[i])) conflicts.push_back(pod);

@@ -31,12 +31,16 @@ void FindNearest(const Situation& at, RowGroup& group) {
   const bool resources = std::ranges::any_of(
       group.obstacles, [](const Obstacle* obstacle) { return obstacle->plugin == "NodeResourcesFit"; });
   double smallest = 0;
-  for (const cluster::Row row : RowsByName(at.nodes(), group.rows)) {
+  group.rows.ForEach([&](std::size_t index) {
+    const auto row = static_cast<cluster::Row>(index);
     const double shortfall = resources ? ShortfallOn(at, row) : 0;
-    if (group.nearest != cluster::kNoRow && shortfall >= smallest) continue;
+    if (group.nearest != cluster::kNoRow) {
+      if (shortfall > smallest) return;
+      if (shortfall == smallest && at.nodes().name(row) > at.nodes().name(group.nearest)) return;
+    }
     group.nearest = row;
     smallest = shortfall;
-  }
+  });
   group.shortfall = smallest;
 }
 
@@ -75,7 +79,7 @@ std::vector<NodeGroup> DescribeGroups(const Situation& at, const std::vector<Row
   std::vector<NodeGroup> described;
   for (const RowGroup& group : groups) {
     NodeGroup& nodes = described.emplace_back();
-    nodes.nodes = NamesOfRows(at.nodes(), group.rows);
+    nodes.nodes = NamesOfRows(at, group.rows);
     nodes.shortfall = group.shortfall;
     for (const Obstacle* obstacle : group.obstacles) {
       Reason& reason = nodes.reasons.emplace_back(Reason{obstacle->plugin, obstacle->reason});
@@ -91,7 +95,7 @@ void ExplainAttempt(assembly::PodEvaluator& evaluator, const cluster::PodInfo& i
   Obstacles obstacles = FindObstacles(info, profile, engine.cache().nodes(), engine.reasons());
   for (Obstacle& obstacle : ExtenderObstacles(*out.record, engine.reasons()))
     obstacles.all.push_back(std::move(obstacle));
-  const Situation at{info, engine.cache(), engine.symbols(), obstacles};
+  const Situation at{info, engine.cache(), engine.symbols(), obstacles, evaluator.RowsByName()};
   if (!obstacles.pre_filter.ok()) {
     if (out.record->pre_filter) {
       for (const std::string& text : out.record->pre_filter->reasons)

@@ -101,7 +101,7 @@ Fixes TaintFixes(const Situation& at, const RowGroup& group) {
       lists.push_back(std::move(taints));
   };
   add(group.nearest);
-  for (const cluster::Row row : RowsByName(at.nodes(), group.rows)) add(row);
+  for (const cluster::Row row : RowsByName(at, group.rows)) add(row);
   Fixes fixes;
   for (const std::vector<api::Taint>& taints : lists) {
     const bool lifecycle = std::ranges::any_of(

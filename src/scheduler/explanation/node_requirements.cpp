@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include "base/nearest.hpp"
 #include "kubernetes/api/selectors.hpp"
@@ -84,13 +84,15 @@ std::string NearestValue(const cluster::NodeTable& nodes, const NodeRequirement&
 }
 
 std::string NearestKey(const cluster::NodeTable& nodes, const NodeRequirement& requirement) {
-  std::set<std::string> keys;
+  std::unordered_set<std::string_view> keys;
   nodes.all().ForEach([&](std::size_t row) {
     for (const auto& [key, value] : nodes.node(static_cast<cluster::Row>(row)).metadata.labels)
       keys.insert(key);
   });
   if (keys.contains(requirement.spec.key)) return "";
-  return Nearest(requirement.spec.key, std::vector<std::string>(keys.begin(), keys.end()));
+  std::vector<std::string> sorted(keys.begin(), keys.end());
+  std::ranges::sort(sorted);
+  return Nearest(requirement.spec.key, sorted);
 }
 
 }  // namespace berth::explanation

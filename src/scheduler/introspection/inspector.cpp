@@ -71,6 +71,7 @@ struct PodSearch {
   std::string key;
   std::size_t wanted;
   Inspector::TakePod take;
+  std::shared_ptr<cycle::LongestStep> longest_step;
   PodReport report{};
   bool exists = false;
   struct Found {
@@ -110,6 +111,7 @@ void Copy(PodSearch& search) {
 }
 
 void Continue(std::unique_ptr<PodSearch> search) {
+  const cycle::LongestStep::Step step(search->longest_step);
   const record::RecordRing& records = search->parts.scheduler.records();
   search->before =
       records.Search(search->key, search->before, kRecordsPerStep, [&](const auto& record, WallTime at) {
@@ -126,6 +128,7 @@ void Continue(std::unique_ptr<PodSearch> search) {
 struct QueueSearch {
   Inspector::Parts parts;
   Inspector::TakeQueue take;
+  std::shared_ptr<cycle::LongestStep> longest_step;
   std::vector<QueueRow> rows{};
   std::size_t order = 0;  // of the queue when the search began
   int restarts = 0;
@@ -155,6 +158,7 @@ bool AddRows(QueueSearch& search) {
 }
 
 void Continue(std::unique_ptr<QueueSearch> search) {
+  const cycle::LongestStep::Step step(search->longest_step);
   const std::size_t before = search->rows.size();
   if (before == 0) search->order = search->parts.scheduler.queue().order_changes();
   const bool found = AddRows(*search);
@@ -169,11 +173,13 @@ void Continue(std::unique_ptr<QueueSearch> search) {
 
 void Inspector::ReportPod(std::string key, std::size_t attempts, TakePod take) const {
   auto search = std::make_unique<PodSearch>(
-      PodSearch{parts_, std::move(key), std::min(attempts, kCopiesPerStep), std::move(take)});
+      PodSearch{parts_, std::move(key), std::min(attempts, kCopiesPerStep), std::move(take),
+                cycle::LongestStep::Of("pod", parts_.metrics, parts_.clock)});
   const std::size_t slash = search->key.find('/');
   search->report.ns = search->key.substr(0, slash);
   search->report.name = slash == std::string::npos ? "" : search->key.substr(slash + 1);
   parts_.loop.Post([search = std::move(search)]() mutable {
+    const cycle::LongestStep::Step step(search->longest_step);
     const cycle::Scheduler& scheduler = search->parts.scheduler;
     if (const api::PodPtr pod = scheduler.FindPending(search->key)) Describe(*pod, *search);
     search->before = scheduler.records().end();
@@ -182,17 +188,20 @@ void Inspector::ReportPod(std::string key, std::size_t attempts, TakePod take) c
 }
 
 void Inspector::ReportQueue(TakeQueue take) const {
-  parts_.loop.Post([search = std::make_unique<QueueSearch>(QueueSearch{parts_, std::move(take)})]() mutable {
-    Continue(std::move(search));
-  });
+  auto search = std::make_unique<QueueSearch>(
+      QueueSearch{parts_, std::move(take), cycle::LongestStep::Of("queue", parts_.metrics, parts_.clock)});
+  parts_.loop.Post([search = std::move(search)]() mutable { Continue(std::move(search)); });
 }
 
 void Inspector::ReportStatus(TakeStatus take) const {
-  parts_.loop.Post([parts = parts_, take = std::move(take)]() mutable {
-    const record::RecordRing& records = parts.scheduler.records();
-    take({parts.loop.synced(), parts.scheduler.queue().sizes(), parts.scheduler.nodes(), records.size(),
-          records.bytes(), records.evicted()});
-  });
+  auto longest_step = cycle::LongestStep::Of("status", parts_.metrics, parts_.clock);
+  parts_.loop.Post(
+      [parts = parts_, take = std::move(take), longest_step = std::move(longest_step)]() mutable {
+        const cycle::LongestStep::Step step(std::move(longest_step));
+        const record::RecordRing& records = parts.scheduler.records();
+        take({parts.loop.synced(), parts.scheduler.queue().sizes(), parts.scheduler.nodes(), records.size(),
+              records.bytes(), records.evicted()});
+      });
 }
 
 std::string_view NameOf(PodStage stage) {

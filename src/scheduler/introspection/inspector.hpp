@@ -9,15 +9,20 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "observability/metrics/registry.hpp"
+#include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
+#include "scheduler/cycle/longest_step.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/introspection/node_reports.hpp"
 #include "scheduler/introspection/reports.hpp"
 
 namespace berth::introspection {
 
 // The loop's part of a request is divided into steps, and the loop decides between them: a step reads at most
-// 5,000 records or 2,000 pods of the queue, or copies at most ten records. What changes between two steps may
-// be missing in a report or may be reported as it was.
+// 5,000 records or 2,000 pods of the queue, searches 50 records for rejections, or copies at most ten
+// records. What changes between two steps may be missing in a report or may be reported as it was. The
+// longest step of each request is a metric (LongestStep).
 //
 // All methods may be called on any thread. `take` is called on the loop's thread and must not block; if the
 // loop ends first, it is destroyed without a call.
@@ -26,9 +31,11 @@ class Inspector {
   struct Parts {
     cycle::ClusterLoop& loop;
     const cycle::Scheduler& scheduler;
+    const cluster::ClusterState& cluster;
     std::span<const std::unique_ptr<runtime::Profile>> profiles;
     const framework::Reasons& reasons;
     const Clock& clock;
+    metrics::Registry& metrics;
     Duration max_in_unschedulable;  // of the queue
   };
   // Everything in `parts` must outlive the loop's last iteration; the inspector itself need not.
@@ -43,6 +50,11 @@ class Inspector {
   void ReportQueue(TakeQueue take) const;
   using TakeStatus = std::move_only_function<void(StatusReport)>;
   void ReportStatus(TakeStatus take) const;
+  // nullopt: there is no node of this name.
+  using TakeNode = std::move_only_function<void(std::optional<NodeReport>)>;
+  void ReportNode(std::string name, TakeNode take) const;
+  using TakePlugins = std::move_only_function<void(PluginsReport)>;
+  void ReportPlugins(TakePlugins take) const;
 
  private:
   const Parts parts_;

@@ -7,6 +7,7 @@
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "scheduler/introspection/event_names.hpp"
 #include "scheduler/introspection/inspector.hpp"
+#include "scheduler/introspection/node_json.hpp"
 #include "scheduler/introspection/report_json.hpp"
 #include "testing/builders.hpp"
 
@@ -36,8 +37,8 @@ class IntrospectionTest : public ::testing::Test {
   void Add(const api::Node& node) { Change<api::Node>(nullptr, std::make_shared<const api::Node>(node)); }
   void Add(const PodBuilder& pod) { Change<api::Pod>(nullptr, pod.Share()); }
   Inspector Inspect() {
-    return Inspector({run_.loop, *run_.scheduler, run_.engine->profiles(), run_.engine->reasons(), run_.clock,
-                      std::chrono::minutes(5)});
+    return Inspector({run_.loop, *run_.scheduler, run_.engine->cache(), run_.engine->profiles(),
+                      run_.engine->reasons(), run_.clock, run_.metrics, std::chrono::minutes(5)});
   }
   std::optional<PodReport> Pod(const std::string& key, std::size_t attempts = 2) {
     std::optional<PodReport> report;
@@ -179,6 +180,130 @@ TEST_F(IntrospectionTest, QueueJsonCountsAndListsThePodsThatPassTheFilter) {
   const json::object next = json::parse(QueueJson(rows, {.limit = 2, .offset = 2})).as_object();
   EXPECT_EQ(Text(next.at("pods").at(0).at("name")), "z");
   EXPECT_EQ(json::parse(QueueJson(rows, {.plugin = "NodeAffinity"})).at("matching").as_int64(), 0);
+}
+
+// --- nodes and plugins ---
+
+class NodeReportTest : public IntrospectionTest {
+ protected:
+  std::optional<NodeReport> Node(const std::string& name) {
+    std::optional<NodeReport> report;
+    Inspect().ReportNode(name, [&](std::optional<NodeReport> taken) { report = std::move(taken); });
+    run_.Settle();
+    return report;
+  }
+  json::object NodeAsJson(const std::string& name, NodeView view = NodeView::kPods) {
+    return json::parse(NodeJson(Node(name).value(), view)).as_object();
+  }
+};
+
+TEST_F(NodeReportTest, ANodeReportsItsStateAndThePodsOnIt) {
+  Add(MakeNode("a")
+          .Cpu("4")
+          .Memory("8Gi")
+          .Allocatable("example.com/gpu", "2")
+          .Cordoned()
+          .Taint("gpu", "true", "NoSchedule"));
+  Add(MakePod("db").Cpu("1500m").Memory("1Gi").Request("example.com/gpu", "1").OnNode("a").Priority(7));
+  Add(MakePod("web").Cpu("1").OnNode("a"));
+  const json::object node = NodeAsJson("a");
+  EXPECT_EQ(json::serialize(node.at("unschedulable")), "true");
+  EXPECT_EQ(json::serialize(node.at("taints")), R"([{"key":"gpu","value":"true","effect":"NoSchedule"}])");
+  EXPECT_EQ(node.at("podCount").as_int64(), 2);
+  EXPECT_EQ(json::serialize(node.at("resources")),
+            R"([{"resource":"cpu","allocatable":"4","requested":"2500m"},)"
+            R"({"resource":"example.com/gpu","allocatable":"2","requested":"1"},)"
+            R"({"resource":"memory","allocatable":"8Gi","requested":"1Gi"},)"
+            R"({"resource":"pods","allocatable":"110","requested":"2"}])");
+  EXPECT_EQ(json::serialize(node.at("pods").at(0)),
+            R"({"namespace":"default","name":"db","priority":7,"assumed":false,"requests":[)"
+            R"({"resource":"cpu","requested":"1500m"},{"resource":"memory","requested":"1Gi"},)"
+            R"({"resource":"example.com/gpu","requested":"1"}]})");
+  EXPECT_EQ(Node("b"), std::nullopt);
+}
+
+TEST_F(NodeReportTest, APodWithoutAConfirmedBindingIsAssumed) {
+  Add(MakeNode("a").Cpu("4"));
+  Add(MakePod("web").Cpu("1"));
+  const json::object node = NodeAsJson("a");
+  EXPECT_EQ(node.at("assumedCount").as_int64(), 1);
+  EXPECT_TRUE(node.at("pods").at(0).at("assumed").as_bool());
+}
+
+TEST_F(NodeReportTest, ANodeReportsThePodsThatItRejectedWithTheReasons) {
+  Add(MakeNode("a").Cpu("1"));
+  Add(MakeNode("b").Cpu("64"));
+  Add(MakePod("big").Cpu("4"));
+  run_.clock.Advance(seconds(1));
+  Add(MakePod("bigger").Cpu("8"));
+  Add(MakePod("small").Cpu("500m").Priority(1));
+  const json::object node = NodeAsJson("a");
+  const json::array& rejections = node.at("rejections").as_array();
+  ASSERT_EQ(rejections.size(), 1u) << json::serialize(node);
+  const json::object& rejection = rejections.at(0).as_object();
+  EXPECT_EQ(Text(rejection.at("plugin")), "NodeResourcesFit");
+  EXPECT_EQ(Text(rejection.at("reason")), "Insufficient cpu");
+  EXPECT_EQ(rejection.at("pods").as_int64(), 2);
+  EXPECT_EQ(Text(rejection.at("lastPods").at(0).at("name")), "bigger");
+  EXPECT_EQ(Text(rejection.at("last")), FormatMicroTime(run_.clock.WallNow()));
+  EXPECT_EQ(node.at("searched").at("attempts").as_int64(), 3);
+  EXPECT_EQ(NodeAsJson("b").at("rejections").as_array().size(), 0u);
+}
+
+TEST_F(NodeReportTest, ARowThatBelongedToAnotherNodeIsNotSearched) {
+  const auto old = std::make_shared<const api::Node>(MakeNode("old").Cpu("1"));
+  Change<api::Node>(nullptr, old);
+  Add(MakePod("big").Cpu("4"));
+  Change<api::Node>(old, nullptr);
+  Add(MakeNode("new").Cpu("64"));
+  EXPECT_EQ(NodeAsJson("new").at("rejections").as_array().size(), 0u);
+}
+
+TEST_F(NodeReportTest, ASummaryNamesNoPod) {
+  Add(MakeNode("a").Cpu("1"));
+  Add(MakePod("secret-bound").Cpu("1").OnNode("a"));
+  Add(MakePod("secret-rejected").Cpu("4"));
+  EXPECT_THAT(json::serialize(NodeAsJson("a")), HasSubstr("secret-rejected"));
+  const std::string summary = json::serialize(NodeAsJson("a", NodeView::kSummary));
+  EXPECT_THAT(summary, Not(HasSubstr("secret")));
+  EXPECT_THAT(summary, HasSubstr(R"("podCount":1)"));
+}
+
+TEST_F(IntrospectionTest, TheRecordsAreSearchedInSteps) {
+  Add(MakeNode("a").Cpu("1"));
+  constexpr int kPods = 500;
+  for (int i = 0; i < kPods; ++i) Add(MakePod("p" + std::to_string(i)).Cpu("4"));
+  std::optional<NodeReport> report;
+  Inspect().ReportNode("a", [&](std::optional<NodeReport> taken) { report = std::move(taken); });
+  int steps = 0;
+  for (; !report; ++steps) ASSERT_TRUE(run_.loop.RunOnce(*run_.scheduler));
+  EXPECT_GE(steps, 10);
+  EXPECT_EQ(report->searched.attempts, static_cast<std::size_t>(kPods));
+  const NodeRejection& rejection = report->rejections.begin()->second;
+  EXPECT_EQ(rejection.pods.size(), kMostRejectedPods);
+  EXPECT_EQ(rejection.more_pods, kPods - kMostRejectedPods);
+}
+
+TEST_F(IntrospectionTest, PluginsReportCallsCostAndRejections) {
+  Add(MakeNode("a").Cpu("1"));
+  Add(MakeNode("b").Cpu("64"));
+  constexpr int kPods = 60;  // a tenth of the attempts is timed
+  for (int i = 0; i < kPods; ++i) Add(MakePod("p" + std::to_string(i)).Cpu("1500m"));
+  std::optional<PluginsReport> report;
+  Inspect().ReportPlugins([&](PluginsReport taken) { report = std::move(taken); });
+  run_.Settle();
+  const json::object plugins = json::parse(PluginsJson(*report)).as_object();
+  const json::object& profile = plugins.at("profiles").at(0).as_object();
+  EXPECT_EQ(Text(profile.at("name")), "default-scheduler");
+  const std::string text = json::serialize(profile);
+  EXPECT_THAT(text, HasSubstr(R"({"extensionPoint":"Filter","status":"Success","calls":)"));
+  EXPECT_THAT(text, HasSubstr(R"({"plugin":"NodeResourcesFit","extensionPoint":"Filter","evaluations":)"));
+  EXPECT_THAT(text, HasSubstr(R"({"plugin":"TaintToleration","weight":3})"));
+  const std::size_t attempts = report->searched.attempts;
+  EXPECT_GE(attempts, static_cast<std::size_t>(kPods));
+  const PluginRejections& fit = report->profiles.front().rejections.at("NodeResourcesFit");
+  EXPECT_EQ(fit.attempts, attempts);
+  EXPECT_GT(fit.nodes, attempts) << "both nodes, when the second one is full";
 }
 
 TEST(DescribeEvent, NamesTheChanges) {

@@ -41,13 +41,15 @@ class RecordRing {
   // `before`. Returns the number before which the search continues; first() or less: the search is complete.
   template <class Visit>
   std::uint64_t Search(std::string_view pod, std::uint64_t before, std::uint64_t count, Visit&& visit) const {
-    const std::uint64_t end = std::clamp(before, first(), this->end());
-    const std::uint64_t begin = end - std::min(count, end - first());
-    for (std::uint64_t number = end; number-- > begin;) {
-      const Entry& entry = records_[static_cast<std::size_t>(number - first())];
+    return ForEachEntryBefore(before, count, [&](const Entry& entry) {
       if (entry.record->pod == pod) visit(entry.record, entry.at);
-    }
-    return begin;
+    });
+  }
+  // Calls visit(const AttemptRecord&, at) for the `count` records before number `before`, newest first.
+  // Returns the number before which the search continues.
+  template <class Visit>
+  std::uint64_t ForEachBefore(std::uint64_t before, std::uint64_t count, Visit&& visit) const {
+    return ForEachEntryBefore(before, count, [&](const Entry& entry) { visit(*entry.record, entry.at); });
   }
   std::uint64_t first() const { return evicted_; }
   std::uint64_t end() const { return evicted_ + records_.size(); }
@@ -62,6 +64,15 @@ class RecordRing {
     std::size_t bytes;
     WallTime at;
   };
+  template <class Visit>
+  std::uint64_t ForEachEntryBefore(std::uint64_t before, std::uint64_t count, Visit&& visit) const {
+    const std::uint64_t end = std::clamp(before, first(), this->end());
+    const std::uint64_t begin = end - std::min(count, end - first());
+    for (std::uint64_t number = end; number-- > begin;)
+      visit(records_[static_cast<std::size_t>(number - first())]);
+    return begin;
+  }
+
   std::deque<Entry> records_;
   std::size_t max_bytes_;
   std::size_t bytes_ = 0;

@@ -95,13 +95,44 @@ metrics::Counter& MetricsRecorder::TimeOf(ExtensionPoint point, std::string_view
 }
 
 metrics::Counter& MetricsRecorder::Evaluations(ExtensionPoint point, std::string_view plugin) {
-  return registry_.Counter(
-      "scheduler_plugin_evaluation_total",
-      "[BETA] Number of attempts to schedule pods by each plugin and the extension point "
-      "(available only in PreFilter, Filter, PreScore, and Score).",
-      {{"plugin", std::string(plugin)},
-       {"extension_point", std::string(ExtensionPointName(point))},
-       {"profile", profile_}});
+  metrics::Counter& counter =
+      registry_.Counter("scheduler_plugin_evaluation_total",
+                        "[BETA] Number of attempts to schedule pods by each plugin and the extension point "
+                        "(available only in PreFilter, Filter, PreScore, and Score).",
+                        {{"plugin", std::string(plugin)},
+                         {"extension_point", std::string(ExtensionPointName(point))},
+                         {"profile", profile_}});
+  evaluations_[{plugin, point}] = &counter;
+  return counter;
+}
+
+std::vector<MetricsRecorder::PluginUse> MetricsRecorder::PluginUses() const {
+  std::map<std::pair<std::string_view, ExtensionPoint>, PluginUse> uses;
+  for (const auto& [key, counter] : evaluations_) {
+    if (const std::uint64_t value = counter->Value(); value > 0)
+      uses.try_emplace(key, PluginUse{key.first, key.second}).first->second.evaluations = value;
+  }
+  for (const auto& [key, nanoseconds] : times_) {
+    uses.try_emplace(key, PluginUse{key.first, key.second}).first->second.seconds =
+        static_cast<double>(nanoseconds->Value()) * 1e-9;
+  }
+  std::vector<PluginUse> all;
+  for (const auto& [key, use] : uses) all.push_back(use);
+  return all;
+}
+
+std::vector<MetricsRecorder::PointUse> MetricsRecorder::PointUses() const {
+  std::vector<PointUse> all;
+  for (std::size_t point = 0; point < points_.size(); ++point) {
+    for (std::size_t code = 0; code < points_[point].size(); ++code) {
+      const metrics::Histogram* cell = points_[point][code];
+      if (cell == nullptr) continue;
+      PointUse& use = all.emplace_back(
+          PointUse{static_cast<ExtensionPoint>(point), static_cast<framework::Code>(code), 0, cell->Sum()});
+      for (std::size_t i = 0; i <= cell->Bounds().size(); ++i) use.calls += cell->Count(i);
+    }
+  }
+  return all;
 }
 
 void MetricsRecorder::PermitWaited(framework::Code code, MonoTime began) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/random.hpp"
@@ -91,6 +92,24 @@ class MetricsRecorder {
   // Counts what a plugin evaluates: pods for PreFilter and PreScore, otherwise nodes.
   metrics::Counter& Evaluations(ExtensionPoint point, std::string_view plugin);
   void PermitWaited(framework::Code code, MonoTime began);
+
+  // What was measured of a plugin at an extension point.
+  struct PluginUse {
+    std::string_view plugin;
+    ExtensionPoint point{};
+    std::uint64_t evaluations = 0;  // see Evaluations; 0 at other points
+    double seconds = 0;             // extrapolated from the timed calls
+  };
+  // By plugin and extension point; without those that were not called.
+  std::vector<PluginUse> PluginUses() const;
+  // What was measured of an extension point, by the code of the result.
+  struct PointUse {
+    ExtensionPoint point{};
+    framework::Code code{};
+    std::uint64_t calls = 0;
+    double seconds = 0;
+  };
+  std::vector<PointUse> PointUses() const;
   void HintTook(std::string_view plugin, std::string_view event, std::string_view hint, Duration took);
 
  private:
@@ -111,6 +130,7 @@ class MetricsRecorder {
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, metrics::Histogram*> hints_;
   // In nanoseconds; shared with the registry, which reports seconds and may live longer.
   std::map<std::pair<std::string_view, ExtensionPoint>, std::shared_ptr<metrics::Counter>> times_;
+  std::map<std::pair<std::string_view, ExtensionPoint>, metrics::Counter*> evaluations_;
 };
 
 }  // namespace berth::runtime

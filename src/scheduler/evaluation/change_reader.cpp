@@ -1,0 +1,214 @@
+#include "scheduler/evaluation/change_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace berth::evaluation {
+namespace {
+
+// Nodes and pods are read by row, pod groups with the evaluated pod.
+template <class T>
+inline constexpr bool kListed =
+    !std::is_same_v<T, api::Node> && !std::is_same_v<T, api::Pod> && !std::is_same_v<T, api::PodGroup>;
+
+// As in cycle/current_nominations.hpp: only the identity is known of a nominated pod that is not queued.
+api::PodPtr IdentityOf(const api::Pod& pod) {
+  api::Pod identity;
+  identity.metadata.ns = pod.metadata.ns;
+  identity.metadata.name = pod.metadata.name;
+  identity.metadata.uid = pod.metadata.uid;
+  return std::make_shared<const api::Pod>(std::move(identity));
+}
+
+}  // namespace
+
+// Changes since the last update. Without `active` nothing is kept.
+struct ChangeReader::Journal {
+  bool active = false;
+  bool overflown = false;
+  std::vector<ports::ClusterChange> changes;
+
+  template <class T>
+  void Note(const ports::Change<T>& change) {
+    if (!active || overflown) return;
+    if (changes.size() >= kMostChanges) {
+      overflown = true;
+      changes = {};
+      return;
+    }
+    changes.emplace_back(change);
+  }
+};
+
+// The position in the listing of all objects: a kind, and the last object that was read of it.
+struct ChangeReader::Listing {
+  std::size_t kind = 0;
+  std::string ns, name;  // empty: none yet
+};
+
+ChangeReader::ChangeReader(assembly::Engine& live, const cycle::Scheduler& scheduler)
+    : live_(live), scheduler_(scheduler), journal_(std::make_shared<Journal>()) {
+  api::AllKinds::ForEach([&]<class T>() {
+    if constexpr (kListed<T>) {
+      live_.cache().objects().Of<T>().Listen(
+          [journal = journal_](const ports::Change<T>& change) { journal->Note(change); });
+    }
+  });
+}
+
+ChangeReader::~ChangeReader() { Drop(); }
+
+bool ChangeReader::Read(const std::string& pod, WallTime now, CopyUpdate& update) {
+  work_ = {};
+  if (!reading_ || journal_->overflown) Begin(update);
+  FindChangedRows();
+  const bool rows = ReadRows(update);
+  const bool objects = ReadObjects(update);
+  if (!rows || !objects) return false;
+  ReadSignals(update);
+  ReadNominations(update);
+  ReadPod(pod, update);
+  update.as_of = now;
+  return true;
+}
+
+void ChangeReader::Drop() {
+  reading_ = false;
+  *journal_ = {};
+  listing_.reset();
+  nodes_ = {};
+  changed_ = {};
+  polled_at_ = {};
+  states_ = {};
+}
+
+void ChangeReader::Begin(CopyUpdate& update) {
+  Drop();
+  update = {};
+  update.complete = true;
+  reading_ = true;
+  journal_->active = true;
+  listing_ = std::make_unique<Listing>();
+  seen_changes_ = std::as_const(live_).cache().nodes().pod_changes();
+  changed_ = std::as_const(live_).cache().nodes().all();
+}
+
+void ChangeReader::FindChangedRows() {
+  const cluster::NodeTable& table = std::as_const(live_).cache().nodes();
+  if (nodes_.size() < table.rows()) nodes_.resize(table.rows());
+  changed_.Resize(table.rows());
+  if (!table.ForEachChangedRow(seen_changes_, [&](cluster::Row row) { changed_.Add(row); }))
+    changed_ |= table.all();
+  seen_changes_ = table.pod_changes();
+  for (cluster::Row row = 0; row < nodes_.size(); ++row) {
+    if (nodes_[row] != table.shared_node(row)) changed_.Add(row);
+  }
+}
+
+bool ChangeReader::ReadRows(CopyUpdate& update) {
+  const cluster::NodeTable& table = std::as_const(live_).cache().nodes();
+  std::vector<cluster::Row> read;
+  changed_.ForEach([&](std::size_t index) {
+    // Rows without pods count, too.
+    if (work_.pods + work_.rows >= kPodsPerStep) return;
+    const auto row = static_cast<cluster::Row>(index);
+    RowState& state = update.rows.emplace_back(RowState{row, table.shared_node(row), {}});
+    for (const cluster::PlacedPod* placed : table.pods(row)) state.pods.push_back(placed->pod);
+    nodes_[row] = state.node;
+    work_.pods += state.pods.size();
+    ++work_.rows;
+    read.push_back(row);
+  });
+  for (const cluster::Row row : read) changed_.Remove(row);
+  return changed_.Empty();
+}
+
+bool ChangeReader::ReadObjects(CopyUpdate& update) {
+  std::size_t kind = 0;
+  api::AllKinds::ForEach([&]<class T>() {
+    if constexpr (kListed<T>) {
+      if (listing_ == nullptr || kind++ != listing_->kind || work_.objects >= kObjectsPerStep) return;
+      const auto& table = live_.cache().objects().Of<T>();
+      const std::size_t wanted = kObjectsPerStep - work_.objects;
+      std::size_t found = 0;
+      table.ForEachAssumedAfter(listing_->ns, listing_->name, wanted,
+                                [&](const std::shared_ptr<const T>& object) {
+                                  ++found;
+                                  listing_->ns = object->metadata.ns.str();
+                                  listing_->name = object->metadata.name;
+                                  update.objects.emplace_back(ports::Change<T>{nullptr, object});
+                                });
+      work_.objects += found;
+      if (found < wanted) *listing_ = {.kind = listing_->kind + 1, .ns = {}, .name = {}};
+    }
+  });
+  if (listing_ != nullptr && listing_->kind < kind) return false;
+  listing_.reset();
+  // After the listing, so that later versions replace those of the listing.
+  work_.objects += journal_->changes.size();
+  if (update.objects.empty()) {
+    update.objects.swap(journal_->changes);
+  } else {
+    std::ranges::move(journal_->changes, std::back_inserter(update.objects));
+    journal_->changes.clear();
+  }
+  return true;
+}
+
+void ChangeReader::ReadSignals(CopyUpdate& update) {
+  const load_metrics::SignalTable& table = live_.handle().signals;
+  polled_at_.resize(table.size());
+  states_.resize(table.size());
+  bool others = false;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const auto id = static_cast<load_metrics::SignalId>(i);
+    const load_metrics::Signal& signal = table.signal(id);
+    if (signal.spec.subject != load_metrics::Subject::kNode) {
+      others = true;
+      continue;
+    }
+    // Guards may change the values without a poll; so all values are compared where the signal has guards.
+    const bool same = polled_at_[i] == signal.polled_at && states_[i] == signal.state;
+    if (same && signal.spec.guards.empty()) continue;
+    polled_at_[i] = signal.polled_at;
+    states_[i] = signal.state;
+    update.signals.push_back({id, signal.state, signal.polled_at, signal.error, signal.values});
+  }
+  if (others)
+    update.left_out.emplace_back(
+        "measured usage of single pods and workloads, which load-aware plugins learn");
+}
+
+void ChangeReader::ReadNominations(CopyUpdate& update) {
+  const auto& all = scheduler_.queue().nominator().all();
+  for (const auto& [uid, nomination] : all) {
+    if (update.nominated.size() == kMostNominations) {
+      update.left_out.push_back(
+          fmt::format("{} of {} nominated pods", all.size() - kMostNominations, all.size()));
+      return;
+    }
+    const api::PodPtr& pod = nomination.pod->info.pod;
+    update.nominated.push_back({scheduler_.queue().Contains(uid) ? pod : IdentityOf(*pod),
+                                live_.symbols().node_names.Text(nomination.node)});
+  }
+}
+
+void ChangeReader::ReadPod(const std::string& key, CopyUpdate& update) {
+  update.pending = scheduler_.FindPending(key);
+  if (update.pending == nullptr) return;
+  const auto group_key = live_.groups().KeyOf(*update.pending);
+  if (!group_key) return;
+  update.left_out.emplace_back(
+      "the other members of the pod group, which are scheduled together with the pod");
+  const cluster::PodGroups::Group* group = live_.groups().Find(*group_key);
+  if (group == nullptr) return;
+  update.group.emplace(GroupState{*group_key, group->object, {}});
+  for (const auto& [uid, member] : group->members) {
+    if (update.group->members.size() < kMostMembers) update.group->members.push_back(member);
+  }
+}
+
+}  // namespace berth::evaluation

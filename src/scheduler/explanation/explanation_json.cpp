@@ -1,0 +1,167 @@
+#include "scheduler/explanation/explanation_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <tuple>
+
+#include "base/json_text.hpp"
+
+namespace berth::explanation {
+namespace {
+
+using record::AttemptRecord;
+
+std::int64_t Number(std::size_t number) { return static_cast<std::int64_t>(number); }
+
+void AddNames(JsonObject& object, std::string_view key, const std::vector<std::string>& sorted) {
+  const std::vector<std::string> shown(
+      sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(std::min(sorted.size(), kMostJsonNames)));
+  object.AddUnlessEmpty(key, shown);
+}
+
+void AppendReasons(std::string& out, const std::vector<Reason>& reasons, JsonView view) {
+  AppendJsonList(out, reasons, [&](std::string& text, const Reason& reason) {
+    JsonObject one(text);
+    one.Add("plugin", reason.plugin).Add("reason", reason.text);
+    if (view == JsonView::kNodes) one.AddUnlessEmpty("values", reason.values);
+  });
+}
+
+void AppendGroup(std::string& out, const NodeGroup& group, JsonView view) {
+  JsonObject object(out);
+  object.AddNumber("nodes", Number(group.nodes.size()));
+  AppendReasons(object.Key("reasons"), group.reasons, view);
+  if (view == JsonView::kSummary) return;
+  if (group.shortfall > 0) object.AddRaw("shortfall", fmt::format("{:.4g}", group.shortfall));
+  AddNames(object, "names", group.nodes);
+}
+
+// Groups that differ only in the values of their nodes look the same in a summary.
+std::vector<NodeGroup> Merged(const std::vector<NodeGroup>& groups) {
+  std::vector<NodeGroup> merged;
+  const auto same = [](const NodeGroup& a, const NodeGroup& b) {
+    return std::ranges::equal(a.reasons, b.reasons, [](const Reason& x, const Reason& y) {
+      return x.plugin == y.plugin && x.text == y.text;
+    });
+  };
+  for (const NodeGroup& group : groups) {
+    const auto known =
+        std::ranges::find_if(merged, [&](const NodeGroup& other) { return same(group, other); });
+    if (known == merged.end()) {
+      merged.push_back(group);
+    } else {
+      known->nodes.insert(known->nodes.end(), group.nodes.begin(), group.nodes.end());
+    }
+  }
+  return merged;
+}
+
+void AddGroups(JsonObject& object, const std::vector<NodeGroup>& all, JsonView view) {
+  if (all.empty()) return;
+  const std::vector<NodeGroup> groups = view == JsonView::kSummary ? Merged(all) : all;
+  AppendJsonList(object.Key("groups"), groups | std::views::take(kMostJsonGroups),
+                 [&](std::string& out, const NodeGroup& group) { AppendGroup(out, group, view); });
+  if (groups.size() > kMostJsonGroups)
+    object.AddNumber("moreGroups", Number(groups.size() - kMostJsonGroups));
+}
+
+// A summary does not show steps that change the cluster, because they name nodes and pods, and steps that
+// name a node of the result, such as another value for kubernetes.io/hostname.
+bool IsShown(const Advice& advice, JsonView view) {
+  if (view == JsonView::kNodes) return true;
+  if (advice.change.changes_cluster()) return false;
+  return std::ranges::none_of(advice.steps, [&](const std::string& step) {
+    return std::ranges::any_of(advice.nodes, [&](const std::string& node) { return step.contains(node); });
+  });
+}
+
+void AppendAdvice(std::string& out, const Advice& advice, JsonView view) {
+  JsonObject object(out);
+  AppendJsonStrings(object.Key("steps"), advice.steps);
+  object.AddNumber("nodes", Number(advice.nodes.size()));
+  object.AddNumber("victimCount", Number(advice.victims.size()));
+  if (view == JsonView::kSummary) return;
+  AddNames(object, "names", advice.nodes);
+  AddNames(object, "victims", advice.victims);
+  object.AddUnlessEmpty("victimsNode", advice.victims_node);
+}
+
+void AddAdvice(JsonObject& object, const std::vector<Advice>& all, JsonView view) {
+  std::vector<const Advice*> shown;
+  for (const Advice& one : all) {
+    if (IsShown(one, view)) shown.push_back(&one);
+  }
+  if (!shown.empty()) {
+    AppendJsonList(object.Key("advice"), shown,
+                   [&](std::string& out, const Advice* one) { AppendAdvice(out, *one, view); });
+  }
+  if (shown.size() < all.size()) object.AddNumber("adviceWithheld", Number(all.size() - shown.size()));
+}
+
+// The nodes with the highest totals, the selected one first.
+void AddCandidates(JsonObject& object, const AttemptRecord& record) {
+  if (!record.scored) return;
+  using Candidate = std::tuple<bool, std::int64_t, std::string_view, std::uint32_t>;
+  std::vector<Candidate> candidates;
+  record.feasible.ForEach([&](std::size_t index) {
+    const auto row = static_cast<std::uint32_t>(index);
+    candidates.emplace_back(row != record.node, -record.Total(row), record.nodes->by_row[row], row);
+  });
+  const auto shown = std::min(candidates.size(), kMostJsonCandidates);
+  std::ranges::partial_sort(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(shown));
+  candidates.resize(shown);
+  AppendJsonList(object.Key("candidates"), candidates, [&](std::string& out, const Candidate& candidate) {
+    JsonObject one(out);
+    one.Add("node", std::get<2>(candidate));
+    one.AddNumber("total", -std::get<1>(candidate));
+  });
+}
+
+void AddPreemption(JsonObject& object, const AttemptRecord& record, JsonView view) {
+  if (!record.nomination) return;
+  JsonObject preemption(object.Key("preemption"));
+  preemption.AddNumber("victimCount", Number(record.nomination->victims.size()));
+  if (view == JsonView::kSummary) return;
+  preemption.Add("node", record.nomination->node);
+  AddNames(preemption, "victims", record.nomination->victims);
+}
+
+}  // namespace
+
+std::string ExplanationJson(const Explanation& explanation, const JsonContext& context, JsonView view) {
+  const AttemptRecord& record = *explanation.record;
+  const std::size_t slash = explanation.pod.find('/');
+  std::string out;
+  JsonObject object(out);
+  object.Add("namespace", std::string_view(explanation.pod).substr(0, slash));
+  object.Add("name", std::string_view(explanation.pod).substr(slash + 1));
+  object.AddUnlessEmpty("owner", explanation.owner);
+  object.AddUnlessEmpty("boundTo", explanation.bound_to);
+  object.Add("clusterAsOf", FormatMicroTime(context.cluster_as_of));
+  object.Add("evaluatedAt", FormatMicroTime(context.evaluated_at));
+  object.AddRaw("leading", context.leading ? "true" : "false");
+  object.AddUnlessEmpty("leftOut", context.left_out);
+  object.Add("result", record::ResultName(record.result));
+  // After a preemption the message names the node; the pod's own events do not have it yet.
+  if (view == JsonView::kNodes || !record.nomination) object.AddUnlessEmpty("message", record.message);
+  if (record.nodes != nullptr) {
+    JsonObject nodes(object.Key("nodes"));
+    nodes.AddNumber("total", Number(record.all.Count()));
+    nodes.AddNumber("feasible", Number(record.feasible.Count()));
+  }
+  if (view == JsonView::kNodes && record.result == record::Result::kScheduled)
+    object.Add("node", record.nodes->by_row[record.node]);
+  if (!explanation.pod_reasons.empty())
+    AppendReasons(object.Key("podReasons"), explanation.pod_reasons, view);
+  AddGroups(object, explanation.groups, view);
+  AddPreemption(object, record, view);
+  AddAdvice(object, explanation.advice, view);
+  if (view == JsonView::kNodes) AddCandidates(object, record);
+  object.Close();
+  return out;
+}
+
+}  // namespace berth::explanation
