@@ -377,13 +377,7 @@ MUTANTS = [
     Mutant("a-cancelled-event-removes-another-one", "src/simulation/event_queue.hpp",
            "slots_[id.slot].number != id.number) return;", "slots_[id.slot].number == 0) return;",
            "a pod of a simulation never ends after another one was preempted", ("simulation", )),
-    Mutant("removed-pods-are-bound", "src/simulation/virtual_api.cpp",
-           'if (pod == nullptr) return Fail(ErrorCode::kNotFound,', 'if (pod == nullptr && uid.empty()) return Fail(ErrorCode::kNotFound,',
-           "a simulation crashes when a pod ends before its binding", ("simulation", )),
     Mutant("nodes-on-their-way-do-not-count", "src/tools/simulate/autoscaler.cpp",
            "std::vector<std::size_t> usable = on_their_way_;", "std::vector<std::size_t> usable(on_their_way_.size());",
            "a simulation adds the same nodes every ten seconds", ("tools_simulate", )),
-    Mutant("lost-pods-keep-their-node", "src/tools/simulate/run.cpp",
-           "  meter_.Release(pod.kind, pod.node, now);\n", "",
-           "a simulation reports more use than there is", ("tools_simulate", )),
 ]
