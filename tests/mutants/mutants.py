@@ -406,12 +406,10 @@ MUTANTS = [
     Mutant("a-cancelled-event-removes-another-one", "src/simulation/event_queue.hpp",
            "slots_[id.slot].number != id.number) return;", "slots_[id.slot].number == 0) return;",
            "a pod of a simulation never ends after another one was preempted", ("simulation", )),
-    Mutant("removed-pods-are-bound", "src/simulation/virtual_api.cpp",
-           'if (pod == nullptr) return Fail(ErrorCode::kNotFound,', 'if (pod == nullptr && uid.empty()) return Fail(ErrorCode::kNotFound,',
-           "a simulation crashes when a pod ends before its binding", ("simulation", )),
     Mutant("nodes-on-their-way-do-not-count", "src/tools/simulate/autoscaler.cpp",
            "std::vector<std::size_t> usable = on_their_way_;", "std::vector<std::size_t> usable(on_their_way_.size());",
            "a simulation adds the same nodes every ten seconds", ("tools_simulate", )),
+<<<<<<< HEAD
     Mutant("lost-pods-keep-their-node", "src/tools/simulate/run.cpp",
            "  meter_.Release(pod.kind, pod.node, now);\n", "",
            "a simulation reports more use than there is", ("tools_simulate", )),
@@ -437,4 +435,6 @@ MUTANTS = [
     Mutant("rejections-of-another-node", "src/scheduler/introspection/node_search.cpp",
            " || row >= names.size() || names[row] != search.name) return;", " || row >= names.size()) return;",
            "a new node reports rejections by the deleted one whose row it has", ("scheduler_introspection", )),
+=======
+>>>>>>> d2a90db36585d42b388d3129337698da56663694
 ]
