@@ -25,7 +25,7 @@ int RunCompletionCommand(std::span<const std::string> args) {
   command.Example("berth completion zsh > \"${fpath[1]}/_berth\"");
   command.Example("berth completion fish > ~/.config/fish/completions/berth.fish");
   command.Argument("SHELL", shell, fmt::format("one of {}", fmt::join(shells, ", ")));
-  command.CompleteArguments([shells] { return shells; });
+  command.CompleteArguments([values = std::vector<std::string>(shells)] { return values; });
   if (const auto code = command.Parse(args)) return *code;
   if (std::ranges::find(shells, shell) == shells.end()) {
     const std::string near = Nearest(shell, shells);

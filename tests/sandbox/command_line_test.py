@@ -114,8 +114,8 @@ def check_sandbox(folder):
         for name in ("big", "huge"):
             request(url, "/api/v1/namespaces/default/pods", pod(name, "1000"))
         request(url, "/api/v1/namespaces/default/pods", pod("small", "1"))
-        wait_for("a binding by the sandbox's scheduler",
-                 lambda: "nodeName" in request(url, "/api/v1/namespaces/default/pods/small")["spec"])
+        wait_for("a pod that the sandbox's scheduler has bound",
+                 lambda: request(url, "/api/v1/namespaces/default/pods/small")["status"].get("phase") == "Running")
         check_completion(kubeconfig)
         scheduler_log = pathlib.Path(wait_for("the scheduler's log", lambda: re.search(r"its log: (\S+)", log.read_text()))[1])
         check(scheduler_log.exists(), f"{scheduler_log} does not exist")
