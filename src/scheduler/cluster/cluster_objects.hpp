@@ -57,8 +57,7 @@ class ObjectTable {
   void ForEachAssumed(Visit&& visit) const {
     for (const auto& [key, entry] : entries_) visit(entry.latest());
   }
-  // The same for at most `count` objects after this one, which need not exist; from the first one if `name`
-  // is empty. For reading a table in steps.
+  // The same for at most `count` objects after this one; from the first one if `name` is empty.
   template <class Visit>
   void ForEachAssumedAfter(std::string_view ns, std::string_view name, std::size_t count,
                            Visit&& visit) const {

@@ -66,8 +66,7 @@ class NodeTable {
   const RowSet& all() const { return all_; }
   Row Find(NodeNameId name) const;
   const api::Node& node(Row row) const { return *nodes_[row]; }
-  // Null for a row without a node.
-  const api::NodePtr& shared_node(Row row) const { return nodes_[row]; }
+  const api::NodePtr& shared_node(Row row) const { return nodes_[row]; }  // null: the row has no node
   const std::string& name(Row row) const { return nodes_[row]->metadata.name; }
   NodeNameId name_id(Row row) const { return name_ids_[row]; }
 

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 #include "base/nearest.hpp"
 #include "kubernetes/api/selectors.hpp"
@@ -84,15 +84,13 @@ std::string NearestValue(const cluster::NodeTable& nodes, const NodeRequirement&
 }
 
 std::string NearestKey(const cluster::NodeTable& nodes, const NodeRequirement& requirement) {
-  std::unordered_set<std::string_view> keys;
+  std::set<std::string_view> keys;
   nodes.all().ForEach([&](std::size_t row) {
     for (const auto& [key, value] : nodes.node(static_cast<cluster::Row>(row)).metadata.labels)
       keys.insert(key);
   });
   if (keys.contains(requirement.spec.key)) return "";
-  std::vector<std::string> sorted(keys.begin(), keys.end());
-  std::ranges::sort(sorted);
-  return Nearest(requirement.spec.key, sorted);
+  return Nearest(requirement.spec.key, std::vector<std::string>(keys.begin(), keys.end()));
 }
 
 }  // namespace berth::explanation
