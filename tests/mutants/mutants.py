@@ -409,10 +409,6 @@ MUTANTS = [
     Mutant("nodes-on-their-way-do-not-count", "src/tools/simulate/autoscaler.cpp",
            "std::vector<std::size_t> usable = on_their_way_;", "std::vector<std::size_t> usable(on_their_way_.size());",
            "a simulation adds the same nodes every ten seconds", ("tools_simulate", )),
-<<<<<<< HEAD
-    Mutant("lost-pods-keep-their-node", "src/tools/simulate/run.cpp",
-           "  meter_.Release(pod.kind, pod.node, now);\n", "",
-           "a simulation reports more use than there is", ("tools_simulate", )),
     # --- the scheduler's API ---
     Mutant("copies-keep-old-nodes", "src/scheduler/evaluation/change_reader.cpp",
            "    if (nodes_[row] != table.shared_node(row)) changed_.Add(row);\n", "",
@@ -435,6 +431,4 @@ MUTANTS = [
     Mutant("rejections-of-another-node", "src/scheduler/introspection/node_search.cpp",
            " || row >= names.size() || names[row] != search.name) return;", " || row >= names.size()) return;",
            "a new node reports rejections by the deleted one whose row it has", ("scheduler_introspection", )),
-=======
->>>>>>> d2a90db36585d42b388d3129337698da56663694
 ]

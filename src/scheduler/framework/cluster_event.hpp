@@ -76,8 +76,6 @@ struct ClusterEvent {
   bool wildcard() const { return resource == EventResource::kAny && action == kAllActions; }
 };
 
-inline constexpr ClusterEvent kMeasurementUpdate{EventResource::kPluginState, kUpdate, "MeasurementUpdate"};
-
 // The object of an event before and after: api::Pod for the pod resources, api::Node for nodes, and so on.
 // Both are null for wildcard events without an object.
 struct EventObjects {

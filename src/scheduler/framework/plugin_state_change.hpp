@@ -1,5 +1,7 @@
-// The object of kPluginState events.
+// kPluginState events and their object.
 #pragma once
+
+#include <memory>
 
 #include "scheduler/framework/cluster_event.hpp"
 
@@ -11,6 +13,8 @@ namespace berth::framework {
 struct PluginStateChange {
   const void* plugin = nullptr;  // compared only
 };
+
+inline constexpr ClusterEvent kMeasurementUpdate{EventResource::kPluginState, kUpdate, "MeasurementUpdate"};
 
 // Registers for the changes that `plugin` publishes.
 inline EventRegistration WhenPluginStateChanges(const void* plugin) {
