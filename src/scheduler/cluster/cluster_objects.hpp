@@ -59,8 +59,7 @@ class ObjectTable {
   }
   // The same for at most `count` objects after this one; from the first one if `name` is empty.
   template <class Visit>
-  void ForEachAssumedAfter(std::string_view ns, std::string_view name, std::size_t count,
-                           Visit&& visit) const {
+  void ForEachAfter(std::string_view ns, std::string_view name, std::size_t count, Visit&& visit) const {
     auto at = name.empty() ? entries_.begin() : entries_.upper_bound(View{ns, name});
     for (; at != entries_.end() && count > 0; ++at, --count) visit(at->second.latest());
   }

@@ -134,13 +134,12 @@ bool ChangeReader::ReadObjects(CopyUpdate& update) {
       const auto& table = live_.cache().objects().Of<T>();
       const std::size_t wanted = kObjectsPerStep - work_.objects;
       std::size_t found = 0;
-      table.ForEachAssumedAfter(listing_->ns, listing_->name, wanted,
-                                [&](const std::shared_ptr<const T>& object) {
-                                  ++found;
-                                  listing_->ns = object->metadata.ns.str();
-                                  listing_->name = object->metadata.name;
-                                  update.objects.emplace_back(ports::Change<T>{nullptr, object});
-                                });
+      table.ForEachAfter(listing_->ns, listing_->name, wanted, [&](const std::shared_ptr<const T>& object) {
+        ++found;
+        listing_->ns = object->metadata.ns.str();
+        listing_->name = object->metadata.name;
+        update.objects.emplace_back(ports::Change<T>{nullptr, object});
+      });
       work_.objects += found;
       if (found < wanted) *listing_ = {.kind = listing_->kind + 1, .ns = {}, .name = {}};
     }
