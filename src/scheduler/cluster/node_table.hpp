@@ -85,8 +85,7 @@ class NodeTable {
   std::span<const std::int64_t> non_zero_memory() const { return non_zero_memory_; }
   std::span<const std::int64_t> pod_count() const { return pod_count_; }
   std::span<const std::int64_t> allowed_pods() const { return allowed_pods_; }
-  // In no defined order.
-  std::span<PlacedPod* const> pods(Row row) const { return pods_[row]; }
+  std::span<PlacedPod* const> pods(Row row) const { return pods_[row]; }  // in no defined order
 
   const RowSet& unschedulable() const { return unschedulable_; }
   TaintListId taints(Row row) const { return taints_[row]; }
