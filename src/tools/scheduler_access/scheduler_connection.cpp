@@ -14,6 +14,7 @@ constexpr const char* kAgent = "status";
 
 // The scheduler's answer for a pod that it does not know; every other 404 is that of another program.
 constexpr std::string_view kUnknownPod = "in this scheduler";
+constexpr std::string_view kApisPrefix = "/apis";
 
 Error Explained(const client::RequestError& error, const std::string& path, const std::string& where) {
   const std::string plain = path.substr(0, path.find('?'));
@@ -24,9 +25,12 @@ Error Explained(const client::RequestError& error, const std::string& path, cons
                         plain)};
   }
   if (error.http_code == 401 || error.http_code == 403) {
+    // The scheduler reviews access to its API for the path without the first part (SchedulerApiPath).
+    std::string_view reviewed = plain;
+    if (reviewed.starts_with(kApisPrefix)) reviewed.remove_prefix(kApisPrefix.size());
     return {ErrorCode::kUnauthorized,
             fmt::format("{}: {}; needed: get on the path {} (nonResourceURLs), for one pod get on the pod",
-                        where, error.message, plain)};
+                        where, error.message, reviewed)};
   }
   return error.ToError();
 }

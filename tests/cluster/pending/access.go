@@ -63,7 +63,9 @@ func (s *stage) checkAccess() (wrong []string) {
 		{"a flag with a wrong value", []string{"status", "--lease=none"}, 1, []string{"--lease: none: expected NAMESPACE/NAME"}},
 		{"a misspelled command", []string{"statsu"}, 1, []string{`did you mean "status"?`}},
 		{"a user without credentials", []string{"status", server, "--insecure-skip-tls-verify", "--kubeconfig=" + anonymous}, 1,
-			[]string{"forbidden", "needed: get on the path /", "/status"}},
+			[]string{"forbidden", "needed: get on the path /berth.dev/v1alpha1/status"}},
+		{"a user who may only read pods and nodes", []string{"status", server, "--insecure-skip-tls-verify", "--kubeconfig=" + developer}, 1,
+			[]string{"forbidden", "needed: get on the path /berth.dev/v1alpha1/status"}},
 		{"that user's own pod", []string{"why", "pod/web", server, "--insecure-skip-tls-verify", "--kubeconfig=" + developer}, 0,
 			[]string{answer, advice}},
 	} {
