@@ -73,7 +73,7 @@ void NodeFleet::Remove(std::uint32_t index) {
 // --- failures ---
 
 void NodeFleet::ScheduleFailure(std::uint32_t index) {
-  const NodeGroup::Failures& failures = *workload_.groups[nodes_[index].group].failures;
+  const NodeFailures& failures = *workload_.groups[nodes_[index].group].failures;
   const double seconds = std::chrono::duration<double>(failures.mean_time_between).count();
   const std::uint64_t incarnation = nodes_[index].incarnation;
   cluster_.time().After(DrawGap(1 / seconds, random_), [this, index, incarnation, lasts = failures.repair] {

@@ -14,27 +14,28 @@
 
 namespace berth::simulate {
 
+// Random failures of each node of a group.
+struct NodeFailures {
+  Duration mean_time_between{};  // of one node, exponentially distributed
+  Duration repair{};
+};
+
+// The number of nodes of a group follows the pods that wait: see autoscaler.hpp.
+struct NodeAutoscaling {
+  std::size_t least = 0, most = 0;
+  Duration provision = std::chrono::seconds(90);  // from the decision to the new node
+  Duration idle = std::chrono::minutes(10);       // a node without pods is removed after this time
+};
+
 // Nodes that differ only in name, hostname and zone.
 struct NodeGroup {
-  // Random failures of each node.
-  struct Failures {
-    Duration mean_time_between{};  // of one node, exponentially distributed
-    Duration repair{};
-  };
-  // The number of nodes follows the pods that wait: see autoscaler.hpp.
-  struct Autoscaling {
-    std::size_t least = 0, most = 0;
-    Duration provision = std::chrono::seconds(90);  // from the decision to the new node
-    Duration idle = std::chrono::minutes(10);       // a node without pods is removed after this time
-  };
-
   std::string name;
   std::size_t count = 0;           // at the start
   std::vector<std::string> names;  // of the nodes; empty: "<group>-0", ...
   std::vector<std::string> zones;  // assigned in turn; empty: no zone label
   api::Node model;                 // without name, hostname and zone
-  std::optional<Failures> failures;
-  std::optional<Autoscaling> autoscaling;
+  std::optional<NodeFailures> failures;
+  std::optional<NodeAutoscaling> autoscaling;
 };
 
 // When pods arrive: at listed times, at random with a mean rate, or in bursts.

@@ -133,7 +133,7 @@ void WorkloadReader::ReadGroup(const Value& value, const std::string& path) {
   }
   if (const Value* autoscaling = fields.Take("autoscaling")) {
     Fields of(*autoscaling, fields.PathOf("autoscaling"), errors_);
-    NodeGroup::Autoscaling& to = group.autoscaling.emplace();
+    NodeAutoscaling& to = group.autoscaling.emplace();
     to.least = static_cast<std::size_t>(of.Integer("min", 0, most, 0));
     to.most = static_cast<std::size_t>(
         of.Integer("max", static_cast<std::int64_t>(to.least), most, static_cast<std::int64_t>(group.count)));
