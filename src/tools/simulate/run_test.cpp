@@ -12,10 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kHead = "apiVersion: simulation.berth.dev/v1alpha1\nkind: Workload\n";
+constexpr std::string_view kRunHead = "apiVersion: simulation.berth.dev/v1alpha1\nkind: Workload\n";
 
 Workload Parse(const std::string& text) {
-  auto workload = ParseWorkload(std::string(kHead) + text, "");
+  auto workload = ParseWorkload(std::string(kRunHead) + text, "");
   EXPECT_TRUE(workload) << workload.error().message;
   return workload ? *std::move(workload) : Workload();
 }

@@ -5,8 +5,9 @@
 namespace berth::simulate {
 namespace {
 
-constexpr std::string_view kHead = "apiVersion: simulation.berth.dev/v1alpha1\nkind: Workload\n";
-constexpr std::string_view kNodes = "nodes:\n- {name: pool, count: 2, capacity: {cpu: \"4\", memory: 8Gi}}\n";
+constexpr std::string_view kFileHead = "apiVersion: simulation.berth.dev/v1alpha1\nkind: Workload\n";
+constexpr std::string_view kFileNodes =
+    "nodes:\n- {name: pool, count: 2, capacity: {cpu: \"4\", memory: 8Gi}}\n";
 constexpr std::string_view kPods =
     "pods:\n- {name: p, arrivals: [{rate: 1/s}], template: {spec: {containers: [{name: c}]}}}\n";
 
@@ -17,12 +18,13 @@ struct Case {
 };
 
 std::string Valid(std::string_view more) {
-  return std::string(kHead) + "duration: 1h\n" + std::string(kNodes) + std::string(kPods) + std::string(more);
+  return std::string(kFileHead) + "duration: 1h\n" + std::string(kFileNodes) + std::string(kPods) +
+         std::string(more);
 }
 
 std::string WithPod(std::string_view pod) {
-  return std::string(kHead) + "duration: 1h\n" + std::string(kNodes) + "pods:\n- {" + std::string(pod) +
-         "}\n";
+  return std::string(kFileHead) + "duration: 1h\n" + std::string(kFileNodes) + "pods:\n- {" +
+         std::string(pod) + "}\n";
 }
 
 TEST(ParseWorkload, ErrorsNameFieldValueAndExpectation) {
@@ -31,18 +33,19 @@ TEST(ParseWorkload, ErrorsNameFieldValueAndExpectation) {
        "apiVersion: expected simulation.berth.dev/v1alpha1, got \"v1\""},
       {"an unknown field has the nearest name", Valid("outage: []\n"), "outage: unknown field; expected"},
       {"the nearest name", Valid("outage: []\n"), "did you mean \"outages\"?"},
-      {"no duration", std::string(kHead) + std::string(kNodes) + std::string(kPods), "duration: required"},
-      {"a duration without unit", std::string(kHead) + "duration: 5\n",
+      {"no duration", std::string(kFileHead) + std::string(kFileNodes) + std::string(kPods),
+       "duration: required"},
+      {"a duration without unit", std::string(kFileHead) + "duration: 5\n",
        "duration: expected a duration such as \"90s\" or \"1h30m\" of at least 1s, got 5"},
-      {"a negative duration", std::string(kHead) + "duration: -5s\n", "duration: expected a duration"},
-      {"no nodes", std::string(kHead) + "duration: 1h\n" + std::string(kPods), "nodes: required"},
-      {"no pods", std::string(kHead) + "duration: 1h\n" + std::string(kNodes), "pods: required"},
-      {"too many nodes", std::string(kHead) + "nodes:\n- {name: pool, count: 1000000}\n",
+      {"a negative duration", std::string(kFileHead) + "duration: -5s\n", "duration: expected a duration"},
+      {"no nodes", std::string(kFileHead) + "duration: 1h\n" + std::string(kPods), "nodes: required"},
+      {"no pods", std::string(kFileHead) + "duration: 1h\n" + std::string(kFileNodes), "pods: required"},
+      {"too many nodes", std::string(kFileHead) + "nodes:\n- {name: pool, count: 1000000}\n",
        "nodes[0].count: expected a whole number from 0 to 200000, got 1000000"},
       {"a wrong quantity",
-       std::string(kHead) + "nodes:\n- {name: pool, capacity: {cpu: many, memory: 1Gi}}\n",
+       std::string(kFileHead) + "nodes:\n- {name: pool, capacity: {cpu: many, memory: 1Gi}}\n",
        "nodes[0]: status."},
-      {"no memory", std::string(kHead) + "nodes:\n- {name: pool, capacity: {cpu: \"1\"}}\n",
+      {"no memory", std::string(kFileHead) + "nodes:\n- {name: pool, capacity: {cpu: \"1\"}}\n",
        "nodes[0].capacity.memory: required"},
       {"equal names",
        Valid("- {name: p, arrivals: [{rate: 1/s}], template: {spec: {containers: [{name: c}]}}}\n"),
@@ -86,7 +89,7 @@ TEST(ParseWorkload, ErrorsNameFieldValueAndExpectation) {
 }
 
 TEST(ParseWorkload, AllErrorsAreReportedTogether) {
-  const auto workload = ParseWorkload(std::string(kHead) + "duration: x\nevictionAfter: y\n", "");
+  const auto workload = ParseWorkload(std::string(kFileHead) + "duration: x\nevictionAfter: y\n", "");
   ASSERT_FALSE(workload);
   EXPECT_NE(workload.error().message.find("duration:"), std::string::npos);
   EXPECT_NE(workload.error().message.find("evictionAfter:"), std::string::npos);
