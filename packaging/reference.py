@@ -5,7 +5,6 @@
     reference.py --binary build/bin/berth --check    exit code 1 if a page is out of date
 """
 import argparse
-import json
 import re
 import sys
 
@@ -45,15 +44,6 @@ def flags(binary):
     return "\n".join(lines).rstrip() + "\n"
 
 
-def scheduler_api():
-    """The OpenAPI document of the scheduler's API."""
-    path = SOURCE / "src" / "process" / "scheduler_api_document.cpp"
-    found = re.search(r'R"json\((.*)\)json"', path.read_text(), re.DOTALL)
-    if not found:
-        raise PackagingError(f"{path.relative_to(SOURCE)}: the document is missing")
-    return json.dumps(json.loads(found[1]), indent=1, ensure_ascii=False) + "\n"
-
-
 def _apart(text):
     """The help text of a flag with its default."""
     found = re.match(r"(.*?) ?(?:\(default (.*)\)|Default: ([^.]*)\.)$", text)
@@ -73,7 +63,7 @@ def main():
     options = parser.parse_args()
     stale = 0
     for name, text in (("flags.md", flags(options.binary)), ("configuration.md", reference_fields.page(options.binary, NOTE)),
-                       ("metrics.md", reference_metrics.page(NOTE)), ("scheduler-api.json", scheduler_api())):
+                       ("metrics.md", reference_metrics.page(NOTE))):
         path = PAGES / name
         if not options.check:
             PAGES.mkdir(exist_ok=True)

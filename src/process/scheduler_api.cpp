@@ -40,7 +40,7 @@ std::optional<std::size_t> NumberOf(std::string_view text, std::size_t otherwise
   return number;
 }
 
-// The value of the parameter "view", of which the first is the default; nullopt if it is invalid.
+// The value of the parameter "view"; without it the first one; nullopt if it is invalid.
 template <class View>
 std::optional<View> ViewOf(const Target& target,
                            std::initializer_list<std::pair<std::string_view, View>> views) {

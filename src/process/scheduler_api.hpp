@@ -12,11 +12,11 @@
 namespace berth::process {
 
 // Adds the paths below /apis/berth.dev/v1alpha1/ (docs/guide/scheduler-api.md, scheduler_api_paths.hpp), and
-// their OpenAPI document at /openapi/v3, which needs access to that path. The
-// loop only copies what a response needs; texts are written on one other thread, and pods are evaluated anew
-// on a third one. At most kMostRequests requests are served at the same time, of these at most
-// PodExplainer::kMostWaiting wait for an evaluation; others get 429 with Retry-After. Each request is logged
-// with its user, its path and its status.
+// their OpenAPI document at /openapi/v3, which needs access to that path. The loop only copies what a
+// response needs; texts are written on one other thread, and pods are evaluated anew on a third one. At most
+// kMostRequests requests are served at the same time, and at most PodExplainer::kMostWaiting of them wait for
+// an evaluation; others get 429 with Retry-After. Each request is logged with its user, its path and its
+// status.
 class SchedulerApi {
  public:
   struct Parts {

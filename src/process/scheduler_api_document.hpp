@@ -5,7 +5,7 @@
 
 namespace berth::process {
 
-// OpenAPI 3.0, as JSON; the same text as docs/reference/scheduler-api.json.
+// OpenAPI 3.0, as JSON: docs/reference/scheduler-api.json at the time of the build.
 std::string_view SchedulerApiDocument();
 
 }  // namespace berth::process
