@@ -27,4 +27,24 @@ std::string WithCommas(std::size_t number) {
   return text;
 }
 
+std::string TextTable(const std::vector<TableRow>& rows, const TableStyle& style) {
+  std::vector<std::size_t> widths;
+  for (const TableRow& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const TableRow& row : rows) {
+    std::string line(style.indent, ' ');
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) line.append(style.gap, ' ');
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      line += i > 0 && style.right_aligned ? padding + row[i] : row[i] + padding;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
 }  // namespace berth

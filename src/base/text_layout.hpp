@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace berth {
 
@@ -14,5 +15,15 @@ void AppendWrapped(std::string& text, std::string_view words, std::size_t indent
 
 // "12,345"
 std::string WithCommas(std::size_t number);
+
+using TableRow = std::vector<std::string>;
+struct TableStyle {
+  std::size_t indent = 0;
+  std::size_t gap = 3;         // spaces between columns
+  bool right_aligned = false;  // the columns after the first one
+};
+// One line per row, with the columns below each other and no spaces at the ends of lines. Rows may have
+// different numbers of cells.
+std::string TextTable(const std::vector<TableRow>& rows, const TableStyle& style = {});
 
 }  // namespace berth

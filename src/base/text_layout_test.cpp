@@ -34,5 +34,12 @@ TEST(TextLayout, GroupsDigitsByThree) {
   EXPECT_EQ(WithCommas(1'234'567), "1,234,567");
 }
 
+TEST(TextTable, AlignsColumnsWithoutTrailingSpaces) {
+  EXPECT_EQ(TextTable({{"A", "B"}, {"long", "x"}, {"y"}}), "A      B\nlong   x\ny\n");
+  EXPECT_EQ(TextTable({{"A", "B"}, {"long", "1"}, {"y", "10"}, {"z", ""}},
+                      {.indent = 1, .gap = 2, .right_aligned = true}),
+            " A      B\n long   1\n y     10\n z\n");
+}
+
 }  // namespace
 }  // namespace berth

@@ -22,18 +22,6 @@ bool FlagAt(const Value& value, std::string_view name) {
   return member != nullptr && member->kind == Value::Kind::kBool && member->text == "true";
 }
 
-const std::vector<Value>& ItemsAt(const Value& value, std::string_view name) {
-  static const std::vector<Value> kNone;
-  const Value* member = value.Find(name);
-  return member == nullptr ? kNone : member->items;
-}
-
-std::vector<std::string> TextsAt(const Value& value, std::string_view name) {
-  std::vector<std::string> texts;
-  for (const Value& item : ItemsAt(value, name)) texts.push_back(item.text);
-  return texts;
-}
-
 std::optional<std::int64_t> TimeAt(const Value& value, std::string_view name) {
   return api::ParseTimestamp(migrate::TextAt(value, {name}));
 }

@@ -4,9 +4,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "config/value.hpp"
 
@@ -14,9 +12,6 @@ namespace berth::scheduler_state {
 
 std::int64_t NumberAt(const config::Value& value, std::string_view name);
 bool FlagAt(const config::Value& value, std::string_view name);
-const std::vector<config::Value>& ItemsAt(const config::Value& value, std::string_view name);
-// The texts of a list.
-std::vector<std::string> TextsAt(const config::Value& value, std::string_view name);
 // Unix seconds of a time; nullopt: absent, or no time.
 std::optional<std::int64_t> TimeAt(const config::Value& value, std::string_view name);
 

@@ -8,14 +8,16 @@
 
 #include "base/text_layout.hpp"
 #include "tools/migrate/server.hpp"
+#include "tools/scheduler_state/age_text.hpp"
 #include "tools/scheduler_state/report_values.hpp"
-#include "tools/scheduler_state/text_table.hpp"
 
 namespace berth::scheduler_state {
 namespace {
 
 using config::Value;
+using migrate::ItemsAt;
 using migrate::TextAt;
+using migrate::TextsAt;
 
 constexpr std::size_t kMostCounts = 5;
 constexpr std::size_t kMostReasons = 6;

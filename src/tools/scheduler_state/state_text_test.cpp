@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "base/yaml.hpp"
-#include "tools/scheduler_state/text_table.hpp"
 
 namespace berth::scheduler_state {
 namespace {
@@ -20,10 +19,6 @@ TEST(AgeText, UsesTheLargestUnitWithAtLeastTwo) {
                                                         {120, "2m"},      {7199, "119m"}, {7200, "2h"},
                                                         {172'799, "47h"}, {172'800, "2d"}};
   for (const auto& [seconds, want] : cases) EXPECT_EQ(AgeText(seconds), want) << seconds;
-}
-
-TEST(TextTable, AlignsColumnsWithoutTrailingSpaces) {
-  EXPECT_EQ(TextTable({{"A", "B"}, {"long", "x"}, {"y"}}), "A      B\nlong   x\ny\n");
 }
 
 TEST(StatusText, IsATableOfTheReport) {

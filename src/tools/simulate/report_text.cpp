@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "base/text_layout.hpp"
 #include "tools/simulate/report.hpp"
 #include "tools/simulate/report_rows.hpp"
 
@@ -10,19 +9,7 @@ namespace {
 
 constexpr std::size_t kMostKinds = 15;
 
-// The first column is aligned to the left, the others to the right.
-void AppendTable(std::string& text, const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const auto& row : rows) {
-    std::string line = fmt::format("  {:<{}}", row[0], widths[0]);
-    for (std::size_t i = 1; i < row.size(); ++i) line += fmt::format("  {:>{}}", row[i], widths[i]);
-    while (line.ends_with(' ')) line.pop_back();
-    text += line + "\n";
-  }
-}
+const TableStyle kStyle{.indent = 2, .gap = 2, .right_aligned = true};
 
 }  // namespace
 
@@ -34,7 +21,7 @@ std::string ReportText(const ReportHead& head, std::span<const Result> results) 
       text +=
           fmt::format("Interrupted: {} ends at {}\n", result.configuration, ShowDuration(result.simulated));
   }
-  std::vector<std::vector<std::string>> rows;
+  std::vector<TableRow> rows;
   for (const SummarySection& section : Summarize(results)) {
     rows.push_back({section.title});
     rows.back().resize(results.size() + 1);
@@ -45,12 +32,12 @@ std::string ReportText(const ReportHead& head, std::span<const Result> results) 
   }
   for (std::size_t i = 0; i < results.size(); ++i) rows[0][i + 1] = results[i].configuration;
   text += "\n";
-  AppendTable(text, rows);
+  text += TextTable(rows, kStyle);
   for (const Result& result : results) {
     text += fmt::format("\nPods by kind, {}\n", result.configuration);
     rows = KindRows(result, kMostKinds);
     rows.insert(rows.begin(), KindColumns());
-    AppendTable(text, rows);
+    text += TextTable(rows, kStyle);
     if (result.kinds.size() > kMostKinds)
       text += fmt::format("  {} more kinds are in the JSON form\n", result.kinds.size() - kMostKinds);
     const auto pending = PendingLines(result, kMostKinds);

@@ -17,7 +17,7 @@ struct TraceShape {
   std::int64_t memory = 0;                            // bytes
   std::map<std::string, std::int64_t> extended = {};  // amounts of further resources
   std::string label = {}, value = {};                 // of a node; no label if empty
-  std::vector<std::string> required = {};  // of a pod: values of `label`, one of which the node must have
+  std::vector<std::string> required = {};  // of a pod: the node must have one of these values of `label`
   std::int32_t priority = 0;               // of a pod
   friend auto operator<=>(const TraceShape&, const TraceShape&) = default;
 };

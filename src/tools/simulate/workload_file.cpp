@@ -111,14 +111,20 @@ api::Node WorkloadReader::ReadNodeModel(Fields& group, const std::string& path) 
   return *std::move(decoded);
 }
 
+// Of an item that needs a name other than those of the others.
+template <class Item>
+std::string ReadName(Fields& fields, const std::vector<Item>& others) {
+  std::string name = fields.Text("name");
+  if (name.empty()) fields.Add("name", "required");
+  if (std::ranges::find(others, name, &Item::name) != others.end())
+    fields.Add("name", fmt::format("\"{}\" occurs twice", name));
+  return name;
+}
+
 void WorkloadReader::ReadGroup(const Value& value, const std::string& path) {
   Fields fields(value, path, errors_);
   NodeGroup group;
-  group.name = fields.Text("name");
-  if (group.name.empty()) fields.Add("name", "required");
-  for (const NodeGroup& other : workload_.groups) {
-    if (other.name == group.name) fields.Add("name", fmt::format("\"{}\" occurs twice", group.name));
-  }
+  group.name = ReadName(fields, workload_.groups);
   const auto most = static_cast<std::int64_t>(Workload::kMostNodes);
   group.count = static_cast<std::size_t>(fields.Integer("count", 0, most, 1));
   group.zones = fields.Texts("zones");
@@ -264,11 +270,7 @@ void WorkloadReader::ReadArrivals(const Value& value, const std::string& path, P
 void WorkloadReader::ReadKind(const Value& value, const std::string& path) {
   Fields fields(value, path, errors_);
   PodKind kind;
-  kind.name = fields.Text("name");
-  if (kind.name.empty()) fields.Add("name", "required");
-  for (const PodKind& other : workload_.kinds) {
-    if (other.name == kind.name) fields.Add("name", fmt::format("\"{}\" occurs twice", kind.name));
-  }
+  kind.name = ReadName(fields, workload_.kinds);
   kind.model = ReadPodModel(fields, path);
   kind.lifetime = ReadLifetime(fields);
   kind.recreate = fields.Bool("recreate", true);
