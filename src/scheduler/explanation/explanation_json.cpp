@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <ranges>
-#include <tuple>
 
 #include "base/json_text.hpp"
 
@@ -104,20 +103,12 @@ void AddAdvice(JsonObject& object, const std::vector<Advice>& all, JsonView view
 // The nodes with the highest totals, the selected one first.
 void AddCandidates(JsonObject& object, const AttemptRecord& record) {
   if (!record.scored) return;
-  using Candidate = std::tuple<bool, std::int64_t, std::string_view, std::uint32_t>;
-  std::vector<Candidate> candidates;
-  record.feasible.ForEach([&](std::size_t index) {
-    const auto row = static_cast<std::uint32_t>(index);
-    candidates.emplace_back(row != record.node, -record.Total(row), record.nodes->by_row[row], row);
-  });
-  const auto shown = std::min(candidates.size(), kMostJsonCandidates);
-  std::ranges::partial_sort(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(shown));
-  candidates.resize(shown);
-  AppendJsonList(object.Key("candidates"), candidates, [&](std::string& out, const Candidate& candidate) {
-    JsonObject one(out);
-    one.Add("node", std::get<2>(candidate));
-    one.AddNumber("total", -std::get<1>(candidate));
-  });
+  AppendJsonList(object.Key("candidates"), record.Ranked(kMostJsonCandidates),
+                 [&](std::string& out, std::uint32_t row) {
+                   JsonObject one(out);
+                   one.Add("node", record.nodes->by_row[row]);
+                   one.AddNumber("total", record.Total(row));
+                 });
 }
 
 void AddPreemption(JsonObject& object, const AttemptRecord& record, JsonView view) {

@@ -105,24 +105,13 @@ void AppendScores(std::string& out, const AttemptRecord& record, std::uint32_t r
 // The nodes with the highest totals; the selected node is the first of them.
 void AddCandidates(JsonObject& object, const AttemptRecord& record) {
   if (!record.scored) return;
-  const bool scheduled = record.result == record::Result::kScheduled;
-  using Candidate =
-      std::tuple<bool, std::int64_t, std::string_view, std::uint32_t>;  // others, -total, name, row
-  std::vector<Candidate> candidates;
-  record.feasible.ForEach([&](std::size_t row) {
-    const auto number = static_cast<std::uint32_t>(row);
-    candidates.emplace_back(!(scheduled && number == record.node), -record.Total(number),
-                            record.nodes->by_row[row], number);
-  });
-  const auto shown = std::min(candidates.size(), kMostCandidates);
-  std::ranges::partial_sort(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(shown));
-  candidates.resize(shown);
-  AppendJsonList(object.Key("candidates"), candidates, [&](std::string& out, const Candidate& candidate) {
-    JsonObject one(out);
-    one.Add("node", std::get<2>(candidate));
-    one.AddNumber("total", -std::get<1>(candidate));
-    AppendScores(one.Key("scores"), record, std::get<3>(candidate));
-  });
+  AppendJsonList(object.Key("candidates"), record.Ranked(kMostCandidates),
+                 [&](std::string& out, std::uint32_t row) {
+                   JsonObject one(out);
+                   one.Add("node", record.nodes->by_row[row]);
+                   one.AddNumber("total", record.Total(row));
+                   AppendScores(one.Key("scores"), record, row);
+                 });
 }
 
 void AddPreemption(JsonObject& object, const AttemptRecord& record, PodView view) {

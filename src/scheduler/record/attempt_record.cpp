@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
+
+#include "base/check.hpp"
 
 namespace berth::record {
 
@@ -33,6 +36,23 @@ RowSet AttemptRecord::Best() const {
     highest = std::max(highest, total);
     if (total == highest) rows.Add(row);
   });
+  return rows;
+}
+
+std::vector<std::uint32_t> AttemptRecord::Ranked(std::size_t most) const {
+  BERTH_CHECK(scored, pod);
+  using Candidate =
+      std::tuple<bool, std::int64_t, std::string_view, std::uint32_t>;  // others, -total, name, row
+  std::vector<Candidate> candidates;
+  feasible.ForEach([&](std::size_t index) {
+    const auto row = static_cast<std::uint32_t>(index);
+    const bool selected = result == Result::kScheduled && row == node;
+    candidates.emplace_back(!selected, -Total(row), nodes->by_row[row], row);
+  });
+  const auto shown = std::min(candidates.size(), most);
+  std::ranges::partial_sort(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(shown));
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < shown; ++i) rows.push_back(std::get<3>(candidates[i]));
   return rows;
 }
 

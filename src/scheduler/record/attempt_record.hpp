@@ -119,6 +119,9 @@ struct AttemptRecord {
 
   std::int64_t Total(std::uint32_t row) const;
   RowSet Best() const;
+  // The first `most` feasible rows: the selected row, then by descending total, then by name. Requires
+  // `scored`.
+  std::vector<std::uint32_t> Ranked(std::size_t most) const;
   // Calls visit(plugin, text, const RowSet&) for each reason with its rows.
   template <class Visit>
   void ForEachReason(const framework::Reasons& reasons, Visit&& visit) const {
