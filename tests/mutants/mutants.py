@@ -363,7 +363,7 @@ MUTANTS = [
     Mutant("a-reservation-outlasts-its-group", f"{PLUGINS}/group_reservation/group_reservation.cpp",
            "group->members.empty()) return End::kDeleted;", "false) return End::kNone;",
            "nodes stay closed after the group was deleted", ("scheduler_cycle", )),
-    Mutant("released-nodes-wake-nobody", f"{PLUGINS}/group_reservation/group_reservation.cpp",
+    Mutant("released-nodes-requeue-no-pod", f"{PLUGINS}/group_reservation/group_reservation.cpp",
            "  handle_.scheduler.PublishEvent(kReservationEnd, framework::StateChangeOf(this));\n", "",
            "pods that were rejected wait for minutes after the end of a reservation", ("scheduler_cycle", )),
     # --- rebalancing ---

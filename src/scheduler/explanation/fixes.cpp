@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kubernetes/api/owners.hpp"
 #include "kubernetes/api/selectors.hpp"
 #include "scheduler/explanation/lower_requests.hpp"
 #include "scheduler/explanation/neighbours.hpp"
@@ -212,8 +213,7 @@ std::vector<api::PodPtr> PodsInTheWay(const Situation& at, cluster::Row row,
                                       const std::vector<Shortage>& shortages) {
   std::vector<const cluster::PlacedPod*> candidates;
   for (const cluster::PlacedPod* placed : at.nodes().pods(row)) {
-    const auto& controller = placed->pod->metadata.controller;
-    if (!controller || controller->kind != "DaemonSet") candidates.push_back(placed);
+    if (!api::IsOfDaemonSet(placed->pod->metadata)) candidates.push_back(placed);
   }
   const auto help = [&](const cluster::PlacedPod* placed) {
     double parts = 0;

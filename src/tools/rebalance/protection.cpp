@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kubernetes/api/owners.hpp"
 #include "scheduler/plugins/load_metrics/workload_usage.hpp"
 
 namespace berth::rebalance {
@@ -21,7 +22,7 @@ std::string KindProtection(const api::Pod& pod, const PlanSettings& settings) {
   const auto& controller = pod.metadata.controller;
   if (pod.metadata.Annotation(kMirror) != nullptr || (controller && controller->kind == "Node"))
     return "it is a static pod";
-  if (controller && controller->kind == "DaemonSet") return "it belongs to a DaemonSet";
+  if (api::IsOfDaemonSet(pod.metadata)) return "it belongs to a DaemonSet";
   if (!controller && !settings.evict_without_controller) return "it has no controller that would recreate it";
   if (pod.spec.priority >= kSystemCritical) return "it is critical for the system";
   if (pod.spec.priority > settings.max_priority)

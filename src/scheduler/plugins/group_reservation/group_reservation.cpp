@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "kubernetes/api/owners.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/withdrawal.hpp"
 #include "scheduler/framework/factory.hpp"
@@ -38,11 +39,6 @@ struct Occupied {
   std::vector<cluster::PlacedPod*> pods;
 };
 
-// Pods of DaemonSets run on every node and do not end.
-bool OfDaemonSet(const api::Pod& pod) {
-  return pod.metadata.controller && pod.metadata.controller->kind == "DaemonSet";
-}
-
 // The nodes with the fewest pods first: they are free soonest if all pods run equally long.
 std::vector<Occupied> OccupiedNodes(const NodeTable& nodes, const PodGroups& groups,
                                     const QueuedGroup& group) {
@@ -50,7 +46,7 @@ std::vector<Occupied> OccupiedNodes(const NodeTable& nodes, const PodGroups& gro
   nodes.all().ForEach([&](std::size_t row) {
     Occupied node{static_cast<Row>(row), {}};
     for (cluster::PlacedPod* pod : nodes.pods(node.row)) {
-      if (pod->pod->spec.priority <= group.priority && !OfDaemonSet(*pod->pod) &&
+      if (pod->pod->spec.priority <= group.priority && !api::IsOfDaemonSet(pod->pod->metadata) &&
           groups.KeyOf(*pod->pod) != group.key)
         node.pods.push_back(pod);
     }
@@ -71,8 +67,7 @@ GroupReservation::GroupReservation(const GroupReservationArgs& args, framework::
       most_(static_cast<std::size_t>(args.max_reservations)),
       handle_(handle),
       reason_(handle.reasons.Intern("node(s) were reserved for a pod group")),
-      reservations_(std::make_unique<Reservations>(handle.nodes)),
-      checks_(std::make_shared<Checks>()) {
+      reserved_rows_(handle.NewBuffer<Reservations::Rows>()) {
   if (handle.metrics == nullptr) return;
   reserved_ = &handle.metrics->Gauge("berth_group_reservations",
                                      "[ALPHA] Pod groups for which GroupReservation reserves nodes.");
@@ -97,7 +92,7 @@ GroupPostFilterResult GroupReservation::PodGroupPostFilter(const QueuedGroup& gr
 }
 
 bool GroupReservation::IsDue(const QueuedGroup& group) const {
-  if (reservations_->size() >= most_ || reservations_->Find(group.key) != nullptr ||
+  if (reservations_.size() >= most_ || reservations_.Find(group.key) != nullptr ||
       group.attempt_started - group.first_attempt_ready < wait_)
     return false;
   const auto postponed = postponed_.find(group.key);
@@ -137,9 +132,9 @@ void GroupReservation::Keep(const QueuedGroup& group, std::span<const GroupPostF
   Emit(group, ports::Event::Type::kNormal, "NodesReserved",
        fmt::format("{} node(s) are reserved for {} until {}", rows.size(), group.key,
                    FormatTime(reserved.until)));
-  reservations_->Add(std::move(reserved));
+  reservations_.Add(std::move(reserved));
   Report();
-  CheckEndsPeriodically();
+  check_later_.PostAfter(kCheckInterval);
 }
 
 void GroupReservation::Emit(const QueuedGroup& group, ports::Event::Type type, const char* reason,
@@ -151,13 +146,13 @@ void GroupReservation::Emit(const QueuedGroup& group, ports::Event::Type type, c
 
 void GroupReservation::Filter(const framework::Attempt& attempt, const RowSet&,
                               framework::Rejections& out) const {
-  if (reservations_->empty()) return;
+  if (reservations_.empty()) return;
   const api::Pod& pod = *attempt.pod().pod;
-  if (OfDaemonSet(pod)) return;
+  if (api::IsOfDaemonSet(pod.metadata)) return;
   const auto key = handle_.groups.KeyOf(pod);
   RowSet& closed = out.Reject(reason_, attempt.nodes().rows());
-  reservations_->AddRowsClosedTo(pod.spec.priority, key ? std::string_view(*key) : std::string_view(),
-                                 closed);
+  reservations_.AddRowsClosedTo(pod.spec.priority, key ? std::string_view(*key) : std::string_view(),
+                                attempt.nodes(), attempt.Buffer(reserved_rows_), closed);
   if (closed.Empty()) return out.DropLast();
   // Evictions would not open them.
   out.unresolvable() |= closed;
@@ -173,7 +168,7 @@ GroupReservation::End GroupReservation::EndOf(const ReservedNodes& reserved) con
 }
 
 void GroupReservation::CheckEnds() {
-  const bool any = reservations_->RemoveIf([&](const ReservedNodes& reserved) {
+  const bool any = reservations_.RemoveIf([&](const ReservedNodes& reserved) {
     const End end = EndOf(reserved);
     if (end == End::kNone) return false;
     static constexpr std::array<std::string_view, kEnds> kTexts = {
@@ -193,27 +188,13 @@ void GroupReservation::CheckEnds() {
 
 // The group may be complete.
 void GroupReservation::PostBind(const framework::Placement&) {
-  if (reservations_->empty() || checks_->posted) return;
-  checks_->posted = true;
-  handle_.loop.Post([this, alive = std::weak_ptr(checks_)] {
-    const auto checks = alive.lock();
-    if (checks == nullptr) return;
-    checks->posted = false;
-    CheckEnds();
-  });
+  if (!reservations_.empty()) check_now_.Post();
 }
 
 // Time passes, and groups are deleted.
-void GroupReservation::CheckEndsPeriodically() {
-  if (checks_->periodic) return;
-  checks_->periodic = true;
-  handle_.loop.PostAfter(kCheckInterval, [this, alive = std::weak_ptr(checks_)] {
-    const auto checks = alive.lock();
-    if (checks == nullptr) return;
-    checks->periodic = false;
-    CheckEnds();
-    if (!reservations_->empty()) CheckEndsPeriodically();
-  });
+void GroupReservation::CheckPeriodically() {
+  CheckEnds();
+  if (!reservations_.empty()) check_later_.PostAfter(kCheckInterval);
 }
 
 // Entries of deleted groups and those whose time has passed are removed, so there are at most as many as
@@ -227,7 +208,7 @@ void GroupReservation::Postpone(const std::string& key) {
 }
 
 void GroupReservation::Report() const {
-  if (reserved_ != nullptr) reserved_->Set(static_cast<double>(reservations_->size()));
+  if (reserved_ != nullptr) reserved_->Set(static_cast<double>(reservations_.size()));
 }
 
 std::vector<framework::EventRegistration> GroupReservation::EventsToRegister() const {

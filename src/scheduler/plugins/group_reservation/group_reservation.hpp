@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/plugins/group_reservation/group_reservation_args.hpp"
 #include "scheduler/plugins/group_reservation/reservations.hpp"
+#include "scheduler/plugins/loop_task.hpp"
 
 namespace berth::plugins {
 
@@ -45,11 +45,6 @@ class GroupReservation final : public framework::FilterPlugin,
  private:
   enum class End : std::uint8_t { kNone, kComplete, kDeleted, kExpired };
   static constexpr std::size_t kEnds = 3;
-  // Calls of CheckEnds that are waiting in the loop.
-  struct Checks {
-    bool posted = false;
-    bool periodic = false;
-  };
 
   bool IsDue(const framework::QueuedGroup& group) const;
   framework::Status Reserve(const framework::QueuedGroup& group,
@@ -63,16 +58,18 @@ class GroupReservation final : public framework::FilterPlugin,
   void Report() const;
   End EndOf(const ReservedNodes& reservation) const;
   void CheckEnds();
-  void CheckEndsPeriodically();
+  void CheckPeriodically();
 
   const Duration wait_;
   const Duration duration_;
   const std::size_t most_;
   framework::Handle& handle_;
   const framework::ReasonId reason_;
-  const std::unique_ptr<Reservations> reservations_;
-  TextMap<WallTime> postponed_;           // groups that get no reservation before this time
-  const std::shared_ptr<Checks> checks_;  // work in the loop that outlives it does nothing
+  Reservations reservations_;
+  const framework::BufferKey<Reservations::Rows> reserved_rows_;
+  TextMap<WallTime> postponed_;  // groups that get no reservation before this time
+  LoopTask check_now_{handle_.loop, [this] { CheckEnds(); }};
+  LoopTask check_later_{handle_.loop, [this] { CheckPeriodically(); }};
   // Null: no metrics are collected.
   metrics::Gauge* reserved_ = nullptr;
   std::array<metrics::Counter*, kEnds> ended_{};

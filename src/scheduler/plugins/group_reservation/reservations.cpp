@@ -14,28 +14,30 @@ const ReservedNodes* Reservations::Find(std::string_view key) const {
 void Reservations::Add(ReservedNodes reservation) {
   BERTH_CHECK(Find(reservation.key) == nullptr, reservation.key);
   entries_.push_back(std::move(reservation));
-  changed_ = true;
+  ++version_;
 }
 
-void Reservations::AddRowsClosedTo(std::int32_t priority, std::string_view own, RowSet& out) {
-  if (changed_ || seen_ != nodes_.node_changes()) RefreshRows();
+void Reservations::AddRowsClosedTo(std::int32_t priority, std::string_view own,
+                                   const cluster::NodeTable& nodes, Rows& rows, RowSet& out) const {
+  if (rows.version != version_ || rows.node_changes != nodes.node_changes()) Refresh(nodes, rows);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (priority <= entries_[i].priority && entries_[i].key != own) out |= rows_[i];
+    if (priority <= entries_[i].priority && entries_[i].key != own) out |= rows.of_entries[i];
   }
 }
 
 // A row may belong to another node after a change.
-void Reservations::RefreshRows() {
-  rows_.resize(entries_.size());
+void Reservations::Refresh(const cluster::NodeTable& nodes, Rows& rows) const {
+  rows.of_entries.resize(entries_.size());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    rows_[i].Resize(nodes_.rows());
-    rows_[i].Clear();
+    RowSet& reserved = rows.of_entries[i];
+    reserved.Resize(nodes.rows());
+    reserved.Clear();
     for (const cluster::NodeNameId name : entries_[i].nodes) {
-      if (const cluster::Row row = nodes_.Find(name); row != cluster::kNoRow) rows_[i].Add(row);
+      if (const cluster::Row row = nodes.Find(name); row != cluster::kNoRow) reserved.Add(row);
     }
   }
-  seen_ = nodes_.node_changes();
-  changed_ = false;
+  rows.version = version_;
+  rows.node_changes = nodes.node_changes();
 }
 
 }  // namespace berth::plugins

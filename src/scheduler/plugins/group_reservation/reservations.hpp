@@ -24,8 +24,12 @@ struct ReservedNodes {
 // The reservations in force: a few. Nodes may be added and removed meanwhile. Scheduler loop only.
 class Reservations {
  public:
-  // `nodes` must outlive this object.
-  explicit Reservations(const cluster::NodeTable& nodes) : nodes_(nodes) {}
+  // The rows of the reserved nodes as of the last use. A buffer of the plugin.
+  struct Rows {
+    std::vector<RowSet> of_entries;
+    std::uint64_t node_changes = 0;  // NodeTable::node_changes()
+    std::uint64_t version = 0;       // of the reservations
+  };
 
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
@@ -36,22 +40,20 @@ class Reservations {
   template <class Ended>
   bool RemoveIf(Ended&& ended) {
     if (std::erase_if(entries_, ended) == 0) return false;
-    changed_ = true;
+    ++version_;
     return true;
   }
 
   // Adds to `out` the rows of the nodes that are reserved for groups of at least this priority, other than
   // the group `own` (empty: the pod has none).
-  void AddRowsClosedTo(std::int32_t priority, std::string_view own, RowSet& out);
+  void AddRowsClosedTo(std::int32_t priority, std::string_view own, const cluster::NodeTable& nodes,
+                       Rows& rows, RowSet& out) const;
 
  private:
-  void RefreshRows();
+  void Refresh(const cluster::NodeTable& nodes, Rows& rows) const;
 
-  const cluster::NodeTable& nodes_;
   std::vector<ReservedNodes> entries_;
-  std::vector<RowSet> rows_;  // of each entry; current if `seen_` is
-  std::uint64_t seen_ = 0;    // NodeTable::node_changes()
-  bool changed_ = false;
+  std::uint64_t version_ = 0;  // changes with entries_
 };
 
 }  // namespace berth::plugins

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kubernetes/api/owners.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/node_selection.hpp"
 
@@ -39,8 +40,7 @@ LoadAware::~LoadAware() { handle_.nodes.Forget(*this); }
 
 framework::PreFilterResult LoadAware::PreFilter(const framework::Attempt& attempt) const {
   const cluster::PodInfo& pod = attempt.pod();
-  const auto& controller = pod.pod->metadata.controller;
-  const bool nowhere_else = (controller && controller->kind == "DaemonSet") || pod.selection().limits_names;
+  const bool nowhere_else = api::IsOfDaemonSet(pod.pod->metadata) || pod.selection().limits_names;
   if (!any_threshold_ || nowhere_else) return {.status = framework::Status::Skip(), .nodes = {}};
   return {};
 }
@@ -109,23 +109,16 @@ void LoadAware::RefreshClosed(Row row) {
   } else if (closed_.Has(row)) {
     closed_.Remove(row);
     opened_.Add(row);
-    PublishOpened();
+    // Not at once: an update of a pod removes the pod from its row and adds it again.
+    publish_opened_.Post();
   }
 }
 
-// Posted instead of published: an update of a pod removes the pod from its row and adds it again.
 void LoadAware::PublishOpened() {
-  if (*posted_) return;
-  *posted_ = true;
-  handle_.loop.Post([this, alive = std::weak_ptr(posted_)] {
-    const auto posted = alive.lock();
-    if (posted == nullptr) return;
-    *posted = false;
-    opened_ &= handle_.nodes.all();
-    if (opened_.Empty()) return;
-    opened_.Clear();
-    handle_.scheduler.PublishEvent(framework::kMeasurementUpdate, framework::StateChangeOf(this));
-  });
+  opened_ &= handle_.nodes.all();
+  if (opened_.Empty()) return;
+  opened_.Clear();
+  handle_.scheduler.PublishEvent(framework::kMeasurementUpdate, framework::StateChangeOf(this));
 }
 
 // --- score ---

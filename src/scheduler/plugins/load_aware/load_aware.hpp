@@ -14,6 +14,7 @@
 #include "scheduler/plugins/load_aware/load_aware_args.hpp"
 #include "scheduler/plugins/load_aware/load_signal.hpp"
 #include "scheduler/plugins/load_aware/node_forecast.hpp"
+#include "scheduler/plugins/loop_task.hpp"
 
 namespace berth::plugins {
 
@@ -81,8 +82,7 @@ class LoadAware final : public framework::PreFilterPlugin,
   const std::unique_ptr<NodeForecast> forecast_;  // null: off
   RowSet closed_;                                 // rows that Filter rejects for any signal
   RowSet opened_;  // rows that left closed_ since the last event, and did not return
-  // Whether PublishOpened is posted. Shared with the posted work, which may outlive the plugin.
-  const std::shared_ptr<bool> posted_ = std::make_shared<bool>(false);
+  LoopTask publish_opened_{handle_.loop, [this] { PublishOpened(); }};
 };
 
 }  // namespace berth::plugins
