@@ -104,8 +104,7 @@ api::RetainedFields Engine::retained_fields() const {
 
 bool Engine::IsMeasured(std::size_t profile) const {
   return std::ranges::all_of(signals_of_profiles_[profile], [this](load_metrics::SignalId id) {
-    const load_metrics::SignalState state = signals_.signal(id).state;
-    return state == load_metrics::SignalState::kFresh || state == load_metrics::SignalState::kHeld;
+    return load_metrics::HasValues(signals_.signal(id).state);
   });
 }
 

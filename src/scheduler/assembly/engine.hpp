@@ -56,7 +56,7 @@ class DryRunPorts {
  private:
   ports::RejectingApiWriter api_{"writes are disabled in a dry run"};
   ports::DiscardingEventSink events_;
-  framework::NoLoop loop_;
+  framework::NoLoopAt loop_;
   framework::DryRunServices scheduler_;
 };
 

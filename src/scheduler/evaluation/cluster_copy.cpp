@@ -63,16 +63,10 @@ CopyConfig ConfigOfCopy(const config::SchedulerConfig& config, const runtime::Re
   return copy;
 }
 
-// The time of day; work is dropped.
-class ClusterCopy::ClockOnly final : public framework::LoopExecutor {
+class ClusterCopy::ClockOnly final : public framework::NoLoop {
  public:
   explicit ClockOnly(const Clock& clock) : clock_(clock) {}
   WallTime WallNow() const override { return clock_.WallNow(); }
-  void Post(std::move_only_function<void()>) override {}
-  void PostAfter(Duration, std::move_only_function<void()>) override {}
-  framework::Poster poster() const override {
-    return [](std::move_only_function<void()>) {};
-  }
 
  private:
   const Clock& clock_;
@@ -151,27 +145,18 @@ void ClusterCopy::ApplySignals(const std::vector<SignalState>& signals) {
   load_metrics::SignalTable& table = engine_->handle().signals;
   for (const SignalState& signal : signals) {
     if (static_cast<std::size_t>(signal.id) >= table.size()) continue;
-    const bool known =
-        signal.state == load_metrics::SignalState::kFresh || signal.state == load_metrics::SignalState::kHeld;
-    if (!known) {
+    if (!load_metrics::HasValues(signal.state)) {
       // A guard that was not polled yet would suppress its signal.
       if (signal.state != load_metrics::SignalState::kWaiting)
         table.Failed(signal.id, parts_.clock.Now(), signal.error);
       continue;
     }
-    std::vector<load_metrics::SeriesName> names;
-    load_metrics::SignalAnswer answer{.signal = signal.id,
-                                      .polled_at = signal.polled_at,
-                                      .renumbered = true,
-                                      .fresh = nullptr,
-                                      .samples = {}};
+    std::vector<load_metrics::SeriesValue> series;
     for (std::size_t row = 0; row < std::min(signal.values.size(), rows_.size()); ++row) {
       if (rows_[row].node.empty() || std::isnan(signal.values[row])) continue;
-      answer.samples.emplace_back(names.size(), signal.values[row]);
-      names.push_back({{"node", rows_[row].node}});
+      series.push_back({{{"node", rows_[row].node}}, signal.values[row]});
     }
-    answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(names));
-    table.Take(answer);
+    table.Take(load_metrics::AnswerOf(signal.id, signal.polled_at, std::move(series)));
   }
 }
 

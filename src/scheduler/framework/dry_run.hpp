@@ -7,16 +7,21 @@
 
 namespace berth::framework {
 
-// Drops all work: there is no loop, and no time passes. Thread-safe.
-class NoLoop final : public LoopExecutor {
+// Drops all work: there is no loop. Thread-safe if WallNow is.
+class NoLoop : public LoopExecutor {
  public:
-  explicit NoLoop(WallTime now) : now_(now) {}
-  WallTime WallNow() const override { return now_; }
   void Post(std::move_only_function<void()>) override {}
   void PostAfter(Duration, std::move_only_function<void()>) override {}
   Poster poster() const override {
     return [](std::move_only_function<void()>) {};
   }
+};
+
+// No time passes.
+class NoLoopAt final : public NoLoop {
+ public:
+  explicit NoLoopAt(WallTime now) : now_(now) {}
+  WallTime WallNow() const override { return now_; }
 
  private:
   const WallTime now_;

@@ -48,7 +48,7 @@ SignalMetrics::SignalMetrics(metrics::Registry& registry, const std::string& sou
           {{"source", source}, {"signal", signal}})) {}
 
 void SignalMetrics::Show(const SignalCoverage& coverage) {
-  usable.Set(coverage.after == SignalState::kFresh || coverage.after == SignalState::kHeld);
+  usable.Set(HasValues(coverage.after));
   if (coverage.after == SignalState::kGone) {
     measured.Set(0);
     distrusted.Set(0);

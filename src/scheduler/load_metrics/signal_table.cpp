@@ -45,6 +45,18 @@ std::string_view NameOf(SignalState state) {
   return "";
 }
 
+SignalAnswer AnswerOf(SignalId signal, MonoTime polled_at, std::vector<SeriesValue> series) {
+  SignalAnswer answer{
+      .signal = signal, .polled_at = polled_at, .renumbered = true, .fresh = nullptr, .samples = {}};
+  std::vector<SeriesName> names;
+  for (SeriesValue& one : series) {
+    answer.samples.emplace_back(names.size(), one.value);
+    names.push_back(std::move(one.name));
+  }
+  answer.fresh = std::make_shared<const std::vector<SeriesName>>(std::move(names));
+  return answer;
+}
+
 bool SignalSpec::Same(const SignalSpec& other) const {
   const auto same_guard = [](const SignalGuard& a, const SignalGuard& b) {
     return a.expression == b.expression && a.at_most == b.at_most &&
@@ -242,7 +254,7 @@ void SignalTable::ShowWithGuarded(Entry& entry) {
 
 void SignalTable::Show(Entry& entry) {
   Signal& signal = entry.signal;
-  const bool counts = signal.state == SignalState::kFresh || signal.state == SignalState::kHeld;
+  const bool counts = HasValues(signal.state);
   if (!counts) signal.series.clear();
   signal.values.assign(entry.raw.size(), kNoValue);
   if (counts) {

@@ -89,6 +89,9 @@ enum class SignalState {
   kGone,     // no successful poll within `hold`; no node has a value
 };
 std::string_view NameOf(SignalState state);
+inline bool HasValues(SignalState state) {
+  return state == SignalState::kFresh || state == SignalState::kHeld;
+}
 
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
@@ -144,6 +147,8 @@ struct SignalAnswer {
   std::vector<std::pair<std::uint32_t, double>> samples;
   std::size_t dropped_series = 0;  // beyond SignalSpec::max_series
 };
+// The result of a poll that returned these series.
+SignalAnswer AnswerOf(SignalId signal, MonoTime polled_at, std::vector<SeriesValue> series);
 using AnswerListener = std::function<void(const SignalAnswer&)>;
 
 // One per engine (framework::Handle::signals). Scheduler loop only.

@@ -102,15 +102,13 @@ void ClusterCopy::CopyMeasurements(const CopySource& source) {
     const auto id = static_cast<SignalId>(i);
     const Signal& signal = from.signal(id);
     if (signal.spec.subject == Subject::kPod) continue;
-    const bool known =
-        signal.state == load_metrics::SignalState::kFresh || signal.state == load_metrics::SignalState::kHeld;
-    if (!known) {
+    if (!load_metrics::HasValues(signal.state)) {
       // A guard that failed is not applied; one that was not polled yet would suppress its signal.
       if (signal.state != load_metrics::SignalState::kWaiting) to.Failed(id, polled_at_, signal.error);
       continue;
     }
     if (signal.spec.subject == Subject::kWorkload) {
-      DeliverSeries(id, signal.series);
+      to.Take(load_metrics::AnswerOf(id, polled_at_, signal.series));
       continue;
     }
     for (const cluster::Row row : rows) values_[i].push_back(signal.At(row));
@@ -121,33 +119,14 @@ void ClusterCopy::CopyMeasurements(const CopySource& source) {
     if (signal.spec.subject != Subject::kPod) continue;
     for (const auto& [resource, usage] : source.load.usage) {
       if (!signal.spec.name.ends_with(": " + resource)) continue;
-      std::vector<load_metrics::SeriesName> pods;
-      SignalAnswer answer{.signal = static_cast<SignalId>(i),
-                          .polled_at = polled_at_,
-                          .renumbered = true,
-                          .fresh = nullptr,
-                          .samples = {}};
+      std::vector<load_metrics::SeriesValue> pods;
       for (const auto& [pod, value] : usage) {
         const auto slash = pod.find('/');
-        answer.samples.emplace_back(pods.size(), value);
-        pods.push_back({{"namespace", pod.substr(0, slash)}, {"pod", pod.substr(slash + 1)}});
+        pods.push_back({{{"namespace", pod.substr(0, slash)}, {"pod", pod.substr(slash + 1)}}, value});
       }
-      answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(pods));
-      to.Take(answer);
+      to.Take(load_metrics::AnswerOf(static_cast<SignalId>(i), polled_at_, std::move(pods)));
     }
   }
-}
-
-void ClusterCopy::DeliverSeries(SignalId id, const std::vector<load_metrics::SeriesValue>& series) {
-  std::vector<load_metrics::SeriesName> names;
-  SignalAnswer answer{
-      .signal = id, .polled_at = polled_at_, .renumbered = true, .fresh = nullptr, .samples = {}};
-  for (const load_metrics::SeriesValue& one : series) {
-    answer.samples.emplace_back(names.size(), one.value);
-    names.push_back(one.name);
-  }
-  answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(names));
-  engine_->handle().signals.Take(answer);
 }
 
 void ClusterCopy::Deliver(SignalId id) {

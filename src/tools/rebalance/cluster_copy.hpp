@@ -57,7 +57,6 @@ class ClusterCopy {
   void AddToValue(load_metrics::SignalId id, std::string_view node, double more);
   void AddToContainers(const SignalLoad& signal, std::string_view node, cluster::Row row, double percent);
   void Deliver(load_metrics::SignalId id);
-  void DeliverSeries(load_metrics::SignalId id, const std::vector<load_metrics::SeriesValue>& series);
 
   assembly::DryRunPorts ports_;
   std::unique_ptr<assembly::Engine> engine_;
