@@ -14,18 +14,6 @@ using config::Value;
 
 constexpr std::string_view kProgram = "kube-scheduler";
 
-const std::vector<Value>& ItemsOf(const Value& value, std::string_view name) {
-  static const std::vector<Value> kNone;
-  const Value* list = value.Find(name);
-  return list == nullptr ? kNone : list->items;
-}
-
-std::vector<std::string> TextsOf(const Value& value, std::string_view name) {
-  std::vector<std::string> texts;
-  for (const Value& item : ItemsOf(value, name)) texts.push_back(item.text);
-  return texts;
-}
-
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // The spec of a pod, or of a workload's pod template.
@@ -38,8 +26,8 @@ const Value* PodSpecOf(const Value& object) {
 
 // Berth under its own name: "scheduler" follows the program, or the image's entry point.
 bool RunsBerth(const Value& container) {
-  const auto& command = ItemsOf(container, "command");
-  const auto& args = ItemsOf(container, "args");
+  const auto& command = ItemsAt(container, "command");
+  const auto& args = ItemsAt(container, "args");
   const auto& words = command.empty() ? args : command;
   const std::size_t subcommand = command.empty() ? 0 : 1;
   const bool program = command.empty() ? TextAt(container, {"image"}).contains("berth")
@@ -54,7 +42,7 @@ bool RunsScheduler(const Value& container) {
   if (RunsBerth(container)) return true;
 
   for (const char* member : {"command", "args"}) {
-    const auto& words = ItemsOf(container, member);
+    const auto& words = ItemsAt(container, member);
     if (!words.empty() && FileName(words.front().text) == kProgram) return true;
   }
   return TextAt(container, {"image"}).contains(kProgram);
@@ -62,9 +50,9 @@ bool RunsScheduler(const Value& container) {
 
 // All arguments after the program's name; an entry point of the image may precede it.
 Expected<std::vector<std::string>> ArgumentsOf(const Value& container) {
-  std::vector<std::string> words = TextsOf(container, "command");
+  std::vector<std::string> words = TextsAt(container, "command");
   if (words.empty()) words.emplace_back(kProgram);
-  for (std::string& word : TextsOf(container, "args")) words.push_back(std::move(word));
+  for (std::string& word : TextsAt(container, "args")) words.push_back(std::move(word));
   auto flags = words.begin() + 1;
   if (FileName(words.front()) != kProgram) {
     const auto program =
@@ -83,7 +71,7 @@ Expected<std::vector<std::string>> ArgumentsOf(const Value& container) {
 Expected<RunningScheduler> Read(const Value& object, std::string where) {
   const Value* spec = PodSpecOf(object);
   if (spec == nullptr) return Invalid("not a pod: no containers");
-  const auto& containers = ItemsOf(*spec, "containers");
+  const auto& containers = ItemsAt(*spec, "containers");
   const auto found = std::ranges::find_if(containers, RunsScheduler);
   if (found == containers.end()) return Invalid("no container of it runs kube-scheduler");
   RunningScheduler scheduler;
@@ -98,7 +86,7 @@ Expected<RunningScheduler> Read(const Value& object, std::string where) {
 
 // The key of a file in a ConfigMap volume: its name, unless `items` map it.
 std::string KeyOf(const Value& config_map, const std::string& file) {
-  for (const Value& item : ItemsOf(config_map, "items")) {
+  for (const Value& item : ItemsAt(config_map, "items")) {
     if (TextAt(item, {"path"}) == file) return TextAt(item, {"key"});
   }
   return file;
@@ -107,7 +95,7 @@ std::string KeyOf(const Value& config_map, const std::string& file) {
 }  // namespace
 
 std::optional<MountedFile> RunningScheduler::Find(const std::string& path) const {
-  for (const Value& mount : ItemsOf(container, "volumeMounts")) {
+  for (const Value& mount : ItemsAt(container, "volumeMounts")) {
     const std::string at = TextAt(mount, {"mountPath"});
     const std::string sub_path = TextAt(mount, {"subPath"});
     if (at.empty() || (path != at && !path.starts_with(at.ends_with('/') ? at : fmt::format("{}/", at))))
@@ -115,7 +103,7 @@ std::optional<MountedFile> RunningScheduler::Find(const std::string& path) const
     std::string rest = path.substr(std::min(path.size(), at.size()));
     while (rest.starts_with('/')) rest.erase(0, 1);
     if (!sub_path.empty()) rest = rest.empty() ? sub_path : fmt::format("{}/{}", sub_path, rest);
-    for (const Value& volume : ItemsOf(pod, "volumes")) {
+    for (const Value& volume : ItemsAt(pod, "volumes")) {
       if (TextAt(volume, {"name"}) != TextAt(mount, {"name"})) continue;
       if (const Value* config_map = volume.Find("configMap"))
         return MountedFile{TextAt(*config_map, {"name"}), KeyOf(*config_map, rest), ""};
@@ -166,7 +154,7 @@ Expected<LiveSchedulers> FindLiveSchedulers(Server& server) {
   BERTH_TRY(const Value list, GetTree(server, {.path = "/api/v1/namespaces/kube-system/pods?limit=20&"
                                                        "labelSelector=component%3Dkube-scheduler"}));
   LiveSchedulers live;
-  for (const Value& pod : ItemsOf(list, "items")) {
+  for (const Value& pod : ItemsAt(list, "items")) {
     const std::string name = TextAt(pod, {"metadata", "name"});
     auto scheduler = Read(pod, "pod kube-system/" + name);
     if (!scheduler) return std::unexpected(std::move(scheduler).error().In("pod kube-system/" + name));

@@ -17,6 +17,18 @@ Expected<config::Value> GetTree(Server& server, client::ApiRequest request) {
   return yaml::ParseValue(*reply);
 }
 
+const std::vector<config::Value>& ItemsAt(const config::Value& value, std::string_view name) {
+  static const std::vector<config::Value> kNone;
+  const config::Value* list = value.Find(name);
+  return list == nullptr ? kNone : list->items;
+}
+
+std::vector<std::string> TextsAt(const config::Value& value, std::string_view name) {
+  std::vector<std::string> texts;
+  for (const config::Value& item : ItemsAt(value, name)) texts.push_back(item.text);
+  return texts;
+}
+
 std::string TextAt(const config::Value& value, std::initializer_list<std::string_view> path) {
   const config::Value* at = &value;
   for (const std::string_view name : path) {

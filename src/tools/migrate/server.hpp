@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "config/value.hpp"
@@ -25,6 +26,10 @@ Expected<config::Value> GetTree(Server& server, client::ApiRequest request);
 
 // The text at a path of names; "" if it is absent or of another type.
 std::string TextAt(const config::Value& value, std::initializer_list<std::string_view> path);
+
+// The items of the list of this name, and their texts; empty if it is absent.
+const std::vector<config::Value>& ItemsAt(const config::Value& value, std::string_view name);
+std::vector<std::string> TextsAt(const config::Value& value, std::string_view name);
 
 // Progress of a long list: the plural of its resource and the number of objects so far. May be empty.
 using Progress = std::function<void(std::string_view plural, std::size_t read)>;
