@@ -35,29 +35,11 @@ type stage struct {
 	options *options
 }
 
-// failure ends a scenario.
-type failure struct{ error }
-
-func (s *stage) check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
+func (s *stage) check(err error) { controlplane.Must(err) }
 
 // try plays a scenario and removes its objects.
-func (s *stage) try(one scenario) (err error) {
-	defer func() {
-		if what := recover(); what != nil {
-			ended, ok := what.(failure)
-			if !ok {
-				panic(what)
-			}
-			err = ended.error
-		}
-		err = errors.Join(err, s.clean())
-	}()
-	one.play(s)
-	return nil
+func (s *stage) try(one scenario) error {
+	return errors.Join(controlplane.Played(func() { one.play(s) }), s.clean())
 }
 
 func (s *stage) clean() error {

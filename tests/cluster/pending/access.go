@@ -11,23 +11,22 @@ import (
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
 )
 
 // checkAccess reads the running scheduler with kubectl's plugin: by its Lease and a port that kubectl forwards through
 // the API server and a kubelet, with --server, as an ordinary user, and without a reachable scheduler.
 func (s *stage) checkAccess() (wrong []string) {
-	defer func() {
-		if what := recover(); what != nil {
-			ended, ok := what.(failure)
-			if !ok {
-				panic(what)
-			}
-			wrong = append(wrong, ended.Error())
-		}
-		if err := s.clean(); err != nil {
+	for _, err := range []error{controlplane.Played(func() { s.readScheduler(&wrong) }), s.clean()} {
+		if err != nil {
 			wrong = append(wrong, err.Error())
 		}
-	}()
+	}
+	return wrong
+}
+
+func (s *stage) readScheduler(wrong *[]string) {
 	s.node("alpha")
 	s.create(pod("web", "cpu: 6"))
 	s.awaitPending("web")
@@ -69,12 +68,11 @@ func (s *stage) checkAccess() (wrong []string) {
 		{"that user's own pod", []string{"why", "pod/web", server, "--insecure-skip-tls-verify", "--kubeconfig=" + developer}, 0,
 			[]string{answer, advice}},
 	} {
-		wrong = append(wrong, s.plugin(one.about, one.args, one.code, one.parts)...)
+		*wrong = append(*wrong, s.plugin(one.about, one.args, one.code, one.parts)...)
 	}
 	kubelet.stop()
-	wrong = append(wrong, s.plugin("why without a reachable scheduler", []string{"why", "pod/web"}, 0,
+	*wrong = append(*wrong, s.plugin("why without a reachable scheduler", []string{"why", "pod/web"}, 0,
 		[]string{"Note: the running scheduler was not read: kubectl port-forward", advice})...)
-	return wrong
 }
 
 // plugin runs the program as kubectl would, with kubectl in PATH.

@@ -15,7 +15,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// advice is what berth explain proposes, and the nodes of which it says that the pod fits then.
+// advice is what berth explain proposes, and the nodes on which the pod fits then, as it says.
 type advice struct {
 	steps []string
 	nodes []string

@@ -36,14 +36,7 @@ type stage struct {
 	services *services
 }
 
-// failure ends a situation.
-type failure struct{ error }
-
-func (s *stage) check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
+func (s *stage) check(err error) { controlplane.Must(err) }
 
 func newStage(ctx context.Context, o *options, directory string) (*stage, error) {
 	s := &stage{ctx: ctx, options: o, children: &controlplane.Children{Directory: directory}}
@@ -127,16 +120,11 @@ type result struct {
 // play creates the objects, explains the pod, applies the advice and waits for the binding; at last it removes the
 // objects.
 func (s *stage) play(one situation) (r result, err error) {
-	defer func() {
-		if what := recover(); what != nil {
-			ended, ok := what.(failure)
-			if !ok {
-				panic(what)
-			}
-			err = ended.error
-		}
-		err = errors.Join(err, s.clean())
-	}()
+	played := controlplane.Played(func() { r, err = s.follow(one) })
+	return r, errors.Join(played, err, s.clean())
+}
+
+func (s *stage) follow(one situation) (r result, err error) {
 	one.objects(s)
 	s.awaitPending(one.pod)
 	r.explanation = s.explain(one.pod)

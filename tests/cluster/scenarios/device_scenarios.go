@@ -6,6 +6,8 @@ import (
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
+
+	"berth.test/cluster/controlplane"
 )
 
 // model is an expression about the attribute model of a device.
@@ -290,11 +292,11 @@ func deviceScenarios() []*scenario {
 			s.until("40 pods are bound", func() bool { return bound() == 40 })
 			s.pause(2 * time.Second)
 			if found := s.doubleAllocations(); len(found) > 0 || bound() != 40 {
-				panic(failure{fmt.Errorf("%d pods are bound, %v", bound(), found)})
+				controlplane.Must(fmt.Errorf("%d pods are bound, %v", bound(), found))
 			}
 			for node, pods := range s.occupants() {
 				if pods != 8 {
-					panic(failure{errors.New(node + " has not 8 pods")})
+					controlplane.Must(errors.New(node + " has not 8 pods"))
 				}
 			}
 			// Which pods wait depends on the order in which the controller makes claims.

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"berth.test/cluster/controlplane"
 )
 
 // The steps of a scenario for devices that pods get by resource claims.
@@ -592,7 +594,8 @@ func (s *stage) claimNamed(label string) string {
 			return history.name
 		}
 	}
-	panic(failure{fmt.Errorf("no claim is called %q", label)})
+	controlplane.Must(fmt.Errorf("no claim is called %q", label))
+	return ""
 }
 
 // patchDeviceClaim applies a JSON patch to a claim.

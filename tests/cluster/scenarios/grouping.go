@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"berth.test/cluster/controlplane"
 )
 
 // grouping contains scenarios with pod groups.
@@ -247,7 +249,7 @@ func (s *stage) patchGroup(name, patch string) {
 // unbound requires that the pod has no node now.
 func (s *stage) unbound(name string) {
 	if node := s.history(name).node; node != "" {
-		panic(failure{fmt.Errorf("pod %s is bound to %s", name, node)})
+		controlplane.Must(fmt.Errorf("pod %s is bound to %s", name, node))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"berth.test/cluster/controlplane"
 )
 
 // allScenarios returns them in the order of the report.
@@ -88,7 +90,7 @@ func placing() []*scenario {
 			}
 			for node, pods := range s.occupants() {
 				if pods != 20 {
-					panic(failure{fmt.Errorf("%d pods on node %s, which takes 20", pods, node)})
+					controlplane.Must(fmt.Errorf("%d pods on node %s, which takes 20", pods, node))
 				}
 			}
 		}, seconds: 5},
@@ -99,7 +101,7 @@ func placing() []*scenario {
 			s.pod("choosy", preferring("disk", "ssd"))
 			s.bound("choosy")
 			if s.history("choosy").node == "n-1" {
-				panic(failure{errors.New("n-1 is not as good as the others")})
+				controlplane.Must(errors.New("n-1 is not as good as the others"))
 			}
 		}},
 		{name: "of two pods for one place the one of higher priority is scheduled", run: func(s *stage) {

@@ -140,16 +140,10 @@ func carryAfter(do func()) func(w http.ResponseWriter, r *http.Request, next htt
 // the scheduler gets no response, which the outcome shows.
 func after(do func(), handle func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		defer func() {
-			if problem := recover(); problem != nil {
-				if failed, ok := problem.(failure); ok {
-					log.Printf("scenarios: before %s: %v", r.URL.Path, failed)
-					panic(http.ErrAbortHandler)
-				}
-				panic(problem)
-			}
-		}()
-		do()
+		if err := controlplane.Played(do); err != nil {
+			log.Printf("scenarios: before %s: %v", r.URL.Path, err)
+			panic(http.ErrAbortHandler)
+		}
 		handle(w, r, next)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"berth.test/cluster/controlplane"
 )
 
 // retryScenarios contains scenarios with repeated attempts and restarts of the scheduler.
@@ -17,7 +19,7 @@ func retryScenarios() []*scenario {
 				// flush.
 				gap, least := times[i].Sub(times[i-1]), time.Duration(1<<(i-1))*time.Second
 				if gap < least-50*time.Millisecond || gap > least+2500*time.Millisecond {
-					panic(failure{fmt.Errorf("%s between attempts %d and %d", gap, i, i+1)})
+					controlplane.Must(fmt.Errorf("%s between attempts %d and %d", gap, i, i+1))
 				}
 			}
 		}, seconds: 12},

@@ -77,13 +77,7 @@ type podHistory struct {
 	nominations []string
 }
 
-type failure struct{ error }
-
-func (s *stage) must(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
+func (s *stage) must(err error) { controlplane.Must(err) }
 
 // play runs one scenario and removes its objects.
 func (l *lane) play(ctx context.Context, sc *scenario, namespace string) (result *outcome) {
@@ -92,23 +86,20 @@ func (l *lane) play(ctx context.Context, sc *scenario, namespace string) (result
 	s := &stage{ctx: ctx, lane: l, client: l.control.Client, ns: namespace}
 	result = new(outcome)
 	started := time.Now()
-	defer func() {
-		problem := recover()
-		if failed, ok := problem.(failure); ok {
-			result.err = failed.error
-		} else if problem != nil {
-			panic(problem)
-		}
-		result.seconds = time.Since(started).Seconds()
-		if err := s.tidy(); err != nil && result.err == nil {
-			result.err = fmt.Errorf("tidying up: %w", err)
-		}
-	}()
-	_, err := s.client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	result.err = controlplane.Played(func() { s.run(sc, result) })
+	result.seconds = time.Since(started).Seconds()
+	if err := s.tidy(); err != nil && result.err == nil {
+		result.err = fmt.Errorf("tidying up: %w", err)
+	}
+	return result
+}
+
+func (s *stage) run(sc *scenario, result *outcome) {
+	_, err := s.client.CoreV1().Namespaces().Create(s.ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.ns}}, metav1.CreateOptions{})
 	s.must(err)
-	list, err := s.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	list, err := s.client.CoreV1().Pods(s.ns).List(s.ctx, metav1.ListOptions{})
 	s.must(err)
-	watcher, err := s.client.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	watcher, err := s.client.CoreV1().Pods(s.ns).Watch(s.ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	s.must(err)
 	defer watcher.Stop()
 	go s.listen(watcher)
@@ -116,7 +107,6 @@ func (l *lane) play(ctx context.Context, sc *scenario, namespace string) (result
 	sc.run(s)
 	s.rest()
 	s.collect(sc, result)
-	return result
 }
 
 // rest waits until the scheduler has written everything.
@@ -239,7 +229,7 @@ func (s *stage) until(what string, holds func() bool) {
 	deadline := time.Now().Add(stepTimeout)
 	for !holds() {
 		if time.Now().After(deadline) {
-			panic(failure{errors.New("timeout: " + what)})
+			controlplane.Must(errors.New("timeout: " + what))
 		}
 		s.pause(10 * time.Millisecond)
 	}
@@ -281,7 +271,7 @@ func (s *stage) reportAttempts(name string) { s.report("attempts at %s: %d", nam
 // expectAttempts requires this number of attempts.
 func (s *stage) expectAttempts(name string, times int) {
 	if found := s.attempts(name); found != times {
-		panic(failure{fmt.Errorf("%d attempts at %s, not %d", found, name, times)})
+		controlplane.Must(fmt.Errorf("%d attempts at %s, not %d", found, name, times))
 	}
 }
 
