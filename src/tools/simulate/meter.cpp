@@ -56,6 +56,8 @@ void Meter::Advance(Duration now) {
   for (std::size_t i = 0; i < resources_.names().size(); ++i) {
     allocatable_time_[i] += seconds * static_cast<double>(allocatable_[i]);
     used_time_[i] += seconds * static_cast<double>(used_[i]);
+    held_time_[i] += seconds * static_cast<double>(held_[i]);
+    if (waiting_groups_ > 0) idle_time_[i] += seconds * static_cast<double>(allocatable_[i] - used_[i]);
   }
 }
 
@@ -138,10 +140,21 @@ void Meter::Release(std::uint32_t kind, std::uint32_t index, Duration now) {
   node.kinds.pop_back();
 }
 
+void Meter::Hold(std::uint32_t kind, std::int64_t members, Duration now) {
+  Advance(now);
+  for (std::size_t i = 0; i < resources_.names().size(); ++i) held_[i] += members * kind_amounts_[kind][i];
+}
+
+void Meter::SetWaitingGroups(std::uint64_t groups, Duration now) {
+  Advance(now);
+  waiting_groups_ = groups;
+}
+
 // --- samples ---
 
 void Meter::Measure(Sample& sample, std::vector<KindResult>& kinds) {
   sample.running = running_;
+  sample.waiting_groups = waiting_groups_;
   for (std::size_t i = 0; i < resources_.names().size(); ++i)
     sample.used.push_back(Share(static_cast<double>(used_[i]), static_cast<double>(allocatable_[i])));
   MeasureFragmentation(sample);
@@ -220,11 +233,11 @@ void Meter::MeasureSpreading(std::vector<KindResult>& kinds) const {
   }
 }
 
-std::vector<double> Meter::MeanUsed(Duration now) {
+std::vector<double> Meter::MeanOf(const Integrals& integrals, Duration now) {
   Advance(now);
   std::vector<double> shares;
   for (std::size_t i = 0; i < resources_.names().size(); ++i)
-    shares.push_back(Share(used_time_[i], allocatable_time_[i]));
+    shares.push_back(Share(integrals[i], allocatable_time_[i]));
   return shares;
 }
 

@@ -41,16 +41,24 @@ class Meter {
   void CountCreated(std::uint32_t kind) { ++created_[kind]; }
   void Place(std::uint32_t kind, std::uint32_t node, Duration now);
   void Release(std::uint32_t kind, std::uint32_t node, Duration now);
+  // Bound members of a group that has not started: more of them, or fewer (negative).
+  void Hold(std::uint32_t kind, std::int64_t members, Duration now);
+  // Groups that have not started.
+  void SetWaitingGroups(std::uint64_t groups, Duration now);
 
   const ResourceTable& resources() const { return resources_; }
   const Amounts& allocatable(std::size_t group) const { return group_amounts_[group]; }
   const Amounts& requests(std::uint32_t kind) const { return kind_amounts_[kind]; }
   // Fills everything but the queue; adds the spreading of each kind to `kinds`. O(nodes x request shapes).
   void Measure(Sample& sample, std::vector<KindResult>& kinds);
-  // The share used over the time until now, by resource.
-  std::vector<double> MeanUsed(Duration now);
+  // Shares of the allocatable amount over the time until now, by resource: requested by bound pods; requested
+  // by the members of Hold; free while a group waited.
+  std::vector<double> MeanUsed(Duration now) { return MeanOf(used_time_, now); }
+  std::vector<double> MeanHeld(Duration now) { return MeanOf(held_time_, now); }
+  std::vector<double> MeanIdle(Duration now) { return MeanOf(idle_time_, now); }
 
  private:
+  using Integrals = std::array<double, kMostResources>;  // over the time
   struct Node {
     std::uint32_t group = 0;
     std::uint32_t zone = 0;
@@ -59,6 +67,7 @@ class Meter {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> kinds;  // with the number of pods; few
   };
   void Advance(Duration now);
+  std::vector<double> MeanOf(const Integrals& integrals, Duration now);
   void AddTo(const Node& node, int sign);
   void MeasureFragmentation(Sample& sample) const;
   std::vector<std::pair<Amounts, double>> RequestShapes() const;
@@ -73,9 +82,10 @@ class Meter {
   std::vector<std::vector<std::uint32_t>> in_zone_;  // pods by kind and zone
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> unused_;  // indices of removed nodes
-  std::uint64_t running_ = 0;
-  Amounts allocatable_{}, used_{};                                       // of ready nodes
-  std::array<double, kMostResources> allocatable_time_{}, used_time_{};  // integrals over the time
+  std::uint64_t running_ = 0, waiting_groups_ = 0;
+  Amounts allocatable_{}, used_{};  // of ready nodes
+  Amounts held_{};
+  Integrals allocatable_time_{}, used_time_{}, held_time_{}, idle_time_{};
   Duration last_{};
 };
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "tools/simulate/line_chart.hpp"
@@ -82,6 +83,8 @@ void AppendCharts(std::string& html, std::span<const Result> results) {
   AppendChart(html, "Unschedulable pods", false, results, count(&Sample::unschedulable));
   AppendChart(html, "Pods in activeQ and in back-off", false, results,
               [](const Sample& sample) { return static_cast<double>(sample.active + sample.backoff); });
+  if (std::ranges::any_of(results, [](const Result& result) { return result.groups.any; }))
+    AppendChart(html, "Groups that have not started", false, results, count(&Sample::waiting_groups));
   for (std::size_t i = 0; i < results.front().resources.size(); ++i) {
     const std::string& name = results.front().resources[i];
     AppendChart(html, fmt::format("{}: requested share", name), true, results,

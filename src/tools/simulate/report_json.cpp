@@ -16,8 +16,8 @@ void AddCount(JsonObject& object, std::string_view key, std::uint64_t count) {
   object.AddNumber(key, static_cast<std::int64_t>(count));
 }
 
-void AddTimes(JsonObject& object, const Histogram& times) {
-  JsonObject of(object.Key("timeToBindSeconds"));
+void AddTimes(JsonObject& object, std::string_view key, const Histogram& times) {
+  JsonObject of(object.Key(key));
   AddCount(of, "count", times.count());
   of.AddRaw("mean", SecondsText(times.mean()))
       .AddRaw("p50", SecondsText(times.Percentile(0.5)))
@@ -46,8 +46,9 @@ void AppendKind(std::string& out, const KindResult& kind) {
   AddCount(object, "completed", kind.completed);
   AddCount(object, "preempted", kind.preempted);
   AddCount(object, "lost", kind.lost);
+  AddCount(object, "stopped", kind.stopped);
   AddCount(object, "pending", kind.pending);
-  AddTimes(object, kind.time_to_bind);
+  AddTimes(object, "timeToBindSeconds", kind.time_to_bind);
   AddSampled(object, "zoneSkew", kind.zone_skew);
   AddSampled(object, "mostOnNode", kind.most_on_node);
   object.AddUnlessEmpty("lastReason", kind.reason);
@@ -61,10 +62,26 @@ void AppendSample(std::string& out, const Sample& sample, const std::vector<std:
   AddCount(object, "unschedulable", sample.unschedulable);
   AddCount(object, "gated", sample.gated);
   AddCount(object, "running", sample.running);
+  AddCount(object, "waitingGroups", sample.waiting_groups);
   AddCount(object, "nodes", sample.nodes);
   AddShares(object, "requested", resources, sample.used);
   AddShares(object, "fragmented", resources, sample.fragmented);
   object.AddRaw("hotNodes", NumberText(sample.hot_nodes)).AddRaw("imbalance", NumberText(sample.imbalance));
+}
+
+void AddGroups(JsonObject& object, const Result& result) {
+  const GroupResult& groups = result.groups;
+  if (!groups.any) return;
+  JsonObject of(object.Key("groups"));
+  AddCount(of, "created", groups.created);
+  AddCount(of, "started", groups.started);
+  AddCount(of, "completed", groups.completed);
+  AddCount(of, "stopped", groups.stopped);
+  AddCount(of, "waiting", groups.waiting);
+  of.AddRaw("longestWaitSeconds", SecondsText(groups.longest_wait));
+  AddTimes(of, "timeToStartSeconds", groups.time_to_start);
+  AddShares(of, "meanHeld", result.resources, groups.mean_held);
+  AddShares(of, "meanFreeWhileWaiting", result.resources, groups.mean_idle);
 }
 
 void AppendResult(std::string& out, const Result& result) {
@@ -79,13 +96,15 @@ void AppendResult(std::string& out, const Result& result) {
   AddCount(object, "completed", result.Sum(&KindResult::completed));
   AddCount(object, "preempted", result.Sum(&KindResult::preempted));
   AddCount(object, "lost", result.Sum(&KindResult::lost));
+  AddCount(object, "stopped", result.Sum(&KindResult::stopped));
   AddCount(object, "pending", result.Sum(&KindResult::pending));
   AddCount(object, "nodesFailed", result.nodes_failed);
   AddCount(object, "nodesAdded", result.nodes_added);
   AddCount(object, "nodesRemoved", result.nodes_removed);
-  AddTimes(object, result.time_to_bind);
+  AddTimes(object, "timeToBindSeconds", result.time_to_bind);
   AddShares(object, "meanRequested", result.resources, result.mean_used);
   AddShares(object, "meanFragmented", result.resources, result.mean_fragmented);
+  AddGroups(object, result);
   AppendJsonList(object.Key("kinds"), result.kinds, AppendKind);
   AppendJsonList(object.Key("samples"), result.samples, [&](std::string& list, const Sample& sample) {
     AppendSample(list, sample, result.resources);

@@ -73,10 +73,38 @@ SummarySection PodSection(std::span<const Result> results) {
   count("completed", &KindResult::completed);
   count("preempted", &KindResult::preempted);
   count("lost with a node", &KindResult::lost);
+  if (std::ranges::any_of(results, [](const Result& r) { return r.groups.any; }))
+    count("stopped with their group", &KindResult::stopped);
   count("waiting at the end", &KindResult::pending);
   section.rows.push_back(RowOf("attempts", results, [](const Result& r) { return WithCommas(r.attempts); }));
   section.rows.push_back(
       RowOf("failed attempts", results, [](const Result& r) { return WithCommas(r.failed_attempts); }));
+  return section;
+}
+
+SummarySection GroupSection(std::span<const Result> results) {
+  SummarySection section{"Groups", {}};
+  const auto row = [&](std::string label, const Show& show) {
+    section.rows.push_back(RowOf(std::move(label), results, show));
+  };
+  for (const auto& [label, member] : {std::pair{"created", &GroupResult::created},
+                                      {"started", &GroupResult::started},
+                                      {"completed", &GroupResult::completed},
+                                      {"stopped", &GroupResult::stopped},
+                                      {"waiting at the end", &GroupResult::waiting}})
+    row(label, [member](const Result& r) { return WithCommas(r.groups.*member); });
+  for (const auto& [label, share] :
+       {std::pair{"time to start, p50", 0.5}, {"time to start, p90", 0.9}, {"time to start, p99", 0.99}})
+    row(label, [share](const Result& r) { return ShowDuration(r.groups.time_to_start.Percentile(share)); });
+  row("time to start, max", [](const Result& r) { return ShowDuration(r.groups.time_to_start.max()); });
+  row("longest wait at the end", [](const Result& r) { return ShowDuration(r.groups.longest_wait); });
+  for (std::size_t i = 0; i < results.front().resources.size(); ++i) {
+    const std::string& resource = results.front().resources[i];
+    row(fmt::format("{} held by groups that have not started", resource),
+        [i](const Result& r) { return ShowShare(r.groups.mean_held[i]); });
+    row(fmt::format("{} free while a group waits", resource),
+        [i](const Result& r) { return ShowShare(r.groups.mean_idle[i]); });
+  }
   return section;
 }
 
@@ -125,7 +153,12 @@ std::vector<SummarySection> Summarize(std::span<const Result> results) {
                                       {"unschedulable", &Sample::unschedulable}}) {
     queue.rows.push_back(RowOf(label, results, [member](const Result& r) { return QueueText(r, member); }));
   }
-  return {PodSection(results), TimeSection(results), std::move(queue), NodeSection(results)};
+  std::vector<SummarySection> sections{PodSection(results), TimeSection(results)};
+  if (std::ranges::any_of(results, [](const Result& r) { return r.groups.any; }))
+    sections.push_back(GroupSection(results));
+  sections.push_back(std::move(queue));
+  sections.push_back(NodeSection(results));
+  return sections;
 }
 
 const std::vector<std::string>& KindColumns() {

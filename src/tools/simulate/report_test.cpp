@@ -72,6 +72,20 @@ TEST(ReportJson, EveryRunHasItsTotalsKindsAndSamples) {
   EXPECT_NEAR(run.at("samples").at(2).at("requested").at("cpu").to_number<double>(), 0.6, 1e-9);
 }
 
+TEST(ReportText, GroupsHaveASectionIfTheWorkloadHasGroups) {
+  Result results[] = {Example("default")};
+  EXPECT_EQ(ReportText(kHead, results).find("time to start"), std::string::npos);
+  results[0].groups.any = true;
+  results[0].groups.started = 7;
+  results[0].groups.mean_held = {0.25, 0};
+  results[0].groups.mean_idle = {0.5, 0};
+  const std::string text = ReportText(kHead, results);
+  EXPECT_NE(text.find("cpu held by groups that have not started         25.0%"), std::string::npos) << text;
+  const auto groups = boost::json::parse(ReportJson(kHead, results)).at("runs").at(0).at("groups");
+  EXPECT_EQ(groups.at("started"), 7);
+  EXPECT_NEAR(groups.at("meanFreeWhileWaiting").at("cpu").to_number<double>(), 0.5, 1e-9);
+}
+
 // The open elements at the end; an element that is closed out of order is reported.
 std::vector<std::string> OpenElements(std::string_view html) {
   static const std::set<std::string> kVoid = {"meta", "!doctype"};

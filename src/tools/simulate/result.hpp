@@ -29,6 +29,7 @@ struct KindResult {
   std::uint64_t completed = 0;  // reached the end of their lifetime
   std::uint64_t preempted = 0;
   std::uint64_t lost = 0;     // with their node
+  std::uint64_t stopped = 0;  // because another member of their group was preempted or lost
   std::uint64_t pending = 0;  // at the end
   std::string reason;         // of the last failed attempt; empty: none
   Histogram time_to_bind;     // from the creation to the binding
@@ -41,11 +42,27 @@ struct Sample {
   Duration at{};
   std::uint64_t active = 0, backoff = 0, unschedulable = 0, gated = 0;  // pods in the scheduler's queue
   std::uint64_t running = 0;                                            // bound pods
-  std::uint64_t nodes = 0;                                              // that are ready
+  std::uint64_t waiting_groups = 0;
+  std::uint64_t nodes = 0;         // that are ready
   std::vector<double> used;        // requested by bound pods, of the allocatable amount of ready nodes
   std::vector<double> fragmented;  // see Result
   double hot_nodes = 0;            // share of ready nodes with at least 90 % of their CPU requested
   double imbalance = 0;            // standard deviation of the share of CPU requested, over ready nodes
+};
+
+// Groups of pods. They start when the last member is bound.
+struct GroupResult {
+  bool any = false;           // the workload has kinds of groups
+  std::uint64_t created = 0;  // replacements of stopped groups included
+  std::uint64_t started = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t stopped = 0;  // because a member was preempted or lost
+  std::uint64_t waiting = 0;  // at the end
+  Duration longest_wait{};    // of these
+  Histogram time_to_start;    // from the creation
+  // Over the time, by resource, of the allocatable amount of ready nodes: requested by bound members of
+  // groups that have not started; free while a group waits.
+  std::vector<double> mean_held, mean_idle;
 };
 
 struct Result {
@@ -58,6 +75,7 @@ struct Result {
   std::uint64_t nodes_failed = 0, nodes_added = 0, nodes_removed = 0;
   Histogram time_to_bind;
   std::vector<KindResult> kinds;
+  GroupResult groups;
   std::vector<Sample> samples;
   std::vector<double> mean_used;  // over the time, by resource
   // Of the free amount of a resource, the share on nodes where a pod that requests the resource does not fit;

@@ -12,6 +12,7 @@
 #include "tools/simulate/autoscaler.hpp"
 #include "tools/simulate/meter.hpp"
 #include "tools/simulate/node_fleet.hpp"
+#include "tools/simulate/pod_groups.hpp"
 
 namespace berth::simulate {
 namespace {
@@ -23,6 +24,17 @@ std::uint64_t SeedOf(std::uint64_t seed, Stream stream, std::uint64_t number = 0
   Random random(seed ^ (static_cast<std::uint64_t>(stream) + number) * 0x9e3779b97f4a7c15ULL);
   random.Next();
   return random.Next();
+}
+
+std::size_t DrawSize(const std::vector<GroupSize>& sizes, Random& random) {
+  double sum = 0;
+  for (const GroupSize& size : sizes) sum += size.weight;
+  double left = sum * random.Unit();
+  for (const GroupSize& size : sizes) {
+    left -= size.weight;
+    if (left < 0) return size.members;
+  }
+  return sizes.back().members;
 }
 
 class Run final : public simulation::ApiObserver {
@@ -38,7 +50,10 @@ class Run final : public simulation::ApiObserver {
         serials_(workload.kinds.size()) {
     result_.configuration = options.configuration;
     result_.resources = meter_.resources().names();
-    for (const PodKind& kind : workload.kinds) result_.kinds.emplace_back().name = kind.name;
+    for (const PodKind& kind : workload.kinds) {
+      result_.kinds.emplace_back().name = kind.name;
+      result_.groups.any |= !kind.group_sizes.empty();
+    }
   }
 
   Expected<Result> Execute(const std::atomic<bool>& stop, const Progress& progress);
@@ -51,12 +66,13 @@ class Run final : public simulation::ApiObserver {
 
  private:
   static constexpr std::uint32_t kNoNode = UINT32_MAX;
-  enum class End : std::uint8_t { kCompleted, kPreempted, kLost };
+  enum class End : std::uint8_t { kCompleted, kPreempted, kLost, kStopped };
   // A pod that exists. Its slot is part of its UID: "<slot>-<serial>".
   struct LivePod {
     std::uint32_t kind = 0;
     std::uint32_t node = kNoNode;
     std::uint32_t place = 0;  // in the list of its node
+    std::uint32_t group = kNoGroup;
     End end = End::kCompleted;
     Duration created{};
     std::optional<Duration> lifetime;
@@ -68,7 +84,14 @@ class Run final : public simulation::ApiObserver {
   void StartArrivals();
   void Arrive(const std::shared_ptr<ArrivalStream>& stream, std::uint32_t kind);
   void ArriveFromTrace();
-  void Create(std::uint32_t kind, std::optional<Duration> lifetime);
+  void CreateGroup(std::uint32_t kind, std::size_t members, std::optional<Duration> lifetime);
+  // Returns the pod's slot; nullopt: there are too many pods.
+  std::optional<std::uint32_t> Create(std::uint32_t kind, std::optional<Duration> lifetime,
+                                      std::uint32_t group = kNoGroup);
+  static std::uint64_t& CounterOf(KindResult& kind, End end);
+  void OnMemberBound(std::uint32_t group);
+  void OnMemberRemoved(const LivePod& pod);
+  void EndGroup(std::uint32_t group, End end);
   void RemoveFromApi(std::uint32_t slot);
   void LosePods(std::uint32_t node);
   void Detach(std::uint32_t slot);
@@ -78,6 +101,7 @@ class Run final : public simulation::ApiObserver {
   KindResult& ResultOf(const LivePod& pod) { return result_.kinds[pod.kind]; }
   void TakeSample();
   void Finish(bool complete);
+  void FinishGroups();
 
   const Workload& workload_;
   const RunOptions options_;
@@ -88,6 +112,8 @@ class Run final : public simulation::ApiObserver {
   Autoscaler autoscaler_;
   std::vector<LivePod> pods_;
   std::vector<std::uint32_t> unused_;  // slots
+  LiveGroups groups_;
+  std::uint64_t waiting_groups_ = 0;
   std::size_t live_ = 0;
   std::uint64_t serial_ = 0;
   std::vector<std::uint64_t> serials_;  // by kind
@@ -152,8 +178,16 @@ void Run::Arrive(const std::shared_ptr<ArrivalStream>& stream, std::uint32_t kin
   if (!next) return;
   cluster_.time().At(*next, [this, stream, kind] {
     const auto& lifetime = workload_.kinds[kind].lifetime;
-    for (std::size_t i = 0; i < stream->count() && !too_many_; ++i)
-      Create(kind, lifetime ? std::optional(lifetime->Draw(stream->random())) : std::nullopt);
+    const auto& sizes = workload_.kinds[kind].group_sizes;
+    for (std::size_t i = 0; i < stream->count() && !too_many_; ++i) {
+      const std::size_t members = sizes.empty() ? 0 : DrawSize(sizes, stream->random());
+      const auto drawn = lifetime ? std::optional(lifetime->Draw(stream->random())) : std::nullopt;
+      if (sizes.empty()) {
+        Create(kind, drawn);
+      } else {
+        CreateGroup(kind, members, drawn);
+      }
+    }
     Arrive(stream, kind);
   });
 }
@@ -167,10 +201,37 @@ void Run::ArriveFromTrace() {
   });
 }
 
-void Run::Create(std::uint32_t kind, std::optional<Duration> lifetime) {
+// The PodGroup exists before its members.
+void Run::CreateGroup(std::uint32_t kind, std::size_t members, std::optional<Duration> lifetime) {
+  const PodKind& of = workload_.kinds[kind];
+  const auto size = static_cast<std::uint32_t>(members);
+  LiveGroup group;
+  group.kind = kind;
+  group.size = size;
+  group.created = cluster_.time().now();
+  group.lifetime = lifetime;
+  group.name = of.name + "-group-" + std::to_string(result_.groups.created++);
+  api::PodGroup object;
+  object.metadata.name = group.name;
+  object.metadata.ns = of.model.metadata.ns;
+  object.metadata.uid = group.name;
+  object.gang = api::PodGroup::Gang{.min_count = static_cast<std::int32_t>(size)};
+  object.priority = of.model.spec.priority;
+  cluster_.api().Put(std::move(object));
+  const std::uint32_t index = groups_.Add(std::move(group));
+  meter_.SetWaitingGroups(++waiting_groups_, cluster_.time().now());
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const auto slot = Create(kind, std::nullopt, index);
+    if (!slot) return;
+    groups_.at(index).slots.push_back(*slot);
+  }
+}
+
+std::optional<std::uint32_t> Run::Create(std::uint32_t kind, std::optional<Duration> lifetime,
+                                         std::uint32_t group) {
   if (live_ >= Workload::kMostPods) {
     too_many_ = true;
-    return;
+    return std::nullopt;
   }
   ++live_;
   if (unused_.empty()) {
@@ -183,7 +244,9 @@ void Run::Create(std::uint32_t kind, std::optional<Duration> lifetime) {
   api::Pod pod = of.model;
   pod.metadata.name = of.name + "-" + std::to_string(serials_[kind]++);
   pod.metadata.uid = std::to_string(slot) + "-" + std::to_string(serial_++);
+  if (group != kNoGroup) pod.spec.pod_group = groups_.at(group).name;
   pods_[slot] = {.kind = kind,
+                 .group = group,
                  .created = cluster_.time().now(),
                  .lifetime = lifetime,
                  .key = pod.metadata.Key(),
@@ -191,6 +254,7 @@ void Run::Create(std::uint32_t kind, std::optional<Duration> lifetime) {
   ++result_.kinds[kind].created;
   meter_.CountCreated(kind);
   cluster_.api().CreatePod(std::move(pod));
+  return slot;
 }
 
 // --- what happens to pods ---
@@ -226,6 +290,7 @@ void Run::OnBound(const api::PodPtr& object) {
   pod.place = static_cast<std::uint32_t>(neighbours.size());
   neighbours.push_back(slot);
   meter_.Place(pod.kind, *node, now);
+  if (pod.group != kNoGroup) OnMemberBound(pod.group);
   if (!pod.lifetime) return;
   pod.completion = cluster_.time().After(*pod.lifetime, [this, slot] { RemoveFromApi(slot); });
 }
@@ -254,8 +319,77 @@ void Run::OnPodRemoved(const api::PodPtr& object) {
   unused_.push_back(slot);
   --live_;
   KindResult& kind = result_.kinds[pod.kind];
-  ++(pod.end == End::kCompleted ? kind.completed : pod.end == End::kPreempted ? kind.preempted : kind.lost);
-  if (pod.end != End::kCompleted && workload_.kinds[pod.kind].recreate) Create(pod.kind, pod.lifetime);
+  ++CounterOf(kind, pod.end);
+  if (pod.group != kNoGroup) OnMemberRemoved(pod);
+  // Groups are replaced as a whole.
+  const PodKind& of = workload_.kinds[pod.kind];
+  if (pod.end != End::kCompleted && of.recreate && of.group_sizes.empty()) Create(pod.kind, pod.lifetime);
+}
+
+std::uint64_t& Run::CounterOf(KindResult& kind, End end) {
+  switch (end) {
+    case End::kCompleted:
+      return kind.completed;
+    case End::kPreempted:
+      return kind.preempted;
+    case End::kLost:
+      return kind.lost;
+    case End::kStopped:
+      break;
+  }
+  return kind.stopped;
+}
+
+// --- what happens to groups ---
+
+void Run::OnMemberBound(std::uint32_t index) {
+  LiveGroup& group = groups_.at(index);
+  const Duration now = cluster_.time().now();
+  meter_.Hold(group.kind, 1, now);
+  if (++group.bound < group.size || group.ends) return;
+  group.started = true;
+  meter_.Hold(group.kind, -static_cast<std::int64_t>(group.size), now);
+  meter_.SetWaitingGroups(--waiting_groups_, now);
+  ++result_.groups.started;
+  result_.groups.time_to_start.Add(now - group.created);
+  if (group.lifetime)
+    group.completion =
+        cluster_.time().After(*group.lifetime, [this, index] { EndGroup(index, End::kCompleted); });
+}
+
+// The first member that is preempted or lost ends the group: not at once, because its node may be losing
+// others, too.
+void Run::OnMemberRemoved(const LivePod& pod) {
+  LiveGroup& group = groups_.at(pod.group);
+  if (pod.node != kNoNode && !group.started) {
+    --group.bound;
+    meter_.Hold(group.kind, -1, cluster_.time().now());
+  }
+  if (group.ends) return;
+  group.ends = true;
+  cluster_.time().Cancel(group.completion);
+  cluster_.time().After({}, [this, index = pod.group] { EndGroup(index, End::kStopped); });
+}
+
+// Members whose slots belong to another pod now have ended before.
+void Run::EndGroup(std::uint32_t index, End end) {
+  const LiveGroup group = groups_.Remove(index);
+  const Duration now = cluster_.time().now();
+  if (!group.started) {
+    meter_.Hold(group.kind, -static_cast<std::int64_t>(group.bound), now);
+    meter_.SetWaitingGroups(--waiting_groups_, now);
+  }
+  for (const std::uint32_t slot : group.slots) {
+    LivePod& pod = pods_[slot];
+    if (pod.group != index) continue;
+    pod.group = kNoGroup;
+    if (pod.end == End::kCompleted) pod.end = end;
+    RemoveFromApi(slot);
+  }
+  const PodKind& kind = workload_.kinds[group.kind];
+  cluster_.api().Remove<api::PodGroup>(kind.model.metadata.ns + "/" + group.name);
+  ++(end == End::kCompleted ? result_.groups.completed : result_.groups.stopped);
+  if (end == End::kStopped && kind.recreate) CreateGroup(group.kind, group.size, group.lifetime);
 }
 
 // The last pod of the node takes the place of the pod.
@@ -301,9 +435,21 @@ void Run::Finish(bool complete) {
     for (const Sample& sample : result_.samples) result_.mean_fragmented[i] += sample.fragmented[i];
     result_.mean_fragmented[i] /= static_cast<double>(result_.samples.size());
   }
+  FinishGroups();
   for (const LivePod& pod : pods_) {
     if (!pod.uid.empty() && pod.node == kNoNode) ++ResultOf(pod).pending;
   }
+}
+
+void Run::FinishGroups() {
+  GroupResult& groups = result_.groups;
+  groups.waiting = waiting_groups_;
+  groups.mean_held = meter_.MeanHeld(result_.simulated);
+  groups.mean_idle = meter_.MeanIdle(result_.simulated);
+  groups_.ForEach([&](const LiveGroup& group) {
+    if (!group.started)
+      groups.longest_wait = std::max(groups.longest_wait, result_.simulated - group.created);
+  });
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ Workload Parse(const std::string& text) {
   return workload ? *std::move(workload) : Workload();
 }
 
-Result Execute(const Workload& workload, std::uint64_t seed = 1) {
+Result Execute(const Workload& workload, std::uint64_t seed = 1, const config::FeatureGates& gates = {}) {
   const auto plugins = assembly::InTreePlugins();
   const std::atomic<bool> stop{false};
-  auto result = RunWorkload(workload, config::DefaultSchedulerConfig({}, &plugins.codecs()), plugins,
+  auto result = RunWorkload(workload, config::DefaultSchedulerConfig(gates, &plugins.codecs()), plugins,
                             {.configuration = "default", .seed = seed, .samples = 20}, stop, {});
   EXPECT_TRUE(result) << result.error().message;
   return result ? *std::move(result) : Result();
@@ -155,6 +155,85 @@ TEST(RunWorkload, SkewCountsPodsByZone) {
       Pods("p", "{at: [0s], count: 3}", "1", "", "      nodeSelector: {topology.kubernetes.io/zone: a}\n")));
   EXPECT_EQ(result.kinds[0].zone_skew.most, 3);
   EXPECT_EQ(result.kinds[0].most_on_node.most, 3);
+}
+
+config::FeatureGates WithGroups() {
+  std::vector<std::string> notes;
+  const std::vector<std::string> values{"GenericWorkload=true"};
+  const auto gates = config::FeatureGates::Parse(values, notes);
+  EXPECT_TRUE(gates);
+  return *gates;
+}
+
+// Two groups of six pods, which need all of the six places.
+Workload TwoGroups(const std::string& more) {
+  return Parse("duration: 1h\n" + Nodes(3) +
+               Pods("job", "{at: [1m, 1m]}", "2", "  group: {sizes: [{members: 6}]}\n" + more));
+}
+
+TEST(RunWorkload, AGroupStartsWithItsLastMemberAndEndsAsAWhole) {
+  const Result result = Execute(TwoGroups("  lifetime: 10m\n"), 1, WithGroups());
+  EXPECT_EQ(result.groups.created, 2u);
+  EXPECT_EQ(result.groups.completed, 2u);
+  EXPECT_EQ(result.kinds[0].completed, 12u);
+  // The second one waits for the end of the first one.
+  EXPECT_GE(result.groups.time_to_start.max(), 10min);
+  EXPECT_LT(result.groups.time_to_start.max(), 11min);
+  EXPECT_NEAR(result.mean_used[0], 2 * 10 / 60.0, 1e-3);
+  EXPECT_LT(result.groups.mean_held[0], 1e-3);
+}
+
+TEST(RunWorkload, PodByPodAGroupThatDoesNotFitHoldsWhatItGot) {
+  const Workload workload = Parse("duration: 1h\n" + Nodes(3) +
+                                  Pods("job", "{at: [1m]}", "2", "  group: {sizes: [{members: 7}]}\n"));
+  EXPECT_EQ(Execute(workload, 1, WithGroups()).groups.mean_held[0], 0);
+  const Result result = Execute(workload);
+  EXPECT_EQ(result.groups.started, 0u);
+  EXPECT_EQ(result.groups.waiting, 1u);
+  EXPECT_NEAR(std::chrono::duration<double>(result.groups.longest_wait).count(), 59 * 60, 1);
+  EXPECT_NEAR(result.groups.mean_held[0], 59 / 60.0, 1e-2);
+  EXPECT_EQ(result.kinds[0].pending, 1u);
+}
+
+TEST(RunWorkload, FreeAmountsCountAsIdleWhileAGroupWaits) {
+  // Six of twelve CPUs are in use for the last 30 minutes, while a group waits that needs all.
+  const Result result = Execute(Parse("duration: 1h\n" + Nodes(3) +
+                                      Pods("one", "{at: [30m]}", "3", "  group: {sizes: [{members: 2}]}\n") +
+                                      Pods("all", "{at: [30m]}", "4", "  group: {sizes: [{members: 3}]}\n")),
+                                1, WithGroups());
+  EXPECT_EQ(result.groups.waiting, 1u);
+  EXPECT_NEAR(result.groups.mean_idle[0], 6.0 / 12 / 2, 1e-3);
+}
+
+TEST(RunWorkload, AGroupThatLosesAMemberIsReplacedAsAWhole) {
+  const std::string outage =
+      "duration: 1h\nevictionAfter: 2m\noutages:\n- {group: pool, count: 1, at: 10m, lasts: 10m}\n";
+  const auto workload = [&](const std::string& more) {
+    return Parse(
+        outage + Nodes(3) +
+        Pods("job", "{at: [0s]}", "2", "  group: {sizes: [{members: 6}]}\n  lifetime: 15m\n" + more));
+  };
+  const Result replaced = Execute(workload(""), 1, WithGroups());
+  EXPECT_EQ(replaced.groups.created, 2u);
+  EXPECT_EQ(replaced.groups.stopped, 1u);
+  EXPECT_EQ(replaced.groups.completed, 1u);
+  EXPECT_EQ(replaced.kinds[0].lost, 2u);
+  EXPECT_EQ(replaced.kinds[0].stopped, 4u);
+  EXPECT_EQ(replaced.kinds[0].completed, 6u);
+  // Created 12 minutes after the start; the node returns after 20.
+  EXPECT_GE(replaced.groups.time_to_start.max(), 8min);
+  const Result gone = Execute(workload("  recreate: false\n"), 1, WithGroups());
+  EXPECT_EQ(gone.groups.created, 1u);
+  EXPECT_EQ(gone.samples.back().running, 0u);
+}
+
+TEST(RunWorkload, TheSizesOfGroupsFollowTheirWeights) {
+  const Result result =
+      Execute(Parse("duration: 1h\n" + Nodes(20) +
+                    Pods("job", "{rate: 1/s}", "0.1",
+                         "  group: {sizes: [{members: 1, weight: 3}, {members: 5}]}\n  lifetime: 10s\n")));
+  EXPECT_NEAR(static_cast<double>(result.kinds[0].created) / static_cast<double>(result.groups.created), 2,
+              0.2);
 }
 
 TEST(RunWorkload, AnInterruptedRunReportsTheTimeUntilThen) {

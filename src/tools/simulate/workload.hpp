@@ -47,13 +47,23 @@ struct Arrivals {
   Duration from{}, until{};  // Poisson process and bursts: from inclusive, until exclusive
 };
 
+// A size of pod groups, and how often it occurs beside the others.
+struct GroupSize {
+  std::uint32_t members = 0;
+  double weight = 1;
+};
+
 // Pods that differ only in name and UID.
 struct PodKind {
   std::string name;
   api::Pod model;  // without name and UID
   std::vector<Arrivals> arrivals;
-  std::optional<Distribution> lifetime;  // from the binding; nullopt: until the end of the simulation
-  bool recreate = true;                  // a controller replaces evicted pods
+  // From the binding, of a group from the binding of its last member; nullopt: until the end of the
+  // simulation.
+  std::optional<Distribution> lifetime;
+  bool recreate = true;  // a controller replaces evicted pods
+  // Not empty: what arrives are groups of pods that start and end together.
+  std::vector<GroupSize> group_sizes = {};
 };
 
 // One pod of a recorded trace.
@@ -85,6 +95,7 @@ struct Workload {
   // Limits of what one file may request.
   static constexpr std::size_t kMostNodes = 200'000;
   static constexpr std::size_t kMostPods = 5'000'000;  // that exist at the same time, and of a trace
+  static constexpr std::size_t kMostMembers = 10'000;  // of a group
 };
 
 }  // namespace berth::simulate

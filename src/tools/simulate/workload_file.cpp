@@ -45,6 +45,7 @@ class WorkloadReader {
   void ReadTrace(const Value& value, const std::string& path);
   void CheckWhole(Fields& file);
   std::optional<Distribution> ReadLifetime(Fields& kind);
+  std::vector<GroupSize> ReadGroupSizes(Fields& kind);
   api::Node ReadNodeModel(Fields& group, const std::string& path);
   api::Pod ReadPodModel(Fields& kind, const std::string& path);
 
@@ -247,6 +248,25 @@ std::optional<Distribution> WorkloadReader::ReadLifetime(Fields& kind) {
   return lifetime;
 }
 
+std::vector<GroupSize> WorkloadReader::ReadGroupSizes(Fields& kind) {
+  std::vector<GroupSize> sizes;
+  const Value* value = kind.Take("group");
+  if (value == nullptr) return sizes;
+  Fields group(*value, kind.PathOf("group"), errors_);
+  group.ForEach("sizes", [&](const Value& item, const std::string& path) {
+    Fields fields(item, path, errors_);
+    GroupSize& size = sizes.emplace_back();
+    if (!fields.Has("members")) fields.Add("members", "required: the number of pods");
+    const auto most = static_cast<std::int64_t>(Workload::kMostMembers);
+    size.members = static_cast<std::uint32_t>(fields.Integer("members", 1, most, 1));
+    size.weight = fields.Real("weight", 1e-6, 1e6, 1);
+    fields.Finish();
+  });
+  if (sizes.empty()) group.Add("sizes", "required: a list of members and weight");
+  group.Finish();
+  return sizes;
+}
+
 void WorkloadReader::ReadArrivals(const Value& value, const std::string& path, PodKind& kind) {
   Fields fields(value, path, errors_);
   Arrivals arrivals;
@@ -273,6 +293,9 @@ void WorkloadReader::ReadKind(const Value& value, const std::string& path) {
   kind.name = ReadName(fields, workload_.kinds);
   kind.model = ReadPodModel(fields, path);
   kind.lifetime = ReadLifetime(fields);
+  kind.group_sizes = ReadGroupSizes(fields);
+  if (!kind.group_sizes.empty() && kind.model.spec.pod_group)
+    errors_.Add(path + ".template.spec.schedulingGroup", "the simulation sets it; remove the field");
   kind.recreate = fields.Bool("recreate", true);
   fields.ForEach("arrivals", [&](const Value& item, const std::string& at) { ReadArrivals(item, at, kind); });
   if (kind.arrivals.empty()) fields.Add("arrivals", "required: a list of at, rate or every");

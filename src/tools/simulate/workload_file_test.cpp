@@ -72,6 +72,16 @@ TEST(ParseWorkload, ErrorsNameFieldValueAndExpectation) {
            "name: p, arrivals: [{rate: 1/s}], template: {spec: {containers: [{name: c}], volumes: [{name: v, "
            "persistentVolumeClaim: {claimName: c}}]}}"),
        "claims are not simulated"},
+      {"groups without sizes", WithPod("name: p, group: {}"), "pods[0].group.sizes: required"},
+      {"a group size without its number", WithPod("name: p, group: {sizes: [{weight: 2}]}"),
+       "pods[0].group.sizes[0].members: required"},
+      {"a group of no pods", WithPod("name: p, group: {sizes: [{members: 0}]}"),
+       "pods[0].group.sizes[0].members:"},
+      {"a template in another group",
+       WithPod("name: p, group: {sizes: [{members: 2}]}, template: {spec: {containers: [{name: c}], "
+               "schedulingGroup: "
+               "{podGroupName: g}}}"),
+       "pods[0].template.spec.schedulingGroup: the simulation sets it"},
       {"an outage of an unknown group", Valid("outages:\n- {group: m, at: 1m}\n"),
        "outages[0].group: expected the name of a node group (pool), got \"m\""},
       {"an object that the scheduler does not read",
