@@ -32,7 +32,7 @@ function(berth_module path)
     endif()
     target_link_libraries(${name}_test PRIVATE berth_${name} ${test_deps} ${M_LIBS} GTest::gmock_main Threads::Threads)
     berth_use_precompiled(${name}_test berth_precompiled_test)
-    if(BERTH_UNITY STREQUAL "ALL")
+    if(BERTH_UNITY MATCHES "^(TESTS|ALL)$")
       berth_unity(${name}_test)
     endif()
     add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
@@ -43,7 +43,7 @@ endfunction()
 # Compiles up to six files of a target as one, which shortens a full build by a quarter: most of it is spent on headers.
 # Modules on the decision path are excluded: the compiler inlines a function of a header where the unit calls it only
 # once, and without that a decision costs up to 4 % more. Names in anonymous namespaces must be unique within a
-# module. The build with AddressSanitizer compiles every file by itself, so that a missing include is an error there.
+# module. script/lint compiles every changed file by itself, so that a missing include is an error there.
 function(berth_unity target)
   if(NOT BERTH_UNITY)
     return()

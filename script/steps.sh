@@ -26,6 +26,42 @@ steps_cpu_seconds() {
   echo $(((fields[13] + fields[14]) / $(getconf CLK_TCK)))
 }
 
+# in_background NAME COMMAND...: starts a command or function that uses only the CPU time which nothing else wants: a build,
+# beside tests that mostly wait.
+declare -A steps_background=()
+in_background() {
+  local name=$1 output
+  shift
+  output=$(mktemp)
+  set -m  # a process group of its own
+  {
+    chrt --idle --pid 0 $BASHPID
+    "$@"
+  } >"$output" 2>&1 &
+  set +m
+  steps_background[$name]="$! $output"
+}
+
+# await NAME: waits for the command of that name, and prints its output.
+await() {
+  local process output status=0
+  read -r process output <<<"${steps_background[$1]}"
+  unset "steps_background[$1]"
+  wait "$process" || status=$?
+  cat "$output"
+  rm "$output"
+  return "$status"
+}
+
+# Ends all commands in the background: for the end of a script that failed.
+end_background() {
+  local name
+  for name in "${!steps_background[@]}"; do
+    kill -- "-${steps_background[$name]%% *}" 2>/dev/null || true
+    rm -f "${steps_background[$name]#* }"
+  done
+}
+
 # together COMMAND...: runs commands at the same time, and prints the output of each one after the other. For commands that
 # use one core and measure no time.
 together() {

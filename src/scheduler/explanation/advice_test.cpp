@@ -19,9 +19,6 @@ using berth::testing::MakePod;
 using berth::testing::NodeBuilder;
 using berth::testing::PodBuilder;
 
-constexpr const char* kZone = "topology.kubernetes.io/zone";
-constexpr const char* kHost = "kubernetes.io/hostname";
-
 class RandomCluster {
  public:
   explicit RandomCluster(std::uint64_t seed) : random_(seed) {}

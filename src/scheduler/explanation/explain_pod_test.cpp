@@ -19,8 +19,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* kZone = "topology.kubernetes.io/zone";
-
 api::PodAffinityTerm SameZone(const std::string& app) {
   api::PodAffinityTerm term;
   term.label_selector.emplace().match_labels.Set("app", app);

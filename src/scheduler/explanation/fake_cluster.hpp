@@ -14,6 +14,9 @@
 
 namespace berth::explanation {
 
+inline constexpr const char* kZone = "topology.kubernetes.io/zone";
+inline constexpr const char* kHost = "kubernetes.io/hostname";
+
 // An engine with its evaluator.
 struct FakeEngine {
   assembly::DryRunPorts ports;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/yaml.hpp"
+#include "tools/scheduler_state/age_text.hpp"
 
 namespace berth::scheduler_state {
 namespace {
