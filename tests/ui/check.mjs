@@ -271,6 +271,36 @@ async function narrowAndDark(browser, cluster) {
   return page;
 }
 
+// `berth ui`: no login, and of no use to others.
+async function localServer(browser, cluster) {
+  const child = cluster.run("ui", "ui", `--kubeconfig=${cluster.userKubeconfig(kOperator)}`, `--server=${cluster.url}`, "--insecure-skip-tls-verify");
+  let address = "";
+  await waitFor("the address of berth ui", () => (address = /http:\S+/.exec(child.output)?.[0] ?? "") !== "");
+  const origin = new URL(address).origin;
+  const status = async (headers) => (await fetch(`${origin}/apis/berth.dev/v1alpha1/status`, { headers })).status;
+  check(new URL(address).hostname === "127.0.0.1", "berth ui listens on 127.0.0.1");
+  check((await status({})) === 401, "berth ui refuses requests without its key");
+  const key = address.split("#key=")[1];
+  check((await status({ Authorization: `Bearer ${key}` })) === 200, "berth ui forwards requests with its key");
+  check((await status({ Authorization: `Bearer ${key}`, Origin: "https://evil.example" })) === 403, "berth ui refuses pages of other sites");
+  const page = await open(browser, address);
+  await heading(page, "Queue");
+  await page.getByText(/pods in the queue/).waitFor();
+  check(!page.url().includes(key), "the key does not stay in the address");
+  await page.reload();
+  await page.getByText(/pods in the queue/).waitFor();
+  check(true, "the page of berth ui can be loaded again");
+  await page.getByRole("link", { name: "Nodes", exact: true }).click();
+  await page.locator(".heat .cell").first().waitFor();
+  const stranger = await open(browser, `${origin}/ui/`);
+  await stranger.getByLabel("Bearer token").waitFor();
+  check(true, "another browser gets the login");
+  await cluster.end(child);
+  await page.getByRole("alert").getByText("Not connected").waitFor();
+  check(true, "the page reports the end of berth ui");
+  return page;
+}
+
 async function headers(cluster) {
   const page = await cluster.ask("/ui/");
   check(page.status === 200 && page.headers["content-security-policy"].startsWith("default-src 'none'"), "the page is served without credentials, with its policy");
@@ -297,7 +327,7 @@ async function main() {
     await nodesView(operator, cluster, nodes);
     await others(operator, cluster);
     await live(operator, cluster);
-    const pages = [operator, await developer(browser, cluster), await narrowAndDark(browser, cluster)];
+    const pages = [operator, await developer(browser, cluster), await narrowAndDark(browser, cluster), await localServer(browser, cluster)];
     const problems = pages.flatMap((page) => page.problems);
     check(problems.length === 0, `no script error, no violation of the policy, no foreign request${problems.length ? "\n    " + problems.slice(0, 10).join("\n    ") : ""}`);
   } catch (error) {

@@ -185,18 +185,39 @@ export class Cluster {
     });
   }
 
+  // A kubeconfig for HTTPS: credentials are not sent over the plain HTTP of the sandbox. With --server its cluster is not
+  // contacted.
+  userKubeconfig(token) {
+    const path = join(this.folder, "user-kubeconfig");
+    const entry = (kind, content) => [{ name: "x", [kind]: content }];
+    writeFileSync(
+      path,
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Config",
+        "current-context": "x",
+        clusters: entry("cluster", { server: "https://127.0.0.1:1" }),
+        users: entry("user", { token }),
+        contexts: entry("context", { cluster: "x", user: "x" }),
+      }),
+    );
+    return path;
+  }
+
+  async end(child) {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.expected = true;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    const hard = setTimeout(() => child.kill("SIGKILL"), 5000);
+    await ended;
+    clearTimeout(hard);
+  }
+
   async stop() {
     this.prometheus?.closeAllConnections();
     this.prometheus?.close();
-    for (const child of this.children.reverse()) {
-      if (child.exitCode !== null) continue;
-      child.expected = true;
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGTERM");
-      const hard = setTimeout(() => child.kill("SIGKILL"), 5000);
-      await ended;
-      clearTimeout(hard);
-    }
+    for (const child of this.children.reverse()) await this.end(child);
     rmSync(this.folder, { recursive: true, force: true });
   }
 
