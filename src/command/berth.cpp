@@ -24,6 +24,7 @@
 #include "command/scheduler_command.hpp"
 #include "command/simulate_command.hpp"
 #include "command/status_command.hpp"
+#include "command/ui_command.hpp"
 #include "command_line/command.hpp"
 
 namespace berth::command {
@@ -58,6 +59,8 @@ constexpr Subcommand kSubcommands[] = {
      }},
     {"queue", "print the pods in the queue of the running scheduler",
      [](Arguments arguments, const runtime::Registry&) { return RunQueueCommand("berth queue", arguments); }},
+    {"ui", "show the running scheduler in a browser",
+     [](Arguments arguments, const runtime::Registry&) { return RunUiCommand("berth ui", arguments); }},
     {"extender", "serve plugins as a scheduler extender, or check an extender", &RunExtenderCommand},
     {"config", "check or convert configuration files", &RunConfigCommand},
     {"migrate", "check a cluster before switching its scheduler to Berth", &RunMigrateCommand},

@@ -7,6 +7,7 @@
 #include "command/cluster_completion.hpp"
 #include "command/scheduler_access_flags.hpp"
 #include "command/status_command.hpp"
+#include "command/ui_command.hpp"
 #include "command_line/command.hpp"
 #include "process/loaded_plugins.hpp"
 #include "tools/explain/explain.hpp"
@@ -148,6 +149,8 @@ int RunKubectlPlugin(std::span<const std::string> args, const runtime::Registry&
                      [](Arguments rest) { return RunStatusCommand("kubectl berth status", rest); });
   command.Subcommand("queue", "prints the pods in the scheduler's queue",
                      [](Arguments rest) { return RunQueueCommand("kubectl berth queue", rest); });
+  command.Subcommand("ui", "shows the running scheduler in a browser",
+                     [](Arguments rest) { return RunUiCommand("kubectl berth ui", rest); });
   return command.Dispatch(args);
 }
 

@@ -23,11 +23,11 @@ struct FakeSchedulerApi {
     explainer.emplace(evaluation::PodExplainer::Parts{run.loop, *run.scheduler, *run.engine, config, plugins,
                                                       run.clock, metrics});
     api.emplace(endpoints,
-                SchedulerApi::Parts{
-                    introspection::Inspector({run.loop, *run.scheduler, std::as_const(*run.engine).cache(),
-                                              run.engine->profiles(), run.engine->reasons(), run.clock,
-                                              metrics, std::chrono::minutes(5)}),
-                    *explainer, [] { return true; }});
+                SchedulerApi::Parts{introspection::Inspector(
+                                        {run.loop, *run.scheduler, std::as_const(*run.engine).cache(),
+                                         run.engine->handle().signals, run.engine->profiles(),
+                                         run.engine->reasons(), run.clock, metrics, std::chrono::minutes(5)}),
+                                    *explainer, [] { return true; }});
   }
   template <class T>
   void Change(std::shared_ptr<const T> before, std::shared_ptr<const T> after) {

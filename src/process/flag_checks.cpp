@@ -12,6 +12,7 @@
 #include "kubernetes/api/selectors.hpp"
 #include "process/metrics_options.hpp"
 #include "process/scheduler_flags.hpp"
+#include "service/page/page.hpp"
 
 namespace berth::process {
 namespace {
@@ -148,6 +149,12 @@ void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   if (shadow.on && !flags.own.otlp_endpoint.empty())
     errors.emplace_back(
         "--berth-otlp-endpoint cannot be used with --berth-shadow: a shadow does not schedule");
+  if (!flags.own.ui) return;
+  if (!service::HasPage())
+    errors.emplace_back("--berth-ui: this program was built without the page (BERTH_UI=OFF)");
+  if (flags.serving.port == 0) errors.emplace_back("--berth-ui needs the secure port: --secure-port is 0");
+  if (shadow.on)
+    errors.emplace_back("--berth-ui cannot be used with --berth-shadow: a shadow does not serve the API");
 }
 
 bool IsZero(const std::string& quantity) {

@@ -29,7 +29,8 @@ using service::Target;
 using Kind = SchedulerApiPath::Kind;
 
 constexpr std::size_t kMostAttempts = 10;
-constexpr std::size_t kMostRows = 1000;  // of one page of the queue
+constexpr std::size_t kMostRows = 1000;   // of one page of the queue
+constexpr std::size_t kMostNodes = 5000;  // of one page of nodes
 
 // A number of at most `most`; nullopt if it is none.
 std::optional<std::size_t> NumberOf(std::string_view text, std::size_t otherwise, std::size_t most) {
@@ -140,18 +141,23 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
         return ServeQueue(exchange);
       case Kind::kPlugins:
         return ServePlugins(exchange);
+      case Kind::kPreemptions:
+        return ServePreemptions(exchange);
       case Kind::kPod:
         return ServePod(exchange, path);
       case Kind::kExplanation:
         return ServeExplanation(exchange, path);
       case Kind::kNode:
         return ServeNode(exchange, path);
+      case Kind::kNodes:
+        return ServeNodes(exchange);
       case Kind::kUnknown:
-        return exchange->Fail(404, "NotFound",
-                              fmt::format("no such path: expected {0}status, {0}queue, {0}plugins, "
-                                          "{0}nodes/NAME, {0}pods/NAMESPACE/NAME or "
-                                          "{0}pods/NAMESPACE/NAME/explanation",
-                                          kSchedulerApiRoot));
+        return exchange->Fail(
+            404, "NotFound",
+            fmt::format("no such path: expected {0}status, {0}queue, {0}plugins, "
+                        "{0}preemptions, {0}nodes, {0}nodes/NAME, {0}pods/NAMESPACE/NAME or "
+                        "{0}pods/NAMESPACE/NAME/explanation",
+                        kSchedulerApiRoot));
     }
   }
 
@@ -192,20 +198,45 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
     filter.ns = target.Get("namespace");
     filter.place = target.Get("place");
     filter.plugin = target.Get("plugin");
-    const auto limit = NumberOf(target.Get("limit"), filter.limit, kMostRows);
-    const auto offset = NumberOf(target.Get("offset"), 0, SIZE_MAX);
-    if (!limit || !offset) {
-      return exchange->Fail(400, "BadRequest",
-                            fmt::format("{}: invalid value \"{}\": expected a number{}",
-                                        limit ? "offset" : "limit", target.Get(limit ? "offset" : "limit"),
-                                        limit ? "" : fmt::format(" of at most {}", kMostRows)));
+    if (!ReadPage(*exchange, kMostRows, filter.limit, filter.offset)) return;
+    parts.inspector.ReportQueue(
+        [weak = weak_from_this(), exchange, filter](introspection::QueueReport report) {
+          Write(weak, [exchange, filter, report = std::move(report)] {
+            exchange->AnswerJson(QueueJson(report, filter));
+          });
+        });
+  }
+
+  // The parameters limit and offset. Responds and returns false if one is invalid.
+  static bool ReadPage(const Exchange& exchange, std::size_t most, std::size_t& limit, std::size_t& offset) {
+    const Target& target = exchange.target;
+    const auto given_limit = NumberOf(target.Get("limit"), limit, most);
+    const auto given_offset = NumberOf(target.Get("offset"), 0, SIZE_MAX);
+    if (given_limit && given_offset) {
+      limit = *given_limit;
+      offset = *given_offset;
+      return true;
     }
-    filter.limit = *limit;
-    filter.offset = *offset;
-    parts.inspector.ReportQueue([weak = weak_from_this(), exchange,
-                                 filter](std::vector<introspection::QueueRow> rows) {
+    const char* const wrong = given_limit ? "offset" : "limit";
+    exchange.Fail(400, "BadRequest",
+                  fmt::format("{}: invalid value \"{}\": expected a number{}", wrong, target.Get(wrong),
+                              given_limit ? "" : fmt::format(" of at most {}", most)));
+    return false;
+  }
+
+  void ServeNodes(const ExchangePtr& exchange) {
+    introspection::NodesPage page;
+    if (!ReadPage(*exchange, kMostNodes, page.limit, page.offset)) return;
+    parts.inspector.ReportNodes([weak = weak_from_this(), exchange, page](introspection::NodesReport report) {
       Write(weak,
-            [exchange, filter, rows = std::move(rows)] { exchange->AnswerJson(QueueJson(rows, filter)); });
+            [exchange, page, report = std::move(report)] { exchange->AnswerJson(NodesJson(report, page)); });
+    });
+  }
+
+  void ServePreemptions(const ExchangePtr& exchange) {
+    parts.inspector.ReportPreemptions([weak = weak_from_this(),
+                                       exchange](introspection::PreemptionsReport report) {
+      Write(weak, [exchange, report = std::move(report)] { exchange->AnswerJson(PreemptionsJson(report)); });
     });
   }
 

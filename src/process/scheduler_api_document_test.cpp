@@ -182,6 +182,16 @@ void SchedulerApiDocumentTest::CheckRareFields() {
   pod.attempts.push_back({WallTime{}, std::move(attempt)});
   CheckText(PodJson(pod, introspection::PodView::kNodes), "Pod");
 
+  introspection::NodesReport nodes;
+  nodes.resources = {"cpu"};
+  nodes.measurements = {{"cpu", "fresh", WallTime{}}};
+  nodes.nodes = {{MakeNode("n").Share(), 1, {{4, 1}}, {0.5}}};
+  CheckText(NodesJson(nodes, {}), "Nodes");
+  introspection::PreemptionsReport preemptions;
+  preemptions.preemptions = {{"default/p", WallTime{}, "preemption: ", "n", {"default/low"}, 1}};
+  preemptions.more = 1;
+  CheckText(PreemptionsJson(preemptions), "Preemptions");
+
   introspection::NodeReport node;
   node.node = MakeNode("n").Share();
   node.pod_count = introspection::kMostPodsOnNode + 1;
@@ -218,6 +228,8 @@ TEST_F(SchedulerApiDocumentTest, HasTheFieldsOfAllResponsesAndNoOthers) {
            {root + "status", "status"},
            {root + "queue", "queue"},
            {root + "plugins", "plugins"},
+           {root + "preemptions", "preemptions"},
+           {root + "nodes", "nodes"},
            {node, "nodes/small"},
            {node, "nodes/small?view=pods"},
            {node, "nodes/large?view=pods"},

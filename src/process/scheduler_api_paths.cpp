@@ -31,6 +31,8 @@ SchedulerApiPath SchedulerApiPathOf(const service::Target& target) {
     if (first == "status") return {Kind::kStatus};
     if (first == "queue") return {Kind::kQueue};
     if (first == "plugins") return {Kind::kPlugins};
+    if (first == "preemptions") return {Kind::kPreemptions};
+    if (first == "nodes") return {Kind::kNodes};
     return {};
   }
   if (first == "nodes" && parts.size() == 2) return {Kind::kNode, "", std::string(parts[1])};
@@ -49,6 +51,8 @@ std::optional<service::Attributes> SufficesForSchedulerApi(const service::Target
     return service::Attributes{"get", "", service::Attributes::Resource{"pods", path.ns, path.name}};
   if (path.kind == Kind::kNode)
     return service::Attributes{"get", "", service::Attributes::Resource{"nodes", "", path.name}};
+  if (path.kind == Kind::kNodes)
+    return service::Attributes{"list", "", service::Attributes::Resource{"nodes", "", ""}};
   return std::nullopt;
 }
 

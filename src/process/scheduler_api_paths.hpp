@@ -17,7 +17,17 @@ inline constexpr std::string_view kSchedulerApiRoot = "/apis/berth.dev/v1alpha1/
 inline constexpr std::string_view kSchedulerApiReviewedRoot = "/berth.dev/v1alpha1/";
 
 struct SchedulerApiPath {
-  enum class Kind : std::uint8_t { kUnknown, kStatus, kQueue, kPlugins, kPod, kExplanation, kNode };
+  enum class Kind : std::uint8_t {
+    kUnknown,
+    kStatus,
+    kQueue,
+    kPlugins,
+    kPreemptions,
+    kPod,
+    kExplanation,
+    kNode,
+    kNodes
+  };
   Kind kind = Kind::kUnknown;
   std::string ns{}, name{};  // of the pod or of the node
 };
@@ -26,8 +36,8 @@ struct SchedulerApiPath {
 SchedulerApiPath SchedulerApiPathOf(const service::Target& target);
 
 // Who may get a pod may read its summaries: they show what the pod's events show, and no names of nodes and
-// of other pods. Who may get a node may read its summary, which names no pods. Everything else needs access
-// to the path below kSchedulerApiReviewedRoot.
+// of other pods. Who may get a node may read its summary, and who may list nodes the list of them: they name
+// no pods. Everything else needs access to the path below kSchedulerApiReviewedRoot.
 std::optional<service::Attributes> SufficesForSchedulerApi(const service::Target& target);
 
 }  // namespace berth::process

@@ -34,6 +34,8 @@ TEST_F(SchedulerApiTest, ServesItsPaths) {
   EXPECT_THAT(*Get("status").body, HasSubstr(R"("leading":true,"synced":true)"));
   EXPECT_THAT(*Get("queue").body, HasSubstr(R"("total":1)"));
   EXPECT_THAT(*Get("plugins").body, HasSubstr(R"("name":"default-scheduler")"));
+  EXPECT_THAT(*Get("nodes").body, HasSubstr(R"("total":1,"remaining":0)"));
+  EXPECT_THAT(*Get("preemptions").body, HasSubstr(R"("preemptions":[])"));
   EXPECT_THAT(*Get("nodes/n1").body, HasSubstr(R"("name":"n1")"));
   EXPECT_THAT(*Get("pods/default/web").body, HasSubstr(R"("name":"web")"));
   const http::Response explanation = Get("pods/default/web/explanation");
@@ -53,7 +55,8 @@ TEST_F(SchedulerApiTest, WrongRequestsAreExplained) {
            {"pods/default", 404, "pods/NAMESPACE/NAME"},
            {"pods/default/a/b", 404, "pods/NAMESPACE/NAME"},
            {"pods/default/a/explanation/b", 404, "pods/NAMESPACE/NAME"},
-           {"nodes", 404, "nodes/NAME"},
+           {"nodes/a/b", 404, "nodes/NAME"},
+           {"nodes?limit=5001", 400, "limit: invalid value \\\"5001\\\": expected a number of at most 5000"},
            {"pods/default/gone", 404, "is not pending in this scheduler"},
            {"pods/default/gone/explanation", 404, "is neither pending in this scheduler nor on a node"},
            {"nodes/gone", 404, "node \\\"gone\\\" is not known to this scheduler"},
@@ -123,9 +126,14 @@ TEST_F(SchedulerApiTest, AccessToAnObjectSufficesForItsSummaryOnly) {
   EXPECT_EQ(node->resource->resource, "nodes");
   EXPECT_EQ(node->resource->ns, "");
   EXPECT_EQ(node->resource->name, "n1");
+  const auto nodes = Sufficient("nodes?limit=10");
+  ASSERT_TRUE(nodes && nodes->resource);
+  EXPECT_EQ(nodes->verb, "list");
+  EXPECT_EQ(nodes->resource->resource, "nodes");
+  EXPECT_EQ(nodes->resource->name, "");
   for (const auto* path : {"pods/shop/web?view=nodes", "pods/shop/web?view=records",
                            "pods/shop/web/explanation?view=nodes", "nodes/n1?view=pods", "queue", "status",
-                           "plugins", "nodes", "pods/shop", "pods//web", "pods/shop/web/log"})
+                           "plugins", "preemptions", "pods/shop", "pods//web", "pods/shop/web/log"})
     EXPECT_FALSE(Sufficient(path)) << path;
 }
 

@@ -280,6 +280,10 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
                "Address of health checks over plain HTTP without authentication. Port 0 disables it.");
   table.Bool("berth-http-metrics", own.http_metrics,
              "Serves /metrics and /metrics/slis at --berth-http-address, too, without authentication.");
+  table.Bool(
+      "berth-ui", own.ui,
+      "Serves a web page at /ui/ of the secure port. It contains no data; it reads the scheduler's API "
+      "with the token that its user enters.");
   table.Bool("berth-adaptive-sampling", own.adaptive_sampling,
              "If percentageOfNodesToScore is unset or 0, samples nodes adaptively like kube-scheduler: the "
              "larger the cluster, the smaller the share. Default: all nodes are evaluated.");

@@ -60,6 +60,7 @@ struct ShadowFlags {
 struct OwnFlags {
   std::string http_address = "127.0.0.1:10251";
   bool http_metrics = false;
+  bool ui = false;
   std::int64_t seed = 0;
   std::uint64_t record_buffer_bytes = 64u << 20;
   std::uint64_t equivalence_cache_bytes = 64u << 20;

@@ -7,6 +7,7 @@
 
 #include "process/effective_config.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
+#include "service/page/page.hpp"
 
 namespace berth::process {
 namespace {
@@ -122,6 +123,23 @@ TEST(SchedulerFlags, CustomTypesAreValidated) {
 TEST(SchedulerFlags, AReportedVersionMayOnlyAddASuffix) {
   EXPECT_EQ(ReportedVersion(CommandLine({"--version=v1.37.1-mine", "--version"}).flags), "v1.37.1-mine");
   EXPECT_EQ(ReportedVersion(CommandLine({}).flags), "v1.37.1");
+}
+
+TEST(SchedulerFlags, ThePageNeedsTheSecurePortAndTheApi) {
+  const auto wrong = [](std::vector<std::string> args) {
+    const CommandLine line(std::move(args));
+    EXPECT_TRUE(line.parsed) << line.parsed.error().message;
+    const auto valid = Validate(line.flags, {});
+    return valid ? "" : valid.error().message;
+  };
+  if (!service::HasPage()) {
+    EXPECT_THAT(wrong({"--berth-ui"}), HasSubstr("built without the page"));
+    return;
+  }
+  EXPECT_EQ(wrong({"--berth-ui"}), "");
+  EXPECT_EQ(wrong({"--berth-ui", "--secure-port=0"}), "--berth-ui needs the secure port: --secure-port is 0");
+  EXPECT_EQ(wrong({"--berth-ui", "--berth-shadow"}),
+            "--berth-ui cannot be used with --berth-shadow: a shadow does not serve the API");
 }
 
 TEST(SchedulerFlags, ShadowFlagsAreCheckedTogether) {

@@ -22,6 +22,7 @@
 #include "process/tracing.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "service/page/page.hpp"
 
 namespace berth::process {
 namespace {
@@ -191,11 +192,12 @@ void Process::AddSchedulerApi(service::Endpoints& endpoints) {
   explainer_.emplace(
       evaluation::PodExplainer::Parts{loop_, *scheduler_, *engine_, config_, plugins_, clock_, metrics_});
   scheduler_api_.emplace(
-      endpoints,
-      SchedulerApi::Parts{
-          introspection::Inspector({loop_, *scheduler_, std::as_const(*engine_).cache(), engine_->profiles(),
-                                    engine_->reasons(), clock_, metrics_, flags_.max_in_unschedulable}),
-          *explainer_, [this] { return fence_.Open(); }});
+      endpoints, SchedulerApi::Parts{introspection::Inspector(
+                                         {loop_, *scheduler_, std::as_const(*engine_).cache(),
+                                          engine_->handle().signals, engine_->profiles(), engine_->reasons(),
+                                          clock_, metrics_, flags_.max_in_unschedulable}),
+                                     *explainer_, [this] { return fence_.Open(); }});
+  if (flags_.own.ui) service::AddPage(endpoints);
 }
 
 Expected<int> Process::Run() {

@@ -103,6 +103,7 @@ struct Endpoints::Impl {
   };
   std::map<std::string, Prefix, std::less<>> prefixes{};
   std::vector<std::string> listed{};
+  std::vector<std::string> open{};  // without authentication; prefixes end with /
 
   void AddMetrics(Endpoints& self, const std::string& path, metrics::Registry& registry) {
     self.Add(path, [&registry](const http::Request& request, const Target&, const Respond& respond) {
@@ -192,6 +193,12 @@ void Endpoints::AddPrefix(std::string prefix, UserPage page, Suffices suffices, 
       std::move(prefix), Impl::Prefix{std::move(page), std::move(suffices), std::move(reviewed_as)});
 }
 
+void Endpoints::AddPublic(std::string path, Page page) {
+  impl_->open.push_back(path);
+  path.ends_with('/') ? AddPrefix(std::move(path), std::move(page))
+                      : AddUnlisted(std::move(path), std::move(page));
+}
+
 void Endpoints::AddVerbosity() {
   const Page index = [](const http::Request&, const Target&, const Respond& respond) {
     respond(Plain(200, std::string(kFlagIndex), "text/html; charset=utf-8"));
@@ -229,6 +236,12 @@ std::string Endpoints::ReviewedPath(const Target& target) const {
     if (target.path.starts_with(prefix)) reviewed = entry.reviewed_as + target.path.substr(prefix.size());
   }
   return reviewed;
+}
+
+bool Endpoints::IsPublic(std::string_view path) const {
+  return std::ranges::any_of(impl_->open, [&](const std::string& open) {
+    return open.ends_with('/') ? path.starts_with(open) : path == open;
+  });
 }
 
 bool Endpoints::IsMetrics(std::string_view path) { return path == "/metrics" || path == "/metrics/slis"; }

@@ -42,6 +42,9 @@ class Endpoints {
   // Adds a page that Paths() does not list.
   void AddUnlisted(std::string path, Page page);
   void AddPrefix(std::string prefix, Page page);
+  // Adds a page that is served without authentication: it must contain no data. A path that ends with /
+  // stands for all paths below it.
+  void AddPublic(std::string path, Page page);
   // Access to an object of the Kubernetes API that suffices for a request below this prefix, beside access to
   // its path. nullopt: only access to the path suffices. Only for GET.
   using Suffices = std::function<std::optional<Attributes>(const Target&)>;
@@ -59,6 +62,8 @@ class Endpoints {
   std::optional<Attributes> SufficientAccess(const http::Request& request, const Target& target) const;
   // The path whose access is reviewed for a request.
   std::string ReviewedPath(const Target& target) const;
+  // Whether the path was added by AddPublic.
+  bool IsPublic(std::string_view path) const;
   // Whether the path is a health check.
   bool IsHealth(std::string_view path) const;
   // Whether the path serves the metrics of this process; not /metrics/resources, which lists the pods of all

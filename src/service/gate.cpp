@@ -85,6 +85,7 @@ void Gate::Handle(http::Request request, std::shared_ptr<http::Exchange> exchang
   auto target = ParseTarget(request.target);
   if (!target) return exchange->Respond(BadRequest());
   auto visit = std::make_shared<Visit>(std::move(request), std::move(*target), std::move(exchange));
+  if (parts_.endpoints.IsPublic(visit->target.path)) return Answer(visit);
   visit->since = parts_.loop.Now();
   parts_.authenticator.Authenticate(visit->request, [this, visit](Expected<User> user) {
     const Duration took = parts_.loop.Now() - visit->since;

@@ -21,7 +21,8 @@ class Endpoints;
 class FilterMetrics;
 
 // Like kube-scheduler's filter chain: 401 for invalid credentials, 403 for denied requests, both as a
-// metav1.Status; 500 if authorization failed with an error. Lives on the loop; arguments must outlive it.
+// metav1.Status; 500 if authorization failed with an error. Public paths of the endpoints need neither. Lives
+// on the loop; arguments must outlive it.
 class Gate {
  public:
   struct Parts {

@@ -19,6 +19,7 @@
 #include "observability/metrics/registry.hpp"
 #include "service/endpoints.hpp"
 #include "service/fake_environment.hpp"
+#include "service/negotiation.hpp"
 
 namespace berth::service {
 namespace {
@@ -94,6 +95,18 @@ TEST_F(SecureServerTest, AllowsAuthorizedRequests) {
   EXPECT_EQ(*refused->Find("content-type"), "application/json");
   EXPECT_EQ(*refused->Find("cache-control"), "no-cache, private");
   EXPECT_EQ(Get("/nothing", As("root", {"system:masters"}))->body, "404 page not found\n");
+}
+
+TEST_F(SecureServerTest, PublicPathsNeedNoCredentialsAndOthersStillDo) {
+  endpoints_.AddPublic("/ui/", [](const http::Request&, const Target&, const Respond& respond) {
+    respond(Plain(200, "page"));
+  });
+  authentication_.client_ca_file.clear();
+  ASSERT_TRUE(Start());
+  EXPECT_EQ(Get("/ui/", Anonymous())->body, "page");
+  EXPECT_EQ(Get("/ui/", Anonymous(), {{"Authorization", "Bearer invalid"}})->status, 200)
+      << "the credentials do not count";
+  EXPECT_EQ(Get("/metrics", Anonymous())->status, 403);
 }
 
 TEST_F(SecureServerTest, InvalidCredentialsAreRejectedEvenOnAllowedPaths) {

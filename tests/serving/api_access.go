@@ -47,6 +47,8 @@ func (s *stage) checkAPIAccess(ctx context.Context) (wrong []string, err error) 
 		{"pods/default/pod-1/explanation", forbidden, forbidden, ok, forbidden},
 		{"nodes/node-1", forbidden, ok, ok, forbidden},
 		{"nodes/node-1?view=pods", forbidden, forbidden, ok, forbidden},
+		{"nodes", forbidden, ok, ok, forbidden},
+		{"preemptions", forbidden, forbidden, ok, forbidden},
 		{"queue", forbidden, forbidden, ok, forbidden},
 		{"queue?namespace=shop", forbidden, forbidden, ok, forbidden},
 		{"plugins", forbidden, forbidden, ok, forbidden},
@@ -115,10 +117,10 @@ func (s *stage) makeAPIUsers(ctx context.Context) error {
 	subject := func(name string) []rbacv1.Subject {
 		return []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: name}}
 	}
-	read := func(resource string) []rbacv1.PolicyRule {
-		return []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{resource}}}
+	read := func(resource string, verbs ...string) []rbacv1.PolicyRule {
+		return []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{""}, Resources: []string{resource}}}
 	}
-	if _, err := roles.Roles("shop").Create(ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "developer"}, Rules: read("pods")}, metav1.CreateOptions{}); err != nil {
+	if _, err := roles.Roles("shop").Create(ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "developer"}, Rules: read("pods", "get")}, metav1.CreateOptions{}); err != nil {
 		return err
 	}
 	if _, err := roles.RoleBindings("shop").Create(ctx, &rbacv1.RoleBinding{
@@ -129,7 +131,7 @@ func (s *stage) makeAPIUsers(ctx context.Context) error {
 		return err
 	}
 	for name, rules := range map[string][]rbacv1.PolicyRule{
-		"node-reader": read("nodes"),
+		"node-reader": read("nodes", "get", "list"),
 		"api-reader":  {{Verbs: []string{"get"}, NonResourceURLs: []string{"/berth.dev/v1alpha1/*"}}},
 	} {
 		if _, err := roles.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{}); err != nil {

@@ -20,6 +20,7 @@ constexpr std::size_t kCopiesPerStep = 10;
 constexpr std::size_t kResumePoints = 64;
 // A queue that grows or empties all the time is reported incompletely.
 constexpr int kMostRestarts = 5;
+constexpr std::string_view kFitPlugin = "NodeResourcesFit";
 
 WallTime WallOf(MonoTime time, const Clock& clock) { return clock.WallNow() + (time - clock.Now()); }
 
@@ -129,7 +130,12 @@ struct QueueSearch {
   Inspector::Parts parts;
   Inspector::TakeQueue take;
   std::shared_ptr<cycle::LongestStep> longest_step;
-  std::vector<QueueRow> rows{};
+  QueueReport report{};
+  struct Demand {
+    cluster::ResourceId resource;
+    ResourceShortfall of_pods;
+  };
+  std::vector<Demand> demands{};
   std::size_t order = 0;  // of the queue when the search began
   int restarts = 0;
 };
@@ -141,30 +147,84 @@ QueueRow RowOf(const framework::QueuedPod& pod, const char* place, const Clock& 
   return row;
 }
 
+void AddDemand(cluster::ResourceId resource, std::int64_t amount, QueueSearch& search) {
+  if (amount <= 0) return;
+  // Between two steps an id may get another name, when its last pod has gone.
+  const std::string& name = search.parts.cluster.nodes().symbols().ResourceName(resource);
+  auto found = std::ranges::find_if(search.demands, [&](const QueueSearch::Demand& one) {
+    return one.resource == resource && one.of_pods.resource == name;
+  });
+  if (found == search.demands.end()) {
+    if (search.demands.size() == kMostShortResources) return;
+    found = search.demands.insert(found, {resource, {.resource = name}});
+  }
+  ResourceShortfall& demand = found->of_pods;
+  ++demand.pods;
+  // Amounts are at most 2^63 - 1 each.
+  if (__builtin_add_overflow(demand.requested, amount, &demand.requested)) demand.requested = INT64_MAX;
+  demand.largest_request = std::max(demand.largest_request, amount);
+}
+
+void AddDemands(const framework::QueuedPod& pod, QueueSearch& search) {
+  if (std::ranges::find(pod.rejectors, kFitPlugin) == pod.rejectors.end()) return;
+  const cluster::Amounts& amounts = pod.info.fit();
+  AddDemand(cluster::kCpu, amounts.milli_cpu, search);
+  AddDemand(cluster::kMemory, amounts.memory, search);
+  AddDemand(cluster::kEphemeralStorage, amounts.ephemeral_storage, search);
+  for (const auto& [resource, amount] : amounts.scalars) AddDemand(resource, amount, search);
+}
+
+// Adds what is free, and keeps the resources of which that is too little.
+void Compare(QueueSearch& search) {
+  const cluster::NodeTable& nodes = search.parts.cluster.nodes();
+  for (QueueSearch::Demand& demand : search.demands) {
+    ResourceShortfall& of_pods = demand.of_pods;
+    const cluster::ResourceId resource = nodes.symbols().FindResource(of_pods.resource);
+    const auto allocatable = nodes.allocatable(resource), requested = nodes.requested(resource);
+    for (std::size_t row = 0; row < allocatable.size(); ++row) {
+      if (nodes.unschedulable().Has(row)) continue;
+      const std::int64_t free = std::max<std::int64_t>(0, allocatable[row] - requested[row]);
+      if (__builtin_add_overflow(of_pods.free, free, &of_pods.free)) of_pods.free = INT64_MAX;
+      of_pods.largest_free = std::max(of_pods.largest_free, free);
+    }
+    if (of_pods.requested > of_pods.free || of_pods.largest_request > of_pods.largest_free)
+      search.report.shortfall.push_back(std::move(of_pods));
+  }
+}
+
 // Adds the rows after the last one that is still in the queue. Returns false if there is none.
 bool AddRows(QueueSearch& search) {
   const queue::SchedulingQueue& queue = search.parts.scheduler.queue();
+  std::vector<QueueRow>& rows = search.report.rows;
   const auto add = [&](const framework::QueuedPod& pod, const char* place) {
-    search.rows.push_back(RowOf(pod, place, search.parts.clock));
+    rows.push_back(RowOf(pod, place, search.parts.clock));
+    AddDemands(pod, search);
   };
-  if (search.rows.empty()) return queue.ForEachAfter("", kRowsPerStep, add);
+  if (rows.empty()) return queue.ForEachAfter("", kRowsPerStep, add);
   if (search.order != queue.order_changes()) return false;
-  for (std::size_t i = 0; i < kResumePoints && !search.rows.empty(); ++i) {
-    const std::string uid = search.rows.back().pod->metadata.uid;
+  for (std::size_t i = 0; i < kResumePoints && !rows.empty(); ++i) {
+    const std::string uid = rows.back().pod->metadata.uid;
     if (queue.ForEachAfter(uid, kRowsPerStep, add)) return true;
-    search.rows.pop_back();  // it has left the queue
+    rows.pop_back();  // it has left the queue
   }
   return false;
 }
 
 void Continue(std::unique_ptr<QueueSearch> search) {
   const cycle::LongestStep::Step step(search->longest_step);
-  const std::size_t before = search->rows.size();
+  std::vector<QueueRow>& rows = search->report.rows;
+  const std::size_t before = rows.size();
   if (before == 0) search->order = search->parts.scheduler.queue().order_changes();
   const bool found = AddRows(*search);
-  const bool ended = found && search->rows.size() < before + kRowsPerStep / 2;
-  if (ended || (!found && ++search->restarts > kMostRestarts)) return search->take(std::move(search->rows));
-  if (!found) search->rows.clear();
+  const bool ended = found && rows.size() < before + kRowsPerStep / 2;
+  if (ended || (!found && ++search->restarts > kMostRestarts)) {
+    Compare(*search);
+    return search->take(std::move(search->report));
+  }
+  if (!found) {
+    rows.clear();
+    search->demands.clear();
+  }
   cycle::ClusterLoop& loop = search->parts.loop;
   loop.Post([search = std::move(search)]() mutable { Continue(std::move(search)); });
 }

@@ -16,13 +16,14 @@
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/introspection/node_reports.hpp"
 #include "scheduler/introspection/reports.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 
 namespace berth::introspection {
 
 // The loop's part of a request is divided into steps, and the loop decides between them: a step reads at most
-// 5,000 records or 2,000 pods of the queue, searches 50 records for rejections, or copies at most ten
-// records. What changes between two steps may be missing in a report or may be reported as it was. The
-// longest step of each request is a metric (LongestStep).
+// 5,000 records, 2,000 pods of the queue or 1,000 nodes, searches 50 records for rejections or 1,000 for
+// preemptions, or copies at most ten records. What changes between two steps may be missing in a report or
+// may be reported as it was. The longest step of each request is a metric (LongestStep).
 //
 // All methods may be called on any thread. `take` is called on the loop's thread and must not block; if the
 // loop ends first, it is destroyed without a call.
@@ -32,6 +33,7 @@ class Inspector {
     cycle::ClusterLoop& loop;
     const cycle::Scheduler& scheduler;
     const cluster::ClusterState& cluster;
+    const load_metrics::SignalTable& signals;
     std::span<const std::unique_ptr<runtime::Profile>> profiles;
     const framework::Reasons& reasons;
     const Clock& clock;
@@ -45,14 +47,21 @@ class Inspector {
   // record of it is left.
   using TakePod = std::move_only_function<void(std::optional<PodReport>)>;
   void ReportPod(std::string key, std::size_t attempts, TakePod take) const;
-  // All pods in the queue, in no defined order.
-  using TakeQueue = std::move_only_function<void(std::vector<QueueRow>)>;
+  // All pods in the queue, in no defined order. A pod that leaves the queue meanwhile may count in the
+  // shortfall.
+  using TakeQueue = std::move_only_function<void(QueueReport)>;
   void ReportQueue(TakeQueue take) const;
   using TakeStatus = std::move_only_function<void(StatusReport)>;
   void ReportStatus(TakeStatus take) const;
   // nullopt: there is no node of this name.
   using TakeNode = std::move_only_function<void(std::optional<NodeReport>)>;
   void ReportNode(std::string name, TakeNode take) const;
+  // All nodes, in no defined order.
+  using TakeNodes = std::move_only_function<void(NodesReport)>;
+  void ReportNodes(TakeNodes take) const;
+  // The preemptions in the newest records.
+  using TakePreemptions = std::move_only_function<void(PreemptionsReport)>;
+  void ReportPreemptions(TakePreemptions take) const;
   using TakePlugins = std::move_only_function<void(PluginsReport)>;
   void ReportPlugins(TakePlugins take) const;
 

@@ -1,4 +1,5 @@
 // Reports of a complete scheduler, and their JSON.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,8 +38,9 @@ class IntrospectionTest : public ::testing::Test {
   void Add(const api::Node& node) { Change<api::Node>(nullptr, std::make_shared<const api::Node>(node)); }
   void Add(const PodBuilder& pod) { Change<api::Pod>(nullptr, pod.Share()); }
   Inspector Inspect() {
-    return Inspector({run_.loop, *run_.scheduler, run_.engine->cache(), run_.engine->profiles(),
-                      run_.engine->reasons(), run_.clock, run_.metrics, std::chrono::minutes(5)});
+    return Inspector({run_.loop, *run_.scheduler, run_.engine->cache(), run_.engine->handle().signals,
+                      run_.engine->profiles(), run_.engine->reasons(), run_.clock, run_.metrics,
+                      std::chrono::minutes(5)});
   }
   std::optional<PodReport> Pod(const std::string& key, std::size_t attempts = 2) {
     std::optional<PodReport> report;
@@ -49,11 +51,11 @@ class IntrospectionTest : public ::testing::Test {
   json::object Json(const std::string& key, PodView view = PodView::kSummary) {
     return json::parse(PodJson(Pod(key).value(), view)).as_object();
   }
-  std::vector<QueueRow> Queue() {
-    std::vector<QueueRow> rows;
-    Inspect().ReportQueue([&](std::vector<QueueRow> taken) { rows = std::move(taken); });
+  QueueReport Queue() {
+    QueueReport report;
+    Inspect().ReportQueue([&](QueueReport taken) { report = std::move(taken); });
     run_.Settle();
-    return rows;
+    return report;
   }
 
   cycle::SchedulerEnvironment run_;
@@ -152,7 +154,7 @@ TEST_F(IntrospectionTest, TheQueueIsReportedInStepsWithoutLosingAPod) {
     run_.loop.sink().On(ports::Change<api::Pod>{nullptr, MakePod("p" + std::to_string(i)).Cpu("1").Share()});
   run_.Settle();
   std::optional<std::size_t> rows;
-  Inspect().ReportQueue([&](std::vector<QueueRow> taken) { rows = taken.size(); });
+  Inspect().ReportQueue([&](const QueueReport& taken) { rows = taken.rows.size(); });
   int steps = 0;
   // Pods leave the queue between the steps.
   for (; !rows; ++steps) {
@@ -171,15 +173,63 @@ TEST_F(IntrospectionTest, QueueJsonCountsAndListsThePodsThatPassTheFilter) {
     Add(MakePod(name).Cpu("8"));
     run_.clock.Advance(seconds(1));
   }
-  const std::vector<QueueRow> rows = Queue();
-  const json::object all = json::parse(QueueJson(rows, {.limit = 2})).as_object();
+  const QueueReport report = Queue();
+  const json::object all = json::parse(QueueJson(report, {.limit = 2})).as_object();
   EXPECT_EQ(all.at("total").as_int64(), 3);
   EXPECT_EQ(all.at("remaining").as_int64(), 1);
   EXPECT_EQ(json::serialize(all.at("causes")), R"([{"plugin":"NodeResourcesFit","pods":3}])");
   EXPECT_EQ(Text(all.at("pods").at(0).at("name")), "x");
-  const json::object next = json::parse(QueueJson(rows, {.limit = 2, .offset = 2})).as_object();
+  const json::object next = json::parse(QueueJson(report, {.limit = 2, .offset = 2})).as_object();
   EXPECT_EQ(Text(next.at("pods").at(0).at("name")), "z");
-  EXPECT_EQ(json::parse(QueueJson(rows, {.plugin = "NodeAffinity"})).at("matching").as_int64(), 0);
+  EXPECT_EQ(json::parse(QueueJson(report, {.plugin = "NodeAffinity"})).at("matching").as_int64(), 0);
+}
+
+TEST_F(IntrospectionTest, TheShortfallComparesRequestsOfRejectedPodsWithWhatIsFree) {
+  struct Case {
+    const char* name;
+    std::vector<api::Node> nodes;
+    std::vector<PodBuilder> pods;
+    const char* want;
+  };
+  const auto node = [](const char* name, const char* cpu) { return MakeNode(name).Cpu(cpu).Memory("8Gi"); };
+  const std::vector<Case> cases = {
+      {"more is requested than is free in total",
+       {node("a", "2"), node("b", "1")},
+       {MakePod("x").Cpu("4"), MakePod("y").Cpu("3500m")},
+       R"([{"resource":"cpu","pods":2,"requested":"7500m","free":"3","missing":"4500m","largestRequest":"4",)"
+       R"("largestFree":"2"}])"},
+      {"enough is free, but on no single node",
+       {node("a", "2"), node("b", "3")},
+       {MakePod("x").Cpu("4")},
+       R"([{"resource":"cpu","pods":1,"requested":"4","free":"5","missing":"0","largestRequest":"4",)"
+       R"("largestFree":"3"}])"},
+      {"pods on the nodes and cordoned nodes count",
+       {node("a", "4"), node("b", "8").Cordoned()},
+       {MakePod("bound").Cpu("3").OnNode("a"), MakePod("x").Cpu("2")},
+       R"([{"resource":"cpu","pods":1,"requested":"2","free":"1","missing":"1","largestRequest":"2",)"
+       R"("largestFree":"1"}])"},
+      {"a resource that no node has",
+       {node("a", "4")},
+       {MakePod("x").Cpu("1").Request("example.com/gpu", "2")},
+       R"([{"resource":"example.com/gpu","pods":1,"requested":"2","free":"0","missing":"2",)"
+       R"("largestRequest":"2","largestFree":"0"}])"},
+      {"pods that another plugin rejects do not count",
+       {node("a", "4")},
+       {MakePod("x").Cpu("8").Selecting("disk", "ssd")},
+       "[]"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    std::vector<api::NodePtr> nodes;
+    std::vector<api::PodPtr> pods;
+    for (const api::Node& one : c.nodes)
+      Change<api::Node>(nullptr, nodes.emplace_back(std::make_shared<const api::Node>(one)));
+    for (const PodBuilder& one : c.pods) Change<api::Pod>(nullptr, pods.emplace_back(one.Share()));
+    const json::value report = json::parse(QueueJson(Queue(), {}));
+    EXPECT_EQ(json::serialize(report.at("shortfall")), c.want);
+    for (const api::PodPtr& pod : pods) Change<api::Pod>(pod, nullptr);
+    for (const api::NodePtr& one : nodes) Change<api::Node>(one, nullptr);
+  }
 }
 
 // --- nodes and plugins ---
@@ -282,6 +332,65 @@ TEST_F(IntrospectionTest, TheRecordsAreSearchedInSteps) {
   const NodeRejection& rejection = report->rejections.begin()->second;
   EXPECT_EQ(rejection.pods.size(), kMostRejectedPods);
   EXPECT_EQ(rejection.more_pods, kPods - kMostRejectedPods);
+}
+
+TEST_F(IntrospectionTest, AllNodesAreReportedInStepsWithTheRequestedShares) {
+  constexpr int kNodes = 2500;
+  for (int i = 0; i < kNodes; ++i)
+    run_.loop.sink().On(ports::Change<api::Node>{
+        nullptr, std::make_shared<const api::Node>(MakeNode(fmt::format("n{:04}", i)).Cpu("4"))});
+  run_.Settle();
+  Add(MakePod("web").Cpu("1").OnNode("n0001"));
+  Add(MakeNode("last").Cpu("8").Allocatable("example.com/gpu", "2").Cordoned());
+  Add(MakePod("training").Request("example.com/gpu", "1").OnNode("last"));
+  const load_metrics::SignalId signal =
+      run_.engine->handle().signals.Declare({.name = "cpu", .source = "main", .expression = "x"});
+  run_.engine->handle().signals.SetClock(run_.clock);
+  load_metrics::SeriesValue value{{{"node", "n0001"}}, 0.25};
+  run_.engine->handle().signals.Take(load_metrics::AnswerOf(signal, run_.clock.Now(), {value}));
+  run_.clock.Advance(seconds(5));
+
+  std::optional<NodesReport> report;
+  Inspect().ReportNodes([&](NodesReport taken) { report = std::move(taken); });
+  int steps = 0;
+  for (; !report; ++steps) ASSERT_TRUE(run_.loop.RunOnce(*run_.scheduler));
+  EXPECT_GE(steps, 3);
+  ASSERT_EQ(report->nodes.size(), static_cast<std::size_t>(kNodes) + 1);
+  const json::object page = json::parse(NodesJson(*report, {.limit = 2, .offset = 1})).as_object();
+  EXPECT_EQ(page.at("total").as_int64(), kNodes + 1);
+  EXPECT_EQ(page.at("remaining").as_int64(), kNodes - 2);
+  EXPECT_EQ(json::serialize(page.at("measurements")),
+            fmt::format(R"([{{"name":"cpu","state":"fresh","polledAt":"{}"}}])",
+                        FormatMicroTime(run_.clock.WallNow() - seconds(5))));
+  EXPECT_EQ(json::serialize(page.at("nodes")),
+            R"([{"name":"n0000","unschedulable":false,"podCount":0,"requested":[)"
+            R"({"resource":"cpu","share":0},{"resource":"pods","share":0}]},)"
+            R"({"name":"n0001","unschedulable":false,"podCount":1,"requested":[)"
+            R"({"resource":"cpu","share":2.5E-1},{"resource":"pods","share":9.091E-3}],)"
+            R"("measured":[{"name":"cpu","value":2.5E-1}]}])");
+  EXPECT_EQ(json::serialize(json::parse(NodesJson(*report, {.limit = 1})).at("nodes")),
+            R"([{"name":"last","unschedulable":true,"podCount":1,"requested":[)"
+            R"({"resource":"cpu","share":0},{"resource":"pods","share":9.091E-3},)"
+            R"({"resource":"example.com/gpu","share":5E-1}]}])");
+}
+
+TEST_F(IntrospectionTest, PreemptionsAreReportedWithTheirVictims) {
+  Add(MakeNode("a").Cpu("2"));
+  Add(MakePod("low").Cpu("2").OnNode("a"));
+  Add(MakePod("unrelated").Cpu("8"));
+  Add(MakePod("urgent").Cpu("2").Priority(100));
+  std::optional<PreemptionsReport> report;
+  Inspect().ReportPreemptions([&](PreemptionsReport taken) { report = std::move(taken); });
+  run_.Settle();
+  ASSERT_TRUE(report);
+  const json::object all = json::parse(PreemptionsJson(*report)).as_object();
+  ASSERT_GE(all.at("preemptions").as_array().size(), 1u);
+  const json::object& newest = all.at("preemptions").at(0).as_object();
+  EXPECT_EQ(Text(newest.at("name")), "urgent");
+  EXPECT_EQ(Text(newest.at("node")), "a");
+  EXPECT_EQ(newest.at("victimCount").as_int64(), 1);
+  EXPECT_EQ(json::serialize(newest.at("victims")), R"(["default/low"])");
+  EXPECT_THAT(json::serialize(all), Not(HasSubstr("unrelated")));
 }
 
 TEST_F(IntrospectionTest, PluginsReportCallsCostAndRejections) {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ranges>
+#include <span>
 #include <tuple>
 
 #include "base/json_text.hpp"
-#include "kubernetes/api/quantity.hpp"
+#include "scheduler/introspection/amount_text.hpp"
 
 namespace berth::introspection {
 namespace {
@@ -15,16 +17,6 @@ namespace {
 constexpr std::size_t kMostNamesOfPods = 10;  // of one reason
 
 std::int64_t Number(std::size_t number) { return static_cast<std::int64_t>(number); }
-
-// In the unit of Kubernetes: "1500m", "8Gi", "3".
-std::string AmountOf(const NodeResource& resource) {
-  if (resource.name == "cpu") return api::Quantity::FromMilli(resource.requested).Canonical();
-  api::Quantity amount = api::Quantity::FromInteger(resource.requested);
-  const bool bytes = resource.name == "memory" || resource.name == "ephemeral-storage" ||
-                     resource.name.starts_with("hugepages-");
-  if (bytes) amount.FormatAs(api::Quantity::Parse("1Ki").value());
-  return amount.Canonical();
-}
 
 void AddSearched(JsonObject& object, const SearchedRecords& searched) {
   JsonObject records(object.Key("searched"));
@@ -63,7 +55,7 @@ void AddResources(JsonObject& object, const NodeReport& report) {
                    one.Add("resource", resource.name);
                    const auto allocatable = std::as_const(report.node->allocatable).find(resource.name);
                    one.Add("allocatable", allocatable->second.Canonical());
-                   one.Add("requested", AmountOf(resource));
+                   one.Add("requested", AmountText(resource.name, resource.requested));
                  });
 }
 
@@ -81,7 +73,7 @@ void AddPodsOnNode(JsonObject& object, const NodeReport& report) {
     one.AddRaw("assumed", pod->assumed ? "true" : "false");
     AppendJsonList(one.Key("requests"), pod->requests, [](std::string& text, const NodeResource& resource) {
       JsonObject amount(text);
-      amount.Add("resource", resource.name).Add("requested", AmountOf(resource));
+      amount.Add("resource", resource.name).Add("requested", AmountText(resource.name, resource.requested));
     });
   });
   if (report.pod_count > pods.size()) object.AddNumber("morePods", Number(report.pod_count - pods.size()));
@@ -115,6 +107,38 @@ void AddRejections(JsonObject& object, const NodeReport& report, NodeView view) 
                      AppendPodName(of_pod, pod.second);
                      of_pod.Add("time", FormatMicroTime(pod.first));
                    });
+  });
+}
+
+// --- all nodes ---
+
+void AppendNodeRow(std::string& out, const NodeRow& row, const NodesReport& report) {
+  JsonObject node(out);
+  node.Add("name", row.node->metadata.name);
+  for (const api::NodeCondition& condition : row.node->conditions) {
+    if (condition.type == "Ready") node.Add("ready", condition.status);
+  }
+  node.AddRaw("unschedulable", row.node->unschedulable ? "true" : "false");
+  node.AddNumber("podCount", row.pod_count);
+  std::vector<std::pair<std::string_view, double>> shares;
+  for (std::size_t i = 0; i < row.resources.size(); ++i) {
+    const auto [allocatable, requested] = row.resources[i];
+    if (allocatable > 0)
+      shares.emplace_back(report.resources[i],
+                          static_cast<double>(requested) / static_cast<double>(allocatable));
+  }
+  AppendJsonList(node.Key("requested"), shares, [](std::string& text, const auto& share) {
+    JsonObject one(text);
+    one.Add("resource", share.first).AddRaw("share", fmt::format("{:.4g}", share.second));
+  });
+  std::vector<std::pair<std::string_view, double>> values;
+  for (std::size_t i = 0; i < report.measurements.size(); ++i) {
+    if (std::isfinite(row.measured[i])) values.emplace_back(report.measurements[i].name, row.measured[i]);
+  }
+  if (values.empty()) return;
+  AppendJsonList(node.Key("measured"), values, [](std::string& text, const auto& value) {
+    JsonObject one(text);
+    one.Add("name", value.first).AddRaw("value", fmt::format("{:.6g}", value.second));
   });
 }
 
@@ -164,6 +188,47 @@ std::string NodeJson(const NodeReport& report, NodeView view) {
   AddResources(object, report);
   if (view == NodeView::kPods) AddPodsOnNode(object, report);
   AddRejections(object, report, view);
+  AddSearched(object, report.searched);
+  object.Close();
+  return out;
+}
+
+std::string NodesJson(const NodesReport& report, const NodesPage& page) {
+  std::vector<const NodeRow*> rows;
+  for (const NodeRow& row : report.nodes) rows.push_back(&row);
+  std::ranges::sort(rows, {}, [](const NodeRow* row) { return std::string_view(row->node->metadata.name); });
+  const std::size_t begin = std::min(page.offset, rows.size());
+  const std::size_t end = begin + std::min(page.limit, rows.size() - begin);
+  std::string out;
+  JsonObject object(out);
+  object.AddNumber("total", Number(rows.size()));
+  object.AddNumber("remaining", Number(rows.size() - end));
+  AppendJsonList(object.Key("measurements"), report.measurements,
+                 [](std::string& text, const NodesMeasurement& measurement) {
+                   JsonObject one(text);
+                   one.Add("name", measurement.name).Add("state", measurement.state);
+                   if (measurement.polled_at) one.Add("polledAt", FormatMicroTime(*measurement.polled_at));
+                 });
+  AppendJsonList(object.Key("nodes"), std::span(rows).subspan(begin, end - begin),
+                 [&](std::string& text, const NodeRow* row) { AppendNodeRow(text, *row, report); });
+  object.Close();
+  return out;
+}
+
+std::string PreemptionsJson(const PreemptionsReport& report) {
+  std::string out;
+  JsonObject object(out);
+  AppendJsonList(object.Key("preemptions"), report.preemptions,
+                 [](std::string& text, const PreemptionReport& preemption) {
+                   JsonObject one(text);
+                   AppendPodName(one, preemption.pod);
+                   one.Add("time", FormatMicroTime(preemption.at));
+                   one.AddUnlessEmpty("message", preemption.message);
+                   one.Add("node", preemption.node);
+                   one.AddNumber("victimCount", Number(preemption.victim_count));
+                   one.AddUnlessEmpty("victims", preemption.victims);
+                 });
+  if (report.more > 0) object.AddNumber("morePreemptions", Number(report.more));
   AddSearched(object, report.searched);
   object.Close();
   return out;

@@ -16,6 +16,14 @@ enum class NodeView : std::uint8_t {
 };
 
 std::string NodeJson(const NodeReport& report, NodeView view);
+
+struct NodesPage {
+  std::size_t limit = 500;
+  std::size_t offset = 0;
+};
+// By name.
+std::string NodesJson(const NodesReport& report, const NodesPage& page);
+std::string PreemptionsJson(const PreemptionsReport& report);
 std::string PluginsJson(const PluginsReport& report);
 
 }  // namespace berth::introspection

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,48 @@ struct NodeReport {
 inline constexpr std::size_t kMostPodsOnNode = 500;
 inline constexpr std::size_t kMostNominated = 100;
 inline constexpr std::size_t kMostRejectedPods = 100;
+
+// One node of a list.
+struct NodeRow {
+  api::NodePtr node;
+  std::int64_t pod_count = 0;
+  // Allocatable and requested, in the order of NodesReport::resources; 0 or missing: the node does not have
+  // it.
+  std::vector<std::pair<std::int64_t, std::int64_t>> resources;
+  std::vector<double> measured;  // in the order of NodesReport::measurements; NaN: no value
+};
+
+// A value per node that load-aware plugins query.
+struct NodesMeasurement {
+  std::string name;
+  std::string state;                  // load_metrics::NameOf(SignalState)
+  std::optional<WallTime> polled_at;  // of the current values
+};
+
+struct NodesReport {
+  std::vector<std::string> resources;          // at most kMostNodeResources
+  std::vector<NodesMeasurement> measurements;  // at most kMostMeasurements
+  std::vector<NodeRow> nodes;
+};
+inline constexpr std::size_t kMostNodeResources = 16;
+inline constexpr std::size_t kMostMeasurements = 16;
+
+// A pod that was nominated to a node whose pods are evicted.
+struct PreemptionReport {
+  std::string pod;  // "namespace/name"
+  WallTime at;
+  std::string message;
+  std::string node;
+  std::vector<std::string> victims;  // "namespace/name"; at most kMostVictims
+  std::size_t victim_count = 0;
+};
+struct PreemptionsReport {
+  std::vector<PreemptionReport> preemptions;  // newest first; at most kMostPreemptions
+  std::size_t more = 0;                       // found in the records beyond these
+  SearchedRecords searched;
+};
+inline constexpr std::size_t kMostPreemptions = 100;
+inline constexpr std::size_t kMostVictims = 10;
 
 // What the searched records show of a plugin.
 struct PluginRejections {

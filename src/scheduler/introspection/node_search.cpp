@@ -1,4 +1,4 @@
-// Reports about nodes and plugins: both search the newest records.
+// Reports about a node, preemptions and plugins, which search the newest records.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint64_t kRecordsSearchedPerStep = 50;
 // A search ends after these; the answer states how far it reaches.
 constexpr std::uint64_t kMostRecordsSearched = 5'000;
+// Whether a record has a nomination is found much faster.
+constexpr std::uint64_t kNominationsPerStep = 1'000;
+constexpr std::uint64_t kMostNominationsSearched = 100'000;
 
 // The newest records, in steps.
 struct RecordSearch {
@@ -22,16 +25,17 @@ struct RecordSearch {
   std::uint64_t end = 0;  // the number of the first record that is not searched
   SearchedRecords searched;
 
-  void Begin(const record::RecordRing& records, WallTime now) {
+  void Begin(const record::RecordRing& records, WallTime now, std::uint64_t most = kMostRecordsSearched) {
     before = records.end();
-    end = before - std::min<std::uint64_t>(kMostRecordsSearched, records.size());
+    end = before - std::min<std::uint64_t>(most, records.size());
     searched.since = now;
   }
   // One step. Returns whether it was the last one.
   template <class Visit>
-  bool Step(const record::RecordRing& records, Visit&& visit) {
+  bool Step(const record::RecordRing& records, Visit&& visit,
+            std::uint64_t per_step = kRecordsSearchedPerStep) {
     const std::uint64_t left = before - std::min(before, end);
-    before = records.ForEachBefore(before, std::min(kRecordsSearchedPerStep, left),
+    before = records.ForEachBefore(before, std::min(per_step, left),
                                    [&](const record::AttemptRecord& record, WallTime at) {
                                      ++searched.attempts;
                                      searched.since = at;
@@ -130,6 +134,43 @@ void Continue(std::unique_ptr<NodeSearch> search) {
   loop.Post([search = std::move(search)]() mutable { Continue(std::move(search)); });
 }
 
+// --- preemptions ---
+
+struct PreemptionSearch {
+  Inspector::Parts parts;
+  Inspector::TakePreemptions take;
+  std::shared_ptr<cycle::LongestStep> longest_step;
+  PreemptionsReport report{};
+  RecordSearch records{};
+};
+
+void AddPreemption(const record::AttemptRecord& record, WallTime at, PreemptionsReport& report) {
+  if (!record.nomination) return;
+  if (report.preemptions.size() == kMostPreemptions) {
+    ++report.more;
+    return;
+  }
+  const std::vector<std::string>& victims = record.nomination->victims;
+  PreemptionReport& added = report.preemptions.emplace_back(
+      PreemptionReport{record.pod, at, record.post_filter, record.nomination->node, {}, victims.size()});
+  added.victims.assign(victims.begin(),
+                       victims.begin() + static_cast<std::ptrdiff_t>(std::min(victims.size(), kMostVictims)));
+}
+
+void Continue(std::unique_ptr<PreemptionSearch> search) {
+  const cycle::LongestStep::Step step(search->longest_step);
+  const bool ended = search->records.Step(
+      search->parts.scheduler.records(),
+      [&](const record::AttemptRecord& record, WallTime at) { AddPreemption(record, at, search->report); },
+      kNominationsPerStep);
+  if (ended) {
+    search->report.searched = search->records.searched;
+    return search->take(std::move(search->report));
+  }
+  cycle::ClusterLoop& loop = search->parts.loop;
+  loop.Post([search = std::move(search)]() mutable { Continue(std::move(search)); });
+}
+
 // --- plugins ---
 
 struct PluginSearch {
@@ -202,6 +243,16 @@ void Inspector::ReportNode(std::string name, TakeNode take) const {
     search->records.Begin(search->parts.scheduler.records(), search->parts.clock.WallNow());
     cycle::ClusterLoop& loop = search->parts.loop;
     loop.Post([search = std::move(search)]() mutable { Continue(std::move(search)); });
+  });
+}
+
+void Inspector::ReportPreemptions(TakePreemptions take) const {
+  auto search = std::make_unique<PreemptionSearch>(PreemptionSearch{
+      parts_, std::move(take), cycle::LongestStep::Of("preemptions", parts_.metrics, parts_.clock)});
+  parts_.loop.Post([search = std::move(search)]() mutable {
+    search->records.Begin(search->parts.scheduler.records(), search->parts.clock.WallNow(),
+                          kMostNominationsSearched);
+    Continue(std::move(search));
   });
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/json_text.hpp"
+#include "scheduler/introspection/amount_text.hpp"
 
 namespace berth::introspection {
 namespace {
@@ -194,6 +195,26 @@ void AppendRow(std::string& out, const QueueRow& row) {
   object.AddUnlessEmpty("rejectedBy", row.rejected_by);
 }
 
+// The largest missing part first.
+void AddShortfall(JsonObject& object, std::vector<ResourceShortfall> shortfall) {
+  const auto missing = [](const ResourceShortfall& one) {
+    return std::max<std::int64_t>(0, one.requested - one.free);
+  };
+  std::ranges::stable_sort(shortfall, std::greater(), [&](const ResourceShortfall& one) {
+    return static_cast<double>(missing(one)) / static_cast<double>(one.requested);
+  });
+  AppendJsonList(object.Key("shortfall"), shortfall, [&](std::string& out, const ResourceShortfall& one) {
+    JsonObject resource(out);
+    resource.Add("resource", one.resource);
+    resource.AddNumber("pods", static_cast<std::int64_t>(one.pods));
+    resource.Add("requested", AmountText(one.resource, one.requested));
+    resource.Add("free", AmountText(one.resource, one.free));
+    resource.Add("missing", AmountText(one.resource, missing(one)));
+    resource.Add("largestRequest", AmountText(one.resource, one.largest_request));
+    resource.Add("largestFree", AmountText(one.resource, one.largest_free));
+  });
+}
+
 void AddPods(JsonObject& object, std::span<const QueueRow> rows, const QueueFilter& filter) {
   std::vector<const QueueRow*> chosen;
   for (const QueueRow& row : rows) {
@@ -235,7 +256,8 @@ std::string PodJson(const PodReport& report, PodView view) {
   return out;
 }
 
-std::string QueueJson(std::span<const QueueRow> rows, const QueueFilter& filter) {
+std::string QueueJson(const QueueReport& report, const QueueFilter& filter) {
+  const std::span<const QueueRow> rows = report.rows;
   Counts places, plugins, namespaces, owners;
   for (const QueueRow& row : rows) {
     ++places[{"", row.place}];
@@ -251,6 +273,7 @@ std::string QueueJson(std::span<const QueueRow> rows, const QueueFilter& filter)
   AddCounts(object, "causes", "plugin", plugins);
   AddCounts(object, "namespaces", "", namespaces);
   AddCounts(object, "owners", "owner", owners);
+  AddShortfall(object, report.shortfall);
   AddPods(object, rows, filter);
   object.Close();
   return out;

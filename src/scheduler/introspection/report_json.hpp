@@ -26,9 +26,9 @@ struct QueueFilter {
   std::size_t limit = 100;
   std::size_t offset = 0;
 };
-// Counts of all pods by place, plugin, namespace and owner, and the pods that pass the filter, by the time
-// since when they are there. At most kMostGroups namespaces and owners, those with most pods.
-std::string QueueJson(std::span<const QueueRow> rows, const QueueFilter& filter);
+// Counts of all pods by place, plugin, namespace and owner, the shortfall, and the pods that pass the filter,
+// by the time since when they are there. At most kMostGroups namespaces and owners, those with most pods.
+std::string QueueJson(const QueueReport& report, const QueueFilter& filter);
 inline constexpr std::size_t kMostGroups = 50;
 
 struct Identity {

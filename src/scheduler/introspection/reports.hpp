@@ -75,6 +75,22 @@ struct QueueRow {
   std::vector<std::string> rejected_by;  // the gating plugin included
 };
 
+// A resource that waiting pods request, and what the nodes have left of it. Milli-cores, bytes, counts.
+struct ResourceShortfall {
+  std::string resource;
+  std::size_t pods = 0;  // that request it
+  std::int64_t requested = 0, largest_request = 0;
+  std::int64_t free = 0, largest_free = 0;  // of all nodes that are not cordoned, and of one of them
+};
+
+struct QueueReport {
+  std::vector<QueueRow> rows;
+  // What pods request that NodeResourcesFit rejected: resources of which they request more than is free, in
+  // total or on one node. Of at most kMostShortResources resources.
+  std::vector<ResourceShortfall> shortfall;
+};
+inline constexpr std::size_t kMostShortResources = 32;
+
 struct StatusReport {
   bool synced = false;
   queue::QueueSizes queue;

@@ -96,4 +96,9 @@ Expected<std::string> SchedulerConnection::Get(const std::string& path) {
   return *reply;
 }
 
+client::Reply SchedulerConnection::Send(const std::string& path) {
+  return server_->Send(
+      {.path = path, .timeout = kRequestTimeout, .accept = "application/json", .single_attempt = true});
+}
+
 }  // namespace berth::scheduler_access

@@ -42,6 +42,9 @@ class SchedulerConnection {
   // kUnauthorized, with the permission that is missing; kUnavailable, kTimeout.
   Expected<std::string> Get(const std::string& path);
 
+  // The same without retries and without an explanation of the error.
+  client::Reply Send(const std::string& path);
+
   // "pod kube-system/berth-0", or the URL.
   const std::string& where() const { return where_; }
 
