@@ -2,171 +2,28 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
-	"sync"
-	"time"
 
-	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"berth.test/cluster/controlplane"
 	"berth.test/cluster/kubelet"
 )
 
-// nodes simulates the kubelets of all nodes for the pods of kube-system: it starts containers, probes them,
-// writes their status, restarts them after a crash, and stops them on deletion.
+// nodes runs the pods of kube-system.
 type nodes struct {
 	*stage
-	running map[types.UID]*replica
-	ended   []*kubelet.Container
-	address int
-	stopped sync.WaitGroup
-	mutex   sync.Mutex
+	pods *kubelet.Nodes
 }
-
-// replica is a running pod.
-type replica struct {
-	pod       v1.Pod
-	container *kubelet.Container
-	ready     bool
-	restarts  int32
-	started   time.Time
-}
-
-// backOff is the delay before a container is restarted, if it was started recently.
-const backOff = 3 * time.Second
 
 // startNodes starts the simulation; the returned function stops it and the pods.
 func (s *stage) startNodes(ctx context.Context) (*nodes, func()) {
-	n := &nodes{stage: s, running: make(map[types.UID]*replica)}
-	ctx, cancel := context.WithCancel(ctx)
-	n.stopped.Go(func() {
-		for controlplane.Pause(ctx, 100*time.Millisecond) == nil {
-			if err := n.sync(ctx); err != nil && ctx.Err() == nil {
-				n.addError("%v", err)
-			}
-		}
-	})
-	return n, func() {
-		cancel()
-		n.stopped.Wait()
-		for uid := range n.running {
-			n.end(uid)
-		}
-	}
-}
-
-// sync runs one iteration.
-func (n *nodes) sync(ctx context.Context) error {
-	pods := n.control.Client.CoreV1().Pods(system)
-	list, err := pods.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for _, pod := range list.Items {
-		switch r := n.running[pod.UID]; {
-		case pod.DeletionTimestamp != nil:
-			n.end(pod.UID)
-			now := int64(0)
-			err = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
-		case pod.Spec.NodeName == "":
-		case r == nil:
-			err = n.begin(ctx, pod)
-		case !r.container.Child.Running() && time.Since(r.started) < backOff:
-		case !r.container.Child.Running():
-			r.started = time.Now()
-			n.ended = append(n.ended, r.container)
-			r.restarts++
-			if r.container, err = n.kubelet.Run(ctx, &r.pod, r.container.Address, "--bind-address="+r.container.Address); err == nil {
-				err = n.writeStatus(ctx, r, false)
-			}
-		case !r.ready && r.container.Healthy(ctx, time.Millisecond) == nil:
-			err = n.writeStatus(ctx, r, true)
-		}
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return fmt.Errorf("pod %s: %w", pod.Name, err)
-		}
-	}
-	return nil
-}
-
-// begin starts a pod with its own loopback address, because all pods use the same ports.
-func (n *nodes) begin(ctx context.Context, pod v1.Pod) error {
-	n.address++
-	address := fmt.Sprintf("127.90.91.%d", n.address)
-	started, err := n.kubelet.Run(ctx, &pod, address, "--bind-address="+address)
-	if err != nil {
-		return err
-	}
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	n.running[pod.UID] = &replica{pod: pod, container: started, started: time.Now()}
-	return nil
-}
-
-// end stops a pod's container, which must exit in an orderly way.
-func (n *nodes) end(uid types.UID) {
-	r := n.running[uid]
-	if r == nil {
-		return
-	}
-	if r.container.Child.Running() {
-		if how := r.container.Child.Stop(); how != "" {
-			n.addError("%s exited with %s", r.container.Name, how)
-		}
-	}
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	n.ended = append(n.ended, r.container)
-	delete(n.running, uid)
-}
-
-// writeStatus writes a pod's status.
-func (n *nodes) writeStatus(ctx context.Context, r *replica, ready bool) error {
-	n.mutex.Lock()
-	r.ready = ready
-	n.mutex.Unlock()
-	pods := n.control.Client.CoreV1().Pods(system)
-	pod, err := pods.Get(ctx, r.pod.Name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	state, now := v1.ConditionFalse, metav1.Now()
-	if ready {
-		state = v1.ConditionTrue
-	}
-	status := &pod.Status
-	// A Service must not contain loopback addresses.
-	address := strings.Replace(r.container.Address, "127.", "10.", 1)
-	status.Phase, status.StartTime, status.PodIP, status.PodIPs = v1.PodRunning, &now, address, []v1.PodIP{{IP: address}}
-	status.Conditions = nil
-	for _, kind := range []v1.PodConditionType{v1.PodScheduled, v1.PodInitialized, v1.ContainersReady, v1.PodReady} {
-		condition := v1.PodCondition{Type: kind, Status: v1.ConditionTrue, LastTransitionTime: now}
-		if kind == v1.ContainersReady || kind == v1.PodReady {
-			condition.Status = state
-		}
-		status.Conditions = append(status.Conditions, condition)
-	}
-	status.ContainerStatuses = []v1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image, Ready: ready,
-		Started: &ready, RestartCount: r.restarts, State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: now}}}}
-	_, err = pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{})
-	return err
+	pods, stop := s.kubelet.StartNodes(ctx, system, s.addError)
+	return &nodes{s, pods}, stop
 }
 
 // replicas are the running containers by pod name.
-func (n *nodes) replicas() map[string]*kubelet.Container {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	all := make(map[string]*kubelet.Container)
-	for _, r := range n.running {
-		all[r.pod.Name] = r.container
-	}
-	return all
-}
+func (n *nodes) replicas() map[string]*kubelet.Container { return n.pods.Replicas() }
 
 // leader is the replica that holds the lease; a replica's identity begins with its pod's name.
 func (n *nodes) leader(ctx context.Context) (string, error) {
@@ -186,22 +43,8 @@ func (n *nodes) leader(ctx context.Context) (string, error) {
 	return leader, err
 }
 
-// checkLogs checks that no replica was denied a request. A lost race for the lease is not an error, although
-// it is logged as one.
+// checkLogs checks that no replica was denied a request.
 func (n *nodes) checkLogs(context.Context) error {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	all := slices.Clone(n.ended)
-	for _, r := range n.running {
-		all = append(all, r.container)
-	}
-	for _, c := range all {
-		for line := range strings.SplitSeq(c.Logged(), "\n") {
-			slower := strings.Contains(line, "cannot be fulfilled on leases") || strings.Contains(line, `"berth\" already exists`)
-			if strings.Contains(strings.ToLower(line), "forbidden") || strings.HasPrefix(line, "E") && !slower {
-				n.addError("%s logs: %s", c.Name, line)
-			}
-		}
-	}
+	n.pods.CheckLogs()
 	return nil
 }

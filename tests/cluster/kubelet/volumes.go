@@ -3,6 +3,7 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -92,7 +93,29 @@ func (k *Kubelet) volume(ctx context.Context, pod *v1.Pod, volume v1.Volume, fol
 		if err != nil {
 			return "", err
 		}
-		return fill(folder+"/"+volume.Name, found.Data)
+		files := maps.Clone(found.Data)
+		for name, data := range found.BinaryData {
+			if files == nil {
+				files = make(map[string]string)
+			}
+			files[name] = string(data)
+		}
+		return fill(folder+"/"+volume.Name, files)
+	case volume.Secret != nil:
+		found, err := k.Control.Client.CoreV1().Secrets(pod.Namespace).Get(ctx, volume.Secret.SecretName, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		files := make(map[string]string)
+		for name, data := range found.Data {
+			files[name] = string(data)
+		}
+		for _, item := range volume.Secret.Items {
+			if _, there := files[item.Key]; !there || item.Path != item.Key {
+				return "", fmt.Errorf("Secret %s: key %s as %s is not simulated", volume.Secret.SecretName, item.Key, item.Path)
+			}
+		}
+		return fill(folder+"/"+volume.Name, files)
 	}
 	return "", fmt.Errorf("of a kind that is not played")
 }
