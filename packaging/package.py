@@ -107,8 +107,8 @@ def program_files(root, binary, full, date):
     for page in sorted([docs / "differences.md", *docs.glob("guide/**/*.md"), *docs.glob("reference/*.md")]):
         put(root, f"usr/share/doc/berth/{page.relative_to(docs)}", page.read_bytes())
     for path in sorted((SOURCE / "deploy").rglob("*")):
-        # Files for readers of the source tree are not packaged.
-        if path.is_file() and path.name not in ("README.md", "render"):
+        # Files for readers of the source tree are not packaged. The Helm chart is an artifact of its own.
+        if path.is_file() and path.name not in ("README.md", "render") and "helm" not in path.parts:
             mode = 0o755 if os.access(path, os.X_OK) else 0o644
             put(root, f"usr/share/doc/berth/examples/{path.relative_to(SOURCE / 'deploy')}", path.read_bytes(), mode)
 
