@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"berth.test/cluster/controlplane"
 )
 
@@ -64,6 +66,9 @@ func (s *stage) installed(ctx context.Context, prefix string) error {
 	if _, err := s.holder(ctx, "berth"); err != nil {
 		return err
 	}
+	if err := s.selected(ctx); err != nil {
+		return err
+	}
 	if err := s.placed(ctx, prefix+"-installed", "berth", "berth"); err != nil {
 		return err
 	}
@@ -83,6 +88,25 @@ func (s *stage) installed(ctx context.Context, prefix string) error {
 		s.addError("the notes have %d commands, not 3: %s", commands, notes)
 	}
 	return nil
+}
+
+// selected checks that the disruption budget and the Service select the replicas.
+func (s *stage) selected(ctx context.Context) error {
+	err := controlplane.Until(ctx, stepTimeout, "the disruption budget to count three replicas", func() (bool, error) {
+		budget, err := s.control.Client.PolicyV1().PodDisruptionBudgets(system).Get(ctx, "berth", metav1.GetOptions{})
+		return err == nil && budget.Status.CurrentHealthy == 3 && budget.Status.DisruptionsAllowed == 1, err
+	})
+	if err != nil {
+		return err
+	}
+	return controlplane.Until(ctx, stepTimeout, "the Service to select three replicas", func() (bool, error) {
+		options := metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=berth"}
+		slices, err := s.control.Client.DiscoveryV1().EndpointSlices(system).List(ctx, options)
+		if err != nil || len(slices.Items) != 1 || len(slices.Items[0].Ports) != 1 {
+			return false, err
+		}
+		return len(slices.Items[0].Endpoints) == 3 && *slices.Items[0].Ports[0].Port == 10259, nil
+	})
 }
 
 // upgraded changes the configuration: every replica is replaced and has the new profile.

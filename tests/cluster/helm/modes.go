@@ -14,6 +14,9 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"berth.test/cluster/controlplane"
 )
 
@@ -110,8 +113,11 @@ func (s *stage) shadow(ctx context.Context) error {
 				return controlplane.Until(ctx, stepTimeout, "the report to contain a decision", func() (bool, error) {
 					for _, c := range s.pods.Replicas() {
 						status, text, err := send(ctx, admin, http.MethodGet, "https://"+c.Address+":10259/debug/berth/shadow", "")
-						if err != nil || status != http.StatusOK {
-							return false, fmt.Errorf("reviews %t: status %d: %s: %w", reviews, status, text, err)
+						if err != nil {
+							return false, err
+						}
+						if status != http.StatusOK {
+							return false, fmt.Errorf("the report with reviews %t: status %d: %s", reviews, status, text)
 						}
 						if strings.Contains(text, "profile default-scheduler: ") && !strings.Contains(text, "profile default-scheduler: 0 ") {
 							return true, nil
@@ -130,7 +136,7 @@ func (s *stage) shadow(ctx context.Context) error {
 	return nil
 }
 
-// extender serves filter to clients with a certificate.
+// extender serves filter to clients with a certificate, and bind only with extender.bind.
 func (s *stage) extender(ctx context.Context) error {
 	first, err := s.kubeScheduler("kube-scheduler-extended", false)
 	if err != nil {
@@ -185,9 +191,46 @@ data: {ca.crt: %s}
 			}
 			return nil
 		},
+		func(ctx context.Context) error { return s.binds(ctx, known, http.StatusNotFound) },
+		func(ctx context.Context) error {
+			_, err := s.install(ctx, "ext", "mode: extender\nreplicas: 1\nservingCertificateSecret: serving\nextender: {clientCASecret: clients, bind: true}\n")
+			return err
+		},
+		func(ctx context.Context) error {
+			return controlplane.Until(ctx, stepTimeout, "the previous replicas to end", func() (bool, error) { return len(s.pods.Replicas()) == 1, nil })
+		},
+		func(ctx context.Context) error { return s.binds(ctx, known, http.StatusOK) },
 		s.checked,
 		func(ctx context.Context) error { return s.uninstall(ctx, "ext") },
 	)
+}
+
+// binds sends a bind request for a new pod to one replica. With this status 200 the pod must be bound afterwards.
+func (s *stage) binds(ctx context.Context, client *http.Client, expected int) error {
+	name := fmt.Sprintf("bound-by-extender-%d", expected)
+	pod, err := s.control.Client.CoreV1().Pods("default").Create(ctx, &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       v1.PodSpec{SchedulerName: "absent", Containers: []v1.Container{{Name: "c", Image: "example/app"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	request := fmt.Sprintf(`{"PodName":%q,"PodNamespace":"default","PodUID":%q,"Node":"node1"}`, name, pod.UID)
+	for _, c := range s.pods.Replicas() {
+		status, text, err := send(ctx, client, http.MethodPost, "https://"+c.Address+":8443/bind", request)
+		if err != nil {
+			return err
+		}
+		if status != expected {
+			return fmt.Errorf("bind: status %d, not %d: %s", status, expected, text)
+		}
+		break
+	}
+	if expected != http.StatusOK {
+		return nil
+	}
+	_, err = s.control.NodeOf(ctx, stepTimeout, name)
+	return err
 }
 
 const filterRequest = `{"Pod":{"metadata":{"name":"p","namespace":"default","uid":"1"},"spec":{"containers":[{"name":"c"}]}},"Nodes":null,"NodeNames":["node1","node2"]}`

@@ -87,12 +87,7 @@ func (n *Nodes) sync(ctx context.Context) error {
 			err = n.finish(ctx, r)
 		case !r.container.Child.Running() && time.Since(r.started) < backOff:
 		case !r.container.Child.Running():
-			r.started = time.Now()
-			n.ended = append(n.ended, r.container)
-			r.restarts++
-			if r.container, err = n.kubelet.Run(ctx, &r.pod, r.container.Address, listening(&r.pod, r.container.Address)...); err == nil {
-				err = n.writeStatus(ctx, r, false)
-			}
+			err = n.restart(ctx, r)
 		case !r.ready && r.container.Healthy(ctx, time.Millisecond) == nil:
 			err = n.writeStatus(ctx, r, true)
 		}
@@ -129,6 +124,22 @@ func (n *Nodes) begin(ctx context.Context, pod v1.Pod) error {
 	defer n.mutex.Unlock()
 	n.running[pod.UID] = &replica{pod: pod, container: started, started: time.Now()}
 	return nil
+}
+
+// restart starts the container of a pod again. If that fails, for example because a ConfigMap was deleted, it is tried
+// again later.
+func (n *Nodes) restart(ctx context.Context, r *replica) error {
+	r.started = time.Now()
+	next, err := n.kubelet.Run(ctx, &r.pod, r.container.Address, listening(&r.pod, r.container.Address)...)
+	if err != nil {
+		return err
+	}
+	n.mutex.Lock()
+	n.ended = append(n.ended, r.container)
+	r.container = next
+	r.restarts++
+	n.mutex.Unlock()
+	return n.writeStatus(ctx, r, false)
 }
 
 // end stops a pod's container, which must exit in an orderly way.
