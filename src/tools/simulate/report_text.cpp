@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostKinds = 15;
 
-const TableStyle kStyle{.indent = 2, .gap = 2, .right_aligned = true};
+const TableStyle kTableStyle{.indent = 2, .gap = 2, .right_aligned = true};
 
 }  // namespace
 
@@ -32,12 +32,12 @@ std::string ReportText(const ReportHead& head, std::span<const Result> results) 
   }
   for (std::size_t i = 0; i < results.size(); ++i) rows[0][i + 1] = results[i].configuration;
   text += "\n";
-  text += TextTable(rows, kStyle);
+  text += TextTable(rows, kTableStyle);
   for (const Result& result : results) {
     text += fmt::format("\nPods by kind, {}\n", result.configuration);
     rows = KindRows(result, kMostKinds);
     rows.insert(rows.begin(), KindColumns());
-    text += TextTable(rows, kStyle);
+    text += TextTable(rows, kTableStyle);
     if (result.kinds.size() > kMostKinds)
       text += fmt::format("  {} more kinds are in the JSON form\n", result.kinds.size() - kMostKinds);
     const auto pending = PendingLines(result, kMostKinds);
