@@ -63,7 +63,7 @@ def _command(binary, path, summary):
 
 
 def _add_child(children, line):
-    if found := re.match(r"  ([a-z]+)   +(\S.*)$", line):
+    if found := re.match(r"  ([a-z][a-z-]*)   +(\S.*)$", line):
         children.append(found.groups())
     else:
         name, about = children[-1]

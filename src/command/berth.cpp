@@ -25,6 +25,7 @@
 #include "command/simulate_command.hpp"
 #include "command/status_command.hpp"
 #include "command/ui_command.hpp"
+#include "command/what_if_command.hpp"
 #include "command_line/command.hpp"
 
 namespace berth::command {
@@ -67,6 +68,7 @@ constexpr Subcommand kSubcommands[] = {
     {"measure", "query the measurements of load-aware plugins once and print them", &RunMeasureCommand},
     {"rebalance", "evict pods from overloaded nodes that the scheduler would place on better ones",
      &RunRebalanceCommand},
+    {"what-if", "show what the scheduler would do after changes of the cluster", &RunWhatIfCommand},
     {"simulate", "run a workload on virtual time and report how the scheduler places it",
      &RunSimulateCommand},
     {"demo", "run a demonstration: a simulated cluster with ten thousand pods",

@@ -76,6 +76,11 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
     const auto found = objects.find(key);
     return found == objects.end() ? nullptr : found->second;
   }
+  // Calls visit(const std::shared_ptr<const T>&) for every object, in no defined order.
+  template <class T, class Visit>
+  void ForEach(Visit&& visit) const {
+    for (const auto& [key, object] : std::get<Objects<T>>(objects_)) visit(object);
+  }
   // Creates a pod; name and UID must be new.
   void CreatePod(api::Pod pod);
   // The pod ends or is removed immediately. No effect if it is gone.

@@ -54,6 +54,17 @@ bool VirtualCluster::RunUntil(Duration time, const std::atomic<bool>& stop) {
   return false;
 }
 
+bool VirtualCluster::Settle(Duration limit, const std::atomic<bool>& stop) {
+  constexpr Duration kStep = std::chrono::milliseconds(100);
+  const Duration end = time_.now() + limit;
+  do {
+    if (!RunUntil(time_.now() + kStep, stop)) return false;
+    const queue::QueueSizes sizes = scheduler_->queue().sizes();
+    if (!time_.Next() && sizes.active == 0 && sizes.backoff == 0) return true;
+  } while (time_.now() < end);
+  return false;
+}
+
 // The loop may report a time that has passed, for work that it checks only while it runs; a microsecond keeps
 // the time moving.
 Duration VirtualCluster::NextWork() {

@@ -43,6 +43,8 @@ class VirtualCluster {
   VirtualTime& time() { return time_; }
   VirtualApi& api() { return api_; }
   const assembly::Engine& engine() const { return *engine_; }
+  // For evaluations between two runs, which must leave it as it was.
+  assembly::Engine& engine() { return *engine_; }
   const cycle::Scheduler& scheduler() const { return *scheduler_; }
   // Scheduling attempts so far.
   std::uint64_t attempts() const { return scheduler_->records().end(); }
@@ -53,6 +55,10 @@ class VirtualCluster {
   // Runs scheduler and events until `time` (inclusive), or until `stop` is set. Returns whether `time` was
   // reached.
   bool RunUntil(Duration time, const std::atomic<bool>& stop);
+  // Runs until the scheduler has nothing to do: every write has taken effect, no pod terminates, and each pod
+  // is bound, rejected, gated, or waits for Permit. Returns false if that is not so after `limit`, for
+  // example because a binding fails again and again, or if `stop` is set.
+  bool Settle(Duration limit, const std::atomic<bool>& stop);
 
  private:
   explicit VirtualCluster(const VirtualClusterOptions& options);

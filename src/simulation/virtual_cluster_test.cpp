@@ -131,6 +131,31 @@ TEST_F(VirtualClusterTest, StopEndsTheRunBeforeItsTime) {
   EXPECT_LT(cluster_->time().now(), 1s);
 }
 
+TEST_F(VirtualClusterTest, SettlesWhenNoPodCanBePlacedAnyMore) {
+  AddNode("n", "1");
+  cluster_->Start();
+  cluster_->api().CreatePod(Pod("low", "1"));
+  EXPECT_TRUE(cluster_->Settle(1min, stop_));
+  cluster_->api().CreatePod(Pod("high", "1", 100));
+  cluster_->api().CreatePod(Pod("waits", "1"));
+  EXPECT_TRUE(cluster_->Settle(1min, stop_));
+  EXPECT_EQ(cluster_->api().Find<api::Pod>("default/high")->spec.node_name, "n") << "after the victim's end";
+  EXPECT_EQ(cluster_->api().Find<api::Pod>("default/low"), nullptr);
+  EXPECT_EQ(cluster_->api().Find<api::Pod>("default/waits")->spec.node_name, "");
+  EXPECT_LT(cluster_->time().now(), 10s);
+}
+
+TEST_F(VirtualClusterTest, DoesNotSettleBeforeTheLimitIfAWriteIsOutstanding) {
+  AddNode("n", "1");
+  cluster_->Start();
+  cluster_->api().CreatePod(Pod("low", "1"));
+  EXPECT_TRUE(cluster_->Settle(1min, stop_));
+  cluster_->api().CreatePod(Pod("high", "1", 100));
+  EXPECT_FALSE(cluster_->Settle(1s, stop_)) << "the victim terminates for two seconds";
+  stop_ = true;
+  EXPECT_FALSE(cluster_->Settle(1min, stop_));
+}
+
 TEST(VirtualTime, EventsRunInOrderOfTimeAndThenOfAddition) {
   VirtualTime time;
   Lines order;

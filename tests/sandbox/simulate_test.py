@@ -14,13 +14,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from ports import free_port  # noqa: E402 (needs the path set above)
+from running import Running  # noqa: E402 (needs the paths set above)
 
 # name, CPUs, GiB, zone
 NODES = [("n0", 7, 61, "a"), ("n1", 13, 37, "b"), ("n2", 23, 97, "a"), ("n3", 31, 53, "c"), ("n4", 43, 211, "b")]
@@ -73,57 +71,14 @@ def simulate(berth, folder, seed):
         return {row["pod"].split("/")[1]: row["node"] for row in csv.DictReader(file)}
 
 
-class Sandbox:
-    """A sandbox and a scheduler in real time."""
+class Sandbox(Running):
+    """With the nodes of NODES and without controllers."""
 
     def __init__(self, berth, folder):
-        self.folder = folder
-        self.url = f"http://127.0.0.1:{(port := free_port())}"
-        self.log = open(folder / "log", "w")
-        self.children = []
-        self.start(berth, "sandbox", "--nodes", "0", "--no-controllers", "--port", str(port), "--kubeconfig", "kubeconfig")
-        self.wait("the sandbox", lambda: self.get("/api/v1/nodes"))
+        super().__init__(berth, folder, "--no-controllers")
         for name, cpu, memory, zone in NODES:
-            full = f"group-{name}-0"
-            room = {"cpu": str(cpu), "memory": f"{memory}Gi", "pods": "110"}
-            labels = {"kubernetes.io/hostname": full, "topology.kubernetes.io/zone": zone}
-            self.post("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": full, "labels": labels},
-                                        "status": {"capacity": room, "allocatable": room}})
-        self.post("/apis/scheduling.k8s.io/v1/priorityclasses", {
-            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 1000})
-        self.start(berth, "scheduler", "--kubeconfig", "kubeconfig", "--leader-elect=false", "--secure-port=0",
-                   "--berth-http-address=127.0.0.1:0")
-
-    def start(self, *argv):
-        self.children.append(subprocess.Popen(argv, cwd=self.folder, stdout=self.log, stderr=self.log))
-
-    def stop(self):
-        for child in reversed(self.children):
-            child.terminate()
-            child.wait()
-
-    def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=10) as reply:
-            return json.load(reply)
-
-    def post(self, path, body):
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=10) as reply:
-                return json.load(reply)
-        except urllib.error.HTTPError as error:
-            sys.exit(f"error: {path}: {error.read().decode()}")
-
-    def wait(self, what, ready, seconds=60):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            try:
-                if result := ready():
-                    return result
-            except OSError:
-                pass
-            time.sleep(0.02)
-        sys.exit(f"error: waited {seconds} s for {what}\n{(self.folder / 'log').read_text()[-3000:]}")
+            self.add_node(f"group-{name}-0", cpu, memory, {"topology.kubernetes.io/zone": zone})
+        self.start_scheduler()
 
     def place(self, kind, number):
         """Creates the pod and returns its node; None if it does not fit."""

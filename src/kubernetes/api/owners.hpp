@@ -1,6 +1,8 @@
 // Controllers of pods.
 #pragma once
 
+#include <string_view>
+
 #include "kubernetes/api/meta.hpp"
 
 namespace berth::api {
@@ -9,6 +11,14 @@ namespace berth::api {
 // back when they are evicted.
 inline bool IsOfDaemonSet(const ObjectMeta& pod) {
   return pod.controller && pod.controller->kind == "DaemonSet";
+}
+
+// The annotation of mirror pods. Decoders must retain it for IsMirrorPod (RetainedFields).
+inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
+
+// Whether the pod shows a static pod of a kubelet, which restarts it whatever the API server does.
+inline bool IsMirrorPod(const ObjectMeta& pod) {
+  return pod.Annotation(kMirrorAnnotation) != nullptr || (pod.controller && pod.controller->kind == "Node");
 }
 
 }  // namespace berth::api

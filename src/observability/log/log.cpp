@@ -151,7 +151,7 @@ void Value::AppendJsonTo(std::string& line) const {
 }
 
 void Info(std::string_view message, Fields fields, const Where& where) {
-  Write(Severity::kInfo, 0, message, fields, where);
+  if (verbosity.load(std::memory_order_relaxed) >= 0) Write(Severity::kInfo, 0, message, fields, where);
 }
 void Warning(std::string_view message, Fields fields, const Where& where) {
   Write(Severity::kWarning, 0, message, fields, where);

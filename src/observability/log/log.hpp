@@ -82,6 +82,7 @@ class Level {
   bool wanted_;
 };
 Level V(int level);  // one relaxed load
+// Negative: Info writes nothing either, for commands whose output is not a log. Warnings and errors remain.
 void SetVerbosity(int level);
 int Verbosity();
 

@@ -44,6 +44,14 @@ TEST(Log, TheFirstLetterIsTheSeverity) {
   EXPECT_EQ(Captured([] { Error("x"); })[0], 'E');
 }
 
+TEST(Log, ANegativeVerbosityDropsInfo) {
+  SetVerbosity(-1);
+  EXPECT_EQ(Captured([] { Info("x"); }), "");
+  EXPECT_EQ(Captured([] { Warning("x"); })[0], 'W');
+  SetVerbosity(0);
+  EXPECT_EQ(Captured([] { Info("x"); })[0], 'I');
+}
+
 TEST(Log, ValuesArePrintedByKind) {
   const auto line = Captured([] {
     Info("m", {{"n", -3}, {"u", 18446744073709551615ULL}, {"b", true}, {"r", 0.5}, {"s", "a \"b\"\t\x01"}});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/loaded_cluster.hpp"
 #include "scheduler/assembly/pod_evaluator.hpp"
 #include "scheduler/record/attempt_record.hpp"
 
@@ -54,13 +55,13 @@ class Explainer {
   Engine& engine() { return *engine_; }
 
  private:
-  struct Input;
   Explainer();
 
   DryRunPorts ports_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<PodEvaluator> evaluator_;
-  std::unique_ptr<Input> input_;
+  std::unique_ptr<LoadedCluster> input_;
+  bool filled_ = false;
 };
 
 }  // namespace berth::assembly

@@ -120,21 +120,9 @@ void AddPreemption(JsonObject& object, const AttemptRecord& record, JsonView vie
   AddNames(preemption, "victims", record.nomination->victims);
 }
 
-}  // namespace
-
-std::string ExplanationJson(const Explanation& explanation, const JsonContext& context, JsonView view) {
+// The evaluation, without its circumstances.
+void AddEvaluation(JsonObject& object, const Explanation& explanation, JsonView view) {
   const AttemptRecord& record = *explanation.record;
-  const std::size_t slash = explanation.pod.find('/');
-  std::string out;
-  JsonObject object(out);
-  object.Add("namespace", std::string_view(explanation.pod).substr(0, slash));
-  object.Add("name", std::string_view(explanation.pod).substr(slash + 1));
-  object.AddUnlessEmpty("owner", explanation.owner);
-  object.AddUnlessEmpty("boundTo", explanation.bound_to);
-  object.Add("clusterAsOf", FormatMicroTime(context.cluster_as_of));
-  object.Add("evaluatedAt", FormatMicroTime(context.evaluated_at));
-  object.AddRaw("leading", context.leading ? "true" : "false");
-  object.AddUnlessEmpty("leftOut", context.left_out);
   object.Add("result", record::ResultName(record.result));
   // After a preemption the message names the node; the pod's own events do not have it yet.
   if (view == JsonView::kNodes || !record.nomination) object.AddUnlessEmpty("message", record.message);
@@ -151,8 +139,36 @@ std::string ExplanationJson(const Explanation& explanation, const JsonContext& c
   AddPreemption(object, record, view);
   AddAdvice(object, explanation.advice, view);
   if (view == JsonView::kNodes) AddCandidates(object, record);
+}
+
+// Name and owner of the pod.
+void AddPod(JsonObject& object, const Explanation& explanation) {
+  const std::size_t slash = explanation.pod.find('/');
+  object.Add("namespace", std::string_view(explanation.pod).substr(0, slash));
+  object.Add("name", std::string_view(explanation.pod).substr(slash + 1));
+  object.AddUnlessEmpty("owner", explanation.owner);
+  object.AddUnlessEmpty("boundTo", explanation.bound_to);
+}
+
+}  // namespace
+
+std::string ExplanationJson(const Explanation& explanation, const JsonContext& context, JsonView view) {
+  std::string out;
+  JsonObject object(out);
+  AddPod(object, explanation);
+  object.Add("clusterAsOf", FormatMicroTime(context.cluster_as_of));
+  object.Add("evaluatedAt", FormatMicroTime(context.evaluated_at));
+  object.AddRaw("leading", context.leading ? "true" : "false");
+  object.AddUnlessEmpty("leftOut", context.left_out);
+  AddEvaluation(object, explanation, view);
   object.Close();
   return out;
+}
+
+void AppendExplanation(std::string& out, const Explanation& explanation, JsonView view) {
+  JsonObject object(out);
+  AddPod(object, explanation);
+  AddEvaluation(object, explanation, view);
 }
 
 }  // namespace berth::explanation

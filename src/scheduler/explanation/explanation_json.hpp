@@ -30,6 +30,8 @@ struct JsonContext {
 // Of each list of names at most kMostJsonNames, with the complete number; at most kMostJsonGroups groups and
 // kMostJsonCandidates candidates. The engine of the explanation must exist.
 std::string ExplanationJson(const Explanation& explanation, const JsonContext& context, JsonView view);
+// Appends the same object without the circumstances of the evaluation, for an answer that has its own.
+void AppendExplanation(std::string& out, const Explanation& explanation, JsonView view);
 inline constexpr std::size_t kMostJsonNames = 10;
 inline constexpr std::size_t kMostJsonGroups = 50;
 inline constexpr std::size_t kMostJsonCandidates = 10;

@@ -46,6 +46,12 @@ Expected<void> ReadKind(migrate::Server& server, const client::Resource& resourc
 
 }  // namespace
 
+Expected<void> ReadPriorityClasses(migrate::Server& server, const LoadPage& load) {
+  Listing listing = ListAll(server, "/apis/scheduling.k8s.io/v1/priorityclasses", load);
+  if (listing.read || !listing.found) return {};
+  return std::unexpected(std::move(listing.read).error().In("cannot list priorityclasses"));
+}
+
 Expected<void> ReadCluster(migrate::Server& server, const LoadPage& load,
                            std::vector<std::string>& warnings) {
   for (const client::Resource& resource : client::kResources) {

@@ -19,4 +19,7 @@ using LoadPage = std::function<Expected<void>(const std::string& body, const std
 // look inconsistent by some pods.
 Expected<void> ReadCluster(migrate::Server& server, const LoadPage& load, std::vector<std::string>& warnings);
 
+// Lists PriorityClasses, which admission reads for new pods.
+Expected<void> ReadPriorityClasses(migrate::Server& server, const LoadPage& load);
+
 }  // namespace berth::explain

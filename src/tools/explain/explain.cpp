@@ -4,94 +4,37 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
 
-#include "base/files.hpp"
 #include "base/write_yaml.hpp"
-#include "http/io_thread.hpp"
-#include "kubernetes/client/connection_config.hpp"
-#include "kubernetes/client/environment.hpp"
 #include "process/extender_environment.hpp"
-#include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
 #include "process/measuring.hpp"
 #include "scheduler/assembly/explainer.hpp"
-#include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/explanation/explain_pod.hpp"
 #include "scheduler/record/attempt_record.hpp"
-#include "tools/explain/cluster_input.hpp"
+#include "tools/explain/cluster_source.hpp"
 #include "tools/explain/explanation_text.hpp"
 #include "tools/explain/input_check.hpp"
 #include "tools/explain/pod_selection.hpp"
-#include "tools/explain/running_config.hpp"
+#include "tools/explain/shape_groups.hpp"
 #include "tools/explain/terminal.hpp"
-#include "tools/migrate/live_server.hpp"
 
 namespace berth::explain {
 namespace {
 
-// The process' environment, and the thread for requests, which starts with the first one.
-struct Surroundings {
-  SystemClock clock;
-  client::SystemEnvironment environment;
-  std::unique_ptr<http::IoThread> io = {};
-
-  http::IoThread& Io() {
-    if (io == nullptr) io = std::make_unique<http::IoThread>(clock);
-    return *io;
-  }
-};
-
-struct Loaded {
-  std::string ns = "default";         // of names without a namespace
-  std::vector<std::string> problems;  // objects that were left out
-};
-
 bool IsText(const ExplainOptions& options) { return options.output == "text" || options.output == "wide"; }
 
-Expected<Loaded> LoadFiles(const ExplainOptions& options, assembly::Explainer& explainer) {
-  Loaded loaded;
-  for (const std::string& file : options.files) {
-    auto text = ReadWholeFile(file);
-    if (!text && file.find('.') == std::string::npos && file != "-")
-      text.error().message += fmt::format("; for a pod of this name write pod/{}", file);
-    if (!text) return std::unexpected(text.error());
-    BERTH_RETURN_IF_ERROR(explainer.Load(*text, file == "-" ? "standard input" : file, loaded.problems));
-  }
-  // A record of a cluster without nodes or pods is defined; a person has more likely forgotten them.
-  if (IsText(options)) BERTH_RETURN_IF_ERROR(CheckInput(explainer.kinds()));
-  return loaded;
-}
-
-// The cluster of the kubeconfig.
-struct Cluster {
-  std::unique_ptr<migrate::LiveServer> server;
-  std::string ns;  // of the context
-};
-
-Expected<Cluster> Connect(const ExplainOptions& options, Surroundings& around) {
-  BERTH_TRY(const auto where,
-            client::LoadUserConnection(options.kubeconfig, options.context, around.environment));
-  Cluster cluster{.server = nullptr, .ns = where.ns};
-  BERTH_TRY(cluster.server, migrate::LiveServer::Open(where.config, "explain", around.Io(),
-                                                      around.environment, around.clock));
-  return cluster;
-}
-
-Expected<Loaded> LoadCluster(Cluster& cluster, assembly::Explainer& explainer) {
-  Loaded loaded;
-  loaded.ns = cluster.ns;
+Expected<void> LoadObjects(const ExplainOptions& options, ClusterSource& source,
+                           assembly::Explainer& explainer, std::vector<std::string>& problems) {
   std::vector<std::string> warnings;
-  auto read = ReadCluster(
-      *cluster.server,
-      [&](const std::string& body, const std::string& path) {
-        return explainer.Load(body, path, loaded.problems);
-      },
-      warnings);
-  if (!read) return std::unexpected(std::move(read).error().In(cluster.server->url()));
+  BERTH_RETURN_IF_ERROR(source.Load(
+      [&](const std::string& text, const std::string& name) { return explainer.Load(text, name, problems); },
+      warnings));
   for (const std::string& warning : warnings) fmt::print(stderr, "Warning: {}\n", warning);
-  return loaded;
+  // A record of a cluster without nodes or pods is defined; a person has more likely forgotten them.
+  if (!source.of_cluster() && IsText(options)) return CheckInput(explainer.kinds());
+  return {};
 }
 
 // The pods to explain, in the order of the input. Named pods may have a node.
@@ -126,35 +69,6 @@ void PrintRecords(const ExplainOptions& options, const std::vector<api::PodPtr>&
   }
 }
 
-bool DependsOnName(const api::Pod& pod) {
-  return std::ranges::any_of(std::as_const(pod.spec.volumes), [](const api::Volume& volume) {
-    return volume.source == api::Volume::Source::kEphemeral;
-  });
-}
-
-// Pods with equal explanations: of one owner and one shape, nominated to the same node.
-std::vector<std::vector<api::PodPtr>> GroupByShape(const std::vector<api::PodPtr>& pods) {
-  std::vector<std::vector<api::PodPtr>> groups;
-  std::map<std::string, std::vector<std::size_t>> of_owner;
-  for (const api::PodPtr& pod : pods) {
-    std::vector<std::size_t>& candidates = of_owner[explanation::OwnerOf(*pod)];
-    const auto same = [&](std::size_t group) {
-      const api::Pod& first = *groups[group].front();
-      return pod->spec.node_name.empty() && first.spec.node_name.empty() && !DependsOnName(*pod) &&
-             pod->status.nominated_node_name == first.status.nominated_node_name &&
-             pod->metadata.deleting() == first.metadata.deleting() && cluster::SameShape(*pod, first);
-    };
-    const auto found = std::ranges::find_if(candidates, same);
-    if (found != candidates.end()) {
-      groups[*found].push_back(pod);
-      continue;
-    }
-    candidates.push_back(groups.size());
-    groups.push_back({pod});
-  }
-  return groups;
-}
-
 void PrintTexts(const ExplainOptions& options, const std::vector<api::PodPtr>& pods,
                 assembly::Explainer& explainer, const Terminal& terminal) {
   if (pods.empty()) {
@@ -177,47 +91,6 @@ void PrintTexts(const ExplainOptions& options, const std::vector<api::PodPtr>& p
     fmt::print("{}{}", std::exchange(first, false) ? "" : "\n", ExplanationText(group, text));
 }
 
-struct UsedConfig {
-  config::SchedulerConfig config;
-  bool from_cluster = false;
-};
-
-Expected<UsedConfig> ConfigOfFile(const ExplainOptions& options, const runtime::Registry& plugins,
-                                  const config::FeatureGates& gates) {
-  BERTH_TRY(auto config, process::LoadConfig(options.config, plugins, gates));
-  return UsedConfig{std::move(config), false};
-}
-
-// The configuration of the cluster's scheduler; else the default one. A note names it.
-Expected<UsedConfig> ConfigOfCluster(const ExplainOptions& options, const runtime::Registry& plugins,
-                                     Cluster& cluster, config::FeatureGates gates,
-                                     std::vector<std::string>& notes) {
-  const auto found =
-      options.running ? Expected<RunningConfig>(*options.running) : FindRunningConfig(*cluster.server);
-  std::string problem = found ? "" : found.error().message;
-  if (found && options.feature_gates.empty() && !found->feature_gates.empty()) {
-    std::vector<std::string> ignored;
-    const std::vector<std::string> given = {found->feature_gates};
-    if (auto parsed = config::FeatureGates::Parse(given, ignored)) gates = std::move(*parsed);
-  }
-  if (found && !found->text.empty()) {
-    auto config = process::ReadConfig(found->text, plugins, gates);
-    if (config) {
-      notes.push_back("evaluated with the configuration of " + found->source);
-      return UsedConfig{std::move(*config), true};
-    }
-    problem = fmt::format("{}: {}", found->source, config.error().message);
-  }
-  BERTH_TRY(auto config, process::LoadConfig("", plugins, gates));
-  notes.push_back(
-      found && problem.empty()
-          ? "evaluated with " + found->source
-          : fmt::format("evaluated with the default configuration, not with that of the cluster's "
-                        "scheduler ({}); --config names another one",
-                        problem));
-  return UsedConfig{std::move(config), false};
-}
-
 }  // namespace
 
 Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry& built_in) {
@@ -226,16 +99,10 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
   if (!plugins) return std::unexpected(plugins.error());
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
   Surroundings around;
-  Cluster cluster;
-  if (options.files.empty()) {
-    BERTH_TRY(cluster, Connect(options, around));
-  }
-  const bool of_cluster = options.files.empty() && options.config.empty();
-  const auto used = of_cluster ? ConfigOfCluster(options, *plugins, cluster, gates, notes)
-                               : ConfigOfFile(options, *plugins, gates);
-  if (!used) return std::unexpected(used.error());
-  const config::SchedulerConfig* const config = &used->config;
-  const bool offline = options.offline || used->from_cluster;
+  BERTH_TRY(ClusterSource source, ClusterSource::Open(options, "explain", around));
+  BERTH_TRY(const UsedConfig used, source.Config(*plugins, gates, notes));
+  const config::SchedulerConfig* const config = &used.config;
+  const bool offline = options.offline || used.from_cluster;
   assembly::ExtenderAccess access;
   if (!config->extenders.empty()) {
     access.make_transport =
@@ -249,11 +116,10 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
   if (!explainer) return std::unexpected(explainer.error());
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
 
-  const auto loaded =
-      options.files.empty() ? LoadCluster(cluster, **explainer) : LoadFiles(options, **explainer);
-  if (!loaded) return std::unexpected(loaded.error());
-  for (const std::string& problem : loaded->problems) fmt::print(stderr, "Skipped: {}\n", problem);
-  BERTH_TRY(const auto pods, SelectPods(options, options.ns.empty() ? loaded->ns : options.ns, **explainer));
+  std::vector<std::string> problems;  // objects that were left out
+  BERTH_RETURN_IF_ERROR(LoadObjects(options, source, **explainer, problems));
+  for (const std::string& problem : problems) fmt::print(stderr, "Skipped: {}\n", problem);
+  BERTH_TRY(const auto pods, SelectPods(options, options.ns.empty() ? source.ns() : options.ns, **explainer));
   if (!options.files.empty()) {
     for (const std::string& warning : IncompleteInput((*explainer)->kinds(), pods))
       fmt::print(stderr, "Warning: {}\n", warning);
@@ -269,7 +135,7 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
   } else {
     PrintRecords(options, pods, **explainer);
   }
-  return loaded->problems.empty() ? 0 : 2;
+  return problems.empty() ? 0 : 2;
 }
 
 }  // namespace berth::explain

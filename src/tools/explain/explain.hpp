@@ -2,24 +2,16 @@
 // cluster.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "scheduler/runtime/registry.hpp"
-#include "tools/explain/running_config.hpp"
+#include "tools/explain/cluster_source.hpp"
 
 namespace berth::explain {
 
-struct ExplainOptions {
-  std::vector<std::string> files;  // JSON or YAML of Kubernetes objects; "-": standard input
-  std::string kubeconfig;          // without files: of the cluster; empty: as kubectl
-  std::string context;             // empty: the current one
-  std::string
-      config;  // path of a configuration; empty: that of the cluster's scheduler, else the default one
-  std::optional<RunningConfig> running = {};  // with an empty `config`: the cluster's, if it was read already
-  std::vector<std::string> feature_gates;     // as the scheduler's flag
+struct ExplainOptions : ClusterSelection {
   std::vector<std::string> pods;     // "pod/name", "namespace/name" or "name"; empty: all pods without a node
   std::string ns;                    // of names without one; empty: that of the context, else "default"
   std::string output = "text";       // "text", "wide", "json" or "yaml"

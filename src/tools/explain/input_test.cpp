@@ -7,6 +7,7 @@
 #include "tools/explain/cluster_input.hpp"
 #include "tools/explain/input_check.hpp"
 #include "tools/explain/pod_selection.hpp"
+#include "tools/explain/read_only_server.hpp"
 
 namespace berth::explain {
 namespace {
@@ -49,6 +50,32 @@ TEST(PodSelection, AnUnknownPodNamesTheNearest) {
             "there is no pod default/web; there is shop/web (-n shop)");
   EXPECT_EQ(UnknownPod("shop/wbe", {"shop/web"}), "there is no pod shop/wbe; the nearest name is shop/web");
   EXPECT_EQ(UnknownPod("shop/web", {}), "there is no pod shop/web");
+}
+
+class RecordingServer final : public migrate::Server {
+ public:
+  explicit RecordingServer(std::vector<std::string>& sent) : sent_(sent) {}
+  client::Reply Send(client::ApiRequest request) override {
+    sent_.push_back(request.method + " " + request.path);
+    return std::string("{}");
+  }
+
+ private:
+  std::vector<std::string>& sent_;
+};
+
+TEST(ReadOnlyServer, SendsNothingButGet) {
+  std::vector<std::string> sent;
+  ReadOnlyServer server(std::make_unique<RecordingServer>(sent));
+  for (const char* method : {"POST", "PUT", "PATCH", "DELETE", "get"}) {
+    const client::Reply reply = server.Send({.method = method, .path = "/api/v1/pods"});
+    ASSERT_FALSE(reply.has_value()) << method;
+    EXPECT_THAT(reply.error().message, HasSubstr("/api/v1/pods was not sent")) << method;
+  }
+  EXPECT_FALSE(server.Send({.path = "/api/v1/pods", .body = "{}"}).has_value());
+  EXPECT_THAT(sent, IsEmpty());
+  EXPECT_TRUE(server.Send({.path = "/api/v1/pods"}).has_value());
+  EXPECT_THAT(sent, ElementsAre("GET /api/v1/pods"));
 }
 
 TEST(InputCheck, NamesWhatTheInputHasInstead) {

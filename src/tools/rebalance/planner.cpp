@@ -121,7 +121,7 @@ class Planner {
   cluster::ClusterState& cluster_;
   const WallTime now_;
   const Workloads workloads_;
-  Budgets budgets_;
+  cluster::EvictionBudgets budgets_;
   std::unique_ptr<ClusterCopy> copy_;
   // The highest traffic of a pod by signal and workload.
   std::map<std::string, std::map<std::string, double>, std::less<>> traffic_of_workloads_;
@@ -328,7 +328,7 @@ Cost Planner::CostOf(const api::Pod& pod) const {
   if (pod.spec.priority > 0) cost.Add(std::log10(1 + pod.spec.priority) / 2, "priority");
   const double hours = std::chrono::duration<double, std::ratio<3600>>(AgeOf(pod, now_)).count();
   cost.Add(std::min(4.0, hours / 12), "age");
-  const Budgets::Room room = budgets_.For(pod);
+  const cluster::EvictionBudgets::Room room = budgets_.For(pod);
   if (room.budgets == 1 && room.left == 1) cost.Add(2, "last disruption of its budget");
   if (pod.spec.local_storage) cost.Add(3, "local storage");
   cost.Add(CostOfController(pod), "controller");
@@ -510,7 +510,7 @@ std::optional<Verdict> Planner::CheckLimits(const Move& move) const {
   if (!move.workload.empty() &&
       count([&](const Move& other) { return other.workload == move.workload; }) >= limits.per_workload)
     return limit("the limit of moves of " + move.workload + " is reached");
-  if (const Budgets::Room room = budgets_.For(*move.pod); room.budgets > 0 && room.left <= 0)
+  if (const cluster::EvictionBudgets::Room room = budgets_.For(*move.pod); room.budgets > 0 && room.left <= 0)
     return Verdict{Rejection::kBudget,
                    fmt::format("other moves use the disruptions of the PodDisruptionBudget {}", room.name)};
   const auto& signal = *std::ranges::find(load_.signals, move.signal, &SignalLoad::name);

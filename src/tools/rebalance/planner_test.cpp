@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "kubernetes/api/owners.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/plugins/load_aware/load_signal.hpp"
 #include "testing/builders.hpp"
@@ -291,7 +292,7 @@ TEST_F(Planning, ProtectedPodsStay) {
     };
   };
   const std::vector<ProtectedPod> pods{
-      {"a mirror pod", annotate(kMirror, "x"), "static pod"},
+      {"a mirror pod", annotate(api::kMirrorAnnotation, "x"), "static pod"},
       {"a pod of a node", kind("Node"), "static pod"},
       {"a pod of a DaemonSet", kind("DaemonSet"), "DaemonSet"},
       {"a pod without a controller", [](api::Pod& pod) { pod.metadata.controller.reset(); }, "no controller"},

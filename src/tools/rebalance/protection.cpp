@@ -20,8 +20,7 @@ bool Is(const api::Pod& pod, std::string_view annotation, std::string_view value
 // Empty: nothing protects the pod.
 std::string KindProtection(const api::Pod& pod, const PlanSettings& settings) {
   const auto& controller = pod.metadata.controller;
-  if (pod.metadata.Annotation(kMirror) != nullptr || (controller && controller->kind == "Node"))
-    return "it is a static pod";
+  if (api::IsMirrorPod(pod.metadata)) return "it is a static pod";
   if (api::IsOfDaemonSet(pod.metadata)) return "it belongs to a DaemonSet";
   if (!controller && !settings.evict_without_controller) return "it has no controller that would recreate it";
   if (pod.spec.priority >= kSystemCritical) return "it is critical for the system";
@@ -60,8 +59,8 @@ std::string NamespaceProtection(const api::Pod& pod, const PlanSettings& setting
   return {};
 }
 
-std::optional<Verdict> BudgetVerdict(const api::Pod& pod, const Budgets& budgets) {
-  const Budgets::Room room = budgets.For(pod);
+std::optional<Verdict> BudgetVerdict(const api::Pod& pod, const cluster::EvictionBudgets& budgets) {
+  const cluster::EvictionBudgets::Room room = budgets.For(pod);
   // The API server rejects these evictions.
   if (room.budgets > 1) return Verdict{Rejection::kBudget, "it has more than one PodDisruptionBudget"};
   if (room.budgets == 1 && room.left <= 0)
@@ -108,7 +107,7 @@ std::optional<Verdict> ProtectionOf(const api::Pod& pod, const ProtectionParts& 
 
 std::vector<std::string> ProtectingAnnotations() {
   return {std::string(kEvict), std::string(kSafeToEvict), std::string(kPreferNoEviction),
-          std::string(kMirror)};
+          std::string(api::kMirrorAnnotation)};
 }
 
 Duration AgeOf(const api::Pod& pod, WallTime now) {
@@ -135,35 +134,6 @@ Workloads::Workloads(const cluster::ClusterState& cluster, std::span<const api::
     Workload& workload = workloads_[std::move(name)];
     ++workload.pods;
     workload.newest = std::min(workload.newest, AgeOf(*pod, now));
-  }
-}
-
-// --- budgets ---
-
-Budgets::Budgets(cluster::ClusterObjects& objects) {
-  objects.Of<api::PodDisruptionBudget>().ForEach([this](const auto& budget) {
-    if (!budget->selector) return;
-    auto selector = api::ParseLabelSelector(&*budget->selector);
-    if (!selector) return;  // the API server ignores it, too
-    budgets_.push_back(
-        {budget->metadata.ns, budget->metadata.name, std::move(*selector), budget->disruptions_allowed});
-  });
-}
-
-Budgets::Room Budgets::For(const api::Pod& pod) const {
-  Room room;
-  for (const Budget& budget : budgets_) {
-    if (budget.ns != pod.metadata.ns.str() || !budget.selector.Matches(pod.metadata.labels)) continue;
-    ++room.budgets;
-    room.left = budget.left;
-    room.name = budget.name;
-  }
-  return room;
-}
-
-void Budgets::Take(const api::Pod& pod) {
-  for (Budget& budget : budgets_) {
-    if (budget.ns == pod.metadata.ns.str() && budget.selector.Matches(pod.metadata.labels)) --budget.left;
   }
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text_map.hpp"
-#include "kubernetes/api/label_selector.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/cluster/eviction_budgets.hpp"
 #include "tools/rebalance/move_history.hpp"
 #include "tools/rebalance/plan.hpp"
 #include "tools/rebalance/settings.hpp"
@@ -19,7 +19,6 @@ namespace berth::rebalance {
 inline constexpr std::string_view kEvict = "rebalance.berth.dev/evict";                             // "false"
 inline constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict";  // "false"
 inline constexpr std::string_view kPreferNoEviction = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
-inline constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
 // All of them: decoders must retain these keys.
 std::vector<std::string> ProtectingAnnotations();
 
@@ -45,32 +44,11 @@ class Workloads {
   TextMap<Workload> workloads_;
 };
 
-// The budgets of the cluster. Take counts an eviction that is planned but not yet visible.
-class Budgets {
- public:
-  explicit Budgets(cluster::ClusterObjects& objects);
-  struct Room {
-    std::size_t budgets = 0;  // that select the pod
-    std::int64_t left = 0;    // disruptions that the budget allows
-    std::string name;
-  };
-  Room For(const api::Pod& pod) const;
-  void Take(const api::Pod& pod);
-
- private:
-  struct Budget {
-    std::string ns, name;
-    api::ParsedSelector selector;
-    std::int64_t left = 0;
-  };
-  std::vector<Budget> budgets_;
-};
-
 struct ProtectionParts {
   const PlanSettings& settings;
   const MoveHistory& history;
   const Workloads& workloads;
-  const Budgets& budgets;
+  const cluster::EvictionBudgets& budgets;
   WallTime now;
 };
 

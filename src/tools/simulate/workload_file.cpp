@@ -8,13 +8,15 @@
 
 #include "base/files.hpp"
 #include "base/yaml.hpp"
+#include "base/yaml_fields.hpp"
 #include "kubernetes/api/decode.hpp"
-#include "tools/simulate/fields.hpp"
 #include "tools/simulate/traces.hpp"
 
 namespace berth::simulate {
 namespace {
 
+using yaml::FieldErrors;
+using yaml::Fields;
 using yaml::Value;
 
 class WorkloadReader {

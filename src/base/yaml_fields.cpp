@@ -1,4 +1,4 @@
-#include "tools/simulate/fields.hpp"
+#include "base/yaml_fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "base/go_duration.hpp"
 #include "base/nearest.hpp"
 
-namespace berth::simulate {
+namespace berth::yaml {
 namespace {
-
-using yaml::Value;
 
 std::string ShowValue(const Value& value) {
   switch (value.kind) {
@@ -190,4 +189,4 @@ void Fields::Finish() {
   }
 }
 
-}  // namespace berth::simulate
+}  // namespace berth::yaml

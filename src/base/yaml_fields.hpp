@@ -1,4 +1,4 @@
-// Reads the fields of a workload file. Errors name the field's path, the value and the expectation.
+// Reads the fields of a YAML file strictly. Errors name the field's path, the value and the expectation.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "base/yaml.hpp"
 
-namespace berth::simulate {
+namespace berth::yaml {
 
 // Collects the errors of a file.
 class FieldErrors {
@@ -30,7 +30,7 @@ class FieldErrors {
 class Fields {
  public:
   // `path`: of the object; empty for the whole file. A value that is not an object is an error.
-  Fields(const yaml::Value& value, std::string path, FieldErrors& errors);
+  Fields(const Value& value, std::string path, FieldErrors& errors);
 
   bool Has(std::string_view name) const;
   // The path of a member, for errors.
@@ -50,11 +50,11 @@ class Fields {
   double Rate(std::string_view name);
   std::vector<std::string> Texts(std::string_view name);
   // Null if absent.
-  const yaml::Value* Take(std::string_view name);
+  const Value* Take(std::string_view name);
   // Calls each(value, path) for the items of a list.
   template <class Each>
   void ForEach(std::string_view name, Each&& each) {
-    const yaml::Value* list = TakeKind(name, yaml::Value::Kind::kList, "a list");
+    const Value* list = TakeKind(name, Value::Kind::kList, "a list");
     if (list == nullptr) return;
     for (std::size_t i = 0; i < list->items.size(); ++i)
       each(list->items[i], PathOf(name) + "[" + std::to_string(i) + "]");
@@ -62,13 +62,13 @@ class Fields {
   void Finish();
 
  private:
-  const yaml::Value* TakeKind(std::string_view name, yaml::Value::Kind kind, std::string_view expected);
-  void Wrong(std::string_view name, const yaml::Value& value, std::string_view expected);
+  const Value* TakeKind(std::string_view name, Value::Kind kind, std::string_view expected);
+  void Wrong(std::string_view name, const Value& value, std::string_view expected);
 
-  const yaml::Value& value_;
+  const Value& value_;
   const std::string path_;
   FieldErrors& errors_;
   std::vector<std::string> known_;
 };
 
-}  // namespace berth::simulate
+}  // namespace berth::yaml

@@ -1,0 +1,106 @@
+#include "tools/what_if/compare.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "scheduler/explanation/explain_pod.hpp"
+#include "scheduler/record/attempt_record.hpp"
+
+namespace berth::what_if {
+namespace {
+
+// An engine with its own copy of the cluster.
+struct Evaluation {
+  assembly::DryRunPorts ports;
+  std::unique_ptr<assembly::Engine> engine;
+  std::unique_ptr<assembly::PodEvaluator> evaluator;
+};
+
+Expected<std::unique_ptr<Evaluation>> EvaluationOf(const assembly::ClusterContents& cluster,
+                                                   const config::SchedulerConfig& config,
+                                                   const runtime::Registry& plugins) {
+  auto evaluation = std::make_unique<Evaluation>();
+  std::vector<std::string> ignored;  // those of the scenario were printed
+  BERTH_TRY(evaluation->engine, assembly::Engine::Build(config, plugins, evaluation->ports.ports(), ignored));
+  evaluation->evaluator = std::make_unique<assembly::PodEvaluator>(*evaluation->engine);
+  assembly::FillEngine(*evaluation->engine, *evaluation->evaluator, cluster);
+  return evaluation;
+}
+
+using RecordPtr = std::shared_ptr<const record::AttemptRecord>;
+
+std::string NodeOf(const record::AttemptRecord& record) {
+  return record.result == record::Result::kScheduled ? record.nodes->by_row[record.node] : std::string();
+}
+
+// The row of a node that fits; nullopt: it does not.
+std::optional<std::uint32_t> FeasibleRow(const record::AttemptRecord& record, const std::string& node) {
+  std::optional<std::uint32_t> found;
+  if (record.nodes == nullptr || node.empty()) return found;
+  record.feasible.ForEach([&](std::size_t row) {
+    if (record.nodes->by_row[row] == node) found = static_cast<std::uint32_t>(row);
+  });
+  return found;
+}
+
+std::optional<std::int64_t> TotalOf(const record::AttemptRecord& record, const std::string& node) {
+  const auto row = FeasibleRow(record, node);
+  return row && record.scored ? std::optional(record.Total(*row)) : std::nullopt;
+}
+
+bool IsBest(const record::AttemptRecord& record, const std::string& node) {
+  if (NodeOf(record) == node) return true;
+  const auto row = FeasibleRow(record, node);
+  return row && record.Best().Has(*row);
+}
+
+ChangedPlacement::Choice ChoiceOf(const record::AttemptRecord& record, const std::string& other) {
+  ChangedPlacement::Choice choice;
+  choice.node = NodeOf(record);
+  if (choice.node.empty()) {
+    choice.failure = record.message;
+  } else {
+    choice.equal = record.scored ? record.Best().Count() : 1;
+  }
+  choice.own_total = TotalOf(record, choice.node);
+  choice.other_total = TotalOf(record, other);
+  return choice;
+}
+
+}  // namespace
+
+Expected<Comparison> CompareConfigs(const assembly::ClusterContents& cluster,
+                                    const config::SchedulerConfig& before,
+                                    const config::SchedulerConfig& after, const runtime::Registry& plugins,
+                                    ComparedPods pods, const std::function<void(std::size_t)>& progress) {
+  BERTH_TRY(const auto first, EvaluationOf(cluster, before, plugins));
+  BERTH_TRY(const auto second, EvaluationOf(cluster, after, plugins));
+  Comparison comparison;
+  std::vector<api::PodPtr> sorted = cluster.pods;
+  std::ranges::sort(sorted, {}, [](const api::PodPtr& pod) { return pod->metadata.Key(); });
+  for (const api::PodPtr& pod : sorted) {
+    const bool bound = !pod->spec.node_name.empty();
+    if (pod->terminal() || pod->metadata.deleting() || (bound && pods == ComparedPods::kPending)) continue;
+    const RecordPtr a = explanation::EvaluatePod(*first->evaluator, pod);
+    const RecordPtr b = explanation::EvaluatePod(*second->evaluator, pod);
+    if (++comparison.pods % 1000 == 0) progress(comparison.pods);
+    const std::string from = NodeOf(*a), to = NodeOf(*b);
+    const bool same = from.empty() || to.empty() ? from == to : IsBest(*b, from) || IsBest(*a, to);
+    if (!same) {
+      comparison.changed.push_back({.pod = pod->metadata.Key(),
+                                    .owner = explanation::OwnerOf(*pod),
+                                    .bound_to = pod->spec.node_name.str(),
+                                    .before = ChoiceOf(*a, to),
+                                    .after = ChoiceOf(*b, from)});
+      continue;
+    }
+    const auto total = TotalOf(*a, from), other = TotalOf(*b, from);
+    if (!total || !other || *total == *other) continue;
+    ++comparison.other_totals;
+    comparison.largest_difference = std::max(comparison.largest_difference, std::abs(*total - *other));
+  }
+  return comparison;
+}
+
+}  // namespace berth::what_if

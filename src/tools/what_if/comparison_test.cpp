@@ -1,0 +1,150 @@
+// Questions that are evaluated on copies of the scenario's objects: another configuration, consolidation.
+#include <gmock/gmock.h>
+
+#include "process/load_config.hpp"
+#include "tools/what_if/compare.hpp"
+#include "tools/what_if/consolidate.hpp"
+#include "tools/what_if/fake_question.hpp"
+
+namespace berth::what_if {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr const char* kPacking = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
+  plugins:
+    score: {disabled: [{name: NodeResourcesBalancedAllocation}]}
+)";
+constexpr const char* kDefault =
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+// Without the filter for resources.
+constexpr const char* kOvercommitting = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint: {disabled: [{name: NodeResourcesFit}]}
+)";
+
+Comparison Compare(Question& question, const char* after, ComparedPods pods) {
+  const runtime::Registry plugins = assembly::InTreePlugins();
+  const auto first = process::ReadConfig(kDefault, plugins), second = process::ReadConfig(after, plugins);
+  if (!first || !second) {
+    ADD_FAILURE() << (first ? second : first).error().message;
+    return {};
+  }
+  auto compared =
+      CompareConfigs(question.scenario().Contents(), *first, *second, plugins, pods, [](std::size_t) {});
+  EXPECT_TRUE(compared.has_value());
+  return compared ? *std::move(compared) : Comparison();
+}
+
+TEST(CompareConfigs, TheSameConfigurationChangesNothing) {
+  Question question(NodeText("a", 4) + NodeText("b", 8) + PodText("web", 1, "a") + PodText("large", 9));
+  const Comparison compared = Compare(question, kDefault, ComparedPods::kAll);
+  EXPECT_EQ(compared.pods, 2u);
+  EXPECT_THAT(compared.changed, IsEmpty());
+  EXPECT_EQ(compared.other_totals, 0u);
+}
+
+TEST(CompareConfigs, NamesBothNodesWithTheirTotals) {
+  Question question(NodeText("a", 4) + NodeText("b", 4) + PodText("runs", 2, "a") + PodText("web", 1, "a"));
+  const Comparison compared = Compare(question, kPacking, ComparedPods::kAll);
+  EXPECT_EQ(compared.pods, 2u);
+  ASSERT_THAT(compared.changed, SizeIs(2)) << "each would follow the other one";
+  const ChangedPlacement& pod = compared.changed[1];
+  EXPECT_EQ(pod.pod, "shop/web");
+  EXPECT_EQ(pod.bound_to, "a");
+  EXPECT_EQ(pod.before.node, "b");
+  EXPECT_EQ(pod.after.node, "a");
+  EXPECT_GT(*pod.before.own_total, *pod.before.other_total);
+  EXPECT_GT(*pod.after.own_total, *pod.after.other_total);
+  EXPECT_EQ(Compare(question, kPacking, ComparedPods::kPending).pods, 0u);
+}
+
+TEST(CompareConfigs, APodThatFitsOnlyWithOneOfThemHasChanged) {
+  Question question(NodeText("a", 4) + PodText("large", 9));
+  const Comparison compared = Compare(question, kOvercommitting, ComparedPods::kPending);
+  ASSERT_THAT(compared.changed, SizeIs(1));
+  EXPECT_EQ(compared.changed[0].before.node, "");
+  EXPECT_THAT(compared.changed[0].before.failure, HasSubstr("Insufficient cpu"));
+  EXPECT_EQ(compared.changed[0].after.node, "a");
+}
+
+struct Consolidated {
+  std::vector<std::string> emptied, moves, kept;
+};
+Consolidated Consolidate(const std::string& dump) {
+  Question question(dump);
+  const runtime::Registry plugins = assembly::InTreePlugins();
+  const auto config = config::DefaultSchedulerConfig({}, &plugins.codecs());
+  const auto found = FindConsolidation(question.scenario().Contents(), config, plugins, [](std::size_t) {});
+  EXPECT_TRUE(found.has_value());
+  Consolidated texts;
+  for (const EmptiedNode& node : found->emptied) texts.emptied.push_back(node.node);
+  for (const MovedPod& move : found->moves) texts.moves.push_back(move.pod + " " + move.from + " " + move.to);
+  for (const KeptNode& node : found->kept) texts.kept.push_back(node.node + ": " + node.why);
+  return texts;
+}
+std::string Web(const std::string& name, int cpus, const std::string& node) {
+  return PodText(name, cpus, node, OwnedBy("ReplicaSet", "web"));
+}
+
+TEST(Consolidation, EmptiesTheLeastUsedNodesFirst) {
+  const Consolidated found = Consolidate(NodeText("a", 4) + NodeText("b", 4) + NodeText("c", 4) +
+                                         Web("w1", 1, "a") + Web("w2", 2, "b") + Web("w3", 3, "c"));
+  EXPECT_THAT(found.emptied, ElementsAre("a"));
+  EXPECT_THAT(found.moves, SizeIs(1));
+  EXPECT_THAT(found.kept, SizeIs(2));
+}
+
+TEST(Consolidation, APodThatMovesTwiceHasOneMove) {
+  // w1 goes to b, which is emptied later.
+  const Consolidated found = Consolidate(NodeText("a", 4) + NodeText("b", 4) + NodeText("c", 9) +
+                                         Web("w1", 1, "a") + Web("w2", 1, "b") + Web("w3", 5, "c"));
+  EXPECT_THAT(found.emptied, ElementsAre("a", "b"));
+  EXPECT_THAT(found.moves, ElementsAre("shop/w1 a c", "shop/w2 b c"));
+}
+
+struct KeptCase {
+  const char* name;
+  std::string pods;
+  const char* want;
+};
+TEST(Consolidation, NodesStayForTheirPods) {
+  const KeptCase cases[] = {
+      {"no controller", PodText("single", 1, "a"),
+       "a: pod shop/single has no controller that would replace it"},
+      {"a budget without room", Web("w1", 1, "a") + BudgetText("web", 0),
+       "a: PodDisruptionBudget shop/web-budget allows no disruption of pod shop/w1"},
+      {"no room elsewhere", Web("w1", 3, "a"), "a: pod shop/w1 fits on no other node that remains"},
+  };
+  for (const KeptCase& c : cases) {
+    const Consolidated found =
+        Consolidate(NodeText("a", 8) + NodeText("b", 4) + PodText("full", 3, "b") + c.pods);
+    EXPECT_THAT(found.emptied, IsEmpty()) << c.name;
+    EXPECT_THAT(found.kept, ::testing::Contains(c.want)) << c.name;
+    EXPECT_THAT(found.moves, IsEmpty()) << c.name;
+  }
+}
+
+TEST(Consolidation, PodsOfDaemonSetsStay) {
+  const Consolidated found = Consolidate(NodeText("a", 8) + NodeText("b", 8) + Web("w1", 5, "b") +
+                                         PodText("agent-x", 1, "a", OwnedBy("DaemonSet", "agent")));
+  EXPECT_THAT(found.emptied, ElementsAre("a"));
+  EXPECT_THAT(found.moves, IsEmpty());
+}
+
+}  // namespace
+}  // namespace berth::what_if

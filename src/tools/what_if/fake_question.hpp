@@ -1,0 +1,106 @@
+// For tests: a scenario from the text of a dump.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/scheduler_config.hpp"
+#include "kubernetes/api/owners.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "tools/what_if/questions.hpp"
+#include "tools/what_if/scenario.hpp"
+
+namespace berth::what_if {
+
+// "node: 4 CPUs" and the like, as YAML documents.
+inline std::string NodeText(const std::string& name, int cpus, const std::string& more = "") {
+  return "---\n{kind: Node, metadata: {name: " + name + ", labels: {kubernetes.io/hostname: " + name +
+         "}}, status: {allocatable: {cpu: \"" + std::to_string(cpus) + "\", memory: 64Gi, pods: \"110\"}}" +
+         more + "}\n";
+}
+// `metadata` and `spec`: further members, each after a comma.
+inline std::string PodText(const std::string& name, int cpus, const std::string& node = "",
+                           const std::string& metadata = "", const std::string& spec = "") {
+  return "---\n{kind: Pod, metadata: {name: " + name + ", namespace: shop" + metadata + "}, spec: {" +
+         (node.empty() ? "" : "nodeName: " + node + ", ") +
+         "containers: [{name: c, image: i, resources: {requests: {cpu: \"" + std::to_string(cpus) + "\"}}}]" +
+         spec + "}, status: {phase: " + (node.empty() ? "Pending" : "Running") + "}}\n";
+}
+// A controller's entry for PodText: ", labels: {...}, ownerReferences: [...]".
+inline std::string OwnedBy(const std::string& kind, const std::string& name) {
+  return ", labels: {app: " + name + "}, ownerReferences: [{apiVersion: apps/v1, kind: " + kind +
+         ", name: " + name + ", uid: u-" + name + ", controller: true}]";
+}
+inline std::string BudgetText(const std::string& app, int allowed) {
+  return "---\n{kind: PodDisruptionBudget, metadata: {name: " + app +
+         "-budget, namespace: shop}, spec: {selector: "
+         "{matchLabels: {app: " +
+         app + "}}}, status: {disruptionsAllowed: " + std::to_string(allowed) + "}}\n";
+}
+
+class Question {
+ public:
+  explicit Question(const std::string& dump, std::uint64_t seed = 1)
+      : objects_({.annotations = {std::string(api::kMirrorAnnotation)}}),
+        plugins_(assembly::InTreePlugins()),
+        config_(config::DefaultSchedulerConfig({}, &plugins_.codecs())) {
+    std::vector<std::string> problems, notes;
+    EXPECT_TRUE(objects_.Load(dump, "dump", problems).has_value());
+    EXPECT_EQ(problems, std::vector<std::string>());
+    auto built = Scenario::Build({objects_, config_, plugins_, "shop", seed, stop_}, notes);
+    EXPECT_TRUE(built.has_value());
+    scenario_ = *std::move(built);
+  }
+  Scenario& scenario() { return *scenario_; }
+  ChangeResult Apply(const Change& change) {
+    auto result = scenario_->Apply(change);
+    EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message);
+    return result ? *std::move(result) : ChangeResult{.change = ""};
+  }
+  std::string ErrorOf(const Change& change) {
+    const auto result = scenario_->Apply(change);
+    return result ? "" : result.error().message;
+  }
+  // "web-0 on n1" for each followed pod that exists, "web-1 waits"; sorted.
+  std::vector<std::string> Outcomes() const {
+    std::vector<std::string> texts;
+    for (const FollowedPod& pod : scenario_->followed()) {
+      if (pod.gone) continue;
+      texts.push_back(pod.pod->metadata.name + (pod.node.empty() ? " waits" : " on " + pod.node));
+    }
+    std::ranges::sort(texts);
+    return texts;
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  assembly::LoadedCluster objects_;
+  const runtime::Registry plugins_;
+  const config::SchedulerConfig config_;
+  std::unique_ptr<Scenario> scenario_;
+};
+
+// A file with this content, removed at the end.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& content, const std::string& name = "manifest.yaml")
+      : path_(std::filesystem::path(::testing::TempDir()) /
+              (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + "-" + name)) {
+    std::ofstream(path_) << content;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  std::string path() const { return path_; }
+
+ private:
+  const std::filesystem::path path_;
+};
+
+}  // namespace berth::what_if

@@ -1,0 +1,198 @@
+#include "tools/what_if/what_if.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "base/redact.hpp"
+#include "base/text_layout.hpp"
+#include "kubernetes/api/owners.hpp"
+#include "observability/log/log.hpp"
+#include "process/load_config.hpp"
+#include "process/loaded_plugins.hpp"
+#include "process/signals.hpp"
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/loaded_cluster.hpp"
+#include "tools/explain/input_check.hpp"
+#include "tools/explain/terminal.hpp"
+#include "tools/what_if/report.hpp"
+
+namespace berth::what_if {
+namespace {
+
+// A line on the terminal that is overwritten.
+class ProgressLine {
+ public:
+  ProgressLine() : terminal_(isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() { Clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void Show(const std::string& text) {
+    if (!terminal_) return;
+    fmt::print(stderr, "\r\033[K{}", text);
+    std::fflush(stderr);
+  }
+  void Clear() {
+    if (terminal_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  const bool terminal_;
+};
+
+struct Input {
+  std::unique_ptr<assembly::LoadedCluster> cluster;
+  config::SchedulerConfig config;
+  std::string ns;
+  std::vector<std::string> left_out;
+  bool complete = true;  // every object could be read
+};
+
+// Extenders may act on what they are asked; they see only the real cluster.
+void LeaveOutExtenders(config::SchedulerConfig& config, std::vector<std::string>& left_out) {
+  for (const config::ExtenderConfig& extender : config.extenders)
+    left_out.push_back(fmt::format("extender {}, which is not called", RedactUrl(extender.url_prefix)));
+  config.extenders.clear();
+}
+
+// The configuration to compare with, before the cluster is read: an error in it costs no time.
+Expected<std::optional<config::SchedulerConfig>> OtherConfig(const WhatIfOptions& options,
+                                                             const runtime::Registry& plugins) {
+  if (options.compare_config.empty()) return std::nullopt;
+  std::vector<std::string> ignored;  // ReadInput reports them
+  BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, ignored));
+  BERTH_TRY(config::SchedulerConfig config, process::LoadConfig(options.compare_config, plugins, gates));
+  config.extenders.clear();
+  return config;
+}
+
+// What the plugins of the configuration read of objects.
+Expected<api::RetainedFields> RetainedFor(const config::SchedulerConfig& config,
+                                          const runtime::Registry& plugins) {
+  assembly::DryRunPorts ports;
+  std::vector<std::string> ignored;  // the notes of the scenario are the same
+  BERTH_TRY(const auto engine, assembly::Engine::Build(config, plugins, ports.ports(), ignored));
+  return engine->retained_fields();
+}
+
+Expected<Input> ReadInput(const WhatIfOptions& options, const runtime::Registry& plugins,
+                          explain::Surroundings& around, std::vector<std::string>& notes) {
+  BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
+  BERTH_TRY(explain::ClusterSource source, explain::ClusterSource::Open(options, "what-if", around));
+  BERTH_TRY(explain::UsedConfig used, source.Config(plugins, gates, notes));
+  Input input{.cluster = nullptr, .config = std::move(used.config), .ns = options.ns, .left_out = {}};
+  if (input.ns.empty()) input.ns = source.ns();
+  LeaveOutExtenders(input.config, input.left_out);
+  BERTH_TRY(api::RetainedFields retained, RetainedFor(input.config, plugins));
+  retained.annotations.emplace_back(api::kMirrorAnnotation);
+  input.cluster = std::make_unique<assembly::LoadedCluster>(retained);
+  std::vector<std::string> problems, warnings;
+  const explain::LoadPage load = [&](const std::string& text, const std::string& name) {
+    return input.cluster->Load(text, name, problems);
+  };
+  BERTH_RETURN_IF_ERROR(source.Load(load, warnings));
+  if (auto read = source.LoadPriorityClasses(load); !read)
+    warnings.push_back(read.error().message + "; new pods with such a class are rejected");
+  for (const std::string& warning : warnings) fmt::print(stderr, "Warning: {}\n", warning);
+  for (const std::string& problem : problems) fmt::print(stderr, "Skipped: {}\n", problem);
+  if (!source.of_cluster()) {
+    BERTH_RETURN_IF_ERROR(explain::CheckInput(input.cluster->kinds()));
+    for (const std::string& warning : explain::IncompleteInput(input.cluster->kinds(), input.cluster->pods()))
+      fmt::print(stderr, "Warning: {}\n", warning);
+  }
+  input.complete = problems.empty();
+  return input;
+}
+
+std::string SizeText(const assembly::LoadedCluster& cluster) {
+  return fmt::format("{} nodes, {} pods", WithCommas(cluster.nodes().size()),
+                     WithCommas(cluster.pods().size()));
+}
+
+// The question about nodes needs many scenarios; their notes were printed with the first one.
+Expected<NodeMix> AskNodesNeeded(const WhatIfOptions& options, std::vector<NodeShape> shapes,
+                                 const ScenarioParts& parts, ProgressLine& progress) {
+  const MakeScenario make = [&]() -> Expected<std::unique_ptr<Scenario>> {
+    std::vector<std::string> ignored;
+    BERTH_TRY(auto scenario, Scenario::Build(parts, ignored));
+    for (const Change& change : options.changes) BERTH_RETURN_IF_ERROR(scenario->Apply(change));
+    if (parts.stop.load()) return Fail(ErrorCode::kCancelled, "interrupted");
+    return scenario;
+  };
+  return FindNodesNeeded(make, shapes, [&](const std::string& text) { progress.Show(text); });
+}
+
+}  // namespace
+
+Expected<int> RunWhatIf(const WhatIfOptions& options, const runtime::Registry& built_in) {
+  log::SetVerbosity(-1);
+  std::atomic<bool> stop{false};
+  process::Signals signals;
+  std::vector<std::string> notes;
+  const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
+  if (!plugins) return std::unexpected(plugins.error());
+  signals.OnFirst([&stop] { stop.store(true); });
+  std::vector<NodeShape> shapes = options.shapes;
+  if (!options.prices.empty()) {
+    BERTH_TRY(const auto priced, ReadPrices(options.prices));
+    shapes.insert(shapes.end(), priced.begin(), priced.end());
+  }
+  BERTH_TRY(const auto other_config, OtherConfig(options, *plugins));
+  explain::Surroundings around;
+  ProgressLine progress;
+  progress.Show("reading the cluster");
+  BERTH_TRY(const Input input, ReadInput(options, *plugins, around, notes));
+
+  const ScenarioParts parts{*input.cluster, input.config, *plugins, input.ns, options.seed, stop};
+  progress.Show("placing pods: " + SizeText(*input.cluster));
+  BERTH_TRY(const auto scenario, Scenario::Build(parts, notes));
+  progress.Clear();
+  for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
+  for (const std::string& text : input.left_out) fmt::print(stderr, "Not considered: {}\n", text);
+  Report report{
+      .scenario = *scenario, .seed = options.seed, .changes = {}, .waiting = {}, .left_out = input.left_out};
+  for (const Change& change : options.changes) {
+    progress.Show(TextOf(change));
+    BERTH_TRY(report.changes.emplace_back(), scenario->Apply(change));
+  }
+  const explain::Terminal terminal = explain::StandardOutput(around.environment);
+  const explain::TextOptions text{.colour = terminal.colour, .width = terminal.width};
+  report.followed = scenario->followed().size();
+  progress.Show("explaining the pods that wait");
+  report.waiting = ExplainWaiting(*scenario, scenario->Waiting(), text);
+  // Before the replicas of the question.
+  const assembly::ClusterContents contents = scenario->Contents();
+  if (!options.how_many.empty()) {
+    BERTH_TRY(report.how_many, AskHowMany(*scenario, options.how_many, text, [&](std::size_t fits) {
+                progress.Show(fmt::format("{} replicas fit", WithCommas(fits)));
+              }));
+  }
+  if (options.consolidate) {
+    BERTH_TRY(report.consolidation,
+              FindConsolidation(contents, input.config, *plugins, [&](std::size_t tried) {
+                progress.Show(fmt::format("{} nodes tried", WithCommas(tried)));
+              }));
+  }
+  if (other_config) {
+    const ComparedPods pods = options.running_pods ? ComparedPods::kAll : ComparedPods::kPending;
+    BERTH_TRY(
+        report.comparison,
+        CompareConfigs(contents, input.config, *other_config, *plugins, pods, [&](std::size_t compared) {
+          progress.Show(fmt::format("{} pods compared", WithCommas(compared)));
+        }));
+  }
+  if (!shapes.empty()) {
+    BERTH_TRY(report.nodes_needed, AskNodesNeeded(options, shapes, parts, progress));
+  }
+  progress.Clear();
+  if (stop.load()) return Fail(ErrorCode::kCancelled, "interrupted");
+  fmt::print("{}", options.output == "json" ? ReportJson(report) : ReportText(report, text));
+  return input.complete ? 0 : 2;
+}
+
+}  // namespace berth::what_if
