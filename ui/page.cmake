@@ -3,6 +3,8 @@ option(BERTH_UI "build the page (ui/) into the program; needs Node.js 18 and npm
 
 function(berth_page target)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/page_files.cpp)
+  target_sources(${target} PRIVATE ${output})
+  set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
   if(NOT BERTH_UI)
     file(CONFIGURE OUTPUT ${output} CONTENT [[
 #include "service/page/page_files.hpp"
@@ -13,7 +15,6 @@ std::span<const PageFile> PageFiles() { return {}; }
 
 }  // namespace berth::service
 ]])
-    target_sources(${target} PRIVATE ${output})
     return()
   endif()
   find_program(BERTH_NODE NAMES node nodejs)
@@ -42,6 +43,4 @@ std::span<const PageFile> PageFiles() { return {}; }
     DEPENDS ${work}/installed ${ui}/build.mjs ${ui}/tsconfig.json ${sources}
     COMMENT "Building the page"
     VERBATIM)
-  target_sources(${target} PRIVATE ${output})
-  set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

@@ -295,6 +295,12 @@ async function localServer(browser, cluster) {
   const stranger = await open(browser, `${origin}/ui/`);
   await stranger.getByLabel("Bearer token").waitFor();
   check(true, "another browser gets the login");
+  await cluster.end(cluster.scheduler);
+  const withKey = { Authorization: `Bearer ${key}` };
+  await waitFor("an error without a scheduler", async () => (await status(withKey)) === 502);
+  await cluster.startScheduler();
+  await waitFor("a response of the new scheduler", async () => (await status(withKey)) === 200);
+  check(true, "berth ui connects again");
   await cluster.end(child);
   await page.getByRole("alert").getByText("Not connected").waitFor();
   check(true, "the page reports the end of berth ui");

@@ -109,6 +109,10 @@ export class Cluster {
       join(this.folder, "sources.yaml"),
       JSON.stringify({ sources: [{ name: "main", addresses: [`http://127.0.0.1:${this.prometheus.address().port}`], pollInterval: "2s", timeout: "2s" }] }),
     );
+    await this.startScheduler();
+  }
+
+  async startScheduler() {
     this.scheduler = this.run(
       "scheduler", "scheduler", "--config=config.yaml", "--kubeconfig=kubeconfig", "--authentication-kubeconfig=kubeconfig", "--authorization-kubeconfig=kubeconfig",
       "--bind-address=127.0.0.1", `--secure-port=${this.port}`, "--berth-http-address=127.0.0.1:0", "--berth-metric-sources=sources.yaml", "--berth-ui",

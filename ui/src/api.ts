@@ -22,16 +22,16 @@ export class Api {
     const headers: Record<string, string> = { Accept: "application/json" };
     if (this.token !== "") headers["Authorization"] = `Bearer ${this.token}`;
     if (known !== undefined) headers["If-None-Match"] = known.tag;
-    let response: Response;
+    let response: Response, value: T;
     try {
       response = await fetch(kRoot + path, { headers, cache: "no-store", credentials: "omit", redirect: "error", signal: signal ?? null });
+      if (response.status === 304 && known !== undefined) return known.value as T;
+      if (!response.ok) throw await errorOf(response);
+      value = (await response.json()) as T;
     } catch (error) {
-      if (signal?.aborted) throw error;
-      throw new ApiError(0, "the scheduler does not respond");
+      if (error instanceof ApiError || signal?.aborted) throw error;
+      throw new ApiError(0, "the scheduler does not respond, or its response is not complete");
     }
-    if (response.status === 304 && known !== undefined) return known.value as T;
-    if (!response.ok) throw await errorOf(response);
-    const value = (await response.json()) as T;
     const tag = response.headers.get("ETag");
     this.kept.delete(path);
     if (tag !== null) this.kept.set(path, { tag, value });

@@ -344,9 +344,15 @@ TEST_F(IntrospectionTest, AllNodesAreReportedInStepsWithTheRequestedShares) {
   Add(MakeNode("last").Cpu("8").Allocatable("example.com/gpu", "2").Cordoned());
   Add(MakePod("training").Request("example.com/gpu", "1").OnNode("last"));
   const load_metrics::SignalId signal =
-      run_.engine->handle().signals.Declare({.name = "cpu", .source = "main", .expression = "x"});
+      run_.engine->handle().signals.Declare({.name = "cpu",
+                                             .source = "main",
+                                             .expression = "x",
+                                             .guards = {{.name = "age", .expression = "y", .at_most = 60}}});
   run_.engine->handle().signals.SetClock(run_.clock);
   load_metrics::SeriesValue value{{{"node", "n0001"}}, 0.25};
+  load_metrics::SeriesValue age{{{"node", "n0001"}}, 5};
+  run_.engine->handle().signals.Take(
+      load_metrics::AnswerOf(load_metrics::SignalId{0}, run_.clock.Now(), {age}));
   run_.engine->handle().signals.Take(load_metrics::AnswerOf(signal, run_.clock.Now(), {value}));
   run_.clock.Advance(seconds(5));
 
@@ -354,7 +360,7 @@ TEST_F(IntrospectionTest, AllNodesAreReportedInStepsWithTheRequestedShares) {
   Inspect().ReportNodes([&](NodesReport taken) { report = std::move(taken); });
   int steps = 0;
   for (; !report; ++steps) ASSERT_TRUE(run_.loop.RunOnce(*run_.scheduler));
-  EXPECT_GE(steps, 3);
+  EXPECT_GE(steps, 10);
   ASSERT_EQ(report->nodes.size(), static_cast<std::size_t>(kNodes) + 1);
   const json::object page = json::parse(NodesJson(*report, {.limit = 2, .offset = 1})).as_object();
   EXPECT_EQ(page.at("total").as_int64(), kNodes + 1);

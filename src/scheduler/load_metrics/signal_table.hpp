@@ -166,6 +166,8 @@ class SignalTable final : private cluster::PodObserver {
   // The signals that were declared since the last call, guards and shared signals included; may contain
   // duplicates.
   std::vector<SignalId> TakeDeclared() { return std::exchange(declared_, {}); }
+  // Whether the signal determines for which nodes others are valid.
+  bool IsGuard(SignalId id) const { return !entries_[static_cast<std::size_t>(id)].guarded.empty(); }
   // Adds a listener that is called after the values of the signal have changed.
   void Listen(SignalId id, std::function<void()> listener);
   // Adds a listener that receives every poll result of a pod signal. The series numbers of this signal are

@@ -10,11 +10,13 @@ using scheduler_access::SchedulerConnection;
 Expected<std::unique_ptr<SchedulerRequests>> SchedulerRequests::Start(
     scheduler_access::AccessOptions access, const scheduler_access::Surroundings& around) {
   std::unique_ptr<SchedulerRequests> requests(new SchedulerRequests(std::move(access), around));
-  std::promise<Expected<>> connected;
-  requests->thread_ = std::jthread([self = requests.get(), &connected](const std::stop_token& stop) {
-    self->Run(stop, [&connected](Expected<> result) { connected.set_value(std::move(result)); });
+  // Shared: the thread may still use the promise when its future is ready.
+  const auto connected = std::make_shared<std::promise<Expected<>>>();
+  auto first = connected->get_future();
+  requests->thread_ = std::jthread([self = requests.get(), connected](const std::stop_token& stop) {
+    self->Run(stop, [connected](Expected<> result) { connected->set_value(std::move(result)); });
   });
-  BERTH_RETURN_IF_ERROR(connected.get_future().get());
+  BERTH_RETURN_IF_ERROR(first.get());
   return requests;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <future>
+#include <memory>
 
 #include "base/clock.hpp"
 #include "http/io_thread.hpp"
@@ -31,9 +32,10 @@ Expected<int> RunUi(const UiOptions& options) {
       "http://127.0.0.1:{}/ui/#key={}\n\n",
       requests->where(), server->port(), key);
   std::fflush(stdout);
-  std::promise<void> stopped;
-  signals.OnFirst([&] { stopped.set_value(); });
-  stopped.get_future().wait();
+  // Shared: the thread of the signals may still use the promise when its future is ready.
+  const auto stopped = std::make_shared<std::promise<void>>();
+  signals.OnFirst([stopped] { stopped->set_value(); });
+  stopped->get_future().wait();
   return 0;
 }
 

@@ -38,6 +38,12 @@ export class QueueView implements View {
   }
 }
 
+function pageText(queue: Queue, offset: number): string {
+  if (queue.matching === 0) return "no pod matches";
+  if (queue.pods.length === 0) return `${plural(queue.matching, "pod matches", "pods match")}, none on this page`;
+  return `${count(offset + 1)}–${count(offset + queue.pods.length)} of ${count(queue.matching)}, oldest first`;
+}
+
 function offsetOf(route: Route): number {
   const offset = Number(route.parameters.get("offset") ?? 0);
   return Number.isSafeInteger(offset) && offset > 0 ? offset : 0;
@@ -126,7 +132,7 @@ function pods(queue: Queue, route: Route): HTMLElement {
       "nav",
       { class: "pages", "aria-label": "Pages of the queue" },
       offset > 0 ? h("a", { href: changed(route, { offset: Math.max(0, offset - kPage) }) }, "← earlier") : h("span", { class: "muted" }, "← earlier"),
-      h("span", {}, queue.matching === 0 ? "no pod matches" : `${count(Math.min(offset + 1, queue.matching))}–${count(offset + queue.pods.length)} of ${count(queue.matching)}, oldest first`),
+      h("span", {}, pageText(queue, offset)),
       queue.remaining > 0 ? h("a", { href: changed(route, { offset: offset + kPage }) }, "later →") : h("span", { class: "muted" }, "later →"),
     ),
   );
