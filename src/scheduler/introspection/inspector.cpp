@@ -14,7 +14,7 @@ namespace {
 // Work of one step of the loop. Each record is elsewhere in memory; copying one takes longer than reading a
 // row.
 constexpr std::uint64_t kRecordsPerStep = 5'000;
-constexpr std::size_t kRowsPerStep = 2'000;
+constexpr std::size_t kRowsPerStep = 500;
 constexpr std::size_t kCopiesPerStep = 10;
 // If the last pod of a step has left the queue before the next step, that continues after one of the others.
 constexpr std::size_t kResumePoints = 64;

@@ -21,7 +21,7 @@
 namespace berth::introspection {
 
 // The loop's part of a request is divided into steps, and the loop decides between them: a step reads at most
-// 5,000 records, 2,000 pods of the queue or 200 nodes, searches 50 records for rejections or 1,000 for
+// 5,000 records, 500 pods of the queue or 200 nodes, searches 50 records for rejections or 1,000 for
 // preemptions, or copies at most ten records. What changes between two steps may be missing in a report or
 // may be reported as it was. The longest step of each request is a metric (LongestStep).
 //
