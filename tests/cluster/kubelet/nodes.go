@@ -142,14 +142,14 @@ func (n *Nodes) restart(ctx context.Context, r *replica) error {
 	return n.writeStatus(ctx, r, false)
 }
 
-// end stops a pod's container, which must exit in an orderly way.
+// end stops a pod's container. A container that was ready must exit in an orderly way; another one may be starting.
 func (n *Nodes) end(uid types.UID) {
 	r := n.running[uid]
 	if r == nil {
 		return
 	}
 	if r.container.Child.Running() {
-		if how := r.container.Child.Stop(); how != "" {
+		if how := r.container.Child.Stop(); how != "" && r.ready {
 			n.addError("%s exited with %s", r.container.Name, how)
 		}
 	}
