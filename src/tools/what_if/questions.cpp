@@ -22,8 +22,11 @@ Waiting ExplainWaiting(Scenario& scenario, const std::vector<std::size_t>& indic
                        const explain::TextOptions& text) {
   assembly::PodEvaluator evaluator(scenario.engine());
   std::vector<api::PodPtr> pods;
+  TextMap<std::string> problems;  // by UID
   for (const std::size_t index : indices) {
-    pods.push_back(scenario.Current(scenario.followed()[index]));
+    const FollowedPod& followed = scenario.followed()[index];
+    pods.push_back(scenario.Current(followed));
+    problems[pods.back()->metadata.uid] = followed.problem;
     if (!pods.back()->status.nominated_node_name.empty()) evaluator.AddNominated(pods.back());
   }
   Waiting waiting;
@@ -35,6 +38,10 @@ Waiting ExplainWaiting(Scenario& scenario, const std::vector<std::size_t>& indic
     }
     explain::PodsOfText one{.example = explanation::ExplainPod(evaluator, group.front())};
     one.body = explain::ExplanationBody(one.example, scenario.engine().reasons(), text);
+    // A node fits, but the pod was not bound, for example because its volumes cannot be created.
+    const std::string& problem = problems.at(group.front()->metadata.uid);
+    if (one.example.record->result == record::Result::kScheduled && !problem.empty())
+      one.body = fmt::format("  waits nevertheless: {}\n", problem) + one.body;
     for (const api::PodPtr& pod : group) one.pods.push_back(pod->metadata.Key());
     explained.push_back(std::move(one));
   }

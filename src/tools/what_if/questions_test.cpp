@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "base/files.hpp"
 #include "base/yaml.hpp"
+#include "tools/what_if/changes_file.hpp"
 #include "tools/what_if/fake_question.hpp"
 #include "tools/what_if/report.hpp"
 
@@ -43,6 +45,35 @@ TEST(HowMany, PreemptsNoPods) {
   const HowMany answer = Ask(question, PodText("high", 1, "", "", ", priority: 1000"));
   EXPECT_EQ(answer.fits, 1u);
   EXPECT_THAT(question.scenario().preempted(), IsEmpty());
+}
+
+TEST(Waiting, APodWhoseVolumeCannotBeCreatedNamesTheProblem) {
+  Question question(
+      NodeText("a", 4) +
+      "---\n{kind: StorageClass, metadata: {name: slow}, provisioner: example.com/disk, "
+      "volumeBindingMode: WaitForFirstConsumer}\n"
+      "---\n{kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop}, spec: "
+      "{storageClassName: slow, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n" +
+      PodText("db", 1, "", "", ", volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"));
+  EXPECT_EQ(question.Outcomes(), std::vector<std::string>{"db waits"});
+  const Waiting waiting = ExplainWaiting(question.scenario(), question.scenario().Waiting(), {});
+  ASSERT_THAT(waiting.groups, SizeIs(1));
+  EXPECT_THAT(waiting.groups[0].body,
+              AllOf(HasSubstr("waits nevertheless: "), HasSubstr("volumes are not simulated")));
+}
+
+// The files of docs/guide/what-if.md.
+TEST(Examples, CanBeRead) {
+  const std::string folder = std::string(BERTH_EXAMPLES) + "/what-if/";
+  const auto changes = ReadChanges(folder + "changes.yaml");
+  ASSERT_TRUE(changes.has_value()) << changes.error().message;
+  const auto prices = ReadPrices(folder + "prices.yaml");
+  ASSERT_TRUE(prices.has_value()) << prices.error().message;
+  Question question(ReadWholeFile(folder + "cluster.yaml").value());
+  for (const Change& change : *changes) question.Apply(change);
+  EXPECT_EQ(question.scenario().nodes(), 5u);
+  for (const NodeShape& shape : *prices)
+    EXPECT_TRUE(question.scenario().FindNode(shape.like).has_value()) << shape.name;
 }
 
 TEST(HowMany, UsesTheTemplateOfAWorkload) {

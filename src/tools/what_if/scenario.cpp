@@ -17,6 +17,10 @@ namespace {
 
 // Virtual time until pods that are retried again and again are given up.
 constexpr Duration kSettleLimit = std::chrono::minutes(2);
+constexpr const char* kNotSettled =
+    "some pods are retried again and again; their placement needs volumes or claims that are not created on "
+    "a "
+    "copy of the cluster";
 constexpr const char* kUnschedulable = "node.kubernetes.io/unschedulable";
 // Taints that node conditions cause: a new node does not have them.
 constexpr std::string_view kConditionTaints = "node.kubernetes.io/";
@@ -71,7 +75,7 @@ Expected<std::unique_ptr<Scenario>> Scenario::Build(const ScenarioParts& parts,
   }
   scenario->LoadObjects(notes);
   scenario->cluster_->Start();
-  scenario->Settle();
+  if (!scenario->Settle()) notes.emplace_back(kNotSettled);
   scenario->budgets_.emplace(scenario->engine().cache().objects());
   return scenario;
 }
@@ -112,10 +116,7 @@ Expected<ChangeResult> Scenario::Apply(const Change& change) {
   ChangeResult result{.change = TextOf(change)};
   auto made = std::visit([&](const auto& one) { return Make(one, result); }, change);
   if (!made) return std::unexpected(std::move(made).error().In(result.change));
-  if (!Settle())
-    result.notes.emplace_back(
-        "some pods are retried again and again; their placement needs volumes or claims that are not created "
-        "on a copy of the cluster");
+  if (!Settle()) result.notes.emplace_back(kNotSettled);
   return result;
 }
 
@@ -449,11 +450,6 @@ Expected<void> Scenario::Make(const SetPriority& change, ChangeResult& result) {
     pod.spec.priority = change.priority;
     return {};
   });
-}
-
-void Scenario::Delete(const FollowedPod& pod) {
-  ChangeResult ignored;
-  Remove(*pod.pod, End::kDeleted, ignored);
 }
 
 // Effects on controllers follow in OnPodRemoved, at once.

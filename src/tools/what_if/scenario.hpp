@@ -108,8 +108,6 @@ class Scenario final : private simulation::ApiObserver {
   Expected<std::vector<std::size_t>> CreatePods(const PodSource& source, std::size_t count);
   // Places what can be placed. Returns false if pods were still being retried at the end.
   bool Settle();
-  // The pod is removed without a replacement.
-  void Delete(const FollowedPod& pod);
   // Copies of a node, without placing pods. Errors: the limit of nodes.
   Expected<std::vector<std::string>> CopyNode(const api::Node& like, std::size_t count,
                                               std::size_t* daemon_pods);

@@ -73,10 +73,13 @@ Expected<std::optional<config::SchedulerConfig>> OtherConfig(const WhatIfOptions
 
 // What the plugins of the configuration read of objects.
 Expected<api::RetainedFields> RetainedFor(const config::SchedulerConfig& config,
-                                          const runtime::Registry& plugins) {
+                                          const runtime::Registry& plugins,
+                                          std::vector<std::string>& left_out) {
   assembly::DryRunPorts ports;
   std::vector<std::string> ignored;  // the notes of the scenario are the same
   BERTH_TRY(const auto engine, assembly::Engine::Build(config, plugins, ports.ports(), ignored));
+  // An engine without measurements places pods as load-aware plugins do while they have none.
+  if (engine->handle().signals.size() > 0) left_out.emplace_back("measurements of load-aware plugins");
   return engine->retained_fields();
 }
 
@@ -88,7 +91,7 @@ Expected<Input> ReadInput(const WhatIfOptions& options, const runtime::Registry&
   Input input{.cluster = nullptr, .config = std::move(used.config), .ns = options.ns, .left_out = {}};
   if (input.ns.empty()) input.ns = source.ns();
   LeaveOutExtenders(input.config, input.left_out);
-  BERTH_TRY(api::RetainedFields retained, RetainedFor(input.config, plugins));
+  BERTH_TRY(api::RetainedFields retained, RetainedFor(input.config, plugins, input.left_out));
   retained.annotations.emplace_back(api::kMirrorAnnotation);
   input.cluster = std::make_unique<assembly::LoadedCluster>(retained);
   std::vector<std::string> problems, warnings;
