@@ -50,7 +50,7 @@ std::string Parts(const NodeMix& mix) {
     text += (text.empty() ? "" : ", ") + std::to_string(part.count) + " " + part.shape;
   return text;
 }
-std::string Waiting(int pods, int cpus) {
+std::string PendingPods(int pods, int cpus) {
   std::string text;
   for (int i = 0; i < pods; ++i) text += PodText("w" + std::to_string(cpus) + "-" + std::to_string(i), cpus);
   return text;
@@ -69,10 +69,10 @@ TEST(NodesNeeded, FindsTheSmallestNumberOfOneShape) {
   };
   const Case cases[] = {
       {"no pod waits", "", "", 0, 0},
-      {"two pods on each node", Waiting(7, 2), "4 a", 7, 0},
-      {"pods of three CPUs leave one unused", Waiting(5, 3), "5 a", 5, 0},
-      {"some pods are too large", Waiting(3, 2) + Waiting(2, 9), "2 a", 3, 2},
-      {"no pod fits", Waiting(2, 9), "", 0, 2},
+      {"two pods on each node", PendingPods(7, 2), "4 a", 7, 0},
+      {"pods of three CPUs leave one unused", PendingPods(5, 3), "5 a", 5, 0},
+      {"some pods are too large", PendingPods(3, 2) + PendingPods(2, 9), "2 a", 3, 2},
+      {"no pod fits", PendingPods(2, 9), "", 0, 2},
       {"pods that exclude each other need a node each",
        PodText(
            "x1", 1, "", ", labels: {app: x}",
@@ -96,7 +96,7 @@ TEST(NodesNeeded, FindsTheSmallestNumberOfOneShape) {
 
 TEST(NodesNeeded, DaemonSetPodsOfTheModelTakeRoomOnNewNodes) {
   NodesNeeded question(NodeText("a", 4) + PodText("agent-x", 2, "a", OwnedBy("DaemonSet", "agent")) +
-                       PodText("full", 2, "a") + Waiting(2, 2));
+                       PodText("full", 2, "a") + PendingPods(2, 2));
   EXPECT_EQ(Parts(question.Of({Like("a")})), "2 a");
 }
 
@@ -108,10 +108,11 @@ TEST(NodesNeeded, FindsACheapMix) {
     const char* want;
   };
   const Case cases[] = {
-      {"large nodes are cheaper for each CPU, a small one suffices for the rest", Waiting(5, 2), 2, 3,
+      {"large nodes are cheaper for each CPU, a small one suffices for the rest", PendingPods(5, 2), 2, 3,
        "1 small, 1 large"},
-      {"small nodes are cheaper", Waiting(4, 2), 1, 9, "4 small"},
-      {"only large nodes have room for large pods", Waiting(1, 7) + Waiting(1, 2), 1, 9, "1 small, 1 large"},
+      {"small nodes are cheaper", PendingPods(4, 2), 1, 9, "4 small"},
+      {"only large nodes have room for large pods", PendingPods(1, 7) + PendingPods(1, 2), 1, 9,
+       "1 small, 1 large"},
   };
   for (const Case& c : cases) {
     NodesNeeded question(Full("small", 2) + Full("large", 8) + c.pods);
