@@ -71,6 +71,19 @@ std::string CountsText(const std::vector<Value>& counts, std::string_view name) 
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// "nvidia.com/gpu: 12 missing for 5 pods, which request 40; 28 free", or where only one pod is too large for
+// each node "cpu: a pod requests 16; at most 8 free on a node".
+std::string ShortfallText(const Value& shortfall) {
+  const std::string resource = TextAt(shortfall, {"resource"}), missing = TextAt(shortfall, {"missing"});
+  if (missing == "0")
+    return fmt::format("{}: a pod requests {}; at most {} free on a node", resource,
+                       TextAt(shortfall, {"largestRequest"}), TextAt(shortfall, {"largestFree"}));
+  const std::int64_t pods = NumberAt(shortfall, "pods");
+  return fmt::format("{}: {} missing for {}, which request{} {}; {} free", resource, missing,
+                     Counted(pods, "pod"), pods == 1 ? "s" : "", TextAt(shortfall, {"requested"}),
+                     TextAt(shortfall, {"free"}));
+}
+
 std::string AgeAt(const Value& value, std::string_view name, std::int64_t now) {
   const auto time = TimeAt(value, name);
   return time ? AgeText(now - *time) : "-";
@@ -185,6 +198,9 @@ std::string QueueText(const Value& queue, const StateTextOptions& options) {
     if (const auto& counts = ItemsAt(queue, list); !counts.empty())
       text += Line(2, fmt::format("{}: {}", title, CountsText(counts, name)), options);
   }
+  const std::vector<Value>& shortfall = ItemsAt(queue, "shortfall");
+  for (std::size_t i = 0; i < std::min(shortfall.size(), kMostCounts); ++i)
+    text += Line(2, ShortfallText(shortfall[i]), options);
   const std::int64_t matching = NumberAt(queue, "matching");
   if (matching == 0) return text + "No pod matches the flags.\n";
   std::vector<TableRow> rows{{"NAMESPACE", "POD", "PLACE", "FOR", "ATTEMPTS", "PRIORITY", "REJECTED BY"}};

@@ -54,6 +54,12 @@ TEST(QueueText, CountsAndListsPods) {
       "NAMESPACE   POD     PLACE           FOR   ATTEMPTS   PRIORITY   REJECTED BY\n"
       "shop        web-1   unschedulable   10m   4          100        NodeResourcesFit, TaintToleration\n"
       "1 of 3 matching pods; --offset and --limit show the others\n");
+  const config::Value lacking = Json(R"({"total":5,"shortfall":[
+    {"resource":"nvidia.com/gpu","pods":5,"requested":"40","free":"28","missing":"12","largestRequest":"8","largestFree":"4"},
+    {"resource":"cpu","pods":1,"requested":"16","free":"64","missing":"0","largestRequest":"16","largestFree":"8"}]})");
+  EXPECT_THAT(QueueText(lacking, {.now = kNow}),
+              HasSubstr("  nvidia.com/gpu: 12 missing for 5 pods, which request 40; 28 free\n"
+                        "  cpu: a pod requests 16; at most 8 free on a node\n"));
   EXPECT_EQ(QueueText(Json(R"({"total":0})"), {.now = kNow}), "No pod waits in the queue.\n");
   EXPECT_THAT(QueueText(Json(R"({"total":1,"matching":0})"), {.now = kNow}),
               HasSubstr("No pod matches the flags."));

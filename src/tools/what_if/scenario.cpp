@@ -19,8 +19,7 @@ namespace {
 constexpr Duration kSettleLimit = std::chrono::minutes(2);
 constexpr const char* kNotSettled =
     "some pods are retried again and again; their placement needs volumes or claims that are not created on "
-    "a "
-    "copy of the cluster";
+    "a copy of the cluster";
 constexpr const char* kUnschedulable = "node.kubernetes.io/unschedulable";
 // Taints that node conditions cause: a new node does not have them.
 constexpr std::string_view kConditionTaints = "node.kubernetes.io/";
