@@ -18,7 +18,7 @@ from findings import DATE, SKIPPED, Findings  # noqa: E402 (needs the path set a
 # All files that the package may contain.
 ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
     r"usr/bin/(berth|kube-scheduler|kubectl-berth|kubectl_complete-berth)", r"usr/lib/systemd/system/berth\.service", r"etc/berth/scheduler\.yaml", r"etc/default/berth",
-    r"usr/share/man/man1/(berth(-[a-z]+)?|kube-scheduler|kubectl-berth|kubectl_complete-berth)\.1\.gz", r"usr/share/bash-completion/completions/(berth|kube-scheduler)",
+    r"usr/share/man/man1/(berth(-[a-z]+)*|kube-scheduler|kubectl-berth|kubectl_complete-berth)\.1\.gz", r"usr/share/bash-completion/completions/(berth|kube-scheduler)",
     r"usr/share/zsh/vendor-completions/_berth", r"usr/share/fish/vendor_completions\.d/berth\.fish", r"usr/share/lintian/overrides/berth",
     r"usr/share/doc/berth/(copyright|changelog(\.Debian)?\.gz|((guide|guide/tutorials|reference)/(README|[a-z-]+)|differences)\.md|examples/([a-z-]+/)+[a-z-]+\.(yaml|json)|examples/static-pod/replace)",
 )]
