@@ -54,7 +54,8 @@ func volumeScenarios() []*scenario {
 			s.refused("patient", "didn't find available persistent volumes to bind")
 			s.volume("right", "local", "10Gi", localTo("n-1"))
 			s.bound("patient")
-		}, seconds: 5},
+			// An attempt between the creation of the volume and the controller's Available fails once more.
+		}, seconds: 5, uncounted: true},
 		{name: "a claim is created later, and its volume after that", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("early", using("data"))
