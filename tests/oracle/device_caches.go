@@ -31,11 +31,11 @@ func (c *Cluster) waitForDevices(factory informers.SharedInformerFactory) error 
 		if err != nil {
 			return err
 		}
-		state, err := manager.ResourceClaims().GatherAllocatedState()
-		if err != nil {
-			return err
+		// An error says that a claim arrived during the call, so the state is read again.
+		devices := 0
+		if state, err := manager.ResourceClaims().GatherAllocatedState(); err == nil {
+			devices = len(state.AllocatedDevices) + len(state.AllocatedSharedDeviceIDs)
 		}
-		devices := len(state.AllocatedDevices) + len(state.AllocatedSharedDeviceIDs)
 		if len(known) == published && len(knownClaims) == len(claims) && devices == allocated {
 			return nil
 		}
