@@ -4,7 +4,7 @@ option(BERTH_UI "build the page (ui/) into the program; needs Node.js 18 and npm
 function(berth_page target)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/page_files.cpp)
   target_sources(${target} PRIVATE ${output})
-  set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(${output} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   if(NOT BERTH_UI)
     file(CONFIGURE OUTPUT ${output} CONTENT [[
 #include "service/page/page_files.hpp"

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
@@ -60,6 +61,19 @@ Expected<void> WriteFileAtomically(const std::string& path, std::string_view con
   if (::close(file) != 0 || !written) return fail("write");
   if (std::rename(draft.c_str(), path.c_str()) != 0) return fail("rename");
   return {};
+}
+
+std::string FolderOf(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == path.npos) return "";
+  return std::string(path.substr(0, std::max<std::size_t>(slash, 1)));
+}
+
+std::string InFolder(std::string_view folder, std::string_view path) {
+  if (folder.empty() || path.empty() || path.starts_with('/')) return std::string(path);
+  std::string inside(folder);
+  if (!inside.ends_with('/')) inside += '/';
+  return inside.append(path);
 }
 
 }  // namespace berth

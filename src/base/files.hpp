@@ -15,4 +15,10 @@ Expected<std::string> ReadWholeFile(const std::string& path);
 // former ones.
 Expected<void> WriteFileAtomically(const std::string& path, std::string_view content, unsigned permissions);
 
+// "a/b" for "a/b/c", "/" for "/c", "" for "c".
+std::string FolderOf(std::string_view path);
+// A path that is relative to a folder: "a/b/c" for "a/b" and "c". An absolute path, an empty one, and one
+// that is relative to the folder "" stay as they are.
+std::string InFolder(std::string_view folder, std::string_view path);
+
 }  // namespace berth

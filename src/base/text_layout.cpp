@@ -1,5 +1,7 @@
 #include "base/text_layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace berth {
@@ -25,6 +27,10 @@ std::string WithCommas(std::size_t number) {
   std::string text = std::to_string(number);
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
   return text;
+}
+
+std::string Counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", WithCommas(count), noun, count == 1 ? "" : "s");
 }
 
 std::string TextTable(const std::vector<TableRow>& rows, const TableStyle& style) {

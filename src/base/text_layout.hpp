@@ -16,6 +16,9 @@ void AppendWrapped(std::string& text, std::string_view words, std::size_t indent
 // "12,345"
 std::string WithCommas(std::size_t number);
 
+// "1 pod", "1,234 pods"
+std::string Counted(std::size_t count, std::string_view noun);
+
 using TableRow = std::vector<std::string>;
 struct TableStyle {
   std::size_t indent = 0;

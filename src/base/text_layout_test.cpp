@@ -34,6 +34,12 @@ TEST(TextLayout, GroupsDigitsByThree) {
   EXPECT_EQ(WithCommas(1'234'567), "1,234,567");
 }
 
+TEST(TextLayout, NounsFollowTheirNumber) {
+  EXPECT_EQ(Counted(0, "pod"), "0 pods");
+  EXPECT_EQ(Counted(1, "pod"), "1 pod");
+  EXPECT_EQ(Counted(1234, "pod"), "1,234 pods");
+}
+
 TEST(TextTable, AlignsColumnsWithoutTrailingSpaces) {
   EXPECT_EQ(TextTable({{"A", "B"}, {"long", "x"}, {"y"}}), "A      B\nlong   x\ny\n");
   EXPECT_EQ(TextTable({{"A", "B"}, {"long", "1"}, {"y", "10"}, {"z", ""}},

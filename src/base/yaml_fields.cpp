@@ -97,6 +97,11 @@ std::string Fields::Text(std::string_view name, std::string otherwise) {
   return member == nullptr ? otherwise : member->text;
 }
 
+void Fields::Expect(std::string_view name, std::string_view text) {
+  if (const std::string given = Text(name); given != text)
+    Add(name, fmt::format("expected {}, got \"{}\"", text, given));
+}
+
 std::string Fields::Choice(std::string_view name, const std::vector<std::string>& choices) {
   const std::string text = Text(name, choices.front());
   if (std::ranges::find(choices, text) != choices.end()) return text;

@@ -38,6 +38,8 @@ class Fields {
   void Add(std::string_view name, std::string_view error) { errors_.Add(PathOf(name), error); }
 
   std::string Text(std::string_view name, std::string otherwise = {});
+  // A text that must be this one, such as the file's kind.
+  void Expect(std::string_view name, std::string_view text);
   // One of `choices`; the first one is the default.
   std::string Choice(std::string_view name, const std::vector<std::string>& choices);
   bool Bool(std::string_view name, bool otherwise);

@@ -42,14 +42,20 @@ export class Api {
     return value;
   }
 
-  // The fuller view, or the smaller one if the user may only read that.
-  async getEither<T>(fuller: string, smaller: string, signal?: AbortSignal): Promise<{ value: T; full: boolean }> {
+  // null: the user may not read it.
+  async getIfAllowed<T>(path: string, signal?: AbortSignal): Promise<T | null> {
     try {
-      return { value: await this.get<T>(fuller, signal), full: true };
+      return await this.get<T>(path, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 403) throw error;
-      return { value: await this.get<T>(smaller, signal), full: false };
+      return null;
     }
+  }
+
+  // The fuller view, or the smaller one if the user may only read that.
+  async getEither<T>(fuller: string, smaller: string, signal?: AbortSignal): Promise<{ value: T; full: boolean }> {
+    const value = await this.getIfAllowed<T>(fuller, signal);
+    return value !== null ? { value, full: true } : { value: await this.get<T>(smaller, signal), full: false };
   }
 }
 

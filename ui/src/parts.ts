@@ -6,7 +6,7 @@ export function card(title: string, ...content: Child[]): HTMLElement {
   return h("section", { class: "card" }, h("h2", {}, title), ...content);
 }
 
-// A table whose columns after the first `texts` ones are numbers. It scrolls sideways if it is too wide.
+// A table. `numbers`: indices of the columns with numbers. It scrolls sideways if it is too wide.
 export function table(label: string, columns: string[], rows: Child[][], numbers: number[] = []): HTMLElement {
   const cell = (tag: string, i: number, content: Child, scope: string | null = null) =>
     h(tag, { class: numbers.includes(i) ? "number" : null, scope }, content);

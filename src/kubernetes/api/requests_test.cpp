@@ -273,7 +273,7 @@ std::clock_t CostOf(const Pod& pod, const RequestOptions& options, std::size_t e
 // it is quadratic. The best of three runs of each, because other processes disturb single ones.
 double GrowthOfCost(Pod (*pod_of)(int size), std::size_t resources_per_size,
                     const RequestOptions& options = {}) {
-  constexpr int kSmall = 5'000;
+  constexpr int kSmall = 10'000;
   std::array<std::clock_t, 2> best{};
   for (const std::size_t large : {0, 1}) {
     const int size = large == 0 ? kSmall : 4 * kSmall;
@@ -285,7 +285,7 @@ double GrowthOfCost(Pod (*pod_of)(int size), std::size_t resources_per_size,
   }
   return static_cast<double>(best[1]) / static_cast<double>(std::max<std::clock_t>(best[0], 1));
 }
-constexpr double kLinear = 9;
+constexpr double kLinear = 8;
 
 Container WithRequests(std::string name, int first, int step, int count) {
   Container container = MakeContainer(std::move(name));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/files.hpp"
 #include "base/nearest.hpp"
 #include "base/trim.hpp"
 #include "http/base64.hpp"
@@ -14,12 +15,6 @@ namespace berth::client {
 namespace {
 
 constexpr std::string_view kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
-
-std::string Directory(const std::string& path) {
-  const auto slash = path.rfind('/');
-  if (slash == path.npos) return "";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 http::HeaderList Impersonation(const KubeUser& user) {
   http::HeaderList headers;
@@ -84,7 +79,7 @@ Expected<Kubeconfig> ReadKubeconfig(const std::string& path, const Environment& 
   if (!config)
     return std::unexpected(
         std::move(config).error().In(fmt::format("error loading config file \"{}\"", path)));
-  ResolvePaths(*config, Directory(path));
+  ResolvePaths(*config, FolderOf(path));
   return config;
 }
 

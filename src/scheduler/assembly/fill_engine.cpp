@@ -32,4 +32,15 @@ void FillEngine(Engine& engine, PodEvaluator& evaluator, ClusterContents content
   }
 }
 
+Expected<std::unique_ptr<FilledEngine>> FilledEngine::Build(const config::SchedulerConfig& config,
+                                                            const runtime::Registry& plugins,
+                                                            ClusterContents contents,
+                                                            std::vector<std::string>& notes) {
+  std::unique_ptr<FilledEngine> filled(new FilledEngine());
+  BERTH_TRY(filled->engine_, Engine::Build(config, plugins, filled->ports_.ports(), notes));
+  filled->evaluator_ = std::make_unique<PodEvaluator>(*filled->engine_);
+  FillEngine(*filled->engine_, *filled->evaluator_, std::move(contents));
+  return filled;
+}
+
 }  // namespace berth::assembly

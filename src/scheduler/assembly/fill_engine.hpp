@@ -1,6 +1,7 @@
-// Adds the objects of a cluster to an engine that only evaluates pods.
+// Engines with the objects of a cluster, which only evaluate pods.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "kubernetes/ports/ports.hpp"
@@ -19,5 +20,26 @@ struct ClusterContents {
 // that have ended are left out. Pods without a node become members of their groups and, if they are
 // nominated, count on their nodes.
 void FillEngine(Engine& engine, PodEvaluator& evaluator, ClusterContents contents);
+
+// An engine with a copy of a cluster of its own. Same thread as the engine.
+class FilledEngine {
+ public:
+  // Errors are those of the configuration. `notes`: texts for users.
+  static Expected<std::unique_ptr<FilledEngine>> Build(const config::SchedulerConfig& config,
+                                                       const runtime::Registry& plugins,
+                                                       ClusterContents contents,
+                                                       std::vector<std::string>& notes);
+
+  Engine& engine() { return *engine_; }
+  const Engine& engine() const { return *engine_; }
+  PodEvaluator& evaluator() { return *evaluator_; }
+
+ private:
+  FilledEngine() = default;
+
+  DryRunPorts ports_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<PodEvaluator> evaluator_;
+};
 
 }  // namespace berth::assembly

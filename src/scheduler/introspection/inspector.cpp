@@ -174,7 +174,7 @@ void AddDemands(const framework::QueuedPod& pod, QueueSearch& search) {
   for (const auto& [resource, amount] : amounts.scalars) AddDemand(resource, amount, search);
 }
 
-// Adds what is free, and keeps the resources of which that is too little.
+// Adds what is free, and keeps the resources with too little of it.
 void Compare(QueueSearch& search) {
   const cluster::NodeTable& nodes = search.parts.cluster.nodes();
   for (QueueSearch::Demand& demand : search.demands) {

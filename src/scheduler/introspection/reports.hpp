@@ -85,8 +85,8 @@ struct ResourceShortfall {
 
 struct QueueReport {
   std::vector<QueueRow> rows;
-  // What pods request that NodeResourcesFit rejected: resources of which they request more than is free, in
-  // total or on one node. Of at most kMostShortResources resources.
+  // Resources that pods rejected by NodeResourcesFit request, if they request more than is free in total, or
+  // one of them more than is free on any node. At most kMostShortResources are considered.
   std::vector<ResourceShortfall> shortfall;
 };
 inline constexpr std::size_t kMostShortResources = 32;

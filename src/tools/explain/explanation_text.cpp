@@ -35,10 +35,6 @@ class Style {
   bool colour_;
 };
 
-std::string Counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", WithCommas(count), noun, count == 1 ? "" : "s");
-}
-
 // The text as a line, wrapped to the width.
 std::string Line(std::size_t indent, std::string_view text, const TextOptions& options) {
   std::string line(indent, ' ');

@@ -100,8 +100,4 @@ std::string ToJson(const Findings& findings, std::string_view server) {
          "\n";
 }
 
-std::string Counted(std::size_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", WithCommas(number), noun, number == 1 ? "" : "s");
-}
-
 }  // namespace berth::migrate

@@ -64,7 +64,4 @@ std::string ToText(const Findings& findings, std::string_view server);
 // One document: {"server":...,"findings":[{"level","topic","what","remedy","names","count"}],"ok":n,...}.
 std::string ToJson(const Findings& findings, std::string_view server);
 
-// "1 pod", "1,234 pods".
-std::string Counted(std::size_t number, std::string_view noun);
-
 }  // namespace berth::migrate

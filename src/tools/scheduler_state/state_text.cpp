@@ -23,8 +23,7 @@ constexpr std::size_t kMostCounts = 5;
 constexpr std::size_t kMostReasons = 6;
 
 std::string Counted(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", WithCommas(static_cast<std::size_t>(std::max<std::int64_t>(0, count))), noun,
-                     count == 1 ? "" : "s");
+  return berth::Counted(static_cast<std::size_t>(std::max<std::int64_t>(0, count)), noun);
 }
 
 std::string Line(std::size_t indent, std::string_view text, const StateTextOptions& options) {

@@ -1,7 +1,6 @@
 #include "tools/simulate/simulate.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +11,7 @@
 #include <optional>
 
 #include "base/files.hpp"
+#include "base/progress_line.hpp"
 #include "base/text_layout.hpp"
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
@@ -45,31 +45,16 @@ Expected<std::vector<NamedConfig>> LoadConfigs(const SimulateOptions& options,
   return configs;
 }
 
-// A line on the terminal that is overwritten.
-class ProgressLine {
- public:
-  ProgressLine() : terminal_(isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() { Clear(); }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void Show(const std::string& configuration, Duration simulated, Duration whole, std::uint64_t bindings) {
-    if (!terminal_) return;
-    constexpr int kCells = 30;
-    const double share = std::chrono::duration<double>(simulated) / std::chrono::duration<double>(whole);
-    const int full = std::clamp(static_cast<int>(share * kCells), 0, kCells);
-    fmt::print(stderr, "\r\033[K{} [{}{}] {:.0f}%, {} of {}, {} bindings", configuration,
-               std::string(full, '#'), std::string(kCells - full, '.'), share * 100, ShowDuration(simulated),
-               ShowDuration(whole), WithCommas(bindings));
-    std::fflush(stderr);
-  }
-  void Clear() {
-    if (terminal_) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  const bool terminal_;
-};
+// "pack.yaml [#########.....................] 30%, 1h30m of 5h00m, 12,345 bindings"
+std::string ProgressText(const std::string& configuration, Duration simulated, Duration whole,
+                         std::uint64_t bindings) {
+  constexpr int kCells = 30;
+  const double share = std::chrono::duration<double>(simulated) / std::chrono::duration<double>(whole);
+  const int full = std::clamp(static_cast<int>(share * kCells), 0, kCells);
+  return fmt::format("{} [{}{}] {:.0f}%, {} of {}, {} bindings", configuration, std::string(full, '#'),
+                     std::string(kCells - full, '.'), share * 100, ShowDuration(simulated),
+                     ShowDuration(whole), WithCommas(bindings));
+}
 
 // A CSV file of bindings, written while the simulation runs.
 class PlacementFile {
@@ -122,7 +107,7 @@ Expected<int> RunSimulate(const SimulateOptions& options, const runtime::Registr
   ProgressLine line;
   for (const NamedConfig& config : configs) {
     const auto progress = [&](Duration simulated, std::uint64_t bindings) {
-      line.Show(config.name, simulated, workload.duration, bindings);
+      line.Show(ProgressText(config.name, simulated, workload.duration, bindings));
     };
     RunOptions run{.configuration = config.name, .seed = options.seed};
     if (placements) {

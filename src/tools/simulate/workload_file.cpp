@@ -59,11 +59,8 @@ class WorkloadReader {
 };
 
 void WorkloadReader::ReadHead(Fields& file) {
-  for (const auto& [name, expected] :
-       {std::pair<std::string, std::string>{"apiVersion", std::string(kApiVersion)}, {"kind", "Workload"}}) {
-    const std::string text = file.Text(name);
-    if (text != expected) file.Add(name, fmt::format("expected {}, got \"{}\"", expected, text));
-  }
+  file.Expect("apiVersion", kApiVersion);
+  file.Expect("kind", "Workload");
   duration_given_ = file.Has("duration");
   workload_.duration = file.Time("duration", {}, std::chrono::seconds(1));
   workload_.eviction_after = file.Time("evictionAfter", workload_.eviction_after);
@@ -333,13 +330,8 @@ void WorkloadReader::ReadTrace(const Value& value, const std::string& path) {
   Fields fields(value, path, errors_);
   TraceSource source;
   source.format = fields.Choice("format", TraceFormats());
-  const auto file = [&](std::string_view name) {
-    std::string given = fields.Text(name);
-    if (given.empty() || given.starts_with('/') || folder_.empty()) return given;
-    return folder_ + "/" + given;
-  };
-  source.nodes = file("nodes");
-  source.pods = file("pods");
+  source.nodes = InFolder(folder_, fields.Text("nodes"));
+  source.pods = InFolder(folder_, fields.Text("pods"));
   source.gpus = fields.Choice("gpus", {"whole", "milli"});
   source.order = fields.Choice("order", {"recorded", "shuffled"});
   source.interval = fields.Time("interval", std::chrono::seconds(1), std::chrono::milliseconds(1));
@@ -378,8 +370,7 @@ Expected<Workload> ParseWorkload(std::string_view text, const std::string& folde
 
 Expected<Workload> LoadWorkload(const std::string& path) {
   BERTH_TRY(const std::string text, ReadWholeFile(path));
-  const std::size_t slash = path.rfind('/');
-  auto workload = ParseWorkload(text, slash == std::string::npos ? "" : path.substr(0, slash));
+  auto workload = ParseWorkload(text, FolderOf(path));
   if (!workload) return std::unexpected(std::move(workload).error().In(path));
   return workload;
 }

@@ -25,12 +25,8 @@ class ChangesReader {
 
   Expected<std::vector<Change>> Read(const Value& root) {
     Fields file(root, "", errors_);
-    for (const auto& [name, expected] :
-         {std::pair<std::string, std::string>{"apiVersion", std::string(kChangesVersion)},
-          {"kind", "Changes"}}) {
-      const std::string text = file.Text(name);
-      if (text != expected) file.Add(name, fmt::format("expected {}, got \"{}\"", expected, text));
-    }
+    file.Expect("apiVersion", kChangesVersion);
+    file.Expect("kind", "Changes");
     file.ForEach("changes", [&](const Value& item, const std::string& path) { ReadChange(item, path); });
     file.Finish();
     if (changes_.size() > kMostChanges)
@@ -68,7 +64,7 @@ class ChangesReader {
     change.count = static_cast<std::size_t>(
         fields.Integer("count", 1, static_cast<std::int64_t>(Scenario::kMostNodes), 1));
     change.like = fields.Text("like");
-    change.file = InFolder(fields.Text("file"));
+    change.file = InFolder(folder_, fields.Text("file"));
     if (change.like.empty() == change.file.empty())
       errors_.Add(path, "expected exactly one of like (a node of the cluster) and file (a file with a Node)");
     fields.Finish();
@@ -98,7 +94,7 @@ class ChangesReader {
   }
   void ReadAddPods(const Value& value, const std::string& path) {
     Fields fields(value, path, errors_);
-    AddPods change{.file = InFolder(fields.Text("file")), .replicas = std::nullopt};
+    AddPods change{.file = InFolder(folder_, fields.Text("file")), .replicas = std::nullopt};
     if (change.file.empty()) fields.Add("file", "required: a manifest");
     const std::int64_t replicas =
         fields.Integer("replicas", 0, static_cast<std::int64_t>(Scenario::kMostPods), 0);
@@ -121,9 +117,6 @@ class ChangesReader {
     errors_.Add(path, fmt::format("expected {}, got {}", expected,
                                   value.text.empty() ? "none" : "\"" + value.text + "\""));
     return "";
-  }
-  std::string InFolder(const std::string& file) const {
-    return file.empty() || file.starts_with('/') || folder_.empty() ? file : folder_ + "/" + file;
   }
 
   const std::string folder_;
@@ -148,8 +141,7 @@ Expected<std::vector<Change>> ParseChanges(std::string_view text, const std::str
 
 Expected<std::vector<Change>> ReadChanges(const std::string& path) {
   BERTH_TRY(const std::string text, ReadWholeFile(path));
-  const std::size_t slash = path.rfind('/');
-  auto changes = ParseChanges(text, slash == std::string::npos ? "" : path.substr(0, slash));
+  auto changes = ParseChanges(text, FolderOf(path));
   if (!changes) return std::unexpected(std::move(changes).error().In(path));
   return changes;
 }

@@ -10,24 +10,6 @@
 namespace berth::what_if {
 namespace {
 
-// An engine with its own copy of the cluster.
-struct Evaluation {
-  assembly::DryRunPorts ports;
-  std::unique_ptr<assembly::Engine> engine;
-  std::unique_ptr<assembly::PodEvaluator> evaluator;
-};
-
-Expected<std::unique_ptr<Evaluation>> EvaluationOf(const assembly::ClusterContents& cluster,
-                                                   const config::SchedulerConfig& config,
-                                                   const runtime::Registry& plugins) {
-  auto evaluation = std::make_unique<Evaluation>();
-  std::vector<std::string> ignored;  // those of the scenario were printed
-  BERTH_TRY(evaluation->engine, assembly::Engine::Build(config, plugins, evaluation->ports.ports(), ignored));
-  evaluation->evaluator = std::make_unique<assembly::PodEvaluator>(*evaluation->engine);
-  assembly::FillEngine(*evaluation->engine, *evaluation->evaluator, cluster);
-  return evaluation;
-}
-
 using RecordPtr = std::shared_ptr<const record::AttemptRecord>;
 
 std::string NodeOf(const record::AttemptRecord& record) {
@@ -74,16 +56,17 @@ Expected<Comparison> CompareConfigs(const assembly::ClusterContents& cluster,
                                     const config::SchedulerConfig& before,
                                     const config::SchedulerConfig& after, const runtime::Registry& plugins,
                                     ComparedPods pods, const std::function<void(std::size_t)>& progress) {
-  BERTH_TRY(const auto first, EvaluationOf(cluster, before, plugins));
-  BERTH_TRY(const auto second, EvaluationOf(cluster, after, plugins));
+  std::vector<std::string> ignored;  // those of the scenario were printed
+  BERTH_TRY(const auto first, assembly::FilledEngine::Build(before, plugins, cluster, ignored));
+  BERTH_TRY(const auto second, assembly::FilledEngine::Build(after, plugins, cluster, ignored));
   Comparison comparison;
   std::vector<api::PodPtr> sorted = cluster.pods;
   std::ranges::sort(sorted, {}, [](const api::PodPtr& pod) { return pod->metadata.Key(); });
   for (const api::PodPtr& pod : sorted) {
     const bool bound = !pod->spec.node_name.empty();
     if (pod->terminal() || pod->metadata.deleting() || (bound && pods == ComparedPods::kPending)) continue;
-    const RecordPtr a = explanation::EvaluatePod(*first->evaluator, pod);
-    const RecordPtr b = explanation::EvaluatePod(*second->evaluator, pod);
+    const RecordPtr a = explanation::EvaluatePod(first->evaluator(), pod);
+    const RecordPtr b = explanation::EvaluatePod(second->evaluator(), pod);
     if (++comparison.pods % 1000 == 0) progress(comparison.pods);
     const std::string from = NodeOf(*a), to = NodeOf(*b);
     const bool same = from.empty() || to.empty() ? from == to : IsBest(*b, from) || IsBest(*a, to);

@@ -12,6 +12,7 @@
 #include "scheduler/cluster/eviction_budgets.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/explanation/explain_pod.hpp"
+#include "tools/what_if/node_edits.hpp"
 
 namespace berth::what_if {
 namespace {
@@ -23,14 +24,12 @@ class Consolidator {
                                                         const runtime::Registry& plugins) {
     std::unique_ptr<Consolidator> made(new Consolidator());
     std::vector<std::string> ignored;  // those of the scenario were printed
-    BERTH_TRY(made->engine_, assembly::Engine::Build(config, plugins, made->ports_.ports(), ignored));
-    made->evaluator_ = std::make_unique<assembly::PodEvaluator>(*made->engine_);
-    assembly::FillEngine(*made->engine_, *made->evaluator_, cluster);
+    BERTH_TRY(made->filled_, assembly::FilledEngine::Build(config, plugins, cluster, ignored));
     made->algorithm_ = std::make_unique<algorithm::SchedulingAlgorithm>(
         algorithm::AlgorithmOptions{.percentage_of_nodes_to_score = 100,
                                     .sample = false,
                                     .tie_break = algorithm::TieBreak::kFirstByName},
-        made->engine_->reasons(), made->engine_->extenders());
+        made->engine().reasons(), made->engine().extenders());
     made->budgets_.emplace(made->cache().objects());
     return made;
   }
@@ -60,9 +59,11 @@ class Consolidator {
   };
 
   Consolidator() = default;
-  cluster::ClusterState& cache() { return engine_->cache(); }
+  assembly::Engine& engine() { return filled_->engine(); }
+  const assembly::Engine& engine() const { return std::as_const(*filled_).engine(); }
+  cluster::ClusterState& cache() { return engine().cache(); }
   cluster::Row RowOf(const std::string& node) {
-    return cache().nodes().Find(engine_->symbols().node_names.Find(node));
+    return cache().nodes().Find(engine().symbols().node_names.Find(node));
   }
 
   // By the share of requested CPU, then by name. Nodes without CPUs come last.
@@ -96,7 +97,7 @@ class Consolidator {
       if (std::string why = Obstacle(*pod); !why.empty()) return why;
     }
     const api::NodePtr before = cache().nodes().shared_node(RowOf(node));
-    Cordon(*before);
+    cache().UpdateNode(std::make_shared<const api::Node>(WithCordon(*before, true)));
     std::vector<Step> steps;
     for (const api::PodPtr& pod : pods) {
       const auto to = Place(pod);
@@ -123,16 +124,9 @@ class Consolidator {
     if (room.budgets == 1 && room.left <= 0)
       return fmt::format("PodDisruptionBudget {}/{} allows no disruption of pod {}", pod.metadata.ns.str(),
                          room.name, key);
-    if (engine_->FindProfile(pod.spec.scheduler_name) == nullptr)
+    if (engine().FindProfile(pod.spec.scheduler_name) == nullptr)
       return fmt::format("pod {} has another scheduler, {}", key, pod.spec.scheduler_name.str());
     return "";
-  }
-
-  void Cordon(const api::Node& node) {
-    api::Node cordoned = node;
-    cordoned.unschedulable = true;
-    cordoned.taints.push_back({"node.kubernetes.io/unschedulable", "", "NoSchedule"});
-    cache().UpdateNode(std::make_shared<const api::Node>(std::move(cordoned)));
   }
 
   // Moves the pod to the node that the scheduler chooses; nullopt: none fits, and the pod is where it was.
@@ -145,9 +139,9 @@ class Consolidator {
     std::string to;
     {
       const cluster::PodInfo info =
-          cluster::PreparePod(std::make_shared<const api::Pod>(std::move(free)), engine_->symbols());
+          cluster::PreparePod(std::make_shared<const api::Pod>(std::move(free)), engine().symbols());
       const auto decided =
-          algorithm_->Schedule(info, *engine_->FindProfile(pod->spec.scheduler_name), view_.Of(cache()), {});
+          algorithm_->Schedule(info, *engine().FindProfile(pod->spec.scheduler_name), view_.Of(cache()), {});
       if (decided.record->result == record::Result::kScheduled)
         to = decided.record->nodes->by_row[decided.record->node];
     }
@@ -175,9 +169,7 @@ class Consolidator {
     entry->second.to = step.to;
   }
 
-  assembly::DryRunPorts ports_;
-  std::unique_ptr<assembly::Engine> engine_;
-  std::unique_ptr<assembly::PodEvaluator> evaluator_;
+  std::unique_ptr<assembly::FilledEngine> filled_;
   std::unique_ptr<algorithm::SchedulingAlgorithm> algorithm_;
   algorithm::CurrentView view_;
   std::optional<cluster::EvictionBudgets> budgets_;

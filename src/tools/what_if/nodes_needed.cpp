@@ -52,11 +52,7 @@ class Search {
   }
 
   Expected<api::NodePtr> NodeOf(const Scenario& scenario, std::size_t shape) {
-    const NodeShape& of = shapes_[shape];
-    if (!of.like.empty()) return scenario.FindNode(of.like);
-    BERTH_TRY(const std::string text, ReadWholeFile(of.file));
-    BERTH_TRY(api::Node node, ReadNode(text, of.file));
-    return std::make_shared<const api::Node>(std::move(node));
+    return scenario.ModelOf(shapes_[shape].like, shapes_[shape].file);
   }
 
   Expected<std::unique_ptr<Scenario>> ScenarioWith(const Counts& counts) {
@@ -150,7 +146,7 @@ class Search {
     return counts;
   }
 
-  // By the resource of which most nodes are needed; at least one.
+  // The number of nodes for the resource that needs the most of them; at least one.
   static std::size_t Estimate(const Scenario& scenario, const api::Node& node) {
     api::ResourceList sum;
     for (const std::size_t index : scenario.Waiting()) {

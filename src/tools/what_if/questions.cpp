@@ -72,7 +72,6 @@ Expected<HowMany> AskHowMany(Scenario& scenario, const std::string& file, const 
       answer.limited = true;
       return answer;
     }
-    // One replica alone would have the name of the file, which the next batch would need again.
     BERTH_TRY(const std::vector<std::size_t> created, scenario.CreatePods(source, count));
     scenario.Settle();
     for (const std::size_t index : created) {

@@ -25,6 +25,17 @@ struct Report {
   Waiting waiting;
 
   std::span<const FollowedPod> pods() const { return std::span(scenario.followed()).first(followed); }
+  // Of these pods the ones that exist, with a node or without.
+  struct Totals {
+    std::size_t placed = 0, waiting = 0;
+  };
+  Totals totals() const {
+    Totals totals;
+    for (const FollowedPod& pod : pods()) {
+      if (!pod.gone) ++(pod.node.empty() ? totals.waiting : totals.placed);
+    }
+    return totals;
+  }
   std::vector<std::string> left_out;  // what was not considered
   std::optional<HowMany> how_many = {};
   std::optional<NodeMix> nodes_needed = {};

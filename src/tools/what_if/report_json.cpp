@@ -133,10 +133,7 @@ void AppendComparison(std::string& out, const Comparison& found) {
 
 std::string ReportJson(const Report& report) {
   const Scenario& scenario = report.scenario;
-  std::size_t placed = 0, waiting = 0;
-  for (const FollowedPod& pod : report.pods()) {
-    if (!pod.gone) ++(pod.node.empty() ? waiting : placed);
-  }
+  const auto [placed, waiting] = report.totals();
   std::string out;
   JsonObject object(out);
   if (report.how_many) AddHowMany(object, *report.how_many);

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMostLines = 20;  // of one list
 
-std::string Counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", WithCommas(count), noun, count == 1 ? "" : "s");
-}
-
 // At most kMostLines of them, wrapped to the width; then the number of the others.
 std::string Lines(const std::vector<std::string>& lines, std::string_view noun,
                   const explain::TextOptions& options) {
@@ -40,11 +36,7 @@ std::string OwnerOr(const std::string& owner, const std::string& pod) {
 
 std::string SummaryOf(const Report& report) {
   const Scenario& scenario = report.scenario;
-  std::size_t placed = 0, waiting = 0;
-  for (const FollowedPod& pod : report.pods()) {
-    if (pod.gone) continue;
-    ++(pod.node.empty() ? waiting : placed);
-  }
+  const auto [placed, waiting] = report.totals();
   std::vector<std::string> parts = {Counted(placed, "pod") + " placed"};
   if (waiting > 0) parts.push_back(fmt::format("{} wait{}", WithCommas(waiting), waiting == 1 ? "s" : ""));
   if (!scenario.preempted().empty()) parts.push_back(WithCommas(scenario.preempted().size()) + " preempted");
@@ -84,30 +76,25 @@ std::string Placements(const Report& report, const explain::TextOptions& options
   struct Group {
     std::size_t pods = 0;
     std::set<std::string> nodes, from;
-    FollowedPod::Origin origin{};
-    std::string owner;
-    bool before = false;
   };
-  std::map<std::tuple<bool, std::string, FollowedPod::Origin>, Group> groups;
+  std::map<std::tuple<bool, std::string, FollowedPod::Origin>, Group>
+      groups;  // those before the changes first
   for (const FollowedPod& pod : report.pods()) {
     if (pod.gone || pod.node.empty()) continue;
-    const bool before = pod.bound_at == 0;
-    const std::string owner = OwnerOr(pod.owner, pod.pod->metadata.Key());
-    Group& group = groups[{!before, owner, pod.origin}];
+    const bool after = pod.bound_at > 0;
+    Group& group = groups[{after, OwnerOr(pod.owner, pod.pod->metadata.Key()), pod.origin}];
     ++group.pods;
     group.nodes.insert(pod.node);
     if (!pod.from.empty()) group.from.insert(pod.from);
-    group.origin = pod.origin;
-    group.owner = owner;
-    group.before = before;
   }
   std::vector<std::string> lines;
   for (const auto& [key, group] : groups) {
-    std::string line = group.owner + ": ";
+    const auto& [after, owner, origin] = key;
+    std::string line = owner + ": ";
     line += Counted(group.pods, "pod");
     if (!group.from.empty()) line += " from " + NameRanges({group.from.begin(), group.from.end()});
     line += " on " + NameRanges({group.nodes.begin(), group.nodes.end()});
-    if (group.before && !report.changes.empty()) line += " (also without the changes)";
+    if (!after && !report.changes.empty()) line += " (also without the changes)";
     lines.push_back(std::move(line));
   }
   return lines.empty() ? "" : "\nplaced\n" + Lines(lines, "line", options);

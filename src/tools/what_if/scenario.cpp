@@ -11,6 +11,7 @@
 #include "kubernetes/api/selectors.hpp"
 #include "scheduler/explanation/explain_pod.hpp"
 #include "tools/explain/pod_selection.hpp"
+#include "tools/what_if/node_edits.hpp"
 
 namespace berth::what_if {
 namespace {
@@ -20,7 +21,6 @@ constexpr Duration kSettleLimit = std::chrono::minutes(2);
 constexpr const char* kNotSettled =
     "some pods are retried again and again; their placement needs volumes or claims that are not created on "
     "a copy of the cluster";
-constexpr const char* kUnschedulable = "node.kubernetes.io/unschedulable";
 // Taints that node conditions cause: a new node does not have them.
 constexpr std::string_view kConditionTaints = "node.kubernetes.io/";
 
@@ -40,14 +40,6 @@ bool Tolerated(const api::Pod& pod, const api::Taint& taint) {
   return std::ranges::any_of(std::as_const(pod.spec.tolerations), [&](const api::Toleration& toleration) {
     return api::Tolerates(toleration, taint);
   });
-}
-
-void RemoveTaint(api::Node& node, std::string_view key, std::string_view effect) {
-  api::CowList<api::Taint> kept;
-  for (const api::Taint& taint : std::as_const(node.taints)) {
-    if (taint.key != key || (!effect.empty() && taint.effect != effect)) kept.push_back(taint);
-  }
-  node.taints = std::move(kept);
 }
 
 // Whose pods come back: every controller but those that bind pods to their nodes.
@@ -132,16 +124,17 @@ Expected<api::NodePtr> Scenario::FindNode(const std::string& name) const {
                               : fmt::format("there is no node {}; the nearest name is {}", name, nearest));
 }
 
+Expected<api::NodePtr> Scenario::ModelOf(const std::string& like, const std::string& file) const {
+  if (!like.empty()) return FindNode(like);
+  BERTH_TRY(const std::string text, ReadWholeFile(file));
+  BERTH_TRY(api::Node node, ReadNode(text, file));
+  return std::make_shared<const api::Node>(std::move(node));
+}
+
 Expected<void> Scenario::Make(const AddNodes& change, ChangeResult& result) {
-  api::NodePtr like;
-  if (!change.like.empty()) {
-    BERTH_TRY(like, FindNode(change.like));
-  } else {
-    BERTH_TRY(const std::string text, ReadWholeFile(change.file));
-    BERTH_TRY(api::Node node, ReadNode(text, change.file));
-    like = std::make_shared<const api::Node>(std::move(node));
+  BERTH_TRY(const api::NodePtr like, ModelOf(change.like, change.file));
+  if (change.like.empty())
     result.notes.emplace_back("DaemonSet pods of the new nodes are not known and take nothing");
-  }
   BERTH_TRY(result.nodes, CopyNode(*like, change.count, &result.daemon_pods));
   return {};
 }
@@ -208,24 +201,15 @@ Expected<void> Scenario::Make(const RemoveNode& change, ChangeResult& result) {
 
 Expected<void> Scenario::Make(const Cordon& change, ChangeResult&) {
   BERTH_TRY(const api::NodePtr node, FindNode(change.node));
-  SetUnschedulable(*node, change.unschedulable);
+  cluster_->api().Put(WithCordon(*node, change.unschedulable));
   return {};
-}
-
-// The node controller adds and removes the taint.
-void Scenario::SetUnschedulable(const api::Node& node, bool unschedulable) {
-  api::Node changed = node;
-  changed.unschedulable = unschedulable;
-  RemoveTaint(changed, kUnschedulable, "");
-  if (unschedulable) changed.taints.push_back({kUnschedulable, "", "NoSchedule"});
-  cluster_->api().Put(std::move(changed));
 }
 
 // One pod after the other. kubectl retries evictions that a budget rejects: replacements that run give new
 // room.
 Expected<void> Scenario::Make(const Drain& change, ChangeResult& result) {
   BERTH_TRY(const api::NodePtr node, FindNode(change.node));
-  SetUnschedulable(*node, true);
+  cluster_->api().Put(WithCordon(*node, true));
   std::vector<api::PodPtr> left;
   for (const api::PodPtr& pod : PodsOn(change.node)) {
     if (api::IsMirrorPod(pod->metadata)) {
@@ -308,8 +292,7 @@ Expected<void> Scenario::Make(const SetLabel& change, ChangeResult&) {
 // The taint manager evicts pods that do not tolerate NoExecute, whatever the budgets.
 Expected<void> Scenario::Make(const SetTaint& change, ChangeResult& result) {
   BERTH_TRY(const api::NodePtr node, FindNode(change.node));
-  api::Node changed = *node;
-  RemoveTaint(changed, change.taint.key, change.taint.effect);
+  api::Node changed = WithoutTaint(*node, change.taint.key, change.taint.effect);
   if (change.remove && changed.taints == node->taints)
     return Fail(ErrorCode::kNotFound,
                 fmt::format("node {} has no taint {}{}{}", change.node, change.taint.key,

@@ -112,6 +112,8 @@ class Scenario final : private simulation::ApiObserver {
   Expected<std::vector<std::string>> CopyNode(const api::Node& like, std::size_t count,
                                               std::size_t* daemon_pods);
   Expected<api::NodePtr> FindNode(const std::string& name) const;
+  // The node of this name; if that is empty, the Node in the file.
+  Expected<api::NodePtr> ModelOf(const std::string& like, const std::string& file) const;
 
   const std::vector<FollowedPod>& followed() const { return followed_; }
   const std::vector<LostPod>& lost() const { return lost_; }
@@ -144,7 +146,6 @@ class Scenario final : private simulation::ApiObserver {
   Expected<void> Make(const SetRequests& change, ChangeResult& result);
   Expected<void> Make(const SetPriority& change, ChangeResult& result);
 
-  void SetUnschedulable(const api::Node& node, bool unschedulable);
   // Evicts a pod and places its replacement. Returns false if its budget does not allow that now.
   bool Evict(const api::Pod& pod, ChangeResult& result);
   // Replacements that have been bound since give their budgets new room. Returns whether there were any.

@@ -1,13 +1,13 @@
 #include "tools/what_if/what_if.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
+#include "base/progress_line.hpp"
 #include "base/redact.hpp"
 #include "base/text_layout.hpp"
 #include "kubernetes/api/owners.hpp"
@@ -23,27 +23,6 @@
 
 namespace berth::what_if {
 namespace {
-
-// A line on the terminal that is overwritten.
-class ProgressLine {
- public:
-  ProgressLine() : terminal_(isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() { Clear(); }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void Show(const std::string& text) {
-    if (!terminal_) return;
-    fmt::print(stderr, "\r\033[K{}", text);
-    std::fflush(stderr);
-  }
-  void Clear() {
-    if (terminal_) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  const bool terminal_;
-};
 
 struct Input {
   std::unique_ptr<assembly::LoadedCluster> cluster;

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -12,6 +13,31 @@ import (
 type Scenario struct {
 	Name string
 	Play func(ctx context.Context) (wrong []string)
+}
+
+// Errors collects what is wrong in a scenario. Safe for concurrent use.
+type Errors struct {
+	mutex sync.Mutex
+	found []string
+}
+
+// AddError adds an error that does not end the scenario.
+func (e *Errors) AddError(format string, args ...any) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	e.found = append(e.found, fmt.Sprintf(format, args...))
+}
+
+// TakeErrors returns the errors of a finished scenario, the last of which is err unless that is nil, and clears them.
+func (e *Errors) TakeErrors(err error) []string {
+	if err != nil {
+		e.AddError("%v", err)
+	}
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	found := e.found
+	e.found = nil
+	return found
 }
 
 // PlayScenarios runs the scenario named only, or all of them, and prints the duration and error of each.

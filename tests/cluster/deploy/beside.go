@@ -123,7 +123,7 @@ func (n *nodes) measured(ctx context.Context) error {
 		return err
 	}
 	if after := n.replicas(); !maps.Equal(before, after) {
-		n.addError("monitoring alone has replaced the replicas: %v, %v", before, after)
+		n.AddError("monitoring alone has replaced the replicas: %v, %v", before, after)
 	}
 	leading := 0
 	for account, status := range map[string]int{"prometheus": http.StatusOK, "unrelated": http.StatusForbidden} {
@@ -137,7 +137,7 @@ func (n *nodes) measured(ctx context.Context) error {
 				return err
 			}
 			if got != status {
-				n.addError("%s is answered %d by %s, not %d", account, got, name, status)
+				n.AddError("%s is answered %d by %s, not %d", account, got, name, status)
 			}
 			if found := leads.FindStringSubmatch(text); found != nil && found[1] == "1" {
 				leading++
@@ -145,7 +145,7 @@ func (n *nodes) measured(ctx context.Context) error {
 		}
 	}
 	if leading != 1 {
-		n.addError("%d replicas lead, by their metrics", leading)
+		n.AddError("%d replicas lead, by their metrics", leading)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (n *nodes) leaderDies(ctx context.Context) error {
 	}
 	// The killed replica was restarted with another identity.
 	if next == leader {
-		n.addError("the replica that was killed leads again: %s", next)
+		n.AddError("the replica that was killed leads again: %s", next)
 	}
 	return n.shows(ctx, rollout, "successfully rolled out")
 }
@@ -211,11 +211,11 @@ func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 			}
 			for name := range n.replicas() {
 				if _, old := before[name]; old {
-					n.addError("%s: %s was not replaced", change.overlay, name)
+					n.AddError("%s: %s was not replaced", change.overlay, name)
 				}
 			}
 			if source.requests.Load() == requests {
-				n.addError("%s: there was no request to Prometheus", change.overlay)
+				n.AddError("%s: there was no request to Prometheus", change.overlay)
 			}
 			for _, profile := range slices.Sorted(maps.Keys(change.pods)) {
 				// The nodes differ only in their load: otherwise six pods would hardly all be on the same
@@ -226,7 +226,7 @@ func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 						return err
 					}
 					if want := change.pods[profile]; want != "" && node != want {
-						n.addError("%s: pod %d of %s is on %s, not on the idle %s", change.overlay, i, profile, node, want)
+						n.AddError("%s: pod %d of %s is on %s, not on the idle %s", change.overlay, i, profile, node, want)
 					}
 				}
 			}
@@ -266,7 +266,7 @@ func (n *nodes) misconfigured(ctx context.Context) error {
 		return err
 	}
 	if _, err := n.kubectl(ctx, "-n", system, "rollout", "status", "deployment/berth", "--timeout=2s"); err == nil {
-		n.addError("replicas with a wrong configuration were rolled out")
+		n.AddError("replicas with a wrong configuration were rolled out")
 	}
 	if _, err := n.placed(ctx, "misconfigured", "berth"); err != nil {
 		return err
@@ -296,7 +296,7 @@ func (n *nodes) uninstalled(ctx context.Context) error {
 		return err
 	}
 	if strings.TrimSpace(left) != "" && !strings.Contains(left, "No resources found") {
-		n.addError("left behind: %s", left)
+		n.AddError("left behind: %s", left)
 	}
 	return nil
 }

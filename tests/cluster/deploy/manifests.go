@@ -34,11 +34,11 @@ func (s *stage) manifests(ctx context.Context) error {
 			continue
 		}
 		if _, err := s.shell(ctx, s.Berth, "config", "check", s.deploy+"/"+overlay+"/scheduler.yaml"); err != nil {
-			s.addError("%v", err)
+			s.AddError("%v", err)
 		}
 		name := configName.FindString(output)
 		if other := seen[name]; name == "" || other != "" {
-			s.addError("the ConfigMap of %s is %q, that of %s, too", overlay, name, other)
+			s.AddError("the ConfigMap of %s is %q, that of %s, too", overlay, name, other)
 		}
 		seen[name] = overlay
 	}
@@ -68,7 +68,7 @@ func (s *stage) checkObjects(ctx context.Context) error {
 		}
 		wide := strings.HasPrefix(object.GetKind(), "Cluster")
 		if (object.GetNamespace() == system) == wide {
-			s.addError("%s %s is in the namespace %q", object.GetKind(), object.GetName(), object.GetNamespace())
+			s.AddError("%s %s is in the namespace %q", object.GetKind(), object.GetName(), object.GetNamespace())
 		}
 		if object.GetKind() == "Deployment" {
 			if err := yaml.UnmarshalStrict([]byte(document), &deployment); err != nil {
@@ -83,11 +83,11 @@ func (s *stage) checkObjects(ctx context.Context) error {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "berth"}, Spec: deployment.Spec.Template.Spec}
 	if _, err := s.control.Client.CoreV1().Pods("restricted").Create(ctx, pod, dry); err != nil {
-		s.addError("not by the standard \"restricted\": %v", err)
+		s.AddError("not by the standard \"restricted\": %v", err)
 	}
 	pod.Spec.Containers[0].SecurityContext = nil
 	if _, err := s.control.Client.CoreV1().Pods("restricted").Create(ctx, pod, dry); err == nil {
-		s.addError("the standard \"restricted\" is not enforced; this shows nothing")
+		s.AddError("the standard \"restricted\" is not enforced; this shows nothing")
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ spec:
 // rules are those for Prometheus.
 func (s *stage) monitoring(ctx context.Context) error {
 	if _, err := s.shell(ctx, s.deploy+"/monitoring/operator/render", "--check"); err != nil {
-		s.addError("%v", err)
+		s.AddError("%v", err)
 	}
 	plain, err := s.kustomization("plain", "load-aware", "monitoring")
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *stage) monitoring(ctx context.Context) error {
 		return err
 	}
 	if !strings.Contains(output, "configmap/berth-dashboard ") || !strings.Contains(output, "clusterrolebinding.rbac.authorization.k8s.io/berth-metrics-reader ") {
-		s.addError("monitoring without an operator: %s", output)
+		s.AddError("monitoring without an operator: %s", output)
 	}
 	operated, err := s.kustomization("operated", "second-scheduler", "monitoring", "monitoring/operator")
 	if err != nil {
@@ -134,12 +134,12 @@ func (s *stage) monitoring(ctx context.Context) error {
 	definitions := ""
 	for kind, plural := range kinds {
 		if err == nil || !strings.Contains(output, fmt.Sprintf("no matches for kind %q", kind)) {
-			s.addError("without Prometheus Operator %s should be missing: %s", kind, output)
+			s.AddError("without Prometheus Operator %s should be missing: %s", kind, output)
 		}
 		definitions += fmt.Sprintf(operatorKind, kind, plural)
 	}
 	if others := strings.Count(output, "no matches for kind"); others != 3 {
-		s.addError("three objects are the operator's, not %d: %s", others, output)
+		s.AddError("three objects are the operator's, not %d: %s", others, output)
 	}
 	file := s.control.File("kinds.yaml")
 	if err := os.WriteFile(file, []byte(definitions), 0o600); err != nil {

@@ -18,7 +18,7 @@ type nodes struct {
 
 // startNodes starts the simulation; the returned function stops it and the pods.
 func (s *stage) startNodes(ctx context.Context) (*nodes, func()) {
-	pods, stop := s.kubelet.StartNodes(ctx, system, s.addError)
+	pods, stop := s.kubelet.StartNodes(ctx, system, s.AddError)
 	return &nodes{s, pods}, stop
 }
 

@@ -147,7 +147,7 @@ func (h *host) thereAndBack(ctx context.Context, name string, configured bool) e
 		return err
 	}
 	if string(after) != string(before) {
-		h.addError("%s: the manifest differs from the original:\n%s", name, after)
+		h.AddError("%s: the manifest differs from the original:\n%s", name, after)
 	}
 	return h.onlyManifest()
 }
@@ -168,7 +168,7 @@ func (h *host) change(ctx context.Context, line string) error {
 		return err
 	}
 	if tried, _ := os.ReadFile(h.manifest()); string(tried) != string(text) {
-		h.addError("%s --dry-run has changed the manifest", line)
+		h.AddError("%s --dry-run has changed the manifest", line)
 	}
 	if err := h.shows(ctx, line, "the kubelet restarts the pod now"); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (h *host) change(ctx context.Context, line string) error {
 		return err
 	}
 	if twice, _ := os.ReadFile(h.manifest()); string(twice) != string(done) {
-		h.addError("%s a second time has changed the manifest", line)
+		h.AddError("%s a second time has changed the manifest", line)
 	}
 	return h.onlyManifest()
 }
@@ -187,7 +187,7 @@ func (h *host) change(ctx context.Context, line string) error {
 func (h *host) onlyManifest() error {
 	files, err := os.ReadDir(h.path("manifests"))
 	if err == nil && len(files) != 1 {
-		h.addError("in the manifests folder: %v", files)
+		h.AddError("in the manifests folder: %v", files)
 	}
 	return err
 }
@@ -202,7 +202,7 @@ func (h *host) schedules(ctx context.Context, pod string, configured, berth bool
 	defer func() {
 		// kube-scheduler exits with 1 when it loses the lease, which also happens when it is terminated.
 		if how := scheduler.Child.Stop(); how != "" && berth {
-			h.addError("%s: Berth exited with %s", pod, how)
+			h.AddError("%s: Berth exited with %s", pod, how)
 		}
 	}()
 	profiles := []string{"default-scheduler"}
@@ -223,10 +223,10 @@ func (h *host) schedules(ctx context.Context, pod string, configured, berth bool
 		}
 	}
 	if is := strings.Contains(scheduler.Logged(), "All writes of the previous leader have been received"); is != berth {
-		h.addError("%s: is it Berth? %v; it should be %v", pod, is, berth)
+		h.AddError("%s: is it Berth? %v; it should be %v", pod, is, berth)
 	}
 	if berth && strings.Contains(scheduler.Logged(), "forbidden") {
-		h.addError("%s: something is forbidden to it:\n%s", pod, scheduler.Logged())
+		h.AddError("%s: something is forbidden to it:\n%s", pod, scheduler.Logged())
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func (h *host) needsRoot(ctx context.Context) error {
 	}
 	code, ended := refused.Child.Exited(10 * time.Second)
 	if !ended || code == 0 || !strings.Contains(refused.Logged(), "permission denied") {
-		h.addError("without runAsUser it should end for want of scheduler.conf (%v, %d): %s", ended, code, refused.Logged())
+		h.AddError("without runAsUser it should end for want of scheduler.conf (%v, %d): %s", ended, code, refused.Logged())
 		refused.Child.Stop()
 	}
 	return nil

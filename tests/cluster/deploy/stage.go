@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -29,33 +28,13 @@ const idleNode, busyNode = "node1", "node2"
 // stage is the cluster of a test.
 type stage struct {
 	*options
+	controlplane.Errors
 	directory string
 	control   *controlplane.ControlPlane
 	children  *controlplane.Children
 	kubelet   *kubelet.Kubelet
 
 	typed map[string]bool // command lines that were run
-
-	mutex sync.Mutex
-	wrong []string
-}
-
-func (s *stage) addError(format string, args ...any) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
-}
-
-// takeErrors returns the errors of a finished scenario and clears them.
-func (s *stage) takeErrors(err error) []string {
-	if err != nil {
-		s.addError("%v", err)
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	wrong := s.wrong
-	s.wrong = nil
-	return wrong
 }
 
 func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children, apiServerFlags ...string) (*stage, error) {
@@ -121,7 +100,7 @@ func (s *stage) shows(ctx context.Context, line string, expected ...string) erro
 	output, err := s.types(ctx, line)
 	for _, text := range expected {
 		if err == nil && !strings.Contains(output, text) {
-			s.addError("%s does not show %q: %s", line, text, output)
+			s.AddError("%s does not show %q: %s", line, text, output)
 		}
 	}
 	return err
@@ -138,12 +117,12 @@ func (s *stage) checkGuide(page string) error {
 		if command, is := strings.CutPrefix(line, "    $ "); is {
 			commands++
 			if !s.typed[command] {
-				s.addError("%s has a command that was not run: %s", page, command)
+				s.AddError("%s has a command that was not run: %s", page, command)
 			}
 		}
 	}
 	if commands == 0 {
-		s.addError("%s has no commands", page)
+		s.AddError("%s has no commands", page)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (s *stage) unknownManifests(ctx context.Context) error {
 		text := ""
 		if one.from != "" {
 			if !strings.Contains(string(kubeadms), one.from) {
-				s.addError("%s: kubeadm does not write %q any more:\n%s", one.name, one.from, kubeadms)
+				s.AddError("%s: kubeadm does not write %q any more:\n%s", one.name, one.from, kubeadms)
 			}
 			text = strings.Replace(string(kubeadms), one.from, one.to, 1)
 		}
@@ -74,25 +74,25 @@ func (h *host) runCase(ctx context.Context, one unknown, text string) {
 	output, err := h.script(ctx)
 	if one.message != "" {
 		if err == nil || !strings.Contains(output, one.message) {
-			h.addError("%s: expected %q: %s", one.name, one.message, output)
+			h.AddError("%s: expected %q: %s", one.name, one.message, output)
 		}
 	} else {
 		if err != nil {
-			h.addError("%s: %v", one.name, err)
+			h.AddError("%s: %v", one.name, err)
 		}
 		replaced, _ := os.ReadFile(h.manifest())
 		if !strings.Contains(string(replaced), "    image: berth:0.1.0") || strings.Count(string(replaced), "runAsUser: ") != 1 {
-			h.addError("%s: %s", one.name, replaced)
+			h.AddError("%s: %s", one.name, replaced)
 		}
 		if _, err := h.script(ctx, "--back"); err != nil {
-			h.addError("%s: %v", one.name, err)
+			h.AddError("%s: %v", one.name, err)
 		}
 	}
 	if now, _ := os.ReadFile(h.manifest()); string(now) != text {
-		h.addError("%s: the manifest is not what it was: %s", one.name, now)
+		h.AddError("%s: the manifest is not what it was: %s", one.name, now)
 	}
 	if left, _ := filepath.Glob(h.path("berth/*")); len(left) > 0 {
-		h.addError("%s: there is still %v", one.name, left)
+		h.AddError("%s: there is still %v", one.name, left)
 	}
 }
 
@@ -107,13 +107,13 @@ func (h *host) copyBeside(ctx context.Context, text string) error {
 		return err
 	}
 	if output, err := h.script(ctx); err == nil || !strings.Contains(output, beside+" is a kube-scheduler, too") {
-		h.addError("a copy in the folder: %s", output)
+		h.AddError("a copy in the folder: %s", output)
 	}
 	if err := os.Remove(beside); err != nil {
 		return err
 	}
 	if output, err := h.script(ctx, "--backup="+h.path("manifests/old")); err == nil || !strings.Contains(output, "the kubelet would run the backup") {
-		h.addError("a backup in the folder: %s", output)
+		h.AddError("a backup in the folder: %s", output)
 	}
 	// A manual change of Berth's manifest is saved by --back.
 	if _, err := h.script(ctx); err != nil {
@@ -131,7 +131,7 @@ func (h *host) copyBeside(ctx context.Context, text string) error {
 		return err
 	}
 	if kept, _ := os.ReadFile(h.path("berth/berth.yaml")); string(kept) != changed {
-		h.addError("what was changed by hand is not kept: %s", kept)
+		h.AddError("what was changed by hand is not kept: %s", kept)
 	}
 	return nil
 }
@@ -157,11 +157,11 @@ func (h *host) upgraded(ctx context.Context) error {
 			return err
 		}
 		if now, _ := os.ReadFile(h.manifest()); !strings.Contains(string(now), "    image: "+image+"\n") || strings.Count(string(now), "# added for Berth") != 1 {
-			h.addError("upgraded to %s: %s", image, now)
+			h.AddError("upgraded to %s: %s", image, now)
 		}
 	}
 	if older, _ := os.ReadFile(h.path("berth/kube-scheduler.yaml.older")); string(older) != string(first) {
-		h.addError("the manifest before the upgrade is not kept: %s", older)
+		h.AddError("the manifest before the upgrade is not kept: %s", older)
 	}
 	if _, err := h.script(ctx, "--back"); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (h *host) upgraded(ctx context.Context) error {
 		return err
 	}
 	if now, _ := os.ReadFile(h.manifest()); string(now) != second || about.Mode() != 0o600 {
-		h.addError("after an upgrade and back (%v): %s", about.Mode(), now)
+		h.AddError("after an upgrade and back (%v): %s", about.Mode(), now)
 	}
 	return nil
 }

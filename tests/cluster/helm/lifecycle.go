@@ -61,7 +61,7 @@ func (s *stage) installed(ctx context.Context, prefix string) error {
 		return err
 	}
 	if count := len(s.pods.Replicas()); count != 3 {
-		s.addError("%d replicas run, not 3", count)
+		s.AddError("%d replicas run, not 3", count)
 	}
 	if _, err := s.holder(ctx, "berth"); err != nil {
 		return err
@@ -80,12 +80,12 @@ func (s *stage) installed(ctx context.Context, prefix string) error {
 		if command := strings.TrimSpace(line); strings.HasPrefix(line, "     ") && (strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "helm ")) {
 			commands++
 			if _, err := s.run(ctx, "sh", "-c", command); err != nil {
-				s.addError("a command of the notes: %v", err)
+				s.AddError("a command of the notes: %v", err)
 			}
 		}
 	}
 	if commands != 3 {
-		s.addError("the notes have %d commands, not 3: %s", commands, notes)
+		s.AddError("the notes have %d commands, not 3: %s", commands, notes)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (s *stage) rolledBack(ctx context.Context, prefix string) error {
 		return err
 	}
 	if strings.Contains(left, "packing") || strings.Contains(left, "paralelism") {
-		s.addError("the configuration of a later revision is left: %s", left)
+		s.AddError("the configuration of a later revision is left: %s", left)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	add := func(name, helm string, play func(s *stage, ctx context.Context) error) {
 		all = append(all, controlplane.Scenario{Name: name, Play: func(ctx context.Context) []string {
 			s.helm = helm
-			return s.takeErrors(play(s, ctx))
+			return s.TakeErrors(play(s, ctx))
 		}})
 	}
 	for i, helm := range o.helms {

@@ -172,7 +172,7 @@ data: {ca.crt: %s}
 		},
 		func(ctx context.Context) error {
 			if count := len(s.pods.Replicas()); count != 2 {
-				s.addError("%d replicas of the extender run, not 2", count)
+				s.AddError("%d replicas of the extender run, not 2", count)
 			}
 			for name, c := range s.pods.Replicas() {
 				for what, client := range map[string]*http.Client{"with": known, "without": {Transport: unverified(), Timeout: 10 * time.Second}} {
@@ -181,11 +181,11 @@ data: {ca.crt: %s}
 						return err
 					}
 					if expected := map[string]int{"with": http.StatusOK, "without": http.StatusUnauthorized}[what]; status != expected {
-						s.addError("%s, %s a certificate: status %d, not %d: %s", name, what, status, expected, text)
+						s.AddError("%s, %s a certificate: status %d, not %d: %s", name, what, status, expected, text)
 					}
 					var reply struct{ NodeNames []string }
 					if what == "with" && (json.Unmarshal([]byte(text), &reply) != nil || len(reply.NodeNames) != 2) {
-						s.addError("%s: both nodes are feasible: %s", name, text)
+						s.AddError("%s: both nodes are feasible: %s", name, text)
 					}
 				}
 			}

@@ -52,7 +52,7 @@ func (s *stage) objects(ctx context.Context) error {
 	}
 	for _, file := range files {
 		if err := s.accepted(ctx, file); err != nil {
-			s.addError("%s: %v", filepath.Base(file), err)
+			s.AddError("%s: %v", filepath.Base(file), err)
 		}
 	}
 	return nil
@@ -97,7 +97,7 @@ func (s *stage) runnable(ctx context.Context, rendered string) error {
 			}
 			pods = append(pods, deployment.Spec.Template.Spec)
 			if err := s.flagsExist(ctx, deployment.Spec.Template.Spec.Containers[0].Args); err != nil {
-				s.addError("%v", err)
+				s.AddError("%v", err)
 			}
 		case object.GetKind() == "Pod":
 			var pod v1.Pod
@@ -112,7 +112,7 @@ func (s *stage) runnable(ctx context.Context, rendered string) error {
 				continue
 			}
 			if err := s.configurationIsValid(ctx, configuration); err != nil {
-				s.addError("%v", err)
+				s.AddError("%v", err)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,33 +26,13 @@ const system = "kube-system"
 // stage is the cluster of a test.
 type stage struct {
 	*options
+	controlplane.Errors
 	helm      string // the Helm of the current scenario
 	directory string
 	control   *controlplane.ControlPlane
 	children  *controlplane.Children
 	kubelet   *kubelet.Kubelet
 	pods      *kubelet.Nodes // runs the pods during withPods
-
-	mutex sync.Mutex
-	wrong []string
-}
-
-func (s *stage) addError(format string, args ...any) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
-}
-
-// takeErrors returns the errors of a finished scenario and clears them.
-func (s *stage) takeErrors(err error) []string {
-	if err != nil {
-		s.addError("%v", err)
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	wrong := s.wrong
-	s.wrong = nil
-	return wrong
 }
 
 func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children) (*stage, error) {
@@ -81,7 +60,7 @@ func setUp(ctx context.Context, o *options, directory string, children *controlp
 // withPods runs the steps while the pods of kube-system run. The error of a failed step has the last lines of all logs.
 func (s *stage) withPods(ctx context.Context, steps ...func(context.Context) error) error {
 	var stop func()
-	s.pods, stop = s.kubelet.StartNodes(ctx, system, s.addError)
+	s.pods, stop = s.kubelet.StartNodes(ctx, system, s.AddError)
 	defer stop()
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -156,7 +135,7 @@ func (s *stage) uninstall(ctx context.Context, release string) error {
 		return err
 	}
 	if strings.TrimSpace(left) != "" && !strings.Contains(left, "No resources found") {
-		s.addError("helm uninstall %s leaves %s", release, left)
+		s.AddError("helm uninstall %s leaves %s", release, left)
 	}
 	return nil
 }

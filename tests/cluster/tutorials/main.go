@@ -70,7 +70,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	var all []controlplane.Scenario
 	for _, one := range scenarios {
 		all = append(all, controlplane.Scenario{Name: one.name, Play: func(ctx context.Context) []string {
-			return s.takeErrors(s.run(ctx, one))
+			return s.TakeErrors(s.run(ctx, one))
 		}})
 	}
 	if err := controlplane.PlayScenarios(ctx, o.only, all); err != nil {

@@ -56,7 +56,7 @@ func (s *stage) extenderPolicy(ctx context.Context) error {
 		return err
 	}
 	if !strings.Contains(note, "http://127.0.0.1:12345/api/scheduler/filter") {
-		s.addError("the event does not name the unavailable extender: %s", note)
+		s.AddError("the event does not name the unavailable extender: %s", note)
 	}
 	if extender, err = s.children.Start("extender", []string{"python3", s.example("extender-policy/extender.py")}); err != nil {
 		return err
@@ -81,14 +81,14 @@ func (s *stage) byRack(ctx context.Context) error {
 		return err
 	}
 	if racks[node] != "b" {
-		s.addError("in-rack-b is on %s, in rack %s", node, racks[node])
+		s.AddError("in-rack-b is on %s, in rack %s", node, racks[node])
 	}
 	note, err := s.event(ctx, "in-rack-z", "FailedScheduling", "default-scheduler")
 	if err != nil {
 		return err
 	}
 	if want := "0/4 nodes are available: 4 node is in another rack."; !strings.HasPrefix(note, want) {
-		s.addError("the event's text is %q, not %q", note, want)
+		s.AddError("the event's text is %q, not %q", note, want)
 	}
 	return nil
 }

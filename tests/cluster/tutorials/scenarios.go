@@ -36,14 +36,14 @@ func (s *stage) custom(ctx context.Context) error {
 		return err
 	}
 	if node != "node5" {
-		s.addError("test-pod is on %s, not on the idle node5", node)
+		s.AddError("test-pod is on %s, not on the idle node5", node)
 	}
 	note, err := s.event(ctx, "test-pod", "Scheduled", "custom-scheduler")
 	if err != nil {
 		return err
 	}
 	if want := "Successfully assigned default/test-pod to " + node; note != want {
-		s.addError("the event's text is %q, not %q", note, want)
+		s.AddError("the event's text is %q, not %q", note, want)
 	}
 	if err := s.checkUsage(ctx, scheduler); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *stage) custom(ctx context.Context) error {
 		return err
 	}
 	if usageLine.MatchString(scheduler.Logged()) {
-		s.addError("scores are logged, but nothing is measured")
+		s.AddError("scores are logged, but nothing is measured")
 	}
 	s.line(scheduler, 'W', "Metric source unavailable")
 	if err := s.monitoring.start(); err != nil {
@@ -92,7 +92,7 @@ func (s *stage) measures(ctx context.Context) error {
 	}
 	output := s.commandLine(ctx, 2, "measure", "--config", config, "-f", dump)
 	if !strings.Contains(output, "3 of 4 measured") || !strings.Contains(output, "node7") {
-		s.addError("berth measure does not miss node7: %s", output)
+		s.AddError("berth measure does not miss node7: %s", output)
 	}
 	if s.verbose {
 		fmt.Println(output)
@@ -116,23 +116,23 @@ func (s *stage) checkUsage(ctx context.Context, scheduler *kubelet.Container) er
 		score, _ := strconv.Atoi(line[3])
 		truth, known := loads[node]
 		if !known {
-			s.addError("there are no measurements of %s: %s", node, line[0])
+			s.AddError("there are no measurements of %s: %s", node, line[0])
 			continue
 		}
 		seen[node] = true
 		if math.Abs(usage-100*truth.busy) > 2 {
-			s.addError("%s is %.0f%% busy: %s", node, 100*truth.busy, line[0])
+			s.AddError("%s is %.0f%% busy: %s", node, 100*truth.busy, line[0])
 		}
 		pending := 0.0
 		if pods.Items[0].Spec.NodeName == node {
 			pending = itself
 		}
 		if least, most := int(100-usage-pending-0.005), int(100-usage+0.005); score < least || score > most {
-			s.addError("the score is not 100 less the usage: %s", line[0])
+			s.AddError("the score is not 100 less the usage: %s", line[0])
 		}
 	}
 	if len(seen) != len(loads) {
-		s.addError("%d nodes are logged, not %d:\n%s", len(seen), len(loads), scheduler.Logged())
+		s.AddError("%d nodes are logged, not %d:\n%s", len(seen), len(loads), scheduler.Logged())
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (s *stage) samplePlugin(ctx context.Context) error {
 	for resource, group := range unnamed {
 		sentence := fmt.Sprintf(`User \"%s\" cannot list resource \"%s\" in API group \"%s\" at the cluster scope`, account, resource, group)
 		if !strings.Contains(scheduler.Logged(), sentence) {
-			s.addError("the log does not name the forbidden list of %s", resource)
+			s.AddError("the log does not name the forbidden list of %s", resource)
 		}
 		s.line(scheduler, 'W', fmt.Sprintf(`Not allowed to list; scheduling continues without this resource" resource="%s" group="%s"`, resource, group))
 	}
@@ -198,7 +198,7 @@ func (s *stage) samplePlugin(ctx context.Context) error {
 		return err
 	}
 	if holder := lease.Spec.HolderIdentity; holder == nil || !strings.HasPrefix(*holder, "sample-scheduler-") {
-		s.addError("the lease kube-system/sample-scheduler is not held by the pod: %v", lease.Spec)
+		s.AddError("the lease kube-system/sample-scheduler is not held by the pod: %v", lease.Spec)
 	}
 	return nil
 }

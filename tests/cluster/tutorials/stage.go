@@ -33,26 +33,12 @@ const stepTimeout = 30 * time.Second
 // stage is the cluster of the tutorials.
 type stage struct {
 	*options
+	controlplane.Errors
 	control    *controlplane.ControlPlane
 	children   *controlplane.Children
 	kubelet    *kubelet.Kubelet
 	monitoring *monitoring
 	running    []*kubelet.Container
-	wrong      []string
-}
-
-func (s *stage) addError(format string, args ...any) {
-	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
-}
-
-// problems returns the errors of a finished scenario and clears them.
-func (s *stage) takeErrors(err error) []string {
-	if err != nil {
-		s.addError("%v", err)
-	}
-	wrong := s.wrong
-	s.wrong = nil
-	return wrong
 }
 
 func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children) (*stage, error) {
@@ -135,7 +121,7 @@ func (s *stage) clear(ctx context.Context) {
 func (s *stage) stopContainers() {
 	for _, one := range s.running {
 		if how := one.Child.Stop(); how != "" {
-			s.addError("%s exited with %s", one.Name, how)
+			s.AddError("%s exited with %s", one.Name, how)
 		}
 		if s.verbose {
 			fmt.Printf("--- %s\n%s---\n", one.Name, one.Logged())
@@ -158,7 +144,7 @@ func (s *stage) commandLine(ctx context.Context, code int, args ...string) strin
 	command := exec.CommandContext(ctx, s.Berth, args...)
 	out, _ := command.CombinedOutput()
 	if got := command.ProcessState.ExitCode(); got != code {
-		s.addError("berth %s exited with %d, not %d: %s", strings.Join(args, " "), got, code, out)
+		s.AddError("berth %s exited with %d, not %d: %s", strings.Join(args, " "), got, code, out)
 	}
 	return string(out)
 }
@@ -169,7 +155,7 @@ func (s *stage) converts(ctx context.Context, example string) {
 	s.commandLine(ctx, 0, "config", "check", s.example(example))
 	s.commandLine(ctx, 0, "config", "convert", s.example(example), "--output", converted)
 	if output := s.commandLine(ctx, 0, "config", "check", converted); !strings.Contains(output, "valid, kubescheduler.config.k8s.io/v1\n") {
-		s.addError("%s converted: %s", example, output)
+		s.AddError("%s converted: %s", example, output)
 	}
 }
 
@@ -262,11 +248,11 @@ func (s *stage) line(c *kubelet.Container, level byte, text string) {
 			if line[0] == level {
 				return
 			}
-			s.addError("logged as %c, not %c: %s", line[0], level, line)
+			s.AddError("logged as %c, not %c: %s", line[0], level, line)
 			return
 		}
 	}
-	s.addError("not logged: %s", text)
+	s.AddError("not logged: %s", text)
 }
 
 // nodeOf waits until a pod is bound.

@@ -69,7 +69,7 @@ func (s *stage) withoutPrometheus(ctx context.Context) error {
 		return err
 	}
 	if bandwidthLine.MatchString(scheduler.Logged()) {
-		s.addError("traffic is logged, but nothing is measured")
+		s.AddError("traffic is logged, but nothing is measured")
 	}
 	if err := s.monitoring.start(); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *stage) byTraffic(ctx context.Context, how traffic) error {
 		}
 		note, err := s.event(ctx, pod, "Scheduled", "default-scheduler")
 		if want := fmt.Sprintf("Successfully assigned default/%s to %s", pod, node); err != nil || note != want {
-			s.addError("the event's text is %q, not %q (%v)", note, want, err)
+			s.AddError("the event's text is %q, not %q (%v)", note, want, err)
 		}
 		nodes = append(nodes, node)
 	}
@@ -126,7 +126,7 @@ func (s *stage) checkPlaces(scheduler *kubelet.Container, how traffic, nodes []s
 	changed := slices.ContainsFunc(finals, func(final []string) bool { return final[1] != finals[0][1] })
 	for i, node := range nodes {
 		if node != how.winner && (!changed || i == len(nodes)-1 && !slices.Contains(nodes, how.winner)) {
-			s.addError("mode %s: pods are on %v, not on %s", how.mode, nodes, how.winner)
+			s.AddError("mode %s: pods are on %v, not on %s", how.mode, nodes, how.winner)
 			return
 		}
 	}
@@ -136,7 +136,7 @@ func (s *stage) checkPlaces(scheduler *kubelet.Container, how traffic, nodes []s
 func (s *stage) checkTraffic(scheduler *kubelet.Container, how traffic, before, after map[string]float64) {
 	final := finalLine.FindStringSubmatchIndex(scheduler.Logged())
 	if final == nil {
-		s.addError("mode %s: no final scores:\n%s", how.mode, scheduler.Logged())
+		s.AddError("mode %s: no final scores:\n%s", how.mode, scheduler.Logged())
 		return
 	}
 	measured := make(map[string]int64)
@@ -144,11 +144,11 @@ func (s *stage) checkTraffic(scheduler *kubelet.Container, how traffic, before, 
 		value, _ := strconv.ParseInt(line[2], 10, 64)
 		measured[line[1]] = value
 		if float64(value) < 0.9*before[line[1]] || float64(value) > 1.1*after[line[1]] {
-			s.addError("mode %s: Prometheus's value of %s is %.0f before and %.0f after: %s", how.mode, line[1], before[line[1]], after[line[1]], line[0])
+			s.AddError("mode %s: Prometheus's value of %s is %.0f before and %.0f after: %s", how.mode, line[1], before[line[1]], after[line[1]], line[0])
 		}
 	}
 	if len(measured) != len(loads) {
-		s.addError("mode %s: %d nodes are logged, not %d", how.mode, len(measured), len(loads))
+		s.AddError("mode %s: %d nodes are logged, not %d", how.mode, len(measured), len(loads))
 		return
 	}
 	highest := int64(math.MinInt64)
@@ -161,13 +161,13 @@ func (s *stage) checkTraffic(scheduler *kubelet.Container, how traffic, before, 
 	}
 	for node, value := range measured {
 		if want := 100 - value*100/highest; scores[node] != want {
-			s.addError("mode %s: the score of %s is %d, not 100 - %d*100/%d = %d", how.mode, node, scores[node], value, highest, want)
+			s.AddError("mode %s: the score of %s is %d, not 100 - %d*100/%d = %d", how.mode, node, scores[node], value, highest, want)
 		}
 		if scores[node] > scores[how.winner] {
-			s.addError("mode %s: %s wins, not %s", how.mode, node, how.winner)
+			s.AddError("mode %s: %s wins, not %s", how.mode, node, how.winner)
 		}
 	}
 	if score, there := scores["node7"]; !there || score >= scores[how.winner] {
-		s.addError("mode %s: node7 without measurements has %d (%v), the winner %s has %d", how.mode, score, there, how.winner, scores[how.winner])
+		s.AddError("mode %s: node7 without measurements has %d (%v), the winner %s has %d", how.mode, score, there, how.winner, scores[how.winner])
 	}
 }

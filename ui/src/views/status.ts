@@ -1,5 +1,5 @@
 // The scheduler itself: role, sizes, rates and latencies.
-import { ApiError, type Api } from "../api.ts";
+import type { Api } from "../api.ts";
 import { h } from "../dom.ts";
 import { bytes, count, percent, plural, rate, shortTime } from "../format.ts";
 import { card, facts, table, withheld } from "../parts.ts";
@@ -24,12 +24,7 @@ export class StatusView implements View {
 
   async load(api: Api, _route: Route, signal: AbortSignal): Promise<void> {
     this.status = await api.get<Status>("status", signal);
-    try {
-      this.plugins = await api.get<Plugins>("plugins", signal);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 403) throw error;
-      this.plugins = null;
-    }
+    this.plugins = await api.getIfAllowed<Plugins>("plugins", signal);
     this.samples.push(sampleOf(this.status, this.plugins));
     if (this.samples.length > kSamples) this.samples.shift();
   }

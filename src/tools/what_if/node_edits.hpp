@@ -1,0 +1,16 @@
+// Changed versions of nodes.
+#pragma once
+
+#include <string_view>
+
+#include "kubernetes/api/objects.hpp"
+
+namespace berth::what_if {
+
+// Without the taints of this key, and of this effect unless that is empty.
+api::Node WithoutTaint(const api::Node& node, std::string_view key, std::string_view effect);
+
+// Cordoned or uncordoned, with the taint that the node controller of Kubernetes adds and removes then.
+api::Node WithCordon(const api::Node& node, bool unschedulable);
+
+}  // namespace berth::what_if
