@@ -180,10 +180,9 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt, const ReusableRes
   }
   PointTimer timer(*this, ExtensionPoint::kPreFilter);
   std::optional<std::vector<cluster::NodeNameId>> names;
-  for (std::size_t index = 0; index < pre_filters_.size(); ++index) {
+  std::size_t index = ReusableResult::NextCalled(reusable, 0);
+  for (; index < pre_filters_.size(); index = ReusableResult::NextCalled(reusable, index + 1)) {
     framework::PreFilterPlugin* plugin = pre_filters_[index];
-    if (!evaluations_.pre_filter.empty()) evaluations_.pre_filter[index]->Add();
-    if (reusable != nullptr && reusable->plugins.Has(index)) continue;
     framework::PreFilterResult answer =
         Guarded(ExtensionPoint::kPreFilter, *plugin, [&] { return plugin->PreFilter(attempt); });
     if (answer.status.skip()) {
@@ -207,6 +206,7 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt, const ReusableRes
     // After Unschedulable the other plugins are still called: one may return UnschedulableAndUnresolvable.
     if (code != Code::kUnschedulable) break;
   }
+  CountCalled(evaluations_.pre_filter, index + 1);
   timer.code = outcome.status.code;
   outcome.narrowed = names.has_value();
   if (names) outcome.nodes = std::move(*names);

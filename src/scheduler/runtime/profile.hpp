@@ -3,6 +3,7 @@
 // Scheduler loop only.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,10 @@ struct PreFilterOutcome {
 // The PreFilter or PreScore plugins whose results stay valid for other pods of the shape while no node
 // changes, and those of them that returned Skip.
 struct ReusableResult {
+  // The first plugin from `index` on that must be called. Null: nothing is reusable.
+  static std::size_t NextCalled(const ReusableResult* reusable, std::size_t index) {
+    return reusable == nullptr ? index : reusable->plugins.NextMissing(index);
+  }
   SkippedPlugins plugins;
   SkippedPlugins skipped;             // indexes of filters or scores
   SkippedPlugins skipped_extensions;  // PreFilter only
@@ -216,6 +221,11 @@ class Profile {
   struct Evaluations {
     std::vector<metrics::Counter*> pre_filter, filter, pre_score, score;  // by index of the plugin
   };
+  // Counts the first `count` plugins as called: also those with a reusable result, because kube-scheduler
+  // calls them.
+  static void CountCalled(std::span<metrics::Counter* const> plugins, std::size_t count) {
+    for (std::size_t i = 0; i < std::min(count, plugins.size()); ++i) plugins[i]->Add();
+  }
 
   template <class Call>
   auto Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const -> decltype(call());

@@ -504,6 +504,22 @@ TEST_F(ProfileTest, ReusableResultsCountInMetricsAndAreComputedInTimedAttempts) 
   EXPECT_EQ(profile->metrics_recorder()->Evaluations(ExtensionPoint::kPreFilter, "A").Value(), 101);
 }
 
+TEST_F(ProfileTest, PluginsAfterAnErrorDoNotCountAsCalled) {
+  metrics::Registry metrics;
+  const ManualClock clock;
+  Build(std::make_unique<MetricsRecorder>(metrics, clock, "mine", InstrumentOptions{}));
+  script.pre_filter["A"] = Answers(Status::Error("broke"));
+  script.pre_score["A"] = Status::Error("broke");
+  const Attempt attempt(pod, cluster.nodes(), state, scratch);
+  SkippedPlugins skipped;
+  EXPECT_FALSE(profile->RunPreFilter(attempt).status.ok());
+  EXPECT_FALSE(profile->RunPreScores(attempt, cluster.nodes().all(), skipped).ok());
+  for (const ExtensionPoint point : {ExtensionPoint::kPreFilter, ExtensionPoint::kPreScore}) {
+    EXPECT_EQ(profile->metrics_recorder()->Evaluations(point, "A").Value(), 1);
+    EXPECT_EQ(profile->metrics_recorder()->Evaluations(point, "B").Value(), 0);
+  }
+}
+
 TEST_F(ProfileTest, WithoutScorePluginsPreScoreIsNotCalled) {
   At(config::Point::kScore).disabled = {"*"};
   std::vector<framework::ScoreColumn> columns;

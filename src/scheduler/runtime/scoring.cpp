@@ -33,21 +33,23 @@ Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible, Ski
   if (CallsAllPlugins()) reusable = nullptr;
   if (reusable != nullptr) skipped = reusable->skipped;
   PointTimer timer(*this, ExtensionPoint::kPreScore);
-  for (std::size_t index = 0; index < pre_scores_.size(); ++index) {
+  Status failed;
+  std::size_t index = ReusableResult::NextCalled(reusable, 0);
+  for (; index < pre_scores_.size(); index = ReusableResult::NextCalled(reusable, index + 1)) {
     framework::PreScorePlugin* plugin = pre_scores_[index];
-    if (!evaluations_.pre_score.empty()) evaluations_.pre_score[index]->Add();
-    if (reusable != nullptr && reusable->plugins.Has(index)) continue;
     const Status status =
         Guarded(ExtensionPoint::kPreScore, *plugin, [&] { return plugin->PreScore(attempt, feasible); });
     if (status.ok()) continue;
     if (!status.skip()) {
       timer.code = framework::Code::kError;
-      return Status::Error(
-          fmt::format("running PreScore plugin \"{}\": {}", plugin->Name(), status.Message()));
+      failed =
+          Status::Error(fmt::format("running PreScore plugin \"{}\": {}", plugin->Name(), status.Message()));
+      break;
     }
     if (pre_score_score_[index] != SIZE_MAX) skipped.Add(pre_score_score_[index]);
   }
-  return {};
+  CountCalled(evaluations_.pre_score, index + 1);
+  return failed;
 }
 
 ReusableResult Profile::ReusablePreScores(const cluster::PodInfo& pod, const SkippedPlugins& skipped) const {

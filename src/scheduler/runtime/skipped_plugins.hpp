@@ -34,6 +34,16 @@ class SkippedPlugins {
     const std::size_t word = plugin / kBits - 1;
     return word < more_.size() && (more_[word] >> (plugin % kBits) & 1) != 0;
   }
+  // The lowest index from `plugin` on that is not a member.
+  std::size_t NextMissing(std::size_t plugin) const {
+    if (plugin < kBits) {
+      const std::uint64_t missing = ~first_ >> plugin;
+      if (missing != 0) return plugin + static_cast<std::size_t>(std::countr_zero(missing));
+      plugin = kBits;
+    }
+    while (Has(plugin)) ++plugin;
+    return plugin;
+  }
   std::size_t Count() const {
     auto count = static_cast<std::size_t>(std::popcount(first_));
     for (const std::uint64_t word : more_) count += static_cast<std::size_t>(std::popcount(word));
