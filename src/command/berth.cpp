@@ -60,6 +60,8 @@ constexpr Subcommand kSubcommands[] = {
      }},
     {"queue", "print the pods in the queue of the running scheduler",
      [](Arguments arguments, const runtime::Registry&) { return RunQueueCommand("berth queue", arguments); }},
+    {"retry", "retry waiting pods at once",
+     [](Arguments arguments, const runtime::Registry&) { return RunRetryCommand("berth retry", arguments); }},
     {"ui", "show the running scheduler in a browser",
      [](Arguments arguments, const runtime::Registry&) { return RunUiCommand("berth ui", arguments); }},
     {"extender", "serve plugins as a scheduler extender, or check an extender", &RunExtenderCommand},

@@ -149,6 +149,8 @@ int RunKubectlPlugin(std::span<const std::string> args, const runtime::Registry&
                      [](Arguments rest) { return RunStatusCommand("kubectl berth status", rest); });
   command.Subcommand("queue", "prints the pods in the scheduler's queue",
                      [](Arguments rest) { return RunQueueCommand("kubectl berth queue", rest); });
+  command.Subcommand("retry", "retries waiting pods at once",
+                     [](Arguments rest) { return RunRetryCommand("kubectl berth retry", rest); });
   command.Subcommand("ui", "shows the running scheduler in a browser",
                      [](Arguments rest) { return RunUiCommand("kubectl berth ui", rest); });
   return command.Dispatch(args);

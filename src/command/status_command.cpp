@@ -3,6 +3,7 @@
 #include "command/cluster_completion.hpp"
 #include "command/scheduler_access_flags.hpp"
 #include "command_line/command.hpp"
+#include "tools/retry/retry.hpp"
 #include "tools/scheduler_state/scheduler_state.hpp"
 
 namespace berth::command {
@@ -10,7 +11,8 @@ namespace {
 
 constexpr const char* kHow =
     "\n\nThe scheduler is found by its Lease and reached by a port that kubectl forwards to its pod, or by "
-    "--server. Only GET requests are sent.";
+    "--server.";
+constexpr const char* kOnlyGet = " Only GET requests are sent.";
 
 void AddOutput(command_line::FlagSet& flags, std::string& output) {
   flags.Choice("output", output, {"text", "json", "yaml"},
@@ -25,7 +27,7 @@ int RunStatusCommand(const std::string& name, std::span<const std::string> args)
   command_line::Command command(
       name,
       std::string("Prints the state of the running scheduler: version, role, nodes, queue and records.") +
-          kHow);
+          kHow + kOnlyGet);
   command.Example(name);
   command.Example(name + " --server https://127.0.0.1:10259 --insecure-skip-tls-verify");
   AddClusterFlags(command.flags(), options.access.kubeconfig, options.access.context);
@@ -42,7 +44,7 @@ int RunQueueCommand(const std::string& name, std::span<const std::string> args) 
       std::string(
           "Prints the pods in the queue of the running scheduler, the oldest first, and their number by "
           "place, plugin, namespace and owner.") +
-          kHow);
+          kHow + kOnlyGet);
   command.Example(name + " -n shop");
   command.Example(name + " --place unschedulable --plugin NodeResourcesFit");
   command_line::FlagSet& flags = command.flags();
@@ -62,6 +64,30 @@ int RunQueueCommand(const std::string& name, std::span<const std::string> args) 
   AddSchedulerAccessFlags(flags, options.access);
   if (const auto code = command.Parse(args)) return *code;
   return command_line::ExitCode(scheduler_state::RunQueue(options));
+}
+
+int RunRetryCommand(const std::string& name, std::span<const std::string> args) {
+  retry::RetryOptions options;
+  command_line::Command command(
+      name, std::string(
+                "Retries waiting pods at once: without an event of the cluster and without a back-off. A "
+                "member of a group is retried with its group. The scheduler must run with --berth-api-retry, "
+                "and the user needs the verb post on the path (nonResourceURLs) "
+                "/berth.dev/v1alpha1/pods/NAMESPACE/NAME/retry.") +
+                kHow);
+  command.Example(name + " pod/web -n shop");
+  command_line::FlagSet& flags = command.flags();
+  flags.String("namespace", options.ns, "namespace of the pods; default: that of the kubeconfig's context",
+               "NAMESPACE");
+  flags.Shorthand('n');
+  flags.CompleteWith(NamespaceCompleter(options.access.kubeconfig, options.access.context));
+  command.Arguments("pod/NAME", options.pods, "pods to retry");
+  command.CompleteArguments(
+      PendingPodCompleter(options.access.kubeconfig, options.access.context, options.ns));
+  AddClusterFlags(flags, options.access.kubeconfig, options.access.context);
+  AddSchedulerAccessFlags(flags, options.access);
+  if (const auto code = command.Parse(args)) return *code;
+  return command_line::ExitCode(retry::RunRetry(options));
 }
 
 }  // namespace berth::command

@@ -1,4 +1,4 @@
-// `berth status` and `berth queue`: the state of the running scheduler.
+// `berth status`, `berth queue` and `berth retry`: the running scheduler.
 #pragma once
 
 #include <span>
@@ -10,5 +10,6 @@ namespace berth::command {
 // cannot be reached.
 int RunStatusCommand(const std::string& name, std::span<const std::string> args);
 int RunQueueCommand(const std::string& name, std::span<const std::string> args);
+int RunRetryCommand(const std::string& name, std::span<const std::string> args);
 
 }  // namespace berth::command

@@ -1,6 +1,7 @@
 // The API of a complete scheduler, without sockets, for tests.
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
@@ -16,7 +17,7 @@
 namespace berth::process {
 
 struct FakeSchedulerApi {
-  FakeSchedulerApi() {
+  explicit FakeSchedulerApi(bool may_retry = true) {
     run.Build(config, plugins);
     run.loop.sink().OnSynced();
     run.Settle();
@@ -27,7 +28,8 @@ struct FakeSchedulerApi {
                                         {run.loop, *run.scheduler, std::as_const(*run.engine).cache(),
                                          run.engine->handle().signals, run.engine->profiles(),
                                          run.engine->reasons(), run.clock, metrics, std::chrono::minutes(5)}),
-                                    *explainer, [] { return true; }});
+                                    *explainer, PodRetries(run.loop, *run.scheduler, run.clock), may_retry,
+                                    [this] { return leading.load(); }});
   }
   template <class T>
   void Change(std::shared_ptr<const T> before, std::shared_ptr<const T> after) {
@@ -55,6 +57,7 @@ struct FakeSchedulerApi {
     return response.get();
   }
 
+  std::atomic<bool> leading = true;
   metrics::Registry metrics;
   service::Endpoints endpoints{metrics};
   const runtime::Registry plugins = assembly::InTreePlugins();

@@ -149,12 +149,18 @@ void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   if (shadow.on && !flags.own.otlp_endpoint.empty())
     errors.emplace_back(
         "--berth-otlp-endpoint cannot be used with --berth-shadow: a shadow does not schedule");
-  if (!flags.own.ui) return;
-  if (!service::HasPage())
+  if (flags.own.ui && !service::HasPage())
     errors.emplace_back("--berth-ui: this program was built without the page (BERTH_UI=OFF)");
-  if (flags.serving.port == 0) errors.emplace_back("--berth-ui needs the secure port: --secure-port is 0");
-  if (shadow.on)
-    errors.emplace_back("--berth-ui cannot be used with --berth-shadow: a shadow does not serve the API");
+  for (const auto& [name, on] :
+       {std::pair{"--berth-ui", flags.own.ui}, {"--berth-api-retry", flags.own.api_retry}}) {
+    if (!on) continue;
+    if (flags.serving.port == 0)
+      errors.push_back(fmt::format("{} needs the secure port: --secure-port is 0", name));
+    if (shadow.on) {
+      errors.push_back(
+          fmt::format("{} cannot be used with --berth-shadow: a shadow does not serve the API", name));
+    }
+  }
 }
 
 bool IsZero(const std::string& quantity) {

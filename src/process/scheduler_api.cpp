@@ -131,9 +131,12 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
       return exchange->RefuseForNow(
           fmt::format("{} requests are being served, please try again later", kMostRequests));
     }
-    if (request.method != "GET" && request.method != "HEAD")
-      return exchange->Fail(405, "MethodNotAllowed", "only GET is supported");
     const SchedulerApiPath path = SchedulerApiPathOf(target);
+    const bool reads = path.kind != Kind::kRetry;
+    if (reads ? request.method != "GET" && request.method != "HEAD" : request.method != "POST") {
+      return exchange->Fail(405, "MethodNotAllowed",
+                            fmt::format("only {} is supported", reads ? "GET" : "POST"));
+    }
     switch (path.kind) {
       case Kind::kStatus:
         return ServeStatus(exchange);
@@ -147,6 +150,8 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
         return ServePod(exchange, path);
       case Kind::kExplanation:
         return ServeExplanation(exchange, path);
+      case Kind::kRetry:
+        return ServeRetry(exchange, path);
       case Kind::kNode:
         return ServeNode(exchange, path);
       case Kind::kNodes:
@@ -155,8 +160,8 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
         return exchange->Fail(
             404, "NotFound",
             fmt::format("no such path: expected {0}status, {0}queue, {0}plugins, "
-                        "{0}preemptions, {0}nodes, {0}nodes/NAME, {0}pods/NAMESPACE/NAME or "
-                        "{0}pods/NAMESPACE/NAME/explanation",
+                        "{0}preemptions, {0}nodes, {0}nodes/NAME, {0}pods/NAMESPACE/NAME, "
+                        "{0}pods/NAMESPACE/NAME/explanation or {0}pods/NAMESPACE/NAME/retry",
                         kSchedulerApiRoot));
     }
   }
@@ -285,6 +290,44 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
       exchange->RefuseForNow(fmt::format("{} evaluations are waiting, please try again later",
                                          evaluation::PodExplainer::kMostWaiting));
     }
+  }
+
+  void ServeRetry(const ExchangePtr& exchange, const SchedulerApiPath& pod) {
+    // A browser sends its user's client certificate with requests of any page, and names the page as the
+    // origin.
+    if (!exchange->request.headers.Find("Origin").empty())
+      return exchange->Fail(403, "Forbidden", "requests of web pages are refused");
+    if (!parts.may_retry) {
+      return exchange->Fail(405, "MethodNotAllowed",
+                            "retries are disabled: start the scheduler with --berth-api-retry");
+    }
+    if (!parts.leading())
+      return exchange->Fail(409, "Conflict", "this scheduler does not lead: ask the leader");
+    const std::string key = pod.ns + "/" + pod.name;
+    parts.retries.Retry(key, [exchange, key](PodRetries::Outcome outcome) { Tell(*exchange, key, outcome); });
+  }
+
+  static void Tell(const Exchange& exchange, const std::string& key, PodRetries::Outcome outcome) {
+    using Outcome = PodRetries::Outcome;
+    switch (outcome) {
+      case Outcome::kRetried:
+        return exchange.AnswerOnce(R"({"outcome":"retried"})");
+      case Outcome::kActive:
+        return exchange.AnswerOnce(R"({"outcome":"alreadyActive"})");
+      case Outcome::kInFlight:
+        return exchange.AnswerOnce(R"({"outcome":"inFlight"})");
+      case Outcome::kHeld:
+        return exchange.Fail(
+            409, "Conflict",
+            fmt::format("pod \"{}\" is held by PreEnqueue plugins: see gatedBy of the pod", key));
+      case Outcome::kUnknown:
+        return exchange.Fail(404, "NotFound",
+                             fmt::format("pod \"{}\" is not pending in this scheduler", key));
+      case Outcome::kTooMany:
+        return exchange.RefuseForNow(fmt::format(
+            "{} pods were retried in this second, please try again later", PodRetries::kMostPerSecond));
+    }
+    std::unreachable();
   }
 
   // `work` must not own the state, which waits for it when it is destroyed.

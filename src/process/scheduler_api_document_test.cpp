@@ -117,12 +117,18 @@ class SchedulerApiDocumentTest : public ::testing::Test {
     const json::value* reference = value.as_object().if_contains("$ref");
     return reference == nullptr ? value : document_.at_pointer(std::string(reference->as_string()).substr(1));
   }
+  // Of the only method of the path.
+  static const json::object& Operation(const json::value& path) {
+    const json::object& methods = path.as_object();
+    EXPECT_EQ(methods.size(), 1u);
+    return methods.begin()->value().as_object();
+  }
   const json::value& SchemaOf(const std::string& path, const char* status = "200") const {
-    const json::value& responses = document_.at("paths").as_object().at(path).at("get").at("responses");
+    const json::value& responses = Operation(document_.at("paths").as_object().at(path)).at("responses");
     return Resolve(responses.at(status)).at("content").at("application/json").at("schema");
   }
-  json::value Response(const std::string& path, int status = 200) {
-    const http::Response response = fake_.Get(path);
+  json::value Response(const std::string& path, int status = 200, const char* method = "GET") {
+    const http::Response response = fake_.Get(path, {}, method);
     EXPECT_EQ(response.status, status) << path;
     return json::parse(*response.body);
   }
@@ -243,6 +249,10 @@ TEST_F(SchedulerApiDocumentTest, HasTheFieldsOfAllResponsesAndNoOthers) {
     check_.Check(Response(target), SchemaOf(path), target);
     checked.insert(path);
   }
+  check_.Check(Response("pods/default/big/retry", 200, "POST"), SchemaOf(pod + "/retry"), "a retry");
+  check_.Check(Response("pods/default/gated/retry", 409, "POST"), SchemaOf(pod + "/retry", "409"),
+               "a refusal");
+  checked.insert(pod + "/retry");
   EXPECT_EQ(documented, checked);
   CheckRareFields();
   check_.Check(Response("pods/default/gone", 404), SchemaOf(pod, "404"), "an error");
@@ -260,7 +270,7 @@ TEST_F(SchedulerApiDocumentTest, HasTheParametersWithTheirLimits) {
         target.replace(at, std::string_view(name).size(), value);
     }
     EXPECT_EQ(target.find('{'), std::string::npos) << target;
-    const json::value* parameters = content.at("get").as_object().if_contains("parameters");
+    const json::value* parameters = Operation(content).if_contains("parameters");
     if (parameters == nullptr) continue;
     for (const json::value& listed : parameters->as_array()) {
       const json::value& parameter = Resolve(listed);
@@ -306,7 +316,7 @@ TEST_F(SchedulerApiDocumentTest, RefersOnlyToWhatExists) {
   EXPECT_EQ(used, defined);
   std::set<std::string> ids;
   for (const auto& [path, content] : document_.at("paths").as_object())
-    EXPECT_TRUE(ids.insert(std::string(content.at("get").at("operationId").as_string())).second) << path;
+    EXPECT_TRUE(ids.insert(std::string(Operation(content).at("operationId").as_string())).second) << path;
 }
 
 }  // namespace

@@ -40,6 +40,8 @@ SchedulerApiPath SchedulerApiPathOf(const service::Target& target) {
   if (parts.size() == 3) return {Kind::kPod, std::string(parts[1]), std::string(parts[2])};
   if (parts.size() == 4 && parts[3] == "explanation")
     return {Kind::kExplanation, std::string(parts[1]), std::string(parts[2])};
+  if (parts.size() == 4 && parts[3] == "retry")
+    return {Kind::kRetry, std::string(parts[1]), std::string(parts[2])};
   return {};
 }
 

@@ -25,6 +25,7 @@ struct SchedulerApiPath {
     kPreemptions,
     kPod,
     kExplanation,
+    kRetry,  // POST; all others are GET
     kNode,
     kNodes
   };

@@ -55,6 +55,7 @@ TEST_F(SchedulerApiTest, WrongRequestsAreExplained) {
            {"pods/default", 404, "pods/NAMESPACE/NAME"},
            {"pods/default/a/b", 404, "pods/NAMESPACE/NAME"},
            {"pods/default/a/explanation/b", 404, "pods/NAMESPACE/NAME"},
+           {"pods/default/a/retry/b", 404, "pods/NAMESPACE/NAME/retry"},
            {"nodes/a/b", 404, "nodes/NAME"},
            {"nodes?limit=5001", 400, "limit: invalid value \\\"5001\\\": expected a number of at most 5000"},
            {"pods/default/gone", 404, "is not pending in this scheduler"},
@@ -73,6 +74,53 @@ TEST_F(SchedulerApiTest, WrongRequestsAreExplained) {
     EXPECT_THAT(*response.body, HasSubstr(c.message)) << c.target;
   }
   EXPECT_EQ(Get("status", {}, "POST").status, 405);
+  EXPECT_EQ(Get("pods/default/web", {}, "POST").status, 405);
+  EXPECT_EQ(Get("pods/default/web/retry").status, 405);
+}
+
+TEST_F(SchedulerApiTest, RetriesAPodAtOnce) {
+  const auto state = [&] { return std::string(*Get("pods/default/web").body); };
+  fake_.Add(MakeNode("small").Cpu("1").Share());
+  fake_.run.Wait(std::chrono::seconds(2));
+  ASSERT_THAT(state(), HasSubstr(R"("place":"unschedulable")"));
+  ASSERT_THAT(state(), HasSubstr(R"("attempts":2,)"));
+  const http::Response retried = Get("pods/default/web/retry", {}, "POST");
+  EXPECT_EQ(retried.status, 200);
+  EXPECT_EQ(*retried.body, R"({"outcome":"retried"})");
+  EXPECT_THAT(state(), HasSubstr(R"("attempts":3,)")) << "without an event";
+}
+
+TEST_F(SchedulerApiTest, PodsThatCannotBeRetriedAreExplained) {
+  fake_.Add(MakePod("gated").Gate("example.com/hold").Share());
+  const http::Response gated = Get("pods/default/gated/retry", {}, "POST");
+  EXPECT_EQ(gated.status, 409);
+  EXPECT_THAT(*gated.body, HasSubstr("held by PreEnqueue plugins"));
+  const http::Response unknown = Get("pods/default/gone/retry", {}, "POST");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_THAT(*unknown.body, HasSubstr("is not pending in this scheduler"));
+  const http::Response page = Get("pods/default/web/retry", {{"Origin", "https://example.com"}}, "POST");
+  EXPECT_EQ(page.status, 403);
+  EXPECT_THAT(*page.body, HasSubstr("requests of web pages are refused"));
+  fake_.leading = false;
+  EXPECT_EQ(Get("pods/default/web/retry", {}, "POST").status, 409) << "a standby decides nothing";
+}
+
+TEST_F(SchedulerApiTest, OnlySomeRetriesPerSecondAreAccepted) {
+  for (int i = 0; i < PodRetries::kMostPerSecond; ++i)
+    EXPECT_EQ(Get("pods/default/web/retry", {}, "POST").status, 200) << i;
+  const http::Response refused = Get("pods/default/web/retry", {}, "POST");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.headers.Find("Retry-After"), "1");
+  fake_.run.Wait(std::chrono::seconds(1));
+  EXPECT_EQ(Get("pods/default/web/retry", {}, "POST").status, 200);
+}
+
+TEST(SchedulerApi, RetriesNothingUnlessEnabled) {
+  FakeSchedulerApi fake(false);
+  fake.Add(MakePod("web").Cpu("4").Share());
+  const http::Response refused = fake.Get("pods/default/web/retry", {}, "POST");
+  EXPECT_EQ(refused.status, 405);
+  EXPECT_THAT(*refused.body, HasSubstr("--berth-api-retry"));
 }
 
 TEST_F(SchedulerApiTest, AnUnchangedResponseIsNotSentAgain) {
@@ -131,9 +179,10 @@ TEST_F(SchedulerApiTest, AccessToAnObjectSufficesForItsSummaryOnly) {
   EXPECT_EQ(nodes->verb, "list");
   EXPECT_EQ(nodes->resource->resource, "nodes");
   EXPECT_EQ(nodes->resource->name, "");
-  for (const auto* path : {"pods/shop/web?view=nodes", "pods/shop/web?view=records",
-                           "pods/shop/web/explanation?view=nodes", "nodes/n1?view=pods", "queue", "status",
-                           "plugins", "preemptions", "pods/shop", "pods//web", "pods/shop/web/log"})
+  for (const auto* path :
+       {"pods/shop/web?view=nodes", "pods/shop/web?view=records", "pods/shop/web/explanation?view=nodes",
+        "nodes/n1?view=pods", "queue", "status", "plugins", "preemptions", "pods/shop", "pods//web",
+        "pods/shop/web/log", "pods/shop/web/retry"})
     EXPECT_FALSE(Sufficient(path)) << path;
 }
 

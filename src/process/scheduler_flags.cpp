@@ -284,6 +284,10 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
       "berth-ui", own.ui,
       "Serves a web page at /ui/ of the secure port. It contains no data; it reads the scheduler's API "
       "with the token that its user enters.");
+  table.Bool("berth-api-retry", own.api_retry,
+             "Accepts requests to retry a waiting pod immediately: POST pods/NAMESPACE/NAME/retry of the "
+             "scheduler's "
+             "API. A request needs the verb post on its path.");
   table.Bool("berth-adaptive-sampling", own.adaptive_sampling,
              "If percentageOfNodesToScore is unset or 0, samples nodes adaptively like kube-scheduler: the "
              "larger the cluster, the smaller the share. Default: all nodes are evaluated.");

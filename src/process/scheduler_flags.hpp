@@ -61,6 +61,7 @@ struct OwnFlags {
   std::string http_address = "127.0.0.1:10251";
   bool http_metrics = false;
   bool ui = false;
+  bool api_retry = false;
   std::int64_t seed = 0;
   std::uint64_t record_buffer_bytes = 64u << 20;
   std::uint64_t equivalence_cache_bytes = 64u << 20;

@@ -125,13 +125,18 @@ TEST(SchedulerFlags, AReportedVersionMayOnlyAddASuffix) {
   EXPECT_EQ(ReportedVersion(CommandLine({}).flags), "v1.37.1");
 }
 
-TEST(SchedulerFlags, ThePageNeedsTheSecurePortAndTheApi) {
+TEST(SchedulerFlags, ThePageAndRetriesNeedTheSecurePortAndTheApi) {
   const auto wrong = [](std::vector<std::string> args) {
     const CommandLine line(std::move(args));
     EXPECT_TRUE(line.parsed) << line.parsed.error().message;
     const auto valid = Validate(line.flags, {});
     return valid ? "" : valid.error().message;
   };
+  EXPECT_EQ(wrong({"--berth-api-retry"}), "");
+  EXPECT_EQ(wrong({"--berth-api-retry", "--secure-port=0"}),
+            "--berth-api-retry needs the secure port: --secure-port is 0");
+  EXPECT_EQ(wrong({"--berth-api-retry", "--berth-shadow"}),
+            "--berth-api-retry cannot be used with --berth-shadow: a shadow does not serve the API");
   if (!service::HasPage()) {
     EXPECT_THAT(wrong({"--berth-ui"}), HasSubstr("built without the page"));
     return;

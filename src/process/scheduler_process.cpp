@@ -196,7 +196,8 @@ void Process::AddSchedulerApi(service::Endpoints& endpoints) {
                                          {loop_, *scheduler_, std::as_const(*engine_).cache(),
                                           engine_->handle().signals, engine_->profiles(), engine_->reasons(),
                                           clock_, metrics_, flags_.max_in_unschedulable}),
-                                     *explainer_, [this] { return fence_.Open(); }});
+                                     *explainer_, PodRetries(loop_, *scheduler_, clock_),
+                                     flags_.own.api_retry, [this] { return fence_.Open(); }});
   if (flags_.own.ui) service::AddPage(endpoints);
 }
 

@@ -94,6 +94,8 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   std::size_t nodes() const { return parts_.cluster.nodes().node_count(); }
   // After Drain: the number of requested bindings without a result, which the API server may still execute.
   std::size_t unconfirmed_bindings() const { return unconfirmed_bindings_; }
+  // SchedulingQueue::Activate for a pod ("namespace/name"). Not during a decision.
+  void RetryNow(const std::string& pod) { Activate({&pod, 1}); }
   const queue::SchedulingQueue& queue() const { return queue_; }
   const record::RecordRing& records() const { return records_; }
 

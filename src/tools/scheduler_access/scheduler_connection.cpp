@@ -16,7 +16,8 @@ constexpr const char* kAgent = "status";
 constexpr std::string_view kUnknownPod = "in this scheduler";
 constexpr std::string_view kApisPrefix = "/apis";
 
-Error Explained(const client::RequestError& error, const std::string& path, const std::string& where) {
+Error Explained(const client::RequestError& error, const std::string& method, const std::string& path,
+                const std::string& where) {
   const std::string plain = path.substr(0, path.find('?'));
   if (error.http_code == 404 && error.message.contains(kUnknownPod)) return error.ToError();
   if (error.http_code == 404) {
@@ -29,8 +30,9 @@ Error Explained(const client::RequestError& error, const std::string& path, cons
     std::string_view reviewed = plain;
     if (reviewed.starts_with(kApisPrefix)) reviewed.remove_prefix(kApisPrefix.size());
     return {ErrorCode::kUnauthorized,
-            fmt::format("{}: {}; needed: get on the path {} (nonResourceURLs), for one pod get on the pod",
-                        where, error.message, reviewed)};
+            fmt::format("{}: {}; needed: {} on the path {} (nonResourceURLs){}", where, error.message,
+                        method == "GET" ? "get" : "post", reviewed,
+                        method == "GET" ? ", for one pod get on the pod" : "")};
   }
   return error.ToError();
 }
@@ -89,10 +91,13 @@ Expected<SchedulerConnection> SchedulerConnection::Open(const AccessOptions& opt
   return connection;
 }
 
-Expected<std::string> SchedulerConnection::Get(const std::string& path) {
-  const client::Reply reply =
-      server_->Send({.path = path, .timeout = kRequestTimeout, .accept = "application/json"});
-  if (!reply) return std::unexpected(Explained(reply.error(), path, where_));
+Expected<std::string> SchedulerConnection::Get(const std::string& path) { return SendAs("GET", path); }
+Expected<std::string> SchedulerConnection::Post(const std::string& path) { return SendAs("POST", path); }
+
+Expected<std::string> SchedulerConnection::SendAs(const std::string& method, const std::string& path) {
+  const client::Reply reply = server_->Send(
+      {.method = method, .path = path, .timeout = kRequestTimeout, .accept = "application/json"});
+  if (!reply) return std::unexpected(Explained(reply.error(), method, path, where_));
   return *reply;
 }
 

@@ -42,7 +42,10 @@ class SchedulerConnection {
   // kUnauthorized, with the permission that is missing; kUnavailable, kTimeout.
   Expected<std::string> Get(const std::string& path);
 
-  // The same without retries and without an explanation of the error.
+  // The same for a POST request without a body.
+  Expected<std::string> Post(const std::string& path);
+
+  // As Get, without retries and without an explanation of the error.
   client::Reply Send(const std::string& path);
 
   // "pod kube-system/berth-0", or the URL.
@@ -50,6 +53,7 @@ class SchedulerConnection {
 
  private:
   SchedulerConnection() = default;
+  Expected<std::string> SendAs(const std::string& method, const std::string& path);
 
   std::optional<PortForward> forward_;  // none with --server
   std::unique_ptr<migrate::LiveServer> server_;

@@ -65,6 +65,12 @@ func (s *stage) readScheduler(wrong *[]string) {
 			[]string{"forbidden", "needed: get on the path /berth.dev/v1alpha1/status"}},
 		{"a user who may only read pods and nodes", []string{"status", server, "--insecure-skip-tls-verify", "--kubeconfig=" + developer}, 1,
 			[]string{"forbidden", "needed: get on the path /berth.dev/v1alpha1/status"}},
+		{"a retry", []string{"retry", "pod/web", server, "--insecure-skip-tls-verify"}, 0, []string{"default/web retried"}},
+		{"a retry through the kubelet of a pod that does not exist", []string{"retry", "pod/wbe"}, 1,
+			[]string{`pod "default/wbe" is not pending in this scheduler`}},
+		{"a retry by a user who may only read pods and nodes",
+			[]string{"retry", "pod/web", server, "--insecure-skip-tls-verify", "--kubeconfig=" + developer}, 1,
+			[]string{"forbidden", "needed: post on the path /berth.dev/v1alpha1/pods/default/web/retry"}},
 		{"that user's own pod", []string{"why", "pod/web", server, "--insecure-skip-tls-verify", "--kubeconfig=" + developer}, 0,
 			[]string{answer, advice}},
 	} {

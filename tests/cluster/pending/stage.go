@@ -73,7 +73,7 @@ func (s *stage) startScheduler() error {
 	}
 	_, err = s.children.Start("berth", []string{s.options.Berth, "scheduler"}, "--config="+s.config, "--berth-metric-sources="+s.sources,
 		"--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
-		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", s.port), "--berth-http-address=127.0.0.1:0", "-v=2")
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", s.port), "--berth-http-address=127.0.0.1:0", "--berth-api-retry", "-v=2")
 	return err
 }
 
