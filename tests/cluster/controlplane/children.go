@@ -27,6 +27,11 @@ type Child struct {
 
 // Start runs a program with its output in <directory>/<name>.log.
 func (c *Children) Start(name string, command []string, args ...string) (*Child, error) {
+	return c.StartWith(name, append(command[:len(command):len(command)], args...))
+}
+
+// StartWith is Start with additional environment variables: "NAME=value".
+func (c *Children) StartWith(name string, command []string, environment ...string) (*Child, error) {
 	// A restarted program appends to the same log.
 	log, err := os.OpenFile(filepath.Join(c.Directory, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -34,7 +39,8 @@ func (c *Children) Start(name string, command []string, args ...string) (*Child,
 	}
 	defer log.Close()
 	started := &Child{Name: name, done: make(chan struct{})}
-	started.command = exec.Command(command[0], append(command[1:len(command):len(command)], args...)...)
+	started.command = exec.Command(command[0], command[1:]...)
+	started.command.Env = append(os.Environ(), environment...)
 	started.command.Stdout, started.command.Stderr = log, log
 	started.command.Dir = c.Directory
 	// If this program is killed, the kernel kills the children, too.

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
 	"crypto/x509/pkix"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -76,9 +81,67 @@ func (s *stage) readScheduler(wrong *[]string) {
 	} {
 		*wrong = append(*wrong, s.plugin(one.about, one.args, one.code, one.parts)...)
 	}
+	*wrong = append(*wrong, s.localPage()...)
 	kubelet.stop()
 	*wrong = append(*wrong, s.plugin("why without a reachable scheduler", []string{"why", "pod/web"}, 0,
 		[]string{"Note: the running scheduler was not read: kubectl port-forward", advice})...)
+}
+
+// localPage reads the scheduler through kubectl berth ui, which reaches it through the kubelet.
+func (s *stage) localPage() (wrong []string) {
+	program := []string{filepath.Join(s.Directory, "bin", "kubectl-berth"), "ui", "--kubeconfig=" + s.AdminKubeconfig}
+	page, err := s.children.StartWith("ui", program, "PATH="+filepath.Join(s.Directory, "bin")+":"+os.Getenv("PATH"))
+	s.check(err)
+	defer func() {
+		if ended := page.Stop(); ended != "" {
+			wrong = append(wrong, "kubectl berth ui ended with "+ended)
+		}
+	}()
+	var url, key string
+	s.check(controlplane.Until(s.ctx, 30*time.Second, "kubectl berth ui prints no address", func() (bool, error) {
+		log, _ := os.ReadFile(filepath.Join(s.Directory, "ui.log"))
+		found := regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/ui/#key=(\S+)`).FindStringSubmatch(string(log))
+		if found != nil {
+			url, key = found[1], found[2]
+		}
+		return found != nil, nil
+	}))
+	for _, one := range []struct {
+		path, key string
+		status    int
+		part      string
+	}{
+		{"/ui/", "", http.StatusOK, "<html"},
+		{"/apis/berth.dev/v1alpha1/status", key, http.StatusOK, `"leading":true`},
+		{"/apis/berth.dev/v1alpha1/pods/default/web/explanation?view=nodes", key, http.StatusOK, "lower the cpu request from 6 to 4"},
+		{"/apis/berth.dev/v1alpha1/pods/default/none", key, http.StatusNotFound, "is not pending in this scheduler"},
+		{"/apis/berth.dev/v1alpha1/status", "wrong", http.StatusUnauthorized, ""},
+		{"/metrics", key, http.StatusNotFound, ""},
+	} {
+		status, body, err := fetch(s.ctx, url+one.path, one.key)
+		s.check(err)
+		if status != one.status || !strings.Contains(body, one.part) {
+			wrong = append(wrong, fmt.Sprintf("kubectl berth ui: %s: %d instead of %d with %q: %s", one.path, status, one.status, one.part, body))
+		}
+	}
+	return wrong
+}
+
+func fetch(ctx context.Context, url, key string) (int, string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(body), err
 }
 
 // plugin runs the program as kubectl would, with kubectl in PATH.
