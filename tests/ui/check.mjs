@@ -1,4 +1,4 @@
-// The page in Chromium, on a scheduler with 5,000 nodes and thousands of waiting pods. See tests/ui/check.
+// The page in Chromium, on a scheduler with 5,000 nodes and 10,000 waiting pods. See tests/ui/check.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { Cluster, kDeveloper, kOperator, waitFor } from "./cluster.mjs";
 
 const { values: options } = parseArgs({
-  options: { berth: { type: "string" }, modules: { type: "string" }, pictures: { type: "string" }, nodes: { type: "string", default: "5000" }, pods: { type: "string", default: "4000" } },
+  options: { berth: { type: "string" }, modules: { type: "string" }, pictures: { type: "string" }, nodes: { type: "string", default: "5000" }, pods: { type: "string", default: "10000" } },
 });
 const require = createRequire(join(options.modules, "x.js"));
 const { chromium } = require("playwright-core");
