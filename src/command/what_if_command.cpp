@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "command/cluster_completion.hpp"
+#include "command/scheduler_access_flags.hpp"
 #include "command_line/command.hpp"
 #include "process/loaded_plugins.hpp"
 #include "tools/what_if/changes_file.hpp"
@@ -25,7 +26,7 @@ constexpr const char* kAbout =
     "after each one the production scheduler places pods until nothing changes any more, and controllers "
     "replace "
     "pods that are evicted. Nothing is written to the cluster. Without changes, the pods that wait now are "
-    "placed.";
+    "placed. With --server or --lease the configuration is read from the running scheduler.";
 
 // A flag whose every occurrence is one more change.
 void AddChange(command_line::FlagSet& flags, std::string name, std::string type, std::string help,
@@ -153,16 +154,18 @@ void AddFlags(command_line::FlagSet& flags, WhatIfOptions& options) {
                "NAMESPACE");
   flags.Shorthand('n');
   flags.CompleteWith(NamespaceCompleter(options.kubeconfig, options.context));
-  flags.Path("config", options.config,
-             "KubeSchedulerConfiguration to use; default: that of the cluster's scheduler if it can be read, "
-             "else, and "
-             "with files, the default configuration");
+  flags.Path(
+      "config", options.config,
+      "KubeSchedulerConfiguration to use; default: that of the scheduler that --server or --lease names, "
+      "else that of the cluster's scheduler if it can be read, else, and with files, the default "
+      "configuration");
   flags.List("feature-gates", "GATES", options.feature_gates,
              "feature gates of the scheduler: Feature=true|false, comma-separated; may be repeated");
   flags.Integer("seed", options.seed, "seed of the choice between equal nodes");
   flags.Choice("output", options.output, {"text", "json"}, "format of the answer");
   flags.Shorthand('o');
   process::AddPluginFlag(flags, options.plugins);
+  AddSchedulerAccessFlags(flags, options.access);
   AddNodeChanges(flags, options);
   AddPodChanges(flags, options);
   flags.Section("Changes from a file");
@@ -213,6 +216,15 @@ Expected<void> Check(WhatIfOptions& options) {
   for (const what_if::NodeShape& shape : options.shapes) {
     if (shape.name.empty())
       return Invalid("--nodes-needed: expected --like NODE, --node-file FILE or --prices FILE after it");
+  }
+  if (const bool server = !options.access.server.empty(); server || !options.access.lease.empty()) {
+    const char* const flag = server ? "--server" : "--lease";
+    if (!options.config.empty())
+      return Invalid(
+          fmt::format("{}: the configuration is that of this scheduler or of --config, got both", flag));
+    if (!options.files.empty())
+      return Invalid(
+          fmt::format("{}: expected a cluster, got files (--dump {})", flag, options.files.front()));
   }
   if (options.files.empty() || (options.kubeconfig.empty() && options.context.empty())) return {};
   return Invalid(fmt::format("{}: expected either files or a cluster, got both (--dump {})",

@@ -19,6 +19,7 @@
 #include "scheduler/assembly/loaded_cluster.hpp"
 #include "tools/explain/input_check.hpp"
 #include "tools/explain/terminal.hpp"
+#include "tools/scheduler_access/configz.hpp"
 #include "tools/what_if/report.hpp"
 
 namespace berth::what_if {
@@ -62,10 +63,26 @@ Expected<api::RetainedFields> RetainedFor(const config::SchedulerConfig& config,
   return engine->retained_fields();
 }
 
+// The cluster to read, with the configuration of the scheduler that the options name.
+Expected<explain::ClusterSelection> SelectionOf(const WhatIfOptions& options, explain::Surroundings& around) {
+  explain::ClusterSelection selection = options;
+  if (options.access.server.empty() && options.access.lease.empty()) return selection;
+  scheduler_access::AccessOptions access = options.access;
+  access.kubeconfig = options.kubeconfig;
+  access.context = options.context;
+  BERTH_TRY(auto scheduler, scheduler_access::SchedulerConnection::Open(
+                                access, {around.Io(), around.environment, around.clock}));
+  BERTH_TRY(std::string text, scheduler_access::ReadConfigz(scheduler));
+  selection.running = explain::RunningConfig{
+      .text = std::move(text), .feature_gates = "", .source = scheduler.where() + " (/configz)"};
+  return selection;
+}
+
 Expected<Input> ReadInput(const WhatIfOptions& options, const runtime::Registry& plugins,
                           explain::Surroundings& around, std::vector<std::string>& notes) {
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
-  BERTH_TRY(explain::ClusterSource source, explain::ClusterSource::Open(options, "what-if", around));
+  BERTH_TRY(const explain::ClusterSelection selection, SelectionOf(options, around));
+  BERTH_TRY(explain::ClusterSource source, explain::ClusterSource::Open(selection, "what-if", around));
   BERTH_TRY(explain::UsedConfig used, source.Config(plugins, gates, notes));
   Input input{.cluster = nullptr, .config = std::move(used.config), .ns = options.ns, .left_out = {}};
   if (input.ns.empty()) input.ns = source.ns();

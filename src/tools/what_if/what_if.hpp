@@ -8,12 +8,16 @@
 #include "base/result.hpp"
 #include "scheduler/runtime/registry.hpp"
 #include "tools/explain/cluster_source.hpp"
+#include "tools/scheduler_access/access_options.hpp"
 #include "tools/what_if/changes.hpp"
 #include "tools/what_if/nodes_needed.hpp"
 
 namespace berth::what_if {
 
 struct WhatIfOptions : explain::ClusterSelection {
+  // With a server or a Lease the configuration is that of this scheduler: no files, no `config`. The
+  // kubeconfig and context are those of the selection.
+  scheduler_access::AccessOptions access;
   std::vector<Change> changes;       // in their order
   std::string ns;                    // of names without one; empty: that of the context
   std::string how_many;              // file with a pod; empty: not asked

@@ -9,6 +9,7 @@
 #include "kubernetes/client/connection_config.hpp"
 #include "tools/explain/pod_selection.hpp"
 #include "tools/explain/terminal.hpp"
+#include "tools/scheduler_access/configz.hpp"
 #include "tools/scheduler_access/scheduler_connection.hpp"
 #include "tools/scheduler_state/state_text.hpp"
 
@@ -50,14 +51,10 @@ std::string StateOf(SchedulerConnection& scheduler, const Pod& pod,
 
 // The configuration of the scheduler, unless it must not be read.
 void UseItsConfiguration(SchedulerConnection& scheduler, explain::ExplainOptions& options) {
-  const auto body = scheduler.Get("/configz");
-  const auto tree = body ? yaml::ParseValue(*body) : Expected<yaml::Value>(std::unexpected(body.error()));
-  if (!tree) return;
-  const yaml::Value* config = tree->Find("componentconfig");
-  if (config == nullptr) return;
-  explain::RunningConfig& running = options.running.emplace();
-  yaml::AppendJson(running.text, *config);
-  running.source = scheduler.where() + " (/configz)";
+  if (auto text = scheduler_access::ReadConfigz(scheduler)) {
+    options.running = explain::RunningConfig{
+        .text = std::move(*text), .feature_gates = "", .source = scheduler.where() + " (/configz)"};
+  }
 }
 
 // Prints the state of the named pods. An error is the reason why the scheduler was not read.

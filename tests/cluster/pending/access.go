@@ -82,6 +82,16 @@ func (s *stage) readScheduler(wrong *[]string) {
 		*wrong = append(*wrong, s.plugin(one.about, one.args, one.code, one.parts)...)
 	}
 	*wrong = append(*wrong, s.localPage()...)
+	const configured = "Note: evaluated with the configuration of "
+	for _, one := range []struct{ flag, source string }{
+		{"--server=" + fmt.Sprintf("https://127.0.0.1:%d", s.port), fmt.Sprintf("https://127.0.0.1:%d (/configz)", s.port)},
+		{"--lease=kube-system/kube-scheduler", "pod kube-system/kube-scheduler-master (/configz)"},
+	} {
+		out, err := s.berth("what-if", "--insecure-skip-tls-verify", one.flag)
+		if err != nil || !strings.Contains(out, configured+one.source) {
+			*wrong = append(*wrong, fmt.Sprintf("berth what-if %s: %v: expected %q in %s", one.flag, err, configured+one.source, out))
+		}
+	}
 	kubelet.stop()
 	*wrong = append(*wrong, s.plugin("why without a reachable scheduler", []string{"why", "pod/web"}, 0,
 		[]string{"Note: the running scheduler was not read: kubectl port-forward", advice})...)
