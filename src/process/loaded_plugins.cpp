@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "observability/log/log.hpp"
+#include "process/signals.hpp"
 #include "scheduler/plugin_host/plugin_loader.hpp"
 
 namespace berth::process {
@@ -31,6 +32,9 @@ Expected<runtime::Registry> WithLoadedPlugins(const runtime::Registry& plugins,
                                               const std::vector<std::string>& libraries,
                                               std::vector<std::string>& notes) {
   runtime::Registry all = plugins;
+  // A library of Go has threads from now on. A signal that one of them received would end the process at
+  // once.
+  const SignalsBlocked blocked;
   for (const std::string& path : libraries) {
     BERTH_TRY(const plugin_host::LoadedLibrary library, plugin_host::Load(path));
     BERTH_RETURN_IF_ERROR(Add(library, all));

@@ -9,9 +9,18 @@
 
 namespace berth::process {
 
-Signals::Signals() {
-  sigemptyset(&set_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set_, signal);
+namespace {
+
+sigset_t Received() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+Signals::Signals() : set_(Received()) {
   pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
@@ -37,5 +46,12 @@ void Signals::OnFirst(std::function<void()> stop) {
 Signals::~Signals() {
   if (thread_.joinable()) pthread_kill(thread_.native_handle(), SIGUSR1);
 }
+
+SignalsBlocked::SignalsBlocked() {
+  const sigset_t set = Received();
+  pthread_sigmask(SIG_BLOCK, &set, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace berth::process

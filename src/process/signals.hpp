@@ -25,4 +25,18 @@ class Signals {
   std::jthread thread_;
 };
 
+// Blocks the same signals in the calling thread while it exists, and so in the threads that are started
+// meanwhile: for code that starts threads before Signals is constructed, such as the runtime of a loaded
+// library.
+class SignalsBlocked {
+ public:
+  SignalsBlocked();
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 }  // namespace berth::process

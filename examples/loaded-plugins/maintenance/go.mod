@@ -1,0 +1,3 @@
+module example.com/maintenance
+
+go 1.22
