@@ -21,6 +21,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -35,6 +36,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	testingclock "k8s.io/utils/clock/testing"
@@ -216,6 +218,22 @@ func (f firstByName) RunPlacementScorePlugins(ctx context.Context, state fwk.Pod
 		scores[i].TotalScore = scores[i].TotalScore*int64(len(scores)) - int64(rank)
 	}
 	return scores, status
+}
+
+// RunPreBindPlugins lets DynamicResources write before VolumeBinding fails. kube-scheduler runs them at the same time, and a
+// failure cancels the other one; with the one worker of the oracle it would never have started.
+func (f firstByName) RunPreBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	skipped := state.GetSkipPreBindPlugins()
+	defer state.SetSkipPreBindPlugins(skipped)
+	runWithout := func(plugin string) *fwk.Status {
+		state.SetSkipPreBindPlugins(skipped.Union(sets.New(plugin)))
+		return f.Framework.RunPreBindPlugins(ctx, state, pod, node)
+	}
+	devices := runWithout(names.VolumeBinding)
+	if volumes := runWithout(names.DynamicResources); !volumes.IsSuccess() {
+		return volumes
+	}
+	return devices
 }
 
 // evictAfterCycles lets the preemptions of a profile evaluate every node, choose the first of equal nodes by name, and

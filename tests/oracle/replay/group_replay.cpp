@@ -141,12 +141,20 @@ class Scenario {
     bool worked = true;
     for (std::size_t cycles = 0; worked && cycles < kMostCycles; ++cycles) {
       // A cycle begins when the bindings of the last one have ended.
-      while (loop_.RunOnce(handler_)) {
-      }
+      EndCycle();
       handler_.Allow();
       worked = loop_.RunOnce(handler_);
     }
+    EndCycle();
+  }
+
+  // Its bindings end. A claim that is as before the cycle is no result.
+  void EndCycle() {
     while (loop_.RunOnce(handler_)) {
+    }
+    for (const auto& [key, before] : std::exchange(before_cycle_, {})) {
+      if (std::string text = TextOf(*cluster_.Find<api::ResourceClaim>(key)); text != before)
+        claims_[key] = std::move(text);
     }
   }
 
@@ -168,7 +176,7 @@ class Scenario {
     const auto after = std::make_shared<api::ResourceClaim>(*before);
     std::visit([&](const auto& kind) { ApplyTo(*after, kind); }, change.change);
     after->metadata.resource_version = NextVersion();
-    if (const std::string text = TextOf(*after); text != TextOf(*before)) claims_[key] = text;
+    before_cycle_.try_emplace(key, TextOf(*before));
     loop_.sink().On(std::get<ports::Change<api::ResourceClaim>>(cluster_.Update<api::ResourceClaim>(after)));
     return after->metadata.resource_version;
   }
@@ -421,6 +429,7 @@ class Scenario {
   std::map<std::string, Written> pods_;                     // by key
   std::map<std::string, std::vector<std::string>> groups_;  // bodies of patches, by key
   std::map<std::string, std::string> claims_;               // texts of those that were written, by key
+  std::map<std::string, std::string> before_cycle_;         // of claims written in this cycle: the texts before it
   int deliveries_ = 0;
 };
 
