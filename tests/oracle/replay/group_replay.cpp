@@ -67,8 +67,9 @@ class OneCycle final : public cycle::ClusterLoop::Handler {
   bool allowed_ = false;
 };
 
-// Accepts all writes except those of volumes: no controller would bind them. `on_nominated` is called for a
-// nomination before a binding, `on_claim` for a change of a claim; it returns the new resource version.
+// Accepts all writes except those of volumes: no controller would bind them. RefuseVolumes() answers them, after
+// the writes of devices that began with them, because the failure would stop these. `on_nominated` is called for
+// a nomination before a binding, `on_claim` for a change of a claim; it returns the new resource version.
 class Writer final : public ports::ApiWriter {
  public:
   Writer(std::function<void(const ports::PodStatusPatch&)> on_nominated,
@@ -87,11 +88,22 @@ class Writer final : public ports::ApiWriter {
   void DeletePod(ports::PodDeletion deletion, ports::WriteDone done) override {
     fake.DeletePod(std::move(deletion), std::move(done));
   }
-  void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override { done(Refusal()); }
-  void SelectNode(ports::NodeSelected, ports::VersionDone done) override { done(Refusal()); }
+  void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override {
+    refused_.push_back(std::move(done));
+  }
+  void SelectNode(ports::NodeSelected, ports::VersionDone done) override {
+    refused_.push_back(std::move(done));
+  }
   void ChangeClaim(ports::ClaimChange change, ports::VersionDone done) override { done(on_claim_(change)); }
   void CreateClaim(ports::NewClaim, ports::ClaimDone done) override { done(Refusal()); }
   void DeleteClaim(ports::ClaimDeletion, ports::WriteDone done) override { done(Refusal()); }
+
+  // Returns whether there were any.
+  bool RefuseVolumes() {
+    std::vector<ports::VersionDone> refused = std::exchange(refused_, {});
+    for (ports::VersionDone& done : refused) done(Refusal());
+    return !refused.empty();
+  }
 
   testing::FakeApiWriter fake;
 
@@ -100,6 +112,7 @@ class Writer final : public ports::ApiWriter {
 
   const std::function<void(const ports::PodStatusPatch&)> on_nominated_;
   const std::function<std::string(const ports::ClaimChange&)> on_claim_;
+  std::vector<ports::VersionDone> refused_;
 };
 
 class Scenario {
@@ -150,8 +163,10 @@ class Scenario {
 
   // Its bindings end. A claim that is as before the cycle is no result.
   void EndCycle() {
-    while (loop_.RunOnce(handler_)) {
-    }
+    do {
+      while (loop_.RunOnce(handler_)) {
+      }
+    } while (writer_.RefuseVolumes());
     for (const auto& [key, before] : std::exchange(before_cycle_, {})) {
       if (std::string text = TextOf(*cluster_.Find<api::ResourceClaim>(key)); text != before)
         claims_[key] = std::move(text);
