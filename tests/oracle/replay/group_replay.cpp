@@ -67,9 +67,10 @@ class OneCycle final : public cycle::ClusterLoop::Handler {
   bool allowed_ = false;
 };
 
-// Accepts all writes except those of volumes: no controller would bind them. RefuseVolumes() answers them, after
-// the writes of devices that began with them, because the failure would stop these. `on_nominated` is called for
-// a nomination before a binding, `on_claim` for a change of a claim; it returns the new resource version.
+// Accepts all writes except those of volumes: no controller would bind them. RefuseVolumes() answers them,
+// after the writes of devices that began with them, because the failure would stop these. `on_nominated` is
+// called for a nomination before a binding, `on_claim` for a change of a claim; it returns the new resource
+// version.
 class Writer final : public ports::ApiWriter {
  public:
   Writer(std::function<void(const ports::PodStatusPatch&)> on_nominated,
@@ -444,7 +445,7 @@ class Scenario {
   std::map<std::string, Written> pods_;                     // by key
   std::map<std::string, std::vector<std::string>> groups_;  // bodies of patches, by key
   std::map<std::string, std::string> claims_;               // texts of those that were written, by key
-  std::map<std::string, std::string> before_cycle_;         // of claims written in this cycle: the texts before it
+  std::map<std::string, std::string> before_cycle_;  // of claims written in this cycle: the texts before it
   int deliveries_ = 0;
 };
 
