@@ -14,6 +14,9 @@
 #include "scheduler/cycle/profile_policy.hpp"
 #include "scheduler/explanation/explain_pod.hpp"
 #include "scheduler/explanation/resources.hpp"
+#include "scheduler/framework/queued_pod.hpp"
+#include "scheduler/queue/scheduling_queue.hpp"
+#include "scheduler/record/group_record.hpp"
 
 namespace berth::evaluation {
 namespace {
