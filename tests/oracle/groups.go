@@ -21,6 +21,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -35,6 +36,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	testingclock "k8s.io/utils/clock/testing"
@@ -98,6 +100,8 @@ type groupRun struct {
 	executors map[string]*preemption.Executor
 	// evict is closed when victims may be evicted: at the end of the cycle.
 	evict chan struct{}
+	// scheduled is closed when the scheduling cycle has ended, before which no binding ends. Guarded by lock.
+	scheduled chan struct{}
 	// cycles counts the cycles by result.
 	cycles map[string]int
 
@@ -160,7 +164,7 @@ func (r *groupRun) build(client *fake.Clientset, version string, profiles []conf
 	}
 	for name, profile := range r.scheduler.Profiles {
 		r.evictAfterCycles(name, profile)
-		r.scheduler.Profiles[name] = firstByName{profile}
+		r.scheduler.Profiles[name] = firstByName{profile, r}
 	}
 	pop := r.scheduler.NextEntity
 	r.scheduler.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
@@ -183,7 +187,10 @@ func (r *groupRun) close() {
 }
 
 // firstByName is a profile that prefers, among equal nodes, the first by name. kube-scheduler chooses at random.
-type firstByName struct{ framework.Framework }
+type firstByName struct {
+	framework.Framework
+	run *groupRun
+}
 
 func (f firstByName) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
 	scores, status := f.Framework.RunScorePlugins(ctx, state, pod, nodes)
@@ -216,6 +223,24 @@ func (f firstByName) RunPlacementScorePlugins(ctx context.Context, state fwk.Pod
 		scores[i].TotalScore = scores[i].TotalScore*int64(len(scores)) - int64(rank)
 	}
 	return scores, status
+}
+
+// RunPreBindPlugins lets DynamicResources write before VolumeBinding fails. kube-scheduler runs them at the same time, and a
+// failure cancels the other one; with the one worker of the oracle it would never have started. Nothing is written before all
+// members of a group have passed Permit, because a failure would let the later ones wait there; a real write takes longer.
+func (f firstByName) RunPreBindPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	f.run.awaitScheduled()
+	skipped := state.GetSkipPreBindPlugins()
+	defer state.SetSkipPreBindPlugins(skipped)
+	runWithout := func(plugin string) *fwk.Status {
+		state.SetSkipPreBindPlugins(skipped.Union(sets.New(plugin)))
+		return f.Framework.RunPreBindPlugins(ctx, state, pod, node)
+	}
+	devices := runWithout(names.VolumeBinding)
+	if volumes := runWithout(names.DynamicResources); !volumes.IsSuccess() {
+		return volumes
+	}
+	return devices
 }
 
 // evictAfterCycles lets the preemptions of a profile evaluate every node, choose the first of equal nodes by name, and
@@ -461,7 +486,11 @@ func (r *groupRun) schedule() error {
 	*r.view = *internalcache.NewEmptySnapshot()
 	// Entries with equal times would be scheduled in any order.
 	r.clock.Step(time.Millisecond)
+	r.lock.Lock()
+	r.scheduled = make(chan struct{})
+	r.lock.Unlock()
 	r.scheduler.ScheduleOne(r.ctx)
+	close(r.scheduled)
 	var pods []*framework.QueuedPodInfo
 	switch entity := r.entity.(type) {
 	case *framework.QueuedPodGroupInfo:
@@ -489,6 +518,13 @@ func (r *groupRun) schedule() error {
 		}
 	}
 	return nil
+}
+
+func (r *groupRun) awaitScheduled() {
+	r.lock.Lock()
+	scheduled := r.scheduled
+	r.lock.Unlock()
+	<-scheduled
 }
 
 // waits returns whether the pod waits for Permit.

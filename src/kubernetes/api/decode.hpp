@@ -109,6 +109,7 @@ void ApplyDefaults(T& object) {
 // A file of Kubernetes objects: JSON or YAML, one or several documents, single objects or Lists.
 struct Document {
   std::string kind;
+  std::string group;     // of its apiVersion; empty: the core group
   std::string json;      // one object, never a List
   std::string location;  // "document 2, items[3]"
 };

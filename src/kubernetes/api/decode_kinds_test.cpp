@@ -495,8 +495,9 @@ TEST(Dump, StoresEveryKindByKeyWithDefaults) {
 
 TEST(Dump, RejectsObjectsWithoutANameAndInvalidObjects) {
   Dump dump;
-  EXPECT_EQ(dump.Add({"CSINode", "{}", ""}).error().message, "metadata.name: Required value");
-  EXPECT_EQ(dump.Add({"CSINode", R"({"spec": 1})", ""}).error().message,
+  EXPECT_EQ(dump.Add({"CSINode", "storage.k8s.io", "{}", ""}).error().message,
+            "metadata.name: Required value");
+  EXPECT_EQ(dump.Add({"CSINode", "storage.k8s.io", R"({"spec": 1})", ""}).error().message,
             "spec: expected an object, got a number");
 }
 

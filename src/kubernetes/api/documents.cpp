@@ -10,6 +10,14 @@
 namespace berth::api {
 namespace {
 
+// The group of "group/version" in the object; empty: the core group.
+std::string GroupOf(const simdjson::dom::element& object) {
+  std::string_view version;
+  if (object["apiVersion"].get(version) != simdjson::SUCCESS) return "";
+  const std::size_t slash = version.find('/');
+  return std::string(version.substr(0, slash == std::string_view::npos ? 0 : slash));
+}
+
 // One parsed document: an object, or a List of them (nested Lists too, as kubectl prints for several kinds).
 Expected<void> SplitList(const simdjson::dom::element& root, const std::string& location, Documents& out) {
   simdjson::dom::object object;
@@ -19,7 +27,7 @@ Expected<void> SplitList(const simdjson::dom::element& root, const std::string& 
     return Invalid(location + ": kind: Required value");
   simdjson::dom::array items;
   if (!kind.ends_with("List") || object["items"].get(items) != simdjson::SUCCESS) {
-    out.objects.push_back({std::string(kind), simdjson::minify(root), location});
+    out.objects.push_back({std::string(kind), GroupOf(root), simdjson::minify(root), location});
     return {};
   }
   const std::string item_kind(kind.substr(0, kind.size() - 4));
@@ -28,8 +36,8 @@ Expected<void> SplitList(const simdjson::dom::element& root, const std::string& 
     const std::string place = fmt::format("{}, items[{}]", location, index++);
     std::string_view own_kind;
     if (item["kind"].get(own_kind) != simdjson::SUCCESS && !item_kind.empty()) {
-      // Typed lists (PodList) omit the kind in their items.
-      out.objects.push_back({item_kind, simdjson::minify(item), place});
+      // Typed lists (PodList) omit kind and version in their items.
+      out.objects.push_back({item_kind, GroupOf(root), simdjson::minify(item), place});
     } else if (auto split = SplitList(item, place, out); !split) {
       out.errors.push_back(split.error().message);
     }

@@ -20,7 +20,8 @@ class Dump {
 
   explicit Dump(RetainedFields retained = {}) : decoder_(std::move(retained)) {}
 
-  // Adds an object; ignores kinds that no scheduler reads. Fails if the object is invalid or has no name.
+  // Adds an object; ignores kinds that no scheduler reads. Groups of other projects, and Jobs, become
+  // PodGroups with qualified names (external_groups.hpp). Fails if the object is invalid or has no name.
   Expected<void> Add(const Document& document);
 
   template <class T>
@@ -31,6 +32,8 @@ class Dump {
  private:
   template <class T>
   Expected<void> AddAs(std::string_view json);
+  template <class T>
+  Expected<void> AddGroup(std::string_view json);
   template <class List>
   struct TupleOf;
   template <class... T>

@@ -509,4 +509,28 @@ void GroupCycle::RunPostFilters(const QueuedGroup& group, GroupResult& result) {
                                    .disrupted_groups = answer.eviction->disrupted_groups};
 }
 
+record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupResult& result) {
+  record::GroupRecord record{.group = group.key,
+                             .result = result.status.ok()         ? record::Result::kScheduled
+                                       : result.status.rejected() ? record::Result::kUnschedulable
+                                                                  : record::Result::kError,
+                             .message = result.status.Message(),
+                             .min_count = group.object->min_count(),
+                             .scheduled = result.scheduled_before,
+                             .pending = result.members.size(),
+                             .placement = result.placement,
+                             .waits_for_evictions = result.waits_for_evictions};
+  for (const MemberResult& member : result.members) {
+    ++(!member.tried() ? record.not_tried : member.placed() ? record.placed : record.failed);
+    if (member.tried() && !member.placed() && record.failures.size() < record::GroupRecord::kFailuresMax)
+      record.failures.push_back({member.pod->info.key, member.status.Message()});
+  }
+  if (result.preemption) {
+    for (const api::PodPtr& victim : result.preemption->victims)
+      record.victims.push_back(victim->metadata.Key());
+    std::ranges::sort(record.victims);
+  }
+  return record;
+}
+
 }  // namespace berth::cycle

@@ -53,6 +53,9 @@ struct GroupResult {
   bool abandoned = false;                  // the wait for an extender was cancelled; there is no result
 };
 
+// The part of the result that is recorded. To be called before the result is applied.
+record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupResult& result);
+
 // While a group is decided, its placed members are assumed in the cluster and reserved, and possible victims
 // may be withdrawn from the node table; before Decide returns, all of that is reverted. Scheduler loop only;
 // the parts must outlive this object.

@@ -38,31 +38,6 @@ queue::GroupOutcome OutcomeOf(framework::Code code) {
   return rejected ? queue::GroupOutcome::kRejected : queue::GroupOutcome::kError;
 }
 
-// To be called before the result is applied.
-record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupResult& result) {
-  record::GroupRecord record{.group = group.key,
-                             .result = result.status.ok()         ? Result::kScheduled
-                                       : result.status.rejected() ? Result::kUnschedulable
-                                                                  : Result::kError,
-                             .message = result.status.Message(),
-                             .min_count = group.object->min_count(),
-                             .scheduled = result.scheduled_before,
-                             .pending = result.members.size(),
-                             .placement = result.placement,
-                             .waits_for_evictions = result.waits_for_evictions};
-  for (const MemberResult& member : result.members) {
-    ++(!member.tried() ? record.not_tried : member.placed() ? record.placed : record.failed);
-    if (member.tried() && !member.placed() && record.failures.size() < record::GroupRecord::kFailuresMax)
-      record.failures.push_back({member.pod->info.key, member.status.Message()});
-  }
-  if (result.preemption) {
-    for (const api::PodPtr& victim : result.preemption->victims)
-      record.victims.push_back(victim->metadata.Key());
-    std::ranges::sort(record.victims);
-  }
-  return record;
-}
-
 // The record of a member that is not bound. A member that was not tried has one for the sake of its group.
 std::shared_ptr<record::AttemptRecord> FailureRecord(const MemberResult& member,
                                                      const runtime::Profile& profile, bool rejected,

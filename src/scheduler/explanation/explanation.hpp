@@ -55,4 +55,28 @@ struct Explanation {
   std::vector<Advice> advice = {};
 };
 
+// Why the members of a group wait, or where they would be placed.
+struct GroupExplanation {
+  struct Member {
+    std::string pod;   // "namespace/name"
+    std::string node;  // that it has or would get; empty: none
+    bool bound = false;
+  };
+  // A pod of another group, or of none, on one of the nodes that lack resources for the obstacle.
+  struct Holder {
+    std::string pod, node;
+    std::string resource, amount;  // "cpu", "1500m"
+  };
+
+  // Evaluated as the scheduler does it, all members together. kGated: not tried, because members or the
+  // group's object are missing or a member is gated; the message says so.
+  record::GroupRecord record;
+  std::vector<Member> members;  // those with a node, then the waiting ones in the order of the search
+  // The first waiting member that found no node, with the earlier ones on theirs, or the first gated one; its
+  // advice is what would make the whole group fit. Its record is null if the reason is none of single nodes.
+  Explanation obstacle = {};
+  // Of the nodes that lack least for it, the largest first.
+  std::vector<Holder> holders = {};
+};
+
 }  // namespace berth::explanation

@@ -171,4 +171,29 @@ void AppendExplanation(std::string& out, const Explanation& explanation, JsonVie
   AddEvaluation(object, explanation, view);
 }
 
+std::string GroupJson(const GroupExplanation& group) {
+  std::string out;
+  JsonObject object(out);
+  object.AddRaw("group", record::ToJson(group.record));
+  AppendJsonList(object.Key("members"), group.members,
+                 [](std::string& text, const GroupExplanation::Member& member) {
+                   JsonObject one(text);
+                   one.Add("pod", member.pod);
+                   one.AddUnlessEmpty("node", member.node);
+                   if (member.bound) one.AddRaw("bound", "true");
+                 });
+  if (group.obstacle.record != nullptr)
+    AppendExplanation(object.Key("obstacle"), group.obstacle, JsonView::kNodes);
+  if (!group.holders.empty()) {
+    AppendJsonList(object.Key("holders"), group.holders,
+                   [](std::string& text, const GroupExplanation::Holder& holder) {
+                     JsonObject one(text);
+                     one.Add("pod", holder.pod).Add("node", holder.node);
+                     one.Add("resource", holder.resource).Add("amount", holder.amount);
+                   });
+  }
+  object.Close();
+  return out;
+}
+
 }  // namespace berth::explanation

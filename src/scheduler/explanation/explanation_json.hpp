@@ -32,6 +32,9 @@ struct JsonContext {
 std::string ExplanationJson(const Explanation& explanation, const JsonContext& context, JsonView view);
 // Appends the same object without the circumstances of the evaluation, for an answer that has its own.
 void AppendExplanation(std::string& out, const Explanation& explanation, JsonView view);
+// An object with the group's part of the decision record, its members, the member that does not fit (as in
+// AppendExplanation), and the pods that hold what it needs.
+std::string GroupJson(const GroupExplanation& group);
 inline constexpr std::size_t kMostJsonNames = 10;
 inline constexpr std::size_t kMostJsonGroups = 50;
 inline constexpr std::size_t kMostJsonCandidates = 10;

@@ -31,6 +31,7 @@ bool SchedulingQueue::ScheduledEarlier::operator()(const Entry* a, const Entry* 
 template <class Change>
 void SchedulingQueue::Reenter(GroupEntry& group, Change&& change) {
   const Place before = group.place;
+  const std::uint64_t next_event = group.next_event;
   Leave(group);
   change();
   if (group.members.empty()) {
@@ -44,7 +45,9 @@ void SchedulingQueue::Reenter(GroupEntry& group, Change&& change) {
     case Place::kErrorBackoff:
       return Follow(group, Requeue::kAfterBackoff, kPodAdded);
     default:
-      return Follow(group, Requeue::kSkip, kPodAdded);
+      Follow(group, Requeue::kSkip, kPodAdded);
+      // PreEnqueue was not called, so the deferred events that have not been evaluated may still release it.
+      return EvaluateFrom(group, next_event);
   }
 }
 

@@ -140,6 +140,24 @@ TEST_F(QueueGroupsTest, AGatedMemberGatesTheGroupUntilAnEventOfTheGatingPlugin) 
   EXPECT_THAT(Pop(), ElementsAre("a", "b"));
 }
 
+TEST_F(QueueGroupsTest, AMemberThatArrivesKeepsTheDeferredEventsOfItsGroup) {
+  SchedulingQueue few{{.evaluations_per_step = 1}, clock, policy, groups, registry};
+  const auto add = [&](const std::string& name) {
+    few.Add(cluster::PreparePod(MakePod(name).Uid(name).Group("g").Share(), words), 0);
+  };
+  AddGroup("g");
+  policy.gated = {"a"};
+  add("a");
+  few.MoveAll(kPodAdd, {});
+  policy.gated.clear();
+  few.MoveAll(kPodAdd, {});
+  ASSERT_EQ(few.sizes().gated, 1U) << "the second event is deferred";
+  add("b");
+  ASSERT_EQ(few.sizes().gated, 2U);
+  EXPECT_FALSE(few.EvaluateDeferred());
+  EXPECT_EQ(few.sizes().active, 2U);
+}
+
 TEST_F(QueueGroupsTest, AFailedGroupIsRetriedAfterABackoffThatGrowsWithItsSize) {
   AddGroup("g");
   for (const auto* name : {"a", "b", "c", "d"}) AddMember(name);

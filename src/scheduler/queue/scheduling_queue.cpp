@@ -249,6 +249,12 @@ void SchedulingQueue::RetryDeferred() {
   ClearDeferred();
 }
 
+void SchedulingQueue::EvaluateFrom(Entry& entry, std::uint64_t next_event) {
+  with_deferred_ -= HasDeferred(entry) ? 1 : 0;
+  entry.next_event = next_event;
+  with_deferred_ += HasDeferred(entry) ? 1 : 0;
+}
+
 void SchedulingQueue::ClearDeferred() {
   first_deferred_ = deferred_end();
   deferred_.clear();

@@ -314,6 +314,8 @@ class SchedulingQueue {
   void Defer(const framework::ClusterEvent& event, const framework::EventObjects& objects);
   void RetryDeferred();
   void ClearDeferred();
+  // Of an entry in unschedulable_: the next deferred event that is evaluated for it.
+  void EvaluateFrom(Entry& entry, std::uint64_t next_event);
   std::uint64_t deferred_end() const { return first_deferred_ + deferred_.size(); }
   bool HasDeferred(const Entry& entry) const { return entry.next_event < deferred_end(); }
   void Move(const std::vector<Entry*>& entries, const framework::ClusterEvent& event,

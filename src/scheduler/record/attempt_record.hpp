@@ -150,5 +150,7 @@ std::string FitErrorMessage(const AttemptRecord& record, const framework::Reason
 // The decision record as one line of JSON without newline; byte for byte the output of `berth explain -o
 // json`. With `details` the nodes also have the details of rejections.
 std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons, bool details = false);
+// The part "group" of the records of its members.
+std::string ToJson(const GroupRecord& group);
 
 }  // namespace berth::record

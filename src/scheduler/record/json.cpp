@@ -138,12 +138,11 @@ std::vector<std::string> NamesOf(const RowSet& rows, const NodeNames& names) {
   return sorted;
 }
 
+// The members of the object.
 void WriteGroup(const GroupRecord& group, Writer& out) {
   const auto number = [&](std::string_view key, std::size_t value) {
     out.Number(key, static_cast<std::int64_t>(value));
   };
-  out.Key("group");
-  out.Raw('{');
   out.Text("name", group.group);
   out.Text("result", ResultName(group.result));
   if (group.result != Result::kScheduled) out.Text("message", group.message);
@@ -174,7 +173,6 @@ void WriteGroup(const GroupRecord& group, Writer& out) {
     out.Raw('}');
   }
   if (group.waits_for_evictions) out.List("victims", group.victims);
-  out.Raw('}');
 }
 
 }  // namespace
@@ -228,7 +226,19 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
     }
     out.Raw(']');
   }
-  if (record.group != nullptr) WriteGroup(*record.group, out);
+  if (record.group != nullptr) {
+    out.Key("group");
+    out.Raw('{');
+    WriteGroup(*record.group, out);
+    out.Raw('}');
+  }
+  out.Raw('}');
+  return out.Take();
+}
+
+std::string ToJson(const GroupRecord& group) {
+  Writer out;
+  WriteGroup(group, out);
   out.Raw('}');
   return out.Take();
 }

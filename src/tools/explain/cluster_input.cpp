@@ -52,10 +52,17 @@ Expected<void> ReadPriorityClasses(migrate::Server& server, const LoadPage& load
   return std::unexpected(std::move(listing.read).error().In("cannot list priorityclasses"));
 }
 
-Expected<void> ReadCluster(migrate::Server& server, const LoadPage& load,
+bool IsRead(const config::FeatureGates& gates, const client::Resource& resource) {
+  if (resource.on_request) return false;
+  return resource.feature_gate.empty() || gates.Enabled(resource.feature_gate);
+}
+
+Expected<void> ReadCluster(migrate::Server& server, const LoadPage& load, const Wanted& wanted,
                            std::vector<std::string>& warnings) {
-  for (const client::Resource& resource : client::kResources) {
-    if (!resource.feature_gate.empty()) continue;
+  std::vector<client::Resource> resources(client::kResources.begin(), client::kResources.end());
+  resources.insert(resources.end(), client::kExternalResources.begin(), client::kExternalResources.end());
+  for (const client::Resource& resource : resources) {
+    if (!wanted(resource)) continue;
     const auto read = ReadKind(server, resource, load);
     if (read) continue;
     const bool essential = resource.kind == "Node" || resource.kind == "Pod";

@@ -66,9 +66,10 @@ Expected<UsedConfig> ClusterSource::ConfigOfCluster(const runtime::Registry& plu
   return UsedConfig{std::move(config), false};
 }
 
-Expected<void> ClusterSource::Load(const LoadPage& load, std::vector<std::string>& warnings) {
+Expected<void> ClusterSource::Load(const LoadPage& load, const Wanted& wanted,
+                                   std::vector<std::string>& warnings) {
   if (of_cluster()) {
-    auto read = ReadCluster(*server_, load, warnings);
+    auto read = ReadCluster(*server_, load, wanted, warnings);
     if (!read) return std::unexpected(std::move(read).error().In(url_));
     return {};
   }

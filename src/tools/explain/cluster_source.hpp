@@ -59,8 +59,9 @@ class ClusterSource {
   // read, else the default one; a note names it.
   Expected<UsedConfig> Config(const runtime::Registry& plugins, const config::FeatureGates& gates,
                               std::vector<std::string>& notes);
-  // Reads everything that a scheduler would watch. `warnings`: one text per kind that cannot be read.
-  Expected<void> Load(const LoadPage& load, std::vector<std::string>& warnings);
+  // Reads everything that is wanted of a cluster, or the files. `warnings`: one text per kind that cannot be
+  // read.
+  Expected<void> Load(const LoadPage& load, const Wanted& wanted, std::vector<std::string>& warnings);
   // Reads the PriorityClasses of a cluster; Load has read those of files.
   Expected<void> LoadPriorityClasses(const LoadPage& load);
 

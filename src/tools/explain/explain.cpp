@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "base/write_yaml.hpp"
 #include "process/extender_environment.hpp"
 #include "process/loaded_plugins.hpp"
 #include "process/measuring.hpp"
 #include "scheduler/assembly/explainer.hpp"
+#include "scheduler/evaluation/group_explainer.hpp"
 #include "scheduler/explanation/explain_pod.hpp"
+#include "scheduler/explanation/explanation_json.hpp"
 #include "scheduler/record/attempt_record.hpp"
 #include "tools/explain/cluster_source.hpp"
 #include "tools/explain/explanation_text.hpp"
@@ -25,11 +29,17 @@ namespace {
 
 bool IsText(const ExplainOptions& options) { return options.output == "text" || options.output == "wide"; }
 
-Expected<void> LoadObjects(const ExplainOptions& options, ClusterSource& source,
-                           assembly::Explainer& explainer, std::vector<std::string>& problems) {
+Expected<void> LoadObjects(const ExplainOptions& options, const config::SchedulerConfig& config,
+                           ClusterSource& source, assembly::Explainer& explainer,
+                           std::vector<std::string>& problems) {
   std::vector<std::string> warnings;
   BERTH_RETURN_IF_ERROR(source.Load(
       [&](const std::string& text, const std::string& name) { return explainer.Load(text, name, problems); },
+      [&](const client::Resource& resource) {
+        const auto& sources = explainer.engine().handle().group_sources;
+        return resource.on_request ? std::ranges::find(sources, resource.group) != sources.end()
+                                   : IsRead(config.gates, resource);
+      },
       warnings));
   for (const std::string& warning : warnings) fmt::print(stderr, "Warning: {}\n", warning);
   // A record of a cluster without nodes or pods is defined; a person has more likely forgotten them.
@@ -56,16 +66,53 @@ Expected<std::vector<api::PodPtr>> SelectPods(const ExplainOptions& options, con
   return pods;
 }
 
+// The pods by group, in the order of the first pods of each; pods without a group have an empty key. A pod
+// with a node is explained on its own, also as a member.
+struct Subject {
+  std::string group;  // empty: pods of one shape
+  std::vector<api::PodPtr> pods;
+};
+
+std::vector<Subject> SubjectsOf(const std::vector<api::PodPtr>& pods, assembly::PodEvaluator& evaluator) {
+  std::vector<Subject> subjects;
+  std::map<std::string, std::size_t> groups;
+  std::vector<api::PodPtr> single;
+  for (const api::PodPtr& pod : pods) {
+    const bool waits = pod->spec.node_name.empty() && !pod->terminal();
+    const auto key = waits ? evaluation::GroupOf(evaluator, *pod) : std::nullopt;
+    if (!key) {
+      single.push_back(pod);
+      continue;
+    }
+    const auto [known, added] = groups.try_emplace(*key, subjects.size());
+    if (added) subjects.push_back({*key, {}});
+    subjects[known->second].pods.push_back(pod);
+  }
+  for (std::vector<api::PodPtr>& alike : GroupByShape(single)) subjects.push_back({"", std::move(alike)});
+  return subjects;
+}
+
+void PrintJson(const ExplainOptions& options, const std::string& json) {
+  if (options.output == "json") {
+    fmt::print("{}\n", json);
+  } else if (const auto tree = yaml::ParseValue(json)) {
+    fmt::print("---\n{}", yaml::ToYaml(*tree));
+  }
+}
+
+// A record for each pod, and one entry for each group in place of its waiting members.
 void PrintRecords(const ExplainOptions& options, const std::vector<api::PodPtr>& pods,
                   assembly::Explainer& explainer) {
+  std::set<std::string> printed;
   for (const api::PodPtr& pod : pods) {
-    const auto record = explanation::EvaluatePod(explainer.evaluator(), pod);
-    const std::string json = record::ToJson(*record, explainer.engine().reasons(), options.details);
-    if (options.output == "json") {
-      fmt::print("{}\n", json);
-    } else if (const auto tree = yaml::ParseValue(json)) {
-      fmt::print("---\n{}", yaml::ToYaml(*tree));
+    const bool waits = pod->spec.node_name.empty() && !pod->terminal();
+    if (const auto key = waits ? evaluation::GroupOf(explainer.evaluator(), *pod) : std::nullopt) {
+      if (printed.insert(*key).second)
+        PrintJson(options, explanation::GroupJson(evaluation::ExplainGroup(explainer.evaluator(), *key)));
+      continue;
     }
+    const auto record = explanation::EvaluatePod(explainer.evaluator(), pod);
+    PrintJson(options, record::ToJson(*record, explainer.engine().reasons(), options.details));
   }
 }
 
@@ -78,10 +125,15 @@ void PrintTexts(const ExplainOptions& options, const std::vector<api::PodPtr>& p
   const TextOptions text{
       .wide = options.output == "wide", .colour = terminal.colour, .width = terminal.width};
   std::vector<PodsOfText> explained;
-  for (const std::vector<api::PodPtr>& group : GroupByShape(pods)) {
-    PodsOfText one{.example = explanation::ExplainPod(explainer.evaluator(), group.front())};
+  for (const Subject& subject : SubjectsOf(pods, explainer.evaluator())) {
+    if (!subject.group.empty()) {
+      explained.push_back(GroupText(evaluation::ExplainGroup(explainer.evaluator(), subject.group),
+                                    explainer.engine().reasons(), text));
+      continue;
+    }
+    PodsOfText one{.example = explanation::ExplainPod(explainer.evaluator(), subject.pods.front())};
     one.body = ExplanationBody(one.example, explainer.engine().reasons(), text);
-    for (const api::PodPtr& pod : group) one.pods.push_back(pod->metadata.Key());
+    for (const api::PodPtr& pod : subject.pods) one.pods.push_back(pod->metadata.Key());
     explained.push_back(std::move(one));
   }
   const std::vector<PodsOfText> groups = GroupByText(std::move(explained));
@@ -117,7 +169,7 @@ Expected<int> RunExplain(const ExplainOptions& options, const runtime::Registry&
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
 
   std::vector<std::string> problems;  // objects that were left out
-  BERTH_RETURN_IF_ERROR(LoadObjects(options, source, **explainer, problems));
+  BERTH_RETURN_IF_ERROR(LoadObjects(options, *config, source, **explainer, problems));
   for (const std::string& problem : problems) fmt::print(stderr, "Skipped: {}\n", problem);
   BERTH_TRY(const auto pods, SelectPods(options, options.ns.empty() ? source.ns() : options.ns, **explainer));
   if (!options.files.empty()) {

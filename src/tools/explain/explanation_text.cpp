@@ -15,10 +15,14 @@ namespace {
 using cluster::Row;
 using explanation::Advice;
 using explanation::Explanation;
+using explanation::GroupExplanation;
 using explanation::NodeGroup;
 using explanation::Reason;
 using record::AttemptRecord;
 using record::Result;
+
+// Of a group that are named in each list, without -o wide.
+constexpr std::size_t kMostMembers = 8;
 
 // Escape sequences; without colour the texts are unchanged.
 class Style {
@@ -257,6 +261,100 @@ std::string EveryNode(const AttemptRecord& record, const framework::Reasons& rea
   return text;
 }
 
+// What follows the name of a group.
+std::string GroupVerdict(const record::GroupRecord& group, const Style& style) {
+  switch (group.result) {
+    case Result::kScheduled:
+      return style.Good("would be placed");
+    case Result::kUnschedulable:
+      return style.Bad(group.waits_for_evictions ? "waits for evictions" : "waits");
+    case Result::kError:
+      return style.Bad("cannot be evaluated");
+    case Result::kGated:
+      return style.Bad("is not tried");
+    case Result::kIgnored:
+      break;
+  }
+  return style.Good("has no waiting members");
+}
+
+std::string GroupHeadline(const GroupExplanation& group, const Style& style) {
+  const record::GroupRecord& record = group.record;
+  const std::size_t members = group.members.size();
+  std::string line = fmt::format("{} ({}, {} needed", style.Bold(record.group), Counted(members, "member"),
+                                 std::max(0, record.min_count));
+  if (record.scheduled > 0) line += fmt::format(", {} on nodes", record.scheduled);
+  line += ") " + GroupVerdict(record, style);
+  if (record.result == Result::kScheduled || record.result == Result::kUnschedulable) {
+    line += fmt::format(": {} of {} waiting {} a node", record.placed, record.pending,
+                        record.placed == 1 ? "finds" : "find");
+    if (record.failed > 0)
+      line += fmt::format(", {} {} none", record.failed, record.failed == 1 ? "finds" : "find");
+    if (record.not_tried > 0)
+      line += fmt::format(", {} {} not tried", record.not_tried, record.not_tried == 1 ? "is" : "are");
+  }
+  return line;
+}
+
+std::string MemberLines(const GroupExplanation& group, const TextOptions& options) {
+  std::vector<std::string> placed, bound;
+  const std::size_t most = options.wide ? SIZE_MAX : kMostMembers;
+  std::size_t waiting = 0;
+  for (const GroupExplanation::Member& member : group.members) {
+    if (member.node.empty()) continue;
+    const std::string name = member.pod.substr(member.pod.find('/') + 1);
+    if (!member.bound) ++waiting;
+    std::vector<std::string>& names = member.bound ? bound : placed;
+    if (names.size() < most) names.push_back(fmt::format("{} on {}", name, member.node));
+  }
+  std::string text;
+  const auto add = [&](std::string_view what, const std::vector<std::string>& names, std::size_t all) {
+    if (names.empty()) return;
+    std::string line = fmt::format("{}: {}", what, fmt::join(names, ", "));
+    if (all > names.size()) line += fmt::format(" and {} more; -o wide lists them", all - names.size());
+    text += Line(2, line, options);
+  };
+  add("on nodes", bound, group.record.scheduled);
+  add(group.record.result == Result::kScheduled ? "on nodes then" : "found a node", placed, waiting);
+  if (!group.record.victims.empty())
+    text += Line(2, fmt::format("evicts {}", fmt::join(group.record.victims, ", ")), options);
+  return text;
+}
+
+std::string HolderLine(const GroupExplanation& group, const TextOptions& options) {
+  if (group.holders.empty()) return "";
+  std::vector<std::string> holders;
+  for (const GroupExplanation::Holder& holder : group.holders)
+    holders.push_back(fmt::format("{} ({} on {})", holder.pod, holder.amount, holder.node));
+  return Line(2, fmt::format("{} is held by {}", group.holders.front().resource, fmt::join(holders, ", ")),
+              options);
+}
+
+// The first member without a node, evaluated with the earlier ones on theirs.
+std::string ObstacleText(const GroupExplanation& group, const framework::Reasons& reasons,
+                         const TextOptions& options) {
+  const Explanation& obstacle = group.obstacle;
+  if (obstacle.record == nullptr) {
+    std::string text;
+    for (const record::GroupRecord::Failure& failure : group.record.failures)
+      text += Line(2, fmt::format("{}: {}", failure.pod, failure.message), options);
+    return text;
+  }
+  const Style style(options.colour);
+  std::string text;
+  if (group.record.result != Result::kGated) {
+    text +=
+        Line(2, style.Bold(obstacle.pod) + " finds none, with the others on theirs: " + Fit(*obstacle.record),
+             options);
+  } else if (obstacle.record->message != group.record.message) {
+    text += Line(2, style.Bold(obstacle.pod) + ": " + obstacle.record->message, options);
+  }
+  Explanation reasons_only = obstacle;
+  reasons_only.advice.clear();
+  return text + ExplanationBody(reasons_only, reasons, options) + HolderLine(group, options) +
+         AdviceLines(obstacle, options);
+}
+
 bool Waits(const Explanation& explanation) {
   return explanation.bound_to.empty() && (explanation.record->result == Result::kUnschedulable ||
                                           explanation.record->result == Result::kError);
@@ -270,6 +368,23 @@ int Order(const Explanation& explanation) {
 }
 
 }  // namespace
+
+PodsOfText GroupText(const GroupExplanation& group, const framework::Reasons& reasons,
+                     const TextOptions& options) {
+  auto verdict = std::make_shared<AttemptRecord>();
+  verdict->result = group.record.result;
+  verdict->message = group.record.message;
+  PodsOfText text{.example = {.pod = group.record.group, .owner = {}, .bound_to = {}, .record = verdict},
+                  .headline = GroupHeadline(group, Style(options.colour))};
+  for (const GroupExplanation::Member& member : group.members) {
+    if (!member.bound) text.pods.push_back(member.pod);
+  }
+  if (!group.record.message.empty() && group.record.result != Result::kScheduled)
+    text.body += Line(2, group.record.message, options);
+  text.body += MemberLines(group, options);
+  if (group.record.result != Result::kScheduled) text.body += ObstacleText(group, reasons, options);
+  return text;
+}
 
 std::string ExplanationBody(const Explanation& explanation, const framework::Reasons& reasons,
                             const TextOptions& options) {
@@ -289,6 +404,7 @@ std::string ExplanationBody(const Explanation& explanation, const framework::Rea
 }
 
 std::string ExplanationText(const PodsOfText& pods, const TextOptions& options) {
+  if (!pods.headline.empty()) return Line(0, pods.headline, options) + pods.body;
   const Style style(options.colour);
   const Explanation& example = pods.example;
   std::string line = style.Bold(example.pod);
@@ -310,7 +426,7 @@ std::vector<PodsOfText> GroupByText(std::vector<PodsOfText> all) {
       return group.example.owner == one.example.owner &&
              group.example.record->result == one.example.record->result &&
              group.example.bound_to == one.example.bound_to && group.body == one.body &&
-             group.example.record->message == one.example.record->message;
+             group.example.record->message == one.example.record->message && group.headline == one.headline;
     };
     const auto found = std::ranges::find_if(groups, same);
     if (found == groups.end()) {

@@ -18,9 +18,10 @@ struct TextOptions {
   std::size_t advice = 5;
 };
 
-// Pods with the same owner and the same text.
+// Pods with the same owner and the same text, or the waiting members of a group.
 struct PodsOfText {
   explanation::Explanation example;
+  std::string headline = {};           // of a group; empty: made from the example
   std::vector<std::string> pods = {};  // "namespace/name", the example is the first
   std::string body = {};               // ExplanationBody of the example
 };
@@ -31,6 +32,10 @@ std::string ExplanationBody(const explanation::Explanation& explanation, const f
                             const TextOptions& options);
 // Headline and body, ending with a newline.
 std::string ExplanationText(const PodsOfText& pods, const TextOptions& options);
+
+// The entry of a group.
+PodsOfText GroupText(const explanation::GroupExplanation& group, const framework::Reasons& reasons,
+                     const TextOptions& options);
 
 // Combines explanations with the same owner, result and body. Pods that wait come first, then by number of
 // pods.

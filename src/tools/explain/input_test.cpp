@@ -132,6 +132,10 @@ class SandboxServer final : public migrate::Server {
   std::vector<std::string> methods;
 };
 
+const Wanted kEverything = [](const client::Resource& resource) {
+  return resource.feature_gate.empty() && !resource.on_request;
+};
+
 TEST(ClusterInput, ReadsAllKindsWithGetRequestsInPages) {
   SandboxServer server;
   server.cluster.CreateNode("n1");
@@ -145,7 +149,7 @@ TEST(ClusterInput, ReadsAllKindsWithGetRequestsInPages) {
         EXPECT_THAT(body, HasSubstr("\"items\""));
         return {};
       },
-      warnings);
+      kEverything, warnings);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_THAT(warnings, IsEmpty());
   EXPECT_THAT(server.methods, ::testing::Each("GET"));
@@ -159,12 +163,12 @@ TEST(ClusterInput, WarnsOfKindsThatMayNotBeListedAndFailsWithoutPods) {
   SandboxServer server;
   std::vector<std::string> warnings;
   server.forbidden = "csinodes";
-  EXPECT_TRUE(ReadCluster(server, ignore, warnings));
+  EXPECT_TRUE(ReadCluster(server, ignore, kEverything, warnings));
   EXPECT_THAT(warnings,
               ElementsAre("cannot list csinodes: user cannot list this; the explanation does not consider "
                           "them"));
   server.forbidden = "/pods";
-  const auto read = ReadCluster(server, ignore, warnings);
+  const auto read = ReadCluster(server, ignore, kEverything, warnings);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().message, "cannot list pods: user cannot list this");
 }

@@ -76,6 +76,12 @@ TEST_F(Judging, AFilterResponseHasNamesReasonsAndUnresolvableNodes) {
             R"("ghost":"Berth has not received node ghost yet"},"Error":""})");
 }
 
+TEST_F(Judging, AMemberOfAGroupIsEvaluatedLikeAPodOnItsOwn) {
+  const std::string nodes = R"(,"NodeNames":["b","a"]})";
+  EXPECT_EQ(Filter("{" + Pod("2", R"("schedulingGroup":{"podGroupName":"g"},)") + nodes),
+            Filter("{" + Pod("2") + nodes));
+}
+
 TEST_F(Judging, WholeNodesAreReturnedUnchanged) {
   EXPECT_EQ(
       Filter(

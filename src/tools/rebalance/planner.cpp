@@ -286,7 +286,8 @@ void Planner::CollectCandidates() {
 void Planner::CollectFrom(std::size_t index) {
   const OverloadedNode& node = plan_.overloaded[index];
   const SignalLoad& signal = SignalOf(node);
-  const ProtectionParts protection{input_.settings, input_.history, workloads_, budgets_, now_};
+  const ProtectionParts protection{input_.settings, input_.history,       workloads_,
+                                   budgets_,        input_.live.groups(), now_};
   std::vector<Candidate> found;
   for (const cluster::PlacedPod* placed : cluster_.nodes().pods(RowOf(node.name))) {
     Candidate candidate{placed->pod, index, PodLoad(signal, *placed->pod, node.name, node.name), {}};

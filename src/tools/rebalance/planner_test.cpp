@@ -32,8 +32,9 @@ class Planning : public ::testing::Test {
     config_ = config::ParseSchedulerConfig(
                   "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
                   "- schedulerName: default-scheduler\n"
-                  "  plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 20}]}}\n"
-                  "  pluginConfig: [{name: LoadAware, args: " +
+                  "  plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 20}, {name: Gangs}]}}\n"
+                  "  pluginConfig: [{name: Gangs, args: {sources: [Coscheduling, Spark, Annotation]}}, "
+                  "{name: LoadAware, args: " +
                       args_ + "}]\n",
                   options)
                   .value();
@@ -307,7 +308,20 @@ TEST_F(Planning, ProtectedPodsStay) {
       {"a pod that is being deleted",
        [](api::Pod& pod) { pod.metadata.deletion_timestamp = "2026-01-01T00:00:00Z"; }, "deleted"},
       {"a pod that does not run", [](api::Pod& pod) { pod.status.phase = "Pending"; }, "Pending"},
-      {"a pod of a pod group", [](api::Pod& pod) { pod.spec.pod_group = std::string("g"); }, "pod group"},
+      {"a pod of a pod group", [](api::Pod& pod) { pod.spec.pod_group = std::string("g"); }, "pod group g"},
+      {"a member of a group by annotation", annotate("scheduling.berth.dev/group", "ray"),
+       "default/group/ray"},
+      {"an executor of Spark",
+       [](api::Pod& pod) {
+         pod.metadata.labels = api::Labels{{"spark-role", "executor"}, {"spark-app-selector", "spark-1"}};
+         pod.metadata.annotations = api::Labels{{"scheduling.berth.dev/min-members", "3"}};
+       },
+       "default/spark/spark-1"},
+      {"a member of a PodGroup of scheduler-plugins",
+       [](api::Pod& pod) {
+         pod.metadata.labels = api::Labels{{"scheduling.x-k8s.io/pod-group", "training"}};
+       },
+       "default/podgroups.scheduling.x-k8s.io/training"},
       {"a pod of an excluded namespace", [](api::Pod& pod) { pod.metadata.ns = "kube-system"; },
        "kube-system"},
   };

@@ -30,8 +30,15 @@ std::string KindProtection(const api::Pod& pod, const PlanSettings& settings) {
     return "it has local storage (emptyDir or hostPath)";
   if (!pod.spec.resource_claims.empty() || pod.status.extended_resource_claim)
     return "it uses devices of resource claims";
-  if (pod.spec.pod_group) return "it belongs to a pod group";
   return {};
+}
+
+// A group that loses a member may fall below its minimum, and the member's replacement may wait for the
+// others.
+std::string GroupProtection(const api::Pod& pod, const cluster::PodGroups& groups) {
+  if (pod.spec.pod_group) return fmt::format("it belongs to the pod group {}", *pod.spec.pod_group);
+  const std::optional<std::string> key = groups.KeyOf(pod);
+  return key ? fmt::format("it belongs to the group {}", *key) : std::string();
 }
 
 std::string AnnotationProtection(const api::Pod& pod) {
@@ -97,8 +104,9 @@ std::optional<Verdict> TimeVerdict(const api::Pod& pod, const ProtectionParts& p
 }  // namespace
 
 std::optional<Verdict> ProtectionOf(const api::Pod& pod, const ProtectionParts& parts) {
-  for (std::string reason : {StateProtection(pod), NamespaceProtection(pod, parts.settings),
-                             KindProtection(pod, parts.settings), AnnotationProtection(pod)}) {
+  for (std::string reason :
+       {StateProtection(pod), NamespaceProtection(pod, parts.settings), KindProtection(pod, parts.settings),
+        GroupProtection(pod, parts.groups), AnnotationProtection(pod)}) {
     if (!reason.empty()) return Verdict{Rejection::kProtected, std::move(reason)};
   }
   if (auto verdict = BudgetVerdict(pod, parts.budgets)) return verdict;

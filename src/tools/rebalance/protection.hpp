@@ -9,6 +9,7 @@
 #include "base/text_map.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cluster/eviction_budgets.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
 #include "tools/rebalance/move_history.hpp"
 #include "tools/rebalance/plan.hpp"
 #include "tools/rebalance/settings.hpp"
@@ -49,6 +50,7 @@ struct ProtectionParts {
   const MoveHistory& history;
   const Workloads& workloads;
   const cluster::EvictionBudgets& budgets;
+  const cluster::PodGroups& groups;
   WallTime now;
 };
 

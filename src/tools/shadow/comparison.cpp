@@ -35,9 +35,9 @@ std::string Description(const Choice& choice) {
 
 std::string_view OutcomeName(Outcome outcome) {
   static constexpr std::array<std::string_view, kOutcomes> kNames{
-      "same",    "tie",        "unschedulable", "sampled",   "raced",
-      "counts",  "worse",      "infeasible",    "placeable", "devices",
-      "message", "nomination", "error",         "missed",    "reference_error"};
+      "same",  "tie",        "unschedulable",   "sampled", "raced",   "counts",
+      "worse", "infeasible", "placeable",       "devices", "message", "nomination",
+      "error", "missed",     "reference_error", "group"};
   return kNames[static_cast<std::size_t>(outcome)];
 }
 

@@ -30,9 +30,10 @@ enum class Outcome : std::uint8_t {
   // Not compared.
   kMissed,          // the change was received late, after an interrupted watch
   kReferenceError,  // the other scheduler reported an error
+  kGroup,           // the pod is a member of a group, which is decided as a whole
 };
-inline constexpr std::size_t kOutcomes = 15;
-std::string_view OutcomeName(Outcome outcome);  // "same", ..., "reference_error"
+inline constexpr std::size_t kOutcomes = 16;
+std::string_view OutcomeName(Outcome outcome);  // "same", ..., "group"
 
 enum class Verdict : std::uint8_t { kAgreed, kExplained, kDisagreed, kNotCompared };
 inline constexpr std::size_t kVerdicts = 4;

@@ -179,6 +179,16 @@ TEST_F(ShadowTest, PreemptionAgreesOnAnyEquallyGoodNodeAndEvictsNoPod) {
   EXPECT_THAT(report->Disagreements().front().victims, ::testing::ElementsAre("default/on-a"));
 }
 
+TEST_F(ShadowTest, MembersOfGroupsAreNotComparedButCountAsPlaced) {
+  Node(Roomy("a"));
+  Sync();
+  Pod(MakePod("member").Cpu("64").Group("g"));
+  Fails("member", "pod group is unschedulable, minCount (3) cannot be satisfied: 2 scheduled, 0 remaining",
+        "");
+  EXPECT_EQ(Only(), "group");
+  EXPECT_THAT(report->Disagreements(), ::testing::IsEmpty());
+}
+
 TEST_F(ShadowTest, ErrorsAndRemovedNominationsAreNotDecisions) {
   Node(Roomy("a"));
   Sync();

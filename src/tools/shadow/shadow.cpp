@@ -153,13 +153,15 @@ void Shadow::Look(const ports::Change<api::Pod>& change, bool late) {
   } else {
     return;
   }
-  if (!late && !error) return Compare(change.before, *profile, std::move(reference));
+  // The decision depends on the other members, and the message is about the group.
+  const bool member = after.spec.pod_group || engine_.groups().KeyOf(after);
+  if (!late && !error && !member) return Compare(change.before, *profile, std::move(reference));
   Comparison comparison;
   comparison.when = clock_.WallNow();
   comparison.pod = after.metadata.Key();
   comparison.profile = profile->name();
   comparison.reference = std::move(reference);
-  comparison.outcome = late ? Outcome::kMissed : Outcome::kReferenceError;
+  comparison.outcome = late ? Outcome::kMissed : error ? Outcome::kReferenceError : Outcome::kGroup;
   report_.Add(std::move(comparison));
 }
 

@@ -94,7 +94,10 @@ Expected<Input> ReadInput(const WhatIfOptions& options, const runtime::Registry&
   const explain::LoadPage load = [&](const std::string& text, const std::string& name) {
     return input.cluster->Load(text, name, problems);
   };
-  BERTH_RETURN_IF_ERROR(source.Load(load, warnings));
+  const explain::Wanted wanted = [&](const client::Resource& resource) {
+    return explain::IsRead(input.config.gates, resource);
+  };
+  BERTH_RETURN_IF_ERROR(source.Load(load, wanted, warnings));
   if (auto read = source.LoadPriorityClasses(load); !read)
     warnings.push_back(read.error().message + "; new pods with such a class are rejected");
   for (const std::string& warning : warnings) fmt::print(stderr, "Warning: {}\n", warning);

@@ -67,8 +67,10 @@ class OneCycle final : public cycle::ClusterLoop::Handler {
   bool allowed_ = false;
 };
 
-// Accepts all writes except those of volumes: no controller would bind them. `on_nominated` is called for a
-// nomination before a binding, `on_claim` for a change of a claim; it returns the new resource version.
+// Accepts all writes except those of volumes: no controller would bind them. RefuseVolumes() answers them,
+// after the writes of devices that began with them, because the failure would stop these. `on_nominated` is
+// called for a nomination before a binding, `on_claim` for a change of a claim; it returns the new resource
+// version.
 class Writer final : public ports::ApiWriter {
  public:
   Writer(std::function<void(const ports::PodStatusPatch&)> on_nominated,
@@ -87,11 +89,22 @@ class Writer final : public ports::ApiWriter {
   void DeletePod(ports::PodDeletion deletion, ports::WriteDone done) override {
     fake.DeletePod(std::move(deletion), std::move(done));
   }
-  void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override { done(Refusal()); }
-  void SelectNode(ports::NodeSelected, ports::VersionDone done) override { done(Refusal()); }
+  void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override {
+    refused_.push_back(std::move(done));
+  }
+  void SelectNode(ports::NodeSelected, ports::VersionDone done) override {
+    refused_.push_back(std::move(done));
+  }
   void ChangeClaim(ports::ClaimChange change, ports::VersionDone done) override { done(on_claim_(change)); }
   void CreateClaim(ports::NewClaim, ports::ClaimDone done) override { done(Refusal()); }
   void DeleteClaim(ports::ClaimDeletion, ports::WriteDone done) override { done(Refusal()); }
+
+  // Returns whether there were any.
+  bool RefuseVolumes() {
+    std::vector<ports::VersionDone> refused = std::exchange(refused_, {});
+    for (ports::VersionDone& done : refused) done(Refusal());
+    return !refused.empty();
+  }
 
   testing::FakeApiWriter fake;
 
@@ -100,6 +113,7 @@ class Writer final : public ports::ApiWriter {
 
   const std::function<void(const ports::PodStatusPatch&)> on_nominated_;
   const std::function<std::string(const ports::ClaimChange&)> on_claim_;
+  std::vector<ports::VersionDone> refused_;
 };
 
 class Scenario {
@@ -141,12 +155,22 @@ class Scenario {
     bool worked = true;
     for (std::size_t cycles = 0; worked && cycles < kMostCycles; ++cycles) {
       // A cycle begins when the bindings of the last one have ended.
-      while (loop_.RunOnce(handler_)) {
-      }
+      EndCycle();
       handler_.Allow();
       worked = loop_.RunOnce(handler_);
     }
-    while (loop_.RunOnce(handler_)) {
+    EndCycle();
+  }
+
+  // Its bindings end. A claim that is as before the cycle is no result.
+  void EndCycle() {
+    do {
+      while (loop_.RunOnce(handler_)) {
+      }
+    } while (writer_.RefuseVolumes());
+    for (const auto& [key, before] : std::exchange(before_cycle_, {})) {
+      if (std::string text = TextOf(*cluster_.Find<api::ResourceClaim>(key)); text != before)
+        claims_[key] = std::move(text);
     }
   }
 
@@ -168,7 +192,7 @@ class Scenario {
     const auto after = std::make_shared<api::ResourceClaim>(*before);
     std::visit([&](const auto& kind) { ApplyTo(*after, kind); }, change.change);
     after->metadata.resource_version = NextVersion();
-    if (const std::string text = TextOf(*after); text != TextOf(*before)) claims_[key] = text;
+    before_cycle_.try_emplace(key, TextOf(*before));
     loop_.sink().On(std::get<ports::Change<api::ResourceClaim>>(cluster_.Update<api::ResourceClaim>(after)));
     return after->metadata.resource_version;
   }
@@ -421,6 +445,7 @@ class Scenario {
   std::map<std::string, Written> pods_;                     // by key
   std::map<std::string, std::vector<std::string>> groups_;  // bodies of patches, by key
   std::map<std::string, std::string> claims_;               // texts of those that were written, by key
+  std::map<std::string, std::string> before_cycle_;  // of claims written in this cycle: the texts before it
   int deliveries_ = 0;
 };
 

@@ -1,0 +1,195 @@
+// Entries of pod groups: of Kubernetes' own and of other projects.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/load_config.hpp"
+#include "scheduler/assembly/explainer.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/evaluation/group_explainer.hpp"
+#include "scheduler/explanation/explanation_json.hpp"
+#include "tools/explain/explanation_text.hpp"
+
+namespace berth::explain {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kNodes = R"(
+{apiVersion: v1, kind: Node, metadata: {name: large}, status: {allocatable: {cpu: "8", memory: 9Gi, pods: "9"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: small}, status: {allocatable: {cpu: "3", memory: 9Gi, pods: "9"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: shop},
+ spec: {nodeName: large, containers: [{name: c, image: i, resources: {requests: {cpu: "5"}}}]}}
+)";
+
+// `more` are further fields of the metadata, `group` of the spec.
+std::string Pod(const std::string& name, const std::string& more, const std::string& group = "") {
+  return fmt::format(
+      "---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {}, namespace: default{}}},\n"
+      " spec: {{{}containers: [{{name: c, image: i, resources: {{requests: {{cpu: \"3\"}}}}}}]}}}}\n",
+      name, more, group);
+}
+
+std::string Member(const std::string& name, const std::string& group) {
+  return Pod(name, "", "schedulingGroup: {podGroupName: " + group + "}, ");
+}
+
+std::string Group(const std::string& name, int min_count) {
+  return fmt::format(
+      "---\n{{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {{name: {}, namespace: "
+      "default}},\n"
+      " spec: {{schedulingPolicy: {{gang: {{minCount: {}}}}}}}}}\n",
+      name, min_count);
+}
+
+constexpr const char* kGangs = R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Gangs}]}}
+  pluginConfig: [{name: Gangs, args: {sources: [Coscheduling, Job, Annotation]}}]
+)";
+constexpr const char* kDefault =
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+
+class GroupTextTest : public ::testing::Test {
+ protected:
+  void Load(const std::string& dump, const std::string& configuration = kDefault) {
+    std::vector<std::string> notes, problems;
+    const std::vector<std::string> flags = {"GenericWorkload=true"};
+    const auto gates = config::FeatureGates::Parse(flags, notes);
+    const auto config = process::ReadConfig(configuration, assembly::InTreePlugins(), *gates);
+    ASSERT_TRUE(config) << config.error().message;
+    auto created = assembly::Explainer::Create(*config, assembly::InTreePlugins(), notes);
+    ASSERT_TRUE(created) << created.error().message;
+    explainer = std::move(*created);
+    ASSERT_TRUE(explainer->Load(kNodes + dump, "dump", problems));
+    EXPECT_THAT(problems, testing::IsEmpty());
+    explainer->FillCluster();
+  }
+  explanation::GroupExplanation Explain(const std::string& pod) {
+    const auto key = evaluation::GroupOf(explainer->evaluator(), *explainer->FindPod("default/" + pod));
+    EXPECT_TRUE(key) << pod;
+    return evaluation::ExplainGroup(explainer->evaluator(), *key);
+  }
+  std::string Text(const std::string& pod) {
+    return ExplanationText(GroupText(Explain(pod), explainer->engine().reasons(), {}), {});
+  }
+
+  std::unique_ptr<assembly::Explainer> explainer;
+};
+
+TEST_F(GroupTextTest, NamesTheMemberThatDoesNotFitAndThePodsThatHoldWhatItNeeds) {
+  Load(Group("g", 3) + Member("a", "g") + Member("b", "g") + Member("c", "g"));
+  EXPECT_EQ(
+      Text("b"),
+      "default/g (3 members, 3 needed) waits: 2 of 3 waiting find a node, 1 finds none\n"
+      "  minCount (3) cannot be satisfied: 2 scheduled, 0 remaining, pod group preemption: No preemption "
+      "victims found for incoming preemptor\n"
+      "  found a node: a on large, b on small\n"
+      "  default/c finds none, with the others on theirs: 0 of 2 nodes fit\n"
+      "  2 nodes: large, small\n"
+      "    Insufficient cpu [NodeResourcesFit]\n"
+      "      requests 3; large lacks 3 (0 of 8 free), small lacks 3 (0 of 3 free)\n"
+      "  cpu is held by shop/db (5 on large)\n"
+      "  what would help, each evaluated\n"
+      "    add a node like large\n"
+      "      1 node fits then: large-new\n"
+      "    wait until shop/db has ended, or delete it\n"
+      "      1 node fits then: large\n");
+}
+
+TEST_F(GroupTextTest, AdviceIsKeptOnlyIfTheWholeGroupFitsThen) {
+  Load(Group("g", 5) + Member("a", "g") + Member("b", "g") + Member("c", "g") + Member("d", "g") +
+       Member("e", "g"));
+  const auto group = Explain("a");
+  EXPECT_EQ(group.record.failed + group.record.not_tried, 3U);
+  EXPECT_THAT(group.obstacle.advice, testing::IsEmpty())
+      << "one more node or one pod less is not enough for three";
+}
+
+TEST_F(GroupTextTest, TheClusterIsAsBefore) {
+  Load(Group("g", 3) + Member("a", "g") + Member("b", "g") + Member("c", "g"));
+  const std::string first = Text("a");
+  EXPECT_EQ(Text("a"), first);
+}
+
+TEST_F(GroupTextTest, AGroupThatFitsHasANodeForEachMember) {
+  Load(Group("g", 2) + Member("a", "g") + Member("b", "g"));
+  EXPECT_EQ(Text("a"),
+            "default/g (2 members, 2 needed) would be placed: 2 of 2 waiting find a node\n"
+            "  on nodes then: a on large, b on small\n");
+}
+
+TEST_F(GroupTextTest, AGroupWithTooFewMembersIsNotTried) {
+  Load(Group("g", 2) + Member("a", "g"));
+  EXPECT_EQ(Text("a"),
+            "default/g (1 member, 2 needed) is not tried\n"
+            "  waiting for minCount pods from a gang to appear in scheduling queue\n"
+            "  what would help, each evaluated\n"
+            "    create 1 more pod of g\n"
+            "      2 nodes fit then: large, small\n");
+}
+
+TEST_F(GroupTextTest, AGroupWithoutItsObjectIsNotTried) {
+  Load(Member("a", "missing"));
+  EXPECT_THAT(Text("a"),
+              HasSubstr("default/missing (1 member, 0 needed) is not tried\n"
+                        "  waiting for pods's pod group \"missing\" to appear in scheduling queue\n"));
+}
+
+TEST_F(GroupTextTest, MembersWithANodeCount) {
+  Load(Group("g", 2) + Member("a", "g") +
+       Pod("b", "", "nodeName: small, schedulingGroup: {podGroupName: g}, "));
+  EXPECT_EQ(Text("a"),
+            "default/g (2 members, 2 needed, 1 on nodes) would be placed: 1 of 1 waiting finds a node\n"
+            "  on nodes: b on small\n"
+            "  on nodes then: a on large\n");
+}
+
+TEST_F(GroupTextTest, MembersOfDifferentPriorityAreAnError) {
+  Load(Group("g", 2) + Member("a", "g") + Pod("b", "", "priority: 5, schedulingGroup: {podGroupName: g}, "));
+  EXPECT_THAT(Text("a"),
+              HasSubstr("cannot be evaluated\n  all pods in a single pod group should have the same "
+                        "priority as the pod group's priority, got 5 and 0\n"));
+}
+
+TEST_F(GroupTextTest, GroupsOfOtherProjectsAreRead) {
+  const std::string labels = ", labels: {scheduling.x-k8s.io/pod-group: t}";
+  Load(
+      "---\n{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: t, namespace: "
+      "default}, "
+      "spec: {minMember: 3}}\n" +
+          Pod("a", labels) + Pod("b", labels) + Pod("c", labels),
+      kGangs);
+  EXPECT_THAT(Text("a"),
+              HasSubstr("default/podgroups.scheduling.x-k8s.io/t (3 members, 3 needed) waits: 2 of 3 "
+                        "waiting find a node, 1 finds none\n"));
+}
+
+TEST_F(GroupTextTest, APodGroupOfAnotherProjectIsNoneOfKubernetes) {
+  Load(
+      "---\n{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g, namespace: "
+      "default}, "
+      "spec: {minMember: 1}}\n" +
+      Member("a", "g"));
+  EXPECT_THAT(Text("a"), HasSubstr("waiting for pods's pod group \"g\" to appear"));
+}
+
+TEST_F(GroupTextTest, JsonHasTheVerdictTheMembersAndTheObstacle) {
+  Load(Group("g", 3) + Member("a", "g") + Member("b", "g") + Member("c", "g"));
+  const std::string json = explanation::GroupJson(Explain("a"));
+  EXPECT_THAT(json, HasSubstr(R"({"group":{"name":"default/g","result":"unschedulable",)"));
+  EXPECT_THAT(json,
+              HasSubstr(R"("minCount":3,"scheduled":0,"pending":3,"placed":2,"failed":1,"notTried":0)"));
+  EXPECT_THAT(json, HasSubstr(R"("members":[{"pod":"default/a","node":"large"},)"
+                              R"({"pod":"default/b","node":"small"},{"pod":"default/c"}])"));
+  EXPECT_THAT(json, HasSubstr(R"("obstacle":{"namespace":"default","name":"c",)"));
+  EXPECT_THAT(json,
+              HasSubstr(R"("holders":[{"pod":"shop/db","node":"large","resource":"cpu","amount":"5"}]})"));
+}
+
+}  // namespace
+}  // namespace berth::explain
