@@ -83,7 +83,9 @@ scheduled fills=true
 kubectl apply -f "$jobs/flink-jobmanager.yaml" >"$work/apply"
 kubectl rollout status deployment wordcount --timeout 30s >"$work/wait" 2>&1 || true
 expect "the JobManager is bound on its own" 1 "$(bound component=jobmanager)"
-kubectl apply -f "$jobs/flink-taskmanagers.yaml" >"$work/apply"
+uid=$(kubectl get deployment wordcount -o 'jsonpath={.metadata.uid}')
+sed "s/DEPLOYMENT_UID/$uid/" "$jobs/flink-taskmanagers.yaml" >"$work/taskmanagers.yaml"
+kubectl apply -f "$work/taskmanagers.yaml" >"$work/apply"
 rejected wordcount-taskmanager-1-1
 expect "one TaskManager would fit: none is bound" 0 "$(bound component=taskmanager)"
 kubectl delete pods one two --wait=true >"$work/apply"
