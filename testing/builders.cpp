@@ -58,6 +58,22 @@ api::PodGroupPtr MakeGroup(const std::string& name, std::optional<std::int32_t> 
   return group;
 }
 
+api::PodGroupPtr MakeChildGroup(const std::string& name, const std::string& parent,
+                                std::optional<std::int32_t> min_count) {
+  auto group = std::make_shared<api::PodGroup>(*MakeGroup(name, min_count));
+  group->parent = parent;
+  return group;
+}
+
+api::CompositePodGroupPtr MakeComposite(const std::string& name, const std::string& parent,
+                                        std::optional<std::int32_t> min_group_count, std::int32_t priority) {
+  auto group = std::make_shared<api::CompositePodGroup>();
+  static_cast<api::PodGroup&>(*group) = *MakeGroup(name, min_group_count, priority);
+  group->composite = true;
+  group->parent = parent;
+  return group;
+}
+
 PodBuilder& PodBuilder::Namespace(std::string ns) {
   pod_.metadata.ns = std::move(ns);
   return *this;

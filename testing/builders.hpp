@@ -87,6 +87,13 @@ class PodBuilder {
 // A pod group in the namespace "default" with gang policy; without min_count, with basic policy.
 api::PodGroupPtr MakeGroup(const std::string& name, std::optional<std::int32_t> min_count = std::nullopt,
                            std::int32_t priority = 0);
+// The same below a composite group.
+api::PodGroupPtr MakeChildGroup(const std::string& name, const std::string& parent,
+                                std::optional<std::int32_t> min_count = std::nullopt);
+// A composite group; `parent` is empty for a root. Without min_group_count with basic policy.
+api::CompositePodGroupPtr MakeComposite(const std::string& name, const std::string& parent = "",
+                                        std::optional<std::int32_t> min_group_count = std::nullopt,
+                                        std::int32_t priority = 0);
 
 inline PodBuilder MakePod(std::string name = "pod") { return PodBuilder(std::move(name)); }
 

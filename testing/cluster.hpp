@@ -128,7 +128,7 @@ class Cluster {
   cluster::ClusterObjects objects_;
   cluster::PodCounters counters_{table_, objects_};
   cluster::VolumesInUse volumes_{table_, objects_};
-  cluster::SchedulingGroups grouping_;
+  cluster::NestedGroups grouping_;
   cluster::PodGroups groups_{grouping_};
   devices::ClusterDevices devices_{devices::Features{}, objects_, symbols_, table_};
   load_metrics::SignalTable signals_{table_};

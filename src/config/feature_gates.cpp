@@ -17,7 +17,6 @@ namespace {
 // Gates that affect scheduling but that Berth does not implement: a value other than the default has no
 // effect and adds a note.
 constexpr std::string_view kWithoutEffect[] = {
-    "CompositePodGroup",
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
     "DRAListTypeAttributes",

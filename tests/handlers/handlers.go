@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
@@ -47,6 +48,15 @@ func updatePodGroup(s *scheduler.Scheduler, before, after any)
 
 //go:linkname deletePodGroup k8s.io/kubernetes/pkg/scheduler.(*Scheduler).deletePodGroup
 func deletePodGroup(s *scheduler.Scheduler, obj any)
+
+//go:linkname addCompositePodGroup k8s.io/kubernetes/pkg/scheduler.(*Scheduler).addCompositePodGroup
+func addCompositePodGroup(s *scheduler.Scheduler, obj any)
+
+//go:linkname updateCompositePodGroup k8s.io/kubernetes/pkg/scheduler.(*Scheduler).updateCompositePodGroup
+func updateCompositePodGroup(s *scheduler.Scheduler, before, after any)
+
+//go:linkname deleteCompositePodGroup k8s.io/kubernetes/pkg/scheduler.(*Scheduler).deleteCompositePodGroup
+func deleteCompositePodGroup(s *scheduler.Scheduler, obj any)
 
 //go:linkname addToCache k8s.io/kubernetes/pkg/scheduler/util/assumecache.(*AssumeCache).add
 func addToCache(c *assumecache.AssumeCache, obj any)
@@ -119,6 +129,9 @@ func Deliver(s *scheduler.Scheduler, factory informers.SharedInformerFactory, be
 	case *schedulingv1beta1.PodGroup:
 		store = factory.Scheduling().V1beta1().PodGroups().Informer().GetStore()
 		add, update, remove = addPodGroup, updatePodGroup, deletePodGroup
+	case *schedulingv1alpha3.CompositePodGroup:
+		store = factory.Scheduling().V1alpha3().CompositePodGroups().Informer().GetStore()
+		add, update, remove = addCompositePodGroup, updateCompositePodGroup, deleteCompositePodGroup
 	}
 	if store == nil {
 		return fmt.Errorf("%T: no plugin looks up this kind", object)

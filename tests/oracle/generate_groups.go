@@ -17,6 +17,9 @@ type groupGenerator struct {
 	placements bool
 	// devices: groups and members have claims of devices.
 	devices bool
+	// trees: most groups belong to trees of composite groups, whose keys are in composites.
+	trees      bool
+	composites []string
 	// claims are the claims that members of a group share, by group.
 	claims map[string]sharedClaims
 	// started counts the pods with a start time. No two are equal, because kube-scheduler evicts equal ones in any order.
@@ -42,6 +45,8 @@ type groupOptions struct {
 	single bool
 	// devices: groups and members have claims of devices.
 	devices bool
+	// trees: composite groups form trees.
+	trees bool
 }
 
 // generateGroups draws a scenario.
@@ -54,7 +59,7 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 	g.character()
 	g.plain()
 	// Hints of terms with namespace selectors may differ (mayDiffer). All members of a group are in one namespace.
-	g.withoutNamespaceSelectors = o.single
+	g.withoutNamespaceSelectors = o.single || o.trees
 	g.preemption = 0
 	if o.preemption {
 		g.preemption = pick(g.rng, 0.3, 0.6)
@@ -75,9 +80,12 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 	if g.chance(0.2) && !o.single {
 		s.Gates += ",PodGroupPreemptionPolicy=true"
 	}
-	placements := g.chance(0.4) && !o.single
+	placements := g.chance(0.4) && !o.single || o.trees
 	if placements {
 		s.Gates += ",TopologyAwareWorkloadScheduling=true"
+	}
+	if o.trees {
+		s.Gates += ",CompositePodGroup=true"
 	}
 	if o.devices {
 		// The test delivers no taint rules, and no driver reports conditions.
@@ -128,7 +136,7 @@ func generateGroups(seed uint64, o groupOptions) (*groupScenario, error) {
 		g.volumes = 0
 	}
 	c := &groupGenerator{changingCluster: newChangingCluster(g, items, func(object) bool { return false }), preemption: o.preemption,
-		placements: placements, devices: o.devices, claims: make(map[string]sharedClaims), members: make(map[string][]string)}
+		placements: placements, devices: o.devices, trees: o.trees, claims: make(map[string]sharedClaims), members: make(map[string][]string)}
 	for _, pod := range append(c.existing("Pod"), c.absent["Pod"]...) {
 		c.start(pod)
 	}
@@ -238,7 +246,9 @@ func (g *groupGenerator) step() groupStep {
 			}
 		case 4:
 			if len(g.groups) > 0 {
-				add(g.changeGroup(pick(g.rng, g.groups...)), true)
+				if key := pick(g.rng, g.groups...); g.objects["PodGroup"][key] != nil {
+					add(g.changeGroup(key), true)
+				}
 			}
 		case 5:
 			if len(g.groups) > 0 {
@@ -249,11 +259,18 @@ func (g *groupGenerator) step() groupStep {
 	if g.chance(0.2) {
 		s.Changes = append(s.Changes, g.singles()...)
 	}
+	if g.trees {
+		for len(g.composites) > 0 && g.chance(0.4) {
+			s.Changes = append(s.Changes, g.changeTree())
+		}
+	}
 	switch {
 	case len(g.groups) > 0 && g.chance(0.15):
 		s.Changes = append(s.Changes, g.moreMembers(pick(g.rng, g.groups...))...)
 	case len(g.groups) > 0 && s.Advance > 0 && g.chance(0.3):
 		// Only retries.
+	case g.trees && g.chance(0.8):
+		s.Changes = append(s.Changes, g.newTree()...)
 	default:
 		s.Changes = append(s.Changes, g.newGroup()...)
 	}

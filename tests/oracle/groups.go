@@ -17,12 +17,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -30,6 +32,7 @@ import (
 	"k8s.io/klog/v2"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
@@ -290,6 +293,9 @@ func (r *groupRun) isPreempting() bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(r.executors)), func(executor *preemption.Executor) bool {
 		switch entity := r.entity.(type) {
 		case *framework.QueuedPodGroupInfo:
+			if entity.CompositePodGroup != nil {
+				return executor.IsPodGroupRunningPreemption(entity.CompositePodGroup.UID)
+			}
 			return entity.PodGroup != nil && executor.IsPodGroupRunningPreemption(entity.PodGroup.UID)
 		case *framework.QueuedPodInfo:
 			return executor.IsPodRunningPreemption(entity.Pod.UID)
@@ -551,8 +557,8 @@ func (r *groupRun) look(q *queue.PriorityQueue) {
 			place := place
 			info, known := q.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup)
 			if pod.Spec.SchedulingGroup != nil && place != "incomplete" {
-				name := *pod.Spec.SchedulingGroup.PodGroupName
-				if group, known := q.GetPodGroup(name, pod.Namespace, fwk.PodGroupKeyType); known && group.Gated() {
+				name, kind := r.rootOf(pod)
+				if group, known := q.GetPodGroup(name, pod.Namespace, kind); known && group.Gated() {
 					place = "gated"
 				}
 			} else if known && place == "unschedulable" && info.Gated() {
@@ -562,6 +568,24 @@ func (r *groupRun) look(q *queue.PriorityQueue) {
 		}
 	}
 	r.result.Queue = places
+}
+
+// rootOf returns the name and the kind of the root of the tree to which the pod's group belongs.
+func (r *groupRun) rootOf(pod *v1.Pod) (string, fwk.EntityKeyType) {
+	name, kind := *pod.Spec.SchedulingGroup.PodGroupName, fwk.PodGroupKeyType
+	group, ok := r.current["PodGroup "+pod.Namespace+"/"+name].(*schedulingv1beta1.PodGroup)
+	if !ok || group.Spec.ParentCompositePodGroupName == nil || !utilfeature.DefaultFeatureGate.Enabled(features.CompositePodGroup) {
+		return name, kind
+	}
+	for parent := group.Spec.ParentCompositePodGroupName; parent != nil; {
+		name, kind = *parent, fwk.CompositePodGroupKeyType
+		composite, ok := r.current["CompositePodGroup "+pod.Namespace+"/"+name].(*schedulingv1alpha3.CompositePodGroup)
+		if !ok {
+			break
+		}
+		parent = composite.Spec.ParentCompositePodGroupName
+	}
+	return name, kind
 }
 
 // change applies a change as the watch delivers it. No two changes have the same time.

@@ -20,6 +20,7 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	first := flags.Uint64("from-seed", 1, "first sequence")
 	count := flags.Int("sequences", 1000, "number of sequences")
 	groups := flags.Bool("groups", false, "with pod groups")
+	trees := flags.Bool("trees", false, "with trees of composite groups")
 	shown := flags.Int("show", 3, "number of differing sequences to print")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -27,16 +28,20 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	if *replay == "" {
 		return errors.New("--replay is missing: the path of queue_replay")
 	}
+	if *trees {
+		enableTrees()
+		*groups = true
+	}
 	debug.SetGCPercent(400) // sequences are short-lived, and memory is not scarce
 	started := time.Now()
-	failed, steps, kinds, err := compare(*replay, *first, *count, *groups)
+	failed, steps, kinds, err := compare(*replay, *first, *count, *groups, *trees)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d sequences, %d steps of %d kinds, %d mismatches, %.0f s (seeds %d to %d)\n", *count, steps,
 		kinds, len(failed), time.Since(started).Seconds(), *first, *first+uint64(*count)-1)
 	for _, seed := range failed[:min(*shown, len(failed))] {
-		if err := explain(*replay, seed, *groups, out); err != nil {
+		if err := explain(*replay, seed, *groups, *trees, out); err != nil {
 			return err
 		}
 	}
@@ -93,7 +98,7 @@ func (j *replayer) verdict() (string, error) {
 	return "", nil
 }
 
-func compare(replay string, first uint64, count int, groups bool) (failed []uint64, steps, kinds int, err error) {
+func compare(replay string, first uint64, count int, groups, trees bool) (failed []uint64, steps, kinds int, err error) {
 	j, err := startReplayer(replay)
 	if err != nil {
 		return nil, 0, 0, err
@@ -102,7 +107,7 @@ func compare(replay string, first uint64, count int, groups bool) (failed []uint
 	seen := make(map[string]bool)
 	go func() {
 		for i := range count {
-			s := generate(first+uint64(i), groups)
+			s := generate(first+uint64(i), groups, trees)
 			steps += len(s.Steps)
 			for _, done := range s.Steps {
 				seen[kindOf(done.operation)] = true
@@ -143,13 +148,13 @@ func kindOf(op operation) string {
 }
 
 // explain reduces a sequence to the steps that are necessary for the difference, and prints them.
-func explain(replay string, seed uint64, groups bool, out io.Writer) error {
+func explain(replay string, seed uint64, groups, trees bool, out io.Writer) error {
 	j, err := startReplayer(replay)
 	if err != nil {
 		return err
 	}
 	defer j.close()
-	s := generate(seed, groups)
+	s := generate(seed, groups, trees)
 	ask := func(candidate sequence) (string, error) {
 		if err := j.send(candidate); err != nil {
 			return "", err
@@ -178,7 +183,7 @@ func explain(replay string, seed uint64, groups bool, out io.Writer) error {
 	if err := show(out, s); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "repeat: queue compare --replay %s --from-seed %d --sequences 1 --groups=%v\n", replay, seed, groups)
+	_, err = fmt.Fprintf(out, "repeat: queue compare --replay %s --from-seed %d --sequences 1 --groups=%v --trees=%v\n", replay, seed, groups, trees)
 	return err
 }
 

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -41,6 +43,7 @@ type environment struct {
 	infos            map[string]*framework.QueuedPodInfo // by UID: in the queue, or held
 	held             map[string]*framework.QueuedPodInfo // by UID: popped
 	groups           map[string]groupObject              // by name: as stored by the API server
+	composites       map[string]groupObject              // the same for composite groups
 	attempted        *framework.QueuedPodGroupInfo       // the group that was popped last, until its attempt ends
 	backoffDue       time.Time
 	unschedulableDue time.Time
@@ -62,6 +65,7 @@ func newEnvironment(o options, plugins []plugin) *environment {
 		infos:            make(map[string]*framework.QueuedPodInfo),
 		held:             make(map[string]*framework.QueuedPodInfo),
 		groups:           make(map[string]groupObject),
+		composites:       make(map[string]groupObject),
 		backoffDue:       start.Truncate(time.Second).Add(time.Second),
 		unschedulableDue: start.Add(30 * time.Second),
 		state:            make(map[string]string),
@@ -179,6 +183,16 @@ func (w *environment) apply(op operation) (step, bool) {
 		group := w.groups[op.Name]
 		delete(w.groups, op.Name)
 		w.queue.DeletePodGroup(w.logger, group.object())
+	case "composite-add":
+		w.composites[op.Group.Name] = *op.Group
+		w.queue.AddCompositePodGroup(w.logger, op.Group.composite())
+	case "composite-update":
+		w.composites[op.Group.Name] = *op.Group
+		w.queue.UpdateCompositePodGroup(w.logger, op.Group.composite())
+	case "composite-delete":
+		group := w.composites[op.Name]
+		delete(w.composites, op.Name)
+		w.queue.DeleteCompositePodGroup(w.logger, group.composite())
 	}
 	w.recorder.FlushMetrics()
 	done.Set, done.Gone = w.changes()
@@ -195,7 +209,16 @@ func (w *environment) applicable(op operation) bool {
 	switch op.Kind {
 	case "group-add":
 		_, known := w.groups[op.Group.Name]
-		return !known && !w.ambiguous(op.Group.Name)
+		return !known && !w.ambiguous(op.Group)
+	case "composite-add":
+		_, known := w.composites[op.Group.Name]
+		return !known && !w.ambiguous(op.Group)
+	case "composite-update":
+		_, known := w.composites[op.Group.Name]
+		return known
+	case "composite-delete":
+		_, known := w.composites[op.Name]
+		return known
 	case "group-update":
 		_, known := w.groups[op.Group.Name]
 		return known
@@ -211,7 +234,7 @@ func (w *environment) applicable(op operation) bool {
 		return true
 	case "update":
 		_, exists = w.objects[op.Object.UID]
-		_, known := w.groups[op.Object.Group]
+		_, known := w.rootOf(op.Object.Group)
 		// The original would lose the pod.
 		return exists && (op.Object.Group == "" || known || w.queuedOrInFlight(op.Object.UID))
 	case "delete":
@@ -243,20 +266,57 @@ func (w *environment) reentersGroup(uid string) bool {
 	if group == "" || w.infos[uid] != w.held[uid] {
 		return false
 	}
-	_, queued := w.queue.GetPodGroup(group, "default", fwk.PodGroupKeyType)
+	_, queued := w.entryOf(group)
 	return queued
+}
+
+// rootOf returns the root of the tree of a group: the group itself without a parent. False: the group or one above it
+// does not exist.
+func (w *environment) rootOf(name string) (groupObject, bool) {
+	group, known := w.groups[name]
+	for known && group.Parent != "" {
+		group, known = w.composites[group.Parent]
+	}
+	return group, known
+}
+
+// entryOf returns the entry of the queue with the members of a group.
+func (w *environment) entryOf(name string) (*framework.QueuedPodGroupInfo, bool) {
+	root, known := w.rootOf(name)
+	if !known {
+		return nil, false
+	}
+	kind := fwk.PodGroupKeyType
+	if root.Composite {
+		kind = fwk.CompositePodGroupKeyType
+	}
+	return w.queue.GetPodGroup(root.Name, "default", kind)
+}
+
+// members returns the members of an entry, group by group. The original goes through the groups in random order.
+func members(entry *framework.QueuedPodGroupInfo) (all []*framework.QueuedPodInfo) {
+	for _, key := range slices.SortedFunc(maps.Keys(entry.QueuedPodInfos), func(a, b fwk.EntityKey) int { return strings.Compare(a.Name, b.Name) }) {
+		all = append(all, entry.QueuedPodInfos[key]...)
+	}
+	return all
 }
 
 // ambiguous returns whether the result of adding the group would depend on the order in which its members enter the
 // queue, which is random in the original: the first one determines the group's time stamp.
-func (w *environment) ambiguous(group string) bool {
-	waiting := 0
+func (w *environment) ambiguous(added *groupObject) bool {
+	all := w.groups
+	if added.Composite {
+		all = w.composites
+	}
+	all[added.Name] = *added
+	defer delete(all, added.Name)
+	waiting := make(map[string]int)
 	for _, pod := range w.queue.IncompletePodGroupPodsPods() {
-		if *pod.Spec.SchedulingGroup.PodGroupName == group {
-			waiting++
+		if root, known := w.rootOf(*pod.Spec.SchedulingGroup.PodGroupName); known {
+			waiting[root.Name]++
 		}
 	}
-	return waiting > 1
+	return slices.ContainsFunc(slices.Collect(maps.Values(waiting)), func(pods int) bool { return pods > 1 })
 }
 
 // canPop returns whether a pop would not block: there is a pod in activeQ, or one in backoffQ after a rejection.
@@ -284,11 +344,10 @@ func (w *environment) pop() string {
 	if group, is := entity.(*framework.QueuedPodGroupInfo); is {
 		w.attempted = group
 		var uids strings.Builder
-		group.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+		for _, info := range members(group) {
 			w.held[string(info.Pod.UID)] = info
 			uids.WriteString(string(info.Pod.UID) + " ")
-			return true
-		})
+		}
 		return uids.String()
 	}
 	info := entity.(*framework.QueuedPodInfo)
@@ -317,12 +376,28 @@ func (w *environment) end(op operation) {
 	}
 }
 
+func (o *groupObject) meta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "default", Name: o.Name, Annotations: map[string]string{"revision": strconv.Itoa(o.Revision)}}
+}
+
+func (o *groupObject) parent() *string {
+	if o.Parent == "" {
+		return nil
+	}
+	return &o.Parent
+}
+
 func (o *groupObject) object() *schedulingv1beta1.PodGroup {
 	return &schedulingv1beta1.PodGroup{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: o.Name, Annotations: map[string]string{"revision": strconv.Itoa(o.Revision)},
-		},
-		Spec: schedulingv1beta1.PodGroupSpec{Priority: &o.Priority},
+		ObjectMeta: o.meta(),
+		Spec:       schedulingv1beta1.PodGroupSpec{Priority: &o.Priority, ParentCompositePodGroupName: o.parent()},
+	}
+}
+
+func (o *groupObject) composite() *schedulingv1alpha3.CompositePodGroup {
+	return &schedulingv1alpha3.CompositePodGroup{
+		ObjectMeta: o.meta(),
+		Spec:       schedulingv1alpha3.CompositePodGroupSpec{Priority: &o.Priority, ParentCompositePodGroupName: o.parent()},
 	}
 }
 

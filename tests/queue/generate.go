@@ -9,15 +9,22 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// generate draws a sequence and runs it on the real queue.
-func generate(seed uint64, groups bool) sequence {
+// generate draws a sequence and runs it on the real queue. With trees, some of its groups belong to composite groups;
+// then enableTrees must have been called.
+func generate(seed uint64, groups, trees bool) sequence {
 	d := newRNG(seed)
 	s := sequence{Seed: seed, Options: drawOptions(d), Plugins: drawPlugins(d)}
-	s.Options.Groups = groups
+	s.Options.Groups, s.Options.Trees = groups, trees
+	if trees {
+		oneGate(s.Plugins)
+	}
 	g := &generator{rng: d, environment: newEnvironment(s.Options, s.Plugins), generations: make(map[string]int)}
 	g.names = "abcdefgh"[:d.between(2, 8)]
 	g.quick = d.chance(0.5)
 	g.groups = groups
+	if trees {
+		g.drawTree()
+	}
 	for length := d.between(10, 90); len(s.Steps) < length; {
 		if done, ok := g.environment.apply(g.draw()); ok {
 			s.Steps = append(s.Steps, done)
@@ -111,6 +118,62 @@ type generator struct {
 	popped      string // by the previous step
 	quick       bool   // short steps: much happens during a backoff
 	groups      bool   // some pods belong to pod groups
+	// tree are the groups of sequences with trees: composite groups first.
+	tree []groupObject
+}
+
+// oneGate leaves one plugin that gates pods. Of several, the one that gates a tree is random in the original.
+func oneGate(plugins []plugin) {
+	for i := range plugins {
+		plugins[i].PreEnqueue = plugins[i].PreEnqueue && plugins[i].Name == "Gates"
+	}
+}
+
+// drawTree draws the parents of groups.
+func (g *generator) drawTree() {
+	parents := []string{""}
+	for i := range g.between(1, 3) {
+		name := fmt.Sprintf("c%d", i+1)
+		g.tree = append(g.tree, groupObject{Name: name, Composite: true, Parent: pick(g.rng, parents...)})
+		parents = append(parents, name)
+	}
+	for i := range g.between(1, 3) {
+		g.tree = append(g.tree, groupObject{Name: fmt.Sprintf("g%d", i+1), Parent: pick(g.rng, parents...)})
+	}
+	for i := range g.tree {
+		g.tree[i].Priority = int32(pick(g.rng, 0, 0, 5))
+	}
+}
+
+// drawTreeChange draws a change of a group of a tree.
+func (g *generator) drawTreeChange() operation {
+	group := pick(g.rng, g.tree...)
+	prefix, known := "group-", g.environment.groups
+	if group.Composite {
+		prefix, known = "composite-", g.environment.composites
+	}
+	g.revision++
+	group.Revision = g.revision
+	switch _, exists := known[group.Name]; {
+	case !exists:
+		return operation{Kind: prefix + "add", Group: &group}
+	case g.chance(0.5):
+		return operation{Kind: prefix + "update", Group: &group}
+	}
+	return operation{Kind: prefix + "delete", Name: group.Name}
+}
+
+// groupNames are the names of the groups to which pods belong.
+func (g *generator) groupNames() (names []string) {
+	if g.tree == nil {
+		return groupNames
+	}
+	for _, group := range g.tree {
+		if !group.Composite {
+			names = append(names, group.Name)
+		}
+	}
+	return names
 }
 
 // draw proposes an operation; the environment decides whether it is applicable.
@@ -118,7 +181,10 @@ func (g *generator) draw() operation {
 	if g.environment.attempted != nil {
 		return g.end()
 	}
-	if g.groups && g.chance(0.12) {
+	if g.tree != nil && g.chance(0.15) {
+		return g.drawTreeChange()
+	}
+	if g.groups && g.tree == nil && g.chance(0.12) {
 		return pick(g.rng, g.addGroup, g.addGroup, g.updateGroup, g.deleteGroup)()
 	}
 	// Most attempts end before the next operation.
@@ -171,7 +237,7 @@ func (g *generator) add() operation {
 		Name: name, UID: fmt.Sprintf("%s%d", name, g.generations[name]), Profile: profiles[0],
 		Priority: int32(pick(g.rng, 0, 0, 0, 5, 10, -3)), MilliCPU: int64(g.IntN(3)) * 100,
 	}
-	if g.chance(0.2) {
+	if g.chance(0.2) && g.tree == nil {
 		object.Profile = profiles[1]
 	}
 	if g.chance(0.12) {
@@ -182,7 +248,7 @@ func (g *generator) add() operation {
 		object.Nominated = pick(g.rng, nodeNames...)
 	}
 	if g.groups && g.chance(0.8) {
-		object.Group = pick(g.rng, groupNames...)
+		object.Group = pick(g.rng, g.groupNames()...)
 	}
 	return operation{Kind: "add", Object: &object}
 }

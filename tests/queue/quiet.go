@@ -24,6 +24,13 @@ func silence() {
 	metrics.Register()
 }
 
+// enableTrees switches on the gate of composite groups.
+func enableTrees() {
+	if err := utilfeature.DefaultMutableFeatureGate.Set("TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"); err != nil {
+		panic(err)
+	}
+}
+
 // rng draws all random values from one seed. Nothing may be drawn while ranging over a map, whose order varies between
 // runs.
 type rng struct{ *rand.Rand }

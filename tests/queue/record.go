@@ -45,7 +45,7 @@ func record(file io.Writer, first uint64, count int) (steps int, err error) {
 		return 0, err
 	}
 	for seed := first; seed < first+uint64(count); seed++ {
-		s := generate(seed, seed%2 == 0)
+		s := generate(seed, seed%2 == 0, false)
 		line, err := json.Marshal(s)
 		if err != nil {
 			return steps, err
@@ -62,10 +62,14 @@ func runShow(args []string, out, errOut io.Writer) error {
 	flags := newFlags("show", "--seed N", "Prints the steps of one sequence with the changes in the real queue.", errOut)
 	seed := flags.Uint64("seed", 1, "which sequence")
 	groups := flags.Bool("groups", false, "with pod groups")
+	trees := flags.Bool("trees", false, "with trees of composite groups")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	return show(out, generate(*seed, *groups))
+	if *trees {
+		enableTrees()
+	}
+	return show(out, generate(*seed, *groups || *trees, *trees))
 }
 
 func show(out io.Writer, s sequence) error {

@@ -16,6 +16,8 @@ type options struct {
 	MaxInUnschedulable int64 `json:"maxInUnschedulable"`
 	// Groups is true if some pods belong to pod groups.
 	Groups bool `json:"groups,omitempty"`
+	// Trees is true if the groups belong to composite groups.
+	Trees bool `json:"trees,omitempty"`
 }
 
 // plugin is a fake plugin. Its results follow from hint() and gates(), which both programs compute.
@@ -80,9 +82,12 @@ type event struct {
 }
 
 type groupObject struct {
-	Name     string `json:"name"`
-	Priority int32  `json:"priority,omitempty"`
-	Revision int    `json:"revision,omitempty"`
+	Name string `json:"name"`
+	// Composite: a group of groups. Parent is the name of the composite group above it; empty: none.
+	Composite bool   `json:"composite,omitempty"`
+	Parent    string `json:"parent,omitempty"`
+	Priority  int32  `json:"priority,omitempty"`
+	Revision  int    `json:"revision,omitempty"`
 }
 
 type podObject struct {

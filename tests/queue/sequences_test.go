@@ -63,7 +63,7 @@ func TestTheSequencesVisitEveryPlaceForEveryReason(t *testing.T) {
 		"unschedulable UnschedulableTimeout": 0, "unschedulable Node": 0, "unschedulable UnscheduledPodAdd": 0,
 	}
 	for seed := range uint64(300) {
-		for _, done := range generate(seed+1, seed%2 == 1).Steps {
+		for _, done := range generate(seed+1, seed%2 == 1, false).Steps {
 			for key, value := range done.Set {
 				switch {
 				case strings.HasPrefix(key, "pod "):
@@ -91,8 +91,8 @@ func TestTheSequencesVisitEveryPlaceForEveryReason(t *testing.T) {
 }
 
 func TestASequenceFollowsFromItsSeed(t *testing.T) {
-	first, _ := json.Marshal(generate(5, true))
-	second, _ := json.Marshal(generate(5, true))
+	first, _ := json.Marshal(generate(5, true, false))
+	second, _ := json.Marshal(generate(5, true, false))
 	if string(first) != string(second) {
 		t.Error("the same seed gave two sequences")
 	}

@@ -11,7 +11,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	v1 "k8s.io/api/core/v1"
 	componentmetrics "k8s.io/component-base/metrics"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
@@ -92,7 +91,7 @@ func (w *environment) lookAtGroups(seen map[string]string, place string, pods []
 			continue
 		}
 		name := *pod.Spec.SchedulingGroup.PodGroupName
-		group, known := w.queue.GetPodGroup(name, pod.Namespace, fwk.PodGroupKeyType)
+		group, known := w.entryOf(name)
 		if !known {
 			panic("the group of a queued pod is not there: " + name)
 		}
@@ -114,11 +113,10 @@ func (w *environment) lookAtGroups(seen map[string]string, place string, pods []
 			text += " gate=" + group.GatingPlugin
 		}
 		text += fmt.Sprintf(" priority=%d members=", group.GetPriority())
-		group.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+		for _, info := range members(group) {
 			text += string(info.Pod.UID) + " "
-			return true
-		})
-		seen["group "+name] = text
+		}
+		seen["group "+group.GetName()] = text
 	}
 }
 

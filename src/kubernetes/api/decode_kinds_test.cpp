@@ -501,5 +501,27 @@ TEST(Dump, RejectsObjectsWithoutANameAndInvalidObjects) {
             "spec: expected an object, got a number");
 }
 
+TEST(DecodeKinds, CompositePodGroup) {
+  const auto group = Read<CompositePodGroup>(R"({
+      "metadata": {"name": "c", "namespace": "ns", "uid": "u", "creationTimestamp": "2026-01-02T03:04:05Z"},
+      "spec": {"schedulingPolicy": {"gang": {"minGroupCount": 2}}, "priority": 7,
+               "preemptionPolicy": "Never", "disruptionMode": {"all": {}},
+               "schedulingConstraints": {"topology": [{"key": "zone"}]},
+               "parentCompositePodGroupName": "root"}})");
+  EXPECT_TRUE(group.composite);
+  EXPECT_EQ(group.metadata.Key(), "ns/c");
+  EXPECT_EQ(group.creation_timestamp, "2026-01-02T03:04:05Z");
+  EXPECT_EQ(group.min_count(), 2);
+  EXPECT_EQ(group.priority, 7);
+  EXPECT_EQ(group.preemption_policy, "Never");
+  EXPECT_TRUE(group.disrupted_as_a_unit);
+  EXPECT_EQ(group.topology_key, "zone");
+  EXPECT_EQ(group.parent, "root");
+  const auto basic =
+      Read<CompositePodGroup>(R"({"metadata": {"name": "c"}, "spec": {"schedulingPolicy": {"basic": {}}}})");
+  EXPECT_EQ(basic.min_count(), 1);
+  EXPECT_FALSE(Read<PodGroup>(R"({"metadata": {"name": "g"}})").composite);
+}
+
 }  // namespace
 }  // namespace berth::api

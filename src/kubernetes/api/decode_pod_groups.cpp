@@ -16,10 +16,17 @@ bool Read(const element& value, TopologyConstraint& out, Failure& failure) {
   return ReadFields(value, failure, Field{"key", out.key});
 }
 
-bool Read(const element& value, PodGroup& out, Failure& failure) {
+namespace {
+
+// `count` is the name of the field in schedulingPolicy.gang.
+bool ReadGroup(const element& value, std::string_view count, PodGroup& out, Failure& failure) {
+  const auto metadata = [&](const element& member, Failure& f) {
+    return Read(member, out.metadata, f) &&
+           ReadFields(member, f, Field{"creationTimestamp", out.creation_timestamp});
+  };
   const auto gang = [&](const element& member, Failure& f) {
     out.gang = PodGroup::Gang{};
-    return ReadFields(member, f, Field{"minCount", out.gang->min_count});
+    return ReadFields(member, f, Field{count, out.gang->min_count});
   };
   const auto policy = [&](const element& member, Failure& f) {
     return ReadFields(member, f, Field{"gang", gang});
@@ -46,11 +53,20 @@ bool Read(const element& value, PodGroup& out, Failure& failure) {
     return ReadFields(member, f, Field{"conditions", out.conditions},
                       Field{"resourceClaimStatuses", out.resource_claim_statuses});
   };
-  if (!ReadFields(value, failure, Field{"metadata", out.metadata}, Field{"spec", spec},
-                  Field{"status", status}))
+  if (!ReadFields(value, failure, Field{"metadata", metadata}, Field{"spec", spec}, Field{"status", status}))
     return false;
   if (!topology.empty()) out.topology_key = std::move(topology.front().key);
   return true;
+}
+
+}  // namespace
+
+bool Read(const element& value, PodGroup& out, Failure& failure) {
+  return ReadGroup(value, "minCount", out, failure);
+}
+
+bool Read(const element& value, CompositePodGroup& out, Failure& failure) {
+  return ReadGroup(value, "minGroupCount", out, failure);
 }
 
 }  // namespace berth::api::json

@@ -20,9 +20,9 @@ struct KindList {
     (each.template operator()<T>(), ...);
   }
 };
-using AllKinds =
-    KindList<Node, Pod, Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode, CSIDriver,
-             CSIStorageCapacity, VolumeAttachment, Service, ReplicationController, ReplicaSet, StatefulSet,
-             PodDisruptionBudget, DeviceClass, ResourceClaim, ResourceSlice, DeviceTaintRule, PodGroup>;
+using AllKinds = KindList<Node, Pod, Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass,
+                          CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment, Service,
+                          ReplicationController, ReplicaSet, StatefulSet, PodDisruptionBudget, DeviceClass,
+                          ResourceClaim, ResourceSlice, DeviceTaintRule, PodGroup, CompositePodGroup>;
 
 }  // namespace berth::api

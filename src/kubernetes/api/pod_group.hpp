@@ -1,6 +1,6 @@
 // Groups of pods that are scheduled together: PodGroups of scheduling.k8s.io/v1beta1 (Kubernetes 1.37), and
-// groups of other projects in the same form (external_groups.hpp). meta.hpp describes the conventions for all
-// objects.
+// in the same form CompositePodGroups of v1alpha3 and groups of other projects (external_groups.hpp).
+// meta.hpp describes the conventions for all objects.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,8 @@ struct PodGroupCondition {
 struct PodGroup {
   static constexpr std::string_view kKind = "PodGroup";
   static constexpr bool kNamespaced = true;
-  // schedulingPolicy.gang.minCount. nullopt: another policy, so that every member may start alone.
+  // schedulingPolicy.gang.minCount, of a composite group minGroupCount. nullopt: another policy, so that
+  // every member may start alone.
   struct Gang {
     std::int32_t min_count = 0;
     friend bool operator==(const Gang&, const Gang&) = default;
@@ -49,6 +50,8 @@ struct PodGroup {
 
   // The name of a group of another project is qualified: "podgroups.scheduling.x-k8s.io/training".
   ObjectMeta metadata;
+  std::string creation_timestamp;  // RFC 3339 in UTC
+  bool composite = false;          // a CompositePodGroup: its members are groups
   std::optional<Gang> gang;
   std::int32_t priority = 0;
   std::string preemption_policy;     // empty: PreemptLowerPriority
@@ -68,5 +71,13 @@ struct PodGroup {
   std::int32_t min_count() const { return gang ? gang->min_count : 1; }
 };
 using PodGroupPtr = std::shared_ptr<const PodGroup>;
+
+// A group of pod groups and composite groups, which name it as their parent (scheduling.k8s.io/v1alpha3). It
+// has neither claims nor a condition.
+struct CompositePodGroup : PodGroup {
+  static constexpr std::string_view kKind = "CompositePodGroup";
+  CompositePodGroup() { composite = true; }
+};
+using CompositePodGroupPtr = std::shared_ptr<const CompositePodGroup>;
 
 }  // namespace berth::api

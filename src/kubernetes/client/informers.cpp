@@ -40,6 +40,7 @@ Absence AbsenceOf(std::string_view kind) {
       kind == "DeviceTaintRule")
     return {"pods with resource claims wait"};
   if (kind == "PodGroup") return {"pods of pod groups wait"};
+  if (kind == "CompositePodGroup") return {"pods of composite pod groups wait"};
   if (kind == "Job") return {"pods of Jobs wait if the plugin Gangs makes groups of them"};
   return {};
 }

@@ -430,6 +430,7 @@ template class Reflector<api::ResourceClaim>;
 template class Reflector<api::ResourceSlice>;
 template class Reflector<api::DeviceTaintRule>;
 template class Reflector<api::PodGroup>;
+template class Reflector<api::CompositePodGroup>;
 template class Reflector<api::CoschedulingPodGroup>;
 template class Reflector<api::VolcanoPodGroup>;
 template class Reflector<api::Job>;

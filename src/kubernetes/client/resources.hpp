@@ -23,7 +23,7 @@ struct Resource {
   }
 };
 
-inline constexpr std::array<Resource, 20> kResources = {{
+inline constexpr std::array<Resource, 21> kResources = {{
     {"Node", "nodes", ""},
     {"Pod", "pods", ""},
     {"Namespace", "namespaces", ""},
@@ -44,6 +44,7 @@ inline constexpr std::array<Resource, 20> kResources = {{
     {"ResourceSlice", "resourceslices", "resource.k8s.io", {"v1", "v1beta2", "v1beta1"}},
     {"DeviceTaintRule", "devicetaintrules", "resource.k8s.io", {"v1", "v1beta2"}},
     {"PodGroup", "podgroups", "scheduling.k8s.io", {"v1beta1"}, "GenericWorkload"},
+    {"CompositePodGroup", "compositepodgroups", "scheduling.k8s.io", {"v1alpha3"}, "CompositePodGroup"},
 }};
 
 // Groups of pods of other projects, and Jobs (kubernetes/api/external_groups.hpp).

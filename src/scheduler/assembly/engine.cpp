@@ -24,6 +24,7 @@ devices::Features DeviceFeatures(const config::FeatureGates& gates) {
 }
 
 std::unique_ptr<const cluster::PodGrouping> GroupingOf(const config::FeatureGates& gates) {
+  if (gates.Enabled("CompositePodGroup")) return std::make_unique<cluster::NestedGroups>();
   if (gates.Enabled("GenericWorkload")) return std::make_unique<cluster::SchedulingGroups>();
   return std::make_unique<cluster::NoGrouping>();
 }

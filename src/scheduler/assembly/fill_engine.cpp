@@ -15,7 +15,7 @@ void FillEngine(Engine& engine, PodEvaluator& evaluator, ClusterContents content
     std::visit(
         [&]<class T>(const ports::Change<T>& change) {
           cache.objects().Apply(change);
-          if constexpr (std::same_as<T, api::PodGroup>) engine.groups().PutObject(change.after);
+          if constexpr (std::derived_from<T, api::PodGroup>) engine.groups().PutObject(change.after);
         },
         object);
   }

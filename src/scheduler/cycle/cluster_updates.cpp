@@ -53,14 +53,16 @@ api::PodPtr ClusterUpdates::On(Change<api::Node>& change) {
 
 // --- pod groups ---
 
-api::PodPtr ClusterUpdates::On(Change<api::PodGroup>& change) {
+template <class T>
+api::PodPtr ClusterUpdates::OnGroup(Change<T>& change) {
   const api::PodGroup& group = change.after != nullptr ? *change.after : *change.before;
-  const std::string key = group.metadata.Key();
+  const std::string key = cluster::KeyOf(group);
   const auto event = EventOf(change);
   const HandlingTimer timer = Time(event->label);
   if (change.after == nullptr) {
+    const auto root = parts_.groups.RootOf(key);
     parts_.groups.RemoveObject(key);
-    parts_.queue.OnGroupDeleted(key);
+    if (root) parts_.queue.OnGroupDeleted(*root);
   } else {
     parts_.groups.PutObject(change.after);
     change.before == nullptr ? parts_.queue.OnGroupAdded(key) : parts_.queue.OnGroupUpdated(key);

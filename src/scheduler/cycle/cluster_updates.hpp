@@ -46,7 +46,10 @@ class ClusterUpdates {
  private:
   api::PodPtr On(ports::Change<api::Pod>& change);
   api::PodPtr On(ports::Change<api::Node>& change);
-  api::PodPtr On(ports::Change<api::PodGroup>& change);
+  api::PodPtr On(ports::Change<api::PodGroup>& change) { return OnGroup(change); }
+  api::PodPtr On(ports::Change<api::CompositePodGroup>& change) { return OnGroup(change); }
+  template <class T>
+  api::PodPtr OnGroup(ports::Change<T>& change);
   // Objects of all other kinds are stored for lookups by plugins.
   template <class T>
   api::PodPtr On(ports::Change<T>& change);

@@ -11,18 +11,28 @@
 
 namespace berth::cycle {
 
-// The pod or pod group for which others are evicted.
+// The pod, pod group or composite group for which others are evicted.
 struct Preemptor {
-  enum class Kind : std::uint8_t { kPod, kPodGroup };
+  enum class Kind : std::uint8_t { kPod, kPodGroup, kCompositePodGroup };
   Kind kind = Kind::kPod;
   std::string uid;
-  std::string key;  // namespace/name
+  std::string key;  // namespace/name; of groups cluster::KeyOf
   std::string scheduler_name;
   std::int32_t priority = 0;
   ports::ObjectReference object;
   std::vector<std::string> pods;  // namespace/name; retried if no deletion event will follow
 
-  std::string_view type() const { return kind == Kind::kPod ? "pod" : "podgroup"; }
+  std::string_view type() const {
+    switch (kind) {
+      case Kind::kPod:
+        return "pod";
+      case Kind::kPodGroup:
+        return "podgroup";
+      case Kind::kCompositePodGroup:
+        return "compositepodgroup";
+    }
+    return "";
+  }
 };
 
 // What to evict.

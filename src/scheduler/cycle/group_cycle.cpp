@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/cycle/group_search.hpp"
 #include "scheduler/cycle/rejections.hpp"
 
 namespace berth::cycle {
@@ -72,106 +73,32 @@ GroupResult Untried(const QueuedGroup& group, Status status) {
   return result;
 }
 
-// The nominations of placed members: deleted while these are on nodes, then set again as the pods' status
-// says, like in kube-scheduler.
-class TakenNominations {
- public:
-  explicit TakenNominations(queue::Nominator& nominator) : nominator_(nominator) {}
-  TakenNominations(const TakenNominations&) = delete;
-  TakenNominations& operator=(const TakenNominations&) = delete;
-  ~TakenNominations() {
-    for (const QueuedPodPtr& pod : pods_) GiveBack(pod);
-  }
-
-  void Take(const QueuedPodPtr& pod) {
-    nominator_.Delete(pod->info.pod->metadata.uid);
-    pods_.push_back(pod);
-  }
-  void GiveBackLast() {
-    GiveBack(pods_.back());
-    pods_.pop_back();
-  }
-
- private:
-  void GiveBack(const QueuedPodPtr& pod) {
-    if (pod->info.nominated.known()) nominator_.Set(pod);
-  }
-  queue::Nominator& nominator_;
-  std::vector<QueuedPodPtr> pods_;
-};
-
 }  // namespace
-
-// The members that have a node so far. Reverts them when it is destroyed, the last one first.
-class GroupCycle::Placed {
- public:
-  explicit Placed(const Parts& parts, const runtime::Profile& profile) : parts_(parts), profile_(profile) {}
-  Placed(const Placed&) = delete;
-  Placed& operator=(const Placed&) = delete;
-  ~Placed() {
-    for (auto member = members_.rbegin(); member != members_.rend(); ++member) Revert(*member);
-  }
-
-  // A status other than Success: the pod is not placed. `pod` and `state` must outlive this object.
-  Status Add(const framework::QueuedPod& pod, cluster::Row row, framework::CycleState& state) {
-    Status reserved = AddAnyway(pod, row, state);
-    if (!reserved.ok()) {
-      Revert(members_.back());
-      members_.pop_back();
-    }
-    return reserved;
-  }
-  // The pod is placed, whatever the status of Reserve.
-  Status AddAnyway(const framework::QueuedPod& pod, cluster::Row row, framework::CycleState& state) {
-    const bool assumed = parts_.cluster.Assume(pod.info, row);
-    BERTH_CHECK(assumed, pod.info.key, pod.info.pod->metadata.uid);
-    members_.push_back({pod.info, parts_.cluster.nodes().name(row), state});
-    return profile_.RunReserve({pod.info, members_.back().node, state});
-  }
-
- private:
-  struct Member {
-    const cluster::PodInfo& pod;
-    std::string node;
-    framework::CycleState& state;
-  };
-  void Revert(const Member& member) {
-    profile_.RunUnreserve({member.pod, member.node, member.state});
-    const bool forgotten = parts_.cluster.Forget(member.pod.pod->metadata.uid);
-    BERTH_CHECK(forgotten, member.pod.key, member.node);
-  }
-
-  const Parts& parts_;
-  const runtime::Profile& profile_;
-  std::deque<Member> members_;
-};
 
 // What PodGroupPostFilter plugins may do.
 class GroupCycle::PostFilterRun final : public framework::GroupPostFilterServices {
  public:
-  PostFilterRun(GroupCycle& cycle, const QueuedGroup& group, GroupResult& result)
-      : cycle_(cycle), group_(group) {
-    for (MemberResult& member : result.members) {
-      if (member.tried()) tried_.push_back({member.pod.get(), &member.decision.state});
-    }
-  }
+  PostFilterRun(GroupCycle& cycle, const QueuedGroup& group, std::vector<Tried> tried)
+      : cycle_(cycle), group_(group), tried_(std::move(tried)) {}
 
-  bool abandoned() const { return latest_.abandoned; }
+  bool abandoned() const { return latest_.result.abandoned; }
   std::span<const Tried> tried() const override { return tried_; }
   cluster::NodeTable& table() override { return parts().cluster.nodes(); }
 
   Status Decide() override {
     placed_.clear();
-    latest_ = cycle_.Search(group_);
-    found_.clear();
-    if (latest_.abandoned) return Status::Error(kWaitCancelled);
-    for (const MemberResult& member : latest_.members) {
-      if (!member.placed()) continue;
-      placed_.push_back({&member, nullptr});
-      found_.push_back({member.pod.get(), member.decision.row});
+    all_fit_together_ = true;
+    if (group_.tree != nullptr) {
+      latest_ = cycle_.SearchTree(group_);
+    } else {
+      latest_.result = cycle_.Search(group_);
     }
-    if (latest_.status.ok()) PrepareTests();
-    return latest_.status;
+    found_.clear();
+    if (latest_.result.abandoned) return Status::Error(kWaitCancelled);
+    std::size_t on_nodes = 0;
+    AddPlaced(latest_, on_nodes);
+    if (latest_.result.status.ok()) PrepareTests();
+    return latest_.result.status;
   }
   std::span<const Found> found() const override { return found_; }
 
@@ -191,7 +118,24 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
   struct PlacedMember {
     const MemberResult* result = nullptr;
     std::unique_ptr<Test> test;  // null: no plugin counts the pods of other nodes for this member
+    std::size_t on_nodes = 0;    // members that stay on their nodes when the next one is evaluated
   };
+
+  // kube-scheduler also finds nodes for the members of groups of a tree that cannot be scheduled themselves.
+  // They leave their nodes before the next group.
+  void AddPlaced(const TreeResult& node, std::size_t& on_nodes) {
+    const std::size_t before = on_nodes;
+    for (const MemberResult& member : node.result.members) {
+      if (!member.placed()) continue;
+      placed_.push_back({&member, nullptr, ++on_nodes});
+      found_.push_back({member.pod.get(), member.decision.row});
+    }
+    for (const TreeResult& child : node.children) AddPlaced(child, on_nodes);
+    if (node.result.status.ok() || on_nodes == before) return;
+    on_nodes = before;
+    placed_.back().on_nodes = before;
+    all_fit_together_ = false;
+  }
 
   // Each member is on its node when the tests of the next ones are created.
   void PrepareTests() {
@@ -216,6 +160,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
       }
       states.push_back(state ? std::move(*state) : framework::CycleState{});
       (void)placed.AddAnyway(*result.pod, row, states.back());
+      placed.RevertAfter(member.on_nodes);
     }
   }
 
@@ -241,7 +186,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
     for (const PlacedMember& member : placed_) {
       const MemberResult& result = *member.result;
       const cluster::Row row = result.decision.row;
-      if (member.test == nullptr && !changed(row)) continue;
+      if (all_fit_together_ && member.test == nullptr && !changed(row)) continue;
       auto state = member.test != nullptr ? member.test->FitsOn(row, nominations)
                                           : parts().algorithm.FitsOn(row, result.pod->info, result.decision,
                                                                      profile(), view, nominations);
@@ -255,14 +200,16 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
   GroupCycle& cycle_;
   const QueuedGroup& group_;
   std::vector<Tried> tried_;
-  GroupResult latest_;  // of Decide
+  TreeResult latest_;  // of Decide; without a tree its result only
   std::optional<algorithm::ClusterView> view_;
   std::vector<PlacedMember> placed_;
+  bool all_fit_together_ = true;  // else some have left their nodes before others were placed
   std::vector<Found> found_;
 };
 
 GroupResult GroupCycle::Decide(const QueuedGroup& group) {
   BERTH_CHECK(!group.members.empty() && group.object != nullptr, group.key, group.members.size());
+  if (group.tree != nullptr) return DecideTree(group);
   GroupResult result = Search(group);
   result.scheduled_before = parts_.groups.Find(group.key)->scheduled;
   result.searched = result.status.code;
@@ -282,9 +229,9 @@ bool GroupCycle::MayEvict(const QueuedGroup& group, const GroupResult& result) {
 }
 
 GroupResult GroupCycle::Search(const QueuedGroup& group) {
-  GroupResult result = by_placement_
-                           ? SearchPlacements(group)
-                           : SearchWithin(group, parts_.cluster.nodes().all(), RecordedScores::kAll);
+  GroupResult result;
+  Assumed assumed(parts_, group.leading_pod().profile);
+  result = SearchGroup(group, parts_.cluster.nodes().all(), RecordedScores::kAll, assumed);
   if (result.status.ok() && !result.any_placed) result.status = RejectedWithGroup({});
   for (MemberResult& member : result.members) {
     if (!member.tried()) member.status = result.status;
@@ -292,12 +239,11 @@ GroupResult GroupCycle::Search(const QueuedGroup& group) {
   return result;
 }
 
-// A placement in which the group can be scheduled. Its result is not kept, because results are large and
-// there may be as many placements as nodes.
-struct GroupCycle::Candidate {
-  framework::FeasiblePlacement feasible;
-  algorithm::SchedulingAlgorithm::Position before;  // at the start of its search
-};
+GroupResult GroupCycle::SearchGroup(const QueuedGroup& group, const RowSet& rows, RecordedScores recorded,
+                                    Assumed& assumed) {
+  return by_placement_ ? SearchPlacements(group, rows, recorded, assumed)
+                       : SearchWithin(group, rows, recorded, assumed);
+}
 
 std::vector<const cluster::PodInfo*> GroupCycle::PlacedMembers(const GroupResult& result) {
   std::vector<const cluster::PodInfo*> members;
@@ -308,24 +254,24 @@ std::vector<const cluster::PodInfo*> GroupCycle::PlacedMembers(const GroupResult
 }
 
 // If the group fits into no placement, the members have the results of the first one.
-GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group) {
-  const std::uint32_t profile = group.leading_pod().profile;
-  const cluster::NodeTable& nodes = parts_.cluster.nodes();
+GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group, const RowSet& rows,
+                                         RecordedScores recorded, Assumed& assumed) {
   const framework::GeneratedPlacements generated =
-      ProfileOf(group).RunPlacementGenerate(*group.object, nodes, nodes.all());
+      assumed.profile().RunPlacementGenerate(*group.object, parts_.cluster.nodes(), rows);
   if (!generated.status.ok()) return Untried(group, generated.status);
-  parts_.metrics.PlacementsGenerated(profile, generated.placements.size());
+  parts_.metrics.PlacementsGenerated(assumed.profile_index(), generated.placements.size());
   // The result of the only placement is the result of the group.
-  const auto recorded = generated.placements.size() == 1 ? RecordedScores::kAll : RecordedScores::kNone;
+  const auto recorded_now = generated.placements.size() == 1 ? recorded : RecordedScores::kNone;
+  const std::size_t before_group = assumed.size();
   std::optional<GroupResult> first;
   std::vector<Candidate> candidates;
   for (const framework::GroupPlacement& placement : generated.placements) {
     const MonoTime began = parts_.clock.Now();
     const auto before = parts_.algorithm.position();
-    GroupResult result = SearchWithin(group, placement.rows, recorded);
+    GroupResult result = SearchWithin(group, placement.rows, recorded_now, assumed);
     const bool feasible = result.status.ok();
     if (result.abandoned || (!feasible && !result.status.rejected())) return result;
-    parts_.metrics.PlacementEvaluated(profile, feasible, parts_.clock.Now() - began);
+    parts_.metrics.PlacementEvaluated(assumed.profile_index(), feasible, parts_.clock.Now() - began);
     if (generated.placements.size() == 1 && feasible) {
       result.placement = {.name = placement.name, .evaluated = 1, .feasible = 1};
       return result;
@@ -335,14 +281,17 @@ GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group) {
     } else if (!first) {
       first = std::move(result);
     }
+    assumed.RevertAfter(before_group);
   }
-  if (const std::size_t feasible = candidates.size(); feasible > 0) {
-    GroupResult best = ChooseBest(group, std::move(candidates));
-    if (best.placement) {
-      best.placement->evaluated = generated.placements.size();
-      best.placement->feasible = feasible;
-    }
-    return best;
+  if (!candidates.empty()) {
+    const auto best = ChooseBest(*group.object, candidates, assumed.profile());
+    if (!best) return Untried(group, Status::Error(best.error().message));
+    GroupResult result = SearchAgain(
+        **best, [&](const RowSet& chosen) { return SearchWithin(group, chosen, recorded, assumed); });
+    result.placement = {.name = (*best)->feasible.placement->name,
+                        .evaluated = generated.placements.size(),
+                        .feasible = candidates.size()};
+    return result;
   }
   first->placement = {.name = {}, .evaluated = generated.placements.size(), .feasible = 0};
   first->status = RejectedWithGroup(
@@ -351,35 +300,32 @@ GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group) {
   return *std::move(first);
 }
 
-GroupResult GroupCycle::ChooseBest(const QueuedGroup& group, std::vector<Candidate> candidates) {
-  if (candidates.size() == 1) return SearchAgain(group, candidates.front());
+// The result for the chosen one is found again, with complete records. Extenders are asked again; if they
+// answer differently, the new result counts.
+Expected<const GroupCycle::Candidate*> GroupCycle::ChooseBest(const api::PodGroup& group,
+                                                              const std::vector<Candidate>& candidates,
+                                                              const runtime::Profile& profile) {
+  if (candidates.size() == 1) return &candidates.front();
   std::vector<framework::FeasiblePlacement> placements;
   for (const Candidate& candidate : candidates) placements.push_back(candidate.feasible);
-  const auto totals = ProfileOf(group).RunPlacementScores(*group.object, parts_.cluster.nodes(), placements);
-  if (!totals) return Untried(group, Status::Error(totals.error().message));
-  const std::int64_t most = std::ranges::max(*totals);
-  std::vector<std::size_t> best;
-  for (std::size_t i = 0; i < totals->size(); ++i) {
-    if ((*totals)[i] == most) best.push_back(i);
+  BERTH_TRY(const auto totals, profile.RunPlacementScores(group, parts_.cluster.nodes(), placements));
+  const std::int64_t most = std::ranges::max(totals);
+  std::vector<const Candidate*> best;
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i] == most) best.push_back(&candidates[i]);
   }
-  return SearchAgain(group, candidates[best[parts_.algorithm.BreakTie(best.size())]]);
+  return best[parts_.algorithm.BreakTie(best.size())];
 }
 
-// The same decisions, with complete records. Extenders are asked again; if they answer differently, the new
-// result counts.
-GroupResult GroupCycle::SearchAgain(const QueuedGroup& group, const Candidate& candidate) {
-  const auto after = parts_.algorithm.position();
-  parts_.algorithm.Restore(candidate.before);
-  GroupResult result = SearchWithin(group, candidate.feasible.placement->rows, RecordedScores::kAll);
-  parts_.algorithm.Restore(after);
-  result.placement = record::GroupRecord::Placement{};
-  result.placement->name = candidate.feasible.placement->name;
-  return result;
-}
-
-GroupResult GroupCycle::SearchWithin(const QueuedGroup& group, const RowSet& rows, RecordedScores recorded) {
+GroupResult GroupCycle::SearchWithin(const QueuedGroup& group, const RowSet& rows, RecordedScores recorded,
+                                     Assumed& assumed) {
+  const std::size_t before = assumed.size();
   GroupResult result = Untried(group, {});
-  DecideMembers(group, rows, recorded, result);
+  DecideMembers(group, rows, recorded, assumed, result);
+  if (result.abandoned || !result.status.ok()) {
+    assumed.RevertAfter(before);
+    result.any_placed = false;
+  }
   return result;
 }
 
@@ -389,11 +335,13 @@ std::optional<std::string> GroupCycle::Invalid(const QueuedGroup& group) const {
   for (const QueuedPodPtr& pod : group.members) {
     if (auto invalid = checks.Check(*pod->info.pod)) return invalid;
   }
-  const cluster::PodGroups::Group* known = parts_.groups.Find(group.key);
-  BERTH_CHECK(known != nullptr, group.key);
-  for (const auto& [uid, member] : known->members) {
-    if (member.stage == cluster::PodGroups::Stage::kUnscheduled) continue;
-    if (auto invalid = checks.Check(*member.pod)) return invalid;
+  for (const std::string& leaf : parts_.groups.LeavesOf(group.key)) {
+    const cluster::PodGroups::Group* known = parts_.groups.Find(leaf);
+    BERTH_CHECK(known != nullptr, group.key, leaf);
+    for (const auto& [uid, member] : known->members) {
+      if (member.stage == cluster::PodGroups::Stage::kUnscheduled) continue;
+      if (auto invalid = checks.Check(*member.pod)) return invalid;
+    }
   }
   return std::nullopt;
 }
@@ -401,8 +349,8 @@ std::optional<std::string> GroupCycle::Invalid(const QueuedGroup& group) const {
 // Members are tried in order until the group cannot be scheduled any more. Those that find no node do not
 // stop the others as long as minCount can be reached.
 void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, RecordedScores recorded,
-                               GroupResult& result) {
-  const runtime::Profile& profile = ProfileOf(group);
+                               Assumed& assumed, GroupResult& result) {
+  const runtime::Profile& profile = assumed.profile();
   framework::PlacementProgress progress{.remaining = group.members.size(),
                                         .scheduled = parts_.groups.Find(group.key)->scheduled};
   Status feasible = profile.RunPlacementFeasible(*group.object, progress);
@@ -414,19 +362,13 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, Rec
     result.status = RejectedWithGroup(std::move(feasible));
     return;
   }
-  TakenNominations nominations(parts_.nominator);
-  Placed placed(parts_, profile);
   std::vector<const api::Pod*> placed_pods;
   for (MemberResult& member : result.members) {
     const MonoTime began = parts_.clock.Now();
     DecideMember(member, rows, recorded);
     if (member.status.ok() && !member.decision.abandoned) {
-      nominations.Take(member.pod);
-      member.status = placed.Add(*member.pod, member.decision.row, member.decision.state);
-      if (!member.status.ok()) {
-        nominations.GiveBackLast();
-        OnNotReserved(member);
-      }
+      member.status = assumed.Add(member);
+      if (!member.status.ok()) OnNotReserved(member);
     }
     member.took = parts_.clock.Now() - began;
     result.abandoned = member.decision.abandoned;
@@ -485,31 +427,59 @@ void GroupCycle::OnNotReserved(MemberResult& member) {
 // All members are rejected, whatever the plugins find. If they found victims, the members wait for the
 // evictions on their nominated nodes.
 void GroupCycle::RunPostFilters(const QueuedGroup& group, GroupResult& result) {
-  PostFilterRun services(*this, group, result);
-  framework::GroupPostFilterResult answer = ProfileOf(group).RunPodGroupPostFilter(group, services);
-  result.abandoned = services.abandoned();
-  if (answer.status.code == Code::kError) {
-    result.status = std::move(answer.status);
+  std::vector<framework::GroupPostFilterServices::Tried> tried;
+  AddTried(result.members, tried);
+  PostFilterAnswer answer = CallPostFilters(group, std::move(tried));
+  result.abandoned = answer.abandoned;
+  if (answer.result.status.code == Code::kError) {
+    result.status = std::move(answer.result.status);
     return;
   }
-  result.status.reasons.push_back(answer.status.Message());
-  if (!answer.status.ok()) return;
+  result.status.reasons.push_back(answer.result.status.Message());
+  if (!answer.result.status.ok()) return;
   result.waits_for_evictions = true;
-  for (auto& [uid, node] : answer.nominations) {
-    const auto member = std::ranges::find_if(
-        result.members, [&](const MemberResult& each) { return each.pod->info.pod->metadata.uid == uid; });
-    BERTH_CHECK(member != result.members.end(), group.key, uid);
-    member->decision.nominate = std::move(node);
+  for (const auto& nomination : answer.result.nominations) {
+    const bool nominated = Nominate(result.members, nomination);
+    BERTH_CHECK(nominated, group.key, nomination.uid);
   }
-  if (!answer.eviction) return;
-  result.preemption = EvictionPlan{.plugin = std::string(answer.status.plugin),
-                                   .place = "cluster",
-                                   .victims = std::move(answer.eviction->victims),
-                                   .violations = answer.eviction->violations,
-                                   .disrupted_groups = answer.eviction->disrupted_groups};
+  result.preemption = PlanOf(answer.result);
 }
 
-record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupResult& result) {
+GroupCycle::PostFilterAnswer GroupCycle::CallPostFilters(
+    const QueuedGroup& group, std::vector<framework::GroupPostFilterServices::Tried> tried) {
+  PostFilterRun services(*this, group, std::move(tried));
+  PostFilterAnswer answer{ProfileOf(group).RunPodGroupPostFilter(group, services)};
+  answer.abandoned = services.abandoned();
+  return answer;
+}
+
+void GroupCycle::AddTried(std::span<MemberResult> members,
+                          std::vector<framework::GroupPostFilterServices::Tried>& tried) {
+  for (MemberResult& member : members) {
+    if (member.tried()) tried.push_back({member.pod.get(), &member.decision.state});
+  }
+}
+
+bool GroupCycle::Nominate(std::span<MemberResult> members,
+                          const framework::GroupPostFilterResult::Nomination& nomination) {
+  const auto member = std::ranges::find_if(
+      members, [&](const MemberResult& each) { return each.pod->info.pod->metadata.uid == nomination.uid; });
+  if (member == members.end()) return false;
+  member->decision.nominate = nomination.node;
+  return true;
+}
+
+std::optional<EvictionPlan> GroupCycle::PlanOf(framework::GroupPostFilterResult& answer) {
+  if (!answer.eviction) return std::nullopt;
+  return EvictionPlan{.plugin = std::string(answer.status.plugin),
+                      .place = "cluster",
+                      .victims = std::move(answer.eviction->victims),
+                      .violations = answer.eviction->violations,
+                      .disrupted_groups = answer.eviction->disrupted_groups};
+}
+
+record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupResult& result,
+                             const std::optional<EvictionPlan>& preemption) {
   record::GroupRecord record{.group = group.key,
                              .result = result.status.ok()         ? record::Result::kScheduled
                                        : result.status.rejected() ? record::Result::kUnschedulable
@@ -525,9 +495,8 @@ record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupRes
     if (member.tried() && !member.placed() && record.failures.size() < record::GroupRecord::kFailuresMax)
       record.failures.push_back({member.pod->info.key, member.status.Message()});
   }
-  if (result.preemption) {
-    for (const api::PodPtr& victim : result.preemption->victims)
-      record.victims.push_back(victim->metadata.Key());
+  if (preemption) {
+    for (const api::PodPtr& victim : preemption->victims) record.victims.push_back(victim->metadata.Key());
     std::ranges::sort(record.victims);
   }
   return record;

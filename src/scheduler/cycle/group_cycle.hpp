@@ -1,6 +1,8 @@
 // The decision about a pod group: one decision per member, each with the earlier members on their nodes; with
 // the feature gate TopologyAwareWorkloadScheduling in each placement; and preemption if the group cannot be
-// scheduled (kube-scheduler v1.37.1, podGroupCycle in pkg/scheduler/schedule_one_podgroup.go).
+// scheduled. A tree of composite groups is decided recursively: one group after the other, within the
+// placements of those above it (kube-scheduler v1.37.1, podGroupCycle in
+// pkg/scheduler/schedule_one_podgroup.go).
 #pragma once
 
 #include <memory>
@@ -37,7 +39,12 @@ struct MemberResult {
   bool placed() const { return tried() && status.ok(); }
 };
 
+struct LeafResult;
 struct GroupResult {
+  GroupResult() = default;
+  GroupResult(GroupResult&&) = default;
+  GroupResult& operator=(GroupResult&&) = default;
+
   // Success: the members with a node are bound, the others are rejected. Unschedulable: all are rejected. Any
   // other code is an error for all members that have none of their own.
   framework::Status status;
@@ -51,10 +58,21 @@ struct GroupResult {
   bool waits_for_evictions = false;        // Unschedulable, but nominated members will fit after evictions
   std::optional<EvictionPlan> preemption;  // the evictions to start; none if they are under way already
   bool abandoned = false;                  // the wait for an extender was cancelled; there is no result
+  // Of a tree, which has no members of its own: the results of its pod groups, in the order in which they are
+  // scheduled. Those of a group that was not decided, or that found nodes while a group above it could not be
+  // scheduled, have the status of that group, and their members were not tried.
+  std::vector<LeafResult> leaves;
+};
+// A pod group in a tree of composite groups.
+struct LeafResult {
+  framework::QueuedGroup group;  // with those of the entry's members that are in it, possibly none
+  GroupResult result;
 };
 
-// The part of the result that is recorded. To be called before the result is applied.
-record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupResult& result);
+// The part of the result that is recorded. To be called before the result is applied. `preemption`: that of
+// the queue's entry, which for a group in a tree is the tree.
+record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupResult& result,
+                             const std::optional<EvictionPlan>& preemption);
 
 // While a group is decided, its placed members are assumed in the cluster and reserved, and possible victims
 // may be withdrawn from the node table; before Decide returns, all of that is reverted. Scheduler loop only;
@@ -85,24 +103,69 @@ class GroupCycle {
 
  private:
   class Placed;
+  class Assumed;
   class PostFilterRun;
+  struct Candidate;
+  struct TreeResult;
+  struct TreeSearch;
+  struct SharedStatus;
 
   const runtime::Profile& ProfileOf(const framework::QueuedGroup& group) const {
     return *parts_.profiles[group.leading_pod().profile];
   }
   // The decision without preemption.
   GroupResult Search(const framework::QueuedGroup& group);
-  GroupResult SearchPlacements(const framework::QueuedGroup& group);
-  struct Candidate;
+  // The same for a group and these nodes. If the group can be scheduled, its placed members stay in
+  // `assumed`, which must not outlive the result.
+  GroupResult SearchGroup(const framework::QueuedGroup& group, const RowSet& rows,
+                          algorithm::RecordedScores recorded, Assumed& assumed);
+  GroupResult SearchPlacements(const framework::QueuedGroup& group, const RowSet& rows,
+                               algorithm::RecordedScores recorded, Assumed& assumed);
   static std::vector<const cluster::PodInfo*> PlacedMembers(const GroupResult& result);
-  GroupResult ChooseBest(const framework::QueuedGroup& group, std::vector<Candidate> candidates);
-  GroupResult SearchAgain(const framework::QueuedGroup& group, const Candidate& candidate);
+  // The candidate to take, or why none can be.
+  Expected<const Candidate*> ChooseBest(const api::PodGroup& group, const std::vector<Candidate>& candidates,
+                                        const runtime::Profile& profile);
+  // Calls search(rows) in the state in which the candidate was found.
+  template <class Run>
+  auto SearchAgain(const Candidate& candidate, Run&& search);
   GroupResult SearchWithin(const framework::QueuedGroup& group, const RowSet& rows,
-                           algorithm::RecordedScores recorded);
+                           algorithm::RecordedScores recorded, Assumed& assumed);
   void DecideMembers(const framework::QueuedGroup& group, const RowSet& rows,
-                     algorithm::RecordedScores recorded, GroupResult& result);
+                     algorithm::RecordedScores recorded, Assumed& assumed, GroupResult& result);
   void DecideMember(MemberResult& member, const RowSet& rows, algorithm::RecordedScores recorded);
   static void OnNotReserved(MemberResult& member);
+
+  // --- trees (group_tree_cycle.cpp) ---
+  GroupResult DecideTree(const framework::QueuedGroup& group);
+  TreeSearch SearchOf(const framework::QueuedGroup& group) const;
+  TreeResult SearchTree(const framework::QueuedGroup& group);
+  // As SearchGroup, for a group of the tree.
+  TreeResult SearchNode(const cluster::GroupTree& node, const TreeSearch& search, const RowSet& rows,
+                        algorithm::RecordedScores recorded);
+  TreeResult SearchComposite(const cluster::GroupTree& node, const TreeSearch& search, const RowSet& rows,
+                             algorithm::RecordedScores recorded);
+  TreeResult SearchChildren(const cluster::GroupTree& node, const TreeSearch& search, const RowSet& rows,
+                            algorithm::RecordedScores recorded);
+  static void AddPlacedMembers(const TreeResult& node, std::vector<const cluster::PodInfo*>& members);
+  void AddLeaves(const cluster::GroupTree& node, TreeResult* result,
+                 const std::shared_ptr<SharedStatus>& parent, const TreeSearch& search, GroupResult& all,
+                 std::vector<std::shared_ptr<SharedStatus>>& statuses) const;
+  void RunTreePostFilters(const framework::QueuedGroup& group, GroupResult& result,
+                          std::span<const std::shared_ptr<SharedStatus>> statuses);
+
+  // --- preemption ---
+  struct PostFilterAnswer {
+    framework::GroupPostFilterResult result;
+    bool abandoned = false;
+  };
+  PostFilterAnswer CallPostFilters(const framework::QueuedGroup& group,
+                                   std::vector<framework::GroupPostFilterServices::Tried> tried);
+  static void AddTried(std::span<MemberResult> members,
+                       std::vector<framework::GroupPostFilterServices::Tried>& tried);
+  static std::optional<EvictionPlan> PlanOf(framework::GroupPostFilterResult& answer);
+  // Returns whether the pod is one of these members.
+  static bool Nominate(std::span<MemberResult> members,
+                       const framework::GroupPostFilterResult::Nomination& nomination);
   static bool MayEvict(const framework::QueuedGroup& group, const GroupResult& result);
   void RunPostFilters(const framework::QueuedGroup& group, GroupResult& result);
 

@@ -30,6 +30,7 @@ BERTH_EVENTS(DeviceClass, "resource.k8s.io/")
 BERTH_EVENTS(ResourceClaim, "resource.k8s.io/")
 BERTH_EVENTS(ResourceSlice, "resource.k8s.io/")
 BERTH_EVENTS(PodGroup, "scheduling.k8s.io/")
+BERTH_EVENTS(CompositePodGroup, "scheduling.k8s.io/")
 #undef BERTH_EVENTS
 
 }  // namespace
@@ -66,6 +67,7 @@ BERTH_EVENT_OF(ResourceClaim)
 BERTH_EVENT_OF(ResourceSlice)
 BERTH_EVENT_OF(DeviceTaintRule)
 BERTH_EVENT_OF(PodGroup)
+BERTH_EVENT_OF(CompositePodGroup)
 #undef BERTH_EVENT_OF
 
 }  // namespace berth::cycle

@@ -58,18 +58,23 @@ std::shared_ptr<record::AttemptRecord> FailureRecord(const MemberResult& member,
 // Groups of other projects may have no object; a member stands for them.
 ports::ObjectReference ReferenceToGroup(const framework::QueuedGroup& group) {
   if (group.object->external != nullptr) return ports::ReferenceTo(*group.leading_pod().info.pod, "v1");
+  if (group.object->composite) {
+    const api::CompositePodGroup& composite = static_cast<const api::CompositePodGroup&>(*group.object);
+    return ports::ReferenceTo(composite, "scheduling.k8s.io/v1alpha3");
+  }
   return ports::ReferenceTo(*group.object, "scheduling.k8s.io/v1beta1");
 }
 
 Preemptor PreemptorOf(const framework::QueuedGroup& group) {
   const api::ObjectMeta& meta = group.object->metadata;
-  Preemptor preemptor{.kind = Preemptor::Kind::kPodGroup,
-                      .uid = meta.uid,
-                      .key = group.key,
-                      .scheduler_name = group.leading_pod().info.pod->spec.scheduler_name.str(),
-                      .priority = group.priority,
-                      .object = ReferenceToGroup(group),
-                      .pods = {}};
+  Preemptor preemptor{
+      .kind = group.object->composite ? Preemptor::Kind::kCompositePodGroup : Preemptor::Kind::kPodGroup,
+      .uid = meta.uid,
+      .key = group.key,
+      .scheduler_name = group.leading_pod().info.pod->spec.scheduler_name.str(),
+      .priority = group.priority,
+      .object = ReferenceToGroup(group),
+      .pods = {}};
   for (const QueuedPodPtr& pod : group.members) preemptor.pods.push_back(pod->info.key);
   return preemptor;
 }
@@ -139,17 +144,29 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
 void OutcomeHandler::ApplyGroup(const framework::QueuedGroup& group, GroupResult result) {
   parts_.metrics.Groups().algorithm.Observe(std::chrono::duration<double>(result.took).count());
   // First, so that no member becomes ready before its victims are known.
-  const auto record = std::make_shared<const record::GroupRecord>(RecordOf(group, result));
+  std::vector<std::shared_ptr<const record::GroupRecord>> records;
+  const auto record = [&](const framework::QueuedGroup& of, const GroupResult& its) {
+    records.push_back(std::make_shared<const record::GroupRecord>(RecordOf(of, its, result.preemption)));
+  };
+  if (group.tree == nullptr) record(group, result);
+  for (const LeafResult& leaf : result.leaves) record(leaf.group, leaf.result);
   if (result.preemption && !result.abandoned)
     parts_.evictions.Start(PreemptorOf(group), *std::move(result.preemption));
-  for (MemberResult& member : result.members) ApplyMember(member, result, record);
+  if (group.tree == nullptr) ApplyMembers(group, result, records.front());
+  for (std::size_t i = 0; i < result.leaves.size(); ++i)
+    ApplyMembers(result.leaves[i].group, result.leaves[i].result, records[i]);
   if (result.abandoned) return parts_.queue.EndGroup(group, queue::GroupOutcome::kError);
-  WriteGroupCondition(group, result.status);
   parts_.metrics.GroupAttempt(
       group.leading_pod().profile,
       result.waits_for_evictions ? CycleMetrics::kWaitingOnPreemption : ResultOf(result.status),
       parts_.clock.Now() - group.attempt_started);
   parts_.queue.EndGroup(group, OutcomeOf(result.searched));
+}
+
+void OutcomeHandler::ApplyMembers(const framework::QueuedGroup& group, GroupResult& result,
+                                  const std::shared_ptr<const record::GroupRecord>& record) {
+  for (MemberResult& member : result.members) ApplyMember(member, result, record);
+  if (!result.abandoned) WriteGroupCondition(group.object, result.status);
 }
 
 void OutcomeHandler::ApplyMember(MemberResult& member, const GroupResult& group,
@@ -199,32 +216,42 @@ void OutcomeHandler::FailGroup(const framework::QueuedGroup& group, const std::s
     pod->attempt_started = parts_.clock.Now();
     EndAttempt(pod, {.rejected = false, .message = why, .rejectors = {}, .pending = {}, .nominate = ""});
   }
-  WriteGroupCondition(group, framework::Status::Error(why));
+  if (group.tree == nullptr) {
+    WriteGroupCondition(group.object, framework::Status::Error(why));
+  } else {
+    FailGroupsOf(*group.tree, why);
+  }
   parts_.queue.EndGroup(group, queue::GroupOutcome::kError);
 }
 
+// Composite groups have no condition.
+void OutcomeHandler::FailGroupsOf(const cluster::GroupTree& tree, const std::string& why) {
+  if (!tree.object->composite) WriteGroupCondition(tree.object, framework::Status::Error(why));
+  for (const cluster::GroupTree& child : tree.children) FailGroupsOf(child, why);
+}
+
 // Once true, the condition is never set back. Other projects write the status of their groups.
-void OutcomeHandler::WriteGroupCondition(const framework::QueuedGroup& group,
-                                         const framework::Status& status) {
+void OutcomeHandler::WriteGroupCondition(const api::PodGroupPtr& group, const framework::Status& status) {
   static constexpr const char* kType = "PodGroupInitiallyScheduled";
-  if (parts_.gate.Leaving() || group.object->external != nullptr) return;
-  const auto& conditions = group.object->conditions;
+  if (parts_.gate.Leaving() || group->external != nullptr) return;
+  const auto& conditions = group->conditions;
   const auto existing = std::ranges::find(conditions, kType, &api::PodGroupCondition::type);
   if (existing != conditions.end() && existing->status == "True" && !status.ok()) return;
-  ports::PodGroupStatusPatch patch{.current = group.object,
+  ports::PodGroupStatusPatch patch{.current = group,
                                    .condition = {.type = kType,
                                                  .status = status.ok() ? "True" : "False",
                                                  .reason = status.ok()         ? "Scheduled"
                                                            : status.rejected() ? "Unschedulable"
                                                                                : "SchedulerError",
                                                  .message = status.Message(),
-                                                 .observed_generation = group.object->metadata.generation}};
-  parts_.handle.api.PatchPodGroupStatus(std::move(patch), [key = group.key](Expected<void> written) {
-    if (!written && written.error().code != ErrorCode::kCancelled) {
-      log::Error("Failed to update PodGroup status",
-                 {{"podGroup", log::Value::Object(key)}, {"err", written.error().message}});
-    }
-  });
+                                                 .observed_generation = group->metadata.generation}};
+  parts_.handle.api.PatchPodGroupStatus(
+      std::move(patch), [key = group->metadata.Key()](Expected<void> written) {
+        if (!written && written.error().code != ErrorCode::kCancelled) {
+          log::Error("Failed to update PodGroup status",
+                     {{"podGroup", log::Value::Object(key)}, {"err", written.error().message}});
+        }
+      });
 }
 
 // --- a node was found ---

@@ -82,7 +82,10 @@ class OutcomeHandler final : public BindingObserver {
                    const std::shared_ptr<const record::GroupRecord>& of_group);
   // Of a member of a group whose attempt ended with this result, if the member is not bound.
   static Failure MemberFailure(MemberResult& member, const GroupResult& group);
-  void WriteGroupCondition(const framework::QueuedGroup& group, const framework::Status& status);
+  void ApplyMembers(const framework::QueuedGroup& group, GroupResult& result,
+                    const std::shared_ptr<const record::GroupRecord>& record);
+  void FailGroupsOf(const cluster::GroupTree& tree, const std::string& why);
+  void WriteGroupCondition(const api::PodGroupPtr& group, const framework::Status& status);
   void StartBinding(const framework::QueuedPodPtr& pod, algorithm::ScheduleResult result);
   Failure BindingFailure(const std::string& uid, framework::Status status, bool while_binding) const;
   void EndAttempt(const framework::QueuedPodPtr& pod, Failure failure);

@@ -201,16 +201,24 @@ void Scheduler::Activate(std::span<const std::string> pods) {
 // other is assumed: as long as nothing else changes, the first one has activated all that the next ones
 // would.
 void Scheduler::ActivateMembers(const std::string& group) {
-  const cluster::PodGroups::Group* known = parts_.handle.groups.Find(group);
-  if (known == nullptr) return;
-  const std::size_t unscheduled = known->members.size() - known->scheduled;
+  const cluster::PodGroups& groups = parts_.handle.groups;
+  const std::vector<std::string> leaves = groups.LeavesOf(group);
+  std::size_t unscheduled = 0;
+  for (const std::string& leaf : leaves) {
+    const cluster::PodGroups::Group* known = groups.Find(leaf);
+    if (known != nullptr) unscheduled += known->members.size() - known->scheduled;
+  }
   const bool only_assumed_one =
       activated_ && activated_->key == group && activated_->unscheduled == unscheduled + 1;
   activated_ = {group, unscheduled};
   if (only_assumed_one) return;
   std::vector<std::string> pods;
-  for (const auto& [uid, member] : known->members) {
-    if (member.stage == cluster::PodGroups::Stage::kUnscheduled) pods.push_back(member.pod->metadata.Key());
+  for (const std::string& leaf : leaves) {
+    const cluster::PodGroups::Group* known = groups.Find(leaf);
+    if (known == nullptr) continue;
+    for (const auto& [uid, member] : known->members) {
+      if (member.stage == cluster::PodGroups::Stage::kUnscheduled) pods.push_back(member.pod->metadata.Key());
+    }
   }
   Activate(pods);
 }

@@ -12,7 +12,13 @@ namespace {
 // Nodes and pods are read by row, pod groups with the evaluated pod.
 template <class T>
 inline constexpr bool kListed =
-    !std::is_same_v<T, api::Node> && !std::is_same_v<T, api::Pod> && !std::is_same_v<T, api::PodGroup>;
+    !std::is_same_v<T, api::Node> && !std::is_same_v<T, api::Pod> && !std::is_base_of_v<api::PodGroup, T>;
+
+// The composite groups of a tree.
+void AddComposites(const cluster::GroupTree& tree, std::vector<api::PodGroupPtr>& objects) {
+  if (tree.object->composite) objects.push_back(tree.object);
+  for (const cluster::GroupTree& child : tree.children) AddComposites(child, objects);
+}
 
 // As in cycle/current_nominations.hpp: only the identity is known of a nominated pod that is not queued.
 api::PodPtr IdentityOf(const api::Pod& pod) {
@@ -202,11 +208,29 @@ void ChangeReader::ReadPod(const std::string& key, CopyUpdate& update) {
   if (!group_key) return;
   update.left_out.emplace_back(
       "the other members of the pod group, which are scheduled together with the pod");
-  const cluster::PodGroups::Group* group = live_.groups().Find(*group_key);
+  const cluster::PodGroups& groups = live_.groups();
+  const auto root = groups.RootOf(*group_key);
+  if (!root) {
+    groups.ForEachUp(*group_key, [&](const std::string& key, const api::PodGroup& group) {
+      if (group.composite) update.composites.push_back(groups.FindObject(key));
+    });
+    return ReadGroup(*group_key, update);
+  }
+  AddComposites(groups.TreeOf(*root), update.composites);
+  ReadGroup(*group_key, update);
+  for (const std::string& leaf : groups.LeavesOf(*root)) {
+    if (leaf != *group_key) ReadGroup(leaf, update);
+  }
+}
+
+void ChangeReader::ReadGroup(const std::string& key, CopyUpdate& update) {
+  const cluster::PodGroups::Group* group = live_.groups().Find(key);
   if (group == nullptr) return;
-  update.group.emplace(GroupState{*group_key, group->object, {}});
+  std::size_t members = 0;
+  for (const GroupState& read : update.groups) members += read.members.size();
+  GroupState& state = update.groups.emplace_back(GroupState{key, group->object, {}});
   for (const auto& [uid, member] : group->members) {
-    if (update.group->members.size() < kMostMembers) update.group->members.push_back(member);
+    if (members++ < kMostMembers) state.members.push_back(member);
   }
 }
 

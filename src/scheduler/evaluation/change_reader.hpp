@@ -24,7 +24,7 @@ class ChangeReader {
   // Changes of objects that are kept between two updates. With more of them the next update is complete.
   static constexpr std::size_t kMostChanges = 10'000;
   static constexpr std::size_t kMostNominations = 1'000;
-  static constexpr std::size_t kMostMembers = 1'000;
+  static constexpr std::size_t kMostMembers = 1'000;  // of all groups of a tree
 
   // Both must outlive this object. `live` must outlive everything that changes its objects.
   ChangeReader(assembly::Engine& live, const cycle::Scheduler& scheduler);
@@ -56,6 +56,7 @@ class ChangeReader {
   void ReadSignals(CopyUpdate& update);
   void ReadNominations(CopyUpdate& update);
   void ReadPod(const std::string& key, CopyUpdate& update);
+  void ReadGroup(const std::string& key, CopyUpdate& update);
 
   assembly::Engine& live_;
   const cycle::Scheduler& scheduler_;

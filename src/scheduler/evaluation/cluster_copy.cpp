@@ -91,7 +91,7 @@ void ClusterCopy::Apply(CopyUpdate update) {
   ApplyRows(update.rows);
   ApplySignals(update.signals);
   ApplyNominations(update.nominated);
-  ApplyGroup(std::move(update.group));
+  ApplyGroups(std::move(update.groups), std::move(update.composites));
   if (parts_.clock.Now() < next_release_) return;
   next_release_ = parts_.clock.Now() + kReleaseInterval;
   engine_->cache().ReleaseUnused();
@@ -166,18 +166,22 @@ void ClusterCopy::ApplyNominations(const std::vector<NominatedPod>& pods) {
   evaluator_->SetNominated(nominated);
 }
 
-void ClusterCopy::ApplyGroup(std::optional<GroupState> group) {
-  cluster::PodGroups& groups = engine_->groups();
-  if (group_) {
-    for (const auto& member : group_->members) groups.Remove(*member.pod);
-    if (group_->object != nullptr) groups.RemoveObject(group_->key);
+void ClusterCopy::ApplyGroups(std::vector<GroupState> groups, std::vector<api::PodGroupPtr> composites) {
+  cluster::PodGroups& known = engine_->groups();
+  for (const GroupState& group : groups_) {
+    for (const auto& member : group.members) known.Remove(*member.pod);
+    if (group.object != nullptr) known.RemoveObject(group.key);
   }
-  group_ = std::move(group);
-  if (!group_) return;
-  if (group_->object != nullptr) groups.PutObject(group_->object);
-  for (const auto& member : group_->members) {
-    groups.Put(member.pod);
-    if (member.stage == cluster::PodGroups::Stage::kAssumed) groups.Assume(*member.pod, member.node);
+  for (const api::PodGroupPtr& composite : composites_) known.RemoveObject(cluster::KeyOf(*composite));
+  groups_ = std::move(groups);
+  composites_ = std::move(composites);
+  for (const api::PodGroupPtr& composite : composites_) known.PutObject(composite);
+  for (const GroupState& group : groups_) {
+    if (group.object != nullptr) known.PutObject(group.object);
+    for (const auto& member : group.members) {
+      known.Put(member.pod);
+      if (member.stage == cluster::PodGroups::Stage::kAssumed) known.Assume(*member.pod, member.node);
+    }
   }
 }
 

@@ -61,7 +61,7 @@ class ClusterCopy {
   void ApplyRows(std::vector<RowState>& rows);
   void ApplySignals(const std::vector<SignalState>& signals);
   void ApplyNominations(const std::vector<NominatedPod>& pods);
-  void ApplyGroup(std::optional<GroupState> group);
+  void ApplyGroups(std::vector<GroupState> groups, std::vector<api::PodGroupPtr> composites);
 
   const Parts parts_;
   const std::unique_ptr<ClockOnly> loop_;
@@ -69,7 +69,8 @@ class ClusterCopy {
   std::unique_ptr<assembly::Engine> engine_;
   std::unique_ptr<assembly::PodEvaluator> evaluator_;
   std::vector<CopiedRow> rows_;  // by live row
-  std::optional<GroupState> group_;
+  std::vector<GroupState> groups_;
+  std::vector<api::PodGroupPtr> composites_;
   MonoTime next_release_{};
 };
 

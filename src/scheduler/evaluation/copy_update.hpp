@@ -33,7 +33,7 @@ struct NominatedPod {
   std::string node;
 };
 
-// The group of the evaluated pod.
+// A group of the tree to which the group of the evaluated pod belongs.
 struct GroupState {
   std::string key;
   api::PodGroupPtr object;  // null: not received
@@ -47,8 +47,9 @@ struct CopyUpdate {
   std::vector<ports::ClusterChange> objects;  // of kinds other than nodes, pods and pod groups
   std::vector<SignalState> signals;           // those with new values
   std::vector<NominatedPod> nominated;        // all of them
-  std::optional<GroupState> group;
-  api::PodPtr pending;  // the pod that is asked for, if it has no node; else null
+  std::vector<GroupState> groups;             // the evaluated pod's first
+  std::vector<api::PodGroupPtr> composites;   // of the same tree
+  api::PodPtr pending;                        // the pod that is asked for, if it has no node; else null
   WallTime as_of;
   std::vector<std::string> left_out;  // what the copy lacks; texts for users
 };

@@ -286,7 +286,7 @@ GroupExplanation ExplainGroup(assembly::PodEvaluator& evaluator, const std::stri
   GroupDecider decider(evaluator, group);
   const QueuedGroup queued = decider.Queued(key, waiting);
   const cycle::GroupResult result = decider.Decide(queued);
-  out.record = cycle::RecordOf(queued, result);
+  out.record = cycle::RecordOf(queued, result, result.preemption);
   out.record.scheduled = group.scheduled;
   for (const cycle::MemberResult& member : result.members) {
     const cluster::NodeTable& nodes = std::as_const(engine).cache().nodes();

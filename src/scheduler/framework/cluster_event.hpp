@@ -36,6 +36,7 @@ enum class EventResource : std::uint8_t {
   kResourceClaim,
   kResourceSlice,
   kPodGroup,
+  kCompositePodGroup,
   kPluginState,  // Berth's own: measurements or other inputs of a plugin (plugin_state_change.hpp)
   kAny,
 };

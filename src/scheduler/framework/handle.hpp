@@ -97,7 +97,8 @@ class SchedulerServices {
   virtual void PublishEvent(const ClusterEvent& event, const EventObjects& objects) = 0;
   // Retries these waiting pods ("namespace/name") immediately, without an event or back-off.
   virtual void Activate(std::span<const std::string> pods) = 0;
-  // The same for the members of a group ("namespace/name") that are neither assumed nor assigned.
+  // The same for the members of a group, or of a tree of composite groups (a key of cluster::PodGroups), that
+  // are neither assumed nor assigned.
   virtual void ActivateMembers(const std::string& group) = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "kubernetes/api/pod_group.hpp"
 #include "observability/tracing/attempt_trace.hpp"
+#include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cluster/pod_info.hpp"
 
 namespace berth::framework {
@@ -61,14 +62,16 @@ struct QueuedPod final : QueuedEntity {
 };
 using QueuedPodPtr = std::shared_ptr<QueuedPod>;
 
-// A pod group (kube-scheduler v1.37.1's QueuedPodGroupInfo). `members` is complete from Pop on; before, the
-// queue keeps the members.
+// A pod group, or the root of a tree of composite groups with the members of all its pod groups
+// (kube-scheduler v1.37.1's QueuedPodGroupInfo). `members` is complete from Pop on; before, the queue keeps
+// the members.
 struct QueuedGroup final : QueuedEntity {
   const QueuedPod& leading_pod() const override { return *members.front(); }
 
-  std::string key;  // namespace/name
+  std::string key;  // cluster::KeyOf(*object)
   std::shared_ptr<const api::PodGroup> object;
-  std::vector<QueuedPodPtr> members;  // in the order in which they are scheduled; not empty
+  std::shared_ptr<const cluster::GroupTree> tree;  // of a composite group, from Pop on; else null
+  std::vector<QueuedPodPtr> members;               // in the order in which they are scheduled; not empty
 };
 using QueuedGroupPtr = std::shared_ptr<QueuedGroup>;
 

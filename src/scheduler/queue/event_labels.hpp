@@ -4,6 +4,7 @@
 namespace berth::queue {
 
 inline constexpr const char* kPodAdded = "UnscheduledPodAdd";
+inline constexpr const char* kPodUpdated = "UnscheduledPodUpdate";
 inline constexpr const char* kBackoffComplete = "BackoffComplete";
 inline constexpr const char* kAttemptFailed = "ScheduleAttemptFailure";
 inline constexpr const char* kTooManyEvents = "TooManyEvents";

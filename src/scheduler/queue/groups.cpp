@@ -1,6 +1,8 @@
-// The members of pod groups in the queue (kube-scheduler v1.37.1, addPodGroupMember,
-// AddAttemptedPodGroupIfNeeded and the handlers of group objects in
+// The members of pod groups and of trees of composite groups in the queue (kube-scheduler v1.37.1,
+// addPodGroupMember, AddAttemptedPodGroupIfNeeded and the handlers of group objects in
 // pkg/scheduler/backend/queue/scheduling_queue.go).
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -29,7 +31,7 @@ bool SchedulingQueue::ScheduledEarlier::operator()(const Entry* a, const Entry* 
 // --- members ---
 
 template <class Change>
-void SchedulingQueue::Reenter(GroupEntry& group, Change&& change) {
+void SchedulingQueue::Reenter(GroupEntry& group, const char* event, Change&& change) {
   const Place before = group.place;
   const std::uint64_t next_event = group.next_event;
   Leave(group);
@@ -40,25 +42,25 @@ void SchedulingQueue::Reenter(GroupEntry& group, Change&& change) {
   }
   switch (before) {
     case Place::kActive:
-      return Follow(group, Requeue::kImmediately, kPodAdded);
+      return Follow(group, Requeue::kImmediately, event);
     case Place::kBackoff:
     case Place::kErrorBackoff:
-      return Follow(group, Requeue::kAfterBackoff, kPodAdded);
+      return Follow(group, Requeue::kAfterBackoff, event);
     default:
-      Follow(group, Requeue::kSkip, kPodAdded);
+      Follow(group, Requeue::kSkip, event);
       // PreEnqueue was not called, so the deferred events that have not been evaluated may still release it.
       return EvaluateFrom(group, next_event);
   }
 }
 
 void SchedulingQueue::AddMember(Entry& member) {
-  const std::string& key = member.group_key;
-  if (group_objects_.FindObject(key) == nullptr) return incomplete_.Add(member);
-  if (const auto known = groups_.find(key); known != groups_.end())
-    return Reenter(known->second, [&] { Include(known->second, member); });
-  if (group_in_progress_ == key) return requeued_.Add(member);
+  const std::optional<std::string> root = group_objects_.RootOf(member.group_key);
+  if (!root) return incomplete_.Add(member);
+  if (const auto known = groups_.find(*root); known != groups_.end())
+    return Reenter(known->second, kPodAdded, [&] { Include(known->second, member); });
+  if (group_in_progress_ == *root) return requeued_.Add(member);
   framework::QueuedGroup history;
-  history.key = key;
+  history.key = *root;
   history.timestamp = member.pod->timestamp;
   history.first_attempt_ready = member.pod->first_attempt_ready;
   GroupEntry& group = InsertGroup(std::move(history));
@@ -98,7 +100,7 @@ void SchedulingQueue::RemoveMember(Entry& member) {
   if (member.place == Place::kRequeued) return requeued_.Remove(member);
   member.place = Place::kNone;
   GroupEntry& group = *std::exchange(member.group, nullptr);
-  Reenter(group, [&] {
+  Reenter(group, kPodAdded, [&] {
     BERTH_CHECK(group.members.erase(&member) == 1, member.pod->info.key, group.history.key);
     UpdatePriority(group);
   });
@@ -106,8 +108,10 @@ void SchedulingQueue::RemoveMember(Entry& member) {
 
 void SchedulingQueue::ReenterGroupOf(const api::Pod& pod) {
   const auto key = group_objects_.KeyOf(pod);
-  if (!key) return;
-  if (const auto group = groups_.find(*key); group != groups_.end()) Reenter(group->second, [] {});
+  const auto root = key ? group_objects_.RootOf(*key) : std::nullopt;
+  if (!root) return;
+  if (const auto group = groups_.find(*root); group != groups_.end())
+    Reenter(group->second, kPodAdded, [] {});
 }
 
 void SchedulingQueue::WaitingMembers::Add(Entry& member) {
@@ -134,6 +138,15 @@ std::vector<SchedulingQueue::Entry*> SchedulingQueue::WaitingMembers::Take(const
   return members;
 }
 
+std::vector<SchedulingQueue::Entry*> SchedulingQueue::WaitingMembers::TakeAll() {
+  std::vector<Entry*> members;
+  while (!by_group_.empty()) {
+    const std::string group = by_group_.begin()->first;
+    std::ranges::copy(Take(group), std::back_inserter(members));
+  }
+  return members;
+}
+
 void SchedulingQueue::WaitingMembers::Resize(std::size_t size) {
   gauge_.Add(static_cast<std::int64_t>(size) - static_cast<std::int64_t>(size_));
   size_ = size;
@@ -157,6 +170,9 @@ Popped SchedulingQueue::BeginGroup(GroupEntry& entry) {
     if (Begin(pod)) group->members.push_back(pod);
   }
   if (group->members.empty()) return {};
+  group->tree.reset();
+  if (group->object->composite)
+    group->tree = std::make_shared<const cluster::GroupTree>(group_objects_.TreeOf(group->key));
   group_in_progress_ = group->key;
   return {nullptr, std::move(group)};
 }
@@ -164,9 +180,9 @@ Popped SchedulingQueue::BeginGroup(GroupEntry& entry) {
 void SchedulingQueue::EndGroup(const framework::QueuedGroup& attempted, GroupOutcome outcome) {
   BERTH_CHECK(group_in_progress_ == attempted.key, group_in_progress_, attempted.key);
   group_in_progress_.clear();
-  const std::vector<Entry*> members = requeued_.Take(attempted.key);
+  const std::vector<Entry*> members = requeued_.TakeAll();
   if (members.empty()) return;
-  // The object was not deleted meanwhile: that would have moved the members.
+  // The root was not deleted meanwhile: that would have moved the members.
   GroupEntry& group = InsertGroup(attempted);
   FlatTextSet tried;
   for (const framework::QueuedPodPtr& pod : attempted.members) tried.insert(pod->info.pod->metadata.uid);
@@ -200,8 +216,14 @@ void SchedulingQueue::EndGroup(const framework::QueuedGroup& attempted, GroupOut
 
 // --- objects of groups ---
 
+// The object may have connected any group of its tree with the root.
 void SchedulingQueue::OnGroupAdded(const std::string& key) {
-  for (Entry* member : incomplete_.Take(key)) AddMember(*member);
+  const auto root = group_objects_.RootOf(key);
+  if (!root || incomplete_.size() == 0) return;
+  std::vector<Entry*> members;
+  for (const std::string& leaf : group_objects_.LeavesOf(*root))
+    std::ranges::copy(incomplete_.Take(leaf), std::back_inserter(members));
+  for (Entry* member : members) AddMember(*member);
 }
 
 // The priority of a group is constant.
@@ -210,19 +232,29 @@ void SchedulingQueue::OnGroupUpdated(const std::string& key) {
     known->second.history.object = group_objects_.FindObject(key);
 }
 
-void SchedulingQueue::OnGroupDeleted(const std::string& key) {
-  std::vector<Entry*> members = requeued_.Take(key);
-  if (const auto known = groups_.find(key); known != groups_.end()) {
-    BERTH_CHECK(members.empty(), key, members.size());
-    Leave(known->second);
-    members.assign(known->second.members.begin(), known->second.members.end());
-    for (Entry* member : members) {
-      member->place = Place::kNone;
-      member->group = nullptr;
-    }
-    groups_.erase(known);
+void SchedulingQueue::OnGroupDeleted(const std::string& root) {
+  std::vector<Entry*> members;
+  if (const auto known = groups_.find(root); known != groups_.end()) {
+    Reenter(known->second, kPodUpdated, [&] { members = TakeRootless(known->second); });
+  } else if (group_in_progress_ == root) {
+    members = requeued_.TakeAll();
   }
   for (Entry* member : members) AddMember(*member);
+}
+
+std::vector<SchedulingQueue::Entry*> SchedulingQueue::TakeRootless(GroupEntry& group) {
+  std::vector<Entry*> members;
+  TextMap<bool> rootless;  // by pod group
+  std::erase_if(group.members, [&](Entry* member) {
+    const auto [known, added] = rootless.try_emplace(member->group_key);
+    if (added) known->second = !group_objects_.RootOf(member->group_key);
+    if (!known->second) return false;
+    member->place = Place::kNone;
+    member->group = nullptr;
+    members.push_back(member);
+    return true;
+  });
+  return members;
 }
 
 }  // namespace berth::queue

@@ -13,6 +13,8 @@ namespace berth::queue {
 namespace {
 
 using namespace std::chrono_literals;
+using berth::testing::MakeChildGroup;
+using berth::testing::MakeComposite;
 using berth::testing::MakeGroup;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
@@ -65,6 +67,16 @@ class QueueGroupsTest : public ::testing::Test {
     groups.RemoveObject("default/" + name);
     queue.OnGroupDeleted("default/" + name);
   }
+  void AddObject(const api::PodGroupPtr& object) {
+    groups.PutObject(object);
+    queue.OnGroupAdded(cluster::KeyOf(*object));
+  }
+  void DeleteObject(const api::PodGroupPtr& object) {
+    const std::string key = cluster::KeyOf(*object);
+    const auto root = groups.RootOf(key);
+    groups.RemoveObject(key);
+    if (root) queue.OnGroupDeleted(*root);
+  }
   // The name of the popped pod, or the names of the members of the popped group.
   std::vector<std::string> Pop() {
     popped = queue.Pop();
@@ -94,7 +106,7 @@ class QueueGroupsTest : public ::testing::Test {
   ManualClock clock;
   GatingPolicy policy;
   metrics::Registry registry;
-  cluster::SchedulingGroups grouping;
+  cluster::NestedGroups grouping;
   cluster::PodGroups groups{grouping};
   SchedulingQueue queue{{}, clock, policy, groups, registry};
   Popped popped;
@@ -281,6 +293,97 @@ TEST_F(QueueGroupsTest, MetricsCountMembersAndEntries) {
   EXPECT_THAT(text, HasSubstr("scheduler_pending_pods{queue=\"active\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("scheduler_pending_pods{queue=\"incomplete\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("scheduler_queued_entities{queue=\"active\",type=\"podgroup\"} 1\n"));
+}
+
+// --- trees ---
+
+TEST_F(QueueGroupsTest, AMemberWaitsUntilAllGroupsUpToTheRootAreKnown) {
+  AddObject(MakeChildGroup("g", "middle"));
+  AddMember("a");
+  AddObject(MakeComposite("root"));
+  EXPECT_EQ(queue.sizes().incomplete, 1U);
+  AddObject(MakeComposite("middle", "root"));
+  EXPECT_EQ(queue.sizes().incomplete, 0U);
+  EXPECT_THAT(Pop(), ElementsAre("a"));
+  EXPECT_EQ(popped.group->key, "default/compositepodgroups.scheduling.k8s.io/root");
+}
+
+TEST_F(QueueGroupsTest, TheMembersOfAllGroupsOfATreeAreOneEntry) {
+  AddObject(MakeComposite("root", "", 2, 5));
+  AddObject(MakeChildGroup("g1", "root"));
+  AddObject(MakeChildGroup("g2", "root"));
+  AddMember("a", "g1");
+  AddMember("b", "g2");
+  AddMember("c", "g1");
+  EXPECT_THAT(Pop(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(popped.group->priority, 5) << "that of the root";
+  ASSERT_NE(popped.group->tree, nullptr);
+  ASSERT_EQ(popped.group->tree->children.size(), 2U);
+  EXPECT_EQ(popped.group->tree->children.front().key, "default/g1");
+  End(GroupOutcome::kRejected, {"a", "b"});
+  Wait(2s);
+  EXPECT_THAT(Pop(), ElementsAre("a", "b"));
+}
+
+TEST_F(QueueGroupsTest, ACompositeGroupMayHaveTheNameOfAPodGroup) {
+  AddObject(MakeComposite("same"));
+  AddObject(MakeChildGroup("g", "same"));
+  AddObject(MakeGroup("same"));
+  AddMember("a", "g");
+  AddMember("b", "same");
+  EXPECT_THAT(Pop(), ElementsAre("a"));
+  End(GroupOutcome::kScheduled, {});
+  EXPECT_THAT(Pop(), ElementsAre("b"));
+}
+
+TEST_F(QueueGroupsTest, WithoutAGroupInTheMiddleTheMembersBelowWaitForIt) {
+  const auto middle = MakeComposite("middle", "root");
+  AddObject(MakeComposite("root"));
+  AddObject(middle);
+  AddObject(MakeChildGroup("below", "middle"));
+  AddObject(MakeChildGroup("beside", "root"));
+  AddMember("a", "below");
+  AddMember("b", "beside");
+  DeleteObject(middle);
+  EXPECT_EQ(queue.sizes().incomplete, 1U);
+  EXPECT_THAT(Pop(), ElementsAre("b"));
+  End(GroupOutcome::kScheduled, {});
+  AddObject(middle);
+  EXPECT_THAT(Pop(), ElementsAre("a"));
+}
+
+TEST_F(QueueGroupsTest, TheDeletionOfAGroupTestsTheGatesOfTheOthersAgain) {
+  const auto g1 = MakeChildGroup("g1", "root");
+  AddObject(MakeComposite("root"));
+  AddObject(g1);
+  AddObject(MakeChildGroup("g2", "root"));
+  AddMember("b", "g2");
+  EXPECT_EQ(queue.sizes().active, 1U);
+  policy.gated = {"b"};
+  DeleteObject(g1);
+  EXPECT_EQ(queue.sizes().gated, 1U);
+}
+
+TEST_F(QueueGroupsTest, ATreeThatIsDeletedDuringItsAttemptIsIncomplete) {
+  const auto root = MakeComposite("root");
+  AddObject(root);
+  AddObject(MakeChildGroup("g", "root"));
+  AddMember("a", "g");
+  EXPECT_THAT(Pop(), ElementsAre("a"));
+  queue.Requeue(popped.group->members.front());
+  DeleteObject(root);
+  EXPECT_EQ(queue.sizes().incomplete, 1U);
+  queue.EndGroup(*popped.group, GroupOutcome::kRejected);
+  EXPECT_EQ(queue.sizes().incomplete, 1U);
+}
+
+TEST_F(QueueGroupsTest, ACycleOfParentsHasNoRoot) {
+  AddObject(MakeComposite("x", "y"));
+  AddObject(MakeComposite("y", "x"));
+  AddObject(MakeChildGroup("g", "x"));
+  AddMember("a", "g");
+  EXPECT_EQ(queue.sizes().incomplete, 1U);
+  EXPECT_THAT(Pop(), IsEmpty());
 }
 
 }  // namespace

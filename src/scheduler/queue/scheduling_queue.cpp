@@ -65,7 +65,7 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
   if (in_flight_.Has(uid)) {
     // Members are requeued without a test of events; kube-scheduler records none while the group is unknown.
     const auto group = group_objects_.KeyOf(*info.pod);
-    if (group && group_objects_.FindObject(*group) == nullptr) return;
+    if (group && !group_objects_.RootOf(*group)) return;
     for (const ClusterEvent& event : events) Note(event, objects);
     return;
   }
@@ -294,8 +294,9 @@ void SchedulingQueue::Activate(std::span<const std::string> pods) {
 // Of a member, the other members that wait are activated.
 void SchedulingQueue::ActivateInFlight(const api::PodPtr& pod) {
   if (const auto key = group_objects_.KeyOf(*pod)) {
-    if (group_objects_.FindObject(*key) == nullptr) return;
-    if (const auto group = groups_.find(*key); group != groups_.end() && Activate(group->second)) return;
+    const auto root = group_objects_.RootOf(*key);
+    if (!root) return;
+    if (const auto group = groups_.find(*root); group != groups_.end() && Activate(group->second)) return;
   }
   Note(framework::kForceActivate, {nullptr, pod});
 }

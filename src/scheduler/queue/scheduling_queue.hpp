@@ -83,10 +83,10 @@ enum class GroupOutcome : std::uint8_t { kScheduled, kRejected, kError };
 //     │       └──────event──────┴── unschedulable <──┘ rejected, and no event since then helps
 //     └─PreEnqueue rejects──> unschedulable (gated)
 //
-// A pod is in at most one of these places, identified by its UID. The members of a pod group are in one entry
-// that moves as a unit: it is gated if any member is, and an event that helps one member moves all. Members
-// whose group object is unknown wait outside of these places (incomplete). Scheduler loop only; no method
-// blocks.
+// A pod is in at most one of these places, identified by its UID. The members of a pod group, or of all pod
+// groups below the root of a tree of composite groups, are in one entry that moves as a unit: it is gated if
+// any member is, and an event that helps one member moves all. Members whose group has no root
+// (PodGroups::RootOf) wait outside of these places (incomplete). Scheduler loop only; no method blocks.
 class SchedulingQueue {
  public:
   // All arguments must outlive the queue. A change of a group's object must be applied to `groups` before the
@@ -107,10 +107,11 @@ class SchedulingQueue {
   // pkg/scheduler/backend/queue).
   void Delete(const api::Pod& pod);
 
-  // The object of a group was received, changed, or deleted.
+  // The object of a group or composite group was received, changed, or deleted. `root` is the root of its
+  // tree before the deletion (PodGroups::RootOf); without one no pod in the queue is affected.
   void OnGroupAdded(const std::string& key);
   void OnGroupUpdated(const std::string& key);
-  void OnGroupDeleted(const std::string& key);
+  void OnGroupDeleted(const std::string& root);
 
   // Takes the entry with the highest rank. When activeQ is empty, pods in back-off are taken early, except
   // after errors. The caller must call Done or Requeue for each pod, and EndGroup for a group before the next
@@ -205,7 +206,7 @@ class SchedulingQueue {
     // Of members:
     kInGroup,     // in the entry of its group
     kRequeued,    // waits for the end of the group's attempt
-    kIncomplete,  // the group's object is unknown
+    kIncomplete,  // the group has no root
   };
   struct GroupEntry;
   // A pod, or a group (GroupEntry).
@@ -213,7 +214,7 @@ class SchedulingQueue {
     framework::QueuedEntity* state = nullptr;  // the history of the pod or of the group
     framework::QueuedPodPtr pod;               // null: a group
     GroupEntry* group = nullptr;               // of a group: itself; of a member in it: its group
-    std::string group_key;                     // of members: "namespace/name" of the group; else empty
+    std::string group_key;                     // of members: "namespace/name" of the pod group; else empty
     Place place = Place::kNone;
     std::uint64_t sequence = 0;       // order of arrival; decides between equal ranks
     std::size_t slot = 0;             // index in unschedulable_, while it is there
@@ -240,6 +241,7 @@ class SchedulingQueue {
     void Remove(Entry& member);
     // Removes the members of the group and returns them, in the order in which they were added.
     std::vector<Entry*> Take(const std::string& group);
+    std::vector<Entry*> TakeAll();
     std::size_t size() const { return size_; }
 
    private:
@@ -337,9 +339,11 @@ class SchedulingQueue {
   static void Include(GroupEntry& group, Entry& member);
   static void UpdatePriority(GroupEntry& group);
   // Takes the group out of its place, calls change(), and puts it back; unless it was rejected or gated, it
-  // goes through PreEnqueue again. A group without members is removed.
+  // goes through PreEnqueue again. A group without members is removed. `event` is counted.
   template <class Change>
-  void Reenter(GroupEntry& group, Change&& change);
+  void Reenter(GroupEntry& group, const char* event, Change&& change);
+  // Removes the members whose group has no root any more.
+  std::vector<Entry*> TakeRootless(GroupEntry& group);
   void RemoveMember(Entry& member);
   void ReenterGroupOf(const api::Pod& pod);
 
@@ -349,7 +353,7 @@ class SchedulingQueue {
   const cluster::PodGroups& group_objects_;
   std::unique_ptr<Metrics> metrics_;
   TextMap<Entry> entries_;      // pods by UID; does not move its elements
-  TextMap<GroupEntry> groups_;  // by "namespace/name"; groups with an entry in a place
+  TextMap<GroupEntry> groups_;  // by the key of the root; groups with an entry in a place
   boost::unordered_multiset<Entry*, ByKey, ByKey> by_key_;
   std::set<Entry*, HigherRank> active_;
   std::set<Entry*, EarlierExpiry> backoff_;
@@ -358,7 +362,7 @@ class SchedulingQueue {
   std::array<std::size_t, 4> sizes_{};  // number of pods by QueueName
   WaitingMembers incomplete_;
   WaitingMembers requeued_;        // of the group in progress
-  std::string group_in_progress_;  // between Pop and EndGroup; else empty
+  std::string group_in_progress_;  // the root, between Pop and EndGroup; else empty
   InFlight in_flight_;
   struct DeferredEvent {
     framework::ClusterEvent event;

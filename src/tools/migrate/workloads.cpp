@@ -138,15 +138,13 @@ class Survey {
   void ReportPodGroups() {
     if (!grouped_.all.empty()) {
       const bool on = question_.gates.Enabled("GenericWorkload");
-      AddFinding(
-          About(grouped_.all, on ? Level::kOk : Level::kNote, Topic::kWorkloads,
-                on ? fmt::format("{} of pod groups; Berth schedules groups as kube-scheduler does, without "
-                                 "composite groups",
-                                 grouped_.Text())
-                   : fmt::format("{} of pod groups; the feature gate GenericWorkload is off, and without it "
-                                 "both schedulers place them one by one",
-                                 grouped_.Text()),
-                ""));
+      AddFinding(About(
+          grouped_.all, on ? Level::kOk : Level::kNote, Topic::kWorkloads,
+          on ? fmt::format("{} of pod groups; Berth schedules groups as kube-scheduler does", grouped_.Text())
+             : fmt::format("{} of pod groups; the feature gate GenericWorkload is off, and without it "
+                           "both schedulers place them one by one",
+                           grouped_.Text()),
+          ""));
     }
     if (!gangs_.all.empty())
       AddFinding(About(

@@ -58,6 +58,13 @@ std::string Line(std::string_view place, const QueuedPod& pod) {
                             pod.info.pod->status.nominated_node_name);
 }
 
+// Group by group, as the original's members are listed.
+std::vector<QueuedPodPtr> ByGroup(std::vector<QueuedPodPtr> members) {
+  std::ranges::stable_sort(members, {},
+                           [](const QueuedPodPtr& pod) { return *pod->info.pod->spec.pod_group; });
+  return members;
+}
+
 std::string GroupLine(std::string_view place, const framework::QueuedGroup& group) {
   std::string text =
       fmt::format("{} attempts={} unschedulable={} errors={} since={}", place, group.attempts,
@@ -68,7 +75,7 @@ std::string GroupLine(std::string_view place, const framework::QueuedGroup& grou
   if (group.was_flushed) text += " after-flush";
   if (group.gated()) text += " gate=" + group.gated_by;
   text += fmt::format(" priority={} members=", group.priority);
-  for (const QueuedPodPtr& pod : group.members) text += pod->info.pod->metadata.uid + " ";
+  for (const QueuedPodPtr& pod : ByGroup(group.members)) text += pod->info.pod->metadata.uid + " ";
   return text;
 }
 
@@ -111,21 +118,31 @@ std::string Environment::Apply(const Operation& op) {
     Activate(op.pods);
   } else if (op.kind == "end") {
     End(op);
-  } else if (op.kind == "group-add") {
-    cluster_.groups().PutObject(op.group);
-    queue_->OnGroupAdded(op.group->metadata.Key());
-  } else if (op.kind == "group-update") {
-    cluster_.groups().PutObject(op.group);
-    queue_->OnGroupUpdated(op.group->metadata.Key());
+  } else if (op.group != nullptr) {
+    PutGroup(op.group);
   } else if (op.kind == "group-delete") {
-    cluster_.groups().RemoveObject("default/" + op.name);
-    queue_->OnGroupDeleted("default/" + op.name);
+    RemoveGroup("default/" + op.name);
+  } else if (op.kind == "composite-delete") {
+    RemoveGroup(cluster::CompositeKey("default", op.name));
   } else if (op.kind == "step") {
     Advance(milliseconds(op.millis));
   } else {
     throw std::runtime_error("unknown operation " + op.kind);
   }
   return "";
+}
+
+void Environment::PutGroup(const api::PodGroupPtr& group) {
+  const std::string key = cluster::KeyOf(*group);
+  const bool known = cluster_.groups().FindObject(key) != nullptr;
+  cluster_.groups().PutObject(group);
+  known ? queue_->OnGroupUpdated(key) : queue_->OnGroupAdded(key);
+}
+
+void Environment::RemoveGroup(const std::string& key) {
+  const auto root = cluster_.groups().RootOf(key);
+  cluster_.groups().RemoveObject(key);
+  if (root) queue_->OnGroupDeleted(*root);
 }
 
 // --- the queue's callbacks, implemented as in core ---
@@ -185,7 +202,7 @@ std::string Environment::Pop() {
   if (popped.group != nullptr) {
     attempted_ = popped.group;
     std::string uids;
-    for (const QueuedPodPtr& pod : attempted_->members) {
+    for (const QueuedPodPtr& pod : ByGroup(attempted_->members)) {
       held_[pod->info.pod->metadata.uid] = pod;
       uids += pod->info.pod->metadata.uid + " ";
     }

@@ -31,9 +31,9 @@ struct Operation {
   Event event;
   std::vector<std::string> pods;
   std::int64_t millis = 0;
-  api::PodGroupPtr group;  // group-add, group-update
+  api::PodGroupPtr group;  // group-add, group-update, composite-add, composite-update
   std::string outcome;     // of a group's attempt (end)
-  std::string name;        // of a group (group-delete)
+  std::string name;        // of a group (group-delete, composite-delete)
   // What kube-scheduler's queue popped: a pod, or the members of a group with a space after each.
   std::string popped;
 };
@@ -65,6 +65,8 @@ class Environment final : public queue::QueuePolicy {
   std::string Pop();
   void Requeue(const Operation& op);
   void End(const Operation& op);
+  void PutGroup(const api::PodGroupPtr& group);
+  void RemoveGroup(const std::string& key);
   void Bind(const std::string& uid);
   void Deliver(const Event& event);
   void Activate(const std::vector<std::string>& uids);

@@ -64,6 +64,16 @@ api::PodPtr ParsePod(element from) {
   return pod.Share();
 }
 
+api::PodGroupPtr ParseGroup(element from) {
+  const auto priority = static_cast<std::int32_t>(Number(from, "priority"));
+  if (Flag(from, "composite"))
+    return testing::MakeComposite(Text(from, "name"), Text(from, "parent"), std::nullopt, priority);
+  auto group =
+      std::make_shared<api::PodGroup>(*testing::MakeGroup(Text(from, "name"), std::nullopt, priority));
+  group->parent = Text(from, "parent");
+  return group;
+}
+
 Event ParseEvent(element from) {
   Event event{Text(from, "resource"),
               static_cast<framework::ActionMask>(Number(from, "action")),
@@ -92,9 +102,7 @@ Step ParseStep(element from) {
   op.popped = Text(from, "popped");
   op.outcome = Text(from, "outcome");
   op.name = Text(from, "name");
-  if (element group; from["group"].get(group) == simdjson::SUCCESS)
-    op.group = testing::MakeGroup(Text(group, "name"), std::nullopt,
-                                  static_cast<std::int32_t>(Number(group, "priority")));
+  if (element group; from["group"].get(group) == simdjson::SUCCESS) op.group = ParseGroup(group);
   step.set = Pairs(from, "set");
   step.gone = Texts(from, "gone");
   return step;

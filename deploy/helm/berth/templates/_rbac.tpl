@@ -87,7 +87,7 @@
 {{/* Pod groups, whose condition PodGroupInitiallyScheduled a scheduler writes. */}}
 {{- define "berth.podGroupRules" -}}
 - apiGroups: [scheduling.k8s.io]
-  resources: [podgroups]
+  resources: [podgroups, compositepodgroups]
   verbs: [list, watch]
 {{- if has .Values.mode (list "second" "replacement") }}
 - apiGroups: [scheduling.k8s.io]

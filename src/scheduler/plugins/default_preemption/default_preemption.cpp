@@ -169,7 +169,8 @@ const Candidate& DefaultPreemption::Choose(const RowSet& best, const NodeTable& 
 
 Status DefaultPreemption::PreEnqueue(const cluster::PodInfo& pod) const {
   if (const auto key = handle_.groups.KeyOf(*pod.pod)) {
-    const api::PodGroupPtr group = handle_.groups.FindObject(*key);
+    const auto root = handle_.groups.RootOf(*key);
+    const api::PodGroupPtr group = root ? handle_.groups.FindObject(*root) : nullptr;
     if (group == nullptr || !handle_.scheduler.IsPreempting(group->metadata.uid)) return {};
     return Status::Unresolvable("waiting for the preemption for this pod group to be finished");
   }

@@ -70,7 +70,7 @@ GroupPostFilterResult GroupPreemption::SelectVictims(const QueuedGroup& group,
   }
   std::ranges::sort(victims, MoreImportant);
   for (const VictimUnit& victim : victims) {
-    if (victim.of_group) ++eviction.disrupted_groups;
+    if (victim.rank != VictimUnit::Rank::kPod) ++eviction.disrupted_groups;
     for (const VictimUnit::Victim& each : victim.pods) eviction.victims.push_back(each.pod->pod);
   }
   for (const GroupPostFilterServices::Found& found : services.found())

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "scheduler/plugins/default_preemption/importance.hpp"
 
@@ -25,11 +26,6 @@ bool IsBeingPreempted(const api::Pod& pod) {
   return found != conditions.end() && found->status == "True" && found->reason == "PreemptionByScheduler";
 }
 
-// Members of groups of other projects have a priority each.
-std::int32_t PriorityIn(const api::PodGroup* group, const api::Pod& pod) {
-  return group == nullptr || group->external != nullptr ? pod.spec.priority : group->priority;
-}
-
 void SortByKey(VictimUnit& unit) {
   std::ranges::sort(unit.pods,
                     [](const auto& a, const auto& b) { return Importance::FirstByKey(*a.pod, *b.pod); });
@@ -39,7 +35,7 @@ void SortByKey(VictimUnit& unit) {
 
 bool MoreImportant(const VictimUnit& a, const VictimUnit& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
-  if (a.of_group != b.of_group) return a.of_group;
+  if (a.rank != b.rank) return a.rank > b.rank;
   if (a.pods.size() != b.pods.size()) return a.pods.size() > b.pods.size();
   if (a.started != b.started) return a.started < b.started;
   return Importance::FirstByKey(*a.pods.front().pod, *b.pods.front().pod);
@@ -60,69 +56,91 @@ void SortForReprieve(std::vector<VictimUnit>& units, DisruptionBudgets& budgets)
 
 bool VictimUnits::AnyBeingPreempted(cluster::Row row, std::int32_t priority) const {
   return std::ranges::any_of(nodes_.pods(row), [&](const cluster::PlacedPod* pod) {
-    return IsBeingPreempted(*pod->pod) && PriorityOf(*pod->pod) < priority;
+    return IsBeingPreempted(*pod->pod) && MembershipOf(*pod->pod).priority < priority;
   });
 }
 
-std::int32_t VictimUnits::PriorityOf(const api::Pod& pod) const {
+// Members of groups of other projects have a priority each.
+VictimUnits::Membership VictimUnits::MembershipOf(const api::Pod& pod) const {
+  Membership of{.priority = pod.spec.priority, .whole = {}};
   const auto key = groups_.KeyOf(pod);
-  const api::PodGroupPtr group = key ? groups_.FindObject(*key) : nullptr;
-  return PriorityIn(group.get(), pod);
+  if (!key) return of;
+  of.in_group = true;
+  of.rank = VictimUnit::Rank::kGroup;
+  groups_.ForEachUp(*key, [&](const std::string& at, const api::PodGroup& group) {
+    if (group.external == nullptr) of.priority = group.priority;
+    if (!group.disrupted_as_a_unit) return;
+    of.whole = at;
+    of.rank = group.composite ? VictimUnit::Rank::kComposite : VictimUnit::Rank::kGroup;
+  });
+  return of;
 }
 
 std::vector<VictimUnit> VictimUnits::Below(std::int32_t priority) const {
   std::vector<VictimUnit> units;
   TextMap<std::size_t> of_group;  // the unit of a group that is disrupted as a whole
-  ForEachPod([&](cluster::Row row, cluster::PlacedPod& pod, const std::optional<std::string>& key,
-                 const api::PodGroup* group) {
-    const std::int32_t own = PriorityIn(group, *pod.pod);
-    if (own >= priority) return;
-    if (group == nullptr || !group->disrupted_as_a_unit) {
-      units.push_back({own, key.has_value(), Importance::EntryOf(pod).started, {{row, &pod}}});
+  ForEachPod([&](cluster::Row row, cluster::PlacedPod& pod, const Membership& of) {
+    if (of.priority >= priority) return;
+    if (of.whole.empty()) {
+      units.push_back({of.priority, of.rank, Importance::EntryOf(pod).started, {{row, &pod}}});
       return;
     }
-    const auto [known, added] = of_group.try_emplace(*key, units.size());
-    if (added) units.push_back({own, true, INT64_MAX, {}});
+    const auto [known, added] = of_group.try_emplace(of.whole, units.size());
+    if (added) units.push_back({of.priority, of.rank, INT64_MAX, {}});
     Join(units[known->second], row, pod);
   });
   for (const auto& [key, unit] : of_group) SortByKey(units[unit]);
   return units;
 }
 
-std::optional<std::string> VictimUnits::MissingNodeOf(const PodGroups::Group& group) const {
-  for (const auto& [uid, member] : group.members) {
-    if (member.stage == PodGroups::Stage::kUnscheduled) continue;
-    if (nodes_.Find(symbols_.node_names.Find(member.node)) != cluster::kNoRow) continue;
-    return fmt::format(
-        "failed to get node info for node \"{0}\" from snapshot: nodeinfo not found for node name \"{0}\"",
-        member.node);
+std::optional<std::string> VictimUnits::MissingNodeIn(const std::string& whole) const {
+  std::optional<std::string> missing;
+  groups_.ForEachLeaf(whole, [&](const std::string&, const PodGroups::Group& group) {
+    for (const auto& [uid, member] : group.members) {
+      if (missing || member.stage == PodGroups::Stage::kUnscheduled) continue;
+      if (nodes_.Find(symbols_.node_names.Find(member.node)) != cluster::kNoRow) continue;
+      missing = fmt::format(
+          "failed to get node info for node \"{0}\" from snapshot: nodeinfo not found for node name \"{0}\"",
+          member.node);
+    }
+  });
+  return missing;
+}
+
+bool VictimUnits::AnyOnExistingNode(const std::string& whole) const {
+  bool any = false;
+  groups_.ForEachLeaf(whole, [&](const std::string&, const PodGroups::Group& group) {
+    any = any || std::ranges::any_of(group.members, [&](const auto& member) {
+            return member.second.stage != PodGroups::Stage::kUnscheduled &&
+                   nodes_.Find(symbols_.node_names.Find(member.second.node)) != cluster::kNoRow;
+          });
+  });
+  return any;
+}
+
+std::optional<std::string> VictimUnits::MissingNode() const {
+  std::set<std::string> wholes;
+  groups_.ForEach([&](const std::string& key, const PodGroups::Group& group) {
+    if (group.scheduled > 0 && group.object != nullptr) {
+      std::string whole;
+      groups_.ForEachUp(key, [&](const std::string& at, const api::PodGroup& object) {
+        if (object.disrupted_as_a_unit) whole = at;
+      });
+      if (!whole.empty()) wholes.insert(std::move(whole));
+    }
+  });
+  for (const std::string& whole : wholes) {
+    auto missing = MissingNodeIn(whole);
+    if (missing && AnyOnExistingNode(whole)) return missing;
   }
   return std::nullopt;
 }
 
-std::optional<std::string> VictimUnits::MissingNode() const {
-  const auto is_on_a_node = [&](const auto& member) {
-    return member.second.stage != PodGroups::Stage::kUnscheduled &&
-           nodes_.Find(symbols_.node_names.Find(member.second.node)) != cluster::kNoRow;
-  };
-  std::optional<std::string> error;
-  std::string_view first;
-  groups_.ForEach([&](const std::string& key, const PodGroups::Group& group) {
-    if (group.object == nullptr || !group.object->disrupted_as_a_unit || (error && key > first)) return;
-    auto missing = MissingNodeOf(group);
-    if (!missing || std::ranges::none_of(group.members, is_on_a_node)) return;
-    error = std::move(missing);
-    first = key;
-  });
-  return error;
-}
-
 std::optional<std::string> VictimUnits::MissingNodeOf(cluster::Row row) const {
   for (const cluster::PlacedPod* pod : nodes_.pods(row)) {
-    const auto key = groups_.KeyOf(*pod->pod);
-    const PodGroups::Group* group = key ? groups_.Find(*key) : nullptr;
-    if (group == nullptr || group->object == nullptr || !group->object->disrupted_as_a_unit) continue;
-    if (auto missing = MissingNodeOf(*group)) return missing;
+    const Membership of = MembershipOf(*pod->pod);
+    if (of.whole.empty()) continue;
+    if (auto missing = MissingNodeIn(of.whole)) return missing;
   }
   return std::nullopt;
 }
@@ -137,15 +155,13 @@ std::vector<VictimUnit> VictimUnits::BelowOn(cluster::Row row, std::int32_t prio
   std::vector<VictimUnit> units;
   std::vector<std::string> listed;
   for (cluster::PlacedPod* pod : nodes_.pods(row)) {
-    const auto key = groups_.KeyOf(*pod->pod);
-    const api::PodGroupPtr group = key ? groups_.FindObject(*key) : nullptr;
-    const std::int32_t own = PriorityIn(group.get(), *pod->pod);
-    if (own >= priority) continue;
-    if (group == nullptr || !group->disrupted_as_a_unit) {
-      units.push_back({own, key.has_value(), Importance::EntryOf(*pod).started, {{row, pod}}});
-    } else if (std::ranges::find(listed, *key) == listed.end()) {
-      listed.push_back(*key);
-      units.push_back(WholeGroups().at(*key));
+    const Membership of = MembershipOf(*pod->pod);
+    if (of.priority >= priority) continue;
+    if (of.whole.empty()) {
+      units.push_back({of.priority, of.rank, Importance::EntryOf(*pod).started, {{row, pod}}});
+    } else if (std::ranges::find(listed, of.whole) == listed.end()) {
+      listed.push_back(of.whole);
+      units.push_back(WholeGroups().at(of.whole));
     }
   }
   return units;
@@ -154,11 +170,10 @@ std::vector<VictimUnit> VictimUnits::BelowOn(cluster::Row row, std::int32_t prio
 const VictimUnits::ByGroup& VictimUnits::WholeGroups() {
   if (whole_groups_) return *whole_groups_;
   whole_groups_.emplace();
-  ForEachPod([&](cluster::Row row, cluster::PlacedPod& pod, const std::optional<std::string>& key,
-                 const api::PodGroup* group) {
-    if (group == nullptr || !group->disrupted_as_a_unit) return;
-    Join(whole_groups_->try_emplace(*key, VictimUnit{group->priority, true, INT64_MAX, {}}).first->second,
-         row, pod);
+  ForEachPod([&](cluster::Row row, cluster::PlacedPod& pod, const Membership& of) {
+    if (of.whole.empty()) return;
+    VictimUnit empty{of.priority, of.rank, INT64_MAX, {}};
+    Join(whole_groups_->try_emplace(of.whole, std::move(empty)).first->second, row, pod);
   });
   for (auto& [key, unit] : *whole_groups_) SortByKey(unit);
   return *whole_groups_;
@@ -168,11 +183,7 @@ template <class Visit>
 void VictimUnits::ForEachPod(Visit&& visit) const {
   nodes_.all().ForEach([&](std::size_t index) {
     const auto row = static_cast<cluster::Row>(index);
-    for (cluster::PlacedPod* pod : nodes_.pods(row)) {
-      const auto key = groups_.KeyOf(*pod->pod);
-      const api::PodGroupPtr group = key ? groups_.FindObject(*key) : nullptr;
-      visit(row, *pod, key, group.get());
-    }
+    for (cluster::PlacedPod* pod : nodes_.pods(row)) visit(row, *pod, MembershipOf(*pod->pod));
   });
 }
 

@@ -15,20 +15,23 @@
 
 namespace berth::plugins {
 
-// A pod, or all scheduled members of a group whose disruption mode is `all`.
+// A pod, or all scheduled members of a group whose disruption mode is `all`; of several such groups in a tree
+// the highest one counts.
 struct VictimUnit {
   struct Victim {
     cluster::Row row = cluster::kNoRow;
     cluster::PlacedPod* pod = nullptr;
     std::size_t withdrawn = 0;  // its index in a withdrawal, while there is one
   };
-  std::int32_t priority = 0;  // of members of a group: the group's
-  bool of_group = false;
+  // Units of composite groups come before those of groups, which include single members.
+  enum class Rank : std::uint8_t { kPod, kGroup, kComposite };
+  std::int32_t priority = 0;  // of members of a group: that of the root of its tree
+  Rank rank = Rank::kPod;
   std::int64_t started = 0;  // Unix seconds, the earliest; pods that have not started sort after all others
   std::vector<Victim> pods;  // not empty; by namespace and name
   std::int64_t violations = 0;  // pods whose eviction violates a PodDisruptionBudget, see SortForReprieve
 };
-// By descending priority; members of groups before other pods; larger units first; earlier ones first. Then
+// By descending priority; by descending rank; larger units first; earlier ones first. Then
 // by namespace and name of the first pod, where kube-scheduler's order is undefined.
 bool MoreImportant(const VictimUnit& a, const VictimUnit& b);
 // Sorts the units into the order in which preemption spares them: first those whose eviction violates a
@@ -61,12 +64,20 @@ class VictimUnits {
   void Begin() { whole_groups_.reset(); }
 
  private:
-  // The priority of the pod's group; of the pod itself if it has none or its group is unknown.
-  std::int32_t PriorityOf(const api::Pod& pod) const;
-  std::optional<std::string> MissingNodeOf(const cluster::PodGroups::Group& group) const;
-  using ByGroup = TextMap<VictimUnit>;  // by namespace/name
+  // What a pod's groups determine.
+  struct Membership {
+    bool in_group = false;
+    std::int32_t priority = 0;  // the pod's own without a known group
+    std::string whole;          // the highest group that is disrupted as a whole; empty: none
+    VictimUnit::Rank rank = VictimUnit::Rank::kPod;  // of the unit
+  };
+  Membership MembershipOf(const api::Pod& pod) const;
+  // The error of the unit of this group: the first member on a node that does not exist.
+  std::optional<std::string> MissingNodeIn(const std::string& whole) const;
+  bool AnyOnExistingNode(const std::string& whole) const;
+  using ByGroup = TextMap<VictimUnit>;  // by the key of the group
   const ByGroup& WholeGroups();
-  // Calls visit(Row, PlacedPod&, key of the group, PodGroup*); null: none, or unknown.
+  // Calls visit(Row, PlacedPod&, const Membership&).
   template <class Visit>
   void ForEachPod(Visit&& visit) const;
 

@@ -462,7 +462,7 @@ framework::GroupPostFilterResult DynamicResources::PodGroupPostFilter(
     const framework::QueuedGroup& group, framework::GroupPostFilterServices& services) {
   const bool by_topology =
       handle_.gates.Enabled("TopologyAwareWorkloadScheduling") && !group.object->topology_key.empty();
-  if (!enabled_ || by_topology) return {{framework::Code::kUnschedulable, {}, {}}};
+  if (!enabled_ || by_topology || group.object->composite) return {{framework::Code::kUnschedulable, {}, {}}};
   // As in kube-scheduler, which finds no state of the group then.
   if (std::ranges::none_of(services.tried(), [&](const auto& tried) { return WasSeen(*tried.state); }))
     return {Status::Error("not found")};

@@ -1,9 +1,13 @@
-// All or nothing for pods of a pod group with gang policy (kube-scheduler v1.37.1,
-// pkg/scheduler/framework/plugins/gangscheduling; feature gate GenericWorkload, off by default).
+// All or nothing for pods of a pod group with gang policy, and of trees of composite groups (kube-scheduler
+// v1.37.1, pkg/scheduler/framework/plugins/gangscheduling; feature gates GenericWorkload and
+// CompositePodGroup, off by default).
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "base/result.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
@@ -16,12 +20,14 @@ framework::Status MinCountStatus(std::int32_t wanted, const framework::Placement
 
 // PreEnqueue gates a member until its group and at least minCount members exist. In the cycle of a group,
 // PlacementFeasible stops the search when minCount cannot be reached any more. Permit holds placed members
-// until minCount members are placed. Pods without a group, and members of groups of other projects, pass.
+// until minCount members are placed. In a tree of composite groups, enough groups must have enough members
+// instead: a composite group is ready if minGroupCount of its children are. Pods without a group, and members
+// of groups of other projects, pass.
 class GangScheduling final : public framework::PreEnqueuePlugin,
                              public framework::PermitPlugin,
                              public framework::PlacementFeasiblePlugin {
  public:
-  explicit GangScheduling(framework::Handle& handle) : handle_(handle), groups_(handle.groups) {}
+  explicit GangScheduling(framework::Handle& handle);
 
   std::string_view Name() const override { return "GangScheduling"; }
   framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
@@ -31,8 +37,29 @@ class GangScheduling final : public framework::PreEnqueuePlugin,
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
+  // Which members of a group count.
+  enum class Counted : std::uint8_t { kAll, kScheduled };
+  static std::size_t CountIn(const cluster::PodGroups::Group& group, Counted counted);
+  framework::Status PreEnqueueInTrees(const std::string& key) const;
+  framework::PermitResult PermitInTree(const std::string& key, const std::string& root,
+                                       const std::string& uid);
+  // The root of the tree of a composite group, or why kube-scheduler finds none.
+  Expected<std::string> RootAbove(const std::string& composite) const;
+  // Whether enough groups of the tree have enough members. The last answer is kept until groups change.
+  bool IsReady(const std::string& root, Counted counted) const;
+  bool IsGroupReady(const std::string& key, Counted counted, std::size_t level) const;
+  bool AreInOneTree(const cluster::PodInfo& waiting, const std::string& key) const;
+
   framework::Handle& handle_;
   const cluster::PodGroups& groups_;
+  const bool in_trees_;  // the feature gate CompositePodGroup
+  struct Answer {
+    std::string root;
+    Counted counted{};
+    std::uint64_t version = 0;
+    bool ready = false;
+  };
+  mutable Answer last_;
   WaitingMembers waiting_{handle_};
 };
 

@@ -92,7 +92,8 @@ GroupPostFilterResult GroupReservation::PodGroupPostFilter(const QueuedGroup& gr
 }
 
 bool GroupReservation::IsDue(const QueuedGroup& group) const {
-  if (reservations_.size() >= most_ || reservations_.Find(group.key) != nullptr ||
+  // Trees of composite groups get no reservations.
+  if (group.object->composite || reservations_.size() >= most_ || reservations_.Find(group.key) != nullptr ||
       group.attempt_started - group.first_attempt_ready < wait_)
     return false;
   const auto postponed = postponed_.find(group.key);

@@ -7,8 +7,11 @@ namespace berth::plugins {
 Expected<std::int64_t> PodGroupPodsCount::ScorePlacement(
     const api::PodGroup& group, const cluster::NodeTable&,
     const framework::FeasiblePlacement& placement) const {
-  const cluster::PodGroups::Group* known = groups_.Find(group.metadata.Key());
-  const std::size_t scheduled = known == nullptr ? 0 : known->scheduled;
+  std::size_t scheduled = 0;
+  const auto too_deep = groups_.ForEachLeaf(
+      cluster::KeyOf(group),
+      [&](const std::string&, const cluster::PodGroups::Group& leaf) { scheduled += leaf.scheduled; });
+  if (too_deep) return Invalid(cluster::TooManyLevels(*too_deep));
   return static_cast<std::int64_t>(scheduled + placement.members.size());
 }
 

@@ -30,7 +30,15 @@ GeneratedPlacements TopologyPlacementGenerator::GeneratePlacements(const api::Po
   const cluster::LabelKeyId key = symbols_.FindKey(group.topology_key);
   const Topology no_domains{std::vector(nodes.rows(), Topology::kNoDomain), {}, {}};
   const Topology& topology = key.known() ? nodes.TopologyOf(key) : no_domains;
-  const auto required = DomainOfScheduled(group, nodes, topology);
+  std::vector<const PodGroups::Member*> scheduled;
+  const auto too_deep =
+      groups_.ForEachLeaf(cluster::KeyOf(group), [&](const std::string&, const PodGroups::Group& leaf) {
+        for (const auto& [uid, member] : leaf.members) {
+          if (member.stage != PodGroups::Stage::kUnscheduled) scheduled.push_back(&member);
+        }
+      });
+  if (too_deep) return {Status::Error(cluster::TooManyLevels(*too_deep))};
+  const auto required = DomainOf(scheduled, group.topology_key, nodes, topology);
   if (!required)
     return {Status::Error("cannot determine domain for already scheduled pods: " + required.error().message)};
   std::vector<GroupPlacement> by_domain(topology.domains(), {"", RowSet(nodes.rows())});
@@ -46,26 +54,23 @@ GeneratedPlacements TopologyPlacementGenerator::GeneratePlacements(const api::Po
   return {{}, std::move(by_domain)};
 }
 
-Expected<std::optional<std::uint32_t>> TopologyPlacementGenerator::DomainOfScheduled(
-    const api::PodGroup& group, const NodeTable& nodes, const Topology& topology) const {
+Expected<std::optional<std::uint32_t>> TopologyPlacementGenerator::DomainOf(
+    std::span<const PodGroups::Member* const> members, const std::string& key, const NodeTable& nodes,
+    const Topology& topology) const {
   Row first = cluster::kNoRow;
-  const PodGroups::Group* known = groups_.Find(group.metadata.Key());
-  if (known == nullptr) return std::nullopt;
-  for (const auto& [uid, member] : known->members) {
-    if (member.stage == PodGroups::Stage::kUnscheduled) continue;
-    const std::string pod = member.pod->metadata.Key();
-    const Row row = nodes.Find(symbols_.node_names.Find(member.node));
+  for (const PodGroups::Member* member : members) {
+    const std::string pod = member->pod->metadata.Key();
+    const Row row = nodes.Find(symbols_.node_names.Find(member->node));
     if (row == cluster::kNoRow) {
       return Invalid(
-          fmt::format("getting node for pod {}: nodeinfo not found for node name \"{}\"", pod, member.node));
+          fmt::format("getting node for pod {}: nodeinfo not found for node name \"{}\"", pod, member->node));
     }
     if (topology.domain[row] == Topology::kNoDomain)
       return Invalid(fmt::format("no topology domain found for pod {}", pod));
     if (first == cluster::kNoRow) first = row;
     if (topology.domain[first] != topology.domain[row]) {
-      return Invalid(fmt::format("more than 1 domain found for pod group: {}, {}",
-                                 ValueAt(first, group.topology_key, nodes),
-                                 ValueAt(row, group.topology_key, nodes)));
+      return Invalid(fmt::format("more than 1 domain found for pod group: {}, {}", ValueAt(first, key, nodes),
+                                 ValueAt(row, key, nodes)));
     }
   }
   if (first == cluster::kNoRow) return std::nullopt;

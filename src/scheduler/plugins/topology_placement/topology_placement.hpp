@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/framework/group_plugin.hpp"
@@ -13,7 +15,8 @@
 namespace berth::plugins {
 
 // One placement per value of the node label that the group's topology constraint names; only that of the
-// members that are scheduled already, if there are any. Without a constraint all nodes.
+// members, of a composite group those of all groups below it, that are scheduled already, if there are any.
+// Without a constraint all nodes.
 class TopologyPlacementGenerator final : public framework::PlacementGeneratePlugin {
  public:
   explicit TopologyPlacementGenerator(framework::Handle& handle)
@@ -26,10 +29,10 @@ class TopologyPlacementGenerator final : public framework::PlacementGeneratePlug
                                                     const RowSet& among) const override;
 
  private:
-  // The domain of the scheduled members; nullopt: there are none.
-  Expected<std::optional<std::uint32_t>> DomainOfScheduled(const api::PodGroup& group,
-                                                           const cluster::NodeTable& nodes,
-                                                           const cluster::Topology& topology) const;
+  // The domain of these members; nullopt: there are none.
+  Expected<std::optional<std::uint32_t>> DomainOf(std::span<const cluster::PodGroups::Member* const> members,
+                                                  const std::string& key, const cluster::NodeTable& nodes,
+                                                  const cluster::Topology& topology) const;
 
   const cluster::SymbolTable& symbols_;
   const cluster::PodGroups& groups_;
