@@ -429,7 +429,7 @@ void GroupCycle::OnNotReserved(MemberResult& member) {
 void GroupCycle::RunPostFilters(const QueuedGroup& group, GroupResult& result) {
   std::vector<framework::GroupPostFilterServices::Tried> tried;
   AddTried(result.members, tried);
-  PostFilterAnswer answer = CallPostFilters(group, std::move(tried));
+  PostFiltersResult answer = CallPostFilters(group, std::move(tried));
   result.abandoned = answer.abandoned;
   if (answer.result.status.code == Code::kError) {
     result.status = std::move(answer.result.status);
@@ -445,10 +445,10 @@ void GroupCycle::RunPostFilters(const QueuedGroup& group, GroupResult& result) {
   result.preemption = PlanOf(answer.result);
 }
 
-GroupCycle::PostFilterAnswer GroupCycle::CallPostFilters(
+GroupCycle::PostFiltersResult GroupCycle::CallPostFilters(
     const QueuedGroup& group, std::vector<framework::GroupPostFilterServices::Tried> tried) {
   PostFilterRun services(*this, group, std::move(tried));
-  PostFilterAnswer answer{ProfileOf(group).RunPodGroupPostFilter(group, services)};
+  PostFiltersResult answer{ProfileOf(group).RunPodGroupPostFilter(group, services)};
   answer.abandoned = services.abandoned();
   return answer;
 }

@@ -154,12 +154,12 @@ class GroupCycle {
                           std::span<const std::shared_ptr<SharedStatus>> statuses);
 
   // --- preemption ---
-  struct PostFilterAnswer {
+  struct PostFiltersResult {
     framework::GroupPostFilterResult result;
     bool abandoned = false;
   };
-  PostFilterAnswer CallPostFilters(const framework::QueuedGroup& group,
-                                   std::vector<framework::GroupPostFilterServices::Tried> tried);
+  PostFiltersResult CallPostFilters(const framework::QueuedGroup& group,
+                                    std::vector<framework::GroupPostFilterServices::Tried> tried);
   static void AddTried(std::span<MemberResult> members,
                        std::vector<framework::GroupPostFilterServices::Tried>& tried);
   static std::optional<EvictionPlan> PlanOf(framework::GroupPostFilterResult& answer);

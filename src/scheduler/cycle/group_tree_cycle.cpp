@@ -213,7 +213,7 @@ void GroupCycle::RunTreePostFilters(const QueuedGroup& group, GroupResult& resul
                                     std::span<const std::shared_ptr<SharedStatus>> statuses) {
   std::vector<framework::GroupPostFilterServices::Tried> tried;
   for (LeafResult& leaf : result.leaves) AddTried(leaf.result.members, tried);
-  PostFilterAnswer answer = CallPostFilters(group, std::move(tried));
+  PostFiltersResult answer = CallPostFilters(group, std::move(tried));
   result.abandoned = answer.abandoned;
   const Status& answered = answer.result.status;
   const bool failed = answered.code == Code::kError;
