@@ -162,15 +162,22 @@ class Scenario {
     EndCycle();
   }
 
-  // Its bindings end. A claim that is as before the cycle is no result.
+  // Its bindings and evictions end, and then the watch delivers the claims that it has written. A claim that
+  // is as before the cycle is no result.
   void EndCycle() {
     do {
-      while (loop_.RunOnce(handler_)) {
-      }
+      RunLoop();
     } while (writer_.RefuseVolumes());
-    for (const auto& [key, before] : std::exchange(before_cycle_, {})) {
-      if (std::string text = TextOf(*cluster_.Find<api::ResourceClaim>(key)); text != before)
-        claims_[key] = std::move(text);
+    for (const auto& [key, after] : std::exchange(written_claims_, {})) {
+      const auto before = cluster_.Find<api::ResourceClaim>(key);
+      if (std::string text = TextOf(*after); text != TextOf(*before)) claims_[key] = std::move(text);
+      loop_.sink().On(
+          std::get<ports::Change<api::ResourceClaim>>(cluster_.Update<api::ResourceClaim>(after)));
+    }
+    RunLoop();
+  }
+  void RunLoop() {
+    while (loop_.RunOnce(handler_)) {
     }
   }
 
@@ -184,16 +191,16 @@ class Scenario {
     loop_.sink().On(std::get<ports::Change<api::Pod>>(cluster_.Update<api::Pod>(after)));
   }
 
-  // Applies the change, and lets the watch deliver the new version before the next cycle.
+  // Applies the change. Returns the new version.
   std::string ChangeClaim(const ports::ClaimChange& change) {
     const std::string key = change.ns + "/" + change.name;
-    const auto before = cluster_.Find<api::ResourceClaim>(key);
-    if (before == nullptr) throw std::runtime_error("no claim " + key);
-    const auto after = std::make_shared<api::ResourceClaim>(*before);
+    std::shared_ptr<const api::ResourceClaim>& written = written_claims_[key];
+    if (written == nullptr) written = cluster_.Find<api::ResourceClaim>(key);
+    if (written == nullptr) throw std::runtime_error("no claim " + key);
+    const auto after = std::make_shared<api::ResourceClaim>(*written);
     std::visit([&](const auto& kind) { ApplyTo(*after, kind); }, change.change);
     after->metadata.resource_version = NextVersion();
-    before_cycle_.try_emplace(key, TextOf(*before));
-    loop_.sink().On(std::get<ports::Change<api::ResourceClaim>>(cluster_.Update<api::ResourceClaim>(after)));
+    written = after;
     return after->metadata.resource_version;
   }
   static void ApplyTo(api::ResourceClaim& claim, const ports::ClaimChange::SetFinalizers& change) {
@@ -445,7 +452,8 @@ class Scenario {
   std::map<std::string, Written> pods_;                     // by key
   std::map<std::string, std::vector<std::string>> groups_;  // bodies of patches, by key
   std::map<std::string, std::string> claims_;               // texts of those that were written, by key
-  std::map<std::string, std::string> before_cycle_;  // of claims written in this cycle: the texts before it
+  // Claims that this cycle has written, by key.
+  std::map<std::string, std::shared_ptr<const api::ResourceClaim>> written_claims_;
   int deliveries_ = 0;
 };
 
