@@ -132,11 +132,12 @@ async function pod(page, cluster, nodes) {
   await page.locator(".advice li").first().waitFor();
   const advice = await page.locator(".advice").innerText();
   check(/topology.kubernetes.io\/zone/.test(advice), `the advice names the label: ${advice.split("\n")[0]}`);
-  // A pod that was bound: scores of all nodes.
-  const { items } = await cluster.get("/api/v1/namespaces/shop/pods?labelSelector=app%3Dweb&limit=1");
-  await page.getByLabel("Pod, as namespace/name").fill(`shop/${items[0].metadata.name}`);
+  // Scores of all nodes, of a pod that is bound now: records of earlier ones may have been dropped.
+  await cluster.pod("shop", "fresh", { cpu: "1" });
+  await waitFor("a node for shop/fresh", async () => (await cluster.get("/api/v1/namespaces/shop/pods/fresh")).spec.nodeName);
+  await page.getByLabel("Pod, as namespace/name").fill("shop/fresh");
   await page.getByRole("button", { name: "Show pod" }).click();
-  await heading(page, `Pod shop/${items[0].metadata.name}`);
+  await heading(page, "Pod shop/fresh");
   await page.getByText(`${nodes.toLocaleString("en-US")} of ${nodes.toLocaleString("en-US")} nodes`, { exact: true }).waitFor();
   await checkAccess(page, "pod");
   await page.locator(".decision").scrollIntoViewIfNeeded();
