@@ -60,7 +60,7 @@ spec: {containers: [{name: c, image: registry.example/c, resources: {requests: {
 YAML
 }
 
-# A node of three cores has room for two pods of one core. Spark: five pods for six places, of which two are taken at first.
+# A node of three cores has room for two pods of one core. Spark: five pods for six places; two are taken at first.
 fill one
 fill two
 scheduled fills=true
@@ -76,7 +76,7 @@ kubectl delete pod one --wait=true >"$work/apply"
 scheduled spark-role=executor
 expect "four executors fit: all are bound" 4 "$(bound spark-role=executor)"
 
-# Flink: four pods for six places, of which four are taken at first.
+# Flink: four pods for six places; four are taken at first.
 kubectl delete pods --all --wait=true >"$work/apply"
 for name in one two three four; do fill "$name"; done
 scheduled fills=true

@@ -89,7 +89,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
     placed_.clear();
     all_fit_together_ = true;
     if (group_.tree != nullptr) {
-      latest_ = cycle_.SearchTree(group_);
+      latest_ = cycle_.SearchTree(group_, cycle_.LeavesOf(group_));
     } else {
       latest_.result = cycle_.Search(group_);
     }

@@ -5,6 +5,7 @@
 // pkg/scheduler/schedule_one_podgroup.go).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -137,8 +138,10 @@ class GroupCycle {
 
   // --- trees (group_tree_cycle.cpp) ---
   GroupResult DecideTree(const framework::QueuedGroup& group);
-  TreeSearch SearchOf(const framework::QueuedGroup& group) const;
-  TreeResult SearchTree(const framework::QueuedGroup& group);
+  // Each pod group of the tree with its members of the entry, by key.
+  using TreeLeaves = std::map<std::string, framework::QueuedGroup>;
+  TreeLeaves LeavesOf(const framework::QueuedGroup& group) const;
+  TreeResult SearchTree(const framework::QueuedGroup& group, const TreeLeaves& leaves);
   // As SearchGroup, for a group of the tree.
   TreeResult SearchNode(const cluster::GroupTree& node, const TreeSearch& search, const RowSet& rows,
                         algorithm::RecordedScores recorded);
@@ -148,7 +151,7 @@ class GroupCycle {
                             algorithm::RecordedScores recorded);
   static void AddPlacedMembers(const TreeResult& node, std::vector<const cluster::PodInfo*>& members);
   void AddLeaves(const cluster::GroupTree& node, TreeResult* result,
-                 const std::shared_ptr<SharedStatus>& parent, const TreeSearch& search, GroupResult& all,
+                 const std::shared_ptr<SharedStatus>& parent, const TreeLeaves& leaves, GroupResult& all,
                  std::vector<std::shared_ptr<SharedStatus>>& statuses) const;
   void RunTreePostFilters(const framework::QueuedGroup& group, GroupResult& result,
                           std::span<const std::shared_ptr<SharedStatus>> statuses);

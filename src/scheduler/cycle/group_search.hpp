@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -151,8 +150,8 @@ struct GroupCycle::TreeResult {
 };
 
 struct GroupCycle::TreeSearch {
-  std::map<std::string, framework::QueuedGroup> leaves;  // by key
-  Assumed* assumed = nullptr;
+  const TreeLeaves& leaves;
+  Assumed& assumed;
 };
 
 // kube-scheduler lets the groups that fail with one above them share its status. The texts of

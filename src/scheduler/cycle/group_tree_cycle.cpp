@@ -22,7 +22,7 @@ namespace {
 // kube-scheduler's error is one of Error() only.
 bool IsError(const Status& status) { return !status.ok() && !status.rejected(); }
 
-// Each pod group of the tree with its members of the entry, in their order.
+// The pod groups of the tree, without members.
 void AddLeaf(const GroupTree& node, std::map<std::string, QueuedGroup>& leaves) {
   if (!node.object->composite) {
     QueuedGroup& leaf = leaves[node.key];
@@ -36,7 +36,8 @@ void AddLeaf(const GroupTree& node, std::map<std::string, QueuedGroup>& leaves) 
 }  // namespace
 
 GroupResult GroupCycle::DecideTree(const QueuedGroup& group) {
-  TreeResult tree = SearchTree(group);
+  const TreeLeaves leaves = LeavesOf(group);
+  TreeResult tree = SearchTree(group, leaves);
   GroupResult result;
   result.status = tree.result.status;
   result.searched = result.status.code;
@@ -44,7 +45,7 @@ GroupResult GroupCycle::DecideTree(const QueuedGroup& group) {
   result.abandoned = tree.result.abandoned;
   result.took = parts_.clock.Now() - group.attempt_started;
   std::vector<std::shared_ptr<SharedStatus>> statuses;
-  AddLeaves(*group.tree, &tree, nullptr, SearchOf(group), result, statuses);
+  AddLeaves(*group.tree, &tree, nullptr, leaves, result, statuses);
   if (result.searched == Code::kUnschedulable && !result.abandoned)
     RunTreePostFilters(group, result, statuses);
   for (LeafResult& leaf : result.leaves) {
@@ -57,23 +58,21 @@ GroupResult GroupCycle::DecideTree(const QueuedGroup& group) {
   return result;
 }
 
-GroupCycle::TreeSearch GroupCycle::SearchOf(const QueuedGroup& group) const {
-  TreeSearch search;
-  AddLeaf(*group.tree, search.leaves);
+GroupCycle::TreeLeaves GroupCycle::LeavesOf(const QueuedGroup& group) const {
+  TreeLeaves leaves;
+  AddLeaf(*group.tree, leaves);
   for (const QueuedPodPtr& pod : group.members) {
-    const auto leaf = search.leaves.find(parts_.groups.KeyOf(*pod->info.pod).value_or(""));
-    BERTH_CHECK(leaf != search.leaves.end(), group.key, pod->info.key);
+    const auto leaf = leaves.find(parts_.groups.KeyOf(*pod->info.pod).value_or(""));
+    BERTH_CHECK(leaf != leaves.end(), group.key, pod->info.key);
     leaf->second.members.push_back(pod);
   }
-  return search;
+  return leaves;
 }
 
-GroupCycle::TreeResult GroupCycle::SearchTree(const QueuedGroup& group) {
-  TreeSearch search = SearchOf(group);
-  TreeResult result;
+GroupCycle::TreeResult GroupCycle::SearchTree(const QueuedGroup& group, const TreeLeaves& leaves) {
+  TreeResult result;  // outlives the assumed members, which refer to it
   Assumed assumed(parts_, group.leading_pod().profile);
-  search.assumed = &assumed;
-  result = SearchNode(*group.tree, search, parts_.cluster.nodes().all(), RecordedScores::kAll);
+  result = SearchNode(*group.tree, {leaves, assumed}, parts_.cluster.nodes().all(), RecordedScores::kAll);
   if (result.result.status.ok() && !result.result.any_placed) result.result.status = RejectedWithGroup({});
   return result;
 }
@@ -82,7 +81,7 @@ GroupCycle::TreeResult GroupCycle::SearchNode(const GroupTree& node, const TreeS
                                               const RowSet& rows, RecordedScores recorded) {
   if (node.object->composite) return SearchComposite(node, search, rows, recorded);
   return {.decided = true,
-          .result = SearchGroup(search.leaves.at(node.key), rows, recorded, *search.assumed),
+          .result = SearchGroup(search.leaves.at(node.key), rows, recorded, search.assumed),
           .children = {}};
 }
 
@@ -90,7 +89,7 @@ GroupCycle::TreeResult GroupCycle::SearchNode(const GroupTree& node, const TreeS
 GroupCycle::TreeResult GroupCycle::SearchComposite(const GroupTree& node, const TreeSearch& search,
                                                    const RowSet& rows, RecordedScores recorded) {
   TreeResult failed{.decided = true, .result = {}, .children = {}};
-  Assumed& assumed = *search.assumed;
+  Assumed& assumed = search.assumed;
   const framework::GeneratedPlacements generated =
       assumed.profile().RunPlacementGenerate(*node.object, parts_.cluster.nodes(), rows);
   if (!generated.status.ok()) {
@@ -148,7 +147,7 @@ void GroupCycle::AddPlacedMembers(const TreeResult& node, std::vector<const clus
 GroupCycle::TreeResult GroupCycle::SearchChildren(const GroupTree& node, const TreeSearch& search,
                                                   const RowSet& rows, RecordedScores recorded) {
   TreeResult all{.decided = true, .result = {}, .children = {}};
-  Assumed& assumed = *search.assumed;
+  Assumed& assumed = search.assumed;
   const std::size_t before = assumed.size();
   framework::PlacementProgress progress{.remaining = node.children.size()};
   Status feasible = assumed.profile().RunPlacementFeasible(*node.object, progress);
@@ -181,7 +180,7 @@ GroupCycle::TreeResult GroupCycle::SearchChildren(const GroupTree& node, const T
 // Groups that were not decided, and those that could be scheduled although the one above could not, get the
 // status of that one.
 void GroupCycle::AddLeaves(const GroupTree& node, TreeResult* result,
-                           const std::shared_ptr<SharedStatus>& parent, const TreeSearch& search,
+                           const std::shared_ptr<SharedStatus>& parent, const TreeLeaves& leaves,
                            GroupResult& all, std::vector<std::shared_ptr<SharedStatus>>& statuses) const {
   const bool decided = result != nullptr && result->decided;
   const bool fails_with_parent =
@@ -190,7 +189,7 @@ void GroupCycle::AddLeaves(const GroupTree& node, TreeResult* result,
   if (!fails_with_parent) status = std::make_shared<SharedStatus>(SharedStatus{result->result.status});
   ++status->groups;
   if (!node.object->composite) {
-    const QueuedGroup& group = search.leaves.at(node.key);
+    const QueuedGroup& group = leaves.at(node.key);
     LeafResult& leaf = all.leaves.emplace_back(LeafResult{group, {}});
     if (!fails_with_parent) leaf.result = std::move(result->result);
     if (leaf.result.members.empty()) {
@@ -204,7 +203,7 @@ void GroupCycle::AddLeaves(const GroupTree& node, TreeResult* result,
   }
   for (std::size_t i = 0; i < node.children.size(); ++i) {
     TreeResult* child = decided && !result->children.empty() ? &result->children[i] : nullptr;
-    AddLeaves(node.children[i], child, status, search, all, statuses);
+    AddLeaves(node.children[i], child, status, leaves, all, statuses);
   }
 }
 

@@ -82,6 +82,15 @@ class GroupTreeCycleTest : public ::testing::Test, protected SchedulerEnvironmen
     return notes;
   }
   // By group: "reason: message" of the first condition. No later one is delivered.
+  // Both groups must be complete: "a" and "b" of "g1", "c" of "g2".
+  void AddTwoGroupsWithThreeMembers() {
+    Add(MakeComposite("root", "", 2));
+    Add(MakeChildGroup("g1", "root", 2));
+    Add(MakeChildGroup("g2", "root", 1));
+    for (const auto* member : {"a", "b"}) AddMember(member, "g1");
+    AddMember("c", "g2");
+    Settle();
+  }
   std::map<std::string, std::string> Conditions() const {
     std::map<std::string, std::string> conditions;
     for (const auto& patch : api.group_patches) {
@@ -94,12 +103,7 @@ class GroupTreeCycleTest : public ::testing::Test, protected SchedulerEnvironmen
 
 TEST_F(GroupTreeCycleTest, ATreeIsBoundWhenEnoughOfItsGroupsFit) {
   AddNodes(3);
-  Add(MakeComposite("root", "", 2));
-  Add(MakeChildGroup("g1", "root", 2));
-  Add(MakeChildGroup("g2", "root", 1));
-  for (const auto* member : {"a", "b"}) AddMember(member, "g1");
-  AddMember("c", "g2");
-  Settle();
+  AddTwoGroupsWithThreeMembers();
   EXPECT_THAT(Bound(), UnorderedElementsAre("a", "b", "c"));
   EXPECT_THAT(Conditions(), UnorderedElementsAre(Pair("g1", "Scheduled: "), Pair("g2", "Scheduled: ")));
 }
@@ -120,12 +124,7 @@ TEST_F(GroupTreeCycleTest, NoMemberIsBoundBeforeTheTreeIsComplete) {
 
 TEST_F(GroupTreeCycleTest, ATreeThatDoesNotFitHoldsNothing) {
   AddNodes(2);
-  Add(MakeComposite("root", "", 2));
-  Add(MakeChildGroup("g1", "root", 2));
-  Add(MakeChildGroup("g2", "root", 1));
-  for (const auto* member : {"a", "b"}) AddMember(member, "g1");
-  AddMember("c", "g2");
-  Settle();
+  AddTwoGroupsWithThreeMembers();
   EXPECT_THAT(Bound(), IsEmpty());
   EXPECT_EQ(engine->cache().assumed_count(), 0U);
   const std::string root =

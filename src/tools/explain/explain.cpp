@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "base/write_yaml.hpp"
@@ -66,20 +67,25 @@ Expected<std::vector<api::PodPtr>> SelectPods(const ExplainOptions& options, con
   return pods;
 }
 
-// The pods by group, in the order of the first pods of each; pods without a group have an empty key. A pod
-// with a node is explained on its own, also as a member.
+// The group with which a pod is explained. A pod with a node is explained on its own, also as a member.
+std::optional<std::string> WaitingGroupOf(const api::Pod& pod, assembly::PodEvaluator& evaluator) {
+  if (!pod.spec.node_name.empty() || pod.terminal()) return std::nullopt;
+  return evaluation::GroupOf(evaluator, pod);
+}
+
+// What one explanation is about.
 struct Subject {
   std::string group;  // empty: pods of one shape
   std::vector<api::PodPtr> pods;
 };
 
+// Groups in the order of their first pods, then the other pods by shape.
 std::vector<Subject> SubjectsOf(const std::vector<api::PodPtr>& pods, assembly::PodEvaluator& evaluator) {
   std::vector<Subject> subjects;
   std::map<std::string, std::size_t> groups;
   std::vector<api::PodPtr> single;
   for (const api::PodPtr& pod : pods) {
-    const bool waits = pod->spec.node_name.empty() && !pod->terminal();
-    const auto key = waits ? evaluation::GroupOf(evaluator, *pod) : std::nullopt;
+    const auto key = WaitingGroupOf(*pod, evaluator);
     if (!key) {
       single.push_back(pod);
       continue;
@@ -105,8 +111,7 @@ void PrintRecords(const ExplainOptions& options, const std::vector<api::PodPtr>&
                   assembly::Explainer& explainer) {
   std::set<std::string> printed;
   for (const api::PodPtr& pod : pods) {
-    const bool waits = pod->spec.node_name.empty() && !pod->terminal();
-    if (const auto key = waits ? evaluation::GroupOf(explainer.evaluator(), *pod) : std::nullopt) {
+    if (const auto key = WaitingGroupOf(*pod, explainer.evaluator())) {
       if (printed.insert(*key).second)
         PrintJson(options, explanation::GroupJson(evaluation::ExplainGroup(explainer.evaluator(), *key)));
       continue;

@@ -19,12 +19,7 @@ using scheduler_access::SchedulerConnection;
 
 Expected<std::vector<std::string>> KeysOf(const RetryOptions& options,
                                           const client::Environment& environment) {
-  std::string ns = options.ns;
-  if (ns.empty()) {
-    BERTH_TRY(const auto user,
-              client::LoadUserConnection(options.access.kubeconfig, options.access.context, environment));
-    ns = user.ns;
-  }
+  BERTH_TRY(const std::string ns, scheduler_access::NamespaceOf(options.ns, options.access, environment));
   std::vector<std::string> keys;
   for (const std::string& name : options.pods) {
     BERTH_TRY(std::string key, explain::PodKey(name, ns));

@@ -62,6 +62,14 @@ Expected<client::ConnectionConfig> SettingsFor(const std::string& url, bool forw
   return settings;
 }
 
+Expected<std::string> NamespaceOf(const std::string& given, const AccessOptions& options,
+                                  const client::Environment& environment) {
+  if (!given.empty()) return given;
+  BERTH_TRY(client::UserConnection user,
+            client::LoadUserConnection(options.kubeconfig, options.context, environment));
+  return std::move(user.ns);
+}
+
 Expected<SchedulerConnection> SchedulerConnection::Open(const AccessOptions& options,
                                                         const Surroundings& around) {
   SchedulerConnection connection;

@@ -31,6 +31,11 @@ Expected<client::ConnectionConfig> SettingsFor(const std::string& url, bool forw
                                                const AccessOptions& options, client::ConnectionConfig cluster,
                                                const client::Environment& environment);
 
+// The namespace of pods that are named without one: `given`; if that is empty, the one of the kubeconfig's
+// context.
+Expected<std::string> NamespaceOf(const std::string& given, const AccessOptions& options,
+                                  const client::Environment& environment);
+
 // One thread.
 class SchedulerConnection {
  public:

@@ -6,7 +6,6 @@
 
 #include "base/yaml.hpp"
 #include "http/origin.hpp"
-#include "kubernetes/client/connection_config.hpp"
 #include "tools/explain/pod_selection.hpp"
 #include "tools/explain/terminal.hpp"
 #include "tools/scheduler_access/configz.hpp"
@@ -24,12 +23,8 @@ struct Pod {
 
 // The pods that the options name. Invalid names are left out: RunExplain reports them.
 Expected<std::vector<Pod>> NamedPods(const WhyOptions& options, const client::Environment& environment) {
-  std::string ns = options.explain.ns;
-  if (ns.empty()) {
-    BERTH_TRY(const auto user,
-              client::LoadUserConnection(options.access.kubeconfig, options.access.context, environment));
-    ns = user.ns;
-  }
+  BERTH_TRY(const std::string ns,
+            scheduler_access::NamespaceOf(options.explain.ns, options.access, environment));
   std::vector<Pod> pods;
   for (const std::string& name : options.explain.pods) {
     const auto key = explain::PodKey(name, ns);

@@ -28,7 +28,7 @@ func (e *Errors) AddError(format string, args ...any) {
 	e.found = append(e.found, fmt.Sprintf(format, args...))
 }
 
-// TakeErrors returns the errors of a finished scenario, the last of which is err unless that is nil, and clears them.
+// TakeErrors returns the errors of a finished scenario and clears them. err is the last one, unless it is nil.
 func (e *Errors) TakeErrors(err error) []string {
 	if err != nil {
 		e.AddError("%v", err)

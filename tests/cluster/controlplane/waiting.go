@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Pause waits, but not longer than the run's context.
@@ -31,4 +35,19 @@ func Until(ctx context.Context, timeout time.Duration, what string, happened fun
 			return err
 		}
 	}
+}
+
+// AwaitPriorityClass waits until the API server admits pods of a class: the admission plugin reads classes
+// from a cache, which may be behind the class's creation.
+func (c *ControlPlane) AwaitPriorityClass(ctx context.Context, name string) error {
+	zero := int64(0)
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "class-"}, Spec: v1.PodSpec{PriorityClassName: name,
+		TerminationGracePeriodSeconds: &zero, Containers: []v1.Container{{Name: "c", Image: "none"}}}}
+	return Until(ctx, 20*time.Second, "admission of the priority class "+name, func() (bool, error) {
+		_, err := c.Client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if apierrors.IsForbidden(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 }

@@ -62,6 +62,9 @@ func (s *stage) install() error {
 	if err := s.apply(priorities); err != nil {
 		return err
 	}
+	if err := s.AwaitPriorityClass(s.ctx, "high"); err != nil {
+		return err
+	}
 	account := &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	if _, err := s.Client.CoreV1().ServiceAccounts("default").Create(s.ctx, account, metav1.CreateOptions{}); err != nil {
 		return err

@@ -108,7 +108,7 @@ func (s *stage) localPage() (wrong []string) {
 		}
 	}()
 	var url, key string
-	s.check(controlplane.Until(s.ctx, 30*time.Second, "kubectl berth ui prints no address", func() (bool, error) {
+	s.check(controlplane.Until(s.ctx, 30*time.Second, "the address that kubectl berth ui prints", func() (bool, error) {
 		log, _ := os.ReadFile(filepath.Join(s.Directory, "ui.log"))
 		found := regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/ui/#key=(\S+)`).FindStringSubmatch(string(log))
 		if found != nil {

@@ -171,6 +171,7 @@ func (s *stage) useClass(pod *v1.Pod, value int32) {
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{GenerateName: "advised-"}, Value: value}
 	created, err := s.Client.SchedulingV1().PriorityClasses().Create(s.ctx, class, metav1.CreateOptions{})
 	s.check(err)
+	s.check(s.AwaitPriorityClass(s.ctx, created.Name))
 	pod.Spec.PriorityClassName, pod.Spec.Priority, pod.Spec.PreemptionPolicy = created.Name, nil, nil
 }
 

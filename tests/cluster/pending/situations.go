@@ -236,14 +236,14 @@ func situations() []situation {
 		}, "web", "cannot allocate all claims", "add a node like alpha"},
 
 		{"preemption: the pod must not preempt", func(s *stage) {
-			s.create(priorityClass("polite", 1000) + "\npreemptionPolicy: Never")
+			s.priorityClass("polite", 1000, "preemptionPolicy: Never")
 			s.node("alpha")
 			s.running("alpha", pod("batch", "cpu: 3"))
 			s.create(pod("web", "cpu: 2", "priorityClassName: polite"))
 		}, "web", "Insufficient cpu", "set preemptionPolicy to PreemptLowerPriority"},
 
 		{"preemption: the priority is too low", func(s *stage) {
-			s.create(priorityClass("middle", 500))
+			s.priorityClass("middle", 500)
 			s.node("alpha")
 			s.running("alpha", pod("batch", "cpu: 3", "priorityClassName: middle"))
 			s.create(pod("web", "cpu: 2"))
@@ -302,8 +302,10 @@ func member(name string) string {
 		fmt.Sprintf(`annotations: {%s: ring, scheduling.berth.dev/min-members: "2"}`, groupAnnotation), 1)
 }
 
-func priorityClass(name string, value int) string {
-	return fmt.Sprintf("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: %s}\nvalue: %d", name, value)
+func (s *stage) priorityClass(name string, value int, more ...string) {
+	s.create(fmt.Sprintf("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: %s}\nvalue: %d\n%s",
+		name, value, strings.Join(more, "\n")))
+	s.check(s.AwaitPriorityClass(s.ctx, name))
 }
 
 // csiNode limits the volumes of the driver on a node.

@@ -76,6 +76,9 @@ func openLane(ctx context.Context, name, real, directory, gates string) (*lane, 
 		if err != nil {
 			return l, err
 		}
+		if err := l.control.AwaitPriorityClass(ctx, name); err != nil {
+			return l, err
+		}
 	}
 	return l, nil
 }

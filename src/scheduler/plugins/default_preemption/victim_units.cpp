@@ -60,14 +60,16 @@ bool VictimUnits::AnyBeingPreempted(cluster::Row row, std::int32_t priority) con
   });
 }
 
-// Members of groups of other projects have a priority each.
 VictimUnits::Membership VictimUnits::MembershipOf(const api::Pod& pod) const {
-  Membership of{.priority = pod.spec.priority, .whole = {}};
-  const auto key = groups_.KeyOf(pod);
-  if (!key) return of;
-  of.in_group = true;
-  of.rank = VictimUnit::Rank::kGroup;
-  groups_.ForEachUp(*key, [&](const std::string& at, const api::PodGroup& group) {
+  const auto group = groups_.KeyOf(pod);
+  return group ? MembershipIn(*group, pod.spec.priority)
+               : Membership{.priority = pod.spec.priority, .whole = {}};
+}
+
+// Members of groups of other projects have a priority each.
+VictimUnits::Membership VictimUnits::MembershipIn(const std::string& group, std::int32_t priority) const {
+  Membership of{.in_group = true, .priority = priority, .whole = {}, .rank = VictimUnit::Rank::kGroup};
+  groups_.ForEachUp(group, [&](const std::string& at, const api::PodGroup& group) {
     if (group.external == nullptr) of.priority = group.priority;
     if (!group.disrupted_as_a_unit) return;
     of.whole = at;
@@ -97,8 +99,7 @@ std::optional<std::string> VictimUnits::MissingNodeIn(const std::string& whole) 
   std::optional<std::string> missing;
   groups_.ForEachLeaf(whole, [&](const std::string&, const PodGroups::Group& group) {
     for (const auto& [uid, member] : group.members) {
-      if (missing || member.stage == PodGroups::Stage::kUnscheduled) continue;
-      if (nodes_.Find(symbols_.node_names.Find(member.node)) != cluster::kNoRow) continue;
+      if (missing || member.stage == PodGroups::Stage::kUnscheduled || IsOnExistingNode(member)) continue;
       missing = fmt::format(
           "failed to get node info for node \"{0}\" from snapshot: nodeinfo not found for node name \"{0}\"",
           member.node);
@@ -110,24 +111,22 @@ std::optional<std::string> VictimUnits::MissingNodeIn(const std::string& whole) 
 bool VictimUnits::AnyOnExistingNode(const std::string& whole) const {
   bool any = false;
   groups_.ForEachLeaf(whole, [&](const std::string&, const PodGroups::Group& group) {
-    any = any || std::ranges::any_of(group.members, [&](const auto& member) {
-            return member.second.stage != PodGroups::Stage::kUnscheduled &&
-                   nodes_.Find(symbols_.node_names.Find(member.second.node)) != cluster::kNoRow;
-          });
+    any = any || std::ranges::any_of(group.members,
+                                     [&](const auto& member) { return IsOnExistingNode(member.second); });
   });
   return any;
+}
+
+bool VictimUnits::IsOnExistingNode(const PodGroups::Member& member) const {
+  return member.stage != PodGroups::Stage::kUnscheduled &&
+         nodes_.Find(symbols_.node_names.Find(member.node)) != cluster::kNoRow;
 }
 
 std::optional<std::string> VictimUnits::MissingNode() const {
   std::set<std::string> wholes;
   groups_.ForEach([&](const std::string& key, const PodGroups::Group& group) {
-    if (group.scheduled > 0 && group.object != nullptr) {
-      std::string whole;
-      groups_.ForEachUp(key, [&](const std::string& at, const api::PodGroup& object) {
-        if (object.disrupted_as_a_unit) whole = at;
-      });
-      if (!whole.empty()) wholes.insert(std::move(whole));
-    }
+    if (group.scheduled == 0) return;
+    if (Membership of = MembershipIn(key, 0); !of.whole.empty()) wholes.insert(std::move(of.whole));
   });
   for (const std::string& whole : wholes) {
     auto missing = MissingNodeIn(whole);

@@ -72,9 +72,12 @@ class VictimUnits {
     VictimUnit::Rank rank = VictimUnit::Rank::kPod;  // of the unit
   };
   Membership MembershipOf(const api::Pod& pod) const;
+  // Of a member of this group with this priority.
+  Membership MembershipIn(const std::string& group, std::int32_t priority) const;
   // The error of the unit of this group: the first member on a node that does not exist.
   std::optional<std::string> MissingNodeIn(const std::string& whole) const;
   bool AnyOnExistingNode(const std::string& whole) const;
+  bool IsOnExistingNode(const cluster::PodGroups::Member& member) const;
   using ByGroup = TextMap<VictimUnit>;  // by the key of the group
   const ByGroup& WholeGroups();
   // Calls visit(Row, PlacedPod&, const Membership&).
