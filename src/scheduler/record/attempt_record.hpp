@@ -17,6 +17,10 @@
 #include "scheduler/record/group_record.hpp"
 #include "scheduler/record/score_history.hpp"
 
+namespace berth {
+class JsonObject;  // base/json_text.hpp
+}
+
 namespace berth::record {
 
 enum class Result : std::uint8_t { kScheduled, kUnschedulable, kError, kGated, kIgnored };
@@ -152,5 +156,9 @@ std::string FitErrorMessage(const AttemptRecord& record, const framework::Reason
 std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons, bool details = false);
 // The part "group" of the records of its members.
 std::string ToJson(const GroupRecord& group);
+// Parts of this part. The group with its result, its condition's message, and numbers of members:
+void AddMemberCounts(JsonObject& object, const GroupRecord& group);
+// The members that found no node ("failures"); nothing if there are none.
+void AddMemberFailures(JsonObject& object, const GroupRecord& group);
 
 }  // namespace berth::record

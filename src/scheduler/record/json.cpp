@@ -11,93 +11,59 @@
 namespace berth::record {
 namespace {
 
-class Writer {
- public:
-  void Key(std::string_view key) {
-    if (out_.back() != '{') out_ += ',';
-    AppendJsonString(out_, key);
-    out_ += ':';
-  }
-  void Text(std::string_view key, std::string_view value) {
-    Key(key);
-    AppendJsonString(out_, value);
-  }
-  void Number(std::string_view key, std::int64_t value) {
-    Key(key);
-    fmt::format_to(std::back_inserter(out_), "{}", value);
-  }
-  void List(std::string_view key, const std::vector<std::string>& values) {
-    Key(key);
-    AppendJsonStrings(out_, values);
-  }
-  // With one decimal place; NaN is null.
-  void Decimal(std::string_view key, double value) {
-    Key(key);
-    std::isnan(value) ? fmt::format_to(std::back_inserter(out_), "null")
-                      : fmt::format_to(std::back_inserter(out_), "{:.1f}", value);
-  }
-  void Raw(char c) { out_ += c; }
-  char last() const { return out_.back(); }
-  std::string Take() { return std::move(out_); }
+// With one decimal place; NaN is null.
+std::string Decimal(double value) { return std::isnan(value) ? "null" : fmt::format("{:.1f}", value); }
 
- private:
-  std::string out_ = "{";
-};
-
-// {"LoadAware":{"cpu":{"load":41.3,"estimated":2.5,"score":58.7,"weight":2}}}
-void WriteParts(const AttemptRecord& record, std::uint32_t row, Writer& out) {
-  const auto has_parts = [](const ScoreSnapshot::OfPlugin& plugin) { return !plugin.parts().empty(); };
-  if (std::ranges::none_of(record.scores.plugins(), has_parts)) return;
-  out.Key("parts");
-  out.Raw('{');
-  for (const ScoreSnapshot::OfPlugin& plugin : record.scores.plugins()) {
-    if (!has_parts(plugin)) continue;
-    out.Key(plugin.plugin());
-    out.Raw('{');
-    for (const framework::ScorePart& part : plugin.parts()) {
-      out.Key(part.name);
-      out.Raw('{');
-      out.Decimal("load", part.load[row]);
-      out.Decimal("estimated", part.estimated[row]);
-      out.Decimal("score", part.score[row]);
-      out.Number("weight", part.weight);
-      if (!part.note.empty()) out.Text("note", part.note);
-      out.Raw('}');
-    }
-    out.Raw('}');
-  }
-  out.Raw('}');
+void AddNumber(JsonObject& object, std::string_view key, std::size_t value) {
+  object.AddNumber(key, static_cast<std::int64_t>(value));
 }
 
-void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
-  out.Key("scores");
-  out.Raw('{');
-  for (const ScoreSnapshot::OfPlugin& plugin : record.scores.plugins())
-    out.Number(plugin.plugin(), plugin.weight() * plugin[row]);
-  out.Raw('}');
+void AddList(JsonObject& object, std::string_view key, const std::vector<std::string>& values) {
+  AppendJsonStrings(object.Key(key), values);
+}
+
+// {"LoadAware":{"cpu":{"load":41.3,"estimated":2.5,"score":58.7,"weight":2}}}
+void AddParts(JsonObject& node, const AttemptRecord& record, std::uint32_t row) {
+  const auto has_parts = [](const ScoreSnapshot::OfPlugin& plugin) { return !plugin.parts().empty(); };
+  if (std::ranges::none_of(record.scores.plugins(), has_parts)) return;
+  JsonObject parts(node.Key("parts"));
+  for (const ScoreSnapshot::OfPlugin& plugin : record.scores.plugins()) {
+    if (!has_parts(plugin)) continue;
+    JsonObject of_plugin(parts.Key(plugin.plugin()));
+    for (const framework::ScorePart& part : plugin.parts()) {
+      JsonObject one(of_plugin.Key(part.name));
+      one.AddRaw("load", Decimal(part.load[row])).AddRaw("estimated", Decimal(part.estimated[row]));
+      one.AddRaw("score", Decimal(part.score[row])).AddNumber("weight", part.weight);
+      one.AddUnlessEmpty("note", part.note);
+    }
+  }
+}
+
+void AddScores(JsonObject& node, const AttemptRecord& record, std::uint32_t row) {
+  {
+    JsonObject scores(node.Key("scores"));
+    for (const ScoreSnapshot::OfPlugin& plugin : record.scores.plugins())
+      scores.AddNumber(plugin.plugin(), plugin.weight() * plugin[row]);
+  }
   if (!record.extenders.scores.empty()) {
     std::map<std::string_view, std::int64_t> contributions;  // summed if several extenders have the same URL
     for (const ExtenderShare::Scores& extender : record.extenders.scores)
       contributions[extender.extender] += extender.values[row];
-    out.Key("extenders");
-    out.Raw('{');
-    for (const auto& [extender, contribution] : contributions) out.Number(extender, contribution);
-    out.Raw('}');
+    JsonObject extenders(node.Key("extenders"));
+    for (const auto& [extender, contribution] : contributions) extenders.AddNumber(extender, contribution);
   }
-  out.Number("total", record.Total(row));
-  WriteParts(record, row, out);
+  node.AddNumber("total", record.Total(row));
+  AddParts(node, record, row);
 }
 
-void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::Reasons& reasons,
-               bool details, Writer& out) {
-  if (out.last() != '[') out.Raw(',');
-  out.Raw('{');
-  out.Text("name", record.nodes->by_row[row]);
+void AppendNode(std::string& out, const AttemptRecord& record, std::uint32_t row,
+                const framework::Reasons& reasons, bool details) {
+  JsonObject node(out);
+  node.Add("name", record.nodes->by_row[row]);
   const auto rejected = [&](std::string_view code, std::string_view plugin,
                             const std::vector<std::string>& texts) {
-    out.Text("code", code);
-    out.Text("plugin", plugin);
-    out.List("reasons", texts);
+    node.Add("code", code).Add("plugin", plugin);
+    AddList(node, "reasons", texts);
   };
   if (record.pre_filter) {
     rejected(CodeName(record.pre_filter->code), record.pre_filter->plugin, record.pre_filter->reasons);
@@ -105,24 +71,23 @@ void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::
     rejected(CodeName(framework::Code::kUnschedulableAndUnresolvable), record.excluding_plugins,
              {record.exclusion_reason});
   } else if (record.feasible.Has(row)) {
-    out.Text("code", CodeName(framework::Code::kSuccess));
-    if (record.scored) WriteScores(record, row, out);
+    node.Add("code", CodeName(framework::Code::kSuccess));
+    if (record.scored) AddScores(node, record, row);
   } else {
     std::string_view plugin;
     const auto texts = record.ReasonsOf(row, reasons, plugin);
     // A node without a reason is feasible and not in the sample. Or the search ended at the pod's nominated
     // node, so the evaluation error of this node had no effect.
     if (texts.empty()) {
-      out.Text("code", CodeName(record.sampled ? framework::Code::kSuccess : framework::Code::kError));
-      return out.Raw('}');
+      node.Add("code", CodeName(record.sampled ? framework::Code::kSuccess : framework::Code::kError));
+      return;
     }
     const auto code = record.unresolvable.Has(row) ? framework::Code::kUnschedulableAndUnresolvable
                                                    : framework::Code::kUnschedulable;
     rejected(CodeName(code), plugin, texts);
     const std::vector<std::string>* lines = details ? record.DetailsOf(row) : nullptr;
-    if (lines != nullptr) out.List("details", *lines);
+    if (lines != nullptr) AddList(node, "details", *lines);
   }
-  out.Raw('}');
 }
 
 std::vector<std::uint32_t> RowsByName(const RowSet& rows, const NodeNames& names) {
@@ -138,109 +103,89 @@ std::vector<std::string> NamesOf(const RowSet& rows, const NodeNames& names) {
   return sorted;
 }
 
-// The members of the object.
-void WriteGroup(const GroupRecord& group, Writer& out) {
-  const auto number = [&](std::string_view key, std::size_t value) {
-    out.Number(key, static_cast<std::int64_t>(value));
-  };
-  out.Text("name", group.group);
-  out.Text("result", ResultName(group.result));
-  if (group.result != Result::kScheduled) out.Text("message", group.message);
-  out.Number("minCount", group.min_count);
-  number("scheduled", group.scheduled);
-  number("pending", group.pending);
-  number("placed", group.placed);
-  number("failed", group.failed);
-  number("notTried", group.not_tried);
-  if (!group.failures.empty()) {
-    out.Key("failures");
-    out.Raw('[');
-    for (const GroupRecord::Failure& failure : group.failures) {
-      if (out.last() != '[') out.Raw(',');
-      out.Raw('{');
-      out.Text("pod", failure.pod);
-      out.Text("message", failure.message);
-      out.Raw('}');
-    }
-    out.Raw(']');
-  }
+void AddGroup(JsonObject& object, const GroupRecord& group) {
+  AddMemberCounts(object, group);
+  AddMemberFailures(object, group);
   if (group.placement) {
-    out.Key("placement");
-    out.Raw('{');
-    if (!group.placement->name.empty()) out.Text("name", group.placement->name);
-    number("evaluated", group.placement->evaluated);
-    number("feasible", group.placement->feasible);
-    out.Raw('}');
+    JsonObject placement(object.Key("placement"));
+    placement.AddUnlessEmpty("name", group.placement->name);
+    AddNumber(placement, "evaluated", group.placement->evaluated);
+    AddNumber(placement, "feasible", group.placement->feasible);
   }
-  if (group.waits_for_evictions) out.List("victims", group.victims);
+  if (group.waits_for_evictions) AddList(object, "victims", group.victims);
 }
 
 }  // namespace
 
 std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons, bool details) {
-  Writer out;
-  out.Text("pod", record.pod);
-  out.Text("schedulerName", record.scheduler_name);
-  out.Text("result", ResultName(record.result));
+  std::string out;
+  JsonObject object(out);
+  object.Add("pod", record.pod).Add("schedulerName", record.scheduler_name);
+  object.Add("result", ResultName(record.result));
   if (record.result != Result::kScheduled && record.result != Result::kIgnored)
-    out.Text("message", record.message);
+    object.Add("message", record.message);
   if (record.result == Result::kScheduled) {
-    out.Text("node", record.nodes->by_row[record.node]);
-    out.List("bestNodes", NamesOf(record.Best(), *record.nodes));
+    object.Add("node", record.nodes->by_row[record.node]);
+    AddList(object, "bestNodes", NamesOf(record.Best(), *record.nodes));
   }
   if (record.pre_filter) {
-    out.Key("preFilter");
-    out.Raw('{');
-    out.Text("code", CodeName(record.pre_filter->code));
-    out.Text("plugin", record.pre_filter->plugin);
-    out.List("reasons", record.pre_filter->reasons);
-    out.Raw('}');
+    JsonObject pre_filter(object.Key("preFilter"));
+    pre_filter.Add("code", CodeName(record.pre_filter->code)).Add("plugin", record.pre_filter->plugin);
+    AddList(pre_filter, "reasons", record.pre_filter->reasons);
   }
   if (record.result == Result::kScheduled || record.result == Result::kUnschedulable) {
-    out.Key("nodes");
-    out.Raw('[');
-    if (record.nodes) {
-      for (const std::uint32_t row : RowsByName(record.all, *record.nodes))
-        WriteNode(record, row, reasons, details, out);
-    }
-    out.Raw(']');
+    const auto rows = record.nodes ? RowsByName(record.all, *record.nodes) : std::vector<std::uint32_t>();
+    AppendJsonList(object.Key("nodes"), rows, [&](std::string& text, std::uint32_t row) {
+      AppendNode(text, record, row, reasons, details);
+    });
   }
   if (record.nomination) {
-    out.Key("nomination");
-    out.Raw('{');
-    out.Text("node", record.nomination->node);
-    out.List("victims", record.nomination->victims);
-    out.List("choices", NamesOf(record.nomination->choices, *record.nodes));
-    out.Raw('}');
+    JsonObject nomination(object.Key("nomination"));
+    nomination.Add("node", record.nomination->node);
+    AddList(nomination, "victims", record.nomination->victims);
+    AddList(nomination, "choices", NamesOf(record.nomination->choices, *record.nodes));
   }
   if (!record.extenders.errors.empty()) {
-    out.Key("extenderErrors");
-    out.Raw('[');
-    for (const ExtenderShare::ExtenderError& error : record.extenders.errors) {
-      if (out.last() != '[') out.Raw(',');
-      out.Raw('{');
-      out.Text("extender", error.extender);
-      out.Text("verb", error.verb);
-      out.Text("error", error.error);
-      out.Raw('}');
-    }
-    out.Raw(']');
+    AppendJsonList(object.Key("extenderErrors"), record.extenders.errors,
+                   [](std::string& text, const ExtenderShare::ExtenderError& error) {
+                     JsonObject one(text);
+                     one.Add("extender", error.extender).Add("verb", error.verb).Add("error", error.error);
+                   });
   }
   if (record.group != nullptr) {
-    out.Key("group");
-    out.Raw('{');
-    WriteGroup(*record.group, out);
-    out.Raw('}');
+    JsonObject group(object.Key("group"));
+    AddGroup(group, *record.group);
   }
-  out.Raw('}');
-  return out.Take();
+  object.Close();
+  return out;
 }
 
 std::string ToJson(const GroupRecord& group) {
-  Writer out;
-  WriteGroup(group, out);
-  out.Raw('}');
-  return out.Take();
+  std::string out;
+  JsonObject object(out);
+  AddGroup(object, group);
+  object.Close();
+  return out;
+}
+
+void AddMemberCounts(JsonObject& object, const GroupRecord& group) {
+  object.Add("name", group.group).Add("result", ResultName(group.result));
+  if (group.result != Result::kScheduled) object.Add("message", group.message);
+  object.AddNumber("minCount", group.min_count);
+  AddNumber(object, "scheduled", group.scheduled);
+  AddNumber(object, "pending", group.pending);
+  AddNumber(object, "placed", group.placed);
+  AddNumber(object, "failed", group.failed);
+  AddNumber(object, "notTried", group.not_tried);
+}
+
+void AddMemberFailures(JsonObject& object, const GroupRecord& group) {
+  if (group.failures.empty()) return;
+  AppendJsonList(object.Key("failures"), group.failures,
+                 [](std::string& text, const GroupRecord::Failure& failure) {
+                   JsonObject one(text);
+                   one.Add("pod", failure.pod).Add("message", failure.message);
+                 });
 }
 
 }  // namespace berth::record
