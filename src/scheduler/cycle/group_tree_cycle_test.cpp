@@ -81,7 +81,6 @@ class GroupTreeCycleTest : public ::testing::Test, protected SchedulerEnvironmen
     }
     return notes;
   }
-  // By group: "reason: message" of the first condition. No later one is delivered.
   // Both groups must be complete: "a" and "b" of "g1", "c" of "g2".
   void AddTwoGroupsWithThreeMembers() {
     Add(MakeComposite("root", "", 2));
@@ -91,6 +90,7 @@ class GroupTreeCycleTest : public ::testing::Test, protected SchedulerEnvironmen
     AddMember("c", "g2");
     Settle();
   }
+  // By group: "reason: message" of the first condition. No later one is delivered.
   std::map<std::string, std::string> Conditions() const {
     std::map<std::string, std::string> conditions;
     for (const auto& patch : api.group_patches) {

@@ -128,7 +128,7 @@ std::string CausesText(const Value& queue, const StateTextOptions& options) {
   return text;
 }
 
-// How far the other members of the pod's group came in the attempt, and the first one without a node.
+// How many members of the pod's group found a node in the attempt, and why the first of the others did not.
 std::string GroupLines(const Value& group, const StateTextOptions& options) {
   const std::int64_t failed = NumberAt(group, "failed"), not_tried = NumberAt(group, "notTried");
   std::string line = fmt::format("group: {} of {} found a node", NumberAt(group, "placed"),
