@@ -278,10 +278,10 @@ GroupResult GroupCycle::SearchPlacements(const QueuedGroup& group, const RowSet&
     }
     if (feasible) {
       candidates.push_back({{&placement, PlacedMembers(result)}, before});
+      assumed.RevertAfter(before_group);
     } else if (!first) {
       first = std::move(result);
     }
-    assumed.RevertAfter(before_group);
   }
   if (!candidates.empty()) {
     const auto best = ChooseBest(*group.object, candidates, assumed.profile());

@@ -113,10 +113,10 @@ GroupCycle::TreeResult GroupCycle::SearchComposite(const GroupTree& node, const 
     if (feasible) {
       Candidate& candidate = candidates.emplace_back(Candidate{{&placement, {}}, before});
       AddPlacedMembers(result, candidate.feasible.members);
+      assumed.RevertAfter(before_group);
     } else if (!first) {
       first = std::move(result);
     }
-    assumed.RevertAfter(before_group);
   }
   if (!candidates.empty()) {
     const auto best = ChooseBest(*node.object, candidates, assumed.profile());
