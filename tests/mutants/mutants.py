@@ -367,7 +367,7 @@ MUTANTS = [
            "  handle_.scheduler.PublishEvent(kReservationEnd, framework::StateChangeOf(this));\n", "",
            "pods that were rejected wait for minutes after the end of a reservation", ("scheduler_cycle", )),
     Mutant("a-composite-group-that-fails-keeps-its-nodes", "src/scheduler/cycle/group_tree_cycle.cpp",
-           "    assumed.RevertAfter(before);\n", "",
+           "    assumed.RevertAfter(before);\n", "    (void)before;\n",
            "groups of a tree that cannot start take the nodes of those that can", ("scheduler_cycle", )),
     Mutant("texts-of-preemption-are-added-once", "src/scheduler/cycle/group_tree_cycle.cpp",
            "for (; shared.groups > 0; --shared.groups)", "for (shared.groups = 1; shared.groups > 0; --shared.groups)",
