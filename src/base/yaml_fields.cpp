@@ -103,7 +103,7 @@ void Fields::Expect(std::string_view name, std::string_view text) {
 }
 
 std::string Fields::Choice(std::string_view name, const std::vector<std::string>& choices) {
-  const std::string text = Text(name, choices.front());
+  std::string text = Text(name, choices.front());
   if (std::ranges::find(choices, text) != choices.end()) return text;
   const std::string nearest = Nearest(text, choices);
   Add(name, fmt::format("expected one of {}, got \"{}\"{}", fmt::join(choices, ", "), text,

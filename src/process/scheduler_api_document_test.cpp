@@ -11,6 +11,7 @@
 #include "scheduler/explanation/explanation_json.hpp"
 #include "scheduler/introspection/node_json.hpp"
 #include "scheduler/introspection/report_json.hpp"
+#include "scheduler/record/group_record.hpp"
 
 namespace berth::process {
 namespace {
@@ -168,6 +169,11 @@ void SchedulerApiDocumentTest::CheckRareFields() {
   attempt->record.sampled = true;
   attempt->record.post_filter = "preemption: 0/1 nodes are available";
   attempt->record.nomination = record::Nomination{"large", {"default/low"}, {}};
+  record::GroupRecord group{.group = "default/ring",
+                            .result = record::Result::kUnschedulable,
+                            .message = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"};
+  group.failures = {{"default/q", "0/1 nodes are available"}};
+  attempt->record.group = std::make_shared<const record::GroupRecord>(std::move(group));
   introspection::PodReport pod{.ns = "default",
                                .name = "p",
                                .uid = "u",

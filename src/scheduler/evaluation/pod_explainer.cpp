@@ -134,7 +134,7 @@ struct PodExplainer::State : std::enable_shared_from_this<State> {
       BERTH_TRY(copy, ClusterCopy::Create({config.config, parts.plugins, parts.clock}));
     }
     if (copy == nullptr) return Fail(ErrorCode::kUnavailable, "the cluster could not be copied");
-    CopyUpdate applied = std::move(update);
+    CopyUpdate applied = std::exchange(update, {});
     update.pending = applied.pending;
     update.as_of = applied.as_of;
     update.left_out = applied.left_out;

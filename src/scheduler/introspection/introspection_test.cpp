@@ -25,8 +25,8 @@ using ::testing::Not;
 
 class IntrospectionTest : public ::testing::Test {
  protected:
-  IntrospectionTest() {
-    run_.Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins());
+  explicit IntrospectionTest(const config::SchedulerConfig& config = config::DefaultSchedulerConfig()) {
+    run_.Build(config, assembly::InTreePlugins());
     run_.loop.sink().OnSynced();
     run_.Settle();
   }
@@ -88,6 +88,36 @@ TEST_F(IntrospectionTest, ASummaryNamesNoNodeAndNoOtherPod) {
   Add(MakePod("big").Cpu("4"));
   EXPECT_THAT(json::serialize(Json("default/big")), Not(HasSubstr("secret-node")));
   EXPECT_THAT(json::serialize(Json("default/big", PodView::kNodes)), HasSubstr(R"("names":["secret-node"])"));
+}
+
+config::SchedulerConfig GroupConfig() {
+  std::vector<std::string> notes;
+  const std::string on[] = {"GenericWorkload=true"};
+  return config::DefaultSchedulerConfig(config::FeatureGates::Parse(on, notes).value());
+}
+
+class GroupIntrospectionTest : public IntrospectionTest {
+ protected:
+  GroupIntrospectionTest() : IntrospectionTest(GroupConfig()) {}
+};
+
+TEST_F(GroupIntrospectionTest, AnAttemptOfAMemberTellsHowFarItsGroupCame) {
+  Add(MakeNode("n").Cpu("1"));
+  Change<api::PodGroup>(nullptr, berth::testing::MakeGroup("g", 2));
+  Add(MakePod("fits").Cpu("600m").Group("g"));
+  Add(MakePod("waits").Cpu("600m").Group("g"));
+  const auto group = [&](PodView view) {
+    return Json("default/fits", view).at("attempts").at(0).at("group").as_object();
+  };
+  const json::object summary = group(PodView::kSummary);
+  EXPECT_EQ(Text(summary.at("name")), "default/g");
+  EXPECT_EQ(Text(summary.at("result")), "unschedulable");
+  EXPECT_THAT(Text(summary.at("message")), HasSubstr("minCount (2) cannot be satisfied: 1 scheduled"));
+  EXPECT_THAT(json::serialize(summary),
+              HasSubstr(R"("minCount":2,"scheduled":0,"pending":2,"placed":1,"failed":1,"notTried":0)"));
+  EXPECT_THAT(json::serialize(summary), Not(HasSubstr("default/waits"))) << "names no other pod";
+  EXPECT_EQ(json::serialize(group(PodView::kNodes).at("failures")),
+            R"([{"pod":"default/waits","message":"0/1 nodes are available: 1 Insufficient cpu."}])");
 }
 
 TEST_F(IntrospectionTest, AnAttemptIsComparedWithTheOneBefore) {

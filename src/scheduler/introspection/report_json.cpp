@@ -125,6 +125,30 @@ void AddPreemption(JsonObject& object, const AttemptRecord& record, PodView view
   if (view != PodView::kSummary) preemption.AddUnlessEmpty("victims", record.nomination->victims);
 }
 
+// What happened to the pod's group in this attempt. A summary does not name other members.
+void AddGroup(JsonObject& object, const AttemptRecord& record, PodView view) {
+  if (record.group == nullptr) return;
+  const record::GroupRecord& group = *record.group;
+  JsonObject out(object.Key("group"));
+  const auto number = [&](std::string_view key, std::size_t value) {
+    out.AddNumber(key, static_cast<std::int64_t>(value));
+  };
+  out.Add("name", group.group).Add("result", record::ResultName(group.result));
+  if (group.result != record::Result::kScheduled) out.AddUnlessEmpty("message", group.message);
+  out.AddNumber("minCount", group.min_count);
+  number("scheduled", group.scheduled);
+  number("pending", group.pending);
+  number("placed", group.placed);
+  number("failed", group.failed);
+  number("notTried", group.not_tried);
+  if (view == PodView::kSummary || group.failures.empty()) return;
+  AppendJsonList(out.Key("failures"), group.failures,
+                 [](std::string& text, const record::GroupRecord::Failure& failure) {
+                   JsonObject one(text);
+                   one.Add("pod", failure.pod).Add("message", failure.message);
+                 });
+}
+
 void AppendAttempt(std::string& out, const AttemptReport& attempt, const AttemptReport* earlier,
                    PodView view) {
   const AttemptRecord& record = attempt.attempt->record;
@@ -141,6 +165,7 @@ void AppendAttempt(std::string& out, const AttemptReport& attempt, const Attempt
   }
   AddReasons(object, *attempt.attempt, earlier == nullptr ? nullptr : earlier->attempt.get(), view);
   AddPreemption(object, record, view);
+  AddGroup(object, record, view);
   if (view == PodView::kSummary) return;
   AddCandidates(object, record);
   if (view == PodView::kRecords) object.AddRaw("record", record::ToJson(record, attempt.attempt->reasons));

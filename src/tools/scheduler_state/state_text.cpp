@@ -128,6 +128,24 @@ std::string CausesText(const Value& queue, const StateTextOptions& options) {
   return text;
 }
 
+// How far the other members of the pod's group came in the attempt, and the first one without a node.
+std::string GroupLines(const Value& group, const StateTextOptions& options) {
+  const std::int64_t failed = NumberAt(group, "failed"), not_tried = NumberAt(group, "notTried");
+  std::string line = fmt::format("group: {} of {} found a node", NumberAt(group, "placed"),
+                                 Counted(NumberAt(group, "pending"), "waiting member"));
+  if (failed > 0) line += fmt::format(", {} found none", failed);
+  if (not_tried > 0) line += fmt::format(", {} not tried", not_tried);
+  line += fmt::format("; {} needed, {} on nodes before", NumberAt(group, "minCount"),
+                      NumberAt(group, "scheduled"));
+  std::string text = Line(4, line, options);
+  if (const std::vector<Value>& failures = ItemsAt(group, "failures"); !failures.empty()) {
+    text += Line(
+        4, fmt::format("{}: {}", TextAt(failures.front(), {"pod"}), TextAt(failures.front(), {"message"})),
+        options);
+  }
+  return text;
+}
+
 std::string AttemptText(const Value& attempt, const StateTextOptions& options) {
   const std::string node = TextAt(attempt, {"node"}), message = TextAt(attempt, {"message"});
   std::string line =
@@ -162,6 +180,7 @@ std::string AttemptText(const Value& attempt, const StateTextOptions& options) {
       text += Line(4, why, options);
     }
   }
+  if (const Value* group = attempt.Find("group")) text += GroupLines(*group, options);
   return text;
 }
 

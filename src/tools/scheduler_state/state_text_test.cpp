@@ -90,6 +90,23 @@ TEST(PodText, TellsThePlaceTheNextRetryAndTheAttempts) {
       "  5 older attempts\n");
 }
 
+TEST(PodText, TellsHowFarTheGroupOfThePodCame) {
+  const auto text = [](const std::string& more) {
+    const std::string json = R"({"namespace":"shop","name":"a","stage":"gone","attempts":[
+      {"time":"2026-09-21T14:11:20Z","result":"unschedulable","group":{"name":"shop/g","result":"unschedulable",
+       "minCount":3,"scheduled":1,"pending":4,"placed":1,"failed":2,"notTried":1)" +
+                             more + "}}]}";
+    return PodText(Json(json.c_str()), "s", {.now = kNow});
+  };
+  const std::string counts =
+      "    group: 1 of 4 waiting members found a node, 2 found none, 1 not tried; 3 needed, 1 on nodes "
+      "before\n";
+  EXPECT_THAT(text(""), HasSubstr(counts)) << "a summary";
+  EXPECT_THAT(text(R"(,"failures":[{"pod":"shop/b","message":"0/2 nodes are available: 2 Insufficient cpu."},
+                                   {"pod":"shop/c","message":"another"}])"),
+              HasSubstr(counts + "    shop/b: 0/2 nodes are available: 2 Insufficient cpu.\n"));
+}
+
 TEST(PodText, TellsTheStageOfPodsThatAreNotQueued) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"stage":"scheduling"})", "is being scheduled"},

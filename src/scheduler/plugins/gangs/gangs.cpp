@@ -95,7 +95,7 @@ Status Gangs::PlacementFeasible(const api::PodGroup& group,
         !missing.empty())
       return Status::Unschedulable("minResources are not free: " + missing);
   }
-  const Status counted = MinCountStatus(group.min_count(), progress);
+  Status counted = MinCountStatus(group.min_count(), progress);
   if (!counted.ok() || group.external->task_minimums.empty()) return counted;
   if (progress.remaining > 0) return {Code::kWait, {"tasks are not yet complete"}, {}};
   const std::string incomplete = IncompleteTask(*known, progress.placed);
