@@ -18,6 +18,11 @@ using record::Result;
 
 namespace {
 
+// Different for a group that was deleted and created again.
+std::string VersionOf(const api::PodGroup& group) {
+  return group.metadata.uid + '/' + group.metadata.resource_version;
+}
+
 // The number of nodes evaluated by filters, as counted by kube-scheduler: nodes excluded by PreFilter do not
 // count.
 std::size_t EvaluatedNodes(const record::AttemptRecord& record) {
@@ -242,7 +247,7 @@ void OutcomeHandler::WriteGroupCondition(const api::PodGroupPtr& group, const fr
   if (status.ok()) {
     RememberScheduled(*group);
   } else if (const auto written = scheduled_groups_.find(cluster::KeyOf(*group));
-             written != scheduled_groups_.end() && written->second == group->metadata.uid) {
+             written != scheduled_groups_.end() && written->second == VersionOf(*group)) {
     return;
   }
   ports::PodGroupStatusPatch patch{.current = group,
@@ -268,7 +273,7 @@ void OutcomeHandler::RememberScheduled(const api::PodGroup& group) {
   if (scheduled_groups_.size() > 2 * parts_.handle.groups.size())
     std::erase_if(scheduled_groups_,
                   [&](const auto& entry) { return parts_.handle.groups.FindObject(entry.first) == nullptr; });
-  scheduled_groups_.insert_or_assign(cluster::KeyOf(group), group.metadata.uid);
+  scheduled_groups_.insert_or_assign(cluster::KeyOf(group), VersionOf(group));
 }
 
 // --- a node was found ---
