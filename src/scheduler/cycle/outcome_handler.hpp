@@ -101,9 +101,9 @@ class OutcomeHandler final : public BindingObserver {
   void WriteStatus(const cluster::PodInfo& pod, ports::PodStatusPatch patch);
 
   const Parts parts_;
-  // The versions of the pod groups for which the condition True was written, by cluster::KeyOf: as long as the
-  // watch has delivered no later version, the written condition counts. At most about twice as many as there
-  // are groups.
+  // The versions of the pod groups for which the condition True was written, by cluster::KeyOf: as long as
+  // the watch has delivered no later version, the written condition counts. At most about twice as many as
+  // there are groups.
   std::map<std::string, std::string, std::less<>> scheduled_groups_;
 };
 
