@@ -384,6 +384,12 @@ func (r *groupRun) write(action clienttesting.Action) (bool, runtime.Object, err
 			r.result.Patches = make(map[string][]json.RawMessage)
 		}
 		key := kind + action.GetNamespace() + "/" + action.GetName()
+		if kind == "PodGroup " {
+			setsBack, err := r.setsGroupBack(key, action.GetPatch())
+			if setsBack || err != nil {
+				return true, object, err
+			}
+		}
 		r.result.Patches[key] = append(r.result.Patches[key], action.GetPatch())
 		if err := r.deliverNomination(key, action.GetPatch()); err != nil {
 			return true, nil, err
@@ -399,6 +405,36 @@ func (r *groupRun) write(action clienttesting.Action) (bool, runtime.Object, err
 	}
 	// No controller would bind volumes.
 	return true, nil, errors.New("the test refuses the write")
+}
+
+// setsGroupBack reports whether a patch sets the condition of a group to False after an earlier one of the step has set
+// it to True. kube-scheduler does not do that if the watch has delivered the condition before it tries the other members
+// again, which is a race that it mostly wins; here the watch is silent during a step. Berth never does it.
+func (r *groupRun) setsGroupBack(key string, patch []byte) (bool, error) {
+	status, err := groupCondition(patch)
+	if err != nil || status == metav1.ConditionTrue {
+		return false, err
+	}
+	for _, earlier := range r.writtenTo(key).patches {
+		if status, err = groupCondition(earlier); err != nil || status == metav1.ConditionTrue {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// groupCondition is the status that a patch of a group sets; empty: that of the version which the watch has delivered.
+func groupCondition(patch []byte) (metav1.ConditionStatus, error) {
+	var group schedulingv1beta1.PodGroup
+	if err := json.Unmarshal(patch, &group); err != nil {
+		return "", err
+	}
+	for _, condition := range group.Status.Conditions {
+		if condition.Type == schedulingv1beta1.PodGroupInitiallyScheduled {
+			return condition.Status, nil
+		}
+	}
+	return "", nil
 }
 
 // deliverNomination lets the watch report a nomination before a binding at once, because the end of a failed binding
@@ -808,8 +844,22 @@ func normal(value any) any {
 		for i := range value {
 			value[i] = normal(value[i])
 		}
+	case string:
+		return sortDomains(value)
 	}
 	return value
+}
+
+// sortDomains sorts the domains at the end of a message. kube-scheduler lists them in the order of a map.
+func sortDomains(message string) string {
+	const before = "more than 1 domain found for pod group: "
+	text, list, found := strings.Cut(message, before)
+	if !found {
+		return message
+	}
+	domains := strings.Split(list, ", ")
+	slices.Sort(domains)
+	return text + before + strings.Join(domains, ", ")
 }
 
 // firstDifference returns the lines around the first difference of two texts.

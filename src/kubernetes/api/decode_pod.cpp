@@ -1,10 +1,10 @@
 // Pods, field by field.
 #include <algorithm>
-#include <array>
 
 #include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/json_reader.hpp"
 #include "kubernetes/api/timestamp.hpp"
+#include "kubernetes/api/volume_sources.hpp"
 
 namespace berth::api::json {
 // Not in an unnamed namespace: the readers of lists and optionals find these by argument-dependent lookup.
@@ -175,27 +175,7 @@ bool ReadGates(const element& value, CowList<std::string>& out, Failure& failure
   return true;
 }
 
-// A volume source; most have only `id` and readOnly.
-struct SourceField {
-  std::string_view member;
-  Volume::Source source;
-  std::string_view id;
-};
-constexpr std::array<SourceField, 11> kPodVolumeSources = {{
-    {"persistentVolumeClaim", Volume::Source::kPersistentVolumeClaim, "claimName"},
-    {"csi", Volume::Source::kCsi, "driver"},
-    {"gcePersistentDisk", Volume::Source::kGcePersistentDisk, "pdName"},
-    {"awsElasticBlockStore", Volume::Source::kAwsElasticBlockStore, "volumeID"},
-    {"azureDisk", Volume::Source::kAzureDisk, "diskURI"},
-    {"cinder", Volume::Source::kCinder, "volumeID"},
-    {"portworxVolume", Volume::Source::kPortworx, "volumeID"},
-    {"azureFile", Volume::Source::kAzureFile, "shareName"},
-    {"vsphereVolume", Volume::Source::kVsphere, "volumePath"},
-    {"iscsi", Volume::Source::kIscsi, "iqn"},
-    {"rbd", Volume::Source::kRbd, "image"},
-}};
-
-bool ReadSource(const element& value, const SourceField& source, Volume& out, Failure& failure) {
+bool ReadSource(const element& value, const PodVolumeSource& source, Volume& out, Failure& failure) {
   out.source = source.source;
   std::string pool;
   std::vector<std::string> monitors;
@@ -228,7 +208,7 @@ bool ReadVolumes(const element& value, PodSpec& out, Failure& failure) {
         volume.source = Volume::Source::kEphemeral;
         return kept = true;
       }
-      const auto* source = std::ranges::find(kPodVolumeSources, key, &SourceField::member);
+      const auto* source = std::ranges::find(kPodVolumeSources, key, &PodVolumeSource::member);
       if (source == kPodVolumeSources.end()) return true;
       kept = true;
       return ReadSource(member, *source, volume, failure);

@@ -1,8 +1,8 @@
 // Volumes, claims and storage objects, field by field.
 #include <algorithm>
-#include <array>
 
 #include "kubernetes/api/json_reader.hpp"
+#include "kubernetes/api/volume_sources.hpp"
 
 namespace berth::api {
 namespace {
@@ -29,20 +29,6 @@ bool Read(const element& value, PersistentVolume::ClaimRef& out, Failure& failur
                     Field{"uid", out.uid});
 }
 
-struct VolumeSource {
-  std::string_view member;
-  PersistentVolume::Source source;
-  std::string_view handle;
-};
-constexpr std::array<VolumeSource, 6> kPersistentVolumeSources = {{
-    {"csi", PersistentVolume::Source::kCsi, "volumeHandle"},
-    {"gcePersistentDisk", PersistentVolume::Source::kGcePersistentDisk, "pdName"},
-    {"awsElasticBlockStore", PersistentVolume::Source::kAwsElasticBlockStore, "volumeID"},
-    {"azureDisk", PersistentVolume::Source::kAzureDisk, "diskURI"},
-    {"cinder", PersistentVolume::Source::kCinder, "volumeID"},
-    {"portworxVolume", PersistentVolume::Source::kPortworx, "volumeID"},
-}};
-
 bool ReadVolumeSpec(const element& value, PersistentVolume& out, Failure& failure) {
   const auto capacity = [&](const element& member, Failure& f) {
     return ReadFields(member, f, Field{"storage", out.storage});
@@ -50,15 +36,16 @@ bool ReadVolumeSpec(const element& value, PersistentVolume& out, Failure& failur
   const auto affinity = [&](const element& member, Failure& f) {
     return ReadFields(member, f, Field{"required", out.node_affinity});
   };
-  return ReadObject(
-             value, failure,
-             [&](std::string_view key, const element& member) {
-               const auto* source = std::ranges::find(kPersistentVolumeSources, key, &VolumeSource::member);
-               if (source == kPersistentVolumeSources.end()) return true;
-               out.source = source->source;
-               return ReadFields(member, failure, Field{"driver", out.driver},
-                                 Field{source->handle, out.volume_handle}, Field{"kind", out.azure_kind});
-             }) &&
+  return ReadObject(value, failure,
+                    [&](std::string_view key, const element& member) {
+                      const auto* source =
+                          std::ranges::find(kPersistentVolumeSources, key, &PersistentVolumeSource::member);
+                      if (source == kPersistentVolumeSources.end()) return true;
+                      out.source = source->source;
+                      return ReadFields(member, failure, Field{"driver", out.driver},
+                                        Field{source->handle, out.volume_handle},
+                                        Field{"kind", out.azure_kind});
+                    }) &&
          ReadFields(value, failure, Field{"capacity", capacity}, Field{"accessModes", out.access_modes},
                     Field{"storageClassName", out.storage_class_name}, Field{"volumeMode", out.volume_mode},
                     Field{"volumeAttributesClassName", out.volume_attributes_class_name},

@@ -146,7 +146,8 @@ class ObjectTable {
   std::uint64_t version_ = 0;
 };
 
-// One table per kind except pods and nodes.
+// One table per kind of api::AllKinds except pods and nodes. The tables are instantiated in the .cpp file,
+// since nearly every file of the scheduler includes this header and uses few of them.
 class ClusterObjects {
  public:
   ClusterObjects();
@@ -155,26 +156,15 @@ class ClusterObjects {
   ClusterObjects& operator=(const ClusterObjects&) = delete;
 
   template <class T>
-  ObjectTable<T>& Of() {
-    return std::get<ObjectTable<T>>(tables_);
-  }
+  ObjectTable<T>& Of();
   template <class T>
-  const ObjectTable<T>& Of() const {
-    return std::get<ObjectTable<T>>(tables_);
-  }
+  const ObjectTable<T>& Of() const;
   template <class T>
-  void Apply(const ports::Change<T>& change) {
-    Of<T>().Apply(change);
-  }
+  void Apply(const ports::Change<T>& change);
 
  private:
-  template <class List>
-  struct TablesOf;
-  template <class... T>
-  struct TablesOf<api::KindList<T...>> {
-    using type = std::tuple<ObjectTable<T>...>;
-  };
-  TablesOf<api::AllKinds>::type tables_;  // the tables of pods and nodes stay empty, see NodeTable
+  struct Tables;
+  const std::unique_ptr<Tables> tables_;  // those of pods and nodes stay empty, see NodeTable
 };
 
 }  // namespace berth::cluster

@@ -12,6 +12,7 @@ using berth::testing::MakeGroup;
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -132,7 +133,25 @@ TEST_F(GroupCycleTest, MembersBeyondMinCountThatDoNotFitStayPending) {
   for (const auto* name : {"a", "b", "c"}) AddMember(name);
   Settle();
   EXPECT_THAT(Bound(), UnorderedElementsAre("a", "b"));
-  EXPECT_EQ(api.group_patches.front().condition.status, "True");
+  EXPECT_THAT(Failures(), Contains(Pair("c", "0/2 nodes are available: 2 Insufficient cpu.")))
+      << "tried again";
+  EXPECT_THAT(api.group_patches, SizeIs(1)) << "not set back although the watch has not delivered it yet";
+  EXPECT_EQ(Condition().status, "True");
+}
+
+TEST_F(GroupCycleTest, AGroupThatIsCreatedAgainGetsItsOwnCondition) {
+  AddNodes(2);
+  AddGroup(MakeGroup("g", 2));
+  for (const auto* name : {"a", "b"}) AddMember(name);
+  Settle();
+  ASSERT_EQ(Condition().status, "True");
+  auto again = std::make_shared<api::PodGroup>(*MakeGroup("g", 2));
+  again->metadata.uid = "another";
+  loop.sink().On(ports::Change<api::PodGroup>{MakeGroup("g", 2), nullptr});
+  AddGroup(again);
+  for (const auto* name : {"c", "d"}) AddMember(name);
+  Settle();
+  EXPECT_EQ(Condition().status, "False");
 }
 
 // kube-scheduler looks up nominated pods in its queue, which does not contain the members of the group that

@@ -18,6 +18,11 @@ using record::Result;
 
 namespace {
 
+// Different for a group that was deleted and created again.
+std::string VersionOf(const api::PodGroup& group) {
+  return group.metadata.uid + '/' + group.metadata.resource_version;
+}
+
 // The number of nodes evaluated by filters, as counted by kube-scheduler: nodes excluded by PreFilter do not
 // count.
 std::size_t EvaluatedNodes(const record::AttemptRecord& record) {
@@ -230,13 +235,21 @@ void OutcomeHandler::FailGroupsOf(const cluster::GroupTree& tree, const std::str
   for (const cluster::GroupTree& child : tree.children) FailGroupsOf(child, why);
 }
 
-// Once true, the condition is never set back. Other projects write the status of their groups.
+// Once true, the condition is never set back: also when the watch has not yet delivered the group with the
+// written condition, because the next cycle of the other members begins at once. Other projects write the
+// status of their groups.
 void OutcomeHandler::WriteGroupCondition(const api::PodGroupPtr& group, const framework::Status& status) {
   static constexpr const char* kType = "PodGroupInitiallyScheduled";
   if (parts_.gate.Leaving() || group->external != nullptr) return;
   const auto& conditions = group->conditions;
   const auto existing = std::ranges::find(conditions, kType, &api::PodGroupCondition::type);
   if (existing != conditions.end() && existing->status == "True" && !status.ok()) return;
+  if (status.ok()) {
+    RememberScheduled(*group);
+  } else if (const auto written = scheduled_groups_.find(cluster::KeyOf(*group));
+             written != scheduled_groups_.end() && written->second == VersionOf(*group)) {
+    return;
+  }
   ports::PodGroupStatusPatch patch{.current = group,
                                    .condition = {.type = kType,
                                                  .status = status.ok() ? "True" : "False",
@@ -252,6 +265,15 @@ void OutcomeHandler::WriteGroupCondition(const api::PodGroupPtr& group, const fr
                      {{"podGroup", log::Value::Object(key)}, {"err", written.error().message}});
         }
       });
+}
+
+// Deleted groups are forgotten when they are the majority, which takes constant time for each group on
+// average.
+void OutcomeHandler::RememberScheduled(const api::PodGroup& group) {
+  if (scheduled_groups_.size() > 2 * parts_.handle.groups.size())
+    std::erase_if(scheduled_groups_,
+                  [&](const auto& entry) { return parts_.handle.groups.FindObject(entry.first) == nullptr; });
+  scheduled_groups_.insert_or_assign(cluster::KeyOf(group), VersionOf(group));
 }
 
 // --- a node was found ---

@@ -2,6 +2,8 @@
 // metrics, logs and traces.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,6 +88,7 @@ class OutcomeHandler final : public BindingObserver {
                     const std::shared_ptr<const record::GroupRecord>& record);
   void FailGroupsOf(const cluster::GroupTree& tree, const std::string& why);
   void WriteGroupCondition(const api::PodGroupPtr& group, const framework::Status& status);
+  void RememberScheduled(const api::PodGroup& group);
   void StartBinding(const framework::QueuedPodPtr& pod, algorithm::ScheduleResult result);
   Failure BindingFailure(const std::string& uid, framework::Status status, bool while_binding) const;
   void EndAttempt(const framework::QueuedPodPtr& pod, Failure failure);
@@ -98,6 +101,10 @@ class OutcomeHandler final : public BindingObserver {
   void WriteStatus(const cluster::PodInfo& pod, ports::PodStatusPatch patch);
 
   const Parts parts_;
+  // The versions of the pod groups for which the condition True was written, by cluster::KeyOf: as long as
+  // the watch has delivered no later version, the written condition counts. At most about twice as many as
+  // there are groups.
+  std::map<std::string, std::string, std::less<>> scheduled_groups_;
 };
 
 }  // namespace berth::cycle

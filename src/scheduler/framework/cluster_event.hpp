@@ -101,6 +101,7 @@ inline bool IsBoundOrNominated(const api::Pod& pod) {
 
 // A plugin's evaluation of an event: kQueue if the pod may be schedulable now.
 enum class Hint : std::uint8_t { kSkip, kQueue };
+constexpr Hint QueueIf(bool helps) { return helps ? Hint::kQueue : Hint::kSkip; }
 
 // An event for which a plugin registers, and the function that evaluates each occurrence. Without a function
 // every occurrence returns kQueue. If the function returns an error, the error is logged and the result is

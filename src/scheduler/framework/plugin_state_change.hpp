@@ -21,7 +21,7 @@ inline EventRegistration WhenPluginStateChanges(const void* plugin) {
   return When<PluginStateChange>(
       EventResource::kPluginState, kUpdate,
       [plugin](const cluster::PodInfo&, const PluginStateChange*, const PluginStateChange* after) {
-        return after == nullptr || after->plugin == plugin ? Hint::kQueue : Hint::kSkip;
+        return QueueIf(after == nullptr || after->plugin == plugin);
       });
 }
 // What `plugin` publishes.

@@ -233,10 +233,16 @@ func (s *stage) createGroup(name string, policy schedulingv1beta1.PodGroupSchedu
 	}
 	created, err := s.client.SchedulingV1beta1().PodGroups(s.ns).Create(s.ctx, group, metav1.CreateOptions{})
 	s.must(err)
+	s.nameGroup(created.UID, name)
+}
+
+// nameGroup lets texts of the outcome contain a group's name in place of its UID, and waits until a scheduler has noticed
+// the new group.
+func (s *stage) nameGroup(uid types.UID, name string) {
 	if s.groups == nil {
 		s.groups = make(map[types.UID]string)
 	}
-	s.groups[created.UID] = name
+	s.groups[uid] = name
 	s.pause(noticed)
 }
 

@@ -54,7 +54,7 @@ func openLane(ctx context.Context, name, real, directory, gates string) (*lane, 
 	l := &lane{name: name, children: &controlplane.Children{Directory: directory}, gates: gates}
 	var apiServer []string
 	if gates != "" {
-		apiServer = []string{"--feature-gates=" + gates, "--runtime-config=scheduling.k8s.io/v1beta1=true"}
+		apiServer = []string{"--feature-gates=" + gates, "--runtime-config=scheduling.k8s.io/v1beta1=true,scheduling.k8s.io/v1alpha3=true"}
 	}
 	var err error
 	if l.control, err = controlplane.Start(ctx, real, directory, l.children, apiServer...); err != nil {

@@ -23,6 +23,7 @@ type options struct {
 	alone         bool // run kube-scheduler only
 	groups        bool // the scenarios of pod groups, with their feature gate
 	topology      bool // those of groups with topology constraints
+	trees         bool // those of composite groups and of the groups' preemption policies
 }
 
 func parse(args []string) (*options, error) {
@@ -34,6 +35,7 @@ func parse(args []string) (*options, error) {
 	flags.BoolVar(&o.verbose, "verbose", false, "print the outcomes, not only the differences")
 	flags.BoolVar(&o.groups, "groups", false, "the scenarios with pod groups, in clusters with the feature gate GenericWorkload")
 	flags.BoolVar(&o.topology, "topology", false, "the scenarios with topology constraints of pod groups, in clusters with the feature gate TopologyAwareWorkloadScheduling, too")
+	flags.BoolVar(&o.trees, "trees", false, "the scenarios with composite pod groups and with the groups' preemption policies, in clusters with all feature gates of groups")
 	flags.BoolVar(&o.list, "list", false, "print the names and leave")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -53,6 +55,8 @@ func parse(args []string) (*options, error) {
 
 func (o *options) scenarios() []*scenario {
 	switch {
+	case o.trees:
+		return groupingInTrees()
 	case o.topology:
 		return groupingByTopology()
 	case o.groups:
@@ -64,6 +68,8 @@ func (o *options) scenarios() []*scenario {
 // gates are the feature gates of the chosen scenarios, empty for the defaults.
 func (o *options) gates() string {
 	switch {
+	case o.trees:
+		return "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true,PodGroupPreemptionPolicy=true"
 	case o.topology:
 		return "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
 	case o.groups:

@@ -709,7 +709,7 @@ std::vector<framework::EventRegistration> DynamicResources::EventsToRegister() c
 
 Hint DynamicResources::AfterClaimChange(const api::Pod& waiting, const ResourceClaim* before,
                                         const ResourceClaim* after) const {
-  if (after == nullptr) return before->allocation ? Hint::kQueue : Hint::kSkip;
+  if (after == nullptr) return framework::QueueIf(before->allocation.has_value());
   bool uses = false;
   const Expected<void> found = ForEachClaim(waiting, [&](const auto&, const ResourceClaimPtr& claim) {
     uses = uses || claim->metadata.uid == after->metadata.uid;

@@ -181,20 +181,20 @@ bool GangScheduling::AreInOneTree(const cluster::PodInfo& waiting, const std::st
 std::vector<framework::EventRegistration> GangScheduling::EventsToRegister() const {
   const auto pod_added = [this](const cluster::PodInfo& waiting, const api::Pod*, const api::Pod* added) {
     const auto group = groups_.KeyOf(*added);
-    return group && AreInOneTree(waiting, *group) ? Hint::kQueue : Hint::kSkip;
+    return framework::QueueIf(group && AreInOneTree(waiting, *group));
   };
   const auto group_added = [this](const cluster::PodInfo& waiting, const api::PodGroup*,
                                   const api::PodGroup* added) {
-    return AreInOneTree(waiting, cluster::KeyOf(*added)) ? Hint::kQueue : Hint::kSkip;
+    return framework::QueueIf(AreInOneTree(waiting, cluster::KeyOf(*added)));
   };
   const auto composite_added = [this](const cluster::PodInfo& waiting, const api::CompositePodGroup*,
                                       const api::CompositePodGroup* added) {
-    return AreInOneTree(waiting, cluster::KeyOf(*added)) ? Hint::kQueue : Hint::kSkip;
+    return framework::QueueIf(AreInOneTree(waiting, cluster::KeyOf(*added)));
   };
   const auto group_updated = [this](const cluster::PodInfo& waiting, const api::PodGroup* before,
                                     const api::PodGroup* after) {
     if (!before->gang || !after->gang || !AreInOneTree(waiting, cluster::KeyOf(*after))) return Hint::kSkip;
-    return after->gang->min_count < before->gang->min_count ? Hint::kQueue : Hint::kSkip;
+    return framework::QueueIf(after->gang->min_count < before->gang->min_count);
   };
   std::vector<framework::EventRegistration> events = {
       framework::When<api::Pod>(EventResource::kUnscheduledPod, framework::kAdd, pod_added),

@@ -139,12 +139,12 @@ framework::PermitResult Gangs::Permit(const framework::Placement& placement) {
 std::vector<framework::EventRegistration> Gangs::EventsToRegister() const {
   const auto pod_added = [this](const cluster::PodInfo& waiting, const api::Pod*, const api::Pod* added) {
     const auto group = KeyOf(*waiting.pod);
-    return group && group == groups_.KeyOf(*added) ? Hint::kQueue : Hint::kSkip;
+    return framework::QueueIf(group && group == groups_.KeyOf(*added));
   };
   const auto group_changed = [this](const cluster::PodInfo& waiting, const api::PodGroup*,
                                     const api::PodGroup* changed) {
     const auto group = KeyOf(*waiting.pod);
-    return group && *group == changed->metadata.Key() ? Hint::kQueue : Hint::kSkip;
+    return framework::QueueIf(group && *group == changed->metadata.Key());
   };
   return {framework::When<api::Pod>(EventResource::kUnscheduledPod, framework::kAdd, pod_added),
           framework::When<api::Pod>(EventResource::kAssignedPod, framework::kAdd, pod_added),

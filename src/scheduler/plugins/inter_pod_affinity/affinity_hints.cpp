@@ -9,8 +9,6 @@ namespace {
 using cluster::AffinityTermPtr;
 using framework::Hint;
 
-Hint QueueIf(bool worth) { return worth ? Hint::kQueue : Hint::kSkip; }
-
 struct LabelChange {
   const std::string* before;
   const std::string* after;
@@ -59,15 +57,15 @@ Expected<Hint> InterPodAffinity::AfterAssignedPod(const cluster::PodInfo& waitin
   if (before != nullptr && after != nullptr) {
     const auto old_labels = labels_of(*before);
     const auto new_labels = labels_of(*after);
-    return QueueIf((!matches_all(*old_labels) && matches_all(*new_labels)) ||
-                   (matches_anti(*old_labels) && !matches_anti(*new_labels)));
+    return framework::QueueIf((!matches_all(*old_labels) && matches_all(*new_labels)) ||
+                              (matches_anti(*old_labels) && !matches_anti(*new_labels)));
   }
-  if (after != nullptr) return QueueIf(matches_all(*labels_of(*after)));
+  if (after != nullptr) return framework::QueueIf(matches_all(*labels_of(*after)));
   if (matches_anti(*labels_of(*before))) return Hint::kQueue;
   const auto gone = cluster::AffinityOf(*before, symbols_);
   if (gone == nullptr) return Hint::kSkip;
   if (!gone->required_anti_valid) return Invalid(gone->error);
-  return QueueIf(std::ranges::any_of(gone->required_anti, [&](const AffinityTermPtr& term) {
+  return framework::QueueIf(std::ranges::any_of(gone->required_anti, [&](const AffinityTermPtr& term) {
     return counters_.SelectsIncoming(term->clause(), *waiting.use().labels);
   }));
 }

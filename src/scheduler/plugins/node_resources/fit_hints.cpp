@@ -45,7 +45,7 @@ Hint AfterClassChange(const cluster::PodInfo& pod, const api::DeviceClass* befor
       before->extended_resource_name.value_or("") == after.extended_resource_name.value_or("")) {
     return Hint::kSkip;
   }
-  return Requests(pod, after, before == nullptr) ? Hint::kQueue : Hint::kSkip;
+  return framework::QueueIf(Requests(pod, after, before == nullptr));
 }
 
 // Whether a pod on a node released resources that the waiting pod requests. This is evaluated for every
@@ -94,19 +94,17 @@ bool NodeResourcesFit::OffersMore(const PodInfo& pod, const api::Node& before, c
 std::vector<framework::EventRegistration> NodeResourcesFit::EventsToRegister() const {
   using namespace framework;
   std::vector<EventRegistration> events = {
-      WhenAssignedPod(kDelete,
-                      [](const PodInfo&, const api::Pod* gone, const api::Pod*) {
-                        return IsBoundOrNominated(*gone) ? Hint::kQueue : Hint::kSkip;
-                      }),
+      WhenAssignedPod(kDelete, [](const PodInfo&, const api::Pod* gone,
+                                  const api::Pod*) { return framework::QueueIf(IsBoundOrNominated(*gone)); }),
       WhenNode(kAdd | kUpdateNodeAllocatable,
                [this](const PodInfo& pod, const api::Node* before, const api::Node* after) {
                  const bool helps =
                      FitsEmpty(pod, *after) && (before == nullptr || OffersMore(pod, *before, *after));
-                 return helps ? Hint::kQueue : Hint::kSkip;
+                 return framework::QueueIf(helps);
                }),
       WhenAssignedPod(kUpdatePodScaleDown,
                       [](const PodInfo& pod, const api::Pod* before, const api::Pod* after) {
-                        return GaveBack(pod, *before, *after) ? Hint::kQueue : Hint::kSkip;
+                        return framework::QueueIf(GaveBack(pod, *before, *after));
                       }),
       {EventResource::kTargetPod, kUpdatePodScaleDown}};
   if (cluster_devices_.extended().enabled()) {

@@ -31,11 +31,11 @@ std::vector<framework::EventRegistration> NodeUnschedulable::EventsToRegister() 
   return {WhenNode(kAdd | kUpdateNodeTaint,
                    [](const cluster::PodInfo&, const api::Node* before, const api::Node* after) {
                      const bool was_closed = before == nullptr || before->unschedulable;
-                     return was_closed && !after->unschedulable ? Hint::kQueue : Hint::kSkip;
+                     return framework::QueueIf(was_closed && !after->unschedulable);
                    }),
           WhenTargetPod(kUpdatePodToleration,
                         [](const cluster::PodInfo&, const api::Pod*, const api::Pod* after) {
-                          return ToleratesCordon(*after) ? Hint::kQueue : Hint::kSkip;
+                          return framework::QueueIf(ToleratesCordon(*after));
                         })};
 }
 

@@ -48,7 +48,7 @@ Hint AfterCsiNodeUpdate(const api::CSINode& before, const api::CSINode& after) {
   const bool grew = std::ranges::any_of(after.drivers, [&](const api::CSINode::Driver& driver) {
     return driver.count.value_or(0) > count_in(before, driver.name);
   });
-  return grew ? Hint::kQueue : Hint::kSkip;
+  return framework::QueueIf(grew);
 }
 
 Expected<Hint> AfterDetachment(const api::Pod& waiting, const api::VolumeAttachment& gone) {
@@ -174,20 +174,19 @@ void NodeVolumeLimits::AddExceeded(const std::string& driver_name, const Wanted&
 
 std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() const {
   using namespace framework;
-  const auto answer = [](bool helps) { return helps ? Hint::kQueue : Hint::kSkip; };
   return {{EventResource::kCSINode, kAdd},
           When<api::CSINode>(EventResource::kCSINode, kUpdate,
                              [](const cluster::PodInfo&, const api::CSINode* before,
                                 const api::CSINode* after) { return AfterCsiNodeUpdate(*before, *after); }),
           WhenAssignedPod(kDelete,
                           [answer](const cluster::PodInfo&, const api::Pod* gone, const api::Pod*) {
-                            return answer(IsBoundOrNominated(*gone) && HasCountable(*gone));
+                            return framework::QueueIf(IsBoundOrNominated(*gone) && HasCountable(*gone));
                           }),
           When<api::PersistentVolumeClaim>(
               EventResource::kPersistentVolumeClaim, kAdd,
               [answer](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
                        const api::PersistentVolumeClaim* claim) {
-                return answer(cluster::ReferencesClaim(*waiting.pod, *claim));
+                return framework::QueueIf(cluster::ReferencesClaim(*waiting.pod, *claim));
               }),
           When<api::VolumeAttachment>(
               EventResource::kVolumeAttachment, kDelete,

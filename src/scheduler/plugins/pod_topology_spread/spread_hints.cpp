@@ -10,8 +10,6 @@ using cluster::SpreadConstraint;
 using framework::Hint;
 using Constraints = std::vector<SpreadConstraint>;
 
-Hint QueueIf(bool worth) { return worth ? Hint::kQueue : Hint::kSkip; }
-
 bool Selects(const SpreadConstraint& constraint, const api::Pod& pod) {
   return constraint.query->all_of.front().labels.Matches(pod.metadata.labels);
 }
@@ -63,9 +61,10 @@ Expected<Hint> PodTopologySpread::AfterAssignedPod(const cluster::PodInfo& waiti
       (before != nullptr && !Involved(*before, *waiting.pod)))
     return Hint::kSkip;
   BERTH_TRY(const Constraints* constraints, HardOf(waiting));
-  if (before != nullptr && after != nullptr) return QueueIf(AfterLabelChange(*before, *after, *constraints));
+  if (before != nullptr && after != nullptr)
+    return framework::QueueIf(AfterLabelChange(*before, *after, *constraints));
   const api::Pod& pod = after != nullptr ? *after : *before;
-  return QueueIf(std::ranges::any_of(
+  return framework::QueueIf(std::ranges::any_of(
       *constraints, [&](const SpreadConstraint& constraint) { return Selects(constraint, pod); }));
 }
 
@@ -75,7 +74,7 @@ Expected<Hint> PodTopologySpread::AfterTargetPod(const cluster::PodInfo& waiting
   if (before.spec.tolerations != after.spec.tolerations &&
       std::ranges::any_of(*constraints, &SpreadConstraint::honor_taints))
     return Hint::kQueue;
-  return QueueIf(AfterLabelChange(before, after, *constraints));
+  return framework::QueueIf(AfterLabelChange(before, after, *constraints));
 }
 
 Expected<Hint> PodTopologySpread::AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
@@ -83,11 +82,11 @@ Expected<Hint> PodTopologySpread::AfterNode(const cluster::PodInfo& waiting, con
   BERTH_TRY(const Constraints* constraints, HardOf(waiting));
   const bool had = HasAllKeys(before, *constraints, symbols_);
   const bool has = HasAllKeys(after, *constraints, symbols_);
-  if (before == nullptr || after == nullptr) return QueueIf(had || has);
+  if (before == nullptr || after == nullptr) return framework::QueueIf(had || has);
   if (had != has) return Hint::kQueue;
   if (!has) return Hint::kSkip;
   if (before->taints != after->taints) return Hint::kQueue;
-  return QueueIf(std::ranges::any_of(*constraints, [&](const SpreadConstraint& constraint) {
+  return framework::QueueIf(std::ranges::any_of(*constraints, [&](const SpreadConstraint& constraint) {
     return *LabelOf(*before, constraint, symbols_) != *LabelOf(*after, constraint, symbols_);
   }));
 }

@@ -60,7 +60,7 @@ std::vector<framework::EventRegistration> TaintToleration::EventsToRegister() co
                    [](const cluster::PodInfo& pod, const api::Node* before, const api::Node* after) {
                      const auto& tolerations = pod.pod->spec.tolerations;
                      const bool stopped = before == nullptr || Stops(before->taints, tolerations);
-                     return stopped && !Stops(after->taints, tolerations) ? Hint::kQueue : Hint::kSkip;
+                     return framework::QueueIf(stopped && !Stops(after->taints, tolerations));
                    }),
           {EventResource::kTargetPod, kUpdatePodToleration}};
 }

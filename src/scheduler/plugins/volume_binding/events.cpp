@@ -9,15 +9,13 @@ namespace {
 using cluster::PodInfo;
 using framework::Hint;
 
-Hint Helps(bool helps) { return helps ? Hint::kQueue : Hint::kSkip; }
-
 Hint AfterClass(const cluster::PodInfo&, const api::StorageClass* before, const api::StorageClass* after) {
-  return Helps(before == nullptr || before->allowed_topologies != after->allowed_topologies);
+  return framework::QueueIf(before == nullptr || before->allowed_topologies != after->allowed_topologies);
 }
 
 Hint AfterClaim(const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
                 const api::PersistentVolumeClaim* after) {
-  return Helps(cluster::ReferencesClaim(*waiting.pod, *after));
+  return framework::QueueIf(cluster::ReferencesClaim(*waiting.pod, *after));
 }
 
 Hint AfterCsiNode(const cluster::PodInfo&, const api::CSINode* before, const api::CSINode* after) {
@@ -26,14 +24,14 @@ Hint AfterCsiNode(const cluster::PodInfo&, const api::CSINode* before, const api
     const std::string* list = node.metadata.Annotation("storage.alpha.kubernetes.io/migrated-plugins");
     return list == nullptr ? std::string() : *list;
   };
-  return Helps(migrated(*before) != migrated(*after));
+  return framework::QueueIf(migrated(*before) != migrated(*after));
 }
 
 Hint AfterDriver(const cluster::PodInfo& waiting, const api::CSIDriver* before, const api::CSIDriver* after) {
   const bool uses = std::ranges::any_of(waiting.pod->spec.volumes, [&](const api::Volume& volume) {
     return volume.source == api::Volume::Source::kCsi && volume.id == after->metadata.name;
   });
-  return Helps(uses && before->storage_capacity && !after->storage_capacity);
+  return framework::QueueIf(uses && before->storage_capacity && !after->storage_capacity);
 }
 
 Hint AfterCapacity(const cluster::PodInfo&, const api::CSIStorageCapacity* before,
@@ -44,7 +42,7 @@ Hint AfterCapacity(const cluster::PodInfo&, const api::CSIStorageCapacity* befor
   };
   const auto old_limit = limit(*before);
   const auto new_limit = limit(*after);
-  return Helps(new_limit && (!old_limit || new_limit->Value() > old_limit->Value()));
+  return framework::QueueIf(new_limit && (!old_limit || new_limit->Value() > old_limit->Value()));
 }
 
 }  // namespace

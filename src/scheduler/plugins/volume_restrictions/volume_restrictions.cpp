@@ -124,7 +124,7 @@ std::vector<framework::EventRegistration> VolumeRestrictions::EventsToRegister()
                         const api::Pod& pod = *waiting.pod;
                         const bool helps = gone->metadata.ns == pod.metadata.ns &&
                                            (SharesADisk(pod, *gone) || SharesAClaim(pod, *gone));
-                        return helps ? Hint::kQueue : Hint::kSkip;
+                        return framework::QueueIf(helps);
                       }),
       {EventResource::kNode, kAdd},
       When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
@@ -132,7 +132,7 @@ std::vector<framework::EventRegistration> VolumeRestrictions::EventsToRegister()
                                           const api::PersistentVolumeClaim* claim) {
                                          const bool helps = claim->metadata.ns == waiting.pod->metadata.ns &&
                                                             UsesClaim(*waiting.pod, claim->metadata.name);
-                                         return helps ? Hint::kQueue : Hint::kSkip;
+                                         return framework::QueueIf(helps);
                                        })};
 }
 

@@ -46,8 +46,6 @@ LabelledPlaces PlacesOf(const api::PersistentVolume& volume) {
   return places;
 }
 
-framework::Hint Helps(bool helps) { return helps ? framework::Hint::kQueue : framework::Hint::kSkip; }
-
 }  // namespace
 
 VolumeZone::VolumeZone(framework::Handle& handle)
@@ -140,22 +138,23 @@ std::vector<framework::EventRegistration> VolumeZone::EventsToRegister() const {
   return {When<api::StorageClass>(
               EventResource::kStorageClass, kAdd,
               [](const cluster::PodInfo&, const api::StorageClass*, const api::StorageClass* added) {
-                return Helps(added->volume_binding_mode == "WaitForFirstConsumer");
+                return framework::QueueIf(added->volume_binding_mode == "WaitForFirstConsumer");
               }),
           {EventResource::kNode, kAdd | kUpdateNodeLabel},
           When<PersistentVolumeClaim>(
               EventResource::kPersistentVolumeClaim, kAdd | kUpdate,
               [](const cluster::PodInfo& waiting, const PersistentVolumeClaim*,
                  const PersistentVolumeClaim* claim) {
-                return Helps(claim->metadata.ns == waiting.pod->metadata.ns &&
-                             std::ranges::any_of(waiting.pod->spec.volumes, [&](const api::Volume& volume) {
-                               return cluster::IsClaim(volume) && volume.id == claim->metadata.name;
-                             }));
+                return framework::QueueIf(
+                    claim->metadata.ns == waiting.pod->metadata.ns &&
+                    std::ranges::any_of(waiting.pod->spec.volumes, [&](const api::Volume& volume) {
+                      return cluster::IsClaim(volume) && volume.id == claim->metadata.name;
+                    }));
               }),
           When<PersistentVolume>(
               EventResource::kPersistentVolume, kAdd | kUpdate,
               [](const cluster::PodInfo&, const PersistentVolume* before, const PersistentVolume* after) {
-                return Helps(before == nullptr || PlacesOf(*before) != PlacesOf(*after));
+                return framework::QueueIf(before == nullptr || PlacesOf(*before) != PlacesOf(*after));
               })};
 }
 
