@@ -181,7 +181,7 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   scheduler_.emplace(
       SchedulerOptionsOf(flags_, config_),
       cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
-                            clock_, metrics_, engine_->extenders(), fence_, *tracing_.tracer,
+                            clock_, metrics_, engine_->shared_extenders(), fence_, *tracing_.tracer,
                             [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
   BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_, clock_,
                                           metrics_, *api_.events, hostname_}));
