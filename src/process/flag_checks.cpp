@@ -149,6 +149,13 @@ void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   if (shadow.on && !flags.own.otlp_endpoint.empty())
     errors.emplace_back(
         "--berth-otlp-endpoint cannot be used with --berth-shadow: a shadow does not schedule");
+  if (flags.own.config_reload && flags.config.empty())
+    errors.emplace_back("--berth-config-reload needs --config");
+  if (flags.own.config_reload && shadow.on) {
+    errors.emplace_back(
+        "--berth-config-reload cannot be used with --berth-shadow: restart the shadow to compare another "
+        "configuration");
+  }
   if (flags.own.ui && !service::HasPage())
     errors.emplace_back("--berth-ui: this program was built without the page (BERTH_UI=OFF)");
   for (const auto& [name, on] :

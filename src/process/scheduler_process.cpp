@@ -12,6 +12,7 @@
 #include "config/write_config.hpp"
 #include "observability/log/log.hpp"
 #include "process/api_connections.hpp"
+#include "process/config_reload.hpp"
 #include "process/extender_environment.hpp"
 #include "process/leadership.hpp"
 #include "process/long_running_process.hpp"
@@ -92,6 +93,7 @@ class Process final : public LongRunningProcess {
  private:
   Expected<void> Assemble(std::vector<std::string>& notes) override;
   Expected<int> Run() override;
+  std::function<void()> OnHangup() override { return reload_->Requester(); }
   void Stop() override { leadership_ ? leadership_->Leave() : loop_.Stop(); }
   Expected<void> Connect();
   Expected<void> MakeScheduler(std::vector<std::string>& notes);
@@ -123,6 +125,7 @@ class Process final : public LongRunningProcess {
   std::unique_ptr<Measuring> measuring_;    // null: no plugin uses measurements
   std::unique_ptr<Leadership> leadership_;  // null: without leader election
   std::optional<evaluation::PodExplainer> explainer_;
+  std::optional<ConfigReload> reload_;
   std::optional<SchedulerApi> scheduler_api_;
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
@@ -140,9 +143,14 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                         loop_, *scheduler_, *api_.writer});
   }
   AddFeatureMetrics(metrics_, config_.gates);
+  reload_.emplace(ConfigReload::Parts{flags_, table_, config_, plugins_, loop_, *scheduler_, *engine_, clock_,
+                                      metrics_, AccessToExtenders(io_, environment_, flags_),
+                                      [this](const config::SchedulerConfig& config) {
+                                        if (explainer_) explainer_->Reconfigure(config);
+                                      }});
   BERTH_TRY(serving_,
-            Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
-                            [this] { return loop_.synced(); },
+            Serving::Start({flags_, table_, config_, [this] { return reload_->Configz(); }, environment_,
+                            clock_, metrics_, [this] { return loop_.synced(); },
                             [this](auto take) { ListPods(std::move(take)); }, fence_, stopping_,
                             [this](service::Endpoints& endpoints) { AddSchedulerApi(endpoints); }}));
   client::ClusterSourceOptions options;
