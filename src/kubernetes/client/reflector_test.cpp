@@ -361,6 +361,29 @@ TEST_F(ReflectorTest, AnObjectThatCannotBeDecodedIsSkippedCountedAndKeptInItsLas
   EXPECT_THAT(Seen(), ElementsAre("-a@1"));
 }
 
+TEST_F(ReflectorTest, TheFreshnessProofDoesNotWaitForAnObjectThatCannotBeDecodedUntilItIsRepaired) {
+  const auto answer_newest = [&](std::string list) {
+    FakeApi::Call call = std::move(api_.open.back());
+    api_.open.pop_back();
+    call.done(std::move(list));
+  };
+  int proofs = 0;
+  const auto prove = [&](int quorum_version, int version_of_a) {
+    reflector_->ProveFresh([&](std::string_view) { ++proofs; });
+    answer_newest(ListJson(quorum_version, {}));
+    loop_.Advance(20ms);
+    answer_newest(ListJson(quorum_version, {NodeJson("a", version_of_a)}));
+  };
+  BeginListed(10, {NodeJson("a", 1)});
+  api_.Line(R"({"type":"MODIFIED","object":{"metadata":{"name":"a","uid":"u","resourceVersion":"11"},)"
+            R"("spec":{"taints":17}}})");
+  prove(20, 11);
+  EXPECT_EQ(proofs, 1);
+  api_.Line(Modified("a", 21));
+  prove(30, 29);
+  EXPECT_EQ(proofs, 1) << "the watch is behind";
+}
+
 TEST_F(ReflectorTest, AMalformedFrameEndsTheWatchAndLists) {
   BeginListed(10, {NodeJson("a", 1)});
   api_.Line("{\"type\":\"ADDED\",\"obj");

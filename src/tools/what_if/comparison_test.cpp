@@ -139,6 +139,16 @@ TEST(Consolidation, NodesStayForTheirPods) {
   }
 }
 
+TEST(Consolidation, PodsOfAKeptNodeAreWhereTheyWere) {
+  // w1 could go to b, but w2 fits nowhere. So w1 stays, and w3 gets the place on b.
+  const Consolidated found =
+      Consolidate(NodeText("a", 10, ", spec: {unschedulable: true}") + NodeText("b", 8) + NodeText("c", 4) +
+                  Web("w1", 2, "a") + Web("w2", 3, "a") + PodText("single", 6, "b") + Web("w3", 2, "c"));
+  EXPECT_THAT(found.kept, ::testing::Contains("a: pod shop/w2 fits on no other node that remains"));
+  EXPECT_THAT(found.emptied, ElementsAre("c"));
+  EXPECT_THAT(found.moves, ElementsAre("shop/w3 c b"));
+}
+
 TEST(Consolidation, PodsOfDaemonSetsStay) {
   const Consolidated found = Consolidate(NodeText("a", 8) + NodeText("b", 8) + Web("w1", 5, "b") +
                                          PodText("agent-x", 1, "a", OwnedBy("DaemonSet", "agent")));
