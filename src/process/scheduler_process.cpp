@@ -205,7 +205,8 @@ void Process::AddSchedulerApi(service::Endpoints& endpoints) {
                                           engine_->handle().signals, engine_->profiles(), engine_->reasons(),
                                           clock_, metrics_, flags_.max_in_unschedulable}),
                                      *explainer_, PodRetries(loop_, *scheduler_, clock_),
-                                     flags_.own.api_retry, [this] { return fence_.Open(); }});
+                                     flags_.own.api_retry, *reload_, flags_.own.api_reload,
+                                     [this] { return fence_.Open(); }});
   if (flags_.own.ui) service::AddPage(endpoints);
 }
 

@@ -1,8 +1,5 @@
 #include "scheduler/evaluation/pod_explainer.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -11,19 +8,10 @@
 #include "scheduler/cycle/worker_pool.hpp"
 #include "scheduler/evaluation/change_reader.hpp"
 #include "scheduler/evaluation/cluster_copy.hpp"
+#include "scheduler/evaluation/lower_priority.hpp"
 #include "scheduler/explanation/explain_pod.hpp"
 
 namespace berth::evaluation {
-namespace {
-
-// On Linux the value applies to the calling thread only.
-void LowerPriorityOnce() {
-  constexpr int kNice = 5;
-  thread_local const bool lowered = setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice) == 0;
-  static_cast<void>(lowered);
-}
-
-}  // namespace
 
 struct PodExplainer::State : std::enable_shared_from_this<State> {
   struct Request {
