@@ -419,8 +419,15 @@ class ConfigPreviewTest : public EvaluationTest {
   // The default configuration, with which full nodes are preferred.
   config::SchedulerConfig Packing() const {
     config::SchedulerConfig packing = config_;
-    packing.profiles.front().plugin_args["NodeResourcesFit"] = config::Value::Object(
-        {{"scoringStrategy", config::Value::Object({{"type", config::Value::String("MostAllocated")}})}});
+    yaml::Value& args = packing.profiles.front().plugin_args["NodeResourcesFit"] = yaml::Value::Map();
+    yaml::Value& strategy = args.Set("scoringStrategy", yaml::Value::Map());
+    strategy.Set("type", yaml::Value::Text("MostAllocated"));
+    yaml::Value& resources = strategy.Set("resources", yaml::Value::List());
+    for (const char* resource : {"cpu", "memory"}) {
+      yaml::Value& one = resources.items.emplace_back(yaml::Value::Map());
+      one.Set("name", yaml::Value::Text(resource));
+      one.Set("weight", yaml::Value::Number(1));
+    }
     return packing;
   }
 };
