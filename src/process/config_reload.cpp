@@ -192,7 +192,8 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
 
   // Requests apply the same content, too.
   void Read(AttemptPtr attempt) {
-    if (attempt->action != Action::kRollBack) return Check(std::move(attempt), ReadWholeFile(parts.flags.config));
+    if (attempt->action != Action::kRollBack)
+      return Check(std::move(attempt), ReadWholeFile(parts.flags.config));
     std::string former;
     {
       const std::scoped_lock lock(mutex);
@@ -229,10 +230,10 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
   void Apply(const AttemptPtr& attempt) {
     if (IsInUse(Hex(service::Sha256(attempt->text)))) return End(*attempt, ReloadResult::kUnchanged, "");
     if (const auto replaceable = TryOnEmptyCluster(*attempt); !replaceable) {
-      return End(*attempt,
-                 replaceable.error().code == ErrorCode::kConflict ? ReloadResult::kRefused
-                                                                  : ReloadResult::kInvalid,
-                 replaceable.error().message);
+      return End(
+          *attempt,
+          replaceable.error().code == ErrorCode::kConflict ? ReloadResult::kRefused : ReloadResult::kInvalid,
+          replaceable.error().message);
     }
     if (attempt->action == Action::kRollBack) return Use(*attempt);
     preview.Compare(in_use, attempt->config,
@@ -258,7 +259,8 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
     if (compared) {
       Show(*compared);
     } else if (limit < 100 || attempt.action == Action::kPreview) {
-      return End(attempt, ReloadResult::kRefused, "the decisions cannot be compared: " + compared.error().message);
+      return End(attempt, ReloadResult::kRefused,
+                 "the decisions cannot be compared: " + compared.error().message);
     } else {
       log::Warning("The decisions of the changed configuration cannot be compared",
                    {{"err", compared.error().message}});
@@ -268,10 +270,11 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
     if (const auto& report = attempt.report.preview;
         report && static_cast<std::int64_t>(report->changed) * 100 >
                       static_cast<std::int64_t>(report->compared) * limit) {
-      return End(attempt, ReloadResult::kRefused,
-                 fmt::format("{} of the last {} decisions would differ, more than --berth-reload-limit ({} %) "
-                             "permits",
-                             report->changed, report->compared, limit));
+      return End(
+          attempt, ReloadResult::kRefused,
+          fmt::format("{} of the last {} decisions would differ, more than --berth-reload-limit ({} %) "
+                      "permits",
+                      report->changed, report->compared, limit));
     }
     Use(attempt);
   }
@@ -293,12 +296,12 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
                                     {.registry = &parts.metrics, .clock = &parts.clock, .options = {}},
                                     parts.extenders);
     if (!set) return End(attempt, ReloadResult::kInvalid, set.error().message);
-    const cycle::Scheduler::Reconfigured pods =
-        parts.scheduler.Reconfigure({.replace_profiles = [&] { parts.engine.Use(*set, parts.clock.Now()); },
-                                     .extenders = (*set)->extenders,
-                                     .percentage_of_nodes_to_score = attempt.config.percentage_of_nodes_to_score,
-                                     .initial_backoff = attempt.config.pod_initial_backoff,
-                                     .max_backoff = attempt.config.pod_max_backoff});
+    const cycle::Scheduler::Reconfigured pods = parts.scheduler.Reconfigure(
+        {.replace_profiles = [&] { parts.engine.Use(*set, parts.clock.Now()); },
+         .extenders = (*set)->extenders,
+         .percentage_of_nodes_to_score = attempt.config.percentage_of_nodes_to_score,
+         .initial_backoff = attempt.config.pod_initial_backoff,
+         .max_backoff = attempt.config.pod_max_backoff});
     in_use = std::move(attempt.config);
     parts.on_replaced(in_use);
     ReleaseLater();
@@ -400,9 +403,9 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
   Metrics metrics;
   FileWatch files;
   std::atomic<bool> ending{false};
-  std::string seen;               // the watcher's: the last content of the file that was to be applied
-  bool unreadable = false;        // the watcher's
-  bool releasing = false;         // the loop's
+  std::string seen;                // the watcher's: the last content of the file that was to be applied
+  bool unreadable = false;         // the watcher's
+  bool releasing = false;          // the loop's
   config::SchedulerConfig in_use;  // the loop's
 
   std::mutex mutex;  // of these

@@ -26,8 +26,17 @@ struct FakeSchedulerApi {
     run.Settle();
     explainer.emplace(evaluation::PodExplainer::Parts{run.loop, *run.scheduler, *run.engine, config, plugins,
                                                       run.clock, metrics});
-    reload.emplace(ConfigReload::Parts{flags, table, config, plugins, run.loop, *run.scheduler, *run.engine,
-                                       run.clock, metrics, {}, [](const config::SchedulerConfig&) {}});
+    reload.emplace(ConfigReload::Parts{flags,
+                                       table,
+                                       config,
+                                       plugins,
+                                       run.loop,
+                                       *run.scheduler,
+                                       *run.engine,
+                                       run.clock,
+                                       metrics,
+                                       {},
+                                       [](const config::SchedulerConfig&) {}});
     api.emplace(endpoints,
                 SchedulerApi::Parts{introspection::Inspector(
                                         {run.loop, *run.scheduler, std::as_const(*run.engine).cache(),

@@ -163,9 +163,9 @@ void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   if (flags.own.api_reload && flags.config.empty()) errors.emplace_back("--berth-api-reload needs --config");
   if (flags.own.ui && !service::HasPage())
     errors.emplace_back("--berth-ui: this program was built without the page (BERTH_UI=OFF)");
-  for (const auto& [name, on] :
-       {std::pair{"--berth-ui", flags.own.ui}, {"--berth-api-retry", flags.own.api_retry},
-        {"--berth-api-reload", flags.own.api_reload}}) {
+  for (const auto& [name, on] : {std::pair{"--berth-ui", flags.own.ui},
+                                 {"--berth-api-retry", flags.own.api_retry},
+                                 {"--berth-api-reload", flags.own.api_reload}}) {
     if (!on) continue;
     if (flags.serving.port == 0)
       errors.push_back(fmt::format("{} needs the secure port: --secure-port is 0", name));

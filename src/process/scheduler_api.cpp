@@ -314,8 +314,7 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
       return exchange->Fail(400, "BadRequest",
                             fmt::format("dryRun: invalid value \"{}\": expected All", dry_run));
     }
-    ChangeConfig(exchange,
-                 dry_run.empty() ? ConfigReload::Action::kReload : ConfigReload::Action::kPreview);
+    ChangeConfig(exchange, dry_run.empty() ? ConfigReload::Action::kReload : ConfigReload::Action::kPreview);
   }
 
   // Every replica has a file of its own, so standbys serve this, too.

@@ -296,7 +296,8 @@ TEST_F(SchedulerApiDocumentTest, HasTheParametersWithTheirLimits) {
           fmt::format("{}?{}=", target, std::string_view(parameter.at("name").as_string()));
       const json::object& schema = parameter.at("schema").as_object();
       if (const json::value* values = schema.if_contains("enum")) {
-        for (const json::value& value : values->as_array()) Response(query + std::string(value.as_string()), 200, method);
+        for (const json::value& value : values->as_array())
+          Response(query + std::string(value.as_string()), 200, method);
         Response(query + "other", 400, method);
       }
       if (const json::value* most = schema.if_contains("maximum")) {

@@ -200,13 +200,13 @@ void Process::AddSchedulerApi(service::Endpoints& endpoints) {
   explainer_.emplace(
       evaluation::PodExplainer::Parts{loop_, *scheduler_, *engine_, config_, plugins_, clock_, metrics_});
   scheduler_api_.emplace(
-      endpoints, SchedulerApi::Parts{introspection::Inspector(
-                                         {loop_, *scheduler_, std::as_const(*engine_).cache(),
-                                          engine_->handle().signals, engine_->profiles(), engine_->reasons(),
-                                          clock_, metrics_, flags_.max_in_unschedulable}),
-                                     *explainer_, PodRetries(loop_, *scheduler_, clock_),
-                                     flags_.own.api_retry, *reload_, flags_.own.api_reload,
-                                     [this] { return fence_.Open(); }});
+      endpoints,
+      SchedulerApi::Parts{
+          introspection::Inspector({loop_, *scheduler_, std::as_const(*engine_).cache(),
+                                    engine_->handle().signals, engine_->profiles(), engine_->reasons(),
+                                    clock_, metrics_, flags_.max_in_unschedulable}),
+          *explainer_, PodRetries(loop_, *scheduler_, clock_), flags_.own.api_retry, *reload_,
+          flags_.own.api_reload, [this] { return fence_.Open(); }});
   if (flags_.own.ui) service::AddPage(endpoints);
 }
 

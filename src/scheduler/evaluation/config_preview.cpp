@@ -74,7 +74,8 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
   void Read(std::unique_ptr<Comparison> comparison) {
     if (reader.Read("", parts.clock.WallNow(), comparison->update)) {
       reader.Drop();
-      for (Subject& subject : comparison->subjects) subject.waiting = parts.scheduler.FindPending(subject.key);
+      for (Subject& subject : comparison->subjects)
+        subject.waiting = parts.scheduler.FindPending(subject.key);
       evaluations.Post([this, comparison = std::move(comparison)]() mutable {
         LowerPriorityOnce();
         auto report = Evaluate(*comparison);
@@ -102,16 +103,16 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
                                          known[i] = true;
                                        }));
     PreviewReport report;
-    BERTH_RETURN_IF_ERROR(EvaluateWith(
-        comparison.after, comparison.update, comparison.subjects,
-        [&](std::size_t i, const record::AttemptRecord& record) {
-          if (!known[i]) return;
-          ++report.compared;
-          if (CanSelect(record, selected[i])) return;
-          ++report.changed;
-          if (report.examples.size() < kMostExamples)
-            report.examples.push_back({comparison.subjects[i].key, selected[i], NodeOf(record)});
-        }));
+    BERTH_RETURN_IF_ERROR(EvaluateWith(comparison.after, comparison.update, comparison.subjects,
+                                       [&](std::size_t i, const record::AttemptRecord& record) {
+                                         if (!known[i]) return;
+                                         ++report.compared;
+                                         if (CanSelect(record, selected[i])) return;
+                                         ++report.changed;
+                                         if (report.examples.size() < kMostExamples)
+                                           report.examples.push_back(
+                                               {comparison.subjects[i].key, selected[i], NodeOf(record)});
+                                       }));
     for (const auto* left_out :
          {&comparison.before.left_out, &comparison.after.left_out, &comparison.update.left_out}) {
       for (const std::string& text : *left_out) {
@@ -149,8 +150,8 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
   }
 
   const Parts parts;
-  ChangeReader reader;              // the loop's
-  std::atomic<bool> ending{false};  // ends the comparison in progress
+  ChangeReader reader;               // the loop's
+  std::atomic<bool> ending{false};   // ends the comparison in progress
   cycle::WorkerPool evaluations{1};  // last: its work refers to the other members
 };
 
@@ -160,8 +161,8 @@ ConfigPreview::~ConfigPreview() { state_->ending.store(true); }
 void ConfigPreview::Compare(const config::SchedulerConfig& before, const config::SchedulerConfig& after,
                             Take take) {
   const runtime::Registry& plugins = state_->parts.plugins;
-  state_->Begin(std::make_unique<State::Comparison>(State::Comparison{
-      ConfigOfCopy(before, plugins), ConfigOfCopy(after, plugins), std::move(take)}));
+  state_->Begin(std::make_unique<State::Comparison>(
+      State::Comparison{ConfigOfCopy(before, plugins), ConfigOfCopy(after, plugins), std::move(take)}));
 }
 
 }  // namespace berth::evaluation
