@@ -17,19 +17,33 @@
 namespace berth::process {
 
 struct FakeSchedulerApi {
-  explicit FakeSchedulerApi(bool may_retry = true) {
+  // `config_file`: the value of --config; empty: none.
+  explicit FakeSchedulerApi(bool may_retry = true, const std::string& config_file = "",
+                            bool may_reload = true) {
+    flags.config = config_file;
     run.Build(config, plugins);
     run.loop.sink().OnSynced();
     run.Settle();
     explainer.emplace(evaluation::PodExplainer::Parts{run.loop, *run.scheduler, *run.engine, config, plugins,
                                                       run.clock, metrics});
+    reload.emplace(ConfigReload::Parts{flags,
+                                       table,
+                                       config,
+                                       plugins,
+                                       run.loop,
+                                       *run.scheduler,
+                                       *run.engine,
+                                       run.clock,
+                                       metrics,
+                                       {},
+                                       [](const config::SchedulerConfig&) {}});
     api.emplace(endpoints,
                 SchedulerApi::Parts{introspection::Inspector(
                                         {run.loop, *run.scheduler, std::as_const(*run.engine).cache(),
                                          run.engine->handle().signals, run.engine->profiles(),
                                          run.engine->reasons(), run.clock, metrics, std::chrono::minutes(5)}),
                                     *explainer, PodRetries(run.loop, *run.scheduler, run.clock), may_retry,
-                                    [this] { return leading.load(); }});
+                                    *reload, may_reload, [this] { return leading.load(); }});
   }
   template <class T>
   void Change(std::shared_ptr<const T> before, std::shared_ptr<const T> after) {
@@ -64,6 +78,9 @@ struct FakeSchedulerApi {
   const config::SchedulerConfig config = config::DefaultSchedulerConfig();
   cycle::SchedulerEnvironment run;
   std::optional<evaluation::PodExplainer> explainer;
+  SchedulerFlags flags;
+  command_line::FlagSet table;
+  std::optional<ConfigReload> reload;
   std::optional<SchedulerApi> api;
 };
 

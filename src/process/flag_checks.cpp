@@ -149,10 +149,23 @@ void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   if (shadow.on && !flags.own.otlp_endpoint.empty())
     errors.emplace_back(
         "--berth-otlp-endpoint cannot be used with --berth-shadow: a shadow does not schedule");
+  if (flags.own.config_reload && flags.config.empty())
+    errors.emplace_back("--berth-config-reload needs --config");
+  if (flags.own.config_reload && shadow.on) {
+    errors.emplace_back(
+        "--berth-config-reload cannot be used with --berth-shadow: restart the shadow to compare another "
+        "configuration");
+  }
+  if (flags.own.reload_limit < 0 || flags.own.reload_limit > 100) {
+    errors.push_back(
+        fmt::format("--berth-reload-limit {} must be between 0 and 100", flags.own.reload_limit));
+  }
+  if (flags.own.api_reload && flags.config.empty()) errors.emplace_back("--berth-api-reload needs --config");
   if (flags.own.ui && !service::HasPage())
     errors.emplace_back("--berth-ui: this program was built without the page (BERTH_UI=OFF)");
-  for (const auto& [name, on] :
-       {std::pair{"--berth-ui", flags.own.ui}, {"--berth-api-retry", flags.own.api_retry}}) {
+  for (const auto& [name, on] : {std::pair{"--berth-ui", flags.own.ui},
+                                 {"--berth-api-retry", flags.own.api_retry},
+                                 {"--berth-api-reload", flags.own.api_reload}}) {
     if (!on) continue;
     if (flags.serving.port == 0)
       errors.push_back(fmt::format("{} needs the secure port: --secure-port is 0", name));

@@ -21,6 +21,7 @@ Expected<int> LongRunningProcess::Execute(std::vector<std::string> notes) {
   BERTH_RETURN_IF_ERROR(Assemble(notes));
   for (const std::string& note : notes) log::Warning(note);
   TrimRegularly(io_, HeapTrimming(MallocHeap()));
+  if (auto hangup = OnHangup()) signals_.OnHangup(std::move(hangup));
   signals_.OnFirst([this] {
     stopping_.store(true, std::memory_order_relaxed);
     Stop();

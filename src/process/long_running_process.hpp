@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ class LongRunningProcess {
   // Connects and constructs all parts; nothing is read from the cluster yet. `notes` receives lines for the
   // log.
   virtual Expected<void> Assemble(std::vector<std::string>& notes) = 0;
+  // Called at every SIGHUP, on the thread of the signals, after Assemble. Null: it is logged, with no effect.
+  virtual std::function<void()> OnHangup() { return nullptr; }
   // Runs the loop until Stop, and ends the parts in order. Returns the exit code.
   virtual Expected<int> Run() = 0;
   // Makes Run return. Called once, on the thread of the signals, when `stopping_` is set.

@@ -132,7 +132,8 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
           fmt::format("{} requests are being served, please try again later", kMostRequests));
     }
     const SchedulerApiPath path = SchedulerApiPathOf(target);
-    const bool reads = path.kind != Kind::kRetry;
+    const bool reads =
+        path.kind != Kind::kRetry && path.kind != Kind::kReload && path.kind != Kind::kRollBack;
     if (reads ? request.method != "GET" && request.method != "HEAD" : request.method != "POST") {
       return exchange->Fail(405, "MethodNotAllowed",
                             fmt::format("only {} is supported", reads ? "GET" : "POST"));
@@ -156,11 +157,18 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
         return ServeNode(exchange, path);
       case Kind::kNodes:
         return ServeNodes(exchange);
+      case Kind::kConfig:
+        return exchange->AnswerJson(parts.reload.StateJson());
+      case Kind::kReload:
+        return ServeReload(exchange);
+      case Kind::kRollBack:
+        return ChangeConfig(exchange, ConfigReload::Action::kRollBack);
       case Kind::kUnknown:
         return exchange->Fail(
             404, "NotFound",
             fmt::format("no such path: expected {0}status, {0}queue, {0}plugins, "
-                        "{0}preemptions, {0}nodes, {0}nodes/NAME, {0}pods/NAMESPACE/NAME, "
+                        "{0}preemptions, {0}config, {0}config/reload, {0}config/rollback, {0}nodes, "
+                        "{0}nodes/NAME, {0}pods/NAMESPACE/NAME, "
                         "{0}pods/NAMESPACE/NAME/explanation or {0}pods/NAMESPACE/NAME/retry",
                         kSchedulerApiRoot));
     }
@@ -292,11 +300,38 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
     }
   }
 
+  // A browser sends its user's client certificate with requests of any page, and names the page as the
+  // origin.
+  static bool RefuseWebPage(const Exchange& exchange) {
+    if (exchange.request.headers.Find("Origin").empty()) return false;
+    exchange.Fail(403, "Forbidden", "requests of web pages are refused");
+    return true;
+  }
+
+  void ServeReload(const ExchangePtr& exchange) {
+    const std::string_view dry_run = exchange->target.Get("dryRun");
+    if (!dry_run.empty() && dry_run != "All") {
+      return exchange->Fail(400, "BadRequest",
+                            fmt::format("dryRun: invalid value \"{}\": expected All", dry_run));
+    }
+    ChangeConfig(exchange, dry_run.empty() ? ConfigReload::Action::kReload : ConfigReload::Action::kPreview);
+  }
+
+  // Every replica has a file of its own, so standbys serve this, too.
+  void ChangeConfig(const ExchangePtr& exchange, ConfigReload::Action action) {
+    if (RefuseWebPage(*exchange)) return;
+    if (!parts.may_reload) {
+      return exchange->Fail(405, "MethodNotAllowed",
+                            "changes of the configuration are disabled: start the scheduler with "
+                            "--berth-api-reload");
+    }
+    const bool accepted = parts.reload.Request(
+        action, [exchange](const ReloadReport& report) { exchange->AnswerOnce(ReloadJson(report)); });
+    if (!accepted) exchange->RefuseForNow("a reload is in progress, please try again later");
+  }
+
   void ServeRetry(const ExchangePtr& exchange, const SchedulerApiPath& pod) {
-    // A browser sends its user's client certificate with requests of any page, and names the page as the
-    // origin.
-    if (!exchange->request.headers.Find("Origin").empty())
-      return exchange->Fail(403, "Forbidden", "requests of web pages are refused");
+    if (RefuseWebPage(*exchange)) return;
     if (!parts.may_retry) {
       return exchange->Fail(405, "MethodNotAllowed",
                             "retries are disabled: start the scheduler with --berth-api-retry");

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "process/config_reload.hpp"
 #include "process/pod_retries.hpp"
 #include "scheduler/evaluation/pod_explainer.hpp"
 #include "scheduler/introspection/inspector.hpp"
@@ -17,14 +18,17 @@ namespace berth::process {
 // response needs; texts are written on one other thread, and pods are evaluated anew on a third one. At most
 // kMostRequests requests are served at the same time, and at most PodExplainer::kMostWaiting of them wait for
 // an evaluation; others get 429 with Retry-After. Each request is logged with its user, its path and its
-// status. The only request that changes anything is POST pods/NAMESPACE/NAME/retry.
+// status. Only these requests change anything: POST pods/NAMESPACE/NAME/retry, config/reload and
+// config/rollback.
 class SchedulerApi {
  public:
   struct Parts {
     introspection::Inspector inspector;
     evaluation::PodExplainer& explainer;
     PodRetries retries;
-    bool may_retry = false;         // false: requests to retry a pod are refused
+    bool may_retry = false;  // false: requests to retry a pod are refused
+    ConfigReload& reload;
+    bool may_reload = false;        // false: requests to change the configuration are refused
     std::function<bool()> leading;  // any thread
   };
   static constexpr int kMostRequests = 16;

@@ -164,6 +164,17 @@ class SchedulerApiDocumentTest : public ::testing::Test {
 };
 
 void SchedulerApiDocumentTest::CheckRareFields() {
+  CheckText(ReloadJson({.result = ReloadResult::kRefused,
+                        .message = "2 of the last 3 decisions would differ",
+                        .at = {},
+                        .preview = evaluation::PreviewReport{.compared = 3,
+                                                             .changed = 1,
+                                                             .examples = {{"default/web", "small", "large"}},
+                                                             .left_out = {"extender http://e"}}}),
+            "Reload");
+  CheckText(R"({"file":"f","sha256":"a","since":"2026-01-02T03:04:05.000000Z","formerSha256":"b",)"
+            R"("lastReload":{"result":"applied","at":"2026-01-02T03:04:05.000000Z"}})",
+            "Configuration");
   auto attempt = std::make_unique<record::DetachedRecord>();
   attempt->record.result = record::Result::kUnschedulable;
   attempt->record.sampled = true;
@@ -242,6 +253,7 @@ TEST_F(SchedulerApiDocumentTest, HasTheFieldsOfAllResponsesAndNoOthers) {
            {root + "plugins", "plugins"},
            {root + "preemptions", "preemptions"},
            {root + "nodes", "nodes"},
+           {root + "config", "config"},
            {node, "nodes/small"},
            {node, "nodes/small?view=pods"},
            {node, "nodes/large?view=pods"},
@@ -259,6 +271,10 @@ TEST_F(SchedulerApiDocumentTest, HasTheFieldsOfAllResponsesAndNoOthers) {
   check_.Check(Response("pods/default/gated/retry", 409, "POST"), SchemaOf(pod + "/retry", "409"),
                "a refusal");
   checked.insert(pod + "/retry");
+  for (const char* path : {"config/reload", "config/rollback"}) {
+    check_.Check(Response(path, 200, "POST"), SchemaOf(root + path), path);
+    checked.insert(root + path);
+  }
   EXPECT_EQ(documented, checked);
   CheckRareFields();
   check_.Check(Response("pods/default/gone", 404), SchemaOf(pod, "404"), "an error");
@@ -276,6 +292,7 @@ TEST_F(SchedulerApiDocumentTest, HasTheParametersWithTheirLimits) {
         target.replace(at, std::string_view(name).size(), value);
     }
     EXPECT_EQ(target.find('{'), std::string::npos) << target;
+    const char* const method = content.as_object().contains("post") ? "POST" : "GET";
     const json::value* parameters = Operation(content).if_contains("parameters");
     if (parameters == nullptr) continue;
     for (const json::value& listed : parameters->as_array()) {
@@ -285,8 +302,9 @@ TEST_F(SchedulerApiDocumentTest, HasTheParametersWithTheirLimits) {
           fmt::format("{}?{}=", target, std::string_view(parameter.at("name").as_string()));
       const json::object& schema = parameter.at("schema").as_object();
       if (const json::value* values = schema.if_contains("enum")) {
-        for (const json::value& value : values->as_array()) Response(query + std::string(value.as_string()));
-        Response(query + "other", 400);
+        for (const json::value& value : values->as_array())
+          Response(query + std::string(value.as_string()), 200, method);
+        Response(query + "other", 400, method);
       }
       if (const json::value* most = schema.if_contains("maximum")) {
         Response(query + std::to_string(most->as_int64()));

@@ -33,9 +33,15 @@ SchedulerApiPath SchedulerApiPathOf(const service::Target& target) {
     if (first == "plugins") return {Kind::kPlugins};
     if (first == "preemptions") return {Kind::kPreemptions};
     if (first == "nodes") return {Kind::kNodes};
+    if (first == "config") return {Kind::kConfig};
     return {};
   }
   if (first == "nodes" && parts.size() == 2) return {Kind::kNode, "", std::string(parts[1])};
+  if (first == "config" && parts.size() == 2) {
+    if (parts[1] == "reload") return {Kind::kReload};
+    if (parts[1] == "rollback") return {Kind::kRollBack};
+    return {};
+  }
   if (first != "pods" || parts.size() > 4) return {};
   if (parts.size() == 3) return {Kind::kPod, std::string(parts[1]), std::string(parts[2])};
   if (parts.size() == 4 && parts[3] == "explanation")

@@ -25,9 +25,12 @@ struct SchedulerApiPath {
     kPreemptions,
     kPod,
     kExplanation,
-    kRetry,  // POST; all others are GET
+    kRetry,  // POST
     kNode,
-    kNodes
+    kNodes,
+    kConfig,
+    kReload,   // POST
+    kRollBack  // POST
   };
   Kind kind = Kind::kUnknown;
   std::string ns{}, name{};  // of the pod or of the node

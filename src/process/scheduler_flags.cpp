@@ -284,6 +284,17 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
       "berth-ui", own.ui,
       "Serves a web page at /ui/ of the secure port. It contains no data; it reads the scheduler's API "
       "with the token that its user enters.");
+  table.Bool(
+      "berth-config-reload", own.config_reload,
+      "Watches the file of --config and applies a changed configuration without a restart. SIGHUP does "
+      "so at once, also without this flag. An invalid file, or a change that needs a restart, has no "
+      "effect: it is logged and counted in berth_config_reloads_total.");
+  table.Int("berth-reload-limit", own.reload_limit,
+            "Refuses to reload a configuration with which more than this percentage of the last decisions "
+            "would select another node. 100: every change is accepted.");
+  table.Bool("berth-api-reload", own.api_reload,
+             "Accepts requests to reload, preview or roll back the configuration: POST config/reload and "
+             "config/rollback of the scheduler's API. A request needs the verb post on its path.");
   table.Bool("berth-api-retry", own.api_retry,
              "Accepts requests to retry a waiting pod immediately: POST pods/NAMESPACE/NAME/retry of the "
              "scheduler's "

@@ -62,6 +62,9 @@ struct OwnFlags {
   bool http_metrics = false;
   bool ui = false;
   bool api_retry = false;
+  bool config_reload = false;
+  bool api_reload = false;
+  std::int64_t reload_limit = 100;  // percent of decisions
   std::int64_t seed = 0;
   std::uint64_t record_buffer_bytes = 64u << 20;
   std::uint64_t equivalence_cache_bytes = 64u << 20;

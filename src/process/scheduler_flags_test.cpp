@@ -132,6 +132,13 @@ TEST(SchedulerFlags, ThePageAndRetriesNeedTheSecurePortAndTheApi) {
     const auto valid = Validate(line.flags, {});
     return valid ? "" : valid.error().message;
   };
+  EXPECT_EQ(wrong({"--berth-config-reload"}), "--berth-config-reload needs --config");
+  EXPECT_EQ(wrong({"--berth-config-reload", "--config=c", "--berth-reload-limit=5"}), "");
+  EXPECT_EQ(wrong({"--berth-reload-limit=101"}), "--berth-reload-limit 101 must be between 0 and 100");
+  EXPECT_EQ(wrong({"--berth-reload-limit=-1"}), "--berth-reload-limit -1 must be between 0 and 100");
+  EXPECT_EQ(wrong({"--berth-api-reload"}), "--berth-api-reload needs --config");
+  EXPECT_EQ(wrong({"--berth-api-reload", "--config=c", "--secure-port=0"}),
+            "--berth-api-reload needs the secure port: --secure-port is 0");
   EXPECT_EQ(wrong({"--berth-api-retry"}), "");
   EXPECT_EQ(wrong({"--berth-api-retry", "--secure-port=0"}),
             "--berth-api-retry needs the secure port: --secure-port is 0");

@@ -12,6 +12,7 @@
 #include "config/write_config.hpp"
 #include "observability/log/log.hpp"
 #include "process/api_connections.hpp"
+#include "process/config_reload.hpp"
 #include "process/extender_environment.hpp"
 #include "process/leadership.hpp"
 #include "process/long_running_process.hpp"
@@ -92,6 +93,7 @@ class Process final : public LongRunningProcess {
  private:
   Expected<void> Assemble(std::vector<std::string>& notes) override;
   Expected<int> Run() override;
+  std::function<void()> OnHangup() override { return reload_->Requester(); }
   void Stop() override { leadership_ ? leadership_->Leave() : loop_.Stop(); }
   Expected<void> Connect();
   Expected<void> MakeScheduler(std::vector<std::string>& notes);
@@ -123,6 +125,7 @@ class Process final : public LongRunningProcess {
   std::unique_ptr<Measuring> measuring_;    // null: no plugin uses measurements
   std::unique_ptr<Leadership> leadership_;  // null: without leader election
   std::optional<evaluation::PodExplainer> explainer_;
+  std::optional<ConfigReload> reload_;
   std::optional<SchedulerApi> scheduler_api_;
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
@@ -140,9 +143,14 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                         loop_, *scheduler_, *api_.writer});
   }
   AddFeatureMetrics(metrics_, config_.gates);
+  reload_.emplace(ConfigReload::Parts{flags_, table_, config_, plugins_, loop_, *scheduler_, *engine_, clock_,
+                                      metrics_, AccessToExtenders(io_, environment_, flags_),
+                                      [this](const config::SchedulerConfig& config) {
+                                        if (explainer_) explainer_->Reconfigure(config);
+                                      }});
   BERTH_TRY(serving_,
-            Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
-                            [this] { return loop_.synced(); },
+            Serving::Start({flags_, table_, config_, [this] { return reload_->Configz(); }, environment_,
+                            clock_, metrics_, [this] { return loop_.synced(); },
                             [this](auto take) { ListPods(std::move(take)); }, fence_, stopping_,
                             [this](service::Endpoints& endpoints) { AddSchedulerApi(endpoints); }}));
   client::ClusterSourceOptions options;
@@ -181,7 +189,7 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   scheduler_.emplace(
       SchedulerOptionsOf(flags_, config_),
       cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
-                            clock_, metrics_, engine_->extenders(), fence_, *tracing_.tracer,
+                            clock_, metrics_, engine_->shared_extenders(), fence_, *tracing_.tracer,
                             [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
   BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_, clock_,
                                           metrics_, *api_.events, hostname_}));
@@ -192,12 +200,13 @@ void Process::AddSchedulerApi(service::Endpoints& endpoints) {
   explainer_.emplace(
       evaluation::PodExplainer::Parts{loop_, *scheduler_, *engine_, config_, plugins_, clock_, metrics_});
   scheduler_api_.emplace(
-      endpoints, SchedulerApi::Parts{introspection::Inspector(
-                                         {loop_, *scheduler_, std::as_const(*engine_).cache(),
-                                          engine_->handle().signals, engine_->profiles(), engine_->reasons(),
-                                          clock_, metrics_, flags_.max_in_unschedulable}),
-                                     *explainer_, PodRetries(loop_, *scheduler_, clock_),
-                                     flags_.own.api_retry, [this] { return fence_.Open(); }});
+      endpoints,
+      SchedulerApi::Parts{
+          introspection::Inspector({loop_, *scheduler_, std::as_const(*engine_).cache(),
+                                    engine_->handle().signals, engine_->profiles(), engine_->reasons(),
+                                    clock_, metrics_, flags_.max_in_unschedulable}),
+          *explainer_, PodRetries(loop_, *scheduler_, clock_), flags_.own.api_retry, *reload_,
+          flags_.own.api_reload, [this] { return fence_.Open(); }});
   if (flags_.own.ui) service::AddPage(endpoints);
 }
 

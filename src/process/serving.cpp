@@ -6,7 +6,6 @@
 
 #include "base/lease_fence.hpp"
 #include "base/redact.hpp"
-#include "config/write_config.hpp"
 #include "http/io_thread.hpp"
 #include "observability/log/log.hpp"
 #include "process/host_port.hpp"
@@ -41,8 +40,7 @@ void AddHealth(const ServingParts& parts, service::Endpoints& endpoints) {
 }
 
 void AddPages(const ServingParts& parts, service::Endpoints& endpoints) {
-  endpoints.AddPage("/configz", "application/json",
-                    [text = config::WriteConfigz(parts.config, parts.plugins.codecs())] { return text; });
+  endpoints.AddPage("/configz", "application/json", parts.configz);
   service::AddFlagz(endpoints, [&table = parts.table] {
     std::map<std::string, std::string> shown;
     for (const auto& [name, value] : table.Values()) shown.emplace(name, RedactUrl(value));

@@ -38,7 +38,7 @@ struct ServingParts {
   const SchedulerFlags& flags;
   const command_line::FlagSet& table;
   const config::SchedulerConfig& config;
-  const runtime::Registry& plugins;
+  std::function<std::string()> configz;  // the page /configz. Any thread
   const client::Environment& environment;
   const Clock& clock;
   metrics::Registry& metrics;

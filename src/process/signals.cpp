@@ -32,9 +32,13 @@ void Signals::OnFirst(std::function<void()> stop) {
       sigwait(&set_, &signal);
       if (signal == SIGUSR1) return;  // sent by the destructor
       if (signal == SIGHUP) {
-        log::Info(
-            "SIGHUP has no effect: certificates, tokens and CA files are read again by themselves; a changed "
-            "configuration or kubeconfig needs a restart");
+        if (hangup_) {
+          hangup_();
+        } else {
+          log::Info(
+              "SIGHUP has no effect: certificates, tokens and CA files are read again by themselves; a "
+              "changed configuration or kubeconfig needs a restart");
+        }
         continue;
       }
       if (std::exchange(stopping, true)) _exit(1);

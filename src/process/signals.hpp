@@ -4,11 +4,12 @@
 #include <csignal>
 #include <functional>
 #include <thread>
+#include <utility>
 
 namespace berth::process {
 
 // Must be constructed before any other thread: threads inherit the blocked signals. Ignores SIGPIPE. SIGHUP,
-// which a terminal sends when it is closed, and administrators to reload files, is logged and has no effect.
+// which a terminal sends when it is closed, and administrators to reload files, never ends the process.
 class Signals {
  public:
   Signals();
@@ -19,9 +20,13 @@ class Signals {
   // `stop` is called once, on a thread of this object, at the first signal. The second signal ends the
   // program immediately with exit code 1.
   void OnFirst(std::function<void()> stop);
+  // `hangup` is called at every SIGHUP, on that thread; without a call of this function SIGHUP is logged.
+  // Must be called before OnFirst.
+  void OnHangup(std::function<void()> hangup) { hangup_ = std::move(hangup); }
 
  private:
   sigset_t set_{};
+  std::function<void()> hangup_;
   std::jthread thread_;
 };
 

@@ -23,7 +23,7 @@ Expected<std::unique_ptr<VirtualCluster>> VirtualCluster::Build(const config::Sc
       std::move(scheduler),
       cycle::SchedulerParts{parts.loop_, parts.services_, parts.engine_->handle(), parts.engine_->cache(),
                             parts.engine_->profiles(), parts.time_.clock(), parts.metrics_,
-                            parts.engine_->extenders(), parts.fence_, parts.tracer_,
+                            parts.engine_->shared_extenders(), parts.fence_, parts.tracer_,
                             [](std::size_t) { return true; }});
   return cluster;
 }

@@ -47,7 +47,7 @@ void RecordReasons(SchedulingContext& context, const std::vector<FilterResult::N
 // An extender error for the nominated node only makes the search continue.
 bool SchedulingAlgorithm::NominatedNodePassesExtenders(Context& context, const RowSet& alone) {
   FilterResult result =
-      extenders_.Filter(context.pod, {context.cluster.nodes, context.cluster.visiting_order}, alone);
+      extenders_->Filter(context.pod, {context.cluster.nodes, context.cluster.visiting_order}, alone);
   context.nominated_reasons = std::move(result.reasons);
   if (result.error) {
     log::Error("Evaluation failed on nominated node",
@@ -63,7 +63,7 @@ bool SchedulingAlgorithm::NominatedNodePassesExtenders(Context& context, const R
 bool SchedulingAlgorithm::RunExtenderFilters(Context& context) {
   AttemptRecord& record = context.record();
   ScheduleResult& decision = context.result;
-  FilterResult result = extenders_.Filter(
+  FilterResult result = extenders_->Filter(
       context.pod, {context.cluster.nodes, context.cluster.visiting_order}, record.feasible);
   if (result.error) {
     record.result = Result::kError;
@@ -103,7 +103,7 @@ bool SchedulingAlgorithm::RunExtenderFilters(Context& context) {
 
 void SchedulingAlgorithm::AddContributions(Context& context, RowSet& preferred) {
   AttemptRecord& record = context.record();
-  extenders::PrioritizeResult result = extenders_.Prioritize(
+  extenders::PrioritizeResult result = extenders_->Prioritize(
       context.pod, {context.cluster.nodes, context.cluster.visiting_order}, record.feasible);
   for (auto& part : result.parts) {
     record.feasible.ForEach([&](std::size_t row) { context.buffers.totals[row] += part.contributions[row]; });

@@ -256,7 +256,7 @@ ScheduleResult SchedulingAlgorithm::Decide(const cluster::PodInfo& pod, const ru
   result.record = std::make_shared<AttemptRecord>();
   SchedulingContext context(pod, profile, cluster, within, recorded, buffers_, result);
   SelectNominations(context, nominations);
-  if (!extenders_.empty()) extenders_.BeginDecision();
+  if (!extenders_->empty()) extenders_->BeginDecision();
   SelectNode(context);
   if (context.no_fit) {
     result.record->result = Result::kUnschedulable;
@@ -267,9 +267,9 @@ ScheduleResult SchedulingAlgorithm::Decide(const cluster::PodInfo& pod, const ru
     result.skipped_filters = std::move(context.pre_filter->skipped_filters);
     result.skipped_extensions = std::move(context.pre_filter->skipped_extensions);
   }
-  if (extenders_.empty()) return result;
-  result.abandoned = extenders_.wait_cancelled();
-  for (extenders::ExtenderError& error : extenders_.TakeErrors()) {
+  if (extenders_->empty()) return result;
+  result.abandoned = extenders_->wait_cancelled();
+  for (extenders::ExtenderError& error : extenders_->TakeErrors()) {
     result.record->extenders.errors.push_back(
         {std::move(error.extender), std::move(error.verb), std::move(error.error)});
   }
@@ -350,7 +350,7 @@ bool SchedulingAlgorithm::FindFeasible(Context& context) {
   }
   if (context.only_nominated) return true;
   Sample(context, candidates);
-  return extenders_.empty() || RunExtenderFilters(context);
+  return extenders_->empty() || RunExtenderFilters(context);
 }
 
 bool SchedulingAlgorithm::FindFeasibleInCache(Context& context) {
@@ -367,7 +367,7 @@ bool SchedulingAlgorithm::FindFeasibleInCache(Context& context) {
 equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const Context& context) {
   const cluster::PodInfo& pod = context.pod;
   const bool limits_nodes = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
-  if (!cache_ || !extenders_.empty() || options_.explanations || !context.buffers.nominations.empty() ||
+  if (!cache_ || !extenders_->empty() || options_.explanations || !context.buffers.nominations.empty() ||
       limits_nodes || context.within != nullptr || !EvaluatesAllNodes(context.profile))
     return nullptr;
   return cache_->Lookup(pod.shape, context.profile);
@@ -413,7 +413,7 @@ void SchedulingAlgorithm::EvaluateNominatedNode(Context& context, const RowSet& 
     context.nominated_rejector = filters[verdicts.row_reasons.back().plugin]->Name();
   // The general search does not evaluate this node, so its result is recorded here.
   if (!candidates.Has(row)) RecordVerdicts(context);
-  if (context.only_nominated && !extenders_.empty())
+  if (context.only_nominated && !extenders_->empty())
     context.only_nominated = NominatedNodePassesExtenders(context, alone);
 }
 
@@ -456,8 +456,8 @@ void SchedulingAlgorithm::Sample(Context& context, const RowSet& candidates) {
   const std::size_t share = NodesToFind(
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score), searched);
   // Without scores the first feasible node is selected.
-  const bool any_node =
-      profile.scores().empty() && (extenders_.empty() || (!extenders_.filter() && !extenders_.prioritize()));
+  const bool any_node = profile.scores().empty() &&
+                        (extenders_->empty() || (!extenders_->filter() && !extenders_->prioritize()));
   const std::size_t wanted = any_node ? 1 : share;
   RowSet& feasible = context.record().feasible.Own();
   RowSet kept(context.cluster.nodes.rows());
@@ -538,7 +538,7 @@ void SchedulingAlgorithm::RecordScores(Context& context) const {
   Context::Buffers& buffers = context.buffers;
   AttemptRecord& record = context.record();
   record.scored = true;
-  record.base_total = plugins.empty() && extenders_.empty() ? 1 : 0;
+  record.base_total = plugins.empty() && extenders_->empty() ? 1 : 0;
   std::vector<record::Scores> scores;
   scores.reserve(plugins.size());
   for (const std::size_t i : context.profile.scores_by_name()) {
@@ -567,7 +567,7 @@ void SchedulingAlgorithm::ChooseBest(Context& context) {
   const std::size_t rows = context.cluster.nodes.rows();
   RowSet& best = record.best.Own();
   best.Resize(rows);
-  if (extenders_.empty() && AreLight(buffers.parts)) {
+  if (extenders_->empty() && AreLight(buffers.parts)) {
     AddBestByScores(buffers.parts, record.feasible, rows, buffers.light_totals, best);
     return;
   }
@@ -577,7 +577,7 @@ void SchedulingAlgorithm::ChooseBest(Context& context) {
   for (const auto& [scores, weight] : buffers.parts)
     AddWeighted(scores, static_cast<std::uint32_t>(weight), buffers.totals);
   RowSet preferred;
-  if (!extenders_.empty()) AddContributions(context, preferred);
+  if (!extenders_->empty()) AddContributions(context, preferred);
   AddBest(buffers.totals, record.feasible, best);
   // kube-scheduler prefers, of equal nodes, those that an extender has scored.
   RowSet scored_by_extender = best;

@@ -129,8 +129,16 @@ class SchedulingAlgorithm {
   // `extenders` filter and score after the plugins.
   SchedulingAlgorithm(AlgorithmOptions options, const framework::Reasons& reasons,
                       extenders::Extenders& extenders)
-      : options_(options), reasons_(reasons), extenders_(extenders), random_(options.seed) {
-    if (options.equivalence_cache_bytes > 0) cache_.emplace(options.equivalence_cache_bytes);
+      : options_(options), reasons_(reasons), extenders_(&extenders), random_(options.seed) {
+    ClearCache();
+  }
+
+  // After the profiles were replaced: drops all results and buffers of the former ones.
+  void Reconfigure(std::int64_t percentage_of_nodes_to_score, extenders::Extenders& extenders) {
+    options_.percentage_of_nodes_to_score = percentage_of_nodes_to_score;
+    extenders_ = &extenders;
+    buffers_ = {};
+    ClearCache();
   }
 
   // `nominations`: nominated pods of any priority; the pod's own nomination is ignored. Blocks while
@@ -227,9 +235,14 @@ class SchedulingAlgorithm {
   cluster::Row Choose(const record::AttemptRecord& record);
   cluster::Row ChooseFromCache(Context& context);
 
-  const AlgorithmOptions options_;
+  void ClearCache() {
+    cache_.reset();
+    if (options_.equivalence_cache_bytes > 0) cache_.emplace(options_.equivalence_cache_bytes);
+  }
+
+  AlgorithmOptions options_;
   const framework::Reasons& reasons_;
-  extenders::Extenders& extenders_;
+  extenders::Extenders* extenders_;
   Random random_;
   std::size_t next_start_ = 0;  // the row at which the next sampled search starts
   std::optional<equivalence_cache::EquivalenceCache> cache_;

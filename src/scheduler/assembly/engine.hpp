@@ -18,7 +18,7 @@
 #include "scheduler/extenders/extenders.hpp"
 #include "scheduler/framework/dry_run.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
-#include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/profile_list.hpp"
 #include "scheduler/runtime/registry.hpp"
 
 namespace berth::assembly {
@@ -60,6 +60,15 @@ class DryRunPorts {
   framework::DryRunServices scheduler_;
 };
 
+// The profiles and extenders of one configuration, with what belongs to them.
+struct ProfileSet {
+  std::shared_ptr<extenders::Extenders> extenders;  // without extenders in the configuration it is empty
+  std::vector<std::unique_ptr<runtime::Profile>> profiles;
+  std::vector<std::vector<load_metrics::SignalId>> signals;  // by index of `profiles`
+  // Owner of the profiles' listeners in the signal table: the first member to be destroyed.
+  std::shared_ptr<const void> listeners;
+};
+
 // Owns the symbol table, the cluster and the profiles; members are declared in dependency order. Scheduler
 // loop only.
 class Engine {
@@ -77,19 +86,42 @@ class Engine {
   cluster::ClusterState& cache() { return cache_; }
   cluster::PodGroups& groups() { return groups_; }
   const cluster::ClusterState& cache() const { return cache_; }
-  std::span<const std::unique_ptr<runtime::Profile>> profiles() const { return profiles_; }
-  // Without extenders in the configuration it is empty.
-  extenders::Extenders& extenders() const { return *extenders_; }
+  const runtime::ProfileList& profiles() const { return profiles_; }
+  // Those in use. Without extenders in the configuration it is empty.
+  extenders::Extenders& extenders() const { return *set_->extenders; }
+  std::shared_ptr<extenders::Extenders> shared_extenders() const { return set_->extenders; }
   // What decoders of this engine's objects must retain.
   api::RetainedFields retained_fields() const;
   // Whether every measurement that the profile's plugins use has had a result. True without such plugins.
   // `profile` is an index of profiles().
   bool IsMeasured(std::size_t profile) const;
-  // Null if no profile has that name.
+  // Null if no profile in use has that name.
   const runtime::Profile* FindProfile(std::string_view scheduler_name) const;
+
+  // --- reload ---
+  // Whether this engine can use the configuration with which `other` was built: decoders retain what its
+  // plugins read, every measurement is polled, and pods have the same groups. Errors name what needs a
+  // restart.
+  Expected<void> CheckReplacement(const Engine& other) const;
+  // Builds profiles and extenders beside those in use, on the present cluster. Requires CheckReplacement.
+  // Errors are those of Build; what is in use has not changed then.
+  Expected<std::shared_ptr<ProfileSet>> Prepare(const config::SchedulerConfig& config,
+                                                const runtime::Registry& registry,
+                                                std::vector<std::string>& notes, const Measure& measure,
+                                                const ExtenderAccess& access);
+  // Replaces profiles and extenders. Must not be called during a decision. The former ones are kept until
+  // ReleaseReplaced: attempts in progress finish with them.
+  void Use(std::shared_ptr<ProfileSet> set, MonoTime now);
+  // Destroys former profiles and extenders that were replaced before `before` and that no attempt uses.
+  // Returns how many are left.
+  std::size_t ReleaseReplaced(MonoTime before);
 
  private:
   Engine(const EnginePorts& ports, const config::FeatureGates& gates);
+  Expected<std::shared_ptr<ProfileSet>> BuildSet(const config::SchedulerConfig& config,
+                                                 const runtime::Registry& registry,
+                                                 std::vector<std::string>& notes, const Measure& measure,
+                                                 const ExtenderAccess& access);
 
   cluster::SymbolTable symbols_;
   framework::Reasons reasons_;
@@ -100,9 +132,14 @@ class Engine {
   load_metrics::SignalTable signals_{cache_.nodes()};
   framework::Handle handle_;
   std::vector<std::string> annotations_;  // that foreign plugins read
-  std::unique_ptr<extenders::Extenders> extenders_;
-  std::vector<std::unique_ptr<runtime::Profile>> profiles_;
-  std::vector<std::vector<load_metrics::SignalId>> signals_of_profiles_;
+  struct Replaced {
+    std::shared_ptr<ProfileSet> set;
+    MonoTime since;
+  };
+  std::vector<Replaced> replaced_;
+  std::shared_ptr<ProfileSet> set_;
+  runtime::ProfileList profiles_;
+  std::vector<std::vector<load_metrics::SignalId>> signals_of_profiles_;  // by index of profiles_
 };
 
 }  // namespace berth::assembly

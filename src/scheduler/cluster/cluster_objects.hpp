@@ -110,7 +110,11 @@ class ObjectTable {
   }
 
   // Adds a listener for the lifetime of the table.
-  void Listen(Listener listener) { listeners_.push_back(std::move(listener)); }
+  void Listen(Listener listener) { listeners_.push_back({self_, std::move(listener)}); }
+  // Adds a listener that is removed when `owner` is destroyed.
+  void ListenFor(std::weak_ptr<const void> owner, Listener listener) {
+    listeners_.push_back({std::move(owner), std::move(listener)});
+  }
 
  private:
   struct View {
@@ -138,11 +142,17 @@ class ObjectTable {
   }
   void Notify(const ports::Change<T>& change) {
     ++version_;
-    for (const Listener& listener : listeners_) listener(change);
+    std::erase_if(listeners_, [](const OwnedListener& listener) { return listener.owner.expired(); });
+    for (const OwnedListener& listener : listeners_) listener.call(change);
   }
 
   std::map<Key, Entry, Before> entries_;
-  std::vector<Listener> listeners_;
+  struct OwnedListener {
+    std::weak_ptr<const void> owner;
+    Listener call;
+  };
+  const std::shared_ptr<const void> self_ = std::make_shared<const char>();
+  std::vector<OwnedListener> listeners_;
   std::uint64_t version_ = 0;
 };
 

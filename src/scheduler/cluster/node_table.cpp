@@ -37,8 +37,16 @@ NodeTable::NodeTable(SymbolTable& symbols) : symbols_(symbols), ports_(std::make
 }
 NodeTable::~NodeTable() = default;
 
-void NodeTable::ObserveWithWithdrawals(PodObserver& observer) {
+void NodeTable::Observe(PodObserver& observer) {
   observers_.push_back(&observer);
+  all_.ForEach([&](std::size_t index) {
+    const Row row = static_cast<Row>(index);
+    observer.OnNodeAdded(row);
+    for (const PlacedPod* pod : pods_[row]) observer.OnPodAdded(row, *pod);
+  });
+}
+void NodeTable::ObserveWithWithdrawals(PodObserver& observer) {
+  Observe(observer);
   withdrawal_observers_.push_back(&observer);
 }
 void NodeTable::ObserveWithOverlays(PodObserver& observer) {

@@ -123,9 +123,10 @@ class NodeTable {
     return true;
   }
 
-  // The observer must outlive the table or be removed by Forget. It is not notified of pods that are in the
-  // table already. Withdrawals and their reversal are changes, too, and for the last kind those of overlays.
-  void Observe(PodObserver& observer) { observers_.push_back(&observer); }
+  // The observer must outlive the table or be removed by Forget. It is notified at once of the nodes and pods
+  // that are in the table already; none of them may be withdrawn. Withdrawals and their reversal are changes,
+  // too, and for the last kind those of overlays.
+  void Observe(PodObserver& observer);
   void ObserveWithWithdrawals(PodObserver& observer);
   void ObserveWithOverlays(PodObserver& observer);
   void Forget(PodObserver& observer);

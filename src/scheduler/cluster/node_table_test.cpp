@@ -429,5 +429,23 @@ TEST(SymbolTable, InternsResourcesAndTaintLists) {
   EXPECT_EQ(words.InternPort("", 80), words.InternPort("TCP", 80));
   EXPECT_NE(words.InternPort("UDP", 80), words.InternPort("TCP", 80));
 }
+TEST_F(NodeTableTest, AnObserverLearnsWhatTheTableContains) {
+  struct Recorder final : PodObserver {
+    void OnPodAdded(Row row, const PlacedPod& pod) override {
+      seen.push_back(std::to_string(row) + "/" + pod.pod->metadata.name);
+    }
+    void OnPodRemoved(Row, const PlacedPod&) override {}
+    void OnNodeAdded(Row row) override { seen.push_back(std::to_string(row)); }
+    std::vector<std::string> seen;
+  };
+  const Row first = Add(MakeNode("n1"));
+  Add(MakeNode("n2"));
+  table.AddPod(first, Pod(MakePod("a")));
+  Recorder recorder;
+  table.ObserveWithOverlays(recorder);
+  EXPECT_THAT(recorder.seen, ElementsAre("0", "0/a", "1"));
+  table.Forget(recorder);
+}
+
 }  // namespace
 }  // namespace berth::cluster

@@ -13,7 +13,8 @@ class PodObserver {
   // The pod is on the row already, or no longer.
   virtual void OnPodAdded(Row row, const PlacedPod& pod) = 0;
   virtual void OnPodRemoved(Row row, const PlacedPod& pod) = 0;
-  // A node was added at this row, or is about to be removed from it. The row has no pods at this time.
+  // A node was added at this row, or is about to be removed from it. The observer knows no pods of the row at
+  // this time.
   virtual void OnNodeAdded(Row /*row*/) {}
   virtual void OnNodeRemoved(Row /*row*/) {}
 };

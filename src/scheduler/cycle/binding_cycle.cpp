@@ -25,11 +25,12 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
     MonoTime due;
   };
 
-  Cycle(BindingCycles& cycles, framework::QueuedPodPtr pod, const runtime::Profile& profile,
+  Cycle(BindingCycles& cycles, framework::QueuedPodPtr pod, runtime::ProfileList::Pointer profile,
         std::string node_name, framework::CycleState state)
       : cycles(cycles),
         queued(std::move(pod)),
-        profile(profile),
+        profile_owner(std::move(profile)),
+        extenders(cycles.parts_.extenders),
         node_name(std::move(node_name)),
         state(std::move(state)) {}
 
@@ -74,7 +75,9 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
 
   BindingCycles& cycles;
   const framework::QueuedPodPtr queued;
-  const runtime::Profile& profile;
+  const runtime::ProfileList::Pointer profile_owner;
+  const std::shared_ptr<extenders::Extenders> extenders;
+  const runtime::Profile& profile = *profile_owner;
   const std::string node_name;
   framework::CycleState state;
   const framework::Placement placement{queued->info, node_name, state};
@@ -101,15 +104,16 @@ BindingCycles::~BindingCycles() {
   for (auto& [uid, cycle] : cycles_) cycle->stop.request_stop();
 }
 
-void BindingCycles::Start(const framework::QueuedPodPtr& pod, const runtime::Profile& profile,
+void BindingCycles::Start(const framework::QueuedPodPtr& pod, runtime::ProfileList::Pointer profile,
                           std::string node, framework::CycleState state) {
-  const auto cycle = std::make_shared<Cycle>(*this, pod, profile, std::move(node), std::move(state));
+  const auto cycle =
+      std::make_shared<Cycle>(*this, pod, std::move(profile), std::move(node), std::move(state));
   cycles_.insert_or_assign(cycle->uid(), cycle);
   if (!ReserveAndPermit(cycle)) return;
   if (const auto pods = std::exchange(cycle->state.pods_to_activate, {}); !pods.empty())
     parts_.observer.OnActivated(pods);
 
-  cycle->pre_flight = profile.RunPreBindPreFlight(cycle->placement);
+  cycle->pre_flight = cycle->profile.RunPreBindPreFlight(cycle->placement);
   const Status& pre_flight = cycle->pre_flight.status;
   if (!pre_flight.ok() && !pre_flight.skip()) return Fail(cycle, pre_flight, true);
   const bool waits = cycle->stage == Cycle::Stage::kWaiting;
@@ -199,18 +203,18 @@ void BindingCycles::OnPreBindDone(const CyclePtr& cycle, std::uint64_t step, Sta
 void BindingCycles::StartBindPoint(const CyclePtr& cycle) {
   OnPointEnd(cycle, Code::kSuccess);
   cycle->Advance(Cycle::Stage::kBind);
-  StartExtenderBind(cycle, parts_.extenders.FindBinder(*cycle->pod().pod));
+  StartExtenderBind(cycle, cycle->extenders->FindBinder(*cycle->pod().pod));
 }
 
 void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) {
-  cycle->by_extender = index < parts_.extenders.size();
+  cycle->by_extender = index < cycle->extenders->size();
   if (!cycle->by_extender) {
     cycle->point_started = parts_.clock.Now();
     return StartBind(cycle, 0);
   }
   const std::uint64_t step = ++cycle->step;
   DropDeadline(cycle);  // extenders have a time-out of their own
-  extenders::Extender& extender = parts_.extenders.at(index);
+  extenders::Extender& extender = cycle->extenders->at(index);
   // Assigned before the loop can see the reply, because the reply arrives as a message.
   const auto pending = std::make_shared<extenders::Extender::PendingCall>();
   *pending = extender.Send(
@@ -226,14 +230,14 @@ void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) 
 void BindingCycles::OnExtenderReply(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
                                     const extenders::Extender::PendingCall& pending,
                                     Expected<extenders::Reply> reply) {
-  extenders::Extender& extender = parts_.extenders.at(index);
-  const Expected<void> bound = parts_.extenders.Bound(extender, pending, std::move(reply));
+  extenders::Extender& extender = cycle->extenders->at(index);
+  const Expected<void> bound = cycle->extenders->Bound(extender, pending, std::move(reply));
   if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
   if (bound) return OnBound(cycle);
   if (!extender.ignorable()) return Fail(cycle, Status::Error(bound.error().message), true);
   log::Info("Skipping extender in bind as it returned error and has ignorable flag set",
             {{"extender", extender.name()}, {"err", bound.error().message}});
-  StartExtenderBind(cycle, parts_.extenders.FindBinder(*cycle->pod().pod, index + 1));
+  StartExtenderBind(cycle, cycle->extenders->FindBinder(*cycle->pod().pod, index + 1));
 }
 
 void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {

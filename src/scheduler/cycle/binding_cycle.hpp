@@ -16,7 +16,7 @@
 #include "scheduler/extenders/extenders.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
-#include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/profile_list.hpp"
 
 namespace berth::cycle {
 
@@ -54,7 +54,7 @@ class BindingCycles {
     ClusterLoop::StepPoster post;  // queues a cycle's next step for the loop's thread
     const DecisionGate& gate;      // guards bindings by extenders
     BindingObserver& observer;
-    extenders::Extenders& extenders;  // those with a bind verb replace plugins
+    std::shared_ptr<extenders::Extenders> extenders;  // those with a bind verb replace plugins
   };
   BindingCycles(BindingOptions options, Parts parts) : options_(options), parts_(std::move(parts)) {}
   ~BindingCycles();
@@ -62,9 +62,13 @@ class BindingCycles {
   BindingCycles& operator=(const BindingCycles&) = delete;
 
   // Starts the cycle of a pod that is assumed on the node. Ends with OnCompleted or OnBindingFailed, possibly
-  // before this returns.
-  void Start(const framework::QueuedPodPtr& pod, const runtime::Profile& profile, std::string node,
+  // before this returns. The cycle uses this profile, and the extenders of this time, until its end.
+  void Start(const framework::QueuedPodPtr& pod, runtime::ProfileList::Pointer profile, std::string node,
              framework::CycleState state);
+  // Cycles that start from now on use these extenders.
+  void UseExtenders(std::shared_ptr<extenders::Extenders> extenders) {
+    parts_.extenders = std::move(extenders);
+  }
 
   std::size_t size() const { return cycles_.size(); }
   // Ends all cycles with OnBindingFailed. Returns the number of cycles whose binding had been requested.
@@ -101,7 +105,7 @@ class BindingCycles {
   void DropDeadline(const CyclePtr& cycle);
 
   const BindingOptions options_;
-  const Parts parts_;
+  Parts parts_;
   TextMap<CyclePtr> cycles_;  // by UID
 };
 

@@ -20,6 +20,9 @@ inline constexpr framework::ClusterEvent kAssignedPodAdded{framework::EventResou
                                                            framework::kAdd, "AssignedPodAdd"};
 inline constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod,
                                                              framework::kDelete, "AssignedPodDelete"};
+// The profiles were replaced.
+inline constexpr framework::ClusterEvent kConfigurationReloaded{
+    framework::EventResource::kAny, framework::kAllActions, "ConfigurationReload"};
 
 // Empty for a heartbeat: conditions are compared by type and status only.
 std::vector<framework::ClusterEvent> NodeEvents(const api::Node& before, const api::Node& after);

@@ -11,7 +11,7 @@
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
-#include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/profile_list.hpp"
 
 namespace berth::cycle {
 
@@ -31,7 +31,7 @@ class ClusterFollower final : public ClusterLoop::Handler {
  public:
   // All arguments must outlive this object.
   ClusterFollower(cluster::SymbolTable& symbols, cluster::ClusterState& cluster,
-                  std::span<const std::unique_ptr<runtime::Profile>> profiles)
+                  const runtime::ProfileList& profiles)
       : symbols_(symbols), cluster_(cluster), profiles_(profiles), pods_(cluster) {}
 
   // Adds an observer, which must outlive this object.
@@ -59,7 +59,7 @@ class ClusterFollower final : public ClusterLoop::Handler {
 
   cluster::SymbolTable& symbols_;
   cluster::ClusterState& cluster_;
-  const std::span<const std::unique_ptr<runtime::Profile>> profiles_;
+  const runtime::ProfileList& profiles_;
   PodDirectory pods_;
   TextMap<cluster::PodInfo> nominated_;  // by UID
   std::vector<ChangeObserver*> observers_;

@@ -100,6 +100,7 @@ void ClusterUpdates::RemovePod(const api::PodPtr& pod) {
   }
   BERTH_DCHECK(!parts_.queue.Contains(uid), key, uid);
   parts_.groups.Remove(*pod);
+  parts_.unclaimed.Remove(uid);
   if (parts_.cluster.IsAssumed(uid)) return ReleaseAssumedPod(uid);
   if (const api::PodPtr known = parts_.cluster.FindPod(uid)) {
     const HandlingTimer timer = Time(kAssignedPodDeleted.label);
@@ -112,8 +113,13 @@ void ClusterUpdates::RemovePod(const api::PodPtr& pod) {
 
 void ClusterUpdates::UpdateUnassignedPod(const api::PodPtr& before, const api::PodPtr& pod) {
   const auto profile = ProfileOf(*pod);
-  if (!profile) return;
   const std::string& uid = pod->metadata.uid;
+  if (!profile) {
+    // A pod that is being bound stays where it is; if that fails, its last version is needed.
+    parts_.pods.FindPending(pod->metadata.Key(), uid) != nullptr ? parts_.pods.Put(pod)
+                                                                 : parts_.unclaimed.Put(pod);
+    return;
+  }
   parts_.pods.Put(pod);
   parts_.groups.Put(pod);
   if (parts_.cluster.IsAssumed(uid)) {
@@ -140,6 +146,7 @@ api::PodPtr ClusterUpdates::UpdateAssignedPod(const api::PodPtr& before, const a
   const bool known = parts_.cluster.Contains(pod->metadata.uid);
   parts_.cluster.AddPod(pod);
   parts_.groups.Put(pod);
+  parts_.unclaimed.Remove(pod->metadata.uid);
   const api::PodPtr foreign = known ? nullptr : pod;
   if (was_assigned) {
     for (const ClusterEvent& event : PodEvents(*before, *pod, framework::EventResource::kAssignedPod))
@@ -171,10 +178,7 @@ void ClusterUpdates::RequeueAfterNomination(const api::PodPtr& pod) {
 }
 
 std::optional<std::uint32_t> ClusterUpdates::ProfileOf(const api::Pod& pod) const {
-  for (std::uint32_t i = 0; i < parts_.profiles.size(); ++i) {
-    if (parts_.profiles[i]->name() == pod.spec.scheduler_name) return i;
-  }
-  return std::nullopt;
+  return parts_.profiles.Find(pod.spec.scheduler_name.str());
 }
 
 }  // namespace berth::cycle

@@ -15,8 +15,9 @@
 #include "scheduler/cycle/cluster_events.hpp"
 #include "scheduler/cycle/cycle_metrics.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
+#include "scheduler/cycle/unclaimed_pods.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
-#include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/profile_list.hpp"
 
 namespace berth::cycle {
 
@@ -29,8 +30,9 @@ class ClusterUpdates {
     cluster::PodGroups& groups;
     queue::SchedulingQueue& queue;
     PodDirectory& pods;
+    UnclaimedPods& unclaimed;
     BindingCycles& bindings;
-    std::span<const std::unique_ptr<runtime::Profile>> profiles;
+    const runtime::ProfileList& profiles;
     CycleMetrics& metrics;
     const Clock& clock;
     // Whether the arrival of a pod without a node can make other pods schedulable (feature gate

@@ -46,8 +46,7 @@ void AddBatching(metrics::Registry& registry, const std::string& profile) {
 
 }  // namespace
 
-CycleMetrics::CycleMetrics(metrics::Registry& registry,
-                           std::span<const std::unique_ptr<runtime::Profile>> profiles,
+CycleMetrics::CycleMetrics(metrics::Registry& registry, const runtime::ProfileList& profiles,
                            ClassLatencyOptions class_latency)
     : registry(registry),
       profiles(profiles),
@@ -80,6 +79,10 @@ CycleMetrics::CycleMetrics(metrics::Registry& registry,
        {"DefaultPreemption", "Filter", "InterPodAffinity", "PodTopologySpread", "Score"}) {
     Goroutines(registry, operation);
   }
+  OnProfilesReplaced();
+}
+
+void CycleMetrics::OnProfilesReplaced() {
   for (const auto& profile : profiles) AddBatching(registry, profile->name());
 }
 

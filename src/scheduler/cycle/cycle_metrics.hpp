@@ -15,7 +15,7 @@
 #include "scheduler/cycle/class_latency.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/record/record_ring.hpp"
-#include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/profile_list.hpp"
 
 namespace berth::cycle {
 
@@ -23,10 +23,11 @@ namespace berth::cycle {
 struct CycleMetrics {
   enum Result { kScheduled, kUnschedulable, kError, kWaitingOnPreemption };  // the last for groups only
 
-  CycleMetrics(metrics::Registry& registry, std::span<const std::unique_ptr<runtime::Profile>> profiles,
+  CycleMetrics(metrics::Registry& registry, const runtime::ProfileList& profiles,
                ClassLatencyOptions class_latency);
 
   void Attempt(std::uint32_t profile, Result result, Duration took) {
+    if (profile >= per_profile.size()) per_profile.resize(profile + 1);
     Cells& cells = per_profile[profile][result];
     if (cells.attempts == nullptr) cells = CellsOf(profile, result);
     cells.attempts->Add();
@@ -34,7 +35,9 @@ struct CycleMetrics {
   }
   // An attempt of a pod group. kube-scheduler has these series only with the feature gate GenericWorkload.
   void GroupAttempt(std::uint32_t profile, Result result, Duration took) {
-    Cells& cells = Groups().per_profile[profile][result];
+    auto& of_groups = Groups().per_profile;
+    if (profile >= of_groups.size()) of_groups.resize(profile + 1);
+    Cells& cells = of_groups[profile][result];
     if (cells.attempts == nullptr) cells = GroupCellsOf(profile, result);
     cells.attempts->Add();
     cells.duration->Observe(std::chrono::duration<double>(took).count());
@@ -43,6 +46,8 @@ struct CycleMetrics {
   // TopologyAwareWorkloadScheduling.
   void PlacementsGenerated(std::uint32_t profile, std::size_t count);
   void PlacementEvaluated(std::uint32_t profile, bool feasible, Duration took);
+  // The profiles were replaced: creates the series of new ones.
+  void OnProfilesReplaced();
   void Bound(const framework::QueuedPod& pod, MonoTime now);
   void Recorded(const record::RecordRing& ring);
   void Handled(const char* event, Duration took);  // a change of the cluster
@@ -61,7 +66,7 @@ struct CycleMetrics {
   GroupCells& Groups();
 
   metrics::Registry& registry;
-  const std::span<const std::unique_ptr<runtime::Profile>> profiles;
+  const runtime::ProfileList& profiles;
   std::vector<std::array<Cells, 4>> per_profile;
   std::optional<GroupCells> groups;
   metrics::Histogram& algorithm;

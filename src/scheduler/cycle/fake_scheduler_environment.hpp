@@ -30,7 +30,7 @@ struct SchedulerEnvironment {
     scheduler.reset();
     scheduler = std::make_unique<Scheduler>(
         options, SchedulerParts{loop, services, engine->handle(), engine->cache(), engine->profiles(), clock,
-                                metrics, engine->extenders(), with_fence, tracer,
+                                metrics, engine->shared_extenders(), with_fence, tracer,
                                 [this](std::size_t profile) { return engine->IsMeasured(profile); }});
   }
   // Runs until there is nothing left to do at the current time.

@@ -23,7 +23,7 @@
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/queue/nominator.hpp"
-#include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/profile_list.hpp"
 
 namespace berth::cycle {
 
@@ -87,7 +87,7 @@ class GroupCycle {
     const cluster::PodGroups& groups;
     queue::Nominator& nominator;
     CurrentNominations& nominations;
-    std::span<const std::unique_ptr<runtime::Profile>> profiles;
+    const runtime::ProfileList& profiles;
     const config::FeatureGates& gates;
     const Clock& clock;
     CycleMetrics& metrics;

@@ -24,7 +24,8 @@ class MeasurementWait {
 
   // Ends the waits that are complete or too long. Returns whether a profile still waits.
   bool Update(MonoTime now);
-  bool IsWaiting(std::size_t profile) const { return waiting_[profile]; }
+  // Profiles that were added later do not wait.
+  bool IsWaiting(std::size_t profile) const { return profile < waiting_.size() && waiting_[profile]; }
   // The time by which Update must be called again; MonoTime::max(): not at all. Changes of measurements need
   // a call, too.
   MonoTime NextDue() const { return active_ && deadline_ ? *deadline_ : MonoTime::max(); }

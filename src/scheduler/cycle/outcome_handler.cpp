@@ -289,7 +289,7 @@ void OutcomeHandler::StartBinding(const QueuedPodPtr& pod, algorithm::ScheduleRe
   BERTH_CHECK(assumed, pod->info.key, pod->info.pod->metadata.uid);
   parts_.handle.groups.Assume(*pod->info.pod, parts_.cluster.nodes().name(result.row));
   parts_.queue.nominator().Delete(pod->info.pod->metadata.uid);
-  parts_.bindings.Start(pod, *parts_.profiles[pod->profile], parts_.cluster.nodes().name(result.row),
+  parts_.bindings.Start(pod, parts_.profiles[pod->profile], parts_.cluster.nodes().name(result.row),
                         std::move(result.state));
 }
 
@@ -377,6 +377,15 @@ void OutcomeHandler::EndAttempt(const QueuedPodPtr& pod, Failure failure) {
   const api::PodPtr latest = parts_.pods.FindPending(pod->info.key, uid);
   // Deleted, bound by another scheduler, or recreated with the same name.
   if (latest == nullptr) return parts_.queue.Done(uid);
+  // A reload has removed its profile since the attempt began.
+  if (!parts_.profiles.IsInUse(pod->profile)) {
+    parts_.queue.Done(uid);
+    parts_.queue.nominator().Delete(uid);
+    parts_.pods.Remove(pod->info.key);
+    parts_.handle.groups.Remove(*latest);
+    parts_.unclaimed.Put(latest);
+    return;
+  }
   failure.written_nomination = std::exchange(pod->nominated, {});
   const QueuedPodPtr requeued = Requeue(pod, latest, failure);
   if (failure.reported && !parts_.gate.Leaving()) ReportFailure(*requeued, std::move(failure));

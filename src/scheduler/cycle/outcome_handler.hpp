@@ -18,9 +18,10 @@
 #include "scheduler/cycle/evictions.hpp"
 #include "scheduler/cycle/group_cycle.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
+#include "scheduler/cycle/unclaimed_pods.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 #include "scheduler/record/record_ring.hpp"
-#include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/profile_list.hpp"
 
 namespace berth::cycle {
 
@@ -32,11 +33,12 @@ class OutcomeHandler final : public BindingObserver {
     framework::Handle& handle;
     cluster::ClusterState& cluster;
     queue::SchedulingQueue& queue;
-    const PodDirectory& pods;
+    PodDirectory& pods;
+    UnclaimedPods& unclaimed;
     BindingCycles& bindings;
     Evictions& evictions;
     const DecisionGate& gate;
-    std::span<const std::unique_ptr<runtime::Profile>> profiles;
+    const runtime::ProfileList& profiles;
     record::RecordRing& records;
     CycleMetrics& metrics;
     const Clock& clock;

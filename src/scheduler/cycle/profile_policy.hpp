@@ -8,14 +8,14 @@
 
 #include "scheduler/framework/requeue.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
-#include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/profile_list.hpp"
 
 namespace berth::cycle {
 
 // Scheduler loop only. The profiles must outlive this object; a pod's profile is its index in `profiles`.
 class ProfilePolicy final : public queue::QueuePolicy {
  public:
-  explicit ProfilePolicy(std::span<const std::unique_ptr<runtime::Profile>> profiles) : profiles_(profiles) {}
+  explicit ProfilePolicy(const runtime::ProfileList& profiles) : profiles_(profiles) {}
 
   // All profiles have the same order.
   bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override {
@@ -37,7 +37,7 @@ class ProfilePolicy final : public queue::QueuePolicy {
   }
 
  private:
-  const std::span<const std::unique_ptr<runtime::Profile>> profiles_;
+  const runtime::ProfileList& profiles_;
 };
 
 }  // namespace berth::cycle

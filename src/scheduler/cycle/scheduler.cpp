@@ -28,7 +28,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       policy_(parts.profiles),
       queue_(options.queue, parts.clock, policy_, parts.handle.groups, parts.metrics),
       pods_(parts.cluster),
-      algorithm_(options.algorithm, parts.handle.reasons, parts.extenders),
+      algorithm_(options.algorithm, parts.handle.reasons, *parts.extenders),
       nominations_(queue_, parts.handle.symbols),
       group_cycle_({.algorithm = algorithm_,
                     .view = view_,
@@ -61,6 +61,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
                  .cluster = parts.cluster,
                  .queue = queue_,
                  .pods = pods_,
+                 .unclaimed = unclaimed_,
                  .bindings = bindings_,
                  .evictions = evictions_,
                  .gate = gate_,
@@ -74,6 +75,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
                 .groups = parts.handle.groups,
                 .queue = queue_,
                 .pods = pods_,
+                .unclaimed = unclaimed_,
                 .bindings = bindings_,
                 .profiles = parts.profiles,
                 .metrics = metrics_,
@@ -84,12 +86,12 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
                       parts.profiles.front()->name()),
       workers_(options.blocking_threads) {
   parts_.services.Connect(*this);
-  parts_.extenders.SetKeepWaiting([this] { return PumpBindings(); });
+  parts_.extenders->SetKeepWaiting([this] { return PumpBindings(); });
 }
 
 Scheduler::~Scheduler() {
   parts_.services.Disconnect();
-  parts_.extenders.SetKeepWaiting(nullptr);
+  parts_.extenders->SetKeepWaiting(nullptr);
 }
 
 bool Scheduler::DoWork() {
@@ -243,6 +245,53 @@ void Scheduler::UpdateGauges() {
   metrics_.cached_pods.Set(static_cast<std::int64_t>(parts_.cluster.pod_count()));
   metrics_.assumed_pods.Set(static_cast<std::int64_t>(parts_.cluster.assumed_count()));
   metrics_.binding.Set(static_cast<std::int64_t>(bindings_.size()));
+}
+
+// --- reload ---
+
+Scheduler::Reconfigured Scheduler::Reconfigure(Configuration configuration) {
+  BERTH_CHECK(!deciding_, deciding_);
+  queue_.Reorder([&] {
+    configuration.replace_profiles();
+    queue_.SetBackoff(configuration.initial_backoff, configuration.max_backoff);
+  });
+  parts_.extenders->SetKeepWaiting(nullptr);
+  parts_.extenders = std::move(configuration.extenders);
+  parts_.extenders->SetKeepWaiting([this] { return PumpBindings(); });
+  algorithm_.Reconfigure(configuration.percentage_of_nodes_to_score, *parts_.extenders);
+  bindings_.UseExtenders(parts_.extenders);
+  metrics_.OnProfilesReplaced();
+  Reconfigured result;
+  result.left = DropUnclaimed();
+  // The plugins that rejected the waiting pods may be gone, or reject them no more.
+  queue_.MoveAll(kConfigurationReloaded, {});
+  result.taken = TakeClaimed();
+  return result;
+}
+
+// Pods of an attempt in progress leave when it has failed (OutcomeHandler).
+std::size_t Scheduler::DropUnclaimed() {
+  std::vector<api::PodPtr> pods;
+  queue_.ForEach([&](const QueuedPod& pod, const char*) {
+    if (!parts_.profiles.IsInUse(pod.profile)) pods.push_back(pod.info.pod);
+  });
+  for (const api::PodPtr& pod : pods) {
+    pods_.Remove(pod->metadata.Key());
+    queue_.Delete(*pod);
+    parts_.handle.groups.Remove(*pod);
+    unclaimed_.Put(pod);
+  }
+  return pods.size();
+}
+
+std::size_t Scheduler::TakeClaimed() {
+  const std::vector<api::PodPtr> pods = unclaimed_.TakeIf(
+      [&](const api::Pod& pod) { return parts_.profiles.Find(pod.spec.scheduler_name.str()).has_value(); });
+  for (const api::PodPtr& pod : pods) {
+    ports::ClusterChange change = ports::Change<api::Pod>{nullptr, pod};
+    updates_.Apply(change);
+  }
+  return pods.size();
 }
 
 // --- stand-by, leading, draining ---

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,10 +29,11 @@
 #include "scheduler/cycle/pod_directory.hpp"
 #include "scheduler/cycle/profile_policy.hpp"
 #include "scheduler/cycle/services_proxy.hpp"
+#include "scheduler/cycle/unclaimed_pods.hpp"
 #include "scheduler/cycle/worker_pool.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 #include "scheduler/record/record_ring.hpp"
-#include "scheduler/runtime/profile.hpp"
+#include "scheduler/runtime/profile_list.hpp"
 
 namespace berth::cycle {
 
@@ -53,10 +55,10 @@ struct SchedulerParts {
   ServicesProxy& services;  // those of the handle; connected to this scheduler during its lifetime
   framework::Handle& handle;
   cluster::ClusterState& cluster;
-  std::span<const std::unique_ptr<runtime::Profile>> profiles;
+  const runtime::ProfileList& profiles;
   const Clock& clock;
   metrics::Registry& metrics;
-  extenders::Extenders& extenders;
+  std::shared_ptr<extenders::Extenders> extenders;  // until Reconfigure; not null
   // Checked before each decision. When it closes, decisions in progress are reverted without a write to the
   // API server.
   const LeaseFence& fence;
@@ -96,7 +98,25 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   std::size_t unconfirmed_bindings() const { return unconfirmed_bindings_; }
   // SchedulingQueue::Activate for a pod ("namespace/name"). Not during a decision.
   void RetryNow(const std::string& pod) { Activate({&pod, 1}); }
+  // Replaces what derives from the configuration. Not during a decision.
+  struct Configuration {
+    std::function<void()> replace_profiles;  // replaces the content of SchedulerParts::profiles
+    std::shared_ptr<extenders::Extenders> extenders;
+    std::int64_t percentage_of_nodes_to_score = 0;
+    Duration initial_backoff{}, max_backoff{};
+  };
+  struct Reconfigured {
+    std::size_t left = 0;   // waiting pods whose schedulerName has no profile any more
+    std::size_t taken = 0;  // pods without a node whose schedulerName has a profile now
+  };
+  // Waiting pods keep their places; rejected ones are retried. Pods whose schedulerName has no profile any
+  // more leave the queue, as in a kube-scheduler that starts with this configuration: they stay pending
+  // without further events until a scheduler or a later configuration is responsible. Attempts and bindings
+  // in progress finish with their profile.
+  Reconfigured Reconfigure(Configuration configuration);
   const queue::SchedulingQueue& queue() const { return queue_; }
+  // Pods without a node whose schedulerName has no profile here.
+  std::size_t unclaimed_pods() const { return unclaimed_.size(); }
   const record::RecordRing& records() const { return records_; }
 
  private:
@@ -112,6 +132,8 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   // Returns false if the wait must be cancelled.
   bool PumpBindings();
 
+  std::size_t DropUnclaimed();
+  std::size_t TakeClaimed();
   void BeginDrain(Duration timeout);
   void ContinueDrain();
   void ReleaseUnused();
@@ -137,7 +159,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
     ClusterLoop& loop;
   };
 
-  const SchedulerParts parts_;
+  SchedulerParts parts_;
   const LoopCleanup cleanup_{parts_.loop};
   CycleMetrics metrics_;
   DecisionGate gate_;
@@ -145,6 +167,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   const ProfilePolicy policy_;
   queue::SchedulingQueue queue_;
   PodDirectory pods_;
+  UnclaimedPods unclaimed_;
   algorithm::SchedulingAlgorithm algorithm_;
   algorithm::CurrentView view_;
   CurrentNominations nominations_;

@@ -180,7 +180,7 @@ void ChangeReader::ReadSignals(CopyUpdate& update) {
     if (same && signal.spec.guards.empty()) continue;
     polled_at_[i] = signal.polled_at;
     states_[i] = signal.state;
-    update.signals.push_back({id, signal.state, signal.polled_at, signal.error, signal.values});
+    update.signals.push_back({signal.spec, signal.state, signal.polled_at, signal.error, signal.values});
   }
   if (others)
     update.left_out.emplace_back(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -27,6 +28,15 @@ std::vector<api::PodPtr> Without(const std::vector<api::PodPtr>& a, const std::v
   std::vector<api::PodPtr> rest;
   std::ranges::set_difference(a, b, std::back_inserter(rest));
   return rest;
+}
+
+std::optional<load_metrics::SignalId> FindSignal(const load_metrics::SignalTable& table,
+                                                 const load_metrics::SignalSpec& spec) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const auto id = static_cast<load_metrics::SignalId>(i);
+    if (table.signal(id).spec.Same(spec)) return id;
+  }
+  return std::nullopt;
 }
 
 api::PodPtr OnNode(const api::PodPtr& pod, const std::string& node) {
@@ -140,15 +150,16 @@ void ClusterCopy::ApplyRows(std::vector<RowState>& changed) {
   }
 }
 
-// The plugins of both engines declare the same signals in the same order.
+// The live engine may have signals of former configurations, so their ids differ.
 void ClusterCopy::ApplySignals(const std::vector<SignalState>& signals) {
   load_metrics::SignalTable& table = engine_->handle().signals;
   for (const SignalState& signal : signals) {
-    if (static_cast<std::size_t>(signal.id) >= table.size()) continue;
+    const auto id = FindSignal(table, signal.spec);
+    if (!id) continue;
     if (!load_metrics::HasValues(signal.state)) {
       // A guard that was not polled yet would suppress its signal.
       if (signal.state != load_metrics::SignalState::kWaiting)
-        table.Failed(signal.id, parts_.clock.Now(), signal.error);
+        table.Failed(*id, parts_.clock.Now(), signal.error);
       continue;
     }
     std::vector<load_metrics::SeriesValue> series;
@@ -156,7 +167,7 @@ void ClusterCopy::ApplySignals(const std::vector<SignalState>& signals) {
       if (rows_[row].node.empty() || std::isnan(signal.values[row])) continue;
       series.push_back({{{"node", rows_[row].node}}, signal.values[row]});
     }
-    table.Take(load_metrics::AnswerOf(signal.id, signal.polled_at, std::move(series)));
+    table.Take(load_metrics::AnswerOf(*id, signal.polled_at, std::move(series)));
   }
 }
 

@@ -21,7 +21,7 @@ struct RowState {
 
 // The values of a signal for nodes.
 struct SignalState {
-  load_metrics::SignalId id{};
+  load_metrics::SignalSpec spec;
   load_metrics::SignalState state = load_metrics::SignalState::kWaiting;
   MonoTime polled_at{};
   std::string error;

@@ -10,6 +10,7 @@
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "scheduler/evaluation/change_reader.hpp"
 #include "scheduler/evaluation/cluster_copy.hpp"
+#include "scheduler/evaluation/config_preview.hpp"
 #include "scheduler/evaluation/pod_explainer.hpp"
 #include "scheduler/explanation/explanation_json.hpp"
 #include "testing/builders.hpp"
@@ -404,6 +405,74 @@ TEST_F(ChangeReaderTest, AfterTooManyChangesTheNextUpdateIsComplete) {
   EXPECT_EQ(second.objects.size(), 1u);
   Read(reader, third);
   EXPECT_FALSE(third.complete);
+}
+
+class ConfigPreviewTest : public EvaluationTest {
+ protected:
+  PreviewReport Compare(const config::SchedulerConfig& after) {
+    ConfigPreview preview({run_.loop, *run_.scheduler, *run_.engine, plugins_, run_.clock});
+    std::optional<Expected<PreviewReport>> report;
+    preview.Compare(config_, after, [&](Expected<PreviewReport> found) { report = std::move(found); });
+    while (!report) run_.Settle();
+    return report->value();
+  }
+  // The default configuration, with which full nodes are preferred.
+  config::SchedulerConfig Packing() const {
+    config::SchedulerConfig packing = config_;
+    yaml::Value& args = packing.profiles.front().plugin_args["NodeResourcesFit"] = yaml::Value::Map();
+    yaml::Value& strategy = args.Set("scoringStrategy", yaml::Value::Map());
+    strategy.Set("type", yaml::Value::Text("MostAllocated"));
+    yaml::Value& resources = strategy.Set("resources", yaml::Value::List());
+    for (const char* resource : {"cpu", "memory"}) {
+      yaml::Value& one = resources.items.emplace_back(yaml::Value::Map());
+      one.Set("name", yaml::Value::Text(resource));
+      one.Set("weight", yaml::Value::Number(1));
+    }
+    return packing;
+  }
+};
+
+TEST_F(ConfigPreviewTest, AnEqualConfigurationChangesNothing) {
+  for (const char* node : {"n1", "n2", "n3"}) Add(MakeNode(node).Cpu("4").Memory("8Gi"));
+  for (const char* pod : {"a", "b", "c"}) Add(MakePod(pod).Cpu("1"));
+  Add(MakePod("big").Cpu("8"));
+  const PreviewReport report = Compare(config_);
+  EXPECT_EQ(report.compared, 4u);
+  EXPECT_EQ(report.changed, 0u);
+  EXPECT_THAT(report.left_out, ::testing::IsEmpty());
+}
+
+TEST_F(ConfigPreviewTest, DecisionsThatWouldDifferAreNamed) {
+  Add(MakeNode("full").Cpu("10").Memory("10Gi"));
+  Add(MakePod("load").Cpu("8").Memory("8Gi").OnNode("full"));
+  Add(MakeNode("empty").Cpu("10").Memory("10Gi"));
+  Add(MakePod("web").Cpu("1").Memory("1Gi"));
+  Add(MakePod("big").Cpu("20"));
+  const PreviewReport report = Compare(Packing());
+  EXPECT_EQ(report.compared, 2u);
+  ASSERT_EQ(report.changed, 1u);
+  EXPECT_EQ(report.examples[0].pod, "default/web");
+  EXPECT_EQ(report.examples[0].before, "empty");
+  EXPECT_EQ(report.examples[0].after, "full");
+}
+
+TEST_F(ConfigPreviewTest, APodWithoutAProfileChanges) {
+  Add(MakeNode("n1").Cpu("4"));
+  Add(MakePod("web").Cpu("1"));
+  config::SchedulerConfig renamed = config_;
+  renamed.profiles.front().scheduler_name = "other";
+  const PreviewReport report = Compare(renamed);
+  ASSERT_EQ(report.changed, 1u);
+  EXPECT_EQ(report.examples[0].before, "n1");
+  EXPECT_EQ(report.examples[0].after, "");
+}
+
+TEST_F(ConfigPreviewTest, PodsThatAreGoneAreNotCompared) {
+  Add(MakeNode("n1").Cpu("4"));
+  const api::PodPtr gone = Add(MakePod("gone").Cpu("8"));
+  EXPECT_EQ(Compare(config_).compared, 1u);
+  Remove(gone);
+  EXPECT_EQ(Compare(config_).compared, 0u);
 }
 
 TEST(ConfigOfCopy, LeavesOutWhatMayOnlyRunOnTheLoop) {

@@ -62,10 +62,7 @@ class GroupDecider {
  private:
   assembly::Engine& engine() { return evaluator_.engine(); }
   std::uint32_t ProfileOf(const api::Pod& pod) {
-    const auto profiles = engine().profiles();
-    const auto found = std::ranges::find_if(
-        profiles, [&](const auto& profile) { return profile->name() == pod.spec.scheduler_name; });
-    return static_cast<std::uint32_t>(found - profiles.begin());
+    return *engine().profiles().Find(pod.spec.scheduler_name.str());
   }
 
   assembly::PodEvaluator& evaluator_;

@@ -1,8 +1,5 @@
 #include "scheduler/evaluation/pod_explainer.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -11,19 +8,10 @@
 #include "scheduler/cycle/worker_pool.hpp"
 #include "scheduler/evaluation/change_reader.hpp"
 #include "scheduler/evaluation/cluster_copy.hpp"
+#include "scheduler/evaluation/lower_priority.hpp"
 #include "scheduler/explanation/explain_pod.hpp"
 
 namespace berth::evaluation {
-namespace {
-
-// On Linux the value applies to the calling thread only.
-void LowerPriorityOnce() {
-  constexpr int kNice = 5;
-  thread_local const bool lowered = setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice) == 0;
-  static_cast<void>(lowered);
-}
-
-}  // namespace
 
 struct PodExplainer::State : std::enable_shared_from_this<State> {
   struct Request {
@@ -68,7 +56,19 @@ struct PodExplainer::State : std::enable_shared_from_this<State> {
     }
     last_used = parts.clock.Now();
     DropWhenIdle();
+    TakeConfig();
     Read(std::move(request), std::make_unique<CopyUpdate>());
+  }
+
+  // Only between two requests: the next update is complete then, as the new copy needs it.
+  void TakeConfig() {
+    if (next_config == nullptr) return;
+    reader.Drop();
+    evaluations.Post([this, next = std::move(next_config)] {
+      copy = nullptr;
+      config = *next;
+    });
+    next_config = nullptr;
   }
 
   void Read(std::unique_ptr<Request> request, std::unique_ptr<CopyUpdate> update) {
@@ -158,8 +158,9 @@ struct PodExplainer::State : std::enable_shared_from_this<State> {
   }
 
   const Parts parts;
-  const CopyConfig config;
-  ChangeReader reader;  // the loop's
+  CopyConfig config;                              // of the thread of evaluations
+  ChangeReader reader;                            // the loop's
+  std::shared_ptr<const CopyConfig> next_config;  // the loop's; null: no change
   MonoTime last_used{};
   bool timer_set = false;
 
@@ -173,6 +174,10 @@ struct PodExplainer::State : std::enable_shared_from_this<State> {
 
 PodExplainer::PodExplainer(const Parts& parts) : state_(std::make_shared<State>(parts)) {}
 PodExplainer::~PodExplainer() = default;
+
+void PodExplainer::Reconfigure(const config::SchedulerConfig& config) {
+  state_->next_config = std::make_shared<const CopyConfig>(ConfigOfCopy(config, state_->parts.plugins));
+}
 
 bool PodExplainer::Explain(std::string pod, Take take) {
   return state_->Add({std::move(pod), std::move(take),

@@ -51,6 +51,9 @@ class PodExplainer {
   PodExplainer(const PodExplainer&) = delete;
   PodExplainer& operator=(const PodExplainer&) = delete;
 
+  // Requests that begin from now on use this configuration, which has replaced that of Parts. Loop's thread.
+  void Reconfigure(const config::SchedulerConfig& config);
+
   // Called on the thread of evaluations. Null: the pod ("namespace/name") is unknown; an error: the copy
   // cannot be made. If the loop ends first, `take` is destroyed without a call.
   using Take = std::move_only_function<void(Expected<const Evaluated*>)>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -127,6 +128,8 @@ struct Handle {
   std::vector<std::string> annotations = {};
   // API groups of other projects whose groups of pods the plugins read (kubernetes/api/external_groups.hpp).
   std::vector<std::string> group_sources = {};
+  // The names of profiles. Records refer to them, also when the profile is gone.
+  std::set<std::string, std::less<>> profile_names = {};
   std::uint32_t next_state_slot = 0;
   std::uint32_t next_buffer_slot = 0;
   std::uint32_t next_state_mark = 0;

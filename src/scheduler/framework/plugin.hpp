@@ -47,7 +47,8 @@ struct QueuedEntity;   // scheduler/framework/queued_pod.hpp
 class Plugin {
  public:
   virtual ~Plugin() = default;
-  // As in the configuration, in metrics and in records.
+  // As in the configuration, in metrics and in records. The string must be valid until the end of the
+  // process: records refer to it after the plugin is gone.
   virtual std::string_view Name() const = 0;
   // Events after which a pod that this plugin rejected may become schedulable. Called once, when the profile
   // is built, and only for plugins at PreEnqueue, PreFilter, Filter, Reserve and Permit. The default retries

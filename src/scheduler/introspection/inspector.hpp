@@ -34,7 +34,7 @@ class Inspector {
     const cycle::Scheduler& scheduler;
     const cluster::ClusterState& cluster;
     const load_metrics::SignalTable& signals;
-    std::span<const std::unique_ptr<runtime::Profile>> profiles;
+    const runtime::ProfileList& profiles;
     const framework::Reasons& reasons;
     const Clock& clock;
     metrics::Registry& metrics;

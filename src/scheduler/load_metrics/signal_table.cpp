@@ -111,12 +111,37 @@ std::size_t SignalTable::SourceOf(const SignalSpec& spec) {
   return sources_.size() - 1;
 }
 
+bool SignalTable::Has(const SignalSpec& spec) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.signal.spec.Same(spec); });
+}
+
+void SignalTable::CatchUp(const std::shared_ptr<const void>& owner) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    for (const auto& listener : entry.listeners) {
+      if (listener.owner.lock() == owner && HasValues(entry.signal.state)) listener.call();
+    }
+    for (const auto& listener : entry.pod_listeners) {
+      if (listener.owner.lock() != owner) continue;
+      SignalAnswer names;
+      names.signal = static_cast<SignalId>(i);
+      names.polled_at = entry.signal.polled_at;
+      names.renumbered = true;
+      for (const SeriesChunk& chunk : entry.pod_chunks) {
+        names.fresh = chunk;
+        listener.call(names);
+        names.renumbered = false;
+      }
+    }
+  }
+}
+
 void SignalTable::Listen(SignalId id, std::function<void()> listener) {
-  EntryOf(id).listeners.push_back(std::move(listener));
+  EntryOf(id).listeners.push_back({owner_, std::move(listener)});
 }
 
 void SignalTable::ListenToPods(SignalId id, AnswerListener listener) {
-  EntryOf(id).pod_listeners.push_back(std::move(listener));
+  EntryOf(id).pod_listeners.push_back({owner_, std::move(listener)});
 }
 
 // --- poll results ---
@@ -138,7 +163,9 @@ SignalCoverage SignalTable::Take(const SignalAnswer& answer) {
       TakeNodes(entry, answer);
       break;
     case Subject::kPod:
-      for (const AnswerListener& listener : entry.pod_listeners) listener(answer);
+      if (answer.renumbered) entry.pod_chunks.clear();
+      if (answer.fresh != nullptr) entry.pod_chunks.push_back(answer.fresh);
+      Notify(entry.pod_listeners, answer);
       break;
     case Subject::kWorkload:
       TakeSeries(entry, answer);
@@ -159,7 +186,7 @@ void SignalTable::TakeSeries(Entry& entry, const SignalAnswer& answer) {
   }
   entry.signal.coverage.series = series.size();
   entry.signal.coverage.dropped_series = answer.dropped_series;
-  for (const auto& listener : entry.listeners) listener();
+  Notify(entry.listeners);
 }
 
 void SignalTable::TakeNodes(Entry& entry, const SignalAnswer& answer) {
@@ -263,7 +290,7 @@ void SignalTable::Show(Entry& entry) {
     }
   }
   CountNodes(entry);
-  for (const auto& listener : entry.listeners) listener();
+  Notify(entry.listeners);
 }
 
 void SignalTable::CountNodes(Entry& entry) const {

@@ -168,6 +168,13 @@ class SignalTable final : private cluster::PodObserver {
   std::vector<SignalId> TakeDeclared() { return std::exchange(declared_, {}); }
   // Whether the signal determines for which nodes others are valid.
   bool IsGuard(SignalId id) const { return !entries_[static_cast<std::size_t>(id)].guarded.empty(); }
+  // Whether a signal of this specification was declared, whatever its name.
+  bool Has(const SignalSpec& spec) const;
+  // Listeners that are added from now on belong to `owner`: they are removed when it is destroyed.
+  void SetListenerOwner(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
+  // Calls the owner's listeners for signals that have values already, as a poll would do. Listeners of pod
+  // signals receive the names of all series, without values.
+  void CatchUp(const std::shared_ptr<const void>& owner);
   // Adds a listener that is called after the values of the signal have changed.
   void Listen(SignalId id, std::function<void()> listener);
   // Adds a listener that receives every poll result of a pod signal. The series numbers of this signal are
@@ -187,6 +194,17 @@ class SignalTable final : private cluster::PodObserver {
   SignalCoverage Failed(SignalId id, MonoTime now, std::string why);
 
  private:
+  template <class Listener>
+  struct Owned {
+    std::weak_ptr<const void> owner;
+    Listener call;
+  };
+  // Calls the listeners whose owner exists, and removes the others.
+  template <class Listener, class... Args>
+  static void Notify(std::vector<Owned<Listener>>& listeners, const Args&... args) {
+    std::erase_if(listeners, [](const auto& listener) { return listener.owner.expired(); });
+    for (const auto& listener : listeners) listener.call(args...);
+  }
   struct GuardUse {
     SignalId signal{};
     SignalGuard guard;
@@ -199,8 +217,9 @@ class SignalTable final : private cluster::PodObserver {
     bool ever_answered = false;
     std::vector<GuardUse> guards;
     std::vector<SignalId> guarded;  // signals that use this signal as a guard
-    std::vector<std::function<void()>> listeners;
-    std::vector<AnswerListener> pod_listeners;
+    std::vector<Owned<std::function<void()>>> listeners;
+    std::vector<Owned<AnswerListener>> pod_listeners;
+    std::vector<SeriesChunk> pod_chunks;   // kPod: the names of all series
     std::vector<SeriesName> series_names;  // kWorkload: by series number
   };
   struct Source {
@@ -233,6 +252,8 @@ class SignalTable final : private cluster::PodObserver {
   std::vector<Entry> entries_;
   std::vector<Source> sources_;
   std::vector<SignalId> declared_;
+  const std::shared_ptr<const void> self_ = std::make_shared<const char>();
+  std::weak_ptr<const void> owner_ = self_;  // of new listeners
 };
 
 }  // namespace berth::load_metrics

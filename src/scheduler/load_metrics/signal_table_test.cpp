@@ -293,5 +293,46 @@ TEST(NodeDirectory, UsesTheFirstLabelThatMatches) {
   EXPECT_EQ(directory.Find(SeriesName{}), cluster::kNoRow);
 }
 
+TEST_F(SignalTableTest, AListenerEndsWithItsOwner) {
+  const SignalId id = measurements.Declare({.name = "test", .source = "http://p:9090", .expression = "up"});
+  int calls = 0;
+  auto owner = std::make_shared<const char>();
+  measurements.SetListenerOwner(owner);
+  measurements.Listen(id, [&] { ++calls; });
+  measurements.Take(Answer(id, {{"n1", 1}}));
+  EXPECT_EQ(calls, 1);
+  owner = nullptr;
+  measurements.Take(Answer(id, {{"n1", 2}}));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(SignalTableTest, ANewListenerCatchesUp) {
+  const SignalId nodes =
+      measurements.Declare({.name = "nodes", .source = "http://p:9090", .expression = "up"});
+  const SignalId pods = measurements.Declare(
+      {.name = "pods", .source = "http://p:9090", .expression = "use", .subject = Subject::kPod});
+  const SignalId waiting =
+      measurements.Declare({.name = "other", .source = "http://p:9090", .expression = "x"});
+  measurements.Take(Answer(nodes, {{"n1", 1}}));
+  measurements.Take(Answer(pods, {{"a", 1}, {"b", 2}}));
+  SignalAnswer more = Answer(pods, {{"c", 3}});
+  more.renumbered = false;
+  measurements.Take(more);
+  const auto owner = std::make_shared<const char>();
+  measurements.SetListenerOwner(owner);
+  int calls = 0;
+  std::size_t names = 0;
+  measurements.Listen(nodes, [&] { ++calls; });
+  measurements.Listen(waiting, [&] { calls += 100; });
+  measurements.ListenToPods(pods, [&](const SignalAnswer& answer) {
+    if (answer.renumbered) names = 0;
+    names += answer.fresh->size();
+    EXPECT_TRUE(answer.samples.empty());
+  });
+  measurements.CatchUp(owner);
+  EXPECT_EQ(calls, 1) << "the signal without values has no news";
+  EXPECT_EQ(names, 3U);
+}
+
 }  // namespace
 }  // namespace berth::load_metrics

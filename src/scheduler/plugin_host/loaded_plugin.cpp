@@ -78,7 +78,7 @@ class LibraryPlugin final : public framework::PreFilterPlugin,
     if (self_ != nullptr) table_.destroy(self_);
   }
 
-  std::string_view Name() const override { return scheduler_.name; }
+  std::string_view Name() const override { return table_.name; }
   bool IsEnabledAt(const std::type_info& point) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 

@@ -21,6 +21,19 @@ bool SchedulingQueue::EarlierExpiry::operator()(const Entry* a, const Entry* b) 
   return HigherRank{policy}(a, b);
 }
 
+// Nothing may be compared between the change of the order and the removal of all entries.
+void SchedulingQueue::Reorder(const std::function<void()>& change) {
+  change();
+  const auto sort = [](auto& entries) {
+    const std::vector<Entry*> all(entries.begin(), entries.end());
+    entries.clear();
+    entries.insert(all.begin(), all.end());
+  };
+  sort(active_);
+  sort(backoff_);
+  sort(error_backoff_);
+}
+
 QueueSizes SchedulingQueue::sizes() const {
   const auto count = [&](QueueName name) { return sizes_[static_cast<std::size_t>(name)]; };
   return {.active = count(QueueName::kActive),

@@ -147,6 +147,15 @@ class SchedulingQueue {
   void Tick();
   MonoTime NextDue() const { return std::min(next_backoff_flush_, next_unschedulable_flush_); }
 
+  // Calls change(), which may change the policy's order, and sorts the entries by the new order. Entries stay
+  // in their places.
+  void Reorder(const std::function<void()>& change);
+  // The limits of QueueOptions for back-offs that begin from now on.
+  void SetBackoff(Duration initial, Duration max) {
+    options_.initial_backoff = initial;
+    options_.max_backoff = max;
+  }
+
   QueueSizes sizes() const;
   // Whether the pod is in any place of the queue. Pods in flight are not.
   bool Contains(const std::string& uid) const { return entries_.contains(uid); }
@@ -347,7 +356,7 @@ class SchedulingQueue {
   void RemoveMember(Entry& member);
   void ReenterGroupOf(const api::Pod& pod);
 
-  const QueueOptions options_;
+  QueueOptions options_;
   const Clock& clock_;
   const QueuePolicy& policy_;
   const cluster::PodGroups& group_objects_;

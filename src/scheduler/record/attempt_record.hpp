@@ -84,7 +84,7 @@ struct NodeNames {
   SharedRows rows = {};             // rows with a node
 };
 
-// Plugin and scheduler names refer to strings of the profile, which must outlive its records. Thousands of
+// Plugin names refer to the strings of Plugin::Name(), scheduler names to those of the handle. Thousands of
 // records are kept, most of them of pods that were scheduled in one attempt: absent parts cost one pointer,
 // and identical pods share their rejections.
 struct AttemptRecord {

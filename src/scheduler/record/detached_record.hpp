@@ -8,7 +8,7 @@
 namespace berth::record {
 
 // A copy of a record and the texts of its reasons, without references to what the scheduler loop changes.
-// Plugin names still refer to strings of the profile.
+// Plugin names still refer to the strings of Plugin::Name().
 struct DetachedRecord {
   AttemptRecord record;
   framework::Reasons reasons;

@@ -90,7 +90,8 @@ class Profile {
       const config::Profile& config, const Registry& registry, framework::Handle& handle,
       std::unique_ptr<MetricsRecorder> metrics_recorder = nullptr);
 
-  const std::string& name() const { return name_; }
+  // Valid as long as the handle.
+  const std::string& name() const { return *name_; }
   std::optional<std::int64_t> percentage_of_nodes_to_score() const { return percentage_; }
   std::span<framework::FilterPlugin* const> filters() const { return filters_; }
   std::span<const WeightedScore> scores() const { return scores_; }
@@ -250,7 +251,7 @@ class Profile {
   void LinkPlugins();
   void PrepareEvaluations();
 
-  std::string name_;
+  const std::string* name_ = nullptr;  // in the handle
   std::optional<std::int64_t> percentage_;
   std::unique_ptr<MetricsRecorder> metrics_recorder_;
   std::vector<std::unique_ptr<framework::Plugin>> plugins_;

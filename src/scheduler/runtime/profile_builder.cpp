@@ -25,7 +25,7 @@ class ProfileBuilder {
   Expected<std::unique_ptr<Profile>> Build(std::unique_ptr<MetricsRecorder> metrics_recorder) {
     profile_ = std::unique_ptr<Profile>(new Profile());
     profile_->metrics_recorder_ = std::move(metrics_recorder);
-    profile_->name_ = config_.scheduler_name;
+    profile_->name_ = &*handle_.profile_names.insert(config_.scheduler_name).first;
     profile_->percentage_ = config_.percentage_of_nodes_to_score;
     BERTH_RETURN_IF_ERROR(Instantiate());
     BERTH_RETURN_IF_ERROR(Expand(Point::kPreEnqueue, "PreEnqueuePlugin", profile_->pre_enqueue_));

@@ -7,6 +7,7 @@
 
 #include "base/files.hpp"
 #include "base/lease_fence.hpp"
+#include "config/write_config.hpp"
 #include "kubernetes/client/connection.hpp"
 #include "kubernetes/ports/dry_run_ports.hpp"
 #include "observability/log/log.hpp"
@@ -113,11 +114,12 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_RETURN_IF_ERROR(MakeShadow(notes));
   process::AddFeatureMetrics(metrics_, config_.gates);
-  BERTH_TRY(serving_,
-            process::Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
-                                     [this] { return loop_.synced(); },
-                                     [this](auto take) { ListPods(std::move(take)); }, fence_, stopping_,
-                                     [this](service::Endpoints& endpoints) { AddReport(endpoints); }}));
+  BERTH_TRY(serving_, process::Serving::Start(
+                          {flags_, table_, config_,
+                           [text = config::WriteConfigz(config_, plugins_.codecs())] { return text; },
+                           environment_, clock_, metrics_, [this] { return loop_.synced(); },
+                           [this](auto take) { ListPods(std::move(take)); }, fence_, stopping_,
+                           [this](service::Endpoints& endpoints) { AddReport(endpoints); }}));
   client::ClusterSourceOptions options;
   options.allow_missing_resources = flags_.own.allow_missing_resources;
   options.watch_idle_timeout = flags_.own.watch_idle_timeout;

@@ -68,8 +68,8 @@ framework::Factory CpuUsage::Factory(std::string name) {
   };
 }
 
-CpuUsage::CpuUsage(std::string name, const CpuUsageArgs& args, framework::Handle& handle)
-    : name_(std::move(name)),
+CpuUsage::CpuUsage(std::string_view name, const CpuUsageArgs& args, framework::Handle& handle)
+    : name_(name),
       measurements_(handle.signals),
       busy_(measurements_.Declare(BusyOf(args))),
       unmeasured_pods_(handle, busy_, [](const api::Pod&, const cluster::PodUse& use) {

@@ -26,7 +26,7 @@ config::ArgsCodec CpuUsageArgsCodec();
 class CpuUsage final : public framework::FilterPlugin, public framework::ScorePlugin {
  public:
   static framework::Factory Factory(std::string name);
-  CpuUsage(std::string name, const CpuUsageArgs& args, framework::Handle& handle);
+  CpuUsage(std::string_view name, const CpuUsageArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return name_; }
   // The tutorial declares the filter, which accepts every node.
@@ -40,7 +40,7 @@ class CpuUsage final : public framework::FilterPlugin, public framework::ScorePl
   void LogScores(const framework::Attempt& attempt, const RowSet& feasible,
                  const framework::ScoreColumn& scores) const;
 
-  const std::string name_;
+  const std::string_view name_;
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId busy_;
   UnmeasuredPods unmeasured_pods_;  // in milli-cores

@@ -33,13 +33,7 @@ Importance::Entry Importance::EntryOf(PlacedPod& pod) {
   return {pod.pod->spec.priority, start == 0 ? INT64_MAX : start, &pod};
 }
 
-Importance::Importance(cluster::NodeTable& nodes) : nodes_(nodes) {
-  nodes.all().ForEach([&](std::size_t index) {
-    const Row row = static_cast<Row>(index);
-    for (PlacedPod* pod : nodes.pods(row)) Add(row, *pod);
-  });
-  nodes_.ObserveWithWithdrawals(*this);
-}
+Importance::Importance(cluster::NodeTable& nodes) : nodes_(nodes) { nodes_.ObserveWithWithdrawals(*this); }
 
 Importance::~Importance() { nodes_.Forget(*this); }
 

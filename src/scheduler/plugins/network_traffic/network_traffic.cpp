@@ -64,8 +64,9 @@ framework::Factory NetworkTraffic::Factory(std::string name) {
   };
 }
 
-NetworkTraffic::NetworkTraffic(std::string name, const NetworkTrafficArgs& args, framework::Handle& handle)
-    : name_(std::move(name)),
+NetworkTraffic::NetworkTraffic(std::string_view name, const NetworkTrafficArgs& args,
+                               framework::Handle& handle)
+    : name_(name),
       classic_(args.mode == NetworkTrafficArgs::Mode::kClassic),
       nodes_(handle.nodes),
       measurements_(handle.signals),

@@ -22,7 +22,7 @@ namespace berth::plugins {
 class NetworkTraffic final : public framework::ScorePlugin {
  public:
   static framework::Factory Factory(std::string name);
-  NetworkTraffic(std::string name, const NetworkTrafficArgs& args, framework::Handle& handle);
+  NetworkTraffic(std::string_view name, const NetworkTrafficArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return name_; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
@@ -34,7 +34,7 @@ class NetworkTraffic final : public framework::ScorePlugin {
   void Measured();
   double LoadOf(cluster::Row row, double bytes) const;
 
-  const std::string name_;
+  const std::string_view name_;
   const bool classic_;
   const cluster::NodeTable& nodes_;
   load_metrics::SignalTable& measurements_;

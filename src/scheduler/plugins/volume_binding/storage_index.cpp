@@ -19,18 +19,18 @@ bool SmallerThan(const api::PersistentVolume& a, const api::PersistentVolume& b)
 }
 
 template <class T>
-void KeepFollowing(cluster::ObjectTable<T>& table,
+void KeepFollowing(cluster::ObjectTable<T>& table, const std::shared_ptr<const void>& owner,
                    const typename cluster::ObjectTable<T>::Listener& listener) {
   table.ForEachAssumed([&](const auto& object) { listener({nullptr, object}); });
-  table.Listen(listener);
+  table.ListenFor(owner, listener);
 }
 
 }  // namespace
 
 StorageIndex::StorageIndex(framework::Handle& handle) : words_(handle.symbols) {
-  KeepFollowing<api::PersistentVolume>(handle.objects.Of<api::PersistentVolume>(),
+  KeepFollowing<api::PersistentVolume>(handle.objects.Of<api::PersistentVolume>(), alive_,
                                        [this](const auto& change) { VolumeChanged(change); });
-  KeepFollowing<api::CSIStorageCapacity>(handle.objects.Of<api::CSIStorageCapacity>(),
+  KeepFollowing<api::CSIStorageCapacity>(handle.objects.Of<api::CSIStorageCapacity>(), alive_,
                                          [this](const auto& change) { CapacityChanged(change); });
 }
 

@@ -82,6 +82,7 @@ class StorageIndex {
   TextMap<std::vector<Volume*>> bound_to_;  // by namespace/name of the claim
   TextMap<std::vector<Capacity>> capacities_;
   TextMap<Topologies> topologies_;
+  const std::shared_ptr<const void> alive_ = std::make_shared<const char>();  // owner of the listeners
 };
 
 }  // namespace berth::plugins

@@ -1,0 +1,168 @@
+#include "scheduler/evaluation/config_preview.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string_view>
+#include <utility>
+
+#include "base/text_map.hpp"
+#include "scheduler/cycle/worker_pool.hpp"
+#include "scheduler/evaluation/change_reader.hpp"
+#include "scheduler/evaluation/cluster_copy.hpp"
+#include "scheduler/evaluation/lower_priority.hpp"
+#include "scheduler/explanation/explain_pod.hpp"
+
+namespace berth::evaluation {
+namespace {
+
+// The pod of a decision: waiting, or the UID of one that may be on a node.
+struct Subject {
+  std::string key;
+  api::PodPtr waiting{};  // null: none
+  std::string uid{};
+};
+
+std::string NodeOf(const record::AttemptRecord& record) {
+  return record.result == record::Result::kScheduled ? record.nodes->by_row[record.node] : "";
+}
+
+// Whether the node is one of those that the attempt could have selected.
+bool CanSelect(const record::AttemptRecord& record, std::string_view node) {
+  if (record.result != record::Result::kScheduled) return node.empty();
+  if (record.nodes->by_row[record.node] == node) return true;
+  if (!record.scored) return false;
+  bool found = false;
+  record.Best().ForEach([&](std::size_t row) { found = found || record.nodes->by_row[row] == node; });
+  return found;
+}
+
+}  // namespace
+
+struct ConfigPreview::State : std::enable_shared_from_this<State> {
+  struct Comparison {
+    CopyConfig before, after;
+    Take take;
+    std::vector<Subject> subjects{};
+    CopyUpdate update{};
+  };
+
+  explicit State(const Parts& parts) : parts(parts), reader(parts.live, parts.scheduler) {}
+
+  // --- the loop's thread ---
+
+  void Begin(std::unique_ptr<Comparison> comparison) {
+    comparison->subjects = LastPods();
+    // A standby has decided nothing.
+    if (comparison->subjects.empty()) return comparison->take(PreviewReport{});
+    Read(std::move(comparison));
+  }
+
+  // Of the newest decisions, each pod once.
+  std::vector<Subject> LastPods() const {
+    std::vector<Subject> subjects;
+    FlatTextSet known;
+    const record::RecordRing& records = parts.scheduler.records();
+    records.ForEachBefore(records.end(), kMostRecords, [&](const record::AttemptRecord& record, WallTime) {
+      const bool decided =
+          record.result == record::Result::kScheduled || record.result == record::Result::kUnschedulable;
+      if (!decided || record.group != nullptr || subjects.size() == kMostPods) return;
+      if (known.insert(record.pod).second) subjects.push_back({record.pod});
+    });
+    return subjects;
+  }
+
+  void Read(std::unique_ptr<Comparison> comparison) {
+    if (reader.Read("", parts.clock.WallNow(), comparison->update)) {
+      reader.Drop();
+      for (Subject& subject : comparison->subjects)
+        subject.waiting = parts.scheduler.FindPending(subject.key);
+      evaluations.Post([this, comparison = std::move(comparison)]() mutable {
+        LowerPriorityOnce();
+        auto report = Evaluate(*comparison);
+        parts.loop.Post([take = std::move(comparison->take), report = std::move(report)]() mutable {
+          take(std::move(report));
+        });
+      });
+      return;
+    }
+    parts.loop.Post([weak = weak_from_this(), comparison = std::move(comparison)]() mutable {
+      if (const auto self = weak.lock()) self->Read(std::move(comparison));
+    });
+  }
+
+  // --- the thread of evaluations ---
+
+  // One copy after the other, so that there are never two.
+  Expected<PreviewReport> Evaluate(Comparison& comparison) const {
+    FindUids(comparison);
+    std::vector<std::string> selected(comparison.subjects.size());
+    std::vector<bool> known(comparison.subjects.size());
+    BERTH_RETURN_IF_ERROR(EvaluateWith(comparison.before, comparison.update, comparison.subjects,
+                                       [&](std::size_t i, const record::AttemptRecord& record) {
+                                         selected[i] = NodeOf(record);
+                                         known[i] = true;
+                                       }));
+    PreviewReport report;
+    BERTH_RETURN_IF_ERROR(EvaluateWith(comparison.after, comparison.update, comparison.subjects,
+                                       [&](std::size_t i, const record::AttemptRecord& record) {
+                                         if (!known[i]) return;
+                                         ++report.compared;
+                                         if (CanSelect(record, selected[i])) return;
+                                         ++report.changed;
+                                         if (report.examples.size() < kMostExamples)
+                                           report.examples.push_back(
+                                               {comparison.subjects[i].key, selected[i], NodeOf(record)});
+                                       }));
+    for (const auto* left_out :
+         {&comparison.before.left_out, &comparison.after.left_out, &comparison.update.left_out}) {
+      for (const std::string& text : *left_out) {
+        if (std::ranges::find(report.left_out, text) == report.left_out.end())
+          report.left_out.push_back(text);
+      }
+    }
+    return report;
+  }
+
+  static void FindUids(Comparison& comparison) {
+    TextMap<Subject*> by_key;
+    for (Subject& subject : comparison.subjects) by_key.emplace(subject.key, &subject);
+    for (const RowState& row : comparison.update.rows) {
+      for (const api::PodPtr& pod : row.pods) {
+        if (const auto subject = by_key.find(pod->metadata.Key()); subject != by_key.end())
+          subject->second->uid = pod->metadata.uid;
+      }
+    }
+  }
+
+  // Calls visit(index of the pod, record) for each pod that exists.
+  template <class Visit>
+  Expected<void> EvaluateWith(const CopyConfig& config, const CopyUpdate& update,
+                              const std::vector<Subject>& subjects, Visit&& visit) const {
+    BERTH_TRY(const auto copy, ClusterCopy::Create({config.config, parts.plugins, parts.clock}));
+    copy->Apply(update);
+    for (std::size_t i = 0; i < subjects.size() && !ending.load(); ++i) {
+      // A pod whose binding is in progress is pending, and on a node of the copy.
+      api::PodPtr pod = subjects[i].uid.empty() ? nullptr : copy->FindPlacedByUid(subjects[i].uid);
+      if (pod == nullptr) pod = subjects[i].waiting;
+      if (pod != nullptr) visit(i, *explanation::EvaluatePod(copy->evaluator(), pod));
+    }
+    return {};
+  }
+
+  const Parts parts;
+  ChangeReader reader;               // the loop's
+  std::atomic<bool> ending{false};   // ends the comparison in progress
+  cycle::WorkerPool evaluations{1};  // last: its work refers to the other members
+};
+
+ConfigPreview::ConfigPreview(const Parts& parts) : state_(std::make_shared<State>(parts)) {}
+ConfigPreview::~ConfigPreview() { state_->ending.store(true); }
+
+void ConfigPreview::Compare(const config::SchedulerConfig& before, const config::SchedulerConfig& after,
+                            Take take) {
+  const runtime::Registry& plugins = state_->parts.plugins;
+  state_->Begin(std::make_unique<State::Comparison>(
+      State::Comparison{ConfigOfCopy(before, plugins), ConfigOfCopy(after, plugins), std::move(take)}));
+}
+
+}  // namespace berth::evaluation
