@@ -16,7 +16,7 @@ function(berth_module path)
     target_link_libraries(berth_${name} PUBLIC berth_options ${deps} fmt::fmt PRIVATE ${M_LIBS} Threads::Threads)
     berth_use_precompiled(berth_${name} berth_precompiled)
     if(NOT M_DECISION_PATH OR BERTH_UNITY STREQUAL "ALL")
-      berth_unity(berth_${name})
+      berth_unity(berth_${name} 12)
     endif()
   else()
     add_library(berth_${name} INTERFACE)
@@ -33,22 +33,21 @@ function(berth_module path)
     target_link_libraries(${name}_test PRIVATE berth_${name} ${test_deps} ${M_LIBS} GTest::gmock_main Threads::Threads)
     berth_use_precompiled(${name}_test berth_precompiled_test)
     if(BERTH_UNITY MATCHES "^(TESTS|ALL)$")
-      berth_unity(${name}_test)
+      berth_unity(${name}_test 6)
     endif()
     add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES TIMEOUT 300)
   endif()
 endfunction()
 
-# Compiles up to twelve files of a target as one, which shortens a full build by a quarter: most of it is spent on headers.
+# Compiles up to `batch` files of a target as one, which shortens a full build by a quarter: most of it is spent on headers.
 # Modules on the decision path are excluded: the compiler inlines a function of a header where the unit calls it only
 # once, and without that a decision costs up to 4 % more. Names in anonymous namespaces must be unique within a
 # module. script/lint compiles every changed file by itself, so that a missing include is an error there.
-function(berth_unity target)
+function(berth_unity target batch)
   if(NOT BERTH_UNITY)
     return()
   endif()
-  set(batch 12)
   if(BERTH_SANITIZE)
     set(batch 6)  # the compiler needs more memory with sanitizers
   endif()
