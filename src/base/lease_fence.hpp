@@ -9,6 +9,13 @@
 
 namespace berth {
 
+// Whether this process may write to the API server now. Open is thread-safe.
+class Fence {
+ public:
+  virtual ~Fence() = default;
+  virtual bool Open() const = 0;
+};
+
 // A leader may write only as long as no other candidate can have acquired its lease. It must check its own
 // clock at the moment of each write: a process that was frozen, or whose machine was suspended, resumes
 // anywhere without notice.
@@ -26,7 +33,7 @@ namespace berth {
 // detects and reports its effect (berth_overcommitted_placements_total).
 //
 // Thread-safe; Open is one atomic load and one clock read. One writer.
-class LeaseFence {
+class LeaseFence final : public Fence {
  public:
   // Closed until the first Renewed.
   explicit LeaseFence(const Clock& clock) : clock_(clock) {}
@@ -37,7 +44,7 @@ class LeaseFence {
 
   static Duration Margin(Duration lease) { return lease / 20; }
 
-  bool Open() const {
+  bool Open() const override {
     return clock_.BootNow().time_since_epoch().count() < until_.load(std::memory_order_acquire);
   }
 

@@ -20,6 +20,7 @@
 #include "command/measure_command.hpp"
 #include "command/migrate_command.hpp"
 #include "command/rebalance_command.hpp"
+#include "command/replay_command.hpp"
 #include "command/sandbox_command.hpp"
 #include "command/scheduler_command.hpp"
 #include "command/simulate_command.hpp"
@@ -73,6 +74,8 @@ constexpr Subcommand kSubcommands[] = {
     {"what-if", "show what the scheduler would do after changes of the cluster", &RunWhatIfCommand},
     {"simulate", "run a workload on virtual time and report how the scheduler places it",
      &RunSimulateCommand},
+    {"replay", "repeat a recording of the scheduler, or compare it with another configuration",
+     &RunReplayCommand},
     {"demo", "run a demonstration: a simulated cluster with ten thousand pods",
      [](Arguments arguments, const runtime::Registry&) { return RunDemoCommand(arguments); }},
     {"sandbox", "run an in-memory API server with simulated nodes",

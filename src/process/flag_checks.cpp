@@ -149,6 +149,9 @@ void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   if (shadow.on && !flags.own.otlp_endpoint.empty())
     errors.emplace_back(
         "--berth-otlp-endpoint cannot be used with --berth-shadow: a shadow does not schedule");
+  if (shadow.on && !flags.own.recording_dir.empty())
+    errors.emplace_back(
+        "--berth-recording-dir cannot be used with --berth-shadow: a shadow does not schedule");
   if (flags.own.config_reload && flags.config.empty())
     errors.emplace_back("--berth-config-reload needs --config");
   if (flags.own.config_reload && shadow.on) {

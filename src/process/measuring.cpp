@@ -146,7 +146,7 @@ Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& h
   while (!measurements.AllPolled()) {  // every query has a deadline
     mailbox->WaitUntil(clock.Now() + std::chrono::minutes(1));
     mailbox->Take(arrived);
-    for (cycle::Message& message : arrived) std::get<cycle::Work>(message)();
+    for (cycle::Message& message : arrived) std::get<cycle::PostedWork>(message).work();
   }
   return {};
 }

@@ -7,13 +7,16 @@ namespace berth::process {
 using Outcome = PodRetries::Outcome;
 
 struct PodRetries::State {
-  Outcome Retry(const std::string& key) {
-    if (!MayRetry()) return Outcome::kTooMany;
+  void Retry(const std::string& key, TakeOutcome take) {
+    if (!MayRetry()) return take(Outcome::kTooMany);
     const api::PodPtr pod = scheduler.FindPending(key);
-    if (pod == nullptr) return Outcome::kUnknown;
-    const bool was_active = PlaceOf(*pod) == kActive;
-    scheduler.RetryNow(key);
-    const std::string_view place = PlaceOf(*pod);
+    if (pod == nullptr) return take(Outcome::kUnknown);
+    scheduler.RetryNow(key, [this, pod, was_active = PlaceOf(*pod) == kActive,
+                             take = std::move(take)]() mutable { take(OutcomeOf(*pod, was_active)); });
+  }
+
+  Outcome OutcomeOf(const api::Pod& pod, bool was_active) const {
+    const std::string_view place = PlaceOf(pod);
     if (place.empty()) return Outcome::kInFlight;
     if (place != kActive) return Outcome::kHeld;
     return was_active ? Outcome::kActive : Outcome::kRetried;
@@ -47,8 +50,9 @@ PodRetries::PodRetries(cycle::ClusterLoop& loop, cycle::Scheduler& scheduler, co
     : loop_(loop), state_(std::make_shared<State>(State{scheduler, clock})) {}
 
 void PodRetries::Retry(std::string key, TakeOutcome take) const {
-  loop_.Post(
-      [state = state_, key = std::move(key), take = std::move(take)]() mutable { take(state->Retry(key)); });
+  loop_.Post([state = state_, key = std::move(key), take = std::move(take)]() mutable {
+    state->Retry(key, std::move(take));
+  });
 }
 
 }  // namespace berth::process

@@ -306,6 +306,13 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
             "Seed of the random choice between nodes with equal scores. 0: a new seed at each start.");
   table.Size("berth-record-buffer-size", own.record_buffer_bytes,
              "Size limit of the buffer of past scheduling attempts, from which explanations are made.");
+  table.String(
+      "berth-recording-dir", own.recording_dir,
+      "Directory to which the scheduler writes what it receives and decides, for berth replay. It is "
+      "created and must not contain another recording.");
+  table.Size("berth-recording-limit", own.recording_limit_bytes,
+             "Size limit of the recording on disk. When it is reached, recording ends and scheduling "
+             "continues.");
   table.Size(
       "berth-equivalence-cache-size", own.equivalence_cache_bytes,
       "Size limit of the equivalence cache, which stores filter and score results for identical pods. 0 "

@@ -75,6 +75,8 @@ struct OwnFlags {
   Duration extender_pause = std::chrono::seconds(10);
   Duration watch_idle_timeout = std::chrono::seconds(90);
   bool adaptive_sampling = false;
+  std::string recording_dir;  // empty: nothing is recorded
+  std::uint64_t recording_limit_bytes = 1u << 30;
   std::string metric_sources;
   Duration measurement_wait = std::chrono::seconds(5);
   std::string class_label;

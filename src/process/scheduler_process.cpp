@@ -23,6 +23,8 @@
 #include "process/tracing.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/recording/header.hpp"
+#include "scheduler/recording/recorder.hpp"
 #include "service/page/page.hpp"
 
 namespace berth::process {
@@ -55,6 +57,15 @@ cycle::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
   return options;
 }
 
+Expected<std::unique_ptr<recording::Recorder>> OpenRecording(const SchedulerFlags& flags,
+                                                             const Clock& clock) {
+  if (flags.own.recording_dir.empty()) return nullptr;
+  auto recorder =
+      recording::Recorder::Create(flags.own.recording_dir, {.total = flags.own.recording_limit_bytes}, clock);
+  if (!recorder) return std::unexpected(std::move(recorder).error().In("--berth-recording-dir"));
+  return recorder;
+}
+
 // In the form of the internal type in kube-scheduler's log.
 std::string PluginsText(const runtime::Profile& profile) {
   std::string text;
@@ -82,13 +93,14 @@ class Process final : public LongRunningProcess {
  public:
   Process(const SchedulerFlags& flags, const command_line::FlagSet& table,
           const config::SchedulerConfig& config, const runtime::Registry& plugins,
-          metrics::RegistryOptions metrics_options)
+          metrics::RegistryOptions metrics_options, std::unique_ptr<recording::Recorder> recorder)
       : LongRunningProcess(std::move(metrics_options)),
         flags_(flags),
         table_(table),
         config_(config),
         plugins_(plugins),
-        election_(ElectionOf(config, hostname_)) {}
+        election_(ElectionOf(config, hostname_)),
+        recorder_(std::move(recorder)) {}
 
  private:
   Expected<void> Assemble(std::vector<std::string>& notes) override;
@@ -101,6 +113,11 @@ class Process final : public LongRunningProcess {
     loop_.Post([this, take = std::move(take)]() mutable { take(scheduler_->Pods()); });
   }
   void AddSchedulerApi(service::Endpoints& endpoints);
+  void StartRecording(const cycle::SchedulerOptions& options);
+  // What the scheduler uses: recorded, if there is a recorder.
+  const Clock& LoopClock() const { return recorder_ ? recorder_->clock() : clock_; }
+  cycle::LoopJournal& Journal() const { return recorder_ ? *recorder_ : cycle::LoopJournal::None(); }
+  assembly::ExtenderAccess ExtenderAccess();
   void LogConfiguration() const;
   int End(int code);
 
@@ -114,10 +131,14 @@ class Process final : public LongRunningProcess {
   const client::LeaderElectionOptions election_;
   // With several replicas only the leader may write.
   LeaseFence fence_ = elects_leader() ? LeaseFence(clock_) : LeaseFence::AlwaysOpen(clock_);
+  const std::unique_ptr<recording::Recorder> recorder_;  // null: nothing is recorded
+  // Null: those of the process are used directly.
+  std::unique_ptr<Fence> recorded_fence_ = recorder_ ? recorder_->Watch(fence_) : nullptr;
+  std::unique_ptr<ports::ApiWriter> recorded_writer_;
   client::ConnectionConfig server_;
   ApiConnections api_;
   std::unique_ptr<client::Connection> lease_connection_;  // null: without leader election
-  cycle::ClusterLoop loop_{clock_};
+  cycle::ClusterLoop loop_{LoopClock(), Journal()};
   cycle::ServicesProxy services_;
   std::unique_ptr<assembly::Engine> engine_;
   Tracing tracing_;
@@ -144,7 +165,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   }
   AddFeatureMetrics(metrics_, config_.gates);
   reload_.emplace(ConfigReload::Parts{flags_, table_, config_, plugins_, loop_, *scheduler_, *engine_, clock_,
-                                      metrics_, AccessToExtenders(io_, environment_, flags_),
+                                      metrics_, ExtenderAccess(),
                                       [this](const config::SchedulerConfig& config) {
                                         if (explainer_) explainer_->Reconfigure(config);
                                       }});
@@ -181,19 +202,46 @@ Expected<void> Process::Connect() {
 }
 
 Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
-  BERTH_TRY(engine_,
-            assembly::Engine::Build(config_, plugins_, {*api_.writer, *api_.events, loop_, services_}, notes,
-                                    {.registry = &metrics_, .clock = &clock_, .options = {}},
-                                    AccessToExtenders(io_, environment_, flags_)));
+  const cycle::SchedulerOptions options = SchedulerOptionsOf(flags_, config_);
+  if (recorder_) {
+    recorded_writer_ = recorder_->Watch(*api_.writer);
+    recorder_->BeginStart();
+  }
+  ports::ApiWriter& writer = recorder_ ? *recorded_writer_ : *api_.writer;
+  BERTH_TRY(engine_, assembly::Engine::Build(
+                         config_, plugins_, {writer, *api_.events, loop_, services_}, notes,
+                         {.registry = &metrics_, .clock = &LoopClock(), .options = {}}, ExtenderAccess()));
   BERTH_TRY(tracing_, Tracing::Open(flags_, election_.identity, io_, clock_, metrics_));
   scheduler_.emplace(
-      SchedulerOptionsOf(flags_, config_),
-      cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
-                            clock_, metrics_, engine_->shared_extenders(), fence_, *tracing_.tracer,
-                            [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
+      options, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
+                                     engine_->profiles(), LoopClock(), metrics_, engine_->shared_extenders(),
+                                     recorder_ ? *recorded_fence_ : fence_, *tracing_.tracer,
+                                     [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
+  if (recorder_) StartRecording(options);
   BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_, clock_,
                                           metrics_, *api_.events, hostname_}));
   return {};
+}
+
+// The scheduler has been constructed: its readings of the clock are the first step of the recording.
+void Process::StartRecording(const cycle::SchedulerOptions& options) {
+  recording::Header header{.version = std::string(BerthVersion()),
+                           .started = FormatTime(clock_.WallNow()),
+                           .gates = recording::GatesText(config_.gates),
+                           .config = config::WriteConfigForLog(config_, plugins_.codecs()),
+                           .measures = engine_->handle().signals.size() > 0,
+                           .options = options,
+                           .circuit = AccessToExtenders(io_, environment_, flags_).circuit};
+  recorder_->Watch(scheduler_->records());
+  recorder_->ExportTo(metrics_);
+  recorder_->Start(recording::WriteHeader(header));
+  recorder_->End();
+}
+
+assembly::ExtenderAccess Process::ExtenderAccess() {
+  assembly::ExtenderAccess access = AccessToExtenders(io_, environment_, flags_);
+  if (recorder_) access.make_transport = recorder_->Watch(std::move(access.make_transport));
+  return access;
 }
 
 void Process::AddSchedulerApi(service::Endpoints& endpoints) {
@@ -250,7 +298,10 @@ Expected<int> RunScheduler(const SchedulerFlags& flags, const command_line::Flag
                            const config::SchedulerConfig& config, const runtime::Registry& plugins,
                            std::vector<std::string> notes) {
   BERTH_TRY(metrics::RegistryOptions metrics_options, MetricsOptionsOf(flags.metrics));
-  return Process(flags, table, config, plugins, std::move(metrics_options)).Execute(std::move(notes));
+  const SystemClock clock;  // the recorder's
+  BERTH_TRY(auto recorder, OpenRecording(flags, clock));
+  return Process(flags, table, config, plugins, std::move(metrics_options), std::move(recorder))
+      .Execute(std::move(notes));
 }
 
 }  // namespace berth::process

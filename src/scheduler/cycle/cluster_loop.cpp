@@ -1,6 +1,7 @@
 #include "scheduler/cycle/cluster_loop.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -13,8 +14,11 @@ struct ClusterLoop::Batch {
   std::vector<Message> messages;
 };
 
-ClusterLoop::ClusterLoop(const Clock& clock)
+ClusterLoop::ClusterLoop(const Clock& clock) : ClusterLoop(clock, LoopJournal::None()) {}
+
+ClusterLoop::ClusterLoop(const Clock& clock, LoopJournal& journal)
     : clock_(clock),
+      journal_(journal),
       mailbox_(std::make_shared<Mailbox>()),
       batch_(std::make_unique<Batch>()),
       timers_(clock) {}
@@ -42,27 +46,72 @@ void ClusterLoop::Run(Handler& handler) {
 
 bool ClusterLoop::RunOnce(Handler& handler) {
   const bool arrived = HandleMessages(handler);
-  const bool due = timers_.RunDue();
-  return handler.DoWork() || arrived || due;
+  const bool due = RunTimers();
+  return DoWork(handler) || arrived || due;
 }
 
 bool ClusterLoop::HandleMessages(Handler& handler) {
+  const OriginScope scope({.kind = Origin::Kind::kLoop});
   mailbox_->Take(batch_->messages);
   for (Message& message : batch_->messages) {
     std::visit(
         [&]<class T>(T& content) {
           if constexpr (std::is_same_v<T, ports::ClusterChange>) {
-            handler.OnChange(content);
+            HandleChange(handler, content);
           } else if constexpr (std::is_same_v<T, Synced>) {
-            synced_.store(true, std::memory_order_relaxed);
-            handler.OnSynced();
-          } else if constexpr (std::is_same_v<T, Work>) {
-            content();
+            HandleSynced(handler);
+          } else if constexpr (std::is_same_v<T, PostedWork>) {
+            Execute(content);
           }
         },
         message);
   }
   return !batch_->messages.empty();
+}
+
+void ClusterLoop::HandleChange(Handler& handler, ports::ClusterChange& change) {
+  journal_.BeginChange(change);
+  handler.OnChange(change);
+  journal_.End();
+}
+
+void ClusterLoop::HandleSynced(Handler& handler) {
+  journal_.BeginSynced();
+  synced_.store(true, std::memory_order_relaxed);
+  handler.OnSynced();
+  journal_.End();
+}
+
+void ClusterLoop::Execute(PostedWork& posted) {
+  if (posted.origin.kind == Origin::Kind::kOutside) return posted.work();
+  journal_.BeginWork(posted.origin);
+  posted.work();
+  journal_.End();
+}
+
+bool ClusterLoop::RunPosted(const Origin& origin) {
+  std::optional<PostedWork> posted = mailbox_->TakeWork(origin);
+  if (!posted) return false;
+  const OriginScope scope({.kind = Origin::Kind::kLoop});
+  Execute(*posted);
+  return true;
+}
+
+bool ClusterLoop::RunTimers() {
+  const OriginScope scope({.kind = Origin::Kind::kLoop});
+  if (!timers_.Next()) return false;
+  journal_.BeginTimers();
+  const bool due = timers_.RunDue();
+  journal_.End();
+  return due;
+}
+
+bool ClusterLoop::DoWork(Handler& handler) {
+  const OriginScope scope({.kind = Origin::Kind::kLoop});
+  journal_.BeginUnitOfWork();
+  const bool done = handler.DoWork();
+  journal_.End();
+  return done;
 }
 
 MonoTime ClusterLoop::NextDue(const Handler& handler) const {
@@ -71,11 +120,11 @@ MonoTime ClusterLoop::NextDue(const Handler& handler) const {
 
 void ClusterLoop::Stop() {
   stopping_.store(true, std::memory_order_relaxed);
-  mailbox_->Post(Wake{});
+  mailbox_->WakeUp();
 }
 
 void ClusterLoop::RunSucceededSteps() {
-  for (Work& step : mailbox_->TakeSucceededSteps()) step();
+  for (PostedWork& step : mailbox_->TakeSucceededSteps()) Execute(step);
 }
 
 void ClusterLoop::DropPending() {

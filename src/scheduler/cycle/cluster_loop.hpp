@@ -14,6 +14,9 @@
 namespace berth::cycle {
 
 class Mailbox;
+class LoopJournal;
+struct Origin;
+struct PostedWork;
 
 // An iteration handles the messages that arrived, runs due timers, and lets the handler do one unit of work.
 // Messages posted before the first iteration are kept until then.
@@ -33,6 +36,8 @@ class ClusterLoop final : public framework::LoopExecutor {
   };
 
   explicit ClusterLoop(const Clock& clock);
+  // `journal` learns what the loop does, and must outlive it.
+  ClusterLoop(const Clock& clock, LoopJournal& journal);
   ~ClusterLoop() override;
 
   // --- any thread ---
@@ -60,16 +65,27 @@ class ClusterLoop final : public framework::LoopExecutor {
   TimerQueue& timers() { return timers_; }
   // Executes the steps that were posted as succeeded, before all other messages.
   void RunSucceededSteps();
+  LoopJournal& journal() { return journal_; }
+
+  // The parts of an iteration, for replays, which call them in the order of a recording instead of Run.
+  void HandleChange(Handler& handler, ports::ClusterChange& change);
+  void HandleSynced(Handler& handler);
+  // Executes the first posted work with this origin (kind and number). Returns false if there is none.
+  bool RunPosted(const Origin& origin);
+  bool RunTimers();
+  bool DoWork(Handler& handler);
   // Drops all messages and timers. Must be called before the objects to which they refer are destroyed.
   void DropPending();
 
  private:
   bool HandleMessages(Handler& handler);
+  void Execute(PostedWork& posted);
   MonoTime NextDue(const Handler& handler) const;
 
   struct Batch;
 
   const Clock& clock_;
+  LoopJournal& journal_;
   const std::shared_ptr<Mailbox> mailbox_;
   const std::unique_ptr<Batch> batch_;  // the messages being handled
   TimerQueue timers_;

@@ -14,7 +14,7 @@ class DecisionGate {
  public:
   enum class Phase { kStandBy, kLeading, kDraining };
 
-  DecisionGate(Phase phase, const LeaseFence& fence) : phase_(phase), fence_(fence) {}
+  DecisionGate(Phase phase, const Fence& fence) : phase_(phase), fence_(fence) {}
 
   void Lead() {
     if (phase_ == Phase::kStandBy) phase_ = Phase::kLeading;
@@ -39,7 +39,7 @@ class DecisionGate {
 
  private:
   Phase phase_;
-  const LeaseFence& fence_;
+  const Fence& fence_;
 };
 
 }  // namespace berth::cycle

@@ -1,5 +1,6 @@
 #include "scheduler/cycle/mailbox.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace berth::cycle {
@@ -7,11 +8,15 @@ namespace berth::cycle {
 Mailbox::Mailbox() = default;
 Mailbox::~Mailbox() = default;
 
-void Mailbox::On(ports::ClusterChange change) { Post(std::move(change)); }
+void Mailbox::On(ports::ClusterChange change) { Append(std::move(change)); }
 
-void Mailbox::OnSynced() { Post(Synced{}); }
+void Mailbox::OnSynced() { Append(Synced{}); }
 
-void Mailbox::Post(Message message) {
+void Mailbox::Post(Work work) { Append(PostedWork{std::move(work), OriginScope::Current()}); }
+
+void Mailbox::WakeUp() { Append(Wake{}); }
+
+void Mailbox::Append(Message message) {
   {
     std::scoped_lock lock(mutex_);
     messages_.push_back(std::move(message));
@@ -23,7 +28,7 @@ void Mailbox::PostStep(bool succeeded, Work step) {
   if (!succeeded) return Post(std::move(step));
   {
     std::scoped_lock lock(mutex_);
-    succeeded_steps_.push_back(std::move(step));
+    succeeded_steps_.emplace_back(std::move(step), OriginScope::Current());
   }
   arrived_.notify_one();
 }
@@ -35,13 +40,34 @@ void Mailbox::Take(std::vector<Message>& out) {
   if (out.capacity() > kKept) out.shrink_to_fit();
   std::scoped_lock lock(mutex_);
   std::swap(out, messages_);
-  for (Work& step : succeeded_steps_) out.emplace_back(std::move(step));
+  for (PostedWork& step : succeeded_steps_) out.emplace_back(std::move(step));
   succeeded_steps_.clear();
 }
 
-std::vector<Work> Mailbox::TakeSucceededSteps() {
+std::vector<PostedWork> Mailbox::TakeSucceededSteps() {
   std::scoped_lock lock(mutex_);
   return std::exchange(succeeded_steps_, {});
+}
+
+std::optional<PostedWork> Mailbox::TakeWork(const Origin& origin) {
+  const auto fits = [&](const PostedWork& posted) {
+    return posted.origin.kind == origin.kind && posted.origin.number == origin.number;
+  };
+  std::scoped_lock lock(mutex_);
+  const auto step = std::ranges::find_if(succeeded_steps_, fits);
+  if (step != succeeded_steps_.end()) {
+    PostedWork found = std::move(*step);
+    succeeded_steps_.erase(step);
+    return found;
+  }
+  const auto message = std::ranges::find_if(messages_, [&](const Message& candidate) {
+    const auto* posted = std::get_if<PostedWork>(&candidate);
+    return posted != nullptr && fits(*posted);
+  });
+  if (message == messages_.end()) return std::nullopt;
+  PostedWork found = std::get<PostedWork>(std::move(*message));
+  messages_.erase(message);
+  return found;
 }
 
 void Mailbox::WaitUntil(MonoTime deadline) {

@@ -4,11 +4,13 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "kubernetes/ports/ports.hpp"
+#include "scheduler/cycle/loop_journal.hpp"
 
 namespace berth::cycle {
 
@@ -19,8 +21,13 @@ struct Wake {};
 // Work for the loop's thread: results of asynchronous plugins, and work posted by plugins.
 using Work = std::move_only_function<void()>;
 
+struct PostedWork {
+  Work work;
+  Origin origin;  // that of the thread which posted it
+};
+
 // A change of the cluster, or a message from another thread of the scheduler.
-using Message = std::variant<ports::ClusterChange, Synced, Work, Wake>;
+using Message = std::variant<ports::ClusterChange, Synced, PostedWork, Wake>;
 
 // Appending takes a lock briefly and never waits; the loop takes all messages in one batch, in order of
 // arrival.
@@ -31,22 +38,27 @@ class Mailbox final : public ports::ClusterSink {
 
   void On(ports::ClusterChange change) override;
   void OnSynced() override;
-  void Post(Message message);
+  void Post(Work work);
+  void WakeUp();
   // Posts a step of a binding cycle. Steps after a success may be executed before messages that arrived
   // earlier.
   void PostStep(bool succeeded, Work step);
 
   // Moves all messages to `out`, which is cleared first.
   void Take(std::vector<Message>& out);
-  std::vector<Work> TakeSucceededSteps();
+  std::vector<PostedWork> TakeSucceededSteps();
+  // Removes the first work with this origin (kind and number), also from the succeeded steps.
+  std::optional<PostedWork> TakeWork(const Origin& origin);
   // Returns when there is a message or the deadline has passed.
   void WaitUntil(MonoTime deadline);
 
  private:
+  void Append(Message message);
+
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<Message> messages_;
-  std::vector<Work> succeeded_steps_;
+  std::vector<PostedWork> succeeded_steps_;
 };
 
 }  // namespace berth::cycle

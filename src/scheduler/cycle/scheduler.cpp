@@ -1,9 +1,12 @@
 #include "scheduler/cycle/scheduler.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/cycle/loop_journal.hpp"
 
 namespace berth::cycle {
 
@@ -17,6 +20,10 @@ namespace {
 constexpr Duration kFencePollInterval = std::chrono::milliseconds(20);
 // Specifications and symbols of deleted pods are kept for at most two periods.
 constexpr Duration kReleasePeriod = std::chrono::seconds(10);
+
+Origin CommandOrigin(std::string text) {
+  return {.kind = Origin::Kind::kCommand, .detail = std::make_shared<const std::string>(std::move(text))};
+}
 
 }  // namespace
 
@@ -251,6 +258,7 @@ void Scheduler::UpdateGauges() {
 
 Scheduler::Reconfigured Scheduler::Reconfigure(Configuration configuration) {
   BERTH_CHECK(!deciding_, deciding_);
+  parts_.loop.journal().Break("the configuration was reloaded");
   queue_.Reorder([&] {
     configuration.replace_profiles();
     queue_.SetBackoff(configuration.initial_backoff, configuration.max_backoff);
@@ -296,12 +304,22 @@ std::size_t Scheduler::TakeClaimed() {
 
 // --- stand-by, leading, draining ---
 
+void Scheduler::RetryNow(std::string pod, std::move_only_function<void()> done) {
+  const OriginScope origin(CommandOrigin("retry " + pod));
+  parts_.loop.Post([this, pod = std::move(pod), done = std::move(done)]() mutable {
+    Activate({&pod, 1});
+    done();
+  });
+}
+
 void Scheduler::Lead() {
+  const OriginScope origin(CommandOrigin("lead"));
   parts_.loop.Post([this] { gate_.Lead(); });
 }
 
 void Scheduler::Drain(Duration timeout) {
   cancelling_.store(true, std::memory_order_relaxed);
+  const OriginScope origin(CommandOrigin(fmt::format("drain {}", timeout.count())));
   parts_.loop.Post([this, timeout] { BeginDrain(timeout); });
 }
 

@@ -61,7 +61,7 @@ struct SchedulerParts {
   std::shared_ptr<extenders::Extenders> extenders;  // until Reconfigure; not null
   // Checked before each decision. When it closes, decisions in progress are reverted without a write to the
   // API server.
-  const LeaseFence& fence;
+  const Fence& fence;
   tracing::Tracer& tracer;
   MeasurementWait::IsMeasured is_measured;
 };
@@ -96,8 +96,9 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   std::size_t nodes() const { return parts_.cluster.nodes().node_count(); }
   // After Drain: the number of requested bindings without a result, which the API server may still execute.
   std::size_t unconfirmed_bindings() const { return unconfirmed_bindings_; }
-  // SchedulingQueue::Activate for a pod ("namespace/name"). Not during a decision.
-  void RetryNow(const std::string& pod) { Activate({&pod, 1}); }
+  // SchedulingQueue::Activate for a pod ("namespace/name"), before the next decision. Then `done` is called,
+  // which may read the scheduler's state.
+  void RetryNow(std::string pod, std::move_only_function<void()> done);
   // Replaces what derives from the configuration. Not during a decision.
   struct Configuration {
     std::function<void()> replace_profiles;  // replaces the content of SchedulerParts::profiles

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/fatal_signals.hpp"
+#include "scheduler/cycle/loop_journal.hpp"
 
 namespace berth::cycle {
 
@@ -27,6 +28,7 @@ void WorkerPool::Post(std::move_only_function<void()> work) {
 
 void WorkerPool::Serve() {
   const AlternateStack stack;
+  const OriginScope origin({.kind = Origin::Kind::kBlocking});
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;

@@ -185,7 +185,7 @@ std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() c
           When<api::PersistentVolumeClaim>(
               EventResource::kPersistentVolumeClaim, kAdd,
               [](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
-                       const api::PersistentVolumeClaim* claim) {
+                 const api::PersistentVolumeClaim* claim) {
                 return framework::QueueIf(cluster::ReferencesClaim(*waiting.pod, *claim));
               }),
           When<api::VolumeAttachment>(

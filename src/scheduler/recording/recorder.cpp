@@ -1,0 +1,440 @@
+#include "scheduler/recording/recorder.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <variant>
+
+#include "base/check.hpp"
+#include "base/json_text.hpp"
+#include "kubernetes/api/encode.hpp"
+#include "observability/log/log.hpp"
+
+namespace berth::recording {
+
+namespace {
+
+constexpr std::size_t kFrame = 1u << 20;  // bytes of lines after which a frame is written
+constexpr std::chrono::milliseconds kPeriod{500};
+constexpr std::string_view kBytesName = "berth_recording_bytes";
+constexpr std::string_view kActiveName = "berth_recording_active";
+constexpr std::string_view kLostName = "berth_recording_lost_lines_total";
+
+template <class T>
+std::string ErrorJson(const Expected<T>& result) {
+  std::string out;
+  JsonObject(out)
+      .AddNumber("error", static_cast<int>(result.error().code))
+      .Add("message", result.error().message);
+  return out;
+}
+
+// Null: success without a value.
+std::shared_ptr<const std::string> ResultJson(const Expected<void>& result) {
+  return result ? nullptr : std::make_shared<const std::string>(ErrorJson(result));
+}
+
+std::shared_ptr<const std::string> ResultJson(const Expected<std::string>& result) {
+  if (!result) return std::make_shared<const std::string>(ErrorJson(result));
+  std::string out;
+  JsonObject(out).Add("version", *result);
+  return std::make_shared<const std::string>(std::move(out));
+}
+
+std::shared_ptr<const std::string> ResultJson(const Expected<ports::CreatedClaim>& result) {
+  if (!result) return std::make_shared<const std::string>(ErrorJson(result));
+  std::string out;
+  JsonObject(out).Add("name", result->name).Add("uid", result->uid).Add("version", result->resource_version);
+  return std::make_shared<const std::string>(std::move(out));
+}
+
+// The object of a group of another project has members that the API's form does not have.
+bool IsExternal(const ports::ClusterChange& change) {
+  const auto* group = std::get_if<ports::Change<api::PodGroup>>(&change);
+  if (group == nullptr) return false;
+  return (group->after ? group->after : group->before)->external != nullptr;
+}
+
+}  // namespace
+
+void AppendAttempt(std::string& out, const record::AttemptRecord& attempt) {
+  JsonObject object(out);
+  object.Add("pod", attempt.pod).Add("result", record::ResultName(attempt.result));
+  if (attempt.result == record::Result::kScheduled) object.Add("node", attempt.nodes->by_row[attempt.node]);
+  object.AddUnlessEmpty("message", attempt.message);
+  if (attempt.nomination) {
+    object.Add("nominated", attempt.nomination->node).AddUnlessEmpty("victims", attempt.nomination->victims);
+  }
+}
+
+// --- the ports ---
+
+class Recorder::LoopClock final : public Clock {
+ public:
+  LoopClock(Recorder& recorder, const Clock& clock) : recorder_(recorder), clock_(clock) {}
+  MonoTime Now() const override {
+    const MonoTime now = clock_.Now();
+    recorder_.NoteNow(now);
+    return now;
+  }
+  WallTime WallNow() const override {
+    const WallTime now = clock_.WallNow();
+    recorder_.NoteWall(now);
+    return now;
+  }
+  // Only leases depend on it, whose fence is recorded.
+  BootTime BootNow() const override { return clock_.BootNow(); }
+
+ private:
+  Recorder& recorder_;
+  const Clock& clock_;
+};
+
+class Recorder::WatchedFence final : public Fence {
+ public:
+  WatchedFence(Recorder& recorder, const Fence& fence) : recorder_(recorder), fence_(fence) {}
+  bool Open() const override {
+    const bool open = fence_.Open();
+    recorder_.NoteFence(open);
+    return open;
+  }
+
+ private:
+  Recorder& recorder_;
+  const Fence& fence_;
+};
+
+// Numbers the writes. What their callbacks post to the loop has the number and the result as its origin.
+class Recorder::WatchedWriter final : public ports::ApiWriter {
+ public:
+  WatchedWriter(Recorder& recorder, ports::ApiWriter& writer) : recorder_(recorder), writer_(writer) {}
+  void Bind(ports::Binding binding, ports::WriteDone done) override {
+    writer_.Bind(std::move(binding), Numbered(std::move(done)));
+  }
+  void PatchPodStatus(ports::PodStatusPatch patch, ports::WriteDone done) override {
+    writer_.PatchPodStatus(std::move(patch), Numbered(std::move(done)));
+  }
+  void DeletePod(ports::PodDeletion deletion, ports::WriteDone done) override {
+    writer_.DeletePod(std::move(deletion), Numbered(std::move(done)));
+  }
+  void ClaimVolume(ports::VolumeClaimed write, ports::VersionDone done) override {
+    writer_.ClaimVolume(std::move(write), Numbered(std::move(done)));
+  }
+  void SelectNode(ports::NodeSelected write, ports::VersionDone done) override {
+    writer_.SelectNode(std::move(write), Numbered(std::move(done)));
+  }
+  void ChangeClaim(ports::ClaimChange change, ports::VersionDone done) override {
+    writer_.ChangeClaim(std::move(change), Numbered(std::move(done)));
+  }
+  void CreateClaim(ports::NewClaim claim, ports::ClaimDone done) override {
+    writer_.CreateClaim(std::move(claim), Numbered(std::move(done)));
+  }
+  void DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done) override {
+    writer_.DeleteClaim(std::move(deletion), Numbered(std::move(done)));
+  }
+  void PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::WriteDone done) override {
+    writer_.PatchPodGroupStatus(std::move(patch), Numbered(std::move(done)));
+  }
+
+ private:
+  template <class Done>
+  Done Numbered(Done done) {
+    const std::uint64_t number = recorder_.writes_.fetch_add(1, std::memory_order_relaxed) + 1;
+    return [number, done = std::move(done)](auto result) mutable {
+      const cycle::OriginScope origin(
+          {.kind = cycle::Origin::Kind::kWrite, .number = number, .detail = ResultJson(result)});
+      done(std::move(result));
+    };
+  }
+
+  Recorder& recorder_;
+  ports::ApiWriter& writer_;
+};
+
+class Recorder::WatchedTransport final : public extenders::Transport {
+ public:
+  WatchedTransport(Recorder& recorder, std::unique_ptr<Transport> transport)
+      : recorder_(recorder), transport_(std::move(transport)) {}
+  CallId Send(extenders::TransportRequest request, Done done) override {
+    const std::uint64_t number = recorder_.calls_.fetch_add(1, std::memory_order_relaxed) + 1;
+    return transport_->Send(std::move(request), [&recorder = recorder_, number, done = std::move(done)](
+                                                    Expected<extenders::Reply> reply) mutable {
+      recorder.NoteReply(number, reply);
+      done(std::move(reply));
+    });
+  }
+  void Cancel(CallId call) override { transport_->Cancel(call); }
+
+ private:
+  Recorder& recorder_;
+  const std::unique_ptr<Transport> transport_;
+};
+
+const Clock& Recorder::clock() const { return *clock_; }
+
+std::unique_ptr<Fence> Recorder::Watch(const Fence& fence) {
+  return std::make_unique<WatchedFence>(*this, fence);
+}
+
+std::unique_ptr<ports::ApiWriter> Recorder::Watch(ports::ApiWriter& writer) {
+  return std::make_unique<WatchedWriter>(*this, writer);
+}
+
+extenders::TransportMaker Recorder::Watch(extenders::TransportMaker make) {
+  return [this, make = std::move(make)](
+             const config::ExtenderConfig& config) -> Expected<std::unique_ptr<extenders::Transport>> {
+    BERTH_TRY(auto transport, make(config));
+    return std::make_unique<WatchedTransport>(*this, std::move(transport));
+  };
+}
+
+void Recorder::Watch(const record::RecordRing& attempts) { attempts_ = &attempts; }
+
+// --- the steps ---
+
+Expected<std::unique_ptr<Recorder>> Recorder::Create(const std::filesystem::path& directory,
+                                                     const RecorderLimits& limits, const Clock& clock) {
+  // The beginning is needed for a replay, so no segment is removed; recording ends instead (WriteFrame).
+  BERTH_TRY(auto writer,
+            SegmentWriter::Create(directory, {.total = std::numeric_limits<std::uint64_t>::max()}));
+  return std::unique_ptr<Recorder>(new Recorder(std::move(writer), limits, clock));
+}
+
+Recorder::Recorder(std::unique_ptr<SegmentWriter> writer, const RecorderLimits& limits, const Clock& clock)
+    : limits_(limits),
+      now_(clock),
+      clock_(std::make_unique<LoopClock>(*this, clock)),
+      writer_(std::move(writer)) {}
+
+Recorder::~Recorder() {
+  if (metrics_ != nullptr) {
+    for (const std::string_view name : {kBytesName, kActiveName, kLostName})
+      metrics_->RemoveCallback(name, {});
+  }
+}
+
+void Recorder::Start(std::string header) {
+  Append(header, nullptr);
+  thread_ = std::jthread([this](const std::stop_token& stop) { WriteAll(stop); });
+}
+
+void Recorder::ExportTo(metrics::Registry& metrics) {
+  metrics_ = &metrics;
+  metrics.CallbackGauge(kBytesName, "[ALPHA] Size of the recording, compressed.", {},
+                        [this] { return static_cast<double>(bytes_.load(std::memory_order_relaxed)); });
+  metrics.CallbackGauge(kActiveName,
+                        "[ALPHA] 1 while the scheduler records; 0 after the size limit or an error.", {},
+                        [this] { return on_.load(std::memory_order_relaxed) ? 1.0 : 0.0; });
+  metrics.CallbackCounter(kLostName,
+                          "[ALPHA] Lines that are missing in the recording because the disk was too slow. A "
+                          "replay ends before the first of them.",
+                          {}, [this] { return static_cast<double>(lost_.load(std::memory_order_relaxed)); });
+}
+
+void Recorder::BeginStart() { Begin(R"({"start":true)"); }
+
+void Recorder::BeginChange(const ports::ClusterChange& change) {
+  if (IsExternal(change)) Break("the groups of other projects are not recorded");
+  std::visit(
+      [&]<class T>(const ports::Change<T>& content) {
+        std::string head = fmt::format(R"({{"change":"{}")", T::kKind);
+        if (content.after == nullptr) {
+          head += R"(,"deleted":)";
+          AppendJsonString(head, content.before->metadata.Key());
+        } else if (!IsExternal(change)) {
+          object_ = ports::Change<T>{nullptr, content.after};
+          has_object_ = true;
+        }
+        Begin(head);
+      },
+      change);
+}
+
+void Recorder::BeginSynced() { Begin(R"({"synced":true)"); }
+void Recorder::BeginTimers() { Begin(R"({"timers":true)"); }
+
+void Recorder::BeginUnitOfWork() {
+  Begin(R"({"work":true)");
+  is_work_ = true;
+}
+
+void Recorder::BeginWork(const cycle::Origin& origin) {
+  using Kind = cycle::Origin::Kind;
+  if (depth_ > 0) AddReplies();
+  switch (origin.kind) {
+    case Kind::kWrite:
+      return Begin(fmt::format(R"({{"run":"write","number":{},"result":{})", origin.number,
+                               origin.detail ? *origin.detail : "null"));
+    case Kind::kCommand: {
+      std::string head = R"({"run":"command","command":)";
+      AppendJsonString(head, *origin.detail);
+      return Begin(head);
+    }
+    case Kind::kBlocking:
+      return Begin(R"({"run":"blocking")");
+    case Kind::kLoop:
+    case Kind::kOutside:
+      return Begin(R"({"run":"loop")");
+  }
+}
+
+// A reply that arrives late is part of the next step; nothing awaits it any more.
+void Recorder::End() {
+  BERTH_CHECK(depth_ > 0, depth_);
+  if (depth_ == 1) AddReplies();
+  if (line_.back() == ',') line_.pop_back();
+  line_ += ']';
+  if (depth_ == 1 && is_work_) AddAttempts();
+  line_ += '}';
+  if (--depth_ > 0) {
+    line_ += ',';
+    return;
+  }
+  is_work_ = false;
+  Append(line_, has_object_ ? &object_ : nullptr);
+  has_object_ = false;
+}
+
+void Recorder::Break(std::string_view why) {
+  std::string line = R"({"break":)";
+  AppendJsonString(line, why);
+  line += '}';
+  Append(line, nullptr);
+}
+
+void Recorder::Begin(std::string_view head) {
+  if (depth_++ == 0) line_.clear();
+  line_ += head;
+  line_ += R"(,"t":[)";
+}
+
+void Recorder::NoteNow(MonoTime now) {
+  if (!InStep()) return;
+  line_ += fmt::format_int((now - last_now_).count()).c_str();
+  line_ += ',';
+  last_now_ = now;
+}
+
+void Recorder::NoteWall(WallTime now) {
+  if (!InStep()) return;
+  line_ += R"({"w":)";
+  line_ += fmt::format_int((now - last_wall_).count()).c_str();
+  line_ += "},";
+  last_wall_ = now;
+}
+
+void Recorder::NoteFence(bool open) {
+  if (InStep()) line_ += open ? "true," : "false,";
+}
+
+void Recorder::NoteReply(std::uint64_t call, const Expected<extenders::Reply>& reply) {
+  std::string element = fmt::format(R"({{"reply":{})", call);
+  if (reply) {
+    element += fmt::format(R"(,"status":{},"body":)", reply->status);
+    AppendJsonString(element, reply->body);
+    if (!reply->cut_short.empty()) {
+      element += R"(,"cutShort":)";
+      AppendJsonString(element, reply->cut_short);
+    }
+    element += "},";
+  } else {
+    element += R"(,"result":)" + ErrorJson(reply) + "},";
+  }
+  const std::scoped_lock lock(replies_mutex_);
+  if (replies_.size() > limits_.waiting_bytes) return;
+  replies_ += element;
+  has_replies_.store(true, std::memory_order_release);
+}
+
+void Recorder::AddReplies() {
+  if (!has_replies_.load(std::memory_order_acquire)) return;
+  const std::scoped_lock lock(replies_mutex_);
+  line_ += replies_;
+  replies_.clear();
+  has_replies_.store(false, std::memory_order_relaxed);
+}
+
+void Recorder::AddAttempts() {
+  if (attempts_ == nullptr || attempts_->end() == last_attempt_) return;
+  std::vector<std::string> attempts;
+  attempts_->ForEachBefore(attempts_->end(), attempts_->end() - last_attempt_,
+                           [&](const record::AttemptRecord& attempt, WallTime) {
+                             AppendAttempt(attempts.emplace_back(), attempt);
+                           });
+  last_attempt_ = attempts_->end();
+  line_ += R"(,"attempts":[)";
+  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
+    if (attempt != attempts.rbegin()) line_ += ',';
+    line_ += *attempt;
+  }
+  line_ += ']';
+}
+
+void Recorder::Append(std::string_view line, ports::ClusterChange* object) {
+  if (!on_.load(std::memory_order_relaxed)) return;
+  const std::scoped_lock lock(mutex_);
+  if (waiting_.lines.size() > limits_.waiting_bytes || waiting_.objects.size() > limits_.waiting_objects) {
+    ++missing_;
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (missing_ > 0) waiting_.lines += fmt::format("{{\"lost\":{}}}\n", std::exchange(missing_, 0));
+  waiting_.lines += line;
+  waiting_.lines += '\n';
+  if (object != nullptr) waiting_.objects.emplace_back(waiting_.lines.size(), std::move(*object));
+  if (waiting_.lines.size() > limits_.waiting_bytes / 4) arrived_.notify_one();
+}
+
+// --- the writing thread ---
+
+void Recorder::WriteAll(const std::stop_token& stop) {
+  std::stop_callback wake(stop, [this] { arrived_.notify_one(); });
+  while (true) {
+    const bool ending = stop.stop_requested();
+    Chunk chunk;
+    {
+      std::unique_lock lock(mutex_);
+      if (!ending) arrived_.wait_for(lock, kPeriod);
+      std::swap(chunk, waiting_);
+    }
+    if (on_.load(std::memory_order_relaxed)) Write(chunk);
+    if (ending) return;
+  }
+}
+
+void Recorder::Write(const Chunk& chunk) {
+  std::string frame;
+  std::size_t at = 0;
+  const auto copy_until = [&](std::size_t end) {
+    while (at < end) {
+      const std::size_t newline = chunk.lines.find('\n', std::min(at + kFrame, end - 1));
+      frame.append(chunk.lines, at, newline + 1 - at);
+      at = newline + 1;
+      if (frame.size() > kFrame && at < end) WriteFrame(frame);
+    }
+  };
+  for (const auto& [place, object] : chunk.objects) {
+    copy_until(place);
+    std::visit([&](const auto& change) { api::AppendJson(frame, *change.after); }, object);
+    frame += '\n';
+    if (frame.size() > kFrame) WriteFrame(frame);
+  }
+  copy_until(chunk.lines.size());
+  WriteFrame(frame);
+}
+
+void Recorder::WriteFrame(std::string& frame) {
+  if (frame.empty() || !on_.load(std::memory_order_relaxed)) return;
+  const Expected<void> written = writer_->Append(frame);
+  frame.clear();
+  bytes_.store(writer_->bytes(), std::memory_order_relaxed);
+  if (!written) return GiveUp(written.error().message);
+  if (writer_->bytes() >= limits_.total) GiveUp("the size limit of the recording is reached");
+}
+
+void Recorder::GiveUp(std::string_view why) {
+  on_.store(false, std::memory_order_relaxed);
+  log::Warning("Recording ended", {{"reason", why}, {"bytes", writer_->bytes()}});
+}
+
+}  // namespace berth::recording

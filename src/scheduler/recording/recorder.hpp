@@ -1,0 +1,150 @@
+// Records what a scheduler's loop does and what it depends on, so that `berth replay` can repeat it.
+//
+// A recording is a sequence of lines of JSON (segments.hpp). The first one is the header (header.hpp); each
+// further one is a step of the loop, in its order:
+//   {"start":true}                              the scheduler was constructed
+//   {"change":"Pod"}                            an object was created or updated; it is the next line
+//   {"change":"Pod","deleted":"shop/web"}
+//   {"synced":true}                             all objects that existed at the start were delivered
+//   {"run":"write","number":7,"result":null}    work after the result of the 7th write to the API server
+//   {"run":"loop"}                              work that the loop posted to itself
+//   {"run":"command","command":"lead"}
+//   {"run":"blocking"}                          work of a plugin that blocks: cannot be replayed
+//   {"timers":true}  {"work":true}              due timers; one unit of work, usually a decision
+//   {"break":"why"}  {"lost":12}                what follows cannot be replayed; so many lines are missing
+// The member "t" of a step is what it read and awaited, in this order: a number is a reading of the monotonic
+// clock in nanoseconds since the reading before, {"w":n} the same of the time of day, a boolean the state of
+// the lease's fence, {"reply":n,...} the response of an extender to the n-th request; work of binding cycles
+// that was done meanwhile is a step of its own. A unit of work has the scheduling attempts that it completed
+// as its member "attempts".
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/lease_fence.hpp"
+#include "base/result.hpp"
+#include "kubernetes/ports/ports.hpp"
+#include "observability/metrics/registry.hpp"
+#include "scheduler/cycle/loop_journal.hpp"
+#include "scheduler/extenders/transport.hpp"
+#include "scheduler/record/record_ring.hpp"
+#include "scheduler/recording/segments.hpp"
+
+namespace berth::recording {
+
+struct RecorderLimits {
+  std::uint64_t total = 1u << 30;  // compressed bytes after which recording ends
+  // Lines and objects that wait to be written; what exceeds them is dropped and counted.
+  std::size_t waiting_bytes = 32u << 20;
+  std::size_t waiting_objects = 1'000'000;
+};
+
+// One scheduling attempt, as recordings have it: its pod, result, node, message and victims.
+void AppendAttempt(std::string& out, const record::AttemptRecord& attempt);
+
+// The loop never waits for the disk: another thread encodes and writes. Constructed by the thread that will
+// run the loop. Not recorded: environment variables, contents of Secrets and ConfigMaps, and annotations
+// other than those that decisions depend on, because the scheduler does not keep them.
+class Recorder final : public cycle::LoopJournal {
+ public:
+  // The directory is created; it must not contain a recording. Errors name it.
+  static Expected<std::unique_ptr<Recorder>> Create(const std::filesystem::path& directory,
+                                                    const RecorderLimits& limits, const Clock& clock);
+  // Writes what is waiting.
+  ~Recorder() override;
+
+  // Starts to write with this first line. Called once, before the loop runs.
+  void Start(std::string header);
+  void ExportTo(metrics::Registry& metrics);  // must outlive this object
+
+  // --- the ports of the loop, with these recorded; all must outlive this object ---
+  const Clock& clock() const;
+  std::unique_ptr<Fence> Watch(const Fence& fence);
+  std::unique_ptr<ports::ApiWriter> Watch(ports::ApiWriter& writer);
+  extenders::TransportMaker Watch(extenders::TransportMaker make);
+  void Watch(const record::RecordRing& attempts);
+
+  // --- the loop's thread ---
+  void BeginStart();  // before the scheduler is constructed; End after it
+  void BeginChange(const ports::ClusterChange& change) override;
+  void BeginSynced() override;
+  void BeginWork(const cycle::Origin& origin) override;
+  void BeginTimers() override;
+  void BeginUnitOfWork() override;
+  void End() override;
+  void Break(std::string_view why) override;
+
+ private:
+  class LoopClock;
+  class WatchedFence;
+  class WatchedWriter;
+  class WatchedTransport;
+  // Lines, and the objects whose JSON is inserted at these places.
+  struct Chunk {
+    std::string lines;
+    std::vector<std::pair<std::size_t, ports::ClusterChange>> objects;
+  };
+
+  Recorder(std::unique_ptr<SegmentWriter> writer, const RecorderLimits& limits, const Clock& clock);
+  // Whether the calling thread is the loop's, within a step.
+  bool InStep() const { return std::this_thread::get_id() == loop_thread_ && depth_ > 0; }
+  void Begin(std::string_view head);
+  void NoteNow(MonoTime now);
+  void NoteWall(WallTime now);
+  void NoteFence(bool open);
+  void NoteReply(std::uint64_t call, const Expected<extenders::Reply>& reply);  // any thread
+  void AddReplies();
+  void AddAttempts();
+  void Append(std::string_view line, ports::ClusterChange* object);
+
+  void WriteAll(const std::stop_token& stop);
+  void Write(const Chunk& chunk);
+  void WriteFrame(std::string& frame);
+  void GiveUp(std::string_view why);
+
+  const RecorderLimits limits_;
+  const Clock& now_;
+  const std::unique_ptr<LoopClock> clock_;
+  const std::thread::id loop_thread_ = std::this_thread::get_id();
+  const record::RecordRing* attempts_ = nullptr;  // null: until Watch
+  metrics::Registry* metrics_ = nullptr;          // null: until ExportTo
+
+  // --- the loop's thread ---
+  std::string line_;      // the step in progress
+  int depth_ = 0;         // of steps in progress
+  bool is_work_ = false;  // the outermost step is a unit of work
+  ports::ClusterChange object_;
+  bool has_object_ = false;
+  MonoTime last_now_{};
+  WallTime last_wall_{};
+  std::uint64_t last_attempt_ = 0;  // number of the next attempt in the ring
+
+  std::atomic<std::uint64_t> writes_{0}, calls_{0};
+  std::mutex replies_mutex_;
+  std::string replies_;  // elements that AddReplies moves to the step
+  std::atomic<bool> has_replies_{false};
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  Chunk waiting_;
+  std::uint64_t missing_ = 0;  // lines dropped since the last one
+  std::atomic<std::uint64_t> lost_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<bool> on_{true};
+
+  std::unique_ptr<SegmentWriter> writer_;  // the writing thread
+  std::jthread thread_;
+};
+
+}  // namespace berth::recording

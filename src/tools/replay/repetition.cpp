@@ -1,0 +1,262 @@
+#include "tools/replay/repetition.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "kubernetes/ports/dry_run_ports.hpp"
+#include "observability/metrics/registry.hpp"
+#include "observability/tracing/attempt_trace.hpp"
+#include "process/load_config.hpp"
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/cycle/loop_journal.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/recording/recorder.hpp"
+#include "tools/replay/readings.hpp"
+#include "tools/replay/results.hpp"
+
+namespace berth::replay {
+namespace {
+
+using cycle::Origin;
+using Object = boost::json::object;
+
+// Keeps the callbacks of writes until the step that has the result.
+class AwaitingWriter final : public ports::ApiWriter {
+ public:
+  void Bind(ports::Binding, ports::WriteDone done) override { Keep(std::move(done)); }
+  void PatchPodStatus(ports::PodStatusPatch, ports::WriteDone done) override { Keep(std::move(done)); }
+  void DeletePod(ports::PodDeletion, ports::WriteDone done) override { Keep(std::move(done)); }
+  void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override { Keep(std::move(done)); }
+  void SelectNode(ports::NodeSelected, ports::VersionDone done) override { Keep(std::move(done)); }
+  void ChangeClaim(ports::ClaimChange, ports::VersionDone done) override { Keep(std::move(done)); }
+  void CreateClaim(ports::NewClaim, ports::ClaimDone done) override { Keep(std::move(done)); }
+  void DeleteClaim(ports::ClaimDeletion, ports::WriteDone done) override { Keep(std::move(done)); }
+  void PatchPodGroupStatus(ports::PodGroupStatusPatch, ports::WriteDone done) override {
+    Keep(std::move(done));
+  }
+
+  // Passes the result to the callback, unless that was done before. What it posts has the write as its
+  // origin.
+  void Finish(std::uint64_t number, const boost::json::value& result) {
+    const auto found = awaiting_.find(number);
+    if (found == awaiting_.end()) return;
+    Callback done = std::move(found->second);
+    awaiting_.erase(found);
+    const cycle::OriginScope origin({.kind = Origin::Kind::kWrite, .number = number});
+    std::visit(
+        [&]<class Done>(Done& callback) {
+          if constexpr (std::is_same_v<Done, ports::WriteDone>) {
+            callback(ReadResult(result));
+          } else if constexpr (std::is_same_v<Done, ports::VersionDone>) {
+            callback(ReadVersion(result));
+          } else {
+            callback(ReadClaim(result));
+          }
+        },
+        done);
+  }
+
+ private:
+  using Callback = std::variant<ports::WriteDone, ports::VersionDone, ports::ClaimDone>;
+  void Keep(Callback done) { awaiting_.emplace(++writes_, std::move(done)); }
+
+  std::map<std::uint64_t, Callback> awaiting_;
+  std::uint64_t writes_ = 0;
+};
+
+// The scheduler with its ports, in the order of their dependencies.
+class Repeater {
+ public:
+  Repeater(Steps& steps, Repetition& result) : steps_(steps), result_(result) {}
+
+  // The first step of a recording is the construction of the scheduler.
+  Expected<void> Build(const runtime::Registry& plugins, const Object& start) {
+    const recording::Header& header = steps_.header();
+    const std::string gate_values[] = {header.gates};
+    std::vector<std::string> notes;
+    BERTH_TRY(const auto gates, config::FeatureGates::Parse(gate_values, notes));
+    BERTH_TRY(config_, process::ReadConfig(header.config, plugins, gates));
+    readings_.OnStep([this](const Object& step) { RunWork(step); });
+    readings_.Enter(Recorded(start));
+    BERTH_TRY(engine_,
+              assembly::Engine::Build(config_, plugins, {writer_, events_, loop_, services_}, notes,
+                                      {.registry = &metrics_, .clock = &readings_, .options = {}},
+                                      {.make_transport = readings_.Transports(), .circuit = header.circuit}));
+    objects_ = std::make_unique<Objects>(engine_->retained_fields());
+    scheduler_ = std::make_unique<cycle::Scheduler>(
+        header.options,
+        cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
+                              readings_, metrics_, engine_->shared_extenders(), readings_, tracer_,
+                              [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
+    readings_.Leave();
+    return {};
+  }
+
+  // Returns false if nothing after this step can be repeated.
+  bool Do(const Steps::Step& step) {
+    line_ = step.line;
+    const Object& body = step.body;
+    if (body.contains("break")) return EndBy(TextOf(body, "break"));
+    if (const auto* lost = body.if_contains("lost"))
+      return EndBy(fmt::format("{} lines are missing, because the disk was too slow",
+                               lost->to_number<std::int64_t>()));
+    if (body.contains("run")) {
+      RunWork(body);
+    } else if (body.contains("change")) {
+      auto change = objects_->Read(step);
+      if (!change) return EndBy(fmt::format("line {}: {}", line_, change.error().message));
+      In(body, [&] { loop_.HandleChange(*scheduler_, *change); });
+    } else if (body.contains("synced")) {
+      In(body, [&] { loop_.HandleSynced(*scheduler_); });
+    } else if (body.contains("timers")) {
+      In(body, [&] { loop_.RunTimers(); });
+    } else if (body.contains("work")) {
+      In(body, [&] { loop_.DoWork(*scheduler_); });
+      CompareAttempts(body);
+    } else {
+      return EndBy(fmt::format("line {}: this version of Berth does not know the step", line_));
+    }
+    result_.deviations = readings_.deviations();
+    return !result_.difference && result_.ended_by.empty();
+  }
+
+  MonoTime now() const { return readings_.Now(); }
+
+ private:
+  static const boost::json::array& Recorded(const Object& step) {
+    static const boost::json::array kNone;
+    const boost::json::value* recorded = step.if_contains("t");
+    return recorded != nullptr && recorded->is_array() ? recorded->get_array() : kNone;
+  }
+
+  template <class Work>
+  void In(const Object& step, Work&& work) {
+    readings_.Enter(Recorded(step));
+    work();
+    readings_.Leave();
+  }
+
+  bool EndBy(std::string why) {
+    result_.ended_by = std::move(why);
+    return false;
+  }
+
+  void Differ(std::string what, std::string recorded, std::string repeated) {
+    if (result_.difference) return;
+    result_.difference = {line_, std::move(what), std::move(recorded), std::move(repeated)};
+  }
+
+  // A step {"run":...}, also as an element of another one.
+  void RunWork(const Object& step) {
+    Origin origin = OriginOf(step);
+    if (origin.kind == Origin::Kind::kBlocking) {
+      EndBy("a plugin blocked a thread, and what it did there is not recorded");
+      return;
+    }
+    if (origin.kind == Origin::Kind::kWrite) {
+      static const boost::json::value kSuccess;
+      const boost::json::value* result = step.if_contains("result");
+      writer_.Finish(origin.number, result != nullptr ? *result : kSuccess);
+    } else if (origin.kind == Origin::Kind::kCommand) {
+      Command(TextOf(step, "command"));
+    }
+    bool found = false;
+    In(step, [&] { found = loop_.RunPosted(origin); });
+    if (!found) Differ("work of the loop", boost::json::serialize(step), "no such work is waiting");
+  }
+
+  static Origin OriginOf(const Object& step) {
+    const std::string kind = TextOf(step, "run");
+    if (kind == "write") {
+      const boost::json::value* number = step.if_contains("number");
+      return {.kind = Origin::Kind::kWrite,
+              .number = number != nullptr ? number->to_number<std::uint64_t>() : 0};
+    }
+    if (kind == "command") return {.kind = Origin::Kind::kCommand};
+    return {.kind = kind == "blocking" ? Origin::Kind::kBlocking : Origin::Kind::kLoop};
+  }
+
+  // The scheduler posts the command's work to the loop.
+  void Command(std::string_view text) {
+    constexpr std::string_view kRetry = "retry ", kDrain = "drain ";
+    if (text == "lead") return scheduler_->Lead();
+    if (text.starts_with(kRetry)) return scheduler_->RetryNow(std::string(text.substr(kRetry.size())), [] {});
+    if (!text.starts_with(kDrain)) return;
+    text.remove_prefix(kDrain.size());
+    std::int64_t timeout = 0;
+    std::from_chars(text.data(), text.data() + text.size(), timeout);
+    scheduler_->Drain(Duration(timeout));
+  }
+
+  void CompareAttempts(const Object& step) {
+    const record::RecordRing& ring = scheduler_->records();
+    std::vector<std::string> repeated(static_cast<std::size_t>(ring.end() - seen_));
+    std::size_t at = repeated.size();
+    ring.ForEachBefore(ring.end(), ring.end() - seen_, [&](const record::AttemptRecord& attempt, WallTime) {
+      recording::AppendAttempt(repeated[--at], attempt);
+    });
+    seen_ = ring.end();
+    const boost::json::value* member = step.if_contains("attempts");
+    const boost::json::array none;
+    const boost::json::array& recorded = member != nullptr && member->is_array() ? member->get_array() : none;
+    for (std::size_t i = 0; i < std::max(recorded.size(), repeated.size()); ++i) {
+      const bool in_both = i < recorded.size() && i < repeated.size();
+      if (in_both && boost::json::parse(repeated[i]) == recorded[i]) {
+        ++result_.attempts;
+        continue;
+      }
+      return Differ("scheduling attempt", i < recorded.size() ? boost::json::serialize(recorded[i]) : "none",
+                    i < repeated.size() ? repeated[i] : "none");
+    }
+  }
+
+  Steps& steps_;
+  Repetition& result_;
+  std::uint64_t line_ = 0;
+  std::uint64_t seen_ = 0;  // attempts that were compared
+  Readings readings_;
+  metrics::Registry metrics_;
+  tracing::NoTracer tracer_;
+  AwaitingWriter writer_;
+  ports::DiscardingEventSink events_;
+  config::SchedulerConfig config_;
+  cycle::ClusterLoop loop_{readings_};
+  cycle::ServicesProxy services_;
+  std::unique_ptr<assembly::Engine> engine_;
+  std::unique_ptr<Objects> objects_;
+  std::unique_ptr<cycle::Scheduler> scheduler_;
+};
+
+}  // namespace
+
+Expected<Repetition> Repeat(Steps& steps, const runtime::Registry& plugins,
+                            const std::function<void(const Repetition&)>& progress) {
+  constexpr std::uint64_t kBetweenReports = 4096;  // steps
+  Repetition result;
+  if (steps.header().measures) {
+    result.ended_by = "its plugins use load measurements, which are not recorded; compare it with --config";
+    return result;
+  }
+  const Steps::Step* step = steps.Next();
+  if (step == nullptr || !step->body.contains("start")) {
+    result.ended_by = steps.damage().empty() ? "it ends after its first line" : steps.damage();
+    return result;
+  }
+  Repeater repeater(steps, result);
+  BERTH_RETURN_IF_ERROR(repeater.Build(plugins, step->body));
+  const MonoTime began = repeater.now();
+  while ((step = steps.Next()) != nullptr && repeater.Do(*step)) {
+    if (++result.steps % kBetweenReports == 0) progress(result);
+  }
+  result.covered = repeater.now() - began;
+  if (step == nullptr) result.ended_by = steps.damage();
+  return result;
+}
+
+}  // namespace berth::replay

@@ -1,0 +1,84 @@
+#include "tools/replay/steps.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+namespace berth::replay {
+
+Expected<Steps> Steps::Open(const std::filesystem::path& directory) {
+  BERTH_TRY(auto reader, recording::SegmentReader::Open(directory));
+  const auto first = reader.Next();
+  if (!first) {
+    const auto& damage = reader.damage();
+    return Invalid(damage ? fmt::format("{}: {} at byte {}: nothing before it can be read", damage->file,
+                                        damage->reason, damage->offset)
+                          : fmt::format("{}: the recording is empty", directory.string()));
+  }
+  if (!reader.from_start()) {
+    return Invalid(fmt::format("{}: the first files of the recording are missing; a replay needs all of them",
+                               directory.string()));
+  }
+  auto header = recording::ReadHeader(*first);
+  if (!header) return std::unexpected(std::move(header).error().In(directory.string()));
+  return Steps(std::move(reader), *std::move(header));
+}
+
+const Steps::Step* Steps::Next() {
+  const auto text = reader_.Next();
+  if (!text) {
+    if (const auto& damage = reader_.damage()) {
+      return Damaged(fmt::format("{}: {} at byte {}", damage->file, damage->reason, damage->offset));
+    }
+    return nullptr;
+  }
+  step_.line = ++line_;
+  boost::system::error_code failed;
+  boost::json::value parsed = boost::json::parse(*text, failed);
+  if (failed || !parsed.is_object()) return Damaged(fmt::format("line {} is not an object of JSON", line_));
+  step_.body = std::move(parsed.get_object());
+  step_.object.clear();
+  if (!step_.body.contains("change") || step_.body.contains("deleted")) return &step_;
+  const auto object = reader_.Next();
+  if (!object) return Damaged(fmt::format("line {} has no object", line_));
+  ++line_;
+  step_.object = *object;
+  return &step_;
+}
+
+const Steps::Step* Steps::Damaged(std::string reason) {
+  damage_ = std::move(reason);
+  return nullptr;
+}
+
+template <class T>
+Expected<ports::ClusterChange> Objects::ReadAs(const Steps::Step& step) {
+  auto& known = std::get<TextMap<std::shared_ptr<const T>>>(known_);
+  if (const boost::json::value* deleted = step.body.if_contains("deleted")) {
+    const auto found = known.find(std::string(deleted->as_string()));
+    if (found == known.end()) return Invalid(fmt::format("{} {} is not known", T::kKind, found->first));
+    ports::Change<T> change{std::move(found->second), nullptr};
+    known.erase(found);
+    return change;
+  }
+  BERTH_TRY(T object, decoder_.Object<T>(step.object));
+  auto after = std::make_shared<const T>(std::move(object));
+  auto& place = known[after->metadata.Key()];
+  ports::Change<T> change{place, after};
+  place = std::move(after);
+  return change;
+}
+
+Expected<ports::ClusterChange> Objects::Read(const Steps::Step& step) {
+  const boost::json::value* kind = step.body.if_contains("change");
+  if (kind == nullptr || !kind->is_string()) return Invalid("\"change\" is not a text");
+  std::optional<Expected<ports::ClusterChange>> change;
+  const auto read = [&]<class T>() {
+    if (!change && std::string_view(kind->get_string()) == T::kKind) change.emplace(ReadAs<T>(step));
+  };
+  [&]<class... T>(api::KindList<T...>) { (read.template operator()<T>(), ...); }(api::AllKinds{});
+  if (!change) return Invalid(fmt::format("the kind {} is not known", std::string_view(kind->get_string())));
+  return *std::move(change);
+}
+
+}  // namespace berth::replay

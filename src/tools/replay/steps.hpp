@@ -1,0 +1,74 @@
+// The steps of a recording, with its objects.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "base/result.hpp"
+#include "base/text_map.hpp"
+#include "kubernetes/api/decode.hpp"
+#include "kubernetes/ports/ports.hpp"
+#include "scheduler/recording/header.hpp"
+#include "scheduler/recording/segments.hpp"
+
+namespace berth::replay {
+
+// Holds one step in memory. One thread.
+class Steps {
+ public:
+  // Errors name the directory.
+  static Expected<Steps> Open(const std::filesystem::path& directory);
+
+  const recording::Header& header() const { return header_; }
+
+  // The next step; nullopt: there is no more. Valid until the next call. Steps that cannot be read are
+  // damage: they end the recording.
+  struct Step {
+    boost::json::object body;
+    std::string object;      // JSON of the object that was created or updated; empty: none
+    std::uint64_t line = 0;  // of the recording, from 1
+  };
+  const Step* Next();
+  // Why the recording ended before its end; empty: it did not.
+  const std::string& damage() const { return damage_; }
+
+ private:
+  Steps(recording::SegmentReader reader, recording::Header header)
+      : reader_(std::move(reader)), header_(std::move(header)) {}
+  const Step* Damaged(std::string reason);
+
+  recording::SegmentReader reader_;
+  recording::Header header_;
+  Step step_;
+  std::uint64_t line_ = 1;
+  std::string damage_;
+};
+
+// Turns steps {"change":...} into changes of the cluster. One thread.
+class Objects {
+ public:
+  explicit Objects(const api::RetainedFields& retained) : decoder_(retained) {}
+
+  // Fails if the object cannot be decoded, or the kind is not known.
+  Expected<ports::ClusterChange> Read(const Steps::Step& step);
+
+ private:
+  template <class Kinds>
+  struct TupleOf;
+  template <class... T>
+  struct TupleOf<api::KindList<T...>> {
+    using type = std::tuple<TextMap<std::shared_ptr<const T>>...>;
+  };
+  template <class T>
+  Expected<ports::ClusterChange> ReadAs(const Steps::Step& step);
+
+  api::Decoder decoder_;
+  TupleOf<api::AllKinds>::type known_;  // the last version by key
+};
+
+}  // namespace berth::replay
