@@ -179,13 +179,13 @@ std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() c
                              [](const cluster::PodInfo&, const api::CSINode* before,
                                 const api::CSINode* after) { return AfterCsiNodeUpdate(*before, *after); }),
           WhenAssignedPod(kDelete,
-                          [answer](const cluster::PodInfo&, const api::Pod* gone, const api::Pod*) {
+                          [](const cluster::PodInfo&, const api::Pod* gone, const api::Pod*) {
                             return framework::QueueIf(IsBoundOrNominated(*gone) && HasCountable(*gone));
                           }),
           When<api::PersistentVolumeClaim>(
               EventResource::kPersistentVolumeClaim, kAdd,
-              [answer](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
-                       const api::PersistentVolumeClaim* claim) {
+              [](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
+                 const api::PersistentVolumeClaim* claim) {
                 return framework::QueueIf(cluster::ReferencesClaim(*waiting.pod, *claim));
               }),
           When<api::VolumeAttachment>(
