@@ -172,7 +172,7 @@ TEST_F(ConfigReloadTest, FilesThatCannotBeUsedChangeNothing) {
       {"profiles: [{plugins: {filters: {}}}]\n", "invalid", "unknown field"},
       {"profiles: [{plugins: {filter: {enabled: [{name: ImageLocality}]}}}]\n", "invalid", "ImageLocality"},
       {"profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: -1}]}}}]\n", "invalid",
-       "weight"},
+       "overflow"},
       {"profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 92233720368547758}]}}}]\n",
        "invalid", "weight"},
       {"profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}]}}}]\n", "invalid", "queue sort"},
@@ -189,7 +189,9 @@ TEST_F(ConfigReloadTest, FilesThatCannotBeUsedChangeNothing) {
       {"extenders: [{urlPrefix: 'http://e', filterVerb: f, weight: 1}]\n", "refused", "restart"},
       {"enableProfiling: false\n", "refused", "enableProfiling"},
       {"delayCacheUntilActive: true\n", "refused", "delayCacheUntilActive"},
-      {"profiles: [{plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}}]\n", "refused", "Coscheduling"},
+      {"profiles: [{plugins: {multiPoint: {disabled: [{name: PrioritySort}], enabled: [{name: "
+       "Coscheduling}]}}}]\n",
+       "refused", "Coscheduling"},
   };
   fake->Add(MakeNode("n1").Cpu("4").Memory("4Gi").Share());
   const std::string digest = DigestInUse();
@@ -252,7 +254,7 @@ TEST_F(ConfigReloadTest, RequestsThatAreNotAcceptedAreExplained) {
       {"a wrong dry run", "config/reload?dryRun=Some", "POST", {}, 400, "dryRun: invalid value"},
       {"a web page", "config/reload", "POST", {{"Origin", "https://example.com"}}, 403, "web pages"},
       {"a web page that rolls back", "config/rollback", "POST", {{"Origin", "https://e"}}, 403, "web pages"},
-      {"an unknown path", "config/other", "POST", {}, 404, "config/rollback"},
+      {"an unknown path", "config/other", "GET", {}, 404, "config/rollback"},
       {"GET of a change", "config/reload", "GET", {}, 405, "only POST is supported"},
       {"POST of a report", "config", "POST", {}, 405, "only GET is supported"},
   };
