@@ -191,7 +191,7 @@ TEST_F(ConfigReloadTest, FilesThatCannotBeUsedChangeNothing) {
       {"delayCacheUntilActive: true\n", "refused", "delayCacheUntilActive"},
       {"profiles: [{plugins: {multiPoint: {disabled: [{name: PrioritySort}], enabled: [{name: "
        "Coscheduling}]}}}]\n",
-       "refused", "Coscheduling"},
+       "refused", "restart"},
   };
   fake->Add(MakeNode("n1").Cpu("4").Memory("4Gi").Share());
   const std::string digest = DigestInUse();

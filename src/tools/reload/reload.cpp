@@ -8,6 +8,7 @@
 
 #include "base/write_yaml.hpp"
 #include "base/yaml.hpp"
+#include "http/io_thread.hpp"
 #include "kubernetes/client/environment.hpp"
 #include "tools/reload/reload_text.hpp"
 #include "tools/scheduler_access/scheduler_connection.hpp"
