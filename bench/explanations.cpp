@@ -187,8 +187,8 @@ class Round {
     options.algorithm.seed = 1;
     scheduler_.emplace(
         options, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
-                                       engine_->profiles(), clock_, metrics_, engine_->extenders(), fence_,
-                                       tracer_, [](std::size_t) { return true; }});
+                                       engine_->profiles(), clock_, metrics_, engine_->shared_extenders(),
+                                       fence_, tracer_, [](std::size_t) { return true; }});
     explainer_.emplace(evaluation::PodExplainer::Parts{loop_, *scheduler_, *engine_, config_, plugins_,
                                                        cpu_clock_, metrics_});
     Fill();

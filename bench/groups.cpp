@@ -58,8 +58,8 @@ class Round {
     engine_ = std::move(*engine);
     scheduler_ = std::make_unique<cycle::Scheduler>(
         Options(), cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
-                                         engine_->profiles(), clock_, metrics_, engine_->extenders(), fence_,
-                                         tracer_, [](std::size_t) { return true; }});
+                                         engine_->profiles(), clock_, metrics_, engine_->shared_extenders(),
+                                         fence_, tracer_, [](std::size_t) { return true; }});
     EmitAll(workload, size, [this](const Event& event) { Deliver(event); });
   }
 

@@ -99,7 +99,7 @@ class Run {
     scheduler_ = std::make_unique<cycle::Scheduler>(
         scheduler,
         cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
-                              clock_, metrics_, engine_->extenders(), fence_, tracer_,
+                              clock_, metrics_, engine_->shared_extenders(), fence_, tracer_,
                               [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
   }
 

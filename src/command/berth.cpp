@@ -63,6 +63,10 @@ constexpr Subcommand kSubcommands[] = {
      [](Arguments arguments, const runtime::Registry&) { return RunQueueCommand("berth queue", arguments); }},
     {"retry", "retry waiting pods at once",
      [](Arguments arguments, const runtime::Registry&) { return RunRetryCommand("berth retry", arguments); }},
+    {"reload", "make the running scheduler read its configuration file again",
+     [](Arguments arguments, const runtime::Registry&) {
+       return RunReloadCommand("berth reload", arguments);
+     }},
     {"ui", "show the running scheduler in a browser",
      [](Arguments arguments, const runtime::Registry&) { return RunUiCommand("berth ui", arguments); }},
     {"extender", "serve plugins as a scheduler extender, or check an extender", &RunExtenderCommand},

@@ -151,6 +151,8 @@ int RunKubectlPlugin(std::span<const std::string> args, const runtime::Registry&
                      [](Arguments rest) { return RunQueueCommand("kubectl berth queue", rest); });
   command.Subcommand("retry", "retries waiting pods at once",
                      [](Arguments rest) { return RunRetryCommand("kubectl berth retry", rest); });
+  command.Subcommand("reload", "makes the scheduler read its configuration file again",
+                     [](Arguments rest) { return RunReloadCommand("kubectl berth reload", rest); });
   command.Subcommand("ui", "shows the running scheduler in a browser",
                      [](Arguments rest) { return RunUiCommand("kubectl berth ui", rest); });
   return command.Dispatch(args);

@@ -3,6 +3,7 @@
 #include "command/cluster_completion.hpp"
 #include "command/scheduler_access_flags.hpp"
 #include "command_line/command.hpp"
+#include "tools/reload/reload.hpp"
 #include "tools/retry/retry.hpp"
 #include "tools/scheduler_state/scheduler_state.hpp"
 
@@ -88,6 +89,35 @@ int RunRetryCommand(const std::string& name, std::span<const std::string> args) 
   AddSchedulerAccessFlags(flags, options.access);
   if (const auto code = command.Parse(args)) return *code;
   return command_line::ExitCode(retry::RunRetry(options));
+}
+
+int RunReloadCommand(const std::string& name, std::span<const std::string> args) {
+  reload::ReloadOptions options;
+  bool preview = false, roll_back = false;
+  command_line::Command command(
+      name, std::string(
+                "Makes the running scheduler read its configuration file again, and prints the result with "
+                "the last decisions that differ. Each replica has a file of its own: only the leader is "
+                "reloaded, or the scheduler of --server. The scheduler must run with --berth-api-reload, and "
+                "the user needs the verb post on the paths (nonResourceURLs) "
+                "/berth.dev/v1alpha1/config/reload and /berth.dev/v1alpha1/config/rollback. The exit code is "
+                "1 if the configuration is invalid or refused.") +
+                kHow);
+  command.Example(name + " --preview");
+  command.Example(name + " --rollback --server https://127.0.0.1:10259 --insecure-skip-tls-verify");
+  command_line::FlagSet& flags = command.flags();
+  flags.Bool("preview", preview, "compare the last decisions only; the configuration in use stays");
+  flags.Bool("rollback", roll_back,
+             "use the configuration again that was in use before, without a comparison");
+  AddOutput(flags, options.output);
+  AddClusterFlags(flags, options.access.kubeconfig, options.access.context);
+  AddSchedulerAccessFlags(flags, options.access);
+  if (const auto code = command.Parse(args)) return *code;
+  if (preview && roll_back)
+    return command_line::ExitCode(Invalid("--preview excludes --rollback: a former file is not compared"));
+  if (preview) options.action = reload::ReloadAction::kPreview;
+  if (roll_back) options.action = reload::ReloadAction::kRollBack;
+  return command_line::ExitCode(reload::RunReload(options));
 }
 
 }  // namespace berth::command

@@ -1,4 +1,4 @@
-// `berth status`, `berth queue` and `berth retry`: the running scheduler.
+// `berth status`, `berth queue`, `berth retry` and `berth reload`: the running scheduler.
 #pragma once
 
 #include <span>
@@ -11,5 +11,6 @@ namespace berth::command {
 int RunStatusCommand(const std::string& name, std::span<const std::string> args);
 int RunQueueCommand(const std::string& name, std::span<const std::string> args);
 int RunRetryCommand(const std::string& name, std::span<const std::string> args);
+int RunReloadCommand(const std::string& name, std::span<const std::string> args);
 
 }  // namespace berth::command

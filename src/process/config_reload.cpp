@@ -12,11 +12,13 @@
 #include <utility>
 
 #include "base/files.hpp"
+#include "base/go_duration.hpp"
 #include "base/json_text.hpp"
 #include "config/write_config.hpp"
 #include "observability/log/log.hpp"
 #include "process/effective_config.hpp"
 #include "process/file_watch.hpp"
+#include "scheduler/cycle/longest_step.hpp"
 #include "scheduler/extenders/http_transport.hpp"
 #include "service/auth/sha256.hpp"
 
@@ -121,6 +123,7 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
     std::string text{};
     config::SchedulerConfig config{};
     std::vector<std::string> notes{};
+    std::shared_ptr<cycle::LongestStep> longest_step{};  // null: nothing was done on the loop yet
     ReloadReport report{};
   };
   using AttemptPtr = std::shared_ptr<Attempt>;
@@ -130,7 +133,7 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
         metrics(parts.metrics),
         files(parts.flags.own.config_reload ? parts.flags.config : ""),
         in_use(parts.started_with),
-        preview({parts.loop, parts.scheduler, parts.engine, parts.plugins, parts.clock}) {
+        preview({parts.loop, parts.scheduler, parts.engine, parts.plugins, parts.clock, parts.metrics}) {
     configz = config::WriteConfigz(parts.started_with, parts.plugins.codecs());
     metrics.succeeded.Set(1);
   }
@@ -220,6 +223,7 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
                  NeedsRestart(fmt::format("{}", fmt::join(fields, ", "))).error().message);
     }
     attempt->config = std::move(*config);
+    attempt->longest_step = cycle::LongestStep::Of("reload", parts.metrics, parts.clock);
     parts.loop.Post([weak = weak_from_this(), attempt = std::move(attempt)] {
       if (const auto self = weak.lock()) self->Apply(attempt);
     });
@@ -228,6 +232,7 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
   // --- the loop's thread ---
 
   void Apply(const AttemptPtr& attempt) {
+    const cycle::LongestStep::Step step(attempt->longest_step);
     if (IsInUse(Hex(service::Sha256(attempt->text)))) return End(*attempt, ReloadResult::kUnchanged, "");
     if (const auto replaceable = TryOnEmptyCluster(*attempt); !replaceable) {
       return End(
@@ -255,6 +260,7 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
   }
 
   void OnCompared(Attempt& attempt, Expected<evaluation::PreviewReport> compared) {
+    const cycle::LongestStep::Step step(attempt.longest_step);
     const std::int64_t limit = parts.flags.own.reload_limit;
     if (compared) {
       Show(*compared);
@@ -291,6 +297,7 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
   }
 
   void Use(Attempt& attempt) {
+    const MonoTime began = parts.clock.Now();
     std::vector<std::string> repeated;
     auto set = parts.engine.Prepare(attempt.config, parts.plugins, repeated,
                                     {.registry = &parts.metrics, .clock = &parts.clock, .options = {}},
@@ -305,32 +312,37 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
     in_use = std::move(attempt.config);
     parts.on_replaced(in_use);
     ReleaseLater();
-    Note(attempt, pods);
+    Note(attempt);
+    LogUse(attempt, pods, parts.clock.Now() - began);
     End(attempt, ReloadResult::kApplied, "");
   }
 
-  void Note(Attempt& attempt, const cycle::Scheduler::Reconfigured& pods) {
+  void Note(Attempt& attempt) {
     const std::string digest = service::Sha256(attempt.text);
-    const std::string digest_text = Hex(digest);
+    metrics.hash.Set(NumberOf(digest));
+    const std::scoped_lock lock(mutex);
+    configz = config::WriteConfigz(in_use, parts.plugins.codecs());
+    hash = Hex(digest);
+    changed_at = parts.clock.WallNow();
+    former_text = std::exchange(text_in_use, std::move(attempt.text));
+    reloaded = true;
+  }
+
+  // `pause`: no pod was scheduled meanwhile.
+  void LogUse(const Attempt& attempt, const cycle::Scheduler::Reconfigured& pods, Duration pause) {
     for (const std::string& note : attempt.notes) log::Warning(note);
     std::vector<std::string_view> names;
     for (const auto& profile : parts.engine.profiles()) names.push_back(profile->name());
     log::Info("The configuration was reloaded", {{"file", parts.flags.config},
-                                                 {"sha256", digest_text},
+                                                 {"sha256", hash},
                                                  {"rollback", attempt.action == Action::kRollBack},
                                                  {"profiles", fmt::format("{}", fmt::join(names, ","))},
                                                  {"podsWithoutProfile", pods.left},
-                                                 {"podsOfNewProfiles", pods.taken}});
+                                                 {"podsOfNewProfiles", pods.taken},
+                                                 {"pause", FormatGoDuration(pause)}});
     if (const auto log = log::V(2))
       log.Info("Using component config",
                {{"config", config::WriteConfigForLog(in_use, parts.plugins.codecs())}});
-    metrics.hash.Set(NumberOf(digest));
-    const std::scoped_lock lock(mutex);
-    configz = config::WriteConfigz(in_use, parts.plugins.codecs());
-    hash = digest_text;
-    changed_at = parts.clock.WallNow();
-    former_text = std::exchange(text_in_use, std::move(attempt.text));
-    reloaded = true;
   }
 
   void ReleaseLater() {

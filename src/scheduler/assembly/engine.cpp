@@ -136,16 +136,16 @@ Expected<std::shared_ptr<ProfileSet>> Engine::Prepare(const config::SchedulerCon
                                                       const runtime::Registry& registry,
                                                       std::vector<std::string>& notes, const Measure& measure,
                                                       const ExtenderAccess& access) {
+  std::size_t added = 0;
+  for (const config::Profile& profile : config.profiles)
+    added += profiles_.Knows(profile.scheduler_name) ? 0 : 1;
+  if (profiles_.size() + added > runtime::ProfileList::kNamesMax)
+    return Invalid(fmt::format("the profiles have had more than {} different names since the start",
+                               runtime::ProfileList::kNamesMax));
   // Plugins append to this list, which decoders have read at the start.
   const std::vector<std::string> annotations = handle_.annotations;
   auto set = BuildSet(config, registry, notes, measure, access);
   handle_.annotations = annotations;
-  if (!set) return set;
-  std::size_t added = 0;
-  for (const auto& profile : (*set)->profiles) added += profiles_.Knows(profile->name()) ? 0 : 1;
-  if (profiles_.size() + added > runtime::ProfileList::kNamesMax)
-    return Invalid(fmt::format("the profiles have had more than {} different names since the start",
-                               runtime::ProfileList::kNamesMax));
   return set;
 }
 

@@ -120,6 +120,7 @@ void ClusterUpdates::UpdateUnassignedPod(const api::PodPtr& before, const api::P
                                                                  : parts_.unclaimed.Put(pod);
     return;
   }
+  parts_.unclaimed.Remove(uid);
   parts_.pods.Put(pod);
   parts_.groups.Put(pod);
   if (parts_.cluster.IsAssumed(uid)) {

@@ -94,7 +94,8 @@ void CycleMetrics::Recorded(const record::RecordRing& ring) {
 }
 
 CycleMetrics::Cells CycleMetrics::CellsOf(std::uint32_t profile, Result result) {
-  const metrics::Labels labels{{"result", kResults[result]}, {"profile", profiles[profile]->name()}};
+  const metrics::Labels labels{{"result", kResults[result]},
+                               {"profile", std::string(profiles.NameOf(profile))}};
   return {
       &registry.Counter("scheduler_schedule_attempts_total",
                         "[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable' means "
@@ -116,7 +117,8 @@ CycleMetrics::GroupCells& CycleMetrics::Groups() {
 }
 
 CycleMetrics::Cells CycleMetrics::GroupCellsOf(std::uint32_t profile, Result result) {
-  const metrics::Labels labels{{"result", kResults[result]}, {"profile", profiles[profile]->name()}};
+  const metrics::Labels labels{{"result", kResults[result]},
+                               {"profile", std::string(profiles.NameOf(profile))}};
   return {
       &registry.Counter("scheduler_podgroup_schedule_attempts_total",
                         "[ALPHA] Number of attempts to schedule pod group, by the result. 'unschedulable' "
@@ -132,13 +134,13 @@ void CycleMetrics::PlacementsGenerated(std::uint32_t profile, std::size_t count)
   registry
       .Counter("scheduler_generated_placements_total",
                "[ALPHA] Number of candidate placements generated when scheduling pod groups.",
-               {{"profile", profiles[profile]->name()}})
+               {{"profile", std::string(profiles.NameOf(profile))}})
       .Add(count);
 }
 
 void CycleMetrics::PlacementEvaluated(std::uint32_t profile, bool feasible, Duration took) {
   const metrics::Labels labels{{"result", feasible ? "feasible" : "infeasible"},
-                               {"profile", profiles[profile]->name()}};
+                               {"profile", std::string(profiles.NameOf(profile))}};
   registry
       .Counter("scheduler_placement_evaluations_total",
                "[ALPHA] Number of candidate placements evaluated when scheduling pod groups, by result. "

@@ -33,6 +33,20 @@ struct SchedulerEnvironment {
                                 metrics, engine->shared_extenders(), with_fence, tracer,
                                 [this](std::size_t profile) { return engine->IsMeasured(profile); }});
   }
+  // Replaces the configuration of the running scheduler, as config_reload.cpp does.
+  Scheduler::Reconfigured Reload(const config::SchedulerConfig& config, const runtime::Registry& registry,
+                                 const assembly::ExtenderAccess& access = {}) {
+    std::vector<std::string> notes;
+    const auto set =
+        engine
+            ->Prepare(config, registry, notes, {.registry = &metrics, .clock = &clock, .options = {}}, access)
+            .value();
+    return scheduler->Reconfigure({.replace_profiles = [&] { engine->Use(set, clock.Now()); },
+                                   .extenders = set->extenders,
+                                   .percentage_of_nodes_to_score = config.percentage_of_nodes_to_score,
+                                   .initial_backoff = config.pod_initial_backoff,
+                                   .max_backoff = config.pod_max_backoff});
+  }
   // Runs until there is nothing left to do at the current time.
   void Settle() {
     while (loop.RunOnce(*scheduler)) {

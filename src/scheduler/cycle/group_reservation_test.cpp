@@ -21,6 +21,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 constexpr const char* kConfig = R"(
@@ -191,6 +192,40 @@ TEST_F(GroupReservationTest, AGroupThatIsTooLargeForTheClusterReservesNothing) {
   AddSingle("s");
   End("r0");
   EXPECT_THAT(Bound(), UnorderedElementsAre("s"));
+}
+
+// The plugin's instance is another one; its timers and events are, too.
+TEST_F(GroupReservationTest, AReloadKeepsTheReservations) {
+  AddGang(2);
+  LetTheGangWait();
+  AddSingle("s");
+  Reload(Config(kConfig), assembly::InTreePlugins());
+  engine->ReleaseReplaced(clock.Now() + seconds(1));
+  End("r0");
+  EXPECT_THAT(Bound(), IsEmpty()) << "the node stays reserved";
+  EXPECT_THAT(NotesOf("NodesReserved"), SizeIs(1)) << "the group does not wait anew";
+  for (const char* member : {"g0", "g1"}) End(member);
+  EXPECT_THAT(Bound(), UnorderedElementsAre("s")) << "the end of the reservation is noticed";
+}
+
+TEST_F(GroupReservationTest, AReloadWithoutThePluginEndsTheReservations) {
+  const auto reserved = [this] {
+    return metrics
+        .Gauge("berth_group_reservations", "[ALPHA] Pod groups for which GroupReservation reserves nodes.")
+        .Value();
+  };
+  AddGang(2);
+  LetTheGangWait();
+  AddSingle("s");
+  EXPECT_EQ(reserved(), 1);
+  config::SchedulerConfig without = Config(kConfig);
+  std::erase_if(without.profiles.front().at(config::Point::kMultiPoint).enabled,
+                [](const config::PluginRef& plugin) { return plugin.name == "GroupReservation"; });
+  Reload(without, assembly::InTreePlugins());
+  End("r0");
+  EXPECT_THAT(Bound(), UnorderedElementsAre("s"));
+  engine->ReleaseReplaced(clock.Now() + seconds(1));
+  EXPECT_EQ(reserved(), 0);
 }
 
 TEST(GroupReservationArguments, AreChecked) {

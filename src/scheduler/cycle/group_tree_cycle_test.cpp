@@ -22,7 +22,7 @@ using ::testing::IsSupersetOf;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-constexpr const char* kRack = "example.com/rack";
+constexpr const char* kRackLabel = "example.com/rack";
 const std::string kNoVictims = ", pod group preemption: No preemption victims found for incoming preemptor";
 
 class GroupTreeCycleTest : public ::testing::Test, protected SchedulerEnvironment {
@@ -39,7 +39,7 @@ class GroupTreeCycleTest : public ::testing::Test, protected SchedulerEnvironmen
   // A node with one CPU.
   void AddNode(const std::string& name, const std::string& rack = "") {
     auto node = MakeNode(name).Cpu("1").Memory("4Gi");
-    if (!rack.empty()) node.Label(kRack, rack);
+    if (!rack.empty()) node.Label(kRackLabel, rack);
     loop.sink().On(ports::Change<api::Node>{nullptr, node.Share()});
   }
   void AddNodes(int count) {
@@ -52,7 +52,7 @@ class GroupTreeCycleTest : public ::testing::Test, protected SchedulerEnvironmen
   template <class T>
   static std::shared_ptr<const T> InOneRack(const std::shared_ptr<const T>& group) {
     auto constrained = std::make_shared<T>(*group);
-    constrained->topology_key = kRack;
+    constrained->topology_key = kRackLabel;
     return constrained;
   }
   template <class T>

@@ -378,17 +378,21 @@ void OutcomeHandler::EndAttempt(const QueuedPodPtr& pod, Failure failure) {
   // Deleted, bound by another scheduler, or recreated with the same name.
   if (latest == nullptr) return parts_.queue.Done(uid);
   // A reload has removed its profile since the attempt began.
-  if (!parts_.profiles.IsInUse(pod->profile)) {
-    parts_.queue.Done(uid);
-    parts_.queue.nominator().Delete(uid);
-    parts_.pods.Remove(pod->info.key);
-    parts_.handle.groups.Remove(*latest);
-    parts_.unclaimed.Put(latest);
-    return;
-  }
+  if (!parts_.profiles.IsInUse(pod->profile)) return LeaveQueue(pod);
   failure.written_nomination = std::exchange(pod->nominated, {});
   const QueuedPodPtr requeued = Requeue(pod, latest, failure);
   if (failure.reported && !parts_.gate.Leaving()) ReportFailure(*requeued, std::move(failure));
+}
+
+void OutcomeHandler::LeaveQueue(const QueuedPodPtr& pod) {
+  const std::string& uid = pod->info.pod->metadata.uid;
+  const api::PodPtr latest = parts_.pods.FindPending(pod->info.key, uid);
+  parts_.queue.Done(uid);
+  if (latest == nullptr) return;
+  parts_.queue.nominator().Delete(uid);
+  parts_.pods.Remove(pod->info.key);
+  parts_.handle.groups.Remove(*latest);
+  parts_.unclaimed.Put(latest);
 }
 
 // Requeues the pod with its latest object. The attempt's own copy is not modified, because asynchronous calls

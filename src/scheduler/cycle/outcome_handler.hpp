@@ -57,6 +57,9 @@ class OutcomeHandler final : public BindingObserver {
   // The members do not belong together, for this reason: none was tried.
   void FailGroup(const framework::QueuedGroup& group, const std::string& why);
 
+  // Ends the attempt of a pod whose profile was removed: no profile is responsible for it any more.
+  void LeaveQueue(const framework::QueuedPodPtr& pod);
+
   // --- BindingObserver ---
   void OnNominated(const framework::QueuedPodPtr& pod, const std::string& node) override;
   void OnPermitDone(const framework::QueuedPodPtr& pod) override;

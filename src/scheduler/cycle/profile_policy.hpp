@@ -12,7 +12,8 @@
 
 namespace berth::cycle {
 
-// Scheduler loop only. The profiles must outlive this object; a pod's profile is its index in `profiles`.
+// Scheduler loop only. The profiles must outlive this object; a pod's profile is its index in `profiles`. No
+// plugin is called for pods of a removed profile, which leave the queue within the same reload.
 class ProfilePolicy final : public queue::QueuePolicy {
  public:
   explicit ProfilePolicy(const runtime::ProfileList& profiles) : profiles_(profiles) {}
@@ -22,6 +23,7 @@ class ProfilePolicy final : public queue::QueuePolicy {
     return profiles_.front()->Less(a, b);
   }
   framework::Status PreEnqueue(const framework::QueuedPod& pod) const override {
+    if (!profiles_.IsInUse(pod.profile)) return {};
     return profiles_[pod.profile]->RunPreEnqueue(pod.info, pod.gated_by);
   }
   bool IsAnyRegistered(const framework::ClusterEvent& event) const override {
@@ -29,10 +31,11 @@ class ProfilePolicy final : public queue::QueuePolicy {
   }
   bool IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
                       const framework::ClusterEvent& event) const override {
-    return profiles_[profile]->IsRegistered(event, std::span(&plugin, 1));
+    return profiles_.IsInUse(profile) && profiles_[profile]->IsRegistered(event, std::span(&plugin, 1));
   }
   framework::Requeue EvaluateHint(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
                                   const framework::EventObjects& objects) const override {
+    if (!profiles_.IsInUse(pod.profile)) return framework::Requeue::kSkip;
     return profiles_[pod.profile]->EvaluateHint(event, objects, pod.info, pod.rejectors, pod.pending);
   }
 

@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
+#include "scheduler/extenders/fake_transport.hpp"
 #include "testing/builders.hpp"
 
 namespace berth::cycle {
@@ -11,8 +15,10 @@ namespace {
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // Waits at Permit until the test allows the pod. `alive` counts the instances.
@@ -37,6 +43,26 @@ class LastNameFirst final : public framework::QueueSortPlugin {
   }
 };
 
+// Rejects all nodes. Its argument names the event after which pods are retried, "Node" or "Pod".
+class Refusing final : public framework::FilterPlugin {
+ public:
+  Refusing(std::string event, std::string reason, framework::Handle& handle)
+      : event_(std::move(event)), reason_(handle.reasons.Intern(reason)) {}
+  std::string_view Name() const override { return "Refusing"; }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override {
+    out.Reject(reason_, attempt.nodes().rows()) |= candidates;
+  }
+  std::vector<framework::EventRegistration> EventsToRegister() const override {
+    return {{event_ == "Node" ? framework::EventResource::kNode : framework::EventResource::kAssignedPod,
+             framework::kAdd}};
+  }
+
+ private:
+  const std::string event_;
+  const framework::ReasonId reason_;
+};
+
 config::SchedulerConfig ConfigOf(const std::string& profiles) {
   return config::ParseSchedulerConfig(
              "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -56,20 +82,40 @@ class ReloadTest : public ::testing::Test, protected SchedulerEnvironment {
                         [](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
                           return std::make_unique<LastNameFirst>();
                         });
+    registry.AddForeign(
+        "Refusing", [](const framework::RawArgs& raw, framework::Handle& handle) -> framework::PluginOrError {
+          const config::Value* event = raw.value->Find("event");
+          return std::make_unique<Refusing>(event->text, "retried after " + event->text, handle);
+        });
     Build(config::DefaultSchedulerConfig(), registry);
+  }
+  static config::SchedulerConfig RefusingUntil(const std::string& event) {
+    return ConfigOf(
+        "[{plugins: {filter: {enabled: [{name: Refusing}]}}, pluginConfig: [{name: Refusing, args: "
+        "{event: " +
+        event + "}}]}]");
+  }
+  static config::SchedulerConfig WithExtender(const std::string& url, const std::string& verb) {
+    config::SchedulerConfig config = config::DefaultSchedulerConfig();
+    config::ExtenderConfig& extender = config.extenders.emplace_back();
+    extender.url_prefix = url;
+    extender.http_timeout = std::chrono::seconds(5);
+    extender.node_cache_capable = true;
+    (verb == "bind" ? extender.bind_verb : extender.filter_verb) = verb;
+    return config;
+  }
+  std::size_t Failures() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        events.events, [](const ports::Event& event) { return event.reason == "FailedScheduling"; }));
+  }
+  static api::PodPtr PodOf(const std::string& scheduler_name, const std::string& name) {
+    PodBuilder pod = MakePod(name).Uid(name);
+    pod.raw().spec.scheduler_name = scheduler_name;
+    return pod.Share();
   }
 
   Scheduler::Reconfigured Reload(const config::SchedulerConfig& config) {
-    std::vector<std::string> notes;
-    auto set =
-        engine->Prepare(config, registry, notes, {.registry = &metrics, .clock = &clock, .options = {}}, {});
-    EXPECT_TRUE(set.has_value());
-    const auto result =
-        scheduler->Reconfigure({.replace_profiles = [&] { engine->Use(*set, clock.Now()); },
-                                .extenders = (*set)->extenders,
-                                .percentage_of_nodes_to_score = config.percentage_of_nodes_to_score,
-                                .initial_backoff = config.pod_initial_backoff,
-                                .max_backoff = config.pod_max_backoff});
+    const auto result = SchedulerEnvironment::Reload(config, registry, {extender_world.Maker(), {}});
     Settle();
     return result;
   }
@@ -98,6 +144,7 @@ class ReloadTest : public ::testing::Test, protected SchedulerEnvironment {
 
   runtime::Registry registry;
   int doorkeepers = 0;
+  extenders::FakeExtenders extender_world;
 };
 
 TEST_F(ReloadTest, APodThatARemovedPluginRejectedIsRetried) {
@@ -211,17 +258,9 @@ TEST_F(ReloadTest, ANewQueueSortOrdersTheWaitingPods) {
   AddNode(MakeNode("n1").Cpu("4").Memory("4Gi"));
   // Handled in the same iteration, before the first decision.
   loop.Post([this] {
-    std::vector<std::string> notes;
-    auto set = engine
-                   ->Prepare(ConfigOf("[{plugins: {queueSort: {enabled: [{name: LastNameFirst}], "
-                                      "disabled: [{name: '*'}]}}}]"),
-                             registry, notes, {}, {})
-                   .value();
-    scheduler->Reconfigure({.replace_profiles = [&] { engine->Use(set, clock.Now()); },
-                            .extenders = set->extenders,
-                            .percentage_of_nodes_to_score = 0,
-                            .initial_backoff = std::chrono::seconds(1),
-                            .max_backoff = std::chrono::seconds(10)});
+    SchedulerEnvironment::Reload(
+        ConfigOf("[{plugins: {queueSort: {enabled: [{name: LastNameFirst}], disabled: [{name: '*'}]}}}]"),
+        registry);
   });
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("c@n1", "b@n1", "a@n1"));
@@ -240,6 +279,154 @@ TEST_F(ReloadTest, PluginsKnowThePodsThatWerePlacedBefore) {
   Reload(config::DefaultSchedulerConfig());
   AddPod(MakePod("high").Uid("high").Cpu("1").Priority(10));
   EXPECT_THAT(api.deletions, SizeIs(1)) << "preemption finds the victim";
+}
+
+TEST_F(ReloadTest, EventsAreEvaluatedWithTheHintsOfTheNewPlugins) {
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi"));
+  Start();
+  Reload(RefusingUntil("Pod"));
+  AddPod(MakePod("a").Uid("a"));
+  EXPECT_EQ(Failures(), 1U);
+  AddNode(MakeNode("n2").Cpu("4").Memory("4Gi"));
+  Wait(std::chrono::seconds(30));
+  EXPECT_EQ(Failures(), 1U) << "the plugin is not registered for nodes";
+  Reload(RefusingUntil("Node"));
+  Wait(std::chrono::seconds(30));
+  EXPECT_EQ(Failures(), 2U) << "a reload retries rejected pods once";
+  AddNode(MakeNode("n3").Cpu("4").Memory("4Gi"));
+  Wait(std::chrono::seconds(30));
+  EXPECT_EQ(Failures(), 3U) << "the new instance is registered for nodes";
+}
+
+TEST_F(ReloadTest, ManyRejectedPodsAreRetriedInSteps) {
+  SchedulerOptions options;
+  options.queue.evaluations_per_step = 10;
+  Build(config::DefaultSchedulerConfig(), registry, options);
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi").Taint("only", "", "NoSchedule"));
+  Start();
+  for (int i = 0; i < 95; ++i) AddPod(MakePod("p" + std::to_string(i)).Uid(std::to_string(i)));
+  Wait(std::chrono::seconds(60));
+  ASSERT_EQ(scheduler->queue().sizes().unschedulable, 95U);
+  SchedulerEnvironment::Reload(ConfigOf("[{plugins: {multiPoint: {disabled: [{name: TaintToleration}]}}}]"),
+                               registry);
+  for (std::size_t before = 95; before > 0;) {
+    ASSERT_TRUE(loop.RunOnce(*scheduler));
+    const std::size_t left = scheduler->queue().sizes().unschedulable;
+    EXPECT_LE(before - left, 10U) << "between two decisions";
+    before = left;
+  }
+  Settle();
+  EXPECT_THAT(Bound(), SizeIs(95));
+}
+
+TEST_F(ReloadTest, ManyPodsOfANewProfileAreTakenInSteps) {
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi").Pods("2000"));
+  Start();
+  for (int i = 0; i < 1200; ++i)
+    loop.sink().On(ports::Change<api::Pod>{nullptr, PodOf("batch", "p" + std::to_string(i))});
+  Settle();
+  EXPECT_EQ(SchedulerEnvironment::Reload(
+                ConfigOf("[{schedulerName: default-scheduler}, {schedulerName: batch}]"), registry)
+                .taken,
+            1200U);
+  ASSERT_TRUE(loop.RunOnce(*scheduler));
+  EXPECT_GT(scheduler->queue().sizes().active, 0U);
+  EXPECT_LT(scheduler->queue().sizes().active, 600U) << "between two decisions";
+  // A pod that has not moved yet is deleted: "p999" is the last name.
+  const api::PodPtr gone = PodOf("batch", "p999");
+  loop.sink().On(ports::Change<api::Pod>{gone, nullptr});
+  Settle();
+  EXPECT_THAT(Bound(), SizeIs(1199));
+  EXPECT_THAT(Bound(), Not(Contains("p999@n1")));
+}
+
+TEST_F(ReloadTest, APodThatIsTriedBeforeItHasLeftTheQueueIsNotDecided) {
+  Start();
+  for (int i = 0; i < 1200; ++i) AddPod(MakePod("p" + std::to_string(i)).Uid(std::to_string(i)));
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi").Pods("2000"));
+  loop.Post([this] {
+    EXPECT_EQ(SchedulerEnvironment::Reload(ConfigOf("[{schedulerName: other}]"), registry).left, 1200U);
+  });
+  Wait(std::chrono::minutes(6));
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_EQ(scheduler->unclaimed_pods(), 1200U);
+  EXPECT_EQ(Waiting(), 0U);
+  EXPECT_EQ(Reload(config::DefaultSchedulerConfig()).taken, 1200U);
+  EXPECT_THAT(Bound(), SizeIs(1200));
+}
+
+TEST_F(ReloadTest, ThePluginsOfARemovedProfileAreDestroyed) {
+  Start();
+  Reload(
+      ConfigOf("[{schedulerName: default-scheduler}, {schedulerName: batch, plugins: {permit: {enabled: "
+               "[{name: Doorkeeper}]}}}]"));
+  ASSERT_EQ(doorkeepers, 1);
+  Reload(config::DefaultSchedulerConfig());
+  clock.Advance(std::chrono::minutes(1));
+  EXPECT_EQ(engine->ReleaseReplaced(clock.Now()), 0U);
+  EXPECT_EQ(doorkeepers, 0);
+  EXPECT_EQ(engine->profiles().NameOf(1), "batch") << "its index stays reserved";
+}
+
+TEST_F(ReloadTest, ManyNamesOfProfilesAreRefused) {
+  Start();
+  std::string profiles = "[{schedulerName: default-scheduler}";
+  for (std::size_t i = 0; i < runtime::ProfileList::kNamesMax; ++i)
+    profiles += ", {schedulerName: p" + std::to_string(i) + "}";
+  std::vector<std::string> notes;
+  const auto set = engine->Prepare(ConfigOf(profiles + "]"), registry, notes, {}, {});
+  ASSERT_FALSE(set.has_value());
+  EXPECT_THAT(set.error().message, ::testing::HasSubstr("more than 1000 different names"));
+}
+
+TEST_F(ReloadTest, TheNextDecisionUsesTheChangedExtender) {
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi"));
+  AddNode(MakeNode("n2").Cpu("4").Memory("4Gi"));
+  extender_world.Answer("http://one/filter", R"({"NodeNames":["n1"]})");
+  extender_world.Answer("http://two/filter", R"({"NodeNames":["n2"]})");
+  Start();
+  Reload(WithExtender("http://one", "filter"));
+  AddPod(MakePod("a").Uid("a"));
+  Reload(WithExtender("http://two", "filter"));
+  AddPod(MakePod("b").Uid("b"));
+  Reload(config::DefaultSchedulerConfig());
+  AddPod(MakePod("c").Uid("c"));
+  EXPECT_THAT(extender_world.Urls(), ElementsAre("http://one/filter", "http://two/filter"));
+  ASSERT_THAT(Bound(), SizeIs(3));
+  EXPECT_EQ(Bound()[0], "a@n1");
+  EXPECT_EQ(Bound()[1], "b@n2");
+}
+
+TEST_F(ReloadTest, ABindingFinishesWithTheExtenderThatStartedIt) {
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi"));
+  Start();
+  Reload(WithExtender("http://one", "bind"));
+  AddPod(MakePod("a").Uid("a"));
+  ASSERT_THAT(extender_world.unanswered, SizeIs(1));
+  Reload(config::DefaultSchedulerConfig());
+  clock.Advance(std::chrono::minutes(1));
+  EXPECT_EQ(engine->ReleaseReplaced(clock.Now()), 1U) << "the binding still uses it";
+  extender_world.unanswered[0](extenders::Reply{200, "{}"});
+  extender_world.unanswered.clear();
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty()) << "the extender has bound it";
+  ASSERT_THAT(events.events, SizeIs(1));
+  EXPECT_EQ(events.events[0].reason, "Scheduled");
+  EXPECT_EQ(engine->ReleaseReplaced(clock.Now()), 0U);
+}
+
+TEST_F(ReloadTest, AStandbyDecidesWithTheNewProfilesWhenItLeads) {
+  SchedulerOptions options;
+  options.stand_by = true;
+  Build(config::DefaultSchedulerConfig(), registry, options);
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi").Taint("only", "", "NoSchedule"));
+  Start();
+  AddPod(MakePod("a").Uid("a"));
+  Reload(ConfigOf("[{plugins: {multiPoint: {disabled: [{name: TaintToleration}]}}}]"));
+  EXPECT_THAT(Bound(), IsEmpty());
+  scheduler->Lead();
+  Settle();
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
 }
 
 TEST_F(ReloadTest, AThousandReloadsLeaveNothingBehind) {

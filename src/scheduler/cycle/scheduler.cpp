@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
@@ -20,6 +22,8 @@ namespace {
 constexpr Duration kFencePollInterval = std::chrono::milliseconds(20);
 // Specifications and symbols of deleted pods are kept for at most two periods.
 constexpr Duration kReleasePeriod = std::chrono::seconds(10);
+// Pods that enter or leave the queue between two decisions after a reload: a few milliseconds.
+constexpr std::size_t kPodsPerStep = 500;
 
 Origin CommandOrigin(std::string text) {
   return {.kind = Origin::Kind::kCommand, .detail = std::make_shared<const std::string>(std::move(text))};
@@ -105,11 +109,12 @@ bool Scheduler::DoWork() {
   if (parts_.clock.Now() >= queue_.NextDue()) queue_.Tick();
   if (gate_.phase() == DecisionGate::Phase::kDraining) ContinueDrain();
   ReleaseUnused();
+  const bool moving = MovePods();
   const bool deferred = queue_.EvaluateDeferred();
   const queue::Popped next = NextEntry();
   if (!next) {
     UpdateGauges();
-    return deferred;
+    return deferred || moving;
   }
   next.group != nullptr ? ScheduleGroup(next.group) : ScheduleOne(next.pod);
   return true;
@@ -144,6 +149,7 @@ MonoTime Scheduler::NextDue() const {
 void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
   BERTH_CHECK(gate_.phase() == DecisionGate::Phase::kLeading && !deciding_, pod->info.key, deciding_);
   if (MustSkip(*pod)) return outcomes_.Skip(pod);
+  if (!parts_.profiles.IsInUse(pod->profile)) return outcomes_.LeaveQueue(pod);
   outcomes_.Begin(pod);
   const runtime::MetricsRecorder::Traced traced(parts_.profiles[pod->profile]->metrics_recorder(),
                                                 pod->trace);
@@ -152,6 +158,13 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
 
 void Scheduler::ScheduleGroup(const QueuedGroupPtr& group) {
   BERTH_CHECK(gate_.phase() == DecisionGate::Phase::kLeading && !deciding_, group->key, deciding_);
+  // A reload has removed the profile of these members.
+  std::erase_if(group->members, [&](const QueuedPodPtr& pod) {
+    if (parts_.profiles.IsInUse(pod->profile)) return false;
+    outcomes_.LeaveQueue(pod);
+    return true;
+  });
+  if (group->members.empty()) return queue_.EndGroup(*group, queue::GroupOutcome::kScheduled);
   if (const auto invalid = group_cycle_.Invalid(*group)) return outcomes_.FailGroup(*group, *invalid);
   std::erase_if(group->members, [&](const QueuedPodPtr& pod) {
     if (!MustSkip(*pod)) return false;
@@ -269,37 +282,59 @@ Scheduler::Reconfigured Scheduler::Reconfigure(Configuration configuration) {
   algorithm_.Reconfigure(configuration.percentage_of_nodes_to_score, *parts_.extenders);
   bindings_.UseExtenders(parts_.extenders);
   metrics_.OnProfilesReplaced();
-  Reconfigured result;
-  result.left = DropUnclaimed();
-  // The plugins that rejected the waiting pods may be gone, or reject them no more.
+  const Reconfigured result = FindPodsToMove();
+  // The plugins that rejected the waiting pods may be gone, or reject them no more. In kube-scheduler this is
+  // an event without a resource: the plugins are not asked for a hint, and back-offs are kept.
   queue_.MoveAll(kConfigurationReloaded, {});
-  result.taken = TakeClaimed();
   return result;
 }
 
-// Pods of an attempt in progress leave when it has failed (OutcomeHandler).
-std::size_t Scheduler::DropUnclaimed() {
-  std::vector<api::PodPtr> pods;
+Scheduler::Reconfigured Scheduler::FindPodsToMove() {
+  Reconfigured result;
+  pods_to_move_.clear();
+  // Pods of an attempt in progress leave when it has failed (OutcomeHandler).
   queue_.ForEach([&](const QueuedPod& pod, const char*) {
-    if (!parts_.profiles.IsInUse(pod.profile)) pods.push_back(pod.info.pod);
+    if (!parts_.profiles.IsInUse(pod.profile)) pods_to_move_.push_back(pod.info.pod);
   });
-  for (const api::PodPtr& pod : pods) {
-    pods_.Remove(pod->metadata.Key());
-    queue_.Delete(*pod);
-    parts_.handle.groups.Remove(*pod);
-    unclaimed_.Put(pod);
-  }
-  return pods.size();
+  result.left = pods_to_move_.size();
+  unclaimed_.ForEach([&](const api::PodPtr& pod) {
+    if (parts_.profiles.Find(pod->spec.scheduler_name.str())) pods_to_move_.push_back(pod);
+  });
+  result.taken = pods_to_move_.size() - result.left;
+  std::ranges::sort(pods_to_move_, [](const api::PodPtr& a, const api::PodPtr& b) {
+    return std::tie(a->metadata.ns, a->metadata.name) > std::tie(b->metadata.ns, b->metadata.name);
+  });
+  return result;
 }
 
-std::size_t Scheduler::TakeClaimed() {
-  const std::vector<api::PodPtr> pods = unclaimed_.TakeIf(
-      [&](const api::Pod& pod) { return parts_.profiles.Find(pod.spec.scheduler_name.str()).has_value(); });
-  for (const api::PodPtr& pod : pods) {
-    ports::ClusterChange change = ports::Change<api::Pod>{nullptr, pod};
-    updates_.Apply(change);
+bool Scheduler::MovePods() {
+  for (std::size_t step = 0; step < kPodsPerStep && !pods_to_move_.empty(); ++step) {
+    const api::PodPtr pod = std::move(pods_to_move_.back());
+    pods_to_move_.pop_back();
+    const std::string& uid = pod->metadata.uid;
+    bool leaves = false;
+    queue_.Look(uid, [&](const QueuedPod& queued, const auto&, const char*) {
+      leaves = !parts_.profiles.IsInUse(queued.profile);
+    });
+    if (leaves) {
+      MoveToUnclaimed(*pod);
+    } else if (const api::PodPtr claimed = unclaimed_.Find(uid);
+               claimed != nullptr && parts_.profiles.Find(claimed->spec.scheduler_name.str())) {
+      ports::ClusterChange change = ports::Change<api::Pod>{nullptr, claimed};
+      updates_.Apply(change);
+    }
   }
-  return pods.size();
+  return !pods_to_move_.empty();
+}
+
+void Scheduler::MoveToUnclaimed(const api::Pod& pod) {
+  const std::string key = pod.metadata.Key();
+  const api::PodPtr latest = pods_.FindPending(key, pod.metadata.uid);
+  BERTH_CHECK(latest != nullptr, key, pod.metadata.uid);
+  pods_.Remove(key);
+  queue_.Delete(*latest);
+  parts_.handle.groups.Remove(*latest);
+  unclaimed_.Put(latest);
 }
 
 // --- stand-by, leading, draining ---

@@ -110,10 +110,11 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
     std::size_t left = 0;   // waiting pods whose schedulerName has no profile any more
     std::size_t taken = 0;  // pods without a node whose schedulerName has a profile now
   };
-  // Waiting pods keep their places; rejected ones are retried. Pods whose schedulerName has no profile any
-  // more leave the queue, as in a kube-scheduler that starts with this configuration: they stay pending
-  // without further events until a scheduler or a later configuration is responsible. Attempts and bindings
-  // in progress finish with their profile.
+  // Waiting pods keep their places; rejected ones are retried, as after an event that can help every pod.
+  // Pods whose schedulerName has no profile any more leave the queue, as in a kube-scheduler that starts with
+  // this configuration: they stay pending without further events until a scheduler or a later configuration
+  // is responsible. Attempts and bindings in progress finish with their profile. With many pods, retries and
+  // moves are made in steps of bounded work, between which other pods are scheduled.
   Reconfigured Reconfigure(Configuration configuration);
   const queue::SchedulingQueue& queue() const { return queue_; }
   // Pods without a node whose schedulerName has no profile here.
@@ -133,8 +134,11 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   // Returns false if the wait must be cancelled.
   bool PumpBindings();
 
-  std::size_t DropUnclaimed();
-  std::size_t TakeClaimed();
+  // --- reload ---
+  Reconfigured FindPodsToMove();
+  // Moves pods in one step of bounded work. Returns whether some are left.
+  bool MovePods();
+  void MoveToUnclaimed(const api::Pod& pod);
   void BeginDrain(Duration timeout);
   void ContinueDrain();
   void ReleaseUnused();
@@ -186,6 +190,8 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
     std::size_t unscheduled = 0;
   };
   std::optional<ActivatedGroup> activated_;
+  // Pods that a reload made unclaimed or claimed, the next one last. What applies is tested when one moves.
+  std::vector<api::PodPtr> pods_to_move_;
   bool deciding_ = false;
   std::vector<std::string> deferred_activations_;  // Activate calls during a decision
   std::atomic<bool> cancelling_{false};            // set by Drain: do not wait for extenders

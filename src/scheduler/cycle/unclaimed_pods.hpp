@@ -1,10 +1,7 @@
 // Pods without a node for which no profile is responsible.
 #pragma once
 
-#include <algorithm>
 #include <string>
-#include <tuple>
-#include <vector>
 
 #include "base/text_map.hpp"
 #include "kubernetes/api/objects.hpp"
@@ -18,26 +15,20 @@ class UnclaimedPods {
   // Adds or replaces the pod.
   void Put(const api::PodPtr& pod) { pods_[pod->metadata.uid] = pod; }
   void Remove(const std::string& uid) { pods_.erase(uid); }
+  // Null if the pod is not here.
+  api::PodPtr Find(const std::string& uid) const {
+    const auto found = pods_.find(uid);
+    return found == pods_.end() ? nullptr : found->second;
+  }
   std::size_t size() const { return pods_.size(); }
-  // Removes and returns the pods for which take(pod) is true, in the order of their namespaces and names.
-  template <class Take>
-  std::vector<api::PodPtr> TakeIf(Take&& take);
+  // Calls visit(const api::PodPtr&) for every pod, in no defined order.
+  template <class Visit>
+  void ForEach(Visit&& visit) const {
+    for (const auto& [uid, pod] : pods_) visit(pod);
+  }
 
  private:
   TextMap<api::PodPtr> pods_;  // by UID
 };
-
-template <class Take>
-std::vector<api::PodPtr> UnclaimedPods::TakeIf(Take&& take) {
-  std::vector<api::PodPtr> taken;
-  for (const auto& [uid, pod] : pods_) {
-    if (take(*pod)) taken.push_back(pod);
-  }
-  for (const api::PodPtr& pod : taken) pods_.erase(pod->metadata.uid);
-  std::ranges::sort(taken, [](const api::PodPtr& a, const api::PodPtr& b) {
-    return std::tie(a->metadata.ns, a->metadata.name) < std::tie(b->metadata.ns, b->metadata.name);
-  });
-  return taken;
-}
 
 }  // namespace berth::cycle

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text_map.hpp"
+#include "scheduler/cycle/longest_step.hpp"
 #include "scheduler/cycle/worker_pool.hpp"
 #include "scheduler/evaluation/change_reader.hpp"
 #include "scheduler/evaluation/cluster_copy.hpp"
@@ -42,6 +43,7 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
   struct Comparison {
     CopyConfig before, after;
     Take take;
+    std::shared_ptr<cycle::LongestStep> longest_step;
     std::vector<Subject> subjects{};
     CopyUpdate update{};
   };
@@ -51,10 +53,11 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
   // --- the loop's thread ---
 
   void Begin(std::unique_ptr<Comparison> comparison) {
+    const cycle::LongestStep::Step step(comparison->longest_step);
     comparison->subjects = LastPods();
     // A standby has decided nothing.
     if (comparison->subjects.empty()) return comparison->take(PreviewReport{});
-    Read(std::move(comparison));
+    Continue(std::move(comparison));
   }
 
   // Of the newest decisions, each pod once.
@@ -72,10 +75,12 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
   }
 
   void Read(std::unique_ptr<Comparison> comparison) {
+    const cycle::LongestStep::Step step(comparison->longest_step);
     if (reader.Read("", parts.clock.WallNow(), comparison->update)) {
       reader.Drop();
       for (Subject& subject : comparison->subjects)
         subject.waiting = parts.scheduler.FindPending(subject.key);
+      comparison->longest_step = nullptr;  // the loop's share ends with this step
       evaluations.Post([this, comparison = std::move(comparison)]() mutable {
         LowerPriorityOnce();
         auto report = Evaluate(*comparison);
@@ -85,6 +90,9 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
       });
       return;
     }
+    Continue(std::move(comparison));
+  }
+  void Continue(std::unique_ptr<Comparison> comparison) {
     parts.loop.Post([weak = weak_from_this(), comparison = std::move(comparison)]() mutable {
       if (const auto self = weak.lock()) self->Read(std::move(comparison));
     });
@@ -160,9 +168,10 @@ ConfigPreview::~ConfigPreview() { state_->ending.store(true); }
 
 void ConfigPreview::Compare(const config::SchedulerConfig& before, const config::SchedulerConfig& after,
                             Take take) {
-  const runtime::Registry& plugins = state_->parts.plugins;
+  const Parts& parts = state_->parts;
   state_->Begin(std::make_unique<State::Comparison>(
-      State::Comparison{ConfigOfCopy(before, plugins), ConfigOfCopy(after, plugins), std::move(take)}));
+      State::Comparison{ConfigOfCopy(before, parts.plugins), ConfigOfCopy(after, parts.plugins),
+                        std::move(take), cycle::LongestStep::Of("preview", parts.metrics, parts.clock)}));
 }
 
 }  // namespace berth::evaluation

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "config/scheduler_config.hpp"
+#include "observability/metrics/registry.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/scheduler.hpp"
@@ -49,6 +50,7 @@ class ConfigPreview {
     assembly::Engine& live;
     const runtime::Registry& plugins;
     const Clock& clock;
+    metrics::Registry& metrics;
   };
   explicit ConfigPreview(const Parts& parts);
   // Ends the comparison in progress. Not while the loop runs on another thread.

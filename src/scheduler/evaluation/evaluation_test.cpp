@@ -410,7 +410,7 @@ TEST_F(ChangeReaderTest, AfterTooManyChangesTheNextUpdateIsComplete) {
 class ConfigPreviewTest : public EvaluationTest {
  protected:
   PreviewReport Compare(const config::SchedulerConfig& after) {
-    ConfigPreview preview({run_.loop, *run_.scheduler, *run_.engine, plugins_, run_.clock});
+    ConfigPreview preview({run_.loop, *run_.scheduler, *run_.engine, plugins_, run_.clock, run_.metrics});
     std::optional<Expected<PreviewReport>> report;
     preview.Compare(config_, after, [&](Expected<PreviewReport> found) { report = std::move(found); });
     while (!report) run_.Settle();

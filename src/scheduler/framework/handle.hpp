@@ -2,10 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
@@ -130,6 +134,8 @@ struct Handle {
   std::vector<std::string> group_sources = {};
   // The names of profiles. Records refer to them, also when the profile is gone.
   std::set<std::string, std::less<>> profile_names = {};
+  // See Keep.
+  std::map<std::pair<std::string, std::string>, std::weak_ptr<void>> kept = {};
   std::uint32_t next_state_slot = 0;
   std::uint32_t next_buffer_slot = 0;
   std::uint32_t next_state_mark = 0;
@@ -146,6 +152,18 @@ struct Handle {
   template <class T>
   BufferKey<T> NewBuffer() {
     return BufferKey<T>(next_buffer_slot++);
+  }
+  // State that a reload of the configuration keeps, for a plugin's constructor: the object of this type and
+  // name that an earlier instance of the plugin still holds, else a new one. It ends with its last holder.
+  // The former instance may use it until its binding cycles have ended.
+  template <class T>
+  std::shared_ptr<T> Keep(const std::string& name) {
+    std::erase_if(kept, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<void>& known = kept[{typeid(T).name(), name}];
+    if (auto earlier = std::static_pointer_cast<T>(known.lock())) return earlier;
+    auto created = std::make_shared<T>();
+    known = created;
+    return created;
   }
 };
 

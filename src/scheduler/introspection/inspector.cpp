@@ -59,7 +59,8 @@ QueuedReport QueuedReportOf(const framework::QueuedPod& pod, const framework::Qu
   report.rejected_by = pod.rejectors;
   report.waiting_for = pod.pending;
   report.gated_by = entry.gated_by;
-  report.woken_by = WokenBy(pod, *parts.profiles[pod.profile]);
+  // A pod of a removed profile leaves the queue soon.
+  if (parts.profiles.IsInUse(pod.profile)) report.woken_by = WokenBy(pod, *parts.profiles[pod.profile]);
   report.ahead = parts.scheduler.queue().CountAhead(pod.info.pod->metadata.uid, kMostAhead);
   return report;
 }

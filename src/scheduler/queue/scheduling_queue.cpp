@@ -195,7 +195,7 @@ void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& obj
   if (unschedulable_.empty() && in_flight_.empty()) return;
   if (!event.wildcard() && !policy_.IsAnyRegistered(event)) return;
   const bool many = with_deferred_ > 0 || unschedulable_.size() > evaluations_left_;
-  if (many && !concerned && !event.wildcard()) return Defer(event, objects);
+  if (many && !concerned) return Defer(event, objects);
   std::vector<Entry*> entries;
   std::size_t evaluations = 0;
   for (Entry* entry : unschedulable_) {

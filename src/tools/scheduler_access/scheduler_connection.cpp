@@ -9,7 +9,6 @@ namespace berth::scheduler_access {
 namespace {
 
 constexpr std::chrono::seconds kForwardTimeout{15};
-constexpr std::chrono::seconds kRequestTimeout{15};
 constexpr const char* kAgent = "status";
 
 // The scheduler's answer for a pod that it does not know; every other 404 is that of another program.
@@ -99,12 +98,17 @@ Expected<SchedulerConnection> SchedulerConnection::Open(const AccessOptions& opt
   return connection;
 }
 
-Expected<std::string> SchedulerConnection::Get(const std::string& path) { return SendAs("GET", path); }
-Expected<std::string> SchedulerConnection::Post(const std::string& path) { return SendAs("POST", path); }
+Expected<std::string> SchedulerConnection::Get(const std::string& path) {
+  return SendAs("GET", path, kRequestTimeout);
+}
+Expected<std::string> SchedulerConnection::Post(const std::string& path, Duration timeout) {
+  return SendAs("POST", path, timeout);
+}
 
-Expected<std::string> SchedulerConnection::SendAs(const std::string& method, const std::string& path) {
-  const client::Reply reply = server_->Send(
-      {.method = method, .path = path, .timeout = kRequestTimeout, .accept = "application/json"});
+Expected<std::string> SchedulerConnection::SendAs(const std::string& method, const std::string& path,
+                                                  Duration timeout) {
+  const client::Reply reply =
+      server_->Send({.method = method, .path = path, .timeout = timeout, .accept = "application/json"});
   if (!reply) return std::unexpected(Explained(reply.error(), method, path, where_));
   return *reply;
 }

@@ -39,6 +39,8 @@ Expected<std::string> NamespaceOf(const std::string& given, const AccessOptions&
 // One thread.
 class SchedulerConnection {
  public:
+  static constexpr std::chrono::seconds kRequestTimeout{15};
+
   // Finds the leader's pod, unless the options name a server, and connects. Errors: kInvalid: the options;
   // others: why the scheduler cannot be reached.
   static Expected<SchedulerConnection> Open(const AccessOptions& options, const Surroundings& around);
@@ -47,8 +49,8 @@ class SchedulerConnection {
   // kUnauthorized, with the permission that is missing; kUnavailable, kTimeout.
   Expected<std::string> Get(const std::string& path);
 
-  // The same for a POST request without a body.
-  Expected<std::string> Post(const std::string& path);
+  // The same for a POST request without a body. Not repeated, except as Retry-After of a response demands.
+  Expected<std::string> Post(const std::string& path, Duration timeout = kRequestTimeout);
 
   // As Get, without retries and without an explanation of the error.
   client::Reply Send(const std::string& path);
@@ -58,7 +60,7 @@ class SchedulerConnection {
 
  private:
   SchedulerConnection() = default;
-  Expected<std::string> SendAs(const std::string& method, const std::string& path);
+  Expected<std::string> SendAs(const std::string& method, const std::string& path, Duration timeout);
 
   std::optional<PortForward> forward_;  // none with --server
   std::unique_ptr<migrate::LiveServer> server_;

@@ -123,8 +123,8 @@ class Scenario {
                  {writer_, events_, loop_, services_}),
         scheduler_(OptionsOf(from),
                    {loop_, services_, cluster_.engine().handle(), cluster_.engine().cache(),
-                    cluster_.engine().profiles(), clock_, metrics_, cluster_.engine().extenders(), fence_,
-                    tracer_, [](std::size_t) { return true; }}) {
+                    cluster_.engine().profiles(), clock_, metrics_, cluster_.engine().shared_extenders(),
+                    fence_, tracer_, [](std::size_t) { return true; }}) {
     loop_.sink().OnSynced();
     Settle();
   }

@@ -61,16 +61,19 @@ std::vector<Occupied> OccupiedNodes(const NodeTable& nodes, const PodGroups& gro
 
 }  // namespace
 
-GroupReservation::GroupReservation(const GroupReservationArgs& args, framework::Handle& handle)
+GroupReservation::GroupReservation(const GroupReservationArgs& args, const std::string& profile,
+                                   framework::Handle& handle)
     : wait_(std::chrono::seconds(args.wait_seconds)),
       duration_(std::chrono::seconds(args.reservation_seconds)),
       most_(static_cast<std::size_t>(args.max_reservations)),
       handle_(handle),
       reason_(handle.reasons.Intern("node(s) were reserved for a pod group")),
+      state_(handle.Keep<State>(profile)),
       reserved_rows_(handle.NewBuffer<Reservations::Rows>()) {
+  if (!state_->reservations.empty()) check_later_.PostAfter(kCheckInterval);
   if (handle.metrics == nullptr) return;
-  reserved_ = &handle.metrics->Gauge("berth_group_reservations",
-                                     "[ALPHA] Pod groups for which GroupReservation reserves nodes.");
+  state_->reported.Use(handle.metrics->Gauge(
+      "berth_group_reservations", "[ALPHA] Pod groups for which GroupReservation reserves nodes."));
   static constexpr std::array<const char*, kEnds> kResults = {"complete", "deleted", "expired"};
   for (std::size_t i = 0; i < kResults.size(); ++i) {
     ended_[i] =
@@ -93,11 +96,12 @@ GroupPostFilterResult GroupReservation::PodGroupPostFilter(const QueuedGroup& gr
 
 bool GroupReservation::IsDue(const QueuedGroup& group) const {
   // Trees of composite groups get no reservations.
-  if (group.object->composite || reservations_.size() >= most_ || reservations_.Find(group.key) != nullptr ||
+  if (group.object->composite || state_->reservations.size() >= most_ ||
+      state_->reservations.Find(group.key) != nullptr ||
       group.attempt_started - group.first_attempt_ready < wait_)
     return false;
-  const auto postponed = postponed_.find(group.key);
-  return postponed == postponed_.end() || postponed->second <= handle_.loop.WallNow();
+  const auto postponed = state_->postponed.find(group.key);
+  return postponed == state_->postponed.end() || postponed->second <= handle_.loop.WallNow();
 }
 
 // Each further step frees twice as many nodes: the nodes found are at most about twice as many pods away from
@@ -133,7 +137,7 @@ void GroupReservation::Keep(const QueuedGroup& group, std::span<const GroupPostF
   Emit(group, ports::Event::Type::kNormal, "NodesReserved",
        fmt::format("{} node(s) are reserved for {} until {}", rows.size(), group.key,
                    FormatTime(reserved.until)));
-  reservations_.Add(std::move(reserved));
+  state_->reservations.Add(std::move(reserved));
   Report();
   check_later_.PostAfter(kCheckInterval);
 }
@@ -147,13 +151,13 @@ void GroupReservation::Emit(const QueuedGroup& group, ports::Event::Type type, c
 
 void GroupReservation::Filter(const framework::Attempt& attempt, const RowSet&,
                               framework::Rejections& out) const {
-  if (reservations_.empty()) return;
+  if (state_->reservations.empty()) return;
   const api::Pod& pod = *attempt.pod().pod;
   if (api::IsOfDaemonSet(pod.metadata)) return;
   const auto key = handle_.groups.KeyOf(pod);
   RowSet& closed = out.Reject(reason_, attempt.nodes().rows());
-  reservations_.AddRowsClosedTo(pod.spec.priority, key ? std::string_view(*key) : std::string_view(),
-                                attempt.nodes(), attempt.Buffer(reserved_rows_), closed);
+  state_->reservations.AddRowsClosedTo(pod.spec.priority, key ? std::string_view(*key) : std::string_view(),
+                                       attempt.nodes(), attempt.Buffer(reserved_rows_), closed);
   if (closed.Empty()) return out.DropLast();
   // Evictions would not open them.
   out.unresolvable() |= closed;
@@ -169,7 +173,7 @@ GroupReservation::End GroupReservation::EndOf(const ReservedNodes& reserved) con
 }
 
 void GroupReservation::CheckEnds() {
-  const bool any = reservations_.RemoveIf([&](const ReservedNodes& reserved) {
+  const bool any = state_->reservations.RemoveIf([&](const ReservedNodes& reserved) {
     const End end = EndOf(reserved);
     if (end == End::kNone) return false;
     static constexpr std::array<std::string_view, kEnds> kTexts = {
@@ -184,36 +188,34 @@ void GroupReservation::CheckEnds() {
   });
   if (!any) return;
   Report();
-  handle_.scheduler.PublishEvent(kReservationEnd, framework::StateChangeOf(this));
+  handle_.scheduler.PublishEvent(kReservationEnd, framework::StateChangeOf(state_.get()));
 }
 
 // The group may be complete.
 void GroupReservation::PostBind(const framework::Placement&) {
-  if (!reservations_.empty()) check_now_.Post();
+  if (!state_->reservations.empty()) check_now_.Post();
 }
 
 // Time passes, and groups are deleted.
 void GroupReservation::CheckPeriodically() {
   CheckEnds();
-  if (!reservations_.empty()) check_later_.PostAfter(kCheckInterval);
+  if (!state_->reservations.empty()) check_later_.PostAfter(kCheckInterval);
 }
 
 // Entries of deleted groups and those whose time has passed are removed, so there are at most as many as
 // groups.
 void GroupReservation::Postpone(const std::string& key) {
   const WallTime now = handle_.loop.WallNow();
-  erase_if(postponed_, [&](const auto& entry) {
+  erase_if(state_->postponed, [&](const auto& entry) {
     return entry.second <= now || handle_.groups.Find(entry.first) == nullptr;
   });
-  postponed_[key] = now + wait_;
+  state_->postponed[key] = now + wait_;
 }
 
-void GroupReservation::Report() const {
-  if (reserved_ != nullptr) reserved_->Set(static_cast<double>(reservations_.size()));
-}
+void GroupReservation::Report() { state_->reported.Set(state_->reservations.size()); }
 
 std::vector<framework::EventRegistration> GroupReservation::EventsToRegister() const {
-  return {framework::WhenPluginStateChanges(this)};
+  return {framework::WhenPluginStateChanges(state_.get())};
 }
 
 // --- arguments ---
@@ -230,7 +232,7 @@ framework::PluginOrError GroupReservation::Create(const framework::RawArgs& raw,
   BERTH_TRY(const GroupReservationArgs args,
             framework::ParseArgs(raw, {}, framework::typed_args::Decode<GroupReservationArgs>,
                                  framework::typed_args::Check<GroupReservationArgs>));
-  return std::make_unique<GroupReservation>(args, handle);
+  return std::make_unique<GroupReservation>(args, raw.scheduler_name, handle);
 }
 
 config::ArgsCodec GroupReservationArgsCodec() { return framework::TypedArgsCodec<GroupReservationArgs>(); }

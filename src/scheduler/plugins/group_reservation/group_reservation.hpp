@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,17 +21,39 @@
 
 namespace berth::plugins {
 
+// The part of a gauge that counts the elements of one list: taken back when the list ends.
+class SizeShare {
+ public:
+  SizeShare() = default;
+  ~SizeShare() { Set(0); }
+  SizeShare(const SizeShare&) = delete;
+  SizeShare& operator=(const SizeShare&) = delete;
+
+  // The gauge must outlive this object.
+  void Use(metrics::Gauge& gauge) { gauge_ = &gauge; }
+  void Set(std::size_t size) {
+    if (gauge_ != nullptr) gauge_->Add(static_cast<std::int64_t>(size) - static_cast<std::int64_t>(size_));
+    size_ = size;
+  }
+
+ private:
+  metrics::Gauge* gauge_ = nullptr;  // null: no metrics are collected
+  std::size_t size_ = 0;
+};
+
 // A group needs many nodes at the same time; pods that need one take every node as it becomes free. When a
 // group has waited for waitSeconds, PodGroupPostFilter selects nodes on which it fits once pods of the same
 // or lower priority there have ended, first those with the fewest such pods. Filter closes them to other pods
 // of the same or lower priority, except those of DaemonSets; nothing is evicted. The reservation ends when
 // the group has its minimum of members on nodes, when it is deleted, or after reservationSeconds. Waiting
-// times begin again when the scheduler restarts.
+// times begin again when the scheduler restarts. A reload of the configuration keeps the reservations while
+// the profile has the plugin; changed arguments apply to later ones.
 class GroupReservation final : public framework::FilterPlugin,
                                public framework::PodGroupPostFilterPlugin,
                                public framework::PostBindPlugin {
  public:
-  GroupReservation(const GroupReservationArgs& args, framework::Handle& handle);
+  // `profile`: the schedulerName.
+  GroupReservation(const GroupReservationArgs& args, const std::string& profile, framework::Handle& handle);
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
 
   std::string_view Name() const override { return "GroupReservation"; }
@@ -43,6 +66,12 @@ class GroupReservation final : public framework::FilterPlugin,
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
+  // Shared with the instance that a reload replaces, and its identity in kPluginState events.
+  struct State {
+    Reservations reservations;
+    TextMap<WallTime> postponed;  // groups that get no reservation before this time
+    SizeShare reported;
+  };
   enum class End : std::uint8_t { kNone, kComplete, kDeleted, kExpired };
   static constexpr std::size_t kEnds = 3;
 
@@ -55,7 +84,7 @@ class GroupReservation final : public framework::FilterPlugin,
   void Emit(const framework::QueuedGroup& group, ports::Event::Type type, const char* reason,
             std::string note);
   void Postpone(const std::string& key);
-  void Report() const;
+  void Report();
   End EndOf(const ReservedNodes& reservation) const;
   void CheckEnds();
   void CheckPeriodically();
@@ -65,13 +94,11 @@ class GroupReservation final : public framework::FilterPlugin,
   const std::size_t most_;
   framework::Handle& handle_;
   const framework::ReasonId reason_;
-  Reservations reservations_;
+  const std::shared_ptr<State> state_;
   const framework::BufferKey<Reservations::Rows> reserved_rows_;
-  TextMap<WallTime> postponed_;  // groups that get no reservation before this time
   LoopTask check_now_{handle_.loop, [this] { CheckEnds(); }};
   LoopTask check_later_{handle_.loop, [this] { CheckPeriodically(); }};
   // Null: no metrics are collected.
-  metrics::Gauge* reserved_ = nullptr;
   std::array<metrics::Counter*, kEnds> ended_{};
 };
 

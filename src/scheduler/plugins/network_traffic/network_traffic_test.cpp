@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 using Values = std::vector<std::pair<std::string, double>>;
 using namespace std::chrono_literals;
 
-struct MeasuredCluster {
-  MeasuredCluster() { cluster.handle().signals.SetClock(clock); }
+struct TrafficCluster {
+  TrafficCluster() { cluster.handle().signals.SetClock(clock); }
 
   void Make(const Values& nodes, NetworkTrafficArgs::Mode mode = NetworkTrafficArgs::Mode::kRate) {
     Values ages;
@@ -41,7 +41,7 @@ struct MeasuredCluster {
   Cluster cluster;
   std::unique_ptr<NetworkTraffic> plugin;
 };
-struct NetworkTrafficTest : ::testing::Test, MeasuredCluster {};
+struct NetworkTrafficTest : ::testing::Test, TrafficCluster {};
 
 // The values of the tutorial, and cases beyond it.
 TEST(NetworkTraffic, TheBusiestNodeScoresZeroAndOthersRelativeToIt) {
@@ -63,7 +63,7 @@ TEST(NetworkTraffic, TheBusiestNodeScoresZeroAndOthersRelativeToIt) {
   };
   for (const auto mode : {NetworkTrafficArgs::Mode::kClassic, NetworkTrafficArgs::Mode::kRate}) {
     for (const auto& [traffic, scores] : cases) {
-      MeasuredCluster fresh;
+      TrafficCluster fresh;
       fresh.Make(traffic, mode);
       EXPECT_EQ(fresh.Scores(), scores);
     }

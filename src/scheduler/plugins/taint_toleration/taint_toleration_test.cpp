@@ -52,12 +52,12 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 // Nodes with these numbers of PreferNoSchedule taints, and the normalized scores.
-struct ScoreCase {
+struct TaintScoreCase {
   std::string name;
   std::vector<int> taints;
   std::vector<std::int64_t> scores;
 };
-class TaintScore : public ::testing::TestWithParam<ScoreCase> {};
+class TaintScore : public ::testing::TestWithParam<TaintScoreCase> {};
 TEST_P(TaintScore, IsHighestWithTheFewestUntoleratedTaints) {
   Cluster cluster;
   NodeScores raw;
@@ -75,10 +75,10 @@ TEST_P(TaintScore, IsHighestWithTheFewestUntoleratedTaints) {
   EXPECT_EQ(cluster.Scores(*plugin, MakePod()), wanted);
 }
 INSTANTIATE_TEST_SUITE_P(Table, TaintScore,
-                         ::testing::Values(ScoreCase{"Spread", {0, 1, 2, 3}, {100, 67, 34, 0}},
-                                           ScoreCase{"Some", {1, 3}, {67, 0}},
-                                           ScoreCase{"None", {0, 0}, {100, 100}},
-                                           ScoreCase{"AllAlike", {2, 2}, {0, 0}}),
+                         ::testing::Values(TaintScoreCase{"Spread", {0, 1, 2, 3}, {100, 67, 34, 0}},
+                                           TaintScoreCase{"Some", {1, 3}, {67, 0}},
+                                           TaintScoreCase{"None", {0, 0}, {100, 100}},
+                                           TaintScoreCase{"AllAlike", {2, 2}, {0, 0}}),
                          [](const auto& row) { return row.param.name; });
 
 TEST(TaintScore, CountsOnlyUntoleratedTaints) {
