@@ -93,6 +93,15 @@ func (a *Authority) sign(template *x509.Certificate, server bool) (*KeyPair, err
 	}, nil
 }
 
+// Pair is the authority's certificate with its key, for programs that sign certificates themselves.
+func (a *Authority) Pair() (*KeyPair, error) {
+	keyDER, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		return nil, err
+	}
+	return &KeyPair{Certificate: a.PEM, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})}, nil
+}
+
 // Write writes <directory>/<name>.crt and .key.
 func (k *KeyPair) Write(directory, name string) error {
 	if err := os.WriteFile(filepath.Join(directory, name+".crt"), k.Certificate, 0o600); err != nil {
