@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
+
+	"berth.test/cluster/controlplane"
 )
 
 const (
@@ -59,7 +61,7 @@ func enter(directory string) error {
 		{"mounting in a mount namespace", mountSystem, "needs CAP_SYS_ADMIN; in a container, run it privileged"},
 		{"an overlay of /etc", overlayConfiguration, "needs CONFIG_OVERLAY_FS; if TMPDIR is an overlay itself (in a container), set it to a volume on ext4 or xfs"},
 		{"kernel parameters of its own", ownSysctls, "kubelet sets them, and the machine's must not change: needs a writable mount namespace with /proc/sys"},
-		{"a network of its own", makeNetwork, "needs CONFIG_BRIDGE and CONFIG_VETH"},
+		{"a network of its own", makeNetwork, "needs CAP_NET_ADMIN, CONFIG_BRIDGE and CONFIG_VETH"},
 		{"a host name of its own", func(string) error { return syscall.Sethostname([]byte(nodeName)) }, "needs a UTS namespace"},
 	} {
 		if err := step.do(directory); err != nil {
@@ -139,6 +141,8 @@ func ownSysctls(directory string) error {
 func makeNetwork(string) error {
 	for _, line := range []string{
 		"link set lo up",
+		// There is no kube-proxy: the node itself has the address of the service.
+		"addr add " + controlplane.ServiceAddress + "/32 dev lo",
 		"link add node0 type bridge",
 		"addr add " + nodeAddress + "/24 dev node0",
 		"link set node0 up",

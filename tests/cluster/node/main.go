@@ -76,12 +76,12 @@ func main() {
 func run(ctx context.Context, o *options, directory string) error {
 	missing := obstacles(ctx, directory)
 	if len(missing) > 0 {
-		text := "this machine cannot run a node:\n  " + strings.Join(missing, "\n  ")
+		fmt.Fprintf(os.Stderr, "node: this machine cannot run a node:\n  %s\n", strings.Join(missing, "\n  "))
+		_ = os.Remove(directory) // empty, unless --logs has named it
 		if o.required {
-			return errors.New(text)
+			os.Exit(1)
 		}
-		fmt.Fprintf(os.Stderr, "node: %s\nnode: skipped; --required makes this a failure\n", text)
-		_ = os.Remove(directory)
+		fmt.Fprintln(os.Stderr, "node: skipped; --required makes this a failure")
 		os.Exit(exitUnable)
 	}
 	if !isUnified() {

@@ -20,7 +20,7 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// container is the container of the scheduler's static pod, as the kubelet reports it in the mirror pod.
+// container is the container of a scheduler's pod, as the kubelet reports it.
 type container struct {
 	image, imageID, id string
 	restarts           int32
@@ -28,14 +28,22 @@ type container struct {
 	waiting            string // why it does not run
 }
 
-// scheduler is the current state; an empty one without a mirror pod or a container.
+// scheduler is the current state of the static pod, from its mirror pod; an empty one without a mirror pod.
 func (s *stage) scheduler(ctx context.Context) (container, error) {
 	pod, err := s.control.Client.CoreV1().Pods(system).Get(ctx, schedulerPod, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && len(pod.Status.ContainerStatuses) == 0 {
+	if apierrors.IsNotFound(err) {
 		return container{}, nil
 	}
 	if err != nil {
 		return container{}, err
+	}
+	return containerOf(pod), nil
+}
+
+// containerOf is the only container of a pod; an empty one before the kubelet has reported any.
+func containerOf(pod *v1.Pod) container {
+	if len(pod.Status.ContainerStatuses) == 0 {
+		return container{}
 	}
 	status := pod.Status.ContainerStatuses[0]
 	_, id, _ := strings.Cut(status.ContainerID, "://")
@@ -49,7 +57,7 @@ func (s *stage) scheduler(ctx context.Context) (container, error) {
 			c.ready = false
 		}
 	}
-	return c, nil
+	return c
 }
 
 // awaitScheduler waits until the container is as expected. The error contains the last state and its log.

@@ -30,6 +30,7 @@ var scenarios = []struct {
 	{"hang", (*stage).hang},
 	{"restricted", (*stage).restricted},
 	{"upgrade", (*stage).upgrade},
+	{"beside", (*stage).beside},
 	{"memory limit", (*stage).memoryLimit},
 	{"back", (*stage).back},
 }
@@ -175,13 +176,20 @@ func pod(name string) *v1.Pod {
 			Resources: v1.ResourceRequirements{Requests: controlplane.Resources("cpu", "1m", "memory", "1Mi")}}}}}
 }
 
-// runPods creates pods, waits until the kubelet runs them, reads the log of one, and removes them.
+// runPods is runPodsWith the default scheduler.
 func (s *stage) runPods(ctx context.Context, prefix string, count int) error {
+	return s.runPodsWith(ctx, "default-scheduler", prefix, count)
+}
+
+// runPodsWith creates pods, waits until the kubelet runs them, reads the log of one, and removes them.
+func (s *stage) runPodsWith(ctx context.Context, scheduler, prefix string, count int) error {
 	began := time.Now()
 	var names []string
 	for i := range count {
 		names = append(names, fmt.Sprintf("%s-%d", prefix, i))
-		if _, err := s.control.Client.CoreV1().Pods("default").Create(ctx, pod(names[i]), metav1.CreateOptions{}); err != nil {
+		one := pod(names[i])
+		one.Spec.SchedulerName = scheduler
+		if _, err := s.control.Client.CoreV1().Pods("default").Create(ctx, one, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
@@ -196,7 +204,7 @@ func (s *stage) runPods(ctx context.Context, prefix string, count int) error {
 	if log != "this is "+names[0]+"\n" {
 		s.AddError("the log of %s is %q", names[0], log)
 	}
-	if _, err := s.control.EventOf(ctx, stepTimeout, names[0], "Scheduled", "default-scheduler"); err != nil {
+	if _, err := s.control.EventOf(ctx, stepTimeout, names[0], "Scheduled", scheduler); err != nil {
 		return err
 	}
 	return s.removePods(ctx, names)
@@ -338,6 +346,14 @@ func (s *stage) restricted(ctx context.Context) error {
 	if err := s.checkProcess(c, map[string]string{"Uid:": fmt.Sprint(user), "CapEff:": strings.Repeat("0", 16), "NoNewPrivs:": "1", "Seccomp:": "2"}); err != nil {
 		return err
 	}
+	if err := s.checkReadOnly(c); err != nil {
+		return err
+	}
+	return s.runPods(ctx, "restricted", 2)
+}
+
+// checkReadOnly checks the root file system of a container.
+func (s *stage) checkReadOnly(c container) error {
 	pid, _, err := s.process(c.id)
 	if err != nil {
 		return err
@@ -351,7 +367,7 @@ func (s *stage) restricted(ctx context.Context) error {
 			s.AddError("the root file system is writable: %s", line)
 		}
 	}
-	return s.runPods(ctx, "restricted", 2)
+	return nil
 }
 
 // upgrade changes the image while pods arrive: each must start.
@@ -390,6 +406,56 @@ func (s *stage) upgrade(ctx context.Context) error {
 	fmt.Printf("  %d pods arrived during the upgrade, and all run\n", len(names))
 	return s.removePods(ctx, names)
 }
+
+// beside runs the Deployment of deploy/second-scheduler, whose pods the static pod places: a token, a ConfigMap and an address of
+// their own, probes over the pods' network. One replica is killed.
+func (s *stage) beside(ctx context.Context) error {
+	began := time.Now()
+	for _, line := range []string{"apply -k deploy/second-scheduler", "-n kube-system rollout status deployment/berth --timeout=60s"} {
+		if _, err := s.command(ctx, append([]string{"kubectl"}, strings.Fields(line)...)...); err != nil {
+			state, _ := s.command(ctx, "kubectl", "-n", system, "describe", "pods", "-l", besideLabel)
+			return fmt.Errorf("%w\n%s", err, state)
+		}
+	}
+	fmt.Printf("  deploy/second-scheduler rolled out after %.1f s\n", time.Since(began).Seconds())
+	if err := s.runPodsWith(ctx, "berth", "beside", 2); err != nil {
+		return err
+	}
+	list, err := s.control.Client.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: besideLabel})
+	if err != nil {
+		return err
+	}
+	for _, replica := range list.Items {
+		c := containerOf(&replica)
+		if err := s.checkProcess(c, map[string]string{"Uid:": "65532", "CapEff:": strings.Repeat("0", 16), "NoNewPrivs:": "1", "Seccomp:": "2"}); err != nil {
+			return err
+		}
+		if err := s.checkReadOnly(c); err != nil {
+			return err
+		}
+	}
+	if err := s.signal(containerOf(&list.Items[0]), syscall.SIGKILL); err != nil {
+		return err
+	}
+	killed := time.Now()
+	if err := controlplane.Until(ctx, stepTimeout, "the killed replica to be ready", func() (bool, error) {
+		one, err := s.control.Client.CoreV1().Pods(system).Get(ctx, list.Items[0].Name, metav1.GetOptions{})
+		return err == nil && containerOf(one).ready && containerOf(one).restarts == 1, err
+	}); err != nil {
+		return err
+	}
+	fmt.Printf("  of %d replicas one was killed and is ready again after %.1f s\n", len(list.Items), time.Since(killed).Seconds())
+	if _, err := s.command(ctx, "kubectl", "delete", "-k", "deploy/second-scheduler"); err != nil {
+		return err
+	}
+	return controlplane.Until(ctx, stepTimeout, "the replicas to end", func() (bool, error) {
+		left, err := s.control.Client.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: besideLabel})
+		return err == nil && len(left.Items) == 0, err
+	})
+}
+
+// besideLabel selects the replicas of deploy/second-scheduler.
+const besideLabel = "app.kubernetes.io/name=berth"
 
 // memoryLimit runs Berth with a limit of memory in a cluster with many nodes and pods: most are placed, others stay pending.
 func (s *stage) memoryLimit(ctx context.Context) error {

@@ -67,7 +67,8 @@ func runNode(ctx context.Context, o *options, directory string, group cgroup) er
 	return nil
 }
 
-// startControlPlane starts etcd and kube-apiserver, which may read logs from the kubelet.
+// startControlPlane starts etcd, kube-apiserver, which may read logs from the kubelet, and the controllers of Deployments and of
+// service accounts.
 func (s *stage) startControlPlane(ctx context.Context) error {
 	readers, err := controlplane.NewAuthority()
 	if err != nil {
@@ -86,8 +87,23 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 	if s.control, err = controlplane.Start(ctx, s.Real, s.directory, s.children,
 		"--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction",
 		"--kubelet-preferred-address-types=InternalIP",
+		// The taint of a new node is removed by a controller that would also taint the nodes without a kubelet.
+		"--disable-admission-plugins=TaintNodesByCondition",
 		"--kubelet-client-certificate="+s.file("kubelet-client.crt"), "--kubelet-client-key="+s.file("kubelet-client.key"),
 	); err != nil {
+		return err
+	}
+	if _, err := controlplane.StartTCPProxyAt(controlplane.ServiceAddress+":443", strings.TrimPrefix(s.control.URL, "https://")); err != nil {
+		return err
+	}
+	if _, err := s.control.StartControllers("deployment-controller", "replicaset-controller", "garbage-collector-controller",
+		"serviceaccount-controller", "root-ca-certificate-publisher-controller"); err != nil {
+		return err
+	}
+	if err := controlplane.Until(ctx, stepTimeout, "the default service account", func() (bool, error) {
+		_, err := s.control.Client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil
+	}); err != nil {
 		return err
 	}
 	return os.Symlink(s.Real, s.file("kubectl"))
