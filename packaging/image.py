@@ -133,7 +133,7 @@ def image_index(manifest, architecture, tag):
         "manifests": [{
             **descriptor(MANIFEST, manifest),
             "platform": {"architecture": architecture, "os": "linux"},
-            # The tag for podman and skopeo, the full name for containerd.
+            # The tag for podman and skopeo, the full name for containerd (`ctr images import`).
             "annotations": {"org.opencontainers.image.ref.name": tag.rpartition(":")[2],
                             "io.containerd.image.name": full_name(tag)},
         }],
@@ -141,8 +141,12 @@ def image_index(manifest, architecture, tag):
 
 
 def full_name(tag):
-    """The full name of an image; short names are local to this machine."""
-    return tag if "/" in tag else f"localhost/{tag}"
+    """The name by which containerd finds an image that a manifest names by this tag: without a registry, it is completed like
+    Docker's. Under another name the kubelet would not find an imported image, and try to pull it."""
+    first, slash, _ = tag.partition("/")
+    if not slash:
+        return f"docker.io/library/{tag}"
+    return tag if first == "localhost" or "." in first or ":" in first else f"docker.io/{tag}"
 
 
 def write_layout(folder, index, blobs):

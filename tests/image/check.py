@@ -55,6 +55,9 @@ def check_layout(layout, digest):
     check(json.loads((layout / "oci-layout").read_text()) == {"imageLayoutVersion": "1.0.0"}, "oci-layout is wrong")
     [entry] = json.loads((layout / "index.json").read_text())["manifests"]
     check(entry["digest"] == digest, "the index names another manifest than was printed")
+    # The kubelet gives containerd the manifests' berth:TAG, which containerd completes.
+    name = entry["annotations"]["io.containerd.image.name"]
+    check(re.fullmatch(r"docker\.io/library/berth:[0-9.]+", name), f"containerd imports it as {name}, and would not find it as berth:TAG")
     manifest = json.loads(blob(layout, entry))
     config = json.loads(blob(layout, manifest["config"]))
     [layer] = manifest["layers"]

@@ -55,7 +55,7 @@ func certificateTemplate(name pkix.Name) *x509.Certificate {
 	}
 }
 
-// Sign issues a certificate for a client, or for a server on the loopback address.
+// Sign issues a certificate for a client, or for a server on the loopback address or behind ServiceAddress.
 func (a *Authority) Sign(name pkix.Name, server bool) (*KeyPair, error) {
 	return a.sign(certificateTemplate(name), server)
 }
@@ -76,7 +76,7 @@ func (a *Authority) sign(template *x509.Certificate, server bool) (*KeyPair, err
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	if server {
 		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(ServiceAddress)}
 		template.DNSNames = []string{"localhost"}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
@@ -91,6 +91,15 @@ func (a *Authority) sign(template *x509.Certificate, server bool) (*KeyPair, err
 		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
 	}, nil
+}
+
+// Pair is the authority's certificate with its key, for programs that sign certificates themselves.
+func (a *Authority) Pair() (*KeyPair, error) {
+	keyDER, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		return nil, err
+	}
+	return &KeyPair{Certificate: a.PEM, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})}, nil
 }
 
 // Write writes <directory>/<name>.crt and .key.

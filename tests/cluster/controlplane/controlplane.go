@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,8 +119,20 @@ func (c *ControlPlane) ClientAs(user pkix.Name, contentType string) (kubernetes.
 	})
 }
 
+// disabledAdmission is the flag whose default of StartAPIServer a test may replace.
+const disabledAdmission = "--disable-admission-plugins="
+
+// ServiceAddress is the address of the service "kubernetes", at which pods reach the API server.
+const ServiceAddress = "10.0.0.1"
+
 // StartAPIServer starts kube-apiserver, also again after it was killed.
 func (c *ControlPlane) StartAPIServer() (err error) {
+	more := c.more
+	if !slices.ContainsFunc(more, func(flag string) bool { return strings.HasPrefix(flag, disabledAdmission) }) {
+		// Without a controller manager there are no service accounts, and the taint of new nodes is never
+		// removed.
+		more = append(more[:len(more):len(more)], disabledAdmission+"ServiceAccount,TaintNodesByCondition")
+	}
 	c.APIServer, err = c.children.Start("kube-apiserver", []string{c.program, "kube-apiserver"}, append([]string{
 		"--etcd-servers=" + c.Etcd,
 		"--bind-address=127.0.0.1", "--secure-port=" + c.URL[strings.LastIndex(c.URL, ":")+1:],
@@ -129,10 +142,7 @@ func (c *ControlPlane) StartAPIServer() (err error) {
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.File("accounts.crt"), "--service-account-signing-key-file=" + c.File("accounts.key"),
-		// Without a controller manager there are no service accounts, and the taint of new nodes is never
-		// removed.
-		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-	}, c.more...)...)
+	}, more...)...)
 	return err
 }
 

@@ -21,7 +21,12 @@ type TCPProxy struct {
 
 // StartTCPProxy starts a proxy of the server at host:port on a free port.
 func StartTCPProxy(target string) (*TCPProxy, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return StartTCPProxyAt("127.0.0.1:0", target)
+}
+
+// StartTCPProxyAt is StartTCPProxy at this host:port.
+func StartTCPProxyAt(address, target string) (*TCPProxy, error) {
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
