@@ -16,6 +16,7 @@ LICENCES = {
     "zlib": ("Zlib", "License: Zlib", True),
     "openssl": ("Apache-2.0", "License: Apache-2.0", True),
     "fmtlib": ("MIT", "License: Expat", True),
+    "libzstd": ("BSD-3-Clause", "License: BSD-3-clause", True),
     "re2": ("BSD-3-Clause", "License: BSD-3-google", True),
     "simdjson": ("Apache-2.0", "License: Apache-2.0", True),
     "yaml-cpp": ("MIT", "License: X11", True),  # Debian's X11 is SPDX's MIT

@@ -18,7 +18,7 @@ import re
 import sys
 
 # Headers that are expensive for every includer: they belong in .cpp files and in private headers.
-HEAVY = re.compile(r"^(protozero/|boost/asio|boost/beast|boost/json|simdjson\.h|yaml-cpp/)")
+HEAVY = re.compile(r"^(protozero/|boost/asio|boost/beast|boost/json(?!/fwd\.hpp)|simdjson\.h|yaml-cpp/)")
 # Headers that may include one, with the reason.
 HEAVY_ALLOWED = {
     "src/kubernetes/api/json_reader.hpp": "private to kubernetes/api: all object decoders share it",

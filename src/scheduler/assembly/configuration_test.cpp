@@ -31,9 +31,10 @@ struct Built {
   const runtime::Profile& profile() const { return *explainer->engine().profiles().front(); }
 };
 Built Build(config::SchedulerConfig config) {
+  static const runtime::Registry registry = InTreePlugins();  // plugins refer to its names
   Built built;
   config.extenders.clear();
-  auto explainer = Explainer::Create(config, InTreePlugins(), built.notes);
+  auto explainer = Explainer::Create(config, registry, built.notes);
   EXPECT_TRUE(explainer) << explainer.error().message;
   if (explainer) built.explainer = std::move(*explainer);
   return built;

@@ -161,7 +161,7 @@ void Engine::Use(std::shared_ptr<ProfileSet> set, MonoTime now) {
     signals_of_profiles_[*profiles_.Find(set_->profiles[i]->name())] = set_->signals[i];
   handle_.preemption_reviewers.clear();
   if (!set_->extenders->empty()) handle_.preemption_reviewers.push_back(set_->extenders.get());
-  signals_.CatchUp(set_->listeners);
+  signals_.DeliverKnownValues(set_->listeners);
 }
 
 std::size_t Engine::ReleaseReplaced(MonoTime before) {

@@ -115,7 +115,7 @@ class ReloadTest : public ::testing::Test, protected SchedulerEnvironment {
   }
 
   Scheduler::Reconfigured Reload(const config::SchedulerConfig& config) {
-    const auto result = SchedulerEnvironment::Reload(config, registry, {extender_world.Maker(), {}});
+    const auto result = SchedulerEnvironment::Reload(config, registry, {extender_environment.Maker(), {}});
     Settle();
     return result;
   }
@@ -144,7 +144,7 @@ class ReloadTest : public ::testing::Test, protected SchedulerEnvironment {
 
   runtime::Registry registry;
   int doorkeepers = 0;
-  extenders::FakeExtenders extender_world;
+  extenders::FakeExtenders extender_environment;
 };
 
 TEST_F(ReloadTest, APodThatARemovedPluginRejectedIsRetried) {
@@ -382,8 +382,8 @@ TEST_F(ReloadTest, ManyNamesOfProfilesAreRefused) {
 TEST_F(ReloadTest, TheNextDecisionUsesTheChangedExtender) {
   AddNode(MakeNode("n1").Cpu("4").Memory("4Gi"));
   AddNode(MakeNode("n2").Cpu("4").Memory("4Gi"));
-  extender_world.Answer("http://one/filter", R"({"NodeNames":["n1"]})");
-  extender_world.Answer("http://two/filter", R"({"NodeNames":["n2"]})");
+  extender_environment.Answer("http://one/filter", R"({"NodeNames":["n1"]})");
+  extender_environment.Answer("http://two/filter", R"({"NodeNames":["n2"]})");
   Start();
   Reload(WithExtender("http://one", "filter"));
   AddPod(MakePod("a").Uid("a"));
@@ -391,7 +391,7 @@ TEST_F(ReloadTest, TheNextDecisionUsesTheChangedExtender) {
   AddPod(MakePod("b").Uid("b"));
   Reload(config::DefaultSchedulerConfig());
   AddPod(MakePod("c").Uid("c"));
-  EXPECT_THAT(extender_world.Urls(), ElementsAre("http://one/filter", "http://two/filter"));
+  EXPECT_THAT(extender_environment.Urls(), ElementsAre("http://one/filter", "http://two/filter"));
   ASSERT_THAT(Bound(), SizeIs(3));
   EXPECT_EQ(Bound()[0], "a@n1");
   EXPECT_EQ(Bound()[1], "b@n2");
@@ -402,12 +402,12 @@ TEST_F(ReloadTest, ABindingFinishesWithTheExtenderThatStartedIt) {
   Start();
   Reload(WithExtender("http://one", "bind"));
   AddPod(MakePod("a").Uid("a"));
-  ASSERT_THAT(extender_world.unanswered, SizeIs(1));
+  ASSERT_THAT(extender_environment.unanswered, SizeIs(1));
   Reload(config::DefaultSchedulerConfig());
   clock.Advance(std::chrono::minutes(1));
   EXPECT_EQ(engine->ReleaseReplaced(clock.Now()), 1U) << "the binding still uses it";
-  extender_world.unanswered[0](extenders::Reply{200, "{}"});
-  extender_world.unanswered.clear();
+  extender_environment.unanswered[0](extenders::Reply{200, "{}"});
+  extender_environment.unanswered.clear();
   Settle();
   EXPECT_THAT(Bound(), IsEmpty()) << "the extender has bound it";
   ASSERT_THAT(events.events, SizeIs(1));

@@ -134,7 +134,6 @@ struct Handle {
   std::vector<std::string> group_sources = {};
   // The names of profiles. Records refer to them, also when the profile is gone.
   std::set<std::string, std::less<>> profile_names = {};
-  // See Keep.
   std::map<std::pair<std::string, std::string>, std::weak_ptr<void>> kept = {};
   std::uint32_t next_state_slot = 0;
   std::uint32_t next_buffer_slot = 0;

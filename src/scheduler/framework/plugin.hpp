@@ -47,8 +47,7 @@ struct QueuedEntity;   // scheduler/framework/queued_pod.hpp
 class Plugin {
  public:
   virtual ~Plugin() = default;
-  // As in the configuration, in metrics and in records. The string must be valid until the end of the
-  // process: records refer to it after the plugin is gone.
+  // As in configuration, metrics and records. Valid until the process ends, because records outlive plugins.
   virtual std::string_view Name() const = 0;
   // Events after which a pod that this plugin rejected may become schedulable. Called once, when the profile
   // is built, and only for plugins at PreEnqueue, PreFilter, Filter, Reserve and Permit. The default retries

@@ -115,7 +115,7 @@ bool SignalTable::Has(const SignalSpec& spec) const {
   return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.signal.spec.Same(spec); });
 }
 
-void SignalTable::CatchUp(const std::shared_ptr<const void>& owner) {
+void SignalTable::DeliverKnownValues(const std::shared_ptr<const void>& owner) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
     for (const auto& listener : entry.listeners) {

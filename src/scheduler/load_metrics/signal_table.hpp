@@ -174,7 +174,7 @@ class SignalTable final : private cluster::PodObserver {
   void SetListenerOwner(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
   // Calls the owner's listeners for signals that have values already, as a poll would do. Listeners of pod
   // signals receive the names of all series, without values.
-  void CatchUp(const std::shared_ptr<const void>& owner);
+  void DeliverKnownValues(const std::shared_ptr<const void>& owner);
   // Adds a listener that is called after the values of the signal have changed.
   void Listen(SignalId id, std::function<void()> listener);
   // Adds a listener that receives every poll result of a pod signal. The series numbers of this signal are

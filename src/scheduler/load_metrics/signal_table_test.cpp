@@ -329,7 +329,7 @@ TEST_F(SignalTableTest, ANewListenerCatchesUp) {
     names += answer.fresh->size();
     EXPECT_TRUE(answer.samples.empty());
   });
-  measurements.CatchUp(owner);
+  measurements.DeliverKnownValues(owner);
   EXPECT_EQ(calls, 1) << "the signal without values has no news";
   EXPECT_EQ(names, 3U);
 }

@@ -54,7 +54,7 @@ Expected<OtherDecisions> Compare(Steps& steps, const config::SchedulerConfig& co
   OtherDecisions result;
   RecordedTime time{WallTime(std::chrono::seconds(api::ParseTimestamp(steps.header().started).value_or(0)))};
   const Steps::Step* step = steps.Next();
-  if (step != nullptr) time.Follow(step->body);
+  if (step != nullptr) time.Follow(*step->body);
   metrics::Registry discarded_metrics;
   cycle::ClusterLoop loop(time);
   assembly::DryRunPorts no_effects;
@@ -71,20 +71,20 @@ Expected<OtherDecisions> Compare(Steps& steps, const config::SchedulerConfig& co
   follower.Observe(observer);
   Objects objects(engine->retained_fields());
   for (; step != nullptr; step = steps.Next()) {
-    time.Follow(step->body);
-    if (const auto* lost = step->body.if_contains("lost")) {
+    time.Follow(*step->body);
+    if (const auto* lost = step->body->if_contains("lost")) {
       result.ended_by =
           fmt::format("{} lines are missing, because the disk was too slow", lost->to_number<std::int64_t>());
       break;
     }
-    if (step->body.contains("change")) {
+    if (step->body->contains("change")) {
       auto change = objects.Read(*step);
       if (!change) {
         result.ended_by = fmt::format("line {}: {}", step->line, change.error().message);
         break;
       }
       loop.HandleChange(follower, *change);
-    } else if (step->body.contains("synced")) {
+    } else if (step->body->contains("synced")) {
       loop.HandleSynced(follower);
     }
     loop.RunTimers();

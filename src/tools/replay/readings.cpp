@@ -1,5 +1,6 @@
 #include "tools/replay/readings.hpp"
 
+#include <boost/json.hpp>
 #include <utility>
 
 #include "tools/replay/results.hpp"

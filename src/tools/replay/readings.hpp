@@ -1,8 +1,7 @@
 // What a step of a recording read and awaited, in the order in which it is needed again.
 #pragma once
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
+#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <functional>
 #include <set>

@@ -101,7 +101,7 @@ class Repeater {
   // Returns false if nothing after this step can be repeated.
   bool Do(const Steps::Step& step) {
     line_ = step.line;
-    const Object& body = step.body;
+    const Object& body = *step.body;
     if (body.contains("break")) return EndBy(TextOf(body, "break"));
     if (const auto* lost = body.if_contains("lost"))
       return EndBy(fmt::format("{} lines are missing, because the disk was too slow",
@@ -244,12 +244,12 @@ Expected<Repetition> Repeat(Steps& steps, const runtime::Registry& plugins,
     return result;
   }
   const Steps::Step* step = steps.Next();
-  if (step == nullptr || !step->body.contains("start")) {
+  if (step == nullptr || !step->body->contains("start")) {
     result.ended_by = steps.damage().empty() ? "it ends after its first line" : steps.damage();
     return result;
   }
   Repeater repeater(steps, result);
-  BERTH_RETURN_IF_ERROR(repeater.Build(plugins, step->body));
+  BERTH_RETURN_IF_ERROR(repeater.Build(plugins, *step->body));
   const MonoTime began = repeater.now();
   while ((step = steps.Next()) != nullptr && repeater.Do(*step)) {
     if (++result.steps % kBetweenReports == 0) progress(result);

@@ -1,5 +1,7 @@
 #include "tools/replay/results.hpp"
 
+#include <boost/json.hpp>
+
 namespace berth::replay {
 
 std::string TextOf(const boost::json::object& object, std::string_view key) {

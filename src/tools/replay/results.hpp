@@ -1,8 +1,7 @@
 // The results of writes and requests, as a recording has them.
 #pragma once
 
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
+#include <boost/json/fwd.hpp>
 #include <string>
 
 #include "base/result.hpp"

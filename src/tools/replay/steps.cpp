@@ -4,6 +4,8 @@
 
 #include <boost/json.hpp>
 
+#include "tools/replay/results.hpp"
+
 namespace berth::replay {
 
 Expected<Steps> Steps::Open(const std::filesystem::path& directory) {
@@ -34,11 +36,11 @@ const Steps::Step* Steps::Next() {
   }
   step_.line = ++line_;
   boost::system::error_code failed;
-  boost::json::value parsed = boost::json::parse(*text, failed);
-  if (failed || !parsed.is_object()) return Damaged(fmt::format("line {} is not an object of JSON", line_));
-  step_.body = std::move(parsed.get_object());
+  parsed_ = std::make_shared<boost::json::value>(boost::json::parse(*text, failed));
+  if (failed || !parsed_->is_object()) return Damaged(fmt::format("line {} is not an object of JSON", line_));
+  step_.body = &parsed_->get_object();
   step_.object.clear();
-  if (!step_.body.contains("change") || step_.body.contains("deleted")) return &step_;
+  if (!step_.body->contains("change") || step_.body->contains("deleted")) return &step_;
   const auto object = reader_.Next();
   if (!object) return Damaged(fmt::format("line {} has no object", line_));
   ++line_;
@@ -54,9 +56,10 @@ const Steps::Step* Steps::Damaged(std::string reason) {
 template <class T>
 Expected<ports::ClusterChange> Objects::ReadAs(const Steps::Step& step) {
   auto& known = std::get<TextMap<std::shared_ptr<const T>>>(known_);
-  if (const boost::json::value* deleted = step.body.if_contains("deleted")) {
-    const auto found = known.find(std::string(deleted->as_string()));
-    if (found == known.end()) return Invalid(fmt::format("{} {} is not known", T::kKind, found->first));
+  if (step.body->contains("deleted")) {
+    const std::string key = TextOf(*step.body, "deleted");
+    const auto found = known.find(key);
+    if (found == known.end()) return Invalid(fmt::format("{} {} is not known", T::kKind, key));
     ports::Change<T> change{std::move(found->second), nullptr};
     known.erase(found);
     return change;
@@ -70,7 +73,7 @@ Expected<ports::ClusterChange> Objects::ReadAs(const Steps::Step& step) {
 }
 
 Expected<ports::ClusterChange> Objects::Read(const Steps::Step& step) {
-  const boost::json::value* kind = step.body.if_contains("change");
+  const boost::json::value* kind = step.body->if_contains("change");
   if (kind == nullptr || !kind->is_string()) return Invalid("\"change\" is not a text");
   std::optional<Expected<ports::ClusterChange>> change;
   const auto read = [&]<class T>() {

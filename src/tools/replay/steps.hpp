@@ -1,7 +1,7 @@
 // The steps of a recording, with its objects.
 #pragma once
 
-#include <boost/json/object.hpp>
+#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -29,7 +29,7 @@ class Steps {
   // The next step; nullopt: there is no more. Valid until the next call. Steps that cannot be read are
   // damage: they end the recording.
   struct Step {
-    boost::json::object body;
+    const boost::json::object* body = nullptr;  // owned by the steps
     std::string object;      // JSON of the object that was created or updated; empty: none
     std::uint64_t line = 0;  // of the recording, from 1
   };
@@ -44,6 +44,7 @@ class Steps {
 
   recording::SegmentReader reader_;
   recording::Header header_;
+  std::shared_ptr<boost::json::value> parsed_;  // Step::body is in it
   Step step_;
   std::uint64_t line_ = 1;
   std::string damage_;
