@@ -152,9 +152,8 @@ struct Handle {
   BufferKey<T> NewBuffer() {
     return BufferKey<T>(next_buffer_slot++);
   }
-  // State that a reload of the configuration keeps, for a plugin's constructor: the object of this type and
-  // name that an earlier instance of the plugin still holds, else a new one. It ends with its last holder.
-  // The former instance may use it until its binding cycles have ended.
+  // State that a reload keeps, for a plugin's constructor: the object of this type and name that an earlier
+  // instance still holds, else a new one. That instance may use it until its binding cycles have ended.
   template <class T>
   std::shared_ptr<T> Keep(const std::string& name) {
     std::erase_if(kept, [](const auto& entry) { return entry.second.expired(); });

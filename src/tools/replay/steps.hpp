@@ -30,8 +30,8 @@ class Steps {
   // damage: they end the recording.
   struct Step {
     const boost::json::object* body = nullptr;  // owned by the steps
-    std::string object;      // JSON of the object that was created or updated; empty: none
-    std::uint64_t line = 0;  // of the recording, from 1
+    std::string object;                         // JSON of the object that was created or updated; empty: none
+    std::uint64_t line = 0;                     // of the recording, from 1
   };
   const Step* Next();
   // Why the recording ended before its end; empty: it did not.
