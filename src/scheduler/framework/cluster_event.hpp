@@ -103,9 +103,8 @@ inline bool IsBoundOrNominated(const api::Pod& pod) {
 enum class Hint : std::uint8_t { kSkip, kQueue };
 constexpr Hint QueueIf(bool helps) { return helps ? Hint::kQueue : Hint::kSkip; }
 
-// An event for which a plugin registers, and the function that evaluates each occurrence. Without a function
-// every occurrence returns kQueue. If the function returns an error, the error is logged and the result is
-// kQueue.
+// An event for which a plugin registers, and the function that evaluates each occurrence. Without a function,
+// and after an error, which is logged, the result is kQueue.
 struct EventRegistration {
   using HintFunction =
       std::function<Expected<Hint>(const cluster::PodInfo& waiting, const EventObjects& objects)>;

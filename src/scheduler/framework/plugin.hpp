@@ -47,7 +47,7 @@ struct QueuedEntity;   // scheduler/framework/queued_pod.hpp
 class Plugin {
  public:
   virtual ~Plugin() = default;
-  // As in configuration, metrics and records. Valid until the process ends, because records outlive plugins.
+  // As in configuration, metrics and records. Valid until the process ends: records outlive plugins.
   virtual std::string_view Name() const = 0;
   // Events after which a pod that this plugin rejected may become schedulable. Called once, when the profile
   // is built, and only for plugins at PreEnqueue, PreFilter, Filter, Reserve and Permit. The default retries
