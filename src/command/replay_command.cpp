@@ -12,10 +12,8 @@ int RunReplayCommand(std::span<const std::string> args, const runtime::Registry&
       "berth replay",
       "Repeats what a scheduler recorded with --berth-recording-dir: the same objects, times and results of "
       "writes, with the same code. The decisions must be the same; the first one that differs is printed "
-      "(exit "
-      "code 1). With --config, each recorded decision is made again with another configuration in the "
-      "cluster "
-      "as it was then, and the report says which ones differ and why. Needs no cluster.");
+      "(exit code 1). With --config, each recorded decision is made again with another configuration in the "
+      "cluster as it was then, and the report says which ones differ and why. Needs no cluster.");
   command.Example("berth replay /var/lib/berth/recording");
   command.Example("berth replay /var/lib/berth/recording --config changed.yaml");
   command_line::FlagSet& flags = command.flags();

@@ -13,6 +13,7 @@
 
 #include "base/files.hpp"
 #include "base/go_duration.hpp"
+#include "base/hex.hpp"
 #include "base/json_text.hpp"
 #include "config/write_config.hpp"
 #include "observability/log/log.hpp"
@@ -32,12 +33,6 @@ constexpr Duration kReadAgain = std::chrono::seconds(30);
 // Former profiles are destroyed after this time, when nothing uses them: threads that have just ended a
 // binding may still refer to them.
 constexpr Duration kKeptReplaced = std::chrono::seconds(30);
-
-std::string Hex(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
-}
 
 // The configuration cannot be changed to this one without a restart.
 std::unexpected<Error> NeedsRestart(const std::string& why) {

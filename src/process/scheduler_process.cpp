@@ -79,12 +79,15 @@ std::string PluginsText(const runtime::Profile& profile) {
   return "{" + text + "}";
 }
 
+extenders::CircuitOptions CircuitOf(const SchedulerFlags& flags) {
+  return {.failures = static_cast<int>(flags.own.extender_failures), .pause = flags.own.extender_pause};
+}
+
 assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Environment& environment,
                                            const SchedulerFlags& flags) {
   return {.make_transport = extenders::HttpTransports(io, ExtenderEnvironment(environment),
                                                       flags.own.extender_max_reply_bytes),
-          .circuit = {.failures = static_cast<int>(flags.own.extender_failures),
-                      .pause = flags.own.extender_pause}};
+          .circuit = CircuitOf(flags)};
 }
 
 // The parts of a running scheduler in the order of their dependencies, so that they are also destroyed in the
@@ -231,7 +234,7 @@ void Process::StartRecording(const cycle::SchedulerOptions& options) {
                            .config = config::WriteConfigForLog(config_, plugins_.codecs()),
                            .measures = engine_->handle().signals.size() > 0,
                            .options = options,
-                           .circuit = AccessToExtenders(io_, environment_, flags_).circuit};
+                           .circuit = CircuitOf(flags_)};
   recorder_->Watch(scheduler_->records());
   recorder_->ExportTo(metrics_);
   recorder_->Start(recording::WriteHeader(header));

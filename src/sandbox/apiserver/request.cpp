@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/ascii.hpp"
+#include "base/hex.hpp"
 #include "base/trim.hpp"
 #include "sandbox/apiserver/protobuf.hpp"
 #include "sandbox/apiserver/yaml.hpp"
@@ -184,9 +185,7 @@ std::string Summary(std::string_view data) {
   const auto shown = data.substr(0, kShown);
   const std::string_view dots = data.size() > kShown ? " ..." : "";
   if (data.front() == '{') return fmt::format("{}{}", shown, dots);
-  std::string text;
-  for (const unsigned char c : shown) text += fmt::format("{:02x}", c);
-  return text.append(dots);
+  return Hex(shown).append(dots);
 }
 
 // Converts a parser's message to Go's text where one is known.

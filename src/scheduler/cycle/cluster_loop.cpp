@@ -45,13 +45,13 @@ void ClusterLoop::Run(Handler& handler) {
 }
 
 bool ClusterLoop::RunOnce(Handler& handler) {
+  const OriginScope scope({.kind = Origin::Kind::kLoop});
   const bool arrived = HandleMessages(handler);
   const bool due = RunTimers();
   return DoWork(handler) || arrived || due;
 }
 
 bool ClusterLoop::HandleMessages(Handler& handler) {
-  const OriginScope scope({.kind = Origin::Kind::kLoop});
   mailbox_->Take(batch_->messages);
   for (Message& message : batch_->messages) {
     std::visit(
@@ -92,13 +92,11 @@ void ClusterLoop::Execute(PostedWork& posted) {
 bool ClusterLoop::RunPosted(const Origin& origin) {
   std::optional<PostedWork> posted = mailbox_->TakeWork(origin);
   if (!posted) return false;
-  const OriginScope scope({.kind = Origin::Kind::kLoop});
   Execute(*posted);
   return true;
 }
 
 bool ClusterLoop::RunTimers() {
-  const OriginScope scope({.kind = Origin::Kind::kLoop});
   if (!timers_.Next()) return false;
   journal_.BeginTimers();
   const bool due = timers_.RunDue();
@@ -107,7 +105,6 @@ bool ClusterLoop::RunTimers() {
 }
 
 bool ClusterLoop::DoWork(Handler& handler) {
-  const OriginScope scope({.kind = Origin::Kind::kLoop});
   journal_.BeginUnitOfWork();
   const bool done = handler.DoWork();
   journal_.End();

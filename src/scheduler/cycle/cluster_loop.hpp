@@ -67,7 +67,8 @@ class ClusterLoop final : public framework::LoopExecutor {
   void RunSucceededSteps();
   LoopJournal& journal() { return journal_; }
 
-  // The parts of an iteration, for replays, which call them in the order of a recording instead of Run.
+  // The parts of an iteration, for replays, which call them in the order of a recording instead of Run,
+  // within an OriginScope of the loop.
   void HandleChange(Handler& handler, ports::ClusterChange& change);
   void HandleSynced(Handler& handler);
   // Executes the first posted work with this origin (kind and number). Returns false if there is none.

@@ -23,20 +23,6 @@ struct Subject {
   std::string uid{};
 };
 
-std::string NodeOf(const record::AttemptRecord& record) {
-  return record.result == record::Result::kScheduled ? record.nodes->by_row[record.node] : "";
-}
-
-// Whether the node is one of those that the attempt could have selected.
-bool CanSelect(const record::AttemptRecord& record, std::string_view node) {
-  if (record.result != record::Result::kScheduled) return node.empty();
-  if (record.nodes->by_row[record.node] == node) return true;
-  if (!record.scored) return false;
-  bool found = false;
-  record.Best().ForEach([&](std::size_t row) { found = found || record.nodes->by_row[row] == node; });
-  return found;
-}
-
 }  // namespace
 
 struct ConfigPreview::State : std::enable_shared_from_this<State> {
@@ -107,7 +93,7 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
     std::vector<bool> known(comparison.subjects.size());
     BERTH_RETURN_IF_ERROR(EvaluateWith(comparison.before, comparison.update, comparison.subjects,
                                        [&](std::size_t i, const record::AttemptRecord& record) {
-                                         selected[i] = NodeOf(record);
+                                         selected[i] = record.SelectedNode();
                                          known[i] = true;
                                        }));
     PreviewReport report;
@@ -115,11 +101,11 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
                                        [&](std::size_t i, const record::AttemptRecord& record) {
                                          if (!known[i]) return;
                                          ++report.compared;
-                                         if (CanSelect(record, selected[i])) return;
+                                         if (record.CouldSelect(selected[i])) return;
                                          ++report.changed;
                                          if (report.examples.size() < kMostExamples)
-                                           report.examples.push_back(
-                                               {comparison.subjects[i].key, selected[i], NodeOf(record)});
+                                           report.examples.push_back({comparison.subjects[i].key, selected[i],
+                                                                      std::string(record.SelectedNode())});
                                        }));
     for (const auto* left_out :
          {&comparison.before.left_out, &comparison.after.left_out, &comparison.update.left_out}) {

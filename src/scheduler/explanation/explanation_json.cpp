@@ -131,8 +131,7 @@ void AddEvaluation(JsonObject& object, const Explanation& explanation, JsonView 
     nodes.AddNumber("total", Number(record.all.Count()));
     nodes.AddNumber("feasible", Number(record.feasible.Count()));
   }
-  if (view == JsonView::kNodes && record.result == record::Result::kScheduled)
-    object.Add("node", record.nodes->by_row[record.node]);
+  if (view == JsonView::kNodes) object.AddUnlessEmpty("node", record.SelectedNode());
   if (!explanation.pod_reasons.empty())
     AppendReasons(object.Key("podReasons"), explanation.pod_reasons, view);
   AddGroups(object, explanation.groups, view);

@@ -140,7 +140,7 @@ void AppendAttempt(std::string& out, const AttemptReport& attempt, const Attempt
   AddTime(object, "time", attempt.at);
   object.Add("result", record::ResultName(record.result));
   object.AddUnlessEmpty("message", record.message);
-  if (record.result == record::Result::kScheduled) object.Add("node", record.nodes->by_row[record.node]);
+  object.AddUnlessEmpty("node", record.SelectedNode());
   {
     JsonObject nodes(object.Key("nodes"));
     nodes.AddNumber("total", static_cast<std::int64_t>(record.all.Count()));

@@ -18,6 +18,18 @@ std::string_view ResultName(Result result) {
   return kNames[static_cast<std::size_t>(result)];
 }
 
+std::string_view AttemptRecord::SelectedNode() const {
+  return result == Result::kScheduled ? std::string_view(nodes->by_row[node]) : std::string_view();
+}
+
+bool AttemptRecord::CouldSelect(std::string_view node_name) const {
+  if (SelectedNode() == node_name) return true;
+  if (result != Result::kScheduled) return false;
+  bool found = false;
+  Best().ForEach([&](std::size_t row) { found = found || nodes->by_row[row] == node_name; });
+  return found;
+}
+
 std::int64_t AttemptRecord::Total(std::uint32_t row) const {
   std::int64_t total = base_total;
   for (const ScoreSnapshot::OfPlugin& plugin : scores.plugins()) total += plugin.weight() * plugin[row];

@@ -121,6 +121,11 @@ struct AttemptRecord {
   // Of a member of a pod group, shared by the records of its members; null: the pod was scheduled on its own.
   std::shared_ptr<const GroupRecord> group;
 
+  // The selected node; empty unless kScheduled. Valid as long as the record.
+  std::string_view SelectedNode() const;
+  // Whether the attempt could have selected this node: it is one of the best. Empty: whether it selected
+  // none.
+  bool CouldSelect(std::string_view node_name) const;
   std::int64_t Total(std::uint32_t row) const;
   RowSet Best() const;
   // The first `most` feasible rows: the selected row, then by descending total, then by name. Requires

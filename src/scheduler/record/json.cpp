@@ -125,7 +125,7 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
   if (record.result != Result::kScheduled && record.result != Result::kIgnored)
     object.Add("message", record.message);
   if (record.result == Result::kScheduled) {
-    object.Add("node", record.nodes->by_row[record.node]);
+    object.Add("node", record.SelectedNode());
     AddList(object, "bestNodes", NamesOf(record.Best(), *record.nodes));
   }
   if (record.pre_filter) {

@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 #include <charconv>
+#include <concepts>
 
 #include "base/json_text.hpp"
 
@@ -12,58 +13,85 @@ namespace {
 
 constexpr std::int64_t kForm = 1;  // of the lines of a recording
 
-// Numbers are written as texts, because JSON numbers of 64 bits are not exact in every reader.
-template <class T>
-bool ReadNumber(const boost::json::object& object, std::string_view key, T& out) {
-  const boost::json::value* value = object.if_contains(key);
-  if (value == nullptr || !value->is_string()) return false;
-  const std::string_view text = value->get_string();
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), out);
-  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+// Calls visit(key, member) for each member of a header.
+template <class HeaderType, class Visit>
+void VisitMembers(HeaderType& header, Visit&& visit) {
+  auto& options = header.options;
+  visit("berth", header.version);
+  visit("started", header.started);
+  visit("seed", options.algorithm.seed);
+  visit("percentageOfNodesToScore", options.algorithm.percentage_of_nodes_to_score);
+  visit("adaptive", options.algorithm.adaptive);
+  visit("equivalenceCacheBytes", options.algorithm.equivalence_cache_bytes);
+  visit("recordBytes", options.record_bytes);
+  visit("initialBackoff", options.queue.initial_backoff);
+  visit("maxBackoff", options.queue.max_backoff);
+  visit("maxInUnschedulable", options.queue.max_in_unschedulable);
+  visit("measurementWait", options.measurement_wait);
+  visit("extenderFailures", header.circuit.failures);
+  visit("extenderPause", header.circuit.pause);
+  visit("standBy", options.stand_by);
+  visit("measures", header.measures);
+  visit("featureGates", header.gates);
+  visit("config", header.config);
 }
 
-bool ReadDuration(const boost::json::object& object, std::string_view key, Duration& out) {
-  std::int64_t count = 0;
-  if (!ReadNumber(object, key, count)) return false;
-  out = Duration(count);
-  return true;
-}
+// Adds the members to an object. Numbers are texts, because JSON numbers of 64 bits are not exact in every
+// reader.
+struct MemberWriter {
+  JsonObject& object;
+  void operator()(std::string_view key, const std::string& text) const { object.Add(key, text); }
+  void operator()(std::string_view key, bool on) const { object.AddRaw(key, on ? "true" : "false"); }
+  void operator()(std::string_view key, Duration duration) const { (*this)(key, duration.count()); }
+  void operator()(std::string_view key, std::integral auto number) const {
+    object.Add(key, std::to_string(number));
+  }
+};
 
-bool ReadText(const boost::json::object& object, std::string_view key, std::string& out) {
-  const boost::json::value* value = object.if_contains(key);
-  if (value == nullptr || !value->is_string()) return false;
-  out = std::string(value->get_string());
-  return true;
-}
+// Reads the members of an object.
+struct MemberReader {
+  const boost::json::object& object;
+  std::string invalid = {};  // the first member that is missing or has another type
 
-bool ReadBool(const boost::json::object& object, std::string_view key, bool& out) {
-  const boost::json::value* value = object.if_contains(key);
-  if (value == nullptr || !value->is_bool()) return false;
-  out = value->get_bool();
-  return true;
-}
+  void operator()(std::string_view key, std::string& out) {
+    if (const auto* text = TextAt(key)) out = *text;
+  }
+  void operator()(std::string_view key, bool& out) {
+    const boost::json::value* value = object.if_contains(key);
+    value != nullptr && value->is_bool() ? void(out = value->get_bool()) : Reject(key);
+  }
+  void operator()(std::string_view key, Duration& out) {
+    std::int64_t count = 0;
+    (*this)(key, count);
+    out = Duration(count);
+  }
+  void operator()(std::string_view key, std::integral auto& out) {
+    const boost::json::string* text = TextAt(key);
+    if (text == nullptr) return;
+    const char* const end = text->data() + text->size();
+    const auto parsed = std::from_chars(text->data(), end, out);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) Reject(key);
+  }
+
+ private:
+  const boost::json::string* TextAt(std::string_view key) {
+    const boost::json::value* value = object.if_contains(key);
+    const boost::json::string* text = value == nullptr ? nullptr : value->if_string();
+    if (text == nullptr) Reject(key);
+    return text;
+  }
+  void Reject(std::string_view key) {
+    if (invalid.empty()) invalid = key;
+  }
+};
 
 }  // namespace
 
 std::string WriteHeader(const Header& header) {
-  const cycle::SchedulerOptions& options = header.options;
   std::string out;
   JsonObject object(out);
-  object.AddNumber("recording", kForm).Add("berth", header.version).Add("started", header.started);
-  object.Add("seed", std::to_string(options.algorithm.seed));
-  object.Add("percentageOfNodesToScore", std::to_string(options.algorithm.percentage_of_nodes_to_score));
-  object.AddRaw("adaptive", options.algorithm.adaptive ? "true" : "false");
-  object.Add("equivalenceCacheBytes", std::to_string(options.algorithm.equivalence_cache_bytes));
-  object.Add("recordBytes", std::to_string(options.record_bytes));
-  object.Add("initialBackoff", std::to_string(options.queue.initial_backoff.count()));
-  object.Add("maxBackoff", std::to_string(options.queue.max_backoff.count()));
-  object.Add("maxInUnschedulable", std::to_string(options.queue.max_in_unschedulable.count()));
-  object.Add("measurementWait", std::to_string(options.measurement_wait.count()));
-  object.Add("extenderFailures", std::to_string(header.circuit.failures));
-  object.Add("extenderPause", std::to_string(header.circuit.pause.count()));
-  object.AddRaw("standBy", options.stand_by ? "true" : "false");
-  object.AddRaw("measures", header.measures ? "true" : "false");
-  object.Add("featureGates", header.gates).Add("config", header.config);
+  object.AddNumber("recording", kForm);
+  VisitMembers(header, MemberWriter{object});
   object.Close();
   return out;
 }
@@ -80,36 +108,10 @@ Expected<Header> ReadHeader(std::string_view line) {
                                form->get_int64(), kForm));
   }
   Header header;
-  cycle::SchedulerOptions& options = header.options;
-  const auto check = [&](std::string_view key, bool ok) -> Expected<void> {
-    if (ok) return {};
-    return Invalid(fmt::format("its first line has no valid member \"{}\"", key));
-  };
-  BERTH_RETURN_IF_ERROR(check("berth", ReadText(*object, "berth", header.version)));
-  BERTH_RETURN_IF_ERROR(check("started", ReadText(*object, "started", header.started)));
-  BERTH_RETURN_IF_ERROR(check("seed", ReadNumber(*object, "seed", options.algorithm.seed)));
-  BERTH_RETURN_IF_ERROR(
-      check("percentageOfNodesToScore",
-            ReadNumber(*object, "percentageOfNodesToScore", options.algorithm.percentage_of_nodes_to_score)));
-  BERTH_RETURN_IF_ERROR(check("adaptive", ReadBool(*object, "adaptive", options.algorithm.adaptive)));
-  BERTH_RETURN_IF_ERROR(
-      check("equivalenceCacheBytes",
-            ReadNumber(*object, "equivalenceCacheBytes", options.algorithm.equivalence_cache_bytes)));
-  BERTH_RETURN_IF_ERROR(check("recordBytes", ReadNumber(*object, "recordBytes", options.record_bytes)));
-  BERTH_RETURN_IF_ERROR(
-      check("initialBackoff", ReadDuration(*object, "initialBackoff", options.queue.initial_backoff)));
-  BERTH_RETURN_IF_ERROR(check("maxBackoff", ReadDuration(*object, "maxBackoff", options.queue.max_backoff)));
-  BERTH_RETURN_IF_ERROR(check(
-      "maxInUnschedulable", ReadDuration(*object, "maxInUnschedulable", options.queue.max_in_unschedulable)));
-  BERTH_RETURN_IF_ERROR(
-      check("measurementWait", ReadDuration(*object, "measurementWait", options.measurement_wait)));
-  BERTH_RETURN_IF_ERROR(
-      check("extenderFailures", ReadNumber(*object, "extenderFailures", header.circuit.failures)));
-  BERTH_RETURN_IF_ERROR(check("extenderPause", ReadDuration(*object, "extenderPause", header.circuit.pause)));
-  BERTH_RETURN_IF_ERROR(check("standBy", ReadBool(*object, "standBy", options.stand_by)));
-  BERTH_RETURN_IF_ERROR(check("measures", ReadBool(*object, "measures", header.measures)));
-  BERTH_RETURN_IF_ERROR(check("featureGates", ReadText(*object, "featureGates", header.gates)));
-  BERTH_RETURN_IF_ERROR(check("config", ReadText(*object, "config", header.config)));
+  MemberReader reader{*object};
+  VisitMembers(header, reader);
+  if (!reader.invalid.empty())
+    return Invalid(fmt::format("its first line has no valid member \"{}\"", reader.invalid));
   return header;
 }
 

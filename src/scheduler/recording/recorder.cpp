@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <limits>
 #include <variant>
 
@@ -60,8 +61,7 @@ bool IsExternal(const ports::ClusterChange& change) {
 void AppendAttempt(std::string& out, const record::AttemptRecord& attempt) {
   JsonObject object(out);
   object.Add("pod", attempt.pod).Add("result", record::ResultName(attempt.result));
-  if (attempt.result == record::Result::kScheduled) object.Add("node", attempt.nodes->by_row[attempt.node]);
-  object.AddUnlessEmpty("message", attempt.message);
+  object.AddUnlessEmpty("node", attempt.SelectedNode()).AddUnlessEmpty("message", attempt.message);
   if (attempt.nomination) {
     object.Add("nominated", attempt.nomination->node).AddUnlessEmpty("victims", attempt.nomination->victims);
   }
@@ -201,10 +201,7 @@ Expected<std::unique_ptr<Recorder>> Recorder::Create(const std::filesystem::path
 }
 
 Recorder::Recorder(std::unique_ptr<SegmentWriter> writer, const RecorderLimits& limits, const Clock& clock)
-    : limits_(limits),
-      now_(clock),
-      clock_(std::make_unique<LoopClock>(*this, clock)),
-      writer_(std::move(writer)) {}
+    : limits_(limits), clock_(std::make_unique<LoopClock>(*this, clock)), writer_(std::move(writer)) {}
 
 Recorder::~Recorder() {
   if (metrics_ != nullptr) {
@@ -310,16 +307,13 @@ void Recorder::Begin(std::string_view head) {
 
 void Recorder::NoteNow(MonoTime now) {
   if (!InStep()) return;
-  line_ += fmt::format_int((now - last_now_).count()).c_str();
-  line_ += ',';
+  fmt::format_to(std::back_inserter(line_), "{},", (now - last_now_).count());
   last_now_ = now;
 }
 
 void Recorder::NoteWall(WallTime now) {
   if (!InStep()) return;
-  line_ += R"({"w":)";
-  line_ += fmt::format_int((now - last_wall_).count()).c_str();
-  line_ += "},";
+  fmt::format_to(std::back_inserter(line_), R"({{"w":{}}},)", (now - last_wall_).count());
   last_wall_ = now;
 }
 

@@ -114,7 +114,6 @@ class Recorder final : public cycle::LoopJournal {
   void GiveUp(std::string_view why);
 
   const RecorderLimits limits_;
-  const Clock& now_;
   const std::unique_ptr<LoopClock> clock_;
   const std::thread::id loop_thread_ = std::this_thread::get_id();
   const record::RecordRing* attempts_ = nullptr;  // null: until Watch

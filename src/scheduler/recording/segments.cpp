@@ -135,7 +135,7 @@ void SegmentWriter::CloseFile() {
 // The file that is open stays.
 void SegmentWriter::RemoveOldest() {
   while (segments_.size() > 1 && bytes() > limits_.total) {
-    std::error_code ignored;  // somebody else has removed it
+    std::error_code ignored;  // it was removed already
     fs::remove(segments_.front().path, ignored);
     segments_.pop_front();
     ++removed_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/hex.hpp"
 #include "service/auth/sha256.hpp"
 
 namespace berth::service {
@@ -17,11 +18,7 @@ std::string HexPairs(const std::string& bytes) {
   return out;
 }
 
-std::string CredentialId(const std::string& der) {
-  std::string id = "X509SHA256=";
-  for (const char c : Sha256(der)) id += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return id;
-}
+std::string CredentialId(const std::string& der) { return "X509SHA256=" + Hex(Sha256(der)); }
 
 Expected<std::string> UidOf(const http::PeerCertificate& peer) {
   const auto refused = [](std::string why) { return Fail(ErrorCode::kUnauthorized, std::move(why)); };

@@ -1,7 +1,5 @@
 #include "tools/replay/other_configuration.hpp"
 
-#include <fmt/format.h>
-
 #include <boost/json.hpp>
 
 #include "kubernetes/api/timestamp.hpp"
@@ -72,15 +70,10 @@ Expected<OtherDecisions> Compare(Steps& steps, const config::SchedulerConfig& co
   Objects objects(engine->retained_fields());
   for (; step != nullptr; step = steps.Next()) {
     time.Follow(*step->body);
-    if (const auto* lost = step->body->if_contains("lost")) {
-      result.ended_by =
-          fmt::format("{} lines are missing, because the disk was too slow", lost->to_number<std::int64_t>());
-      break;
-    }
     if (step->body->contains("change")) {
       auto change = objects.Read(*step);
       if (!change) {
-        result.ended_by = fmt::format("line {}: {}", step->line, change.error().message);
+        result.ended_by = change.error().message;
         break;
       }
       loop.HandleChange(follower, *change);

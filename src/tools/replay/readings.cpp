@@ -22,41 +22,30 @@ void Readings::Leave() {
 }
 
 MonoTime Readings::Now() const {
-  Readings& self = this->self();
-  const boost::json::value* reading = self.NextTime();
-  if (reading != nullptr && reading->is_int64()) {
-    self.now_ += Duration(reading->get_int64());
-    ++self.frames_.back().next;
-  } else if (!frames_.empty()) {
-    ++self.deviations_;
-  }
+  const boost::json::value* reading = self().NextTime();
+  if (self().Accept(reading != nullptr && reading->is_int64())) self().now_ += Duration(reading->get_int64());
   return now_;
 }
 
 WallTime Readings::WallNow() const {
-  Readings& self = this->self();
-  const boost::json::value* reading = self.NextTime();
+  const boost::json::value* reading = self().NextTime();
   const auto* object = reading == nullptr ? nullptr : reading->if_object();
   const auto* wall = object == nullptr ? nullptr : object->if_contains("w");
-  if (wall != nullptr && wall->is_int64()) {
-    self.wall_ += Duration(wall->get_int64());
-    ++self.frames_.back().next;
-  } else if (!frames_.empty()) {
-    ++self.deviations_;
-  }
+  if (self().Accept(wall != nullptr && wall->is_int64())) self().wall_ += Duration(wall->get_int64());
   return wall_;
 }
 
 bool Readings::Open() const {
-  Readings& self = this->self();
-  const boost::json::value* reading = self.Next();
-  if (reading != nullptr && reading->is_bool()) {
-    self.open_ = reading->get_bool();
-    ++self.frames_.back().next;
-  } else if (!frames_.empty()) {
-    ++self.deviations_;
-  }
+  const boost::json::value* reading = self().Next();
+  if (self().Accept(reading != nullptr && reading->is_bool())) self().open_ = reading->get_bool();
   return open_;
+}
+
+// Outside of steps nothing is recorded.
+bool Readings::Accept(bool expected) {
+  if (frames_.empty()) return false;
+  expected ? ++frames_.back().next : ++deviations_;
+  return expected;
 }
 
 // Executes the steps and passes the responses that were recorded before it.

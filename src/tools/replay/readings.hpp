@@ -46,6 +46,8 @@ class Readings final : public Clock, public Fence {
   // The next reading; null: the step has none left.
   const boost::json::value* Next();
   const boost::json::value* NextTime();  // the next reading of a clock
+  // Uses the next reading if it is of the expected kind; otherwise counts a deviation.
+  bool Accept(bool expected);
   Expected<extenders::Reply> ReplyTo(std::uint64_t call);
   void RunBefore(std::size_t end);
 

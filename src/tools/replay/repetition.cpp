@@ -100,17 +100,15 @@ class Repeater {
 
   // Returns false if nothing after this step can be repeated.
   bool Do(const Steps::Step& step) {
+    const cycle::OriginScope scope({.kind = Origin::Kind::kLoop});
     line_ = step.line;
     const Object& body = *step.body;
     if (body.contains("break")) return EndBy(TextOf(body, "break"));
-    if (const auto* lost = body.if_contains("lost"))
-      return EndBy(fmt::format("{} lines are missing, because the disk was too slow",
-                               lost->to_number<std::int64_t>()));
     if (body.contains("run")) {
       RunWork(body);
     } else if (body.contains("change")) {
       auto change = objects_->Read(step);
-      if (!change) return EndBy(fmt::format("line {}: {}", line_, change.error().message));
+      if (!change) return EndBy(change.error().message);
       In(body, [&] { loop_.HandleChange(*scheduler_, *change); });
     } else if (body.contains("synced")) {
       In(body, [&] { loop_.HandleSynced(*scheduler_); });

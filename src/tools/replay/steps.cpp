@@ -39,6 +39,10 @@ const Steps::Step* Steps::Next() {
   parsed_ = std::make_shared<boost::json::value>(boost::json::parse(*text, failed));
   if (failed || !parsed_->is_object()) return Damaged(fmt::format("line {} is not an object of JSON", line_));
   step_.body = &parsed_->get_object();
+  if (const auto* lost = step_.body->if_contains("lost")) {
+    return Damaged(fmt::format("{} lines are missing, because the disk was too slow",
+                               lost->to_number<std::int64_t>(failed)));
+  }
   step_.object.clear();
   if (!step_.body->contains("change") || step_.body->contains("deleted")) return &step_;
   const auto object = reader_.Next();
@@ -73,14 +77,15 @@ Expected<ports::ClusterChange> Objects::ReadAs(const Steps::Step& step) {
 }
 
 Expected<ports::ClusterChange> Objects::Read(const Steps::Step& step) {
-  const boost::json::value* kind = step.body->if_contains("change");
-  if (kind == nullptr || !kind->is_string()) return Invalid("\"change\" is not a text");
+  const std::string kind = TextOf(*step.body, "change");
   std::optional<Expected<ports::ClusterChange>> change;
   const auto read = [&]<class T>() {
-    if (!change && std::string_view(kind->get_string()) == T::kKind) change.emplace(ReadAs<T>(step));
+    if (!change && kind == T::kKind) change.emplace(ReadAs<T>(step));
   };
   [&]<class... T>(api::KindList<T...>) { (read.template operator()<T>(), ...); }(api::AllKinds{});
-  if (!change) return Invalid(fmt::format("the kind {} is not known", std::string_view(kind->get_string())));
+  const std::string where = fmt::format("line {}", step.line);
+  if (!change) return Invalid(fmt::format("{}: the kind \"{}\" is not known", where, kind));
+  if (!*change) return std::unexpected(std::move(*change).error().In(where));
   return *std::move(change);
 }
 

@@ -26,8 +26,8 @@ class Steps {
 
   const recording::Header& header() const { return header_; }
 
-  // The next step; nullopt: there is no more. Valid until the next call. Steps that cannot be read are
-  // damage: they end the recording.
+  // The next step; null: there is no more. Valid until the next call. A step that cannot be read, or a place
+  // where lines are missing, is damage: it ends the recording.
   struct Step {
     const boost::json::object* body = nullptr;  // owned by the steps
     std::string object;                         // JSON of the object that was created or updated; empty: none
@@ -55,7 +55,7 @@ class Objects {
  public:
   explicit Objects(const api::RetainedFields& retained) : decoder_(retained) {}
 
-  // Fails if the object cannot be decoded, or the kind is not known.
+  // Fails if the object cannot be decoded, or the kind is not known; the error names the line.
   Expected<ports::ClusterChange> Read(const Steps::Step& step);
 
  private:

@@ -103,7 +103,7 @@ Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profil
   comparison.nodes = record.all.Count();
   comparison.feasible = record.feasible.Count();
   if (record.result == record::Result::kScheduled) {
-    comparison.candidate.node = record.nodes->by_row[record.node];
+    comparison.candidate.node = record.SelectedNode();
     comparison.equal_best = record.Best().Count();
   } else {
     comparison.candidate.message = record.message;

@@ -12,10 +12,6 @@ namespace {
 
 using RecordPtr = std::shared_ptr<const record::AttemptRecord>;
 
-std::string NodeOf(const record::AttemptRecord& record) {
-  return record.result == record::Result::kScheduled ? record.nodes->by_row[record.node] : std::string();
-}
-
 // The row of a node that fits; nullopt: it does not.
 std::optional<std::uint32_t> FeasibleRow(const record::AttemptRecord& record, const std::string& node) {
   std::optional<std::uint32_t> found;
@@ -31,15 +27,9 @@ std::optional<std::int64_t> TotalOf(const record::AttemptRecord& record, const s
   return row && record.scored ? std::optional(record.Total(*row)) : std::nullopt;
 }
 
-bool IsBest(const record::AttemptRecord& record, const std::string& node) {
-  if (NodeOf(record) == node) return true;
-  const auto row = FeasibleRow(record, node);
-  return row && record.Best().Has(*row);
-}
-
 ChangedPlacement::Choice ChoiceOf(const record::AttemptRecord& record, const std::string& other) {
   ChangedPlacement::Choice choice;
-  choice.node = NodeOf(record);
+  choice.node = record.SelectedNode();
   if (choice.node.empty()) {
     choice.failure = record.message;
   } else {
@@ -68,8 +58,8 @@ Expected<Comparison> CompareConfigs(const assembly::ClusterContents& cluster,
     const RecordPtr a = explanation::EvaluatePod(first->evaluator(), pod);
     const RecordPtr b = explanation::EvaluatePod(second->evaluator(), pod);
     if (++comparison.pods % 1000 == 0) progress(comparison.pods);
-    const std::string from = NodeOf(*a), to = NodeOf(*b);
-    const bool same = from.empty() || to.empty() ? from == to : IsBest(*b, from) || IsBest(*a, to);
+    const std::string from(a->SelectedNode()), to(b->SelectedNode());
+    const bool same = from.empty() || to.empty() ? from == to : b->CouldSelect(from) || a->CouldSelect(to);
     if (!same) {
       comparison.changed.push_back({.pod = pod->metadata.Key(),
                                     .owner = explanation::OwnerOf(*pod),

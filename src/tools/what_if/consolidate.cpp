@@ -142,8 +142,7 @@ class Consolidator {
           cluster::PreparePod(std::make_shared<const api::Pod>(std::move(free)), engine().symbols());
       const auto decided =
           algorithm_->Schedule(info, *engine().FindProfile(pod->spec.scheduler_name), view_.Of(cache()), {});
-      if (decided.record->result == record::Result::kScheduled)
-        to = decided.record->nodes->by_row[decided.record->node];
+      to = decided.record->SelectedNode();
     }
     if (to.empty()) {
       cache().AddPod(pod);
