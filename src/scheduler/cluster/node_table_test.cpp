@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "scheduler/cluster/overlay.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/cluster/withdrawal.hpp"
