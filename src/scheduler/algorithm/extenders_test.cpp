@@ -56,7 +56,7 @@ class SchedulerWithExtendersTest : public ::testing::Test {
                                 engine->profiles(),
                                 clock,
                                 metrics,
-                                engine->extenders(),
+                                engine->shared_extenders(),
                                 *fence,
                                 tracer,
                                 [this](std::size_t profile) { return engine->IsMeasured(profile); }};
