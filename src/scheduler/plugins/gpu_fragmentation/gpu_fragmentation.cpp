@@ -109,8 +109,8 @@ std::vector<framework::ScorePart> GpuFragmentation::ScoreParts(const framework::
     const auto after = lost_->AfterPlacement(nodes, row);
     if (after) part.load[row] = after->free > 0 ? 100 * (1 - after->usable / after->free) : 0;
   });
-  part.note = fmt::format("{} classes of pods", lost_->classes());
-  if (learned_ != nullptr) part.note += fmt::format(", learned from {} pods", learned_->counted());
+  part.note = fmt::format("typical pods of {} kind(s)", lost_->classes());
+  if (learned_ != nullptr) part.note += fmt::format(", learned from {} pod(s)", learned_->counted());
   return {std::move(part)};
 }
 

@@ -318,7 +318,7 @@ TEST(GpuFragmentation, ExplanationsShowTheFragmentationAfterThePlacement) {
   const auto parts = plugin->ScoreParts(attempt, cluster.nodes().all());
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_EQ(parts[0].name, "fragmentation");
-  EXPECT_EQ(parts[0].note, "1 classes of pods");
+  EXPECT_EQ(parts[0].note, "typical pods of 1 kind(s)");
   EXPECT_EQ(parts[0].load[cluster.RowOf("two")], 100);  // one GPU is left, which is of no use
   EXPECT_EQ(parts[0].load[cluster.RowOf("three")], 0);
   EXPECT_EQ(parts[0].score[cluster.RowOf("three")], 100);
