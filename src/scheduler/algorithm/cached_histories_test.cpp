@@ -82,6 +82,9 @@ const std::vector<Shape>& Shapes() {
         return MakePod(name).Label("app", "gpu").Request("example.com/gpu", "1");
       },
       [](const std::string& name) {
+        return MakePod(name).Label("app", "gpus").Cpu("2").Memory("4Gi").Request("example.com/gpu", "2");
+      },
+      [](const std::string& name) {
         return MakePod(name)
             .Label("app", "ssd")
             .Selecting("disk", "ssd")
