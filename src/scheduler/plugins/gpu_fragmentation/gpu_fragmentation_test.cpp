@@ -18,7 +18,6 @@ using berth::testing::MakePod;
 using berth::testing::NodeBuilder;
 using berth::testing::NodeScores;
 using berth::testing::PodBuilder;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr auto kGpu = "nvidia.com/gpu";
