@@ -45,6 +45,27 @@ bool SetCondition(api::PodStatus& status, const ports::PodStatusPatch& patch) {
   return true;
 }
 
+void ApplyTo(const ports::ClaimChange::SetFinalizers& change, const std::string&, api::ResourceClaim& claim) {
+  claim.finalizers = change.finalizers;
+}
+void ApplyTo(const ports::ClaimChange::Reserve& change, const std::string& now, api::ResourceClaim& claim) {
+  if (change.allocation != nullptr && !claim.allocation) claim.allocation = *change.allocation;
+  if (change.set_timestamp && claim.allocation) {
+    api::ResourceClaim::Allocation allocation = *claim.allocation;
+    allocation.timestamp = now;
+    claim.allocation = std::move(allocation);
+  }
+  claim.reserved_for = change.consumers;
+}
+void ApplyTo(const ports::ClaimChange::Deallocate&, const std::string&, api::ResourceClaim& claim) {
+  claim.allocation = {};
+  claim.reserved_for.clear();
+  claim.device_statuses.clear();
+}
+void ApplyTo(const ports::ClaimChange::Release& change, const std::string&, api::ResourceClaim& claim) {
+  std::erase_if(claim.reserved_for, [&](const auto& each) { return each.uid == change.consumer_uid; });
+}
+
 }  // namespace
 
 VirtualApi::VirtualApi(VirtualTime& time, const Latencies& latencies, ports::ClusterSink& sink)
@@ -72,7 +93,25 @@ void VirtualApi::RemovePod(const std::string& key, std::string_view uid) {
   const api::PodPtr pod = std::move(found->second);
   pods.erase(found);
   Publish(ports::Change<api::Pod>{pod, nullptr});
+  RemoveClaimsOf(uid);
   if (observer_ != nullptr) observer_->OnPodRemoved(pod);
+}
+
+void VirtualApi::CreateClaimFor(const api::ObjectMeta& pod, api::ResourceClaim claim) {
+  claim.metadata.controller = api::OwnerReference{"v1", "Pod", pod.name, pod.uid};
+  const std::string key = claim.metadata.Key();
+  BERTH_CHECK(Find<api::ResourceClaim>(key) == nullptr, key);
+  claims_of_[pod.uid].push_back(key);
+  Put(std::move(claim));
+}
+
+// `pod_uid` may refer to the pod that is removed.
+void VirtualApi::RemoveClaimsOf(std::string_view pod_uid) {
+  const auto found = claims_of_.find(pod_uid);
+  if (found == claims_of_.end()) return;
+  const std::vector<std::string> keys = std::move(found->second);
+  claims_of_.erase(found);
+  for (const std::string& key : keys) Remove<api::ResourceClaim>(key);
 }
 
 // --- the scheduler ---
@@ -116,14 +155,23 @@ void VirtualApi::PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::Wr
 
 void VirtualApi::ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) { done(NotSimulated("volumes")); }
 void VirtualApi::SelectNode(ports::NodeSelected, ports::VersionDone done) { done(NotSimulated("volumes")); }
-void VirtualApi::ChangeClaim(ports::ClaimChange, ports::VersionDone done) {
-  done(NotSimulated("resource claims"));
+
+void VirtualApi::ChangeClaim(ports::ClaimChange change, ports::VersionDone done) {
+  time_.After(latencies_.patch, [this, change = std::move(change), done = std::move(done)]() mutable {
+    done(ApplyChange(change));
+  });
 }
-void VirtualApi::CreateClaim(ports::NewClaim, ports::ClaimDone done) {
-  done(NotSimulated("resource claims"));
+
+void VirtualApi::CreateClaim(ports::NewClaim claim, ports::ClaimDone done) {
+  time_.After(latencies_.patch, [this, claim = std::move(claim), done = std::move(done)]() mutable {
+    done(ApplyCreation(claim));
+  });
 }
-void VirtualApi::DeleteClaim(ports::ClaimDeletion, ports::WriteDone done) {
-  done(NotSimulated("resource claims"));
+
+void VirtualApi::DeleteClaim(ports::ClaimDeletion deletion, ports::WriteDone done) {
+  time_.After(latencies_.remove, [this, deletion = std::move(deletion), done = std::move(done)]() mutable {
+    done(ApplyDeletion(deletion));
+  });
 }
 
 void VirtualApi::Emit(ports::Event event) {
@@ -181,6 +229,10 @@ Expected<void> VirtualApi::ApplyPatch(const ports::PodStatusPatch& patch) {
     changed.status.nominated_node_name = *patch.nomination;
     differs = true;
   }
+  if (patch.extended_resource_claim) {
+    changed.status.extended_resource_claim = *patch.extended_resource_claim;
+    differs = true;
+  }
   if (!differs) return {};
   changed.metadata.resource_version = NextVersion();
   Store<api::Pod>(std::make_shared<const api::Pod>(std::move(changed)));
@@ -201,6 +253,49 @@ Expected<void> VirtualApi::ApplyDeletion(const ports::PodDeletion& deletion) {
   changed.metadata.deletion_timestamp = FormatTime(time_.clock().WallNow());
   Store<api::Pod>(std::make_shared<const api::Pod>(std::move(changed)));
   time_.After(latencies_.termination, [this, key, uid = deletion.uid] { RemovePod(key, uid); });
+  return {};
+}
+
+Expected<std::string> VirtualApi::ApplyChange(const ports::ClaimChange& change) {
+  const auto current = Find<api::ResourceClaim>(KeyOf(change.ns, change.name));
+  if (current == nullptr)
+    return Fail(ErrorCode::kNotFound, fmt::format("resourceclaims \"{}\" not found", change.name));
+  const auto* release = std::get_if<ports::ClaimChange::Release>(&change.change);
+  const bool same = release != nullptr ? release->claim_uid == current->metadata.uid
+                                       : change.resource_version == current->metadata.resource_version;
+  if (!same) {
+    return Fail(ErrorCode::kConflict, fmt::format("resourceclaim {} has changed since version {}",
+                                                  current->metadata.Key(), change.resource_version));
+  }
+  api::ResourceClaim claim = *current;
+  const std::string now = FormatTime(time_.clock().WallNow());
+  std::visit([&](const auto& each) { ApplyTo(each, now, claim); }, change.change);
+  const std::string key = claim.metadata.Key();
+  Put(std::move(claim));
+  return Find<api::ResourceClaim>(key)->metadata.resource_version;
+}
+
+Expected<ports::CreatedClaim> VirtualApi::ApplyCreation(const ports::NewClaim& wanted) {
+  BERTH_TRY(const api::PodPtr pod, FindPod(wanted.ns, wanted.pod_name, wanted.pod_uid));
+  api::ResourceClaim claim;
+  claim.metadata.ns = wanted.ns;
+  claim.metadata.name = fmt::format("{}{}", wanted.generate_name, ++created_claims_);
+  claim.metadata.uid = "claim-" + claim.metadata.Key();
+  claim.for_extended_resources = true;
+  claim.requests = wanted.requests;
+  const std::string key = claim.metadata.Key();
+  CreateClaimFor(pod->metadata, std::move(claim));
+  const auto created = Find<api::ResourceClaim>(key);
+  return ports::CreatedClaim{created->metadata.name, created->metadata.uid,
+                             created->metadata.resource_version};
+}
+
+Expected<void> VirtualApi::ApplyDeletion(const ports::ClaimDeletion& deletion) {
+  const std::string key = KeyOf(deletion.ns, deletion.name);
+  const auto claim = Find<api::ResourceClaim>(key);
+  if (claim == nullptr || claim->metadata.uid != deletion.uid)
+    return Fail(ErrorCode::kNotFound, fmt::format("resourceclaims \"{}\" not found", deletion.name));
+  Remove<api::ResourceClaim>(key);
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/text_map.hpp"
 #include "kubernetes/api/objects.hpp"
@@ -40,9 +41,10 @@ class ApiObserver {
 };
 
 // Mirrors a kube-apiserver with kubelets: a binding fails if the pod is gone (kNotFound), has another UID or
-// a node (kConflict); a bound pod runs at once; a deleted pod with a node terminates after a delay. Not
-// simulated: volumes and resource claims, whose writes fail with kInvalid. Changes are delivered in the order
-// of their writes. One thread.
+// a node (kConflict); a bound pod runs at once; a deleted pod with a node terminates after a delay. Mirrors
+// the controller of resource claims: a claim whose controller is a pod is removed with the pod. Not
+// simulated: volumes, whose writes fail with kInvalid. Changes are delivered in the order of their writes.
+// One thread.
 class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
  public:
   // The arguments must outlive it.
@@ -83,6 +85,9 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   }
   // Creates a pod; name and UID must be new.
   void CreatePod(api::Pod pod);
+  // Creates a claim for the pod, which need not exist yet and becomes the claim's controller. The name must
+  // be new.
+  void CreateClaimFor(const api::ObjectMeta& pod, api::ResourceClaim claim);
   // The pod ends or is removed immediately. No effect if it is gone.
   void RemovePod(const std::string& key, std::string_view uid);
 
@@ -130,6 +135,11 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   Expected<void> ApplyBinding(const ports::Binding& binding);
   Expected<void> ApplyPatch(const ports::PodStatusPatch& patch);
   Expected<void> ApplyDeletion(const ports::PodDeletion& deletion);
+  // The new resource version.
+  Expected<std::string> ApplyChange(const ports::ClaimChange& change);
+  Expected<ports::CreatedClaim> ApplyCreation(const ports::NewClaim& claim);
+  Expected<void> ApplyDeletion(const ports::ClaimDeletion& deletion);
+  void RemoveClaimsOf(std::string_view pod_uid);
   api::Text NodeName(const std::string& name);
 
   VirtualTime& time_;
@@ -137,7 +147,9 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   ports::ClusterSink& sink_;
   ApiObserver* observer_ = nullptr;
   ObjectsOfAll<api::AllKinds>::type objects_;
-  TextMap<api::Text> node_names_;  // shared by the pods of a node
+  TextMap<api::Text> node_names_;                // shared by the pods of a node
+  TextMap<std::vector<std::string>> claims_of_;  // keys of claims by the UID of their controller
+  std::uint64_t created_claims_ = 0;             // by the scheduler
   std::uint64_t version_ = 0;
   std::uint64_t bindings_ = 0;
 };

@@ -82,6 +82,9 @@ const std::vector<Shape>& Shapes() {
         return MakePod(name).Label("app", "gpu").Request("example.com/gpu", "1");
       },
       [](const std::string& name) {
+        return MakePod(name).Label("app", "gpus").Cpu("2").Memory("4Gi").Request("example.com/gpu", "2");
+      },
+      [](const std::string& name) {
         return MakePod(name)
             .Label("app", "ssd")
             .Selecting("disk", "ssd")
@@ -141,7 +144,7 @@ struct Coverage {
 constexpr const char* kPrice = "example.com/price";
 constexpr const char* kHosts = "scheduling.berth.dev/preferred-hosts";
 
-// The default plugins, and NodeCost and DataLocality with these arguments of NodeCost. Empty: only the
+// The default plugins, and NodeCost with these arguments, DataLocality and GpuFragmentation. Empty: only the
 // default plugins.
 config::SchedulerConfig ConfigWith(const std::string& cost) {
   if (cost.empty()) return config::DefaultSchedulerConfig();
@@ -153,8 +156,10 @@ config::SchedulerConfig ConfigWith(const std::string& cost) {
                  "apiVersion: kubescheduler.config.k8s.io/v1\n"
                  "kind: KubeSchedulerConfiguration\n"
                  "profiles:\n"
-                 "- plugins: {multiPoint: {enabled: [{name: NodeCost, weight: 3}, {name: DataLocality}]}}\n"
-                 "  pluginConfig: [{name: NodeCost, args: " +
+                 "- plugins: {multiPoint: {enabled: [{name: NodeCost, weight: 3}, {name: DataLocality},\n"
+                 "    {name: GpuFragmentation, weight: 2}]}}\n"
+                 "  pluginConfig: [{name: GpuFragmentation, args: {resources: [example.com/gpu]}},\n"
+                 "    {name: NodeCost, args: " +
                      cost + "}]\n",
                  options))
       .value();
@@ -295,7 +300,7 @@ class History {
   Random random_;
   int node_count_;
   Coverage& coverage_;
-  const bool scored_;  // with NodeCost and DataLocality
+  const bool scored_;  // with the plugins that are off by default
   assembly::DryRunPorts ports_;
   std::unique_ptr<assembly::Engine> engine_;
   std::optional<SchedulingAlgorithm> cached_, uncached_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/redact.hpp"
 
@@ -71,7 +72,10 @@ Expected<std::shared_ptr<ProfileSet>> Engine::BuildSet(const config::SchedulerCo
   const auto set = std::make_shared<ProfileSet>();
   set->listeners = std::make_shared<const char>();
   signals_.SetListenerOwner(set->listeners);
-  handle_.next_state_slot = handle_.next_buffer_slot = handle_.next_state_mark = 0;
+  handle_.next_state_slot = handle_.next_buffer_slot = 0;
+  // The handle's own mark is the first one.
+  handle_.next_state_mark =
+      static_cast<std::uint32_t>(std::bit_width(std::to_underlying(handle_.least_waste)));
   if (!config.extenders.empty() && !access.make_transport) {
     return Invalid(
         fmt::format("extenders[0]: extender \"{}\" cannot be called by this command; remove "

@@ -7,6 +7,7 @@
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
 #include "scheduler/plugins/gang_scheduling/gang_scheduling.hpp"
 #include "scheduler/plugins/gangs/gangs.hpp"
+#include "scheduler/plugins/gpu_fragmentation/gpu_fragmentation.hpp"
 #include "scheduler/plugins/group_reservation/group_reservation.hpp"
 #include "scheduler/plugins/image_locality/image_locality.hpp"
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
@@ -98,6 +99,7 @@ runtime::Registry InTreePlugins() {
                plugins::DefaultPreemptionArgsCodec());
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
   registry.Add("NodeCost", plugins::NodeCost::Create, plugins::NodeCostArgsCodec());
+  registry.Add("GpuFragmentation", plugins::GpuFragmentation::Create, plugins::GpuFragmentationArgsCodec());
   registry.Add("DataLocality", plugins::DataLocality::Create, plugins::DataLocalityArgsCodec());
   AddGangPlugins(registry);
   AddTrimaranPlugins(registry);

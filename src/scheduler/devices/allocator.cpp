@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <limits>
+#include <tuple>
 
 #include "base/check.hpp"
 #include "scheduler/devices/capacity.hpp"
@@ -110,12 +111,19 @@ class Allocator::Search {
   Result TryOptions(Position at);
   Result TryAll(const Position& at, Wanted& wanted);
   Result TryEach(const Position& at, Location from, Wanted& wanted);
+  // The same in another order than the listed one; `from`: an index in ordered_.
+  Result TryEachInOrder(const Position& at, std::size_t from, Wanted& wanted);
+  // nullopt: the device leads to no solution. `next`: where the search for another device begins.
+  std::optional<Result> TryDevice(const Position& at, const Location& device, const Location& next,
+                                  std::size_t excluded_from, Wanted& wanted);
+  void OrderDevices();
   bool Selectable(const Claim& claim, Wanted& wanted, const NodePool& pool, std::size_t slice,
                   std::size_t device);
   bool Matches(const Claim& claim, const std::vector<api::DeviceSelector>& selectors,
                const api::DeviceClass* device_class, const NodePool& pool, const SliceDevice& device);
   bool IsTaken(const SliceDevice& device, bool admin, std::size_t claim) const;
   bool IsExcluded(const SliceDevice& device, std::size_t excluded_from) const;
+  class Exclusions;
   void Exclude(const SliceDevice& device);
   void GroupDevices();
   std::optional<std::uint32_t> GroupOf(const SliceDevice& device) const;
@@ -159,10 +167,37 @@ class Allocator::Search {
   std::map<const NodePool*, std::vector<Counters>> counters_;
   std::vector<bool> took_counters_;  // by chosen device, in the order of choices
   std::optional<DeviceGroups> groups_;
+  std::vector<Location> ordered_;  // in the order of the allocator, unless that is the listed one
   // Groups of which one device has led to no solution, by call of TryEach in progress.
   std::vector<std::uint32_t> excluded_;
   std::optional<Outcome> failed_;
 };
+
+double FreeShare(const NodePool& pool, const SliceDevice& device, const AllocatedDevices::Use& use) {
+  double sum = 0;
+  std::size_t parts = 0;
+  const auto add = [&](const api::Quantity& part, const api::Quantity& whole) {
+    const auto all = static_cast<double>(whole.MilliValue());
+    if (all <= 0) return;
+    sum += static_cast<double>(part.MilliValue()) / all;
+    ++parts;
+  };
+  if (use.shares > 0) {
+    for (const auto& [name, capacity] : device.device->capacity) {
+      const auto consumed = use.consumed.find(name);
+      add(consumed == use.consumed.end() ? api::Quantity() : consumed->second, capacity.value);
+    }
+    return parts == 0 ? 1 : 1 - sum / static_cast<double>(parts);
+  }
+  for (const api::CounterConsumption& consumption : device.device->consumes_counters) {
+    const auto set = pool.counters.find(consumption.counter_set);
+    if (set == pool.counters.end()) continue;
+    for (const auto& [name, amount] : consumption.counters) {
+      if (const auto whole = set->second.find(name); whole != set->second.end()) add(amount, whole->second);
+    }
+  }
+  return parts == 0 ? 1 : sum / static_cast<double>(parts);
+}
 
 AllocationOutcome Allocator::Allocate(const NodeDevices& node,
                                       std::span<const ResourceClaim* const> claims) const {
@@ -177,6 +212,7 @@ AllocationOutcome Allocator::Search::Run() {
   for (const ResourceClaim* claim : claims_) {
     if (!Prepare(*claim)) return *std::move(failed_);
   }
+  if (allocator_.order_ != DeviceOrder::kListed) OrderDevices();
   const Result result = Next({}, {}, false);
   if (failed()) return *std::move(failed_);
   if (result == Result::kTooMany) return {Outcome::Kind::kError, "allocation max size exceeded"};
@@ -371,16 +407,25 @@ Allocator::Search::Result Allocator::Search::TryAll(const Position& at, Wanted& 
   return result;
 }
 
+// The groups that the devices of a request may not belong to, from an index in excluded_. Those that a call
+// of TryEach adds are removed at its end.
+class Allocator::Search::Exclusions {
+ public:
+  Exclusions(std::vector<std::uint32_t>& groups, const Position& at)
+      : from(at.device == 0 ? groups.size() : at.excluded_from), groups_(groups), before_(groups.size()) {}
+  ~Exclusions() { groups_.resize(before_); }
+  Exclusions(const Exclusions&) = delete;
+  Exclusions& operator=(const Exclusions&) = delete;
+  const std::size_t from;
+
+ private:
+  std::vector<std::uint32_t>& groups_;
+  const std::size_t before_;
+};
+
 Allocator::Search::Result Allocator::Search::TryEach(const Position& at, Location from, Wanted& wanted) {
-  Claim& claim = state_[at.claim];
-  const bool admin = wanted.request->admin_access.value_or(false);
-  struct Exclusions {
-    explicit Exclusions(std::vector<std::uint32_t>& groups) : groups(groups), before(groups.size()) {}
-    ~Exclusions() { groups.resize(before); }
-    std::vector<std::uint32_t>& groups;
-    const std::size_t before;
-  } const exclusions(excluded_);
-  const std::size_t excluded_from = at.device == 0 ? exclusions.before : at.excluded_from;
+  if (allocator_.order_ != DeviceOrder::kListed) return TryEachInOrder(at, from.device, wanted);
+  const Exclusions exclusions(excluded_, at);
   for (std::size_t p = from.pool; p < pools_.size(); ++p) {
     const NodePool& pool = pools_[p];
     if (pool.incomplete || pool.invalid) continue;
@@ -388,37 +433,86 @@ Allocator::Search::Result Allocator::Search::TryEach(const Position& at, Locatio
       const Slice& slice = *pool.slices[s];
       for (std::size_t d = p == from.pool && s == from.slice ? from.device : 0; d < slice.devices.size();
            ++d) {
-        if (!Spend()) return Result::kStop;
-        const SliceDevice& device = slice.devices[d];
-        if (IsTaken(device, admin, at.claim) || IsExcluded(device, excluded_from)) continue;
-        const bool selectable = Selectable(claim, wanted, pool, s, d);
-        if (failed()) return Result::kStop;
-        if (!selectable) continue;
-        if (features_.consumable_capacity) {
-          const Expected<bool> room = HasRoom(wanted, device);
-          if (!room) {
-            Fail(fmt::format("{}: checking capacity for device {}: {}", Where(claim, wanted.name),
-                             DeviceName(pool, device), room.error().message));
-            return Result::kStop;
-          }
-          if (!*room) continue;
-        }
-        if (!Choose(at, wanted, pool, s, d, false)) {
-          if (failed()) return Result::kStop;
-          continue;
-        }
-        Position next = at;
-        ++next.device;
-        next.excluded_from = excluded_from;
-        const Result result = Next(next, {p, s, d + 1}, true);
-        if (result == Result::kDone) return result;
-        Undo(at);
-        if (result != Result::kNo) return result;
-        Exclude(device);
+        const auto result = TryDevice(at, {p, s, d}, {p, s, d + 1}, exclusions.from, wanted);
+        if (result) return *result;
       }
     }
   }
   return Result::kNo;
+}
+
+Allocator::Search::Result Allocator::Search::TryEachInOrder(const Position& at, std::size_t from,
+                                                            Wanted& wanted) {
+  const Exclusions exclusions(excluded_, at);
+  for (std::size_t i = from; i < ordered_.size(); ++i) {
+    const auto result = TryDevice(at, ordered_[i], {.device = i + 1}, exclusions.from, wanted);
+    if (result) return *result;
+  }
+  return Result::kNo;
+}
+
+// The order is that before the search: what the search itself takes does not change it, so that the devices
+// of a request are combinations, not permutations, in this order, too.
+void Allocator::Search::OrderDevices() {
+  struct Ordered {
+    bool binds_later = false;
+    double free = 0;
+    Location where;
+  };
+  std::vector<Ordered> devices;
+  for (std::size_t p = 0; p < pools_.size(); ++p) {
+    const NodePool& pool = pools_[p];
+    if (pool.incomplete || pool.invalid) continue;
+    for (std::size_t s = 0; s < pool.slices.size(); ++s) {
+      const std::vector<SliceDevice>& in_slice = pool.slices[s]->devices;
+      for (std::size_t d = 0; d < in_slice.size(); ++d) {
+        devices.push_back({!in_slice[d].device->binding_conditions.empty(),
+                           FreeShare(pool, in_slice[d], allocator_.allocated_.use(in_slice[d].id)),
+                           {p, s, d}});
+      }
+    }
+  }
+  std::ranges::stable_sort(devices, [](const Ordered& a, const Ordered& b) {
+    return std::tie(a.binds_later, a.free) < std::tie(b.binds_later, b.free);
+  });
+  ordered_.reserve(devices.size());
+  for (const Ordered& device : devices) ordered_.push_back(device.where);
+}
+
+std::optional<Allocator::Search::Result> Allocator::Search::TryDevice(const Position& at,
+                                                                      const Location& where,
+                                                                      const Location& next_from,
+                                                                      std::size_t excluded_from,
+                                                                      Wanted& wanted) {
+  if (!Spend()) return Result::kStop;
+  Claim& claim = state_[at.claim];
+  const NodePool& pool = pools_[where.pool];
+  const SliceDevice& device = pool.slices[where.slice]->devices[where.device];
+  const bool admin = wanted.request->admin_access.value_or(false);
+  if (IsTaken(device, admin, at.claim) || IsExcluded(device, excluded_from)) return std::nullopt;
+  const bool selectable = Selectable(claim, wanted, pool, where.slice, where.device);
+  if (failed()) return Result::kStop;
+  if (!selectable) return std::nullopt;
+  if (features_.consumable_capacity) {
+    const Expected<bool> room = HasRoom(wanted, device);
+    if (!room) {
+      Fail(fmt::format("{}: checking capacity for device {}: {}", Where(claim, wanted.name),
+                       DeviceName(pool, device), room.error().message));
+      return Result::kStop;
+    }
+    if (!*room) return std::nullopt;
+  }
+  if (!Choose(at, wanted, pool, where.slice, where.device, false))
+    return failed() ? std::optional(Result::kStop) : std::nullopt;
+  Position next = at;
+  ++next.device;
+  next.excluded_from = excluded_from;
+  const Result result = Next(next, next_from, true);
+  if (result == Result::kDone) return result;
+  Undo(at);
+  if (result != Result::kNo) return result;
+  Exclude(device);
+  return std::nullopt;
 }
 
 // --- interchangeable devices ---

@@ -1,6 +1,6 @@
 // Chooses devices for the unallocated claims of one pod on one node: the first solution of a depth-first
-// search, the same devices as kube-scheduler v1.37.1 chooses (dynamic-resource-allocation/structured, the
-// variant for default feature gates).
+// search, by default the same devices as kube-scheduler v1.37.1 chooses
+// (dynamic-resource-allocation/structured, the variant for default feature gates).
 #pragma once
 
 #include <cstdint>
@@ -71,16 +71,25 @@ struct SearchLimits {
   std::uint64_t group_after = 10'000;
 };
 
+// The order in which the devices of a node are tried. Whether the claims can be allocated does not depend on
+// it, unless the search ends early (SearchLimits, errors of selectors).
+enum class DeviceOrder : std::uint8_t {
+  kListed,  // kube-scheduler's: pools, slices and devices as they are listed
+  // By ascending FreeShare; equal ones as they are listed. Devices with binding conditions come last.
+  kLeastWaste,
+};
+
 class Allocator {
  public:
   // The arguments must outlive the allocator.
   Allocator(const Features& features, const AllocatedDevices& allocated, FindClass classes,
-            SelectorEvaluator& selectors, SearchLimits limits)
+            SelectorEvaluator& selectors, SearchLimits limits, DeviceOrder order = DeviceOrder::kListed)
       : features_(features),
         allocated_(allocated),
         classes_(std::move(classes)),
         selectors_(selectors),
-        limits_(limits) {}
+        limits_(limits),
+        order_(order) {}
 
   // `claims` are not allocated yet.
   AllocationOutcome Allocate(const NodeDevices& node,
@@ -112,7 +121,13 @@ class Allocator {
   const FindClass classes_;
   SelectorEvaluator& selectors_;
   const SearchLimits limits_;
+  const DeviceOrder order_;
 };
+
+// The free part of a device, from 0 to 1: of a device that is shared, the mean over its capacities of what is
+// not consumed; of a partition that consumes counters of its pool, the mean of its shares of these counters;
+// 1 for other devices.
+double FreeShare(const NodePool& pool, const SliceDevice& device, const AllocatedDevices::Use& use);
 
 // kube-scheduler's score of devices that were chosen for a claim, or that it has: for each request with
 // alternatives, 8 minus the index of the alternative.

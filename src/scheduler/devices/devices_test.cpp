@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <tuple>
 
 #include "base/random.hpp"
 #include "kubernetes/api/decode.hpp"
@@ -122,9 +123,12 @@ class Devices : public testing::Test {
     return MakeAllocator().Diagnose(*of_node, {&only, 1}).lines;
   }
   Allocator MakeAllocator() {
-    return {features_, allocated_,
+    return {features_,
+            allocated_,
             [this](std::string_view name) { return name == class_.metadata.name ? &class_ : nullptr; },
-            selectors_, SearchLimits{steps_, group_after_}};
+            selectors_,
+            SearchLimits{steps_, group_after_},
+            order_};
   }
   // "request=pool/device ..." by claim, or the failure.
   static std::string Text(const AllocationOutcome& outcome,
@@ -173,6 +177,7 @@ class Devices : public testing::Test {
   }();
   std::uint64_t steps_ = 100'000;
   std::uint64_t group_after_ = 10'000;
+  DeviceOrder order_ = DeviceOrder::kListed;
 };
 
 constexpr const char* kThree = R"({"name": "g0"}, {"name": "g1"}, {"name": "g2"})";
@@ -379,6 +384,75 @@ TEST_F(Devices, CapacityIsConsumedByShares) {
   allocated_.RemovePending("u1");
   EXPECT_EQ(Try(wants("1Gi")), "r=p/a ");
   EXPECT_EQ(Try(Requests(Exactly("r", R"("capacity": {"requests": {"cores": "1"}})"))), "impossible");
+}
+
+// --- the order of devices ---
+
+TEST_F(Devices, TheLeastWasteIsThatOfTheDeviceWithTheSmallestFreeShare) {
+  const auto device = [](const std::string& name, const std::string& memory) {
+    return fmt::format(R"({{"name": "{}", "allowMultipleAllocations": true, "capacity": {{"memory":
+                           {{"value": "{}"}}, "cores": {{"value": "10"}}}}}})",
+                       name, memory);
+  };
+  AddSlice("s", device("free", "40") + "," + device("half", "40") + "," + device("large", "80") + "," +
+                    device("last", "40"));
+  const auto use = [&](const std::string& name, const std::string& memory, const std::string& cores) {
+    allocated_.AddPending(
+        name,
+        std::make_shared<const ResourceClaim::Allocation>(
+            *Claim("{}", Allocated(name, fmt::format(R"("shareID": "{}", "consumedCapacity": {{"memory": "{}",
+                                                              "cores": "{}"}})",
+                                                     name, memory, cores)))
+                 ->allocation));
+  };
+  // Free: half 22 of 40 and 5 of 10; large 40 of 80 and 5 of 10.
+  use("half", "18", "5");
+  use("large", "40", "5");
+  const auto wants = [](int memory, const std::string& more = "") {
+    return Requests(Exactly(
+        "r", fmt::format(R"({}"capacity": {{"requests": {{"memory": "{}", "cores": "1"}}}})", more, memory)));
+  };
+  const std::tuple<std::string, std::string, std::string> cases[] = {
+      {wants(10), "r=p/free ", "r=p/large "},
+      {wants(41), "impossible", "impossible"},  // large has 40
+      {wants(39), "r=p/free ", "r=p/large "},
+      {wants(10, R"("count": 2, )"), "r=p/free r=p/half ", "r=p/large r=p/half "},
+      {wants(30, R"("count": 2, )"), "r=p/free r=p/large ", "r=p/large r=p/free "},
+      {wants(30, R"("count": 4, )"), "impossible", "impossible"},
+  };
+  for (const auto& [claim, listed, least_waste] : cases) {
+    order_ = DeviceOrder::kListed;
+    EXPECT_EQ(Try(claim), listed) << claim;
+    order_ = DeviceOrder::kLeastWaste;
+    EXPECT_EQ(Try(claim), least_waste) << claim;
+  }
+}
+
+TEST_F(Devices, TheLeastWasteIsTheSmallestPartitionThatSuffices) {
+  AddPartitions();
+  order_ = DeviceOrder::kLeastWaste;
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/half0 ");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 2)"))), "r=p/half0 r=p/half1 ");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 3)"))), "impossible");
+}
+
+TEST_F(Devices, TheOrderOfDevicesDoesNotDecideWhetherThereIsASolution) {
+  objects_.Of<ResourceClaim>().Listen([this](const auto& change) { allocated_.Apply(change); });
+  std::size_t different = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    RandomDevices random(seed);
+    Put(Read<api::ResourceSlice>(random.Slice()));
+    Put(Claim("{}", random.Allocation(), "held"));
+    const std::vector claims{Claim(random.Claim())};
+    order_ = DeviceOrder::kListed;
+    const AllocationOutcome listed = Allocate(claims);
+    if (listed.kind == AllocationOutcome::Kind::kError) continue;
+    order_ = DeviceOrder::kLeastWaste;
+    const AllocationOutcome ordered = Allocate(claims);
+    ASSERT_EQ(ordered.kind, listed.kind) << "seed " << seed << ": " << Text(ordered, claims);
+    different += Text(ordered, claims) != Text(listed, claims) ? 1 : 0;
+  }
+  EXPECT_GT(different, 20);
 }
 
 // --- diagnosis ---

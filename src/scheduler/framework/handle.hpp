@@ -138,6 +138,7 @@ struct Handle {
   std::uint32_t next_state_slot = 0;
   std::uint32_t next_buffer_slot = 0;
   std::uint32_t next_state_mark = 0;
+  const StateMark least_waste = NewMark();  // set by PreFilter: devices::DeviceOrder::kLeastWaste is used
 
   template <class T>
   StateKey<T> NewKey() {

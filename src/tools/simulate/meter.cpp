@@ -15,6 +15,7 @@ constexpr std::size_t kCpu = 0;  // in ResourceTable
 // Fragmentation considers the most frequent requests only.
 constexpr std::size_t kMostShapes = 64;
 constexpr double kHot = 0.9;
+constexpr std::int64_t kWholeDevice = 1000;
 
 double Share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
@@ -23,11 +24,65 @@ double Share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 ResourceTable::ResourceTable(const Workload& workload) : names_{"cpu", "memory"} {
   std::set<std::string> extended;
   for (const NodeGroup& group : workload.groups) {
+    if (!group.devices) continue;
+    const std::string& driver = group.devices->driver;
+    auto place = std::ranges::find(names_, driver);
+    if (place == names_.end() && names_.size() == kMostResources) continue;
+    if (place == names_.end()) place = names_.insert(place, driver);
+    for (const api::Device& device : group.devices->devices)
+      devices_.emplace_back(static_cast<std::size_t>(place - names_.begin()), device);
+  }
+  for (const NodeGroup& group : workload.groups) {
     for (const auto& [name, amount] : group.model.allocatable) extended.insert(name);
   }
   for (const auto* name : {"cpu", "memory", "pods", "ephemeral-storage"}) extended.erase(name);
   for (const std::string& name : extended) {
     if (names_.size() < kMostResources) names_.push_back(name);
+  }
+}
+
+Amounts ResourceTable::Of(const NodeGroup& group) const {
+  Amounts amounts = Of(group.model.allocatable);
+  if (!group.devices) return amounts;
+  const auto driver = std::ranges::find(names_, group.devices->driver);
+  if (driver != names_.end()) {
+    amounts[static_cast<std::size_t>(driver - names_.begin())] =
+        kWholeDevice * static_cast<std::int64_t>(group.devices->devices.size());
+  }
+  return amounts;
+}
+
+Amounts ResourceTable::Of(const PodKind& kind) const {
+  Amounts amounts = Of(api::PodRequests(kind.model, {}));
+  for (const api::PodResourceClaim& reference : std::as_const(kind.model.spec.resource_claims)) {
+    if (!reference.resource_claim_template_name) continue;
+    for (const api::ResourceClaim::Request& request :
+         kind.claims.at(*reference.resource_claim_template_name).requests) {
+      if (request.exactly) {
+        AddDevices(*request.exactly, amounts);
+      } else if (!request.first_available.empty()) {
+        AddDevices(request.first_available.front().devices, amounts);
+      }
+    }
+  }
+  return amounts;
+}
+
+void ResourceTable::AddDevices(const api::ExactDeviceRequest& request, Amounts& amounts) const {
+  if (request.allocation_mode != "ExactCount" || request.admin_access.value_or(false)) return;
+  for (const auto& [driver, device] : devices_) {
+    double share = request.capacity ? 0 : 1;
+    bool has_all = true;
+    for (const auto& [name, amount] : request.capacity.value_or(api::QuantityMap())) {
+      const auto capacity = device.capacity.find(name);
+      has_all = has_all && capacity != device.capacity.end();
+      if (!has_all) break;
+      share = std::max(share, Share(static_cast<double>(amount.MilliValue()),
+                                    static_cast<double>(capacity->second.value.MilliValue())));
+    }
+    if (!has_all) continue;
+    amounts[driver] += request.count * static_cast<std::int64_t>(std::ceil(share * kWholeDevice));
+    return;
   }
 }
 
@@ -41,10 +96,8 @@ Amounts ResourceTable::Of(const api::ResourceList& list) const {
 }
 
 Meter::Meter(const Workload& workload) : resources_(workload), created_(workload.kinds.size()) {
-  for (const NodeGroup& group : workload.groups)
-    group_amounts_.push_back(resources_.Of(group.model.allocatable));
-  for (const PodKind& kind : workload.kinds)
-    kind_amounts_.push_back(resources_.Of(api::PodRequests(kind.model, {})));
+  for (const NodeGroup& group : workload.groups) group_amounts_.push_back(resources_.Of(group));
+  for (const PodKind& kind : workload.kinds) kind_amounts_.push_back(resources_.Of(kind));
   in_zone_.resize(workload.kinds.size());
 }
 

@@ -11,9 +11,10 @@
 
 namespace berth::simulate {
 
-// At most this many resources are measured: CPU, memory, and extended resources by name.
+// At most this many resources are measured: CPU, memory, the devices of slices by driver, and extended
+// resources by name.
 inline constexpr std::size_t kMostResources = 8;
-// Milli-cores, bytes, or counts, by resource; further ones are 0.
+// Milli-cores, bytes, thousandths of devices, or counts, by resource; further ones are 0.
 using Amounts = std::array<std::int64_t, kMostResources>;
 
 // The resources of nodes and pods of a workload as integers.
@@ -21,10 +22,18 @@ class ResourceTable {
  public:
   explicit ResourceTable(const Workload& workload);
   const std::vector<std::string>& names() const { return names_; }
-  Amounts Of(const api::ResourceList& list) const;
+  Amounts Of(const NodeGroup& group) const;
+  // A request of devices counts for the first driver with a device that has the requested capacities, and
+  // takes the largest of its shares of them; without capacities, the whole device. Requests of all devices of
+  // a node do not count.
+  Amounts Of(const PodKind& kind) const;
 
  private:
+  Amounts Of(const api::ResourceList& list) const;
+  void AddDevices(const api::ExactDeviceRequest& request, Amounts& amounts) const;
+
   std::vector<std::string> names_;
+  std::vector<std::pair<std::size_t, api::Device>> devices_;  // with the index of the driver
 };
 
 // Keeps sums up to date with every change, so that reading them is cheap. Amounts of nodes that are not ready

@@ -9,6 +9,18 @@ namespace {
 
 constexpr const char* kUnreachable = "node.kubernetes.io/unreachable";
 
+// The devices of a node.
+api::ResourceSlice Devices(const api::ResourceSlice& model, const std::string& node) {
+  api::ResourceSlice slice = model;
+  slice.metadata.name = node;
+  slice.metadata.uid = "slice-" + node;
+  slice.node_name = node;
+  slice.pool = node;
+  slice.pool_generation = 1;
+  slice.pool_slice_count = 1;
+  return slice;
+}
+
 }  // namespace
 
 NodeFleet::NodeFleet(const Workload& workload, std::uint64_t seed, simulation::VirtualCluster& cluster,
@@ -55,6 +67,7 @@ void NodeFleet::Add(std::size_t group) {
   ++counts_[group];
   by_name_[node.name] = index;
   cluster_.api().Put(Object(index));
+  if (of.devices) cluster_.api().Put(Devices(*of.devices, node.name));
   if (of.failures) ScheduleFailure(index);
 }
 
@@ -63,6 +76,7 @@ void NodeFleet::Remove(std::uint32_t index) {
   BERTH_CHECK(node.exists && node.pods.empty(), node.name);
   meter_.RemoveNode(index, cluster_.time().now());
   cluster_.api().Remove<api::Node>(node.name);
+  cluster_.api().Remove<api::ResourceSlice>(node.name);
   by_name_.erase(node.name);
   node.exists = node.ready = false;
   ++node.incarnation;

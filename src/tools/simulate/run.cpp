@@ -88,6 +88,7 @@ class Run final : public simulation::ApiObserver {
   // Returns the pod's slot; nullopt: there are too many pods.
   std::optional<std::uint32_t> Create(std::uint32_t kind, std::optional<Duration> lifetime,
                                       std::uint32_t group = kNoGroup);
+  void CreateClaims(const PodKind& kind, api::Pod& pod);
   static std::uint64_t& CounterOf(KindResult& kind, End end);
   void OnMemberBound(std::uint32_t group);
   void OnMemberRemoved(const LivePod& pod);
@@ -251,10 +252,25 @@ std::optional<std::uint32_t> Run::Create(std::uint32_t kind, std::optional<Durat
                  .lifetime = lifetime,
                  .key = pod.metadata.Key(),
                  .uid = pod.metadata.uid};
+  CreateClaims(of, pod);
   ++result_.kinds[kind].created;
   meter_.CountCreated(kind);
   cluster_.api().CreatePod(std::move(pod));
   return slot;
+}
+
+// As the controller of resource claims does, but before the pod exists.
+void Run::CreateClaims(const PodKind& kind, api::Pod& pod) {
+  if (kind.claims.empty()) return;
+  for (const api::PodResourceClaim& reference : std::as_const(pod.spec.resource_claims)) {
+    if (!reference.resource_claim_template_name) continue;
+    api::ResourceClaim claim = kind.claims.at(*reference.resource_claim_template_name);
+    claim.metadata.ns = pod.metadata.ns;
+    claim.metadata.name = pod.metadata.name + "-" + reference.name;
+    claim.metadata.uid = pod.metadata.uid + "-" + reference.name;
+    pod.status.resource_claim_statuses.push_back({reference.name, claim.metadata.name});
+    cluster_.api().CreateClaimFor(pod.metadata, std::move(claim));
+  }
 }
 
 // --- what happens to pods ---

@@ -20,13 +20,31 @@ Workload Parse(const std::string& text) {
   return workload ? *std::move(workload) : Workload();
 }
 
-Result Execute(const Workload& workload, std::uint64_t seed = 1, const config::FeatureGates& gates = {}) {
-  const auto plugins = assembly::InTreePlugins();
+Result ExecuteWith(const config::SchedulerConfig& config, const Workload& workload, std::uint64_t seed = 1) {
   const std::atomic<bool> stop{false};
-  auto result = RunWorkload(workload, config::DefaultSchedulerConfig(gates, &plugins.codecs()), plugins,
+  auto result = RunWorkload(workload, config, assembly::InTreePlugins(),
                             {.configuration = "default", .seed = seed, .samples = 20}, stop, {});
   EXPECT_TRUE(result) << result.error().message;
   return result ? *std::move(result) : Result();
+}
+
+Result Execute(const Workload& workload, std::uint64_t seed = 1, const config::FeatureGates& gates = {}) {
+  return ExecuteWith(config::DefaultSchedulerConfig(gates, &assembly::InTreePlugins().codecs()), workload,
+                     seed);
+}
+
+// The default profile with another plugin.
+config::SchedulerConfig ConfigWith(const std::string& plugin, const std::string& args) {
+  const auto plugins = assembly::InTreePlugins();
+  config::ParseOptions options;
+  options.codecs = &plugins.codecs();
+  auto config = config::ParseSchedulerConfig(
+      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+      "- plugins: {multiPoint: {enabled: [{name: " +
+          plugin + "}]}}\n  pluginConfig: [{name: " + plugin + ", args: " + args + "}]\n",
+      options);
+  EXPECT_TRUE(config) << config.error().message;
+  return *std::move(config);
 }
 
 std::string Json(const Workload& workload, std::uint64_t seed) {
@@ -54,6 +72,58 @@ Workload Eventful() {
                      "  capacity: {cpu: \"8\", memory: 32Gi}\n  autoscaling: {max: 3, idle: 1m}\n") +
                Pods("batch", "{rate: 6/m}", "1", "  lifetime: {mean: 5m}\n") +
                Pods("urgent", "{every: 10m, count: 8}", "2", "  lifetime: 3m\n", "      priority: 100\n"));
+}
+
+// Two GPUs of which each pod takes 60 %: two pods run at a time. A pod that has ended makes room for the
+// next.
+TEST(RunWorkload, PodsShareDevicesByClaims) {
+  const Workload workload = Parse(
+      "duration: 1h\nnodes:\n- name: pool\n  count: 1\n  capacity: {cpu: \"16\", memory: 64Gi}\n"
+      "  devices:\n    driver: d\n    list:\n    - {name: gpu, count: 2, allowMultipleAllocations: true, "
+      "capacity: {milli: {value: \"1000\"}}}\n"
+      "objects:\n- {kind: DeviceClass, metadata: {name: gpu}, spec: {selectors: [{cel: {expression: "
+      "\"device.driver == 'd'\"}}]}}\n"
+      "- {kind: ResourceClaimTemplate, metadata: {name: share}, spec: {spec: {devices: {requests: [{name: r, "
+      "exactly: {deviceClassName: gpu, capacity: {requests: {milli: \"600\"}}}}]}}}}\npods:\n" +
+      Pods("half", "{at: [1s, 2s, 3s]}", "1", "  lifetime: 10m\n",
+           "      resourceClaims: [{name: gpu, resourceClaimTemplateName: share}]\n"));
+  const Result result = Execute(workload);
+  EXPECT_EQ(result.Sum(&KindResult::bound), 3u);
+  EXPECT_EQ(result.Sum(&KindResult::completed), 3u);
+  EXPECT_GE(result.time_to_bind.max(), 9min) << "the third pod waits for the first";
+  ASSERT_EQ(result.resources, (std::vector<std::string>{"cpu", "memory", "d"}));
+  // After three minutes two pods run, each with 60 % of a GPU.
+  EXPECT_DOUBLE_EQ(result.samples.front().used[2], 0.6);
+  EXPECT_EQ(result.samples.back().used[2], 0);
+}
+
+// Two GPUs; parts of 47 %, 81 %, 16 % and 48 % arrive. kube-scheduler gives the third pod a part of the first
+// GPU, on which it fits first; with the least waste it gets the rest of the second one, and the fourth fits.
+TEST(RunWorkload, TheChoiceOfTheDeviceDecidesWhetherAPodFits) {
+  std::string text =
+      "duration: 10m\nnodes:\n- name: pool\n  count: 1\n  capacity: {cpu: \"16\", memory: 64Gi}\n"
+      "  devices:\n    driver: d\n    list:\n    - {name: gpu, count: 2, allowMultipleAllocations: true, "
+      "capacity: {milli: {value: \"1000\"}}}\n"
+      "objects:\n- {kind: DeviceClass, metadata: {name: gpu}, spec: {selectors: [{cel: {expression: "
+      "\"device.driver == 'd'\"}}]}}\n";
+  std::string pods = "pods:\n";
+  int second = 0;
+  for (const char* part : {"470", "810", "160", "480"}) {
+    const std::string name = std::string("part-") + part;
+    text += "- {kind: ResourceClaimTemplate, metadata: {name: " + name +
+            "}, spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu, capacity: "
+            "{requests: {milli: \"" +
+            part + "\"}}}}]}}}}\n";
+    pods += Pods(name, "{at: [" + std::to_string(++second) + "s]}", "1", "",
+                 "      resourceClaims: [{name: gpu, resourceClaimTemplateName: " + name + "}]\n");
+  }
+  const Workload workload = Parse(text + pods);
+  EXPECT_EQ(Execute(workload).Sum(&KindResult::bound), 3u);
+  const auto listed = ConfigWith("GpuFragmentation", "{deviceClasses: [gpu], capacity: milli}");
+  EXPECT_EQ(ExecuteWith(listed, workload).Sum(&KindResult::bound), 3u);
+  const auto least_waste =
+      ConfigWith("GpuFragmentation", "{deviceClasses: [gpu], capacity: milli, deviceChoice: LeastWaste}");
+  EXPECT_EQ(ExecuteWith(least_waste, workload).Sum(&KindResult::bound), 4u);
 }
 
 TEST(RunWorkload, TheSameSeedGivesTheSameBytesAndAnotherSeedOthers) {

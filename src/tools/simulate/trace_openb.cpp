@@ -12,10 +12,26 @@ constexpr const char* kGpu = "nvidia.com/gpu";
 constexpr const char* kGpuMilli = "simulation.berth.dev/gpu-milli";
 constexpr const char* kModelLabel = "simulation.berth.dev/gpu-model";
 constexpr std::int64_t kMebi = 1 << 20;
+constexpr std::int64_t kWholeGpu = 1000;
 
 Duration OpenbSeconds(double seconds) { return Duration(static_cast<std::int64_t>(seconds * 1e9)); }
 
-Expected<void> ReadOpenbNodes(const TraceText& input, bool milli, TraceBuilder& builder) {
+// GPUs as TraceSource::gpus says: of a node, or `gpus` parts of `part` thousandths that a pod requests.
+void SetGpus(const TraceSource& source, std::int64_t gpus, std::int64_t part, TraceShape& shape) {
+  if (gpus <= 0) return;
+  if (source.gpus == "devices") {
+    shape.devices = gpus;
+    shape.device_milli = part;
+  }
+  // With devices it rejects no node; NodeResourcesFit, which does not see devices of claims, can score it.
+  if (source.gpus == "whole") {
+    shape.extended[kGpu] = gpus;
+  } else {
+    shape.extended[kGpuMilli] = gpus * part;
+  }
+}
+
+Expected<void> ReadOpenbNodes(const TraceText& input, const TraceSource& source, TraceBuilder& builder) {
   BERTH_TRY(CsvReader rows,
             CsvReader::Open(input.file, input.text, {"sn", "cpu_milli", "memory_mib", "gpu", "model"}));
   while (rows.Next()) {
@@ -26,9 +42,8 @@ Expected<void> ReadOpenbNodes(const TraceText& input, bool milli, TraceBuilder& 
                      .memory = static_cast<std::int64_t>(memory) * kMebi,
                      .label = kModelLabel,
                      .value = rows.Field(4)};
-    if (gpus > 0)
-      shape.extended[milli ? kGpuMilli : kGpu] = static_cast<std::int64_t>(gpus) * (milli ? 1000 : 1);
-    BERTH_RETURN_IF_ERROR(builder.AddNode(shape, rows.Field(0)));
+    SetGpus(source, static_cast<std::int64_t>(gpus), kWholeGpu, shape);
+    BERTH_RETURN_IF_ERROR(builder.AddNode(shape, rows.Field(0), static_cast<std::int64_t>(gpus) * kWholeGpu));
   }
   return {};
 }
@@ -48,8 +63,7 @@ std::vector<std::string> SplitModels(const std::string& text) {
 
 Expected<void> ReadOpenb(const TraceText& nodes, const TraceText& pods, const TraceSource& source,
                          TraceBuilder& builder) {
-  const bool milli = source.gpus == "milli";
-  BERTH_RETURN_IF_ERROR(ReadOpenbNodes(nodes, milli, builder));
+  BERTH_RETURN_IF_ERROR(ReadOpenbNodes(nodes, source, builder));
   BERTH_TRY(CsvReader rows, CsvReader::Open(pods.file, pods.text,
                                             {"cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec?",
                                              "creation_time?", "deletion_time?", "scheduled_time?"}));
@@ -63,7 +77,7 @@ Expected<void> ReadOpenb(const TraceText& nodes, const TraceText& pods, const Tr
     TraceShape shape{.milli_cpu = static_cast<std::int64_t>(cpu),
                      .memory = static_cast<std::int64_t>(memory) * kMebi};
     if (gpus > 0) {
-      shape.extended[milli ? kGpuMilli : kGpu] = static_cast<std::int64_t>(milli ? gpus * part : gpus);
+      SetGpus(source, static_cast<std::int64_t>(gpus), static_cast<std::int64_t>(part), shape);
       shape.required = SplitModels(rows.Field(4));
       if (!shape.required.empty()) shape.label = kModelLabel;
     }
@@ -75,7 +89,8 @@ Expected<void> ReadOpenb(const TraceText& nodes, const TraceText& pods, const Tr
             fmt::format("{}expected at least creation_time ({}), got {}", rows.Place(6), created, deleted));
       lifetime = OpenbSeconds(std::max(deleted - scheduled, 0.0));
     }
-    BERTH_RETURN_IF_ERROR(builder.AddPod(shape, OpenbSeconds(created), lifetime));
+    BERTH_RETURN_IF_ERROR(builder.AddPod(shape, OpenbSeconds(created), lifetime,
+                                         static_cast<std::int64_t>(std::max(gpus, 0.0) * part)));
   }
   return {};
 }

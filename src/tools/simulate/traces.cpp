@@ -36,8 +36,7 @@ Expected<void> AddTrace(const TraceSource& source, Workload& workload) {
     if (format.name != source.format) continue;
     BERTH_RETURN_IF_ERROR(format.read({source.nodes, nodes}, {source.pods, pods}, source, builder));
   }
-  builder.Finish();
-  return {};
+  return builder.Finish();
 }
 
 }  // namespace berth::simulate

@@ -12,12 +12,13 @@ namespace berth::simulate {
 struct TraceSource {
   std::string format = {};            // one of TraceFormats()
   std::string nodes = {}, pods = {};  // CSV files
-  std::string gpus = "whole";         // how parts of a GPU are requested: whole, milli
+  std::string gpus = "whole";         // how parts of a GPU are requested: whole, milli, devices
   std::string order = "recorded";  // or "shuffled": in random order, one after the other, and without an end
   Duration interval{};             // shuffled: between two pods
   std::uint64_t seed = 1;          // of the random order
   double speed = 1;                // recorded times are divided by it
-  bool recreate = true;            // a controller replaces evicted pods
+  double demand = 0;     // shuffled: requested GPUs divided by those of the nodes; 0: the pods of the trace
+  bool recreate = true;  // a controller replaces evicted pods
 };
 
 const std::vector<std::string>& TraceFormats();

@@ -22,7 +22,7 @@ Expected<Workload> Openb(const std::string& pods, TraceSource source = {}) {
   Workload workload;
   TraceBuilder builder(source, workload);
   BERTH_RETURN_IF_ERROR(ReadOpenb({"nodes.csv", kNodes}, {"pods.csv", pods}, source, builder));
-  builder.Finish();
+  BERTH_RETURN_IF_ERROR(builder.Finish());
   return workload;
 }
 
@@ -70,6 +70,58 @@ TEST(Openb, PartsOfGpusAreWholeOnesOrThousandths) {
                 .Value(),
             460);
   EXPECT_EQ(milli->groups[0].model.allocatable.at("simulation.berth.dev/gpu-milli").Value(), 4000);
+}
+
+TEST(Openb, DevicesAreSharedByClaims) {
+  const std::string pods = std::string(kColumns) +
+                           "a,1000,1024,1,460,T4|V100,0,10,0\nb,1000,1024,2,1000,,0,10,0\n" +
+                           "c,1000,1024,0,0,,0,10,0\n";
+  const auto workload = Openb(pods, {.gpus = "devices"});
+  ASSERT_TRUE(workload) << workload.error().message;
+  const auto& devices = workload->groups[0].devices;
+  ASSERT_TRUE(devices);
+  ASSERT_EQ(devices->devices.size(), 4u);
+  EXPECT_EQ(devices->devices[3].name, "gpu-3");
+  EXPECT_TRUE(devices->devices[3].allow_multiple_allocations);
+  EXPECT_EQ(std::get<std::string>(devices->devices[3].attributes.at("model").value), "T4");
+  EXPECT_FALSE(workload->groups[1].devices) << "no GPUs";
+  ASSERT_EQ(workload->kinds.size(), 3u);
+  const auto request_of = [&](std::size_t kind) {
+    return *workload->kinds[kind].claims.at("gpus").requests.at(0).exactly;
+  };
+  EXPECT_EQ(request_of(0).capacity->at("milli").Value(), 460);
+  EXPECT_EQ(request_of(0).selectors.at(0).cel_expression,
+            R"(device.attributes["gpu.simulation.berth.dev"].model in ["T4", "V100"])");
+  EXPECT_FALSE(workload->kinds[0].model.spec.node_affinity);
+  EXPECT_EQ(request_of(1).count, 2);
+  EXPECT_FALSE(request_of(1).capacity) << "whole GPUs";
+  EXPECT_TRUE(workload->kinds[2].claims.empty());
+  EXPECT_EQ(workload->objects.size(), 1u) << "the device class";
+}
+
+// The nodes have eight GPUs.
+TEST(Openb, ADemandIsMetWithPodsThatAreDrawnFromTheTrace) {
+  const std::string pods = std::string(kColumns) + "a,1000,1024,1,500,,0,10,0\nb,1000,1024,2,1000,,0,10,0\n" +
+                           "c,1000,1024,0,0,,0,10,0\n";
+  const auto demand_of = [&](double demand, std::uint64_t seed) {
+    const auto workload = Openb(pods, {.order = "shuffled", .interval = 1s, .seed = seed, .demand = demand});
+    EXPECT_TRUE(workload) << workload.error().message;
+    double sum = 0;
+    for (const TracedPod& pod : workload->trace) {
+      const std::string& name = workload->kinds[pod.kind].name;
+      sum += name.ends_with("2gpu") ? 2 : name.ends_with("1gpu") ? 0.5 : 0;
+    }
+    return sum;
+  };
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    EXPECT_GT(demand_of(2, seed), 14) << "the next pod would exceed 16 GPUs";
+    EXPECT_LE(demand_of(2, seed), 16);
+    EXPECT_LE(demand_of(0.25, seed), 2) << "fewer pods than the trace has";
+  }
+  const auto none = Openb(std::string(kColumns) + "c,1000,1024,0,0,,0,10,0\n",
+                          {.order = "shuffled", .interval = 1s, .demand = 1});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "demand needs nodes with GPUs and pods that request GPUs");
 }
 
 TEST(Openb, ShuffledPodsArriveOneAfterTheOtherAndStay) {
@@ -120,7 +172,7 @@ TEST(Alibaba2018, TasksAreAsManyPodsAsInstances) {
                        "Terminated,40,41,100,1\n"},
                       source, builder);
   ASSERT_TRUE(read) << read.error().message;
-  builder.Finish();
+  ASSERT_TRUE(builder.Finish());
   ASSERT_EQ(workload.groups.size(), 1u);
   EXPECT_EQ(workload.groups[0].names, (std::vector<std::string>{"m_1", "m_2"}));
   ASSERT_EQ(workload.trace.size(), 4u);
@@ -144,7 +196,7 @@ TEST(Borg2019, AnInstanceRunsFromScheduleToItsEndAndReturnsAfterAnEviction) {
        "6000000,3,1,0,200,,\n7000000,9,1,0,200,,\n16000000,6,1,0,200,,\n3000000,0,1,1,100,0.25,0.125\n"},
       source, builder);
   ASSERT_TRUE(read) << read.error().message;
-  builder.Finish();
+  ASSERT_TRUE(builder.Finish());
   ASSERT_EQ(workload.groups.size(), 1u);
   EXPECT_EQ(workload.groups[0].count, 1u);
   EXPECT_EQ(workload.groups[0].model.allocatable.at("cpu").Value(), 32);

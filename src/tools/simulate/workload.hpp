@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct NodeGroup {
   std::vector<std::string> names;  // of the nodes; empty: "<group>-0", ...
   std::vector<std::string> zones;  // assigned in turn; empty: no zone label
   api::Node model;                 // without name, hostname and zone
+  // Published for each node, in a pool of its name; without name, node and pool. nullopt: no devices.
+  std::optional<api::ResourceSlice> devices = {};
   std::optional<NodeFailures> failures;
   std::optional<NodeAutoscaling> autoscaling;
 };
@@ -64,6 +67,8 @@ struct PodKind {
   bool recreate = true;  // a controller replaces evicted pods
   // Not empty: what arrives are groups of pods that start and end together.
   std::vector<GroupSize> group_sizes = {};
+  // By template in spec.resourceClaims of the model: the claims of each pod, without name and UID.
+  std::map<std::string, api::ResourceClaim> claims = {};
 };
 
 // One pod of a recorded trace.
@@ -96,6 +101,7 @@ struct Workload {
   static constexpr std::size_t kMostNodes = 200'000;
   static constexpr std::size_t kMostPods = 5'000'000;  // that exist at the same time, and of a trace
   static constexpr std::size_t kMostMembers = 10'000;  // of a group
+  static constexpr std::size_t kMostDevices = 128;     // of a node, as in a ResourceSlice
 };
 
 }  // namespace berth::simulate

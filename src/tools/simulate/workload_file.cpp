@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "base/files.hpp"
@@ -44,8 +45,11 @@ class WorkloadReader {
   void ReadArrivals(const Value& value, const std::string& path, PodKind& kind);
   void ReadOutage(const Value& value, const std::string& path);
   void ReadObject(const Value& value, const std::string& path);
+  void ReadClaimTemplate(const Value& value, const std::string& path);
+  std::optional<api::ResourceSlice> ReadDevices(Fields& group);
   void ReadTrace(const Value& value, const std::string& path);
   void CheckWhole(Fields& file);
+  void FindClaims(Fields& file);
   std::optional<Distribution> ReadLifetime(Fields& kind);
   std::vector<GroupSize> ReadGroupSizes(Fields& kind);
   api::Node ReadNodeModel(Fields& group, const std::string& path);
@@ -55,6 +59,7 @@ class WorkloadReader {
   FieldErrors errors_;
   api::Decoder decoder_;
   Workload workload_;
+  std::map<std::string, api::ResourceClaim> claim_templates_;  // by namespace and name
   bool duration_given_ = false;
 };
 
@@ -111,6 +116,58 @@ api::Node WorkloadReader::ReadNodeModel(Fields& group, const std::string& path) 
   return *std::move(decoded);
 }
 
+// A ResourceSlice is composed and decoded in the same way. A device with a count stands for several that
+// differ only in name.
+std::optional<api::ResourceSlice> WorkloadReader::ReadDevices(Fields& group) {
+  const Value* given = group.Take("devices");
+  if (given == nullptr) return std::nullopt;
+  const std::string path = group.PathOf("devices");
+  Fields fields(*given, path, errors_);
+  const std::string driver = fields.Text("driver");
+  if (driver.empty()) fields.Add("driver", "required, for example gpu.example.com");
+  Value devices = Value::List();
+  fields.ForEach("list", [&](const Value& item, const std::string& at) {
+    Fields device(item, at, errors_);
+    const std::string name = device.Text("name");
+    if (name.empty()) device.Add("name", "required");
+    const bool counted = device.Has("count");
+    const auto most = static_cast<std::int64_t>(Workload::kMostDevices);
+    const std::int64_t count = device.Integer("count", 1, most, 1);
+    Value object = Value::Map();
+    for (const auto& [key, member] : item.members) {
+      if (key == "count") continue;
+      device.Take(key);
+      object.Set(key, member);
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (counted) object.Set("name", Value::Text(fmt::format("{}-{}", name, i)));
+      devices.items.push_back(object);
+    }
+  });
+  fields.Finish();
+  if (devices.items.empty() || devices.items.size() > Workload::kMostDevices) {
+    fields.Add("list", fmt::format("expected 1 to {} devices of a node, got {}", Workload::kMostDevices,
+                                   devices.items.size()));
+  }
+  Value metadata = Value::Map(), pool = Value::Map(), spec = Value::Map(), slice = Value::Map();
+  metadata.Set("name", Value::Text("node"));
+  pool.Set("name", Value::Text("node"));
+  spec.Set("driver", Value::Text(driver));
+  spec.Set("nodeName", Value::Text("node"));
+  spec.Set("pool", std::move(pool));
+  spec.Set("devices", std::move(devices));
+  slice.Set("metadata", std::move(metadata));
+  slice.Set("spec", std::move(spec));
+  std::string json;
+  yaml::AppendJson(json, slice);
+  auto decoded = decoder_.Object<api::ResourceSlice>(json);
+  if (!decoded) {
+    errors_.Add(path, decoded.error().message);
+    return std::nullopt;
+  }
+  return *std::move(decoded);
+}
+
 // Of an item that needs a name other than those of the others.
 template <class Item>
 std::string ReadName(Fields& fields, const std::vector<Item>& others) {
@@ -129,6 +186,7 @@ void WorkloadReader::ReadGroup(const Value& value, const std::string& path) {
   group.count = static_cast<std::size_t>(fields.Integer("count", 0, most, 1));
   group.zones = fields.Texts("zones");
   group.model = ReadNodeModel(fields, path);
+  group.devices = ReadDevices(fields);
   if (const Value* failures = fields.Take("failures")) {
     Fields of(*failures, fields.PathOf("failures"), errors_);
     group.failures.emplace();
@@ -207,9 +265,6 @@ api::Pod WorkloadReader::ReadPodModel(Fields& kind, const std::string& path) {
       errors_.Add(path + ".template.spec.volumes",
                   fmt::format("volume \"{}\": claims are not simulated; remove the volume", volume.name));
   }
-  if (!std::as_const(decoded->spec.resource_claims).empty())
-    errors_.Add(path + ".template.spec.resourceClaims",
-                "not simulated; request an extended resource instead");
   return *std::move(decoded);
 }
 
@@ -307,6 +362,7 @@ void WorkloadReader::ReadKind(const Value& value, const std::string& path) {
 void WorkloadReader::ReadObject(const Value& value, const std::string& path) {
   const Value* kind = value.Find("kind");
   const std::string name = kind == nullptr ? "" : kind->text;
+  if (name == "ResourceClaimTemplate") return ReadClaimTemplate(value, path);
   bool known = false;
   api::AllKinds::ForEach([&]<class T>() {
     if (T::kKind != name || std::same_as<T, api::Pod> || std::same_as<T, api::Node>) return;
@@ -324,6 +380,24 @@ void WorkloadReader::ReadObject(const Value& value, const std::string& path) {
         fmt::format("expected a kind that the scheduler reads, except Node and Pod, got \"{}\"", name));
 }
 
+// The scheduler does not read templates: the simulation creates the claims of pods from them.
+void WorkloadReader::ReadClaimTemplate(const Value& value, const std::string& path) {
+  const Value* spec = value.Find("spec");
+  const Value* claim_spec = spec == nullptr ? nullptr : spec->Find("spec");
+  if (claim_spec == nullptr) return errors_.Add(path + ".spec.spec", "required: the spec of the claims");
+  Value claim = Value::Map();
+  if (const Value* metadata = value.Find("metadata")) claim.Set("metadata", *metadata);
+  claim.Set("spec", *claim_spec);
+  std::string json;
+  yaml::AppendJson(json, claim);
+  auto decoded = decoder_.Object<api::ResourceClaim>(json);
+  if (!decoded) return errors_.Add(path, decoded.error().message);
+  api::ApplyDefaults(*decoded);
+  const std::string key = decoded->metadata.ns.str() + "/" + decoded->metadata.name;
+  if (!claim_templates_.emplace(key, *std::move(decoded)).second)
+    errors_.Add(path + ".metadata.name", fmt::format("template \"{}\" occurs twice", key));
+}
+
 // --- traces ---
 
 void WorkloadReader::ReadTrace(const Value& value, const std::string& path) {
@@ -332,12 +406,14 @@ void WorkloadReader::ReadTrace(const Value& value, const std::string& path) {
   source.format = fields.Choice("format", TraceFormats());
   source.nodes = InFolder(folder_, fields.Text("nodes"));
   source.pods = InFolder(folder_, fields.Text("pods"));
-  source.gpus = fields.Choice("gpus", {"whole", "milli"});
+  source.gpus = fields.Choice("gpus", {"whole", "milli", "devices"});
   source.order = fields.Choice("order", {"recorded", "shuffled"});
   source.interval = fields.Time("interval", std::chrono::seconds(1), std::chrono::milliseconds(1));
   source.seed = static_cast<std::uint64_t>(fields.Integer("seed", 0, INT64_MAX, 1));
   source.speed = fields.Real("speed", 0.001, 1e6, 1);
   source.recreate = fields.Bool("recreate", true);
+  source.demand = fields.Real("demand", 0.01, 100, 0);
+  if (fields.Has("demand") && source.order != "shuffled") fields.Add("demand", "needs order: shuffled");
   for (const auto* name : {"nodes", "pods"}) {
     if (!fields.Has(name)) fields.Add(name, "required: a CSV file");
   }
@@ -356,8 +432,28 @@ void WorkloadReader::CheckWhole(Fields& file) {
   if (workload_.kinds.empty() && errors_.empty()) file.Add("pods", "required: at least one kind of pods");
   if (workload_.duration == Duration::zero() && errors_.empty())
     file.Add("duration", R"(required, for example "1h")");
+  FindClaims(file);
   for (PodKind& kind : workload_.kinds) {
     for (Arrivals& arrivals : kind.arrivals) arrivals.until = std::min(arrivals.until, workload_.duration);
+  }
+}
+
+// The claims of kinds from the file; those of a trace have theirs.
+void WorkloadReader::FindClaims(Fields& file) {
+  for (PodKind& kind : workload_.kinds) {
+    for (const api::PodResourceClaim& reference : std::as_const(kind.model.spec.resource_claims)) {
+      if (!reference.resource_claim_template_name) continue;
+      const std::string& name = *reference.resource_claim_template_name;
+      if (kind.claims.contains(name)) continue;
+      const std::string key = kind.model.metadata.ns.str() + "/" + name;
+      const auto found = claim_templates_.find(key);
+      if (found == claim_templates_.end()) {
+        file.Add("objects", fmt::format("pods \"{}\" need the ResourceClaimTemplate \"{}\"; there is none",
+                                        kind.name, key));
+      } else {
+        kind.claims.emplace(name, found->second);
+      }
+    }
   }
 }
 

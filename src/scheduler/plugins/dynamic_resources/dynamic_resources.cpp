@@ -276,21 +276,24 @@ Status DynamicResources::Locate(const Attempt& attempt, const ResourceClaim::All
 
 // --- filter ---
 
-devices::Allocator DynamicResources::MakeAllocator(std::uint64_t steps) const {
+devices::Allocator DynamicResources::MakeAllocator(const framework::CycleState& state,
+                                                   std::uint64_t steps) const {
   return {handle_.devices.features(),
           handle_.devices.allocated(),
           [this](std::string_view name) { return FindClass(name); },
           *selectors_,
-          {.steps = steps}};
+          {.steps = steps},
+          state.Has(handle_.least_waste) ? devices::DeviceOrder::kLeastWaste : devices::DeviceOrder::kListed};
 }
 
 // The answer for a node; `error` is set if the kind is kError.
-DevicesOfPod::Answer DynamicResources::Ask(DevicesOfPod& pod, DevicesOfPod::Variant& variant,
-                                           const devices::NodeDevices& node, std::string& error) const {
+DevicesOfPod::Answer DynamicResources::Ask(const framework::CycleState& state, DevicesOfPod& pod,
+                                           DevicesOfPod::Variant& variant, const devices::NodeDevices& node,
+                                           std::string& error) const {
   if (const auto known = variant.answers.find(node.picture); known != variant.answers.end())
     return known->second;
   const std::vector<const ResourceClaim*> claims = pod.Unallocated(variant);
-  Outcome outcome = MakeAllocator(pod.steps_left).Allocate(node, claims);
+  Outcome outcome = MakeAllocator(state, pod.steps_left).Allocate(node, claims);
   pod.steps_left -= std::min(pod.steps_left, outcome.steps);
   DevicesOfPod::Answer answer{outcome.kind, 0};
   if (outcome.kind == Outcome::Kind::kError) {
@@ -399,7 +402,7 @@ void DynamicResources::Filter(const Attempt& attempt, const RowSet& all, framewo
       std::string error;
       const OnNode on_node =
           Consider(*attempt.pod().pod, pod, attempt.nodes(), static_cast<cluster::Row>(row));
-      switch (Ask(pod, *on_node.variant, *node, error).kind) {
+      switch (Ask(attempt.state(), pod, *on_node.variant, *node, error).kind) {
         case Outcome::Kind::kAllocated:
           break;
         case Outcome::Kind::kImpossible:
@@ -622,7 +625,7 @@ Expected<DynamicResources::Allocations> DynamicResources::Allocate(const Placeme
   const auto& node = handle_.devices.inventory().Of(handle_.nodes, row);
   if (!node) return Invalid("gather pool information: " + node.error().message);
   // The same search as in Filter, which stored only whether the node has devices.
-  const devices::Allocator allocator = MakeAllocator(StepsOf(args_));
+  const devices::Allocator allocator = MakeAllocator(placement.state, StepsOf(args_));
   const std::vector<const ResourceClaim*> claims = pod.Unallocated(*on_node.variant);
   const Outcome outcome = allocator.Allocate(*node, claims);
   if (outcome.kind != Outcome::Kind::kAllocated) return Invalid(kNotFound);

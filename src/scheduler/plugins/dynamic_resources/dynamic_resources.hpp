@@ -105,9 +105,10 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   void CheckLapsed(DeviceClaim& claim) const;
   framework::Status Locate(const framework::Attempt& attempt,
                            const api::ResourceClaim::Allocation& allocation, DeviceClaim& claim) const;
-  devices::Allocator MakeAllocator(std::uint64_t steps) const;
-  DevicesOfPod::Answer Ask(DevicesOfPod& pod, DevicesOfPod::Variant& variant,
-                           const devices::NodeDevices& node, std::string& error) const;
+  devices::Allocator MakeAllocator(const framework::CycleState& state, std::uint64_t steps) const;
+  DevicesOfPod::Answer Ask(const framework::CycleState& state, DevicesOfPod& pod,
+                           DevicesOfPod::Variant& variant, const devices::NodeDevices& node,
+                           std::string& error) const;
   // The allocations of the pod's claims on the node of the placement.
   struct Allocations {
     const DevicesOfPod::Variant* variant = nullptr;  // null: there is nothing to allocate

@@ -107,7 +107,8 @@ class DynamicResources::Explanation {
     if (answer == variant.answers.end() || answer->second.kind == Outcome::kAllocated) return {};
     const auto [known, is_new] = diagnoses_.try_emplace({&variant, node->picture});
     if (is_new) {
-      auto diagnosis = plugin_.MakeAllocator(steps_left_).Diagnose(*node, pod_.Unallocated(variant));
+      auto diagnosis =
+          plugin_.MakeAllocator(attempt_.state(), steps_left_).Diagnose(*node, pod_.Unallocated(variant));
       steps_left_ -= std::min(steps_left_, diagnosis.steps);
       known->second = std::move(diagnosis.lines);
     }

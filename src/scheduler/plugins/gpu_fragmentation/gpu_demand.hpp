@@ -1,0 +1,65 @@
+// The GPUs that pods request.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kubernetes/api/devices.hpp"
+#include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/framework/handle.hpp"
+#include "scheduler/plugins/gpu_fragmentation/gpu_fragmentation_args.hpp"
+
+namespace berth::plugins {
+
+// Which devices a request accepts, and what it takes of each.
+struct GpuAsk {
+  enum class Kind : std::uint8_t {
+    kResource,  // of an extended resource: whole devices
+    kClass,     // of a device class
+    kAny,       // of all resources (if whole) and classes
+  };
+  Kind kind = Kind::kAny;
+  std::uint32_t index = 0;                        // of the resource or class in the arguments
+  std::vector<std::string> selectors = {};        // CEL expressions
+  std::optional<api::QuantityMap> capacity = {};  // requested of each device
+  std::string key = {};                           // equal for equal asks
+};
+
+// What pods of one kind request. Ordered, for maps.
+struct GpuDemand {
+  std::int64_t milli_cpu = 0;
+  std::int64_t memory = 0;
+  std::vector<std::pair<GpuAsk, std::int64_t>> requests;  // with the number of devices of each
+
+  std::string Key() const;
+};
+
+// Reads demands from pods and their claims. Scheduler loop only.
+class GpuDemands {
+ public:
+  // The arguments must outlive it.
+  GpuDemands(const GpuFragmentationArgs& args, framework::Handle& handle);
+
+  enum class Claims : std::uint8_t {
+    kAll,
+    kUnallocated,  // only those that need devices
+  };
+  // nullopt: a claim of the pod does not exist (yet). Of a request with alternatives the first one counts.
+  // Requests of all devices of a node, and with administrative access, do not count.
+  std::optional<GpuDemand> Of(const api::Pod& pod, const cluster::Amounts& amounts, Claims claims) const;
+  GpuDemand Of(const GpuFragmentationArgs::TypicalPod& pod) const;
+  cluster::ResourceId resource(std::size_t index) const { return resources_[index]; }
+
+ private:
+  void AddClaim(const api::ResourceClaim& claim, GpuDemand& demand) const;
+
+  const GpuFragmentationArgs& args_;
+  framework::Handle& handle_;
+  std::vector<cluster::ResourceId> resources_;  // as in the arguments
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,355 @@
+#include "scheduler/plugins/gpu_fragmentation/gpu_fragmentation.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "kubernetes/api/decode.hpp"
+#include "scheduler/devices/cluster_devices.hpp"
+#include "testing/cluster.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using berth::testing::Cluster;
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::NodeBuilder;
+using berth::testing::NodeScores;
+using berth::testing::PodBuilder;
+using ::testing::HasSubstr;
+
+constexpr auto kGpu = "nvidia.com/gpu";
+
+template <class T>
+T Read(const std::string& json) {
+  auto object = api::Decoder().Object<T>(json);
+  EXPECT_TRUE(object) << (object ? "" : object.error().message) << "\n" << json;
+  return *std::move(object);
+}
+
+NodeBuilder GpuNode(const std::string& name, const char* gpus, const char* cpu = "16") {
+  return MakeNode(name).Cpu(cpu).Memory("64Gi").Pods("110").Allocatable(kGpu, gpus);
+}
+
+PodBuilder GpuPod(const std::string& name, const char* gpus) { return MakePod(name).Request(kGpu, gpus); }
+
+// --- extended resources ---
+
+// Two typical pods: 2 GPUs and 4 cores (weight 3), 1 GPU and 8 cores (weight 1).
+constexpr auto kMix = "mix: [{weight: 3, cpu: 4, gpus: 2}, {weight: 1, cpu: '8', gpus: 1}]";
+
+std::string Published(const std::string& more = kMix) { return "formula: Published, " + more; }
+
+struct ScoreCase {
+  std::string name;
+  api::Pod pod;
+  // By node: the usable GPUs that are lost.
+  std::map<std::string, double> lost;
+};
+
+// Nodes with 4 GPUs and 16 cores, of which are free: "one" 1 GPU, "two" 2 GPUs, "cpu" 4 GPUs and 8 cores,
+// "full" no GPU. Usable by the published formula: one 0 * 3/4 + 1 * 1/4, two 2, cpu 4.
+TEST(GpuFragmentation, ScoresAreTheUsableGpusThatAPodLeaves) {
+  Cluster cluster;
+  for (const auto* name : {"one", "two", "cpu", "full"}) cluster.Add(GpuNode(name, "4"));
+  cluster.Run("one", GpuPod("a", "3")).Run("two", GpuPod("b", "2")).Run("cpu", MakePod("c").Cpu("8"));
+  cluster.Run("full", GpuPod("d", "4"));
+  const ScoreCase cases[] = {
+      // "one" loses what only the second class could use, "two" 2 * 3/4 and one of two for the second class.
+      {"a GPU", GpuPod("pod", "1"), {{"one", 0.25}, {"two", 1.75}, {"cpu", 1}, {"full", -1}}},
+      {"two GPUs", GpuPod("pod", "2"), {{"one", -1}, {"two", 2}, {"cpu", 2}, {"full", -1}}},
+      // Five of eight free cores are too few for both classes.
+      {"CPU for which GPUs wait", MakePod("pod").Cpu("5"), {{"one", 0}, {"two", 0}, {"cpu", 4}, {"full", 0}}},
+      {"half of it", MakePod("pod").Cpu("4"), {{"one", 0}, {"two", 0}, {"cpu", 1}, {"full", 0}}},
+      {"nothing", MakePod("pod"), {{"one", 0}, {"two", 0}, {"cpu", 0}, {"full", 0}}},
+  };
+  const auto plugin = cluster.Make<GpuFragmentation>("{" + Published() + "}");
+  for (const ScoreCase& row : cases) {
+    SCOPED_TRACE(row.name);
+    NodeScores expected;
+    for (const auto& [node, lost] : row.lost) expected[node] = lost < 0 ? 0 : std::llround(1e9 / (1 + lost));
+    EXPECT_EQ(cluster.RawScores(*plugin, row.pod), expected);
+  }
+}
+
+TEST(GpuFragmentation, TheBalancedFormulaCountsCpuBeforeItIsTooLittle) {
+  Cluster cluster;
+  cluster.Add(GpuNode("n", "4", "16"));
+  // 4 GPUs, 16 cores; pods with 4 cores and a GPU: all GPUs are usable, afterwards 3.
+  const auto balanced = cluster.Make<GpuFragmentation>("{mix: [{cpu: 4, gpus: 1}]}");
+  const auto published = cluster.Make<GpuFragmentation>("{" + Published("mix: [{cpu: 4, gpus: 1}]") + "}");
+  const api::Pod pod = MakePod("pod").Cpu("6");  // 10 cores are left: 2.5 tasks
+  EXPECT_EQ(cluster.RawScores(*balanced, pod), (NodeScores{{"n", std::llround(1e9 / 2.5)}}));
+  EXPECT_EQ(cluster.RawScores(*published, pod), (NodeScores{{"n", 1'000'000'000}}));
+}
+
+TEST(GpuFragmentation, TheBestNodeGetsOneHundred) {
+  Cluster cluster;
+  cluster.Add(GpuNode("one", "1")).Add(GpuNode("two", "2"));
+  const auto plugin = cluster.Make<GpuFragmentation>("{" + Published("mix: [{gpus: 2}]") + "}");
+  // A single GPU is of no use for pods with two.
+  EXPECT_EQ(cluster.Scores(*plugin, GpuPod("pod", "1")), (NodeScores{{"one", 100}, {"two", 33}}));
+}
+
+TEST(GpuFragmentation, LearnsTheMixFromThePodsOnNodes) {
+  Cluster cluster;
+  cluster.Add(GpuNode("one", "1")).Add(GpuNode("two", "2")).Add(GpuNode("other", "8"));
+  const auto plugin = cluster.Make<GpuFragmentation>("{formula: Published}");
+  const api::Pod pod = GpuPod("pod", "1");
+  EXPECT_EQ(cluster.Scores(*plugin, pod), (NodeScores{{"one", 0}, {"two", 0}, {"other", 0}}))
+      << "no pod requests GPUs";
+  cluster.Run("other", MakePod("plain").Cpu("1"));
+  EXPECT_EQ(cluster.Scores(*plugin, pod), (NodeScores{{"one", 0}, {"two", 0}, {"other", 0}}));
+  const std::uint64_t before = cluster.nodes().node_changes();
+  cluster.Run("other", GpuPod("pair", "2"));
+  EXPECT_GT(cluster.nodes().node_changes(), before) << "cached results are invalid";
+  // Of the six free GPUs of "other" five remain usable.
+  EXPECT_EQ(cluster.Scores(*plugin, pod), (NodeScores{{"one", 100}, {"two", 33}, {"other", 50}}));
+}
+
+// Pods of many kinds: the mix has the most frequent ones, and changes after a tenth of the pods has changed.
+TEST(GpuFragmentation, TheLearnedMixHasTheMostFrequentPods) {
+  Cluster cluster;
+  cluster.Add(GpuNode("n", "1000"));
+  GpuFragmentationArgs args;
+  const GpuDemands demands(args, cluster.handle());
+  WorkloadMix mix(cluster.handle(), demands, 2);
+  const auto run = [&](int pods, const char* gpus) {
+    for (int i = 0; i < pods; ++i)
+      cluster.Run("n", GpuPod(fmt::format("p-{}-{}", gpus, i), gpus).Uid(fmt::format("{}-{}", gpus, i)));
+  };
+  run(20, "1");
+  run(60, "2");
+  run(20, "4");
+  EXPECT_EQ(mix.counted(), 100u);
+  ASSERT_EQ(mix.typical().size(), 2u);
+  EXPECT_EQ(mix.typical()[0].demand.requests.front().second, 2);
+  EXPECT_GT(mix.typical()[0].weight, 0.7);
+  EXPECT_DOUBLE_EQ(mix.typical()[0].weight + mix.typical()[1].weight, 1);
+  const std::uint64_t version = mix.version();
+  run(1, "8");
+  EXPECT_EQ(mix.version(), version) << "one pod of a hundred";
+}
+
+// --- devices ---
+
+constexpr auto kClaimMix = "deviceClasses: [gpu], capacity: milli, formula: Published, mix: [{gpus: 1}]";
+
+class GpuDevices : public ::testing::Test {
+ protected:
+  GpuDevices() {
+    cluster_.Put(Read<api::DeviceClass>(R"({"metadata": {"name": "gpu"}, "spec": {"selectors": [
+      {"cel": {"expression": "device.driver == 'd'"}}]}})"));
+  }
+  // Two GPUs that can be shared, and a network card.
+  void AddNode(const std::string& name) {
+    cluster_.Add(MakeNode(name).Cpu("16").Memory("64Gi").Pods("110"));
+    const auto gpu = [](const std::string& device) {
+      return fmt::format(R"({{"name": "{}", "allowMultipleAllocations": true,
+        "attributes": {{"model": {{"string": "a"}}, "serial": {{"string": "{}"}}}}, "capacity": {{"milli":
+        {{"value": "1000", "requestPolicy": {{"default": "1000", "validRange": {{"min": "1"}}}}}}}}}})",
+                         device, device);
+    };
+    cluster_.Put(Read<api::ResourceSlice>(
+        fmt::format(R"({{"metadata": {{"name": "{0}"}}, "spec": {{"driver": "d", "nodeName": "{0}",
+        "pool": {{"name": "{0}", "resourceSliceCount": 1}}, "devices": [{1}, {2}]}}}})",
+                    name, gpu("g0"), gpu("g1"))));
+    cluster_.Put(Read<api::ResourceSlice>(
+        fmt::format(R"({{"metadata": {{"name": "{0}-net"}}, "spec": {{"driver": "net", "nodeName": "{0}",
+        "pool": {{"name": "net-{0}", "resourceSliceCount": 1}}, "devices": [{{"name": "eth"}}]}}}})",
+                    name)));
+  }
+  // A claim for `milli` of a GPU; with a device, it is allocated on the node.
+  void PutClaim(const std::string& name, int milli, const std::string& node = "",
+                const std::string& device = "", const std::string& more = "") {
+    std::string status = "{}";
+    if (!node.empty()) {
+      status = fmt::format(
+          R"({{"allocation": {{"devices": {{"results": [{{"request": "r", "driver": "d", "pool": "{}",
+          "device": "{}", "shareID": "{}", "consumedCapacity": {{"milli": "{}"}}}}]}}}},
+          "reservedFor": [{{"resource": "pods", "name": "{}", "uid": "uid-of-{}"}}]}})",
+          node, device, name, milli, name, name);
+    }
+    cluster_.Put(Read<api::ResourceClaim>(fmt::format(
+        R"({{"metadata": {{"namespace": "default", "name": "{0}", "uid": "{0}"}}, "spec": {{"devices": {{"requests":
+        [{{"name": "r", "exactly": {{"deviceClassName": "gpu"{2}, "capacity": {{"requests": {{"milli": "{1}"}}}}}}}}]}}}},
+        "status": {3}}})",
+        name, milli, more, status)));
+  }
+  static api::Pod PodWith(const std::string& claim) {
+    api::Pod pod = MakePod("pod-" + claim).Uid("uid-of-" + claim);
+    pod.spec.resource_claims = {{claim, claim, std::nullopt}};
+    return pod;
+  }
+
+  Cluster cluster_;
+};
+
+// Of two free GPUs, whole GPUs are typical: a part of a GPU costs one, unless another pod shares it already.
+TEST_F(GpuDevices, ASharedDeviceCostsNothingMore) {
+  AddNode("free");
+  AddNode("shared");
+  PutClaim("other", 400, "shared", "g0");
+  PutClaim("half", 500);
+  PutClaim("most", 700);
+  const auto plugin = cluster_.Make<GpuFragmentation>(fmt::format("{{{}}}", kClaimMix));
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")),
+            (NodeScores{{"free", 500'000'000}, {"shared", 1'000'000'000}}));
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("most")),
+            (NodeScores{{"free", 500'000'000}, {"shared", 500'000'000}}));
+}
+
+TEST_F(GpuDevices, TheChoiceOfTheDeviceCounts) {
+  AddNode("n");
+  PutClaim("other", 400, "n", "g1");
+  PutClaim("half", 500);
+  const std::string args = kClaimMix;
+  const auto listed = cluster_.Make<GpuFragmentation>("{" + args + "}");
+  const auto least = cluster_.Make<GpuFragmentation>("{deviceChoice: LeastWaste, " + args + "}");
+  EXPECT_EQ(cluster_.RawScores(*listed, PodWith("half")), (NodeScores{{"n", 500'000'000}}));
+  EXPECT_EQ(cluster_.RawScores(*least, PodWith("half")), (NodeScores{{"n", 1'000'000'000}}));
+  // DynamicResources reads the mark.
+  EXPECT_TRUE(cluster_.PreFilter(*listed, PodWith("half")).status.skip());
+  EXPECT_FALSE(cluster_.state().Has(cluster_.handle().least_waste));
+  EXPECT_TRUE(cluster_.PreFilter(*least, PodWith("half")).status.skip());
+  EXPECT_TRUE(cluster_.state().Has(cluster_.handle().least_waste));
+}
+
+TEST_F(GpuDevices, AllocationsOfOtherPodsAreFollowedWithoutAChangeOfTheRow) {
+  AddNode("n");
+  PutClaim("half", 500);
+  const auto plugin =
+      cluster_.Make<GpuFragmentation>("{deviceChoice: LeastWaste, " + std::string(kClaimMix) + "}");
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")), (NodeScores{{"n", 500'000'000}}));
+  PutClaim("other", 100, "n", "g0");
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")), (NodeScores{{"n", 1'000'000'000}}));
+  PutClaim("other", 100);
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")), (NodeScores{{"n", 500'000'000}}));
+  EXPECT_EQ(plugin->ScoreDependency(cluster_.Prepare(MakePod("plain"))),
+            framework::ResultDependency::kEverything);
+}
+
+TEST_F(GpuDevices, SelectorsOfTypicalPodsCount) {
+  AddNode("n");
+  PutClaim("half", 500);
+  const auto rate = [&](const std::string& model) {
+    const auto plugin = cluster_.Make<GpuFragmentation>(fmt::format(
+        "{{deviceClasses: [gpu], capacity: milli, formula: Published, mix: [{{gpus: 1, selectors: "
+        "[\"device.attributes['d'].model == '{}'\"]}}]}}",
+        model));
+    return cluster_.RawScores(*plugin, PodWith("half")).at("n");
+  };
+  EXPECT_EQ(rate("a"), 500'000'000);
+  EXPECT_EQ(rate("b"), 1'000'000'000) << "the GPU is of no use for typical pods";
+}
+
+// An ask that tells devices apart arrives after they were read as one model.
+TEST_F(GpuDevices, SelectorsOfAPodTellDevicesOfOneModelApart) {
+  AddNode("n");
+  PutClaim("other", 400, "n", "g1");
+  PutClaim("any", 500);
+  PutClaim("second", 500, "", "",
+           R"(, "selectors": [{"cel": {"expression": "device.attributes['d'].serial == 'g1'"}}])");
+  PutClaim("none", 500, "", "",
+           R"(, "selectors": [{"cel": {"expression": "device.attributes['d'].serial == 'g2'"}}])");
+  const auto plugin = cluster_.Make<GpuFragmentation>(fmt::format("{{{}}}", kClaimMix));
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("any")), (NodeScores{{"n", 500'000'000}}));
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("second")), (NodeScores{{"n", 1'000'000'000}}));
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("none")), (NodeScores{{"n", 0}})) << "no device";
+}
+
+TEST_F(GpuDevices, AnAllocatedClaimTakesNothingMore) {
+  AddNode("n");
+  PutClaim("mine", 1000, "n", "g0");
+  const auto plugin = cluster_.Make<GpuFragmentation>(fmt::format("{{{}}}", kClaimMix));
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("mine")), (NodeScores{{"n", 1'000'000'000}}));
+}
+
+TEST_F(GpuDevices, PodsAreLearnedWhenTheirClaimsArrive) {
+  AddNode("n");
+  const auto plugin = cluster_.Make<GpuFragmentation>("{deviceClasses: [gpu], capacity: milli}");
+  cluster_.Run("n", PodWith("late"));
+  PutClaim("half", 500);
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")), (NodeScores{{"n", 0}})) << "no mix yet";
+  PutClaim("late", 1000, "n", "g0");
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")), (NodeScores{{"n", 500'000'000}}));
+}
+
+// --- kept results ---
+
+// A plugin that has seen all changes gives the same scores as a new one.
+TEST(GpuFragmentation, KeptResultsEqualNewOnes) {
+  Random random(7);
+  Cluster cluster;
+  for (int i = 0; i < 6; ++i) {
+    cluster.Add(GpuNode(fmt::format("n{}", i), i % 2 == 0 ? "4" : "8", i % 3 == 0 ? "16" : "64"));
+  }
+  const std::string args =
+      "{mix: [{weight: 2, cpu: 4, memory: 8Gi, gpus: 1}, {cpu: 16, gpus: 4}, {gpus: 8}]}";
+  const auto kept = cluster.Make<GpuFragmentation>(args);
+  int different = 0;
+  NodeScores last;
+  for (int step = 0; step < 300; ++step) {
+    const std::string gpus = std::to_string(random.Below(3)), cpu = std::to_string(1 + random.Below(3));
+    const PodBuilder pod = MakePod("pod").Cpu(cpu).Request(kGpu, gpus);
+    const NodeScores scores = cluster.RawScores(*kept, pod);
+    ASSERT_EQ(scores, cluster.RawScores(*cluster.Make<GpuFragmentation>(args), pod)) << "step " << step;
+    different += scores != last ? 1 : 0;
+    last = scores;
+    if (random.Below(3) > 0) continue;
+    const std::string name = fmt::format("p{}", step);
+    cluster.Run(fmt::format("n{}", random.Below(6)), MakePod(name).Uid(name).Cpu(cpu).Request(kGpu, gpus));
+  }
+  EXPECT_GT(different, 100);
+}
+
+// --- explanations and arguments ---
+
+TEST(GpuFragmentation, ExplanationsShowTheFragmentationAfterThePlacement) {
+  Cluster cluster;
+  cluster.Add(GpuNode("two", "2")).Add(GpuNode("three", "3"));
+  const auto plugin = cluster.Make<GpuFragmentation>("{" + Published("mix: [{gpus: 2}]") + "}");
+  const cluster::PodInfo pod = cluster.Prepare(GpuPod("pod", "1"));
+  framework::ScratchPool scratch;
+  const framework::Attempt attempt(pod, cluster.nodes(), cluster.state(), scratch);
+  const auto parts = plugin->ScoreParts(attempt, cluster.nodes().all());
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].name, "fragmentation");
+  EXPECT_EQ(parts[0].note, "typical pods of 1 kind(s)");
+  EXPECT_EQ(parts[0].load[cluster.RowOf("two")], 100);  // one GPU is left, which is of no use
+  EXPECT_EQ(parts[0].load[cluster.RowOf("three")], 0);
+  EXPECT_EQ(parts[0].score[cluster.RowOf("three")], 100);
+}
+
+TEST(GpuFragmentationArgs, MistakesAreNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{resources: [], deviceClasses: []}",
+       "profiles[0].pluginConfig[0].args.resources: Required value: resources or deviceClasses must be "
+       "given"},
+      {"{resources: [a, a]}", "args.resources[1]: Duplicate value: \"a\""},
+      {"{deviceChoice: leastWaste}",
+       "deviceChoice: Unsupported value: \"leastWaste\": supported values: \"Listed\", \"LeastWaste\""},
+      {"{formula: Paper}",
+       "formula: Unsupported value: \"Paper\": supported values: \"Balanced\", \"Published\""},
+      {"{mostClasses: 257}", "args.mostClasses: Invalid value: 257: must be from 1 to 256"},
+      {"{mix: [{weight: 0}]}",
+       "args.mix[0].weight: Invalid value: 0: must be greater than 0 and at most 1000000000"},
+      {"{mix: [{cpu: many}]}",
+       "args.mix[0].cpu: Invalid value: \"many\": must be a quantity, for example 4 or 16Gi"},
+      {"{mix: [{memory: [1]}]}", "mix[0].memory: Invalid value: must be a quantity, for example 4 or 16Gi"},
+      {"{mix: [{memory: -1}]}", "args.mix[0].memory: Invalid value: \"-1\": must be at least 0"},
+      {"{mix: [{gpus: 0}]}", "args.mix[0].gpus: Invalid value: 0: must be from 1 to 1024"},
+      {"{share: 1}", "unknown field \"share\""},
+  };
+  for (const auto& [args, text] : cases) {
+    Cluster cluster;
+    const auto made = cluster.TryMake<GpuFragmentation>(args);
+    ASSERT_FALSE(made) << args;
+    EXPECT_THAT(made.error().message, HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace berth::plugins
