@@ -161,8 +161,11 @@ func (g *groupGenerator) changeTree() change {
 		for i, absent := range g.absent[kind] {
 			if keyOf(absent) == key {
 				g.absent[kind] = append(g.absent[kind][:i:i], g.absent[kind][i+1:]...)
-				g.put(absent)
-				return changeTo(absent)
+				again := copied(absent).(object)
+				metadata := again["metadata"].(object)
+				metadata["uid"] = metadata["uid"].(string) + "-again"
+				g.put(again)
+				return changeTo(again)
 			}
 		}
 		panic("no group " + key)
