@@ -69,8 +69,8 @@ class OneCycle final : public cycle::ClusterLoop::Handler {
 
 // Accepts all writes except those of volumes: no controller would bind them. RefuseVolumes() answers them,
 // after the writes of devices that began with them, because the failure would stop these. `on_nominated` is
-// called for a nomination before a binding, `on_claim` for a change of a claim; it returns the new resource
-// version.
+// called for a patch of a nomination and no condition, as each before a binding is; `on_claim` for a change of
+// a claim; it returns the new resource version.
 class Writer final : public ports::ApiWriter {
  public:
   Writer(std::function<void(const ports::PodStatusPatch&)> on_nominated,
@@ -80,7 +80,7 @@ class Writer final : public ports::ApiWriter {
     fake.Bind(std::move(binding), std::move(done));
   }
   void PatchPodStatus(ports::PodStatusPatch patch, ports::WriteDone done) override {
-    if (patch.reason.empty()) on_nominated_(patch);
+    if (ChangesNominationOnly(patch)) on_nominated_(patch);
     fake.PatchPodStatus(std::move(patch), std::move(done));
   }
   void PatchPodGroupStatus(ports::PodGroupStatusPatch patch, ports::WriteDone done) override {
@@ -109,6 +109,11 @@ class Writer final : public ports::ApiWriter {
   testing::FakeApiWriter fake;
 
  private:
+  static bool ChangesNominationOnly(const ports::PodStatusPatch& patch) {
+    if (!patch.nomination || patch.nomination->empty()) return false;
+    const std::string body = client::StatusPatchBody(patch, WallTime{});
+    return !body.empty() && !body.contains(R"("conditions")");
+  }
   static std::unexpected<Error> Refusal() { return Fail(ErrorCode::kInternal, "the test refuses the write"); }
 
   const std::function<void(const ports::PodStatusPatch&)> on_nominated_;
@@ -181,10 +186,10 @@ class Scenario {
     }
   }
 
-  // The watch delivers it before the binding ends.
+  // The watch delivers it at once: before a binding that it announces ends.
   void DeliverNomination(const ports::PodStatusPatch& patch) {
     const api::PodPtr before = cluster_.Find<api::Pod>(patch.ns + "/" + patch.name);
-    if (before == nullptr || !patch.nomination || patch.nomination->empty()) return;
+    if (before == nullptr) return;
     auto after = std::make_shared<api::Pod>(*before);
     after->status.nominated_node_name = *patch.nomination;
     after->metadata.resource_version = NextVersion();
