@@ -21,6 +21,7 @@ func (s *stage) check(ctx context.Context) string {
 		s.addError("%v", s.watcher.err)
 	}
 	s.checkPods()
+	groups := s.checkGroups()
 	devices := s.checkDevices()
 	s.checkExit()
 	end, taken := s.checkLease()
@@ -44,8 +45,8 @@ func (s *stage) check(ctx context.Context) string {
 	if s.scenario.replicas[1] == "berth" && took > s.scenario.limit() {
 		s.addError("%s from the %s of the lease to the first binding, at most %s are allowed", took, since, s.scenario.limit())
 	}
-	return fmt.Sprintf("%-34s %6d ms from %s to lease, %6d ms to the first binding; %d pods, %d with devices%s%s", s.scenario.name(),
-		taken.Sub(end).Milliseconds(), since, took.Milliseconds(), len(s.names), devices, s.barrier, s.quiet+s.reportedText())
+	return fmt.Sprintf("%-34s %6d ms from %s to lease, %6d ms to the first binding; %d pods, %d with devices, %d groups%s%s", s.scenario.name(),
+		taken.Sub(end).Milliseconds(), since, took.Milliseconds(), len(s.names), devices, groups, s.barrier, s.quiet+s.reportedText())
 }
 
 func (s *stage) reportedText() string {

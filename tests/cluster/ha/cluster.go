@@ -33,6 +33,9 @@ func prepare(ctx context.Context, o *options, client kubernetes.Interface) error
 	if err := prepareDevices(ctx, client, o.nodes); err != nil {
 		return err
 	}
+	if err := prepareNarrowNodes(ctx, client); err != nil {
+		return err
+	}
 	return controlplane.Each(ctx, o.pods, func(i int) error {
 		pod := newPod("default", fmt.Sprintf("there-%d", i), "other-scheduler")
 		pod.Spec.NodeName = fmt.Sprintf("n-%d", i%o.nodes)
@@ -51,7 +54,8 @@ func newPod(namespace, name, scheduler string) *v1.Pod {
 	}
 }
 
-// creator creates pods at a steady rate until it is stopped; every other one has a claim for a device.
+// creator creates pods at a steady rate until it is stopped; every other one has a claim for a device. Some are members of
+// gangs; it stops when the last group has all its members.
 type creator struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -67,13 +71,22 @@ func startCreator(ctx context.Context, client kubernetes.Interface, namespace, s
 		tick := time.NewTicker(time.Second / perSecond)
 		defer tick.Stop()
 		for i := 0; ; i++ {
-			select {
-			case <-ctx.Done():
+			member := i%groupPeriod < groupSize
+			if ctx.Err() != nil && (!member || i%groupPeriod == 0) {
 				return
-			case <-tick.C:
 			}
+			<-tick.C
 			name := fmt.Sprintf("p-%d", i)
 			pod := newPod(namespace, name, scheduler)
+			if member {
+				group := fmt.Sprintf("g-%d", i/groupPeriod)
+				join(pod, group)
+				if i%groupPeriod == 0 {
+					if c.err = createGroup(context.Background(), client, namespace, group, groupMinCount); c.err != nil {
+						return
+					}
+				}
+			}
 			if i%2 == 0 {
 				if err := addClaim(client, pod); err != nil {
 					c.err = err

@@ -1,8 +1,9 @@
 // Command ha runs several schedulers with leader election against a real API server, stops the leader in various
 // ways, and checks the takeover.
 //
-// Pods are created continuously, some with claims for devices. The histories of pods, claims and of the Lease must
-// show: every pod is bound, none twice; no node is overcommitted without a report; no device is allocated twice at any
+// Pods are created continuously, some with claims for devices, and some as members of gangs. The histories of pods, claims
+// and of the Lease must show: every pod is bound, none twice; no gang is bound in part, and no member of a gang that does
+// not fit is bound at any time; no node is overcommitted without a report; no device is allocated twice at any
 // time; the record, its transitions and the events are those of client-go's leader election; the processes exit with
 // kube-scheduler's codes. A binding that arrives late is reported. The time from the end of the lease to the first
 // binding of the next leader is printed, and has a limit for berth.
@@ -47,7 +48,7 @@ func main() { controlplane.Main("ha", parse, run) }
 func run(ctx context.Context, o *options, directory string) error {
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	control, err := controlplane.Start(ctx, o.Real, directory, children)
+	control, err := controlplane.Start(ctx, o.Real, directory, children, groupGate, "--runtime-config=scheduling.k8s.io/v1beta1=true")
 	if err != nil {
 		return err
 	}

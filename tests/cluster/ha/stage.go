@@ -73,6 +73,9 @@ func (s *stage) play(ctx context.Context) (string, []string, error) {
 	if err := s.measureQuiet(ctx); err != nil {
 		return "", nil, err
 	}
+	if err := s.createLargeGroup(ctx); err != nil {
+		return "", nil, err
+	}
 	creator := startCreator(ctx, client, s.id, s.id)
 	err := s.change(ctx)
 	names, createErr := creator.stop()
@@ -120,7 +123,7 @@ func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error
 		return err
 	}
 	r.port = ports[1]
-	command, args := []string{s.Berth, "scheduler"}, []string{"--config=" + config, "-v=3",
+	command, args := []string{s.Berth, "scheduler"}, []string{"--config=" + config, "-v=3", groupGate,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
 	switch r.kind {
 	case "berth":
@@ -262,7 +265,7 @@ func firstBound(history []podSeen) map[string]time.Time {
 
 func (s *stage) waitUntilBound(ctx context.Context) error {
 	return controlplane.Until(ctx, 30*time.Second, "all pods to be bound", func() (bool, error) {
-		return len(firstBound(s.watcher.podsOf(s.id))) == len(s.names), nil
+		return len(firstBound(s.watcher.podsOf(s.id))) >= len(s.names), nil
 	})
 }
 
