@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 #include <charconv>
+#include <chrono>
 #include <concepts>
 
 #include "base/json_text.hpp"
@@ -85,6 +86,22 @@ struct MemberReader {
   }
 };
 
+// The first member that no configuration and no flag can have; empty: there is none.
+std::string_view OutOfRange(const Header& header) {
+  const auto in = [](Duration duration) { return duration >= Duration(0) && duration <= std::chrono::years(100); };
+  const auto& queue = header.options.queue;
+  const auto& algorithm = header.options.algorithm;
+  if (algorithm.percentage_of_nodes_to_score < 0 || algorithm.percentage_of_nodes_to_score > 100)
+    return "percentageOfNodesToScore";
+  if (!in(queue.initial_backoff)) return "initialBackoff";
+  if (!in(queue.max_backoff) || queue.max_backoff < queue.initial_backoff) return "maxBackoff";
+  if (!in(queue.max_in_unschedulable)) return "maxInUnschedulable";
+  if (!in(header.options.measurement_wait)) return "measurementWait";
+  if (header.circuit.failures < 0) return "extenderFailures";
+  if (!in(header.circuit.pause)) return "extenderPause";
+  return {};
+}
+
 }  // namespace
 
 std::string WriteHeader(const Header& header) {
@@ -110,6 +127,7 @@ Expected<Header> ReadHeader(std::string_view line) {
   Header header;
   MemberReader reader{*object};
   VisitMembers(header, reader);
+  if (reader.invalid.empty()) reader.invalid = OutOfRange(header);
   if (!reader.invalid.empty())
     return Invalid(fmt::format("its first line has no valid member \"{}\"", reader.invalid));
   return header;

@@ -372,7 +372,6 @@ void Recorder::Append(std::string_view line, ports::ClusterChange* object) {
     lost_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (missing_ > 0) waiting_.lines += fmt::format("{{\"lost\":{}}}\n", std::exchange(missing_, 0));
   waiting_.lines += line;
   waiting_.lines += '\n';
   if (object != nullptr) waiting_.objects.emplace_back(waiting_.lines.size(), std::move(*object));
@@ -389,6 +388,7 @@ void Recorder::WriteAll(const std::stop_token& stop) {
     {
       std::unique_lock lock(mutex_);
       if (!ending) arrived_.wait_for(lock, kPeriod);
+      if (missing_ > 0) waiting_.lines += fmt::format("{{\"lost\":{}}}\n", std::exchange(missing_, 0));
       std::swap(chunk, waiting_);
     }
     if (on_.load(std::memory_order_relaxed)) Write(chunk);

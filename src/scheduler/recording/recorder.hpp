@@ -137,7 +137,7 @@ class Recorder final : public cycle::LoopJournal {
   std::mutex mutex_;
   std::condition_variable arrived_;
   Chunk waiting_;
-  std::uint64_t missing_ = 0;  // lines dropped since the last one
+  std::uint64_t missing_ = 0;  // lines dropped after waiting_
   std::atomic<std::uint64_t> lost_{0};
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<bool> on_{true};

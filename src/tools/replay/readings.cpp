@@ -1,11 +1,24 @@
 #include "tools/replay/readings.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <chrono>
 #include <utility>
 
 #include "tools/replay/results.hpp"
 
 namespace berth::replay {
+namespace {
+
+// A damaged recording cannot move the clock beyond a century, so that the sums of the scheduler stay in range.
+template <class Time>
+Time Later(Time time, std::int64_t nanoseconds) {
+  constexpr Duration kCentury = std::chrono::years(100);
+  constexpr Time kFirst{-kCentury}, kLast{kCentury};
+  return time + std::clamp(Duration(nanoseconds), kFirst - time, kLast - time);
+}
+
+}  // namespace
 
 void Readings::Enter(const boost::json::array& recorded) {
   frames_.push_back({.recorded = &recorded, .next = 0, .done = {}});
@@ -23,7 +36,7 @@ void Readings::Leave() {
 
 MonoTime Readings::Now() const {
   const boost::json::value* reading = self().NextTime();
-  if (self().Accept(reading != nullptr && reading->is_int64())) self().now_ += Duration(reading->get_int64());
+  if (self().Accept(reading != nullptr && reading->is_int64())) self().now_ = Later(now_, reading->get_int64());
   return now_;
 }
 
@@ -31,7 +44,7 @@ WallTime Readings::WallNow() const {
   const boost::json::value* reading = self().NextTime();
   const auto* object = reading == nullptr ? nullptr : reading->if_object();
   const auto* wall = object == nullptr ? nullptr : object->if_contains("w");
-  if (self().Accept(wall != nullptr && wall->is_int64())) self().wall_ += Duration(wall->get_int64());
+  if (self().Accept(wall != nullptr && wall->is_int64())) self().wall_ = Later(wall_, wall->get_int64());
   return wall_;
 }
 
@@ -85,7 +98,7 @@ Expected<extenders::Reply> Readings::ReplyTo(std::uint64_t call) {
     for (std::size_t i = frames_.back().next; i < recorded.size(); ++i) {
       const auto* element = recorded[i].if_object();
       const auto* number = element == nullptr ? nullptr : element->if_contains("reply");
-      if (number == nullptr || number->to_number<std::uint64_t>() != call) continue;
+      if (number == nullptr || std::cmp_not_equal(number->get_int64(), call)) continue;
       RunBefore(i);
       return ReadReply(*element);
     }

@@ -127,11 +127,7 @@ class Repeater {
   MonoTime now() const { return readings_.Now(); }
 
  private:
-  static const boost::json::array& Recorded(const Object& step) {
-    static const boost::json::array kNone;
-    const boost::json::value* recorded = step.if_contains("t");
-    return recorded != nullptr && recorded->is_array() ? recorded->get_array() : kNone;
-  }
+  static const boost::json::array& Recorded(const Object& step) { return step.at("t").get_array(); }
 
   template <class Work>
   void In(const Object& step, Work&& work) {
@@ -172,9 +168,7 @@ class Repeater {
   static Origin OriginOf(const Object& step) {
     const std::string kind = TextOf(step, "run");
     if (kind == "write") {
-      const boost::json::value* number = step.if_contains("number");
-      return {.kind = Origin::Kind::kWrite,
-              .number = number != nullptr ? number->to_number<std::uint64_t>() : 0};
+      return {.kind = Origin::Kind::kWrite, .number = static_cast<std::uint64_t>(step.at("number").get_int64())};
     }
     if (kind == "command") return {.kind = Origin::Kind::kCommand};
     return {.kind = kind == "blocking" ? Origin::Kind::kBlocking : Origin::Kind::kLoop};
@@ -202,7 +196,7 @@ class Repeater {
     seen_ = ring.end();
     const boost::json::value* member = step.if_contains("attempts");
     const boost::json::array none;
-    const boost::json::array& recorded = member != nullptr && member->is_array() ? member->get_array() : none;
+    const boost::json::array& recorded = member != nullptr ? member->get_array() : none;
     for (std::size_t i = 0; i < std::max(recorded.size(), repeated.size()); ++i) {
       const bool in_both = i < recorded.size() && i < repeated.size();
       if (in_both && boost::json::parse(repeated[i]) == recorded[i]) {

@@ -13,7 +13,7 @@ Expected<void> ReadResult(const boost::json::value& result) {
   const auto* object = result.if_object();
   const auto* code = object == nullptr ? nullptr : object->if_contains("error");
   if (code == nullptr) return {};
-  return Fail(static_cast<ErrorCode>(code->to_number<int>()), TextOf(*object, "message"));
+  return Fail(static_cast<ErrorCode>(code->get_int64()), TextOf(*object, "message"));
 }
 
 Expected<std::string> ReadVersion(const boost::json::value& result) {
@@ -33,7 +33,7 @@ Expected<extenders::Reply> ReadReply(const boost::json::object& element) {
     BERTH_RETURN_IF_ERROR(ReadResult(*result));
   extenders::Reply reply;
   if (const boost::json::value* status = element.if_contains("status"))
-    reply.status = status->to_number<int>();
+    reply.status = static_cast<int>(status->get_int64());
   reply.body = TextOf(element, "body");
   reply.cut_short = TextOf(element, "cutShort");
   return reply;

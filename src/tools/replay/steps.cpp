@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "tools/replay/results.hpp"
+#include "tools/replay/step_check.hpp"
 
 namespace berth::replay {
 
@@ -39,9 +40,11 @@ const Steps::Step* Steps::Next() {
   parsed_ = std::make_shared<boost::json::value>(boost::json::parse(*text, failed));
   if (failed || !parsed_->is_object()) return Damaged(fmt::format("line {} is not an object of JSON", line_));
   step_.body = &parsed_->get_object();
+  if (const std::string error = FormError(*step_.body); !error.empty())
+    return Damaged(fmt::format("line {}: {}", line_, error));
   if (const auto* lost = step_.body->if_contains("lost")) {
-    return Damaged(fmt::format("{} lines are missing, because the disk was too slow",
-                               lost->to_number<std::int64_t>(failed)));
+    return Damaged(
+        fmt::format("{} lines are missing, because the disk was too slow", lost->get_int64()));
   }
   step_.object.clear();
   if (!step_.body->contains("change") || step_.body->contains("deleted")) return &step_;
