@@ -21,7 +21,8 @@ class Directory {
  public:
   Directory() {
     const fs::path memory = "/dev/shm";
-    path_ = (fs::exists(memory) ? memory : fs::temp_directory_path()) / fmt::format("berth-fuzz-{}", getpid());
+    path_ =
+        (fs::exists(memory) ? memory : fs::temp_directory_path()) / fmt::format("berth-fuzz-{}", getpid());
   }
   ~Directory() { Clear(); }
   void Clear() const {

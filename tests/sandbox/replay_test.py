@@ -159,6 +159,24 @@ def check(berth, folder, port, pods):
     if not part["same"] or not part.get("endedBy") or not 0 < part["attempts"] < result["attempts"]:
         sys.exit(f"error: unexpected replay of damage: {part}")
 
+    # The cluster before a decision, in which the same decision is made again.
+    attempts = [a for line in lines.splitlines() if '"attempts"' in line for a in json.loads(line)["attempts"]]
+    failed = next(a for a in reversed(attempts) if a["result"] == "unschedulable" and "victims" not in a)
+    number = sum(a["pod"] == failed["pod"] for a in attempts[:attempts.index(failed) + 1])
+    (folder / "cluster.json").write_text(replay(berth, recording, "--pod", failed["pod"], "--attempt", number))
+    (folder / "recorded.yaml").write_text(replay(berth, recording, "--print-config"))
+    cluster = json.loads((folder / "cluster.json").read_text())["items"]
+    waiting = [o["metadata"]["name"] for o in cluster if o["kind"] == "Pod" and not o["spec"].get("nodeName")
+               and not o.get("status", {}).get("nominatedNodeName")]
+    if [f"default/{name}" for name in waiting] != [failed["pod"]]:
+        sys.exit(f"error: the cluster of {failed['pod']} has the waiting pods {waiting}")
+    explained = subprocess.run((berth, "explain", "--offline", "--config", folder / "recorded.yaml", "-o", "json",
+                                folder / "cluster.json", "--pod", failed["pod"]), capture_output=True, text=True, timeout=60)
+    if explained.returncode > 1 or failed["message"].split(" preemption:")[0] not in explained.stdout:
+        sys.exit(f"error: explained: {explained.stdout}{explained.stderr}, recorded: {failed}")
+    replay(berth, recording, "--pod", "nobody", code=1)
+    replay(berth, recording, "--pod", failed["pod"], "--attempt", 1000, code=1)
+
     # Another configuration.
     (folder / "other.yaml").write_text(config(0, 50))
     other = json.loads(replay(berth, recording, "--config", folder / "other.yaml", "-o", "json"))

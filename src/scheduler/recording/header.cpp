@@ -88,7 +88,9 @@ struct MemberReader {
 
 // The first member that no configuration and no flag can have; empty: there is none.
 std::string_view OutOfRange(const Header& header) {
-  const auto in = [](Duration duration) { return duration >= Duration(0) && duration <= std::chrono::years(100); };
+  const auto in = [](Duration duration) {
+    return duration >= Duration(0) && duration <= std::chrono::years(100);
+  };
   const auto& queue = header.options.queue;
   const auto& algorithm = header.options.algorithm;
   if (algorithm.percentage_of_nodes_to_score < 0 || algorithm.percentage_of_nodes_to_score > 100)

@@ -10,7 +10,8 @@
 namespace berth::replay {
 namespace {
 
-// A damaged recording cannot move the clock beyond a century, so that the sums of the scheduler stay in range.
+// A damaged recording cannot move the clock beyond a century, so that the sums of the scheduler stay in
+// range.
 template <class Time>
 Time Later(Time time, std::int64_t nanoseconds) {
   constexpr Duration kCentury = std::chrono::years(100);
@@ -36,7 +37,8 @@ void Readings::Leave() {
 
 MonoTime Readings::Now() const {
   const boost::json::value* reading = self().NextTime();
-  if (self().Accept(reading != nullptr && reading->is_int64())) self().now_ = Later(now_, reading->get_int64());
+  if (self().Accept(reading != nullptr && reading->is_int64()))
+    self().now_ = Later(now_, reading->get_int64());
   return now_;
 }
 

@@ -125,6 +125,7 @@ class Repeater {
   }
 
   MonoTime now() const { return readings_.Now(); }
+  Moment moment() const { return {*objects_, engine_->cache()}; }
 
  private:
   static const boost::json::array& Recorded(const Object& step) { return step.at("t").get_array(); }
@@ -168,7 +169,8 @@ class Repeater {
   static Origin OriginOf(const Object& step) {
     const std::string kind = TextOf(step, "run");
     if (kind == "write") {
-      return {.kind = Origin::Kind::kWrite, .number = static_cast<std::uint64_t>(step.at("number").get_int64())};
+      return {.kind = Origin::Kind::kWrite,
+              .number = static_cast<std::uint64_t>(step.at("number").get_int64())};
     }
     if (kind == "command") return {.kind = Origin::Kind::kCommand};
     return {.kind = kind == "blocking" ? Origin::Kind::kBlocking : Origin::Kind::kLoop};
@@ -227,28 +229,63 @@ class Repeater {
 
 }  // namespace
 
+namespace {
+
+constexpr std::uint64_t kBetweenReports = 4096;  // steps
+
+// Executes the first step, the construction of the scheduler. Returns why the recording cannot be repeated;
+// empty: it can.
+Expected<std::string> Begin(Steps& steps, const runtime::Registry& plugins, Repeater& repeater) {
+  if (steps.header().measures)
+    return "its plugins use load measurements, which are not recorded; compare it with --config";
+  const Steps::Step* step = steps.Next();
+  if (step == nullptr || !step->body->contains("start"))
+    return steps.damage().empty() ? "it ends after its first line" : steps.damage();
+  BERTH_RETURN_IF_ERROR(repeater.Build(plugins, *step->body));
+  return std::string();
+}
+
+}  // namespace
+
 Expected<Repetition> Repeat(Steps& steps, const runtime::Registry& plugins,
                             const std::function<void(const Repetition&)>& progress) {
-  constexpr std::uint64_t kBetweenReports = 4096;  // steps
   Repetition result;
-  if (steps.header().measures) {
-    result.ended_by = "its plugins use load measurements, which are not recorded; compare it with --config";
-    return result;
-  }
-  const Steps::Step* step = steps.Next();
-  if (step == nullptr || !step->body->contains("start")) {
-    result.ended_by = steps.damage().empty() ? "it ends after its first line" : steps.damage();
-    return result;
-  }
   Repeater repeater(steps, result);
-  BERTH_RETURN_IF_ERROR(repeater.Build(plugins, *step->body));
+  BERTH_TRY(result.ended_by, Begin(steps, plugins, repeater));
+  if (!result.ended_by.empty()) return result;
   const MonoTime began = repeater.now();
+  const Steps::Step* step = nullptr;
   while ((step = steps.Next()) != nullptr && repeater.Do(*step)) {
     if (++result.steps % kBetweenReports == 0) progress(result);
   }
   result.covered = repeater.now() - began;
   if (step == nullptr) result.ended_by = steps.damage();
   return result;
+}
+
+Expected<void> RepeatUntil(std::uint64_t line, Steps& steps, const runtime::Registry& plugins,
+                           const std::function<void(const Moment&)>& visit,
+                           const std::function<void(const Repetition&)>& progress) {
+  Repetition result;
+  Repeater repeater(steps, result);
+  BERTH_TRY(result.ended_by, Begin(steps, plugins, repeater));
+  while (result.ended_by.empty()) {
+    const Steps::Step* step = steps.Next();
+    if (step == nullptr) {
+      result.ended_by = steps.damage();
+      break;
+    }
+    if (step->line == line) {
+      visit(repeater.moment());
+      return {};
+    }
+    if (!repeater.Do(*step)) break;
+    if (++result.steps % kBetweenReports == 0) progress(result);
+  }
+  return Invalid(fmt::format("the recording cannot be repeated up to line {}: {}", line,
+                             result.difference
+                                 ? fmt::format("the decisions differ at line {}", result.difference->line)
+                                 : result.ended_by));
 }
 
 }  // namespace berth::replay

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/runtime/registry.hpp"
 #include "tools/replay/steps.hpp"
 
@@ -32,5 +33,17 @@ struct Repetition {
 // `progress` is called from time to time. Errors are those of the configuration in the header.
 Expected<Repetition> Repeat(Steps& steps, const runtime::Registry& plugins,
                             const std::function<void(const Repetition&)>& progress);
+
+// The state between two steps, valid during the call that passes it.
+struct Moment {
+  const Objects& objects;                // as the scheduler received them
+  const cluster::ClusterState& cluster;  // as it sees them, with assumed pods
+};
+
+// Repeats up to the step at this line and calls `visit` before it. Fails if the recording cannot be repeated
+// that far; the error says why.
+Expected<void> RepeatUntil(std::uint64_t line, Steps& steps, const runtime::Registry& plugins,
+                           const std::function<void(const Moment&)>& visit,
+                           const std::function<void(const Repetition&)>& progress);
 
 }  // namespace berth::replay

@@ -47,7 +47,8 @@ class Recorded {
       : recorder_(Value(recording::Recorder::Create(directory, limits, clock_))) {
     const std::string gate_values[] = {std::string(kGates)};
     std::vector<std::string> notes;
-    config_ = Value(process::ReadConfig(std::string(kConfig), plugins_, Value(config::FeatureGates::Parse(gate_values, notes))));
+    config_ = Value(process::ReadConfig(std::string(kConfig), plugins_,
+                                        Value(config::FeatureGates::Parse(gate_values, notes))));
     recorder_->BeginStart();
     engine_ = Value(
         assembly::Engine::Build(config_, plugins_, {*recorded_writer_, events_, loop_, services_}, notes,
@@ -55,9 +56,10 @@ class Recorded {
                                 {.make_transport = {}, .circuit = {}}));
     const cycle::SchedulerOptions options;
     scheduler_ = std::make_unique<cycle::Scheduler>(
-        options, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
-                                       recorder_->clock(), metrics_, engine_->shared_extenders(), *fence_, tracer_,
-                                       [](std::size_t) { return true; }});
+        options,
+        cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
+                              recorder_->clock(), metrics_, engine_->shared_extenders(), *fence_, tracer_,
+                              [](std::size_t) { return true; }});
     recorder_->Watch(scheduler_->records());
     recording::Header header;
     header.version = "1";
@@ -118,7 +120,8 @@ class RepetitionTest : public ::testing::Test {
   // Three nodes for five pods; the fifth does not fit until the first is deleted.
   void RecordFivePods(const recording::RecorderLimits& limits = {}) {
     Recorded recorded(directory_ / "run", limits);
-    for (const char* name : {"n1", "n2", "n3"}) recorded.Change<api::Node>(nullptr, MakeNode(name).Cpu("2").Share());
+    for (const char* name : {"n1", "n2", "n3"})
+      recorded.Change<api::Node>(nullptr, MakeNode(name).Cpu("2").Share());
     recorded.Sync();
     std::vector<api::PodPtr> pods;
     for (const char* name : {"a", "b", "c", "d", "e"}) {

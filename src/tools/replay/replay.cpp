@@ -14,6 +14,7 @@
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
 #include "tools/replay/other_configuration.hpp"
+#include "tools/replay/pod_cluster.hpp"
 #include "tools/replay/repetition.hpp"
 
 namespace berth::replay {
@@ -95,14 +96,43 @@ Expected<int> CompareRecording(Steps& steps, const ReplayOptions& options, const
   return 0;
 }
 
+// The first pass finds the attempt, the second one repeats up to it.
+Expected<int> PrintCluster(Steps& steps, const ReplayOptions& options, const runtime::Registry& plugins) {
+  const std::string pod = (options.pod.contains('/') ? "" : "default/") + options.pod;
+  BERTH_TRY(const FoundAttempt found, FindAttempt(steps, pod, options.attempt));
+  BERTH_TRY(Steps again, Steps::Open(options.directory));
+  ProgressLine line;
+  Expected<std::size_t> written = 0;
+  BERTH_RETURN_IF_ERROR(RepeatUntil(
+      found.line, again, plugins,
+      [&](const Moment& moment) {
+        line.Clear();
+        written = WriteCluster(moment, pod, stdout);
+      },
+      [&](const Repetition& so_far) { line.Show(fmt::format("{} steps", WithCommas(so_far.steps))); }));
+  BERTH_TRY(const std::size_t objects, std::move(written));
+  fmt::print(stderr, "{} objects before attempt {} of {} of pod {}: {}{}{}\n", WithCommas(objects),
+             found.number, found.count, pod, found.result, found.message.empty() ? "" : ": ", found.message);
+  return 0;
+}
+
 }  // namespace
 
 Expected<int> RunReplay(const ReplayOptions& options, const runtime::Registry& built_in) {
+  if (!options.pod.empty() && !options.config.empty())
+    return Invalid("--pod and --config: expected one of them, got both");
+  if (options.pod.empty() && options.attempt != 0)
+    return Invalid(fmt::format("--attempt {}: expected also --pod", options.attempt));
   std::vector<std::string> notes;
   BERTH_TRY(const auto plugins, process::WithLoadedPlugins(built_in, options.plugins, notes));
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
   log::SetVerbosity(-1);
   BERTH_TRY(Steps steps, Steps::Open(options.directory));
+  if (options.print_config) {
+    fmt::print("{}", steps.header().config);
+    return 0;
+  }
+  if (!options.pod.empty()) return PrintCluster(steps, options, plugins);
   return options.config.empty() ? RepeatRecording(steps, options, plugins)
                                 : CompareRecording(steps, options, plugins);
 }

@@ -2,6 +2,7 @@
 // compares them with those of another configuration.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace berth::replay {
 struct ReplayOptions {
   std::string directory;
   std::string config;                // compare with the decisions of this configuration; empty: repeat
+  std::string pod;                   // [namespace/]name: print the cluster at its attempt; empty: do not
+  std::uint64_t attempt = 0;         // of the pod, from 1; 0: the last one
+  bool print_config = false;         // print the recorded configuration and do nothing else
   std::vector<std::string> plugins;  // shared objects
   std::string output = "text";       // text or json
 };

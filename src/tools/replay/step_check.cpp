@@ -47,8 +47,7 @@ std::string WorkError(const object& work) {
   if (!IsText(kind)) return MustBe("run", kForm);
   const std::string_view name = kind->get_string();
   if (name == "loop" || name == "blocking") return {};
-  if (name == "command")
-    return IsText(work.if_contains("command")) ? "" : MustBe("command", "a string");
+  if (name == "command") return IsText(work.if_contains("command")) ? "" : MustBe("command", "a string");
   if (name != "write") return MustBe("run", kForm);
   if (!IsCount(work.if_contains("number"))) return MustBe("number", "a number above 0");
   const value* result = work.if_contains("result");
@@ -62,7 +61,8 @@ std::string ReadingError(const value& element) {
   if (members == nullptr) return MustBe("a reading", "a number, a boolean or an object");
   if (members->contains("run")) return FormError(*members);
   if (members->contains("reply")) return ReplyError(*members);
-  return IsNumber(members->if_contains("w")) ? "" : MustBe("a reading", R"("w" with a number, "reply" or "run")");
+  return IsNumber(members->if_contains("w")) ? ""
+                                             : MustBe("a reading", R"("w" with a number, "reply" or "run")");
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace berth::replay {
 
-// Why the step has not the form that a recorder writes: the member and what it must be; empty: it has. Members
-// that no recorder writes are accepted. The other functions of this module rely on the form.
+// Why the step has not the form that a recorder writes: the member and what it must be; empty: it has.
+// Members that no recorder writes are accepted. The other functions of this module rely on the form.
 std::string FormError(const boost::json::object& step);
 
 }  // namespace berth::replay

@@ -43,8 +43,7 @@ const Steps::Step* Steps::Next() {
   if (const std::string error = FormError(*step_.body); !error.empty())
     return Damaged(fmt::format("line {}: {}", line_, error));
   if (const auto* lost = step_.body->if_contains("lost")) {
-    return Damaged(
-        fmt::format("{} lines are missing, because the disk was too slow", lost->get_int64()));
+    return Damaged(fmt::format("{} lines are missing, because the disk was too slow", lost->get_int64()));
   }
   step_.object.clear();
   if (!step_.body->contains("change") || step_.body->contains("deleted")) return &step_;

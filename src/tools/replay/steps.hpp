@@ -58,6 +58,15 @@ class Objects {
   // Fails if the object cannot be decoded, or the kind is not known; the error names the line.
   Expected<ports::ClusterChange> Read(const Steps::Step& step);
 
+  // Calls visit(const std::shared_ptr<const T>&) for the last version of every object, by kind and key.
+  template <class Visit>
+  void ForEach(Visit&& visit) const {
+    const auto each = [&](const auto& of_kind) {
+      for (const auto& [key, object] : of_kind) visit(object);
+    };
+    std::apply([&](const auto&... kinds) { (each(kinds), ...); }, known_);
+  }
+
  private:
   template <class Kinds>
   struct TupleOf;

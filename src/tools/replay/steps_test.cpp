@@ -39,8 +39,8 @@ class StepsTest : public ::testing::Test {
 };
 
 TEST_F(StepsTest, AStepComesWithItsObject) {
-  auto steps = Recorded({Header(), R"({"start":true,"t":[5]})", R"({"change":"Node","t":[]})", R"({"kind":"Node"})",
-                         R"({"change":"Node","deleted":"n1","t":[]})"});
+  auto steps = Recorded({Header(), R"({"start":true,"t":[5]})", R"({"change":"Node","t":[]})",
+                         R"({"kind":"Node"})", R"({"change":"Node","deleted":"n1","t":[]})"});
   ASSERT_TRUE(steps.has_value()) << steps.error().message;
   EXPECT_EQ(steps->header().version, "1.2.3");
   const Steps::Step* step = steps->Next();

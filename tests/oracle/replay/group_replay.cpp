@@ -69,8 +69,8 @@ class OneCycle final : public cycle::ClusterLoop::Handler {
 
 // Accepts all writes except those of volumes: no controller would bind them. RefuseVolumes() answers them,
 // after the writes of devices that began with them, because the failure would stop these. `on_nominated` is
-// called for a patch of a nomination and no condition, as each before a binding is; `on_claim` for a change of
-// a claim; it returns the new resource version.
+// called for a patch of a nomination and no condition, as each before a binding is; `on_claim` for a change
+// of a claim; it returns the new resource version.
 class Writer final : public ports::ApiWriter {
  public:
   Writer(std::function<void(const ports::PodStatusPatch&)> on_nominated,
