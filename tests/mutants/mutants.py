@@ -535,6 +535,11 @@ MUTANTS = [
            "given.size() == key.size() && CRYPTO_memcmp(given.data(), key.data(), key.size()) == 0",
            "CRYPTO_memcmp(given.data(), key.data(), given.size()) == 0",
            "an empty key is accepted", ("tools_ui", )),
+    # --- binding cycles ---
+    Mutant("callbacks-of-writes-keep-plugins", "src/scheduler/cycle/binding_cycle.cpp",
+           "if (const auto configuration = used.lock()) *configuration = {};",
+           "if (const auto configuration = used.lock()) continue;",
+           "a scheduler that stops while a binding has no result uses freed memory", ("scheduler_cycle", )),
     # --- recordings ---
     Mutant("lost-lines-are-not-marked", "src/scheduler/recording/recorder.cpp",
            "      if (missing_ > 0) waiting_.lines +=", "      if (missing_ > 1'000'000) waiting_.lines +=",

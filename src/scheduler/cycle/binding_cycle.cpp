@@ -25,12 +25,11 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
     MonoTime due;
   };
 
-  Cycle(BindingCycles& cycles, framework::QueuedPodPtr pod, runtime::ProfileList::Pointer profile,
+  Cycle(BindingCycles& cycles, framework::QueuedPodPtr pod, std::shared_ptr<const Configuration> used,
         std::string node_name, framework::CycleState state)
       : cycles(cycles),
         queued(std::move(pod)),
-        profile_owner(std::move(profile)),
-        extenders(cycles.parts_.extenders),
+        configuration(std::move(used)),
         node_name(std::move(node_name)),
         state(std::move(state)) {}
 
@@ -75,9 +74,8 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
 
   BindingCycles& cycles;
   const framework::QueuedPodPtr queued;
-  const runtime::ProfileList::Pointer profile_owner;
-  const std::shared_ptr<extenders::Extenders> extenders;
-  const runtime::Profile& profile = *profile_owner;
+  const std::shared_ptr<const Configuration> configuration;
+  const runtime::Profile& profile = *configuration->profile;
   const std::string node_name;
   framework::CycleState state;
   const framework::Placement placement{queued->info, node_name, state};
@@ -102,12 +100,15 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
 
 BindingCycles::~BindingCycles() {
   for (auto& [uid, cycle] : cycles_) cycle->stop.request_stop();
+  for (const auto& used : configurations_) {
+    if (const auto configuration = used.lock()) *configuration = {};
+  }
 }
 
 void BindingCycles::Start(const framework::QueuedPodPtr& pod, runtime::ProfileList::Pointer profile,
                           std::string node, framework::CycleState state) {
-  const auto cycle =
-      std::make_shared<Cycle>(*this, pod, std::move(profile), std::move(node), std::move(state));
+  const auto cycle = std::make_shared<Cycle>(*this, pod, ConfigurationOf(std::move(profile)), std::move(node),
+                                             std::move(state));
   cycles_.insert_or_assign(cycle->uid(), cycle);
   if (!ReserveAndPermit(cycle)) return;
   if (const auto pods = std::exchange(cycle->state.pods_to_activate, {}); !pods.empty())
@@ -119,6 +120,19 @@ void BindingCycles::Start(const framework::QueuedPodPtr& pod, runtime::ProfileLi
   const bool waits = cycle->stage == Cycle::Stage::kWaiting;
   if (pre_flight.ok() || waits) parts_.observer.OnNominated(pod, cycle->node());
   if (!waits) AfterPermit(cycle);
+}
+
+std::shared_ptr<BindingCycles::Configuration> BindingCycles::ConfigurationOf(
+    runtime::ProfileList::Pointer profile) {
+  for (const auto& used : configurations_) {
+    auto configuration = used.lock();
+    if (configuration && configuration->profile == profile && configuration->extenders == parts_.extenders)
+      return configuration;
+  }
+  std::erase_if(configurations_, [](const auto& used) { return used.expired(); });
+  auto configuration = std::make_shared<Configuration>(std::move(profile), parts_.extenders);
+  configurations_.push_back(configuration);
+  return configuration;
 }
 
 // Returns false if the cycle has ended. Both belong to the scheduling attempt: no other pod has been
@@ -203,18 +217,18 @@ void BindingCycles::OnPreBindDone(const CyclePtr& cycle, std::uint64_t step, Sta
 void BindingCycles::StartBindPoint(const CyclePtr& cycle) {
   OnPointEnd(cycle, Code::kSuccess);
   cycle->Advance(Cycle::Stage::kBind);
-  StartExtenderBind(cycle, cycle->extenders->FindBinder(*cycle->pod().pod));
+  StartExtenderBind(cycle, cycle->configuration->extenders->FindBinder(*cycle->pod().pod));
 }
 
 void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) {
-  cycle->by_extender = index < cycle->extenders->size();
+  cycle->by_extender = index < cycle->configuration->extenders->size();
   if (!cycle->by_extender) {
     cycle->point_started = parts_.clock.Now();
     return StartBind(cycle, 0);
   }
   const std::uint64_t step = ++cycle->step;
   DropDeadline(cycle);  // extenders have a time-out of their own
-  extenders::Extender& extender = cycle->extenders->at(index);
+  extenders::Extender& extender = cycle->configuration->extenders->at(index);
   // Assigned before the loop can see the reply, because the reply arrives as a message.
   const auto pending = std::make_shared<extenders::Extender::PendingCall>();
   *pending = extender.Send(
@@ -230,14 +244,14 @@ void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) 
 void BindingCycles::OnExtenderReply(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
                                     const extenders::Extender::PendingCall& pending,
                                     Expected<extenders::Reply> reply) {
-  extenders::Extender& extender = cycle->extenders->at(index);
-  const Expected<void> bound = cycle->extenders->Bound(extender, pending, std::move(reply));
+  extenders::Extender& extender = cycle->configuration->extenders->at(index);
+  const Expected<void> bound = cycle->configuration->extenders->Bound(extender, pending, std::move(reply));
   if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
   if (bound) return OnBound(cycle);
   if (!extender.ignorable()) return Fail(cycle, Status::Error(bound.error().message), true);
   log::Info("Skipping extender in bind as it returned error and has ignorable flag set",
             {{"extender", extender.name()}, {"err", bound.error().message}});
-  StartExtenderBind(cycle, cycle->extenders->FindBinder(*cycle->pod().pod, index + 1));
+  StartExtenderBind(cycle, cycle->configuration->extenders->FindBinder(*cycle->pod().pod, index + 1));
 }
 
 void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {

@@ -83,7 +83,14 @@ class BindingCycles {
  private:
   struct Cycle;
   using CyclePtr = std::shared_ptr<Cycle>;
+  // What cycles use until their end, also after a reload. Callbacks of writes may keep a cycle longer than
+  // the scheduler and what its plugins refer to, so this object releases it before.
+  struct Configuration {
+    runtime::ProfileList::Pointer profile;
+    std::shared_ptr<extenders::Extenders> extenders;
+  };
 
+  std::shared_ptr<Configuration> ConfigurationOf(runtime::ProfileList::Pointer profile);
   bool ReserveAndPermit(const CyclePtr& cycle);
   void AfterPermit(const CyclePtr& cycle);
   void StartPreBindGroup(const CyclePtr& cycle);
@@ -107,6 +114,8 @@ class BindingCycles {
   const BindingOptions options_;
   Parts parts_;
   TextMap<CyclePtr> cycles_;  // by UID
+  // Of all cycles that exist: one for each profile and reload.
+  std::vector<std::weak_ptr<Configuration>> configurations_;
 };
 
 }  // namespace berth::cycle

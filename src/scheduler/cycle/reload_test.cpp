@@ -251,6 +251,21 @@ TEST_F(ReloadTest, APodInPermitWaitsForTheFormerPluginWhichLivesUntilThen) {
   EXPECT_EQ(doorkeepers, 0);
 }
 
+TEST_F(ReloadTest, AWriteThatHasNoResultKeepsNoPluginOfADestroyedScheduler) {
+  api.hold = true;
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi"));
+  Start();
+  Reload(ConfigOf("[{plugins: {permit: {enabled: [{name: Doorkeeper}]}}}]"));
+  AddPod(MakePod("a").Uid("a"));
+  engine->handle().scheduler.FindWaitingPod("a")->Allow("Doorkeeper");
+  Settle();
+  ASSERT_THAT(Bound(), ElementsAre("a@n1"));
+  EXPECT_EQ(doorkeepers, 1);
+  scheduler.reset();
+  engine.reset();
+  EXPECT_EQ(doorkeepers, 0);
+}
+
 TEST_F(ReloadTest, ANewQueueSortOrdersTheWaitingPods) {
   Start();
   for (const auto* name : {"a", "b", "c"})
