@@ -275,7 +275,7 @@ MUTANTS = [
            "  parts_.handle.groups.Remove(*latest);\n",
            "a pod is never scheduled although its profile is back", ("scheduler_cycle", )),
     Mutant("a-binding-changes-its-extender", "src/scheduler/cycle/binding_cycle.cpp",
-           "cycle->extenders->Bound(extender, pending", "parts_.extenders->Bound(extender, pending",
+           "cycle->configuration->extenders->Bound(extender, pending", "parts_.extenders->Bound(extender, pending",
            "the result of a binding is lost in a reload", ("scheduler_cycle", )),
     Mutant("a-reload-ends-reservations", f"{PLUGINS}/group_reservation/group_reservation.cpp",
            "handle.Keep<State>(profile)", "std::make_shared<State>()",
