@@ -34,8 +34,9 @@ PodFacts FactsOf(const sandbox::Object& pod) {
 
 }  // namespace
 
-Checker::Checker(const simulation::VirtualTime& time, Timeline& timeline, std::function<Duration()> staleness)
-    : time_(time), timeline_(timeline), staleness_(std::move(staleness)) {}
+Checker::Checker(simulation::VirtualTime& time, Timeline& timeline, std::function<Duration()> staleness,
+                 std::function<bool()> faulty)
+    : time_(time), timeline_(timeline), staleness_(std::move(staleness)), faulty_(std::move(faulty)) {}
 
 void Checker::Report(const std::string& invariant, const std::string& what) {
   timeline_.Add("VIOLATION", "{}: {}", invariant, what);
@@ -162,7 +163,19 @@ void Checker::CheckBinding(const PodFacts& pod) {
   CheckRoom(pod, *node);
   CheckNode(pod, *node);
   CheckPods(pod, *node);
-  if (kTemplates[pod.pod_template].spreads) CheckSpread(pod, *node);
+  const PodTemplate& content = kTemplates[pod.pod_template];
+  if (content.spreads || content.follows_small) CheckLater(pod);
+}
+
+void Checker::CheckLater(const PodFacts& pod) {
+  time_.After(kOrderTime, [this, pod] {
+    const auto now = pods_.find(pod.key);
+    if (faulty_() || now == pods_.end() || now->second.uid != pod.uid) return;
+    const NodeFacts* node = NodeOf(pod);
+    if (node == nullptr) return;
+    if (kTemplates[pod.pod_template].spreads) CheckSpread(pod, *node);
+    if (kTemplates[pod.pod_template].follows_small) CheckAffinity(pod, *node);
+  });
 }
 
 void Checker::CheckRoom(const PodFacts& pod, const NodeFacts& node) {
@@ -197,31 +210,39 @@ void Checker::CheckNode(const PodFacts& pod, const NodeFacts& node) {
 
 void Checker::CheckPods(const PodFacts& pod, const NodeFacts& node) {
   const PodTemplate& content = kTemplates[pod.pod_template];
-  bool small_in_zone = false;
+  if (!content.avoids_own_node && !content.avoids_own_zone) return;
   for (const auto& [key, other] : pods_) {
-    if (key == pod.key || other.node.empty() || other.ended) continue;
+    if (key == pod.key || other.pod_template != pod.pod_template || other.node.empty() || other.ended) continue;
     const NodeFacts* place = NodeOf(other);
     if (place == nullptr) continue;
-    const bool same_zone = place->zone() == node.zone();
-    small_in_zone |= same_zone && kTemplates[other.pod_template].name == "small";
-    if (other.pod_template != pod.pod_template) continue;
-    if ((content.avoids_own_node && other.node == pod.node) || (content.avoids_own_zone && same_zone)) {
-      // A node that has just appeared brings its pods with it.
-      if (Recent(place->changed) || Recent(node.changed)) continue;
-      Report("anti-affinity holds", fmt::format("{} is bound to {}, beside {} on {}", pod.key, pod.node, key, other.node));
-    }
+    const bool together = content.avoids_own_node ? other.node == pod.node : place->zone() == node.zone();
+    // A node that has just appeared brings its pods with it.
+    if (!together || Recent(place->changed) || Recent(node.changed)) continue;
+    Report("anti-affinity holds",
+           fmt::format("{} is bound to {}, beside {} on {}", pod.key, pod.node, key, other.node));
   }
-  if (content.follows_small && !small_in_zone && !Recent(topology_changed_)) {
-    for (std::size_t i = 0; i < kTemplates.size(); ++i) {
-      if (kTemplates[i].name == "small" && shrunk_.contains(i) && Recent(shrunk_.at(i))) return;
-    }
-    Report("affinity holds", fmt::format("{} is bound to {}, whose zone has no pod of \"small\"", pod.key, pod.node));
+}
+
+void Checker::CheckAffinity(const PodFacts& pod, const NodeFacts& node) {
+  bool small_in_zone = false;
+  const Duration since = time_.now() - staleness_() - kOrderTime;
+  bool recent = topology_changed_ >= since;
+  for (const auto& [key, other] : pods_) {
+    const NodeFacts* place = NodeOf(other);
+    if (place == nullptr || other.ended || kTemplates[other.pod_template].name != "small") continue;
+    small_in_zone |= place->zone() == node.zone();
   }
+  for (const auto& [pod_template, time] : shrunk_)
+    recent |= kTemplates[pod_template].name == "small" && time >= since;
+  if (small_in_zone || recent) return;
+  Report("affinity holds",
+         fmt::format("{} is bound to {}, whose zone has no pod of \"small\"", pod.key, pod.node));
 }
 
 void Checker::CheckSpread(const PodFacts& pod, const NodeFacts& node) {
   const auto shrunk = shrunk_.find(pod.pod_template);
-  if (Recent(topology_changed_) || (shrunk != shrunk_.end() && Recent(shrunk->second))) return;
+  const Duration since = time_.now() - staleness_() - kOrderTime;
+  if (topology_changed_ >= since || (shrunk != shrunk_.end() && shrunk->second >= since)) return;
   std::array<std::int64_t, kZones> counts{};
   std::array<bool, kZones> present{};
   for (const auto& [name, each] : nodes_) present[each.zone()] |= each.exists;

@@ -29,13 +29,18 @@ struct PodFacts {
 //   - the node has room for it: CPU, memory, number of pods, host port
 //   - node selector, taints, cordons, anti-affinity, affinity and topology spread hold
 // and at every change of a claim: each device belongs to one claim, each volume to one claim.
+// The bindings of several decisions can reach the API server in any order, and some can fail. Affinity and spread
+// depend on the others: they are checked kOrderTime after the binding, and only before the first fault.
 // A scheduler can violate a constraint that another client has changed and that it has not learned yet: such a
 // constraint counts only if it has been in force for longer than the staleness. Other pods are bound only by the
 // schedulers, so that room, ports, anti-affinity, devices and volumes are checked without tolerance. One thread.
 class Checker final : public sandbox::StoreObserver {
  public:
-  // `staleness`: how old the view of a scheduler may be now.
-  Checker(const simulation::VirtualTime& time, Timeline& timeline, std::function<Duration()> staleness);
+  static constexpr std::chrono::seconds kOrderTime{2};
+
+  // `staleness`: how old the view of a scheduler may be now. `faulty`: whether there was a fault.
+  Checker(simulation::VirtualTime& time, Timeline& timeline, std::function<Duration()> staleness,
+          std::function<bool()> faulty);
 
   void OnChange(const sandbox::ResourceType& type, const sandbox::Change& change) override;
   // Adds a violation that was found elsewhere.
@@ -62,13 +67,16 @@ class Checker final : public sandbox::StoreObserver {
   void CheckRoom(const PodFacts& pod, const NodeFacts& node);
   void CheckNode(const PodFacts& pod, const NodeFacts& node);
   void CheckPods(const PodFacts& pod, const NodeFacts& node);
+  void CheckLater(const PodFacts& pod);
+  void CheckAffinity(const PodFacts& pod, const NodeFacts& node);
   void CheckSpread(const PodFacts& pod, const NodeFacts& node);
   const NodeFacts* NodeOf(const PodFacts& pod) const;
   bool Recent(Duration time) const { return time_.now() - time <= staleness_(); }
 
-  const simulation::VirtualTime& time_;
+  simulation::VirtualTime& time_;
   Timeline& timeline_;
   const std::function<Duration()> staleness_;
+  const std::function<bool()> faulty_;
   std::vector<std::string> violations_;
   std::uint64_t bindings_ = 0;
   std::map<std::string, PodFacts> pods_;

@@ -72,7 +72,8 @@ struct Network::ServerStream final : http::Stream {
   void Break() {
     if (closed || broken) return;
     broken = true;
-    if (auto callback = std::exchange(gone, nullptr)) callback();
+    // Not from within Write.
+    if (auto callback = std::exchange(gone, nullptr)) network.time_.After({}, std::move(callback));
   }
 
   Network& network;
@@ -110,7 +111,14 @@ class Network::ServerExchange final : public http::Exchange {
 
 Network::Network(simulation::VirtualTime& time, std::uint64_t seed, Timeline& timeline, ServerHandler server)
     : time_(time), random_(seed), timeline_(timeline), server_(std::move(server)) {}
-Network::~Network() = default;
+// The server may end its streams later.
+Network::~Network() {
+  for (const auto& weak : streams_) {
+    const CallPtr call = weak.lock();
+    const auto stream = call == nullptr ? nullptr : call->stream.lock();
+    if (stream != nullptr) stream->broken = true;
+  }
+}
 
 Duration Network::Latency(const Link& link) {
   if (calm_) return milliseconds(1) * link.slowness;
