@@ -61,6 +61,7 @@ int RunSeeds(const Options& options) {
   std::uint64_t next = static_cast<std::uint64_t>(options.first);
   const std::uint64_t end = next + static_cast<std::uint64_t>(options.seeds);
   std::uint64_t completed = 0;
+  std::uint64_t digest = 0;  // of all timelines, in any order
   std::set<std::uint64_t> failed;
   std::map<std::string, std::uint64_t> counts;
   const auto start = std::chrono::steady_clock::now();
@@ -72,6 +73,7 @@ int RunSeeds(const Options& options) {
       },
       [&](const Outcome& outcome) {
         ++completed;
+        digest ^= outcome.digest;
         for (const auto& [name, count] : outcome.counts) counts[name] += count;
         if (!outcome.violations.empty()) {
           progress.Clear();
@@ -82,7 +84,8 @@ int RunSeeds(const Options& options) {
       });
   progress.Clear();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  fmt::print("{} seeds in {:.1f} s, {} failed\n", completed, took.count(), failed.size());
+  fmt::print("{} seeds in {:.1f} s, {} failed, digest {:016x}\n", completed, took.count(), failed.size(),
+             digest);
   for (const auto& [name, count] : counts) fmt::print("  {:<24}{}\n", name, count);
   return failed.empty() ? 0 : 1;
 }
