@@ -191,11 +191,12 @@ void Checker::CheckRoom(const PodFacts& pod, const NodeFacts& node) {
   }
   if (cpu > shape.cpu || memory > shape.memory || count > shape.pods) {
     Report("no node over its allocatable",
-           fmt::format("with {}, {} has {}m of {}m CPU, {}Mi of {}Mi memory, {} of {} pods", pod.key, pod.node,
-                       cpu, shape.cpu, memory, shape.memory, count, shape.pods));
+           fmt::format("with {}, {} has {}m of {}m CPU, {}Mi of {}Mi memory, {} of {} pods", pod.key,
+                       pod.node, cpu, shape.cpu, memory, shape.memory, count, shape.pods));
   }
   if (kTemplates[pod.pod_template].host_port && ports > 1)
-    Report("a host port has one pod", fmt::format("with {}, {} has {} pods on port 8080", pod.key, pod.node, ports));
+    Report("a host port has one pod",
+           fmt::format("with {}, {} has {} pods on port 8080", pod.key, pod.node, ports));
 }
 
 void Checker::CheckNode(const PodFacts& pod, const NodeFacts& node) {
@@ -212,7 +213,8 @@ void Checker::CheckPods(const PodFacts& pod, const NodeFacts& node) {
   const PodTemplate& content = kTemplates[pod.pod_template];
   if (!content.avoids_own_node && !content.avoids_own_zone) return;
   for (const auto& [key, other] : pods_) {
-    if (key == pod.key || other.pod_template != pod.pod_template || other.node.empty() || other.ended) continue;
+    if (key == pod.key || other.pod_template != pod.pod_template || other.node.empty() || other.ended)
+      continue;
     const NodeFacts* place = NodeOf(other);
     if (place == nullptr) continue;
     const bool together = content.avoids_own_node ? other.node == pod.node : place->zone() == node.zone();
@@ -256,8 +258,8 @@ void Checker::CheckSpread(const PodFacts& pod, const NodeFacts& node) {
     if (present[zone]) least = std::min(least, counts[zone]);
   }
   if (counts[node.zone()] - least > 1) {
-    Report("topology spread holds", fmt::format("with {}, zone z{} has {} pods, another one {}", pod.key, node.zone(),
-                                                counts[node.zone()], least));
+    Report("topology spread holds", fmt::format("with {}, zone z{} has {} pods, another one {}", pod.key,
+                                                node.zone(), counts[node.zone()], least));
   }
 }
 

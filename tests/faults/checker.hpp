@@ -29,11 +29,12 @@ struct PodFacts {
 //   - the node has room for it: CPU, memory, number of pods, host port
 //   - node selector, taints, cordons, anti-affinity, affinity and topology spread hold
 // and at every change of a claim: each device belongs to one claim, each volume to one claim.
-// The bindings of several decisions can reach the API server in any order, and some can fail. Affinity and spread
-// depend on the others: they are checked kOrderTime after the binding, and only before the first fault.
-// A scheduler can violate a constraint that another client has changed and that it has not learned yet: such a
-// constraint counts only if it has been in force for longer than the staleness. Other pods are bound only by the
-// schedulers, so that room, ports, anti-affinity, devices and volumes are checked without tolerance. One thread.
+// The bindings of several decisions can reach the API server in any order, and some can fail. Affinity and
+// spread depend on the others: they are checked kOrderTime after the binding, and only before the first
+// fault. A scheduler can violate a constraint that another client has changed and that it has not learned
+// yet: such a constraint counts only if it has been in force for longer than the staleness. Other pods are
+// bound only by the schedulers, so that room, ports, anti-affinity, devices and volumes are checked without
+// tolerance. One thread.
 class Checker final : public sandbox::StoreObserver {
  public:
   static constexpr std::chrono::seconds kOrderTime{2};
@@ -55,7 +56,7 @@ class Checker final : public sandbox::StoreObserver {
   struct NodeFacts {
     std::size_t number = 0;
     bool exists = false;
-    Duration changed{};  // it was created or deleted
+    Duration changed{};                         // it was created or deleted
     std::optional<Duration> cordoned, tainted;  // since
     std::size_t zone() const { return number % kZones; }
   };

@@ -86,7 +86,8 @@ std::uint64_t NumberAt(std::string_view text) {
 
 std::string EndOf(int file) {
   const off_t size = ::lseek(file, 0, SEEK_END);
-  std::string text(std::min<std::size_t>(kMaxOutput, static_cast<std::size_t>(std::max<off_t>(size, 0))), '\0');
+  std::string text(std::min<std::size_t>(kMaxOutput, static_cast<std::size_t>(std::max<off_t>(size, 0))),
+                   '\0');
   const ssize_t got = ::pread(file, text.data(), text.size(), size - static_cast<off_t>(text.size()));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
@@ -139,7 +140,8 @@ void RunInChildren(const ChildRunOptions& options, const std::function<std::opti
       if (more) children.push_back(StartChild(*plan, options));
     }
     std::vector<pollfd> waits;
-    for (const Child& child : children) waits.push_back({.fd = child.results, .events = POLLIN, .revents = 0});
+    for (const Child& child : children)
+      waits.push_back({.fd = child.results, .events = POLLIN, .revents = 0});
     ::poll(waits.data(), waits.size(), 1'000);
     auto child = children.begin();
     for (const pollfd& wait : waits) {
@@ -184,8 +186,8 @@ Plan Shrink(const Plan& plan, const std::string& invariant, const ChildRunOption
       progress(smallest.steps.size());
       Plan candidate = smallest;
       const auto first = candidate.steps.begin() + static_cast<std::ptrdiff_t>(begin);
-      candidate.steps.erase(first, first + static_cast<std::ptrdiff_t>(
-                                               std::min(size, candidate.steps.size() - begin)));
+      candidate.steps.erase(
+          first, first + static_cast<std::ptrdiff_t>(std::min(size, candidate.steps.size() - begin)));
       if (!Violates(candidate, invariant, options)) {
         begin += size;
         continue;

@@ -25,7 +25,7 @@ struct Outcome {
 
 struct ChildRunOptions {
   std::size_t jobs = 1;
-  bool repeat = false;  // run each plan twice: different timelines are a violation
+  bool repeat = false;                // run each plan twice: different timelines are a violation
   std::chrono::seconds timeout{120};  // of one plan, by the system's clock
 };
 

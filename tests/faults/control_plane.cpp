@@ -11,16 +11,18 @@ using sandbox::Known;
 
 ControlPlane::ControlPlane(simulation::VirtualTime& time, std::uint64_t seed)
     : time_(time), random_(seed), timers_(time.clock()), verbs_(store_, time.clock(), random_) {
-  controllers_ = std::make_unique<sandbox::Controllers>(verbs_, timers_, random_, sandbox::ControllersOptions{});
+  controllers_ =
+      std::make_unique<sandbox::Controllers>(verbs_, timers_, random_, sandbox::ControllersOptions{});
   for (const std::string_view name : {"default", "kube-node-lease", "kube-system"})
     Create(Known().namespaces, "", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", name));
-  Create(sandbox::Kinds().storage_classes, "",
-         R"({"metadata":{"name":"standard","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},
+  Create(
+      sandbox::Kinds().storage_classes, "",
+      R"({"metadata":{"name":"standard","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},
              "provisioner":"sandbox.berth.dev/provisioner","volumeBindingMode":"WaitForFirstConsumer"})");
   kubelet_ = std::make_unique<sandbox::Kubelet>(verbs_, timers_, sandbox::KubeletOptions{});
   drivers_ = std::make_unique<sandbox::DeviceDrivers>(verbs_, timers_, controllers_->events());
-  api_ = std::make_unique<sandbox::ApiServer>(verbs_, timers_, random_,
-                                              sandbox::ApiServerOptions{.policy = nullptr, .field_ownership = false});
+  api_ = std::make_unique<sandbox::ApiServer>(
+      verbs_, timers_, random_, sandbox::ApiServerOptions{.policy = nullptr, .field_ownership = false});
   timers_.OnEarlier([this] { Arm(); });
   Arm();
 }

@@ -46,7 +46,8 @@ void Machine::Fire(std::uint64_t id) {
   const auto found = timers_.find(id);
   if (found == timers_.end()) return;
   // After a suspension the timer is due later by global time.
-  if (found->second.due > clock_.Now()) return RunAt(found->second.due - clock_.Now(), [this, id] { Fire(id); });
+  if (found->second.due > clock_.Now())
+    return RunAt(found->second.due - clock_.Now(), [this, id] { Fire(id); });
   Task task = std::move(found->second.task);
   timers_.erase(found);
   task();

@@ -31,14 +31,15 @@ class MachineClock final : public Clock {
   Duration suspended_{};
 };
 
-// Tasks start a random time of up to `kMaxStartDelay` after they were posted, in the order of posting, so that
-// the threads of a process interleave differently with every seed. While the machine is stopped no task runs.
-// The destructor drops all tasks, as the end of a process does. One thread.
+// Tasks start a random time of up to `kMaxStartDelay` after they were posted, in the order of posting, so
+// that the threads of a process interleave differently with every seed. While the machine is stopped no task
+// runs. The destructor drops all tasks, as the end of a process does. One thread.
 class Machine final : public http::Loop {
  public:
   static constexpr Duration kMaxStartDelay = std::chrono::microseconds(300);
 
-  // `after_task` is called after every task of the loop; may be empty. The arguments must outlive the machine.
+  // `after_task` is called after every task of the loop; may be empty. The arguments must outlive the
+  // machine.
   Machine(simulation::VirtualTime& time, std::uint64_t seed, std::function<void()> after_task);
   ~Machine() override;
   Machine(const Machine&) = delete;

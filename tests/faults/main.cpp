@@ -33,8 +33,9 @@ Expected<std::set<std::size_t>> ParseSteps(const std::string& text, std::size_t 
     std::size_t number = 0;
     const auto [last, error] = std::from_chars(text.data() + begin, text.data() + end, number);
     if (error != std::errc() || last != text.data() + end || number >= steps) {
-      return Invalid(fmt::format("--keep: invalid value \"{}\": expected numbers of steps from 0 to {}, such as 0,3,7",
-                                 text, steps - 1));
+      return Invalid(
+          fmt::format("--keep: invalid value \"{}\": expected numbers of steps from 0 to {}, such as 0,3,7",
+                      text, steps - 1));
     }
     numbers.insert(number);
     begin = end + 1;
@@ -45,15 +46,16 @@ Expected<std::set<std::size_t>> ParseSteps(const std::string& text, std::size_t 
 std::string RepeatLine(const Plan& plan) {
   std::string steps;
   for (const Step& step : plan.steps) steps += fmt::format("{}{}", steps.empty() ? "" : ",", step.index);
-  return fmt::format("fault_simulation --seed {} --keep {}{} --timeline", plan.seed, steps, plan.calm ? " --calm" : "");
+  return fmt::format("fault_simulation --seed {} --keep {}{} --timeline", plan.seed, steps,
+                     plan.calm ? " --calm" : "");
 }
 
 void PrintFailure(const Outcome& outcome) {
   fmt::print("seed {} fails:\n", outcome.seed);
   for (const std::string& violation : outcome.violations) fmt::print("  {}\n", violation);
   if (!outcome.output.empty()) fmt::print("{}\n", outcome.output);
-  fmt::print("  to repeat: fault_simulation --seed {} --timeline; smaller: --seed {} --shrink\n", outcome.seed,
-             outcome.seed);
+  fmt::print("  to repeat: fault_simulation --seed {} --timeline; smaller: --seed {} --shrink\n",
+             outcome.seed, outcome.seed);
 }
 
 int RunSeeds(const Options& options) {
@@ -95,17 +97,19 @@ int ShrinkSeed(const Plan& plan) {
   Outcome outcome;
   std::optional<Plan> next = plan;
   RunInChildren(
-      options, [&] { return std::exchange(next, std::nullopt); }, [&](Outcome each) { outcome = std::move(each); });
+      options, [&] { return std::exchange(next, std::nullopt); },
+      [&](Outcome each) { outcome = std::move(each); });
   if (outcome.violations.empty()) {
     fmt::print("seed {}: all invariants hold\n", plan.seed);
     return 0;
   }
   ProgressLine progress;
-  const Plan smallest = Shrink(plan, outcome.invariant(), options,
-                               [&](std::size_t steps) { progress.Show(fmt::format("{} steps left", steps)); });
+  const Plan smallest = Shrink(plan, outcome.invariant(), options, [&](std::size_t steps) {
+    progress.Show(fmt::format("{} steps left", steps));
+  });
   progress.Clear();
-  fmt::print("seed {} violates \"{}\" with {} of {} steps:\n", plan.seed, outcome.invariant(), smallest.steps.size(),
-             plan.steps.size());
+  fmt::print("seed {} violates \"{}\" with {} of {} steps:\n", plan.seed, outcome.invariant(),
+             smallest.steps.size(), plan.steps.size());
   for (const Step& step : smallest.steps) fmt::print("{}\n", Describe(step));
   fmt::print("to repeat: {}\n", RepeatLine(smallest));
   return 1;
@@ -124,10 +128,10 @@ int RunSeed(const Plan& plan, bool timeline) {
 
 int Main(int argc, char** argv) {
   Options options;
-  command_line::Command command(
-      "fault_simulation",
-      "Runs two schedulers and the sandbox's API server on virtual time with faults that a seed decides on. Checks "
-      "invariants and prints the seeds that violate one.");
+  command_line::Command command("fault_simulation",
+                                "Runs two schedulers and the sandbox's API server on virtual time with "
+                                "faults that a seed decides on. Checks "
+                                "invariants and prints the seeds that violate one.");
   command_line::FlagSet& flags = command.flags();
   flags.Integer("seeds", options.seeds, "number of seeds", {.least = 1});
   flags.Integer("first", options.first, "first seed", {.least = 1});
@@ -135,10 +139,12 @@ int Main(int argc, char** argv) {
   flags.Bool("repeat", options.repeat, "run each seed twice and compare the timelines");
   flags.Integer("seed", options.seed, "run only this seed", {.least = 1});
   flags.Bool("timeline", options.timeline, "print what happens, with virtual times in seconds; with --seed");
-  flags.Bool("shrink", options.shrink, "find the steps that suffice to violate the same invariant; with --seed");
+  flags.Bool("shrink", options.shrink,
+             "find the steps that suffice to violate the same invariant; with --seed");
   flags.String("keep", options.keep, "the numbers of the steps to execute, separated by commas; with --seed");
   flags.Bool("calm", options.calm, "constant latency of the network; with --seed");
-  flags.Integer("v", options.verbosity, "verbosity of the schedulers' log; negative: warnings and errors only",
+  flags.Integer("v", options.verbosity,
+                "verbosity of the schedulers' log; negative: warnings and errors only",
                 {.least = -1, .most = 10});
   if (const auto code = command.Parse(argc, argv)) return *code;
   log::SetVerbosity(static_cast<int>(options.verbosity));

@@ -42,8 +42,8 @@ struct Network::Call {
   bool executed_error = false;
   bool silent = false;  // a message to the client was lost: nothing more arrives
   std::string resource;
-  Duration last_delivery{};    // of a message to the client: TCP keeps their order
-  MonoTime last_data{};        // by the client's clock
+  Duration last_delivery{};            // of a message to the client: TCP keeps their order
+  MonoTime last_data{};                // by the client's clock
   std::weak_ptr<ServerStream> stream;  // the server's side
 };
 
@@ -161,9 +161,12 @@ void Network::Execute(const CallPtr& call) {
   }
   if (changes && Happens(faults.conflict, "conflict")) {
     timeline_.Add(call->process, "{} {}: a conflict", call->request.method, call->request.target);
-    return Respond(call, {.status = 409,
-                          .content_type = "application/json",
-                          .body = http::Share(R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","message":"the object has been modified","code":409})")});
+    return Respond(
+        call,
+        {.status = 409,
+         .content_type = "application/json",
+         .body = http::Share(
+             R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","message":"the object has been modified","code":409})")});
   }
   http::Request request;
   request.method = call->request.method;
@@ -177,22 +180,30 @@ void Network::Execute(const CallPtr& call) {
 http::Response Network::InjectedError() {
   switch (random_.Below(4)) {
     case 0:
-      return {.status = 500,
-              .content_type = "application/json",
-              .body = http::Share(R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","message":"Internal error occurred: injected","code":500})")};
+      return {
+          .status = 500,
+          .content_type = "application/json",
+          .body = http::Share(
+              R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","message":"Internal error occurred: injected","code":500})")};
     case 1:
-      return {.status = 503,
-              .content_type = "application/json",
-              .body = http::Share(R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","message":"injected","code":503})")};
+      return {
+          .status = 503,
+          .content_type = "application/json",
+          .body = http::Share(
+              R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","message":"injected","code":503})")};
     case 2:
-      return {.status = 429,
-              .content_type = "application/json",
-              .body = http::Share(R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","message":"injected","code":429})"),
-              .headers = {{"Retry-After", "1"}}};
+      return {
+          .status = 429,
+          .content_type = "application/json",
+          .body = http::Share(
+              R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","message":"injected","code":429})"),
+          .headers = {{"Retry-After", "1"}}};
     default:
-      return {.status = 504,
-              .content_type = "application/json",
-              .body = http::Share(R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Timeout","message":"injected: the request timed out","code":504})")};
+      return {
+          .status = 504,
+          .content_type = "application/json",
+          .body = http::Share(
+              R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Timeout","message":"injected: the request timed out","code":504})")};
   }
 }
 
@@ -247,9 +258,11 @@ void Network::Break(const CallPtr& call, Error error) {
   if (const auto stream = call->stream.lock()) stream->Break();
   if (call->connection == nullptr) return;
   call->last_delivery = std::max(call->last_delivery, time_.now() + Latency(links_[call->replica]));
-  call->connection->machine_.RunAt(call->last_delivery - time_.now(), [call, error = std::move(error)]() mutable {
-    if (call->connection != nullptr) call->connection->Finish(call, std::unexpected(std::move(error)));
-  });
+  call->connection->machine_.RunAt(call->last_delivery - time_.now(),
+                                   [call, error = std::move(error)]() mutable {
+                                     if (call->connection != nullptr)
+                                       call->connection->Finish(call, std::unexpected(std::move(error)));
+                                   });
 }
 
 void Network::SetServerDown(bool down) {
@@ -266,7 +279,8 @@ void Network::SetPartitioned(std::size_t replica, bool partitioned) {
   std::vector<CallPtr> reset;
   for (const auto& weak : streams_) {
     const CallPtr call = weak.lock();
-    if (call != nullptr && call->replica == replica && call->silent && random_.Below(2) == 0) reset.push_back(call);
+    if (call != nullptr && call->replica == replica && call->silent && random_.Below(2) == 0)
+      reset.push_back(call);
   }
   for (const CallPtr& call : reset) Break(call, ConnectionReset());
 }
@@ -323,8 +337,8 @@ http::Transport::CallId Connection::Begin(http::ClientRequest request, bool stre
     machine_.After(call->request.timeout, [call] {
       if (call->connection == nullptr) return;
       if (const auto stream = call->stream.lock()) stream->Break();
-      call->connection->Finish(call, Fail(call->sent ? ErrorCode::kTimeout : ErrorCode::kUnavailable,
-                                          "the deadline has passed"));
+      call->connection->Finish(
+          call, Fail(call->sent ? ErrorCode::kTimeout : ErrorCode::kUnavailable, "the deadline has passed"));
     });
   }
   if (streamed && call->options.idle_timeout > Duration::zero()) CheckIdle(call);

@@ -1,5 +1,5 @@
-// The network between the schedulers and the API server: latency, lost messages, broken connections, and errors
-// of the server.
+// The network between the schedulers and the API server: latency, lost messages, broken connections, and
+// errors of the server.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,24 @@ namespace berth::faults {
 
 // Probabilities of faults per request, in thousandths.
 struct RequestFaults {
-  int lost_request = 0;   // the connection breaks before the server receives the request
-  int lost_response = 0;  // the server executes the request; the connection breaks before the response arrives
-  int no_response = 0;    // the server executes the request; the client waits for its timeout
-  int server_error = 0;   // 500, 503, 429 or 504 instead of the execution
-  int conflict = 0;       // 409 for PUT and PATCH instead of the execution
-  int executed_error = 0; // the server executes the request and returns 500 or 504
-  int duplicate = 0;      // a watch delivers an event twice
-  int cut = 0;            // a watch breaks before an event
+  int lost_request = 0;  // the connection breaks before the server receives the request
+  int lost_response =
+      0;                 // the server executes the request; the connection breaks before the response arrives
+  int no_response = 0;   // the server executes the request; the client waits for its timeout
+  int server_error = 0;  // 500, 503, 429 or 504 instead of the execution
+  int conflict = 0;      // 409 for PUT and PATCH instead of the execution
+  int executed_error = 0;  // the server executes the request and returns 500 or 504
+  int duplicate = 0;       // a watch delivers an event twice
+  int cut = 0;             // a watch breaks before an event
 };
 
 // State of the connections of one replica. Changes affect the messages that are sent from then on.
 struct Link {
-  bool partitioned = false;       // messages of both directions are lost; see Network::SetPartitioned
-  int slowness = 1;               // factor of the latency
+  bool partitioned = false;  // messages of both directions are lost; see Network::SetPartitioned
+  int slowness = 1;          // factor of the latency
   RequestFaults faults{};
-  std::map<std::string, Duration> stalled_until{};  // watches by resource: events are delivered only after this
+  std::map<std::string, Duration>
+      stalled_until{};  // watches by resource: events are delivered only after this
 };
 
 // Executes a request of a client.
@@ -56,8 +58,8 @@ class Network {
   void SetCalm() { calm_ = true; }
   // While the server is down, connections are refused. Going down breaks all of them.
   void SetServerDown(bool down);
-  // While it lasts, messages are lost. A watch that has lost an event delivers nothing more. At the end some of
-  // these connections are reset; the others stay silent until their client gives up.
+  // While it lasts, messages are lost. A watch that has lost an event delivers nothing more. At the end some
+  // of these connections are reset; the others stay silent until their client gives up.
   void SetPartitioned(std::size_t replica, bool partitioned);
   // Breaks watches of this replica; `chance`: the probability per watch in thousandths.
   void CutWatches(std::size_t replica, int chance);
@@ -112,7 +114,8 @@ class Connection final : public http::Transport {
 
  private:
   friend class Network;
-  CallId Begin(http::ClientRequest request, bool streamed, http::StreamOptions options, http::ClientDone done);
+  CallId Begin(http::ClientRequest request, bool streamed, http::StreamOptions options,
+               http::ClientDone done);
   void CheckIdle(const std::shared_ptr<Network::Call>& call);
   // Calls `done` once and forgets the call.
   void Finish(const std::shared_ptr<Network::Call>& call, Expected<http::ClientResponse> result);

@@ -25,10 +25,10 @@ constexpr Choice kUserSteps[] = {
     {StepKind::kFailNode, 1},    {StepKind::kCordonNode, 2},       {StepKind::kTaintNode, 2},
 };
 constexpr Choice kFaults[] = {
-    {StepKind::kKill, 4},         {StepKind::kTerminate, 2},   {StepKind::kStopProcess, 4},
-    {StepKind::kSuspendMachine, 2}, {StepKind::kPartition, 4}, {StepKind::kSlowNetwork, 2},
-    {StepKind::kRequestFaults, 5}, {StepKind::kCutWatches, 3}, {StepKind::kStallWatch, 3},
-    {StepKind::kJumpClock, 2},    {StepKind::kServerDown, 2},  {StepKind::kCompact, 3},
+    {StepKind::kKill, 4},           {StepKind::kTerminate, 2},  {StepKind::kStopProcess, 4},
+    {StepKind::kSuspendMachine, 2}, {StepKind::kPartition, 4},  {StepKind::kSlowNetwork, 2},
+    {StepKind::kRequestFaults, 5},  {StepKind::kCutWatches, 3}, {StepKind::kStallWatch, 3},
+    {StepKind::kJumpClock, 2},      {StepKind::kServerDown, 2}, {StepKind::kCompact, 3},
 };
 
 class Planner {
@@ -103,10 +103,10 @@ class Planner {
       step.lasts = Between(milliseconds(100), milliseconds(random_.Below(3) == 0 ? 40'000 : 6'000));
       if (step.kind == StepKind::kSlowNetwork) step.number = 10 + Below(90);
       if (step.kind == StepKind::kRequestFaults) step.number = Below(64);
-      if (step.kind == StepKind::kStallWatch)
-        step.number = Below(std::size(kStalledResources));
+      if (step.kind == StepKind::kStallWatch) step.number = Below(std::size(kStalledResources));
       if (step.kind == StepKind::kJumpClock) step.number = Below(14'400) - 7'200;
-      if (step.kind == StepKind::kServerDown) step.lasts = std::min<Duration>(step.lasts, milliseconds(12'000));
+      if (step.kind == StepKind::kServerDown)
+        step.lasts = std::min<Duration>(step.lasts, milliseconds(12'000));
       const bool momentary = step.kind == StepKind::kCutWatches || step.kind == StepKind::kJumpClock ||
                              step.kind == StepKind::kCompact;
       if (momentary) step.lasts = {};
@@ -130,7 +130,8 @@ std::string Action(const Step& step) {
     case StepKind::kCreatePods:
       return fmt::format("create {} pods of \"{}\"", step.number, kTemplates[step.which].name);
     case StepKind::kCreateReplicaSet:
-      return fmt::format("create a ReplicaSet of {} pods of \"{}\"", step.number, kTemplates[step.which].name);
+      return fmt::format("create a ReplicaSet of {} pods of \"{}\"", step.number,
+                         kTemplates[step.which].name);
     case StepKind::kScaleReplicaSet:
       return fmt::format("scale ReplicaSet {} to {}", step.which, step.number);
     case StepKind::kDeletePods:

@@ -43,9 +43,9 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
       machine_, events_api_, machine_.clock(), metrics_,
       client::EventSinkOptions{.hostname = options_.identity, .seed = options_.seed + 3});
   std::vector<std::string> notes;
-  auto engine = assembly::Engine::Build(
-      options_.config, options_.plugins, {*writer_, *events_, loop_, services_}, notes,
-      {.registry = &metrics_, .clock = &machine_.clock(), .options = {}});
+  auto engine =
+      assembly::Engine::Build(options_.config, options_.plugins, {*writer_, *events_, loop_, services_},
+                              notes, {.registry = &metrics_, .clock = &machine_.clock(), .options = {}});
   BERTH_CHECK(engine.has_value(), engine.error().message);
   engine_ = std::move(*engine);
   cycle::SchedulerOptions scheduler;
@@ -91,12 +91,13 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
     timeline_.Add(options_.identity, "is synced");
     elector_->Start();
   };
-  source_ = std::make_unique<client::ClusterSource>(machine_, main_, metrics_, loop_.sink(), std::move(source));
+  source_ =
+      std::make_unique<client::ClusterSource>(machine_, main_, metrics_, loop_.sink(), std::move(source));
   source_->Start();
 }
 
-// In the order of process/scheduler_process.cpp. What the members send while they are destroyed is dropped with
-// the machine.
+// In the order of process/scheduler_process.cpp. What the members send while they are destroyed is dropped
+// with the machine.
 Replica::~Replica() {
   source_.reset();
   elector_.reset();

@@ -23,8 +23,8 @@
 
 namespace berth::faults {
 
-// Joins the production parts as process/scheduler_process.cpp and process/leadership.cpp do: scheduler, client,
-// leader election, writer and events are those of `berth scheduler`; only machine and connections are
+// Joins the production parts as process/scheduler_process.cpp and process/leadership.cpp do: scheduler,
+// client, leader election, writer and events are those of `berth scheduler`; only machine and connections are
 // simulated. The process ends itself when it loses the lease, and after an orderly stop. One thread.
 class Replica {
  public:

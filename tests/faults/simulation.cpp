@@ -17,8 +17,8 @@
 namespace berth::faults {
 namespace {
 
-using sandbox::Known;
 using sandbox::Kinds;
+using sandbox::Known;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -31,7 +31,8 @@ constexpr std::uint64_t kMaxRequestsPerSecond = 5'000;
 
 bool IsWrite(const http::Request& request) {
   if (request.method == "GET") return false;
-  return request.target.find("/leases") == std::string::npos && request.target.find("/events") == std::string::npos;
+  return request.target.find("/leases") == std::string::npos &&
+         request.target.find("/events") == std::string::npos;
 }
 
 class Simulation {
@@ -45,9 +46,9 @@ class Simulation {
                  [this](http::Request request, std::shared_ptr<http::Exchange> exchange) {
                    control_plane_.Handle(std::move(request), std::move(exchange));
                  }),
-        checker_(time_, timeline_,
-                 [this] { return Duration(faulty_ ? kFaultyStaleness : kUsualStaleness); },
-                 [this] { return faulty_; }),
+        checker_(
+            time_, timeline_, [this] { return Duration(faulty_ ? kFaultyStaleness : kUsualStaleness); },
+            [this] { return faulty_; }),
         config_(config::DefaultSchedulerConfig({}, &plugins_.codecs())) {
     control_plane_.store().Observe(checker_);
     network_.on_request = [this](std::size_t, const std::string& process, const http::Request& request) {
@@ -220,23 +221,27 @@ void Simulation::ExecuteUserStep(const Step& step) {
     case StepKind::kDeleteNode:
       control_plane_.Delete(Known().nodes, "", node);
       time_.After(step.lasts, [this, node, number = step.which] {
-        if (control_plane_.store().Get(Known().nodes, node) == nullptr) control_plane_.CreateNode(NodeJson(number));
+        if (control_plane_.store().Get(Known().nodes, node) == nullptr)
+          control_plane_.CreateNode(NodeJson(number));
       });
       return;
     case StepKind::kFailNode:
       edit([](auto& object) {
-        sandbox::ObjectAt(sandbox::ObjectAt(object, "metadata"), "annotations")["sandbox.berth.dev/failure"] = "silent";
+        sandbox::ObjectAt(sandbox::ObjectAt(object, "metadata"), "annotations")["sandbox.berth.dev/failure"] =
+            "silent";
       });
       time_.After(step.lasts, [edit] {
         edit([](auto& object) {
-          sandbox::ObjectAt(sandbox::ObjectAt(object, "metadata"), "annotations").erase("sandbox.berth.dev/failure");
+          sandbox::ObjectAt(sandbox::ObjectAt(object, "metadata"), "annotations")
+              .erase("sandbox.berth.dev/failure");
         });
       });
       return;
     case StepKind::kCordonNode:
       edit([](auto& object) { sandbox::ObjectAt(object, "spec")["unschedulable"] = true; });
-      time_.After(step.lasts,
-                  [edit] { edit([](auto& object) { sandbox::ObjectAt(object, "spec").erase("unschedulable"); }); });
+      time_.After(step.lasts, [edit] {
+        edit([](auto& object) { sandbox::ObjectAt(object, "spec").erase("unschedulable"); });
+      });
       return;
     case StepKind::kTaintNode:
       edit([](auto& object) {
@@ -289,7 +294,9 @@ void Simulation::ExecuteFault(const Step& step) {
       time_.After(step.lasts, [&link] { link.slowness = 1; });
       return;
     case StepKind::kRequestFaults: {
-      const auto chance = [&](int bit, int thousandths) { return (step.number >> bit & 1) != 0 ? thousandths : 0; };
+      const auto chance = [&](int bit, int thousandths) {
+        return (step.number >> bit & 1) != 0 ? thousandths : 0;
+      };
       link.faults = {.lost_request = chance(0, 100),
                      .lost_response = chance(1, 100),
                      .no_response = chance(2, 30),
@@ -342,8 +349,9 @@ void Simulation::CheckLeader(const std::string& process, const http::Request& re
 
 void Simulation::CheckEnd() {
   const std::string holder = Holder();
-  const auto leader = std::ranges::find_if(
-      slots_, [&](const Slot& slot) { return slot.replica != nullptr && slot.replica->identity() == holder; });
+  const auto leader = std::ranges::find_if(slots_, [&](const Slot& slot) {
+    return slot.replica != nullptr && slot.replica->identity() == holder;
+  });
   if (leader == slots_.end() || !leader->replica->fence_open()) {
     return checker_.Report("a leader is elected", fmt::format("the lease is held by \"{}\"", holder));
   }
@@ -377,8 +385,9 @@ void Simulation::CheckReplica(const Replica& replica) {
     if (!pod.node.empty() && !pod.ended) stored.insert(pod.uid + " on " + pod.node);
   }
   if (known != stored) {
-    checker_.Report("the cache equals the store", fmt::format("{} has {} bound pods, the store {}",
-                                                              replica.identity(), known.size(), stored.size()));
+    checker_.Report(
+        "the cache equals the store",
+        fmt::format("{} has {} bound pods, the store {}", replica.identity(), known.size(), stored.size()));
   }
   if (cache.nodes().node_count() != control_plane_.store().All(Known().nodes).size())
     checker_.Report("the cache equals the store", fmt::format("{} has other nodes", replica.identity()));
@@ -393,7 +402,8 @@ void Simulation::CheckReplica(const Replica& replica) {
 // A scheduler that starts now finds no work: the others have bound every pod that can be bound.
 void Simulation::CheckNothingWasForgotten() {
   for (std::size_t i = 0; i < kReplicas; ++i) slots_[i].replica.reset();
-  for (std::size_t i = 0; i < kReplicas; ++i) slots_[i].starts += 1'000;  // none of the pending restarts is valid
+  for (std::size_t i = 0; i < kReplicas; ++i)
+    slots_[i].starts += 1'000;  // none of the pending restarts is valid
   control_plane_.Delete(Known().leases, "kube-system", "kube-scheduler");
   const std::uint64_t before = checker_.bindings();
   std::set<std::string> waiting;

@@ -20,7 +20,8 @@ class Timeline {
 
   template <class... T>
   void Add(const std::string& actor, fmt::format_string<T...> text, T&&... values) {
-    std::string line = fmt::format("{:>11.6f} {:<12} ", std::chrono::duration<double>(time_.now()).count(), actor);
+    std::string line =
+        fmt::format("{:>11.6f} {:<12} ", std::chrono::duration<double>(time_.now()).count(), actor);
     fmt::format_to(std::back_inserter(line), text, std::forward<T>(values)...);
     digest_ = HashWithSeed(digest_, line);
     if (keep_lines_) lines_.push_back(std::move(line));

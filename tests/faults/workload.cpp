@@ -63,9 +63,10 @@ std::string NodeJson(std::size_t node) {
   const std::string amounts =
       fmt::format(R"({{"cpu":"{}m","memory":"{}Mi","pods":"{}"}})", shape.cpu, shape.memory, shape.pods);
   const std::string devices =
-      shape.devices == 0 ? ""
-                         : fmt::format(R"(,"annotations":{{"sandbox.berth.dev/devices":"[{{\"count\":{}}}]"}})",
-                                       shape.devices);
+      shape.devices == 0
+          ? ""
+          : fmt::format(R"(,"annotations":{{"sandbox.berth.dev/devices":"[{{\"count\":{}}}]"}})",
+                        shape.devices);
   return fmt::format(
       R"({{"metadata":{{"name":"{0}","labels":{{"kubernetes.io/hostname":"{0}","topology.kubernetes.io/zone":"z{1}"{2}}}{3}}},"status":{{"capacity":{4},"allocatable":{4}}}}})",
       NodeName(node), node % kZones, shape.ssd ? R"(,"disk":"ssd")" : "", devices, amounts);

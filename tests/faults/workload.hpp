@@ -18,17 +18,17 @@ struct NodeShape {
 struct PodTemplate {
   std::string_view name;  // also the value of the pods' label `app`
   std::int64_t cpu = 0, memory = 0;
-  bool needs_ssd = false;       // nodeSelector disk=ssd
-  bool spreads = false;         // over zones, maxSkew 1, DoNotSchedule
-  bool avoids_own_node = false; // required anti-affinity to pods of the template, by host
-  bool avoids_own_zone = false; // by zone
-  bool follows_small = false;   // required affinity to pods of the template "small", by zone
-  bool host_port = false;       // 8080
-  bool tolerates = false;       // the taint of kTaintNode
+  bool needs_ssd = false;        // nodeSelector disk=ssd
+  bool spreads = false;          // over zones, maxSkew 1, DoNotSchedule
+  bool avoids_own_node = false;  // required anti-affinity to pods of the template, by host
+  bool avoids_own_zone = false;  // by zone
+  bool follows_small = false;    // required affinity to pods of the template "small", by zone
+  bool host_port = false;        // 8080
+  bool tolerates = false;        // the taint of kTaintNode
   int priority = 0;
-  bool needs_device = false;    // a claim from a template, one device
-  bool needs_volume = false;    // a claim with the name of the pod, of the class "standard"
-  int runs_for_seconds = 0;     // 0: without end
+  bool needs_device = false;  // a claim from a template, one device
+  bool needs_volume = false;  // a claim with the name of the pod, of the class "standard"
+  int runs_for_seconds = 0;   // 0: without end
 };
 
 inline constexpr std::array<PodTemplate, 13> kTemplates = {{
