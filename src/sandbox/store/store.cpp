@@ -41,6 +41,13 @@ void Store::Record(const ResourceType& type, Change change) {
   for (StoreObserver* observer : observers_) observer->OnChange(type, change);
 }
 
+void Store::Compact() {
+  for (Table& table : tables_) {
+    table.history.clear();
+    table.dropped_until = version_;
+  }
+}
+
 bool Store::HasVersion(const ResourceType& type, Version version) const {
   return version >= tables_[type.index].dropped_until;
 }

@@ -54,6 +54,9 @@ class Store {
   std::optional<std::vector<Change>> Since(const ResourceType& type, Version version) const;
   // True if the state at that version is still available.
   bool HasVersion(const ResourceType& type, Version version) const;
+  // Forgets all changes up to now, as a compaction of etcd does: watches can resume from the current version
+  // only.
+  void Compact();
   // Visits the objects as of `version` (which must be available) whose keys begin with `prefix` and come
   // after `after`, ordered by key, until visit returns false.
   void ForEachAt(const ResourceType& type, Version version, std::string_view prefix, std::string_view after,

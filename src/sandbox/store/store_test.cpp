@@ -75,6 +75,19 @@ TEST(Store, DropsChangesBeyondTheWindow) {
   EXPECT_EQ(store.Since(Known().pods, 4)->size(), 0u);
 }
 
+TEST(Store, ACompactionForgetsAllChangesBeforeIt) {
+  Store store(10);
+  PutPod(store, "a", "x");
+  PutPod(store, "a", "y");
+  store.Compact();
+  EXPECT_FALSE(store.Since(Known().pods, 1).has_value());
+  EXPECT_FALSE(store.HasVersion(Known().nodes, 1)) << "of all resources";
+  PutPod(store, "a", "z");
+  ASSERT_TRUE(store.Since(Known().pods, 2).has_value());
+  EXPECT_EQ(store.Since(Known().pods, 2)->size(), 1u);
+  EXPECT_THAT(KeysAt(store, 2), ElementsAre("a/x@", "a/y@"));
+}
+
 TEST(Store, EachResourceHasItsOwnWindow) {
   Store store(2);
   PutPod(store, "a", "x");

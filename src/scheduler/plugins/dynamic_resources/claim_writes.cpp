@@ -22,7 +22,6 @@ constexpr Duration kBetweenChecks = std::chrono::seconds(5);
 // looks before the write is repeated (after a second).
 constexpr Duration kBetweenLooks = std::chrono::milliseconds(50);
 constexpr int kLooksMax = 19;
-constexpr int kUnlimited = -1;
 
 // Whether a write that ended with this error may have taken effect, or may still.
 bool OutcomeIsUnknown(ErrorCode code) {
@@ -236,9 +235,7 @@ void ClaimWrites::Send(const ResourceClaimPtr& claim, decltype(Change::change) c
 void ClaimWrites::OnError(const ResourceClaimPtr& claim, Error error) {
   const bool conflict = error.code == ErrorCode::kConflict;
   const bool is_final = error.code == ErrorCode::kCancelled || error.code == ErrorCode::kNotFound;
-  // Whether a special claim was deleted shows only the repeated write.
-  const bool has_changed = conflict && !pod_->claims[next_].special;
-  if (uncertain_ && !is_final) return AwaitNewer(claim, has_changed ? kUnlimited : kLooksMax);
+  if (uncertain_ && !is_final) return AwaitNewer(claim, kLooksMax);
   conflict ? Retry(std::move(error.message)) : Finish(Status::Error(std::move(error.message)));
 }
 
@@ -255,13 +252,14 @@ void ClaimWrites::Retry(std::string error) {
 
 // Waits until the watch has delivered a version after `claim`, possibly that of an earlier write of this run.
 // After `looks` without one, the write is repeated: if an earlier one has taken effect, its precondition does
-// not hold any more. kUnlimited: the claim has changed, so the write need not be repeated.
+// not hold any more. Also after a conflict: an admission webhook can return one for a claim that has not
+// changed, and then no newer version arrives.
 void ClaimWrites::AwaitNewer(const ResourceClaimPtr& claim, int looks) {
   handle_.loop.PostAfter(kBetweenLooks, [self = shared_from_this(), claim, looks] {
     const ResourceClaimPtr newest = self->Newest();
     if (newest != nullptr && !IsNewer(*newest, *claim)) {
       if (looks == 0) return self->Reserve(claim);
-      return self->AwaitNewer(claim, looks == kUnlimited ? kUnlimited : looks - 1);
+      return self->AwaitNewer(claim, looks - 1);
     }
     self->uncertain_ = false;
     if (newest != nullptr && newest->allocation && self->IsReserved(*newest))

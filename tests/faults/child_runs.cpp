@@ -1,0 +1,206 @@
+#include "tests/faults/child_runs.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <list>
+#include <set>
+#include <string_view>
+
+#include "base/check.hpp"
+#include "tests/faults/simulation.hpp"
+
+namespace berth::faults {
+namespace {
+
+constexpr std::string_view kCompleted = "completed";
+constexpr std::size_t kMaxOutput = 3'000;
+
+struct Child {
+  pid_t pid = -1;
+  int results = -1;  // read end of a pipe
+  int output = -1;   // its standard error
+  std::uint64_t seed = 0;
+  std::string text{};
+  std::chrono::steady_clock::time_point deadline;
+};
+
+// Lines "<word> <value>", the last one is "completed".
+std::string ResultText(const RunResult& result, const std::optional<RunResult>& second) {
+  std::string text = fmt::format("digest {}\n", result.digest);
+  for (const auto& [name, count] : result.counts) text += fmt::format("count {} {}\n", count, name);
+  for (std::string violation : result.violations) {
+    std::ranges::replace(violation, '\n', ' ');
+    text += fmt::format("violation {}\n", violation);
+  }
+  if (second && second->digest != result.digest)
+    text += "violation the run repeats exactly: the second run had another timeline\n";
+  return text + std::string(kCompleted) + "\n";
+}
+
+[[noreturn]] void RunChild(const Plan& plan, const ChildRunOptions& options, int results, int output) {
+  ::dup2(output, STDERR_FILENO);
+  const RunResult result = Run(plan, false);
+  std::optional<RunResult> second;
+  if (options.repeat) second = Run(plan, false);
+  const std::string text = ResultText(result, second);
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t written = ::write(results, text.data() + sent, text.size() - sent);
+    if (written <= 0) break;
+    sent += static_cast<std::size_t>(written);
+  }
+  ::_exit(0);
+}
+
+Child StartChild(const Plan& plan, const ChildRunOptions& options) {
+  int ends[2];
+  BERTH_CHECK(::pipe(ends) == 0);
+  const int output = ::memfd_create("output", 0);
+  BERTH_CHECK(output >= 0);
+  std::fflush(nullptr);
+  const pid_t pid = ::fork();
+  BERTH_CHECK(pid >= 0);
+  if (pid == 0) {
+    ::close(ends[0]);
+    RunChild(plan, options, ends[1], output);
+  }
+  ::close(ends[1]);
+  return {.pid = pid,
+          .results = ends[0],
+          .output = output,
+          .seed = plan.seed,
+          .deadline = std::chrono::steady_clock::now() + options.timeout};
+}
+
+std::uint64_t NumberAt(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string EndOf(int file) {
+  const off_t size = ::lseek(file, 0, SEEK_END);
+  std::string text(std::min<std::size_t>(kMaxOutput, static_cast<std::size_t>(std::max<off_t>(size, 0))),
+                   '\0');
+  const ssize_t got = ::pread(file, text.data(), text.size(), size - static_cast<off_t>(text.size()));
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+Outcome End(Child& child, bool late) {
+  if (late) ::kill(child.pid, SIGKILL);
+  int status = 0;
+  ::waitpid(child.pid, &status, 0);
+  Outcome outcome;
+  outcome.seed = child.seed;
+  bool completed = false;
+  std::string_view rest = child.text;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string_view word = line.substr(0, line.find(' '));
+    const std::string_view value = line.substr(std::min(word.size() + 1, line.size()));
+    if (word == "digest") outcome.digest = NumberAt(value);
+    if (word == "count") outcome.counts[std::string(value.substr(value.find(' ') + 1))] = NumberAt(value);
+    if (word == "violation") outcome.violations.emplace_back(value);
+    completed |= word == kCompleted;
+  }
+  if (!completed) {
+    const std::string how = late                  ? "it was ended after its timeout"
+                            : WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                                  : fmt::format("exit code {}", WEXITSTATUS(status));
+    outcome.violations.push_back("the process ends properly: " + how);
+    outcome.output = EndOf(child.output);
+  }
+  ::close(child.results);
+  ::close(child.output);
+  return outcome;
+}
+
+}  // namespace
+
+std::string Outcome::invariant() const {
+  return violations.empty() ? "" : violations.front().substr(0, violations.front().find(':'));
+}
+
+void RunInChildren(const ChildRunOptions& options, const std::function<std::optional<Plan>()>& next,
+                   const std::function<void(Outcome)>& done) {
+  std::list<Child> children;
+  bool more = true;
+  while (more || !children.empty()) {
+    while (more && children.size() < options.jobs) {
+      const std::optional<Plan> plan = next();
+      more = plan.has_value();
+      if (more) children.push_back(StartChild(*plan, options));
+    }
+    std::vector<pollfd> waits;
+    for (const Child& child : children)
+      waits.push_back({.fd = child.results, .events = POLLIN, .revents = 0});
+    ::poll(waits.data(), waits.size(), 1'000);
+    auto child = children.begin();
+    for (const pollfd& wait : waits) {
+      bool ended = false;
+      if (wait.revents != 0) {
+        char buffer[4096];
+        const ssize_t got = ::read(child->results, buffer, sizeof buffer);
+        if (got > 0) child->text.append(buffer, static_cast<std::size_t>(got));
+        ended = got <= 0;
+      }
+      const bool late = !ended && std::chrono::steady_clock::now() > child->deadline;
+      if (!ended && !late) {
+        ++child;
+        continue;
+      }
+      done(End(*child, late));
+      child = children.erase(child);
+    }
+  }
+}
+
+namespace {
+
+bool Violates(const Plan& plan, const std::string& invariant, const ChildRunOptions& options) {
+  bool violates = false;
+  std::optional<Plan> next = plan;
+  RunInChildren(
+      options, [&] { return std::exchange(next, std::nullopt); },
+      [&](const Outcome& outcome) { violates = outcome.invariant() == invariant; });
+  return violates;
+}
+
+}  // namespace
+
+// Removes halves, quarters and so on, at last single steps.
+Plan Shrink(const Plan& plan, const std::string& invariant, const ChildRunOptions& options,
+            const std::function<void(std::size_t)>& progress) {
+  Plan smallest = plan;
+  for (std::size_t size = std::max<std::size_t>(plan.steps.size() / 2, 1);;) {
+    bool removed = false;
+    for (std::size_t begin = 0; begin < smallest.steps.size();) {
+      progress(smallest.steps.size());
+      Plan candidate = smallest;
+      const auto first = candidate.steps.begin() + static_cast<std::ptrdiff_t>(begin);
+      candidate.steps.erase(
+          first, first + static_cast<std::ptrdiff_t>(std::min(size, candidate.steps.size() - begin)));
+      if (!Violates(candidate, invariant, options)) {
+        begin += size;
+        continue;
+      }
+      smallest = std::move(candidate);
+      removed = true;
+    }
+    if (size == 1 && !removed) break;
+    if (!removed || size > 1) size = std::max<std::size_t>(size / 2, 1);
+  }
+  Plan calm = smallest;
+  calm.calm = true;
+  return Violates(calm, invariant, options) ? calm : smallest;
+}
+
+}  // namespace berth::faults

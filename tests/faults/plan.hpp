@@ -1,0 +1,72 @@
+// What happens in a run: a list of steps that depends only on the seed. A run can leave out steps, which is
+// how a failing one is made smaller.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace berth::faults {
+
+enum class StepKind : std::uint8_t {
+  // --- the cluster's users ---
+  kCreatePods,        // `number` pods of template `which`
+  kCreateReplicaSet,  // with `number` pods of template `which`
+  kScaleReplicaSet,   // the set number `which` to `number` pods
+  kDeletePods,        // `number` pods
+  kAddNode,           // node number `which`, with a shape of its number
+  kDeleteNode,        // node number `which`
+  kFailNode,          // node number `which` is silent while the step lasts
+  kCordonNode,        // node number `which` is unschedulable while the step lasts
+  kTaintNode,         // node number `which` has a NoSchedule taint while the step lasts
+  // --- faults; `which` is a replica ---
+  kKill,            // SIGKILL; restarted after the step
+  kTerminate,       // SIGTERM; restarted after its end
+  kStopProcess,     // SIGSTOP, SIGCONT after the step
+  kSuspendMachine,  // the monotonic clock stands still, too
+  kPartition,       // no message reaches the other side while the step lasts
+  kSlowNetwork,     // latencies are `number` times as long
+  kRequestFaults,   // requests and watches fail with probabilities that `number` selects
+  kCutWatches,      // all watches break
+  kStallWatch,      // the watch of resource `number` delivers nothing while the step lasts
+  kJumpClock,       // the time of day changes by `number` seconds
+  kServerDown,      // the API server is down while the step lasts
+  kCompact,         // the API server forgets its history: watches cannot be resumed
+};
+
+struct Step {
+  std::size_t index = 0;  // in the plan of the seed
+  Duration at{};
+  StepKind kind{};
+  std::size_t which = 0;
+  std::int64_t number = 0;
+  Duration lasts{};
+
+  bool is_fault() const { return kind >= StepKind::kKill; }
+};
+
+struct Plan {
+  std::uint64_t seed = 0;
+  std::size_t nodes = 0;    // at the start
+  std::vector<Step> steps;  // by time
+  bool calm = false;        // the network's latency is constant
+
+  // When the last step has ended.
+  Duration End() const;
+};
+
+inline constexpr std::size_t kReplicas = 2;
+// The resources whose watches a step stalls.
+inline constexpr const char* kStalledResources[] = {
+    "pods", "nodes", "persistentvolumeclaims", "persistentvolumes", "resourceclaims", "leases"};
+
+Plan MakePlan(std::uint64_t seed);
+// Without the steps that `keep` does not contain.
+Plan Keep(const Plan& plan, const std::set<std::size_t>& keep);
+// "  12.300 s  #7 kill replica-1 for 4.200 s"
+std::string Describe(const Step& step);
+
+}  // namespace berth::faults

@@ -1,0 +1,162 @@
+#include "tests/faults/replica.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace berth::faults {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// As in process/leadership.cpp.
+constexpr seconds kDrainTimeout{5};
+constexpr std::uint64_t kMaxIterationMicros = 400;
+
+client::LeaderElectionOptions Election(const std::string& identity, std::uint64_t seed) {
+  client::LeaderElectionOptions options;
+  options.identity = identity;
+  options.seed = seed;
+  return options;
+}
+
+}  // namespace
+
+Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& timeline, Options options)
+    : options_(std::move(options)),
+      time_(time),
+      timeline_(timeline),
+      random_(options_.seed),
+      machine_(time, options_.seed + 1, [this] { Wake(); }),
+      main_connection_(network, machine_, options_.index, options_.identity),
+      event_connection_(network, machine_, options_.index, options_.identity),
+      lease_connection_(network, machine_, options_.index, options_.identity),
+      main_(machine_, main_connection_, metrics_, {}),
+      events_api_(machine_, event_connection_, metrics_, {}),
+      lease_api_(machine_, lease_connection_, metrics_, {}) {
+  writer_ = std::make_unique<client::ApiWriter>(machine_, main_, machine_.clock(), fence_,
+                                                client::ApiWriterOptions{.seed = options_.seed + 2});
+  events_ = std::make_unique<client::EventSink>(
+      machine_, events_api_, machine_.clock(), metrics_,
+      client::EventSinkOptions{.hostname = options_.identity, .seed = options_.seed + 3});
+  std::vector<std::string> notes;
+  auto engine =
+      assembly::Engine::Build(options_.config, options_.plugins, {*writer_, *events_, loop_, services_},
+                              notes, {.registry = &metrics_, .clock = &machine_.clock(), .options = {}});
+  BERTH_CHECK(engine.has_value(), engine.error().message);
+  engine_ = std::move(*engine);
+  cycle::SchedulerOptions scheduler;
+  scheduler.queue.initial_backoff = options_.config.pod_initial_backoff;
+  scheduler.queue.max_backoff = options_.config.pod_max_backoff;
+  scheduler.algorithm.percentage_of_nodes_to_score = options_.config.percentage_of_nodes_to_score;
+  scheduler.algorithm.seed = options_.seed + 4;
+  scheduler.record_bytes = 0;
+  scheduler.stand_by = true;
+  scheduler_ = std::make_unique<cycle::Scheduler>(
+      std::move(scheduler),
+      cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
+                            machine_.clock(), metrics_, engine_->shared_extenders(), fence_, tracer_,
+                            [](std::size_t) { return true; }});
+  elector_ = std::make_unique<client::LeaderElector>(
+      machine_, lease_api_, events_api_, machine_.clock(), metrics_, fence_,
+      Election(options_.identity, options_.seed + 5),
+      client::LeaderElectionHandlers{.on_started =
+                                         [this] {
+                                           timeline_.Add(options_.identity, "leads");
+                                           leads_ = true;
+                                           source_->FreshnessBarrier([this] { scheduler_->Lead(); });
+                                         },
+                                     .on_stopped =
+                                         [this] {
+                                           timeline_.Add(options_.identity, "has lost the lease");
+                                           lost_ = true;
+                                           leads_ = false;
+                                           loop_.Stop();
+                                         }});
+  client::ClusterSourceOptions source;
+  source.seed = options_.seed + 6;
+  source.retained = engine_->retained_fields();
+  source.on_version = [this](std::string_view kind, std::string_view version) {
+    if (kind == api::ResourceClaim::kKind) writer_->SetClaimVersion(version);
+  };
+  source.wanted = [this](const client::Resource& resource) {
+    const auto& groups = engine_->handle().group_sources;
+    if (resource.on_request) return std::ranges::find(groups, resource.group) != groups.end();
+    return resource.feature_gate.empty() || options_.config.gates.Enabled(resource.feature_gate);
+  };
+  source.on_synced = [this] {
+    timeline_.Add(options_.identity, "is synced");
+    elector_->Start();
+  };
+  source_ =
+      std::make_unique<client::ClusterSource>(machine_, main_, metrics_, loop_.sink(), std::move(source));
+  source_->Start();
+}
+
+// In the order of process/scheduler_process.cpp. What the members send while they are destroyed is dropped
+// with the machine.
+Replica::~Replica() {
+  source_.reset();
+  elector_.reset();
+  events_.reset();
+  writer_.reset();
+}
+
+void Replica::Terminate() {
+  timeline_.Add(options_.identity, "receives SIGTERM");
+  scheduler_->Drain(kDrainTimeout);
+  Wake();
+}
+
+// --- the scheduler's thread ---
+
+// A message may have arrived.
+void Replica::Wake() { ScheduleRun({}); }
+
+void Replica::ScheduleRun(Duration delay) {
+  const Duration at = std::max(busy_until_, time_.now() + delay);
+  if (at >= run_at_) return;
+  run_at_ = at;
+  const std::uint64_t number = ++run_number_;
+  machine_.RunOnOtherThread(at - time_.now(), [this, number] {
+    if (number == run_number_) RunLoop();
+  });
+}
+
+void Replica::RunLoop() {
+  run_at_ = Duration::max();
+  if (loop_stopped_) return;
+  if (loop_.stopping()) return OnLoopStopped();
+  const bool worked = loop_.RunOnce(*scheduler_);
+  busy_until_ = time_.now() + microseconds(1 + random_.Below(kMaxIterationMicros));
+  if (worked) return ScheduleRun({});
+  const MonoTime due = std::min(scheduler_->NextDue(), loop_.timers().Next().value_or(MonoTime::max()));
+  if (due != MonoTime::max()) ScheduleRun(std::max<Duration>(due - machine_.Now(), milliseconds(1)));
+}
+
+// As Leadership::ReleaseLease.
+void Replica::OnLoopStopped() {
+  loop_stopped_ = true;
+  if (lost_ || scheduler_->unconfirmed_bindings() > 0) return Exit();
+  machine_.After(kDrainTimeout, [this] { Exit(); });
+  writer_->WhenIdle([this] {
+    if (exiting_) return;
+    elector_->Release([this](bool free) {
+      timeline_.Add(options_.identity, "{}", free ? "has released the lease" : "has not released the lease");
+      Exit();
+    });
+  });
+}
+
+void Replica::Exit() {
+  if (std::exchange(exiting_, true)) return;
+  timeline_.Add(options_.identity, "ends");
+  machine_.Stop();
+  // The caller destroys this object, which must not happen in one of its own tasks.
+  time_.After({}, [on_exit = options_.on_exit] { on_exit(); });
+}
+
+}  // namespace berth::faults
