@@ -185,8 +185,8 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
     if (kind == api::ResourceClaim::kKind) api_.writer->SetClaimVersion(version);
   };
   options.wanted = [this](const client::Resource& resource) {
-    const auto& sources = engine_->handle().group_sources;
-    if (resource.on_request) return std::ranges::find(sources, resource.group) != sources.end();
+    const auto& sources = engine_->handle().requested_resources;
+    if (resource.on_request) return std::ranges::find(sources, resource.QualifiedName()) != sources.end();
     return resource.feature_gate.empty() || config_.gates.Enabled(resource.feature_gate);
   };
   options.on_synced = [this] {

@@ -207,6 +207,7 @@ def rejected(helm, what, values, expected):
 # --- the chart and the kustomizations ---
 
 GANGS = "profiles: [{schedulerName: berth, plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}}]"
+QUOTAS = "profiles: [{schedulerName: berth, plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}}]"
 MONITORED = "monitoring: {serviceMonitor: {enabled: true}, rules: {enabled: true}, dashboard: {enabled: true}, metricsReader: {enabled: true}}"
 LOAD = "networkPolicy: {prometheus: {enabled: true}}"
 RBAC = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
@@ -219,6 +220,7 @@ PAIRS = [
     ("monitoring", ["second-scheduler"], ["monitoring", "monitoring/operator"], "berth", MONITORED, "", set()),
     ("permissions", ["rbac"], [], "berth", "", "", RBAC),
     ("groups of other projects", ["rbac", "rbac/gangs.yaml"], [], "berth", "configuration: {" + GANGS + "}", "", RBAC),
+    ("elastic quotas", ["rbac", "rbac/quotas.yaml"], [], "berth", "configuration: {" + QUOTAS + "}", "", RBAC),
     ("pod groups", ["rbac", "rbac/pod-groups.yaml"], [], "berth", "featureGates: {GenericWorkload: true}", "", RBAC),
     ("shadow", ["shadow/rbac.yaml"], [], "berth-shadow", "mode: shadow", "", RBAC),
 ]

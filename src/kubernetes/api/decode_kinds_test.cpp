@@ -438,6 +438,18 @@ TEST(Devices, DecodeAClassAndATaintRule) {
   EXPECT_EQ(rule.taint.effect, "NoExecute");
 }
 
+TEST(DecodeKinds, ElasticQuota) {
+  const auto quota = Read<ElasticQuota>(R"({
+      "metadata": {"name": "q", "namespace": "a"},
+      "spec": {"min": {"cpu": "4"}, "max": {}},
+      "status": {"used": {"cpu": "1"}}})");
+  EXPECT_EQ(quota.metadata.ns, "a");
+  EXPECT_EQ(quota.min->at("cpu").MilliValue(), 4000);
+  ASSERT_TRUE(quota.max.has_value()) << "an empty list and an absent one differ";
+  EXPECT_TRUE(quota.max->empty());
+  EXPECT_EQ(Read<ElasticQuota>(R"({"metadata": {"name": "q"}})").max, std::nullopt);
+}
+
 // --- mistakes ---
 TEST(EveryKind, IsRejectedWithThePathOfTheField) {
   AllKinds::ForEach([]<class T>() {

@@ -39,6 +39,8 @@ template <>
 constexpr std::string_view kApiVersion<PodGroup> = "scheduling.k8s.io/v1beta1";
 template <>
 constexpr std::string_view kApiVersion<CompositePodGroup> = "scheduling.k8s.io/v1alpha3";
+template <>
+constexpr std::string_view kApiVersion<ElasticQuota> = "scheduling.x-k8s.io/v1alpha1";
 
 }  // namespace
 

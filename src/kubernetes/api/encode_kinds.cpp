@@ -224,4 +224,15 @@ void AddMembers(Members& members, const CompositePodGroup& value) {
   AddGroup(members, "minGroupCount", value);
 }
 
+// --- elastic quotas ---
+
+void AddMembers(Members& members, const ElasticQuota& value) {
+  const auto spec = [&](Writer& to) {
+    Members fields(to);
+    if (value.min) fields.Add(Required{"min", *value.min});
+    if (value.max) fields.Add(Required{"max", *value.max});
+  };
+  members.Add(Required{"metadata", value.metadata}).Add(Member{"spec", spec});
+}
+
 }  // namespace berth::api::json

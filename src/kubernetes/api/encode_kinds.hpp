@@ -28,5 +28,6 @@ void AddMembers(Members& members, const ResourceSlice& value);
 void AddMembers(Members& members, const DeviceTaintRule& value);
 void AddMembers(Members& members, const PodGroup& value);
 void AddMembers(Members& members, const CompositePodGroup& value);
+void AddMembers(Members& members, const ElasticQuota& value);
 
 }  // namespace berth::api::json

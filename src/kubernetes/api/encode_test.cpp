@@ -229,5 +229,13 @@ TEST(AppendJson, WritesEveryMemberOfPodGroups) {
       R"({"kind":"PodGroup","apiVersion":"scheduling.k8s.io/v1beta1","metadata":{"name":"g","namespace":"a"}})");
 }
 
+TEST(AppendJson, WritesEveryMemberOfElasticQuotas) {
+  ExpectUnchanged<ElasticQuota>(
+      R"({"kind":"ElasticQuota","apiVersion":"scheduling.x-k8s.io/v1alpha1","metadata":{"name":"q","namespace":"a"},)"
+      R"("spec":{"min":{"cpu":"4"},"max":{}}})");
+  ExpectUnchanged<ElasticQuota>(
+      R"({"kind":"ElasticQuota","apiVersion":"scheduling.x-k8s.io/v1alpha1","metadata":{"name":"q","namespace":"a"}})");
+}
+
 }  // namespace
 }  // namespace berth::api

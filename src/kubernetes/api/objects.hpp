@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kubernetes/api/devices.hpp"
+#include "kubernetes/api/elastic_quota.hpp"
 #include "kubernetes/api/meta.hpp"
 #include "kubernetes/api/node.hpp"
 #include "kubernetes/api/pod.hpp"
@@ -20,9 +21,10 @@ struct KindList {
     (each.template operator()<T>(), ...);
   }
 };
-using AllKinds = KindList<Node, Pod, Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass,
-                          CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment, Service,
-                          ReplicationController, ReplicaSet, StatefulSet, PodDisruptionBudget, DeviceClass,
-                          ResourceClaim, ResourceSlice, DeviceTaintRule, PodGroup, CompositePodGroup>;
+using AllKinds =
+    KindList<Node, Pod, Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode, CSIDriver,
+             CSIStorageCapacity, VolumeAttachment, Service, ReplicationController, ReplicaSet, StatefulSet,
+             PodDisruptionBudget, DeviceClass, ResourceClaim, ResourceSlice, DeviceTaintRule, PodGroup,
+             CompositePodGroup, ElasticQuota>;
 
 }  // namespace berth::api

@@ -41,6 +41,7 @@ Absence AbsenceOf(std::string_view kind) {
     return {"pods with resource claims wait"};
   if (kind == "PodGroup") return {"pods of pod groups wait"};
   if (kind == "CompositePodGroup") return {"pods of composite pod groups wait"};
+  if (kind == "ElasticQuota") return {"no namespace has a quota"};
   if (kind == "Job") return {"pods of Jobs wait if the plugin Gangs makes groups of them"};
   return {};
 }
@@ -128,12 +129,11 @@ struct ClusterSource::Impl {
   // A plugin of the configuration reads it, so its absence is probably a mistake.
   static void ReportAbsent(const Resource& resource) {
     if (!resource.on_request) return;
-    log::Warning(
-        "The API server does not have a resource that a plugin reads; it is looked up again",
-        {{"resource", resource.plural},
-         {"group", resource.group},
-         {"consequence", AbsenceOf(resource.kind).consequence},
-         {"remedy", "install its CustomResourceDefinition, or remove it from the plugin's sources"}});
+    log::Warning("The API server does not have a resource that a plugin reads; it is looked up again",
+                 {{"resource", resource.plural},
+                  {"group", resource.group},
+                  {"consequence", AbsenceOf(resource.kind).consequence},
+                  {"remedy", "install its CustomResourceDefinition, or configure the plugin without it"}});
   }
 
   // Watches the resource at `path`. A kind that appears after the start does not delay OnSynced.

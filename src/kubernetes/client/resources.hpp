@@ -16,6 +16,8 @@ struct Resource {
   std::string_view feature_gate{};  // without this gate it is not watched; empty: always watched
   bool on_request = false;          // it is watched only if a plugin reads it
 
+  // "podgroups.scheduling.x-k8s.io".
+  std::string QualifiedName() const { return std::string(plural) + "." + std::string(group); }
   // "/api/v1" or "/apis/<group>/<version>".
   static std::string GroupPath(std::string_view group, std::string_view version) {
     if (group.empty()) return "/api/" + std::string(version);
@@ -23,7 +25,7 @@ struct Resource {
   }
 };
 
-inline constexpr std::array<Resource, 21> kResources = {{
+inline constexpr std::array<Resource, 22> kResources = {{
     {"Node", "nodes", ""},
     {"Pod", "pods", ""},
     {"Namespace", "namespaces", ""},
@@ -45,6 +47,7 @@ inline constexpr std::array<Resource, 21> kResources = {{
     {"DeviceTaintRule", "devicetaintrules", "resource.k8s.io", {"v1", "v1beta2"}},
     {"PodGroup", "podgroups", "scheduling.k8s.io", {"v1beta1"}, "GenericWorkload"},
     {"CompositePodGroup", "compositepodgroups", "scheduling.k8s.io", {"v1alpha3"}, "CompositePodGroup"},
+    {"ElasticQuota", "elasticquotas", "scheduling.x-k8s.io", {"v1alpha1"}, "", true},
 }};
 
 // Groups of pods of other projects, and Jobs (kubernetes/api/external_groups.hpp).

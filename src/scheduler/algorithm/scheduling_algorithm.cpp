@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/node_selection.hpp"
+#include "scheduler/framework/nominations.hpp"
 #include "scheduler/framework/rejection_details.hpp"
 
 namespace berth::algorithm {
@@ -29,8 +30,9 @@ void Fail(SchedulingContext& context, std::string message) {
   context.result.nominate = "";
 }
 
-// The pods that Filter must consider as placed on their nominated nodes.
+// All nominations for plugins, and the pods that Filter must consider as placed on their nominated nodes.
 void SelectNominations(SchedulingContext& context, std::span<const runtime::Nomination> nominations) {
+  context.attempt.Buffer(framework::kNominations) = nominations;
   const cluster::PodInfo& pod = context.pod;
   context.buffers.nominations.clear();
   for (const runtime::Nomination& nomination : nominations) {

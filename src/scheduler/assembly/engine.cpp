@@ -72,7 +72,8 @@ Expected<std::shared_ptr<ProfileSet>> Engine::BuildSet(const config::SchedulerCo
   const auto set = std::make_shared<ProfileSet>();
   set->listeners = std::make_shared<const char>();
   signals_.SetListenerOwner(set->listeners);
-  handle_.next_state_slot = handle_.next_buffer_slot = 0;
+  handle_.next_state_slot = 0;
+  handle_.next_buffer_slot = framework::kFirstPluginBuffer;
   // The handle's own mark is the first one.
   handle_.next_state_mark =
       static_cast<std::uint32_t>(std::bit_width(std::to_underlying(handle_.least_waste)));
@@ -126,6 +127,10 @@ Expected<void> Engine::CheckReplacement(const Engine& other) const {
     return Invalid("extenders receive whole pods or nodes, which are not kept in memory");
   if (groups_.HasExternal() || other.groups_.HasExternal())
     return Invalid("a profile enables Coscheduling or Gangs, whose arguments define the groups of all pods");
+  for (const std::string& resource : other.handle_.requested_resources) {
+    if (std::ranges::find(handle_.requested_resources, resource) == handle_.requested_resources.end())
+      return Invalid(fmt::format("a plugin reads {}, which are not watched", resource));
+  }
   for (std::size_t id = 0; id < other.signals_.size(); ++id) {
     const load_metrics::SignalSpec& spec =
         other.signals_.signal(static_cast<load_metrics::SignalId>(id)).spec;
@@ -146,10 +151,12 @@ Expected<std::shared_ptr<ProfileSet>> Engine::Prepare(const config::SchedulerCon
   if (profiles_.size() + added > runtime::ProfileList::kNamesMax)
     return Invalid(fmt::format("the profiles have had more than {} different names since the start",
                                runtime::ProfileList::kNamesMax));
-  // Plugins append to this list, which decoders have read at the start.
+  // Plugins append to these lists, which decoders and watches have read at the start.
   const std::vector<std::string> annotations = handle_.annotations;
+  const std::vector<std::string> resources = handle_.requested_resources;
   auto set = BuildSet(config, registry, notes, measure, access);
   handle_.annotations = annotations;
+  handle_.requested_resources = resources;
   return set;
 }
 

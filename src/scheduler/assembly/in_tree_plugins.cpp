@@ -1,5 +1,6 @@
 #include "scheduler/assembly/in_tree_plugins.hpp"
 
+#include "scheduler/plugins/capacity_scheduling/capacity_scheduling.hpp"
 #include "scheduler/plugins/cpu_usage/cpu_usage.hpp"
 #include "scheduler/plugins/data_locality/data_locality.hpp"
 #include "scheduler/plugins/default_binder/default_binder.hpp"
@@ -98,6 +99,7 @@ runtime::Registry InTreePlugins() {
   registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create,
                plugins::DefaultPreemptionArgsCodec());
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
+  registry.Add("CapacityScheduling", Make<plugins::CapacityScheduling>);
   registry.Add("NodeCost", plugins::NodeCost::Create, plugins::NodeCostArgsCodec());
   registry.Add("GpuFragmentation", plugins::GpuFragmentation::Create, plugins::GpuFragmentationArgsCodec());
   registry.Add("DataLocality", plugins::DataLocality::Create, plugins::DataLocalityArgsCodec());

@@ -32,6 +32,10 @@ BERTH_EVENTS(ResourceSlice, "resource.k8s.io/")
 BERTH_EVENTS(PodGroup, "scheduling.k8s.io/")
 BERTH_EVENTS(CompositePodGroup, "scheduling.k8s.io/")
 #undef BERTH_EVENTS
+template <>
+constexpr std::optional<Labels> kLabels<api::ElasticQuota>{
+    {EventResource::kElasticQuota, "elasticquotas.v1alpha1.scheduling.x-k8s.ioAdd",
+     "elasticquotas.v1alpha1.scheduling.x-k8s.ioUpdate", "elasticquotas.v1alpha1.scheduling.x-k8s.ioDelete"}};
 
 }  // namespace
 
@@ -68,6 +72,7 @@ BERTH_EVENT_OF(ResourceSlice)
 BERTH_EVENT_OF(DeviceTaintRule)
 BERTH_EVENT_OF(PodGroup)
 BERTH_EVENT_OF(CompositePodGroup)
+BERTH_EVENT_OF(ElasticQuota)
 #undef BERTH_EVENT_OF
 
 }  // namespace berth::cycle

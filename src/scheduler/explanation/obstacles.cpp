@@ -63,7 +63,14 @@ Obstacles FindObstacles(const cluster::PodInfo& pod, const runtime::Profile& pro
   const framework::Attempt attempt(pod, nodes, state, scratch);
   const runtime::PreFilterOutcome outcome = profile.RunPreFilter(attempt);
   out.pre_filter = outcome.status;
-  if (!outcome.status.ok()) return out;
+  if (!outcome.status.ok()) {
+    for (const framework::PreFilterPlugin* plugin : profile.pre_filters()) {
+      const auto* detailed = dynamic_cast<const framework::RejectionDetailsPlugin*>(plugin);
+      if (detailed != nullptr && outcome.status.rejected() && plugin->Name() == outcome.status.plugin)
+        out.details = detailed->RejectionDetails(attempt, nodes.all());
+    }
+    return out;
+  }
   framework::Rejections rejected;
   for (std::size_t i = 0; i < profile.filters().size(); ++i) {
     if (outcome.skipped_filters.Has(i)) continue;

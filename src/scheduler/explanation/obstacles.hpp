@@ -19,7 +19,8 @@ struct Obstacle {
 };
 
 struct Obstacles {
-  // Not ok: PreFilter rejected the pod as a whole, or failed; then no filter was run.
+  // Not ok: PreFilter rejected the pod as a whole, or failed; then no filter was run, and `details` are those
+  // of the plugin that rejected it, for all nodes.
   framework::Status pre_filter;
   std::vector<Obstacle> all;  // in profile order; a row may be in several
   std::vector<framework::RejectionDetail> details;

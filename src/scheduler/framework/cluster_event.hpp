@@ -37,6 +37,7 @@ enum class EventResource : std::uint8_t {
   kResourceSlice,
   kPodGroup,
   kCompositePodGroup,
+  kElasticQuota,
   kPluginState,  // Berth's own: measurements or other inputs of a plugin (plugin_state_change.hpp)
   kAny,
 };
@@ -77,8 +78,7 @@ struct ClusterEvent {
   bool wildcard() const { return resource == EventResource::kAny && action == kAllActions; }
 };
 
-// The object of an event before and after: api::Pod for the pod resources, api::Node for nodes, and so on.
-// Both are null for wildcard events without an object.
+// The object of an event (api::Pod, api::Node, ...) before and after. Both are null: a wildcard event.
 struct EventObjects {
   std::shared_ptr<const void> before;  // null: created
   std::shared_ptr<const void> after;   // null: deleted

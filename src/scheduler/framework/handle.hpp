@@ -107,6 +107,9 @@ class SchedulerServices {
   virtual void ActivateMembers(const std::string& group) = 0;
 };
 
+// The slots of buffers below are those of the framework (framework/nominations.hpp).
+inline constexpr std::uint32_t kFirstPluginBuffer = 1;
+
 // What a plugin is built with. Created before the plugins and destroyed after them.
 struct Handle {
   cluster::SymbolTable& symbols;
@@ -130,13 +133,13 @@ struct Handle {
   // Annotations of pods that the plugins read: a plugin adds its keys in its constructor, and decoders retain
   // only these and those of in-tree plugins.
   std::vector<std::string> annotations = {};
-  // API groups of other projects whose groups of pods the plugins read (kubernetes/api/external_groups.hpp).
-  std::vector<std::string> group_sources = {};
+  // Resources of other projects that the plugins read: "podgroups.scheduling.x-k8s.io".
+  std::vector<std::string> requested_resources = {};
   // The names of profiles. Records refer to them, also when the profile is gone.
   std::set<std::string, std::less<>> profile_names = {};
   std::map<std::pair<std::string, std::string>, std::weak_ptr<void>> kept = {};
   std::uint32_t next_state_slot = 0;
-  std::uint32_t next_buffer_slot = 0;
+  std::uint32_t next_buffer_slot = kFirstPluginBuffer;
   std::uint32_t next_state_mark = 0;
   const StateMark least_waste = NewMark();  // set by PreFilter: devices::DeviceOrder::kLeastWaste is used
 

@@ -14,8 +14,8 @@ struct RejectionDetail {
   RowSet rows;
 };
 
-// Called after Filter in the same attempt, and only for explanations. Messages and events do not contain the
-// details.
+// Called after Filter in the same attempt, or after a PreFilter of the plugin that rejected all nodes, and
+// only for explanations. Messages and events do not contain the details.
 class RejectionDetailsPlugin : public virtual Plugin {
  public:
   // `rejected`: the nodes that the plugin has rejected. A node is in at most one of the results.

@@ -14,6 +14,7 @@
 #include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
+#include "scheduler/framework/nominations.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/framework/requeue.hpp"
@@ -24,11 +25,7 @@ namespace berth::runtime {
 
 class Registry;
 
-// A pod that is nominated to a node and not bound.
-struct Nomination {
-  cluster::Row row = cluster::kNoRow;
-  const cluster::PodInfo* pod = nullptr;
-};
+using framework::Nomination;
 
 // The combined result of the PreFilter plugins.
 struct PreFilterOutcome {
@@ -93,6 +90,7 @@ class Profile {
   // Valid as long as the handle.
   const std::string& name() const { return *name_; }
   std::optional<std::int64_t> percentage_of_nodes_to_score() const { return percentage_; }
+  std::span<framework::PreFilterPlugin* const> pre_filters() const { return pre_filters_; }
   std::span<framework::FilterPlugin* const> filters() const { return filters_; }
   std::span<const WeightedScore> scores() const { return scores_; }
   // Indices of scores() in the order of the plugins' names.

@@ -37,8 +37,8 @@ Expected<void> LoadObjects(const ExplainOptions& options, const config::Schedule
   BERTH_RETURN_IF_ERROR(source.Load(
       [&](const std::string& text, const std::string& name) { return explainer.Load(text, name, problems); },
       [&](const client::Resource& resource) {
-        const auto& sources = explainer.engine().handle().group_sources;
-        return resource.on_request ? std::ranges::find(sources, resource.group) != sources.end()
+        const auto& sources = explainer.engine().handle().requested_resources;
+        return resource.on_request ? std::ranges::find(sources, resource.QualifiedName()) != sources.end()
                                    : IsRead(config.gates, resource);
       },
       warnings));

@@ -76,7 +76,7 @@ std::string_view GroupVersionOf(std::string_view path) {
 Expected<void> Discover(Server& server, ServerFacts& facts) {
   Groups groups(server);
   for (const client::Resource& resource : client::kResources) {
-    if (!resource.feature_gate.empty()) continue;
+    if (!resource.feature_gate.empty() || resource.on_request) continue;
     BERTH_TRY(const std::string path, groups.PathOf(resource.group, resource.plural, resource.versions));
     if (path.empty()) facts.absent.insert(fmt::format("{}.{}", resource.plural, resource.group));
     if (resource.plural == "deviceclasses") facts.device_classes = path;

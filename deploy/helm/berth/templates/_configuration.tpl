@@ -46,15 +46,26 @@ profiles:
 {{- set $file "schedulerNames" $names | toYaml }}
 {{- end }}
 
+{{/* "true" if a profile enables one of the plugins `names`. */}}
+{{- define "berth.enables" -}}
+{{- $names := .names }}
+{{- $found := false }}
+{{- range (include "berth.configuration" .root | fromYaml).profiles }}
+{{- range $point, $set := (default dict .plugins) }}
+{{- range (default list $set.enabled) }}{{ if has .name $names }}{{ $found = true }}{{ end }}{{ end }}
+{{- end }}
+{{- end }}
+{{- $found }}
+{{- end }}
+
 {{/* "true" if a profile enables one of the plugins that read groups of other projects. */}}
 {{- define "berth.readsGangs" -}}
-{{- $found := false }}
-{{- range (include "berth.configuration" . | fromYaml).profiles }}
-{{- range $point, $set := (default dict .plugins) }}
-{{- range (default list $set.enabled) }}{{ if has .name (list "Gangs" "Coscheduling") }}{{ $found = true }}{{ end }}{{ end }}
+{{- if kindIs "invalid" .Values.rbac.gangs }}{{ include "berth.enables" (dict "root" . "names" (list "Gangs" "Coscheduling")) }}{{ else }}{{ .Values.rbac.gangs }}{{ end }}
 {{- end }}
-{{- end }}
-{{- if kindIs "invalid" .Values.rbac.gangs }}{{ $found }}{{ else }}{{ .Values.rbac.gangs }}{{ end }}
+
+{{/* "true" if a profile enables the plugin that reads elastic quotas. */}}
+{{- define "berth.readsQuotas" -}}
+{{- if kindIs "invalid" .Values.rbac.quotas }}{{ include "berth.enables" (dict "root" . "names" (list "CapacityScheduling")) }}{{ else }}{{ .Values.rbac.quotas }}{{ end }}
 {{- end }}
 
 {{/* Combinations that the schema cannot express. */}}

@@ -106,6 +106,13 @@
   verbs: [list, watch]
 {{- end }}
 
+{{/* Elastic quotas, which the plugin CapacityScheduling reads. */}}
+{{- define "berth.quotaRules" -}}
+- apiGroups: [scheduling.x-k8s.io]
+  resources: [elasticquotas]
+  verbs: [list, watch]
+{{- end }}
+
 {{/* All rules of the cluster role. */}}
 {{- define "berth.clusterRules" -}}
 {{ include "berth.readRules" . }}

@@ -1,7 +1,6 @@
 #include "scheduler/plugins/default_preemption/default_preemption.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -18,27 +17,6 @@ using framework::FilterOutcome;
 using framework::PostFilterResult;
 using framework::Status;
 
-namespace {
-
-// Rows with the verdict Unschedulable: eviction cannot help on the others, or they wait for an external
-// component.
-RowSet Potential(const FilterOutcome& verdicts, const NodeTable& nodes) {
-  RowSet rows = nodes.all();
-  rows -= verdicts.unresolvable;
-  for (const std::size_t plugin : verdicts.pending) {
-    for (const auto& rejection : verdicts.all()) {
-      if (rejection.plugin == plugin) rows -= rejection.rows;
-    }
-    for (const auto& part : verdicts.row_reasons) {
-      if (part.plugin != plugin) continue;
-      for (const auto& [row, text] : part.reasons.rows) rows.Remove(row);
-    }
-  }
-  return rows;
-}
-
-}  // namespace
-
 framework::PluginOrError DefaultPreemption::Create(const framework::RawArgs& raw, framework::Handle& handle) {
   BERTH_TRY(const DefaultPreemptionArgs args, ParseDefaultPreemptionArgs(raw));
   return std::make_unique<DefaultPreemption>(args, handle);
@@ -51,11 +29,8 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       budgets_(handle.objects),
       units_(handle.nodes, handle.groups, handle.symbols),
       dry_run_(handle.reasons, importance_, budgets_, units_),
-      group_preemption_(handle, budgets_, units_) {
-  if (handle.metrics == nullptr) return;
-  attempts_ = &handle.metrics->Counter("scheduler_preemption_attempts_total",
-                                       "[STABLE] Total preemption attempts in the cluster till now");
-}
+      group_preemption_(handle, budgets_, units_),
+      attempts_(PreemptionAttempts(handle.metrics)) {}
 
 PostFilterResult DefaultPreemption::PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
                                                framework::PostFilterServices& services) {
@@ -74,7 +49,7 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
 
   const NodeTable& nodes = attempt.nodes();
   rows_.clear();
-  Potential(verdicts, nodes).ForEach([&](std::size_t row) { rows_.push_back(static_cast<Row>(row)); });
+  PotentialRows(verdicts, nodes).ForEach([&](std::size_t row) { rows_.push_back(static_cast<Row>(row)); });
   std::size_t wanted = rows_.size();
   if (Random* rng = services.rng(); rng != nullptr && !rows_.empty()) {
     wanted = args_.Wanted(rows_.size());
@@ -83,20 +58,17 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
   dry_run_.Run(attempt, services, rows_, wanted);
   if (dry_run_.candidates().empty()) {
     if (!dry_run_.errors().empty()) return {Status::Error(api::JoinErrors(dry_run_.errors())), {}};
-    return {Status::Unschedulable(NoCandidate(nodes, rows_.size())), ""};
+    return {Status::Unschedulable(NoCandidateMessage(dry_run_.reasons(), rows_.size(), nodes)), ""};
   }
-  if (Status status = RunReviewers(attempt.pod()); !status.ok()) return {std::move(status), {}};
+  if (Status status = RunReviewers(handle_.preemption_reviewers, attempt.pod(), dry_run_.candidates());
+      !status.ok())
+    return {std::move(status), {}};
   if (dry_run_.candidates().empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
 
-  framework::Eviction eviction{
-      .victims = {}, .violations = 0, .choices = BestCandidates(dry_run_.candidates())};
-  const Candidate& chosen = Choose(eviction.choices, nodes, services.rng());
-  eviction.violations = chosen.violations;
-  const std::string& node = nodes.name(chosen.row);
-  for (const Importance::Entry& victim : chosen.victims) eviction.victims.push_back(victim.pod->pod);
-  PostFilterResult answer{Status{}, node, std::move(eviction)};
-  answer.status.reasons = {fmt::format(
-      "found a potential placement for pod on node {}, preempting {} victims", node, chosen.victims.size())};
+  PostFilterResult answer = NominateBest(dry_run_.candidates(), nodes, services.rng());
+  answer.status.reasons = {
+      fmt::format("found a potential placement for pod on node {}, preempting {} victims", *answer.nominate,
+                  answer.eviction->victims.size())};
   return answer;
 }
 
@@ -107,16 +79,6 @@ std::string_view DefaultPreemption::Ineligible(const Attempt& attempt, const Fil
   if (row == cluster::kNoRow || verdicts.unresolvable.Has(row)) return "";
   const bool leaving = units_.AnyBeingPreempted(row, pod.priority());
   return leaving ? "not eligible due to a terminating pod on the nominated node." : "";
-}
-
-std::string DefaultPreemption::NoCandidate(const NodeTable& nodes, std::size_t tried) const {
-  auto counts = dry_run_.reasons();
-  if (tried < nodes.node_count())
-    counts["Preemption is not helpful for scheduling"] += nodes.node_count() - tried;
-  std::vector<std::string> parts;
-  for (const auto& [reason, count] : counts) parts.push_back(fmt::format("{} {}", count, reason));
-  std::ranges::sort(parts);
-  return fmt::format("0/{} nodes are available: {}.", nodes.node_count(), fmt::join(parts, ", "));
 }
 
 framework::GroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
@@ -133,38 +95,6 @@ framework::GroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
   }
   answer.status.reasons = {"pod group preemption: " + answer.status.Message()};
   return answer;
-}
-
-// Calls the extenders that support preemption.
-Status DefaultPreemption::RunReviewers(const cluster::PodInfo& pod) {
-  if (handle_.preemption_reviewers.empty()) return {};
-  std::vector<framework::PreemptionCandidate> reviewed;
-  for (const Candidate& candidate : dry_run_.candidates()) {
-    auto& shown =
-        reviewed.emplace_back(framework::PreemptionCandidate{candidate.row, {}, candidate.violations});
-    for (const Importance::Entry& victim : candidate.victims) shown.victims.push_back(victim.pod);
-  }
-  for (framework::PreemptionReviewer* reviewer : handle_.preemption_reviewers) {
-    if (Status status = reviewer->Review(pod, reviewed); !status.ok()) return status;
-    if (reviewed.empty()) break;
-  }
-  dry_run_.candidates().clear();
-  for (const framework::PreemptionCandidate& left : reviewed) {
-    Candidate& candidate = dry_run_.candidates().emplace_back(Candidate{left.row, {}, left.violations});
-    for (cluster::PlacedPod* victim : left.victims) candidate.victims.push_back(Importance::EntryOf(*victim));
-  }
-  return {};
-}
-
-const Candidate& DefaultPreemption::Choose(const RowSet& best, const NodeTable& nodes, Random* rng) {
-  Row chosen = static_cast<Row>(best.First());
-  std::uint64_t skip = rng == nullptr ? 0 : rng->Below(best.Count());
-  best.ForEach([&](std::size_t index) {
-    const Row row = static_cast<Row>(index);
-    const bool better = rng == nullptr ? nodes.name(row) < nodes.name(chosen) : skip-- == 0;
-    if (better) chosen = row;
-  });
-  return *std::ranges::find(dry_run_.candidates(), chosen, &Candidate::row);
 }
 
 Status DefaultPreemption::PreEnqueue(const cluster::PodInfo& pod) const {

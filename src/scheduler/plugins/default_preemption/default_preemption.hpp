@@ -10,6 +10,7 @@
 #include "scheduler/plugins/default_preemption/dry_run.hpp"
 #include "scheduler/plugins/default_preemption/group_preemption.hpp"
 #include "scheduler/plugins/default_preemption/preemption_args.hpp"
+#include "scheduler/plugins/default_preemption/preemption_steps.hpp"
 
 namespace berth::plugins {
 
@@ -36,10 +37,6 @@ class DefaultPreemption final : public framework::PostFilterPlugin,
   framework::PostFilterResult Preempt(const framework::Attempt& attempt,
                                       const framework::FilterOutcome& verdicts,
                                       framework::PostFilterServices& services);
-  // The message if no node is a candidate.
-  std::string NoCandidate(const cluster::NodeTable& nodes, std::size_t tried) const;
-  framework::Status RunReviewers(const cluster::PodInfo& pod);
-  const Candidate& Choose(const RowSet& best, const cluster::NodeTable& nodes, Random* rng);
 
   const DefaultPreemptionArgs args_;
   framework::Handle& handle_;
@@ -48,7 +45,7 @@ class DefaultPreemption final : public framework::PostFilterPlugin,
   VictimUnits units_;
   DryRun dry_run_;
   GroupPreemption group_preemption_;
-  metrics::Counter* attempts_ = nullptr;  // null: no metrics are collected
+  metrics::Counter* attempts_;  // null: no metrics are collected
   std::vector<cluster::Row> rows_;
 };
 

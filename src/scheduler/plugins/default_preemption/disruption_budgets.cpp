@@ -30,11 +30,11 @@ void DisruptionBudgets::Split(std::span<const Importance::Entry> pods, std::vect
   }
 }
 
-// The first violated budget ends the loop; later budgets are not decremented.
 bool DisruptionBudgets::Violates(const api::Pod& pod) {
   if (by_namespace_.empty() || pod.metadata.labels.empty()) return false;
   const auto budgets = by_namespace_.find(pod.metadata.ns);
   if (budgets == by_namespace_.end()) return false;
+  bool violates = false;
   for (Budget& budget : budgets->second) {
     if (!budget.selector.Matches(pod.metadata.labels)) continue;
     // The API server has already counted this pod.
@@ -43,9 +43,11 @@ bool DisruptionBudgets::Violates(const api::Pod& pod) {
       budget.count = count_;
       budget.left = budget.object->disruptions_allowed;
     }
-    if (--budget.left < 0) return true;
+    if (--budget.left >= 0) continue;
+    violates = true;
+    if (counting_ == Counting::kToFirstViolated) break;
   }
-  return false;
+  return violates;
 }
 
 }  // namespace berth::plugins

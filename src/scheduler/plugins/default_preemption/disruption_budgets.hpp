@@ -16,8 +16,15 @@ namespace berth::plugins {
 // Selectors are compiled when a budget changes. Scheduler loop only.
 class DisruptionBudgets {
  public:
-  explicit DisruptionBudgets(const cluster::ClusterObjects& objects)  // must outlive this object
-      : table_(objects.Of<api::PodDisruptionBudget>()) {}
+  // Of a pod that several budgets match: which of them count its eviction.
+  enum class Counting : std::uint8_t {
+    kToFirstViolated,  // those up to the first one that it violates: kube-scheduler
+    kAll,              // scheduler-plugins
+  };
+
+  explicit DisruptionBudgets(const cluster::ClusterObjects& objects,  // must outlive this object
+                             Counting counting = Counting::kToFirstViolated)
+      : table_(objects.Of<api::PodDisruptionBudget>()), counting_(counting) {}
 
   // Starts to count evictions anew.
   void Begin();
@@ -39,6 +46,7 @@ class DisruptionBudgets {
   void Compile();
 
   const cluster::ObjectTable<api::PodDisruptionBudget>& table_;
+  const Counting counting_;
   std::uint64_t version_ = 0;  // version of the table that was compiled
   std::uint64_t count_ = 0;    // number of calls of Begin
   // by namespace, in the order of budget names

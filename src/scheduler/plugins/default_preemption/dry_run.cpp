@@ -71,7 +71,7 @@ void DryRun::RunCombined(const Attempt& attempt, PostFilterServices& services) {
   }
   if (rows->Empty()) return;
   services.RunFilters(attempt, *rows, outcome_);
-  CountRejections();
+  NoteRejections();
   for (DryRunNode& trial : trials_) {
     if (!trial.units.empty()) continue;
     trial.fits = outcome_.feasible.Has(trial.row);
@@ -109,7 +109,7 @@ void DryRun::RunSeparately(const Attempt& attempt, PostFilterServices& services,
     auto row = attempt.Scratch();
     row->Add(trial.row);
     services.RunFilters(imagined, *row, outcome_);
-    CountRejections();
+    NoteRejections();
     trial.fits = !outcome_.feasible.Empty();
     if (trial.fits) status = Reprieve(imagined, services, trial, overlay);
   }
@@ -152,7 +152,7 @@ void DryRun::RunByUnits(const Attempt& attempt, PostFilterServices& services, Dr
     auto row = attempt.Scratch();
     row->Add(trial.row);
     services.RunFilters(imagined, *row, outcome_);
-    CountRejections();
+    NoteRejections();
     trial.fits = !outcome_.feasible.Empty();
     if (trial.fits) status = ReprieveUnits(imagined, services, trial, overlay);
   }
@@ -209,13 +209,8 @@ void DryRun::Order(DryRunNode& trial) {
   std::fill(victim_.begin() + static_cast<std::ptrdiff_t>(trial.first), victim_.end(), 0);
 }
 
-void DryRun::CountRejections() {
-  for (const auto& rejection : outcome_.all())
-    counts_[reasons_.Text(rejection.reason)] += rejection.rows.Count();
-  for (const auto& part : outcome_.row_reasons) {
-    for (const auto& [row, text] : part.reasons.rows) ++counts_[part.reasons.texts[text]];
-  }
-  if (outcome_.errors.empty()) return;
+void DryRun::NoteRejections() {
+  CountRejections(outcome_, reasons_, counts_);
   for (const DryRunNode& trial : trials_) {
     for (const auto& [row, status] : outcome_.errors) {
       if (row == trial.row) errors_.push_back(status.Message());

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "scheduler/plugins/default_preemption/candidates.hpp"
 #include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
 #include "scheduler/plugins/default_preemption/importance.hpp"
+#include "scheduler/plugins/default_preemption/preemption_steps.hpp"
 #include "scheduler/plugins/default_preemption/victim_units.hpp"
 
 namespace berth::plugins {
@@ -40,7 +40,7 @@ class DryRun {
   // The candidates of the last run; those without violations come first.
   std::vector<Candidate>& candidates() { return candidates_; }
   // The reasons why other rows are not candidates: number of nodes per reason.
-  const std::map<std::string, std::size_t, std::less<>>& reasons() const { return counts_; }
+  const ReasonCounts& reasons() const { return counts_; }
   const std::vector<std::string>& errors() const { return errors_; }
 
  private:
@@ -74,7 +74,7 @@ class DryRun {
                                    const framework::Attempt& attempt, framework::PostFilterServices& services,
                                    cluster::NodeTable::Overlay& overlay);
   void Order(DryRunNode& trial);
-  void CountRejections();
+  void NoteRejections();
   // Appends the trial's candidate, if it is one.
   void Collect(const DryRunNode& trial, const cluster::NodeTable& nodes, std::size_t wanted);
   Candidate CandidateOf(const DryRunNode& trial);
@@ -93,7 +93,7 @@ class DryRun {
   std::vector<char> victim_;  // parallel to order_
   framework::FilterOutcome outcome_;
   std::vector<Candidate> candidates_, violating_;
-  std::map<std::string, std::size_t, std::less<>> counts_;
+  ReasonCounts counts_;
   std::vector<std::string> errors_;
 };
 

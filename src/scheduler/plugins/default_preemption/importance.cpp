@@ -14,13 +14,13 @@ bool MoreImportantIgnoringNames(const Importance::Entry& a, const Importance::En
   return a.priority != b.priority ? a.priority > b.priority : a.started < b.started;
 }
 
-bool IsMoreImportant(const Importance::Entry& a, const Importance::Entry& b) {
+}  // namespace
+
+bool Importance::IsMoreImportant(const Entry& a, const Entry& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.started != b.started) return a.started < b.started;
-  return Importance::FirstByKey(*a.pod, *b.pod);
+  return FirstByKey(*a.pod, *b.pod);
 }
-
-}  // namespace
 
 bool Importance::FirstByKey(const PlacedPod& a, const PlacedPod& b) {
   const api::ObjectMeta& x = a.pod->metadata;

@@ -23,6 +23,8 @@ class Importance final : public cluster::PodObserver {
   };
 
   static Entry EntryOf(cluster::PlacedPod& pod);
+  // By descending priority, then ascending start time, then "namespace/name".
+  static bool IsMoreImportant(const Entry& a, const Entry& b);
   // By namespace and name.
   static bool FirstByKey(const cluster::PlacedPod& a, const cluster::PlacedPod& b);
 
@@ -32,8 +34,8 @@ class Importance final : public cluster::PodObserver {
   Importance& operator=(const Importance&) = delete;
 
   bool AnyBelow(cluster::Row row, std::int32_t priority);
-  // The row's pods of lower priority: by descending priority, then ascending start time, then
-  // "namespace/name". Valid until a pod is added or removed.
+  // The row's pods of lower priority by descending importance (IsMoreImportant). Valid until a pod is added
+  // or removed.
   std::span<const Entry> Below(cluster::Row row, std::int32_t priority);
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;

@@ -29,7 +29,7 @@ std::shared_ptr<const cluster::ExternalGrouping> Register(const GangsArgs& args,
                                                           framework::Handle& handle) {
   auto sources = std::make_shared<const GroupSources>(args.sources, scheduler_name);
   std::ranges::move(sources->Annotations(), std::back_inserter(handle.annotations));
-  std::ranges::move(sources->ApiGroups(), std::back_inserter(handle.group_sources));
+  std::ranges::move(sources->Resources(), std::back_inserter(handle.requested_resources));
   handle.groups.Add(sources);
   return sources;
 }

@@ -62,7 +62,8 @@ TEST(CoschedulingArguments, AreThoseOfSchedulerPlugins) {
 TEST(Gangs, ReadsOnlyWhatItsSourcesNeed) {
   Cluster cluster;
   const auto plugin = cluster.Make<Gangs>("{sources: [Volcano, Job, Spark]}");
-  EXPECT_THAT(cluster.handle().group_sources, UnorderedElementsAre("scheduling.volcano.sh", "batch"));
+  EXPECT_THAT(cluster.handle().requested_resources,
+              UnorderedElementsAre("podgroups.scheduling.volcano.sh", "jobs.batch"));
   EXPECT_THAT(cluster.handle().annotations,
               UnorderedElementsAre("scheduling.berth.dev/min-members", "volcano.sh/task-spec",
                                    "scheduling.k8s.io/group-name"));

@@ -55,19 +55,18 @@ struct GroupSources::Source {
   std::string_view name;
   Name (*name_of)(const api::Pod& pod);
   std::string_view prefix;      // of the group's name
-  std::string_view api_group;   // of the group's object; empty: members describe the group
+  bool has_object = false;      // the group has an object; its resource is `prefix`
   std::string_view annotation;  // that name_of reads; may be empty
   bool needs_count = false;     // a member without api::kMinMembersAnnotation is an error
 };
 
 constexpr std::array<GroupSources::Source, 6> GroupSources::kSources = {{
-    {"Coscheduling", CoschedulingName, api::CoschedulingPodGroup::kSource, api::CoschedulingPodGroup::kGroup,
-     ""},
-    {"Volcano", VolcanoName, api::VolcanoPodGroup::kSource, api::VolcanoPodGroup::kGroup, kVolcanoAnnotation},
-    {"Job", JobName, api::Job::kSource, api::Job::kGroup, ""},
-    {"Spark", SparkName, "spark", "", ""},
-    {"Flink", FlinkName, "flink", "", ""},
-    {"Annotation", AnnotatedName, "group", "", kGroupAnnotation, true},
+    {"Coscheduling", CoschedulingName, api::CoschedulingPodGroup::kSource, true, ""},
+    {"Volcano", VolcanoName, api::VolcanoPodGroup::kSource, true, kVolcanoAnnotation},
+    {"Job", JobName, api::Job::kSource, true, ""},
+    {"Spark", SparkName, "spark", false, ""},
+    {"Flink", FlinkName, "flink", false, ""},
+    {"Annotation", AnnotatedName, "group", false, kGroupAnnotation, true},
 }};
 
 const GroupSources::Source& GroupSources::SourceNamed(std::string_view name) {
@@ -95,12 +94,12 @@ std::vector<std::string> GroupSources::Annotations() const {
   return annotations;
 }
 
-std::vector<std::string> GroupSources::ApiGroups() const {
-  std::vector<std::string> groups;
+std::vector<std::string> GroupSources::Resources() const {
+  std::vector<std::string> resources;
   for (const Source* source : sources_) {
-    if (!source->api_group.empty()) groups.emplace_back(source->api_group);
+    if (source->has_object) resources.emplace_back(source->prefix);
   }
-  return groups;
+  return resources;
 }
 
 std::optional<std::string> GroupSources::GroupOf(const api::Pod& pod) const {
@@ -118,7 +117,7 @@ api::PodGroupPtr GroupSources::Describe(const std::string& key, const api::Pod& 
   const std::string_view prefix = name.substr(0, name.find('/'));
   const auto source = std::ranges::find(kSources, prefix, &Source::prefix);
   BERTH_CHECK(source != kSources.end(), key);
-  if (!source->api_group.empty()) return nullptr;
+  if (source->has_object) return nullptr;
 
   auto group = std::make_shared<api::PodGroup>();
   group->metadata.ns = member.metadata.ns;

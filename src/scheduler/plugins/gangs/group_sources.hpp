@@ -31,8 +31,8 @@ class GroupSources final : public cluster::ExternalGrouping {
   static std::vector<std::string> Names();
   // The annotations of pods that these sources read.
   std::vector<std::string> Annotations() const;
-  // The API groups of the objects that they read.
-  std::vector<std::string> ApiGroups() const;
+  // The resources that they read.
+  std::vector<std::string> Resources() const;
 
   std::optional<std::string> GroupOf(const api::Pod& pod) const override;
   api::PodGroupPtr Describe(const std::string& key, const api::Pod& member) const override;

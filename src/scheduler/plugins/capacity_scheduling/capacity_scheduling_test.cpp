@@ -1,0 +1,488 @@
+#include "scheduler/plugins/capacity_scheduling/capacity_scheduling.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "scheduler/cluster/overlay.hpp"
+#include "scheduler/cluster/withdrawal.hpp"
+#include "scheduler/framework/nominations.hpp"
+#include "scheduler/plugins/node_resources/node_resources_fit.hpp"
+#include "testing/cluster.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using berth::testing::Cluster;
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::PodBuilder;
+using framework::Attempt;
+using framework::Code;
+using framework::FilterOutcome;
+using framework::Status;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using QuotaList = std::vector<std::pair<std::string, std::string>>;
+
+api::ResourceList ListOf(const QuotaList& amounts) {
+  api::ResourceList list;
+  for (const auto& [name, text] : amounts) list[name] = api::Quantity::Parse(text).value();
+  return list;
+}
+
+api::ElasticQuota MakeQuota(const std::string& ns, const std::optional<QuotaList>& min,
+                            const std::optional<QuotaList>& max, const std::string& name = "quota") {
+  api::ElasticQuota quota;
+  quota.metadata.ns = ns;
+  quota.metadata.name = name;
+  if (min) quota.min = ListOf(*min);
+  if (max) quota.max = ListOf(*max);
+  return quota;
+}
+
+PodBuilder InNamespace(const std::string& ns, const std::string& name, std::string_view cpu,
+                       std::int32_t priority = 0) {
+  return MakePod(name).Namespace(ns).Cpu(cpu).Priority(priority);
+}
+
+// Filters by NodeResourcesFit; the plugin under test has extensions.
+class QuotaServices final : public framework::PostFilterServices {
+ public:
+  QuotaServices(Cluster& cluster, const CapacityScheduling& plugin)
+      : cluster_(cluster), plugin_(plugin), fit_(cluster.Make<NodeResourcesFit>()) {}
+
+  void RunFilters(const Attempt& attempt, const RowSet& candidates, FilterOutcome& out) override {
+    framework::Rejections rejected;
+    out.Reset(candidates);
+    out.rejections.clear();
+    fit_->Filter(attempt, candidates, rejected);
+    for (const auto& entry : rejected.entries()) {
+      RowSet rows = entry.rows;
+      rows &= candidates;
+      if (rows.Empty()) continue;
+      out.feasible -= rows;
+      out.rejections.push_back({0, entry.reason, std::move(rows)});
+    }
+    out.used = out.rejections.size();
+  }
+  Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, cluster::Row row) override {
+    return plugin_.AddPod(attempt, added, row);
+  }
+  Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, cluster::Row row) override {
+    return plugin_.RemovePod(attempt, removed, row);
+  }
+  bool has_extensions() const override { return true; }
+  cluster::NodeTable& table() override { return cluster_.nodes(); }
+  Random* rng() override { return nullptr; }
+
+ private:
+  Cluster& cluster_;
+  const CapacityScheduling& plugin_;
+  const std::unique_ptr<NodeResourcesFit> fit_;
+};
+
+class QuotaTest : public ::testing::Test {
+ protected:
+  CapacityScheduling& plugin() {
+    if (plugin_ == nullptr) plugin_ = cluster.Make<CapacityScheduling>();
+    return *plugin_;
+  }
+  void Quota(const std::string& ns, const std::string& min_cpu, const std::string& max_cpu) {
+    cluster.Put(MakeQuota(ns, QuotaList{{"cpu", min_cpu}}, QuotaList{{"cpu", max_cpu}}));
+  }
+  void Run(const std::string& node, const PodBuilder& pod) { cluster.Run(node, pod); }
+  // Runs PreFilter; Nominate adds nominations.
+  Status PreFilter(const PodBuilder& pod) {
+    plugin();
+    infos_.clear();
+    nominations_.clear();
+    for (const auto& [node, nominated] : nominated_) {
+      infos_.push_back(std::make_unique<cluster::PodInfo>(cluster.Prepare(nominated)));
+      nominations_.push_back({cluster.RowOf(node), infos_.back().get()});
+    }
+    state_ = framework::CycleState();
+    info_ = cluster.Prepare(pod);
+    attempt_.emplace(info_, cluster.nodes(), state_, scratch_);
+    attempt_->Buffer(framework::kNominations) = nominations_;
+    return plugin().PreFilter(*attempt_).status;
+  }
+  std::string Rejection(const PodBuilder& pod) { return PreFilter(pod).Message(); }
+  void Nominate(const std::string& node, const PodBuilder& pod) { nominated_.emplace_back(node, pod); }
+  framework::PostFilterResult PostFilter(const PodBuilder& pod) {
+    (void)PreFilter(pod);
+    FilterOutcome verdicts;
+    verdicts.unresolvable.Resize(cluster.nodes().rows());
+    QuotaServices services(cluster, plugin());
+    return plugin().PostFilter(*attempt_, verdicts, services);
+  }
+  // "node: victims", or the message.
+  std::string Preempt(const PodBuilder& pod) {
+    const framework::PostFilterResult result = PostFilter(pod);
+    if (!result.eviction) return result.status.Message();
+    std::string text = *result.nominate + ":";
+    for (const api::PodPtr& victim : result.eviction->victims) text += " " + victim->metadata.Key();
+    return text;
+  }
+  std::vector<std::string> Details() {
+    std::vector<std::string> lines;
+    for (const auto& detail : plugin().RejectionDetails(*attempt_, cluster.nodes().all()))
+      lines.insert(lines.end(), detail.lines.begin(), detail.lines.end());
+    return lines;
+  }
+
+  Cluster cluster;
+
+ private:
+  std::unique_ptr<CapacityScheduling> plugin_;
+  std::vector<std::pair<std::string, PodBuilder>> nominated_;
+  std::vector<std::unique_ptr<cluster::PodInfo>> infos_;
+  std::vector<framework::Nomination> nominations_;
+  framework::CycleState state_;
+  framework::ScratchPool scratch_;
+  cluster::PodInfo info_;
+  std::optional<Attempt> attempt_;
+};
+
+constexpr const char* kOverMax = "Pod a/p is rejected in PreFilter because ElasticQuota a is more than Max";
+constexpr const char* kOverTotal =
+    "Pod a/p is rejected in PreFilter because total ElasticQuota used is more than min";
+
+// --- amounts ---
+
+struct QuotaRequestCase {
+  std::string name;
+  PodBuilder pod;
+  QuotaAmounts request;
+};
+class QuotaRequest : public ::testing::TestWithParam<QuotaRequestCase> {};
+TEST_P(QuotaRequest, IsWhatSchedulerPluginsCounts) {
+  EXPECT_EQ(QuotaRequestOf(GetParam().pod), GetParam().request);
+}
+api::Container WithCpu(std::string_view cpu) {
+  api::Container container;
+  container.resources.requests["cpu"] = api::Quantity::Parse(cpu).value();
+  return container;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, QuotaRequest,
+    ::testing::Values(
+        QuotaRequestCase{"ContainersAreAdded",
+                         MakePod().Container(WithCpu("1")).Container(WithCpu("500m")),
+                         {.milli_cpu = 1500}},
+        QuotaRequestCase{"TheLargestInitContainerCountsIfItNeedsMore",
+                         MakePod().Container(WithCpu("1")).Init(WithCpu("2")).Init(WithCpu("3")),
+                         {.milli_cpu = 3000}},
+        QuotaRequestCase{"ASidecarCountsAsAnInitContainer",
+                         MakePod().Container(WithCpu("2")).Sidecar(WithCpu("1")),
+                         {.milli_cpu = 2000}},
+        QuotaRequestCase{
+            "TheOverheadIsAdded", MakePod().Cpu("1").Overhead("cpu", "100m"), {.milli_cpu = 1100}},
+        QuotaRequestCase{
+            "PodLevelRequestsDoNotCount", MakePod().Cpu("1").PodLevel("cpu", "4"), {.milli_cpu = 1000}},
+        QuotaRequestCase{"ScalarsAreListedEvenIfZero",
+                         MakePod().Request("example.com/gpu", "0"),
+                         {.scalars = {{"example.com/gpu", 0}}}},
+        QuotaRequestCase{"OtherResourcesAreIgnored", MakePod().Request("storage", "1Gi"), {}}),
+    [](const auto& row) { return row.param.name; });
+
+// --- PreFilter ---
+
+struct QuotaLimitCase {
+  std::string name;
+  std::optional<QuotaList> min, max;
+  PodBuilder used, pod;
+  std::string rejection;  // empty: none
+};
+class QuotaLimits : public QuotaTest, public ::testing::WithParamInterface<QuotaLimitCase> {};
+TEST_P(QuotaLimits, AreCompared) {
+  cluster.Add(MakeNode("n").Cpu("100"));
+  // Another quota with enough of everything that is not the subject.
+  cluster.Put(
+      MakeQuota("other", QuotaList{{"cpu", "50"}, {"memory", "100Gi"}, {"example.com/gpu", "10"}}, {}));
+  cluster.Put(MakeQuota("a", GetParam().min, GetParam().max));
+  Run("n", PodBuilder(GetParam().used).Namespace("a"));
+  EXPECT_EQ(Rejection(PodBuilder(GetParam().pod).Namespace("a")), GetParam().rejection);
+}
+const QuotaList kMuch = {{"cpu", "50"}, {"memory", "100Gi"}, {"example.com/gpu", "10"}};
+INSTANTIATE_TEST_SUITE_P(
+    Table, QuotaLimits,
+    ::testing::Values(QuotaLimitCase{"UpToTheMaximumAPodPasses", kMuch, QuotaList{{"cpu", "3"}},
+                                     MakePod("u").Cpu("1"), MakePod("p").Cpu("2"), ""},
+                      QuotaLimitCase{"BeyondTheMaximumItIsRejected", kMuch, QuotaList{{"cpu", "3"}},
+                                     MakePod("u").Cpu("1"), MakePod("p").Cpu("2001m"), kOverMax},
+                      QuotaLimitCase{"AMaximumWithoutMemoryAllowsNoMemory", kMuch, QuotaList{{"cpu", "3"}},
+                                     MakePod("u").Cpu("1"), MakePod("p").Cpu("1").Memory("1"), kOverMax},
+                      QuotaLimitCase{"AMaximumWithoutAScalarDoesNotLimitIt", kMuch, QuotaList{{"cpu", "3"}},
+                                     MakePod("u").Cpu("1"), MakePod("p").Request("example.com/gpu", "4"), ""},
+                      QuotaLimitCase{"WithoutMaximumNothingIsLimited",
+                                     kMuch,
+                                     {},
+                                     MakePod("u").Cpu("1"),
+                                     MakePod("p").Cpu("40").Memory("90Gi"),
+                                     ""},
+                      QuotaLimitCase{"AnEmptyMaximumAllowsNothing", kMuch, QuotaList{}, MakePod("u"),
+                                     MakePod("p").Cpu("1m"), kOverMax},
+                      QuotaLimitCase{"AScalarBeyondItsMaximumIsRejected", kMuch,
+                                     QuotaList{{"cpu", "9"}, {"example.com/gpu", "2"}},
+                                     MakePod("u").Request("example.com/gpu", "1"),
+                                     MakePod("p").Request("example.com/gpu", "2"), kOverMax},
+                      QuotaLimitCase{"AScalarThatThePodDoesNotRequestIsNotCompared", kMuch,
+                                     QuotaList{{"cpu", "9"}, {"example.com/gpu", "1"}},
+                                     MakePod("u").Request("example.com/gpu", "5"), MakePod("p").Cpu("1"), ""},
+                      QuotaLimitCase{"CpuIsComparedEvenIfThePodRequestsNone", kMuch, QuotaList{{"cpu", "1"}},
+                                     MakePod("u").Cpu("2"), MakePod("p"), kOverMax},
+                      QuotaLimitCase{"BeyondItsMinimumANamespaceUsesWhatOthersLeaveIdle",
+                                     QuotaList{{"cpu", "1"}},
+                                     {},
+                                     MakePod("u").Cpu("1"),
+                                     MakePod("p").Cpu("50"),
+                                     ""},
+                      QuotaLimitCase{"TheSumOfAllMinimumsLimitsBorrowing",
+                                     QuotaList{{"cpu", "1"}},
+                                     {},
+                                     MakePod("u").Cpu("1"),
+                                     MakePod("p").Cpu("50001m"),
+                                     kOverTotal},
+                      QuotaLimitCase{"AScalarInNoMinimumCannotBeUsed",
+                                     QuotaList{{"cpu", "9"}},
+                                     {},
+                                     MakePod("u").Cpu("1"),
+                                     MakePod("p").Request("example.com/other", "1"),
+                                     kOverTotal}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(QuotaTest, PodsWithoutAQuotaAreSkipped) {
+  cluster.Add(MakeNode("n"));
+  Quota("a", "1", "1");
+  EXPECT_EQ(PreFilter(InNamespace("b", "p", "100")).code, Code::kSkip);
+  EXPECT_EQ(PreFilter(InNamespace("a", "p", "2")).code, Code::kUnschedulable);
+}
+
+TEST_F(QuotaTest, UseWithoutAQuotaDoesNotCountInTheSum) {
+  cluster.Add(MakeNode("n"));
+  Quota("a", "2", "2");
+  Run("n", InNamespace("b", "u", "100"));
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "2")), "");
+}
+
+TEST_F(QuotaTest, PodsOnNodesBeforeTheQuotaCount) {
+  cluster.Add(MakeNode("n"));
+  Run("n", InNamespace("a", "u", "2"));
+  plugin();
+  Quota("a", "2", "2");
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "1")), kOverMax);
+}
+
+TEST_F(QuotaTest, AChangedOrDeletedQuotaTakesEffectAtOnce) {
+  cluster.Add(MakeNode("n"));
+  Quota("a", "2", "2");
+  Run("n", InNamespace("a", "u", "2"));
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "1")), kOverMax);
+  Quota("a", "2", "3");
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "1")), kOverTotal);
+  Quota("a", "3", "3");
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "1")), "");
+  cluster.objects().Apply(ports::Change<api::ElasticQuota>{
+      cluster.objects().Of<api::ElasticQuota>().Find("a", "quota"), nullptr});
+  EXPECT_EQ(PreFilter(InNamespace("a", "p", "9")).code, Code::kSkip);
+}
+
+TEST_F(QuotaTest, TheFirstQuotaOfANamespaceByNameCounts) {
+  cluster.Add(MakeNode("n"));
+  cluster.Put(MakeQuota("a", QuotaList{{"cpu", "5"}}, QuotaList{{"cpu", "5"}}, "y"));
+  cluster.Put(MakeQuota("a", QuotaList{{"cpu", "1"}}, QuotaList{{"cpu", "1"}}, "x"));
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "2")), kOverMax);
+}
+
+TEST_F(QuotaTest, PodsThatLeaveTheirNodeNoLongerCount) {
+  cluster.Add(MakeNode("n"));
+  Quota("a", "2", "2");
+  Run("n", InNamespace("a", "u", "2"));
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "1")), kOverMax);
+  cluster.nodes().RemovePod(0, *cluster.nodes().pods(0).front());
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "2")), "");
+}
+
+TEST_F(QuotaTest, OverlaysDoNotChangeWhatIsUsed) {
+  cluster.Add(MakeNode("n"));
+  Quota("a", "2", "2");
+  Run("n", InNamespace("a", "u", "2"));
+  plugin();
+  cluster::NodeTable::Overlay overlay(cluster.nodes());
+  overlay.Remove(0, *cluster.nodes().pods(0).front());
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "1")), kOverMax);
+}
+
+TEST_F(QuotaTest, AQuotaWithTooManyResourcesRejectsItsPodsWithTheField) {
+  cluster.Add(MakeNode("n"));
+  QuotaList many;
+  for (int i = 0; i < 65; ++i) many.emplace_back("example.com/r" + std::to_string(i), "1");
+  cluster.Put(MakeQuota("a", {}, many));
+  const Status status = PreFilter(InNamespace("a", "p", "1"));
+  EXPECT_EQ(status.code, Code::kUnschedulableAndUnresolvable);
+  EXPECT_EQ(status.Message(), "ElasticQuota a/quota: spec.max: 65 resources: must have at most 64");
+}
+
+struct QuotaNominationCase {
+  std::string name;
+  PodBuilder nominated;
+  std::string node;
+  std::string rejection;
+};
+class QuotaNominations : public QuotaTest, public ::testing::WithParamInterface<QuotaNominationCase> {};
+TEST_P(QuotaNominations, CountAsInSchedulerPlugins) {
+  cluster.Add(MakeNode("n"));
+  Quota("a", "4", "5");
+  Quota("b", "2", "9");
+  Run("n", InNamespace("a", "u", "3"));
+  Nominate(GetParam().node, GetParam().nominated);
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "2", 5)), GetParam().rejection);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, QuotaNominations,
+    ::testing::Values(QuotaNominationCase{"OfTheSameNamespaceIfNotLessImportant",
+                                          InNamespace("a", "q", "1", 5), "n", kOverMax},
+                      QuotaNominationCase{"NotIfLessImportant", InNamespace("a", "q", "1", 4), "n", ""},
+                      QuotaNominationCase{"NotThePodItself", InNamespace("a", "p", "1", 5), "n", ""},
+                      QuotaNominationCase{"NotOnAMissingNode", InNamespace("a", "q", "1", 5), "gone", ""},
+                      QuotaNominationCase{"OfAnotherNamespaceInTheSum", InNamespace("b", "q", "2", 0), "n",
+                                          kOverTotal},
+                      QuotaNominationCase{"NotWithoutAQuota", InNamespace("c", "q", "2", 9), "n", ""}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(QuotaTest, NominationsOfANamespaceBeyondItsMinimumDoNotCount) {
+  cluster.Add(MakeNode("n"));
+  Quota("a", "4", "5");
+  Quota("b", "2", "9");
+  Run("n", InNamespace("b", "u", "3"));
+  Nominate("n", InNamespace("b", "q", "2", 9));
+  EXPECT_EQ(Rejection(InNamespace("a", "p", "3")), "");
+}
+
+TEST_F(QuotaTest, ARejectionIsExplainedByWhatIsUsedAndWhoBorrows) {
+  cluster.Add(MakeNode("n"));
+  Quota("a", "4", "4");
+  Quota("b", "2", "9");
+  Run("n", InNamespace("a", "u", "1500m"));
+  Run("n", InNamespace("b", "v", "4"));
+  Rejection(InNamespace("a", "p", "3"));
+  EXPECT_THAT(Details(),
+              ElementsAre("namespace a has used 1500m of 4 cpu (maximum of ElasticQuota quota); the "
+                          "pod requests 3"));
+  Rejection(InNamespace("a", "p", "2"));
+  EXPECT_THAT(Details(),
+              ElementsAre("namespaces with a quota use 5500m of 6 cpu (sum of all minimums), a 1500m "
+                          "of its minimum of 4; the pod requests 2; beyond their minimum: b 2"));
+}
+
+// --- preemption ---
+
+class QuotaPreemptionTest : public QuotaTest {
+ protected:
+  QuotaPreemptionTest() {
+    cluster.Add(MakeNode("n").Cpu("8"));
+    Quota("a", "4", "8");
+    Quota("b", "4", "8");
+  }
+};
+
+TEST_F(QuotaPreemptionTest, WithinItsMinimumANamespaceReclaimsFromBorrowersOfAnyPriority) {
+  Run("n", InNamespace("b", "b1", "4", 101));
+  Run("n", InNamespace("b", "b2", "2", 100));
+  Run("n", InNamespace("b", "b3", "2", 99));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 0)), "n: b/b3");
+}
+
+TEST_F(QuotaPreemptionTest, BorrowersLoseNoMoreThanTheyBorrow) {
+  Run("n", InNamespace("b", "b1", "4", 3));
+  Run("n", InNamespace("b", "b2", "1", 2));
+  Run("n", InNamespace("a", "a1", "3", 1));
+  // After b2 nothing is borrowed any more, so that b1 stays and 2 cores are not free.
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "1")), "n: b/b2");
+}
+
+TEST_F(QuotaPreemptionTest, BeyondItsMinimumANamespaceEvictsItsOwnLessImportantPods) {
+  Run("n", InNamespace("a", "a1", "4", 1));
+  Run("n", InNamespace("a", "a2", "2", 3));
+  Run("n", InNamespace("b", "b1", "2", 0));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 2)), "n: a/a1");
+}
+
+TEST_F(QuotaPreemptionTest, PodsWithoutAQuotaEvictOnlyPodsWithoutAQuota) {
+  Run("n", InNamespace("a", "a1", "4", 0));
+  Run("n", InNamespace("c", "c1", "2", 0));
+  Run("n", InNamespace("c", "c2", "2", 9));
+  EXPECT_EQ(Preempt(InNamespace("d", "p", "2", 5)), "n: c/c1");
+  EXPECT_EQ(Preempt(InNamespace("d", "p", "4", 5)), "0/1 nodes are available: 1 Insufficient cpu.");
+}
+
+TEST_F(QuotaPreemptionTest, AQuotaThatIsExceededWithoutThePossibleVictimsKeepsThemAlive) {
+  Run("n", InNamespace("a", "a1", "5", 9));
+  Run("n", InNamespace("a", "a2", "1", 1));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "4", 5)), "0/1 nodes are available: 1 Insufficient cpu.");
+  cluster.Add(MakeNode("m").Cpu("8"));
+  Run("m", InNamespace("a", "a3", "1", 2));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "4", 5)),
+            "0/2 nodes are available: 1 Insufficient cpu, 1 global quota max exceeded.");
+}
+
+TEST_F(QuotaPreemptionTest, VictimsThatFitAreEvictedIfTheQuotaIsExceeded) {
+  cluster.Add(MakeNode("m").Cpu("80"));
+  Run("m", InNamespace("a", "a1", "4", 1));
+  Run("m", InNamespace("a", "a2", "4", 2));
+  // Enough CPU is free on the node: only the maximum of the quota needs room.
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "4", 5)), "m: a/a1");
+}
+
+TEST_F(QuotaPreemptionTest, ATerminatingVictimOnTheNominatedNodePreventsFurtherEvictions) {
+  Run("n", InNamespace("a", "a1", "4", 1).Deleting());
+  Run("n", InNamespace("a", "a2", "2", 1));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 2).Nominated("n")),
+            "not eligible due to a terminating pod on the nominated node.");
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 1).Nominated("n")),
+            "0/1 nodes are available: 1 No victims found on node n for preemptor pod p.");
+}
+
+TEST_F(QuotaPreemptionTest, AViolatedBudgetIsAvoided) {
+  Quota("b", "8", "8");
+  cluster.Add(MakeNode("m").Cpu("2"));
+  api::PodDisruptionBudget budget;
+  budget.metadata.name = "keep";
+  budget.metadata.ns = "a";
+  budget.selector.emplace();
+  budget.selector->match_labels.Set("app", "kept");
+  cluster.Put(budget);
+  Run("n", InNamespace("a", "a1", "6", 1).Label("app", "kept"));
+  Run("n", InNamespace("b", "b1", "2", 1));
+  Run("m", InNamespace("a", "a2", "2", 4));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 5)), "m: a/a2");
+}
+
+TEST_F(QuotaPreemptionTest, APodThatNeverPreemptsEvictsNothing) {
+  Run("n", InNamespace("b", "b1", "8", 0));
+  PodBuilder pod = InNamespace("a", "p", "2", 5);
+  pod.raw().spec.never_preempts = true;
+  EXPECT_EQ(Preempt(pod), "not eligible due to preemptionPolicy=Never.");
+}
+
+TEST_F(QuotaPreemptionTest, NominatedPodsThatExceedTheQuotaMakeTheNodeFail) {
+  Run("n", InNamespace("a", "a1", "7", 1));
+  Nominate("n", InNamespace("a", "q", "2", 9));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "7", 5)), "no corresponding pod a1 in pods of node n");
+}
+
+TEST_F(QuotaTest, RegistersForQuotasAndDeletedPods) {
+  cluster.Add(MakeNode("n"));
+  const auto events = plugin().EventsToRegister();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].event.resource, framework::EventResource::kAssignedPod);
+  EXPECT_EQ(events[0].event.action, framework::kDelete);
+  EXPECT_EQ(events[1].event.resource, framework::EventResource::kElasticQuota);
+  EXPECT_THAT(cluster.handle().requested_resources, ElementsAre("elasticquotas.scheduling.x-k8s.io"));
+}
+
+}  // namespace
+}  // namespace berth::plugins

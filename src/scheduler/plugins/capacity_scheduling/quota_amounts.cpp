@@ -1,0 +1,149 @@
+#include "scheduler/plugins/capacity_scheduling/quota_amounts.hpp"
+
+#include <algorithm>
+
+#include "kubernetes/api/requests.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using Scalar = std::pair<std::string, std::int64_t>;
+
+std::int64_t Plus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+std::int64_t Minus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
+std::int64_t& ScalarOf(QuotaAmounts& amounts, const std::string& name) {
+  auto place = std::ranges::lower_bound(amounts.scalars, name, {}, &Scalar::first);
+  if (place == amounts.scalars.end() || place->first != name)
+    place = amounts.scalars.insert(place, {name, 0});
+  return place->second;
+}
+
+// Applies `combine(amount so far, quantity's amount)` to every resource of the list.
+template <class Combine>
+void Merge(const api::ResourceList& list, QuotaAmounts& amounts, Combine&& combine) {
+  for (const auto& [name, quantity] : list) {
+    switch (api::ClassOf(name)) {
+      case api::ResourceClass::kCpu:
+        amounts.milli_cpu = combine(amounts.milli_cpu, quantity.MilliValue());
+        break;
+      case api::ResourceClass::kMemory:
+        amounts.memory = combine(amounts.memory, quantity.Value());
+        break;
+      case api::ResourceClass::kEphemeralStorage:
+        amounts.ephemeral_storage = combine(amounts.ephemeral_storage, quantity.Value());
+        break;
+      case api::ResourceClass::kPods:
+        amounts.pods = combine(amounts.pods, quantity.Value());
+        break;
+      case api::ResourceClass::kScalar:
+      case api::ResourceClass::kExtended: {
+        std::int64_t& amount = ScalarOf(amounts, name);
+        amount = combine(amount, quantity.Value());
+        break;
+      }
+      case api::ResourceClass::kIgnored:
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+const std::int64_t* QuotaAmounts::FindScalar(const std::string& name) const {
+  const auto place = std::ranges::lower_bound(scalars, name, {}, &Scalar::first);
+  return place != scalars.end() && place->first == name ? &place->second : nullptr;
+}
+
+QuotaAmounts& QuotaAmounts::operator+=(const QuotaAmounts& other) {
+  milli_cpu = Plus(milli_cpu, other.milli_cpu);
+  memory = Plus(memory, other.memory);
+  ephemeral_storage = Plus(ephemeral_storage, other.ephemeral_storage);
+  pods = Plus(pods, other.pods);
+  for (const auto& [name, amount] : other.scalars) {
+    std::int64_t& own = ScalarOf(*this, name);
+    own = Plus(own, amount);
+  }
+  return *this;
+}
+
+QuotaAmounts& QuotaAmounts::operator-=(const QuotaAmounts& other) {
+  milli_cpu = Minus(milli_cpu, other.milli_cpu);
+  memory = Minus(memory, other.memory);
+  ephemeral_storage = Minus(ephemeral_storage, other.ephemeral_storage);
+  pods = Minus(pods, other.pods);
+  for (const auto& [name, amount] : other.scalars) {
+    std::int64_t& own = ScalarOf(*this, name);
+    own = Minus(own, amount);
+  }
+  std::erase_if(scalars, [](const Scalar& scalar) { return scalar.second == 0; });
+  return *this;
+}
+
+QuotaAmounts ToQuotaAmounts(const api::ResourceList& list) {
+  QuotaAmounts amounts;
+  Merge(list, amounts, Plus);
+  return amounts;
+}
+
+QuotaAmounts QuotaRequestOf(const api::Pod& pod) {
+  const auto higher = [](std::int64_t a, std::int64_t b) { return std::max(a, b); };
+  QuotaAmounts amounts;
+  for (const api::Container& container : pod.spec.containers)
+    Merge(container.resources.requests, amounts, Plus);
+  for (const api::Container& container : pod.spec.init_containers) {
+    Merge(container.resources.requests, amounts, higher);
+  }
+  Merge(pod.spec.overhead, amounts, Plus);
+  // Pods are not a resource that containers can request.
+  amounts.pods = 0;
+  return amounts;
+}
+
+std::vector<std::string> ExceededResources(const QuotaAmounts& more, const QuotaAmounts& used,
+                                           const QuotaAmounts& limit, std::int64_t unlisted) {
+  std::vector<std::string> exceeded;
+  const auto compare = [&](std::string_view name, std::int64_t a, std::int64_t b, std::int64_t most) {
+    if (Plus(a, b) > most) exceeded.emplace_back(name);
+  };
+  compare("cpu", more.milli_cpu, used.milli_cpu, limit.milli_cpu);
+  compare("memory", more.memory, used.memory, limit.memory);
+  compare("ephemeral-storage", more.ephemeral_storage, used.ephemeral_storage, limit.ephemeral_storage);
+  compare("pods", more.pods, used.pods, limit.pods);
+  for (const auto& [name, amount] : more.scalars) {
+    const std::int64_t* const own = used.FindScalar(name);
+    const std::int64_t* const most = limit.FindScalar(name);
+    compare(name, amount, own == nullptr ? 0 : *own, most == nullptr ? unlisted : *most);
+  }
+  return exceeded;
+}
+
+bool Exceeds(const QuotaAmounts& more, const QuotaAmounts& used, const QuotaAmounts& limit,
+             std::int64_t unlisted) {
+  return !ExceededResources(more, used, limit, unlisted).empty();
+}
+
+std::int64_t AmountOf(const QuotaAmounts& amounts, const std::string& resource) {
+  if (resource == "cpu") return amounts.milli_cpu;
+  if (resource == "memory") return amounts.memory;
+  if (resource == "ephemeral-storage") return amounts.ephemeral_storage;
+  if (resource == "pods") return amounts.pods;
+  const std::int64_t* const amount = amounts.FindScalar(resource);
+  return amount == nullptr ? 0 : *amount;
+}
+
+std::string AmountText(const std::string& resource, std::int64_t amount) {
+  if (resource == "cpu") return api::Quantity::FromMilli(amount).Canonical();
+  api::Quantity quantity = api::Quantity::FromInteger(amount);
+  if (resource == "memory" || resource == "ephemeral-storage") {
+    if (const auto binary = api::Quantity::Parse("1Ki")) quantity.FormatAs(*binary);
+  }
+  return quantity.Canonical();
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,79 @@
+// The elastic quotas of the cluster and what their namespaces use.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/text_map.hpp"
+#include "kubernetes/api/objects.hpp"
+#include "scheduler/cluster/cluster_objects.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
+#include "scheduler/plugins/capacity_scheduling/quota_amounts.hpp"
+
+namespace berth::plugins {
+
+// A quota of one namespace.
+struct Quota {
+  // An attempt compares each resource of a quota, so more of them are an error.
+  static constexpr std::size_t kMaxResources = 64;
+  static constexpr std::int64_t kUnlistedMin = 0;
+  static constexpr std::int64_t kUnlistedMax = INT64_MAX;
+
+  std::string name;  // of the object
+  QuotaAmounts min;  // guaranteed
+  QuotaAmounts max;  // the limit
+  std::string
+      invalid;  // why no pod of the namespace may be scheduled, with the field; empty: the quota is valid
+};
+Quota ToQuota(const api::ElasticQuota& object);
+
+// A namespace has one quota: the first object by name. A namespace uses what its pods on nodes and its
+// assumed pods request; a pod's request is that of the time when it was added to its node. Pods on nodes that
+// do not exist do not count. Follows the node table, without overlays. Scheduler loop only.
+class QuotaLedger final : public cluster::PodObserver {
+ public:
+  // All must outlive this object.
+  QuotaLedger(cluster::NodeTable& nodes, cluster::ClusterObjects& objects);
+  ~QuotaLedger() override;
+  QuotaLedger(const QuotaLedger&) = delete;
+  QuotaLedger& operator=(const QuotaLedger&) = delete;
+
+  // Null: the namespace has no quota.
+  const Quota* Find(std::string_view ns) const;
+  // 0 if the namespace is unknown.
+  const QuotaAmounts& UsedIn(std::string_view ns) const;
+  // What this pod counts for in its namespace; null: it does not count.
+  const QuotaAmounts* CountedFor(const api::Pod& pod) const;
+  // Sums over the namespaces that have a quota.
+  const QuotaAmounts& total_used() const { return total_used_; }
+  const QuotaAmounts& total_min() const { return total_min_; }
+  // visit(namespace, const Quota&, const QuotaAmounts& used), ordered by namespace.
+  template <class Visit>
+  void ForEachQuota(Visit&& visit) const {
+    for (const auto& [ns, quota] : quotas_) visit(ns, quota, UsedIn(ns));
+  }
+
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
+
+ private:
+  struct Usage {
+    TextMap<QuotaAmounts> pods;  // by UID
+    QuotaAmounts used;
+  };
+  void Reread(const std::string& ns);
+
+  cluster::NodeTable& nodes_;
+  const cluster::ObjectTable<api::ElasticQuota>& objects_;
+  std::map<std::string, Quota, std::less<>> quotas_;  // by namespace
+  TextMap<Usage> usage_;                              // by namespace, of those with pods on nodes
+  QuotaAmounts total_used_, total_min_;
+  const std::shared_ptr<const char> listening_ = std::make_shared<const char>();
+};
+
+}  // namespace berth::plugins

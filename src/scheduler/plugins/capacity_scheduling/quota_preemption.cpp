@@ -1,0 +1,221 @@
+#include "scheduler/plugins/capacity_scheduling/quota_preemption.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "scheduler/cluster/overlay.hpp"
+
+namespace berth::plugins {
+
+using cluster::NodeTable;
+using cluster::Row;
+using framework::Attempt;
+using framework::PostFilterServices;
+using framework::Status;
+
+namespace {
+
+constexpr std::string_view kLeaving = "not eligible due to a terminating pod on the nominated node.";
+
+const std::string& NamespaceOf(const Attempt& attempt) { return attempt.pod().pod->metadata.ns.str(); }
+
+// The pods of the row, the least important first.
+std::vector<Importance::Entry> PodsOf(Row row, const NodeTable& nodes) {
+  std::vector<Importance::Entry> pods;
+  for (cluster::PlacedPod* pod : nodes.pods(row)) pods.push_back(Importance::EntryOf(*pod));
+  std::ranges::sort(pods, [](const auto& a, const auto& b) { return Importance::IsMoreImportant(b, a); });
+  return pods;
+}
+
+}  // namespace
+
+// The dry run of one node. Its changes end with this object.
+class QuotaPreemption::NodeRun {
+ public:
+  NodeRun(QuotaPreemption& of, const Attempt& attempt, PostFilterServices& services, Row row)
+      : of_(of),
+        state_(attempt.state().Clone()),
+        attempt_(attempt.With(state_)),
+        services_(services),
+        row_(row),
+        rows_(attempt.Scratch()),
+        overlay_(services.table()) {
+    rows_->Add(row);
+  }
+
+  // Unschedulable: the row is no candidate, see QuotaPreemption::reasons.
+  Status SelectVictims();
+  Candidate& candidate() { return candidate_; }
+
+ private:
+  Status Remove(cluster::PlacedPod& pod);
+  Status Add(cluster::PlacedPod& pod);
+  Status RemovePossibleVictims();
+  Status Reprieve(const Importance::Entry& entry, bool violates);
+  bool Fits();
+  bool HasQuota() const { return of_.ledger_.Find(NamespaceOf(attempt_)) != nullptr; }
+  bool ExceedsQuotas(const QuotaAmounts& in_quota, const QuotaAmounts& in_total) const;
+
+  QuotaPreemption& of_;
+  framework::CycleState state_;
+  const Attempt attempt_;
+  PostFilterServices& services_;
+  const Row row_;
+  framework::ScratchPool::Rows rows_;
+  NodeTable::Overlay overlay_;
+  std::vector<Importance::Entry> possible_;  // victims; by descending importance
+  Candidate candidate_;
+};
+
+void QuotaPreemption::Run(const Attempt& attempt, PostFilterServices& services, std::span<const Row> rows) {
+  candidates_.clear();
+  violating_.clear();
+  counts_.clear();
+  errors_.clear();
+  for (const Row row : rows) {
+    NodeRun run(*this, attempt, services, row);
+    const Status status = run.SelectVictims();
+    if (status.code == framework::Code::kError) errors_.push_back(status.Message());
+    if (!status.ok()) continue;
+    (run.candidate().violations == 0 ? candidates_ : violating_).push_back(std::move(run.candidate()));
+  }
+  std::ranges::move(violating_, std::back_inserter(candidates_));
+}
+
+Status QuotaPreemption::NodeRun::SelectVictims() {
+  if (Status status = RemovePossibleVictims(); !status.ok()) return status;
+  const NodeTable& nodes = attempt_.nodes();
+  if (possible_.empty()) {
+    ++of_.counts_[fmt::format("No victims found on node {} for preemptor pod {}", nodes.name(row_),
+                              attempt_.pod().pod->metadata.name)];
+    return Status::Unschedulable("");
+  }
+  if (!Fits()) {
+    CountRejections(of_.outcome_, of_.reasons_, of_.counts_);
+    for (const auto& [row, status] : of_.outcome_.errors) return status;
+    return Status::Unschedulable("");
+  }
+  if (HasQuota()) {
+    const QuotaAmounts& request = of_.TrialOf(attempt_).request;
+    if (ExceedsQuotas(request, request)) {
+      ++of_.counts_["global quota max exceeded"];
+      return Status::Unschedulable("");
+    }
+  }
+  candidate_.row = row_;
+  std::vector<std::uint32_t> violating, harmless;
+  of_.budgets_.Split(possible_, violating, harmless);
+  for (const std::uint32_t index : violating) {
+    if (Status status = Reprieve(possible_[index], true); !status.ok()) return status;
+  }
+  for (const std::uint32_t index : harmless) {
+    if (Status status = Reprieve(possible_[index], false); !status.ok()) return status;
+  }
+  if (candidate_.victims.empty())
+    return Status::Error(fmt::format("expected at least one victim pod on node \"{}\"", nodes.name(row_)));
+  std::ranges::sort(candidate_.victims, Importance::IsMoreImportant);
+  return {};
+}
+
+// Which pods may be evicted depends on the pods that have been removed before.
+Status QuotaPreemption::NodeRun::RemovePossibleVictims() {
+  const Claim claim = of_.ClaimOf(attempt_);
+  for (const Importance::Entry& entry : PodsOf(row_, attempt_.nodes())) {
+    if (!of_.MayEvict(claim, attempt_, *entry.pod->pod)) continue;
+    possible_.push_back(entry);
+    if (Status status = Remove(*entry.pod); !status.ok()) return status;
+  }
+  std::ranges::reverse(possible_);
+  return {};
+}
+
+// A pod that fits but exceeds a quota is a victim without a violation of its budget. As in scheduler-plugins,
+// the node is no candidate if the quotas are exceeded, by nominated pods, even without a pod that does not
+// fit: the pod is then removed a second time, which fails.
+Status QuotaPreemption::NodeRun::Reprieve(const Importance::Entry& entry, bool violates) {
+  if (Status status = Add(*entry.pod); !status.ok()) return status;
+  const bool fits = Fits();
+  if (!fits) {
+    if (Status status = Remove(*entry.pod); !status.ok()) return status;
+    candidate_.victims.push_back(entry);
+    if (violates) ++candidate_.violations;
+  }
+  if (!HasQuota()) return {};
+  const QuotaTrial& trial = of_.TrialOf(attempt_);
+  if (!ExceedsQuotas(trial.request_in_quota, trial.request_in_total)) return {};
+  if (!fits) {
+    return Status::Error(fmt::format("no corresponding pod {} in pods of node {}",
+                                     entry.pod->pod->metadata.name, attempt_.nodes().name(row_)));
+  }
+  candidate_.victims.push_back(entry);
+  return Remove(*entry.pod);
+}
+
+Status QuotaPreemption::NodeRun::Remove(cluster::PlacedPod& pod) {
+  overlay_.Remove(row_, pod);
+  return services_.RemovePod(attempt_, pod, row_);
+}
+
+Status QuotaPreemption::NodeRun::Add(cluster::PlacedPod& pod) {
+  overlay_.Add(row_, pod);
+  return services_.AddPod(attempt_, pod, row_);
+}
+
+bool QuotaPreemption::NodeRun::Fits() {
+  services_.RunFilters(attempt_, *rows_, of_.outcome_);
+  return !of_.outcome_.feasible.Empty();
+}
+
+bool QuotaPreemption::NodeRun::ExceedsQuotas(const QuotaAmounts& in_quota,
+                                             const QuotaAmounts& in_total) const {
+  const QuotaTrial& trial = of_.TrialOf(attempt_);
+  return trial.OverMaxWith(NamespaceOf(attempt_), in_quota) || trial.TotalOverMinWith(in_total);
+}
+
+// --- rules ---
+
+std::string_view QuotaPreemption::Ineligible(const Attempt& attempt,
+                                             const framework::FilterOutcome& verdicts) const {
+  const cluster::PodInfo& pod = attempt.pod();
+  if (pod.pod->spec.never_preempts) return "not eligible due to preemptionPolicy=Never.";
+  const Row row = attempt.nodes().Find(pod.nominated);
+  if (row == cluster::kNoRow || verdicts.unresolvable.Has(row)) return "";
+  const Claim claim = ClaimOf(attempt);
+  const bool leaving = std::ranges::any_of(attempt.nodes().pods(row), [&](const cluster::PlacedPod* other) {
+    return other->pod->metadata.deleting() && MayEvict(claim, attempt, *other->pod);
+  });
+  return leaving ? kLeaving : "";
+}
+
+QuotaPreemption::Claim QuotaPreemption::ClaimOf(const Attempt& attempt) const {
+  const std::string& ns = NamespaceOf(attempt);
+  if (ledger_.Find(ns) == nullptr) return Claim::kNoQuota;
+  const QuotaTrial& trial = TrialOf(attempt);
+  return trial.OverMinWith(ns, trial.request_in_quota) ? Claim::kBeyondMin : Claim::kWithinMin;
+}
+
+bool QuotaPreemption::MayEvict(Claim claim, const Attempt& attempt, const api::Pod& other) const {
+  const std::string& ns = other.metadata.ns.str();
+  const bool less_important = other.spec.priority < attempt.pod().priority();
+  const bool has_quota = ledger_.Find(ns) != nullptr;
+  switch (claim) {
+    case Claim::kNoQuota:
+      return !has_quota && less_important;
+    case Claim::kWithinMin:
+      return has_quota && ns != NamespaceOf(attempt) && TrialOf(attempt).OverMin(ns);
+    case Claim::kBeyondMin:
+      return ns == NamespaceOf(attempt) && less_important;
+  }
+  return false;
+}
+
+const QuotaTrial& QuotaPreemption::TrialOf(const Attempt& attempt) const {
+  const QuotaTrial* const trial = attempt.state().Read(trial_);
+  BERTH_CHECK(trial != nullptr, attempt.pod().key);
+  return *trial;
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,71 @@
+#include "scheduler/plugins/capacity_scheduling/quota_trial.hpp"
+
+namespace berth::plugins {
+
+void QuotaTrial::Add(const api::Pod& pod) {
+  const std::string& ns = pod.metadata.ns.str();
+  if (ledger_->Find(ns) == nullptr || Counts(pod)) return;
+  Change& change = ChangeIn(ns);
+  Toggle(change, pod.metadata.uid);
+  const QuotaAmounts* const counted = ledger_->CountedFor(pod);
+  change.used += counted != nullptr ? *counted : QuotaRequestOf(pod);
+}
+
+void QuotaTrial::Remove(const api::Pod& pod) {
+  const std::string& ns = pod.metadata.ns.str();
+  if (ledger_->Find(ns) == nullptr || !Counts(pod)) return;
+  Change& change = ChangeIn(ns);
+  Toggle(change, pod.metadata.uid);
+  const QuotaAmounts* const counted = ledger_->CountedFor(pod);
+  change.used -= counted != nullptr ? *counted : QuotaRequestOf(pod);
+}
+
+bool QuotaTrial::Counts(const api::Pod& pod) const {
+  const bool counted = ledger_->CountedFor(pod) != nullptr;
+  const auto change = changes_.find(pod.metadata.ns.str());
+  const bool toggled = change != changes_.end() && change->second.toggled.contains(pod.metadata.uid);
+  return counted != toggled;
+}
+
+QuotaTrial::Change& QuotaTrial::ChangeIn(const std::string& ns) {
+  const auto known = changes_.find(ns);
+  if (known != changes_.end()) return known->second;
+  return changes_.emplace(ns, Change{ledger_->UsedIn(ns), {}}).first->second;
+}
+
+void QuotaTrial::Toggle(Change& change, const std::string& uid) {
+  if (const auto known = change.toggled.find(uid); known != change.toggled.end()) {
+    change.toggled.erase(known);
+  } else {
+    change.toggled.insert(uid);
+  }
+}
+
+const QuotaAmounts& QuotaTrial::UsedIn(const std::string& ns) const {
+  const auto change = changes_.find(ns);
+  return change == changes_.end() ? ledger_->UsedIn(ns) : change->second.used;
+}
+
+bool QuotaTrial::OverMin(const std::string& ns) const {
+  return Exceeds(UsedIn(ns), {}, ledger_->Find(ns)->min, Quota::kUnlistedMin);
+}
+
+bool QuotaTrial::OverMinWith(const std::string& ns, const QuotaAmounts& more) const {
+  return Exceeds(more, UsedIn(ns), ledger_->Find(ns)->min, Quota::kUnlistedMin);
+}
+
+bool QuotaTrial::OverMaxWith(const std::string& ns, const QuotaAmounts& more) const {
+  return Exceeds(more, UsedIn(ns), ledger_->Find(ns)->max, Quota::kUnlistedMax);
+}
+
+bool QuotaTrial::TotalOverMinWith(const QuotaAmounts& more) const {
+  QuotaAmounts used = ledger_->total_used();
+  for (const auto& [ns, change] : changes_) {
+    used -= ledger_->UsedIn(ns);
+    used += change.used;
+  }
+  used += more;
+  return Exceeds(used, {}, ledger_->total_min(), Quota::kUnlistedMin);
+}
+
+}  // namespace berth::plugins
