@@ -181,6 +181,15 @@ def queue():
             yield Benchmark(name, about, program("bench_queue", "--pods", str(pods), "--json"), {"pods": pods}, LESS, {"name": name})
 
 
+def fair_order():
+    for case, about in (("fits", "50,000 pods of another tenant that fit"), ("rejected", "50,000 pods of another tenant that fit on no node"),
+                        ("tenants", "50,000 pods of 10,000 other tenants")):
+        for order in ("PrioritySort", "FairOrder"):
+            name = f"fair_order/{case}/{order}"
+            yield Benchmark(name, f"attempts before the first pod of a tenant behind {about}",
+                            program("bench_fair_order", "--cases", case, "--json"), {}, LESS, {"name": name})
+
+
 def simulation():
     for shapes in (1, 5):
         yield Benchmark(f"simulation/5000/shapes-{shapes}", "placements of berth simulate, with 20,000 pods at the same time",
@@ -278,7 +287,7 @@ def latency():
 
 
 def every_benchmark(workloads):
-    return [*decisions(workloads), *growth(), *groups(), *queue(), *memory(), *encodings(), *device_selectors(), *start(), *plugin_interfaces(), *sandbox(), *simulation(), *end_to_end(), *latency()]
+    return [*decisions(workloads), *growth(), *groups(), *queue(), *memory(), *encodings(), *device_selectors(), *start(), *plugin_interfaces(), *sandbox(), *fair_order(), *simulation(), *end_to_end(), *latency()]
 
 
 def default_bin():

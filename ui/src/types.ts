@@ -71,6 +71,15 @@ export interface Attempt {
   record?: { nodes?: RecordNode[] };
 }
 
+export interface Tenant {
+  name: string;
+  share: number;
+  resource?: string;
+  weight: number;
+  waiting: number;
+  attemptsWithoutPlacement: number;
+}
+
 export interface Pod {
   namespace: string;
   name: string;
@@ -91,6 +100,9 @@ export interface Pod {
     waitingFor?: string[];
     gatedBy?: string;
     ahead?: number;
+    tenant?: Tenant;
+    tenantsBefore?: number;
+    firstTenants?: Tenant[];
     wokenBy?: { plugin: string; events?: string[] }[];
   };
   attempts: Attempt[];

@@ -6,6 +6,7 @@
 #include "scheduler/plugins/default_binder/default_binder.hpp"
 #include "scheduler/plugins/default_preemption/default_preemption.hpp"
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
+#include "scheduler/plugins/fair_order/fair_order.hpp"
 #include "scheduler/plugins/gang_scheduling/gang_scheduling.hpp"
 #include "scheduler/plugins/gangs/gangs.hpp"
 #include "scheduler/plugins/gpu_fragmentation/gpu_fragmentation.hpp"
@@ -74,6 +75,7 @@ runtime::Registry InTreePlugins() {
   runtime::Registry registry;
   registry.Add("SchedulingGates", Make<plugins::SchedulingGates>);
   registry.Add("PrioritySort", Make<plugins::PrioritySort>);
+  registry.Add("FairOrder", plugins::FairOrder::Create, plugins::FairOrderArgsCodec());
   registry.Add("NodeName", Make<plugins::NodeName>);
   registry.Add("NodeUnschedulable", Make<plugins::NodeUnschedulable>);
   registry.Add("TaintToleration", Make<plugins::TaintToleration>);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "scheduler/framework/requeue.hpp"
+#include "scheduler/framework/tenant_order.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 #include "scheduler/runtime/profile_list.hpp"
 
@@ -21,6 +22,9 @@ class ProfilePolicy final : public queue::QueuePolicy {
   // All profiles have the same order.
   bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override {
     return profiles_.front()->Less(a, b);
+  }
+  framework::TenantOrder* tenant_order() const override {
+    return framework::As<framework::TenantOrder>(&profiles_.front()->queue_sort());
   }
   framework::Status PreEnqueue(const framework::QueuedPod& pod) const override {
     if (!profiles_.IsInUse(pod.profile)) return {};

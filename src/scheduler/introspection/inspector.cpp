@@ -61,7 +61,9 @@ QueuedReport QueuedReportOf(const framework::QueuedPod& pod, const framework::Qu
   report.gated_by = entry.gated_by;
   // A pod of a removed profile leaves the queue soon.
   if (parts.profiles.IsInUse(pod.profile)) report.woken_by = WokenBy(pod, *parts.profiles[pod.profile]);
-  report.ahead = parts.scheduler.queue().CountAhead(pod.info.pod->metadata.uid, kMostAhead);
+  const std::string& uid = pod.info.pod->metadata.uid;
+  report.ahead = parts.scheduler.queue().CountAhead(uid, kMostAhead);
+  report.tenant = parts.scheduler.queue().TenantPlaceOf(uid, kMostTenantsBefore);
   return report;
 }
 

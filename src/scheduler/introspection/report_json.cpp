@@ -23,6 +23,22 @@ void AddTime(JsonObject& object, std::string_view key, const std::optional<WallT
 
 // --- a pod ---
 
+void AppendTenant(std::string& out, const framework::TenantState& tenant) {
+  JsonObject object(out);
+  object.Add("name", tenant.name);
+  object.AddRaw("share", fmt::format("{:.6f}", tenant.share));
+  object.AddUnlessEmpty("resource", tenant.resource);
+  object.AddRaw("weight", fmt::format("{}", tenant.weight));
+  object.AddNumber("waiting", static_cast<std::int64_t>(tenant.waiting));
+  object.AddNumber("attemptsWithoutPlacement", static_cast<std::int64_t>(tenant.unsettled));
+}
+
+void AddTenantPlace(JsonObject& queued, const queue::TenantPlace& place) {
+  AppendTenant(queued.Key("tenant"), place.own);
+  queued.AddNumber("tenantsBefore", static_cast<std::int64_t>(place.tenants_before));
+  AppendJsonList(queued.Key("firstTenants"), place.before, AppendTenant);
+}
+
 void AddQueued(JsonObject& pod, const QueuedReport& report) {
   JsonObject queued(pod.Key("queue"));
   queued.Add("place", report.place);
@@ -36,6 +52,7 @@ void AddQueued(JsonObject& pod, const QueuedReport& report) {
   queued.AddUnlessEmpty("waitingFor", report.waiting_for);
   queued.AddUnlessEmpty("gatedBy", report.gated_by);
   if (report.place == "active") queued.AddNumber("ahead", static_cast<std::int64_t>(report.ahead));
+  if (report.tenant) AddTenantPlace(queued, *report.tenant);
   if (report.woken_by.empty()) return;
   AppendJsonList(queued.Key("wokenBy"), report.woken_by, [](std::string& out, const WakingEvents& events) {
     JsonObject one(out);

@@ -23,15 +23,15 @@ bool SchedulingQueue::EarlierExpiry::operator()(const Entry* a, const Entry* b) 
 
 // Nothing may be compared between the change of the order and the removal of all entries.
 void SchedulingQueue::Reorder(const std::function<void()>& change) {
-  change();
-  const auto sort = [](auto& entries) {
-    const std::vector<Entry*> all(entries.begin(), entries.end());
-    entries.clear();
-    entries.insert(all.begin(), all.end());
-  };
-  sort(active_);
-  sort(backoff_);
-  sort(error_backoff_);
+  active_.Reorder([&] {
+    change();
+    return policy_.tenant_order();
+  });
+  for (auto* entries : {&backoff_, &error_backoff_}) {
+    const std::vector<Entry*> all(entries->begin(), entries->end());
+    entries->clear();
+    entries->insert(all.begin(), all.end());
+  }
 }
 
 QueueSizes SchedulingQueue::sizes() const {
@@ -63,16 +63,21 @@ const char* SchedulingQueue::PlaceName(const Entry& entry) {
 }
 
 std::size_t SchedulingQueue::CountAhead(const std::string& uid, std::size_t limit) const {
+  const Entry* wanted = FindActive(uid);
+  return wanted == nullptr ? 0 : active_.CountAhead(*wanted, limit);
+}
+
+std::optional<TenantPlace> SchedulingQueue::TenantPlaceOf(const std::string& uid, std::size_t limit) const {
+  const Entry* wanted = FindActive(uid);
+  if (wanted == nullptr || !active_.has_tenants()) return std::nullopt;
+  return active_.PlaceOf(*wanted, limit);
+}
+
+const SchedulingQueue::Entry* SchedulingQueue::FindActive(const std::string& uid) const {
   const auto found = entries_.find(uid);
-  if (found == entries_.end()) return 0;
-  const Entry& wanted = RankedOf(found->second);
-  if (wanted.place != Place::kActive) return 0;
-  std::size_t ahead = 0;
-  for (const Entry* entry : active_) {
-    if (entry == &wanted || ahead == limit) break;
-    ++ahead;
-  }
-  return ahead;
+  if (found == entries_.end()) return nullptr;
+  const Entry& ranked = RankedOf(found->second);
+  return ranked.place == Place::kActive ? &ranked : nullptr;
 }
 
 SchedulingQueue::Entry* SchedulingQueue::Find(const std::string& uid) {
@@ -111,7 +116,7 @@ void SchedulingQueue::Leave(Entry& entry) {
   // A sorted set that does not contain the entry means that the order changed while the pod was queued.
   switch (place) {
     case Place::kActive:
-      BERTH_CHECK(active_.erase(&entry) == 1, entry.state->leading_pod().info.key, active_.size());
+      BERTH_CHECK(active_.Erase(entry), entry.state->leading_pod().info.key, active_.size());
       break;
     case Place::kBackoff:
       BERTH_CHECK(backoff_.erase(&entry) == 1, entry.state->leading_pod().info.key, backoff_.size());
@@ -160,7 +165,7 @@ void SchedulingQueue::Enter(Entry& entry, Place place) {
   entry.cause->Add(static_cast<std::int64_t>(size));
   switch (place) {
     case Place::kActive:
-      active_.insert(&entry);
+      active_.Insert(entry);
       break;
     case Place::kBackoff:
       backoff_.insert(&entry);

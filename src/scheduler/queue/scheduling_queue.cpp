@@ -34,7 +34,7 @@ SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const
       policy_(policy),
       group_objects_(groups),
       metrics_(std::make_unique<Metrics>(metrics)),
-      active_(HigherRank{&policy}),
+      active_(HigherRank{&policy}, clock, policy.tenant_order()),
       backoff_(EarlierExpiry{&policy}),
       error_backoff_(EarlierExpiry{&policy}),
       incomplete_(Place::kIncomplete, metrics_->Pending("incomplete")),
@@ -102,27 +102,31 @@ void SchedulingQueue::Delete(const api::Pod& pod) {
 // --- attempts ---
 
 Popped SchedulingQueue::Pop() {
-  return PopBy([](const auto& entries) { return entries.empty() ? nullptr : *entries.begin(); });
+  return PopBy([&] { return active_.First(); },
+               [&] { return backoff_.empty() ? nullptr : *backoff_.begin(); });
 }
 
 Popped SchedulingQueue::Pop(const Eligible& eligible) {
-  return PopBy([&](const auto& entries) -> Entry* {
-    const auto found = std::ranges::find_if(
-        entries, [&](const Entry* entry) { return eligible(entry->state->leading_pod()); });
-    return found == entries.end() ? nullptr : *found;
-  });
+  const auto is_eligible = [&](const Entry& entry) { return eligible(entry.state->leading_pod()); };
+  return PopBy([&] { return active_.First(is_eligible); },
+               [&]() -> Entry* {
+                 const auto found =
+                     std::ranges::find_if(backoff_, [&](const Entry* entry) { return is_eligible(*entry); });
+                 return found == backoff_.end() ? nullptr : *found;
+               });
 }
 
-template <class FirstOf>
-Popped SchedulingQueue::PopBy(FirstOf&& first_of) {
+template <class FirstActive, class FirstBackoff>
+Popped SchedulingQueue::PopBy(FirstActive&& first_active, FirstBackoff&& first_backoff) {
   BERTH_CHECK(group_in_progress_.empty(), group_in_progress_);
   for (;;) {
-    Entry* entry = first_of(active_);
+    Entry* entry = first_active();
     if (entry == nullptr) {
-      entry = first_of(backoff_);
+      entry = first_backoff();
       if (entry == nullptr) return {};
       metrics_->Incoming(QueueName::kActive, kPopFromBackoff, entry->is_group(), SizeOf(*entry), true);
     }
+    active_.OnAttempt(*entry);
     if (Popped popped = entry->is_group() ? BeginGroup(*entry->group) : BeginPod(*entry)) return popped;
   }
 }

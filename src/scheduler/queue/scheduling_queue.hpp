@@ -23,6 +23,8 @@
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/framework/requeue.hpp"
 #include "scheduler/framework/status.hpp"
+#include "scheduler/framework/tenant_order.hpp"
+#include "scheduler/queue/active_queue.hpp"
 #include "scheduler/queue/in_flight.hpp"
 #include "scheduler/queue/nominator.hpp"
 
@@ -33,6 +35,8 @@ class QueuePolicy {
  public:
   virtual ~QueuePolicy() = default;
   virtual bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const = 0;
+  // Of the same plugin; null: it orders no tenants. Constant, except during SchedulingQueue::Reorder.
+  virtual framework::TenantOrder* tenant_order() const { return nullptr; }
   // The plugin in pod.gated_by is called first.
   virtual framework::Status PreEnqueue(const framework::QueuedPod& pod) const = 0;
   // Whether any plugin of any profile is registered for the event.
@@ -113,9 +117,9 @@ class SchedulingQueue {
   void OnGroupUpdated(const std::string& key);
   void OnGroupDeleted(const std::string& root);
 
-  // Takes the entry with the highest rank. When activeQ is empty, pods in back-off are taken early, except
-  // after errors. The caller must call Done or Requeue for each pod, and EndGroup for a group before the next
-  // Pop.
+  // Takes the entry with the highest rank; with tenants, that of the first tenant. When activeQ is empty,
+  // pods in back-off are taken early, in the order in which their back-offs end, except after errors. The
+  // caller must call Done or Requeue for each pod, and EndGroup for a group before the next Pop.
   Popped Pop();
   // The same among the entries whose leading pod is eligible. Linear in the number of entries of higher rank.
   using Eligible = std::function<bool(const framework::QueuedPod&)>;
@@ -191,8 +195,11 @@ class SchedulingQueue {
     see(std::as_const(*entry.pod), std::as_const(*RankedOf(entry).state), PlaceName(entry));
   }
   // The number of entries in activeQ that Pop takes before this pod or its group, at most `limit`; 0 if it is
-  // not in activeQ.
+  // not in activeQ. With tenants, entries of the same tenant only.
   std::size_t CountAhead(const std::string& uid, std::size_t limit) const;
+  // nullopt: the pod is not in activeQ, or there are no tenants. At most `limit` tenants before it are
+  // listed.
+  std::optional<TenantPlace> TenantPlaceOf(const std::string& uid, std::size_t limit) const;
   // Calls visit(const QueuedGroup&, place) for every queued group, with its members, in no defined order.
   template <class Visit>
   void ForEachGroup(Visit&& visit) const {
@@ -225,6 +232,7 @@ class SchedulingQueue {
     GroupEntry* group = nullptr;               // of a group: itself; of a member in it: its group
     std::string group_key;                     // of members: "namespace/name" of the pod group; else empty
     Place place = Place::kNone;
+    framework::TenantId tenant = 0;   // in activeQ, if its order has tenants
     std::uint64_t sequence = 0;       // order of arrival; decides between equal ranks
     std::size_t slot = 0;             // index in unschedulable_, while it is there
     std::uint64_t next_event = 0;     // the next deferred event to evaluate, while it is there
@@ -292,9 +300,11 @@ class SchedulingQueue {
   }
   static QueueName NameOf(Place place, bool gated);
   static Place PlaceOf(framework::Requeue strategy);
-  // `first_of` returns the entry to take from a sorted set, or null.
-  template <class FirstOf>
-  Popped PopBy(FirstOf&& first_of);
+  // `first_active` and `first_backoff` return the entry to take from activeQ and backoffQ, or null.
+  template <class FirstActive, class FirstBackoff>
+  Popped PopBy(FirstActive&& first_active, FirstBackoff&& first_backoff);
+  // Null, or the entry in activeQ of the pod or its group.
+  const Entry* FindActive(const std::string& uid) const;
   bool Begin(const framework::QueuedPodPtr& pod);
   Popped BeginPod(Entry& entry);
   Popped BeginGroup(GroupEntry& entry);
@@ -364,7 +374,7 @@ class SchedulingQueue {
   TextMap<Entry> entries_;      // pods by UID; does not move its elements
   TextMap<GroupEntry> groups_;  // by the key of the root; groups with an entry in a place
   boost::unordered_multiset<Entry*, ByKey, ByKey> by_key_;
-  std::set<Entry*, HigherRank> active_;
+  ActiveQueue<Entry, HigherRank> active_;
   std::set<Entry*, EarlierExpiry> backoff_;
   std::set<Entry*, EarlierExpiry> error_backoff_;
   std::vector<Entry*> unschedulable_;   // each entry stores its index

@@ -95,7 +95,7 @@ class Profile {
   std::span<const WeightedScore> scores() const { return scores_; }
   // Indices of scores() in the order of the plugins' names.
   std::span<const std::size_t> scores_by_name() const { return scores_by_name_; }
-  const framework::QueueSortPlugin& queue_sort() const { return *sort_; }
+  framework::QueueSortPlugin& queue_sort() const { return *sort_; }
   struct PointPlugins {
     std::string_view point;                                          // "PreEnqueue"
     std::vector<std::pair<std::string_view, std::int64_t>> plugins;  // with weights; 0: not a score plugin

@@ -88,6 +88,31 @@ std::string AgeAt(const Value& value, std::string_view name, std::int64_t now) {
   return time ? AgeText(now - *time) : "-";
 }
 
+// "batch has 31.2% of the cluster's cpu"
+std::string ShareText(const Value& tenant) {
+  const std::string resource = TextAt(tenant, {"resource"}), name = TextAt(tenant, {"name"});
+  if (resource.empty()) return name + " uses nothing";
+  std::string text = fmt::format("{} has {:.1f}% of the cluster's {}", name,
+                                 100 * std::strtod(TextAt(tenant, {"share"}).c_str(), nullptr), resource);
+  if (const std::string weight = TextAt(tenant, {"weight"}); weight != "1")
+    text += fmt::format(" (weight {})", weight);
+  return text;
+}
+
+// The order of tenants decides when the first pod of the tenant is tried.
+std::string TenantText(const Value& queue, const StateTextOptions& options) {
+  const Value* own = queue.Find("tenant");
+  if (own == nullptr) return "";
+  std::string text = Line(2, "tenant " + ShareText(*own), options);
+  const std::int64_t before = NumberAt(queue, "tenantsBefore");
+  if (before == 0) return text + Line(2, "its first pod is the next one that is tried", options);
+  std::vector<std::string> parts;
+  for (const Value& tenant : ItemsAt(queue, "firstTenants")) parts.push_back(ShareText(tenant));
+  if (const auto shown = static_cast<std::int64_t>(parts.size()); shown < before)
+    parts.push_back(fmt::format("{} more", before - shown));
+  return text + Line(2, fmt::format("before it, one pod each: {}", fmt::join(parts, "; ")), options);
+}
+
 // "is unschedulable for 12m, after 4 attempts; the next attempt comes within 3m"
 std::string PlaceText(const Value& pod, const StateTextOptions& options) {
   const std::string stage = TextAt(pod, {"stage"});
@@ -101,7 +126,8 @@ std::string PlaceText(const Value& pod, const StateTextOptions& options) {
       fmt::format("is in the queue ({}) for {}, after {}", TextAt(*queue, {"place"}),
                   AgeAt(*queue, "since", options.now), Counted(NumberAt(*queue, "attempts"), "attempt"));
   if (queue->Find("ahead") != nullptr)
-    text += fmt::format("; {} before it", Counted(NumberAt(*queue, "ahead"), "pod"));
+    text += fmt::format("; {}{} before it", Counted(NumberAt(*queue, "ahead"), "pod"),
+                        queue->Find("tenant") == nullptr ? "" : " of its tenant");
   if (const auto retry = TimeAt(*queue, "nextRetry")) {
     text += *retry <= options.now
                 ? "; the next attempt is due"
@@ -111,7 +137,7 @@ std::string PlaceText(const Value& pod, const StateTextOptions& options) {
 }
 
 std::string CausesText(const Value& queue, const StateTextOptions& options) {
-  std::string text;
+  std::string text = TenantText(queue, options);
   if (const auto rejected = TextsAt(queue, "rejectedBy"); !rejected.empty())
     text += Line(2, fmt::format("rejected by {}", fmt::join(rejected, ", ")), options);
   if (const auto waiting = TextsAt(queue, "waitingFor"); !waiting.empty())

@@ -107,6 +107,24 @@ TEST(PodText, TellsHowFarTheGroupOfThePodCame) {
               HasSubstr(counts + "    shop/b: 0/2 nodes are available: 2 Insufficient cpu.\n"));
 }
 
+TEST(PodText, TellsTheTenantAndThoseBeforeIt) {
+  const auto text = [](const std::string& more) {
+    const std::string json = R"({"stage":"queued","queue":{"place":"active","since":"2026-09-21T14:13:20Z",
+      "attempts":1,"ahead":3,"tenant":{"name":"batch","share":0.3125,"resource":"cpu","weight":2,"waiting":9},)" +
+                             more + "}}";
+    return PodText(Json(json.c_str()), "s", {.now = kNow});
+  };
+  EXPECT_THAT(text(R"("tenantsBefore":0)"), HasSubstr("3 pods of its tenant before it"));
+  EXPECT_THAT(text(R"("tenantsBefore":0)"),
+              HasSubstr("  tenant batch has 31.2% of the cluster's cpu (weight 2)\n"
+                        "  its first pod is the next one that is tried\n"));
+  EXPECT_THAT(
+      text(R"("tenantsBefore":3,"firstTenants":[{"name":"web","share":0,"weight":1},
+                      {"name":"ml","share":0.01,"resource":"memory","weight":1}])"),
+      HasSubstr(
+          "  before it, one pod each: web uses nothing; ml has 1.0% of the cluster's memory; 1 more\n"));
+}
+
 TEST(PodText, TellsTheStageOfPodsThatAreNotQueued) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"stage":"scheduling"})", "is being scheduled"},
