@@ -18,12 +18,16 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// With groups: the feature gate GenericWorkload.
 config::SchedulerConfig FairConfig(const std::string& args = "{}") {
+  std::vector<std::string> notes;
+  const std::string on[] = {"GenericWorkload=true"};
   return config::ParseSchedulerConfig(
              "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
              "profiles:\n- plugins: {queueSort: {enabled: [{name: FairOrder}], disabled: [{name: '*'}]}}\n"
              "  pluginConfig: [{name: FairOrder, args: " +
-             args + "}]\n")
+                 args + "}]\n",
+             config::FeatureGates::Parse(on, notes).value())
       .value();
 }
 

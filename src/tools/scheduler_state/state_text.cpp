@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "base/text_layout.hpp"
@@ -88,14 +89,17 @@ std::string AgeAt(const Value& value, std::string_view name, std::int64_t now) {
   return time ? AgeText(now - *time) : "-";
 }
 
-// "batch has 31.2% of the cluster's cpu"
+// "batch has 31.2% of the cluster's cpu (weight 2)"
 std::string ShareText(const Value& tenant) {
+  const auto number = [&](const char* name) {
+    const Value* value = tenant.Find(name);
+    return value == nullptr ? std::string() : value->text;
+  };
   const std::string resource = TextAt(tenant, {"resource"}), name = TextAt(tenant, {"name"});
   if (resource.empty()) return name + " uses nothing";
   std::string text = fmt::format("{} has {:.1f}% of the cluster's {}", name,
-                                 100 * std::strtod(TextAt(tenant, {"share"}).c_str(), nullptr), resource);
-  if (const std::string weight = TextAt(tenant, {"weight"}); weight != "1")
-    text += fmt::format(" (weight {})", weight);
+                                 100 * std::strtod(number("share").c_str(), nullptr), resource);
+  if (const std::string weight = number("weight"); weight != "1") text += fmt::format(" (weight {})", weight);
   return text;
 }
 
