@@ -1,5 +1,6 @@
-// Command scheduler-plugins scores random nodes with the Trimaran plugins of kubernetes-sigs/scheduler-plugins. The
-// recorded scores are compared with Berth's by replay/ (C++).
+// Command scheduler-plugins scores random nodes with the Trimaran plugins of kubernetes-sigs/scheduler-plugins, and
+// decides about random pods with its plugin CapacityScheduling. The recordings are compared with Berth's results by
+// replay/ (C++).
 package main
 
 import (
@@ -27,6 +28,7 @@ func run(args []string) error {
 	path := flags.String("out", "", "the file to write; compressed if it ends in .zst")
 	seed := flags.Uint64("from-seed", 1, "first scenario")
 	scores := flags.Int("scores", 10000, "continue until each plugin has returned this number of scores")
+	quotas := flags.Int("quotas", 0, "instead of scores, record this number of attempts under elastic quotas")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -41,21 +43,44 @@ func run(args []string) error {
 		return err
 	}
 	defer file.Close()
+	record := func(out io.Writer) error { return recordScores(out, *seed, *scores) }
+	if *quotas > 0 {
+		record = func(out io.Writer) error { return recordQuotas(out, *seed, *quotas) }
+	}
 	if !strings.HasSuffix(*path, ".zst") {
-		return record(file, *seed, *scores)
+		return record(file)
 	}
 	compressed, err := zstd.NewWriter(file, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
 	}
-	if err := record(compressed, *seed, *scores); err != nil {
+	if err := record(compressed); err != nil {
 		return err
 	}
 	return compressed.Close()
 }
 
-// record writes one scenario per line.
-func record(file io.Writer, seed uint64, scores int) error {
+// recordQuotas writes one attempt per line.
+func recordQuotas(file io.Writer, seed uint64, attempts int) error {
+	out := bufio.NewWriter(file)
+	for last := seed + uint64(attempts); seed < last; seed++ {
+		s := generateQuotas(seed)
+		if err := s.evaluate(); err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		line, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// recordScores writes one scenario per line.
+func recordScores(file io.Writer, seed uint64, scores int) error {
 	out := bufio.NewWriter(file)
 	watcher := startWatcher()
 	defer watcher.server.Close()

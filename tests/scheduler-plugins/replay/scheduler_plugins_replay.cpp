@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -18,7 +16,6 @@
 #include "scheduler/plugins/low_risk_over_commitment/low_risk_over_commitment.hpp"
 #include "scheduler/plugins/target_load_packing/target_load_packing.hpp"
 #include "testing/cluster.hpp"
-#include "testing/zstd_file.hpp"
 
 namespace berth::replay {
 namespace {
@@ -95,13 +92,6 @@ void Compare(const Scenario& scenario, Counts& counts) {
       }
     }
   }
-}
-
-std::string ReadRecording(const std::string& path) {
-  if (path.ends_with(".zst")) return berth::testing::Decompressed(path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot open " + path);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 int Run(const std::string& path) {

@@ -446,6 +446,14 @@ TEST_F(QuotaPreemptionTest, ATerminatingVictimOnTheNominatedNodePreventsFurtherE
             "0/1 nodes are available: 1 No victims found on node n for preemptor pod p.");
 }
 
+TEST_F(QuotaPreemptionTest, WithinItsMinimumANamespaceWaitsForItsOwnTerminatingPodsToo) {
+  Run("n", InNamespace("a", "a1", "1", 1).Deleting());
+  Run("n", InNamespace("b", "b1", "7", 0));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 2).Nominated("n")),
+            "not eligible due to a terminating pod on the nominated node.");
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 1).Nominated("n")), "n: b/b1");
+}
+
 TEST_F(QuotaPreemptionTest, AViolatedBudgetIsAvoided) {
   Quota("b", "8", "8");
   cluster.Add(MakeNode("m").Cpu("2"));

@@ -185,9 +185,15 @@ std::string_view QuotaPreemption::Ineligible(const Attempt& attempt,
   if (row == cluster::kNoRow || verdicts.unresolvable.Has(row)) return "";
   const Claim claim = ClaimOf(attempt);
   const bool leaving = std::ranges::any_of(attempt.nodes().pods(row), [&](const cluster::PlacedPod* other) {
-    return other->pod->metadata.deleting() && MayEvict(claim, attempt, *other->pod);
+    return other->pod->metadata.deleting() && MakesRoom(claim, attempt, *other->pod);
   });
   return leaving ? kLeaving : "";
+}
+
+// A less important pod of the same namespace makes room even for a pod that may not evict it.
+bool QuotaPreemption::MakesRoom(Claim claim, const Attempt& attempt, const api::Pod& other) const {
+  if (MayEvict(claim, attempt, other)) return true;
+  return claim == Claim::kWithinMin && MayEvict(Claim::kBeyondMin, attempt, other);
 }
 
 QuotaPreemption::Claim QuotaPreemption::ClaimOf(const Attempt& attempt) const {

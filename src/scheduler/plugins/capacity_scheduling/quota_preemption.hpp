@@ -54,6 +54,7 @@ class QuotaPreemption {
   enum class Claim { kNoQuota, kWithinMin, kBeyondMin };
   Claim ClaimOf(const framework::Attempt& attempt) const;
   bool MayEvict(Claim claim, const framework::Attempt& attempt, const api::Pod& other) const;
+  bool MakesRoom(Claim claim, const framework::Attempt& attempt, const api::Pod& leaving) const;
   const QuotaTrial& TrialOf(const framework::Attempt& attempt) const;
 
   const framework::Reasons& reasons_;
