@@ -185,23 +185,28 @@ void SchedulerApiDocumentTest::CheckRareFields() {
                             .message = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"};
   group.failures = {{"default/q", "0/1 nodes are available"}};
   attempt->record.group = std::make_shared<const record::GroupRecord>(std::move(group));
-  introspection::PodReport pod{.ns = "default",
-                               .name = "p",
-                               .uid = "u",
-                               .scheduler_name = "default-scheduler",
-                               .group = "default/ring",
-                               .nominated_node = "large",
-                               .stage = introspection::PodStage::kQueued,
-                               .queued = introspection::QueuedReport{.place = "active",
-                                                                     .since = {},
-                                                                     .first_ready = WallTime{},
-                                                                     .next_retry = WallTime{},
-                                                                     .rejected_by = {"A"},
-                                                                     .waiting_for = {"B"},
-                                                                     .gated_by = "C",
-                                                                     .woken_by = {{"A", {"Node: Add"}}}},
-                               .attempts = {},
-                               .more_attempts = 3};
+  introspection::PodReport pod{
+      .ns = "default",
+      .name = "p",
+      .uid = "u",
+      .scheduler_name = "default-scheduler",
+      .group = "default/ring",
+      .nominated_node = "large",
+      .stage = introspection::PodStage::kQueued,
+      .queued =
+          introspection::QueuedReport{.place = "active",
+                                      .since = {},
+                                      .first_ready = WallTime{},
+                                      .next_retry = WallTime{},
+                                      .rejected_by = {"A"},
+                                      .waiting_for = {"B"},
+                                      .gated_by = "C",
+                                      .woken_by = {{"A", {"Node: Add"}}},
+                                      .tenant = queue::TenantPlace{.own = {"a", 0.5, "cpu", 1, 1, 0, {}},
+                                                                   .before = {{"b", 0, "", 1, 2, 0, {}}},
+                                                                   .tenants_before = 1}},
+      .attempts = {},
+      .more_attempts = 3};
   pod.attempts.push_back({WallTime{}, std::move(attempt)});
   CheckText(PodJson(pod, introspection::PodView::kNodes), "Pod");
 

@@ -83,8 +83,8 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
     if (kind == api::ResourceClaim::kKind) writer_->SetClaimVersion(version);
   };
   source.wanted = [this](const client::Resource& resource) {
-    const auto& groups = engine_->handle().group_sources;
-    if (resource.on_request) return std::ranges::find(groups, resource.group) != groups.end();
+    const auto& requested = engine_->handle().requested_resources;
+    if (resource.on_request) return std::ranges::find(requested, resource.QualifiedName()) != requested.end();
     return resource.feature_gate.empty() || options_.config.gates.Enabled(resource.feature_gate);
   };
   source.on_synced = [this] {

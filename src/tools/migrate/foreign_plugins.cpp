@@ -14,7 +14,6 @@ constexpr std::string_view kKeep =
     "(docs/guide/plugins.md)";
 
 constexpr ForeignPlugin kKnown[] = {
-    {"CapacityScheduling", kSigs, kKeep},
     {"CrossNodePreemption", kSigs, kKeep},
     {"NetworkOverhead", kSigs, kKeep},
     {"NodeMetadata", kSigs, kKeep},
