@@ -845,7 +845,7 @@ func normal(value any) any {
 			value[i] = normal(value[i])
 		}
 	case string:
-		return sortDomains(value)
+		return sortPair(sortDomains(value))
 	}
 	return value
 }
@@ -860,6 +860,17 @@ func sortDomains(message string) string {
 	domains := strings.Split(list, ", ")
 	slices.Sort(domains)
 	return text + before + strings.Join(domains, ", ")
+}
+
+// sortPair sorts the two values of pods or groups that must be equal. kube-scheduler compares in the order of a map.
+func sortPair(message string) string {
+	text, list, found := strings.Cut(message, " should have the same ")
+	kind, pair, got := strings.Cut(list, ", got ")
+	first, second, both := strings.Cut(pair, " and ")
+	if !found || !got || !both || first <= second {
+		return message
+	}
+	return text + " should have the same " + kind + ", got " + second + " and " + first
 }
 
 // firstDifference returns the lines around the first difference of two texts.

@@ -111,7 +111,7 @@ func (s *groupScenario) equalsAnotherRun(ctx context.Context, r *replayer) (bool
 	if err != nil || problem != "" {
 		return false, err
 	}
-	for range 40 {
+	for range 400 {
 		difference, _, err := s.run(ctx, results, nil)
 		if err != nil || difference == "" {
 			return err == nil, err
