@@ -132,7 +132,7 @@ data:
     kind: KubeSchedulerConfiguration
     profiles:
     - schedulerName: default-scheduler
-      plugins: {multiPoint: {enabled: [{name: CapacityScheduling}, {name: NodeResourceFit}]}}
+      plugins: {multiPoint: {enabled: [{name: NetworkOverhead}, {name: NodeResourceFit}]}}
 ---
 apiVersion: v1
 kind: Pod
@@ -276,7 +276,7 @@ var scenarios = []scenario{
 		name: "a configuration in a ConfigMap with an unknown plugin", manifests: []string{otherScheduler}, args: []string{"--no-reviews", "--scheduler-name=mine"}, code: 2,
 		wants: []want{
 			{"warning", "the 2 kube-scheduler pods have different command lines"},
-			{"blocker", "Berth has no plugin CapacityScheduling (of kubernetes-sigs/scheduler-plugins)"},
+			{"blocker", "Berth has no plugin NetworkOverhead (of kubernetes-sigs/scheduler-plugins)"},
 			{"blocker", "Berth has no plugin NodeResourceFit; did you mean NodeResourcesFit?"},
 			{"warning", "were not checked"},
 		},
