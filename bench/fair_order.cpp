@@ -8,17 +8,13 @@
 //   bench_fair_order [--nodes 1000] [--pods 50000] [--tenants 10000] [--json]
 #include <fmt/format.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/measuring.hpp"
 #include "bench/no_writes.hpp"
+#include "bench/whole_scheduler.hpp"
 #include "command_line/command.hpp"
-#include "scheduler/assembly/engine.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
-#include "scheduler/cycle/scheduler.hpp"
-#include "scheduler/cycle/services_proxy.hpp"
 #include "testing/builders.hpp"
 
 namespace berth::bench {
@@ -61,40 +57,23 @@ struct Result {
 
 class Round {
  public:
-  explicit Round(const std::string& order) {
-    const auto config = config::ParseSchedulerConfig(fmt::format(
-        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-        "profiles: [{{plugins: {{queueSort: {{enabled: [{{name: {}}}], disabled: [{{name: '*'}}]}}}}}}]\n",
-        order));
-    if (!config) Stop(config.error().message);
-    std::vector<std::string> notes;
-    auto engine = assembly::Engine::Build(*config, plugins_, {api_, events_, loop_, services_}, notes,
-                                          {.registry = &metrics_, .clock = &clock_, .options = {}});
-    if (!engine) Stop(engine.error().message);
-    engine_ = std::move(*engine);
-    cycle::SchedulerOptions options;
-    options.algorithm.seed = 1;
-    scheduler_ = std::make_unique<cycle::Scheduler>(
-        options, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
-                                       engine_->profiles(), clock_, metrics_, engine_->shared_extenders(),
-                                       fence_, tracer_, [](std::size_t) { return true; }});
-  }
+  explicit Round(const std::string& order) : scheduler_(Config(order), api_) {}
+
   void AddNodes(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
-      Deliver<api::Node>(MakeNode(fmt::format("node-{}", i)).Cpu("64").Memory("256Gi").Pods("110"));
+      scheduler_.Deliver<api::Node>(
+          MakeNode(fmt::format("node-{}", i)).Cpu("64").Memory("256Gi").Pods("110").Share());
   }
   void Add(const std::string& tenant, const std::string& name, const std::string& cpu) {
-    Deliver<api::Pod>(PodOf(tenant, name).Cpu(cpu));
+    scheduler_.Deliver<api::Pod>(PodOf(tenant, name).Cpu(cpu).Share());
     ++pods_;
   }
   void Run(const std::string& tenant, const std::string& name, const std::string& cpu, std::string node) {
-    Deliver<api::Pod>(PodOf(tenant, name).Cpu(cpu).OnNode(std::move(node)));
+    scheduler_.Deliver<api::Pod>(PodOf(tenant, name).Cpu(cpu).OnNode(std::move(node)).Share());
   }
   Result Decide() {
     const double cpu = CpuSeconds();
-    loop_.sink().OnSynced();
-    while (loop_.RunOnce(*scheduler_)) {
-    }
+    scheduler_.Run();
     if (api_.bound_at == 0) Stop("the first pod of tenant b was not bound");
     return {.before = api_.before,
             .cpu_until = api_.bound_at - cpu,
@@ -102,26 +81,20 @@ class Round {
   }
 
  private:
+  static config::SchedulerConfig Config(const std::string& order) {
+    auto config = config::ParseSchedulerConfig(fmt::format(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{{plugins: {{queueSort: {{enabled: [{{name: {}}}], disabled: [{{name: '*'}}]}}}}}}]\n",
+        order));
+    if (!config) Stop(config.error().message);
+    return *std::move(config);
+  }
   static PodBuilder PodOf(const std::string& tenant, const std::string& name) {
     return MakePod(name).Namespace(tenant).Uid(tenant + "/" + name);
   }
-  template <class T>
-  void Deliver(const T& object) {
-    ports::ClusterChange change = ports::Change<T>{nullptr, std::make_shared<const T>(object)};
-    scheduler_->OnChange(change);
-  }
 
-  const SystemClock clock_;
-  const LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
-  tracing::NoTracer tracer_;
-  metrics::Registry metrics_;
   CountingWriter api_;
-  ports::DiscardingEventSink events_;
-  cycle::ClusterLoop loop_{clock_};
-  cycle::ServicesProxy services_;
-  const runtime::Registry plugins_ = assembly::InTreePlugins();
-  std::unique_ptr<assembly::Engine> engine_;
-  std::unique_ptr<cycle::Scheduler> scheduler_;
+  WholeScheduler scheduler_;
   std::size_t pods_ = 0;
 };
 

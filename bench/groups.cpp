@@ -17,12 +17,9 @@
 
 #include "bench/measuring.hpp"
 #include "bench/no_writes.hpp"
+#include "bench/whole_scheduler.hpp"
 #include "bench/workloads.hpp"
 #include "command_line/command.hpp"
-#include "scheduler/assembly/engine.hpp"
-#include "scheduler/assembly/in_tree_plugins.hpp"
-#include "scheduler/cycle/scheduler.hpp"
-#include "scheduler/cycle/services_proxy.hpp"
 
 namespace berth::bench {
 namespace {
@@ -50,56 +47,26 @@ struct Result {
 // A scheduler with the objects of a workload; the pending pods are in its queue.
 class Round {
  public:
-  Round(const Workload& workload, const Size& size) {
-    std::vector<std::string> notes;
-    auto engine = assembly::Engine::Build(WithGroups(), plugins_, {api_, events_, loop_, services_}, notes,
-                                          {.registry = &metrics_, .clock = &clock_, .options = {}});
-    if (!engine) Stop(engine.error().message);
-    engine_ = std::move(*engine);
-    scheduler_ = std::make_unique<cycle::Scheduler>(
-        Options(), cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
-                                         engine_->profiles(), clock_, metrics_, engine_->shared_extenders(),
-                                         fence_, tracer_, [](std::size_t) { return true; }});
-    EmitAll(workload, size, [this](const Event& event) { Deliver(event); });
+  Round(const Workload& workload, const Size& size) : scheduler_(WithGroups(), api_) {
+    EmitAll(workload, size, [this](const Event& event) {
+      Decode(decoder_, event,
+             [&]<class T>(std::shared_ptr<const T> object) { scheduler_.Deliver(std::move(object)); });
+    });
   }
 
   Result Run() {
     const double cpu = CpuSeconds();
     const auto start = std::chrono::steady_clock::now();
-    loop_.sink().OnSynced();
-    while (loop_.RunOnce(*scheduler_)) {
-    }
+    scheduler_.Run();
     return {.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
             .cpu_seconds = CpuSeconds() - cpu,
             .bound = api_.bound};
   }
 
  private:
-  static cycle::SchedulerOptions Options() {
-    cycle::SchedulerOptions options;
-    options.algorithm.seed = 1;
-    return options;
-  }
-
-  void Deliver(const Event& event) {
-    Decode(decoder_, event, [&]<class T>(std::shared_ptr<const T> object) {
-      ports::ClusterChange change = ports::Change<T>{nullptr, std::move(object)};
-      scheduler_->OnChange(change);
-    });
-  }
-
-  const SystemClock clock_;
-  const LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
-  tracing::NoTracer tracer_;
-  metrics::Registry metrics_;
   CountingWriter api_;
-  ports::DiscardingEventSink events_;
-  cycle::ClusterLoop loop_{clock_};
-  cycle::ServicesProxy services_;
-  const runtime::Registry plugins_ = assembly::InTreePlugins();
+  WholeScheduler scheduler_;
   api::Decoder decoder_;
-  std::unique_ptr<assembly::Engine> engine_;
-  std::unique_ptr<cycle::Scheduler> scheduler_;
 };
 
 // The round with the median CPU time.

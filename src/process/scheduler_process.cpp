@@ -185,9 +185,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
     if (kind == api::ResourceClaim::kKind) api_.writer->SetClaimVersion(version);
   };
   options.wanted = [this](const client::Resource& resource) {
-    const auto& sources = engine_->handle().requested_resources;
-    if (resource.on_request) return std::ranges::find(sources, resource.QualifiedName()) != sources.end();
-    return resource.feature_gate.empty() || config_.gates.Enabled(resource.feature_gate);
+    return resource.IsWatched(config_.gates, engine_->handle().requested_resources);
   };
   options.on_synced = [this] {
     if (leadership_) leadership_->OnSynced();

@@ -83,9 +83,7 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
     if (kind == api::ResourceClaim::kKind) writer_->SetClaimVersion(version);
   };
   source.wanted = [this](const client::Resource& resource) {
-    const auto& requested = engine_->handle().requested_resources;
-    if (resource.on_request) return std::ranges::find(requested, resource.QualifiedName()) != requested.end();
-    return resource.feature_gate.empty() || options_.config.gates.Enabled(resource.feature_gate);
+    return resource.IsWatched(options_.config.gates, engine_->handle().requested_resources);
   };
   source.on_synced = [this] {
     timeline_.Add(options_.identity, "is synced");

@@ -2,7 +2,9 @@
 // 1.31 to 1.37.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,13 @@ struct Resource {
 
   // "podgroups.scheduling.x-k8s.io".
   std::string QualifiedName() const { return std::string(plural) + "." + std::string(group); }
+  // Whether a scheduler with these gates (config::FeatureGates) watches it, if its plugins request the
+  // resources with these qualified names.
+  template <class Gates>
+  bool IsWatched(const Gates& gates, std::span<const std::string> requested) const {
+    if (on_request) return std::ranges::find(requested, QualifiedName()) != requested.end();
+    return feature_gate.empty() || gates.Enabled(feature_gate);
+  }
   // "/api/v1" or "/apis/<group>/<version>".
   static std::string GroupPath(std::string_view group, std::string_view version) {
     if (group.empty()) return "/api/" + std::string(version);

@@ -44,8 +44,8 @@ struct QueuedReport {
   std::vector<std::string> waiting_for;  // plugins that returned Pending
   std::string gated_by;                  // empty: not gated
   std::vector<WakingEvents> woken_by;
-  std::size_t ahead =
-      0;  // entries in activeQ before it, with tenants those of its tenant; at most kMostAhead
+  // Entries in activeQ before it, with tenants those of its tenant; at most kMostAhead.
+  std::size_t ahead = 0;
   std::optional<queue::TenantPlace> tenant;  // in activeQ, if its order has tenants
 };
 inline constexpr std::size_t kMostAhead = 10'000;

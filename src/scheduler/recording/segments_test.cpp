@@ -2,10 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <functional>
+
+#include "testing/temporary_directory.hpp"
 
 namespace berth::recording {
 namespace {
@@ -34,12 +35,6 @@ std::string Noise(std::size_t bytes) {
 
 class SegmentsTest : public ::testing::Test {
  protected:
-  SegmentsTest() {
-    std::string name = ::testing::TempDir() + "segmentsXXXXXX";
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~SegmentsTest() override { fs::remove_all(directory_); }
-
   std::unique_ptr<SegmentWriter> Writer(SegmentLimits limits = {}) {
     return SegmentWriter::Create(directory_ / "run", limits).value();
   }
@@ -58,7 +53,8 @@ class SegmentsTest : public ::testing::Test {
     return offsets;
   }
 
-  fs::path directory_;
+  const berth::testing::TemporaryDirectory temporary_;
+  const fs::path& directory_ = temporary_.path();
 };
 
 TEST_F(SegmentsTest, LinesAreReadAsTheyWereWritten) {
@@ -96,7 +92,7 @@ TEST_F(SegmentsTest, TheOldestFilesAreRemovedAboveTheLimit) {
   SegmentReader reader = Reader();
   EXPECT_FALSE(reader.from_start());
   const std::vector<std::string> lines = AllLines(reader);
-  EXPECT_THAT(lines.back(), testing::StartsWith("19"));
+  EXPECT_THAT(lines.back(), ::testing::StartsWith("19"));
   EXPECT_FALSE(reader.damage());
 }
 
@@ -169,7 +165,7 @@ TEST_F(SegmentsTest, EverythingBeforeDamageIsUsed) {
     ASSERT_TRUE(reader.damage());
     EXPECT_EQ(reader.damage()->file, File(1).string());
     EXPECT_EQ(reader.damage()->offset, offsets[c.frame]);
-    EXPECT_THAT(reader.damage()->reason, testing::Not(IsEmpty()));
+    EXPECT_THAT(reader.damage()->reason, ::testing::Not(IsEmpty()));
   }
 }
 

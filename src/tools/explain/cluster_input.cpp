@@ -52,11 +52,6 @@ Expected<void> ReadPriorityClasses(migrate::Server& server, const LoadPage& load
   return std::unexpected(std::move(listing.read).error().In("cannot list priorityclasses"));
 }
 
-bool IsRead(const config::FeatureGates& gates, const client::Resource& resource) {
-  if (resource.on_request) return false;
-  return resource.feature_gate.empty() || gates.Enabled(resource.feature_gate);
-}
-
 Expected<void> ReadCluster(migrate::Server& server, const LoadPage& load, const Wanted& wanted,
                            std::vector<std::string>& warnings) {
   std::vector<client::Resource> resources(client::kResources.begin(), client::kResources.end());

@@ -17,8 +17,6 @@ using LoadPage = std::function<Expected<void>(const std::string& body, const std
 
 // Whether to list a resource.
 using Wanted = std::function<bool(const client::Resource& resource)>;
-// Whether a scheduler with these gates watches it, whatever its plugins read.
-bool IsRead(const config::FeatureGates& gates, const client::Resource& resource);
 
 // Lists all wanted kinds, in pages, with GET requests only. `warnings` receives one text per kind that may
 // not be listed or fails; the error is that of nodes and pods, without which nothing can be evaluated. Kinds

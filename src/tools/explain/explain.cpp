@@ -37,9 +37,7 @@ Expected<void> LoadObjects(const ExplainOptions& options, const config::Schedule
   BERTH_RETURN_IF_ERROR(source.Load(
       [&](const std::string& text, const std::string& name) { return explainer.Load(text, name, problems); },
       [&](const client::Resource& resource) {
-        const auto& sources = explainer.engine().handle().requested_resources;
-        return resource.on_request ? std::ranges::find(sources, resource.QualifiedName()) != sources.end()
-                                   : IsRead(config.gates, resource);
+        return resource.IsWatched(config.gates, explainer.engine().handle().requested_resources);
       },
       warnings));
   for (const std::string& warning : warnings) fmt::print(stderr, "Warning: {}\n", warning);

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <boost/json.hpp>
 #include <chrono>
@@ -21,6 +20,7 @@
 #include "scheduler/recording/recorder.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
+#include "testing/temporary_directory.hpp"
 
 namespace berth::replay {
 namespace {
@@ -110,12 +110,7 @@ class Recorded {
 
 class RepetitionTest : public ::testing::Test {
  protected:
-  RepetitionTest() {
-    log::SetVerbosity(-1);
-    std::string name = ::testing::TempDir() + "repetitionXXXXXX";
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~RepetitionTest() override { fs::remove_all(directory_); }
+  RepetitionTest() { log::SetVerbosity(-1); }
 
   // Three nodes for five pods; the fifth does not fit until the first is deleted.
   void RecordFivePods(const recording::RecorderLimits& limits = {}) {
@@ -154,7 +149,8 @@ class RepetitionTest : public ::testing::Test {
     return Value(Repeat(steps, assembly::InTreePlugins(), [](const Repetition&) {}));
   }
 
-  fs::path directory_;
+  const berth::testing::TemporaryDirectory temporary_;
+  const fs::path& directory_ = temporary_.path();
 };
 
 TEST_F(RepetitionTest, TheSameDecisionsAreMade) {

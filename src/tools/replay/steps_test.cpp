@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <boost/json.hpp>
 #include <string>
 #include <vector>
 
+#include "testing/temporary_directory.hpp"
 #include "tools/replay/step_check.hpp"
 
 namespace berth::replay {
@@ -18,12 +18,6 @@ using ::testing::HasSubstr;
 
 class StepsTest : public ::testing::Test {
  protected:
-  StepsTest() {
-    std::string name = ::testing::TempDir() + "stepsXXXXXX";
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~StepsTest() override { fs::remove_all(directory_); }
-
   Expected<Steps> Recorded(const std::vector<std::string>& lines) {
     const auto writer = recording::SegmentWriter::Create(directory_ / "run", {}).value();
     for (const std::string& line : lines) EXPECT_TRUE(writer->Append(line + "\n").has_value());
@@ -35,7 +29,8 @@ class StepsTest : public ::testing::Test {
     return recording::WriteHeader(header);
   }
 
-  fs::path directory_;
+  const berth::testing::TemporaryDirectory temporary_;
+  const fs::path& directory_ = temporary_.path();
 };
 
 TEST_F(StepsTest, AStepComesWithItsObject) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "testing/temporary_directory.hpp"
 #include "tools/migrate/fake_server.hpp"
 #include "tools/scheduler_access/leader.hpp"
 #include "tools/scheduler_access/port_forward.hpp"
@@ -159,15 +160,10 @@ TEST(SettingsForAScheduler, VerifyItsCertificate) {
 class PortForwardTest : public ::testing::Test {
  protected:
   PortForwardTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "berth-kubectl-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
     path_ = std::getenv("PATH");
     ::setenv("PATH", (folder_.string() + ":" + path_).c_str(), 1);
   }
-  ~PortForwardTest() override {
-    ::setenv("PATH", path_.c_str(), 1);
-    std::filesystem::remove_all(folder_);
-  }
+  ~PortForwardTest() override { ::setenv("PATH", path_.c_str(), 1); }
   void Kubectl(const std::string& script) {
     const std::filesystem::path program = folder_ / "kubectl";
     std::ofstream(program) << "#!/bin/sh\n" << script << "\n";
@@ -180,7 +176,8 @@ class PortForwardTest : public ::testing::Test {
   }
 
   SystemClock clock_;
-  std::filesystem::path folder_;
+  const berth::testing::TemporaryDirectory temporary_;
+  const std::filesystem::path& folder_ = temporary_.path();
   std::string path_;
 };
 

@@ -95,7 +95,7 @@ Expected<Input> ReadInput(const WhatIfOptions& options, const runtime::Registry&
     return input.cluster->Load(text, name, problems);
   };
   const explain::Wanted wanted = [&](const client::Resource& resource) {
-    return explain::IsRead(input.config.gates, resource);
+    return resource.IsWatched(input.config.gates, {});
   };
   BERTH_RETURN_IF_ERROR(source.Load(load, wanted, warnings));
   if (auto read = source.LoadPriorityClasses(load); !read)

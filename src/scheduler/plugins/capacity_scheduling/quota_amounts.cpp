@@ -53,6 +53,27 @@ void Merge(const api::ResourceList& list, QuotaAmounts& amounts, Combine&& combi
   }
 }
 
+// Calls visit(name) for every resource of which `used` + `more` exceeds `limit`, until it returns true.
+// Returns whether it did.
+template <class Visit>
+bool AnyExceeded(const QuotaAmounts& more, const QuotaAmounts& used, const QuotaAmounts& limit,
+                 std::int64_t unlisted, Visit&& visit) {
+  const auto exceeds = [&](std::string_view name, std::int64_t a, std::int64_t b, std::int64_t most) {
+    return Plus(a, b) > most && visit(name);
+  };
+  if (exceeds("cpu", more.milli_cpu, used.milli_cpu, limit.milli_cpu)) return true;
+  if (exceeds("memory", more.memory, used.memory, limit.memory)) return true;
+  if (exceeds("ephemeral-storage", more.ephemeral_storage, used.ephemeral_storage, limit.ephemeral_storage))
+    return true;
+  if (exceeds("pods", more.pods, used.pods, limit.pods)) return true;
+  return std::ranges::any_of(more.scalars, [&](const Scalar& scalar) {
+    const auto& [name, amount] = scalar;
+    const std::int64_t* const own = used.FindScalar(name);
+    const std::int64_t* const most = limit.FindScalar(name);
+    return exceeds(name, amount, own == nullptr ? 0 : *own, most == nullptr ? unlisted : *most);
+  });
+}
+
 }  // namespace
 
 const std::int64_t* QuotaAmounts::FindScalar(const std::string& name) const {
@@ -108,24 +129,16 @@ QuotaAmounts QuotaRequestOf(const api::Pod& pod) {
 std::vector<std::string> ExceededResources(const QuotaAmounts& more, const QuotaAmounts& used,
                                            const QuotaAmounts& limit, std::int64_t unlisted) {
   std::vector<std::string> exceeded;
-  const auto compare = [&](std::string_view name, std::int64_t a, std::int64_t b, std::int64_t most) {
-    if (Plus(a, b) > most) exceeded.emplace_back(name);
-  };
-  compare("cpu", more.milli_cpu, used.milli_cpu, limit.milli_cpu);
-  compare("memory", more.memory, used.memory, limit.memory);
-  compare("ephemeral-storage", more.ephemeral_storage, used.ephemeral_storage, limit.ephemeral_storage);
-  compare("pods", more.pods, used.pods, limit.pods);
-  for (const auto& [name, amount] : more.scalars) {
-    const std::int64_t* const own = used.FindScalar(name);
-    const std::int64_t* const most = limit.FindScalar(name);
-    compare(name, amount, own == nullptr ? 0 : *own, most == nullptr ? unlisted : *most);
-  }
+  AnyExceeded(more, used, limit, unlisted, [&](std::string_view name) {
+    exceeded.emplace_back(name);
+    return false;
+  });
   return exceeded;
 }
 
 bool Exceeds(const QuotaAmounts& more, const QuotaAmounts& used, const QuotaAmounts& limit,
              std::int64_t unlisted) {
-  return !ExceededResources(more, used, limit, unlisted).empty();
+  return AnyExceeded(more, used, limit, unlisted, [](std::string_view) { return true; });
 }
 
 std::int64_t AmountOf(const QuotaAmounts& amounts, const std::string& resource) {

@@ -27,8 +27,8 @@ struct Quota {
   std::string name;  // of the object
   QuotaAmounts min;  // guaranteed
   QuotaAmounts max;  // the limit
-  std::string
-      invalid;  // why no pod of the namespace may be scheduled, with the field; empty: the quota is valid
+  // Why no pod of the namespace may be scheduled, with the field; empty: the quota is valid.
+  std::string invalid;
 };
 Quota ToQuota(const api::ElasticQuota& object);
 

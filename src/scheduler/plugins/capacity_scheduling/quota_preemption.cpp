@@ -18,8 +18,6 @@ using framework::Status;
 
 namespace {
 
-constexpr std::string_view kLeaving = "not eligible due to a terminating pod on the nominated node.";
-
 const std::string& NamespaceOf(const Attempt& attempt) { return attempt.pod().pod->metadata.ns.str(); }
 
 // The pods of the row, the least important first.
@@ -180,14 +178,14 @@ bool QuotaPreemption::NodeRun::ExceedsQuotas(const QuotaAmounts& in_quota,
 std::string_view QuotaPreemption::Ineligible(const Attempt& attempt,
                                              const framework::FilterOutcome& verdicts) const {
   const cluster::PodInfo& pod = attempt.pod();
-  if (pod.pod->spec.never_preempts) return "not eligible due to preemptionPolicy=Never.";
+  if (pod.pod->spec.never_preempts) return kNeverPreempts;
   const Row row = attempt.nodes().Find(pod.nominated);
   if (row == cluster::kNoRow || verdicts.unresolvable.Has(row)) return "";
   const Claim claim = ClaimOf(attempt);
   const bool leaving = std::ranges::any_of(attempt.nodes().pods(row), [&](const cluster::PlacedPod* other) {
     return other->pod->metadata.deleting() && MakesRoom(claim, attempt, *other->pod);
   });
-  return leaving ? kLeaving : "";
+  return leaving ? kVictimsAreLeaving : "";
 }
 
 // A less important pod of the same namespace makes room even for a pod that may not evict it.

@@ -16,11 +16,9 @@
 namespace berth::plugins {
 
 // Which pods may be evicted for a pod:
-//   without a quota:               less important pods without a quota
-//   within the minimum of its own: pods of namespaces that use more than their minimum, of any priority,
-//   until
-//                                  their use is down to it
-//   beyond that minimum:           less important pods of the same namespace
+//   without a quota        less important pods without a quota
+//   within its minimum     pods of namespaces that use more than their minimum, until they no longer do
+//   beyond its minimum     less important pods of the same namespace
 // On each node, these pods are removed, the least important first. If the pod fits then, and neither the
 // maximum of its quota nor the sum of all minimums is exceeded, they are added back as long as that remains
 // so: first those whose eviction violates a budget, then the others, each part by descending importance. Pods

@@ -14,8 +14,8 @@ constexpr std::size_t kMostBorrowers = 5;
 
 // "b 4, c 2": the namespaces that use more of the resource than their minimum; empty: none does.
 std::string Borrowers(const std::string& resource, const QuotaLedger& ledger) {
-  std::vector<std::pair<std::int64_t, std::string>>
-      borrowed;  // negative amounts, so that the largest is first
+  // Negative amounts, so that the largest is first.
+  std::vector<std::pair<std::int64_t, std::string>> borrowed;
   ledger.ForEachQuota([&](const std::string& ns, const Quota& quota, const QuotaAmounts& used) {
     const std::int64_t beyond = AmountOf(used, resource) - AmountOf(quota.min, resource);
     if (beyond > 0) borrowed.emplace_back(-beyond, ns);

@@ -74,11 +74,11 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
 
 std::string_view DefaultPreemption::Ineligible(const Attempt& attempt, const FilterOutcome& verdicts) {
   const cluster::PodInfo& pod = attempt.pod();
-  if (pod.pod->spec.never_preempts) return "not eligible due to preemptionPolicy=Never.";
+  if (pod.pod->spec.never_preempts) return kNeverPreempts;
   const Row row = attempt.nodes().Find(pod.nominated);
   if (row == cluster::kNoRow || verdicts.unresolvable.Has(row)) return "";
   const bool leaving = units_.AnyBeingPreempted(row, pod.priority());
-  return leaving ? "not eligible due to a terminating pod on the nominated node." : "";
+  return leaving ? kVictimsAreLeaving : "";
 }
 
 framework::GroupPostFilterResult DefaultPreemption::PodGroupPostFilter(

@@ -6,6 +6,7 @@
 
 #include "scheduler/cluster/withdrawal.hpp"
 #include "scheduler/plugins/default_preemption/evaluation_timer.hpp"
+#include "scheduler/plugins/default_preemption/preemption_steps.hpp"
 
 namespace berth::plugins {
 
@@ -25,7 +26,7 @@ GroupPreemption::GroupPreemption(framework::Handle& handle, DisruptionBudgets& b
 
 GroupPostFilterResult GroupPreemption::Run(const QueuedGroup& group, GroupPostFilterServices& services) {
   if (auto missing = units_.MissingNode()) return {Status::Error("failed to create domain: " + *missing)};
-  if (NeverPreempts(group)) return {Status::Unschedulable("not eligible due to preemptionPolicy=Never.")};
+  if (NeverPreempts(group)) return {Status::Unschedulable(std::string(kNeverPreempts))};
   GroupPostFilterResult result;
   if (IsOngoing(group)) {
     for (const QueuedPodPtr& pod : group.members)

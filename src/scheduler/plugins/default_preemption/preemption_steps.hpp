@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "observability/metrics/registry.hpp"
@@ -17,6 +18,11 @@ namespace berth::plugins {
 
 // The number of nodes per reason why they are no candidates.
 using ReasonCounts = std::map<std::string, std::size_t, std::less<>>;
+
+// Why a pod must not preempt.
+inline constexpr std::string_view kNeverPreempts = "not eligible due to preemptionPolicy=Never.";
+inline constexpr std::string_view kVictimsAreLeaving =
+    "not eligible due to a terminating pod on the nominated node.";
 
 // scheduler_preemption_attempts_total. Null: no metrics are collected.
 metrics::Counter* PreemptionAttempts(metrics::Registry* registry);

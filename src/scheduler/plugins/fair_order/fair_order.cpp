@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "scheduler/plugins/priority_sort/priority_sort.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -71,8 +72,7 @@ FairOrder::~FairOrder() {
 }
 
 bool FairOrder::Less(const QueuedEntity& a, const QueuedEntity& b) const {
-  if (a.priority != b.priority) return a.priority > b.priority;
-  return a.timestamp < b.timestamp;
+  return PrioritySort::Before(a, b);
 }
 
 void FairOrder::Start() {

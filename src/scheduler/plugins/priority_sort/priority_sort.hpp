@@ -12,6 +12,10 @@ class PrioritySort final : public framework::QueueSortPlugin {
   explicit PrioritySort(framework::Handle&) {}
   std::string_view Name() const override { return "PrioritySort"; }
   bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override {
+    return Before(a, b);
+  }
+  // The order itself, for plugins that refine it.
+  static bool Before(const framework::QueuedEntity& a, const framework::QueuedEntity& b) {
     if (a.priority != b.priority) return a.priority > b.priority;
     return a.timestamp < b.timestamp;
   }
