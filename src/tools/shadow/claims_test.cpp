@@ -109,6 +109,32 @@ TEST_F(ShadowDevices, AllocationsMayArriveAfterTheBinding) {
   EXPECT_EQ(Only(), "devices");
 }
 
+// A state of one moment, or with one step out of its order, has room on n1, n2 or n3.
+TEST_F(ShadowDevices, SeveralReleasedDevicesThatWereNotObservedExplainAFailureTogether) {
+  for (const char* node : {"n1", "n2"}) {
+    for (const char* device : {"g0", "g1"})
+      Claim(std::string(node) + device, device, node, std::string("user-of-") + node + device);
+  }
+  Node(Roomy("n3"));
+  Put<api::ResourceSlice>("n3", R"({"metadata": {"name": "n3"}, "spec": {"driver": "d", "nodeName": "n3",
+    "pool": {"name": "n3", "resourceSliceCount": 1}, "devices": [{"name": "g0"}]}})");
+  Sync();
+  Claim("c");
+  Pod(With("c"));
+  Put<api::ResourceClaim>("n1g0", "");
+  Node(Roomy("n3").Cordoned());  // the other scheduler has observed this
+  Put<api::ResourceClaim>("n2g1", "");
+  for (int i = 0; i < 20; ++i) Node(Roomy("n3").Cordoned().Label("change", std::to_string(i)));
+  Fails(
+      "web",
+      "0/3 nodes are available: 1 node(s) were unschedulable, 2 cannot allocate all claims. preemption: 0/3 "
+      "nodes are available: 3 Preemption is not helpful for scheduling.");
+  Complete();
+  ASSERT_EQ(Only(), "raced");
+  EXPECT_EQ(report->Explained().front().because,
+            "decided before it observed resourceClaim default/n1g0 gone, resourceClaim default/n2g1 gone");
+}
+
 TEST_F(ShadowDevices, ClaimsForExtendedResourcesAreCompared) {
   const std::string special = R"(, "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
     "ownerReferences": [{"kind": "Pod", "name": "web", "uid": "u-web", "controller": true}])";

@@ -69,6 +69,12 @@ void History::Note(Step step) {
   }
 }
 
+api::NodePtr History::FindNode(std::string_view name) const {
+  const cluster::NodeTable& nodes = engine_.cache().nodes();
+  const cluster::Row row = nodes.Find(nodes.symbols().node_names.Find(name));
+  return row == cluster::kNoRow ? nullptr : nodes.shared_node(row);
+}
+
 api::PodPtr History::FindAssumed(const std::string& uid) const {
   const auto found = assumed_.find(uid);
   return found == assumed_.end() ? nullptr : found->second;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -63,6 +64,8 @@ class History {
 
   // Records the next change. The caller applies it to the cache directly afterwards.
   void Note(Step step);
+  // The node in the state that the cache has. Null: there is none with this name.
+  api::NodePtr FindNode(std::string_view name) const;
   // The version of the pod with the node on which it is assumed. Null: it is not assumed, or it is bound.
   api::PodPtr FindAssumed(const std::string& uid) const;
   // As long as it lives, the cache does not have this pod if it is assumed. No change and no Show meanwhile.

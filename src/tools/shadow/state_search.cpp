@@ -8,6 +8,8 @@
 #include <limits>
 #include <unordered_set>
 
+#include "scheduler/devices/node_match.hpp"
+
 namespace berth::shadow {
 namespace {
 
@@ -28,9 +30,18 @@ std::int64_t Distance(const Comparison& comparison) {
   return kFar;
 }
 
-// True if the step changes a node or what is on it.
-bool Concerns(const Step& step, std::string_view node) {
-  if (node.empty()) return false;
+// True if the claim has devices for this node. An allocation without a node selector is usable on all nodes.
+bool HasDevicesFor(const std::shared_ptr<const api::ResourceClaim>& claim, const api::Node& node) {
+  if (claim == nullptr || !claim->allocation) return false;
+  const api::NodeSelector* selector = claim->allocation->node_selector.identity();
+  if (selector == nullptr) return true;
+  return devices::NodeMatch("", false, selector).Matches(node).value_or(false);
+}
+
+// True if the step changes the node, what is on it, or which of its devices are allocated.
+bool Concerns(const Step& step, const api::NodePtr& shared) {
+  if (shared == nullptr) return false;
+  const std::string& node = shared->metadata.name;
   if (step.decision) return step.node == node;
   if (const auto* pod = std::get_if<ports::Change<api::Pod>>(&step.change)) {
     const auto on = [&](const api::PodPtr& version) {
@@ -38,6 +49,8 @@ bool Concerns(const Step& step, std::string_view node) {
     };
     return on(pod->before) || on(pod->after);
   }
+  if (const auto* claim = std::get_if<ports::Change<api::ResourceClaim>>(&step.change))
+    return HasDevicesFor(claim->before, *shared) || HasDevicesFor(claim->after, *shared);
   const auto* change = std::get_if<ports::Change<api::Node>>(&step.change);
   return change != nullptr &&
          (change->after != nullptr ? change->after : change->before)->metadata.name == node;
@@ -131,14 +144,15 @@ class Search {
 
   // Starts from the state in which the decisions are closest. Applies or omits single steps of the two nodes,
   // and continues from the best of these states until none is closer: several bindings to these two nodes may
-  // be out of order.
+  // be out of order, or several releases of their devices.
   void TryAroundClosest() {
     while (closest_) {
       const State from = *closest_;
+      const api::NodePtr reference = history_.FindNode(from.reference);
+      const api::NodePtr candidate = history_.FindNode(from.candidate);
       for (std::size_t i = 0; i < from.happened.size() && !Ended(); ++i) {
         const Step& step = history_[from_ + i];
-        if (IsOwn(from_ + i, step) || (!Concerns(step, from.reference) && !Concerns(step, from.candidate)))
-          continue;
+        if (IsOwn(from_ + i, step) || (!Concerns(step, reference) && !Concerns(step, candidate))) continue;
         std::vector<bool> happened = from.happened;
         happened[i] = !happened[i];
         TryState(std::move(happened));
