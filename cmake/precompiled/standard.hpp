@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered_map.hpp>
 #include <charconv>
 #include <chrono>
 #include <cmath>
