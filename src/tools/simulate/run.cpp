@@ -409,6 +409,7 @@ void Run::EndGroup(std::uint32_t index, End end) {
   const PodKind& kind = workload_.kinds[group.kind];
   cluster_.api().Remove<api::PodGroup>(kind.model.metadata.ns + "/" + group.name);
   ++(end == End::kCompleted ? result_.groups.completed : result_.groups.stopped);
+  if (end == End::kCompleted) result_.groups.last_completed = now;
   if (end == End::kStopped && kind.recreate) CreateGroup(group.kind, group.size, group.lifetime);
 }
 
