@@ -184,6 +184,14 @@ void SchedulerApiDocumentTest::CheckRareFields() {
                             .result = record::Result::kUnschedulable,
                             .message = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"};
   group.failures = {{"default/q", "0/1 nodes are available"}};
+  group.tree = std::make_shared<const record::GroupTreeRecord>(
+      record::GroupTreeRecord{.groups = {{.name = "default/root",
+                                          .composite = true,
+                                          .verdict = record::GroupTreeRecord::Verdict::kFails,
+                                          .message = "minCount (1) cannot be satisfied",
+                                          .reasons = {{"0/1 nodes are available", 1}}}},
+                              .more_groups = 1,
+                              .fails_at = "default/ring"});
   attempt->record.group = std::make_shared<const record::GroupRecord>(std::move(group));
   introspection::PodReport pod{
       .ns = "default",

@@ -40,6 +40,17 @@ struct MemberResult {
   bool placed() const { return tried() && status.ok(); }
 };
 
+// What was found for one group of a tree, before PodGroupPostFilter.
+struct TreeGroupResult {
+  const cluster::GroupTree* group = nullptr;  // in the queue's entry
+  std::size_t level = 1;                      // that of the root
+  bool decided = false;
+  framework::Status status;  // of this group, whatever those above it do; Success if it was not decided
+  // Of a pod group that could be scheduled while one above it could not: its members with the nodes that
+  // they found. Otherwise empty, and the members are those of the leaf.
+  std::vector<MemberResult> unused = {};
+};
+
 struct LeafResult;
 struct GroupResult {
   GroupResult() = default;
@@ -63,6 +74,7 @@ struct GroupResult {
   // scheduled. Those of a group that was not decided, or that found nodes while a group above it could not be
   // scheduled, have the status of that group, and their members were not tried.
   std::vector<LeafResult> leaves;
+  std::vector<TreeGroupResult> tree_groups;  // of a tree: the root first, each before those below it
 };
 // A pod group in a tree of composite groups.
 struct LeafResult {
@@ -74,6 +86,9 @@ struct LeafResult {
 // the queue's entry, which for a group in a tree is the tree.
 record::GroupRecord RecordOf(const framework::QueuedGroup& group, const GroupResult& result,
                              const std::optional<EvictionPlan>& preemption);
+
+// The part for all groups of a tree, `result` being that of the tree, before it is applied.
+record::GroupTreeRecord RecordOfTree(const GroupResult& result);
 
 // While a group is decided, its placed members are assumed in the cluster and reserved, and possible victims
 // may be withdrawn from the node table; before Decide returns, all of that is reverted. Scheduler loop only;
@@ -150,7 +165,7 @@ class GroupCycle {
   TreeResult SearchChildren(const cluster::GroupTree& node, const TreeSearch& search, const RowSet& rows,
                             algorithm::RecordedScores recorded);
   static void AddPlacedMembers(const TreeResult& node, std::vector<const cluster::PodInfo*>& members);
-  void AddLeaves(const cluster::GroupTree& node, TreeResult* result,
+  void AddLeaves(const cluster::GroupTree& node, std::size_t level, TreeResult* result,
                  const std::shared_ptr<SharedStatus>& parent, const TreeLeaves& leaves, GroupResult& all,
                  std::vector<std::shared_ptr<SharedStatus>>& statuses) const;
   void RunTreePostFilters(const framework::QueuedGroup& group, GroupResult& result,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/text_map.hpp"
 #include "scheduler/cycle/group_cycle.hpp"
 #include "scheduler/cycle/group_search.hpp"
 #include "scheduler/cycle/rejections.hpp"
@@ -21,6 +22,61 @@ namespace {
 
 // kube-scheduler's error is one of Error() only.
 bool IsError(const Status& status) { return !status.ok() && !status.rejected(); }
+
+using Verdict = record::GroupTreeRecord::Verdict;
+
+Verdict VerdictOf(const TreeGroupResult& group) {
+  if (!group.decided) return Verdict::kNotTried;
+  return group.status.ok() ? Verdict::kStarts : Verdict::kFails;
+}
+
+// The most frequent texts first, then in the order of the members.
+std::vector<record::GroupTreeRecord::Reason> MostFrequent(std::span<const MemberResult> members) {
+  std::vector<record::GroupTreeRecord::Reason> reasons;
+  TextMap<std::size_t> known;
+  for (const MemberResult& member : members) {
+    if (!member.tried() || member.placed()) continue;
+    std::string message = member.status.Message();
+    const auto [reason, added] = known.try_emplace(message, reasons.size());
+    if (added) reasons.push_back({.message = std::move(message)});
+    ++reasons[reason->second].members;
+  }
+  std::ranges::stable_sort(reasons, std::ranges::greater(), &record::GroupTreeRecord::Reason::members);
+  if (reasons.size() > record::GroupTreeRecord::kReasonsMax)
+    reasons.resize(record::GroupTreeRecord::kReasonsMax);
+  return reasons;
+}
+
+void CountMembers(std::span<const MemberResult> members, record::GroupTreeRecord::Group& out) {
+  out.pending = members.size();
+  for (const MemberResult& member : members)
+    ++(!member.tried() ? out.not_tried : member.placed() ? out.placed : out.failed);
+  out.reasons = MostFrequent(members);
+}
+
+// `groups` begins with the composite group.
+void CountGroupsBelow(std::span<const TreeGroupResult> groups, record::GroupTreeRecord::Group& out) {
+  const std::size_t level = groups.front().level;
+  for (const TreeGroupResult& group : groups.subspan(1)) {
+    if (group.level <= level) return;
+    if (group.level > level + 1) continue;
+    ++out.pending;
+    const Verdict verdict = VerdictOf(group);
+    ++(verdict == Verdict::kStarts ? out.placed : verdict == Verdict::kFails ? out.failed : out.not_tried);
+  }
+}
+
+std::string NameOfFailure(std::span<const TreeGroupResult> groups) {
+  std::string name;
+  std::size_t level = 1;  // of the next group on the way down
+  for (const TreeGroupResult& group : groups) {
+    if (group.level < level) break;
+    if (group.level > level || VerdictOf(group) != Verdict::kFails) continue;
+    name = group.group->object->metadata.Key();
+    ++level;
+  }
+  return name;
+}
 
 // The pod groups of the tree, without members.
 void AddLeaf(const GroupTree& node, std::map<std::string, QueuedGroup>& leaves) {
@@ -45,7 +101,7 @@ GroupResult GroupCycle::DecideTree(const QueuedGroup& group) {
   result.abandoned = tree.result.abandoned;
   result.took = parts_.clock.Now() - group.attempt_started;
   std::vector<std::shared_ptr<SharedStatus>> statuses;
-  AddLeaves(*group.tree, &tree, nullptr, leaves, result, statuses);
+  AddLeaves(*group.tree, 1, &tree, nullptr, leaves, result, statuses);
   if (result.searched == Code::kUnschedulable && !result.abandoned)
     RunTreePostFilters(group, result, statuses);
   for (LeafResult& leaf : result.leaves) {
@@ -179,7 +235,7 @@ GroupCycle::TreeResult GroupCycle::SearchChildren(const GroupTree& node, const T
 
 // Groups that were not decided, and those that could be scheduled although the one above could not, get the
 // status of that one.
-void GroupCycle::AddLeaves(const GroupTree& node, TreeResult* result,
+void GroupCycle::AddLeaves(const GroupTree& node, std::size_t level, TreeResult* result,
                            const std::shared_ptr<SharedStatus>& parent, const TreeLeaves& leaves,
                            GroupResult& all, std::vector<std::shared_ptr<SharedStatus>>& statuses) const {
   const bool decided = result != nullptr && result->decided;
@@ -188,6 +244,9 @@ void GroupCycle::AddLeaves(const GroupTree& node, TreeResult* result,
   std::shared_ptr<SharedStatus> status = parent;
   if (!fails_with_parent) status = std::make_shared<SharedStatus>(SharedStatus{result->result.status});
   ++status->groups;
+  TreeGroupResult& own = all.tree_groups.emplace_back(
+      TreeGroupResult{&node, level, decided, decided ? result->result.status : Status()});
+  if (decided && fails_with_parent) own.unused = std::move(result->result.members);
   if (!node.object->composite) {
     const QueuedGroup& group = leaves.at(node.key);
     LeafResult& leaf = all.leaves.emplace_back(LeafResult{group, {}});
@@ -203,7 +262,7 @@ void GroupCycle::AddLeaves(const GroupTree& node, TreeResult* result,
   }
   for (std::size_t i = 0; i < node.children.size(); ++i) {
     TreeResult* child = decided && !result->children.empty() ? &result->children[i] : nullptr;
-    AddLeaves(node.children[i], child, status, leaves, all, statuses);
+    AddLeaves(node.children[i], level + 1, child, status, leaves, all, statuses);
   }
 }
 
@@ -234,6 +293,36 @@ void GroupCycle::RunTreePostFilters(const QueuedGroup& group, GroupResult& resul
     BERTH_CHECK(nominated, group.key, nomination.uid);
   }
   result.preemption = PlanOf(answer.result);
+}
+
+record::GroupTreeRecord RecordOfTree(const GroupResult& result) {
+  record::GroupTreeRecord tree;
+  const std::span<const TreeGroupResult> groups = result.tree_groups;
+  tree.fails_at = NameOfFailure(groups);
+  std::size_t leaf = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const TreeGroupResult& group = groups[i];
+    const api::PodGroup& object = *group.group->object;
+    const std::size_t index = object.composite ? leaf : leaf++;
+    if (tree.groups.size() == record::GroupTreeRecord::kGroupsMax) {
+      ++tree.more_groups;
+      continue;
+    }
+    auto& out = tree.groups.emplace_back(record::GroupTreeRecord::Group{.name = object.metadata.Key(),
+                                                                        .composite = object.composite,
+                                                                        .level = group.level,
+                                                                        .verdict = VerdictOf(group),
+                                                                        .message = group.status.Message(),
+                                                                        .min_count = object.min_count()});
+    if (object.composite) {
+      CountGroupsBelow(groups.subspan(i), out);
+      continue;
+    }
+    const LeafResult& of_leaf = result.leaves[index];
+    out.scheduled = of_leaf.result.scheduled_before;
+    CountMembers(group.unused.empty() ? of_leaf.result.members : group.unused, out);
+  }
+  return tree;
 }
 
 }  // namespace berth::cycle

@@ -146,6 +146,42 @@ TEST_F(GroupTreeCycleTest, ATreeThatDoesNotFitHoldsNothing) {
   EXPECT_THAT(Bound(), ElementsAre("single")) << "the nodes are free for other pods";
 }
 
+TEST_F(GroupTreeCycleTest, TheRecordOfAMemberHasTheGroupsOfItsTree) {
+  AddNodes(2);
+  AddTwoGroupsWithThreeMembers();
+  const auto record = scheduler->records().Latest("default/a");
+  ASSERT_NE(record, nullptr);
+  ASSERT_NE(record->group, nullptr);
+  ASSERT_NE(record->group->tree, nullptr);
+  const record::GroupTreeRecord& tree = *record->group->tree;
+  using Verdict = record::GroupTreeRecord::Verdict;
+  EXPECT_EQ(tree.fails_at, "default/g2");
+  ASSERT_EQ(tree.groups.size(), 3U);
+  EXPECT_EQ(tree.groups[0].verdict, Verdict::kFails);
+  EXPECT_EQ(tree.groups[0].placed, 1U);
+  EXPECT_EQ(tree.groups[0].failed, 1U);
+  EXPECT_EQ(tree.groups[1].verdict, Verdict::kStarts) << "whatever the groups above it do";
+  EXPECT_EQ(tree.groups[1].placed, 2U);
+  EXPECT_EQ(tree.groups[2].verdict, Verdict::kFails);
+  ASSERT_EQ(tree.groups[2].reasons.size(), 1U);
+  EXPECT_EQ(tree.groups[2].reasons[0].message, "0/2 nodes are available: 2 Insufficient cpu.");
+  EXPECT_EQ(scheduler->records().Latest("default/c")->group->tree, record->group->tree) << "shared";
+}
+
+TEST_F(GroupTreeCycleTest, TheRecordOfALargeTreeIsLimited) {
+  AddNodes(1);
+  Add(MakeComposite("root", "", 100));
+  for (int i = 0; i < 100; ++i) {
+    Add(MakeChildGroup(fmt::format("g{}", i), "root"));
+    AddMember(fmt::format("m{}", i), fmt::format("g{}", i));
+  }
+  Settle();
+  const auto record = scheduler->records().Latest("default/m0");
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->group->tree->groups.size(), record::GroupTreeRecord::kGroupsMax);
+  EXPECT_EQ(record->group->tree->more_groups, 101 - record::GroupTreeRecord::kGroupsMax);
+}
+
 TEST_F(GroupTreeCycleTest, AGroupThatFailsLeavesItsNodesToTheNextOne) {
   AddNodes(2);
   Add(MakeComposite("root"));

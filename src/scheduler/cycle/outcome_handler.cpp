@@ -150,8 +150,12 @@ void OutcomeHandler::ApplyGroup(const framework::QueuedGroup& group, GroupResult
   parts_.metrics.Groups().algorithm.Observe(std::chrono::duration<double>(result.took).count());
   // First, so that no member becomes ready before its victims are known.
   std::vector<std::shared_ptr<const record::GroupRecord>> records;
+  std::shared_ptr<const record::GroupTreeRecord> tree;
+  if (group.tree != nullptr) tree = std::make_shared<const record::GroupTreeRecord>(RecordOfTree(result));
   const auto record = [&](const framework::QueuedGroup& of, const GroupResult& its) {
-    records.push_back(std::make_shared<const record::GroupRecord>(RecordOf(of, its, result.preemption)));
+    record::GroupRecord one = RecordOf(of, its, result.preemption);
+    one.tree = tree;
+    records.push_back(std::make_shared<const record::GroupRecord>(std::move(one)));
   };
   if (group.tree == nullptr) record(group, result);
   for (const LeafResult& leaf : result.leaves) record(leaf.group, leaf.result);

@@ -1,4 +1,5 @@
-// Explains a pod group on an engine's cluster: its members are decided together, as the scheduler does it.
+// Explains a pod group, or a tree of composite groups, on an engine's cluster: its members are decided
+// together, as the scheduler does it.
 #pragma once
 
 #include <optional>
@@ -9,8 +10,8 @@
 
 namespace berth::evaluation {
 
-// "namespace/name" of the pod's group; nullopt: it is scheduled on its own. Names of groups of other projects
-// are qualified (api::PodGroup).
+// The key (cluster::KeyOf) of the pod's group, or of the highest known group of its tree; nullopt: the pod is
+// scheduled on its own. Names of groups of other projects are qualified (api::PodGroup).
 std::optional<std::string> GroupOf(assembly::PodEvaluator& evaluator, const api::Pod& pod);
 
 // `key` is a result of GroupOf for a pod that was added to the engine's groups. Members are tried in the

@@ -55,7 +55,7 @@ struct Explanation {
   std::vector<Advice> advice = {};
 };
 
-// Why the members of a group wait, or where they would be placed.
+// Why the members of a group, or of a tree of composite groups, wait, or where they would be placed.
 struct GroupExplanation {
   struct Member {
     std::string pod;   // "namespace/name"
@@ -69,11 +69,13 @@ struct GroupExplanation {
   };
 
   // Evaluated as the scheduler does it, all members together. kGated: not tried, because members or the
-  // group's object are missing or a member is gated; the message says so.
+  // group's object are missing or a member is gated; the message says so. Of a tree, min_count is that of its
+  // root, and the other numbers are those of all its pods.
   record::GroupRecord record;
   std::vector<Member> members;  // those with a node, then the waiting ones in the order of the search
-  // The first waiting member that found no node, with the earlier ones on theirs, or the first gated one; its
-  // advice is what would make the whole group fit. Its record is null if the reason is none of single nodes.
+  // The first waiting member that found no node, with the earlier ones on theirs, or the first gated one; of
+  // a tree, in the group that causes the failure, or none. Its advice is what would make the whole group fit.
+  // Its record is null if the reason is none of single nodes.
   Explanation obstacle = {};
   // Of the nodes that lack least for it, the largest first.
   std::vector<Holder> holders = {};

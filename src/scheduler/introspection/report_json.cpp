@@ -142,12 +142,14 @@ void AddPreemption(JsonObject& object, const AttemptRecord& record, PodView view
   if (view != PodView::kSummary) preemption.AddUnlessEmpty("victims", record.nomination->victims);
 }
 
-// What happened to the pod's group in this attempt. A summary does not list other members.
+// What happened to the pod's group in this attempt. A summary lists neither other members nor other groups.
 void AddGroup(JsonObject& object, const AttemptRecord& record, PodView view) {
   if (record.group == nullptr) return;
   JsonObject group(object.Key("group"));
   record::AddMemberCounts(group, *record.group);
-  if (view != PodView::kSummary) record::AddMemberFailures(group, *record.group);
+  if (view == PodView::kSummary) return;
+  record::AddMemberFailures(group, *record.group);
+  record::AddTree(group, *record.group);
 }
 
 void AppendAttempt(std::string& out, const AttemptReport& attempt, const AttemptReport* earlier,

@@ -100,12 +100,24 @@ std::size_t AttemptRecord::Bytes() const {
   return bytes + post_filter.size();
 }
 
+std::size_t GroupTreeRecord::Bytes() const {
+  std::size_t bytes = sizeof(*this) + fails_at.size();
+  for (const Group& each : groups) {
+    bytes += sizeof(each) + each.name.size() + each.message.size();
+    for (const Reason& reason : each.reasons) bytes += sizeof(reason) + reason.message.size();
+  }
+  return bytes;
+}
+
 std::size_t GroupRecord::Bytes() const {
   std::size_t bytes = sizeof(*this) + group.size() + message.size();
   for (const Failure& failure : failures)
     bytes += sizeof(failure) + failure.pod.size() + failure.message.size();
   if (placement) bytes += placement->name.size();
   for (const std::string& victim : victims) bytes += sizeof(std::string) + victim.size();
+  // Each of its groups counts its share.
+  if (tree != nullptr)
+    bytes += tree->Bytes() / std::max<std::size_t>(1, tree->groups.size() + tree->more_groups);
   return bytes;
 }
 

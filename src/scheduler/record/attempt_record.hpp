@@ -165,5 +165,9 @@ std::string ToJson(const GroupRecord& group);
 void AddMemberCounts(JsonObject& object, const GroupRecord& group);
 // The members that found no node ("failures"); nothing if there are none.
 void AddMemberFailures(JsonObject& object, const GroupRecord& group);
+// The groups of its tree ("tree"); nothing if it is in none.
+void AddTree(JsonObject& object, const GroupRecord& group);
+// "starts", "fails", "incomplete" or "notTried".
+std::string_view VerdictName(GroupTreeRecord::Verdict verdict);
 
 }  // namespace berth::record

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,46 @@
 namespace berth::record {
 
 enum class Result : std::uint8_t;
+
+// What was found for each group of a tree of composite groups.
+struct GroupTreeRecord {
+  // kIncomplete: the group has too few members or, if it is composite, too few complete groups; no group of
+  // the tree is tried then. kNotTried: the group is complete, but was not tried.
+  enum class Verdict : std::uint8_t { kStarts, kFails, kIncomplete, kNotTried };
+  // The complete text of members that found no node.
+  struct Reason {
+    std::string message;
+    std::size_t members = 0;
+  };
+  static constexpr std::size_t kReasonsMax = 3;
+  // A tree may have thousands of groups.
+  static constexpr std::size_t kGroupsMax = 64;
+
+  struct Group {
+    std::string name;  // "namespace/name"
+    bool composite = false;
+    std::size_t level = 1;     // that of the root
+    Verdict verdict{};         // of this group, whatever those above it do
+    std::string message = {};  // why it does not start; empty if it does, or if it was not tried
+    // In pods; of a composite group in groups directly below it:
+    std::int32_t min_count = 0;  // that must have a node, or start
+    std::size_t scheduled = 0;   // members with a node at the beginning of the cycle
+    std::size_t pending = 0;     // members in the queue's entry, or groups
+    std::size_t placed = 0;      // of the pending ones: found a node, or start
+    std::size_t failed = 0;      // found none, or do not start
+    std::size_t not_tried = 0;
+    std::vector<Reason> reasons = {};  // the most frequent ones of the failed members, at most kReasonsMax
+  };
+
+  std::vector<Group> groups = {};  // the root first, each before those below it; the first kGroupsMax
+  std::size_t more_groups = 0;     // without those
+  // The name of the group that does not start without a group below it that caused it; empty: the root
+  // starts. Of several, the first one in the order of the cycle.
+  std::string fails_at = {};
+
+  // The approximate memory use in bytes.
+  std::size_t Bytes() const;
+};
 
 struct GroupRecord {
   // A member that found no node, with the complete text.
@@ -40,7 +81,8 @@ struct GroupRecord {
   std::vector<Failure> failures = {};  // the first kFailuresMax of the failed ones, in the group's order
   std::optional<Placement> placement = {};
   bool waits_for_evictions = false;
-  std::vector<std::string> victims = {};  // whose eviction begins, "namespace/name", sorted
+  std::vector<std::string> victims = {};             // whose eviction begins, "namespace/name", sorted
+  std::shared_ptr<const GroupTreeRecord> tree = {};  // of the group's tree; null: it is in none
 
   // The approximate memory use in bytes.
   std::size_t Bytes() const;

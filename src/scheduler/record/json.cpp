@@ -113,6 +113,28 @@ void AddGroup(JsonObject& object, const GroupRecord& group) {
     AddNumber(placement, "feasible", group.placement->feasible);
   }
   if (group.waits_for_evictions) AddList(object, "victims", group.victims);
+  AddTree(object, group);
+}
+
+void AppendTreeGroup(std::string& text, const GroupTreeRecord::Group& group) {
+  JsonObject object(text);
+  object.Add("kind", group.composite ? "CompositePodGroup" : "PodGroup").Add("name", group.name);
+  AddNumber(object, "level", group.level);
+  object.Add("verdict", VerdictName(group.verdict));
+  object.AddUnlessEmpty("message", group.message);
+  object.AddNumber("minCount", group.min_count);
+  AddNumber(object, "scheduled", group.scheduled);
+  AddNumber(object, "pending", group.pending);
+  AddNumber(object, "placed", group.placed);
+  AddNumber(object, "failed", group.failed);
+  AddNumber(object, "notTried", group.not_tried);
+  if (group.reasons.empty()) return;
+  AppendJsonList(object.Key("reasons"), group.reasons,
+                 [](std::string& out, const GroupTreeRecord::Reason& reason) {
+                   JsonObject one(out);
+                   AddNumber(one, "members", reason.members);
+                   one.Add("message", reason.message);
+                 });
 }
 
 }  // namespace
@@ -186,6 +208,28 @@ void AddMemberFailures(JsonObject& object, const GroupRecord& group) {
                    JsonObject one(text);
                    one.Add("pod", failure.pod).Add("message", failure.message);
                  });
+}
+
+void AddTree(JsonObject& object, const GroupRecord& group) {
+  if (group.tree == nullptr) return;
+  JsonObject tree(object.Key("tree"));
+  tree.AddUnlessEmpty("failsAt", group.tree->fails_at);
+  AppendJsonList(tree.Key("groups"), group.tree->groups, AppendTreeGroup);
+  if (group.tree->more_groups > 0) AddNumber(tree, "moreGroups", group.tree->more_groups);
+}
+
+std::string_view VerdictName(GroupTreeRecord::Verdict verdict) {
+  switch (verdict) {
+    case GroupTreeRecord::Verdict::kStarts:
+      return "starts";
+    case GroupTreeRecord::Verdict::kFails:
+      return "fails";
+    case GroupTreeRecord::Verdict::kIncomplete:
+      return "incomplete";
+    case GroupTreeRecord::Verdict::kNotTried:
+      break;
+  }
+  return "notTried";
 }
 
 }  // namespace berth::record

@@ -17,6 +17,8 @@ using explanation::Advice;
 using explanation::Explanation;
 using explanation::GroupExplanation;
 using explanation::NodeGroup;
+using TreeGroup = record::GroupTreeRecord::Group;
+using TreeVerdictKind = record::GroupTreeRecord::Verdict;
 using explanation::Reason;
 using record::AttemptRecord;
 using record::Result;
@@ -281,8 +283,11 @@ std::string GroupVerdict(const record::GroupRecord& group, const Style& style) {
 std::string GroupHeadline(const GroupExplanation& group, const Style& style) {
   const record::GroupRecord& record = group.record;
   const std::size_t members = group.members.size();
-  std::string line = fmt::format("{} ({}, {} needed", style.Bold(record.group), Counted(members, "member"),
-                                 std::max(0, record.min_count));
+  std::string line = fmt::format("{} ({}, {} {}", style.Bold(record.group), Counted(members, "member"),
+                                 std::max(0, record.min_count),
+                                 record.tree == nullptr  ? "needed"
+                                 : record.min_count == 1 ? "group needed"
+                                                         : "groups needed");
   if (record.scheduled > 0) line += fmt::format(", {} on nodes", record.scheduled);
   line += ") " + GroupVerdict(record, style);
   if (record.result == Result::kScheduled || record.result == Result::kUnschedulable) {
@@ -321,6 +326,61 @@ std::string MemberLines(const GroupExplanation& group, const TextOptions& option
   return text;
 }
 
+// How many of the waiting members find a node, or of the groups below start.
+std::string TreeCounts(const TreeGroup& group) {
+  const std::string_view one = group.composite ? "starts" : "finds a node";
+  const std::string_view many = group.composite ? "start" : "find a node";
+  std::string text = fmt::format("{} of {} {}{}", group.placed, group.pending,
+                                 group.composite ? "groups " : "waiting ", group.placed == 1 ? one : many);
+  if (group.failed > 0) {
+    text += group.composite ? fmt::format(", {} {} not", group.failed, group.failed == 1 ? "does" : "do")
+                            : fmt::format(", {} {} none", group.failed, group.failed == 1 ? "finds" : "find");
+  }
+  if (group.not_tried > 0)
+    text += fmt::format(", {} {} not tried", group.not_tried, group.not_tried == 1 ? "is" : "are");
+  const std::size_t reached = group.scheduled + group.placed;
+  if (std::cmp_less(reached, group.min_count))
+    text += fmt::format("; {} more needed", static_cast<std::size_t>(group.min_count) - reached);
+  return text;
+}
+
+std::string TreeVerdict(const TreeGroup& group, const Style& style) {
+  switch (group.verdict) {
+    case TreeVerdictKind::kStarts:
+      return style.Good("starts") + ": " + TreeCounts(group);
+    case TreeVerdictKind::kFails:
+      return style.Bad("does not start") + ": " + TreeCounts(group);
+    case TreeVerdictKind::kIncomplete:
+      return style.Bad("is incomplete") + ": " + group.message;
+    case TreeVerdictKind::kNotTried:
+      break;
+  }
+  return "is not tried";
+}
+
+// One line for each group below the root, indented by its level, and the most frequent reasons.
+std::string TreeLines(const record::GroupTreeRecord& tree, const TextOptions& options) {
+  const Style style(options.colour);
+  std::string text;
+  for (const TreeGroup& group : tree.groups) {
+    const std::size_t indent = 2 * group.level;
+    std::string line = fmt::format(
+        "{} {} ({}, {} needed", group.composite ? "CompositePodGroup" : "PodGroup", style.Bold(group.name),
+        Counted(group.scheduled + group.pending, group.composite ? "group" : "member"),
+        std::max(0, group.min_count));
+    if (group.scheduled > 0) line += fmt::format(", {} on nodes", group.scheduled);
+    text += Line(indent, line + ") " + TreeVerdict(group, style), options);
+    // The message of the root is that of the entry.
+    if (group.verdict == TreeVerdictKind::kFails && group.level > 1)
+      text += Line(indent + 2, group.message, options);
+    for (const auto& reason : group.reasons)
+      text += Line(indent + 2, Counted(reason.members, "member") + ": " + reason.message, options);
+  }
+  if (tree.more_groups > 0) text += Line(2, fmt::format("{} more groups", tree.more_groups), options);
+  if (!tree.fails_at.empty()) text += Line(2, "the tree fails at " + style.Bold(tree.fails_at), options);
+  return text;
+}
+
 std::string HolderLine(const GroupExplanation& group, const TextOptions& options) {
   if (group.holders.empty()) return "";
   std::vector<std::string> holders;
@@ -335,6 +395,7 @@ std::string ObstacleText(const GroupExplanation& group, const framework::Reasons
                          const TextOptions& options) {
   const Explanation& obstacle = group.obstacle;
   if (obstacle.record == nullptr) {
+    if (group.record.tree != nullptr) return "";
     std::string text;
     for (const record::GroupRecord::Failure& failure : group.record.failures)
       text += Line(2, fmt::format("{}: {}", failure.pod, failure.message), options);
@@ -381,6 +442,7 @@ PodsOfText GroupText(const GroupExplanation& group, const framework::Reasons& re
   }
   if (!group.record.message.empty() && group.record.result != Result::kScheduled)
     text.body += Line(2, group.record.message, options);
+  if (group.record.tree != nullptr) text.body += TreeLines(*group.record.tree, options);
   text.body += MemberLines(group, options);
   if (group.record.result != Result::kScheduled) text.body += ObstacleText(group, reasons, options);
   return text;

@@ -45,6 +45,25 @@ std::string Group(const std::string& name, int min_count) {
       name, min_count);
 }
 
+std::string ChildGroup(const std::string& name, const std::string& parent, int min_count,
+                       const std::string& created) {
+  return fmt::format(
+      "---\n{{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {{name: {}, namespace: "
+      "default, "
+      "creationTimestamp: \"2026-01-01T00:00:{}Z\"}},\n"
+      " spec: {{parentCompositePodGroupName: {}, schedulingPolicy: {{gang: {{minCount: {}}}}}}}}}\n",
+      name, created, parent, min_count);
+}
+
+// `more` are further fields of the spec.
+std::string Composite(const std::string& name, int min_group_count, const std::string& more = "") {
+  return fmt::format(
+      "---\n{{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {{name: {}, "
+      "namespace: default}},\n"
+      " spec: {{{}schedulingPolicy: {{gang: {{minGroupCount: {}}}}}}}}}\n",
+      name, more, min_group_count);
+}
+
 constexpr const char* kGangs = R"(apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
@@ -56,9 +75,10 @@ constexpr const char* kDefault =
 
 class GroupTextTest : public ::testing::Test {
  protected:
-  void Load(const std::string& dump, const std::string& configuration = kDefault) {
+  void Load(const std::string& dump, const std::string& configuration = kDefault,
+            const std::string& gates_text = "GenericWorkload=true") {
     std::vector<std::string> notes, problems;
-    const std::vector<std::string> flags = {"GenericWorkload=true"};
+    const std::vector<std::string> flags = {gates_text};
     const auto gates = config::FeatureGates::Parse(flags, notes);
     const auto config = process::ReadConfig(configuration, assembly::InTreePlugins(), *gates);
     ASSERT_TRUE(config) << config.error().message;
@@ -68,6 +88,9 @@ class GroupTextTest : public ::testing::Test {
     ASSERT_TRUE(explainer->Load(kNodes + dump, "dump", problems));
     EXPECT_THAT(problems, testing::IsEmpty());
     explainer->FillCluster();
+  }
+  void LoadTree(const std::string& dump) {
+    Load(dump, kDefault, "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true");
   }
   explanation::GroupExplanation Explain(const std::string& pod) {
     const auto key = evaluation::GroupOf(explainer->evaluator(), *explainer->FindPod("default/" + pod));
@@ -189,6 +212,146 @@ TEST_F(GroupTextTest, JsonHasTheVerdictTheMembersAndTheObstacle) {
   EXPECT_THAT(json, HasSubstr(R"("obstacle":{"namespace":"default","name":"c",)"));
   EXPECT_THAT(json,
               HasSubstr(R"("holders":[{"pod":"shop/db","node":"large","resource":"cpu","amount":"5"}]})"));
+}
+
+// --- trees of composite groups ---
+
+// "first" with one member is tried before "second" with two; each node has room for one member.
+std::string TwoGroups(const std::string& root = Composite("root", 2)) {
+  return root + ChildGroup("first", "root", 1, "01") + ChildGroup("second", "root", 2, "02") +
+         Member("a", "first") + Member("b", "second") + Member("c", "second");
+}
+
+TEST_F(GroupTextTest, AnEntryOfATreeNamesTheGroupAtWhichItFails) {
+  LoadTree(TwoGroups());
+  EXPECT_EQ(
+      Text("a"),
+      "default/root (3 members, 2 groups needed) waits: 2 of 3 waiting find a node, 1 finds none\n"
+      "  pod group is unschedulable, 0/1 placements are available, first placement status: minCount (2) "
+      "cannot "
+      "be satisfied: 1 scheduled, 0 remaining\n"
+      "  CompositePodGroup default/root (2 groups, 2 needed) does not start: 1 of 2 groups starts, 1 does "
+      "not; "
+      "1 more needed\n"
+      "    PodGroup default/first (1 member, 1 needed) starts: 1 of 1 waiting finds a node\n"
+      "    PodGroup default/second (2 members, 2 needed) does not start: 1 of 2 waiting finds a node, 1 "
+      "finds "
+      "none; 1 more needed\n"
+      "      pod group is unschedulable, 0/1 placements are available, first placement status: minCount (2) "
+      "cannot be satisfied: 1 scheduled, 0 remaining\n"
+      "      1 member: 0/2 nodes are available: 2 Insufficient cpu.\n"
+      "  the tree fails at default/second\n"
+      "  found a node: a on large, b on small\n"
+      "  default/c finds none, with the others on theirs: 0 of 2 nodes fit\n"
+      "  2 nodes: large, small\n"
+      "    Insufficient cpu [NodeResourcesFit]\n"
+      "      requests 3; large lacks 3 (0 of 8 free), small lacks 3 (0 of 3 free)\n"
+      "  cpu is held by shop/db (5 on large)\n"
+      "  what would help, each evaluated\n"
+      "    add a node like large\n"
+      "      1 node fits then: large-new\n"
+      "    wait until shop/db has ended, or delete it\n"
+      "      1 node fits then: large\n");
+}
+
+TEST_F(GroupTextTest, AllMembersOfATreeHaveOneEntry) {
+  LoadTree(TwoGroups());
+  const auto of = [&](const char* pod) {
+    return evaluation::GroupOf(explainer->evaluator(), *explainer->FindPod(pod));
+  };
+  EXPECT_EQ(of("default/a"), of("default/c"));
+}
+
+TEST_F(GroupTextTest, ATreeStartsAlthoughOneOfItsGroupsDoesNot) {
+  LoadTree(TwoGroups(Composite("root", 1)));
+  const auto tree = Explain("a");
+  EXPECT_EQ(tree.record.result, record::Result::kScheduled);
+  EXPECT_EQ(tree.record.tree->fails_at, "");
+  const std::string text = Text("a");
+  EXPECT_THAT(text, HasSubstr("default/root (3 members, 1 group needed) would be placed: "));
+  EXPECT_THAT(text, HasSubstr("PodGroup default/first (1 member, 1 needed) starts"));
+  EXPECT_THAT(text, HasSubstr("PodGroup default/second (2 members, 2 needed) does not start"));
+}
+
+TEST_F(GroupTextTest, AGroupBelowAnotherCompositeGroupIsNamed) {
+  LoadTree(Composite("root", 1) + Composite("middle", 2, "parentCompositePodGroupName: root, ") +
+           ChildGroup("first", "middle", 1, "01") + ChildGroup("second", "middle", 2, "02") +
+           Member("a", "first") + Member("b", "second") + Member("c", "second"));
+  const auto tree = Explain("a");
+  EXPECT_EQ(tree.record.tree->fails_at, "default/second");
+  EXPECT_EQ(tree.obstacle.pod, "default/c");
+  std::vector<std::size_t> levels;
+  for (const auto& group : tree.record.tree->groups) levels.push_back(group.level);
+  EXPECT_THAT(levels, testing::ElementsAre(1, 2, 3, 3));
+}
+
+TEST_F(GroupTextTest, GroupsThatDidNotStartAreNotInTheWayOfTheObstacle) {
+  LoadTree(Composite("root", 2) + Composite("middle", 1, "parentCompositePodGroupName: root, ") +
+           ChildGroup("large", "middle", 3, "01") + ChildGroup("one", "middle", 1, "02") +
+           ChildGroup("second", "root", 2, "03") + Member("a", "large") + Member("b", "large") +
+           Member("c", "large") + Member("d", "one") + Member("e", "second") + Member("f", "second"));
+  EXPECT_EQ(Explain("a").record.tree->fails_at, "default/second");
+  EXPECT_THAT(Text("a"), HasSubstr("requests 3; large lacks 3 (0 of 8 free), small lacks 3 (0 of 3 free)"));
+}
+
+TEST_F(GroupTextTest, EachGroupIsEvaluatedWithoutThoseThatFailed) {
+  LoadTree(Composite("root", 1) + ChildGroup("first", "root", 3, "01") +
+           ChildGroup("second", "root", 3, "02") + Member("a", "first") + Member("b", "first") +
+           Member("c", "first") + Member("d", "second") + Member("e", "second") + Member("f", "second"));
+  const auto tree = Explain("a");
+  EXPECT_EQ(tree.record.tree->fails_at, "default/first");
+  for (const std::size_t group : {1, 2}) {
+    EXPECT_EQ(tree.record.tree->groups[group].placed, 2u);
+    EXPECT_EQ(tree.record.tree->groups[group].failed, 1u);
+  }
+  EXPECT_EQ(tree.obstacle.pod, "default/c");
+}
+
+TEST_F(GroupTextTest, AnIncompleteTreeSaysWhichGroupLacksMembers) {
+  LoadTree(Composite("root", 2) + ChildGroup("first", "root", 1, "01") +
+           ChildGroup("second", "root", 2, "02") + Member("a", "first") + Member("b", "second"));
+  EXPECT_EQ(Text("a"),
+            "default/root (2 members, 2 groups needed) is not tried\n"
+            "  waiting for composite pod group \"root\" tree to meet quorum\n"
+            "  CompositePodGroup default/root (2 groups, 2 needed) is incomplete: 1 of 2 needed groups have "
+            "enough members\n"
+            "    PodGroup default/first (1 member, 1 needed) is not tried\n"
+            "    PodGroup default/second (1 member, 2 needed) is incomplete: 1 of 2 needed members exist\n"
+            "  the tree fails at default/second\n");
+}
+
+TEST_F(GroupTextTest, AMissingRootIsNamed) {
+  LoadTree(ChildGroup("first", "root", 1, "01") + Member("a", "first"));
+  EXPECT_THAT(Text("a"), HasSubstr("default/first (1 member, 1 needed) is not tried\n"));
+  EXPECT_THAT(Text("a"), HasSubstr("compositepodgroup/default/root"));
+}
+
+TEST_F(GroupTextTest, AConstrainedTreeHasTheReasonsOfItsGroupsWithoutAdvice) {
+  LoadTree(TwoGroups(
+      Composite("root", 2, "schedulingConstraints: {topology: [{key: kubernetes.io/hostname}]}, ")));
+  const auto tree = Explain("a");
+  EXPECT_NE(tree.record.result, record::Result::kScheduled);
+  EXPECT_EQ(tree.obstacle.record, nullptr);
+}
+
+TEST_F(GroupTextTest, TheClusterIsAsBeforeTheExplanationOfATree) {
+  LoadTree(TwoGroups());
+  const std::string first = Text("a");
+  EXPECT_EQ(Text("c"), first);
+}
+
+TEST_F(GroupTextTest, JsonOfATreeHasItsGroups) {
+  LoadTree(TwoGroups());
+  const std::string json = explanation::GroupJson(Explain("a"));
+  EXPECT_THAT(json,
+              HasSubstr(R"("tree":{"failsAt":"default/second","groups":[)"
+                        R"({"kind":"CompositePodGroup","name":"default/root","level":1,"verdict":"fails",)"));
+  EXPECT_THAT(json,
+              HasSubstr(R"({"kind":"PodGroup","name":"default/first","level":2,"verdict":"starts",)"
+                        R"("minCount":1,"scheduled":0,"pending":1,"placed":1,"failed":0,"notTried":0})"));
+  EXPECT_THAT(
+      json,
+      HasSubstr(R"("reasons":[{"members":1,"message":"0/2 nodes are available: 2 Insufficient cpu."}])"));
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ void AddGroups(JsonObject& object, const Result& result) {
   AddCount(of, "completed", groups.completed);
   AddCount(of, "stopped", groups.stopped);
   AddCount(of, "waiting", groups.waiting);
+  of.AddRaw("lastCompletedSeconds", SecondsText(groups.last_completed));
   of.AddRaw("longestWaitSeconds", SecondsText(groups.longest_wait));
   AddTimes(of, "timeToStartSeconds", groups.time_to_start);
   AddShares(of, "meanHeld", result.resources, groups.mean_held);

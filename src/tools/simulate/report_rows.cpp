@@ -97,6 +97,7 @@ SummarySection GroupSection(std::span<const Result> results) {
        {std::pair{"time to start, p50", 0.5}, {"time to start, p90", 0.9}, {"time to start, p99", 0.99}})
     row(label, [share](const Result& r) { return ShowDuration(r.groups.time_to_start.Percentile(share)); });
   row("time to start, max", [](const Result& r) { return ShowDuration(r.groups.time_to_start.max()); });
+  row("last one completed at", [](const Result& r) { return ShowDuration(r.groups.last_completed); });
   row("longest wait at the end", [](const Result& r) { return ShowDuration(r.groups.longest_wait); });
   for (std::size_t i = 0; i < results.front().resources.size(); ++i) {
     const std::string& resource = results.front().resources[i];

@@ -59,7 +59,9 @@ struct GroupResult {
   std::uint64_t stopped = 0;  // because a member was preempted or lost
   std::uint64_t waiting = 0;  // at the end
   Duration longest_wait{};    // of these
-  Histogram time_to_start;    // from the creation
+  // Of the last group that completed, since the start of the simulation. If all have completed, the makespan.
+  Duration last_completed{};
+  Histogram time_to_start;  // from the creation
   // Over the time, by resource, of the allocatable amount of ready nodes: requested by bound members of
   // groups that have not started; free while a group waits.
   std::vector<double> mean_held, mean_idle;

@@ -39,9 +39,11 @@ std::size_t DrawSize(const std::vector<GroupSize>& sizes, Random& random) {
 
 class Run final : public simulation::ApiObserver {
  public:
-  Run(const Workload& workload, const RunOptions& options, simulation::VirtualCluster& cluster)
+  Run(const Workload& workload, const config::SchedulerConfig& config, const RunOptions& options,
+      simulation::VirtualCluster& cluster)
       : workload_(workload),
         options_(options),
+        watches_pod_groups_(config.gates.Enabled("GenericWorkload")),
         cluster_(cluster),
         meter_(workload),
         fleet_(workload, SeedOf(options.seed, Stream::kFailures), cluster, meter_, result_,
@@ -106,6 +108,7 @@ class Run final : public simulation::ApiObserver {
 
   const Workload& workload_;
   const RunOptions options_;
+  const bool watches_pod_groups_;  // the scheduler does
   simulation::VirtualCluster& cluster_;
   Result result_;
   Meter meter_;
@@ -202,7 +205,8 @@ void Run::ArriveFromTrace() {
   });
 }
 
-// The PodGroup exists before its members.
+// The PodGroup exists before its members. A scheduler that does not watch PodGroups must not receive any: the
+// pods of a cluster with groups are examined one by one whenever preemption fails.
 void Run::CreateGroup(std::uint32_t kind, std::size_t members, std::optional<Duration> lifetime) {
   const PodKind& of = workload_.kinds[kind];
   const auto size = static_cast<std::uint32_t>(members);
@@ -218,7 +222,7 @@ void Run::CreateGroup(std::uint32_t kind, std::size_t members, std::optional<Dur
   object.metadata.uid = group.name;
   object.gang = api::PodGroup::Gang{.min_count = static_cast<std::int32_t>(size)};
   object.priority = of.model.spec.priority;
-  cluster_.api().Put(std::move(object));
+  if (watches_pod_groups_) cluster_.api().Put(std::move(object));
   const std::uint32_t index = groups_.Add(std::move(group));
   meter_.SetWaitingGroups(++waiting_groups_, cluster_.time().now());
   for (std::uint32_t i = 0; i < size; ++i) {
@@ -405,6 +409,7 @@ void Run::EndGroup(std::uint32_t index, End end) {
   const PodKind& kind = workload_.kinds[group.kind];
   cluster_.api().Remove<api::PodGroup>(kind.model.metadata.ns + "/" + group.name);
   ++(end == End::kCompleted ? result_.groups.completed : result_.groups.stopped);
+  if (end == End::kCompleted) result_.groups.last_completed = now;
   if (end == End::kStopped && kind.recreate) CreateGroup(group.kind, group.size, group.lifetime);
 }
 
@@ -480,7 +485,7 @@ Expected<Result> RunWorkload(const Workload& workload, const config::SchedulerCo
                                                .decision = workload.decision,
                                                .seed = SeedOf(options.seed, Stream::kScheduler)},
                                               notes));
-  return Run(workload, options, *cluster).Execute(stop, progress);
+  return Run(workload, config, options, *cluster).Execute(stop, progress);
 }
 
 }  // namespace berth::simulate

@@ -246,6 +246,8 @@ TEST(RunWorkload, AGroupStartsWithItsLastMemberAndEndsAsAWhole) {
   EXPECT_EQ(result.groups.created, 2u);
   EXPECT_EQ(result.groups.completed, 2u);
   EXPECT_EQ(result.kinds[0].completed, 12u);
+  EXPECT_GE(result.groups.last_completed, 21min);
+  EXPECT_LT(result.groups.last_completed, 22min);
   // The second one waits for the end of the first one.
   EXPECT_GE(result.groups.time_to_start.max(), 10min);
   EXPECT_LT(result.groups.time_to_start.max(), 11min);
