@@ -1,26 +1,17 @@
 #include "process/leadership.hpp"
 
-#include <unistd.h>
-
 #include <future>
+#include <memory>
 #include <random>
+#include <utility>
 
-#include "http/io_thread.hpp"
+#include "http/loop.hpp"
 #include "kubernetes/client/api_writer.hpp"
 #include "kubernetes/client/informers.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 
 namespace berth::process {
-namespace {
-
-// Maximum wait for bindings in progress at an orderly end; well below the kubelet's 30 seconds.
-constexpr std::chrono::seconds kDrainTimeout{5};
-// After the loss of the lease the process ends, even if its threads are blocked.
-constexpr std::chrono::seconds kGrace{5};
-
-}  // namespace
-
 client::LeaderElectionOptions ElectionOf(const config::SchedulerConfig& config, const std::string& hostname) {
   const config::LeaderElection& wanted = config.leader_election;
   client::LeaderElectionOptions options;
@@ -44,14 +35,17 @@ Leadership::Leadership(client::LeaderElectionOptions options, bool delay_cache, 
                std::move(options),
                {.on_started = [this] { OnLeading(); }, .on_stopped = [this] { OnLost(); }}) {}
 
-void Leadership::OnSynced() {
-  if (!delay_cache_) elector_.Start();
+void Leadership::Start(client::ClusterSource& source) {
+  source_ = &source;
+  if (delay_cache_) {
+    elector_.Start();
+  } else {
+    source.Start();
+  }
 }
 
-void Leadership::Leave() {
-  leaving_.store(true, std::memory_order_relaxed);
-  log::Info("Requested to terminate, exiting");
-  parts_.scheduler.Drain(kDrainTimeout);
+void Leadership::OnSynced() {
+  if (!delay_cache_) elector_.Start();
 }
 
 void Leadership::OnLeading() {
@@ -65,37 +59,57 @@ void Leadership::OnLeading() {
 void Leadership::OnLost() {
   log::Error("Leaderelection lost");
   lost_.store(true, std::memory_order_relaxed);
-  parts_.io.After(kGrace, [] { _exit(1); });
+  parts_.io.After(kGrace, parts_.end_process);
   parts_.loop.Stop();
 }
 
-int Leadership::Run(client::ClusterSource& source) {
-  source_ = &source;
-  if (delay_cache_) {
-    elector_.Start();
-  } else {
-    source.Start();
-  }
-  parts_.loop.Run(parts_.scheduler);
-  ReleaseLease();
-  return lost_.load(std::memory_order_relaxed) && !leaving_.load(std::memory_order_relaxed) ? 1 : 0;
+void Leadership::Leave() {
+  leaving_.store(true, std::memory_order_relaxed);
+  log::Info("Requested to terminate, exiting");
+  parts_.scheduler.Drain(kDrainTimeout);
 }
 
-// If the API server may still carry out requests of this replica, these must not overlap with another leader:
-// the lease is then left to expire.
-void Leadership::ReleaseLease() {
-  bool quiet = parts_.scheduler.unconfirmed_bindings() == 0;
-  if (quiet && !lost_.load(std::memory_order_relaxed)) {
-    const auto idle = std::make_shared<std::promise<void>>();
-    parts_.writer.WhenIdle([idle] { idle->set_value(); });
-    quiet = idle->get_future().wait_for(kDrainTimeout) == std::future_status::ready;
+// Used on the io loop only.
+struct Leadership::Ending {
+  std::function<void(bool)> done;
+  bool quiet = false;  // no write is in progress
+  bool ended = false;  // after this the Leadership may be destroyed
+
+  void End(bool free) {
+    if (!std::exchange(ended, true)) done(free);
   }
-  if (!quiet) return log::Warning("Writes are still in progress: the lease is not released and will expire");
-  const auto ended = std::make_shared<std::promise<bool>>();
-  auto result = ended->get_future();
-  elector_.Release([ended](bool free) { ended->set_value(free); });
-  const bool in_time = result.wait_for(renew_deadline_ + kGrace) == std::future_status::ready;
-  if (in_time && result.get()) log::Info("Released the lease");
+};
+
+void Leadership::Release(std::function<void(bool)> done) {
+  const auto ending = std::make_shared<Ending>(std::move(done));
+  const auto keep_lease = [ending] {
+    if (ending->quiet || ending->ended) return;
+    log::Warning("Writes are still in progress: the lease is not released and will expire");
+    ending->End(false);
+  };
+  if (parts_.scheduler.unconfirmed_bindings() > 0) return parts_.io.Post(keep_lease);
+  parts_.io.Post([this, keep_lease] { parts_.io.After(kDrainTimeout, keep_lease); });
+  const auto release = [this, ending] {
+    if (ending->ended) return;
+    ending->quiet = true;
+    parts_.io.After(renew_deadline_ + kGrace, [ending] { ending->End(false); });
+    elector_.Release([ending](bool free) {
+      if (free) log::Info("Released the lease");
+      ending->End(free);
+    });
+  };
+  // A lost lease is not released: there is nothing to wait for.
+  if (lost_.load(std::memory_order_relaxed)) return parts_.io.Post(release);
+  parts_.writer.WhenIdle(release);
+}
+
+int Leadership::Run(client::ClusterSource& source) {
+  Start(source);
+  parts_.loop.Run(parts_.scheduler);
+  const auto ended = std::make_shared<std::promise<void>>();
+  Release([ended](bool) { ended->set_value(); });
+  ended->get_future().wait();
+  return lost_.load(std::memory_order_relaxed) && !leaving_.load(std::memory_order_relaxed) ? 1 : 0;
 }
 
 }  // namespace berth::process

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
+#include <functional>
 #include <string>
 
 #include "config/scheduler_config.hpp"
@@ -18,7 +18,7 @@ class ClusterLoop;
 class Scheduler;
 }  // namespace berth::cycle
 namespace berth::http {
-class IoThread;
+class Loop;
 }
 
 namespace berth::process {
@@ -29,7 +29,7 @@ client::LeaderElectionOptions ElectionOf(const config::SchedulerConfig& config, 
 // Everything in it must outlive the Leadership. The scheduler must have been created as a standby, and writer
 // and scheduler must use the fence.
 struct LeadershipParts {
-  http::IoThread& io;
+  http::Loop& io;  // of writer and election
   client::Api& leases;
   client::Api& events;
   const Clock& clock;
@@ -38,25 +38,42 @@ struct LeadershipParts {
   cycle::ClusterLoop& loop;
   cycle::Scheduler& scheduler;
   client::ApiWriter& writer;
+  // Ends the process at once. Called on `io`, kGrace after the loss of the lease, even if the scheduler loop
+  // is blocked.
+  std::function<void()> end_process;
 };
 
+// The order of calls: Start, OnSynced, then Release after the scheduler loop has stopped. Run is all of it on
+// threads.
 class Leadership {
  public:
+  static constexpr std::chrono::seconds kGrace{5};
+  // Maximum wait for bindings in progress at an orderly end; well below the kubelet's 30 seconds.
+  static constexpr std::chrono::seconds kDrainTimeout{5};
+
   // `delay_cache`: the cluster is watched only while leading (delayCacheUntilActive).
   Leadership(client::LeaderElectionOptions options, bool delay_cache, LeadershipParts parts);
 
+  // Starts to watch the cluster and to stand by. `source` must outlive the election.
+  void Start(client::ClusterSource& source);
   // Must be called when the source has synchronized all objects once; the candidacy starts then. Any thread.
   void OnSynced();
-  // Starts the orderly end of Run. Any thread.
+  // Starts the orderly end: drains the scheduler, which stops its loop. Any thread.
   void Leave();
-  // Watches the cluster, stands by, leads, until Leave or the loss of the lease. Returns the exit code: 0, or
-  // 1 if the lease was lost before Leave was called.
+  // The loop has stopped, by Leave or by the loss of the lease, which stops it. Releases the lease if no
+  // write is in progress; otherwise the lease expires, because the API server may still execute writes of
+  // this replica, which must not overlap with another leader. Calls `done` once, on `io`, with whether the
+  // lease is free; takes at most kDrainTimeout + renewDeadline + kGrace. Must not be destroyed before.
+  void Release(std::function<void(bool free)> done);
+  // Start, the scheduler loop on this thread, Release. Returns the exit code: 0, or 1 if the lease was lost
+  // before Leave was called.
   int Run(client::ClusterSource& source);
 
  private:
+  struct Ending;
+
   void OnLeading();
   void OnLost();
-  void ReleaseLease();
 
   const bool delay_cache_;
   const Duration renew_deadline_;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "sandbox/controllers/kinds.hpp"
+#include "tests/faults/extender.hpp"
 
 namespace berth::faults {
 
@@ -22,21 +23,38 @@ std::size_t TemplateOf(const sandbox::Object& pod) {
   return 0;
 }
 
+bool IsUnscheduled(const sandbox::Object& pod) {
+  const sandbox::Document document = pod.Parse();
+  const auto* conditions = FindArray(document.root(), "status.conditions");
+  return conditions != nullptr && std::ranges::any_of(*conditions, [](const auto& condition) {
+           const auto& each = condition.get_object();
+           return FindString(each, "type") == "PodScheduled" && FindString(each, "status") == "False";
+         });
+}
+
+std::string LabelOf(const sandbox::Object& pod, std::string_view name) {
+  const std::string* value = pod.Label(name);
+  return value == nullptr ? "" : *value;
+}
+
 PodFacts FactsOf(const sandbox::Object& pod) {
+  const std::string members = LabelOf(pod, "members");
   const std::string& phase = pod.fields[sandbox::pod_field::kPhase];
   return {.key = pod.key,
           .uid = pod.uid,
           .node = pod.fields[sandbox::pod_field::kNodeName],
           .pod_template = TemplateOf(pod),
           .deleting = pod.deleting,
-          .ended = phase == "Succeeded" || phase == "Failed"};
+          .ended = phase == "Succeeded" || phase == "Failed",
+          .unscheduled = IsUnscheduled(pod),
+          .group = LabelOf(pod, "group"),
+          .members = members.empty() ? 0 : std::stoul(members)};
 }
 
 }  // namespace
 
-Checker::Checker(simulation::VirtualTime& time, Timeline& timeline, std::function<Duration()> staleness,
-                 std::function<bool()> faulty)
-    : time_(time), timeline_(timeline), staleness_(std::move(staleness)), faulty_(std::move(faulty)) {}
+Checker::Checker(simulation::VirtualTime& time, Timeline& timeline, CheckerInputs inputs)
+    : time_(time), timeline_(timeline), inputs_(std::move(inputs)) {}
 
 void Checker::Report(const std::string& invariant, const std::string& what) {
   timeline_.Add("VIOLATION", "{}: {}", invariant, what);
@@ -48,6 +66,28 @@ void Checker::OnChange(const sandbox::ResourceType& type, const sandbox::Change&
   if (&type == &Known().nodes) return OnNode(change);
   if (&type == &sandbox::Kinds().resource_claims) return OnDeviceClaim(change);
   if (&type == &sandbox::Kinds().claims) return OnVolumeClaim(change);
+  if (&type == &Known().leases) return OnLease(change);
+}
+
+void Checker::OnRequest(const Client& client, const http::Request& request) {
+  constexpr std::string_view kBinding = "/binding";
+  const std::string_view target = request.target;
+  if (request.method != "POST" || !target.ends_with(kBinding)) return;
+  const auto name = target.substr(0, target.size() - kBinding.size());
+  const auto pod = pods_.find("default/" + std::string(name.substr(name.rfind('/') + 1)));
+  if (pod == pods_.end() || pod->second.binder != client.process || pod->second.bound_late) return;
+  const auto body = sandbox::Document::Parse(request.body);
+  const std::string node(body ? FindString(body->root(), "target.name") : "");
+  if (node != pod->second.node) {
+    Report("a bound pod is not scheduled again",
+           fmt::format("{} has bound {} to {} and tries {}", client.process, pod->first, pod->second.node,
+                       node));
+  }
+}
+
+bool Checker::RecentlyLate(const std::string& what) const {
+  const auto found = late_.find(what);
+  return found != late_.end() && Recent(found->second);
 }
 
 void Checker::OnPod(const sandbox::Change& change) {
@@ -56,6 +96,7 @@ void Checker::OnPod(const sandbox::Change& change) {
     const auto gone = pods_.find(key);
     if (gone == pods_.end()) return;
     if (!gone->second.node.empty()) shrunk_[gone->second.pod_template] = time_.now();
+    incomplete_groups_.insert(gone->second.group);
     timeline_.Add("store", "pod {} is removed", key);
     pods_.erase(gone);
     return;
@@ -70,15 +111,23 @@ void Checker::OnPod(const sandbox::Change& change) {
       Report("no pod is bound twice", fmt::format("{} moved from {} to {}", key, before.node, after.node));
     if (after.deleting && !before.deleting) timeline_.Add("store", "pod {} is being deleted", key);
     if (after.ended && !before.ended) timeline_.Add("store", "pod {} has ended", key);
+    if (!before.node.empty() && after.unscheduled && !before.unscheduled && !late())
+      Report("a bound pod is scheduled", fmt::format("PodScheduled of {} becomes False", key));
+    after.binder = before.binder;
+    after.bound_late = before.bound_late;
     const bool holds = !before.node.empty() && !before.deleting && !before.ended;
     if (holds && (after.deleting || after.ended)) shrunk_[after.pod_template] = time_.now();
   }
   const bool bound = !after.node.empty() && (!same || known->second.node.empty());
+  if (bound && inputs_.client() != nullptr) after.binder = inputs_.client()->process;
+  after.bound_late = after.bound_late || (bound && late());
+  if (after.deleting || after.ended || after.bound_late) incomplete_groups_.insert(after.group);
   pods_[key] = after;
   if (!bound) return;
   ++bindings_;
   timeline_.Add("store", "pod {} is bound to {}", key, after.node);
-  CheckBinding(after);
+  if (late()) late_["node " + after.node] = late_["pods"] = time_.now();
+  if (!late()) CheckBinding(after);
 }
 
 void Checker::OnNode(const sandbox::Change& change) {
@@ -125,6 +174,9 @@ void Checker::OnDeviceClaim(const sandbox::Change& change) {
     const std::string device = fmt::format("{}/{}/{}", FindString(each, "driver"), FindString(each, "pool"),
                                            FindString(each, "device"));
     const auto [owner, added] = device_owner_.emplace(device, key);
+    if (late()) late_["claim " + key] = time_.now();
+    const bool tolerated = RecentlyLate("claim " + key) || RecentlyLate("claim " + owner->second);
+    if (!added && tolerated) continue;
     if (!added) {
       Report("each device belongs to one claim",
              fmt::format("{} is allocated to {} and {}", device, owner->second, key));
@@ -143,6 +195,23 @@ void Checker::OnVolumeClaim(const sandbox::Change& change) {
   if (volume.empty()) return;
   const auto [owner, added] = volume_owner_.emplace(volume, claim.uid);
   if (!added) Report("each volume belongs to one claim", fmt::format("{} is bound twice", volume));
+}
+
+// A standby measures from its observation of a renewal, which is later than the renewal.
+void Checker::OnLease(const sandbox::Change& change) {
+  if (change.subject().key != "kube-system/kube-scheduler") return;
+  std::string holder;
+  if (change.after) {
+    const sandbox::Document document = change.after->Parse();
+    holder = FindString(document.root(), "spec.holderIdentity");
+  }
+  if (!holder_.empty() && !holder.empty() && holder != holder_ && time_.now() - renewed_ < kLeaseDuration) {
+    Report("a lease that is held is not taken",
+           fmt::format("{} takes the lease that {} has renewed {:.3f} s before", holder, holder_,
+                       std::chrono::duration<double>(time_.now() - renewed_).count()));
+  }
+  holder_ = std::move(holder);
+  renewed_ = time_.now();
 }
 
 // --- bindings ---
@@ -164,13 +233,14 @@ void Checker::CheckBinding(const PodFacts& pod) {
   CheckNode(pod, *node);
   CheckPods(pod, *node);
   const PodTemplate& content = kTemplates[pod.pod_template];
-  if (content.spreads || content.follows_small) CheckLater(pod);
+  if (content.spreads || content.follows_small || !pod.group.empty()) CheckLater(pod);
 }
 
 void Checker::CheckLater(const PodFacts& pod) {
   time_.After(kOrderTime, [this, pod] {
     const auto now = pods_.find(pod.key);
-    if (faulty_() || now == pods_.end() || now->second.uid != pod.uid) return;
+    if (inputs_.faulty() || now == pods_.end() || now->second.uid != pod.uid) return;
+    CheckGroup(now->second);
     const NodeFacts* node = NodeOf(pod);
     if (node == nullptr) return;
     if (kTemplates[pod.pod_template].spreads) CheckSpread(pod, *node);
@@ -178,7 +248,23 @@ void Checker::CheckLater(const PodFacts& pod) {
   });
 }
 
+void Checker::CheckGroup(const PodFacts& pod) {
+  if (pod.group.empty() || incomplete_groups_.contains(pod.group)) return;
+  std::size_t bound = 0;
+  for (const auto& [key, other] : pods_) bound += other.group == pod.group && !other.node.empty() ? 1 : 0;
+  if (bound > 0 && bound < pod.members) {
+    Report("pod groups start together",
+           fmt::format("{} of {} pods of {} are bound", bound, pod.members, pod.group));
+    incomplete_groups_.insert(pod.group);  // once
+  }
+}
+
+void Checker::CheckGroups() {
+  for (const auto& [key, pod] : pods_) CheckGroup(pod);
+}
+
 void Checker::CheckRoom(const PodFacts& pod, const NodeFacts& node) {
+  if (RecentlyLate("node " + pod.node)) return;
   const NodeShape shape = ShapeOf(node.number);
   std::int64_t cpu = 0, memory = 0, count = 0, ports = 0;
   for (const auto& [key, other] : pods_) {
@@ -203,6 +289,8 @@ void Checker::CheckNode(const PodFacts& pod, const NodeFacts& node) {
   const PodTemplate& content = kTemplates[pod.pod_template];
   if (content.needs_ssd && !ShapeOf(node.number).ssd)
     Report("node selectors hold", fmt::format("{} is bound to {}", pod.key, pod.node));
+  if (inputs_.has_required_extender && !ExtenderAccepts(content.name, node.number))
+    Report("the extender accepts the node", fmt::format("{} is bound to {}", pod.key, pod.node));
   if (node.cordoned && !Recent(*node.cordoned))
     Report("cordoned nodes get no pods", fmt::format("{} is bound to {}", pod.key, pod.node));
   if (node.tainted && !content.tolerates && !Recent(*node.tainted))
@@ -211,7 +299,7 @@ void Checker::CheckNode(const PodFacts& pod, const NodeFacts& node) {
 
 void Checker::CheckPods(const PodFacts& pod, const NodeFacts& node) {
   const PodTemplate& content = kTemplates[pod.pod_template];
-  if (!content.avoids_own_node && !content.avoids_own_zone) return;
+  if ((!content.avoids_own_node && !content.avoids_own_zone) || RecentlyLate("pods")) return;
   for (const auto& [key, other] : pods_) {
     if (key == pod.key || other.pod_template != pod.pod_template || other.node.empty() || other.ended)
       continue;
@@ -227,7 +315,7 @@ void Checker::CheckPods(const PodFacts& pod, const NodeFacts& node) {
 
 void Checker::CheckAffinity(const PodFacts& pod, const NodeFacts& node) {
   bool small_in_zone = false;
-  const Duration since = time_.now() - staleness_() - kOrderTime;
+  const Duration since = time_.now() - inputs_.staleness() - kOrderTime;
   bool recent = topology_changed_ >= since;
   for (const auto& [key, other] : pods_) {
     const NodeFacts* place = NodeOf(other);
@@ -243,7 +331,7 @@ void Checker::CheckAffinity(const PodFacts& pod, const NodeFacts& node) {
 
 void Checker::CheckSpread(const PodFacts& pod, const NodeFacts& node) {
   const auto shrunk = shrunk_.find(pod.pod_template);
-  const Duration since = time_.now() - staleness_() - kOrderTime;
+  const Duration since = time_.now() - inputs_.staleness() - kOrderTime;
   if (topology_changed_ >= since || (shrunk != shrunk_.end() && shrunk->second >= since)) return;
   std::array<std::int64_t, kZones> counts{};
   std::array<bool, kZones> present{};

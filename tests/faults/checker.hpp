@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "http/message.hpp"
 #include "sandbox/store/store.hpp"
 #include "simulation/virtual_time.hpp"
+#include "tests/faults/network.hpp"
 #include "tests/faults/timeline.hpp"
 #include "tests/faults/workload.hpp"
 
@@ -20,15 +22,35 @@ struct PodFacts {
   std::string key, uid, node;
   std::size_t pod_template = 0;
   bool deleting = false;
-  bool ended = false;  // Succeeded or Failed: holds no resources
+  bool ended = false;        // Succeeded or Failed: holds no resources
+  bool unscheduled = false;  // the condition PodScheduled is False
+  std::string binder{};      // the process that bound it
+  std::string group{};       // the pod group; empty: none
+  std::size_t members = 0;   // of the group
+  bool bound_late = false;   // by a request that its process had given up
   bool waiting() const { return node.empty() && !deleting && !ended; }
 };
 
+// What the checker reads during the run.
+struct CheckerInputs {
+  std::function<Duration()> staleness;  // how old the view of a scheduler may be now
+  std::function<bool()> faulty;         // whether there was a fault
+  bool has_required_extender = false;
+  std::function<const Client*()> client;  // whose request is executed; null: a controller's, or a user's
+};
+
 // Invariants, checked when a pod is bound:
-//   - its node never changes
+//   - its node never changes, and its scheduler does not try to bind it to another one
 //   - the node has room for it: CPU, memory, number of pods, host port
+//   - a required extender accepts the node
 //   - node selector, taints, cordons, anti-affinity, affinity and topology spread hold
-// and at every change of a claim: each device belongs to one claim, each volume to one claim.
+//   - its condition PodScheduled does not become False
+// and at every change of a claim: each device belongs to one claim, each volume to one claim. A lease changes
+// its holder only after lease_duration without a renewal, or when it was released.
+// Of a pod group that has lost no member all are bound or none, kOrderTime after a binding before the first
+// fault, and at the end (CheckGroups).
+// Requests that arrive late can take room that a scheduler has given to others meanwhile, as with
+// kube-scheduler: what they do is not checked, nor its effect on later bindings within the staleness.
 // The bindings of several decisions can reach the API server in any order, and some can fail. Affinity and
 // spread depend on the others: they are checked kOrderTime after the binding, and only before the first
 // fault. A scheduler can violate a constraint that another client has changed and that it has not learned
@@ -39,11 +61,15 @@ class Checker final : public sandbox::StoreObserver {
  public:
   static constexpr std::chrono::seconds kOrderTime{2};
 
-  // `staleness`: how old the view of a scheduler may be now. `faulty`: whether there was a fault.
-  Checker(simulation::VirtualTime& time, Timeline& timeline, std::function<Duration()> staleness,
-          std::function<bool()> faulty);
+  static constexpr std::chrono::seconds kLeaseDuration{15};
+
+  Checker(simulation::VirtualTime& time, Timeline& timeline, CheckerInputs inputs);
 
   void OnChange(const sandbox::ResourceType& type, const sandbox::Change& change) override;
+  // A write of a scheduler that is about to be executed and is not late.
+  void OnRequest(const Client& client, const http::Request& request);
+  // At the end of the run.
+  void CheckGroups();
   // Adds a violation that was found elsewhere.
   void Report(const std::string& invariant, const std::string& what);
 
@@ -64,26 +90,34 @@ class Checker final : public sandbox::StoreObserver {
   void OnNode(const sandbox::Change& change);
   void OnDeviceClaim(const sandbox::Change& change);
   void OnVolumeClaim(const sandbox::Change& change);
+  void OnLease(const sandbox::Change& change);
   void CheckBinding(const PodFacts& pod);
   void CheckRoom(const PodFacts& pod, const NodeFacts& node);
   void CheckNode(const PodFacts& pod, const NodeFacts& node);
   void CheckPods(const PodFacts& pod, const NodeFacts& node);
   void CheckLater(const PodFacts& pod);
+  void CheckGroup(const PodFacts& pod);
   void CheckAffinity(const PodFacts& pod, const NodeFacts& node);
   void CheckSpread(const PodFacts& pod, const NodeFacts& node);
   const NodeFacts* NodeOf(const PodFacts& pod) const;
-  bool Recent(Duration time) const { return time_.now() - time <= staleness_(); }
+  bool Recent(Duration time) const { return time_.now() - time <= inputs_.staleness(); }
+  bool late() const { return inputs_.client() != nullptr && inputs_.client()->late; }
+  // Whether a late request has recently changed `what`: "node n1", "claim default/c".
+  bool RecentlyLate(const std::string& what) const;
 
   simulation::VirtualTime& time_;
   Timeline& timeline_;
-  const std::function<Duration()> staleness_;
-  const std::function<bool()> faulty_;
+  const CheckerInputs inputs_;
   std::vector<std::string> violations_;
   std::uint64_t bindings_ = 0;
   std::map<std::string, PodFacts> pods_;
   std::map<std::string, NodeFacts> nodes_;
   std::map<std::size_t, Duration> shrunk_;  // by template: when a pod with a node was deleted or ended
   Duration topology_changed_{};
+  std::set<std::string> incomplete_groups_;          // a member has been deleted or was bound late
+  std::map<std::string, Duration> late_;             // see RecentlyLate
+  std::string holder_;                               // of the schedulers' lease
+  Duration renewed_{};                               // when the holder wrote it
   std::map<std::string, std::string> device_owner_;  // key of the claim by "driver/pool/device"
   std::map<std::string, std::set<std::string>> devices_of_;
   std::map<std::string, std::string> volume_owner_;  // UID of the claim by volume

@@ -1,26 +1,34 @@
 #include "tests/faults/child_runs.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <list>
-#include <set>
+#include <memory>
 #include <string_view>
 
 #include "base/check.hpp"
-#include "tests/faults/simulation.hpp"
+#include "observability/log/log.hpp"
+#include "tests/faults/plan_file.hpp"
 
 namespace berth::faults {
 namespace {
 
 constexpr std::string_view kCompleted = "completed";
 constexpr std::size_t kMaxOutput = 3'000;
+// Of the heap's used bytes, by the second run of a plan.
+constexpr std::size_t kMaxGrowth = 16'384;
 
 struct Child {
   pid_t pid = -1;
@@ -32,24 +40,40 @@ struct Child {
 };
 
 // Lines "<word> <value>", the last one is "completed".
-std::string ResultText(const RunResult& result, const std::optional<RunResult>& second) {
+std::string ResultText(const RunResult& result) {
   std::string text = fmt::format("digest {}\n", result.digest);
   for (const auto& [name, count] : result.counts) text += fmt::format("count {} {}\n", count, name);
   for (std::string violation : result.violations) {
     std::ranges::replace(violation, '\n', ' ');
     text += fmt::format("violation {}\n", violation);
   }
-  if (second && second->digest != result.digest)
-    text += "violation the run repeats exactly: the second run had another timeline\n";
   return text + std::string(kCompleted) + "\n";
+}
+
+// The first run fills what is created once per process.
+void CompareWithSecondRun(RunResult& result, const Plan& plan, const ChildRunOptions& options) {
+  const std::size_t before = ::mallinfo2().uordblks;
+  std::uint64_t digest = 0;
+  {
+    const RunResult second = options.run(plan, [](const std::string&) {});
+    digest = second.digest;
+  }
+  const std::size_t after = ::mallinfo2().uordblks;
+  if (digest != result.digest)
+    result.violations.emplace_back("the run repeats exactly: the second run had another timeline");
+  if (after > before + kMaxGrowth) {
+    result.violations.push_back(
+        fmt::format("memory returns to its level: a second run has left {} bytes, expected at most {}",
+                    after - before, kMaxGrowth));
+  }
 }
 
 [[noreturn]] void RunChild(const Plan& plan, const ChildRunOptions& options, int results, int output) {
   ::dup2(output, STDERR_FILENO);
-  const RunResult result = Run(plan, false);
-  std::optional<RunResult> second;
-  if (options.repeat) second = Run(plan, false);
-  const std::string text = ResultText(result, second);
+  const LineSink no_lines = [](const std::string&) {};
+  RunResult result = options.run(plan, no_lines);
+  if (options.repeat) CompareWithSecondRun(result, plan, options);
+  const std::string text = ResultText(result);
   for (std::size_t sent = 0; sent < text.size();) {
     const ssize_t written = ::write(results, text.data() + sent, text.size() - sent);
     if (written <= 0) break;
@@ -139,6 +163,7 @@ void RunInChildren(const ChildRunOptions& options, const std::function<std::opti
       more = plan.has_value();
       if (more) children.push_back(StartChild(*plan, options));
     }
+    if (children.empty()) break;
     std::vector<pollfd> waits;
     for (const Child& child : children)
       waits.push_back({.fd = child.results, .events = POLLIN, .revents = 0});
@@ -163,44 +188,60 @@ void RunInChildren(const ChildRunOptions& options, const std::function<std::opti
   }
 }
 
-namespace {
-
-bool Violates(const Plan& plan, const std::string& invariant, const ChildRunOptions& options) {
-  bool violates = false;
+Outcome RunInChild(const Plan& plan, const ChildRunOptions& options) {
+  Outcome outcome;
   std::optional<Plan> next = plan;
   RunInChildren(
       options, [&] { return std::exchange(next, std::nullopt); },
-      [&](const Outcome& outcome) { violates = outcome.invariant() == invariant; });
-  return violates;
+      [&](Outcome each) { outcome = std::move(each); });
+  return outcome;
+}
+
+// --- files of a run ---
+
+namespace {
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+Expected<File> Open(const std::string& path) {
+  File file(std::fopen(path.c_str(), "w"), std::fclose);
+  if (file == nullptr)
+    return Fail(ErrorCode::kUnavailable, fmt::format("{}: {}", path, std::strerror(errno)));
+  return file;
+}
+
+// Each line is in the file before the next event: it stays if the process crashes.
+[[noreturn]] void RunWithFiles(const Plan& plan, const ChildRunOptions& options, std::FILE* timeline,
+                               std::FILE* log) {
+  ::alarm(static_cast<unsigned>(options.timeout.count()));
+  ::dup2(::fileno(log), STDERR_FILENO);
+  log::SetVerbosity(4);
+  const RunResult result = options.run(plan, [&](const std::string& line) {
+    fmt::print(timeline, "{}\n", line);
+    std::fflush(timeline);
+  });
+  for (const std::string& violation : result.violations) fmt::print(timeline, "violated: {}\n", violation);
+  std::fflush(nullptr);
+  ::_exit(0);
 }
 
 }  // namespace
 
-// Removes halves, quarters and so on, at last single steps.
-Plan Shrink(const Plan& plan, const std::string& invariant, const ChildRunOptions& options,
-            const std::function<void(std::size_t)>& progress) {
-  Plan smallest = plan;
-  for (std::size_t size = std::max<std::size_t>(plan.steps.size() / 2, 1);;) {
-    bool removed = false;
-    for (std::size_t begin = 0; begin < smallest.steps.size();) {
-      progress(smallest.steps.size());
-      Plan candidate = smallest;
-      const auto first = candidate.steps.begin() + static_cast<std::ptrdiff_t>(begin);
-      candidate.steps.erase(
-          first, first + static_cast<std::ptrdiff_t>(std::min(size, candidate.steps.size() - begin)));
-      if (!Violates(candidate, invariant, options)) {
-        begin += size;
-        continue;
-      }
-      smallest = std::move(candidate);
-      removed = true;
-    }
-    if (size == 1 && !removed) break;
-    if (!removed || size > 1) size = std::max<std::size_t>(size / 2, 1);
-  }
-  Plan calm = smallest;
-  calm.calm = true;
-  return Violates(calm, invariant, options) ? calm : smallest;
+Expected<void> KeepRun(const Plan& plan, const ChildRunOptions& options, const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return Fail(ErrorCode::kUnavailable, fmt::format("{}: {}", directory, error.message()));
+  BERTH_TRY(const File description, Open(directory + "/plan.json"));
+  BERTH_TRY(const File timeline, Open(directory + "/timeline.txt"));
+  BERTH_TRY(const File log, Open(directory + "/log.txt"));
+  fmt::print(description.get(), "{}", WritePlan(plan));
+  std::fflush(nullptr);
+  const pid_t pid = ::fork();
+  BERTH_CHECK(pid >= 0);
+  if (pid == 0) RunWithFiles(plan, options, timeline.get(), log.get());
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return {};
 }
 
 }  // namespace berth::faults

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "tests/faults/plan.hpp"
+#include "tests/faults/simulation.hpp"
 
 namespace berth::faults {
 
@@ -23,19 +25,28 @@ struct Outcome {
   std::string invariant() const;
 };
 
+// Run, or a function with further invariants.
+using Runner = std::function<RunResult(const Plan&, const LineSink&)>;
+
 struct ChildRunOptions {
   std::size_t jobs = 1;
-  bool repeat = false;                // run each plan twice: different timelines are a violation
+  // Run each plan twice: different timelines are a violation, and so is memory that the second run has not
+  // released.
+  bool repeat = false;
   std::chrono::seconds timeout{120};  // of one plan, by the system's clock
+  Runner run = Run;
 };
 
 // Calls next() for each plan until it returns nullopt, and done() for each outcome, in no defined order.
 void RunInChildren(const ChildRunOptions& options, const std::function<std::optional<Plan>()>& next,
                    const std::function<void(Outcome)>& done);
 
-// Leaves out steps as long as the same invariant is violated. Returns the smallest plan found. `progress` is
-// called before each run with the number of steps left.
-Plan Shrink(const Plan& plan, const std::string& invariant, const ChildRunOptions& options,
-            const std::function<void(std::size_t)>& progress);
+// The outcome of one plan.
+Outcome RunInChild(const Plan& plan, const ChildRunOptions& options);
+
+// Runs the plan in a child process and writes plan.json, timeline.txt and log.txt (of the schedulers, with
+// verbosity 4) to `directory`, which is created. A run that does not end is ended after options.timeout; what
+// it has written until then stays. Errors: the directory or a file cannot be written.
+Expected<void> KeepRun(const Plan& plan, const ChildRunOptions& options, const std::string& directory);
 
 }  // namespace berth::faults

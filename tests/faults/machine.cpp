@@ -16,8 +16,14 @@ Machine::~Machine() { *self_ = nullptr; }
 
 void Machine::Post(Task task) {
   const auto delay = Duration(random_.Below(static_cast<std::uint64_t>(kMaxStartDelay.count())));
-  next_start_ = std::max(next_start_, time_.now() + delay);
-  RunAt(next_start_ - time_.now(), std::move(task));
+  Duration& next_start = on_other_thread_ ? next_start_of_other_thread_ : next_start_;
+  next_start = std::max(next_start, time_.now() + blocked_ + delay);
+  RunAt(next_start - time_.now(), std::move(task));
+}
+
+Duration Machine::LeaveOtherThread() {
+  on_other_thread_ = false;
+  return std::exchange(blocked_, Duration{});
 }
 
 void Machine::RunOn(bool loop, Duration delay, Task task) {

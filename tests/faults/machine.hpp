@@ -52,6 +52,13 @@ class Machine final : public http::Loop {
   bool OnThread() const override { return true; }
   MonoTime Now() const override { return clock_.Now(); }
 
+  // The process's other thread runs until LeaveOtherThread: what it posts meanwhile starts after the time for
+  // which it has been blocked.
+  void EnterOtherThread() { on_other_thread_ = true; }
+  void Block(Duration time) { blocked_ += time; }
+  // Returns the time for which the thread was blocked since EnterOtherThread.
+  Duration LeaveOtherThread();
+
   MachineClock& clock() { return clock_; }
   simulation::VirtualTime& time() { return time_; }
   // No task of any thread runs until Start. A stopped process keeps its connections.
@@ -76,7 +83,10 @@ class Machine final : public http::Loop {
   const std::function<void()> after_task_;
   MachineClock clock_;
   bool stopped_ = false;
-  Duration next_start_{};  // tasks start in their order
+  // Tasks start in the order of their posting by the same thread.
+  Duration next_start_{}, next_start_of_other_thread_{};
+  bool on_other_thread_ = false;
+  Duration blocked_{};
   std::uint64_t last_timer_ = 0;
   struct Timer {
     MonoTime due;  // by the machine's clock

@@ -1,6 +1,10 @@
 #include "tests/faults/network.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace berth::faults {
@@ -8,6 +12,7 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 Error ConnectionReset() { return Error{ErrorCode::kAmbiguous, "connection reset by peer"}; }
 
@@ -23,6 +28,19 @@ std::string ResourceOf(const std::string& target) {
   std::size_t first = !parts.empty() && parts[0] == "api" ? 2 : 3;
   if (parts.size() > first + 2 && parts[first] == "namespaces") first += 2;
   return first < parts.size() ? parts[first] : path;
+}
+
+http::Response Status(int code, std::string_view reason, std::string_view message) {
+  return {
+      .status = code,
+      .content_type = "application/json",
+      .body = http::Share(fmt::format(
+          R"({{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"{}","message":"{}","code":{}}})",
+          reason, message, code))};
+}
+
+bool IsBinding(const http::ClientRequest& request) {
+  return request.method == "POST" && request.target.ends_with("/binding");
 }
 
 }  // namespace
@@ -41,6 +59,7 @@ struct Network::Call {
   bool lost_response = false;  // the response is lost with the connection
   bool executed_error = false;
   bool silent = false;  // a message to the client was lost: nothing more arrives
+  bool late = false;    // see Client
   std::string resource;
   Duration last_delivery{};            // of a message to the client: TCP keeps their order
   MonoTime last_data{};                // by the client's clock
@@ -144,66 +163,82 @@ void Network::Transmit(const CallPtr& call) {
     timeline_.Add(call->process, "{} {}: the request is lost", call->request.method, call->request.target);
     return Break(call, ConnectionReset());
   }
+  if (ArrivesLate(call)) return;
   if (Happens(faults.lost_response, "lost response")) call->lost_response = true;
   if (Happens(faults.no_response, "no response")) call->no_response = true;
   if (Happens(faults.executed_error, "error after execution")) call->executed_error = true;
   time_.After(Latency(link), [this, call] { Execute(call); });
 }
 
+// A retransmission, or a proxy with a queue, delivers the request after its client has given it up.
+bool Network::ArrivesLate(const CallPtr& call) {
+  if (call->streamed || call->request.method == "GET") return false;
+  const RequestFaults& faults = links_[call->replica].faults;
+  const bool delayed = Happens(faults.delayed, "delayed request");
+  if (!delayed && !Happens(faults.repeated, "repeated request")) return false;
+  auto copy = std::make_shared<Call>();
+  copy->replica = call->replica;
+  copy->process = call->process;
+  copy->request = call->request;
+  copy->resource = call->resource;
+  copy->late = true;
+  time_.After(milliseconds(1'000 + random_.Below((kLate - seconds(1)) / milliseconds(1))),
+              [this, copy] { Execute(copy); });
+  if (delayed) Break(call, ConnectionReset());
+  if (!delayed) call->lost_response = true;
+  return delayed;
+}
+
 void Network::Execute(const CallPtr& call) {
   if (down_) return Break(call, ConnectionReset());
   ++requests_;
-  const RequestFaults& faults = links_[call->replica].faults;
-  const bool changes = call->request.method == "PUT" || call->request.method == "PATCH";
-  if (Happens(faults.server_error, "server error")) {
-    timeline_.Add(call->process, "{} {}: an error of the server", call->request.method, call->request.target);
-    return Respond(call, InjectedError());
-  }
-  if (changes && Happens(faults.conflict, "conflict")) {
-    timeline_.Add(call->process, "{} {}: a conflict", call->request.method, call->request.target);
-    return Respond(
-        call,
-        {.status = 409,
-         .content_type = "application/json",
-         .body = http::Share(
-             R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","message":"the object has been modified","code":409})")});
-  }
+  if (Refuses(call)) return;
   http::Request request;
   request.method = call->request.method;
   request.target = call->request.target;
   for (const auto& [name, value] : call->request.headers) request.headers.Add(name, value);
   request.body = call->request.shared_body ? *call->request.shared_body : call->request.body;
-  if (on_request) on_request(call->replica, call->process, request);
+  const Client client{call->process, call->late};
+  if (client.late) timeline_.Add(client.process, "{} {} arrives late", request.method, request.target);
+  if (on_request) on_request(client, request);
+  executing_ = &client;
   server_(std::move(request), std::make_shared<ServerExchange>(*this, call));
+  executing_ = nullptr;
+}
+
+// Responds with an error instead of the execution.
+bool Network::Refuses(const CallPtr& call) {
+  const RequestFaults& faults = links_[call->replica].faults;
+  const bool changes = call->request.method == "PUT" || call->request.method == "PATCH";
+  std::optional<http::Response> refusal;
+  if (Happens(faults.server_error, "server error")) {
+    refusal = InjectedError();
+  } else if (changes && Happens(faults.conflict, "conflict")) {
+    refusal = Status(409, "Conflict", "the object has been modified");
+  } else if (IsBinding(call->request) && Happens(faults.denied, "denied binding")) {
+    refusal =
+        Status(403, "Forbidden", R"(admission webhook \"pods.example.com\" denied the request: injected)");
+  }
+  if (!refusal) return false;
+  timeline_.Add(call->process, "{} {}: refused with {}", call->request.method, call->request.target,
+                refusal->status);
+  Respond(call, *std::move(refusal));
+  return true;
 }
 
 http::Response Network::InjectedError() {
   switch (random_.Below(4)) {
     case 0:
-      return {
-          .status = 500,
-          .content_type = "application/json",
-          .body = http::Share(
-              R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","message":"Internal error occurred: injected","code":500})")};
+      return Status(500, "InternalError", "Internal error occurred: injected");
     case 1:
-      return {
-          .status = 503,
-          .content_type = "application/json",
-          .body = http::Share(
-              R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","message":"injected","code":503})")};
-    case 2:
-      return {
-          .status = 429,
-          .content_type = "application/json",
-          .body = http::Share(
-              R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","message":"injected","code":429})"),
-          .headers = {{"Retry-After", "1"}}};
+      return Status(503, "ServiceUnavailable", "injected");
+    case 2: {
+      http::Response busy = Status(429, "TooManyRequests", "injected");
+      busy.headers = {{"Retry-After", "1"}};
+      return busy;
+    }
     default:
-      return {
-          .status = 504,
-          .content_type = "application/json",
-          .body = http::Share(
-              R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Timeout","message":"injected: the request timed out","code":504})")};
+      return Status(504, "Timeout", "injected: the request timed out");
   }
 }
 

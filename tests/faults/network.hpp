@@ -25,6 +25,9 @@ struct RequestFaults {
   int no_response = 0;   // the server executes the request; the client waits for its timeout
   int server_error = 0;  // 500, 503, 429 or 504 instead of the execution
   int conflict = 0;      // 409 for PUT and PATCH instead of the execution
+  int denied = 0;        // 403 for a binding instead of the execution, as an admission webhook does
+  int delayed = 0;       // of writes: the connection breaks, and the server executes the request kLate later
+  int repeated = 0;  // of writes: the response is lost, and the server executes the request again kLate later
   int executed_error = 0;  // the server executes the request and returns 500 or 504
   int duplicate = 0;       // a watch delivers an event twice
   int cut = 0;             // a watch breaks before an event
@@ -39,6 +42,12 @@ struct Link {
       stalled_until{};  // watches by resource: events are delivered only after this
 };
 
+// The process whose request the server executes.
+struct Client {
+  std::string process;
+  bool late = false;  // the process has given the request up, and may have sent newer ones
+};
+
 // Executes a request of a client.
 using ServerHandler = std::function<void(http::Request, std::shared_ptr<http::Exchange>)>;
 
@@ -47,6 +56,9 @@ class Connection;
 // All connections. One thread.
 class Network {
  public:
+  // How late a request arrives: at most.
+  static constexpr std::chrono::seconds kLate{20};
+
   Network(simulation::VirtualTime& time, std::uint64_t seed, Timeline& timeline, ServerHandler server);
   ~Network();
   Network(const Network&) = delete;
@@ -64,7 +76,9 @@ class Network {
   // Breaks watches of this replica; `chance`: the probability per watch in thousandths.
   void CutWatches(std::size_t replica, int chance);
   // Called when the server receives a request of a replica, before it executes it.
-  std::function<void(std::size_t replica, const std::string& process, const http::Request&)> on_request;
+  std::function<void(const Client&, const http::Request&)> on_request;
+  // While the server executes a request: its client. Otherwise null.
+  const Client* executing() const { return executing_; }
 
   std::uint64_t requests() const { return requests_; }
   const std::map<std::string, std::uint64_t>& injected() const { return injected_; }
@@ -78,6 +92,8 @@ class Network {
 
   Duration Latency(const Link& link);
   bool Happens(int thousandths, const char* fault);
+  bool ArrivesLate(const CallPtr& call);
+  bool Refuses(const CallPtr& call);
   void Transmit(const CallPtr& call);
   void Execute(const CallPtr& call);
   http::Response InjectedError();
@@ -92,6 +108,7 @@ class Network {
   std::map<std::size_t, Link> links_;
   bool calm_ = false;
   bool down_ = false;
+  const Client* executing_ = nullptr;
   std::uint64_t requests_ = 0;
   std::map<std::string, std::uint64_t> injected_;
   std::list<std::weak_ptr<Call>> streams_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/random.hpp"
+#include "tests/faults/extender.hpp"
 #include "tests/faults/workload.hpp"
 
 namespace berth::faults {
@@ -23,12 +24,14 @@ constexpr Choice kUserSteps[] = {
     {StepKind::kCreatePods, 10}, {StepKind::kCreateReplicaSet, 5}, {StepKind::kScaleReplicaSet, 3},
     {StepKind::kDeletePods, 5},  {StepKind::kAddNode, 2},          {StepKind::kDeleteNode, 2},
     {StepKind::kFailNode, 1},    {StepKind::kCordonNode, 2},       {StepKind::kTaintNode, 2},
+    {StepKind::kCreateGroup, 6},
 };
 constexpr Choice kFaults[] = {
     {StepKind::kKill, 4},           {StepKind::kTerminate, 2},  {StepKind::kStopProcess, 4},
     {StepKind::kSuspendMachine, 2}, {StepKind::kPartition, 4},  {StepKind::kSlowNetwork, 2},
     {StepKind::kRequestFaults, 5},  {StepKind::kCutWatches, 3}, {StepKind::kStallWatch, 3},
     {StepKind::kJumpClock, 2},      {StepKind::kServerDown, 2}, {StepKind::kCompact, 3},
+    {StepKind::kExtenderFault, 5},
 };
 
 class Planner {
@@ -37,6 +40,8 @@ class Planner {
 
   Plan Make() {
     plan_.nodes = 2 + random_.Below(6);
+    plan_.groups = random_.Below(2) == 0;
+    plan_.extender = static_cast<ExtenderUse>(random_.Below(4) % 3);
     nodes_ = plan_.nodes;
     AddStep(StepKind::kCreatePods, milliseconds(100), [&](Step& step) { step.number = 2 + Below(5); });
     const std::uint64_t users = 4 + random_.Below(12);
@@ -80,6 +85,11 @@ class Planner {
           if (kTemplates[step.which].runs_for_seconds > 0 || kTemplates[step.which].needs_volume)
             step.kind = StepKind::kCreatePods;
           break;
+        case StepKind::kCreateGroup:
+          step.which = random_.Below(kGroupTemplates);
+          step.number = 2 + Below(4);
+          if (!plan_.groups) step.kind = StepKind::kCreatePods;
+          break;
         case StepKind::kScaleReplicaSet:
           step.which = random_.Below(4);
           step.number = Below(10);
@@ -102,9 +112,10 @@ class Planner {
       step.which = random_.Below(kReplicas);
       step.lasts = Between(milliseconds(100), milliseconds(random_.Below(3) == 0 ? 40'000 : 6'000));
       if (step.kind == StepKind::kSlowNetwork) step.number = 10 + Below(90);
-      if (step.kind == StepKind::kRequestFaults) step.number = Below(64);
+      if (step.kind == StepKind::kRequestFaults) step.number = Below(1U << kRequestFaultBits);
       if (step.kind == StepKind::kStallWatch) step.number = Below(std::size(kStalledResources));
       if (step.kind == StepKind::kJumpClock) step.number = Below(14'400) - 7'200;
+      if (step.kind == StepKind::kExtenderFault) step.number = 1 + Below(kExtenderFaults);
       if (step.kind == StepKind::kServerDown)
         step.lasts = std::min<Duration>(step.lasts, milliseconds(12'000));
       const bool momentary = step.kind == StepKind::kCutWatches || step.kind == StepKind::kJumpClock ||
@@ -121,6 +132,10 @@ class Planner {
 std::string Seconds(Duration time) {
   return fmt::format("{:.3f} s", std::chrono::duration<double>(time).count());
 }
+
+// By ExtenderFault.
+constexpr const char* kExtenderFaultNames[] = {"no fault", "no response", "error 500", "a malformed reply",
+                                               "a refused connection"};
 
 std::string Action(const Step& step) {
   const std::string replica = fmt::format("replica-{}", step.which);
@@ -146,6 +161,10 @@ std::string Action(const Step& step) {
       return fmt::format("{} is cordoned {}", node, lasts);
     case StepKind::kTaintNode:
       return fmt::format("{} is tainted {}", node, lasts);
+    case StepKind::kCreateGroup:
+      return fmt::format("create a pod group of {} pods of \"{}\"", step.number, kTemplates[step.which].name);
+    case StepKind::kExtenderFault:
+      return fmt::format("{} of the extender for {} {}", kExtenderFaultNames[step.number], replica, lasts);
     case StepKind::kKill:
       return fmt::format("kill {}, restart after {}", replica, Seconds(step.lasts));
     case StepKind::kTerminate:
@@ -184,10 +203,19 @@ Duration Plan::End() const {
 
 Plan MakePlan(std::uint64_t seed) { return Planner(seed).Make(); }
 
-Plan Keep(const Plan& plan, const std::set<std::size_t>& keep) {
+Plan KeepSteps(const Plan& plan, const std::set<std::size_t>& keep) {
   Plan kept = plan;
   std::erase_if(kept.steps, [&](const Step& step) { return !keep.contains(step.index); });
   return kept;
+}
+
+std::string DescribeCluster(const Plan& plan) {
+  std::string text = fmt::format("{} nodes", plan.nodes);
+  if (plan.groups) text += ", pod groups";
+  if (plan.extender == ExtenderUse::kRequired) text += ", a required extender";
+  if (plan.extender == ExtenderUse::kIgnorable) text += ", an ignorable extender";
+  if (plan.calm) text += ", constant latency";
+  return text;
 }
 
 std::string Describe(const Step& step) {

@@ -22,6 +22,7 @@ enum class StepKind : std::uint8_t {
   kFailNode,          // node number `which` is silent while the step lasts
   kCordonNode,        // node number `which` is unschedulable while the step lasts
   kTaintNode,         // node number `which` has a NoSchedule taint while the step lasts
+  kCreateGroup,       // a pod group of `number` pods of template `which` that start together
   // --- faults; `which` is a replica ---
   kKill,            // SIGKILL; restarted after the step
   kTerminate,       // SIGTERM; restarted after its end
@@ -34,6 +35,7 @@ enum class StepKind : std::uint8_t {
   kStallWatch,      // the watch of resource `number` delivers nothing while the step lasts
   kJumpClock,       // the time of day changes by `number` seconds
   kServerDown,      // the API server is down while the step lasts
+  kExtenderFault,   // requests to the extender fail in the way `number` while the step lasts
   kCompact,         // the API server forgets its history: watches cannot be resumed
 };
 
@@ -45,27 +47,37 @@ struct Step {
   std::int64_t number = 0;
   Duration lasts{};
 
+  friend bool operator==(const Step&, const Step&) = default;
   bool is_fault() const { return kind >= StepKind::kKill; }
 };
 
+enum class ExtenderUse : std::uint8_t { kNone, kRequired, kIgnorable };
+
 struct Plan {
   std::uint64_t seed = 0;
+  bool groups = false;  // the schedulers have the feature gate GenericWorkload
+  ExtenderUse extender = ExtenderUse::kNone;
   std::size_t nodes = 0;    // at the start
   std::vector<Step> steps;  // by time
   bool calm = false;        // the network's latency is constant
 
+  friend bool operator==(const Plan&, const Plan&) = default;
   // When the last step has ended.
   Duration End() const;
 };
 
 inline constexpr std::size_t kReplicas = 2;
+// Of a step kRequestFaults: each bit of `number` selects one kind of fault.
+inline constexpr unsigned kRequestFaultBits = 9;
 // The resources whose watches a step stalls.
 inline constexpr const char* kStalledResources[] = {
     "pods", "nodes", "persistentvolumeclaims", "persistentvolumes", "resourceclaims", "leases"};
 
 Plan MakePlan(std::uint64_t seed);
 // Without the steps that `keep` does not contain.
-Plan Keep(const Plan& plan, const std::set<std::size_t>& keep);
+Plan KeepSteps(const Plan& plan, const std::set<std::size_t>& keep);
+// "6 nodes, pod groups, a required extender"
+std::string DescribeCluster(const Plan& plan);
 // "  12.300 s  #7 kill replica-1 for 4.200 s"
 std::string Describe(const Step& step);
 

@@ -10,10 +10,7 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
-// As in process/leadership.cpp.
-constexpr seconds kDrainTimeout{5};
 constexpr std::uint64_t kMaxIterationMicros = 400;
 
 client::LeaderElectionOptions Election(const std::string& identity, std::uint64_t seed) {
@@ -36,7 +33,8 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
       lease_connection_(network, machine_, options_.index, options_.identity),
       main_(machine_, main_connection_, metrics_, {}),
       events_api_(machine_, event_connection_, metrics_, {}),
-      lease_api_(machine_, lease_connection_, metrics_, {}) {
+      lease_api_(machine_, lease_connection_, metrics_, {}),
+      extender_(options_.seed + 7, options_.extender_fault, [this](Duration time) { machine_.Block(time); }) {
   writer_ = std::make_unique<client::ApiWriter>(machine_, main_, machine_.clock(), fence_,
                                                 client::ApiWriterOptions{.seed = options_.seed + 2});
   events_ = std::make_unique<client::EventSink>(
@@ -45,7 +43,8 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   std::vector<std::string> notes;
   auto engine =
       assembly::Engine::Build(options_.config, options_.plugins, {*writer_, *events_, loop_, services_},
-                              notes, {.registry = &metrics_, .clock = &machine_.clock(), .options = {}});
+                              notes, {.registry = &metrics_, .clock = &machine_.clock(), .options = {}},
+                              {.make_transport = extender_.Maker()});
   BERTH_CHECK(engine.has_value(), engine.error().message);
   engine_ = std::move(*engine);
   cycle::SchedulerOptions scheduler;
@@ -60,22 +59,10 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
       cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
                             machine_.clock(), metrics_, engine_->shared_extenders(), fence_, tracer_,
                             [](std::size_t) { return true; }});
-  elector_ = std::make_unique<client::LeaderElector>(
-      machine_, lease_api_, events_api_, machine_.clock(), metrics_, fence_,
-      Election(options_.identity, options_.seed + 5),
-      client::LeaderElectionHandlers{.on_started =
-                                         [this] {
-                                           timeline_.Add(options_.identity, "leads");
-                                           leads_ = true;
-                                           source_->FreshnessBarrier([this] { scheduler_->Lead(); });
-                                         },
-                                     .on_stopped =
-                                         [this] {
-                                           timeline_.Add(options_.identity, "has lost the lease");
-                                           lost_ = true;
-                                           leads_ = false;
-                                           loop_.Stop();
-                                         }});
+  leadership_ = std::make_unique<process::Leadership>(
+      Election(options_.identity, options_.seed + 5), false,
+      process::LeadershipParts{machine_, lease_api_, events_api_, machine_.clock(), metrics_, fence_, loop_,
+                               *scheduler_, *writer_, [this] { Exit(); }});
   client::ClusterSourceOptions source;
   source.seed = options_.seed + 6;
   source.retained = engine_->retained_fields();
@@ -87,25 +74,25 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   };
   source.on_synced = [this] {
     timeline_.Add(options_.identity, "is synced");
-    elector_->Start();
+    leadership_->OnSynced();
   };
   source_ =
       std::make_unique<client::ClusterSource>(machine_, main_, metrics_, loop_.sink(), std::move(source));
-  source_->Start();
+  leadership_->Start(*source_);
 }
 
 // In the order of process/scheduler_process.cpp. What the members send while they are destroyed is dropped
 // with the machine.
 Replica::~Replica() {
   source_.reset();
-  elector_.reset();
+  leadership_.reset();
   events_.reset();
   writer_.reset();
 }
 
 void Replica::Terminate() {
   timeline_.Add(options_.identity, "receives SIGTERM");
-  scheduler_->Drain(kDrainTimeout);
+  leadership_->Leave();
   Wake();
 }
 
@@ -127,26 +114,21 @@ void Replica::ScheduleRun(Duration delay) {
 void Replica::RunLoop() {
   run_at_ = Duration::max();
   if (loop_stopped_) return;
-  if (loop_.stopping()) return OnLoopStopped();
-  const bool worked = loop_.RunOnce(*scheduler_);
-  busy_until_ = time_.now() + microseconds(1 + random_.Below(kMaxIterationMicros));
-  if (worked) return ScheduleRun({});
-  const MonoTime due = std::min(scheduler_->NextDue(), loop_.timers().Next().value_or(MonoTime::max()));
-  if (due != MonoTime::max()) ScheduleRun(std::max<Duration>(due - machine_.Now(), milliseconds(1)));
-}
-
-// As Leadership::ReleaseLease.
-void Replica::OnLoopStopped() {
-  loop_stopped_ = true;
-  if (lost_ || scheduler_->unconfirmed_bindings() > 0) return Exit();
-  machine_.After(kDrainTimeout, [this] { Exit(); });
-  writer_->WhenIdle([this] {
-    if (exiting_) return;
-    elector_->Release([this](bool free) {
+  if (loop_.stopping()) {
+    loop_stopped_ = true;
+    leadership_->Release([this](bool free) {
       timeline_.Add(options_.identity, "{}", free ? "has released the lease" : "has not released the lease");
       Exit();
     });
-  });
+    return;
+  }
+  machine_.EnterOtherThread();
+  const bool worked = loop_.RunOnce(*scheduler_);
+  busy_until_ =
+      time_.now() + machine_.LeaveOtherThread() + microseconds(1 + random_.Below(kMaxIterationMicros));
+  if (worked) return ScheduleRun({});
+  const MonoTime due = std::min(scheduler_->NextDue(), loop_.timers().Next().value_or(MonoTime::max()));
+  if (due != MonoTime::max()) ScheduleRun(std::max<Duration>(due - machine_.Now(), milliseconds(1)));
 }
 
 void Replica::Exit() {

@@ -11,21 +11,22 @@
 #include "kubernetes/client/api_writer.hpp"
 #include "kubernetes/client/event_sink.hpp"
 #include "kubernetes/client/informers.hpp"
-#include "kubernetes/client/leader_election.hpp"
 #include "kubernetes/client/rest.hpp"
 #include "observability/metrics/registry.hpp"
 #include "observability/tracing/attempt_trace.hpp"
+#include "process/leadership.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "tests/faults/extender.hpp"
 #include "tests/faults/machine.hpp"
 #include "tests/faults/network.hpp"
 #include "tests/faults/timeline.hpp"
 
 namespace berth::faults {
 
-// Joins the production parts as process/scheduler_process.cpp and process/leadership.cpp do: scheduler,
-// client, leader election, writer and events are those of `berth scheduler`; only machine and connections are
-// simulated. The process ends itself when it loses the lease, and after an orderly stop. One thread.
+// Joins the production parts as process/scheduler_process.cpp does: scheduler, client, leadership, writer and
+// events are those of `berth scheduler`; only machine and connections are simulated. The process ends itself
+// when it loses the lease, and after an orderly stop. One thread.
 class Replica {
  public:
   struct Options {
@@ -34,7 +35,8 @@ class Replica {
     std::uint64_t seed = 1;
     const config::SchedulerConfig& config;
     const runtime::Registry& plugins;
-    std::function<void()> on_exit;  // called at most once, as the last action of a task
+    std::function<ExtenderFault()> extender_fault;  // the current one
+    std::function<void()> on_exit;                  // called at most once, as the last action of a task
   };
   // The arguments must outlive the replica. Starts immediately.
   Replica(simulation::VirtualTime& time, Network& network, Timeline& timeline, Options options);
@@ -46,7 +48,6 @@ class Replica {
   Machine& machine() { return machine_; }
   const cycle::Scheduler& scheduler() const { return *scheduler_; }
   const assembly::Engine& engine() const { return *engine_; }
-  bool leads() const { return leads_; }
   bool fence_open() const { return fence_.Open(); }
   std::size_t write_backlog() const { return writer_->Backlog(); }
   // SIGTERM.
@@ -56,7 +57,6 @@ class Replica {
   void Wake();
   void ScheduleRun(Duration delay);
   void RunLoop();
-  void OnLoopStopped();
   void Exit();
 
   const Options options_;
@@ -71,14 +71,13 @@ class Replica {
   std::unique_ptr<client::ApiWriter> writer_;
   std::unique_ptr<client::EventSink> events_;
   cycle::ClusterLoop loop_{machine_.clock()};
+  ExtenderClient extender_;
   cycle::ServicesProxy services_;
   tracing::NoTracer tracer_;
   std::unique_ptr<assembly::Engine> engine_;
   std::unique_ptr<cycle::Scheduler> scheduler_;
-  std::unique_ptr<client::LeaderElector> elector_;
+  std::unique_ptr<process::Leadership> leadership_;
   std::unique_ptr<client::ClusterSource> source_;
-  bool leads_ = false;
-  bool lost_ = false;
   bool exiting_ = false;
   bool loop_stopped_ = false;
   // Of the scheduler's thread: its next iteration, and the end of the current one.

@@ -10,6 +10,7 @@
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "tests/faults/checker.hpp"
 #include "tests/faults/control_plane.hpp"
+#include "tests/faults/extender.hpp"
 #include "tests/faults/network.hpp"
 #include "tests/faults/replica.hpp"
 #include "tests/faults/workload.hpp"
@@ -35,24 +36,39 @@ bool IsWrite(const http::Request& request) {
          request.target.find("/events") == std::string::npos;
 }
 
+config::SchedulerConfig ConfigOf(const Plan& plan, const config::ArgsCodecs& codecs) {
+  config::FeatureGates gates;
+  if (plan.groups) {
+    std::vector<std::string> notes;
+    const std::string on[] = {"GenericWorkload=true"};
+    gates = config::FeatureGates::Parse(on, notes).value();
+  }
+  config::SchedulerConfig config = config::DefaultSchedulerConfig(gates, &codecs);
+  if (plan.extender != ExtenderUse::kNone)
+    config.extenders.push_back(ExtenderConfiguration(plan.extender == ExtenderUse::kIgnorable));
+  return config;
+}
+
 class Simulation {
  public:
-  Simulation(const Plan& plan, bool keep_timeline)
+  Simulation(const Plan& plan, const LineSink& sink)
       : plan_(plan),
-        timeline_(time_, keep_timeline),
+        timeline_(time_, sink),
         random_(plan.seed * 77 + 5),
         control_plane_(time_, plan.seed + 1000),
         network_(time_, plan.seed + 2000, timeline_,
                  [this](http::Request request, std::shared_ptr<http::Exchange> exchange) {
                    control_plane_.Handle(std::move(request), std::move(exchange));
                  }),
-        checker_(
-            time_, timeline_, [this] { return Duration(faulty_ ? kFaultyStaleness : kUsualStaleness); },
-            [this] { return faulty_; }),
-        config_(config::DefaultSchedulerConfig({}, &plugins_.codecs())) {
+        checker_(time_, timeline_,
+                 {.staleness = [this] { return Duration(faulty_ ? kFaultyStaleness : kUsualStaleness); },
+                  .faulty = [this] { return faulty_; },
+                  .has_required_extender = plan.extender == ExtenderUse::kRequired,
+                  .client = [this] { return network_.executing(); }}),
+        config_(ConfigOf(plan, plugins_.codecs())) {
     control_plane_.store().Observe(checker_);
-    network_.on_request = [this](std::size_t, const std::string& process, const http::Request& request) {
-      CheckLeader(process, request);
+    network_.on_request = [this](const Client& client, const http::Request& request) {
+      CheckRequest(client, request);
     };
     if (plan.calm) network_.SetCalm();
   }
@@ -66,6 +82,7 @@ class Simulation {
     std::uint64_t starts = 0;
     Duration downtime = kRestartDelay;  // before the next start
     std::uint64_t holds = 0;            // steps that keep the process stopped
+    ExtenderFault extender_fault = ExtenderFault::kNone;
   };
 
   void Advance(Duration to);
@@ -76,8 +93,9 @@ class Simulation {
   void ExecuteUserStep(const Step& step);
   void ExecuteFault(const Step& step);
   void CreatePods(std::size_t pod_template, std::int64_t count);
+  void CreateGroup(std::size_t pod_template, std::int64_t members);
   void DeletePods(std::int64_t count);
-  void CheckLeader(const std::string& process, const http::Request& request);
+  void CheckRequest(const Client& client, const http::Request& request);
   void CheckEnd();
   void CheckReplica(const Replica& replica);
   void CheckNothingWasForgotten();
@@ -97,6 +115,7 @@ class Simulation {
   bool endless_ = false;  // a client sends requests without end
   std::uint64_t created_pods_ = 0;
   std::uint64_t created_sets_ = 0;
+  std::uint64_t created_groups_ = 0;
 };
 
 RunResult Simulation::Run() {
@@ -109,7 +128,6 @@ RunResult Simulation::Run() {
   RunResult result;
   result.violations = checker_.violations();
   result.digest = timeline_.digest();
-  result.timeline = timeline_.lines();
   result.counts = network_.injected();
   result.counts["bindings"] = checker_.bindings();
   result.counts["requests"] = network_.requests();
@@ -154,11 +172,13 @@ void Simulation::StartReplica(std::size_t index) {
                        .seed = random_.Next() >> 8,
                        .config = config_,
                        .plugins = plugins_,
-                       .on_exit = [this, index, start] {
-                         Slot& ended = slots_[index];
-                         if (ended.replica == nullptr || ended.starts != start) return;
-                         StopReplica(index, std::exchange(ended.downtime, kRestartDelay));
-                       }});
+                       .extender_fault = [&slot] { return slot.extender_fault; },
+                       .on_exit =
+                           [this, index, start] {
+                             Slot& ended = slots_[index];
+                             if (ended.replica == nullptr || ended.starts != start) return;
+                             StopReplica(index, std::exchange(ended.downtime, kRestartDelay));
+                           }});
   if (slot.holds > 0) slot.replica->machine().Stop();
 }
 
@@ -189,6 +209,13 @@ void Simulation::CreatePods(std::size_t pod_template, std::int64_t count) {
   }
 }
 
+void Simulation::CreateGroup(std::size_t pod_template, std::int64_t members) {
+  const std::string name = fmt::format("group-{}", created_groups_++);
+  control_plane_.Create(Kinds().pod_groups, "default", GroupJson(name, members));
+  for (std::int64_t i = 0; i < members; ++i)
+    control_plane_.Create(Known().pods, "default", MemberJson(pod_template, name, members, i));
+}
+
 void Simulation::DeletePods(std::int64_t count) {
   for (std::int64_t i = 0; i < count && !checker_.pods().empty(); ++i) {
     auto victim = checker_.pods().begin();
@@ -210,6 +237,8 @@ void Simulation::ExecuteUserStep(const Step& step) {
       control_plane_.Create(Kinds().replica_sets, "default",
                             ReplicaSetJson(step.which, fmt::format("set-{}", created_sets_++), step.number));
       return;
+    case StepKind::kCreateGroup:
+      return CreateGroup(step.which, step.number);
     case StepKind::kScaleReplicaSet:
       control_plane_.Edit(Kinds().replica_sets, "default", fmt::format("set-{}", step.which),
                           [&](auto& set) { sandbox::ObjectAt(set, "spec")["replicas"] = step.number; });
@@ -302,6 +331,9 @@ void Simulation::ExecuteFault(const Step& step) {
                      .no_response = chance(2, 30),
                      .server_error = chance(3, 150),
                      .conflict = chance(4, 200),
+                     .denied = chance(6, 300),
+                     .delayed = chance(7, 100),
+                     .repeated = chance(8, 100),
                      .executed_error = chance(5, 100),
                      .duplicate = 50,
                      .cut = 30};
@@ -320,6 +352,10 @@ void Simulation::ExecuteFault(const Step& step) {
       network_.SetServerDown(true);
       time_.After(step.lasts, [this] { network_.SetServerDown(false); });
       return;
+    case StepKind::kExtenderFault:
+      slot.extender_fault = static_cast<ExtenderFault>(step.number);
+      time_.After(step.lasts, [&slot] { slot.extender_fault = ExtenderFault::kNone; });
+      return;
     case StepKind::kCompact:
       return control_plane_.store().Compact();
     default:
@@ -337,14 +373,16 @@ std::string Simulation::Holder() const {
   return std::string(sandbox::FindString(document.root(), "spec.holderIdentity"));
 }
 
-void Simulation::CheckLeader(const std::string& process, const http::Request& request) {
+void Simulation::CheckRequest(const Client& client, const http::Request& request) {
   if (!IsWrite(request)) return;
-  timeline_.Add(process, "{} {}", request.method, request.target);
+  timeline_.Add(client.process, "{} {}", request.method, request.target);
+  if (client.late) return;  // sent when its process held the lease
   const std::string holder = Holder();
-  if (holder != process && !holder.empty()) {
+  if (holder != client.process && !holder.empty()) {
     checker_.Report("one leader writes", fmt::format("{} {} of {} is executed while {} holds the lease",
-                                                     request.method, request.target, process, holder));
+                                                     request.method, request.target, client.process, holder));
   }
+  checker_.OnRequest(client, request);
 }
 
 void Simulation::CheckEnd() {
@@ -358,6 +396,7 @@ void Simulation::CheckEnd() {
   for (const Slot& slot : slots_) {
     if (slot.replica != nullptr) CheckReplica(*slot.replica);
   }
+  checker_.CheckGroups();
   const cycle::Scheduler& scheduler = leader->replica->scheduler();
   for (const auto& [key, pod] : checker_.pods()) {
     if (pod.waiting() && !scheduler.queue().Contains(pod.uid))
@@ -406,9 +445,14 @@ void Simulation::CheckNothingWasForgotten() {
     slots_[i].starts += 1'000;  // none of the pending restarts is valid
   control_plane_.Delete(Known().leases, "kube-system", "kube-scheduler");
   const std::uint64_t before = checker_.bindings();
+  // If the response to a write of a claim is lost and the pod is deleted meanwhile, the device becomes free
+  // when the client gives the response up, 60 s later. As in kube-scheduler, this is not an event for other
+  // pods.
+  const bool devices_became_free = network_.injected().contains("no response");
   std::set<std::string> waiting;
   for (const auto& [key, pod] : checker_.pods()) {
-    if (pod.waiting()) waiting.insert(key);
+    const bool tolerated = kTemplates[pod.pod_template].needs_device && devices_became_free;
+    if (pod.waiting() && !tolerated) waiting.insert(key);
   }
   if (waiting.empty()) return;
   StartReplica(kReplicas);
@@ -423,6 +467,6 @@ void Simulation::CheckNothingWasForgotten() {
 
 }  // namespace
 
-RunResult Run(const Plan& plan, bool keep_timeline) { return Simulation(plan, keep_timeline).Run(); }
+RunResult Run(const Plan& plan, const LineSink& timeline) { return Simulation(plan, timeline).Run(); }
 
 }  // namespace berth::faults

@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "tests/faults/plan.hpp"
+#include "tests/faults/timeline.hpp"
 
 namespace berth::faults {
 
 struct RunResult {
   std::vector<std::string> violations;          // empty: all invariants hold
   std::uint64_t digest = 0;                     // of the timeline
-  std::vector<std::string> timeline;            // if wanted
   std::map<std::string, std::uint64_t> counts;  // of bindings, requests and injected faults
   Duration simulated{};
 };
 
 // Equal arguments give equal results. After the last step has ended, the cluster has kSettleTime to bind
 // every pod that can be bound.
-RunResult Run(const Plan& plan, bool keep_timeline);
+RunResult Run(const Plan& plan, const LineSink& timeline = [](const std::string&) {});
 
 // The lease of a killed leader expires after 15 s, a silent watch is reopened after 90 s, a pod's back-off
 // lasts at most 10 s. Shorter than the 5 min after which the scheduler retries every pod without a reason.

@@ -83,6 +83,20 @@ std::string VolumeClaimJson(const std::string& pod) {
       pod);
 }
 
+std::string GroupJson(const std::string& name, std::int64_t members) {
+  return fmt::format(
+      R"({{"metadata":{{"name":"{}"}},"spec":{{"schedulingPolicy":{{"gang":{{"minCount":{}}}}}}}}})", name,
+      members);
+}
+
+std::string MemberJson(std::size_t index, const std::string& group, std::int64_t members,
+                       std::int64_t number) {
+  const PodTemplate& pod = kTemplates[index];
+  return fmt::format(
+      R"({{"metadata":{{"name":"{0}-{1}","labels":{{"app":"{2}","group":"{0}","members":"{3}"}}}},"spec":{{"schedulingGroup":{{"podGroupName":"{0}"}},{4}}}}})",
+      group, number, pod.name, members, SpecJson(pod, ""));
+}
+
 std::string ReplicaSetJson(std::size_t index, const std::string& name, std::int64_t replicas) {
   return fmt::format(
       R"({{"metadata":{{"name":"{}"}},"spec":{{"replicas":{},"selector":{{"matchLabels":{{"app":"{}","set":"{}"}}}},"template":{{"metadata":{{"labels":{{"app":"{}","set":"{}"}}}},"spec":{{{}}}}}}}}})",

@@ -47,6 +47,9 @@ inline constexpr std::array<PodTemplate, 13> kTemplates = {{
     {.name = "volume", .cpu = 100, .memory = 128, .needs_volume = true},
 }};
 
+// The first templates can be members of pod groups.
+inline constexpr std::size_t kGroupTemplates = 5;
+
 inline constexpr std::size_t kZones = 3;
 inline constexpr std::string_view kTaint = "faults";
 
@@ -56,6 +59,11 @@ std::string NodeJson(std::size_t node);
 std::string PodJson(std::size_t pod_template, const std::string& name);
 // The claim of a pod that needs a volume.
 std::string VolumeClaimJson(const std::string& pod);
+// A pod group with gang policy, and its member number `number`. All members are needed. Labels of the member:
+// group, members.
+std::string GroupJson(const std::string& name, std::int64_t members);
+std::string MemberJson(std::size_t pod_template, const std::string& group, std::int64_t members,
+                       std::int64_t number);
 std::string ReplicaSetJson(std::size_t pod_template, const std::string& name, std::int64_t replicas);
 
 }  // namespace berth::faults

@@ -273,9 +273,13 @@ void ApiWriter::Impl::OnBound(const WritePtr& write, Reply reply) {
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
   if (error.ambiguous()) return ResolveOutcome(write, error);
-  // "already assigned" after an attempt with unknown effect may refer to that attempt's success.
-  if (error.code == ErrorCode::kConflict && write->settled_before) return ResolveOutcome(write, error);
-  if (error.temporary_server_failure()) write->settled_before = true;
+  if (error.temporary_server_failure()) {
+    write->settled_before = true;
+  } else if (error.answered() && write->settled_before) {
+    // "already assigned" after an attempt with unknown effect may refer to that attempt's success. After any
+    // other rejection, too, that attempt may have bound the pod.
+    return ResolveOutcome(write, error);
+  }
   if (error.temporary_server_failure() || error.not_sent()) return Again(write, error);
   Finish(write, std::unexpected(error.ToError()));
 }
@@ -291,9 +295,9 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
   write->call = 0;
   const auto& binding = *write->binding;
   if (!reply) {
-    if (reply.error().answered() && !reply.error().temporary_server_failure()) {
-      return Finish(write, std::unexpected(reply.error().ToError()));
-    }
+    const bool is_final =
+        reply.error().answered() && !reply.error().temporary_server_failure() && !reply.error().ambiguous();
+    if (is_final) return Finish(write, std::unexpected(reply.error().ToError()));
     if (write->tries >= kMaxWriteTries) {
       return Finish(write, Fail(ErrorCode::kAmbiguous,
                                 fmt::format("{}; and then: {}", why.message, reply.error().message)));
@@ -314,9 +318,8 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
     return Finish(write, Fail(ErrorCode::kConflict, fmt::format("pod {} is already assigned to node \"{}\"",
                                                                 binding.name, pod->spec.node_name)));
   }
-  // Not bound. The uid makes a retry safe; a rejection for another reason than an existing assignment is
-  // final.
-  if (why.code == ErrorCode::kConflict) return Finish(write, std::unexpected(why.ToError()));
+  // Not bound: a rejection is final. After a lost response the uid makes a retry safe.
+  if (!why.ambiguous()) return Finish(write, std::unexpected(why.ToError()));
   write->settled_before = true;
   Again(write, why);
 }

@@ -140,6 +140,16 @@ TEST_F(Writer, AnUnboundPodAfterALostResponseIsBoundAgain) {
   EXPECT_THAT(results_, ElementsAre("bind p: done"));
 }
 
+TEST_F(Writer, AServerTimeoutWhileThePodIsReadDoesNotEndTheBinding) {
+  Bind();
+  api_.Answer(AnswerLost());
+  api_.Answer(Refused(504, "Timeout"));
+  loop_.Advance(20ms);
+  EXPECT_THAT(api_.sent, ElementsAre(kPost, kGet, kGet));
+  api_.Answer(PodOn("n1"));
+  EXPECT_THAT(results_, ElementsAre("bind p: done"));
+}
+
 TEST_F(Writer, AConflictAfterAnAmbiguousAttemptMayBeItsOwnSuccess) {
   Bind();
   api_.Answer(Refused(500, "InternalError"));
@@ -148,6 +158,27 @@ TEST_F(Writer, AConflictAfterAnAmbiguousAttemptMayBeItsOwnSuccess) {
   EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kGet));
   api_.Answer(PodOn("n1"));
   EXPECT_THAT(results_, ElementsAre("bind p: done"));
+}
+
+TEST_F(Writer, ARejectionAfterAnAmbiguousAttemptDoesNotUndoItsSuccess) {
+  Bind();
+  api_.Answer(Refused(500, "InternalError"));
+  loop_.Advance(20ms);
+  api_.Answer(Refused(403, "Forbidden"));
+  EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kGet));
+  api_.Answer(PodOn("n1"));
+  EXPECT_THAT(results_, ElementsAre("bind p: done"));
+}
+
+TEST_F(Writer, ARejectionOfAnUnboundPodIsFinal) {
+  Bind();
+  api_.Answer(Refused(500, "InternalError"));
+  loop_.Advance(20ms);
+  api_.Answer(Refused(403, "Forbidden"));
+  api_.Answer(PodOn(""));
+  EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kGet));
+  EXPECT_THAT(results_,
+              ElementsAre(fmt::format("bind p: {} Forbidden", static_cast<int>(ErrorCode::kInternal))));
 }
 
 TEST_F(Writer, APatchIsAStrategicMerge) {

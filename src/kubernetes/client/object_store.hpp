@@ -1,10 +1,12 @@
 // The last known state of one kind of object; computes changes.
 #pragma once
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -95,6 +97,10 @@ class ObjectStore {
     for (const Ptr& object : objects_) {
       if (!present.contains(ByKey::Key(object))) gone.push_back(object);
     }
+    // The table's order differs between processes.
+    std::ranges::sort(gone, [](const Ptr& a, const Ptr& b) {
+      return std::tie(a->metadata.ns, a->metadata.name) < std::tie(b->metadata.ns, b->metadata.name);
+    });
     for (const Ptr& object : objects) Put(object);
     for (const Ptr& object : gone) Remove(object->metadata.Key());
   }

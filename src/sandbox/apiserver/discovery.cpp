@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "sandbox/apiserver/openapi/openapi.hpp"
@@ -44,7 +45,8 @@ struct GroupVersion {
   std::vector<const ResourceType*> types;
 };
 
-// In the order of the table; events.k8s.io, which has no entry of its own, comes last.
+// In the order of the table; events.k8s.io, which has no entry of its own, comes last. The versions of a
+// group follow each other, the preferred one first.
 std::vector<GroupVersion> GroupVersions() {
   std::vector<GroupVersion> all;
   for (const auto& type : Resources()) {
@@ -123,10 +125,26 @@ json::object ResourceList(const GroupVersion& gv) {
   return list;
 }
 
-json::object Group(const GroupVersion& gv) {
-  const json::object version{{"groupVersion", fmt::format("{}/{}", gv.group, gv.version)},
-                             {"version", gv.version}};
-  return {{"name", gv.group}, {"versions", json::array{version}}, {"preferredVersion", version}};
+// `versions`: of one group.
+json::object Group(std::span<const GroupVersion> versions) {
+  json::array all;
+  for (const auto& gv : versions) {
+    all.push_back(
+        json::object{{"groupVersion", fmt::format("{}/{}", gv.group, gv.version)}, {"version", gv.version}});
+  }
+  const json::value preferred = all.front();
+  return {{"name", versions.front().group}, {"versions", std::move(all)}, {"preferredVersion", preferred}};
+}
+
+// Calls visit(std::span<const GroupVersion>) for each group.
+template <class Visit>
+void ForEachGroup(std::span<const GroupVersion> all, Visit&& visit) {
+  while (!all.empty()) {
+    std::size_t versions = 1;
+    while (versions < all.size() && all[versions].group == all.front().group) ++versions;
+    visit(all.first(versions));
+    all = all.subspan(versions);
+  }
 }
 
 // --- the aggregated form: all groups in one response ---
@@ -153,7 +171,7 @@ json::object AggregatedResource(const ResourceType& type) {
   return entry;
 }
 
-json::object AggregatedGroup(const GroupVersion& gv) {
+json::object AggregatedVersion(const GroupVersion& gv) {
   json::array resources;
   for (const ResourceType* type : gv.types) resources.push_back(AggregatedResource(*type));
   for (const auto& review : kUnstored) {
@@ -164,18 +182,22 @@ json::object AggregatedGroup(const GroupVersion& gv) {
                                      {"singularResource", review.singular},
                                      {"verbs", review.verbs()}});
   }
+  return {{"version", gv.version}, {"freshness", "Current"}, {"resources", std::move(resources)}};
+}
+
+json::object AggregatedGroup(std::span<const GroupVersion> versions) {
   json::object metadata;
-  if (!gv.group.empty()) metadata["name"] = gv.group;
-  const json::object version{
-      {"version", gv.version}, {"freshness", "Current"}, {"resources", std::move(resources)}};
-  return {{"metadata", metadata}, {"versions", json::array{version}}};
+  if (!versions.front().group.empty()) metadata["name"] = versions.front().group;
+  json::array all;
+  for (const auto& gv : versions) all.push_back(AggregatedVersion(gv));
+  return {{"metadata", metadata}, {"versions", std::move(all)}};
 }
 
 Answer Aggregated(bool core) {
   json::array items;
-  for (const auto& gv : GroupVersions()) {
-    if (gv.group.empty() == core) items.push_back(AggregatedGroup(gv));
-  }
+  ForEachGroup(GroupVersions(), [&](std::span<const GroupVersion> versions) {
+    if (versions.front().group.empty() == core) items.push_back(AggregatedGroup(versions));
+  });
   return {200, "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
           json::serialize(json::object{{"kind", "APIGroupDiscoveryList"},
                                        {"apiVersion", "apidiscovery.k8s.io/v2"},
@@ -247,9 +269,9 @@ std::optional<Answer> AnswerApis(const ApiRequest& request) {
   if (request.path.size() == 1) {
     if (WantsAggregated(request)) return Aggregated(false);
     json::array groups;
-    for (const auto& gv : all) {
-      if (!gv.group.empty()) groups.push_back(Group(gv));
-    }
+    ForEachGroup(all, [&](std::span<const GroupVersion> versions) {
+      if (!versions.front().group.empty()) groups.push_back(Group(versions));
+    });
     return Json({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}});
   }
   const auto gv = std::ranges::find_if(all, [&](const GroupVersion& candidate) {
@@ -263,7 +285,10 @@ std::optional<Answer> AnswerApis(const ApiRequest& request) {
   if (gv == all.end()) return NotFoundText();
   if (request.path.size() == 2) {
     json::object group{{"kind", "APIGroup"}, {"apiVersion", "v1"}};
-    for (auto& entry : Group(*gv)) group[entry.key()] = entry.value();
+    ForEachGroup(all, [&](std::span<const GroupVersion> versions) {
+      if (versions.front().group != gv->group) return;
+      for (auto& entry : Group(versions)) group[entry.key()] = entry.value();
+    });
     return Json(group);
   }
   if (request.path.size() == 3) return Json(ResourceList(*gv));

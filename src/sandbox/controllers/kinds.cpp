@@ -23,6 +23,7 @@ const ControlledKinds& Kinds() {
       .resource_claim_templates = *FindResource("resource.k8s.io", "v1", "resourceclaimtemplates"),
       .resource_slices = *FindResource("resource.k8s.io", "v1", "resourceslices"),
       .device_classes = *FindResource("resource.k8s.io", "v1", "deviceclasses"),
+      .pod_groups = *FindResource("scheduling.k8s.io", "v1beta1", "podgroups"),
   };
   return kinds;
 }

@@ -25,6 +25,7 @@ struct ControlledKinds {
   const ResourceType& resource_claim_templates;
   const ResourceType& resource_slices;
   const ResourceType& device_classes;
+  const ResourceType& pod_groups;
 };
 const ControlledKinds& Kinds();
 

@@ -123,6 +123,8 @@ std::vector<ResourceType> ClusterTypes() {
        .delete_shows_object = true},
       {.group = "scheduling.k8s.io", .version = "v1", .plural = "priorityclasses", .singular = "priorityclass",
        .kind = "PriorityClass", .short_names = "pc", .tracks_generation = true},
+      {.group = "scheduling.k8s.io", .version = "v1beta1", .plural = "podgroups", .singular = "podgroup",
+       .kind = "PodGroup", .namespaced = true, .has_status = true, .tracks_generation = true},
       {.group = "storage.k8s.io", .version = "v1", .plural = "csidrivers", .singular = "csidriver",
        .kind = "CSIDriver", .needs_version = true, .delete_shows_object = true},
       {.group = "storage.k8s.io", .version = "v1", .plural = "csinodes", .singular = "csinode", .kind = "CSINode",

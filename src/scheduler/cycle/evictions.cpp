@@ -123,9 +123,11 @@ void Evictions::EvictAllButLast(const PreemptionPtr& preemption) {
 void Evictions::EvictLast(const PreemptionPtr& preemption) {
   const std::string& uid = preemption->preemptor.uid;
   const api::PodPtr& last = preemption->victims.back();
+  // The deletion of a victim that is gone was no event for the preemptor, which was preempting until now.
+  const bool gone = parts_.pods.Find(last->metadata) == nullptr;
   in_progress_.insert_or_assign(uid, last);
-  EvictOne(preemption, last, [this, preemption](Outcome outcome) {
-    preemption->retry_now = outcome.resources_free;
+  EvictOne(preemption, last, [this, preemption, gone](Outcome outcome) {
+    preemption->retry_now = outcome.resources_free || gone;
     if (!outcome.result) preemption->failed = true;
     Finish(preemption);
   });

@@ -382,6 +382,23 @@ TEST_F(PreemptionTest, AVictimThatNoLongerExistsIsNoError) {
   EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"success\"}"), "1");
 }
 
+TEST_F(PreemptionTest, APodWhoseLastVictimIsGoneIsRetriedWithoutAnEvent) {
+  const api::PodPtr first = AddPod(Low("a", "500m"));
+  const api::PodPtr last = AddPod(Low("b", "500m"));
+  api.hold = true;
+  AddPod(High());
+  Remove(first);
+  Remove(last);
+  EXPECT_EQ(PlaceOf("high"), "gated") << "it is still preempting";
+  api.answer = Fail(ErrorCode::kNotFound, "gone");
+  Release();
+  EXPECT_EQ(Patches().back(), "b: PreemptionByScheduler");
+  Release();
+  api.answer = {};
+  Release();
+  EXPECT_THAT(Bound(), ElementsAre("high"));
+}
+
 TEST_F(PreemptionTest, NominationsOfLowerPriorityAreClearedFirst) {
   AddPod(Low("low"));
   AddPod(MakePod("hopeful").Cpu("1").Priority(5).Nominated("n1"));

@@ -115,6 +115,23 @@ NodeAllocatableResource|3mapping:NodeAllocatableMapping 4overhead:NodeAllocatabl
 NonResourceAttributes|1path:s 2verb:s
 NonResourceRule|1verbs:[]s= 2nonResourceURLs:[]s
 OpaqueDeviceConfiguration|1driver:s= 2parameters:o
+PodGroup|1metadata:ObjectMeta= 2spec:PodGroupSpec= 3status:PodGroupStatus=
+PodGroupResourceClaim|1name:s= 2resourceClaimName:s? 3resourceClaimTemplateName:s?
+PodGroupResourceClaimStatus|1name:s= 2resourceClaimName:s?
+PodGroupSchedulingConstraints|1topology:[]TopologyConstraint
+PodGroupSchedulingPolicy|1basic:BasicSchedulingPolicy 2gang:GangSchedulingPolicy
+PodGroupSpec|1parentCompositePodGroupName:s? 2workloadRef:WorkloadReference
+ 3schedulingPolicy:PodGroupSchedulingPolicy= 4schedulingConstraints:PodGroupSchedulingConstraints
+ 5resourceClaims:[name]PodGroupResourceClaim 6disruptionMode:DisruptionMode 7priorityClassName:s
+ 8priority:i? 9preemptionPolicy:s?
+PodGroupStatus|1conditions:[type]Condition 2resourceClaimStatuses:[name]PodGroupResourceClaimStatus
+BasicSchedulingPolicy|
+GangSchedulingPolicy|1minCount:i=
+DisruptionMode|1single:SingleDisruptionMode 2all:AllDisruptionMode
+SingleDisruptionMode|
+AllDisruptionMode|
+TopologyConstraint|1key:s=
+WorkloadReference|1workloadName:s= 2templateName:s=
 PodDisruptionBudget|1metadata:ObjectMeta= 2spec:PodDisruptionBudgetSpec= 3status:PodDisruptionBudgetStatus=
 PodDisruptionBudgetSpec|1minAvailable:I 2selector:LabelSelector 3maxUnavailable:I
  4unhealthyPodEvictionPolicy:s?
