@@ -80,10 +80,10 @@ class Measuring::Gate {
  public:
   explicit Gate(framework::Poster to) : to_(std::move(to)) {}
 
-  void Post(std::move_only_function<void()> work) {
+  void Post(cycle::Origin origin, std::move_only_function<void()> work) {
     const std::scoped_lock lock(mutex_);
-    if (open_) return to_(std::move(work));
-    held_.push_back(std::move(work));
+    if (open_) return PostAs(std::move(origin), std::move(work));
+    held_.push_back({std::move(origin), std::move(work)});
     if (held_.size() >= kMostHeld) LetThrough();
   }
   void Open() {
@@ -93,15 +93,23 @@ class Measuring::Gate {
 
  private:
   static constexpr std::size_t kMostHeld = 256;
+  struct Held {
+    cycle::Origin origin;
+    std::move_only_function<void()> work;
+  };
 
   void LetThrough() {
     open_ = true;
-    for (auto& work : std::exchange(held_, {})) to_(std::move(work));
+    for (Held& one : std::exchange(held_, {})) PostAs(std::move(one.origin), std::move(one.work));
+  }
+  void PostAs(cycle::Origin origin, std::move_only_function<void()> work) const {
+    const cycle::OriginScope scope(std::move(origin));
+    to_(std::move(work));
   }
 
   std::mutex mutex_;
   bool open_ = false;
-  std::vector<std::move_only_function<void()>> held_;
+  std::vector<Held> held_;
   const framework::Poster to_;
 };
 
@@ -118,7 +126,10 @@ Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& part
             load_metrics::Poller::Start(
                 sources, {.loop = measuring->io_,
                           .measurements = measurements,
-                          .post = [gate = measuring->gate_](auto work) { gate->Post(std::move(work)); },
+                          .post = [gate = measuring->gate_](auto work) { gate->Post({}, std::move(work)); },
+                          .post_result = [gate = measuring->gate_, origin_of = parts.origin_of](
+                                             const auto& result,
+                                             auto work) { gate->Post(origin_of(result), std::move(work)); },
                           .metrics = parts.metrics,
                           .access = SystemSourceParts(measuring->io_, parts.environment),
                           .on_source_change =
@@ -136,12 +147,15 @@ Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& h
   http::IoThread io(clock);
   metrics::Registry discarded_metrics;
   const auto mailbox = std::make_shared<cycle::Mailbox>();
-  BERTH_TRY(const auto poller, load_metrics::Poller::Start(
-                                   sources, {.loop = io,
-                                             .measurements = measurements,
-                                             .post = [mailbox](auto work) { mailbox->Post(std::move(work)); },
-                                             .metrics = discarded_metrics,
-                                             .access = SystemSourceParts(io, environment)}));
+  BERTH_TRY(
+      const auto poller,
+      load_metrics::Poller::Start(
+          sources, {.loop = io,
+                    .measurements = measurements,
+                    .post = [mailbox](auto work) { mailbox->Post(std::move(work)); },
+                    .post_result = [mailbox](const auto&, auto work) { mailbox->Post(std::move(work)); },
+                    .metrics = discarded_metrics,
+                    .access = SystemSourceParts(io, environment)}));
   std::vector<cycle::Message> arrived;
   while (!measurements.AllPolled()) {  // every query has a deadline
     mailbox->WaitUntil(clock.Now() + std::chrono::minutes(1));

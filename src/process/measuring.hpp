@@ -1,6 +1,7 @@
 // Queries the measurements that plugins use, in the background.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/ports/ports.hpp"
 #include "observability/metrics/registry.hpp"
+#include "scheduler/cycle/loop_journal.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/load_metrics/poller.hpp"
 
@@ -22,6 +24,9 @@ struct MeasuringParts {
   metrics::Registry& metrics;
   ports::EventSink& events;  // records the failure and the recovery of a source
   const std::string& hostname;
+  // The origin of the work that passes a result to the measurements; by default outside. Any thread.
+  std::function<cycle::Origin(const load_metrics::PollResult&)> origin_of =
+      [](const load_metrics::PollResult&) { return cycle::Origin{}; };
 };
 
 // Runs on its own thread, so that megabytes of measurements do not delay bindings.

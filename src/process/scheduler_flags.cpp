@@ -310,9 +310,11 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
       "berth-recording-dir", own.recording_dir,
       "Directory to which the scheduler writes what it receives and decides, for berth replay. It is "
       "created and must not contain another recording.");
-  table.Size("berth-recording-limit", own.recording_limit_bytes,
-             "Size limit of the recording on disk. When it is reached, recording ends and scheduling "
-             "continues.");
+  table.Size(
+      "berth-recording-limit", own.recording_limit_bytes,
+      "Size limit of the recording on disk. The oldest files are removed, and the latest part is kept. If "
+      "no snapshot is possible, for example with load-aware plugins, recording ends there and scheduling "
+      "continues.");
   table.Size(
       "berth-equivalence-cache-size", own.equivalence_cache_bytes,
       "Size limit of the equivalence cache, which stores filter and score results for identical pods. 0 "

@@ -24,6 +24,7 @@
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/recording/header.hpp"
+#include "scheduler/recording/inputs.hpp"
 #include "scheduler/recording/recorder.hpp"
 #include "service/page/page.hpp"
 
@@ -219,8 +220,11 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
                                      recorder_ ? *recorded_fence_ : fence_, *tracing_.tracer,
                                      [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
   if (recorder_) StartRecording(options);
-  BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_, clock_,
-                                          metrics_, *api_.events, hostname_}));
+  BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_,
+                                          LoopClock(), metrics_, *api_.events, hostname_,
+                                          [recorded = recorder_ != nullptr](const auto& result) {
+                                            return recorded ? recording::OriginOf(result) : cycle::Origin{};
+                                          }}));
   return {};
 }
 
@@ -230,10 +234,9 @@ void Process::StartRecording(const cycle::SchedulerOptions& options) {
                            .started = FormatTime(clock_.WallNow()),
                            .gates = recording::GatesText(config_.gates),
                            .config = config::WriteConfigForLog(config_, plugins_.codecs()),
-                           .measures = engine_->handle().signals.size() > 0,
                            .options = options,
                            .circuit = CircuitOf(flags_)};
-  recorder_->Watch(scheduler_->records());
+  recorder_->Watch(*scheduler_);
   recorder_->ExportTo(metrics_);
   recorder_->Start(recording::WriteHeader(header));
   recorder_->End();

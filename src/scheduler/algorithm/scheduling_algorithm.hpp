@@ -193,6 +193,23 @@ class SchedulingAlgorithm {
     random_ = position.random;
     next_start_ = position.next_start;
   }
+  // What later decisions depend on. Drops all cached results and continues with new random numbers, so that
+  // an object which gets the returned value by Continue makes the same decisions and plugin calls.
+  struct Start {
+    std::uint64_t seed = 0;
+    std::uint64_t next_start = 0;
+    friend bool operator==(const Start&, const Start&) = default;
+  };
+  Start Restart() {
+    const Start start{random_.Next(), next_start_};
+    Continue(start);
+    return start;
+  }
+  void Continue(const Start& start) {
+    random_ = Random(start.seed);
+    next_start_ = start.next_start;
+    ClearCache();
+  }
   // Removes cached results of pods that are gone, see EquivalenceCache::ReleaseUnused.
   void ReleaseUnused() {
     if (cache_) cache_->ReleaseUnused();

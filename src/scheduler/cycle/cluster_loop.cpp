@@ -1,6 +1,7 @@
 #include "scheduler/cycle/cluster_loop.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -104,7 +105,11 @@ bool ClusterLoop::RunTimers() {
   return due;
 }
 
+bool ClusterLoop::HasWork() const { return timers_.Next().has_value() || mailbox_->HasWork(); }
+
 bool ClusterLoop::DoWork(Handler& handler) {
+  held_ = !journal_.MayWork();
+  if (held_) return false;
   journal_.BeginUnitOfWork();
   const bool done = handler.DoWork();
   journal_.End();
@@ -112,6 +117,8 @@ bool ClusterLoop::DoWork(Handler& handler) {
 }
 
 MonoTime ClusterLoop::NextDue(const Handler& handler) const {
+  constexpr Duration kHeldPoll = std::chrono::microseconds(200);
+  if (held_) return clock_.Now() + kHeldPoll;
   return std::min(handler.NextDue(), timers_.Next().value_or(MonoTime::max()));
 }
 

@@ -63,6 +63,8 @@ class ClusterLoop final : public framework::LoopExecutor {
   void PostAfter(Duration delay, std::move_only_function<void()> work) override;
   WallTime WallNow() const override { return clock_.WallNow(); }
   TimerQueue& timers() { return timers_; }
+  // Whether there are timers, or posted work whose origin is neither outside nor a command.
+  bool HasWork() const;
   // Executes the steps that were posted as succeeded, before all other messages.
   void RunSucceededSteps();
   LoopJournal& journal() { return journal_; }
@@ -90,6 +92,7 @@ class ClusterLoop final : public framework::LoopExecutor {
   const std::shared_ptr<Mailbox> mailbox_;
   const std::unique_ptr<Batch> batch_;  // the messages being handled
   TimerQueue timers_;
+  bool held_ = false;  // the last unit of work was held back by the journal
   std::atomic<bool> synced_{false};
   std::atomic<bool> stopping_{false};
 };

@@ -42,6 +42,7 @@ class Evictions {
 
   // Starts the preemption: the preemptor fits when the victims are evicted.
   void Start(Preemptor preemptor, EvictionPlan plan);
+  bool idle() const { return in_progress_.empty(); }
   // Whether victims of this pod or pod group are being evicted. Not after its last victim is deleted or
   // terminating, because the event that requeues the pod may arrive before the response to the request.
   bool IsPreempting(std::string_view uid) const;

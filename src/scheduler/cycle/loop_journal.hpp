@@ -19,11 +19,12 @@ struct Origin {
     kWrite,     // the result of a write to the API server
     kCommand,   // a command to the scheduler
     kBlocking,  // a plugin on a thread that may block
+    kMeasurement,  // the result of a query for load measurements
   };
   Kind kind = Kind::kOutside;
   std::uint64_t number = 0;  // kWrite: of the write
   std::shared_ptr<const std::string> detail =
-      {};  // kWrite: the result as JSON, null: success; kCommand: its text
+      {};  // kWrite: the result as JSON, null: success; kCommand: its text; kMeasurement: the result as JSON
 };
 
 // During its lifetime, work that this thread posts has the origin. Scopes nest.
@@ -49,6 +50,8 @@ class LoopJournal {
   virtual void BeginSynced() = 0;
   virtual void BeginWork(const Origin& origin) = 0;
   virtual void BeginTimers() = 0;
+  // Called between steps, before a unit of work. Returns false if that must wait; messages do not.
+  virtual bool MayWork() { return true; }
   virtual void BeginUnitOfWork() = 0;
   virtual void End() = 0;
   // What follows cannot be repeated from what was announced so far. `why`: a text for users.

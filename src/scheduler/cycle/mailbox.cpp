@@ -70,6 +70,15 @@ std::optional<PostedWork> Mailbox::TakeWork(const Origin& origin) {
   return found;
 }
 
+bool Mailbox::HasWork() {
+  std::scoped_lock lock(mutex_);
+  return !succeeded_steps_.empty() || std::ranges::any_of(messages_, [](const Message& message) {
+    const auto* posted = std::get_if<PostedWork>(&message);
+    return posted != nullptr && posted->origin.kind != Origin::Kind::kOutside &&
+           posted->origin.kind != Origin::Kind::kCommand;
+  });
+}
+
 void Mailbox::WaitUntil(MonoTime deadline) {
   std::unique_lock lock(mutex_);
   arrived_.wait_until(lock, deadline, [&] { return !messages_.empty() || !succeeded_steps_.empty(); });

@@ -49,6 +49,8 @@ class Mailbox final : public ports::ClusterSink {
   std::vector<PostedWork> TakeSucceededSteps();
   // Removes the first work with this origin (kind and number), also from the succeeded steps.
   std::optional<PostedWork> TakeWork(const Origin& origin);
+  // Whether there is work that was not posted from outside.
+  bool HasWork();
   // Returns when there is a message or the deadline has passed.
   void WaitUntil(MonoTime deadline);
 

@@ -28,6 +28,7 @@
 #include "scheduler/cycle/overcommitment.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
 #include "scheduler/cycle/profile_policy.hpp"
+#include "scheduler/cycle/scheduler_state.hpp"
 #include "scheduler/cycle/services_proxy.hpp"
 #include "scheduler/cycle/unclaimed_pods.hpp"
 #include "scheduler/cycle/worker_pool.hpp"
@@ -116,6 +117,21 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   // is responsible. Attempts and bindings in progress finish with their profile. With many pods, retries and
   // moves are made in steps of bounded work, between which other pods are scheduled.
   Reconfigured Reconfigure(Configuration configuration);
+  // Whether SchedulerState can ever express the state: with this configuration, everything else that plugins
+  // store derives from the objects. So it is for kube-scheduler's default plugins without extenders.
+  bool StateIsDerived() const;
+  // Whether it can now: this replica leads, and no attempt, binding, eviction, assumed object or posted work
+  // is in progress. The caller must know that no write to the API server is without a result.
+  bool CanSave() const;
+  // At most so many pods may wait, so that Save takes a few milliseconds.
+  static constexpr std::size_t kMaxSavedPods = 20'000;
+  // Only if CanSave. Drops cached results, as a scheduler which starts in this state has none.
+  SchedulerState Save();
+  // `nodes` of the cluster in the order in which sampling visits them, which a restored cluster must have.
+  std::vector<api::NodePtr> NodesInOrder();
+  // This scheduler, with StateIsDerived, has received the objects of the time of Save, nodes in their order,
+  // and has made no decision. Then it leads and continues as that one. On an error it must not be used.
+  Expected<void> Restore(const SchedulerState& state);
   const queue::SchedulingQueue& queue() const { return queue_; }
   // Pods without a node whose schedulerName has no profile here.
   std::size_t unclaimed_pods() const { return unclaimed_.size(); }
@@ -142,6 +158,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   void BeginDrain(Duration timeout);
   void ContinueDrain();
   void ReleaseUnused();
+  void RestartSampling();
   void UpdateGauges();
 
   // --- SchedulerServices ---

@@ -204,8 +204,8 @@ class Rounds {
   }
 
   void Deliver(SignalAnswer answer) {
-    parts_.post(
-        [&measurements = parts_.measurements, answer = std::move(answer)] { measurements.Take(answer); });
+    const auto result = std::make_shared<const PollResult>(std::move(answer));
+    parts_.post_result(*result, [&measurements = parts_.measurements, result] { measurements.On(*result); });
   }
 
   // Which nodes a signal measures depends on its guards, too, so it is reported when all queries are
@@ -241,15 +241,16 @@ class Rounds {
 
   void Fail(const std::shared_ptr<Target>& target, const Error& error) {
     target->error = error.message;
-    parts_.post(
-        [&measurements = parts_.measurements, target, now = parts_.loop.Now(), error = error.message] {
-          const SignalCoverage coverage = measurements.Failed(target->id, now, error);
-          target->metrics.Show(coverage);
-          if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
-            log::Warning("Signal expired; it is not used until new values arrive",
-                         {{"signal", target->name}, {"err", error}});
-          }
-        });
+    const auto result =
+        std::make_shared<const PollResult>(FailedPoll{target->id, parts_.loop.Now(), error.message});
+    parts_.post_result(*result, [&measurements = parts_.measurements, target, result] {
+      const SignalCoverage coverage = measurements.On(*result);
+      target->metrics.Show(coverage);
+      if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
+        log::Warning("Signal expired; it is not used until new values arrive",
+                     {{"signal", target->name}, {"err", std::get<FailedPoll>(*result).error}});
+      }
+    });
   }
 
   // Whether the source has not yet answered all queries of one round, shortly after the start.

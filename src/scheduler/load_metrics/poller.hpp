@@ -33,6 +33,9 @@ struct PollerParts {
   http::Loop& loop;  // sends queries and parses responses; not the loop that serves the API server
   SignalTable& measurements;
   framework::Poster post;  // posts to the scheduler loop, which owns the measurements
+  // Posts the work that passes this result to `measurements`; in the order of the calls of `post`, too.
+  using ResultPoster = std::function<void(const PollResult& result, std::move_only_function<void()> work)>;
+  ResultPoster post_result;
   metrics::Registry& metrics;
   SourceParts access;
   std::function<void(const SourceChange&)> on_source_change = {};  // called on `loop`; may be empty

@@ -35,6 +35,7 @@ struct PollerTest : ::testing::Test {
         sources, {.loop = loop,
                   .measurements = measurements,
                   .post = [](std::move_only_function<void()> work) { work(); },
+                  .post_result = [](const PollResult&, std::move_only_function<void()> work) { work(); },
                   .metrics = registry,
                   .access = environment.parts(),
                   .on_source_change =

@@ -212,6 +212,12 @@ SignalCoverage SignalTable::Failed(SignalId id, MonoTime now, std::string why) {
   return coverage;
 }
 
+SignalCoverage SignalTable::On(const PollResult& result) {
+  if (const auto* answer = std::get_if<SignalAnswer>(&result)) return Take(*answer);
+  const auto& failed = std::get<FailedPoll>(result);
+  return Failed(failed.signal, failed.at, failed.error);
+}
+
 // Determines the row of each series. Done once per series and set of nodes, not once per sample.
 void SignalTable::Resolve(Source& source, const SignalAnswer& answer) {
   if (answer.renumbered) {

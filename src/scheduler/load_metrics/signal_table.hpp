@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -149,6 +150,13 @@ struct SignalAnswer {
 };
 // The result of a poll that returned these series.
 SignalAnswer AnswerOf(SignalId signal, MonoTime polled_at, std::vector<SeriesValue> series);
+// A poll without a result.
+struct FailedPoll {
+  SignalId signal{};
+  MonoTime at{};
+  std::string error;
+};
+using PollResult = std::variant<SignalAnswer, FailedPoll>;
 using AnswerListener = std::function<void(const SignalAnswer&)>;
 
 // One per engine (framework::Handle::signals). Scheduler loop only.
@@ -192,6 +200,8 @@ class SignalTable final : private cluster::PodObserver {
   SignalCoverage Take(const SignalAnswer& answer);
   // Records a failed poll.
   SignalCoverage Failed(SignalId id, MonoTime now, std::string why);
+  // Take or Failed.
+  SignalCoverage On(const PollResult& result);
 
  private:
   template <class Listener>

@@ -26,6 +26,8 @@ class Nominator {
   void Update(cluster::NodeNameId had, const framework::QueuedPodPtr& pod);
   void Delete(const std::string& uid) { by_uid_.erase(uid); }
 
+  void Clear() { by_uid_.clear(); }
+
   const TextMap<Nomination>& all() const { return by_uid_; }
 
  private:

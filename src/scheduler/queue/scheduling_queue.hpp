@@ -16,9 +16,11 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
 #include "base/text_map.hpp"
 #include "observability/metrics/registry.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/framework/cluster_event.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/framework/requeue.hpp"
@@ -68,6 +70,8 @@ struct QueueSizes {
   std::size_t gated = 0;
   std::size_t incomplete = 0;  // members of groups whose object has not been received
   std::size_t in_flight = 0;
+
+  std::size_t total() const { return active + backoff + unschedulable + gated + incomplete + in_flight; }
 };
 
 // The entry that Pop took from the queue: a pod or a group. Both are null if there is none.
@@ -75,6 +79,32 @@ struct Popped {
   framework::QueuedPodPtr pod;
   framework::QueuedGroupPtr group;
   explicit operator bool() const { return pod != nullptr || group != nullptr; }
+};
+
+// The content of a queue of pods without groups between two attempts: a queue with the same pods becomes
+// equal to it by Restore.
+struct SavedQueue {
+  struct Pod {
+    std::string uid;
+    std::uint8_t place = 0;
+    std::uint64_t sequence = 0;
+    std::uint64_t slot = 0;  // in the order in which events are evaluated
+    MonoTime timestamp, first_attempt_ready, attempt_started, backoff_expiry, flushed;
+    bool was_flushed = false;
+    std::int32_t attempts = 0, unschedulable_count = 0, consecutive_errors = 0;
+    std::vector<std::string> rejectors, pending;
+    std::string gated_by, nominated;
+    friend bool operator==(const Pod&, const Pod&) = default;
+  };
+  struct Nomination {
+    std::string uid, node;
+    friend bool operator==(const Nomination&, const Nomination&) = default;
+  };
+  std::vector<Pod> pods;                // in no defined order
+  std::vector<Nomination> nominations;  // in no defined order
+  std::uint64_t next_sequence = 0, next_slot = 0, evaluations_left = 0;
+  MonoTime next_backoff_flush, next_unschedulable_flush;
+  friend bool operator==(const SavedQueue&, const SavedQueue&) = default;
 };
 
 // How the attempt of a group ended.
@@ -159,6 +189,15 @@ class SchedulingQueue {
     options_.initial_backoff = initial;
     options_.max_backoff = max;
   }
+
+  // Whether Save can express the content: no attempt is in progress, no event is deferred, and no pod belongs
+  // to a group.
+  bool CanSave() const;
+  // Linear in the number of pods. Only if CanSave.
+  SavedQueue Save(const cluster::SymbolTable& symbols) const;
+  // Fails if the pods of the queue, none of them in a group, are not the saved ones; the queue must not be
+  // used then.
+  Expected<void> Restore(const SavedQueue& saved, cluster::SymbolTable& symbols);
 
   QueueSizes sizes() const;
   // Whether the pod is in any place of the queue. Pods in flight are not.

@@ -12,7 +12,7 @@
 namespace berth::recording {
 namespace {
 
-constexpr std::int64_t kForm = 1;  // of the lines of a recording
+constexpr std::int64_t kForm = 2;  // of the lines of a recording
 
 // Calls visit(key, member) for each member of a header.
 template <class HeaderType, class Visit>
@@ -32,7 +32,6 @@ void VisitMembers(HeaderType& header, Visit&& visit) {
   visit("extenderFailures", header.circuit.failures);
   visit("extenderPause", header.circuit.pause);
   visit("standBy", options.stand_by);
-  visit("measures", header.measures);
   visit("featureGates", header.gates);
   visit("config", header.config);
 }

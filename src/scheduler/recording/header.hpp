@@ -18,7 +18,6 @@ struct Header {
   std::string started;              // RFC 3339
   std::string gates;                // in the form of --feature-gates: every gate
   std::string config;               // KubeSchedulerConfiguration as YAML, with REDACTED in place of secrets
-  bool measures = false;            // load measurements influence decisions; they are not recorded
   cycle::SchedulerOptions options;  // without class_latency
   extenders::CircuitOptions circuit;
 };

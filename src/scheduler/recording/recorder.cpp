@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <variant>
 
 #include "base/check.hpp"
 #include "base/json_text.hpp"
-#include "kubernetes/api/encode.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/recording/inputs.hpp"
+#include "scheduler/recording/state_text.hpp"
 
 namespace berth::recording {
 
@@ -17,8 +19,13 @@ namespace {
 
 constexpr std::size_t kFrame = 1u << 20;  // bytes of lines after which a frame is written
 constexpr std::chrono::milliseconds kPeriod{500};
+// Units of work wait for the moment of a snapshot.
+constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::milliseconds kHold{5}, kHoldPeriod{250};
 constexpr std::string_view kBytesName = "berth_recording_bytes";
 constexpr std::string_view kActiveName = "berth_recording_active";
+constexpr std::string_view kSnapshotsName = "berth_recording_snapshots_total";
+constexpr std::string_view kRemovedName = "berth_recording_removed_segments_total";
 constexpr std::string_view kLostName = "berth_recording_lost_lines_total";
 
 template <class T>
@@ -47,13 +54,6 @@ std::shared_ptr<const std::string> ResultJson(const Expected<ports::CreatedClaim
   std::string out;
   JsonObject(out).Add("name", result->name).Add("uid", result->uid).Add("version", result->resource_version);
   return std::make_shared<const std::string>(std::move(out));
-}
-
-// The object of a group of another project has members that the API's form does not have.
-bool IsExternal(const ports::ClusterChange& change) {
-  const auto* group = std::get_if<ports::Change<api::PodGroup>>(&change);
-  if (group == nullptr) return false;
-  return (group->after ? group->after : group->before)->external != nullptr;
 }
 
 }  // namespace
@@ -140,10 +140,11 @@ class Recorder::WatchedWriter final : public ports::ApiWriter {
   template <class Done>
   Done Numbered(Done done) {
     const std::uint64_t number = recorder_.writes_.fetch_add(1, std::memory_order_relaxed) + 1;
-    return [number, done = std::move(done)](auto result) mutable {
+    return [&recorder = recorder_, number, done = std::move(done)](auto result) mutable {
       const cycle::OriginScope origin(
           {.kind = cycle::Origin::Kind::kWrite, .number = number, .detail = ResultJson(result)});
       done(std::move(result));
+      recorder.results_.fetch_add(1, std::memory_order_release);
     };
   }
 
@@ -188,15 +189,19 @@ extenders::TransportMaker Recorder::Watch(extenders::TransportMaker make) {
   };
 }
 
-void Recorder::Watch(const record::RecordRing& attempts) { attempts_ = &attempts; }
+void Recorder::Watch(cycle::Scheduler& scheduler) {
+  scheduler_ = &scheduler;
+  saves_ = scheduler.StateIsDerived();
+}
 
 // --- the steps ---
 
 Expected<std::unique_ptr<Recorder>> Recorder::Create(const std::filesystem::path& directory,
                                                      const RecorderLimits& limits, const Clock& clock) {
-  // The beginning is needed for a replay, so no segment is removed; recording ends instead (WriteFrame).
+  // Only a file that begins with a snapshot can be the first one, so this object decides where files end.
   BERTH_TRY(auto writer,
-            SegmentWriter::Create(directory, {.total = std::numeric_limits<std::uint64_t>::max()}));
+            SegmentWriter::Create(directory, {.segment = std::numeric_limits<std::uint64_t>::max(),
+                                              .total = std::numeric_limits<std::uint64_t>::max()}));
   return std::unique_ptr<Recorder>(new Recorder(std::move(writer), limits, clock));
 }
 
@@ -205,13 +210,14 @@ Recorder::Recorder(std::unique_ptr<SegmentWriter> writer, const RecorderLimits& 
 
 Recorder::~Recorder() {
   if (metrics_ != nullptr) {
-    for (const std::string_view name : {kBytesName, kActiveName, kLostName})
+    for (const std::string_view name : {kBytesName, kActiveName, kLostName, kSnapshotsName, kRemovedName})
       metrics_->RemoveCallback(name, {});
   }
 }
 
 void Recorder::Start(std::string header) {
   Append(header, nullptr);
+  header_ = std::move(header);
   thread_ = std::jthread([this](const std::stop_token& stop) { WriteAll(stop); });
 }
 
@@ -222,26 +228,32 @@ void Recorder::ExportTo(metrics::Registry& metrics) {
   metrics.CallbackGauge(kActiveName,
                         "[ALPHA] 1 while the scheduler records; 0 after the size limit or an error.", {},
                         [this] { return on_.load(std::memory_order_relaxed) ? 1.0 : 0.0; });
+  metrics.CallbackCounter(kSnapshotsName,
+                          "[ALPHA] Snapshots in the recording, at each of which a replay can begin.", {},
+                          [this] { return static_cast<double>(snapshots_.load(std::memory_order_relaxed)); });
+  metrics.CallbackCounter(
+      kRemovedName, "[ALPHA] Oldest files of the recording that were removed to keep its size limit.", {},
+      [this] { return static_cast<double>(removed_.load(std::memory_order_relaxed)); });
   metrics.CallbackCounter(kLostName,
                           "[ALPHA] Lines that are missing in the recording because the disk was too slow. A "
-                          "replay ends before the first of them.",
+                          "replay continues at the next snapshot.",
                           {}, [this] { return static_cast<double>(lost_.load(std::memory_order_relaxed)); });
 }
 
 void Recorder::BeginStart() { Begin(R"({"start":true)"); }
 
 void Recorder::BeginChange(const ports::ClusterChange& change) {
-  if (IsExternal(change)) Break("the groups of other projects are not recorded");
   std::visit(
       [&]<class T>(const ports::Change<T>& content) {
-        std::string head = fmt::format(R"({{"change":"{}")", T::kKind);
+        std::string head = "{";
         if (content.after == nullptr) {
-          head += R"(,"deleted":)";
+          head += fmt::format(R"("change":"{}","deleted":)", T::kKind);
           AppendJsonString(head, content.before->metadata.Key());
-        } else if (!IsExternal(change)) {
-          object_ = ports::Change<T>{nullptr, content.after};
-          has_object_ = true;
+        } else {
+          AppendChangeHead(head, change);
         }
+        change_ = content;
+        has_change_ = true;
         Begin(head);
       },
       change);
@@ -267,7 +279,10 @@ void Recorder::BeginWork(const cycle::Origin& origin) {
       AppendJsonString(head, *origin.detail);
       return Begin(head);
     }
+    case Kind::kMeasurement:
+      return Begin(fmt::format(R"({{"run":"measurement","result":{})", *origin.detail));
     case Kind::kBlocking:
+      saves_ = false;
       return Begin(R"({"run":"blocking")");
     case Kind::kLoop:
     case Kind::kOutside:
@@ -288,11 +303,13 @@ void Recorder::End() {
     return;
   }
   is_work_ = false;
-  Append(line_, has_object_ ? &object_ : nullptr);
-  has_object_ = false;
+  Append(line_, has_change_ ? &change_ : nullptr);
+  has_change_ = false;
 }
 
+// The header has the former configuration.
 void Recorder::Break(std::string_view why) {
+  saves_ = false;
   std::string line = R"({"break":)";
   AppendJsonString(line, why);
   line += '}';
@@ -349,13 +366,14 @@ void Recorder::AddReplies() {
 }
 
 void Recorder::AddAttempts() {
-  if (attempts_ == nullptr || attempts_->end() == last_attempt_) return;
+  if (scheduler_ == nullptr || scheduler_->records().end() == last_attempt_) return;
+  const record::RecordRing& ring = scheduler_->records();
   std::vector<std::string> attempts;
-  attempts_->ForEachBefore(attempts_->end(), attempts_->end() - last_attempt_,
-                           [&](const record::AttemptRecord& attempt, WallTime) {
-                             AppendAttempt(attempts.emplace_back(), attempt);
-                           });
-  last_attempt_ = attempts_->end();
+  ring.ForEachBefore(ring.end(), ring.end() - last_attempt_,
+                     [&](const record::AttemptRecord& attempt, WallTime) {
+                       AppendAttempt(attempts.emplace_back(), attempt);
+                     });
+  last_attempt_ = ring.end();
   line_ += R"(,"attempts":[)";
   for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
     if (attempt != attempts.rbegin()) line_ += ',';
@@ -364,18 +382,72 @@ void Recorder::AddAttempts() {
   line_ += ']';
 }
 
-void Recorder::Append(std::string_view line, ports::ClusterChange* object) {
+void Recorder::Append(std::string_view line, ports::ClusterChange* change) {
   if (!on_.load(std::memory_order_relaxed)) return;
   const std::scoped_lock lock(mutex_);
-  if (waiting_.lines.size() > limits_.waiting_bytes || waiting_.objects.size() > limits_.waiting_objects) {
+  const bool fits =
+      waiting_.lines.size() <= limits_.waiting_bytes && waiting_.items.size() <= limits_.waiting_objects;
+  if (fits) {
+    waiting_.lines += line;
+    waiting_.lines += '\n';
+  } else {
     ++missing_;
     lost_.fetch_add(1, std::memory_order_relaxed);
-    return;
   }
-  waiting_.lines += line;
-  waiting_.lines += '\n';
-  if (object != nullptr) waiting_.objects.emplace_back(waiting_.lines.size(), std::move(*object));
+  // Later snapshots need also the objects whose lines are dropped.
+  if (change != nullptr && waiting_.items.size() <= 2 * limits_.waiting_objects) {
+    waiting_.items.push_back({fits ? waiting_.lines.size() : kDropped, std::move(*change)});
+  } else if (change != nullptr) {
+    saves_ = false;
+  }
   if (waiting_.lines.size() > limits_.waiting_bytes / 4) arrived_.notify_one();
+}
+
+void Recorder::Flush() {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t wanted = ++flushes_;
+  arrived_.notify_one();
+  written_.wait(lock, [&] { return flushed_ >= wanted; });
+}
+
+// --- snapshots: the loop's thread ---
+
+bool Recorder::MayWork() {
+  if (!full_.load(std::memory_order_relaxed) || !saves_ || !on_.load(std::memory_order_relaxed)) return true;
+  if (!CanSave()) return !Holds(clock_->Now());
+  full_.store(false, std::memory_order_relaxed);
+  full_since_.reset();
+  AppendSnapshot({.state = scheduler_->Save(),
+                  .nodes = scheduler_->NodesInOrder(),
+                  .now = last_now_,
+                  .wall = last_wall_,
+                  .writes = writes_.load(std::memory_order_relaxed)});
+  return true;
+}
+
+// The results of writes are counted after they were posted.
+bool Recorder::CanSave() const {
+  return results_.load(std::memory_order_acquire) == writes_.load(std::memory_order_relaxed) &&
+         scheduler_->CanSave();
+}
+
+bool Recorder::Holds(MonoTime now) {
+  if (!full_since_) {
+    full_since_ = now;
+    next_hold_ = now + kPatience;
+  }
+  if (now >= next_hold_) {
+    hold_until_ = now + kHold;
+    next_hold_ = now + kHoldPeriod;
+  }
+  return now < hold_until_;
+}
+
+void Recorder::AppendSnapshot(Snapshot snapshot) {
+  const std::scoped_lock lock(mutex_);
+  // What follows missing lines begins after the line that counts them.
+  if (missing_ > 0) waiting_.lines += fmt::format("{{\"lost\":{}}}\n", std::exchange(missing_, 0));
+  waiting_.items.push_back({waiting_.lines.size(), std::move(snapshot)});
 }
 
 // --- the writing thread ---
@@ -385,13 +457,24 @@ void Recorder::WriteAll(const std::stop_token& stop) {
   while (true) {
     const bool ending = stop.stop_requested();
     Chunk chunk;
+    std::uint64_t flush = 0;
     {
       std::unique_lock lock(mutex_);
-      if (!ending) arrived_.wait_for(lock, kPeriod);
+      if (!ending)
+        arrived_.wait_for(lock, kPeriod, [&] {
+          return flushes_ > flushed_ || stop.stop_requested() ||
+                 waiting_.lines.size() > limits_.waiting_bytes / 4;
+        });
+      flush = flushes_;
       if (missing_ > 0) waiting_.lines += fmt::format("{{\"lost\":{}}}\n", std::exchange(missing_, 0));
       std::swap(chunk, waiting_);
     }
     if (on_.load(std::memory_order_relaxed)) Write(chunk);
+    {
+      const std::scoped_lock lock(mutex_);
+      flushed_ = flush;
+    }
+    written_.notify_all();
     if (ending) return;
   }
 }
@@ -407,23 +490,60 @@ void Recorder::Write(const Chunk& chunk) {
       if (frame.size() > kFrame && at < end) WriteFrame(frame);
     }
   };
-  for (const auto& [place, object] : chunk.objects) {
-    copy_until(place);
-    std::visit([&](const auto& change) { api::AppendJson(frame, *change.after); }, object);
-    frame += '\n';
+  for (const Item& item : chunk.items) {
+    if (item.place != kDropped) copy_until(item.place);
+    if (const auto* snapshot = std::get_if<Snapshot>(&item.content)) {
+      WriteFrame(frame);
+      WriteSnapshot(*snapshot);
+      continue;
+    }
+    const auto& change = std::get<ports::ClusterChange>(item.content);
+    known_.Apply(change);
+    const bool exists = std::visit([](const auto& content) { return content.after != nullptr; }, change);
+    if (!exists || item.place == kDropped) continue;
+    AppendObject(frame, change);
     if (frame.size() > kFrame) WriteFrame(frame);
   }
   copy_until(chunk.lines.size());
   WriteFrame(frame);
+  KeepLimits();
+}
+
+void Recorder::WriteSnapshot(const Snapshot& snapshot) {
+  writer_->EndFile();
+  std::string frame = header_ + "\n";
+  known_.AppendRows(frame, snapshot.nodes);
+  known_.AppendTo(frame, snapshot.nodes, [&] {
+    if (frame.size() > kFrame) WriteFrame(frame);
+  });
+  frame += R"({"state":)";
+  AppendState(frame, snapshot.state);
+  frame += fmt::format(R"(,"now":{},"wall":{},"writes":{}}})", snapshot.now.time_since_epoch().count(),
+                       snapshot.wall.time_since_epoch().count(), snapshot.writes);
+  frame += '\n';
+  WriteFrame(frame);
+  snapshots_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Recorder::WriteFrame(std::string& frame) {
   if (frame.empty() || !on_.load(std::memory_order_relaxed)) return;
+  if (frame.size() > kMaxFrame) return GiveUp("an input is larger than a recording can hold");
   const Expected<void> written = writer_->Append(frame);
   frame.clear();
   bytes_.store(writer_->bytes(), std::memory_order_relaxed);
   if (!written) return GiveUp(written.error().message);
-  if (writer_->bytes() >= limits_.total) GiveUp("the size limit of the recording is reached");
+  if (writer_->last_file_bytes() >= std::min(limits_.total, kMaxFile))
+    GiveUp("the size limit of the recording is reached without a snapshot");
+}
+
+// Not within a snapshot: until it is complete, the files before it are needed.
+void Recorder::KeepLimits() {
+  if (!on_.load(std::memory_order_relaxed)) return;
+  writer_->RemoveOldest(limits_.total);
+  bytes_.store(writer_->bytes(), std::memory_order_relaxed);
+  removed_.store(writer_->removed(), std::memory_order_relaxed);
+  if (writer_->last_file_bytes() >= std::min(limits_.total / 8, limits_.full_file))
+    full_.store(true, std::memory_order_relaxed);
 }
 
 void Recorder::GiveUp(std::string_view why) {

@@ -5,18 +5,35 @@
 //   {"start":true}                              the scheduler was constructed
 //   {"change":"Pod"}                            an object was created or updated; it is the next line
 //   {"change":"Pod","deleted":"shop/web"}
+//   {"change":"PodGroup","external":{...}}      what a group of another project has besides (inputs.hpp)
 //   {"synced":true}                             all objects that existed at the start were delivered
 //   {"run":"write","number":7,"result":null}    work after the result of the 7th write to the API server
 //   {"run":"loop"}                              work that the loop posted to itself
 //   {"run":"command","command":"lead"}
+//   {"run":"measurement","result":{...}}        the result of a query for load measurements (inputs.hpp)
 //   {"run":"blocking"}                          work of a plugin that blocks: cannot be replayed
 //   {"timers":true}  {"work":true}              due timers; one unit of work, usually a decision
 //   {"break":"why"}  {"lost":12}                what follows cannot be replayed; so many lines are missing
+//   {"snapshot":true,"rows":[...],"free":[...]} ... {"state":{...}}  the objects and the state (below)
 // The member "t" of a step is what it read and awaited, in this order: a number is a reading of the monotonic
 // clock in nanoseconds since the reading before, {"w":n} the same of the time of day, a boolean the state of
 // the lease's fence, {"reply":n,...} the response of an extender to the n-th request; work of binding cycles
 // that was done meanwhile is a step of its own. A unit of work has the scheduling attempts that it completed
 // as its member "attempts".
+//
+// A recording keeps its latest part. Each file but the first begins with the header and a snapshot: the
+// objects as steps "change", nodes in the order in which sampling visits them, and the state of the scheduler
+// (state_text.hpp) with the readings of the clocks and the number of writes. A scheduler that receives them
+// makes the same decisions as the recorded one from then on. The oldest files are removed as a whole.
+//
+// A snapshot is taken between two units of work, when no attempt, binding, eviction or write is in progress,
+// so that the state is a small value (cycle::SchedulerState). After a file is full, that moment is awaited;
+// after a second, units of work wait for it up to kHold in each kHoldPeriod. The loop's thread copies the
+// state of the waiting pods, at most Scheduler::kMaxSavedPods; the writing thread encodes the immutable
+// objects. The scheduler drops its cached results at a snapshot.
+//
+// No snapshots, so recording ends at its limit: with plugins whose state does not derive from the objects
+// (Scheduler::StateIsDerived), and after a break.
 #pragma once
 
 #include <atomic>
@@ -25,10 +42,12 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -37,14 +56,18 @@
 #include "kubernetes/ports/ports.hpp"
 #include "observability/metrics/registry.hpp"
 #include "scheduler/cycle/loop_journal.hpp"
+#include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/extenders/transport.hpp"
 #include "scheduler/record/record_ring.hpp"
+#include "scheduler/recording/known_objects.hpp"
 #include "scheduler/recording/segments.hpp"
 
 namespace berth::recording {
 
 struct RecorderLimits {
-  std::uint64_t total = 1u << 30;  // compressed bytes after which recording ends
+  std::uint64_t total = 1u << 30;  // compressed bytes of all files
+  // Compressed bytes after which the next snapshot begins a file; at most an eighth of `total` counts.
+  std::uint64_t full_file = 128u << 20;
   // Lines and objects that wait to be written; what exceeds them is dropped and counted.
   std::size_t waiting_bytes = 32u << 20;
   std::size_t waiting_objects = 1'000'000;
@@ -67,13 +90,15 @@ class Recorder final : public cycle::LoopJournal {
   // Starts to write with this first line. Called once, before the loop runs.
   void Start(std::string header);
   void ExportTo(metrics::Registry& metrics);  // must outlive this object
+  // Returns when everything up to now is written. Any thread.
+  void Flush();
 
   // --- the ports of the loop, with these recorded; all must outlive this object ---
   const Clock& clock() const;
   std::unique_ptr<Fence> Watch(const Fence& fence);
   std::unique_ptr<ports::ApiWriter> Watch(ports::ApiWriter& writer);
   extenders::TransportMaker Watch(extenders::TransportMaker make);
-  void Watch(const record::RecordRing& attempts);
+  void Watch(cycle::Scheduler& scheduler);
 
   // --- the loop's thread ---
   void BeginStart();  // before the scheduler is constructed; End after it
@@ -81,6 +106,7 @@ class Recorder final : public cycle::LoopJournal {
   void BeginSynced() override;
   void BeginWork(const cycle::Origin& origin) override;
   void BeginTimers() override;
+  bool MayWork() override;
   void BeginUnitOfWork() override;
   void End() override;
   void Break(std::string_view why) override;
@@ -90,10 +116,22 @@ class Recorder final : public cycle::LoopJournal {
   class WatchedFence;
   class WatchedWriter;
   class WatchedTransport;
-  // Lines, and the objects whose JSON is inserted at these places.
+  struct Snapshot {
+    cycle::SchedulerState state;
+    std::vector<api::NodePtr> nodes;
+    MonoTime now{};
+    WallTime wall{};
+    std::uint64_t writes = 0;
+  };
+  // A change, whose object is inserted at a place unless it was deleted; or a snapshot at a place.
+  struct Item {
+    std::size_t place = 0;  // kDropped: of a change whose line was dropped
+    std::variant<ports::ClusterChange, Snapshot> content;
+  };
+  static constexpr std::size_t kDropped = SIZE_MAX;
   struct Chunk {
     std::string lines;
-    std::vector<std::pair<std::size_t, ports::ClusterChange>> objects;
+    std::vector<Item> items;
   };
 
   Recorder(std::unique_ptr<SegmentWriter> writer, const RecorderLimits& limits, const Clock& clock);
@@ -106,43 +144,56 @@ class Recorder final : public cycle::LoopJournal {
   void NoteReply(std::uint64_t call, const Expected<extenders::Reply>& reply);  // any thread
   void AddReplies();
   void AddAttempts();
-  void Append(std::string_view line, ports::ClusterChange* object);
+  void Append(std::string_view line, ports::ClusterChange* change);
+  void AppendSnapshot(Snapshot snapshot);
+  bool CanSave() const;
+  bool Holds(MonoTime now);
 
   void WriteAll(const std::stop_token& stop);
   void Write(const Chunk& chunk);
+  void WriteSnapshot(const Snapshot& snapshot);
   void WriteFrame(std::string& frame);
+  void KeepLimits();
   void GiveUp(std::string_view why);
 
   const RecorderLimits limits_;
   const std::unique_ptr<LoopClock> clock_;
   const std::thread::id loop_thread_ = std::this_thread::get_id();
-  const record::RecordRing* attempts_ = nullptr;  // null: until Watch
-  metrics::Registry* metrics_ = nullptr;          // null: until ExportTo
+  cycle::Scheduler* scheduler_ = nullptr;  // null: until Watch
+  metrics::Registry* metrics_ = nullptr;   // null: until ExportTo
 
   // --- the loop's thread ---
   std::string line_;      // the step in progress
   int depth_ = 0;         // of steps in progress
   bool is_work_ = false;  // the outermost step is a unit of work
-  ports::ClusterChange object_;
-  bool has_object_ = false;
+  ports::ClusterChange change_;
+  bool has_change_ = false;
   MonoTime last_now_{};
   WallTime last_wall_{};
   std::uint64_t last_attempt_ = 0;  // number of the next attempt in the ring
+  bool saves_ = false;              // snapshots are possible
+  std::optional<MonoTime> full_since_;
+  MonoTime hold_until_{}, next_hold_{};
 
-  std::atomic<std::uint64_t> writes_{0}, calls_{0};
+  std::atomic<std::uint64_t> writes_{0}, calls_{0}, results_{0};  // results_: of writes
   std::mutex replies_mutex_;
   std::string replies_;  // elements that AddReplies moves to the step
   std::atomic<bool> has_replies_{false};
 
   std::mutex mutex_;
-  std::condition_variable arrived_;
+  std::condition_variable arrived_, written_;
+  std::uint64_t flushes_ = 0, flushed_ = 0;  // requested and done
   Chunk waiting_;
   std::uint64_t missing_ = 0;  // lines dropped after waiting_
   std::atomic<std::uint64_t> lost_{0};
-  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> bytes_{0}, snapshots_{0}, removed_{0};
+  std::atomic<bool> full_{false};  // a snapshot is wanted
   std::atomic<bool> on_{true};
 
-  std::unique_ptr<SegmentWriter> writer_;  // the writing thread
+  // --- the writing thread ---
+  std::unique_ptr<SegmentWriter> writer_;
+  KnownObjects known_;
+  std::string header_;
   std::jthread thread_;
 };
 

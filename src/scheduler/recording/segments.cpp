@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -21,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".jsonl.zst";
-constexpr std::uint64_t kMaxFile = 1u << 30;  // of a file that is read into memory
 
 fs::path NameOf(std::uint64_t number) { return fmt::format("{:06}{}", number, kSuffix); }
 
@@ -114,7 +114,7 @@ Expected<void> SegmentWriter::Append(std::string_view lines) {
   }
   segment.bytes += frame_.size();
   if (segment.bytes >= limits_.segment) CloseFile();
-  RemoveOldest();
+  RemoveOldest(limits_.total);
   return {};
 }
 
@@ -133,8 +133,8 @@ void SegmentWriter::CloseFile() {
 }
 
 // The file that is open stays.
-void SegmentWriter::RemoveOldest() {
-  while (segments_.size() > 1 && bytes() > limits_.total) {
+void SegmentWriter::RemoveOldest(std::uint64_t total) {
+  while (segments_.size() > 1 && bytes() > total) {
     std::error_code ignored;  // it was removed already
     fs::remove(segments_.front().path, ignored);
     segments_.pop_front();
@@ -166,6 +166,7 @@ std::optional<std::string_view> SegmentReader::Next() {
   const std::size_t end = frame_.find('\n', line_);
   const std::string_view line = std::string_view(frame_).substr(line_, end - line_);
   line_ = end + 1;
+  at_file_start_ = std::exchange(file_begins_, false);
   return line;
 }
 
@@ -191,12 +192,23 @@ bool SegmentReader::NextFrame() {
   return true;
 }
 
+bool SegmentReader::SkipToNextFile() {
+  frame_.clear();
+  line_ = 0;
+  damage_.reset();
+  packed_.clear();
+  at_ = 0;
+  skips_gap_ = true;
+  return next_file_ < files_.size();
+}
+
 bool SegmentReader::NextFile() {
   if (next_file_ == files_.size()) return false;
   const fs::path& path = files_[next_file_];
   packed_.clear();
   at_ = 0;
-  if (next_file_ > 0 && *NumberOf(path) != *NumberOf(files_[next_file_ - 1]) + 1)
+  const bool skips_gap = std::exchange(skips_gap_, false);
+  if (!skips_gap && next_file_ > 0 && *NumberOf(path) != *NumberOf(files_[next_file_ - 1]) + 1)
     return Damaged(fmt::format("{} is missing", NameOf(*NumberOf(path) - 1).string()));
   ++next_file_;
   std::error_code failed;
@@ -206,6 +218,7 @@ bool SegmentReader::NextFile() {
   std::ifstream file(path, std::ios::binary);
   packed_.assign(std::istreambuf_iterator<char>(file), {});
   if (!file) return Damaged("cannot be read");
+  file_begins_ = true;
   return true;
 }
 

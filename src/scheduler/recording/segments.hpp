@@ -21,6 +21,8 @@ namespace berth::recording {
 
 // Content of one frame, in bytes. A reader takes a longer one for damage.
 inline constexpr std::size_t kMaxFrame = 64u << 20;
+// A file, in compressed bytes.
+inline constexpr std::uint64_t kMaxFile = 1u << 30;
 
 struct SegmentLimits {
   std::uint64_t segment = 64u << 20;  // compressed bytes after which the next file begins
@@ -42,7 +44,13 @@ class SegmentWriter {
   // the frame is not part of the recording, and the next call begins another file.
   Expected<void> Append(std::string_view lines);
 
+  // The next frame begins a file.
+  void EndFile() { CloseFile(); }
+  // Removes the oldest files, but not the last one, until the others take at most so many bytes.
+  void RemoveOldest(std::uint64_t total);
+
   std::uint64_t bytes() const;  // compressed, of all files that exist
+  std::uint64_t last_file_bytes() const { return file_ < 0 ? 0 : segments_.back().bytes; }
   std::uint64_t removed() const {
     return removed_;
   }  // files that were removed because of SegmentLimits::total
@@ -56,7 +64,6 @@ class SegmentWriter {
   SegmentWriter(std::filesystem::path directory, SegmentLimits limits);
   Expected<void> OpenNext();
   void CloseFile();
-  void RemoveOldest();
 
   const std::filesystem::path directory_;
   const SegmentLimits limits_;
@@ -71,7 +78,7 @@ class SegmentWriter {
 // Reads a recording. Not thread-safe; holds one file and one frame in memory.
 class SegmentReader {
  public:
-  // A part that cannot be read: it and everything after it are left out.
+  // A part that cannot be read: it and the rest of its file are left out.
   struct Damage {
     std::string file;
     std::uint64_t offset = 0;  // of the frame in the file
@@ -84,6 +91,10 @@ class SegmentReader {
   // The next line without its newline, valid until the next call. nullopt: there is no more, see damage().
   std::optional<std::string_view> Next();
   const std::optional<Damage>& damage() const { return damage_; }
+  // Continues, also after damage, with the first line of the next file. Returns false if there is none.
+  bool SkipToNextFile();
+  // Whether the last line was the first one of its file.
+  bool at_file_start() const { return at_file_start_; }
   // Whether the recording begins with its first file; otherwise that was removed (SegmentLimits::total).
   bool from_start() const { return from_start_; }
 
@@ -100,6 +111,9 @@ class SegmentReader {
   std::string frame_;     // lines
   std::size_t line_ = 0;  // the next one in frame_
   bool from_start_ = true;
+  bool at_file_start_ = false;
+  bool skips_gap_ = false;    // files may be missing before the next one
+  bool file_begins_ = false;  // the next line is the first one of its file
   std::optional<Damage> damage_;
 };
 

@@ -83,6 +83,8 @@ class MetricsRecorder {
   static constexpr std::uint64_t kSampled = 10;  // one attempt of this number is timed
   void BeginAttempt() { sampled_ = random_.Below(kSampled) == 0; }
   bool sampled() const { return sampled_; }
+  // The attempts that are timed from now on are those after the construction.
+  void RestartSampling() { random_ = Random(options_.seed); }
   MonoTime Now() const { return clock_.Now(); }
 
   void PointTook(ExtensionPoint point, framework::Code code, MonoTime began);

@@ -20,6 +20,10 @@ class RecordedTime final : public Clock {
   WallTime WallNow() const override { return wall_ == WallTime{} ? started_ : wall_; }
   BootTime BootNow() const override { return BootTime(now_.time_since_epoch()); }
 
+  void Continue(const boost::json::object& state) {
+    now_ = MonoTime(Duration(state.at("now").get_int64()));
+    wall_ = WallTime(Duration(state.at("wall").get_int64()));
+  }
   void Follow(const boost::json::object& step) {
     const boost::json::value* recorded = step.if_contains("t");
     if (recorded == nullptr || !recorded->is_array()) return;
@@ -78,6 +82,10 @@ Expected<OtherDecisions> Compare(Steps& steps, const config::SchedulerConfig& co
       }
       loop.HandleChange(follower, *change);
     } else if (step->body->contains("synced")) {
+      loop.HandleSynced(follower);
+    } else if (step->body->contains("state") && !loop.synced()) {
+      // The recording begins with a snapshot.
+      time.Continue(*step->body);
       loop.HandleSynced(follower);
     }
     loop.RunTimers();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cerrno>
 #include <cstring>
@@ -9,7 +10,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/json_text.hpp"
 #include "kubernetes/api/encode.hpp"
+#include "kubernetes/api/external_groups.hpp"
 #include "tools/replay/results.hpp"
 
 namespace berth::replay {
@@ -24,11 +27,56 @@ api::PodPtr PodAt(const Moment& moment, const api::PodPtr& received, const std::
   return concerns ? received : nullptr;
 }
 
+// The members of a spec of Coscheduling, Volcano and batch (kubernetes/api/external_groups.hpp).
+void AppendGroupSpec(std::string& out, const api::PodGroup& group, std::string_view source) {
+  const api::PodGroup::External& external = *group.external;
+  JsonObject spec(out);
+  spec.AddNumber(source == api::Job::kSource ? "parallelism" : "minMember", group.min_count());
+  if (external.permit_timeout) spec.AddNumber("scheduleTimeoutSeconds", external.permit_timeout->count());
+  if (!external.min_resources.empty()) {
+    JsonObject resources(spec.Key("minResources"));
+    for (const auto& [name, amount] : external.min_resources) resources.Add(name, amount.Canonical());
+  }
+  if (!external.task_minimums.empty()) {
+    JsonObject tasks(spec.Key("minTaskMember"));
+    for (const auto& minimum : external.task_minimums) tasks.AddNumber(minimum.task, minimum.min_count);
+  }
+}
+
+// A group of another project in the form of that project.
+void AppendExternalGroup(std::string& out, const api::PodGroup& group) {
+  const std::string& qualified = group.metadata.name;
+  const std::size_t slash = std::min(qualified.find('/'), qualified.size() - 1);
+  const std::string_view source = std::string_view(qualified).substr(0, slash);
+  const bool job = source == api::Job::kSource;
+  const bool volcano = source == api::VolcanoPodGroup::kSource;
+  JsonObject object(out);
+  object.Add("kind", job ? "Job" : "PodGroup");
+  object.Add("apiVersion", job       ? "batch/v1"
+                           : volcano ? "scheduling.volcano.sh/v1beta1"
+                                     : "scheduling.x-k8s.io/v1alpha1");
+  JsonObject(object.Key("metadata"))
+      .Add("name", std::string_view(qualified).substr(slash + 1))
+      .Add("namespace", group.metadata.ns.str())
+      .AddUnlessEmpty("uid", group.metadata.uid);
+  AppendGroupSpec(object.Key("spec"), group, source);
+}
+
+template <class T>
+void AppendInAnyForm(std::string& out, const T& object) {
+  if constexpr (std::is_same_v<T, api::PodGroup>) {
+    if (object.external != nullptr) return AppendExternalGroup(out, object);
+  }
+  api::AppendJson(out, object);
+}
+
 }  // namespace
 
 Expected<FoundAttempt> FindAttempt(Steps& steps, const std::string& pod, std::uint64_t number) {
   FoundAttempt found;
-  while (const Steps::Step* step = steps.Next()) {
+  const Steps::Step* step = nullptr;
+  while ((step = steps.Next()) != nullptr || (!steps.damage().empty() && steps.Resume())) {
+    if (step == nullptr) continue;
     const boost::json::value* attempts = step->body->if_contains("attempts");
     if (attempts == nullptr) continue;
     for (const boost::json::value& attempt : attempts->get_array()) {
@@ -67,7 +115,10 @@ Expected<std::size_t> WriteCluster(const Moment& moment, const std::string& pod,
     if constexpr (std::is_same_v<T, api::Pod>) {
       if (const api::PodPtr at = PodAt(moment, object, pod)) write(*at);
     } else {
-      write(*object);
+      text += count++ == 0 ? "\n" : ",\n";
+      AppendInAnyForm(text, *object);
+      std::fwrite(text.data(), 1, text.size(), out);
+      text.clear();
     }
   });
   text += "\n]}\n";

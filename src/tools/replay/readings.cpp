@@ -35,6 +35,12 @@ void Readings::Leave() {
   frames_.pop_back();
 }
 
+void Readings::Continue(MonoTime now, WallTime wall) {
+  now_ = now;
+  wall_ = wall;
+  deviations_ = 0;
+}
+
 MonoTime Readings::Now() const {
   const boost::json::value* reading = self().NextTime();
   if (self().Accept(reading != nullptr && reading->is_int64()))

@@ -25,6 +25,8 @@ class Readings final : public Clock, public Fence {
   // `recorded` is the member "t" of a step, and must stay valid until Leave.
   void Enter(const boost::json::array& recorded);
   void Leave();
+  // Between steps: the times to which the next readings relate. Forgets deviations.
+  void Continue(MonoTime now, WallTime wall);
 
   MonoTime Now() const override;
   WallTime WallNow() const override;

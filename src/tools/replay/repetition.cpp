@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <utility>
@@ -16,7 +18,9 @@
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/loop_journal.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/recording/inputs.hpp"
 #include "scheduler/recording/recorder.hpp"
+#include "scheduler/recording/state_text.hpp"
 #include "tools/replay/readings.hpp"
 #include "tools/replay/results.hpp"
 
@@ -40,6 +44,9 @@ class AwaitingWriter final : public ports::ApiWriter {
   void PatchPodGroupStatus(ports::PodGroupStatusPatch, ports::WriteDone done) override {
     Keep(std::move(done));
   }
+
+  // The number of writes so far, all of them with a result.
+  void Continue(std::uint64_t writes) { writes_ = writes; }
 
   // Passes the result to the callback, unless that was done before. What it posts has the write as its
   // origin.
@@ -75,7 +82,7 @@ class Repeater {
  public:
   Repeater(Steps& steps, Repetition& result) : steps_(steps), result_(result) {}
 
-  // The first step of a recording is the construction of the scheduler.
+  // `start`: the step of the construction; before a snapshot, one without readings.
   Expected<void> Build(const runtime::Registry& plugins, const Object& start) {
     const recording::Header& header = steps_.header();
     const std::string gate_values[] = {header.gates};
@@ -88,6 +95,7 @@ class Repeater {
               assembly::Engine::Build(config_, plugins, {writer_, events_, loop_, services_}, notes,
                                       {.registry = &metrics_, .clock = &readings_, .options = {}},
                                       {.make_transport = readings_.Transports(), .circuit = header.circuit}));
+    engine_->handle().signals.SetClock(readings_);
     objects_ = std::make_unique<Objects>(engine_->retained_fields());
     scheduler_ = std::make_unique<cycle::Scheduler>(
         header.options,
@@ -96,6 +104,60 @@ class Repeater {
                               [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
     readings_.Leave();
     return {};
+  }
+
+  // The first step of a snapshot: the nodes that follow get these rows of the table. Returns false if they
+  // are no rows of a table.
+  bool PrepareRows(const Object& snapshot) {
+    constexpr std::size_t kMostRows = 1'000'000;
+    std::vector<std::size_t> freed;  // in the order in which they must become free
+    for (const char* member : {"free", "rows"}) {
+      const boost::json::value* rows = snapshot.if_contains(member);
+      if (rows == nullptr || !rows->is_array()) return EndBy("a snapshot without the rows of its nodes");
+      const std::size_t first = freed.size();
+      for (const boost::json::value& row : rows->get_array())
+        freed.push_back(row.is_int64() ? static_cast<std::size_t>(row.get_int64()) : kMostRows);
+      if (std::string_view(member) == "rows")
+        std::reverse(freed.begin() + static_cast<std::ptrdiff_t>(first), freed.end());
+    }
+    std::vector<std::size_t> sorted = freed;
+    std::ranges::sort(sorted);
+    for (std::size_t row = 0; row < sorted.size(); ++row) {
+      if (sorted[row] != row || row >= kMostRows) return EndBy("a snapshot with rows that no table has");
+    }
+    const auto name_of = [](std::size_t row) { return fmt::format("row-{}", row); };
+    for (std::size_t row = 0; row < freed.size(); ++row) {
+      auto node = std::make_shared<api::Node>();
+      node->metadata.name = name_of(row);
+      engine_->cache().AddNode(std::move(node));
+    }
+    for (const std::size_t row : freed) engine_->cache().RemoveNode(name_of(row));
+    return true;
+  }
+
+  // A step of a snapshot: an object, or at last the state. Returns false if that cannot be restored.
+  bool Restore(const Steps::Step& step) {
+    line_ = step.line;
+    const Object& body = *step.body;
+    if (body.contains("change")) {
+      auto change = objects_->Read(step);
+      if (!change) return EndBy(change.error().message);
+      loop_.HandleChange(*scheduler_, *change);
+      return true;
+    }
+    if (!body.contains("state")) return EndBy(fmt::format("line {}: a snapshot without a state", line_));
+    const auto state = recording::ReadState(body.at("state"));
+    if (!state) return EndBy(fmt::format("line {}: {}", line_, state.error().message));
+    if (!scheduler_->StateIsDerived())
+      return EndBy("the plugins of the configuration have a state that no snapshot has");
+    loop_.HandleSynced(*scheduler_);
+    if (const auto restored = scheduler_->Restore(*state); !restored)
+      return EndBy(fmt::format("line {}: {}", line_, restored.error().message));
+    readings_.Continue(
+        MonoTime(Duration(body.at("now").get_int64())),
+        WallTime(std::chrono::duration_cast<WallTime::duration>(Duration(body.at("wall").get_int64()))));
+    writer_.Continue(static_cast<std::uint64_t>(body.at("writes").get_int64()));
+    return true;
   }
 
   // Returns false if nothing after this step can be repeated.
@@ -117,10 +179,12 @@ class Repeater {
     } else if (body.contains("work")) {
       In(body, [&] { loop_.DoWork(*scheduler_); });
       CompareAttempts(body);
+    } else if (body.contains("state")) {
+      CompareState(body);
     } else {
       return EndBy(fmt::format("line {}: this version of Berth does not know the step", line_));
     }
-    result_.deviations = readings_.deviations();
+    result_.deviations = earlier_deviations_ + readings_.deviations();
     return !result_.difference && result_.ended_by.empty();
   }
 
@@ -160,6 +224,8 @@ class Repeater {
       writer_.Finish(origin.number, result != nullptr ? *result : kSuccess);
     } else if (origin.kind == Origin::Kind::kCommand) {
       Command(TextOf(step, "command"));
+    } else if (origin.kind == Origin::Kind::kMeasurement) {
+      if (!PostMeasurement(step.at("result"))) return;
     }
     bool found = false;
     In(step, [&] { found = loop_.RunPosted(origin); });
@@ -173,7 +239,23 @@ class Repeater {
               .number = static_cast<std::uint64_t>(step.at("number").get_int64())};
     }
     if (kind == "command") return {.kind = Origin::Kind::kCommand};
+    if (kind == "measurement") return {.kind = Origin::Kind::kMeasurement};
     return {.kind = kind == "blocking" ? Origin::Kind::kBlocking : Origin::Kind::kLoop};
+  }
+
+  bool PostMeasurement(const boost::json::value& recorded) {
+    auto result = recording::ReadPollResult(recorded);
+    if (!result) return EndBy(fmt::format("line {}: {}", line_, result.error().message));
+    auto& signals = engine_->handle().signals;
+    const auto signal = std::visit([](const auto& of) { return of.signal; }, *result);
+    if (static_cast<std::size_t>(signal) >= signals.size()) {
+      return EndBy(
+          fmt::format("line {}: signal: expected a number below {}, the signals of the configuration", line_,
+                      signals.size()));
+    }
+    const cycle::OriginScope origin({.kind = Origin::Kind::kMeasurement});
+    loop_.Post([&signals, result = *std::move(result)] { signals.On(result); });
+    return true;
   }
 
   // The scheduler posts the command's work to the loop.
@@ -186,6 +268,19 @@ class Repeater {
     std::int64_t timeout = 0;
     std::from_chars(text.data(), text.data() + text.size(), timeout);
     scheduler_->Drain(Duration(timeout));
+  }
+
+  // With deviating readings times differ, too.
+  void CompareState(const Object& step) {
+    const std::string recorded = boost::json::serialize(step.at("state"));
+    const auto state = recording::ReadState(step.at("state"));
+    if (!state || !scheduler_->StateIsDerived() || !scheduler_->CanSave())
+      return Differ("state at a snapshot", recorded, "a state that no snapshot has");
+    std::string expected, repeated;
+    recording::AppendState(expected, *state);
+    recording::AppendState(repeated, scheduler_->Save());
+    if (expected != repeated && readings_.deviations() == 0)
+      Differ("state at a snapshot", std::move(expected), std::move(repeated));
   }
 
   void CompareAttempts(const Object& step) {
@@ -212,6 +307,7 @@ class Repeater {
 
   Steps& steps_;
   Repetition& result_;
+  const std::uint64_t earlier_deviations_ = result_.deviations;
   std::uint64_t line_ = 0;
   std::uint64_t seen_ = 0;  // attempts that were compared
   Readings readings_;
@@ -233,16 +329,44 @@ namespace {
 
 constexpr std::uint64_t kBetweenReports = 4096;  // steps
 
-// Executes the first step, the construction of the scheduler. Returns why the recording cannot be repeated;
-// empty: it can.
-Expected<std::string> Begin(Steps& steps, const runtime::Registry& plugins, Repeater& repeater) {
-  if (steps.header().measures)
-    return "its plugins use load measurements, which are not recorded; compare it with --config";
+// Executes the first step, the construction of the scheduler, or restores a snapshot. Otherwise sets
+// ended_by.
+Expected<void> Begin(Steps& steps, const runtime::Registry& plugins, Repeater& repeater, Repetition& result) {
+  static const Object kNoReadings{{"t", boost::json::array()}};
   const Steps::Step* step = steps.Next();
-  if (step == nullptr || !step->body->contains("start"))
-    return steps.damage().empty() ? "it ends after its first line" : steps.damage();
-  BERTH_RETURN_IF_ERROR(repeater.Build(plugins, *step->body));
-  return std::string();
+  if (step != nullptr && step->body->contains("start")) return repeater.Build(plugins, *step->body);
+  if (step != nullptr && step->body->contains("snapshot")) {
+    BERTH_RETURN_IF_ERROR(repeater.Build(plugins, kNoReadings));
+    if (!repeater.PrepareRows(*step->body)) return {};
+    while ((step = steps.Next()) != nullptr) {
+      if (!repeater.Restore(*step) || step->body->contains("state")) return {};
+    }
+  }
+  result.ended_by = steps.damage().empty() ? "it ends before its first decision" : steps.damage();
+  return {};
+}
+
+// Calls `before` with each step and its repeater; it returns false to end the repetition.
+Expected<void> RepeatSteps(Steps& steps, const runtime::Registry& plugins, Repetition& result,
+                           const std::function<bool(const Steps::Step&, Repeater&)>& before,
+                           const std::function<void(const Repetition&)>& progress) {
+  while (true) {
+    Repeater repeater(steps, result);
+    BERTH_RETURN_IF_ERROR(Begin(steps, plugins, repeater, result));
+    if (result.ended_by.empty()) {
+      const MonoTime began = repeater.now();
+      const Steps::Step* step = nullptr;
+      while ((step = steps.Next()) != nullptr) {
+        if (!before(*step, repeater)) return {};
+        if (!repeater.Do(*step)) break;
+        if (++result.steps % kBetweenReports == 0) progress(result);
+      }
+      result.covered += repeater.now() - began;
+      if (step == nullptr) result.ended_by = steps.damage();
+    }
+    if (result.difference || result.ended_by.empty() || !steps.Resume()) return {};
+    result.skipped.push_back(std::exchange(result.ended_by, {}));
+  }
 }
 
 }  // namespace
@@ -250,16 +374,8 @@ Expected<std::string> Begin(Steps& steps, const runtime::Registry& plugins, Repe
 Expected<Repetition> Repeat(Steps& steps, const runtime::Registry& plugins,
                             const std::function<void(const Repetition&)>& progress) {
   Repetition result;
-  Repeater repeater(steps, result);
-  BERTH_TRY(result.ended_by, Begin(steps, plugins, repeater));
-  if (!result.ended_by.empty()) return result;
-  const MonoTime began = repeater.now();
-  const Steps::Step* step = nullptr;
-  while ((step = steps.Next()) != nullptr && repeater.Do(*step)) {
-    if (++result.steps % kBetweenReports == 0) progress(result);
-  }
-  result.covered = repeater.now() - began;
-  if (step == nullptr) result.ended_by = steps.damage();
+  BERTH_RETURN_IF_ERROR(
+      RepeatSteps(steps, plugins, result, [](const Steps::Step&, Repeater&) { return true; }, progress));
   return result;
 }
 
@@ -267,21 +383,14 @@ Expected<void> RepeatUntil(std::uint64_t line, Steps& steps, const runtime::Regi
                            const std::function<void(const Moment&)>& visit,
                            const std::function<void(const Repetition&)>& progress) {
   Repetition result;
-  Repeater repeater(steps, result);
-  BERTH_TRY(result.ended_by, Begin(steps, plugins, repeater));
-  while (result.ended_by.empty()) {
-    const Steps::Step* step = steps.Next();
-    if (step == nullptr) {
-      result.ended_by = steps.damage();
-      break;
-    }
-    if (step->line == line) {
-      visit(repeater.moment());
-      return {};
-    }
-    if (!repeater.Do(*step)) break;
-    if (++result.steps % kBetweenReports == 0) progress(result);
-  }
+  bool found = false;
+  const auto visit_at_line = [&](const Steps::Step& step, Repeater& repeater) {
+    found = step.line == line;
+    if (found) visit(repeater.moment());
+    return !found;
+  };
+  BERTH_RETURN_IF_ERROR(RepeatSteps(steps, plugins, result, visit_at_line, progress));
+  if (found) return {};
   return Invalid(fmt::format("the recording cannot be repeated up to line {}: {}", line,
                              result.difference
                                  ? fmt::format("the decisions differ at line {}", result.difference->line)

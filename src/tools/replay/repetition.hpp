@@ -27,10 +27,13 @@ struct Repetition {
     std::string recorded, repeated;  // JSON
   };
   std::optional<Difference> difference;  // the first one ends the repetition
-  std::string ended_by;                  // why the rest cannot be repeated; empty: there is no rest
+  // Why parts were skipped; after each the repetition continued at the next snapshot.
+  std::vector<std::string> skipped;
+  std::string ended_by;  // why the rest cannot be repeated; empty: there is no rest
 };
 
-// `progress` is called from time to time. Errors are those of the configuration in the header.
+// At a snapshot the state must be the recorded one. `progress` is called from time to time. Errors are those
+// of the configuration in the header.
 Expected<Repetition> Repeat(Steps& steps, const runtime::Registry& plugins,
                             const std::function<void(const Repetition&)>& progress);
 

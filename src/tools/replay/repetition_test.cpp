@@ -6,21 +6,14 @@
 
 #include <boost/json.hpp>
 #include <chrono>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "base/lease_fence.hpp"
-#include "config/write_config.hpp"
 #include "observability/log/log.hpp"
-#include "observability/tracing/attempt_trace.hpp"
-#include "process/load_config.hpp"
-#include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
-#include "scheduler/recording/recorder.hpp"
 #include "testing/builders.hpp"
-#include "testing/fakes.hpp"
 #include "testing/temporary_directory.hpp"
+#include "tools/replay/fake_recorded_scheduler.hpp"
 
 namespace berth::replay {
 namespace {
@@ -29,84 +22,6 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using testing::MakeNode;
 using testing::MakePod;
-
-constexpr std::string_view kGates = "AllBeta=true";
-constexpr std::string_view kConfig =
-    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
-
-template <class T>
-T Value(Expected<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return *std::move(result);
-}
-
-// A scheduler that is recorded.
-class Recorded {
- public:
-  explicit Recorded(const fs::path& directory, const recording::RecorderLimits& limits = {})
-      : recorder_(Value(recording::Recorder::Create(directory, limits, clock_))) {
-    const std::string gate_values[] = {std::string(kGates)};
-    std::vector<std::string> notes;
-    config_ = Value(process::ReadConfig(std::string(kConfig), plugins_,
-                                        Value(config::FeatureGates::Parse(gate_values, notes))));
-    recorder_->BeginStart();
-    engine_ = Value(
-        assembly::Engine::Build(config_, plugins_, {*recorded_writer_, events_, loop_, services_}, notes,
-                                {.registry = &metrics_, .clock = &recorder_->clock(), .options = {}},
-                                {.make_transport = {}, .circuit = {}}));
-    const cycle::SchedulerOptions options;
-    scheduler_ = std::make_unique<cycle::Scheduler>(
-        options,
-        cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
-                              recorder_->clock(), metrics_, engine_->shared_extenders(), *fence_, tracer_,
-                              [](std::size_t) { return true; }});
-    recorder_->Watch(scheduler_->records());
-    recording::Header header;
-    header.version = "1";
-    header.gates = kGates;
-    header.config = config::WriteConfigForLog(config_, plugins_.codecs());
-    header.options = options;
-    recorder_->Start(recording::WriteHeader(header));
-    recorder_->End();
-  }
-  ~Recorded() { loop_.DropPending(); }
-
-  template <class T>
-  void Change(std::shared_ptr<const T> before, std::shared_ptr<const T> after) {
-    loop_.sink().On(ports::Change<T>{std::move(before), std::move(after)});
-    Run();
-  }
-  void Sync() {
-    loop_.sink().OnSynced();
-    Run();
-  }
-  void Pass(Duration time) {
-    clock_.Advance(time);
-    Run();
-  }
-  void Run() {
-    while (loop_.RunOnce(*scheduler_)) {
-    }
-  }
-
-  testing::FakeApiWriter writer;
-
- private:
-  ManualClock clock_;
-  const std::unique_ptr<recording::Recorder> recorder_;
-  const LeaseFence open_ = LeaseFence::AlwaysOpen(clock_);
-  const std::unique_ptr<Fence> fence_ = recorder_->Watch(open_);
-  const std::unique_ptr<ports::ApiWriter> recorded_writer_ = recorder_->Watch(writer);
-  const runtime::Registry plugins_ = assembly::InTreePlugins();
-  config::SchedulerConfig config_;
-  metrics::Registry metrics_;
-  tracing::NoTracer tracer_;
-  testing::FakeEventSink events_;
-  cycle::ClusterLoop loop_{recorder_->clock(), *recorder_};
-  cycle::ServicesProxy services_;
-  std::unique_ptr<assembly::Engine> engine_;
-  std::unique_ptr<cycle::Scheduler> scheduler_;
-};
 
 class RepetitionTest : public ::testing::Test {
  protected:
@@ -223,7 +138,7 @@ TEST_F(RepetitionTest, LinesThatTheDiskWasTooSlowForAreTheEnd) {
   EXPECT_THAT(result.ended_by, ::testing::AnyOf("", HasSubstr("because the disk was too slow")));
 }
 
-TEST_F(RepetitionTest, RecordingEndsAtItsLimit) {
+TEST_F(RepetitionTest, RecordingEndsAtItsLimitIfNoSnapshotWasPossible) {
   {
     Recorded recorded(directory_ / "run", {.total = 100});
     for (int i = 0; i < 20; ++i)

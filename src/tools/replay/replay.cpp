@@ -36,6 +36,8 @@ std::string TextOf(const Repetition& result, const recording::Header& header) {
                         result.difference->repeated);
     return text;
   }
+  for (const std::string& why : result.skipped)
+    text += fmt::format("A part up to the next snapshot was skipped: {}\n", why);
   if (!result.ended_by.empty()) text += fmt::format("The rest cannot be repeated: {}\n", result.ended_by);
   text += result.attempts > 0 ? "All decisions are the same.\n" : "There are no decisions to compare.\n";
   return text;
@@ -51,6 +53,7 @@ std::string JsonOf(const Repetition& result, const recording::Header& header) {
     object.AddNumber("nanoseconds", result.covered.count());
     object.AddNumber("clockDeviations", static_cast<std::int64_t>(result.deviations));
     object.AddRaw("same", result.difference ? "false" : "true");
+    object.AddUnlessEmpty("skipped", result.skipped);
     object.AddUnlessEmpty("endedBy", result.ended_by);
     if (result.difference) {
       JsonObject(object.Key("difference"))

@@ -43,10 +43,11 @@ std::string ReplyError(const object& reply) {
 
 std::string WorkError(const object& work) {
   const value* kind = work.if_contains("run");
-  constexpr std::string_view kForm = R"("write", "loop", "command" or "blocking")";
+  constexpr std::string_view kForm = R"("write", "loop", "command", "measurement" or "blocking")";
   if (!IsText(kind)) return MustBe("run", kForm);
   const std::string_view name = kind->get_string();
   if (name == "loop" || name == "blocking") return {};
+  if (name == "measurement") return work.contains("result") ? "" : MustBe("result", "an object");
   if (name == "command") return IsText(work.if_contains("command")) ? "" : MustBe("command", "a string");
   if (name != "write") return MustBe("run", kForm);
   if (!IsCount(work.if_contains("number"))) return MustBe("number", "a number above 0");
@@ -72,6 +73,17 @@ std::string FormError(const object& step) {
   if (const value* missing = step.if_contains("lost"))
     return IsCount(missing) ? "" : MustBe("lost", "a number above 0");
   if (const value* why = step.if_contains("break")) return IsText(why) ? "" : MustBe("break", "a string");
+  if (step.contains("snapshot")) return {};
+  if (const value* state = step.if_contains("state")) {
+    if (!state->is_object()) return MustBe("state", "an object");
+    for (const std::string_view member : {"now", "wall", "writes"}) {
+      const value* number = step.if_contains(member);
+      constexpr std::int64_t kMost = std::int64_t{1} << 61;  // sums must not overflow
+      if (!IsNumber(number) || number->get_int64() < 0 || number->get_int64() > kMost)
+        return MustBe(member, "a number from 0 to 2^61");
+    }
+    return {};
+  }
   if (const value* kind = step.if_contains("change"); kind != nullptr && !IsText(kind))
     return MustBe("change", "the name of a kind");
   if (const value* key = step.if_contains("deleted"); key != nullptr && !IsText(key))

@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "scheduler/recording/inputs.hpp"
 #include "tools/replay/results.hpp"
 #include "tools/replay/step_check.hpp"
 
@@ -11,24 +12,69 @@ namespace berth::replay {
 
 Expected<Steps> Steps::Open(const std::filesystem::path& directory) {
   BERTH_TRY(auto reader, recording::SegmentReader::Open(directory));
-  const auto first = reader.Next();
-  if (!first) {
-    const auto& damage = reader.damage();
-    return Invalid(damage ? fmt::format("{}: {} at byte {}: nothing before it can be read", damage->file,
-                                        damage->reason, damage->offset)
-                          : fmt::format("{}: the recording is empty", directory.string()));
+  Steps steps(std::move(reader));
+  std::string first_error;
+  for (auto line = steps.NextReadable(); line; line = steps.NextReadable()) {
+    if (!steps.reader_.at_file_start()) continue;
+    auto header = recording::ReadHeader(*line);
+    if (header) {
+      steps.header_ = *std::move(header);
+      steps.damage_.clear();
+      return steps;
+    }
+    if (first_error.empty()) first_error = header.error().message;
   }
-  if (!reader.from_start()) {
-    return Invalid(fmt::format("{}: the first files of the recording are missing; a replay needs all of them",
-                               directory.string()));
+  if (first_error.empty()) first_error = steps.damage_.empty() ? "the recording is empty" : steps.damage_;
+  return Invalid(fmt::format("{}: {}", directory.string(), first_error));
+}
+
+std::optional<std::string_view> Steps::NextReadable() {
+  while (true) {
+    if (const auto line = reader_.Next()) {
+      ++line_;
+      return line;
+    }
+    const auto& damage = reader_.damage();
+    if (!damage) return std::nullopt;
+    damage_ = fmt::format("{}: {} at byte {}: nothing before it can be read", damage->file, damage->reason,
+                          damage->offset);
+    if (!reader_.SkipToNextFile()) return std::nullopt;
   }
-  auto header = recording::ReadHeader(*first);
-  if (!header) return std::unexpected(std::move(header).error().In(directory.string()));
-  return Steps(std::move(reader), *std::move(header));
+}
+
+bool Steps::Resume() {
+  for (auto line = NextReadable(); line; line = NextReadable()) {
+    if (!reader_.at_file_start()) continue;
+    auto header = recording::ReadHeader(*line);
+    if (!header) continue;
+    header_ = *std::move(header);
+    damage_.clear();
+    beginning_ = true;
+    return true;
+  }
+  return false;
+}
+
+std::optional<std::string_view> Steps::StateLine() {
+  std::optional<std::string_view> line;
+  do {
+    line = reader_.Next();
+    ++line_;
+  } while (line && !line->starts_with(R"({"state":)"));
+  return line;
 }
 
 const Steps::Step* Steps::Next() {
-  const auto text = reader_.Next();
+  auto text = reader_.Next();
+  if (text && reader_.at_file_start() && text->starts_with(R"({"recording":)")) {
+    ++line_;
+    text = reader_.Next();
+  }
+  if (text && !beginning_ && text->starts_with(R"({"snapshot":)")) {
+    ++line_;
+    text = StateLine();
+    --line_;
+  }
   if (!text) {
     if (const auto& damage = reader_.damage()) {
       return Damaged(fmt::format("{}: {} at byte {}", damage->file, damage->reason, damage->offset));
@@ -45,6 +91,7 @@ const Steps::Step* Steps::Next() {
   if (const auto* lost = step_.body->if_contains("lost")) {
     return Damaged(fmt::format("{} lines are missing, because the disk was too slow", lost->get_int64()));
   }
+  beginning_ = beginning_ && step_.body->contains("snapshot");
   step_.object.clear();
   if (!step_.body->contains("change") || step_.body->contains("deleted")) return &step_;
   const auto object = reader_.Next();
@@ -71,6 +118,10 @@ Expected<ports::ClusterChange> Objects::ReadAs(const Steps::Step& step) {
     return change;
   }
   BERTH_TRY(T object, decoder_.Object<T>(step.object));
+  if constexpr (std::is_same_v<T, api::PodGroup>) {
+    if (const auto* external = step.body->if_contains("external"))
+      BERTH_RETURN_IF_ERROR(recording::ReadExternal(*external, object));
+  }
   auto after = std::make_shared<const T>(std::move(object));
   auto& place = known[after->metadata.Key()];
   ports::Change<T> change{place, after};

@@ -21,32 +21,39 @@ namespace berth::replay {
 // Holds one step in memory. One thread.
 class Steps {
  public:
-  // Errors name the directory.
+  // Begins at the first file whose header can be read. Errors name the directory.
   static Expected<Steps> Open(const std::filesystem::path& directory);
 
   const recording::Header& header() const { return header_; }
 
   // The next step; null: there is no more. Valid until the next call. A step that cannot be read, or a place
-  // where lines are missing, is damage: it ends the recording.
+  // where lines are missing, is damage. The first step, also after Resume, is {"start":...} or
+  // {"snapshot":...}, which is followed by its objects. Of a later snapshot only {"state":...} is returned.
   struct Step {
     const boost::json::object* body = nullptr;  // owned by the steps
     std::string object;                         // JSON of the object that was created or updated; empty: none
     std::uint64_t line = 0;                     // of the recording, from 1
   };
   const Step* Next();
-  // Why the recording ended before its end; empty: it did not.
+  // Why the steps ended before the end of the recording; empty: they did not.
   const std::string& damage() const { return damage_; }
+  // Continues at the next snapshot, also after damage, and with its header. Returns false if there is none.
+  bool Resume();
 
  private:
-  Steps(recording::SegmentReader reader, recording::Header header)
-      : reader_(std::move(reader)), header_(std::move(header)) {}
+  explicit Steps(recording::SegmentReader reader) : reader_(std::move(reader)) {}
+  // The next line, also in a file after damage; nullopt: there is no more.
+  std::optional<std::string_view> NextReadable();
+  // Skips the rest of a snapshot's objects; nullopt: the reader ended before the state.
+  std::optional<std::string_view> StateLine();
   const Step* Damaged(std::string reason);
 
   recording::SegmentReader reader_;
   recording::Header header_;
   std::shared_ptr<boost::json::value> parsed_;  // Step::body is in it
   Step step_;
-  std::uint64_t line_ = 1;
+  std::uint64_t line_ = 0;
+  bool beginning_ = true;  // no step of the current beginning was returned
   std::string damage_;
 };
 

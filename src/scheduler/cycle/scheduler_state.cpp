@@ -1,0 +1,90 @@
+#include "scheduler/cycle/scheduler_state.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "base/check.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
+
+namespace berth::cycle {
+namespace {
+
+// What these plugins store between decisions derives from the objects of the cluster.
+constexpr std::array<std::string_view, 23> kDerived = {
+    "DefaultBinder",     "DefaultPreemption",  "DynamicResources",  "GangScheduling",
+    "ImageLocality",     "InterPodAffinity",   "NodeAffinity",      "NodeDeclaredFeatures",
+    "NodeName",          "NodePorts",          "NodeResourcesFit",  "NodeResourcesBalancedAllocation",
+    "NodeUnschedulable", "NodeVolumeLimits",   "PodGroupPodsCount", "PodTopologySpread",
+    "PrioritySort",      "SchedulingGates",    "TaintToleration",   "TopologyPlacementGenerator",
+    "VolumeBinding",     "VolumeRestrictions", "VolumeZone",
+};
+
+template <class T>
+bool HasAssumed(const cluster::ClusterObjects& objects) {
+  const cluster::ObjectTable<T>& table = objects.Of<T>();
+  std::vector<const T*> seen;
+  table.ForEach([&](const auto& object) { seen.push_back(object.get()); });
+  std::size_t assumed = 0, at = 0;
+  table.ForEachAssumed([&](const auto& object) { assumed += object.get() != seen[at++] ? 1 : 0; });
+  return assumed > 0;
+}
+
+}  // namespace
+
+bool Scheduler::StateIsDerived() const {
+  if (!parts_.extenders->empty() || parts_.handle.signals.size() > 0) return false;
+  return std::ranges::all_of(parts_.profiles, [](const auto& profile) {
+    return std::ranges::all_of(profile->ListPlugins(), [](const auto& point) {
+      return std::ranges::all_of(point.plugins, [](const auto& plugin) {
+        return std::ranges::find(kDerived, plugin.first) != kDerived.end();
+      });
+    });
+  });
+}
+
+bool Scheduler::CanSave() const {
+  const cluster::ClusterObjects& objects = parts_.handle.objects;
+  return gate_.phase() == DecisionGate::Phase::kLeading && parts_.loop.synced() && !deciding_ &&
+         bindings_.size() == 0 && evictions_.idle() && pods_to_move_.empty() &&
+         deferred_activations_.empty() && parts_.cluster.assumed_count() == 0 && queue_.CanSave() &&
+         queue_.sizes().total() <= kMaxSavedPods && !parts_.loop.HasWork() &&
+         !HasAssumed<api::PersistentVolume>(objects) && !HasAssumed<api::PersistentVolumeClaim>(objects) &&
+         !HasAssumed<api::ResourceClaim>(objects);
+}
+
+SchedulerState Scheduler::Save() {
+  BERTH_CHECK(CanSave(), queue_.sizes().in_flight);
+  RestartSampling();
+  return {algorithm_.Restart(), next_release_, queue_.Save(parts_.handle.symbols)};
+}
+
+std::vector<api::NodePtr> Scheduler::NodesInOrder() {
+  std::vector<api::NodePtr> nodes;
+  for (const cluster::Row row : parts_.cluster.VisitingOrder())
+    nodes.push_back(parts_.cluster.nodes().shared_node(row));
+  return nodes;
+}
+
+Expected<void> Scheduler::Restore(const SchedulerState& state) {
+  BERTH_RETURN_IF_ERROR(queue_.Restore(state.queue, parts_.handle.symbols));
+  RestartSampling();
+  algorithm_.Continue(state.algorithm);
+  next_release_ = state.next_release;
+  gate_.Lead();
+  return {};
+}
+
+// The timed attempts read the clock more often, so a restored scheduler must time the same ones.
+void Scheduler::RestartSampling() {
+  for (const auto& profile : parts_.profiles) {
+    runtime::MetricsRecorder* const metrics = profile->metrics_recorder();
+    if (metrics == nullptr) continue;
+    metrics->RestartSampling();
+    metrics->BeginAttempt();  // hints between two attempts are timed as the last attempt was
+  }
+}
+
+}  // namespace berth::cycle

@@ -1,0 +1,261 @@
+// Recordings that keep their latest part: every snapshot is the beginning of the same decisions.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "observability/log/log.hpp"
+#include "testing/builders.hpp"
+#include "testing/temporary_directory.hpp"
+#include "tools/replay/fake_recorded_scheduler.hpp"
+#include "tools/replay/repetition.hpp"
+
+namespace berth::replay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using testing::MakeNode;
+using testing::MakePod;
+
+const std::string kSampled = std::string(kDefaultConfig) + "percentageOfNodesToScore: 40\n";
+
+// A cluster that changes at random: pods that fit, that preempt, that are gated, and that fit nowhere.
+class RandomCluster {
+ public:
+  RandomCluster(Recorded& recorded, std::uint64_t seed) : recorded_(recorded), random_(seed) {
+    for (int i = 0; i < 12; ++i) AddNode();
+    recorded_.Sync();
+  }
+
+  void Change() {
+    switch (random_() % 10) {
+      case 0:
+        return AddNode();
+      case 1:
+        return RemoveNode();
+      case 2:
+        return UpdateNode();
+      case 3:
+      case 4:
+        return DeletePod();
+      case 5:
+        return recorded_.Pass(std::chrono::milliseconds(random_() % 4000));
+      default:
+        AddPod();
+    }
+    ConfirmBindings();
+  }
+
+ private:
+  void AddNode() {
+    const std::string name = "n" + std::to_string(numbers_++);
+    auto node = MakeNode(name).Cpu("4").Memory("8Gi").Label("topology.kubernetes.io/zone",
+                                                            "z" + std::to_string(random_() % 3));
+    nodes_[name] = node.Share();
+    recorded_.Change<api::Node>(nullptr, nodes_[name]);
+  }
+  template <class T>
+  typename std::map<std::string, std::shared_ptr<const T>>::iterator Any(
+      std::map<std::string, std::shared_ptr<const T>>& of) {
+    return std::next(of.begin(), static_cast<std::ptrdiff_t>(random_() % of.size()));
+  }
+  void RemoveNode() {
+    if (nodes_.size() < 5) return;
+    const auto node = Any(nodes_);
+    recorded_.Change<api::Node>(node->second, nullptr);
+    nodes_.erase(node);
+  }
+  void UpdateNode() {
+    const auto node = Any(nodes_);
+    auto changed = std::make_shared<api::Node>(*node->second);
+    changed->unschedulable = !changed->unschedulable;
+    const std::shared_ptr<const api::Node> after = changed;
+    recorded_.Change<api::Node>(std::exchange(node->second, after), after);
+  }
+  void AddPod() {
+    const std::string name = "p" + std::to_string(numbers_++);
+    auto pod =
+        MakePod(name).Cpu(std::to_string(100 + random_() % 2500) + "m").Memory("64Mi").Label("app", "a");
+    if (random_() % 4 == 0) pod.Priority(static_cast<std::int32_t>(random_() % 100));
+    if (random_() % 7 == 0) pod.Gate("g");
+    if (random_() % 5 == 0) pod.HostPort(8080);
+    if (random_() % 9 == 0) pod.Cpu("100");
+    pods_[name] = pod.Share();
+    recorded_.Change<api::Pod>(nullptr, pods_[name]);
+  }
+  void DeletePod() {
+    if (pods_.empty()) return;
+    const auto pod = Any(pods_);
+    recorded_.Change<api::Pod>(pod->second, nullptr);
+    pods_.erase(pod);
+  }
+  // The API server reports bound pods, victims and nominations.
+  void ConfirmBindings() {
+    for (; bindings_ < recorded_.writer.bindings.size(); ++bindings_) {
+      const ports::Binding binding = recorded_.writer.bindings[bindings_];
+      const auto pod = pods_.find(binding.name);
+      if (pod == pods_.end()) continue;
+      auto bound = std::make_shared<api::Pod>(*pod->second);
+      bound->spec.node_name = binding.node;
+      const api::PodPtr after = bound;
+      recorded_.Change<api::Pod>(std::exchange(pod->second, after), after);
+    }
+    for (; deletions_ < recorded_.writer.deletions.size(); ++deletions_) {
+      const auto pod = pods_.find(recorded_.writer.deletions[deletions_].name);
+      if (pod == pods_.end()) continue;
+      recorded_.Change<api::Pod>(pod->second, nullptr);
+      pods_.erase(pod);
+    }
+  }
+
+  Recorded& recorded_;
+  std::mt19937_64 random_;
+  std::map<std::string, std::shared_ptr<const api::Node>> nodes_;
+  std::map<std::string, api::PodPtr> pods_;
+  std::uint64_t numbers_ = 0;
+  std::size_t bindings_ = 0, deletions_ = 0;
+};
+
+class SnapshotsTest : public ::testing::Test {
+ protected:
+  SnapshotsTest() { log::SetVerbosity(-1); }
+
+  // Files as small as possible, so that many begin.
+  void Record(std::uint64_t seed, std::string_view config, std::uint64_t total = 1u << 30) {
+    Recorded recorded(directory_, {.total = total, .full_file = 1}, config);
+    RandomCluster cluster(recorded, seed);
+    for (int i = 0; i < 400; ++i) {
+      cluster.Change();
+      if (i % 40 == 0) recorded.Flush();
+    }
+  }
+  std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(directory_)) files.push_back(entry.path());
+    std::ranges::sort(files);
+    return files;
+  }
+  Repetition Repeated() const {
+    auto steps = Value(Steps::Open(directory_));
+    return Value(Repeat(steps, assembly::InTreePlugins(), [](const Repetition&) {}));
+  }
+  static void ExpectSame(const Repetition& result) {
+    EXPECT_FALSE(result.difference) << result.difference->line << ": " << result.difference->what << "\n"
+                                    << result.difference->recorded << "\n"
+                                    << result.difference->repeated;
+    EXPECT_EQ(result.ended_by, "");
+  }
+
+  const berth::testing::TemporaryDirectory temporary_;
+  const fs::path directory_ = temporary_.path() / "run";
+};
+
+// Without its first files, a recording begins at each of its snapshots in turn. The states at the later
+// snapshots are compared, too, unless a timed attempt called plugins in another number.
+TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
+  for (const std::string& config : {std::string(kDefaultConfig), kSampled}) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      SCOPED_TRACE(seed);
+      fs::remove_all(directory_);
+      Record(seed, config);
+      const std::vector<fs::path> files = Files();
+      ASSERT_GT(files.size(), 5U);
+      std::uint64_t before = UINT64_MAX;
+      for (const fs::path& file : files) {
+        const Repetition result = Repeated();
+        ExpectSame(result);
+        EXPECT_THAT(result.skipped, ::testing::IsEmpty());
+        EXPECT_LE(result.attempts, before);
+        before = result.attempts;
+        if (HasFailure()) return;
+        fs::remove(file);
+      }
+    }
+  }
+}
+
+TEST_F(SnapshotsTest, ARecordingKeepsItsLatestPart) {
+  Record(1, kDefaultConfig, 20'000);
+  const std::vector<fs::path> files = Files();
+  EXPECT_NE(files.front().filename(), "000001.jsonl.zst");
+  std::uintmax_t bytes = 0;
+  for (const fs::path& file : files) bytes += fs::file_size(file);
+  EXPECT_LT(bytes, 30'000U);
+  ExpectSame(Repeated());
+}
+
+TEST_F(SnapshotsTest, AMissingFileIsReportedAndTheNextSnapshotContinues) {
+  Record(1, kDefaultConfig);
+  const std::uint64_t all = Repeated().attempts;
+  fs::remove(Files()[2]);
+  const Repetition result = Repeated();
+  ExpectSame(result);
+  ASSERT_EQ(result.skipped.size(), 1U);
+  EXPECT_THAT(result.skipped.front(), HasSubstr("000003.jsonl.zst is missing"));
+  EXPECT_GT(result.attempts, all / 2);
+  EXPECT_LT(result.attempts, all);
+}
+
+TEST_F(SnapshotsTest, ADamagedFileIsReportedAndTheNextSnapshotContinues) {
+  Record(1, kDefaultConfig);
+  const std::uint64_t all = Repeated().attempts;
+  for (const std::size_t damaged : {std::size_t{0}, std::size_t{2}}) {
+    const fs::path file = Files()[damaged];
+    std::fstream content(file, std::ios::in | std::ios::out | std::ios::binary);
+    content.seekp(20);
+    content.write("????????", 8);
+    content.close();
+    const Repetition result = Repeated();
+    ExpectSame(result);
+    EXPECT_EQ(result.skipped.size(), damaged == 0 ? 0U : 1U);
+    EXPECT_GT(result.attempts, all / 2);
+    EXPECT_LE(result.attempts, all);
+  }
+}
+
+// What the state of a snapshot says decides: another one is found.
+TEST_F(SnapshotsTest, AChangedStateIsADifferenceOrTheEnd) {
+  Record(1, kDefaultConfig);
+  std::vector<std::string> lines;
+  {
+    auto reader = Value(recording::SegmentReader::Open(directory_));
+    while (const auto line = reader.Next()) lines.emplace_back(*line);
+  }
+  const struct {
+    std::string_view from, to;
+  } cases[] = {
+      {R"("seed":)", R"("seed":1)"}, {R"("attempts":)", R"("attempts":1)"}, {R"("uid":")", R"("uid":"x)"}};
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.from);
+    std::vector<std::string> changed = lines;
+    const auto state = std::ranges::find_if(changed, [&](const std::string& line) {
+      return line.starts_with(R"({"state":)") && line.contains(test.from);
+    });
+    ASSERT_NE(state, changed.end());
+    state->replace(state->find(test.from), test.from.size(), test.to);
+    const auto snapshot =
+        std::find_if(std::make_reverse_iterator(state), changed.rend(),
+                     [](const std::string& line) { return line.starts_with(R"({"snapshot":)"); })
+            .base() -
+        2;
+    fs::remove_all(directory_);
+    const auto writer = Value(recording::SegmentWriter::Create(directory_, {}));
+    for (auto line = snapshot; line != changed.end(); ++line) {
+      if (line->starts_with(R"({"recording":)")) writer->EndFile();
+      EXPECT_TRUE(writer->Append(*line + "\n").has_value());
+    }
+    const Repetition result = Repeated();
+    EXPECT_TRUE(result.difference || !result.ended_by.empty() || !result.skipped.empty());
+  }
+}
+
+}  // namespace
+}  // namespace berth::replay
