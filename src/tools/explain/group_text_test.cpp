@@ -327,11 +327,15 @@ TEST_F(GroupTextTest, AMissingRootIsNamed) {
 }
 
 TEST_F(GroupTextTest, AConstrainedTreeHasTheReasonsOfItsGroupsWithoutAdvice) {
-  LoadTree(TwoGroups(
-      Composite("root", 2, "schedulingConstraints: {topology: [{key: kubernetes.io/hostname}]}, ")));
+  LoadTree(
+      "---\n{apiVersion: v1, kind: Node, metadata: {name: racked, labels: {example.com/rack: a}}, "
+      "status: {allocatable: {cpu: \"3\", memory: 9Gi, pods: \"9\"}}}\n" +
+      TwoGroups(Composite("root", 2, "schedulingConstraints: {topology: [{key: example.com/rack}]}, ")));
   const auto tree = Explain("a");
-  EXPECT_NE(tree.record.result, record::Result::kScheduled);
   EXPECT_EQ(tree.obstacle.record, nullptr);
+  EXPECT_EQ(tree.record.tree->fails_at, "default/second");
+  ASSERT_FALSE(tree.record.tree->groups.back().reasons.empty());
+  EXPECT_THAT(tree.record.tree->groups.back().reasons.front().message, HasSubstr("Insufficient cpu"));
 }
 
 TEST_F(GroupTextTest, TheClusterIsAsBeforeTheExplanationOfATree) {
