@@ -21,7 +21,8 @@ import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "sandbox"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent / "tests"
+sys.path[:0] = [str(TESTS / "sandbox"), str(TESTS)]
 
 from running import Running  # noqa: E402
 

@@ -15,6 +15,7 @@
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/recording/header.hpp"
 #include "scheduler/recording/inputs.hpp"
 #include "scheduler/recording/recorder.hpp"
 #include "testing/fakes.hpp"

@@ -119,6 +119,9 @@ Expected<ports::ClusterChange> Objects::ReadAs(const Steps::Step& step) {
   }
   BERTH_TRY(T object, decoder_.Object<T>(step.object));
   if constexpr (std::is_same_v<T, api::PodGroup>) {
+    // Plugins rely on it that the groups with qualified names, and no others, are those of other projects.
+    if (object.metadata.name.contains('/') != step.body->contains("external"))
+      return Invalid("external: expected for groups with qualified names, and for no others");
     if (const auto* external = step.body->if_contains("external"))
       BERTH_RETURN_IF_ERROR(recording::ReadExternal(*external, object));
   }
