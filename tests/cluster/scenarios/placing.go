@@ -109,11 +109,12 @@ func placing() []*scenario {
 			s.pod("urgent", asking("cpu", "3"), class("high"))
 			s.refused("humble", "no nodes")
 			s.refused("urgent", "no nodes")
-			s.pause(2 * time.Second)
+			// Both leave backoff before the node exists, also if an event of an earlier scenario has retried one of them.
+			s.pause(5 * time.Second)
 			s.node("n-1")
 			s.bound("urgent")
 			s.refused("humble", "Insufficient cpu")
-		}},
+		}, seconds: 6},
 		{name: "the queue is ordered by priority before arrival", run: func(s *stage) {
 			s.node("n-1", unschedulable)
 			s.pod("humble", asking("cpu", "3"), class("low"))
