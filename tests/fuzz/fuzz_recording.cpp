@@ -41,7 +41,7 @@ void WriteFile(const fs::path& directory, std::string_view content) {
 }
 
 void WriteLines(const fs::path& directory, std::string_view lines) {
-  const auto writer = berth::recording::SegmentWriter::Create(directory, {});
+  const auto writer = berth::recording::SegmentWriter::Create(directory);
   Require(writer.has_value(), "the directory is empty");
   for (const std::string& line : berth::fuzz::Lines(lines))
     Require((*writer)->Append(line + "\n").has_value(), "the disk has space");

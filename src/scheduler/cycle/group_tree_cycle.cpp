@@ -67,15 +67,9 @@ void CountGroupsBelow(std::span<const TreeGroupResult> groups, record::GroupTree
 }
 
 std::string NameOfFailure(std::span<const TreeGroupResult> groups) {
-  std::string name;
-  std::size_t level = 1;  // of the next group on the way down
-  for (const TreeGroupResult& group : groups) {
-    if (group.level < level) break;
-    if (group.level > level || VerdictOf(group) != Verdict::kFails) continue;
-    name = group.group->object->metadata.Key();
-    ++level;
-  }
-  return name;
+  const TreeGroupResult* cause = record::FindCause(
+      groups, [](const TreeGroupResult& group) { return VerdictOf(group) == Verdict::kFails; });
+  return cause == nullptr ? "" : cause->group->object->metadata.Key();
 }
 
 // The pod groups of the tree, without members.

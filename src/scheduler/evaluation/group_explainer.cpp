@@ -386,17 +386,10 @@ bool AddUntried(const PodGroups& groups, const GroupTree& group, std::size_t lev
   return enough;
 }
 
-// The first incomplete group on each level down.
-std::string NameOfIncomplete(const std::vector<TreeGroup>& groups) {
-  std::string name;
-  std::size_t level = 1;
-  for (const TreeGroup& group : groups) {
-    if (group.level < level) break;
-    if (group.level > level || group.verdict != Verdict::kIncomplete) continue;
-    name = group.name;
-    ++level;
-  }
-  return name;
+std::string NameOfIncomplete(std::span<const TreeGroup> groups) {
+  const TreeGroup* cause =
+      record::FindCause(groups, [](const TreeGroup& group) { return group.verdict == Verdict::kIncomplete; });
+  return cause == nullptr ? "" : cause->name;
 }
 
 record::GroupTreeRecord UntriedTree(const PodGroups& groups, const GroupTree& root) {

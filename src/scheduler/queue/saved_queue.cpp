@@ -12,6 +12,27 @@ namespace berth::queue {
 using framework::QueuedPod;
 using framework::QueuedPodPtr;
 
+namespace {
+
+// The members that QueuedPod and SavedQueue::Pod have in common, without the end of the backoff.
+template <class From, class To>
+void CopyAttempts(const From& from, To& to) {
+  to.timestamp = from.timestamp;
+  to.first_attempt_ready = from.first_attempt_ready;
+  to.attempt_started = from.attempt_started;
+  to.flushed = from.flushed;
+  to.was_flushed = from.was_flushed;
+  to.attempts = from.attempts;
+  to.unschedulable_count = from.unschedulable_count;
+  to.consecutive_errors = from.consecutive_errors;
+  to.rejectors = from.rejectors;
+  to.pending = from.pending;
+  to.gated_by = from.gated_by;
+  to.nominated = from.nominated;
+}
+
+}  // namespace
+
 bool SchedulingQueue::CanSave() const {
   return in_flight_.empty() && groups_.empty() && incomplete_.size() == 0 && requeued_.size() == 0 &&
          deferred_.empty() && with_deferred_ == 0 && group_in_progress_.empty() && !active_.has_tenants();
@@ -27,19 +48,8 @@ SavedQueue SchedulingQueue::Save(const cluster::SymbolTable& symbols) const {
     to.place = static_cast<std::uint8_t>(entry.place);
     to.sequence = entry.sequence;
     to.slot = entry.place == Place::kUnschedulable ? entry.slot : 0;
-    to.timestamp = pod.timestamp;
-    to.first_attempt_ready = pod.first_attempt_ready;
-    to.attempt_started = pod.attempt_started;
     to.backoff_expiry = pod.backoff_expiry;
-    to.flushed = pod.flushed;
-    to.was_flushed = pod.was_flushed;
-    to.attempts = pod.attempts;
-    to.unschedulable_count = pod.unschedulable_count;
-    to.consecutive_errors = pod.consecutive_errors;
-    to.rejectors = pod.rejectors;
-    to.pending = pod.pending;
-    to.gated_by = pod.gated_by;
-    to.nominated = pod.nominated;
+    CopyAttempts(pod, to);
   }
   for (const auto& [uid, nomination] : nominator_.all())
     saved.nominations.push_back({uid, symbols.node_names.Text(nomination.node)});
@@ -83,18 +93,7 @@ Expected<void> SchedulingQueue::Restore(const SavedQueue& saved, cluster::Symbol
       return Invalid(fmt::format("the waiting pod {} is in no place of the queue", from->uid));
     const QueuedPodPtr pod = std::move(found->second);
     pods.erase(found);
-    pod->timestamp = from->timestamp;
-    pod->first_attempt_ready = from->first_attempt_ready;
-    pod->attempt_started = from->attempt_started;
-    pod->flushed = from->flushed;
-    pod->was_flushed = from->was_flushed;
-    pod->attempts = from->attempts;
-    pod->unschedulable_count = from->unschedulable_count;
-    pod->consecutive_errors = from->consecutive_errors;
-    pod->rejectors = from->rejectors;
-    pod->pending = from->pending;
-    pod->gated_by = from->gated_by;
-    pod->nominated = from->nominated;
+    CopyAttempts(*from, *pod);
     CountRejectors(*pod, 1);
     Entry& entry = Insert(pod);
     if (!entry.group_key.empty()) return Invalid(fmt::format("the waiting pod {} is in a group", from->uid));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,22 @@ struct GroupTreeRecord {
   // The approximate memory use in bytes.
   std::size_t Bytes() const;
 };
+
+// The group that fails without a group below it that causes it; null: the root does not fail. Of several, the
+// first one. `groups`: a tree, the root first and each before those below it, with a member `level`, which is
+// 1 for the root. fails(group) is called for some of them.
+template <class Group, class Fails>
+const Group* FindCause(std::span<const Group> groups, Fails&& fails) {
+  const Group* cause = nullptr;
+  std::size_t level = 1;  // of the next group on the way down
+  for (const Group& group : groups) {
+    if (group.level < level) break;
+    if (group.level > level || !fails(group)) continue;
+    cause = &group;
+    ++level;
+  }
+  return cause;
+}
 
 struct GroupRecord {
   // A member that found no node, with the complete text.

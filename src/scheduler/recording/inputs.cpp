@@ -5,7 +5,6 @@
 #include <boost/json.hpp>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -55,33 +54,17 @@ Expected<std::string> TextAt(const object& from, std::string_view member) {
 // --- measurements ---
 
 void AppendSeries(std::string& out, const SeriesName& series) {
-  out += '[';
-  for (const auto& [label, text] : series) {
-    if (out.back() != '[') out += ',';
-    AppendJsonString(out, label);
-    out += ',';
-    AppendJsonString(out, text);
-  }
-  out += ']';
-}
-
-void AppendFresh(std::string& out, const std::vector<SeriesName>& fresh) {
-  out += '[';
-  bool first = true;
-  for (const SeriesName& series : fresh) {
-    if (!std::exchange(first, false)) out += ',';
-    AppendSeries(out, series);
-  }
-  out += ']';
+  AppendJsonList(out, series, [](std::string& list, const auto& label) {
+    AppendJsonString(list, label.first);
+    list += ',';
+    AppendJsonString(list, label.second);
+  });
 }
 
 void AppendSamples(std::string& out, const SignalAnswer& answer) {
-  out += '[';
-  for (const auto& [series, number] : answer.samples) {
-    if (out.back() != '[') out += ',';
-    fmt::format_to(std::back_inserter(out), "{},\"{}\"", series, number);
-  }
-  out += ']';
+  AppendJsonList(out, answer.samples, [](std::string& list, const auto& sample) {
+    fmt::format_to(std::back_inserter(list), "{},\"{}\"", sample.first, sample.second);
+  });
 }
 
 Expected<SeriesName> ReadSeries(const value& from) {
@@ -128,16 +111,6 @@ Expected<std::vector<std::pair<std::uint32_t, double>>> ReadSamples(const object
 
 // --- groups ---
 
-template <class Pairs, class AppendValue>
-void AppendPairs(std::string& out, const Pairs& pairs, AppendValue&& append) {
-  out += '[';
-  for (const auto& pair : pairs) {
-    if (out.back() != '[') out += ',';
-    append(pair);
-  }
-  out += ']';
-}
-
 Expected<void> ReadTasks(const object& from, api::PodGroup::External& external) {
   BERTH_TRY(const array* list, ArrayAt(from, "tasks"));
   for (std::size_t i = 0; i + 1 < list->size(); i += 2) {
@@ -178,7 +151,7 @@ void AppendPollResult(std::string& out, const PollResult& result) {
   if (answer.renumbered) members.AddRaw("renumbered", "true");
   if (answer.dropped_series > 0)
     members.AddNumber("dropped", static_cast<std::int64_t>(answer.dropped_series));
-  if (answer.fresh != nullptr) AppendFresh(members.Key("fresh"), *answer.fresh);
+  if (answer.fresh != nullptr) AppendJsonList(members.Key("fresh"), *answer.fresh, AppendSeries);
   AppendSamples(members.Key("samples"), answer);
 }
 
@@ -214,19 +187,18 @@ void AppendExternal(std::string& out, const api::PodGroup& group) {
   JsonObject members(out);
   if (group.gang) members.AddNumber("min", group.gang->min_count);
   if (!external.task_minimums.empty()) {
-    std::string& tasks = members.Key("tasks");
-    AppendPairs(tasks, external.task_minimums, [&](const auto& minimum) {
-      AppendJsonString(tasks, minimum.task);
-      fmt::format_to(std::back_inserter(tasks), ",{}", minimum.min_count);
+    AppendJsonList(members.Key("tasks"), external.task_minimums, [](std::string& list, const auto& minimum) {
+      AppendJsonString(list, minimum.task);
+      fmt::format_to(std::back_inserter(list), ",{}", minimum.min_count);
     });
   }
   if (!external.min_resources.empty()) {
-    std::string& resources = members.Key("minResources");
-    AppendPairs(resources, external.min_resources, [&](const auto& resource) {
-      AppendJsonString(resources, resource.first);
-      resources += ',';
-      AppendJsonString(resources, resource.second.Canonical());
-    });
+    AppendJsonList(members.Key("minResources"), external.min_resources,
+                   [](std::string& list, const auto& resource) {
+                     AppendJsonString(list, resource.first);
+                     list += ',';
+                     AppendJsonString(list, resource.second.Canonical());
+                   });
   }
   if (external.permit_timeout) members.AddNumber("permitTimeout", external.permit_timeout->count());
   members.AddUnlessEmpty("invalid", external.invalid);

@@ -46,17 +46,8 @@ void AppendObject(std::string& out, const ports::ClusterChange& change) {
 }
 
 void KnownObjects::Apply(const ports::ClusterChange& change) {
-  std::visit(
-      [&]<class T>(const ports::Change<T>& content) {
-        if constexpr (std::is_same_v<T, api::Node>) ApplyToRows(content);
-        auto& of_kind = std::get<TextMap<std::shared_ptr<const T>>>(known_);
-        if (content.after == nullptr) {
-          of_kind.erase(content.before->metadata.Key());
-        } else {
-          of_kind[content.after->metadata.Key()] = content.after;
-        }
-      },
-      change);
+  if (const auto* node = std::get_if<ports::Change<api::Node>>(&change)) ApplyToRows(*node);
+  latest_.Apply(change);
 }
 
 void KnownObjects::ApplyToRows(const ports::Change<api::Node>& change) {
@@ -98,16 +89,10 @@ void KnownObjects::AppendTo(std::string& out, const std::vector<api::NodePtr>& n
   const auto append_kind = [&]<class T>(const TextMap<std::shared_ptr<const T>>& of_kind) {
     for (const auto& [key, object] : of_kind) append(ports::Change<T>{nullptr, object});
   };
-  std::apply(
-      [&]<class... T>(const TextMap<std::shared_ptr<const T>>&... kinds) {
-        const auto if_other = [&]<class Kind>(const TextMap<std::shared_ptr<const Kind>>& of_kind) {
-          if constexpr (!std::is_same_v<Kind, api::Pod> && !std::is_same_v<Kind, api::Node>)
-            append_kind(of_kind);
-        };
-        (if_other(kinds), ...);
-      },
-      known_);
-  append_kind(std::get<TextMap<api::PodPtr>>(known_));
+  latest_.ForEachKind([&]<class T>(const TextMap<std::shared_ptr<const T>>& of_kind) {
+    if constexpr (!std::is_same_v<T, api::Pod> && !std::is_same_v<T, api::Node>) append_kind(of_kind);
+  });
+  append_kind(latest_.Of<api::Pod>());
 }
 
 }  // namespace berth::recording

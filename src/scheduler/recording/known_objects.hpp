@@ -3,14 +3,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/text_map.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "kubernetes/ports/ports.hpp"
+#include "scheduler/recording/latest_objects.hpp"
 
 namespace berth::recording {
 
@@ -32,15 +31,9 @@ class KnownObjects {
                 const std::function<void()>& flush) const;
 
  private:
-  template <class Kinds>
-  struct TupleOf;
-  template <class... T>
-  struct TupleOf<api::KindList<T...>> {
-    using type = std::tuple<TextMap<std::shared_ptr<const T>>...>;
-  };
   void ApplyToRows(const ports::Change<api::Node>& change);
 
-  TupleOf<api::AllKinds>::type known_;  // the last version by key
+  LatestObjects latest_;
   // As the node table assigns them: a new node gets the row that became free last.
   TextMap<std::uint32_t> row_of_;
   std::vector<std::uint32_t> free_rows_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <variant>
 
 #include "base/check.hpp"
@@ -198,10 +197,7 @@ void Recorder::Watch(cycle::Scheduler& scheduler) {
 
 Expected<std::unique_ptr<Recorder>> Recorder::Create(const std::filesystem::path& directory,
                                                      const RecorderLimits& limits, const Clock& clock) {
-  // Only a file that begins with a snapshot can be the first one, so this object decides where files end.
-  BERTH_TRY(auto writer,
-            SegmentWriter::Create(directory, {.segment = std::numeric_limits<std::uint64_t>::max(),
-                                              .total = std::numeric_limits<std::uint64_t>::max()}));
+  BERTH_TRY(auto writer, SegmentWriter::Create(directory));
   return std::unique_ptr<Recorder>(new Recorder(std::move(writer), limits, clock));
 }
 
@@ -229,7 +225,7 @@ void Recorder::ExportTo(metrics::Registry& metrics) {
                         "[ALPHA] 1 while the scheduler records; 0 after the size limit or an error.", {},
                         [this] { return on_.load(std::memory_order_relaxed) ? 1.0 : 0.0; });
   metrics.CallbackCounter(kSnapshotsName,
-                          "[ALPHA] Snapshots in the recording, at each of which a replay can begin.", {},
+                          "[ALPHA] Snapshots in the recording. A replay can begin at each of them.", {},
                           [this] { return static_cast<double>(snapshots_.load(std::memory_order_relaxed)); });
   metrics.CallbackCounter(
       kRemovedName, "[ALPHA] Oldest files of the recording that were removed to keep its size limit.", {},

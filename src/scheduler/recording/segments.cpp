@@ -82,7 +82,7 @@ struct SegmentWriter::Compressor {
   std::unique_ptr<ZSTD_CCtx, Free> context{ZSTD_createCCtx()};
 };
 
-Expected<std::unique_ptr<SegmentWriter>> SegmentWriter::Create(fs::path directory, SegmentLimits limits) {
+Expected<std::unique_ptr<SegmentWriter>> SegmentWriter::Create(fs::path directory) {
   std::error_code failed;
   fs::create_directories(directory, failed);
   if (failed) return Invalid(fmt::format("{}: {}", directory.string(), failed.message()));
@@ -90,13 +90,13 @@ Expected<std::unique_ptr<SegmentWriter>> SegmentWriter::Create(fs::path director
   if (!existing.empty())
     return Fail(ErrorCode::kAlreadyExists,
                 fmt::format("{}: contains a recording: {}", directory.string(), existing.front().string()));
-  std::unique_ptr<SegmentWriter> writer(new SegmentWriter(std::move(directory), limits));
+  std::unique_ptr<SegmentWriter> writer(new SegmentWriter(std::move(directory)));
   BERTH_RETURN_IF_ERROR(writer->OpenNext());
   return writer;
 }
 
-SegmentWriter::SegmentWriter(fs::path directory, SegmentLimits limits)
-    : directory_(std::move(directory)), limits_(limits), compressor_(std::make_unique<Compressor>()) {}
+SegmentWriter::SegmentWriter(fs::path directory)
+    : directory_(std::move(directory)), compressor_(std::make_unique<Compressor>()) {}
 
 SegmentWriter::~SegmentWriter() { CloseFile(); }
 
@@ -113,8 +113,6 @@ Expected<void> SegmentWriter::Append(std::string_view lines) {
     return std::unexpected(error);
   }
   segment.bytes += frame_.size();
-  if (segment.bytes >= limits_.segment) CloseFile();
-  RemoveOldest(limits_.total);
   return {};
 }
 

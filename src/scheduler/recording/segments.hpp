@@ -24,18 +24,12 @@ inline constexpr std::size_t kMaxFrame = 64u << 20;
 // A file, in compressed bytes.
 inline constexpr std::uint64_t kMaxFile = 1u << 30;
 
-struct SegmentLimits {
-  std::uint64_t segment = 64u << 20;  // compressed bytes after which the next file begins
-  std::uint64_t total = 1u << 30;  // the oldest files are removed so that the others take at most that much
-};
-
-// Writes a recording. Not thread-safe. A file has mode 0600. Data is not synchronized to the disk: after a
-// loss of power the last frames may be missing.
+// Writes a recording. The owner decides where files end and how many are kept. Not thread-safe. A file has
+// mode 0600. Data is not synchronized to the disk: after a loss of power the last frames may be missing.
 class SegmentWriter {
  public:
   // Creates the directory, or uses one without segments. Errors name the path.
-  static Expected<std::unique_ptr<SegmentWriter>> Create(std::filesystem::path directory,
-                                                         SegmentLimits limits);
+  static Expected<std::unique_ptr<SegmentWriter>> Create(std::filesystem::path directory);
   ~SegmentWriter();
   SegmentWriter(const SegmentWriter&) = delete;
   SegmentWriter& operator=(const SegmentWriter&) = delete;
@@ -51,9 +45,7 @@ class SegmentWriter {
 
   std::uint64_t bytes() const;  // compressed, of all files that exist
   std::uint64_t last_file_bytes() const { return file_ < 0 ? 0 : segments_.back().bytes; }
-  std::uint64_t removed() const {
-    return removed_;
-  }  // files that were removed because of SegmentLimits::total
+  std::uint64_t removed() const { return removed_; }  // files
 
  private:
   struct Compressor;
@@ -61,12 +53,11 @@ class SegmentWriter {
     std::filesystem::path path;
     std::uint64_t bytes = 0;
   };
-  SegmentWriter(std::filesystem::path directory, SegmentLimits limits);
+  explicit SegmentWriter(std::filesystem::path directory);
   Expected<void> OpenNext();
   void CloseFile();
 
   const std::filesystem::path directory_;
-  const SegmentLimits limits_;
   const std::unique_ptr<Compressor> compressor_;
   std::string frame_;
   std::deque<Segment> segments_;  // the last one is open if file_ is
@@ -95,7 +86,7 @@ class SegmentReader {
   bool SkipToNextFile();
   // Whether the last line was the first one of its file.
   bool at_file_start() const { return at_file_start_; }
-  // Whether the recording begins with its first file; otherwise that was removed (SegmentLimits::total).
+  // Whether the recording begins with its first file; otherwise that was removed.
   bool from_start() const { return from_start_; }
 
  private:

@@ -35,9 +35,7 @@ std::string Noise(std::size_t bytes) {
 
 class SegmentsTest : public ::testing::Test {
  protected:
-  std::unique_ptr<SegmentWriter> Writer(SegmentLimits limits = {}) {
-    return SegmentWriter::Create(directory_ / "run", limits).value();
-  }
+  std::unique_ptr<SegmentWriter> Writer() { return SegmentWriter::Create(directory_ / "run").value(); }
   SegmentReader Reader() const { return SegmentReader::Open(directory_ / "run").value(); }
   fs::path File(int number) const {
     return directory_ / "run" / ("00000" + std::to_string(number) + ".jsonl.zst");
@@ -74,17 +72,22 @@ TEST_F(SegmentsTest, OnlyTheOwnerCanReadAFile) {
 }
 
 TEST_F(SegmentsTest, AFullFileIsFollowedByTheNext) {
-  const auto writer = Writer({.segment = 3000});
-  for (int i = 0; i < 6; ++i) EXPECT_TRUE(writer->Append(std::to_string(i) + Noise(2000)));
+  const auto writer = Writer();
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(writer->Append(std::to_string(i) + Noise(2000)));
+    if (writer->last_file_bytes() >= 3000) writer->EndFile();
+  }
   EXPECT_TRUE(fs::exists(File(3)));
   SegmentReader reader = Reader();
   EXPECT_THAT(AllLines(reader), SizeIs(6));
 }
 
 TEST_F(SegmentsTest, TheOldestFilesAreRemovedAboveTheLimit) {
-  const auto writer = Writer({.segment = 3000, .total = 10'000});
+  const auto writer = Writer();
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(writer->Append(std::to_string(i) + Noise(2000)));
+    if (writer->last_file_bytes() >= 3000) writer->EndFile();
+    writer->RemoveOldest(10'000);
     EXPECT_THAT(writer->bytes(), Le(10'000U));
   }
   EXPECT_GT(writer->removed(), 0U);
@@ -98,7 +101,7 @@ TEST_F(SegmentsTest, TheOldestFilesAreRemovedAboveTheLimit) {
 
 TEST_F(SegmentsTest, ADirectoryWithARecordingIsNotWrittenTo) {
   WriteThree();
-  const auto second = SegmentWriter::Create(directory_ / "run", {});
+  const auto second = SegmentWriter::Create(directory_ / "run");
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kAlreadyExists);
   EXPECT_THAT(second.error().message, HasSubstr("contains a recording: "));
@@ -106,7 +109,7 @@ TEST_F(SegmentsTest, ADirectoryWithARecordingIsNotWrittenTo) {
 
 TEST_F(SegmentsTest, ADirectoryThatCannotBeCreatedIsAnError) {
   std::ofstream(directory_ / "file") << "x";
-  const auto writer = SegmentWriter::Create(directory_ / "file" / "run", {});
+  const auto writer = SegmentWriter::Create(directory_ / "file" / "run");
   ASSERT_FALSE(writer);
   EXPECT_THAT(writer.error().message, HasSubstr("file/run: Not a directory"));
 }
@@ -171,8 +174,11 @@ TEST_F(SegmentsTest, EverythingBeforeDamageIsUsed) {
 
 TEST_F(SegmentsTest, AMissingFileInTheMiddleIsDamage) {
   {
-    const auto writer = Writer({.segment = 1});
-    for (const std::string line : {"one\n", "two\n", "three\n"}) EXPECT_TRUE(writer->Append(line));
+    const auto writer = Writer();
+    for (const std::string line : {"one\n", "two\n", "three\n"}) {
+      EXPECT_TRUE(writer->Append(line));
+      writer->EndFile();
+    }
   }
   fs::remove(File(2));
   SegmentReader reader = Reader();
@@ -182,8 +188,9 @@ TEST_F(SegmentsTest, AMissingFileInTheMiddleIsDamage) {
 }
 
 TEST_F(SegmentsTest, AWriteThatFailsIsAnErrorAndTheNextOneBeginsAFile) {
-  const auto writer = Writer({.segment = 1});
+  const auto writer = Writer();
   EXPECT_TRUE(writer->Append("one\n"));
+  writer->EndFile();
   fs::remove_all(directory_ / "run");
   const auto failed = writer->Append("two\n");
   ASSERT_FALSE(failed);

@@ -125,13 +125,10 @@ struct StateReader {
 
 template <class List, class VisitMembers>
 void AppendList(std::string& out, const List& list, VisitMembers&& visit_members) {
-  out += '[';
-  for (const auto& one : list) {
-    if (out.back() != '[') out += ',';
-    JsonObject members(out);
+  AppendJsonList(out, list, [&](std::string& text, const auto& one) {
+    JsonObject members(text);
     visit_members(one, StateWriter{members});
-  }
-  out += ']';
+  });
 }
 
 template <class List, class VisitMembers>

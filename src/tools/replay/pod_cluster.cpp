@@ -74,9 +74,13 @@ void AppendInAnyForm(std::string& out, const T& object) {
 
 Expected<FoundAttempt> FindAttempt(Steps& steps, const std::string& pod, std::uint64_t number) {
   FoundAttempt found;
-  const Steps::Step* step = nullptr;
-  while ((step = steps.Next()) != nullptr || (!steps.damage().empty() && steps.Resume())) {
-    if (step == nullptr) continue;
+  // Also after damage.
+  const auto next = [&] {
+    const Steps::Step* step = steps.Next();
+    while (step == nullptr && !steps.damage().empty() && steps.Resume()) step = steps.Next();
+    return step;
+  };
+  while (const Steps::Step* step = next()) {
     const boost::json::value* attempts = step->body->if_contains("attempts");
     if (attempts == nullptr) continue;
     for (const boost::json::value& attempt : attempts->get_array()) {

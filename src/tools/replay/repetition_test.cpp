@@ -56,7 +56,7 @@ class RepetitionTest : public ::testing::Test {
   }
   void Write(const std::vector<std::string>& lines) const {
     fs::remove_all(directory_ / "run");
-    const auto writer = Value(recording::SegmentWriter::Create(directory_ / "run", {}));
+    const auto writer = Value(recording::SegmentWriter::Create(directory_ / "run"));
     for (const std::string& line : lines) EXPECT_TRUE(writer->Append(line + "\n").has_value());
   }
   Repetition Repeated() const {

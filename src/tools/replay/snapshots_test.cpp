@@ -247,7 +247,7 @@ TEST_F(SnapshotsTest, AChangedStateIsADifferenceOrTheEnd) {
             .base() -
         2;
     fs::remove_all(directory_);
-    const auto writer = Value(recording::SegmentWriter::Create(directory_, {}));
+    const auto writer = Value(recording::SegmentWriter::Create(directory_));
     for (auto line = snapshot; line != changed.end(); ++line) {
       if (line->starts_with(R"({"recording":)")) writer->EndFile();
       EXPECT_TRUE(writer->Append(*line + "\n").has_value());

@@ -108,14 +108,11 @@ const Steps::Step* Steps::Damaged(std::string reason) {
 
 template <class T>
 Expected<ports::ClusterChange> Objects::ReadAs(const Steps::Step& step) {
-  auto& known = std::get<TextMap<std::shared_ptr<const T>>>(known_);
   if (step.body->contains("deleted")) {
     const std::string key = TextOf(*step.body, "deleted");
-    const auto found = known.find(key);
-    if (found == known.end()) return Invalid(fmt::format("{} {} is not known", T::kKind, key));
-    ports::Change<T> change{std::move(found->second), nullptr};
-    known.erase(found);
-    return change;
+    auto before = known_.Find<T>(key);
+    if (before == nullptr) return Invalid(fmt::format("{} {} is not known", T::kKind, key));
+    return ports::Change<T>{std::move(before), nullptr};
   }
   BERTH_TRY(T object, decoder_.Object<T>(step.object));
   if constexpr (std::is_same_v<T, api::PodGroup>) {
@@ -126,10 +123,8 @@ Expected<ports::ClusterChange> Objects::ReadAs(const Steps::Step& step) {
       BERTH_RETURN_IF_ERROR(recording::ReadExternal(*external, object));
   }
   auto after = std::make_shared<const T>(std::move(object));
-  auto& place = known[after->metadata.Key()];
-  ports::Change<T> change{place, after};
-  place = std::move(after);
-  return change;
+  auto before = known_.Find<T>(after->metadata.Key());
+  return ports::Change<T>{std::move(before), std::move(after)};
 }
 
 Expected<ports::ClusterChange> Objects::Read(const Steps::Step& step) {
@@ -142,6 +137,7 @@ Expected<ports::ClusterChange> Objects::Read(const Steps::Step& step) {
   const std::string where = fmt::format("line {}", step.line);
   if (!change) return Invalid(fmt::format("{}: the kind \"{}\" is not known", where, kind));
   if (!*change) return std::unexpected(std::move(*change).error().In(where));
+  known_.Apply(**change);
   return *std::move(change);
 }
 

@@ -7,13 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include "base/result.hpp"
-#include "base/text_map.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/recording/header.hpp"
+#include "scheduler/recording/latest_objects.hpp"
 #include "scheduler/recording/segments.hpp"
 
 namespace berth::replay {
@@ -68,24 +67,17 @@ class Objects {
   // Calls visit(const std::shared_ptr<const T>&) for the last version of every object, by kind and key.
   template <class Visit>
   void ForEach(Visit&& visit) const {
-    const auto each = [&](const auto& of_kind) {
+    known_.ForEachKind([&](const auto& of_kind) {
       for (const auto& [key, object] : of_kind) visit(object);
-    };
-    std::apply([&](const auto&... kinds) { (each(kinds), ...); }, known_);
+    });
   }
 
  private:
-  template <class Kinds>
-  struct TupleOf;
-  template <class... T>
-  struct TupleOf<api::KindList<T...>> {
-    using type = std::tuple<TextMap<std::shared_ptr<const T>>...>;
-  };
   template <class T>
   Expected<ports::ClusterChange> ReadAs(const Steps::Step& step);
 
   api::Decoder decoder_;
-  TupleOf<api::AllKinds>::type known_;  // the last version by key
+  recording::LatestObjects known_;
 };
 
 }  // namespace berth::replay

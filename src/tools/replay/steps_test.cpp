@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 class StepsTest : public ::testing::Test {
  protected:
   Expected<Steps> Recorded(const std::vector<std::string>& lines) {
-    const auto writer = recording::SegmentWriter::Create(directory_ / "run", {}).value();
+    const auto writer = recording::SegmentWriter::Create(directory_ / "run").value();
     for (const std::string& line : lines) EXPECT_TRUE(writer->Append(line + "\n").has_value());
     return Steps::Open(directory_ / "run");
   }
