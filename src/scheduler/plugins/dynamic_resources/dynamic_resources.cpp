@@ -466,9 +466,12 @@ framework::GroupPostFilterResult DynamicResources::PodGroupPostFilter(
   const bool by_topology =
       handle_.gates.Enabled("TopologyAwareWorkloadScheduling") && !group.object->topology_key.empty();
   if (!enabled_ || by_topology || group.object->composite) return {{framework::Code::kUnschedulable, {}, {}}};
-  // As in kube-scheduler, which finds no state of the group then.
-  if (std::ranges::none_of(services.tried(), [&](const auto& tried) { return WasSeen(*tried.state); }))
+  if (std::ranges::none_of(services.tried(), [&](const auto& tried) { return WasSeen(*tried.state); })) {
+    // kube-scheduler finds no state of the group then. It does not know the groups of other projects: those
+    // wait for a node rather than for the end of a back-off.
+    if (group.object->external != nullptr) return {{framework::Code::kUnschedulable, {}, {}}};
     return {Status::Error("not found")};
+  }
   Deallocated deallocated;
   bool nothing_released = false;  // for some member
   for (const auto& [member, state] : services.tried()) {

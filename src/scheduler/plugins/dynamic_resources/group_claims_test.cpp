@@ -192,6 +192,15 @@ TEST_F(GroupClaimsTest, MembersShareTheDevicesThatAnEarlierMemberHasReservedInTh
   EXPECT_EQ(Evaluate(MemberPod("p3")), (Verdicts{{"a", Fits()}, {"b", Fits()}}));
 }
 
+TEST_F(GroupClaimsTest, WithoutNodesGroupsFailAsInKubeSchedulerButGroupsOfOtherProjectsWait) {
+  PutGroup("");
+  EXPECT_EQ(PostFilter({}).code, framework::Code::kError);
+  api::PodGroup external = *group_;
+  external.external = std::make_shared<const api::PodGroup::External>();
+  group_ = std::make_shared<const api::PodGroup>(external);
+  EXPECT_EQ(PostFilter({}).code, framework::Code::kUnschedulable);
+}
+
 TEST_F(GroupClaimsTest, DevicesThatAreReservedForABindingAreNotShared) {
   PutClaim("shared");
   Member first = Reserved(MemberPod("p1"), "b");
