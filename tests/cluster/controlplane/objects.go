@@ -1,9 +1,13 @@
 package controlplane
 
 import (
+	"context"
+
 	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 )
 
 // Resources creates a list from alternating names and amounts.
@@ -27,4 +31,19 @@ func ReadyNode(name string, room v1.ResourceList, labels ...string) *v1.Node {
 		node.Labels[labels[i]] = labels[i+1]
 	}
 	return node
+}
+
+// CreateGang creates a PodGroup whose members are scheduled together, at least minCount of them.
+func CreateGang(ctx context.Context, client kubernetes.Interface, namespace, name string, minCount int32) error {
+	_, err := client.SchedulingV1beta1().PodGroups(namespace).Create(ctx, &schedulingv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: schedulingv1beta1.PodGroupSpec{SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{
+			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// JoinGroup makes the pod a member of the group.
+func JoinGroup(pod *v1.Pod, group string) {
+	pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group}
 }

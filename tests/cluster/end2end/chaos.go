@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,7 +27,8 @@ import (
 // runChaos kills the API server twice, cuts connections at random, and compacts the history from which the
 // scheduler would resume; the first time when a claim is allocated and its pod is not bound yet. Meanwhile slices of
 // devices are replaced, and bound pods with devices are deleted. At the end every pod must be bound once to a feasible
-// node. At no time may a device be allocated twice; at the end no claim may have a device without a bound pod.
+// node, the members of gangs included. At no time may a device be allocated twice, or a member of a gang that does not
+// fit be bound; at the end no claim may have a device without a bound pod.
 func runChaos(ctx context.Context, o *options, directory string, out io.Writer) error {
 	for i := range o.seeds {
 		seed := o.seed + uint64(i)
@@ -46,7 +48,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	}
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	control, err := controlplane.Start(ctx, o.Real, directory, children)
+	control, err := controlplane.Start(ctx, o.Real, directory, children, append(gangFlags, "--runtime-config=scheduling.k8s.io/v1beta1=true")...)
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,11 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	}
 	work := newPlainWorkload(o.nodes, o.pods)
 	work.addDevices()
+	work.addGangs()
 	if err := work.prepare(ctx, control.Client); err != nil {
+		return err
+	}
+	if err := work.prepareGangs(ctx, control.Client); err != nil {
 		return err
 	}
 	reader, etcd, err := startEtcdReader(ctx, control.Etcd, control.Client)
@@ -75,7 +81,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	if err != nil {
 		return err
 	}
-	scheduler, err := control.StartSchedulerAt(proxy.URL(), children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth, o.berthFlags(metrics[0])...)
+	scheduler, err := control.StartSchedulerAt(proxy.URL(), children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth, append(gangFlags, o.berthFlags(metrics[0])...)...)
 	if err != nil {
 		return err
 	}
@@ -85,7 +91,9 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	creating, stopCreating := context.WithCancel(ctx)
 	defer stopCreating()
 	created := make(chan error, 1)
-	go func() { created <- createWithRetries(creating, control.Client, work.fitting) }()
+	go func() {
+		created <- createWithRetries(creating, control.Client, slices.Concat(work.refused, work.fitting))
+	}()
 	cutting, stopCutting := context.WithCancel(ctx)
 	defer stopCutting()
 	go func() {
@@ -134,6 +142,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	reader.mutex.Lock()
 	violations = append(violations, reader.broken...)
 	reader.mutex.Unlock()
+	printf("%d gangs of %d pods", len(work.gangs)-1, gangSize)
 	printf("%d pods had a device of %d slices, which were replaced %d times", len(work.fitting)/5, len(work.devices.slices), replaced.Load())
 	if o.isBerth() {
 		expired, err := metricSum(metrics[0], `berth_reflector_failures_total\{.*reason="expired"`)

@@ -32,6 +32,8 @@ type workload struct {
 	// leaving pods are fitting and deleted after they are bound.
 	leaving []*v1.Pod
 	devices deviceWorkload
+	// gangs are the sizes of the pod groups of which all members or none must be bound, by name.
+	gangs map[string]int32
 }
 
 func newWorkload(nodes, pods int) *workload {
@@ -69,7 +71,7 @@ func newWorkload(nodes, pods int) *workload {
 
 // newPlainWorkload contains no unschedulable pods and none that need changes during the run.
 func newPlainWorkload(nodes, pods int) *workload {
-	w := new(workload)
+	w := &workload{gangs: make(map[string]int32)}
 	for i := range nodes {
 		w.nodes = append(w.nodes, newNode(i))
 	}

@@ -80,9 +80,9 @@ func startCreator(ctx context.Context, client kubernetes.Interface, namespace, s
 			pod := newPod(namespace, name, scheduler)
 			if member {
 				group := fmt.Sprintf("g-%d", i/groupPeriod)
-				join(pod, group)
+				controlplane.JoinGroup(pod, group)
 				if i%groupPeriod == 0 {
-					if c.err = createGroup(context.Background(), client, namespace, group, groupMinCount); c.err != nil {
+					if c.err = controlplane.CreateGang(context.Background(), client, namespace, group, groupMinCount); c.err != nil {
 						return
 					}
 				}

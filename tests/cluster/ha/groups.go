@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -32,19 +31,6 @@ func prepareNarrowNodes(ctx context.Context, client kubernetes.Interface) error 
 	})
 }
 
-func createGroup(ctx context.Context, client kubernetes.Interface, namespace, name string, minCount int32) error {
-	_, err := client.SchedulingV1beta1().PodGroups(namespace).Create(ctx, &schedulingv1beta1.PodGroup{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: schedulingv1beta1.PodGroupSpec{SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{
-			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}}},
-	}, metav1.CreateOptions{})
-	return err
-}
-
-func join(pod *v1.Pod, group string) {
-	pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group}
-}
-
 func groupOf(pod *v1.Pod) string {
 	if pod.Spec.SchedulingGroup == nil || pod.Spec.SchedulingGroup.PodGroupName == nil {
 		return ""
@@ -55,12 +41,12 @@ func groupOf(pod *v1.Pod) string {
 // createLargeGroup creates a group of which two members find a node at every attempt, and three are needed.
 func (s *stage) createLargeGroup(ctx context.Context) error {
 	client := s.control.Client
-	if err := createGroup(ctx, client, s.id, largeGroup, narrowNodes+1); err != nil {
+	if err := controlplane.CreateGang(ctx, client, s.id, largeGroup, narrowNodes+1); err != nil {
 		return err
 	}
 	return controlplane.Each(ctx, narrowNodes+1, func(i int) error {
 		pod := newPod(s.id, fmt.Sprintf("%s-%d", largeGroup, i), s.id)
-		join(pod, largeGroup)
+		controlplane.JoinGroup(pod, largeGroup)
 		pod.Spec.NodeSelector = map[string]string{"narrow": "true"}
 		pod.Spec.Tolerations = []v1.Toleration{{Key: "narrow", Operator: v1.TolerationOpExists}}
 		pod.Spec.Containers[0].Resources.Requests = controlplane.Resources("cpu", "600m")
