@@ -54,7 +54,7 @@ class Run final : public simulation::ApiObserver {
     result_.resources = meter_.resources().names();
     for (const PodKind& kind : workload.kinds) {
       result_.kinds.emplace_back().name = kind.name;
-      result_.groups.any |= !kind.group_sizes.empty();
+      result_.groups.any |= kind.group.has_value();
     }
   }
 
@@ -87,6 +87,7 @@ class Run final : public simulation::ApiObserver {
   void Arrive(const std::shared_ptr<ArrivalStream>& stream, std::uint32_t kind);
   void ArriveFromTrace();
   void CreateGroup(std::uint32_t kind, std::size_t members, std::optional<Duration> lifetime);
+  static void Join(const LiveGroup& group, const GroupShape& shape, api::Pod& pod);
   // Returns the pod's slot; nullopt: there are too many pods.
   std::optional<std::uint32_t> Create(std::uint32_t kind, std::optional<Duration> lifetime,
                                       std::uint32_t group = kNoGroup);
@@ -182,14 +183,14 @@ void Run::Arrive(const std::shared_ptr<ArrivalStream>& stream, std::uint32_t kin
   if (!next) return;
   cluster_.time().At(*next, [this, stream, kind] {
     const auto& lifetime = workload_.kinds[kind].lifetime;
-    const auto& sizes = workload_.kinds[kind].group_sizes;
+    const auto& shape = workload_.kinds[kind].group;
     for (std::size_t i = 0; i < stream->count() && !too_many_; ++i) {
-      const std::size_t members = sizes.empty() ? 0 : DrawSize(sizes, stream->random());
+      const std::size_t members = shape ? DrawSize(shape->sizes, stream->random()) : 0;
       const auto drawn = lifetime ? std::optional(lifetime->Draw(stream->random())) : std::nullopt;
-      if (sizes.empty()) {
-        Create(kind, drawn);
-      } else {
+      if (shape) {
         CreateGroup(kind, members, drawn);
+      } else {
+        Create(kind, drawn);
       }
     }
     Arrive(stream, kind);
@@ -232,6 +233,12 @@ void Run::CreateGroup(std::uint32_t kind, std::size_t members, std::optional<Dur
   }
 }
 
+void Run::Join(const LiveGroup& group, const GroupShape& shape, api::Pod& pod) {
+  pod.spec.pod_group = group.name;
+  if (!shape.name_label.empty()) pod.metadata.labels.Set(shape.name_label, group.name);
+  if (!shape.size_label.empty()) pod.metadata.labels.Set(shape.size_label, std::to_string(group.size));
+}
+
 std::optional<std::uint32_t> Run::Create(std::uint32_t kind, std::optional<Duration> lifetime,
                                          std::uint32_t group) {
   if (live_ >= Workload::kMostPods) {
@@ -249,7 +256,7 @@ std::optional<std::uint32_t> Run::Create(std::uint32_t kind, std::optional<Durat
   api::Pod pod = of.model;
   pod.metadata.name = of.name + "-" + std::to_string(serials_[kind]++);
   pod.metadata.uid = std::to_string(slot) + "-" + std::to_string(serial_++);
-  if (group != kNoGroup) pod.spec.pod_group = groups_.at(group).name;
+  if (group != kNoGroup) Join(groups_.at(group), *of.group, pod);
   pods_[slot] = {.kind = kind,
                  .group = group,
                  .created = cluster_.time().now(),
@@ -343,7 +350,7 @@ void Run::OnPodRemoved(const api::PodPtr& object) {
   if (pod.group != kNoGroup) OnMemberRemoved(pod);
   // Groups are replaced as a whole.
   const PodKind& of = workload_.kinds[pod.kind];
-  if (pod.end != End::kCompleted && of.recreate && of.group_sizes.empty()) Create(pod.kind, pod.lifetime);
+  if (pod.end != End::kCompleted && of.recreate && !of.group) Create(pod.kind, pod.lifetime);
 }
 
 std::uint64_t& Run::CounterOf(KindResult& kind, End end) {

@@ -267,6 +267,31 @@ TEST(RunWorkload, PodByPodAGroupThatDoesNotFitHoldsWhatItGot) {
   EXPECT_EQ(result.kinds[0].pending, 1u);
 }
 
+TEST(RunWorkload, MembersHaveLabelsWithTheNameAndTheSizeOfTheirGroup) {
+  // Each node takes one pod with the label: of three members on two nodes, two are bound.
+  struct Case {
+    const char* sentence;
+    const char* selector;
+    std::size_t started;
+  };
+  const Case cases[] = {
+      {"by the name", "{key: gang, operator: In, values: [job-group-0]}", 0},
+      {"by the name of another group", "{key: gang, operator: In, values: [job-group-1]}", 1},
+      {"by the size", "{key: gang-size, operator: In, values: ['3']}", 0},
+      {"by another size", "{key: gang-size, operator: In, values: ['2']}", 1},
+  };
+  for (const Case& c : cases) {
+    const Result result = Execute(
+        Parse("duration: 1h\n" + Nodes(2) +
+              Pods("job", "{at: [1m]}", "1",
+                   "  group: {sizes: [{members: 3}], labels: {name: gang, size: gang-size}}\n",
+                   "      affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                   "[{topologyKey: kubernetes.io/hostname, labelSelector: {matchExpressions: [" +
+                       std::string(c.selector) + "]}}]}}\n")));
+    EXPECT_EQ(result.groups.started, c.started) << c.sentence;
+  }
+}
+
 TEST(RunWorkload, FreeAmountsCountAsIdleWhileAGroupWaits) {
   // Six of twelve CPUs are in use for the last 30 minutes, while a group waits that needs all.
   const Result result = Execute(Parse("duration: 1h\n" + Nodes(3) +

@@ -56,6 +56,14 @@ struct GroupSize {
   double weight = 1;
 };
 
+// What arrives are groups of pods that start and end together.
+struct GroupShape {
+  std::vector<GroupSize> sizes;  // not empty
+  // Keys of labels with the group's name and number of members, for plugins that know groups by labels;
+  // empty: no label.
+  std::string name_label, size_label;
+};
+
 // Pods that differ only in name and UID.
 struct PodKind {
   std::string name;
@@ -64,9 +72,8 @@ struct PodKind {
   // From the binding, of a group from the binding of its last member; nullopt: until the end of the
   // simulation.
   std::optional<Distribution> lifetime;
-  bool recreate = true;  // a controller replaces evicted pods
-  // Not empty: what arrives are groups of pods that start and end together.
-  std::vector<GroupSize> group_sizes = {};
+  bool recreate = true;                  // a controller replaces evicted pods
+  std::optional<GroupShape> group = {};  // nullopt: single pods arrive
   // By template in spec.resourceClaims of the model: the claims of each pod, without name and UID.
   std::map<std::string, api::ResourceClaim> claims = {};
 };

@@ -11,6 +11,7 @@
 #include "base/yaml.hpp"
 #include "base/yaml_fields.hpp"
 #include "kubernetes/api/decode.hpp"
+#include "kubernetes/api/selectors.hpp"
 #include "tools/simulate/traces.hpp"
 
 namespace berth::simulate {
@@ -51,7 +52,8 @@ class WorkloadReader {
   void CheckWhole(Fields& file);
   void FindClaims(Fields& file);
   std::optional<Distribution> ReadLifetime(Fields& kind);
-  std::vector<GroupSize> ReadGroupSizes(Fields& kind);
+  std::optional<GroupShape> ReadGroup(Fields& kind);
+  static std::string ReadLabelKey(Fields& fields, const char* name);
   api::Node ReadNodeModel(Fields& group, const std::string& path);
   api::Pod ReadPodModel(Fields& kind, const std::string& path);
 
@@ -302,23 +304,37 @@ std::optional<Distribution> WorkloadReader::ReadLifetime(Fields& kind) {
   return lifetime;
 }
 
-std::vector<GroupSize> WorkloadReader::ReadGroupSizes(Fields& kind) {
-  std::vector<GroupSize> sizes;
+std::optional<GroupShape> WorkloadReader::ReadGroup(Fields& kind) {
   const Value* value = kind.Take("group");
-  if (value == nullptr) return sizes;
+  if (value == nullptr) return std::nullopt;
+  GroupShape shape;
   Fields group(*value, kind.PathOf("group"), errors_);
   group.ForEach("sizes", [&](const Value& item, const std::string& path) {
     Fields fields(item, path, errors_);
-    GroupSize& size = sizes.emplace_back();
+    GroupSize& size = shape.sizes.emplace_back();
     if (!fields.Has("members")) fields.Add("members", "required: the number of pods");
     const auto most = static_cast<std::int64_t>(Workload::kMostMembers);
     size.members = static_cast<std::uint32_t>(fields.Integer("members", 1, most, 1));
     size.weight = fields.Real("weight", 1e-6, 1e6, 1);
     fields.Finish();
   });
-  if (sizes.empty()) group.Add("sizes", "required: a list of members and weight");
+  if (shape.sizes.empty()) group.Add("sizes", "required: a list of members and weight");
+  if (const Value* labels = group.Take("labels")) {
+    Fields fields(*labels, group.PathOf("labels"), errors_);
+    shape.name_label = ReadLabelKey(fields, "name");
+    shape.size_label = ReadLabelKey(fields, "size");
+    fields.Finish();
+  }
   group.Finish();
-  return sizes;
+  return shape;
+}
+
+std::string WorkloadReader::ReadLabelKey(Fields& fields, const char* name) {
+  std::string key = fields.Text(name);
+  if (!fields.Has(name)) return key;
+  if (const std::string invalid = api::CheckLabelKey(key); !invalid.empty())
+    fields.Add(name, fmt::format("expected the key of a label, got \"{}\": {}", key, invalid));
+  return key;
 }
 
 void WorkloadReader::ReadArrivals(const Value& value, const std::string& path, PodKind& kind) {
@@ -347,8 +363,8 @@ void WorkloadReader::ReadKind(const Value& value, const std::string& path) {
   kind.name = ReadName(fields, workload_.kinds);
   kind.model = ReadPodModel(fields, path);
   kind.lifetime = ReadLifetime(fields);
-  kind.group_sizes = ReadGroupSizes(fields);
-  if (!kind.group_sizes.empty() && kind.model.spec.pod_group)
+  kind.group = ReadGroup(fields);
+  if (kind.group && kind.model.spec.pod_group)
     errors_.Add(path + ".template.spec.schedulingGroup", "the simulation sets it; remove the field");
   kind.recreate = fields.Bool("recreate", true);
   fields.ForEach("arrivals", [&](const Value& item, const std::string& at) { ReadArrivals(item, at, kind); });

@@ -77,6 +77,11 @@ TEST(ParseWorkload, ErrorsNameFieldValueAndExpectation) {
        "pods[0].group.sizes[0].members: required"},
       {"a group of no pods", WithPod("name: p, group: {sizes: [{members: 0}]}"),
        "pods[0].group.sizes[0].members:"},
+      {"a group whose label has an invalid key",
+       WithPod("name: p, group: {sizes: [{members: 2}], labels: {name: 'a b'}}"),
+       "pods[0].group.labels.name: expected the key of a label, got \"a b\""},
+      {"an unknown label of groups", WithPod("name: p, group: {sizes: [{members: 2}], labels: {sizes: n}}"),
+       "pods[0].group.labels.sizes: unknown field; expected name, size; did you mean \"size\"?"},
       {"a template in another group",
        WithPod("name: p, group: {sizes: [{members: 2}]}, template: {spec: {containers: [{name: c}], "
                "schedulingGroup: "
