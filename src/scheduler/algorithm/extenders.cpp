@@ -22,7 +22,7 @@ void RecordReasons(SchedulingContext& context, const std::vector<FilterResult::N
   RowSet& unresolvable = context.buffers.verdicts.unresolvable;
   std::map<std::string, std::string> unknown_node_reasons;
   for (const FilterResult::NodeReason& reason : reasons) {
-    const Row row = extenders::FindRow(context.cluster.nodes, reason.node);
+    const Row row = context.cluster.nodes.Find(reason.node);
     if (row == cluster::kNoRow) {
       unknown_node_reasons[reason.node] = reason.reason;
       continue;

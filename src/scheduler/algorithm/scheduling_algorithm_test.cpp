@@ -47,9 +47,7 @@ class SchedulingAlgorithmTest : public ::testing::Test {
     return algorithm->Schedule(Info(pod), *engine->profiles()[0],
                                {cache.nodes(), cache.VisitingOrder(), NamesOf(cache.nodes())}, nominations);
   }
-  Row RowOf(const std::string& node) {
-    return engine->cache().nodes().Find(engine->symbols().node_names.Find(node));
-  }
+  Row RowOf(const std::string& node) { return engine->cache().nodes().Find(node); }
   std::string Name(const ScheduleResult& decision) { return engine->cache().nodes().name(decision.row); }
 
   assembly::DryRunPorts ports;

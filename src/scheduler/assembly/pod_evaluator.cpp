@@ -51,7 +51,7 @@ void PodEvaluator::SetNominated(std::span<const std::pair<api::PodPtr, std::stri
     if (const auto known = before.find(pod); known != before.end()) info = std::move(known->second);
     if (info == nullptr)
       info = std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_.symbols()));
-    nominations_.push_back({nodes.Find(engine_.symbols().node_names.Find(node)), info.get()});
+    nominations_.push_back({nodes.Find(node), info.get()});
   }
 }
 

@@ -64,6 +64,7 @@ class ObjectTable {
     for (; at != entries_.end() && count > 0; ++at, --count) visit(at->second.latest());
   }
   std::size_t size() const { return entries_.size(); }
+  std::size_t assumed_count() const { return assumed_count_; }  // objects with an assumed version
   // Changes whenever anything in the table changes.
   std::uint64_t version() const { return version_; }
 
@@ -76,6 +77,7 @@ class ObjectTable {
     if (change.after == nullptr) {
       if (found == entries_.end()) return;
       const Ptr before = found->second.latest();
+      SetAssumed(found->second, nullptr);
       entries_.erase(found);
       return Notify({before, nullptr});
     }
@@ -86,7 +88,7 @@ class ObjectTable {
         entry.seen != nullptr && entry.seen->metadata.uid == change.after->metadata.uid &&
         entry.seen->metadata.resource_version == change.after->metadata.resource_version;
     entry.seen = change.after;
-    if (!same_version) entry.assumed = nullptr;
+    if (!same_version) SetAssumed(entry, nullptr);
     Notify({before, entry.latest()});
   }
   // Overlays the object with an assumed version. Returns false if `object` is not based on the current
@@ -97,7 +99,7 @@ class ObjectTable {
     Entry& entry = found->second;
     if (entry.seen->metadata.resource_version != object->metadata.resource_version) return false;
     const Ptr before = entry.latest();
-    entry.assumed = std::move(object);
+    SetAssumed(entry, std::move(object));
     Notify({before, entry.assumed});
     return true;
   }
@@ -105,7 +107,7 @@ class ObjectTable {
   void Restore(std::string_view ns, std::string_view name) {
     const auto found = entries_.find(View{ns, name});
     if (found == entries_.end() || found->second.assumed == nullptr) return;
-    const Ptr before = std::exchange(found->second.assumed, nullptr);
+    const Ptr before = SetAssumed(found->second, nullptr);
     Notify({before, found->second.seen});
   }
 
@@ -136,6 +138,12 @@ class ObjectTable {
     Ptr assumed;
     const Ptr& latest() const { return assumed != nullptr ? assumed : seen; }
   };
+  // Returns the assumed version until now; null: none.
+  Ptr SetAssumed(Entry& entry, Ptr assumed) {
+    assumed_count_ += std::size_t{assumed != nullptr};
+    assumed_count_ -= std::size_t{entry.assumed != nullptr};
+    return std::exchange(entry.assumed, std::move(assumed));
+  }
   const Entry* EntryOf(std::string_view ns, std::string_view name) const {
     const auto found = entries_.find(View{ns, name});
     return found == entries_.end() ? nullptr : &found->second;
@@ -147,6 +155,7 @@ class ObjectTable {
   }
 
   std::map<Key, Entry, Before> entries_;
+  std::size_t assumed_count_ = 0;
   struct OwnedListener {
     std::weak_ptr<const void> owner;
     Listener call;

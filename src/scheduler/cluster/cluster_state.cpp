@@ -52,7 +52,7 @@ void ClusterState::AddNode(api::NodePtr node) {
 }
 
 void ClusterState::UpdateNode(api::NodePtr node) {
-  const Row row = table_.Find(symbols_.node_names.Find(node->metadata.name));
+  const Row row = table_.Find(node->metadata.name);
   if (row == kNoRow) return AddNode(std::move(node));
   const bool moves = ZoneKey(table_.node(row)) != ZoneKey(*node);
   if (moves) RemoveFromZone(row);
@@ -61,7 +61,7 @@ void ClusterState::UpdateNode(api::NodePtr node) {
 }
 
 void ClusterState::RemoveNode(const std::string& name) {
-  const Row row = table_.Find(symbols_.node_names.Find(name));
+  const Row row = table_.Find(name);
   if (row == kNoRow) return;
   RemoveFromZone(row);
   while (!table_.pods(row).empty()) {

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 
 class ClusterCacheTest : public ::testing::Test {
  protected:
-  Row RowOf(const std::string& node) { return cache.nodes().Find(words.node_names.Find(node)); }
+  Row RowOf(const std::string& node) { return cache.nodes().Find(node); }
   std::int64_t Cpu(const std::string& node) { return cache.nodes().requested(kCpu)[RowOf(node)]; }
   bool Assume(const PodBuilder& pod, const std::string& node) {
     return cache.Assume(PreparePod(pod.Share(), words), RowOf(node));
@@ -218,8 +218,7 @@ TEST(ClusterCacheProperty, SumsEqualARecountAfterAnySequenceOfChanges) {
           break;
         case 4:
           if (nodes.contains(node)) {
-            const bool assumed = cache.Assume(PreparePod(builder.Share(), words),
-                                              cache.nodes().Find(words.node_names.Find(node)));
+            const bool assumed = cache.Assume(PreparePod(builder.Share(), words), cache.nodes().Find(node));
             ASSERT_EQ(assumed, pods.try_emplace(pod, Known{node, cpu, true}).second);
           }
           break;
@@ -240,7 +239,7 @@ TEST(ClusterCacheProperty, SumsEqualARecountAfterAnySequenceOfChanges) {
       ASSERT_EQ(cache.nodes().node_count(), nodes.size());
       ASSERT_EQ(cache.VisitingOrder().size(), nodes.size());
       for (const auto& [name, allocatable] : nodes) {
-        const Row row = cache.nodes().Find(words.node_names.Find(name));
+        const Row row = cache.nodes().Find(name);
         ASSERT_NE(row, kNoRow);
         std::int64_t used = 0;
         std::int64_t count = 0;

@@ -64,7 +64,9 @@ class NodeTable {
   std::size_t rows() const { return nodes_.size(); }
   std::size_t node_count() const { return node_count_; }
   const RowSet& all() const { return all_; }
+  // kNoRow if there is no such node.
   Row Find(NodeNameId name) const;
+  Row Find(std::string_view name) const { return Find(symbols_.node_names.Find(name)); }
   const api::Node& node(Row row) const { return *nodes_[row]; }
   const api::NodePtr& shared_node(Row row) const { return nodes_[row]; }  // null: the row has no node
   const std::string& name(Row row) const { return nodes_[row]->metadata.name; }

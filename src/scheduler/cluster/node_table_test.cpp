@@ -65,7 +65,7 @@ TEST_F(NodeTableTest, ARowHasTheAllocatableAmountsOfItsNode) {
                           .Pods("7")
                           .Allocatable("example.com/gpu", "2")
                           .Allocatable("storage", "5"));
-  EXPECT_EQ(table.Find(words.node_names.Find("n")), row);
+  EXPECT_EQ(table.Find("n"), row);
   EXPECT_EQ(table.name(row), "n");
   EXPECT_EQ(table.allocatable(kCpu)[row], 1500);
   EXPECT_EQ(table.allocatable(kMemory)[row], 1 << 30);
@@ -76,10 +76,10 @@ TEST_F(NodeTableTest, ARowHasTheAllocatableAmountsOfItsNode) {
 }
 
 TEST_F(NodeTableTest, AnUnknownNodeHasNoRow) {
-  EXPECT_EQ(table.Find(words.node_names.Find("n")), kNoRow);
+  EXPECT_EQ(table.Find("n"), kNoRow);
   EXPECT_EQ(table.Find(words.node_names.Intern("n")), kNoRow);
   table.Remove(Add(MakeNode("n")));
-  EXPECT_EQ(table.Find(words.node_names.Find("n")), kNoRow);
+  EXPECT_EQ(table.Find("n"), kNoRow);
 }
 
 TEST_F(NodeTableTest, AResourceOfNoNodeHasNoColumn) {

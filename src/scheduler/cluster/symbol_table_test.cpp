@@ -97,7 +97,7 @@ TEST(SymbolTable, KeepsTheNameOfAMissingNodeWhileAPodIsBoundToIt) {
   cluster.ReleaseUnused();
   EXPECT_TRUE(symbols.node_names.Find("missing").known());
   cluster.AddNode(MakeNode("missing").Share());
-  EXPECT_EQ(cluster.nodes().pods(cluster.nodes().Find(symbols.node_names.Find("missing"))).size(), 1U);
+  EXPECT_EQ(cluster.nodes().pods(cluster.nodes().Find("missing")).size(), 1U);
   cluster.AddPod(MakePod("p2").OnNode("other").Uid("v").Share());
   cluster.RemovePod("v");
   cluster.ReleaseUnused();

@@ -155,7 +155,7 @@ class VolumesInUse final : private PodObserver {
   void CsiNodeChanged(const ports::Change<api::CSINode>& change);
   void SetMigrated(Row row, const api::CSINode& node, bool there);
   void SetDrivers(Row row, const api::CSINode* before, const api::CSINode* after);
-  Row RowOf(const std::string& node) const { return nodes_.Find(nodes_.symbols().node_names.Find(node)); }
+  Row RowOf(const std::string& node) const { return nodes_.Find(node); }
   Driver& DriverOf(const std::string& name);
 
   NodeTable& nodes_;

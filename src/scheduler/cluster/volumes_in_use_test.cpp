@@ -180,7 +180,7 @@ class RandomCluster {
     return pod.Share();
   }
   std::optional<Row> AnyNode() {
-    const Row row = nodes_.Find(words_.node_names.Find(Pick("n", 4)));
+    const Row row = nodes_.Find(Pick("n", 4));
     return row == kNoRow ? std::nullopt : std::optional(row);
   }
   PlacedPod* AnyPodOn(Row row) {

@@ -35,7 +35,7 @@ std::string Exceeded(const api::Pod& pod, const cluster::NodeTable& nodes, clust
 
 void OvercommitmentReport::Check(const api::Pod& pod) const {
   const cluster::NodeTable& nodes = cluster_.nodes();
-  const cluster::Row row = nodes.Find(symbols_.node_names.Find(pod.spec.node_name));
+  const cluster::Row row = nodes.Find(pod.spec.node_name);
   if (row == cluster::kNoRow) return;
   const std::string exceeded = Exceeded(pod, nodes, row, symbols_);
   if (exceeded.empty()) return;

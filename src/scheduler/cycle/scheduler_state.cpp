@@ -22,16 +22,6 @@ constexpr std::array<std::string_view, 23> kDerived = {
     "VolumeBinding",     "VolumeRestrictions", "VolumeZone",
 };
 
-template <class T>
-bool HasAssumed(const cluster::ClusterObjects& objects) {
-  const cluster::ObjectTable<T>& table = objects.Of<T>();
-  std::vector<const T*> seen;
-  table.ForEach([&](const auto& object) { seen.push_back(object.get()); });
-  std::size_t assumed = 0, at = 0;
-  table.ForEachAssumed([&](const auto& object) { assumed += object.get() != seen[at++] ? 1 : 0; });
-  return assumed > 0;
-}
-
 }  // namespace
 
 bool Scheduler::StateIsDerived() const {
@@ -51,8 +41,9 @@ bool Scheduler::CanSave() const {
          bindings_.size() == 0 && evictions_.idle() && pods_to_move_.empty() &&
          deferred_activations_.empty() && parts_.cluster.assumed_count() == 0 && queue_.CanSave() &&
          queue_.sizes().total() <= kMaxSavedPods && !parts_.loop.HasWork() &&
-         !HasAssumed<api::PersistentVolume>(objects) && !HasAssumed<api::PersistentVolumeClaim>(objects) &&
-         !HasAssumed<api::ResourceClaim>(objects);
+         objects.Of<api::PersistentVolume>().assumed_count() == 0 &&
+         objects.Of<api::PersistentVolumeClaim>().assumed_count() == 0 &&
+         objects.Of<api::ResourceClaim>().assumed_count() == 0;
 }
 
 SchedulerState Scheduler::Save() {

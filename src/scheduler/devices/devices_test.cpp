@@ -112,14 +112,14 @@ class Devices : public testing::Test {
                              const std::string& node = "n") {
     std::vector<const ResourceClaim*> pointers;
     for (const auto& claim : claims) pointers.push_back(claim.get());
-    const auto& devices = inventory_.Of(nodes_, nodes_.Find(symbols_.node_names.Find(node)));
+    const auto& devices = inventory_.Of(nodes_, nodes_.Find(node));
     if (!devices) return {AllocationOutcome::Kind::kError, devices.error().message};
     return MakeAllocator().Allocate(*devices, pointers);
   }
   std::vector<std::string> Diagnose(const std::string& devices, const std::string& node = "n") {
     const auto claim = Claim(devices);
     const ResourceClaim* only = claim.get();
-    const auto& of_node = inventory_.Of(nodes_, nodes_.Find(symbols_.node_names.Find(node)));
+    const auto& of_node = inventory_.Of(nodes_, nodes_.Find(node));
     return MakeAllocator().Diagnose(*of_node, {&only, 1}).lines;
   }
   Allocator MakeAllocator() {
@@ -620,7 +620,7 @@ class NodesThatChangePlaces : public Devices {
   void AddNewSlice() {
     AddSlice("s2", R"({"name": "new"})", R"("nodeName": "m")", R"("name": "a", "resourceSliceCount": 1)");
   }
-  cluster::Row RowOf(const char* name) { return nodes_.Find(symbols_.node_names.Find(name)); }
+  cluster::Row RowOf(const char* name) { return nodes_.Find(name); }
   void Remove(const char* name) { nodes_.Remove(RowOf(name)); }
   std::string OnM() { return Text(Allocate({claim_}, "m"), {claim_}); }
 
@@ -676,7 +676,7 @@ TEST_F(NodesThatChangePlaces, ChangesReachANodeThatReturnsToARowThatNoOtherNodeW
 TEST_F(Devices, NodesWithEqualDevicesHaveOnePicture) {
   AddNode("m");
   const auto picture = [&](const std::string& node) {
-    return inventory_.Of(nodes_, nodes_.Find(symbols_.node_names.Find(node)))->picture;
+    return inventory_.Of(nodes_, nodes_.Find(node))->picture;
   };
   AddSlice("s", kThree);
   AddSlice("t", R"({"name": "other0"}, {"name": "other1"}, {"name": "other2"})", R"("nodeName": "m")",

@@ -197,7 +197,7 @@ std::vector<api::PodPtr> FindHolders(assembly::Engine& engine, const Entry& entr
       std::vector<std::tuple<std::int64_t, std::string, GroupExplanation::Holder, api::PodPtr>> found;
       for (std::size_t i = 0; i < std::min(group.nodes.size(), kMostHolderNodes); ++i) {
         const cluster::NodeTable& nodes = std::as_const(engine).cache().nodes();
-        const cluster::Row row = nodes.Find(engine.symbols().node_names.Find(group.nodes[i]));
+        const cluster::Row row = nodes.Find(group.nodes[i]);
         for (const cluster::PlacedPod* placed : nodes.pods(row)) {
           const std::int64_t amount = placed->use().requested.Of(id);
           if (amount > 0 && EntryKeyOf(engine.groups(), *placed->pod) != entry.key)

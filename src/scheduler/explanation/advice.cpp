@@ -100,7 +100,7 @@ std::vector<std::string> NodesThatFit(assembly::PodEvaluator& evaluator,
 // The pods of the names on the node.
 std::vector<api::PodPtr> FindVictims(const cluster::NodeTable& nodes, const record::Nomination& nomination) {
   std::vector<api::PodPtr> victims;
-  const cluster::Row row = nodes.Find(nodes.symbols().node_names.Find(nomination.node));
+  const cluster::Row row = nodes.Find(nomination.node);
   if (row == cluster::kNoRow) return victims;
   for (const cluster::PlacedPod* placed : nodes.pods(row)) {
     if (std::ranges::find(nomination.victims, placed->pod->metadata.Key()) != nomination.victims.end())

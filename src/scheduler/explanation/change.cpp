@@ -10,7 +10,7 @@ AppliedChange::AppliedChange(cluster::ClusterState& cluster, const Change& chang
   }
   for (const api::NodePtr& node : change.nodes) {
     const cluster::NodeTable& table = cluster_.nodes();
-    const cluster::Row row = table.Find(table.symbols().node_names.Find(node->metadata.name));
+    const cluster::Row row = table.Find(node->metadata.name);
     if (row == cluster::kNoRow) {
       cluster_.AddNode(node);
       added_.push_back(node->metadata.name);

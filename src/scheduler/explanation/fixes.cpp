@@ -376,7 +376,7 @@ Fix NodeLike(const Situation& at, cluster::Row row) {
   api::Node node = at.nodes().node(row);
   const std::string model = node.metadata.name;
   std::string name = model + "-new";
-  while (at.nodes().Find(at.symbols.node_names.Find(name)) != cluster::kNoRow) name += "-new";
+  while (at.nodes().Find(name) != cluster::kNoRow) name += "-new";
   node.metadata.name = name;
   node.metadata.uid.clear();
   if (node.metadata.labels.Find(kHostname) != nullptr) node.metadata.labels.Set(kHostname, name);
@@ -411,7 +411,7 @@ Change Combine(const Situation& at, const api::PodPtr& pod, const std::vector<Fi
       pod_changes = true;
     }
     if (fix.on_node) {
-      const cluster::Row row = at.nodes().Find(at.symbols.node_names.Find(fix.node));
+      const cluster::Row row = at.nodes().Find(fix.node);
       fix.on_node(nodes.try_emplace(fix.node, at.nodes().node(row)).first->second);
     }
     for (const api::PodPtr& leaving : fix.leaving) {

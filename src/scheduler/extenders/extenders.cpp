@@ -178,7 +178,7 @@ Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, con
   RowSet left(nodes.table.rows());
   if (passed) {
     for (const std::string& name : *passed) {
-      const Row row = FindRow(nodes.table, name);
+      const Row row = nodes.table.Find(name);
       if (row == cluster::kNoRow || !result.left.Has(row)) {
         return Fail(ErrorCode::kInternal, fmt::format("extender \"{}\" claims a filtered node \"{}\" which "
                                                       "is not found in the input node list",
@@ -190,7 +190,7 @@ Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, con
   RowSet silent = result.left;
   silent -= left;
   const auto add_reason = [&](const std::string& node, const std::string& why, bool unresolvable) {
-    if (const Row row = FindRow(nodes.table, node); row != cluster::kNoRow) silent.Remove(row);
+    if (const Row row = nodes.table.Find(node); row != cluster::kNoRow) silent.Remove(row);
     result.reasons.push_back({node, why, unresolvable});
   };
   for (const auto& [node, why] : reply.failed_and_unresolvable) add_reason(node, why, true);
@@ -249,7 +249,7 @@ PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, c
     std::size_t out_of_range = 0;
     for (const HostPriority& one : *scores) {
       out_of_range += one.score < 0 || one.score > kHighestScore;
-      const Row row = FindRow(nodes.table, one.host);
+      const Row row = nodes.table.Find(one.host);
       if (row == cluster::kNoRow || !feasible.Has(row)) continue;
       std::int64_t& sum = part.contributions[row];
       sum = WrapAdd(sum, WrapMul(WrapMul(one.score, extender.config().weight), kPointsPerScore));
@@ -301,7 +301,7 @@ Expected<std::vector<framework::PreemptionCandidate>> Extenders::ReviewWith(
   std::vector<framework::PreemptionCandidate> reviewed;
   std::string empty;  // the first node without victims
   for (const auto& [node, victims] : reply) {
-    const Row row = FindRow(*table_, node);
+    const Row row = table_->Find(node);
     if (row == cluster::kNoRow)
       return Fail(ErrorCode::kInternal, fmt::format("nodeinfo not found for node name \"{}\"", node));
     auto& candidate = reviewed.emplace_back();

@@ -22,11 +22,6 @@ namespace berth::extenders {
 // The name of extenders in a pod's list of rejectors.
 inline constexpr std::string_view kPluginName = "Extender";
 
-// The row of a node name from a response; kNoRow if there is no such node.
-inline cluster::Row FindRow(const cluster::NodeTable& table, std::string_view name) {
-  return table.Find(table.symbols().node_names.Find(name));
-}
-
 // An error that does not end the scheduling attempt.
 struct ExtenderError {
   std::string extender;

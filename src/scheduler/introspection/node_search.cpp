@@ -88,7 +88,7 @@ void DescribePods(cluster::Row row, NodeSearch& search) {
 // Returns false if the node does not exist.
 bool DescribeNode(NodeSearch& search) {
   const cluster::NodeTable& nodes = search.parts.cluster.nodes();
-  const cluster::Row row = nodes.Find(nodes.symbols().node_names.Find(search.name));
+  const cluster::Row row = nodes.Find(search.name);
   if (row == cluster::kNoRow) return false;
   search.report.node = nodes.shared_node(row);
   for (const auto& [name, quantity] : search.report.node->allocatable) {
@@ -107,7 +107,7 @@ void AddRejections(const record::AttemptRecord& record, WallTime at, NodeSearch&
   // The node may have had another row at that time.
   const auto& names = record.nodes->by_row;
   const cluster::NodeTable& nodes = search.parts.cluster.nodes();
-  cluster::Row row = nodes.Find(nodes.symbols().node_names.Find(search.name));
+  cluster::Row row = nodes.Find(search.name);
   if (row == cluster::kNoRow || row >= names.size() || names[row] != search.name) return;
   std::string_view plugin;
   for (const std::string& reason : record.ReasonsOf(row, search.parts.reasons, plugin)) {

@@ -89,7 +89,7 @@ FilterVerdict Evaluator::Filter(const NodesRequest& request,
   std::vector<Row> rows;
   RowSet requested(evaluation.table.rows());
   for (const std::string& name : request.names) {
-    rows.push_back(FindRow(evaluation.table, name));
+    rows.push_back(evaluation.table.Find(name));
     if (rows.back() != cluster::kNoRow) requested.Add(rows.back());
   }
   const RowSet candidates = evaluation.Left(requested);
@@ -135,7 +135,7 @@ Expected<std::vector<std::int64_t>> Evaluator::Prioritize(const NodesRequest& re
   std::vector<Row> rows;
   RowSet known(evaluation.table.rows());
   for (const std::string& name : request.names) {
-    rows.push_back(FindRow(evaluation.table, name));
+    rows.push_back(evaluation.table.Find(name));
     if (rows.back() != cluster::kNoRow) known.Add(rows.back());
   }
   if (known.Empty()) return scores;
@@ -188,7 +188,7 @@ Expected<std::vector<std::size_t>> Evaluator::Preempt(const PreemptRequest& requ
   }
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
     const NodeVictims& victims = request.nodes[i];
-    const Row row = FindRow(evaluation.table, victims.node);
+    const Row row = evaluation.table.Find(victims.node);
     if (row == cluster::kNoRow || victims.uids.empty()) continue;
     if (FitsWithout(evaluation, row, victims)) kept.push_back(i);
   }

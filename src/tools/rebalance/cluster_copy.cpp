@@ -176,7 +176,7 @@ void ClusterCopy::Move(const api::PodPtr& pod, const std::string& to) {
 }
 
 void ClusterCopy::AddLoad(const SignalLoad& signal, std::string_view node, double percent) {
-  const cluster::Row row = engine_->cache().nodes().Find(engine_->symbols().node_names.Find(node));
+  const cluster::Row row = engine_->cache().nodes().Find(node);
   if (row == cluster::kNoRow) return;
   AddToValue(signal.id, node, percent / signal.scale);
   AddToContainers(signal, node, row, percent);

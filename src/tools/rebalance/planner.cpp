@@ -96,9 +96,7 @@ class Planner {
     return *std::ranges::find(load_.signals, node.signal, &SignalLoad::name);
   }
   Cost CostOf(const api::Pod& pod) const;
-  Row RowOf(std::string_view node) const {
-    return cluster_.nodes().Find(input_.live.symbols().node_names.Find(node));
-  }
+  Row RowOf(std::string_view node) const { return cluster_.nodes().Find(node); }
   // In percent of the node; NaN: unknown. Of traffic: the least that the pod takes from the node `from`, and
   // the most that it adds to another one, because the link that it uses is not known.
   double PodLoad(const SignalLoad& signal, const api::Pod& pod, std::string_view from,

@@ -124,7 +124,7 @@ Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profil
 void Evaluator::CompareNodes(const Evaluation& trial, Comparison& comparison) {
   const AttemptRecord& record = trial.record();
   const cluster::NodeTable& nodes = engine_.cache().nodes();
-  const Row reference = nodes.Find(engine_.symbols().node_names.Find(comparison.reference.node));
+  const Row reference = nodes.Find(comparison.reference.node);
   if (reference == cluster::kNoRow || !record.feasible.Has(reference)) {
     comparison.outcome = Outcome::kInfeasible;
     if (reference == cluster::kNoRow) {
@@ -213,8 +213,7 @@ void Evaluator::CompareFailures(const Evaluation& trial, Comparison& comparison)
   }
   const Choice& reference = comparison.reference;
   const bool equally_good = record.nomination && !reference.nominated.empty() &&
-                            record.nomination->choices.Has(engine_.cache().nodes().Find(
-                                engine_.symbols().node_names.Find(reference.nominated)));
+                            record.nomination->choices.Has(engine_.cache().nodes().Find(reference.nominated));
   // Without a new nomination Berth keeps the present one, whatever it is.
   const bool same_nomination =
       !trial.decision.nominate || reference.nominated == comparison.candidate.nominated;

@@ -71,7 +71,7 @@ void History::Note(Step step) {
 
 api::NodePtr History::FindNode(std::string_view name) const {
   const cluster::NodeTable& nodes = engine_.cache().nodes();
-  const cluster::Row row = nodes.Find(nodes.symbols().node_names.Find(name));
+  const cluster::Row row = nodes.Find(name);
   return row == cluster::kNoRow ? nullptr : nodes.shared_node(row);
 }
 

@@ -142,9 +142,7 @@ TEST_F(ShadowTest, TheCacheIsRestoredAfterOtherStatesWereTried) {
   Complete();
   EXPECT_EQ(report->Count(Outcome::kInfeasible), 1U);
   const cluster::NodeTable& table = engine->cache().nodes();
-  const auto used = [&](const char* name) {
-    return table.requested(cluster::kCpu)[table.Find(engine->symbols().node_names.Find(name))];
-  };
+  const auto used = [&](const char* name) { return table.requested(cluster::kCpu)[table.Find(name)]; };
   EXPECT_EQ(used("a"), 66000);
   EXPECT_EQ(used("b"), 3000);
   EXPECT_EQ(used("c"), 0);

@@ -62,9 +62,7 @@ class Consolidator {
   assembly::Engine& engine() { return filled_->engine(); }
   const assembly::Engine& engine() const { return std::as_const(*filled_).engine(); }
   cluster::ClusterState& cache() { return engine().cache(); }
-  cluster::Row RowOf(const std::string& node) {
-    return cache().nodes().Find(engine().symbols().node_names.Find(node));
-  }
+  cluster::Row RowOf(const std::string& node) { return cache().nodes().Find(node); }
 
   // By the share of requested CPU, then by name. Nodes without CPUs come last.
   std::vector<std::string> NodesByUse() {

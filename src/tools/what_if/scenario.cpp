@@ -496,7 +496,7 @@ assembly::ClusterContents Scenario::Contents() const {
 std::vector<api::PodPtr> Scenario::PodsOn(std::string_view node) const {
   const assembly::Engine& engine = std::as_const(*cluster_).engine();
   const cluster::NodeTable& table = engine.cache().nodes();
-  const cluster::Row row = table.Find(engine.symbols().node_names.Find(node));
+  const cluster::Row row = table.Find(node);
   std::vector<api::PodPtr> pods;
   if (row == cluster::kNoRow) return pods;
   for (const cluster::PlacedPod* placed : table.pods(row)) {

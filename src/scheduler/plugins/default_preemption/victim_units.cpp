@@ -118,8 +118,7 @@ bool VictimUnits::AnyOnExistingNode(const std::string& whole) const {
 }
 
 bool VictimUnits::IsOnExistingNode(const PodGroups::Member& member) const {
-  return member.stage != PodGroups::Stage::kUnscheduled &&
-         nodes_.Find(symbols_.node_names.Find(member.node)) != cluster::kNoRow;
+  return member.stage != PodGroups::Stage::kUnscheduled && nodes_.Find(member.node) != cluster::kNoRow;
 }
 
 std::optional<std::string> VictimUnits::MissingNode() const {

@@ -615,7 +615,7 @@ Expected<DynamicResources::Allocations> DynamicResources::Allocate(const Placeme
     if (needed) return Invalid(kNotFound);
     return Allocations{};
   }
-  const cluster::Row row = handle_.nodes.Find(handle_.symbols.node_names.Find(placement.node));
+  const cluster::Row row = handle_.nodes.Find(placement.node);
   if (row == cluster::kNoRow) return Invalid(kNotFound);
   const OnNode on_node = Consider(*placement.pod.pod, pod, handle_.nodes, row);
   if (on_node.kind == OnNode::Kind::kNothing) return Allocations{};  // device plugins provide everything

@@ -29,7 +29,7 @@ std::int64_t UsedByMembers(const cluster::PodGroups::Group& group, std::string_v
   std::int64_t used = 0;
   for (const auto& [uid, member] : group.members) {
     if (member.stage == cluster::PodGroups::Stage::kUnscheduled) continue;
-    const Row row = handle.nodes.Find(handle.symbols.node_names.Find(member.node));
+    const Row row = handle.nodes.Find(member.node);
     if (row == cluster::kNoRow) continue;
     for (const cluster::PlacedPod* pod : handle.nodes.pods(row)) {
       if (pod->pod->metadata.uid == uid) used += RequestOf(*pod, resource, id);

@@ -60,7 +60,7 @@ Expected<std::optional<std::uint32_t>> TopologyPlacementGenerator::DomainOf(
   Row first = cluster::kNoRow;
   for (const PodGroups::Member* member : members) {
     const std::string pod = member->pod->metadata.Key();
-    const Row row = nodes.Find(symbols_.node_names.Find(member->node));
+    const Row row = nodes.Find(member->node);
     if (row == cluster::kNoRow) {
       return Invalid(
           fmt::format("getting node for pod {}: nodeinfo not found for node name \"{}\"", pod, member->node));

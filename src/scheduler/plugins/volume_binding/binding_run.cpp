@@ -47,7 +47,7 @@ bool IsMigratedOn(const api::PersistentVolume& volume, framework::Handle& handle
   const api::CsiMigration* migration = api::MigrationOf(volume.source);
   if (migration == nullptr) return false;
   const RowSet* rows = handle.volumes.MigratedFrom(migration->plugin);
-  const cluster::Row row = handle.nodes.Find(handle.symbols.node_names.Find(node));
+  const cluster::Row row = handle.nodes.Find(node);
   return rows != nullptr && row != cluster::kNoRow && rows->Has(row);
 }
 
@@ -156,7 +156,7 @@ void BindingRun::Wait(Duration passed) {
 }
 
 Expected<bool> BindingRun::Check() const {
-  const cluster::Row row = handle_.nodes.Find(handle_.symbols.node_names.Find(placement_.node));
+  const cluster::Row row = handle_.nodes.Find(placement_.node);
   if (row == cluster::kNoRow)
     return Invalid(fmt::format("failed to get node \"{0}\": node \"{0}\" not found", placement_.node));
   const api::Pod& pod = *placement_.pod.pod;

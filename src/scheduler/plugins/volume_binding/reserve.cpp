@@ -54,7 +54,7 @@ Status VolumeBinding::Reserve(const Placement& placement) {
   PodClaims& claims = **known;
   claims.all_bound = !claims.filtered || claims.delayed.empty();
   if (claims.all_bound) return {};
-  const cluster::Row row = handle_.nodes.Find(handle_.symbols.node_names.Find(placement.node));
+  const cluster::Row row = handle_.nodes.Find(placement.node);
   Status status = Assume(claims, row, placement.node);
   if (!status.ok()) {
     Failures::Count(failures_.assume);
