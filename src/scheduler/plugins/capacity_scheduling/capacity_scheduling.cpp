@@ -117,9 +117,20 @@ void CapacityScheduling::CountReclaimed(const Attempt& attempt, const PostFilter
   }
 }
 
+// The controller of scheduler-plugins writes the status of a quota whenever a pod of its namespace starts or
+// ends. Such changes, and pods that do not count, leave all limits as they are.
 std::vector<framework::EventRegistration> CapacityScheduling::EventsToRegister() const {
-  return {{EventResource::kAssignedPod, framework::kDelete},
-          {EventResource::kElasticQuota, framework::kAllActions}};
+  const auto pod_deleted = [this](const cluster::PodInfo&, const api::Pod* deleted, const api::Pod*) {
+    return framework::QueueIf(ledger_.Find(deleted->metadata.ns.str()) != nullptr);
+  };
+  const auto quota_changed = [](const cluster::PodInfo&, const api::ElasticQuota* before,
+                                const api::ElasticQuota* after) {
+    return framework::QueueIf(before == nullptr || after == nullptr || before->min != after->min ||
+                              before->max != after->max);
+  };
+  return {framework::WhenAssignedPod(framework::kDelete, pod_deleted),
+          framework::When<api::ElasticQuota>(EventResource::kElasticQuota, framework::kAllActions,
+                                             quota_changed)};
 }
 
 std::vector<framework::RejectionDetail> CapacityScheduling::RejectionDetails(const Attempt& attempt,

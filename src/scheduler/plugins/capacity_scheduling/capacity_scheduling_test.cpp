@@ -22,6 +22,7 @@ using berth::testing::MakePod;
 using berth::testing::PodBuilder;
 using framework::Attempt;
 using framework::Code;
+using framework::EventResource;
 using framework::FilterOutcome;
 using framework::Status;
 using ::testing::Contains;
@@ -491,10 +492,54 @@ TEST_F(QuotaTest, RegistersForQuotasAndDeletedPods) {
   cluster.Add(MakeNode("n"));
   const auto events = plugin().EventsToRegister();
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].event.resource, framework::EventResource::kAssignedPod);
+  EXPECT_EQ(events[0].event.resource, EventResource::kAssignedPod);
   EXPECT_EQ(events[0].event.action, framework::kDelete);
-  EXPECT_EQ(events[1].event.resource, framework::EventResource::kElasticQuota);
+  EXPECT_EQ(events[1].event.resource, EventResource::kElasticQuota);
   EXPECT_THAT(cluster.handle().requested_resources, ElementsAre("elasticquotas.scheduling.x-k8s.io"));
+}
+
+class QuotaHintTest : public QuotaTest {
+ protected:
+  template <class T>
+  framework::Hint HintOf(EventResource resource, const T* before, const T* after) {
+    const auto shared = [](const T* object) {
+      return object == nullptr ? nullptr : std::make_shared<const T>(*object);
+    };
+    const cluster::PodInfo waiting = cluster.Prepare(InNamespace("a", "p", "1"));
+    for (const auto& registration : plugin().EventsToRegister()) {
+      if (registration.event.resource == resource)
+        return registration.hint(waiting, {shared(before), shared(after)}).value();
+    }
+    ADD_FAILURE() << "not registered";
+    return framework::Hint::kSkip;
+  }
+};
+
+TEST_F(QuotaHintTest, AChangedLimitRetriesPods) {
+  const api::ElasticQuota quota = MakeQuota("a", QuotaList{{"cpu", "1"}}, QuotaList{{"cpu", "2"}});
+  const auto hint = [&](const api::ElasticQuota* before, const api::ElasticQuota* after) {
+    return HintOf(EventResource::kElasticQuota, before, after);
+  };
+  EXPECT_EQ(hint(nullptr, &quota), framework::Hint::kQueue);
+  EXPECT_EQ(hint(&quota, nullptr), framework::Hint::kQueue);
+  const api::ElasticQuota more = MakeQuota("a", QuotaList{{"cpu", "1"}}, QuotaList{{"cpu", "3"}});
+  EXPECT_EQ(hint(&quota, &more), framework::Hint::kQueue);
+  const api::ElasticQuota higher_min = MakeQuota("a", QuotaList{{"cpu", "2"}}, QuotaList{{"cpu", "2"}});
+  EXPECT_EQ(hint(&quota, &higher_min), framework::Hint::kQueue);
+}
+
+TEST_F(QuotaHintTest, AWrittenStatusRetriesNoPod) {
+  const api::ElasticQuota quota = MakeQuota("a", QuotaList{{"cpu", "1"}}, QuotaList{{"cpu", "2"}});
+  api::ElasticQuota written = quota;
+  written.metadata.resource_version = "2";
+  EXPECT_EQ(HintOf(EventResource::kElasticQuota, &quota, &written), framework::Hint::kSkip);
+}
+
+TEST_F(QuotaHintTest, ADeletedPodRetriesPodsIfItsNamespaceHasAQuota) {
+  Quota("b", "1", "2");
+  const api::Pod counted = InNamespace("b", "q", "1"), other = InNamespace("c", "q", "1");
+  EXPECT_EQ(HintOf<api::Pod>(EventResource::kAssignedPod, &counted, nullptr), framework::Hint::kQueue);
+  EXPECT_EQ(HintOf<api::Pod>(EventResource::kAssignedPod, &other, nullptr), framework::Hint::kSkip);
 }
 
 // --- metrics ---
