@@ -32,6 +32,16 @@ RARE = {"berth_reflector_failures_total", "berth_objects_skipped_total", "berth_
 QUIET = ("absent(", "== 0", "> 1", "> 0.05", "> 10", "> 30", "> 100", 'code=~"5..', "berth_reflector_failures_total",
          "berth_objects_skipped_total", "berth_plugin_overruns_total", "increase(berth_events_dropped_total",
          "increase(berth_overcommitted_placements_total")
+# With the plugins whose metrics appear in the row of tenants.
+CONFIGURATION = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: kubeconfig}
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint: {enabled: [{name: CapacityScheduling}]}
+    queueSort: {disabled: [{name: "*"}], enabled: [{name: FairOrder}]}
+"""
 METRIC = re.compile(r"\b((?:scheduler|leader_election|rest_client|process|berth)_[a-z0-9_]+)\b(?!\s*:)")
 
 
@@ -109,7 +119,8 @@ def main():
             start("sandbox", berth, "sandbox", "--nodes=5", "--node-cpus=8", f"--port={api}", "--kubeconfig=kubeconfig")
             pods = f"http://127.0.0.1:{api}/api/v1/namespaces/default/pods"
             wait_for("the cluster", lambda: json.loads(get(pods)))
-            start("scheduler", berth, "scheduler", "--kubeconfig=kubeconfig", "--secure-port=0",
+            (pathlib.Path(directory) / "scheduler.yaml").write_text(CONFIGURATION)
+            start("scheduler", berth, "scheduler", "--config=scheduler.yaml", "--secure-port=0",
                   f"--berth-http-address=127.0.0.1:{own}", "--berth-http-metrics", "--berth-class-label=tier")
             (pathlib.Path(directory) / "prometheus.yaml").write_text(json.dumps({
                 "global": {"scrape_interval": "500ms", "evaluation_interval": "1s"},
@@ -120,7 +131,7 @@ def main():
             prometheus = Prometheus(web)
             wait_for("leading", lambda: prometheus.query('leader_election_master_status == 1'))
             work(pods)
-            scheduled = 'scheduler_schedule_attempts_total{result="scheduled"} >= 41'
+            scheduled = 'scheduler_schedule_attempts_total{result="scheduled"} >= 42'
             wait_for("scheduling", lambda: prometheus.query(scheduled))
             # Two scrapes of all counters, so that rates have values.
             seen = time.time()
@@ -133,12 +144,17 @@ def main():
 
 
 def work(pods):
+    server = pods.split("/api/")[0]
+    get(server + "/api/v1/namespaces", {"metadata": {"name": "tenant"}})
+    get(server + "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/tenant/elasticquotas",
+        {"metadata": {"name": "quota"}, "spec": {"min": {"cpu": "1"}, "max": {"cpu": "2"}}})
+    get(pods.replace("/default/", "/tenant/"), pod("own", "500m"))
     for number in range(40):
         get(pods, pod(f"small-{number}", "500m"))
     get(pods, pod("huge", "1000"))
     wait_for("the rejection of a huge pod", lambda: any(
         condition.get("reason") == "Unschedulable" for condition in json.loads(get(pods + "/huge"))["status"].get("conditions", [])))
-    get(pods.split("/api/")[0] + "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "high"}, "value": 1000})
+    get(server + "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "high"}, "value": 1000})
     get(pods, pod("strong", "7", priority="high"))
     wait_for("a preemption", lambda: json.loads(get(pods + "/strong"))["spec"].get("nodeName"))
 

@@ -90,6 +90,17 @@ TEST(Create, MatchLabelKeysAreMergedIntoTheSelector) {
             json::parse(R"({"matchExpressions":[{"key":"v","operator":"In","values":["1"]}]})"));
 }
 
+TEST(Create, AnElasticQuotaHasAStatusOfItsOwn) {
+  TestCluster cluster;
+  const std::string quotas = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/elasticquotas";
+  const auto created = cluster.Create(quotas, R"({"metadata":{"name":"q"},"spec":{"min":{"cpu":"1500m"},
+      "max":{"example.com/gpu":"2"}},"status":{"used":{"cpu":"9"}}})");
+  EXPECT_EQ(created.status, 201);
+  EXPECT_EQ(created.Json().at("spec"),
+            json::parse(R"({"min":{"cpu":"1500m"},"max":{"example.com/gpu":"2"}})"));
+  EXPECT_FALSE(created.Json().as_object().contains("status"));
+}
+
 struct RefusalCase {
   std::string name;
   std::string method, target, body;

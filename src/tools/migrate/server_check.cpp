@@ -7,6 +7,7 @@
 #include <charconv>
 #include <map>
 
+#include "kubernetes/api/elastic_quota.hpp"
 #include "kubernetes/client/resources.hpp"
 
 namespace berth::migrate {
@@ -75,6 +76,8 @@ std::string_view GroupVersionOf(std::string_view path) {
 
 Expected<void> Discover(Server& server, ServerFacts& facts) {
   Groups groups(server);
+  const auto& quotas = client::ResourceOf<api::ElasticQuota>();
+  BERTH_TRY(facts.elastic_quotas, groups.PathOf(quotas.group, quotas.plural, quotas.versions));
   for (const client::Resource& resource : client::kResources) {
     if (!resource.feature_gate.empty() || resource.on_request) continue;
     BERTH_TRY(const std::string path, groups.PathOf(resource.group, resource.plural, resource.versions));

@@ -50,6 +50,7 @@ class Survey {
     ReadPods();
     ReadVolumes();
     ReadGroups();
+    ReadQuotas();
     ReportSize();
     return std::move(findings_);
   }
@@ -205,6 +206,20 @@ class Survey {
           About(groups, Level::kNote, Topic::kWorkloads,
                 fmt::format("{} without pods for Berth at the moment", Counted(groups.count(), "pod group")),
                 "with the feature gate GenericWorkload, Berth schedules their pods together"));
+  }
+
+  void ReadQuotas() {
+    if (facts_.elastic_quotas.empty()) return;
+    Tally quotas;
+    const auto listed =
+        lists_.ForEachName(facts_.elastic_quotas, [&](const std::string& name) { quotas.Add(name); });
+    if (!listed) return AddFinding(NotListed("elastic quotas", listed.error()));
+    if (quotas.empty()) return;
+    AddFinding(About(quotas, Level::kWarning, Topic::kWorkloads,
+                     fmt::format("{} of scheduler-plugins: pods are limited only if their profile has the "
+                                 "plugin CapacityScheduling",
+                                 Counted(quotas.count(), "ElasticQuota")),
+                     "enable it (docs/guide/quotas.md)"));
   }
 
   void ReportSize() {

@@ -137,6 +137,17 @@ TEST(Workloads, UnusedGroupsAreReported) {
   EXPECT_EQ(groups->level, Level::kNote);
 }
 
+TEST(Workloads, ElasticQuotasNeedAPlugin) {
+  FakeServer server = Empty();
+  server.List("/quotas", {Named("q"), Named("r")});
+  const Findings findings = Check(server, {.elastic_quotas = "/quotas"});
+  const Finding* quotas = With(findings, "2 ElasticQuotas of scheduler-plugins");
+  ASSERT_TRUE(quotas != nullptr) << ToText(findings, "");
+  EXPECT_EQ(quotas->level, Level::kWarning);
+  server.List("/quotas", {});
+  EXPECT_EQ(With(Check(server, {.elastic_quotas = "/quotas"}), "ElasticQuota"), nullptr);
+}
+
 TEST(Workloads, AVolumeOfALegacyPluginNamesItsCsiDriver) {
   FakeServer server = Empty();
   server.List("/api/v1/persistentvolumes",

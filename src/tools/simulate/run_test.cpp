@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "config/scheduler_config.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "tools/simulate/report.hpp"
@@ -45,6 +48,24 @@ config::SchedulerConfig ConfigWith(const std::string& plugin, const std::string&
       options);
   EXPECT_TRUE(config) << config.error().message;
   return *std::move(config);
+}
+
+// Two tenants of a full cluster for the first hours, with a configuration of the examples; the default one if
+// `config` is empty. The kinds are "training" of the one and "serving" of the other.
+Result ExecuteTenants(const std::string& config, Duration duration) {
+  const std::string folder = BERTH_EXAMPLES "/simulate/";
+  auto workload = LoadWorkload(folder + "tenants.yaml");
+  EXPECT_TRUE(workload) << workload.error().message;
+  workload->duration = duration;
+  if (config.empty()) return Execute(*workload);
+  std::stringstream text;
+  text << std::ifstream(folder + config).rdbuf();
+  const auto plugins = assembly::InTreePlugins();
+  config::ParseOptions options;
+  options.codecs = &plugins.codecs();
+  const auto parsed = config::ParseSchedulerConfig(text.str(), options);
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  return ExecuteWith(*parsed, *workload);
 }
 
 std::string Json(const Workload& workload, std::uint64_t seed) {
@@ -331,6 +352,28 @@ TEST(RunWorkload, TheSizesOfGroupsFollowTheirWeights) {
                          "  group: {sizes: [{members: 1, weight: 3}, {members: 5}]}\n  lifetime: 10s\n")));
   EXPECT_NEAR(static_cast<double>(result.kinds[0].created) / static_cast<double>(result.groups.created), 2,
               0.2);
+}
+
+TEST(RunWorkload, WithQuotasATenantReclaimsItsMinimumFromABorrower) {
+  const Result plain = ExecuteTenants("", 5h);
+  const Result quotas = ExecuteTenants("quotas.yaml", 5h);
+  EXPECT_LT(plain.kinds[1].bound, 40u) << "behind the pods of the other tenant";
+  EXPECT_EQ(plain.kinds[0].preempted, 0u);
+  EXPECT_EQ(quotas.kinds[1].bound, 40u);
+  EXPECT_LT(quotas.kinds[1].time_to_bind.max(), 5s) << "the victims' termination";
+  // Of the 80 GPUs the borrower keeps its minimum of 40; some pods end by themselves.
+  EXPECT_GT(quotas.kinds[0].preempted, 20u);
+  EXPECT_LE(quotas.kinds[0].preempted, 60u);
+}
+
+TEST(RunWorkload, WithFairOrderATenantDoesNotWaitForTheBacklogOfAnother) {
+  const Result plain = ExecuteTenants("", 8h);
+  const Result fair = ExecuteTenants("fair-order.yaml", 8h);
+  EXPECT_EQ(fair.kinds[0].preempted, 0u);
+  // 80 pods were created, the last 40 of them at the end.
+  EXPECT_GE(fair.kinds[1].bound, 40u);
+  EXPECT_LT(fair.kinds[1].time_to_bind.max(), 90min);
+  EXPECT_GT(plain.kinds[1].time_to_bind.max(), 90min);
 }
 
 TEST(RunWorkload, AnInterruptedRunReportsTheTimeUntilThen) {

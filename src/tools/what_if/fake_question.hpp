@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/scheduler_config.hpp"
@@ -47,9 +48,11 @@ inline std::string BudgetText(const std::string& app, int allowed) {
 class Question {
  public:
   explicit Question(const std::string& dump, std::uint64_t seed = 1)
+      : Question(dump, config::DefaultSchedulerConfig({}, &assembly::InTreePlugins().codecs()), seed) {}
+  Question(const std::string& dump, config::SchedulerConfig config, std::uint64_t seed = 1)
       : objects_({.annotations = {std::string(api::kMirrorAnnotation)}}),
         plugins_(assembly::InTreePlugins()),
-        config_(config::DefaultSchedulerConfig({}, &plugins_.codecs())) {
+        config_(std::move(config)) {
     std::vector<std::string> problems, notes;
     EXPECT_TRUE(objects_.Load(dump, "dump", problems).has_value());
     EXPECT_EQ(problems, std::vector<std::string>());

@@ -1,5 +1,6 @@
 #include "tools/what_if/scenario.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tools/what_if/fake_question.hpp"
@@ -147,6 +148,37 @@ TEST(Scenario, APodOfHigherPriorityPreemptsAndTheVictimIsReplaced) {
   ASSERT_THAT(question.scenario().preempted(), SizeIs(1));
   EXPECT_EQ(question.scenario().preempted()[0].pod, "shop/low-x");
   EXPECT_EQ(question.scenario().preempted()[0].by, "shop/high");
+}
+
+std::string QuotaText(const std::string& ns, int min_cpus, int max_cpus) {
+  return fmt::format(
+      "---\n{{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: ElasticQuota, metadata: {{name: q, namespace: "
+      "{}}}, spec: {{min: {{cpu: {}}}, max: {{cpu: {}}}}}}}\n",
+      ns, min_cpus, max_cpus);
+}
+
+TEST(Scenario, APodWithinTheMinimumOfItsQuotaPreemptsABorrower) {
+  config::ParseOptions options;
+  const auto plugins = assembly::InTreePlugins();
+  options.codecs = &plugins.codecs();
+  const auto config = config::ParseSchedulerConfig(
+      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+      "- plugins:\n    multiPoint: {enabled: [{name: CapacityScheduling}]}\n"
+      "    postFilter: {enabled: [{name: CapacityScheduling}], disabled: [{name: '*'}]}\n",
+      options);
+  ASSERT_TRUE(config) << config.error().message;
+  const std::string dump = NodeText("a", 8) + QuotaText("shop", 4, 8) + QuotaText("other", 4, 8) +
+                           PodText("borrower", 3, "a") + PodText("second", 3, "a");
+  const TemporaryFile file(
+      "{apiVersion: v1, kind: Pod, metadata: {name: mine, namespace: other}, spec: {containers: [{name: c, "
+      "image: i, resources: {requests: {cpu: 3}}}]}}");
+  Question question(dump, *config);
+  question.Apply(AddPods{file.path(), std::nullopt});
+  EXPECT_EQ(question.Outcomes(), (Texts{"mine on a"}));
+  EXPECT_THAT(question.scenario().lost(), SizeIs(1));
+  Question plain(dump);
+  plain.Apply(AddPods{file.path(), std::nullopt});
+  EXPECT_EQ(plain.Outcomes(), (Texts{"mine waits"}));
 }
 
 TEST(Scenario, TheReplicasOfADeploymentAreSpreadByItsConstraints) {

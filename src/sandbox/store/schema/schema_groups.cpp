@@ -80,6 +80,9 @@ DeviceTaintRuleSpec|1deviceSelector:DeviceTaintSelector 2taint:DeviceTaint=
 DeviceTaintRuleStatus|1conditions:[type]Condition
 DeviceTaintSelector|2driver:s? 3pool:s? 4device:s?
 DeviceToleration|1key:s 2operator:s 3value:s 4effect:s 5tolerationSeconds:l?
+ElasticQuota|1metadata:ObjectMeta= 2spec:ElasticQuotaSpec 3status:ElasticQuotaStatus
+ElasticQuotaSpec|1min:{}q 2max:{}q
+ElasticQuotaStatus|1used:{}q
 Endpoint|1addresses:[=]s= 2conditions:EndpointConditions= 3hostname:s? 4targetRef:ObjectReference
  5deprecatedTopology:{}s 6nodeName:s? 7zone:s? 8hints:EndpointHints
 EndpointConditions|1ready:b? 2serving:b? 3terminating:b?

@@ -19,7 +19,8 @@ using framework::Status;
 
 CapacityScheduling::CapacityScheduling(framework::Handle& handle)
     : handle_(handle),
-      ledger_(handle.nodes, handle.objects),
+      shared_ledger_(QuotaLedger::Of(handle)),
+      ledger_(*shared_ledger_),
       trial_(handle.NewKey<QuotaTrial>()),
       budgets_(handle.objects, DisruptionBudgets::Counting::kAll),
       preemption_(handle.reasons, ledger_, trial_, budgets_),
@@ -103,12 +104,33 @@ PostFilterResult CapacityScheduling::PostFilter(const Attempt& attempt,
   if (Status status = RunReviewers(handle_.preemption_reviewers, attempt.pod(), candidates); !status.ok())
     return {std::move(status), {}};
   if (candidates.empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
-  return NominateBest(candidates, nodes, services.rng());
+  PostFilterResult result = NominateBest(candidates, nodes, services.rng());
+  CountReclaimed(attempt, result);
+  return result;
 }
 
+// Pods of other namespaces with a quota are evicted only if those use more than their minimum.
+void CapacityScheduling::CountReclaimed(const Attempt& attempt, const PostFilterResult& result) {
+  if (!result.eviction) return;
+  for (const api::PodPtr& victim : result.eviction->victims) {
+    if (victim->metadata.ns != attempt.pod().pod->metadata.ns) ledger_.CountReclaimed(victim->metadata.ns);
+  }
+}
+
+// The controller of scheduler-plugins writes the status of a quota whenever a pod of its namespace starts or
+// ends. Such changes, and pods that do not count, leave all limits as they are.
 std::vector<framework::EventRegistration> CapacityScheduling::EventsToRegister() const {
-  return {{EventResource::kAssignedPod, framework::kDelete},
-          {EventResource::kElasticQuota, framework::kAllActions}};
+  const auto pod_deleted = [this](const cluster::PodInfo&, const api::Pod* deleted, const api::Pod*) {
+    return framework::QueueIf(ledger_.Find(deleted->metadata.ns.str()) != nullptr);
+  };
+  const auto quota_changed = [](const cluster::PodInfo&, const api::ElasticQuota* before,
+                                const api::ElasticQuota* after) {
+    return framework::QueueIf(before == nullptr || after == nullptr || before->min != after->min ||
+                              before->max != after->max);
+  };
+  return {framework::WhenAssignedPod(framework::kDelete, pod_deleted),
+          framework::When<api::ElasticQuota>(EventResource::kElasticQuota, framework::kAllActions,
+                                             quota_changed)};
 }
 
 std::vector<framework::RejectionDetail> CapacityScheduling::RejectionDetails(const Attempt& attempt,

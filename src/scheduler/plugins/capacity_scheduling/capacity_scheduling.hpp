@@ -2,6 +2,7 @@
 // scheduler-plugins' CapacityScheduling (v0.33.5). Off by default.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -46,9 +47,11 @@ class CapacityScheduling final : public framework::PreFilterExtensionsPlugin,
 
  private:
   void AddNominatedPods(const framework::Attempt& attempt, QuotaTrial& trial) const;
+  void CountReclaimed(const framework::Attempt& attempt, const framework::PostFilterResult& result);
 
   framework::Handle& handle_;
-  QuotaLedger ledger_;
+  const std::shared_ptr<QuotaLedger> shared_ledger_;
+  QuotaLedger& ledger_;
   const framework::StateKey<QuotaTrial> trial_;
   DisruptionBudgets budgets_;
   QuotaPreemption preemption_;

@@ -1,9 +1,11 @@
 #include "scheduler/plugins/capacity_scheduling/capacity_scheduling.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <sstream>
 
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/withdrawal.hpp"
@@ -20,10 +22,13 @@ using berth::testing::MakePod;
 using berth::testing::PodBuilder;
 using framework::Attempt;
 using framework::Code;
+using framework::EventResource;
 using framework::FilterOutcome;
 using framework::Status;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 using QuotaList = std::vector<std::pair<std::string, std::string>>;
 
@@ -133,6 +138,7 @@ class QuotaTest : public ::testing::Test {
     return lines;
   }
 
+  metrics::Registry registry;
   Cluster cluster;
 
  private:
@@ -486,10 +492,163 @@ TEST_F(QuotaTest, RegistersForQuotasAndDeletedPods) {
   cluster.Add(MakeNode("n"));
   const auto events = plugin().EventsToRegister();
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].event.resource, framework::EventResource::kAssignedPod);
+  EXPECT_EQ(events[0].event.resource, EventResource::kAssignedPod);
   EXPECT_EQ(events[0].event.action, framework::kDelete);
-  EXPECT_EQ(events[1].event.resource, framework::EventResource::kElasticQuota);
+  EXPECT_EQ(events[1].event.resource, EventResource::kElasticQuota);
   EXPECT_THAT(cluster.handle().requested_resources, ElementsAre("elasticquotas.scheduling.x-k8s.io"));
+}
+
+class QuotaHintTest : public QuotaTest {
+ protected:
+  template <class T>
+  framework::Hint HintOf(EventResource resource, const T* before, const T* after) {
+    const auto shared = [](const T* object) {
+      return object == nullptr ? nullptr : std::make_shared<const T>(*object);
+    };
+    const cluster::PodInfo waiting = cluster.Prepare(InNamespace("a", "p", "1"));
+    for (const auto& registration : plugin().EventsToRegister()) {
+      if (registration.event.resource == resource)
+        return registration.hint(waiting, {shared(before), shared(after)}).value();
+    }
+    ADD_FAILURE() << "not registered";
+    return framework::Hint::kSkip;
+  }
+};
+
+TEST_F(QuotaHintTest, AChangedLimitRetriesPods) {
+  const api::ElasticQuota quota = MakeQuota("a", QuotaList{{"cpu", "1"}}, QuotaList{{"cpu", "2"}});
+  const auto hint = [&](const api::ElasticQuota* before, const api::ElasticQuota* after) {
+    return HintOf(EventResource::kElasticQuota, before, after);
+  };
+  EXPECT_EQ(hint(nullptr, &quota), framework::Hint::kQueue);
+  EXPECT_EQ(hint(&quota, nullptr), framework::Hint::kQueue);
+  const api::ElasticQuota more = MakeQuota("a", QuotaList{{"cpu", "1"}}, QuotaList{{"cpu", "3"}});
+  EXPECT_EQ(hint(&quota, &more), framework::Hint::kQueue);
+  const api::ElasticQuota higher_min = MakeQuota("a", QuotaList{{"cpu", "2"}}, QuotaList{{"cpu", "2"}});
+  EXPECT_EQ(hint(&quota, &higher_min), framework::Hint::kQueue);
+}
+
+TEST_F(QuotaHintTest, AWrittenStatusRetriesNoPod) {
+  const api::ElasticQuota quota = MakeQuota("a", QuotaList{{"cpu", "1"}}, QuotaList{{"cpu", "2"}});
+  api::ElasticQuota written = quota;
+  written.metadata.resource_version = "2";
+  EXPECT_EQ(HintOf(EventResource::kElasticQuota, &quota, &written), framework::Hint::kSkip);
+}
+
+TEST_F(QuotaHintTest, ADeletedPodRetriesPodsIfItsNamespaceHasAQuota) {
+  Quota("b", "1", "2");
+  const api::Pod counted = InNamespace("b", "q", "1"), other = InNamespace("c", "q", "1");
+  EXPECT_EQ(HintOf<api::Pod>(EventResource::kAssignedPod, &counted, nullptr), framework::Hint::kQueue);
+  EXPECT_EQ(HintOf<api::Pod>(EventResource::kAssignedPod, &other, nullptr), framework::Hint::kSkip);
+}
+
+// --- metrics ---
+
+class QuotaMetricsTest : public QuotaTest {
+ protected:
+  QuotaMetricsTest() {
+    cluster.handle().metrics = &registry;
+    cluster.Add(MakeNode("n").Cpu("100"));
+  }
+  void RemoveQuota(const std::string& ns) {
+    const auto known = cluster.objects().Of<api::ElasticQuota>().Find(ns, "quota");
+    cluster.objects().Apply(ports::Change<api::ElasticQuota>{known, nullptr});
+  }
+  // The samples of berth_quota_*.
+  std::vector<std::string> Samples() const {
+    std::vector<std::string> samples;
+    std::istringstream lines(registry.Expose());
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("berth_quota_")) samples.push_back(line.substr(sizeof("berth_quota_") - 1));
+    }
+    return samples;
+  }
+};
+
+TEST_F(QuotaMetricsTest, ShowAmountsInBaseUnits) {
+  cluster.Put(MakeQuota("a", QuotaList{{"cpu", "1500m"}, {"memory", "1Gi"}}, QuotaList{{"cpu", "4"}}));
+  Run("n", InNamespace("a", "a1", "2500m").Memory("1Ki"));
+  plugin();
+  EXPECT_THAT(
+      Samples(),
+      ElementsAre("max{namespace=\"a\",resource=\"cpu\"} 4",  // without memory: none
+                  "max{namespace=\"a\",resource=\"memory\"} 0", "min{namespace=\"a\",resource=\"cpu\"} 1.5",
+                  "min{namespace=\"a\",resource=\"memory\"} 1.073741824e+09",
+                  "reclaimed_pods_total{namespace=\"a\"} 0", "used{namespace=\"a\",resource=\"cpu\"} 2.5",
+                  "used{namespace=\"a\",resource=\"memory\"} 1024"));
+}
+
+TEST_F(QuotaMetricsTest, FollowPodsAndQuotas) {
+  Quota("a", "1", "4");
+  plugin();
+  Run("n", InNamespace("a", "a1", "2"));
+  EXPECT_THAT(Samples(), Contains("used{namespace=\"a\",resource=\"cpu\"} 2"));
+  Quota("a", "3", "5");
+  EXPECT_THAT(
+      Samples(),
+      ElementsAre("max{namespace=\"a\",resource=\"cpu\"} 5", "min{namespace=\"a\",resource=\"cpu\"} 3",
+                  "reclaimed_pods_total{namespace=\"a\"} 0", "used{namespace=\"a\",resource=\"cpu\"} 2"));
+  // Without a maximum, and with another resource.
+  cluster.Put(MakeQuota("a", QuotaList{{"memory", "1"}}, std::nullopt));
+  EXPECT_THAT(Samples(), ElementsAre("min{namespace=\"a\",resource=\"memory\"} 1",
+                                     "reclaimed_pods_total{namespace=\"a\"} 0",
+                                     "used{namespace=\"a\",resource=\"memory\"} 0"));
+  RemoveQuota("a");
+  EXPECT_THAT(Samples(), IsEmpty());
+}
+
+TEST_F(QuotaMetricsTest, AreSharedByAllProfiles) {
+  Quota("a", "1", "4");
+  auto first = cluster.Make<CapacityScheduling>();
+  auto second = cluster.Make<CapacityScheduling>();
+  first.reset();
+  Run("n", InNamespace("a", "a1", "2"));
+  EXPECT_THAT(Samples(), Contains("used{namespace=\"a\",resource=\"cpu\"} 2"));
+  second.reset();
+  EXPECT_THAT(Samples(), IsEmpty());
+}
+
+TEST_F(QuotaMetricsTest, FurtherNamespacesHaveSeriesWhenThereIsRoom) {
+  plugin();
+  const auto name = [](std::size_t number) { return fmt::format("ns{}", number); };
+  for (std::size_t i = 0; i <= QuotaSeries::kMostNamespaces; ++i) Quota(name(i), "1", "1");
+  EXPECT_EQ(Samples().size(), 4 * QuotaSeries::kMostNamespaces);
+  const std::string further =
+      fmt::format("used{{namespace=\"ns{}\",resource=\"cpu\"}} 0", QuotaSeries::kMostNamespaces);
+  EXPECT_THAT(Samples(), Not(Contains(further)));
+  RemoveQuota("ns7");
+  Quota(name(QuotaSeries::kMostNamespaces), "1", "1");
+  EXPECT_THAT(Samples(), Contains(further));
+  EXPECT_EQ(Samples().size(), 4 * QuotaSeries::kMostNamespaces);
+}
+
+TEST_F(QuotaMetricsTest, TheFirstResourcesHaveSeries) {
+  QuotaList many = {{"cpu", "1"}, {"pods", "5"}};
+  for (int i = 0; i < 30; ++i) many.emplace_back(fmt::format("example.com/r{:02}", i), "1");
+  cluster.Put(MakeQuota("a", many, std::nullopt));
+  plugin();
+  const std::vector<std::string> samples = Samples();
+  EXPECT_EQ(samples.size(), 2 * QuotaSeries::kMostResources + 1);
+  EXPECT_THAT(samples, Contains("min{namespace=\"a\",resource=\"cpu\"} 1"));
+  EXPECT_THAT(samples, Contains("min{namespace=\"a\",resource=\"example.com/r14\"} 1"));
+}
+
+TEST_F(QuotaMetricsTest, CountPodsThatAnotherNamespaceReclaims) {
+  cluster.Add(MakeNode("full").Cpu("8"));
+  Quota("a", "6", "8");
+  Quota("b", "2", "8");
+  Run("full", InNamespace("b", "b1", "4"));
+  Run("full", InNamespace("b", "b2", "4"));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "4")), "full: b/b2");
+  EXPECT_THAT(Samples(), Contains("reclaimed_pods_total{namespace=\"b\"} 1"));
+}
+
+TEST_F(QuotaMetricsTest, DoNotCountPodsOfTheSameNamespace) {
+  Quota("a", "2", "100");
+  Quota("b", "98", "100");
+  Run("n", InNamespace("a", "a1", "90", 0));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "80", 5)), "n: a/a1");
+  EXPECT_THAT(Samples(), Contains("reclaimed_pods_total{namespace=\"a\"} 0"));
 }
 
 }  // namespace

@@ -1,38 +1,26 @@
 #include "scheduler/plugins/capacity_scheduling/quota_ledger.hpp"
 
-#include <fmt/format.h>
-
+#include <optional>
 #include <utility>
 
 namespace berth::plugins {
 namespace {
 
-// scheduler-plugins' bound for a quota without `max`: it lists no other resources.
-QuotaAmounts NoLimit() {
-  return {.milli_cpu = Quota::kUnlistedMax,
-          .memory = Quota::kUnlistedMax,
-          .ephemeral_storage = Quota::kUnlistedMax};
-}
-
-std::string CheckSize(std::string_view field, const std::optional<api::ResourceList>& list) {
-  if (!list || list->size() <= Quota::kMaxResources) return {};
-  return fmt::format("{}: {} resources: must have at most {}", field, list->size(), Quota::kMaxResources);
-}
+struct SharedLedger {
+  std::optional<QuotaLedger> ledger;
+};
 
 }  // namespace
 
-Quota ToQuota(const api::ElasticQuota& object) {
-  Quota quota{.name = object.metadata.name, .min = {}, .max = NoLimit(), .invalid = {}};
-  quota.invalid = CheckSize("spec.min", object.min);
-  if (quota.invalid.empty()) quota.invalid = CheckSize("spec.max", object.max);
-  if (!quota.invalid.empty()) return quota;
-  if (object.min) quota.min = ToQuotaAmounts(*object.min);
-  if (object.max) quota.max = ToQuotaAmounts(*object.max);
-  return quota;
+std::shared_ptr<QuotaLedger> QuotaLedger::Of(framework::Handle& handle) {
+  auto shared = handle.Keep<SharedLedger>("quotas");
+  if (!shared->ledger) shared->ledger.emplace(handle.nodes, handle.objects, handle.metrics);
+  return {shared, &*shared->ledger};
 }
 
-QuotaLedger::QuotaLedger(cluster::NodeTable& nodes, cluster::ClusterObjects& objects)
-    : nodes_(nodes), objects_(objects.Of<api::ElasticQuota>()) {
+QuotaLedger::QuotaLedger(cluster::NodeTable& nodes, cluster::ClusterObjects& objects,
+                         metrics::Registry* registry)
+    : nodes_(nodes), objects_(objects.Of<api::ElasticQuota>()), series_(registry) {
   nodes_.ObserveWithWithdrawals(*this);
   auto& table = objects.Of<api::ElasticQuota>();
   table.ForEach([&](const auto& object) { Reread(object->metadata.ns.str()); });
@@ -57,7 +45,9 @@ void QuotaLedger::Reread(const std::string& ns) {
     const Quota& quota = quotas_.emplace(ns, ToQuota(*object)).first->second;
     total_used_ += used;
     total_min_ += quota.min;
+    series_.Put(ns, quota, used);
   });
+  if (!found) series_.Remove(ns);
 }
 
 const Quota* QuotaLedger::Find(std::string_view ns) const {
@@ -85,7 +75,9 @@ void QuotaLedger::OnPodAdded(cluster::Row, const cluster::PlacedPod& placed) {
   const auto [counted, added] = usage.pods.try_emplace(pod.metadata.uid, QuotaRequestOf(pod));
   if (!added) return;
   usage.used += counted->second;
-  if (quotas_.contains(ns)) total_used_ += counted->second;
+  if (!quotas_.contains(ns)) return;
+  total_used_ += counted->second;
+  series_.SetUsed(ns, usage.used);
 }
 
 void QuotaLedger::OnPodRemoved(cluster::Row, const cluster::PlacedPod& placed) {
@@ -96,7 +88,10 @@ void QuotaLedger::OnPodRemoved(cluster::Row, const cluster::PlacedPod& placed) {
   const auto counted = usage->second.pods.find(pod.metadata.uid);
   if (counted == usage->second.pods.end()) return;
   usage->second.used -= counted->second;
-  if (quotas_.contains(ns)) total_used_ -= counted->second;
+  if (quotas_.contains(ns)) {
+    total_used_ -= counted->second;
+    series_.SetUsed(ns, usage->second.used);
+  }
   usage->second.pods.erase(counted);
   if (usage->second.pods.empty()) usage_.erase(usage);
 }

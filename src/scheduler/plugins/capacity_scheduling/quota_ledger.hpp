@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,32 +12,21 @@
 #include "kubernetes/api/objects.hpp"
 #include "scheduler/cluster/cluster_objects.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
-#include "scheduler/plugins/capacity_scheduling/quota_amounts.hpp"
+#include "scheduler/framework/handle.hpp"
+#include "scheduler/plugins/capacity_scheduling/quota.hpp"
+#include "scheduler/plugins/capacity_scheduling/quota_series.hpp"
 
 namespace berth::plugins {
 
-// A quota of one namespace.
-struct Quota {
-  // An attempt compares each resource of a quota, so more of them are an error.
-  static constexpr std::size_t kMaxResources = 64;
-  static constexpr std::int64_t kUnlistedMin = 0;
-  static constexpr std::int64_t kUnlistedMax = INT64_MAX;
-
-  std::string name;  // of the object
-  QuotaAmounts min;  // guaranteed
-  QuotaAmounts max;  // the limit
-  // Why no pod of the namespace may be scheduled, with the field; empty: the quota is valid.
-  std::string invalid;
-};
-Quota ToQuota(const api::ElasticQuota& object);
-
 // A namespace has one quota: the first object by name. A namespace uses what its pods on nodes and its
 // assumed pods request; a pod's request is that of the time when it was added to its node. Pods on nodes that
-// do not exist do not count. Follows the node table, without overlays. Scheduler loop only.
+// do not exist do not count. Follows the node table, without overlays. Exports metrics. Scheduler loop only.
 class QuotaLedger final : public cluster::PodObserver {
  public:
-  // All must outlive this object.
-  QuotaLedger(cluster::NodeTable& nodes, cluster::ClusterObjects& objects);
+  // The ledger of all plugins that are built with this handle, which must outlive it.
+  static std::shared_ptr<QuotaLedger> Of(framework::Handle& handle);
+  // All must outlive this object. `registry`: null: no metrics are collected.
+  QuotaLedger(cluster::NodeTable& nodes, cluster::ClusterObjects& objects, metrics::Registry* registry);
   ~QuotaLedger() override;
   QuotaLedger(const QuotaLedger&) = delete;
   QuotaLedger& operator=(const QuotaLedger&) = delete;
@@ -58,6 +46,9 @@ class QuotaLedger final : public cluster::PodObserver {
     for (const auto& [ns, quota] : quotas_) visit(ns, quota, UsedIn(ns));
   }
 
+  // A pod of the namespace is evicted for one of another namespace.
+  void CountReclaimed(std::string_view ns) { series_.CountReclaimed(ns); }
+
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
 
@@ -73,6 +64,7 @@ class QuotaLedger final : public cluster::PodObserver {
   std::map<std::string, Quota, std::less<>> quotas_;  // by namespace
   TextMap<Usage> usage_;                              // by namespace, of those with pods on nodes
   QuotaAmounts total_used_, total_min_;
+  QuotaSeries series_;
   const std::shared_ptr<const char> listening_ = std::make_shared<const char>();
 };
 
