@@ -1,6 +1,6 @@
 // Command scheduler-plugins scores random nodes with the Trimaran plugins of kubernetes-sigs/scheduler-plugins, and
-// decides about random pods with its plugin CapacityScheduling. The recordings are compared with Berth's results by
-// replay/ (C++).
+// decides about random pods with its plugins CapacityScheduling and NodeResourceTopologyMatch. The recordings are
+// compared with Berth's results by replay/ (C++).
 package main
 
 import (
@@ -29,6 +29,7 @@ func run(args []string) error {
 	seed := flags.Uint64("from-seed", 1, "first scenario")
 	scores := flags.Int("scores", 10000, "continue until each plugin has returned this number of scores")
 	quotas := flags.Int("quotas", 0, "instead of scores, record this number of attempts under elastic quotas")
+	topologies := flags.Int("topology", 0, "instead of scores, record this number of pods on nodes with NUMA zones")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -46,6 +47,9 @@ func run(args []string) error {
 	record := func(out io.Writer) error { return recordScores(out, *seed, *scores) }
 	if *quotas > 0 {
 		record = func(out io.Writer) error { return recordQuotas(out, *seed, *quotas) }
+	}
+	if *topologies > 0 {
+		record = func(out io.Writer) error { return recordTopologies(out, *seed, *topologies) }
 	}
 	if !strings.HasSuffix(*path, ".zst") {
 		return record(file)

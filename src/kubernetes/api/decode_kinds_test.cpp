@@ -450,6 +450,25 @@ TEST(DecodeKinds, ElasticQuota) {
   EXPECT_EQ(Read<ElasticQuota>(R"({"metadata": {"name": "q"}})").max, std::nullopt);
 }
 
+TEST(DecodeKinds, NodeResourceTopology) {
+  const auto topology = Read<NodeResourceTopology>(R"({
+      "metadata": {"name": "n"},
+      "topologyPolicies": ["SingleNUMANodePodLevel"],
+      "attributes": [{"name": "topologyManagerScope", "value": "pod"}],
+      "zones": [{"name": "node-0", "type": "Node", "parent": "socket-0",
+                 "costs": [{"name": "node-1", "value": 20}],
+                 "resources": [{"name": "cpu", "capacity": "4", "allocatable": 4, "available": 3}]}]})");
+  EXPECT_EQ(topology.metadata.name, "n");
+  EXPECT_THAT(topology.topology_policies, ::testing::ElementsAre("SingleNUMANodePodLevel"));
+  EXPECT_EQ(topology.attributes.at(0).value, "pod");
+  ASSERT_EQ(topology.zones.size(), 1u);
+  const auto& zone = topology.zones[0];
+  EXPECT_EQ(zone.type, "Node");
+  EXPECT_EQ(zone.costs.at(0).value, 20);
+  EXPECT_EQ(zone.resources.at(0).name, "cpu");
+  EXPECT_EQ(zone.resources.at(0).available.MilliValue(), 3000);
+}
+
 // --- mistakes ---
 TEST(EveryKind, IsRejectedWithThePathOfTheField) {
   AllKinds::ForEach([]<class T>() {

@@ -235,4 +235,30 @@ void AddMembers(Members& members, const ElasticQuota& value) {
   members.Add(Required{"metadata", value.metadata}).Add(Member{"spec", spec});
 }
 
+// --- topologies of nodes ---
+
+void Write(Writer& to, const NodeResourceTopology::Attribute& value) {
+  WriteFields(to, Required{"name", value.name}, Required{"value", value.value});
+}
+
+void Write(Writer& to, const NodeResourceTopology::Cost& value) {
+  WriteFields(to, Required{"name", value.name}, Required{"value", value.value});
+}
+
+void Write(Writer& to, const NodeResourceTopology::Resource& value) {
+  WriteFields(to, Required{"name", value.name}, Required{"available", value.available});
+}
+
+void Write(Writer& to, const NodeResourceTopology::Zone& value) {
+  WriteFields(to, Required{"name", value.name}, Required{"type", value.type}, Member{"costs", value.costs},
+              Member{"resources", value.resources});
+}
+
+void AddMembers(Members& members, const NodeResourceTopology& value) {
+  members.Add(Required{"metadata", value.metadata})
+      .Add(Member{"topologyPolicies", value.topology_policies})
+      .Add(Member{"attributes", value.attributes})
+      .Add(Member{"zones", value.zones});
+}
+
 }  // namespace berth::api::json

@@ -237,5 +237,13 @@ TEST(AppendJson, WritesEveryMemberOfElasticQuotas) {
       R"({"kind":"ElasticQuota","apiVersion":"scheduling.x-k8s.io/v1alpha1","metadata":{"name":"q","namespace":"a"}})");
 }
 
+TEST(AppendJson, WritesEveryMemberOfNodeResourceTopologies) {
+  ExpectUnchanged<NodeResourceTopology>(
+      R"({"kind":"NodeResourceTopology","apiVersion":"topology.node.k8s.io/v1alpha2","metadata":{"name":"n"},)"
+      R"("topologyPolicies":["None"],"attributes":[{"name":"a","value":"b"}],)"
+      R"("zones":[{"name":"node-0","type":"Node","costs":[{"name":"node-0","value":10}],)"
+      R"("resources":[{"name":"cpu","available":"3"}]}]})");
+}
+
 }  // namespace
 }  // namespace berth::api

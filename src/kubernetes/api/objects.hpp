@@ -5,6 +5,7 @@
 #include "kubernetes/api/elastic_quota.hpp"
 #include "kubernetes/api/meta.hpp"
 #include "kubernetes/api/node.hpp"
+#include "kubernetes/api/node_resource_topology.hpp"
 #include "kubernetes/api/pod.hpp"
 #include "kubernetes/api/pod_group.hpp"
 #include "kubernetes/api/storage.hpp"
@@ -25,6 +26,6 @@ using AllKinds =
     KindList<Node, Pod, Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode, CSIDriver,
              CSIStorageCapacity, VolumeAttachment, Service, ReplicationController, ReplicaSet, StatefulSet,
              PodDisruptionBudget, DeviceClass, ResourceClaim, ResourceSlice, DeviceTaintRule, PodGroup,
-             CompositePodGroup, ElasticQuota>;
+             CompositePodGroup, ElasticQuota, NodeResourceTopology>;
 
 }  // namespace berth::api

@@ -22,6 +22,7 @@
 #include "scheduler/plugins/node_declared_features/node_declared_features.hpp"
 #include "scheduler/plugins/node_name/node_name.hpp"
 #include "scheduler/plugins/node_ports/node_ports.hpp"
+#include "scheduler/plugins/node_resource_topology_match/node_resource_topology_match.hpp"
 #include "scheduler/plugins/node_resources/balanced_allocation.hpp"
 #include "scheduler/plugins/node_resources/node_resources_fit.hpp"
 #include "scheduler/plugins/node_unschedulable/node_unschedulable.hpp"
@@ -102,6 +103,8 @@ runtime::Registry InTreePlugins() {
                plugins::DefaultPreemptionArgsCodec());
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
   registry.Add("CapacityScheduling", Make<plugins::CapacityScheduling>);
+  registry.Add("NodeResourceTopologyMatch", plugins::NodeResourceTopologyMatch::Create,
+               plugins::NodeResourceTopologyMatchArgsCodec());
   registry.Add("NodeCost", plugins::NodeCost::Create, plugins::NodeCostArgsCodec());
   registry.Add("GpuFragmentation", plugins::GpuFragmentation::Create, plugins::GpuFragmentationArgsCodec());
   registry.Add("DataLocality", plugins::DataLocality::Create, plugins::DataLocalityArgsCodec());

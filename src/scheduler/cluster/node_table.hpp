@@ -114,7 +114,9 @@ class NodeTable {
   std::uint64_t node_changes() const { return node_changes_; }
   // Changes node_changes(): something else that results depending on rows or nodes depend on has changed.
   void InvalidateResults() { ++node_changes_; }
-  // Total number of pods added to rows or removed from them, overlays excluded.
+  // The same for results that depend on this row: a change of the row in the sense of pod_changes().
+  void InvalidateResults(Row row) { NoteChange(row); }
+  // Total number of pods added to rows or removed from them, overlays excluded, and of InvalidateResults(row).
   std::uint64_t pod_changes() const { return pod_changes_; }
   // Calls visit(Row) for each of these changes after the first `seen`; a row may occur several times. Returns
   // false without a call if the change log no longer reaches back that far.

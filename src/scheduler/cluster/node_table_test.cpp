@@ -264,6 +264,16 @@ TEST_F(NodeTableTest, ARowListsItsPods) {
   EXPECT_THAT(table.pods(row), ElementsAre(&c));
 }
 
+TEST_F(NodeTableTest, InvalidatedResultsOfARowAreAChangeOfThatRow) {
+  Add(MakeNode("a"));
+  const Row row = Add(MakeNode("b"));
+  const std::uint64_t seen = table.pod_changes();
+  table.InvalidateResults(row);
+  std::vector<Row> changed;
+  EXPECT_TRUE(table.ForEachChangedRow(seen, [&](Row at) { changed.push_back(at); }));
+  EXPECT_EQ(changed, std::vector<Row>{row});
+}
+
 TEST_F(NodeTableTest, AnOverlayIsRevertedCompletely) {
   const Row a = Add(MakeNode("a"));
   const Row b = Add(MakeNode("b"));

@@ -36,6 +36,11 @@ template <>
 constexpr std::optional<Labels> kLabels<api::ElasticQuota>{
     {EventResource::kElasticQuota, "elasticquotas.v1alpha1.scheduling.x-k8s.ioAdd",
      "elasticquotas.v1alpha1.scheduling.x-k8s.ioUpdate", "elasticquotas.v1alpha1.scheduling.x-k8s.ioDelete"}};
+template <>
+constexpr std::optional<Labels> kLabels<api::NodeResourceTopology>{
+    {EventResource::kNodeResourceTopology, "noderesourcetopologies.v1alpha2.topology.node.k8s.ioAdd",
+     "noderesourcetopologies.v1alpha2.topology.node.k8s.ioUpdate",
+     "noderesourcetopologies.v1alpha2.topology.node.k8s.ioDelete"}};
 
 }  // namespace
 
@@ -73,6 +78,7 @@ BERTH_EVENT_OF(DeviceTaintRule)
 BERTH_EVENT_OF(PodGroup)
 BERTH_EVENT_OF(CompositePodGroup)
 BERTH_EVENT_OF(ElasticQuota)
+BERTH_EVENT_OF(NodeResourceTopology)
 #undef BERTH_EVENT_OF
 
 }  // namespace berth::cycle

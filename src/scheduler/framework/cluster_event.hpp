@@ -38,6 +38,7 @@ enum class EventResource : std::uint8_t {
   kPodGroup,
   kCompositePodGroup,
   kElasticQuota,
+  kNodeResourceTopology,
   kPluginState,  // Berth's own: measurements or other inputs of a plugin (plugin_state_change.hpp)
   kAny,
 };

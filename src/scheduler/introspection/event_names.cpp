@@ -9,7 +9,7 @@ namespace {
 
 using framework::EventResource;
 
-constexpr std::array<std::string_view, 19> kResources = {"AssignedPod",
+constexpr std::array<std::string_view, 20> kResources = {"AssignedPod",
                                                          "TargetPod",
                                                          "UnscheduledPod",
                                                          "Node",
@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 19> kResources = {"AssignedPod",
                                                          "PodGroup",
                                                          "CompositePodGroup",
                                                          "ElasticQuota",
+                                                         "NodeResourceTopology",
                                                          "PluginState",
                                                          "any"};
 static_assert(static_cast<std::size_t>(EventResource::kAny) == kResources.size() - 1);

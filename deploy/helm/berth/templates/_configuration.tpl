@@ -68,6 +68,11 @@ profiles:
 {{- if kindIs "invalid" .Values.rbac.quotas }}{{ include "berth.enables" (dict "root" . "names" (list "CapacityScheduling")) }}{{ else }}{{ .Values.rbac.quotas }}{{ end }}
 {{- end }}
 
+{{/* "true" if a profile enables the plugin that reads topologies of nodes. */}}
+{{- define "berth.readsTopologies" -}}
+{{- if kindIs "invalid" .Values.rbac.numa }}{{ include "berth.enables" (dict "root" . "names" (list "NodeResourceTopologyMatch")) }}{{ else }}{{ .Values.rbac.numa }}{{ end }}
+{{- end }}
+
 {{/* Combinations that the schema cannot express. */}}
 {{- define "berth.check" -}}
 {{- $mode := .Values.mode }}

@@ -113,6 +113,13 @@
   verbs: [list, watch]
 {{- end }}
 
+{{/* Topologies of nodes, which the plugin NodeResourceTopologyMatch reads. */}}
+{{- define "berth.numaRules" -}}
+- apiGroups: [topology.node.k8s.io]
+  resources: [noderesourcetopologies]
+  verbs: [list, watch]
+{{- end }}
+
 {{/* All rules of the cluster role. */}}
 {{- define "berth.clusterRules" -}}
 {{ include "berth.readRules" . }}
