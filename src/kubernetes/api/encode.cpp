@@ -41,6 +41,8 @@ template <>
 constexpr std::string_view kApiVersion<CompositePodGroup> = "scheduling.k8s.io/v1alpha3";
 template <>
 constexpr std::string_view kApiVersion<ElasticQuota> = "scheduling.x-k8s.io/v1alpha1";
+template <>
+constexpr std::string_view kApiVersion<PriorityClass> = "scheduling.k8s.io/v1";
 
 }  // namespace
 

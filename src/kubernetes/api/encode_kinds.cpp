@@ -235,4 +235,10 @@ void AddMembers(Members& members, const ElasticQuota& value) {
   members.Add(Required{"metadata", value.metadata}).Add(Member{"spec", spec});
 }
 
+// --- priority classes ---
+
+void AddMembers(Members& members, const PriorityClass& value) {
+  members.Add(Required{"metadata", value.metadata}).Add(Required{"value", value.value});
+}
+
 }  // namespace berth::api::json

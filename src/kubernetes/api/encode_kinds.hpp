@@ -29,5 +29,6 @@ void AddMembers(Members& members, const DeviceTaintRule& value);
 void AddMembers(Members& members, const PodGroup& value);
 void AddMembers(Members& members, const CompositePodGroup& value);
 void AddMembers(Members& members, const ElasticQuota& value);
+void AddMembers(Members& members, const PriorityClass& value);
 
 }  // namespace berth::api::json

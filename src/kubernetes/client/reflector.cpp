@@ -432,6 +432,7 @@ template class Reflector<api::DeviceTaintRule>;
 template class Reflector<api::PodGroup>;
 template class Reflector<api::CompositePodGroup>;
 template class Reflector<api::ElasticQuota>;
+template class Reflector<api::PriorityClass>;
 template class Reflector<api::CoschedulingPodGroup>;
 template class Reflector<api::VolcanoPodGroup>;
 template class Reflector<api::Job>;

@@ -34,7 +34,7 @@ struct Resource {
   }
 };
 
-inline constexpr std::array<Resource, 22> kResources = {{
+inline constexpr std::array<Resource, 23> kResources = {{
     {"Node", "nodes", ""},
     {"Pod", "pods", ""},
     {"Namespace", "namespaces", ""},
@@ -57,6 +57,7 @@ inline constexpr std::array<Resource, 22> kResources = {{
     {"PodGroup", "podgroups", "scheduling.k8s.io", {"v1beta1"}, "GenericWorkload"},
     {"CompositePodGroup", "compositepodgroups", "scheduling.k8s.io", {"v1alpha3"}, "CompositePodGroup"},
     {"ElasticQuota", "elasticquotas", "scheduling.x-k8s.io", {"v1alpha1"}, "", true},
+    {"PriorityClass", "priorityclasses", "scheduling.k8s.io", {"v1"}, "", true},
 }};
 
 // Groups of pods of other projects, and Jobs (kubernetes/api/external_groups.hpp).

@@ -73,6 +73,7 @@ BERTH_EVENT_OF(DeviceTaintRule)
 BERTH_EVENT_OF(PodGroup)
 BERTH_EVENT_OF(CompositePodGroup)
 BERTH_EVENT_OF(ElasticQuota)
+BERTH_EVENT_OF(PriorityClass)
 #undef BERTH_EVENT_OF
 
 }  // namespace berth::cycle
