@@ -45,6 +45,18 @@ bool SetCondition(api::PodStatus& status, const ports::PodStatusPatch& patch) {
   return true;
 }
 
+// The API server's condition of a bound pod. Nearly all pods share one list.
+void SetScheduled(api::PodStatus& status, std::int64_t now) {
+  static const api::CowList<api::PodCondition> kScheduled{
+      {.type = "PodScheduled", .status = "True", .reason = {}, .message = {}, .last_transition_time = {}}};
+  status.scheduled_time = now;
+  api::CowList<api::PodCondition> conditions = kScheduled;
+  for (const api::PodCondition& condition : std::as_const(status.conditions)) {
+    if (condition.type != "PodScheduled") conditions.push_back(condition);
+  }
+  status.conditions = std::move(conditions);
+}
+
 void ApplyTo(const ports::ClaimChange::SetFinalizers& change, const std::string&, api::ResourceClaim& claim) {
   claim.finalizers = change.finalizers;
 }
@@ -213,6 +225,7 @@ Expected<void> VirtualApi::ApplyBinding(const ports::Binding& binding) {
   bound->status.phase = Running();
   bound->status.start_time =
       std::chrono::duration_cast<std::chrono::seconds>(time_.clock().WallNow().time_since_epoch()).count();
+  SetScheduled(bound->status, bound->status.start_time);
   ++bindings_;
   const api::PodPtr shared = std::move(bound);
   found->second = shared;

@@ -209,6 +209,7 @@ def rejected(helm, what, values, expected):
 GANGS = "profiles: [{schedulerName: berth, plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}}]"
 QUOTAS = "profiles: [{schedulerName: berth, plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}}]"
 NUMA = "profiles: [{schedulerName: berth, plugins: {multiPoint: {enabled: [{name: NodeResourceTopologyMatch}]}}}]"
+TOLERATIONS = "profiles: [{schedulerName: berth, plugins: {postFilter: {enabled: [{name: PreemptionToleration}]}}}]"
 MONITORED = "monitoring: {serviceMonitor: {enabled: true}, rules: {enabled: true}, dashboard: {enabled: true}, metricsReader: {enabled: true}}"
 LOAD = "networkPolicy: {prometheus: {enabled: true}}"
 RBAC = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
@@ -223,6 +224,7 @@ PAIRS = [
     ("groups of other projects", ["rbac", "rbac/gangs.yaml"], [], "berth", "configuration: {" + GANGS + "}", "", RBAC),
     ("elastic quotas", ["rbac", "rbac/quotas.yaml"], [], "berth", "configuration: {" + QUOTAS + "}", "", RBAC),
     ("topologies of nodes", ["rbac", "rbac/numa.yaml"], [], "berth", "configuration: {" + NUMA + "}", "", RBAC),
+    ("priority classes", ["rbac", "rbac/priority-classes.yaml"], [], "berth", "configuration: {" + TOLERATIONS + "}", "", RBAC),
     ("pod groups", ["rbac", "rbac/pod-groups.yaml"], [], "berth", "featureGates: {GenericWorkload: true}", "", RBAC),
     ("shadow", ["shadow/rbac.yaml"], [], "berth-shadow", "mode: shadow", "", RBAC),
 ]

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "kubernetes/api/timestamp.hpp"
+
 namespace berth::api {
 bool IsInTreeAnnotation(std::string_view key) {
   // Annotations can take kilobytes per object; these are the only ones that the plugins of v1.37.1 read.
@@ -22,10 +24,16 @@ bool KeepsWholeCondition(const Pod& pod, const PodCondition& condition) {
          condition.type == "PodResizePending";
 }
 
+bool IsScheduled(const PodCondition& condition) {
+  return condition.type == "PodScheduled" && condition.status == "True";
+}
+
 void TrimConditions(Pod& pod) {
   if (pod.spec.node_name.empty()) return;
   for (PodCondition& condition : pod.status.conditions) {
     if (KeepsWholeCondition(pod, condition)) continue;
+    if (IsScheduled(condition) && !condition.last_transition_time.empty())
+      pod.status.scheduled_time = ParseTimestamp(condition.last_transition_time).value_or(0);
     PodCondition kept;
     kept.type = std::move(condition.type);
     kept.status = std::move(condition.status);

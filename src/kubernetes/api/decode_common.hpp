@@ -15,10 +15,13 @@ bool IsInTreeAnnotation(std::string_view key);
 
 // Clears times and messages of conditions of a pod that has a node: no plugin reads them, they rarely repeat,
 // and they would take most of a pod's memory. Types and order of all conditions are needed for patches;
-// `status` is kept too. Does nothing to pods without a node.
+// `status` is kept too. The time of PodScheduled becomes PodStatus::scheduled_time, unless that is set. Does
+// nothing to pods without a node.
 void TrimConditions(Pod& pod);
 // Whether TrimConditions keeps this condition whole.
 bool KeepsWholeCondition(const Pod& pod, const PodCondition& condition);
+// Whether this is the condition PodScheduled=True.
+bool IsScheduled(const PodCondition& condition);
 
 // A hash of a map: independent of the order of its entries, dependent on which value belongs to which key.
 class AnnotationsDigest {

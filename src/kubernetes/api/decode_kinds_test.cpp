@@ -469,6 +469,20 @@ TEST(DecodeKinds, NodeResourceTopology) {
   EXPECT_EQ(zone.resources.at(0).available.MilliValue(), 3000);
 }
 
+TEST(DecodeKinds, PriorityClass) {
+  const auto object = Read<PriorityClass>(R"({
+      "metadata": {"name": "batch", "annotations": {
+        "preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority": "100",
+        "preemption-toleration.scheduling.x-k8s.io/toleration-seconds": "-1",
+        "other": "text"}},
+      "value": -7, "globalDefault": true, "preemptionPolicy": "Never"})");
+  EXPECT_EQ(object.metadata.name, "batch");
+  EXPECT_EQ(object.value, -7);
+  EXPECT_EQ(*object.metadata.Annotation(PriorityClass::kMinimumPreemptablePriority), "100");
+  EXPECT_EQ(*object.metadata.Annotation(PriorityClass::kTolerationSeconds), "-1");
+  EXPECT_EQ(object.metadata.Annotation("other"), nullptr);
+}
+
 // --- mistakes ---
 TEST(EveryKind, IsRejectedWithThePathOfTheField) {
   AllKinds::ForEach([]<class T>() {

@@ -222,6 +222,7 @@ bool Read(const element& value, PodSpec& out, Failure& failure) {
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
     if (key == "nodeName") return Read(member, out.node_name, failure);
     if (key == "schedulerName") return Read(member, out.scheduler_name, failure);
+    if (key == "priorityClassName") return Read(member, out.priority_class_name, failure);
     if (key == "priority") return Read(member, out.priority, failure);
     if (key == "schedulingGates") return ReadGates(member, out.scheduling_gates, failure);
     if (key == "nodeSelector") return Read(member, out.node_selector, failure);

@@ -97,6 +97,20 @@ TEST(Decoder, TrimsConditionsThatNoPluginReadsOnceAPodHasANode) {
   EXPECT_EQ(placed.at(1), waiting.at(1));
 }
 
+TEST(Decoder, KeepsTheTimeAtWhichAPodWasScheduled) {
+  const auto scheduled = [](const std::string& status, const std::string& time) {
+    return PodOf(R"({"metadata": {"name": "web"}, "spec": {"nodeName": "n1", "priorityClassName": "batch"},
+      "status": {"conditions": [{"type": "PodScheduled", "status": ")" +
+                 status + R"(", "lastTransitionTime": )" + time + "}]}}");
+  };
+  const auto pod = scheduled("True", "\"1970-01-02T00:00:01Z\"");
+  EXPECT_EQ(pod->spec.priority_class_name, "batch");
+  EXPECT_EQ(pod->status.scheduled_time, 86401);
+  EXPECT_EQ(pod->status.conditions.at(0).last_transition_time, "") << "the lists of all pods are equal";
+  EXPECT_EQ(scheduled("False", "\"1970-01-02T00:00:01Z\"")->status.scheduled_time, 0);
+  EXPECT_EQ(scheduled("True", "null")->status.scheduled_time, 0);
+}
+
 TEST(Decoder, DecodesThePartsOfANodeThatSchedulingNeeds) {
   const auto node = NodeOf(R"({"metadata": {"name": "n1", "labels": {"zone": "a"}},
     "spec": {"unschedulable": true, "taints": [{"key": "k", "value": "v", "effect": "NoExecute"}]},

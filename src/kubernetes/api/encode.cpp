@@ -43,6 +43,8 @@ template <>
 constexpr std::string_view kApiVersion<ElasticQuota> = "scheduling.x-k8s.io/v1alpha1";
 template <>
 constexpr std::string_view kApiVersion<NodeResourceTopology> = "topology.node.k8s.io/v1alpha2";
+template <>
+constexpr std::string_view kApiVersion<PriorityClass> = "scheduling.k8s.io/v1";
 
 }  // namespace
 

@@ -261,4 +261,10 @@ void AddMembers(Members& members, const NodeResourceTopology& value) {
       .Add(Member{"zones", value.zones});
 }
 
+// --- priority classes ---
+
+void AddMembers(Members& members, const PriorityClass& value) {
+  members.Add(Required{"metadata", value.metadata}).Add(Required{"value", value.value});
+}
+
 }  // namespace berth::api::json

@@ -30,5 +30,6 @@ void AddMembers(Members& members, const PodGroup& value);
 void AddMembers(Members& members, const CompositePodGroup& value);
 void AddMembers(Members& members, const ElasticQuota& value);
 void AddMembers(Members& members, const NodeResourceTopology& value);
+void AddMembers(Members& members, const PriorityClass& value);
 
 }  // namespace berth::api::json

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/encode_kinds.hpp"
 #include "kubernetes/api/timestamp.hpp"
 #include "kubernetes/api/volume_sources.hpp"
@@ -167,6 +168,7 @@ void Write(Writer& to, const PodSpec& value) {
   Members members(to);
   members.Add(Member{"nodeName", value.node_name})
       .Add(Member{"schedulerName", value.scheduler_name})
+      .Add(Member{"priorityClassName", value.priority_class_name})
       .Add(Member{"priority", value.priority})
       .Add(Member{"preemptionPolicy", preemption});
   if (!value.scheduling_gates.empty()) members.Add(Required{"schedulingGates", gates});
@@ -186,13 +188,25 @@ void Write(Writer& to, const PodSpec& value) {
   members.Add(Member{"hostNetwork", value.host_network}).Add(Member{"hostUsers", value.host_users});
 }
 
+// With the time of PodScheduled, which the decoder keeps outside of the list.
+CowList<PodCondition> ConditionsOf(const PodStatus& value) {
+  CowList<PodCondition> conditions = value.conditions;
+  if (value.scheduled_time == 0) return conditions;
+  for (PodCondition& condition : conditions) {
+    if (IsScheduled(condition) && condition.last_transition_time.empty())
+      condition.last_transition_time = FormatTimestamp(value.scheduled_time);
+  }
+  return conditions;
+}
+
 void Write(Writer& to, const PodStatus& value) {
+  const CowList<PodCondition> conditions = ConditionsOf(value);
   const std::string started = value.start_time == 0 ? "" : FormatTimestamp(value.start_time);
   const auto resources = [&](Writer& w) { WriteFields(w, Member{"requests", value.resource_requests}); };
   Members members(to);
   members.Add(Member{"phase", value.phase})
       .Add(Member{"nominatedNodeName", value.nominated_node_name})
-      .Add(Member{"conditions", value.conditions})
+      .Add(Member{"conditions", conditions})
       .Add(Member{"startTime", started})
       .Add(Member{"containerStatuses", value.container_statuses})
       .Add(Member{"initContainerStatuses", value.init_container_statuses})

@@ -245,5 +245,19 @@ TEST(AppendJson, WritesEveryMemberOfNodeResourceTopologies) {
       R"("resources":[{"name":"cpu","available":"3"}]}]})");
 }
 
+TEST(AppendJson, WritesEveryMemberOfPriorityClasses) {
+  ExpectUnchanged<PriorityClass>(
+      R"({"kind":"PriorityClass","apiVersion":"scheduling.k8s.io/v1","metadata":{"name":"c","annotations":{)"
+      R"("preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority":"100",)"
+      R"("preemption-toleration.scheduling.x-k8s.io/toleration-seconds":"60"}},"value":5})");
+}
+
+TEST(AppendJson, WritesThePriorityClassAndTheTimeOfTheBindingOfAPod) {
+  ExpectUnchanged<Pod>(
+      R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"nodeName":"n",)"
+      R"("priorityClassName":"c","priority":5},"status":{"conditions":[{"type":"PodScheduled","status":"True",)"
+      R"("lastTransitionTime":"2026-01-02T03:04:05Z"}]}})");
+}
+
 }  // namespace
 }  // namespace berth::api

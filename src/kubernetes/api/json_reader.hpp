@@ -230,6 +230,7 @@ bool Read(const element& value, PodGroup& out, Failure& failure);
 bool Read(const element& value, CompositePodGroup& out, Failure& failure);
 bool Read(const element& value, ElasticQuota& out, Failure& failure);
 bool Read(const element& value, NodeResourceTopology& out, Failure& failure);
+bool Read(const element& value, PriorityClass& out, Failure& failure);
 bool Read(const element& value, CoschedulingPodGroup& out, Failure& failure);
 bool Read(const element& value, VolcanoPodGroup& out, Failure& failure);
 bool Read(const element& value, Job& out, Failure& failure);

@@ -8,6 +8,7 @@
 #include "kubernetes/api/node_resource_topology.hpp"
 #include "kubernetes/api/pod.hpp"
 #include "kubernetes/api/pod_group.hpp"
+#include "kubernetes/api/priority_class.hpp"
 #include "kubernetes/api/storage.hpp"
 #include "kubernetes/api/workloads.hpp"
 
@@ -26,6 +27,6 @@ using AllKinds =
     KindList<Node, Pod, Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode, CSIDriver,
              CSIStorageCapacity, VolumeAttachment, Service, ReplicationController, ReplicaSet, StatefulSet,
              PodDisruptionBudget, DeviceClass, ResourceClaim, ResourceSlice, DeviceTaintRule, PodGroup,
-             CompositePodGroup, ElasticQuota, NodeResourceTopology>;
+             CompositePodGroup, ElasticQuota, NodeResourceTopology, PriorityClass>;
 
 }  // namespace berth::api

@@ -134,6 +134,7 @@ struct PodCondition {
 struct PodSpec {
   Text node_name;
   Text scheduler_name;
+  Text priority_class_name;
   std::int32_t priority = 0;
   CowList<std::string> scheduling_gates;
   Labels node_selector;
@@ -166,6 +167,8 @@ struct PodStatus {
   // decode_common.hpp); the others have only type and status.
   CowList<PodCondition> conditions;
   std::int64_t start_time = 0;  // Unix seconds; 0: not started
+  // Unix seconds: when the condition PodScheduled of a pod with a node became True; 0: unknown.
+  std::int64_t scheduled_time = 0;
   CowList<PodResourceClaimStatus> resource_claim_statuses;
   CowPtr<ExtendedResourceClaimStatus> extended_resource_claim;
   CowList<ContainerStatus> container_statuses;  // app containers

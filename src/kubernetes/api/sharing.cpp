@@ -183,6 +183,7 @@ void Sharing::Share(Pod& pod) {
   ShareMeta(pod.metadata);
   pools_->words.Share(spec.node_name);
   pools_->words.Share(spec.scheduler_name);
+  pools_->words.Share(spec.priority_class_name);
   pools_->words.Share(status.phase);
   pools_->words.Share(status.nominated_node_name);
   pools_->labels.Share(pod.metadata.labels);

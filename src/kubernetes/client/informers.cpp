@@ -43,6 +43,7 @@ Absence AbsenceOf(std::string_view kind) {
   if (kind == "CompositePodGroup") return {"pods of composite pod groups wait"};
   if (kind == "ElasticQuota") return {"no namespace has a quota"};
   if (kind == "NodeResourceTopology") return {"the NUMA zones of nodes are not considered"};
+  if (kind == "PriorityClass") return {"pods with a priority class are not evicted"};
   if (kind == "Job") return {"pods of Jobs wait if the plugin Gangs makes groups of them"};
   return {};
 }

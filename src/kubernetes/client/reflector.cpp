@@ -433,6 +433,7 @@ template class Reflector<api::PodGroup>;
 template class Reflector<api::CompositePodGroup>;
 template class Reflector<api::ElasticQuota>;
 template class Reflector<api::NodeResourceTopology>;
+template class Reflector<api::PriorityClass>;
 template class Reflector<api::CoschedulingPodGroup>;
 template class Reflector<api::VolcanoPodGroup>;
 template class Reflector<api::Job>;

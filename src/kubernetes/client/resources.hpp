@@ -34,7 +34,7 @@ struct Resource {
   }
 };
 
-inline constexpr std::array<Resource, 23> kResources = {{
+inline constexpr std::array<Resource, 24> kResources = {{
     {"Node", "nodes", ""},
     {"Pod", "pods", ""},
     {"Namespace", "namespaces", ""},
@@ -58,6 +58,7 @@ inline constexpr std::array<Resource, 23> kResources = {{
     {"CompositePodGroup", "compositepodgroups", "scheduling.k8s.io", {"v1alpha3"}, "CompositePodGroup"},
     {"ElasticQuota", "elasticquotas", "scheduling.x-k8s.io", {"v1alpha1"}, "", true},
     {"NodeResourceTopology", "noderesourcetopologies", "topology.node.k8s.io", {"v1alpha2"}, "", true},
+    {"PriorityClass", "priorityclasses", "scheduling.k8s.io", {"v1"}, "", true},
 }};
 
 // Groups of pods of other projects, and Jobs (kubernetes/api/external_groups.hpp).

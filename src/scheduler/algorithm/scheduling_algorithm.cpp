@@ -141,7 +141,8 @@ std::shared_ptr<const record::NodeNames> NamesOf(const cluster::NodeTable& nodes
 // Runs the attempt's filters for PostFilter plugins that test changes of the cluster.
 class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterServices {
  public:
-  PostFilterRun(SchedulingContext& context, Random* rng) : context_(context), rng_(rng) {}
+  PostFilterRun(SchedulingContext& context, Random* rng)
+      : context_(context), rng_(rng), protections_(context.profile.eviction_protections()) {}
 
   void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
     profile().RunFiltersForDryRun(attempt, table(), *context_.pre_filter, context_.buffers.nominations,
@@ -156,12 +157,14 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
   bool has_extensions() const override { return profile().HasExtensions(*context_.pre_filter); }
   cluster::NodeTable& table() override { return context_.cluster.nodes; }
   Random* rng() override { return rng_; }
+  framework::EvictionProtections& protections() override { return protections_; }
 
  private:
   const runtime::Profile& profile() const { return context_.profile; }
 
   SchedulingContext& context_;
   Random* rng_;
+  framework::EvictionProtections protections_;
 };
 
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
@@ -507,6 +510,7 @@ void SchedulingAlgorithm::RunPostFilters(Context& context) {
                                            std::move(answer.eviction->victims), answer.eviction->violations};
   }
   context.result.nominate = std::move(answer.nominate);
+  if (!answer.status.ok()) services.protections().AddRejectorsTo(context.result.rejectors);
 }
 
 // --- score ---

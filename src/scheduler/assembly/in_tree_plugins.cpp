@@ -6,6 +6,7 @@
 #include "scheduler/plugins/default_binder/default_binder.hpp"
 #include "scheduler/plugins/default_preemption/default_preemption.hpp"
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
+#include "scheduler/plugins/eviction_budget/eviction_budget.hpp"
 #include "scheduler/plugins/fair_order/fair_order.hpp"
 #include "scheduler/plugins/gang_scheduling/gang_scheduling.hpp"
 #include "scheduler/plugins/gangs/gangs.hpp"
@@ -29,6 +30,7 @@
 #include "scheduler/plugins/node_volume_limits/node_volume_limits.hpp"
 #include "scheduler/plugins/pod_group_pods_count/pod_group_pods_count.hpp"
 #include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
+#include "scheduler/plugins/preemption_toleration/preemption_toleration.hpp"
 #include "scheduler/plugins/priority_sort/priority_sort.hpp"
 #include "scheduler/plugins/sample_plugin/sample_plugin.hpp"
 #include "scheduler/plugins/scheduling_gates/scheduling_gates.hpp"
@@ -101,6 +103,9 @@ runtime::Registry InTreePlugins() {
   registry.Add("PodGroupPodsCount", Make<plugins::PodGroupPodsCount>);
   registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create,
                plugins::DefaultPreemptionArgsCodec());
+  registry.Add("PreemptionToleration", plugins::PreemptionToleration::Create,
+               plugins::PreemptionTolerationArgsCodec());
+  registry.Add("EvictionBudget", plugins::EvictionBudget::Create, plugins::EvictionBudgetArgsCodec());
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
   registry.Add("CapacityScheduling", Make<plugins::CapacityScheduling>);
   registry.Add("NodeResourceTopologyMatch", plugins::NodeResourceTopologyMatch::Create,

@@ -41,7 +41,8 @@ std::string LoadedCluster::Add(const api::Document& document) {
     auto shared = std::make_shared<const api::Node>(std::move(*node));
     nodes_.insert_or_assign(shared->metadata.name, shared);
   } else if (document.kind == "PriorityClass") {
-    return AddPriorityClass(document.json);
+    if (std::string wrong = AddPriorityClass(document.json); !wrong.empty()) return wrong;
+    if (auto added = others_.Add(document); !added) return added.error().message;
   } else if (auto added = others_.Add(document); !added) {
     return added.error().message;
   }

@@ -79,9 +79,13 @@ GroupResult Untried(const QueuedGroup& group, Status status) {
 class GroupCycle::PostFilterRun final : public framework::GroupPostFilterServices {
  public:
   PostFilterRun(GroupCycle& cycle, const QueuedGroup& group, std::vector<Tried> tried)
-      : cycle_(cycle), group_(group), tried_(std::move(tried)) {}
+      : cycle_(cycle),
+        group_(group),
+        tried_(std::move(tried)),
+        protections_(cycle.ProfileOf(group).eviction_protections()) {}
 
   bool abandoned() const { return latest_.result.abandoned; }
+  framework::EvictionProtections& protections() override { return protections_; }
   std::span<const Tried> tried() const override { return tried_; }
   cluster::NodeTable& table() override { return parts().cluster.nodes(); }
 
@@ -200,6 +204,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
   GroupCycle& cycle_;
   const QueuedGroup& group_;
   std::vector<Tried> tried_;
+  framework::EvictionProtections protections_;
   TreeResult latest_;  // of Decide; without a tree its result only
   std::optional<algorithm::ClusterView> view_;
   std::vector<PlacedMember> placed_;
@@ -436,7 +441,7 @@ void GroupCycle::RunPostFilters(const QueuedGroup& group, GroupResult& result) {
     return;
   }
   result.status.reasons.push_back(answer.result.status.Message());
-  if (!answer.result.status.ok()) return;
+  if (!answer.result.status.ok()) return AddRejectors(answer.rejectors, result.members);
   result.waits_for_evictions = true;
   for (const auto& nomination : answer.result.nominations) {
     const bool nominated = Nominate(result.members, nomination);
@@ -450,7 +455,20 @@ GroupCycle::PostFiltersResult GroupCycle::CallPostFilters(
   PostFilterRun services(*this, group, std::move(tried));
   PostFiltersResult answer{ProfileOf(group).RunPodGroupPostFilter(group, services)};
   answer.abandoned = services.abandoned();
+  services.protections().AddRejectorsTo(answer.rejectors);
   return answer;
+}
+
+// A member that fits on a node is retried after every event.
+void GroupCycle::AddRejectors(std::span<const std::string> plugins, std::span<MemberResult> members) {
+  if (plugins.empty()) return;
+  for (MemberResult& member : members) {
+    std::vector<std::string>& rejectors = member.decision.rejectors;
+    if (rejectors.empty()) continue;
+    rejectors.insert(rejectors.end(), plugins.begin(), plugins.end());
+    std::ranges::sort(rejectors);
+    rejectors.erase(std::ranges::unique(rejectors).begin(), rejectors.end());
+  }
 }
 
 void GroupCycle::AddTried(std::span<MemberResult> members,

@@ -279,7 +279,10 @@ void GroupCycle::RunTreePostFilters(const QueuedGroup& group, GroupResult& resul
     result.leaves[i].result.status = shared.status;
   }
   if (failed) result.status = answered;
-  if (!answered.ok()) return;
+  if (!answered.ok()) {
+    for (LeafResult& leaf : result.leaves) AddRejectors(answer.rejectors, leaf.result.members);
+    return;
+  }
   result.waits_for_evictions = true;
   for (const auto& nomination : answer.result.nominations) {
     const bool nominated = std::ranges::any_of(

@@ -79,6 +79,7 @@ BERTH_EVENT_OF(PodGroup)
 BERTH_EVENT_OF(CompositePodGroup)
 BERTH_EVENT_OF(ElasticQuota)
 BERTH_EVENT_OF(NodeResourceTopology)
+BERTH_EVENT_OF(PriorityClass)
 #undef BERTH_EVENT_OF
 
 }  // namespace berth::cycle

@@ -131,6 +131,7 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
   Keep(result.record);
   if (result.record->result == Result::kScheduled) return StartBinding(pod, std::move(result));
   if (result.preemption) {
+    ReportEviction(result.preemption->victims);
     parts_.evictions.Start(PreemptorOf(*pod), {.plugin = std::move(result.preemption->plugin),
                                                .place = std::move(result.preemption->node),
                                                .victims = std::move(result.preemption->victims),
@@ -142,6 +143,11 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
                    .rejectors = std::move(result.rejectors),
                    .pending = std::move(result.pending),
                    .nominate = std::move(result.nominate)});
+}
+
+// The plugins of other profiles protect the same pods.
+void OutcomeHandler::ReportEviction(std::span<const api::PodPtr> victims) const {
+  for (const auto& profile : parts_.profiles) profile->OnEviction(victims);
 }
 
 // --- groups ---
@@ -159,8 +165,10 @@ void OutcomeHandler::ApplyGroup(const framework::QueuedGroup& group, GroupResult
   };
   if (group.tree == nullptr) record(group, result);
   for (const LeafResult& leaf : result.leaves) record(leaf.group, leaf.result);
-  if (result.preemption && !result.abandoned)
+  if (result.preemption && !result.abandoned) {
+    ReportEviction(result.preemption->victims);
     parts_.evictions.Start(PreemptorOf(group), *std::move(result.preemption));
+  }
   if (group.tree == nullptr) ApplyMembers(group, result, records.front());
   for (std::size_t i = 0; i < result.leaves.size(); ++i)
     ApplyMembers(result.leaves[i].group, result.leaves[i].result, records[i]);

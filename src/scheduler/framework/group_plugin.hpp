@@ -91,6 +91,8 @@ class GroupPostFilterServices {
   // Whether each of these members, with those before it on their nodes, still passes the filters on its node,
   // after these pods were added to the table. If not (Unschedulable), the caller must remove the pods again.
   virtual Status StillFit(std::span<const Added> added) = 0;
+  // The plugins of the profile that protect pods from preemption.
+  virtual EvictionProtections& protections() = 0;
 };
 
 // Whether the group can fit after evictions, and where.

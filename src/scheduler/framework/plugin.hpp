@@ -39,9 +39,10 @@ class Random;
 
 namespace berth::framework {
 
-struct FilterOutcome;  // scheduler/framework/filter_outcome.hpp
-struct Handle;         // scheduler/framework/handle.hpp: the argument of a plugin's constructor
-struct QueuedEntity;   // scheduler/framework/queued_pod.hpp
+class EvictionProtections;  // scheduler/framework/eviction_protection.hpp
+struct FilterOutcome;       // scheduler/framework/filter_outcome.hpp
+struct Handle;              // scheduler/framework/handle.hpp: the argument of a plugin's constructor
+struct QueuedEntity;        // scheduler/framework/queued_pod.hpp
 
 // What all plugins have in common.
 class Plugin {
@@ -147,6 +148,8 @@ class PostFilterServices {
   // The random number generator that selects the first node of the dry run. Null: deterministic; all nodes
   // are evaluated, and of equal candidates the first by name is selected.
   virtual Random* rng() = 0;
+  // The plugins of the profile that protect pods from preemption.
+  virtual EvictionProtections& protections() = 0;
 };
 
 // How preemption makes room on the nominated node.

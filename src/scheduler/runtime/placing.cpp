@@ -133,6 +133,19 @@ framework::GroupPostFilterResult Profile::RunPodGroupPostFilter(
   return outcome;
 }
 
+void Profile::OnEviction(std::span<const api::PodPtr> victims) const {
+  for (framework::EvictionProtectionPlugin* plugin : eviction_protections_) {
+    const Status status = framework::CatchExceptions([&] {
+      plugin->OnEviction(victims);
+      return Status{};
+    });
+    if (!status.ok()) {
+      log::Error("A plugin that protects pods failed after an eviction",
+                 {{"plugin", plugin->Name()}, {"err", status.Message()}});
+    }
+  }
+}
+
 Status Profile::RunReserve(const Placement& placement) const {
   PointTimer timer(*this, ExtensionPoint::kReserve);
   for (framework::ReservePlugin* plugin : reserves_) {

@@ -127,6 +127,7 @@ void Profile::CollectEvents() {
   collect(filters_);
   collect(reserves_);
   collect(permits_);
+  collect(eviction_protections_);
 }
 
 // Plugins at two extension points are matched by name.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/scheduler_config.hpp"
+#include "scheduler/framework/eviction_protection.hpp"
 #include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
@@ -103,6 +104,10 @@ class Profile {
   // The plugins of each extension point, in the order in which they are called.
   std::vector<PointPlugins> ListPlugins() const;
   bool has_post_filters() const { return !post_filters_.empty(); }
+  // The plugins that protect pods from preemption.
+  std::span<framework::EvictionProtectionPlugin* const> eviction_protections() const {
+    return eviction_protections_;
+  }
   MetricsRecorder* metrics_recorder() const { return metrics_recorder_.get(); }
   // Extenders can reject pods too: after this call, the profile registers for every event.
   void RegisterForExtenders() { has_extenders_ = true; }
@@ -194,6 +199,8 @@ class Profile {
   // The status' reasons are the last part of the group's message.
   framework::GroupPostFilterResult RunPodGroupPostFilter(const framework::QueuedGroup& group,
                                                          framework::GroupPostFilterServices& services) const;
+  // Reports to the plugins that protect pods that the scheduler begins to evict these.
+  void OnEviction(std::span<const api::PodPtr> victims) const;
   // --- placement ---
   // A rejection contains the plugin's name, an error the complete text.
   framework::Status RunReserve(const framework::Placement& placement) const;
@@ -273,6 +280,7 @@ class Profile {
   };
   std::vector<WeightedPlacementScore> placement_scores_;
   std::vector<framework::PodGroupPostFilterPlugin*> group_post_filters_;
+  std::vector<framework::EvictionProtectionPlugin*> eviction_protections_;
   std::vector<framework::ReservePlugin*> reserves_;
   std::vector<framework::PermitPlugin*> permits_;
   std::vector<framework::PreBindPlugin*> pre_binds_;

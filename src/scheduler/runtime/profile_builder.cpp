@@ -48,10 +48,13 @@ class ProfileBuilder {
     BERTH_RETURN_IF_ERROR(Expand(Point::kPlacementScore, "PlacementScorePlugin", placement_scores));
     BERTH_RETURN_IF_ERROR(
         Expand(Point::kPodGroupPostFilter, "PodGroupPostFilterPlugin", profile_->group_post_filters_));
-    // Like in kube-scheduler, an extension point without a list of its own in the configuration.
+    // Extension points without a list of their own in the configuration, the first one like in
+    // kube-scheduler.
     for (const auto& plugin : profile_->plugins_) {
       if (auto* feasible = framework::As<framework::PlacementFeasiblePlugin>(plugin.get()))
         profile_->placement_feasible_.push_back(feasible);
+      if (auto* protection = framework::As<framework::EvictionProtectionPlugin>(plugin.get()))
+        profile_->eviction_protections_.push_back(protection);
     }
     for (framework::ScorePlugin* plugin : scores)
       profile_->scores_.push_back({plugin, WeightOf(Point::kScore, plugin->Name())});

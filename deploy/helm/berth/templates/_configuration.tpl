@@ -73,6 +73,11 @@ profiles:
 {{- if kindIs "invalid" .Values.rbac.numa }}{{ include "berth.enables" (dict "root" . "names" (list "NodeResourceTopologyMatch")) }}{{ else }}{{ .Values.rbac.numa }}{{ end }}
 {{- end }}
 
+{{/* "true" if a profile enables the plugin that reads priority classes. */}}
+{{- define "berth.readsPriorityClasses" -}}
+{{- if kindIs "invalid" .Values.rbac.priorityClasses }}{{ include "berth.enables" (dict "root" . "names" (list "PreemptionToleration")) }}{{ else }}{{ .Values.rbac.priorityClasses }}{{ end }}
+{{- end }}
+
 {{/* Combinations that the schema cannot express. */}}
 {{- define "berth.check" -}}
 {{- $mode := .Values.mode }}

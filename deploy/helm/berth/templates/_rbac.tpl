@@ -120,6 +120,13 @@
   verbs: [list, watch]
 {{- end }}
 
+{{/* Priority classes, which the plugin PreemptionToleration reads. */}}
+{{- define "berth.priorityClassRules" -}}
+- apiGroups: [scheduling.k8s.io]
+  resources: [priorityclasses]
+  verbs: [list, watch]
+{{- end }}
+
 {{/* All rules of the cluster role. */}}
 {{- define "berth.clusterRules" -}}
 {{ include "berth.readRules" . }}

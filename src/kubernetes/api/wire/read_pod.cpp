@@ -109,7 +109,8 @@ void Read(Message in, PodSpec& out) {
              At<18>("affinity", [&](Message& at) { ReadAffinity(TakeMessage(at), out); }),
              Alike<19>("schedulerName", out.scheduler_name),
              At<20>("initContainers", [&](Message& at) { TakeContainer(at, out.init_containers, out); }),
-             Alike<22>("tolerations", out.tolerations), At<25>("priority", out.priority),
+             Alike<22>("tolerations", out.tolerations),
+             Alike<24>("priorityClassName", out.priority_class_name), At<25>("priority", out.priority),
              At<31>("preemptionPolicy", [&](Message& at) { out.never_preempts = TakeBytes(at) == "Never"; }),
              At<32>("overhead", out.overhead),
              Alike<33>("topologySpreadConstraints", out.topology_spread_constraints),
@@ -133,6 +134,11 @@ void TakeCondition(Message& at, Pod& pod) {
     const Message condition = TakeMessage(item);
     ReadFields(condition, At<1>("type", out.type), At<2>("status", out.status));
     // The spec precedes the status, so conditions that would be cleared are not built.
+    if (IsScheduled(out) && !pod.spec.node_name.empty()) {
+      ReadFields(condition, At<4>("lastTransitionTime", [&](Message& time) {
+                   pod.status.scheduled_time = TakeTime(time).value_or(0);
+                 }));
+    }
     if (!KeepsWholeCondition(pod, out)) return;
     ReadFields(condition,
                At<4>("lastTransitionTime", [&](Message& time) { TakeTime(time, out.last_transition_time); }),

@@ -123,6 +123,32 @@ TEST(Wire, TheOrderOfFieldsDoesNotMatter) {
   EXPECT_EQ(pod->status.conditions[0].message, "") << "of a bound pod it is not kept";
 }
 
+TEST(Wire, KeepsTheTimeAtWhichAPodWasScheduled) {
+  const auto spec = Message([](pbf_writer& spec) {
+    spec.add_string(10, "node-1");
+    spec.add_string(24, "batch");
+  });
+  const auto status = Message([](pbf_writer& status) {
+    status.add_message(2, Message([](pbf_writer& condition) {
+                         condition.add_string(1, "PodScheduled");
+                         condition.add_string(2, "True");
+                         condition.add_message(4, Message([](pbf_writer& t) { t.add_int64(1, 86401); }));
+                       }));
+  });
+  for (const bool spec_first : {true, false}) {
+    const auto bytes = Message([&](pbf_writer& pod) {
+      if (spec_first) pod.add_message(2, spec);
+      pod.add_message(3, status);
+      if (!spec_first) pod.add_message(2, spec);
+    });
+    const auto pod = Decoder().Object<Pod>(Enveloped("Pod", bytes));
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_EQ(pod->spec.priority_class_name, "batch");
+    EXPECT_EQ(pod->status.scheduled_time, 86401);
+    EXPECT_EQ(pod->status.conditions.at(0).last_transition_time, "");
+  }
+}
+
 TEST(Wire, MapEntriesMayBeSeparateAndTheLastOneWins) {
   const auto meta = Message([](pbf_writer& m) {
     m.add_message(11, Entry("b", "1"));

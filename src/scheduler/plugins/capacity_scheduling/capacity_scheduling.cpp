@@ -95,7 +95,8 @@ PostFilterResult CapacityScheduling::PostFilter(const Attempt& attempt,
   const cluster::NodeTable& nodes = attempt.nodes();
   rows_.clear();
   PotentialRows(verdicts, nodes).ForEach([&](std::size_t row) { rows_.push_back(static_cast<Row>(row)); });
-  preemption_.Run(attempt, services, rows_);
+  EvictionCheck check(services.protections(), {attempt.pod().key, attempt.pod().priority()});
+  preemption_.Run(attempt, services, check, rows_);
   std::vector<Candidate>& candidates = preemption_.candidates();
   if (candidates.empty()) {
     if (!preemption_.errors().empty()) return {Status::Error(api::JoinErrors(preemption_.errors())), {}};
@@ -103,6 +104,7 @@ PostFilterResult CapacityScheduling::PostFilter(const Attempt& attempt,
   }
   if (Status status = RunReviewers(handle_.preemption_reviewers, attempt.pod(), candidates); !status.ok())
     return {std::move(status), {}};
+  if (!handle_.preemption_reviewers.empty()) RemoveRefused(check, candidates);
   if (candidates.empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
   PostFilterResult result = NominateBest(candidates, nodes, services.rng());
   CountReclaimed(attempt, result);

@@ -9,6 +9,7 @@
 
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/withdrawal.hpp"
+#include "scheduler/framework/eviction_protection.hpp"
 #include "scheduler/framework/nominations.hpp"
 #include "scheduler/plugins/node_resources/node_resources_fit.hpp"
 #include "testing/cluster.hpp"
@@ -56,8 +57,12 @@ PodBuilder InNamespace(const std::string& ns, const std::string& name, std::stri
 // Filters by NodeResourcesFit; the plugin under test has extensions.
 class QuotaServices final : public framework::PostFilterServices {
  public:
-  QuotaServices(Cluster& cluster, const CapacityScheduling& plugin)
-      : cluster_(cluster), plugin_(plugin), fit_(cluster.Make<NodeResourcesFit>()) {}
+  QuotaServices(Cluster& cluster, const CapacityScheduling& plugin,
+                std::span<framework::EvictionProtectionPlugin* const> protections)
+      : cluster_(cluster),
+        plugin_(plugin),
+        fit_(cluster.Make<NodeResourcesFit>()),
+        protections_(protections) {}
 
   void RunFilters(const Attempt& attempt, const RowSet& candidates, FilterOutcome& out) override {
     framework::Rejections rejected;
@@ -82,11 +87,28 @@ class QuotaServices final : public framework::PostFilterServices {
   bool has_extensions() const override { return true; }
   cluster::NodeTable& table() override { return cluster_.nodes(); }
   Random* rng() override { return nullptr; }
+  framework::EvictionProtections& protections() override { return protections_; }
 
  private:
   Cluster& cluster_;
   const CapacityScheduling& plugin_;
   const std::unique_ptr<NodeResourcesFit> fit_;
+  framework::EvictionProtections protections_;
+};
+
+// Protects the pods with this label, and fails on those with another one. Only so many pods may be evicted
+// together.
+class LabelProtection final : public framework::EvictionProtectionPlugin {
+ public:
+  std::string_view Name() const override { return "LabelProtection"; }
+  Status MayEvict(const framework::Preemptor&, const api::Pod& victim) override {
+    if (victim.metadata.labels.Find("broken") != nullptr) return Status::Error("broken");
+    return victim.metadata.labels.Find("kept") != nullptr ? Status::Unschedulable("kept") : Status();
+  }
+  Status MayEvictTogether(const framework::Preemptor&, std::span<const api::Pod* const> victims) override {
+    return victims.size() > most ? Status::Unschedulable("too many") : Status();
+  }
+  std::size_t most = 100;
 };
 
 class QuotaTest : public ::testing::Test {
@@ -120,7 +142,7 @@ class QuotaTest : public ::testing::Test {
     (void)PreFilter(pod);
     FilterOutcome verdicts;
     verdicts.unresolvable.Resize(cluster.nodes().rows());
-    QuotaServices services(cluster, plugin());
+    QuotaServices services(cluster, plugin(), protections);
     return plugin().PostFilter(*attempt_, verdicts, services);
   }
   // "node: victims", or the message.
@@ -139,6 +161,7 @@ class QuotaTest : public ::testing::Test {
   }
 
   metrics::Registry registry;
+  std::vector<framework::EvictionProtectionPlugin*> protections;
   Cluster cluster;
 
  private:
@@ -441,6 +464,42 @@ TEST_F(QuotaPreemptionTest, VictimsThatFitAreEvictedIfTheQuotaIsExceeded) {
   Run("m", InNamespace("a", "a2", "4", 2));
   // Enough CPU is free on the node: only the maximum of the quota needs room.
   EXPECT_EQ(Preempt(InNamespace("a", "p", "4", 5)), "m: a/a1");
+}
+
+TEST_F(QuotaPreemptionTest, ProtectedPodsStay) {
+  LabelProtection protection;
+  protections = {&protection};
+  Run("n", InNamespace("a", "kept", "3", 1).Label("kept", ""));
+  Run("n", InNamespace("a", "other", "3", 1));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "3", 2)), "n: a/other");
+  EXPECT_EQ(
+      Preempt(InNamespace("a", "p", "6", 2)),
+      "0/1 nodes are available: 1 Insufficient cpu, 1 node(s) had pods that must not be evicted (kept).");
+}
+
+TEST_F(QuotaPreemptionTest, OnlyProtectedPodsAreTheReasonForNoVictims) {
+  LabelProtection protection;
+  protections = {&protection};
+  Run("n", InNamespace("a", "kept", "6", 1).Label("kept", ""));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "3", 2)),
+            "0/1 nodes are available: 1 node(s) had pods that must not be evicted (kept).");
+}
+
+TEST_F(QuotaPreemptionTest, VictimsThatMustNotBeEvictedTogetherAreNoCandidate) {
+  LabelProtection protection;
+  protection.most = 1;
+  protections = {&protection};
+  for (const char* name : {"a1", "a2"}) Run("n", InNamespace("a", name, "3", 1));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "4", 2)), "n: a/a2");
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "6", 2)),
+            "0/1 nodes are available: 1 node(s) had victims that must not be evicted together (too many).");
+}
+
+TEST_F(QuotaPreemptionTest, AFailedProtectionFailsTheNode) {
+  LabelProtection protection;
+  protections = {&protection};
+  Run("n", InNamespace("a", "broken", "6", 1).Label("broken", ""));
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "3", 2)), "broken");
 }
 
 TEST_F(QuotaPreemptionTest, ATerminatingVictimOnTheNominatedNodePreventsFurtherEvictions) {

@@ -33,11 +33,13 @@ std::vector<Importance::Entry> PodsOf(Row row, const NodeTable& nodes) {
 // The dry run of one node. Its changes end with this object.
 class QuotaPreemption::NodeRun {
  public:
-  NodeRun(QuotaPreemption& of, const Attempt& attempt, PostFilterServices& services, Row row)
+  NodeRun(QuotaPreemption& of, const Attempt& attempt, PostFilterServices& services, EvictionCheck& check,
+          Row row)
       : of_(of),
         state_(attempt.state().Clone()),
         attempt_(attempt.With(state_)),
         services_(services),
+        check_(check),
         row_(row),
         rows_(attempt.Scratch()),
         overlay_(services.table()) {
@@ -52,6 +54,8 @@ class QuotaPreemption::NodeRun {
   Status Remove(cluster::PlacedPod& pod);
   Status Add(cluster::PlacedPod& pod);
   Status RemovePossibleVictims();
+  // Whether they may be evicted together.
+  Status CheckVictims();
   Status Reprieve(const Importance::Entry& entry, bool violates);
   bool Fits();
   bool HasQuota() const { return of_.ledger_.Find(NamespaceOf(attempt_)) != nullptr; }
@@ -61,6 +65,7 @@ class QuotaPreemption::NodeRun {
   framework::CycleState state_;
   const Attempt attempt_;
   PostFilterServices& services_;
+  EvictionCheck& check_;
   const Row row_;
   framework::ScratchPool::Rows rows_;
   NodeTable::Overlay overlay_;
@@ -68,13 +73,14 @@ class QuotaPreemption::NodeRun {
   Candidate candidate_;
 };
 
-void QuotaPreemption::Run(const Attempt& attempt, PostFilterServices& services, std::span<const Row> rows) {
+void QuotaPreemption::Run(const Attempt& attempt, PostFilterServices& services, EvictionCheck& check,
+                          std::span<const Row> rows) {
   candidates_.clear();
   violating_.clear();
   counts_.clear();
   errors_.clear();
   for (const Row row : rows) {
-    NodeRun run(*this, attempt, services, row);
+    NodeRun run(*this, attempt, services, check, row);
     const Status status = run.SelectVictims();
     if (status.code == framework::Code::kError) errors_.push_back(status.Message());
     if (!status.ok()) continue;
@@ -86,6 +92,12 @@ void QuotaPreemption::Run(const Attempt& attempt, PostFilterServices& services, 
 Status QuotaPreemption::NodeRun::SelectVictims() {
   if (Status status = RemovePossibleVictims(); !status.ok()) return status;
   const NodeTable& nodes = attempt_.nodes();
+  const Refusals refusals = check_.Take();
+  if (!refusals.error.empty()) return Status::Error(refusals.error);
+  if (possible_.empty() && refusals.any()) {
+    CountRefusals(refusals, of_.counts_);
+    return Status::Unschedulable("");
+  }
   if (possible_.empty()) {
     ++of_.counts_[fmt::format("No victims found on node {} for preemptor pod {}", nodes.name(row_),
                               attempt_.pod().pod->metadata.name)];
@@ -93,6 +105,7 @@ Status QuotaPreemption::NodeRun::SelectVictims() {
   }
   if (!Fits()) {
     CountRejections(of_.outcome_, of_.reasons_, of_.counts_);
+    CountRefusals(refusals, of_.counts_);
     for (const auto& [row, status] : of_.outcome_.errors) return status;
     return Status::Unschedulable("");
   }
@@ -115,7 +128,15 @@ Status QuotaPreemption::NodeRun::SelectVictims() {
   if (candidate_.victims.empty())
     return Status::Error(fmt::format("expected at least one victim pod on node \"{}\"", nodes.name(row_)));
   std::ranges::sort(candidate_.victims, Importance::IsMoreImportant);
-  return {};
+  return CheckVictims();
+}
+
+Status QuotaPreemption::NodeRun::CheckVictims() {
+  if (check_.MayEvictTogether(candidate_.victims)) return {};
+  const Refusals refusals = check_.Take();
+  if (!refusals.error.empty()) return Status::Error(refusals.error);
+  CountRefusals(refusals, of_.counts_);
+  return Status::Unschedulable("");
 }
 
 // Which pods may be evicted depends on the pods that have been removed before.
@@ -123,6 +144,7 @@ Status QuotaPreemption::NodeRun::RemovePossibleVictims() {
   const Claim claim = of_.ClaimOf(attempt_);
   for (const Importance::Entry& entry : PodsOf(row_, attempt_.nodes())) {
     if (!of_.MayEvict(claim, attempt_, *entry.pod->pod)) continue;
+    if (!check_.empty() && !check_.MayEvict(*entry.pod->pod)) continue;
     possible_.push_back(entry);
     if (Status status = Remove(*entry.pod); !status.ok()) return status;
   }

@@ -11,6 +11,7 @@
 #include "scheduler/plugins/capacity_scheduling/quota_trial.hpp"
 #include "scheduler/plugins/default_preemption/candidates.hpp"
 #include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
+#include "scheduler/plugins/default_preemption/eviction_check.hpp"
 #include "scheduler/plugins/default_preemption/preemption_steps.hpp"
 
 namespace berth::plugins {
@@ -19,10 +20,11 @@ namespace berth::plugins {
 //   without a quota        less important pods without a quota
 //   within its minimum     pods of namespaces that use more than their minimum, until they no longer do
 //   beyond its minimum     less important pods of the same namespace
-// On each node, these pods are removed, the least important first. If the pod fits then, and neither the
-// maximum of its quota nor the sum of all minimums is exceeded, they are added back as long as that remains
-// so: first those whose eviction violates a budget, then the others, each part by descending importance. Pods
-// that cannot be added back are the victims. Members of pod groups are evicted one by one.
+// Pods that plugins protect stay. On each node, the others are removed, the least important first. If the pod
+// fits then, and neither the maximum of its quota nor the sum of all minimums is exceeded, they are added
+// back as long as that remains so: first those whose eviction violates a budget, then the others, each part
+// by descending importance. Pods that cannot be added back are the victims. Members of pod groups are evicted
+// one by one.
 //
 // Reuses its buffers between runs. Scheduler loop only.
 class QuotaPreemption {
@@ -37,7 +39,7 @@ class QuotaPreemption {
   std::string_view Ineligible(const framework::Attempt& attempt,
                               const framework::FilterOutcome& verdicts) const;
   // Evaluates all rows.
-  void Run(const framework::Attempt& attempt, framework::PostFilterServices& services,
+  void Run(const framework::Attempt& attempt, framework::PostFilterServices& services, EvictionCheck& check,
            std::span<const cluster::Row> rows);
 
   // The candidates of the last run; those without violations come first.

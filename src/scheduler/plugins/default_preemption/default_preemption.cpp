@@ -22,11 +22,12 @@ framework::PluginOrError DefaultPreemption::Create(const framework::RawArgs& raw
   return std::make_unique<DefaultPreemption>(args, handle);
 }
 
-DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framework::Handle& handle)
+DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framework::Handle& handle,
+                                     DisruptionBudgets::Counting counting)
     : args_(args),
       handle_(handle),
       importance_(handle.nodes),
-      budgets_(handle.objects),
+      budgets_(handle.objects, counting),
       units_(handle.nodes, handle.groups, handle.symbols),
       dry_run_(handle.reasons, importance_, budgets_, units_),
       group_preemption_(handle, budgets_, units_),
@@ -55,7 +56,8 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
     wanted = args_.Wanted(rows_.size());
     std::ranges::rotate(rows_, rows_.begin() + static_cast<std::ptrdiff_t>(rng->Below(rows_.size())));
   }
-  dry_run_.Run(attempt, services, rows_, wanted);
+  EvictionCheck check(services.protections(), {attempt.pod().key, attempt.pod().priority()});
+  dry_run_.Run(attempt, services, check, rows_, wanted);
   if (dry_run_.candidates().empty()) {
     if (!dry_run_.errors().empty()) return {Status::Error(api::JoinErrors(dry_run_.errors())), {}};
     return {Status::Unschedulable(NoCandidateMessage(dry_run_.reasons(), rows_.size(), nodes)), ""};
@@ -63,6 +65,7 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
   if (Status status = RunReviewers(handle_.preemption_reviewers, attempt.pod(), dry_run_.candidates());
       !status.ok())
     return {std::move(status), {}};
+  if (!handle_.preemption_reviewers.empty()) RemoveRefused(check, dry_run_.candidates());
   if (dry_run_.candidates().empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
 
   PostFilterResult answer = NominateBest(dry_run_.candidates(), nodes, services.rng());

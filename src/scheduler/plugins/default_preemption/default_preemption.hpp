@@ -19,7 +19,8 @@ class DefaultPreemption final : public framework::PostFilterPlugin,
                                 public framework::PreEnqueuePlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
-  DefaultPreemption(const DefaultPreemptionArgs& args, framework::Handle& handle);
+  DefaultPreemption(const DefaultPreemptionArgs& args, framework::Handle& handle,
+                    DisruptionBudgets::Counting counting = DisruptionBudgets::Counting::kToFirstViolated);
 
   std::string_view Name() const override { return "DefaultPreemption"; }
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,

@@ -14,8 +14,8 @@ using framework::Attempt;
 using framework::PostFilterServices;
 using framework::Status;
 
-void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span<const Row> rows,
-                 std::size_t wanted) {
+void DryRun::Run(const Attempt& attempt, PostFilterServices& services, EvictionCheck& check,
+                 std::span<const Row> rows, std::size_t wanted) {
   candidates_.clear();
   violating_.clear();
   counts_.clear();
@@ -29,22 +29,7 @@ void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span
   };
   for (std::size_t next = 0; next < rows.size() && !enough();) {
     trials_.clear();
-    for (; next < rows.size() && trials_.size() < at_once; ++next) {
-      if (units_.AnyMemberOn(rows[next])) {
-        if (auto missing = units_.MissingNodeOf(rows[next])) {
-          errors_.push_back(*std::move(missing));
-          continue;
-        }
-        trials_.push_back({.row = rows[next], .pods = {}, .units = units_.BelowOn(rows[next], priority)});
-        if (!trials_.back().units.empty()) continue;
-        trials_.pop_back();
-        ++counts_["No preemption victims found for incoming pod"];
-      } else if (importance_.AnyBelow(rows[next], priority)) {
-        trials_.push_back({.row = rows[next], .pods = importance_.Below(rows[next], priority)});
-      } else {
-        ++counts_["No preemption victims found for incoming pod"];
-      }
-    }
+    for (; next < rows.size() && trials_.size() < at_once; ++next) AddTrial(rows[next], priority, check);
     if (trials_.empty()) break;
     order_.clear();
     for (DryRunNode& trial : trials_) {
@@ -56,10 +41,43 @@ void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span
       RunSeparately(attempt, services, trials_.front());
     }
     for (const DryRunNode& trial : trials_) {
-      if (trial.fits && !enough()) Collect(trial, attempt.nodes(), wanted);
+      if (!trial.fits) CountRefusals(trial.refusals, counts_);
+      if (trial.fits && !enough()) Collect(trial, attempt.nodes(), check, wanted);
     }
   }
   std::ranges::move(violating_, std::back_inserter(candidates_));
+}
+
+void DryRun::AddTrial(Row row, std::int32_t priority, EvictionCheck& check) {
+  DryRunNode trial{.row = row, .pods = {}};
+  if (units_.AnyMemberOn(row)) {
+    if (auto missing = units_.MissingNodeOf(row)) {
+      errors_.push_back(*std::move(missing));
+      return;
+    }
+    trial.units = units_.BelowOn(row, priority);
+  } else {
+    trial.pods = importance_.Below(row, priority);
+  }
+  if (!check.empty() && !LeaveOutProtected(check, trial)) return;
+  if (!trial.units.empty() || !trial.pods.empty()) {
+    trials_.push_back(std::move(trial));
+  } else if (trial.refusals.any()) {
+    CountRefusals(trial.refusals, counts_);
+  } else {
+    ++counts_["No preemption victims found for incoming pod"];
+  }
+}
+
+bool DryRun::LeaveOutProtected(EvictionCheck& check, DryRunNode& trial) {
+  std::erase_if(trial.units, [&](const VictimUnit& unit) { return !check.MayEvict(unit); });
+  std::ranges::copy_if(trial.pods, std::back_inserter(trial.unprotected),
+                       [&](const Importance::Entry& entry) { return check.MayEvict(*entry.pod->pod); });
+  trial.pods = trial.unprotected;
+  trial.refusals = check.Take();
+  if (trial.refusals.error.empty()) return true;
+  errors_.push_back(trial.refusals.error);
+  return false;
 }
 
 void DryRun::RunCombined(const Attempt& attempt, PostFilterServices& services) {
@@ -218,10 +236,17 @@ void DryRun::NoteRejections() {
   }
 }
 
-void DryRun::Collect(const DryRunNode& trial, const NodeTable& nodes, std::size_t wanted) {
+void DryRun::Collect(const DryRunNode& trial, const NodeTable& nodes, EvictionCheck& check,
+                     std::size_t wanted) {
   Candidate candidate = CandidateOf(trial);
   if (candidate.victims.empty()) {
     errors_.push_back(fmt::format("expected at least one victim pod on node \"{}\"", nodes.name(trial.row)));
+    return;
+  }
+  if (!check.MayEvictTogether(candidate.victims)) {
+    const Refusals refusals = check.Take();
+    CountRefusals(refusals, counts_);
+    if (!refusals.error.empty()) errors_.push_back(refusals.error);
     return;
   }
   std::vector<Candidate>& list = candidate.violations == 0 ? candidates_ : violating_;

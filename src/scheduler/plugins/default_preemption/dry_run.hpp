@@ -12,6 +12,7 @@
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/plugins/default_preemption/candidates.hpp"
 #include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
+#include "scheduler/plugins/default_preemption/eviction_check.hpp"
 #include "scheduler/plugins/default_preemption/importance.hpp"
 #include "scheduler/plugins/default_preemption/preemption_steps.hpp"
 #include "scheduler/plugins/default_preemption/victim_units.hpp"
@@ -20,13 +21,13 @@ namespace berth::plugins {
 
 // Reuses its buffers between runs. Scheduler loop only.
 //
-// On each node, all pods of lower priority are removed. If the pod fits then, they are added back one by one
-// as long as it still fits: first those whose eviction violates a budget, then the others, each group by
-// descending importance. Pods that cannot be added back are the victims.
-// If no plugin has PreFilter extensions, many nodes are evaluated together: one filter run for the first pod
-// of all nodes, one for the second, and so on. Both ways give the same result. Nodes with members of pod
-// groups are evaluated by units (victim_units.hpp) instead of pods: a unit that spans nodes changes only this
-// node and what plugins count elsewhere.
+// On each node, all pods of lower priority are removed, except those that plugins protect. If the pod fits
+// then, they are added back one by one as long as it still fits: first those whose eviction violates a
+// budget, then the others, each group by descending importance. Pods that cannot be added back are the
+// victims. If no plugin has PreFilter extensions, many nodes are evaluated together: one filter run for the
+// first pod of all nodes, one for the second, and so on. Both ways give the same result. Nodes with members
+// of pod groups are evaluated by units (victim_units.hpp) instead of pods: a unit that spans nodes changes
+// only this node and what plugins count elsewhere.
 class DryRun {
  public:
   DryRun(const framework::Reasons& reasons, Importance& importance, DisruptionBudgets& budgets,
@@ -34,7 +35,7 @@ class DryRun {
       : reasons_(reasons), importance_(importance), budgets_(budgets), units_(units) {}
 
   // Evaluates the rows in this order until there are `wanted` candidates, one of them without violations.
-  void Run(const framework::Attempt& attempt, framework::PostFilterServices& services,
+  void Run(const framework::Attempt& attempt, framework::PostFilterServices& services, EvictionCheck& check,
            std::span<const cluster::Row> rows, std::size_t wanted);
 
   // The candidates of the last run; those without violations come first.
@@ -53,8 +54,14 @@ class DryRun {
     bool fits = false;                        // without any of these pods
     std::vector<VictimUnit> units = {};       // instead of pods, if members of groups are there
     std::vector<VictimUnit> evicted = {};     // of the units, most important first
+    Refusals refusals = {};                   // of pods that stay
+    std::vector<Importance::Entry> unprotected = {};  // `pods`, if plugins protect some
     std::size_t end() const { return first + pods.size(); }
   };
+  // Adds the row to the trials, if it has pods that may be evicted.
+  void AddTrial(cluster::Row row, std::int32_t priority, EvictionCheck& check);
+  // Returns false if a plugin failed.
+  bool LeaveOutProtected(EvictionCheck& check, DryRunNode& trial);
   void RunCombined(const framework::Attempt& attempt, framework::PostFilterServices& services);
   void RunSeparately(const framework::Attempt& attempt, framework::PostFilterServices& services,
                      DryRunNode& trial);
@@ -76,7 +83,8 @@ class DryRun {
   void Order(DryRunNode& trial);
   void NoteRejections();
   // Appends the trial's candidate, if it is one.
-  void Collect(const DryRunNode& trial, const cluster::NodeTable& nodes, std::size_t wanted);
+  void Collect(const DryRunNode& trial, const cluster::NodeTable& nodes, EvictionCheck& check,
+               std::size_t wanted);
   Candidate CandidateOf(const DryRunNode& trial);
   cluster::PlacedPod& PodAt(const DryRunNode& trial, std::size_t at) const {
     return *trial.pods[order_[at]].pod;

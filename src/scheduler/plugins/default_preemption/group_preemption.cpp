@@ -6,6 +6,7 @@
 
 #include "scheduler/cluster/withdrawal.hpp"
 #include "scheduler/plugins/default_preemption/evaluation_timer.hpp"
+#include "scheduler/plugins/default_preemption/eviction_check.hpp"
 #include "scheduler/plugins/default_preemption/preemption_steps.hpp"
 
 namespace berth::plugins {
@@ -44,6 +45,11 @@ GroupPostFilterResult GroupPreemption::SelectVictims(const QueuedGroup& group,
                                                      GroupPostFilterServices& services) {
   GroupPostFilterResult result;
   std::vector<VictimUnit> units = units_.Below(group.priority);
+  EvictionCheck check(services.protections(), {group.key, group.priority});
+  if (!check.empty()) std::erase_if(units, [&](const VictimUnit& unit) { return !check.MayEvict(unit); });
+  const Refusals refusals = check.Take();
+  if (!refusals.error.empty()) return {Status::Error(refusals.error)};
+  if (units.empty() && refusals.any()) return {Status::Unschedulable(DescribeRefusals(refusals))};
   if (units.empty()) return {Status::Unresolvable("No preemption victims found for incoming preemptor")};
 
   NodeTable::Withdrawal withdrawal(services.table());
@@ -51,7 +57,10 @@ GroupPostFilterResult GroupPreemption::SelectVictims(const QueuedGroup& group,
     for (VictimUnit::Victim& victim : unit.pods)
       victim.withdrawn = withdrawal.Remove(victim.row, *victim.pod);
   }
-  if (Status status = services.Decide(); !status.ok()) return {std::move(status)};
+  if (Status status = services.Decide(); !status.ok()) {
+    if (status.rejected() && refusals.any()) status.reasons.push_back(DescribeRefusals(refusals));
+    return {std::move(status)};
+  }
 
   SortForReprieve(units, budgets_);
   GroupPostFilterResult::Eviction eviction;
@@ -73,6 +82,11 @@ GroupPostFilterResult GroupPreemption::SelectVictims(const QueuedGroup& group,
   for (const VictimUnit& victim : victims) {
     if (victim.rank != VictimUnit::Rank::kPod) ++eviction.disrupted_groups;
     for (const VictimUnit::Victim& each : victim.pods) eviction.victims.push_back(each.pod->pod);
+  }
+  if (!check.MayEvictTogether(eviction.victims)) {
+    const Refusals together = check.Take();
+    return {together.error.empty() ? Status::Unschedulable(DescribeRefusals(together))
+                                   : Status::Error(together.error)};
   }
   for (const GroupPostFilterServices::Found& found : services.found())
     result.nominations.push_back({found.member->info.pod->metadata.uid, services.table().name(found.row)});

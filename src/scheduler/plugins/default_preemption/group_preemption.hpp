@@ -9,10 +9,10 @@
 
 namespace berth::plugins {
 
-// Removes all units of lower priority from the cluster. If the group can be scheduled then, adds them back
-// one by one as long as its members still fit on the nodes that were found: first those whose eviction
-// violates a budget, then the others, each by descending importance. The rest are the victims. Scheduler loop
-// only.
+// Removes all units of lower priority from the cluster, except those that plugins protect. If the group can
+// be scheduled then, adds them back one by one as long as its members still fit on the nodes that were found:
+// first those whose eviction violates a budget, then the others, each by descending importance. The rest are
+// the victims. Scheduler loop only.
 class GroupPreemption {
  public:
   // All must outlive this object.

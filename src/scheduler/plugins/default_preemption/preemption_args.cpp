@@ -9,15 +9,24 @@ namespace {
 
 using config::Value;
 
-DefaultPreemptionArgs DecodeDefaultPreemptionArgs(const Value& value, const config::FeatureGates&,
-                                                  config::Problems& problems) {
+DefaultPreemptionArgs Decode(const Value& value, const char* kind, config::Problems& problems) {
   DefaultPreemptionArgs args;
-  config::StructReader reader(value, "DefaultPreemptionArgs", "", problems);
+  config::StructReader reader(value, kind, "", problems);
   framework::AcceptTypeMeta(reader);
   reader.Read("minCandidateNodesPercentage", args.min_candidate_nodes_percentage, "int32");
   reader.Read("minCandidateNodesAbsolute", args.min_candidate_nodes_absolute, "int32");
   reader.Finish();
   return args;
+}
+
+DefaultPreemptionArgs DecodeDefaultPreemptionArgs(const Value& value, const config::FeatureGates&,
+                                                  config::Problems& problems) {
+  return Decode(value, "DefaultPreemptionArgs", problems);
+}
+
+DefaultPreemptionArgs DecodePreemptionTolerationArgs(const Value& value, const config::FeatureGates&,
+                                                     config::Problems& problems) {
+  return Decode(value, "PreemptionTolerationArgs", problems);
 }
 
 std::vector<std::string> Check(const DefaultPreemptionArgs& args, const std::string& path,
@@ -60,6 +69,17 @@ Expected<DefaultPreemptionArgs> ParseDefaultPreemptionArgs(const framework::RawA
 config::ArgsCodec DefaultPreemptionArgsCodec() {
   return config::MakeArgsCodec<DefaultPreemptionArgs>("DefaultPreemptionArgs", DecodeDefaultPreemptionArgs,
                                                       Check, Encode);
+}
+
+Expected<DefaultPreemptionArgs> ParsePreemptionTolerationArgs(const framework::RawArgs& raw) {
+  return framework::ParseArgs(raw, {}, DecodePreemptionTolerationArgs, Check);
+}
+
+config::ArgsCodec PreemptionTolerationArgsCodec() {
+  auto codec = config::MakeArgsCodec<DefaultPreemptionArgs>("PreemptionTolerationArgs",
+                                                            DecodePreemptionTolerationArgs, Check, Encode);
+  codec.in_tree = false;
+  return codec;
 }
 
 }  // namespace berth::plugins

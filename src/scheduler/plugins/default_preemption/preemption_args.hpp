@@ -1,4 +1,5 @@
-// DefaultPreemptionArgs (kubescheduler.config.k8s.io/v1).
+// DefaultPreemptionArgs (kubescheduler.config.k8s.io/v1), and PreemptionTolerationArgs of scheduler-plugins,
+// which have the same fields.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +19,8 @@ struct DefaultPreemptionArgs {
 // Decoded strictly, defaulted and validated. Error texts are kube-scheduler's.
 Expected<DefaultPreemptionArgs> ParseDefaultPreemptionArgs(const framework::RawArgs& raw);
 config::ArgsCodec DefaultPreemptionArgsCodec();
+// The same for PreemptionTolerationArgs.
+Expected<DefaultPreemptionArgs> ParsePreemptionTolerationArgs(const framework::RawArgs& raw);
+config::ArgsCodec PreemptionTolerationArgsCodec();
 
 }  // namespace berth::plugins

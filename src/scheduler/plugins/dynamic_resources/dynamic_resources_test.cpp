@@ -7,6 +7,7 @@
 #include "kubernetes/api/decode.hpp"
 #include "observability/metrics/registry.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
+#include "scheduler/framework/eviction_protection.hpp"
 #include "scheduler/plugins/dynamic_resources/special_claim.hpp"
 #include "testing/cluster.hpp"
 
@@ -407,9 +408,11 @@ class NoServices final : public framework::PostFilterServices {
   bool has_extensions() const override { return false; }
   cluster::NodeTable& table() override { return table_; }
   Random* rng() override { return nullptr; }
+  framework::EvictionProtections& protections() override { return protections_; }
 
  private:
   cluster::NodeTable& table_;
+  framework::EvictionProtections protections_{{}};
 };
 
 class ExtendedResourcesTest : public DynamicResourcesTest {

@@ -8,6 +8,7 @@
 
 #include "kubernetes/api/decode.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
+#include "scheduler/framework/eviction_protection.hpp"
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
 #include "testing/cluster.hpp"
 
@@ -44,9 +45,11 @@ class TriedMembers final : public framework::GroupPostFilterServices {
   framework::Status Decide() override { return {}; }
   std::span<const Found> found() const override { return {}; }
   framework::Status StillFit(std::span<const Added>) override { return {}; }
+  framework::EvictionProtections& protections() override { return protections_; }
 
  private:
   cluster::NodeTable& table_;
+  framework::EvictionProtections protections_{{}};
   const std::vector<Tried> members_;
 };
 

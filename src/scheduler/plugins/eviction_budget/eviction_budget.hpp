@@ -1,0 +1,86 @@
+// Limits the evictions by preemption. Off by default.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text_map.hpp"
+#include "observability/metrics/registry.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
+#include "scheduler/framework/eviction_protection.hpp"
+#include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/handle.hpp"
+#include "scheduler/plugins/eviction_budget/eviction_budget_args.hpp"
+#include "scheduler/plugins/eviction_budget/eviction_history.hpp"
+#include "scheduler/plugins/retry_time.hpp"
+
+namespace berth::plugins {
+
+// A pod that has run for less than minRunSeconds is not evicted, and no more pods of a namespace within a
+// period than its budget has. Preemptors of all profiles count, and other schedulers as far as terminating
+// pods show it (condition DisruptionTarget with the reason PreemptionByScheduler). Terminating pods and those
+// that are not bound yet may always be evicted, and do not count: they end anyway, or have not run. Rejected
+// pods are retried when a pod is old enough or the budget allows an eviction again. A reload of the
+// configuration keeps the evictions while the profile has the plugin; a restart keeps only those that
+// terminating pods show.
+class EvictionBudget final : public framework::EvictionProtectionPlugin, public cluster::PodObserver {
+ public:
+  static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
+  // `profile`: the schedulerName.
+  EvictionBudget(const EvictionBudgetArgs& args, const std::string& profile, framework::Handle& handle);
+  ~EvictionBudget() override;
+  EvictionBudget(const EvictionBudget&) = delete;
+  EvictionBudget& operator=(const EvictionBudget&) = delete;
+
+  std::string_view Name() const override { return "EvictionBudget"; }
+  std::vector<framework::EventRegistration> EventsToRegister() const override { return retry_.Events(); }
+  framework::Status MayEvict(const framework::Preemptor& preemptor, const api::Pod& victim) override;
+  framework::Status MayEvictTogether(const framework::Preemptor& preemptor,
+                                     std::span<const api::Pod* const> victims) override;
+  void OnEviction(std::span<const api::PodPtr> victims) override;
+
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodRemoved(cluster::Row, const cluster::PlacedPod&) override {}
+
+ private:
+  // Shared with the instance that a reload replaces.
+  struct State {
+    EvictionHistory history;
+    std::shared_ptr<RetryTime::State> retry = std::make_shared<RetryTime::State>();
+  };
+  // nullopt: the namespace has no budget.
+  std::optional<EvictionLimit> LimitOf(std::string_view ns) const;
+  framework::Status CheckRunTime(const api::Pod& victim);
+  // Whether `more` pods of the namespace may be evicted.
+  framework::Status CheckBudget(std::string_view ns, std::size_t more);
+  void Record(const api::Pod& pod, std::int64_t at);
+  std::int64_t Now() const { return UnixSeconds(handle_.loop.WallNow()); }
+
+  // The same text for all victims of a namespace, most of which are refused one after the other.
+  struct Refusal {
+    std::string ns;
+    std::size_t used = 0;
+    framework::Status status;
+  };
+  framework::Status RefusalOf(std::string_view ns, std::size_t used, const EvictionLimit& limit);
+
+  const std::int64_t min_run_;  // seconds
+  const framework::Status too_young_status_;
+  TextMap<EvictionLimit> limits_;
+  std::optional<EvictionLimit> others_;
+  framework::Handle& handle_;
+  const std::shared_ptr<State> state_;
+  Refusal last_refusal_;
+  RetryTime retry_;
+  // Null: no metrics are collected.
+  metrics::Counter* too_young_ = nullptr;
+  metrics::Counter* over_budget_ = nullptr;
+};
+
+}  // namespace berth::plugins
