@@ -62,6 +62,8 @@ Row NodeTable::Find(NodeNameId name) const {
   return name.known() && name.value < row_of_name_.size() ? row_of_name_[name.value] : kNoRow;
 }
 
+Row NodeTable::Find(std::string_view name) const { return Find(symbols_.node_names.Find(name)); }
+
 std::int64_t NodeTable::RequestedOn(Row row, ResourceId resource) const {
   if (const auto column = requested(resource); !column.empty()) return column[row];
   const auto found = unoffered_.find({resource, row});

@@ -66,7 +66,7 @@ class NodeTable {
   const RowSet& all() const { return all_; }
   // kNoRow if there is no such node.
   Row Find(NodeNameId name) const;
-  Row Find(std::string_view name) const { return Find(symbols_.node_names.Find(name)); }
+  Row Find(std::string_view name) const;
   const api::Node& node(Row row) const { return *nodes_[row]; }
   const api::NodePtr& shared_node(Row row) const { return nodes_[row]; }  // null: the row has no node
   const std::string& name(Row row) const { return nodes_[row]->metadata.name; }

@@ -28,7 +28,7 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       handle_(handle),
       importance_(handle.nodes),
       budgets_(handle.objects, counting),
-      units_(handle.nodes, handle.groups, handle.symbols),
+      units_(handle.nodes, handle.groups),
       dry_run_(handle.reasons, importance_, budgets_, units_),
       group_preemption_(handle, budgets_, units_),
       attempts_(PreemptionAttempts(handle.metrics)) {}

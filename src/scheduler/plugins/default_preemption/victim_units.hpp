@@ -10,7 +10,6 @@
 #include "base/text_map.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
-#include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
 
 namespace berth::plugins {
@@ -43,9 +42,8 @@ void SortForReprieve(std::vector<VictimUnit>& units, DisruptionBudgets& budgets)
 class VictimUnits {
  public:
   // All must outlive this object.
-  VictimUnits(const cluster::NodeTable& nodes, const cluster::PodGroups& groups,
-              const cluster::SymbolTable& symbols)
-      : nodes_(nodes), groups_(groups), symbols_(symbols) {}
+  VictimUnits(const cluster::NodeTable& nodes, const cluster::PodGroups& groups)
+      : nodes_(nodes), groups_(groups) {}
 
   // Whether a pod below this priority on the row is terminating because of a preemption.
   bool AnyBeingPreempted(cluster::Row row, std::int32_t priority) const;
@@ -86,7 +84,6 @@ class VictimUnits {
 
   const cluster::NodeTable& nodes_;
   const cluster::PodGroups& groups_;
-  const cluster::SymbolTable& symbols_;
   std::optional<ByGroup> whole_groups_;  // the groups that are disrupted as a whole; nullopt: not determined
 };
 
