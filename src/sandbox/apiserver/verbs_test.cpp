@@ -6,7 +6,6 @@
 namespace berth::sandbox {
 namespace {
 
-using testing::HasSubstr;
 using testing::StartsWith;
 
 std::string MessageOf(const RecordedResponse& response) { return At(response.Json(), "message"); }

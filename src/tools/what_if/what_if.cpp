@@ -51,16 +51,30 @@ Expected<std::optional<config::SchedulerConfig>> OtherConfig(const WhatIfOptions
   return config;
 }
 
-// What the plugins of the configuration read of objects.
-Expected<api::RetainedFields> RetainedFor(const config::SchedulerConfig& config,
-                                          const runtime::Registry& plugins,
-                                          std::vector<std::string>& left_out) {
+// What the plugins of one or more configurations read.
+struct Needs {
+  api::RetainedFields retained;
+  std::vector<std::string> resources = {};  // of other projects, by qualified name
+};
+
+void Add(const api::RetainedFields& more, api::RetainedFields& retained) {
+  retained.annotations.insert(retained.annotations.end(), more.annotations.begin(), more.annotations.end());
+  retained.texts.nodes |= more.texts.nodes;
+  retained.texts.waiting_pods |= more.texts.waiting_pods;
+  retained.texts.placed_pods |= more.texts.placed_pods;
+}
+
+Expected<void> AddNeeds(const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                        std::vector<std::string>& left_out, Needs& needs) {
   assembly::DryRunPorts ports;
   std::vector<std::string> ignored;  // the notes of the scenario are the same
   BERTH_TRY(const auto engine, assembly::Engine::Build(config, plugins, ports.ports(), ignored));
   // An engine without measurements places pods as load-aware plugins do while they have none.
   if (engine->handle().signals.size() > 0) left_out.emplace_back("measurements of load-aware plugins");
-  return engine->retained_fields();
+  Add(engine->retained_fields(), needs.retained);
+  const std::vector<std::string>& resources = engine->handle().requested_resources;
+  needs.resources.insert(needs.resources.end(), resources.begin(), resources.end());
+  return {};
 }
 
 // The cluster to read, with the configuration of the scheduler that the options name.
@@ -78,8 +92,10 @@ Expected<explain::ClusterSelection> SelectionOf(const WhatIfOptions& options, ex
   return selection;
 }
 
-Expected<Input> ReadInput(const WhatIfOptions& options, const runtime::Registry& plugins,
-                          explain::Surroundings& around, std::vector<std::string>& notes) {
+Expected<Input> ReadInput(const WhatIfOptions& options,
+                          const std::optional<config::SchedulerConfig>& other_config,
+                          const runtime::Registry& plugins, explain::Surroundings& around,
+                          std::vector<std::string>& notes) {
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
   BERTH_TRY(const explain::ClusterSelection selection, SelectionOf(options, around));
   BERTH_TRY(explain::ClusterSource source, explain::ClusterSource::Open(selection, "what-if", around));
@@ -87,15 +103,19 @@ Expected<Input> ReadInput(const WhatIfOptions& options, const runtime::Registry&
   Input input{.cluster = nullptr, .config = std::move(used.config), .ns = options.ns, .left_out = {}};
   if (input.ns.empty()) input.ns = source.ns();
   LeaveOutExtenders(input.config, input.left_out);
-  BERTH_TRY(api::RetainedFields retained, RetainedFor(input.config, plugins, input.left_out));
-  retained.annotations.emplace_back(api::kMirrorAnnotation);
-  input.cluster = std::make_unique<assembly::LoadedCluster>(retained);
+  Needs needs{.retained = {.annotations = {std::string(api::kMirrorAnnotation)}}};
+  BERTH_RETURN_IF_ERROR(AddNeeds(input.config, plugins, input.left_out, needs));
+  if (other_config) {
+    std::vector<std::string> same;
+    BERTH_RETURN_IF_ERROR(AddNeeds(*other_config, plugins, same, needs));
+  }
+  input.cluster = std::make_unique<assembly::LoadedCluster>(needs.retained);
   std::vector<std::string> problems, warnings;
   const explain::LoadPage load = [&](const std::string& text, const std::string& name) {
     return input.cluster->Load(text, name, problems);
   };
   const explain::Wanted wanted = [&](const client::Resource& resource) {
-    return resource.IsWatched(input.config.gates, {});
+    return resource.IsWatched(input.config.gates, needs.resources);
   };
   BERTH_RETURN_IF_ERROR(source.Load(load, wanted, warnings));
   if (auto read = source.LoadPriorityClasses(load); !read)
@@ -148,7 +168,7 @@ Expected<int> RunWhatIf(const WhatIfOptions& options, const runtime::Registry& b
   explain::Surroundings around;
   ProgressLine progress;
   progress.Show("reading the cluster");
-  BERTH_TRY(const Input input, ReadInput(options, *plugins, around, notes));
+  BERTH_TRY(const Input input, ReadInput(options, other_config, *plugins, around, notes));
 
   const ScenarioParts parts{*input.cluster, input.config, *plugins, input.ns, options.seed, stop};
   progress.Show("placing pods: " + SizeText(*input.cluster));

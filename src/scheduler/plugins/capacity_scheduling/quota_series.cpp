@@ -67,7 +67,6 @@ std::vector<QuotaSeries::Resource> QuotaSeries::ResourcesOf(const Quota& quota) 
 }
 
 void QuotaSeries::Export(const std::string& ns, const Resource& resource) {
-  const metrics::Labels labels = {{"namespace", ns}, {"resource", resource.name}};
   const std::shared_ptr<Values>& values = resource.values;
   registry_->CallbackGauge(
       kUsed,
