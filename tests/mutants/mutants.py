@@ -414,7 +414,8 @@ MUTANTS = [
            "return qos == QosClass::kGuaranteed || !resource.numa_affine;", "return true;",
            "pods wait for CPUs of a zone that the kubelet does not reserve", ("scheduler_plugins", "topology_replay")),
     Mutant("a-changed-topology-changes-no-cached-result", f"{PLUGINS}/node_resource_topology_match/numa_topologies.cpp",
-           "  nodes_.InvalidateResults(row);\n", "",
+           "  if (const cluster::Row row = Show(node, {entry.group, entry.slot}); row != cluster::kNoRow)\n"
+           "    nodes_.InvalidateResults(row);\n", "  Show(node, {entry.group, entry.slot});\n",
            "identical pods see an older topology of the node", ("scheduler_plugins", )),
     Mutant("distant-zones-score-like-near-ones", f"{PLUGINS}/node_resource_topology_match/numa_score.cpp",
            "(nearest ? step / 2 : 0)", "step / 2",

@@ -36,7 +36,6 @@ NodeResourceTopologyMatch::NodeResourceTopologyMatch(NodeResourceTopologyMatchAr
                                                      const std::string& profile, framework::Handle& handle)
     : args_(std::move(args)),
       strategy_(args_.strategy_type()),
-      handle_(handle),
       cache_(MakeCache(args_, profile, handle)),
       scratch_(handle.NewBuffer<Scratch>()),
       stale_(handle.reasons.Intern("invalid node topology data")),
@@ -64,15 +63,15 @@ void NodeResourceTopologyMatch::Filter(const Attempt& attempt, const RowSet& can
   static_assert(std::to_underlying(Misalignment::kPod) + 1 == std::size(sets));
   candidates.ForEach([&](std::size_t row) {
     if (stale.Has(row)) return stale_rows->Add(row);
-    const NumaTopology* const topology = topologies[row];
-    if (topology == nullptr) return;
-    if (!topology->invalid.empty()) {
+    if (topologies[row].group == nullptr) return;
+    const NumaTopology& topology = topologies[row].group->topology;
+    if (!topology.invalid.empty()) {
       return out.Add(static_cast<Row>(row),
                      fmt::format("NodeResourceTopology {}: {}", attempt.nodes().name(static_cast<Row>(row)),
-                                 topology->invalid));
+                                 topology.invalid));
     }
-    if (!topology->single_numa_node) return;
-    scratch.amounts.Load(scratch.request, *topology);
+    if (!topology.single_numa_node) return;
+    scratch.amounts.Load(topologies[row]);
     const AlignmentResult result =
         Align(scratch.request, attempt.nodes(), static_cast<Row>(row), scratch.amounts);
     if (result.part != Misalignment::kNone) sets[std::to_underlying(result.part)].first->Add(row);
@@ -84,7 +83,8 @@ void NodeResourceTopologyMatch::Filter(const Attempt& attempt, const RowSet& can
 
 NodeResourceTopologyMatch::Scratch& NodeResourceTopologyMatch::Begin(const Attempt& attempt) const {
   Scratch& scratch = attempt.Buffer(scratch_);
-  ReadNumaRequest(*attempt.pod().pod, cache_->names(), handle_.symbols, scratch.request);
+  ReadNumaRequest(*attempt.pod().pod, cache_->names(), attempt.nodes(), scratch.request);
+  scratch.amounts.Begin(scratch.request);
   return scratch;
 }
 
@@ -100,10 +100,10 @@ Status NodeResourceTopologyMatch::Score(const Attempt& attempt, const RowSet& fe
   const auto topologies = cache_->by_row();
   const auto column = scores.OverwriteBytes(framework::kMaxScore);
   feasible.ForEach([&](std::size_t row) {
-    const NumaTopology* const topology = topologies[row];
+    const TopologyGroup* const group = topologies[row].group;
     column[row] = 0;
-    if (topology == nullptr || !topology->invalid.empty() || stale.Has(row)) return;
-    scratch.amounts.Load(scratch.request, *topology);
+    if (group == nullptr || !group->topology.invalid.empty() || stale.Has(row)) return;
+    scratch.amounts.Load(topologies[row]);
     column[row] =
         static_cast<std::uint8_t>(ScoreOfZones(strategy_, scratch.request, scratch.weights, scratch.amounts));
   });
@@ -149,9 +149,9 @@ std::vector<framework::RejectionDetail> NodeResourceTopologyMatch::RejectionDeta
   const RowSet& stale = cache_->stale();
   const auto topologies = cache_->by_row();
   rejected.ForEach([&](std::size_t row) {
-    const NumaTopology* const topology = topologies[row];
-    if (topology == nullptr || !topology->single_numa_node || stale.Has(row)) return;
-    scratch.amounts.Load(scratch.request, *topology);
+    const TopologyGroup* const group = topologies[row].group;
+    if (group == nullptr || !group->topology.single_numa_node || stale.Has(row)) return;
+    scratch.amounts.Load(topologies[row]);
     const AlignmentResult result =
         Align(scratch.request, attempt.nodes(), static_cast<Row>(row), scratch.amounts);
     if (result.part == Misalignment::kNone) return;

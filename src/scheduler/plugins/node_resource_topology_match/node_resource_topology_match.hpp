@@ -63,7 +63,6 @@ class NodeResourceTopologyMatch final : public framework::FilterPlugin,
 
   const NodeResourceTopologyMatchArgs args_;
   const NumaStrategy strategy_;
-  framework::Handle& handle_;
   const std::unique_ptr<TopologyCache> cache_;
   const framework::BufferKey<Scratch> scratch_;
   const framework::ReasonId stale_, container_, init_container_, sidecar_, pod_;

@@ -173,6 +173,8 @@ TEST_F(TopologyMatchTest, ANodeIsRejectedIfTheKubeletCouldNotAlignThePod) {
        MakePod().Container(three).Init(three).Init(three).Init(three), ""},
       {"the pod's maximum of init containers counts", TwoZones("pod"), MakePod().Container(three).Init(five),
        "cannot align pod"},
+      {"init containers do not add up", TwoZones("pod"),
+       MakePod().Container(three).Init(three).Sidecar(three), ""},
       {"overhead counts for the pod", TwoZones("pod"), MakePod().Container(three).Overhead("cpu", "2"),
        "cannot align pod"},
       {"overhead does not count for containers", TwoZones("container"),
@@ -256,6 +258,34 @@ TEST_F(TopologyMatchTest, TheObjectCountsWheneverItArrives) {
   const auto known = cluster.objects().Of<Topology>().Find("early");
   cluster.objects().Apply(ports::Change<Topology>{known, nullptr});
   EXPECT_EQ(Rejection(pod, "early"), "") << "after its deletion";
+}
+
+TEST_F(TopologyMatchTest, NodesWithEqualZonesHaveTheirOwnAmounts) {
+  const auto zones = [](const std::string& node, const char* cpu) {
+    return SingleNuma("container", node).Zone("node-0", {{"cpu", cpu}, {"memory", "4Gi"}});
+  };
+  const auto fitting = [&] {
+    std::string nodes;
+    for (const auto* node : {"a", "b", "c"}) {
+      if (Rejection(LimitedPod({{"cpu", "2"}, {"memory", "1Gi"}}), node).empty()) nodes += node;
+    }
+    return nodes;
+  };
+  for (const auto* node : {"a", "b", "c"}) cluster.Add(NumaNode(node));
+  plugin();
+  cluster.Put<Topology>(zones("a", "1")).Put<Topology>(zones("b", "2")).Put<Topology>(zones("c", "3"));
+  EXPECT_EQ(fitting(), "bc");
+  cluster.Put<Topology>(zones("c", "1"));
+  EXPECT_EQ(fitting(), "b") << "an amount changes";
+  cluster.Put<Topology>(zones("a", "1").Scope("pod"));
+  EXPECT_EQ(fitting(), "b") << "the first one becomes different";
+  cluster.Put<Topology>(zones("a", "4"));
+  EXPECT_EQ(fitting(), "ab") << "and equal again";
+  const auto known = cluster.objects().Of<Topology>().Find("b");
+  cluster.objects().Apply(ports::Change<Topology>{known, nullptr});
+  EXPECT_EQ(fitting(), "ab") << "without an object all pods fit";
+  cluster.Put<Topology>(zones("b", "1")).Put<Topology>(zones("c", "5"));
+  EXPECT_EQ(fitting(), "ac");
 }
 
 TEST_F(TopologyMatchTest, OnlyAChangeOfTheTopologyInvalidatesTheRow) {

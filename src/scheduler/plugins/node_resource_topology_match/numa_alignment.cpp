@@ -61,10 +61,8 @@ class Alignment {
   // Allocatable amounts of 0 count, too; the column does not tell them from absent ones.
   bool IsOnNode(const NumaRequest::Resource& resource) const {
     if (resource.on_all_nodes) return true;
-    if (!resource.column.known()) return false;
-    const auto column = nodes_.allocatable(resource.column);
-    if (column.empty()) return false;
-    return column[row_] > 0 || nodes_.node(row_).allocatable.contains(*resource.name);
+    if (resource.allocatable.empty()) return false;
+    return resource.allocatable[row_] > 0 || nodes_.node(row_).allocatable.contains(*resource.name);
   }
 
   std::uint64_t IdsWith(const NumaAmount& amount, bool exclusive) const {

@@ -4,14 +4,14 @@
 #include <array>
 #include <string_view>
 
-#include "base/ascii.hpp"
 #include "kubernetes/api/requests.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
 
 namespace berth::plugins {
 namespace {
 
-void CollectResources(const api::Pod& pod, const NumaResourceNames& names,
-                      const cluster::SymbolTable& symbols, NumaRequest& out);
+void CollectResources(const api::Pod& pod, const NumaResourceNames& names, const cluster::NodeTable& nodes,
+                      NumaRequest& out);
 void CollectContainers(const api::Pod& pod, NumaRequest& out);
 void SumUp(const api::Pod& pod, NumaRequest& out);
 
@@ -76,14 +76,14 @@ QosClass QosClassOf(const api::Pod& pod) {
   return sums.all_limited && equal ? QosClass::kGuaranteed : QosClass::kBurstable;
 }
 
-void ReadNumaRequest(const api::Pod& pod, const NumaResourceNames& names, const cluster::SymbolTable& symbols,
+void ReadNumaRequest(const api::Pod& pod, const NumaResourceNames& names, const cluster::NodeTable& nodes,
                      NumaRequest& out) {
   out.resources.clear();
   out.containers.clear();
   out.pod.clear();
   out.qos = QosClassOf(pod);
   out.unaligned = out.qos == QosClass::kBestEffort && !RequestsDevices(pod);
-  CollectResources(pod, names, symbols, out);
+  CollectResources(pod, names, nodes, out);
   CollectContainers(pod, out);
   SumUp(pod, out);
 }
@@ -91,22 +91,22 @@ void ReadNumaRequest(const api::Pod& pod, const NumaResourceNames& names, const 
 namespace {
 
 NumaRequest::Resource Describe(const std::string& name, const NumaResourceNames& names,
-                               const cluster::SymbolTable& symbols) {
+                               const cluster::NodeTable& nodes) {
   const api::ResourceClass kind = api::ClassOf(name);
   const bool huge_pages = name.starts_with("hugepages-");
+  const bool scalar = kind == api::ResourceClass::kScalar || kind == api::ResourceClass::kExtended;
   return {.name = &name,
           .id = names.Find(name),
-          .column = kind == api::ResourceClass::kScalar || kind == api::ResourceClass::kExtended
-                        ? symbols.FindResource(name)
-                        : cluster::ResourceId(),
+          .allocatable = scalar ? nodes.allocatable(nodes.symbols().FindResource(name))
+                                : std::span<const std::int64_t>(),
           .on_all_nodes = kind == api::ResourceClass::kCpu || kind == api::ResourceClass::kMemory ||
                           kind == api::ResourceClass::kEphemeralStorage || kind == api::ResourceClass::kPods,
           .host_level = name == "ephemeral-storage" || name == "storage" || !IsNative(name),
           .numa_affine = name == "cpu" || name == "memory" || huge_pages};
 }
 
-void CollectResources(const api::Pod& pod, const NumaResourceNames& names,
-                      const cluster::SymbolTable& symbols, NumaRequest& out) {
+void CollectResources(const api::Pod& pod, const NumaResourceNames& names, const cluster::NodeTable& nodes,
+                      NumaRequest& out) {
   std::vector<const std::string*> used;
   const auto add = [&](const api::ResourceList& list) {
     for (const auto& [name, amount] : list) used.push_back(&name);
@@ -117,7 +117,7 @@ void CollectResources(const api::Pod& pod, const NumaResourceNames& names,
   std::ranges::sort(used, {}, [](const std::string* name) -> const std::string& { return *name; });
   for (const std::string* name : used) {
     if (out.resources.empty() || *out.resources.back().name != *name)
-      out.resources.push_back(Describe(*name, names, symbols));
+      out.resources.push_back(Describe(*name, names, nodes));
   }
 }
 

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "scheduler/cluster/pod_info.hpp"
-#include "scheduler/cluster/symbol_table.hpp"
+#include "scheduler/cluster/node_table.hpp"
 #include "scheduler/plugins/node_resource_topology_match/numa_topology.hpp"
 
 namespace berth::plugins {
@@ -25,11 +24,12 @@ struct NumaAmount {
 struct NumaRequest {
   struct Resource {
     const std::string* name = nullptr;
-    NumaResourceId id;           // unknown: no zone of any node lists it
-    cluster::ResourceId column;  // of the node table; unknown: no node has it
-    bool on_all_nodes = false;   // nodes have an amount of it in any case
-    bool host_level = false;     // zones need not list it
-    bool numa_affine = false;    // only guaranteed pods get it exclusively: CPU, memory, huge pages
+    NumaResourceId id;  // unknown: no zone of any node lists it
+    // The node table's column; empty: no node has the resource, or all have it.
+    std::span<const std::int64_t> allocatable;
+    bool on_all_nodes = false;  // nodes have an amount of it in any case
+    bool host_level = false;    // zones need not list it
+    bool numa_affine = false;   // only guaranteed pods get it exclusively: CPU, memory, huge pages
   };
   enum class Kind : std::uint8_t { kApp, kInit, kSidecar };
   struct Container {
@@ -51,8 +51,8 @@ struct NumaRequest {
   }
 };
 
-// `out` refers to the pod, which must outlive it.
-void ReadNumaRequest(const api::Pod& pod, const NumaResourceNames& names, const cluster::SymbolTable& symbols,
+// `out` refers to the pod and to columns of the table, which must outlive it.
+void ReadNumaRequest(const api::Pod& pod, const NumaResourceNames& names, const cluster::NodeTable& nodes,
                      NumaRequest& out);
 
 }  // namespace berth::plugins

@@ -145,8 +145,22 @@ std::optional<ZoneSet> NearestSet(Amounts wanted, const ZoneAmounts& amounts, st
   return best;
 }
 
+// No smaller set has the amounts, as no zone has more of a resource than the fullest one.
+std::size_t LeastCount(Amounts wanted, const ZoneAmounts& amounts) {
+  std::int64_t least = 1;
+  for (const NumaAmount& amount : wanted) {
+    if (amount.milli <= 0) continue;
+    std::int64_t most = 0;
+    for (std::size_t zone = 0; zone < amounts.zones(); ++zone)
+      most = std::max(most, amounts.At(amount.resource, zone));
+    if (most == 0) return amounts.zones() + 1;
+    least = std::max(least, amount.milli / most + (amount.milli % most == 0 ? 0 : 1));
+  }
+  return static_cast<std::size_t>(least);
+}
+
 std::optional<ZoneSet> SmallestSet(Amounts wanted, const ZoneAmounts& amounts) {
-  for (std::size_t count = 1; count <= amounts.zones(); ++count) {
+  for (std::size_t count = LeastCount(wanted, amounts); count <= amounts.zones(); ++count) {
     if (const auto found = NearestSet(wanted, amounts, count)) return found;
   }
   return std::nullopt;

@@ -18,8 +18,8 @@ class TopologyCache {
  public:
   virtual ~TopologyCache() = default;
   virtual const NumaResourceNames& names() const = 0;
-  // By row; null: the node has no topology, and all pods fit.
-  virtual std::span<const NumaTopology* const> by_row() const = 0;
+  // By row; without a group all pods fit.
+  virtual std::span<const RowTopology> by_row() const = 0;
   // The rows of nodes whose topology does not count until it has been refreshed: no pod fits. Valid until the
   // next call of a function of this class.
   virtual const RowSet& stale() = 0;
@@ -35,7 +35,7 @@ class Passthrough final : public TopologyCache {
   explicit Passthrough(framework::Handle& handle);
 
   const NumaResourceNames& names() const override { return topologies_.names(); }
-  std::span<const NumaTopology* const> by_row() const override { return topologies_.by_row(); }
+  std::span<const RowTopology> by_row() const override { return topologies_.by_row(); }
   const RowSet& stale() override { return none_; }
   void Reserve(const std::string&, const api::Pod&) override {}
   void Unreserve(const std::string&, const api::Pod&) override {}
@@ -54,7 +54,7 @@ class DiscardReserved final : public TopologyCache {
   DiscardReserved(const std::string& profile, framework::Handle& handle);
 
   const NumaResourceNames& names() const override { return latest_.names(); }
-  std::span<const NumaTopology* const> by_row() const override { return latest_.by_row(); }
+  std::span<const RowTopology> by_row() const override { return latest_.by_row(); }
   const RowSet& stale() override;
   void Reserve(const std::string& node, const api::Pod& pod) override;
   void Unreserve(const std::string& node, const api::Pod& pod) override { Release(node, pod); }
