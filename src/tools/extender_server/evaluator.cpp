@@ -12,7 +12,6 @@
 namespace berth::extender_server {
 
 using cluster::Row;
-using extenders::FindRow;
 
 namespace {
 
