@@ -112,11 +112,10 @@ class NodeTable {
   // --- change tracking ---
   // Changes whenever a node is added, removed, or updated in a way that is visible to plugins.
   std::uint64_t node_changes() const { return node_changes_; }
-  // Changes node_changes(): something else that results depending on rows or nodes depend on has changed.
+  // Something else on which results depend has changed: of all rows (changes node_changes()), or of this row.
   void InvalidateResults() { ++node_changes_; }
-  // The same for results that depend on this row: a change of the row in the sense of pod_changes().
   void InvalidateResults(Row row) { NoteChange(row); }
-  // Total number of pods added to rows or removed from them, overlays excluded, and of InvalidateResults(row).
+  // Number of pods added to rows or removed from them, overlays excluded, and of InvalidateResults(row).
   std::uint64_t pod_changes() const { return pod_changes_; }
   // Calls visit(Row) for each of these changes after the first `seen`; a row may occur several times. Returns
   // false without a call if the change log no longer reaches back that far.

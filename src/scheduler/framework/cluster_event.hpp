@@ -132,17 +132,15 @@ EventRegistration When(EventResource resource, ActionMask action, HintFunction h
           [hint = std::move(hint)](const cluster::PodInfo& waiting, const EventObjects& objects)
               -> Expected<Hint> { return hint(waiting, objects.Before<T>(), objects.After<T>()); }};
 }
-// For events of nodes.
+// For events of nodes, of pods that are on a node, and of the waiting pod itself.
 template <class HintFunction>
 EventRegistration WhenNode(ActionMask action, HintFunction hint) {
   return When<api::Node>(EventResource::kNode, action, std::move(hint));
 }
-// For events of pods that are on a node.
 template <class HintFunction>
 EventRegistration WhenAssignedPod(ActionMask action, HintFunction hint) {
   return When<api::Pod>(EventResource::kAssignedPod, action, std::move(hint));
 }
-// For updates of the waiting pod itself.
 template <class HintFunction>
 EventRegistration WhenTargetPod(ActionMask action, HintFunction hint) {
   return When<api::Pod>(EventResource::kTargetPod, action, std::move(hint));
