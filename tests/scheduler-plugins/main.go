@@ -1,6 +1,6 @@
 // Command scheduler-plugins scores random nodes with the Trimaran plugins of kubernetes-sigs/scheduler-plugins, and
-// decides about random pods with its plugins CapacityScheduling and NodeResourceTopologyMatch. The recordings are
-// compared with Berth's results by replay/ (C++).
+// decides about random pods with its plugins CapacityScheduling, NodeResourceTopologyMatch and PreemptionToleration.
+// The recordings are compared with Berth's results by replay/ (C++).
 package main
 
 import (
@@ -30,13 +30,19 @@ func run(args []string) error {
 	scores := flags.Int("scores", 10000, "continue until each plugin has returned this number of scores")
 	quotas := flags.Int("quotas", 0, "instead of scores, record this number of attempts under elastic quotas")
 	topologies := flags.Int("topology", 0, "instead of scores, record this number of pods on nodes with NUMA zones")
+	tolerations := flags.Int("tolerations", 0, "instead of scores, record this number of attempts under tolerations of preemption")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *path == "" {
 		return fmt.Errorf("--out is missing: the file to write")
 	}
-	// The plugins log each missing measurement.
+	// The plugins log each missing measurement, and each annotation that cannot be read.
+	var logging flag.FlagSet
+	klog.InitFlags(&logging)
+	if err := logging.Set("stderrthreshold", "FATAL"); err != nil {
+		return err
+	}
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 	file, err := os.Create(*path)
@@ -46,7 +52,10 @@ func run(args []string) error {
 	defer file.Close()
 	record := func(out io.Writer) error { return recordScores(out, *seed, *scores) }
 	if *quotas > 0 {
-		record = func(out io.Writer) error { return recordQuotas(out, *seed, *quotas) }
+		record = func(out io.Writer) error { return recordAttempts(out, *seed, *quotas, generateQuotas) }
+	}
+	if *tolerations > 0 {
+		record = func(out io.Writer) error { return recordAttempts(out, *seed, *tolerations, generateTolerations) }
 	}
 	if *topologies > 0 {
 		record = func(out io.Writer) error { return recordTopologies(out, *seed, *topologies) }
@@ -64,11 +73,11 @@ func run(args []string) error {
 	return compressed.Close()
 }
 
-// recordQuotas writes one attempt per line.
-func recordQuotas(file io.Writer, seed uint64, attempts int) error {
+// recordAttempts writes one attempt per line.
+func recordAttempts(file io.Writer, seed uint64, attempts int, generate func(uint64) *preemptionScenario) error {
 	out := bufio.NewWriter(file)
 	for last := seed + uint64(attempts); seed < last; seed++ {
-		s := generateQuotas(seed)
+		s := generate(seed)
 		if err := s.evaluate(); err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}

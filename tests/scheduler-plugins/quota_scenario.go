@@ -18,9 +18,9 @@ const gpu = v1.ResourceName("example.com/gpu")
 var quotaNamespaces = []string{"a", "b", "c", "d"}
 
 // generateQuotas creates small, nearly full nodes, quotas with small amounts, and a pod.
-func generateQuotas(seed uint64) *quotaScenario {
+func generateQuotas(seed uint64) *preemptionScenario {
 	g := generator{rand.New(rand.NewPCG(seed, 29))}
-	s := &quotaScenario{
+	s := &preemptionScenario{
 		Seed: seed, Quotas: []*v1alpha1.ElasticQuota{}, Placed: []*v1.Pod{},
 		Budget: []*policyv1.PodDisruptionBudget{}, Nominated: []*v1.Pod{},
 	}

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -29,16 +30,18 @@ import (
 	tf "k8s.io/kubernetes/pkg/scheduler/testing/framework"
 	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 	"sigs.k8s.io/scheduler-plugins/pkg/capacityscheduling"
+	"sigs.k8s.io/scheduler-plugins/pkg/preemptiontoleration"
 )
 
-// quotaScenario is one attempt to schedule a pod, with the result of the real plugins NodeResourcesFit and
-// CapacityScheduling.
-type quotaScenario struct {
-	Seed   uint64                          `json:"seed"`
-	Quotas []*v1alpha1.ElasticQuota        `json:"quotas"`
-	Nodes  []*v1.Node                      `json:"nodes"`
-	Placed []*v1.Pod                       `json:"placed"`
-	Budget []*policyv1.PodDisruptionBudget `json:"budgets"`
+// preemptionScenario is one attempt to schedule a pod, with the result of the real plugins NodeResourcesFit and
+// CapacityScheduling, or PreemptionToleration if it has priority classes.
+type preemptionScenario struct {
+	Seed    uint64                          `json:"seed"`
+	Quotas  []*v1alpha1.ElasticQuota        `json:"quotas"`
+	Classes []*schedulingv1.PriorityClass   `json:"classes,omitempty"`
+	Nodes   []*v1.Node                      `json:"nodes"`
+	Placed  []*v1.Pod                       `json:"placed"`
+	Budget  []*policyv1.PodDisruptionBudget `json:"budgets"`
 	// Pods without a node, with status.nominatedNodeName.
 	Nominated []*v1.Pod `json:"nominated"`
 	Pod       *v1.Pod   `json:"pod"`
@@ -59,7 +62,7 @@ func addAssignedPod(c *capacityscheduling.CapacityScheduling, obj any)
 var registerMetrics = sync.OnceFunc(metrics.Register)
 
 // evaluate decides about the pod like kube-scheduler's scheduling cycle.
-func (s *quotaScenario) evaluate() error {
+func (s *preemptionScenario) evaluate() error {
 	registerMetrics()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -84,15 +87,16 @@ func (s *quotaScenario) evaluate() error {
 	for _, pod := range s.Nominated {
 		queue.Add(klog.Background(), pod)
 	}
-	profile, err := tf.NewFramework(ctx, []tf.RegisterPluginFunc{
+	for _, class := range s.Classes {
+		if err := factory.Scheduling().V1().PriorityClasses().Informer().GetIndexer().Add(class); err != nil {
+			return err
+		}
+	}
+	profile, err := tf.NewFramework(ctx, append([]tf.RegisterPluginFunc{
 		tf.RegisterQueueSortPlugin(queuesort.Name, queuesort.New),
 		tf.RegisterBindPlugin(defaultbinder.Name, defaultbinder.New),
 		tf.RegisterPluginAsExtensions(noderesources.Name, newFit, "PreFilter", "Filter"),
-		tf.RegisterPluginAsExtensions(capacityscheduling.Name, s.newPlugin, "PreFilter"),
-		func(_ *frameworkruntime.Registry, profile *config.KubeSchedulerProfile) {
-			profile.Plugins.PostFilter.Enabled = []config.Plugin{{Name: capacityscheduling.Name}}
-		},
-	}, "default-scheduler",
+	}, s.preemption()...), "default-scheduler",
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}),
 		frameworkruntime.WithInformerFactory(factory),
@@ -105,6 +109,23 @@ func (s *quotaScenario) evaluate() error {
 	return s.schedule(ctx, profile, client)
 }
 
+// preemption registers the plugin that evicts pods.
+func (s *preemptionScenario) preemption() []tf.RegisterPluginFunc {
+	name := capacityscheduling.Name
+	register := tf.RegisterPluginAsExtensions(name, s.newPlugin, "PreFilter")
+	if len(s.Classes) > 0 {
+		name = preemptiontoleration.Name
+		register = func(registry *frameworkruntime.Registry, _ *config.KubeSchedulerProfile) {
+			if err := registry.Register(name, newToleration); err != nil {
+				panic(err)
+			}
+		}
+	}
+	return []tf.RegisterPluginFunc{register, func(_ *frameworkruntime.Registry, profile *config.KubeSchedulerProfile) {
+		profile.Plugins.PostFilter.Enabled = []config.Plugin{{Name: name}}
+	}}
+}
+
 func newFit(ctx context.Context, _ runtime.Object, handle framework.Handle) (framework.Plugin, error) {
 	args := &config.NodeResourcesFitArgs{ScoringStrategy: &config.ScoringStrategy{
 		Type:      config.LeastAllocated,
@@ -114,7 +135,7 @@ func newFit(ctx context.Context, _ runtime.Object, handle framework.Handle) (fra
 }
 
 // newPlugin builds the plugin without its informers, whose handlers it calls: first all quotas, then all pods.
-func (s *quotaScenario) newPlugin(_ context.Context, _ runtime.Object, handle framework.Handle) (framework.Plugin, error) {
+func (s *preemptionScenario) newPlugin(_ context.Context, _ runtime.Object, handle framework.Handle) (framework.Plugin, error) {
 	plugin := &capacityscheduling.CapacityScheduling{}
 	setField(plugin, "fh", handle)
 	setField(plugin, "logger", klog.Background())
@@ -140,7 +161,7 @@ func setField(plugin *capacityscheduling.CapacityScheduling, name string, value 
 	reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem().Set(reflect.ValueOf(value))
 }
 
-func (s *quotaScenario) schedule(ctx context.Context, profile framework.Framework, client *fake.Clientset) error {
+func (s *preemptionScenario) schedule(ctx context.Context, profile framework.Framework, client *fake.Clientset) error {
 	state := framework.NewCycleState()
 	verdicts := framework.NewDefaultNodeToStatus()
 	diagnosis := framework.Diagnosis{NodeToStatus: verdicts}

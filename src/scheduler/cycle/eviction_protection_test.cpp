@@ -252,7 +252,7 @@ TEST_P(SinglePodTest, EvictsAsManyPodsAsTheBudgetAllows) {
   for (int i = 1; i <= 3; ++i) AddVictim(Running(fmt::format("v{}", i), fmt::format("n{}", i), minutes(i)));
   for (const char* name : {"a", "b", "c"}) Add(High(name));
   EXPECT_THAT(Deleted(), ElementsAre("v1", "v2"));
-  EXPECT_THAT(NoteOf("c"), HasSubstr("1 node(s) had pods that must not be evicted (namespace default: 2 of 2 "
+  EXPECT_THAT(NoteOf("c"), HasSubstr("3 node(s) had pods that must not be evicted (namespace default: 2 of 2 "
                                      "evictions in 1h0m0s)"));
 }
 
@@ -465,6 +465,7 @@ TEST_F(EvictionProtectionTest, AReloadKeepsTheEvictionsAndTheTimer) {
   Add(High("a"));
   Add(High("b"));
   ASSERT_THAT(Deleted(), ElementsAre("v1"));
+  Terminate("v1");
   Reload(Config(profile), Plugins());
   engine->ReleaseReplaced(clock.Now() + seconds(1));
   Add(High("c"));
