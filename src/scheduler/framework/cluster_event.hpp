@@ -117,10 +117,8 @@ struct EventRegistration {
   HintFunction hint;
 };
 
-// Creates a registration whose function has a typed signature, checked at compile time. The function receives
-// the waiting pod and the object before and after (null: created or deleted), of the type that belongs to the
-// resource.
-//
+// Creates a registration whose function has a typed signature: it receives the waiting pod and the object
+// before and after (null: created or deleted), of the type that belongs to the resource.
 //   WhenNode(kAdd | kUpdateNodeTaint, [this](const PodInfo& pod, const api::Node* before, const api::Node*
 //   after) { ... })
 template <class T, class HintFunction>
@@ -132,15 +130,17 @@ EventRegistration When(EventResource resource, ActionMask action, HintFunction h
           [hint = std::move(hint)](const cluster::PodInfo& waiting, const EventObjects& objects)
               -> Expected<Hint> { return hint(waiting, objects.Before<T>(), objects.After<T>()); }};
 }
-// For events of nodes, of pods that are on a node, and of the waiting pod itself.
+// For events of nodes.
 template <class HintFunction>
 EventRegistration WhenNode(ActionMask action, HintFunction hint) {
   return When<api::Node>(EventResource::kNode, action, std::move(hint));
 }
+// For events of pods that are on a node.
 template <class HintFunction>
 EventRegistration WhenAssignedPod(ActionMask action, HintFunction hint) {
   return When<api::Pod>(EventResource::kAssignedPod, action, std::move(hint));
 }
+// For updates of the waiting pod itself.
 template <class HintFunction>
 EventRegistration WhenTargetPod(ActionMask action, HintFunction hint) {
   return When<api::Pod>(EventResource::kTargetPod, action, std::move(hint));

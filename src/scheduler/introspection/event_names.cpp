@@ -9,26 +9,16 @@ namespace {
 
 using framework::EventResource;
 
-constexpr std::array<std::string_view, 20> kResources = {"AssignedPod",
-                                                         "TargetPod",
-                                                         "UnscheduledPod",
-                                                         "Node",
-                                                         "PersistentVolume",
-                                                         "PersistentVolumeClaim",
-                                                         "StorageClass",
-                                                         "CSINode",
-                                                         "CSIDriver",
-                                                         "CSIStorageCapacity",
-                                                         "VolumeAttachment",
-                                                         "DeviceClass",
-                                                         "ResourceClaim",
-                                                         "ResourceSlice",
-                                                         "PodGroup",
-                                                         "CompositePodGroup",
-                                                         "ElasticQuota",
-                                                         "NodeResourceTopology",
-                                                         "PluginState",
-                                                         "any"};
+constexpr std::array<std::string_view, 20> kResources = {"AssignedPod",      "TargetPod",
+                                                         "UnscheduledPod",   "Node",
+                                                         "PersistentVolume", "PersistentVolumeClaim",
+                                                         "StorageClass",     "CSINode",
+                                                         "CSIDriver",        "CSIStorageCapacity",
+                                                         "VolumeAttachment", "DeviceClass",
+                                                         "ResourceClaim",    "ResourceSlice",
+                                                         "PodGroup",         "CompositePodGroup",
+                                                         "ElasticQuota",     "NodeResourceTopology",
+                                                         "PluginState",      "any"};
 static_assert(static_cast<std::size_t>(EventResource::kAny) == kResources.size() - 1);
 
 // In the order of the bits.
