@@ -118,8 +118,8 @@ std::shared_ptr<const AttemptRecord> Evaluate(element scenario, const runtime::R
   std::vector<std::string> notes, problems;
   config::ParseOptions options;
   options.codecs = &registry.codecs();
-  const config::SchedulerConfig config = Checked(config::ParseSchedulerConfig(
-      HasClasses(scenario) ? kTolerations : kConfig, options));
+  const config::SchedulerConfig config =
+      Checked(config::ParseSchedulerConfig(HasClasses(scenario) ? kTolerations : kConfig, options));
   const auto explainer = Checked(assembly::Explainer::Create(config, registry, notes));
   if (auto loaded = explainer->Load(ObjectsOf(scenario), "scenario", problems); !loaded)
     throw std::runtime_error(loaded.error().message);
@@ -171,15 +171,15 @@ class Comparison {
     Check(seed, "rejection by PreFilter", wanted.rejection, got.rejection);
     Check(seed, "feasible nodes", wanted.feasible, got.feasible);
     const bool tolerations = HasClasses(scenario);
-    if (!tolerations)
-      Check(seed, "message", WithSortedErrors(wanted.message), WithSortedErrors(got.message));
+    if (!tolerations) Check(seed, "message", WithSortedErrors(wanted.message), WithSortedErrors(got.message));
     Check(seed, "nominated node", wanted.node, got.node);
     Check(seed, "victims", wanted.victims, got.victims);
     ++attempts_;
     Count("feasible", !wanted.feasible.empty());
     Count("preempting", !wanted.node.empty());
     Count("without victims on a node", wanted.message.find("No victims found") != std::string::npos);
-    if (tolerations) return Count("with a missing class", wanted.message.find("not found") != std::string::npos);
+    if (tolerations)
+      return Count("with a missing class", wanted.message.find("not found") != std::string::npos);
     Count("rejected beyond the maximum", wanted.rejection.ends_with("is more than Max"));
     Count("rejected beyond all minimums", wanted.rejection.ends_with("is more than min"));
     Count("preempting within quotas", !wanted.node.empty() && !wanted.rejection.empty());
