@@ -362,7 +362,7 @@ MUTANTS = [
            "if (!check.empty() && !LeaveOutProtected(check, trial)) return;", "",
            "a pod evicts pods that plugins protect", ("scheduler_cycle", )),
     Mutant("protected-pods-are-evicted-for-a-group", f"{PLUGINS}/default_preemption/group_preemption.cpp",
-           "if (!check.empty())\n", "if (false)\n",
+           "if (!check.empty()) std::erase_if", "if (false) std::erase_if",
            "a pod group evicts pods that plugins protect", ("scheduler_cycle", )),
     Mutant("protected-pods-are-evicted-for-a-quota", f"{PLUGINS}/capacity_scheduling/quota_preemption.cpp",
            "    if (!check_.empty() && !check_.MayEvict(*entry.pod->pod)) continue;\n", "",

@@ -166,9 +166,8 @@ struct PodStatus {
   // For a pod with a node, only the conditions that plugins read are complete (TrimConditions in
   // decode_common.hpp); the others have only type and status.
   CowList<PodCondition> conditions;
-  std::int64_t start_time = 0;  // Unix seconds; 0: not started
-  // Unix seconds: when the condition PodScheduled of a pod with a node became True; 0: unknown.
-  std::int64_t scheduled_time = 0;
+  std::int64_t start_time = 0;      // Unix seconds; 0: not started
+  std::int64_t scheduled_time = 0;  // Unix seconds; from PodScheduled of a pod with a node; 0: unknown
   CowList<PodResourceClaimStatus> resource_claim_statuses;
   CowPtr<ExtendedResourceClaimStatus> extended_resource_claim;
   CowList<ContainerStatus> container_statuses;  // app containers
@@ -185,7 +184,6 @@ struct Pod {
   PodSpec spec;
   PodStatus status;
   CowPtr<std::string> text;  // the whole object, if the decoder is configured to keep it
-
   bool terminal() const { return status.phase == "Succeeded" || status.phase == "Failed"; }
   friend bool operator==(const Pod&, const Pod&) = default;
 };

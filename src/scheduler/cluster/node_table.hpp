@@ -32,10 +32,8 @@ struct ImageState {
 struct PlacedPod {
   api::PodPtr pod;
   PodUsePtr takes;
-  // Internal to the table: the pod's index in its row's list; while removed by an overlay, the index of that
-  // step.
+  // Internal to the table: the index in its row's list, or of the step of an overlay that removed the pod.
   std::uint32_t slot = 0;
-
   const PodUse& use() const { return *takes; }
 };
 
@@ -64,8 +62,7 @@ class NodeTable {
   std::size_t rows() const { return nodes_.size(); }
   std::size_t node_count() const { return node_count_; }
   const RowSet& all() const { return all_; }
-  // kNoRow if there is no such node.
-  Row Find(NodeNameId name) const;
+  Row Find(NodeNameId name) const;  // kNoRow: there is no such node
   Row Find(std::string_view name) const;
   const api::Node& node(Row row) const { return *nodes_[row]; }
   const api::NodePtr& shared_node(Row row) const { return nodes_[row]; }  // null: the row has no node

@@ -12,10 +12,7 @@
 #include "base/result.hpp"
 #include "kubernetes/api/node.hpp"
 #include "kubernetes/api/pod.hpp"
-
-namespace berth::cluster {
-struct PodInfo;
-}
+#include "scheduler/cluster/pod_info.hpp"
 
 namespace berth::framework {
 

@@ -148,8 +148,7 @@ class PostFilterServices {
   // The random number generator that selects the first node of the dry run. Null: deterministic; all nodes
   // are evaluated, and of equal candidates the first by name is selected.
   virtual Random* rng() = 0;
-  // The plugins of the profile that protect pods from preemption.
-  virtual EvictionProtections& protections() = 0;
+  virtual EvictionProtections& protections() = 0;  // of the profile
 };
 
 // How preemption makes room on the nominated node.
