@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -81,6 +82,19 @@ func InTree(path *string, name string) (err error) {
 	}
 	*path, err = filepath.Abs(*path)
 	return err
+}
+
+// SchedulerPluginsDefinition is the path of the CustomResourceDefinition of this kind (plural) of scheduler-plugins in the
+// Go module cache.
+func SchedulerPluginsDefinition(plural string) (string, error) {
+	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOMODCACHE: %w", err)
+	}
+	path := filepath.Join(strings.TrimSpace(string(out)),
+		"sigs.k8s.io/scheduler-plugins@v0.33.5/config/crd/bases/scheduling.x-k8s.io_"+plural+".yaml")
+	_, err = os.Stat(path)
+	return path, err
 }
 
 func (c *Common) common() *Common { return c }

@@ -32,7 +32,7 @@ type workload struct {
 	// leaving pods are fitting and deleted after they are bound.
 	leaving []*v1.Pod
 	devices deviceWorkload
-	// gangs are the sizes of the pod groups of which all members or none must be bound, by name.
+	// gangs are sizes of pod groups by name. All members of a group must be bound, or none.
 	gangs map[string]int32
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -40,7 +39,8 @@ func parse(args []string) (*options, error) {
 		return nil, errors.New("give --reference")
 	}
 	if o.crd == "" {
-		if err := o.findDefinition(); err != nil {
+		var err error
+		if o.crd, err = controlplane.SchedulerPluginsDefinition("podgroups"); err != nil {
 			return nil, err
 		}
 	}
@@ -48,17 +48,6 @@ func parse(args []string) (*options, error) {
 		return nil, err
 	}
 	return &o, o.CompleteWithBerth()
-}
-
-// findDefinition searches the Go module cache.
-func (o *options) findDefinition() error {
-	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
-	if err != nil {
-		return fmt.Errorf("go env GOMODCACHE: %w", err)
-	}
-	o.crd = filepath.Join(strings.TrimSpace(string(out)), "sigs.k8s.io/scheduler-plugins@v0.33.5/config/crd/bases/scheduling.x-k8s.io_podgroups.yaml")
-	_, err = os.Stat(o.crd)
-	return err
 }
 
 func main() { controlplane.Main("gangs", parse, run) }

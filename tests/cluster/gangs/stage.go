@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -56,10 +54,7 @@ func (s *stage) install() error {
 	if _, err := s.Kubectl(s.ctx, nil, "apply", "-f", s.options.crd); err != nil {
 		return err
 	}
-	if err := s.apply(volcanoDefinition); err != nil {
-		return err
-	}
-	if err := s.apply(priorities); err != nil {
+	if err := s.Apply(s.ctx, volcanoDefinition, priorities); err != nil {
 		return err
 	}
 	if err := s.AwaitPriorityClass(s.ctx, "high"); err != nil {
@@ -73,30 +68,19 @@ func (s *stage) install() error {
 	return err
 }
 
-func (s *stage) apply(manifest string) error {
-	_, err := s.Kubectl(s.ctx, strings.NewReader(manifest), "apply", "-f", "-")
-	return err
-}
-
-func (s *stage) create(manifests ...string) { s.check(s.apply(strings.Join(manifests, "\n---\n"))) }
+func (s *stage) create(manifests ...string) { s.check(s.Apply(s.ctx, manifests...)) }
 
 // guide applies a manifest of the guide.
 func (s *stage) guide(file string) {
 	text, err := os.ReadFile(filepath.Join(s.options.guide, file))
 	s.check(err)
-	_, err = s.Kubectl(s.ctx, bytes.NewReader(text), "apply", "-f", "-")
-	s.check(err)
+	s.check(s.Apply(s.ctx, string(text)))
 }
 
 // nodes have room for one pod of this file each: two CPUs, and a pod requests more than one.
 func (s *stage) nodes(names ...string) {
 	for _, name := range names {
-		node := controlplane.ReadyNode(name, controlplane.Resources("cpu", "2", "memory", "8Gi", "pods", "10"))
-		created, err := s.Client.CoreV1().Nodes().Create(s.ctx, node, metav1.CreateOptions{})
-		s.check(err)
-		created.Status = node.Status
-		_, err = s.Client.CoreV1().Nodes().UpdateStatus(s.ctx, created, metav1.UpdateOptions{})
-		s.check(err)
+		s.check(s.CreateNode(s.ctx, controlplane.ReadyNode(name, controlplane.Resources("cpu", "2", "memory", "8Gi", "pods", "10"))))
 	}
 }
 
@@ -105,25 +89,12 @@ func (s *stage) delete(kind string, names ...string) {
 	s.check(err)
 }
 
-// boundPods are the names of pods with a node, sorted.
-func (s *stage) boundPods() ([]string, error) {
-	pods, err := s.Client.CoreV1().Pods("default").List(s.ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	names := []string{}
-	for _, pod := range pods.Items {
-		if pod.Spec.NodeName != "" {
-			names = append(names, pod.Name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
 // bound waits until exactly these pods have a node, and that it stays so.
 func (s *stage) bound(names ...string) {
 	slices.Sort(names)
+	for i, name := range names {
+		names[i] = "default/" + name
+	}
 	s.settles(fmt.Sprintf("%q bound", names), func(now []string) bool { return slices.Equal(now, names) })
 }
 
@@ -133,19 +104,5 @@ func (s *stage) boundCount(count int) {
 }
 
 func (s *stage) settles(what string, holds func(bound []string) bool) {
-	var last []string
-	err := controlplane.Until(s.ctx, patience, what, func() (bool, error) {
-		var err error
-		last, err = s.boundPods()
-		return err == nil && holds(last), err
-	})
-	if err != nil {
-		s.check(fmt.Errorf("%w; bound are %q", err, last))
-	}
-	s.check(controlplane.Pause(s.ctx, quiet))
-	last, err = s.boundPods()
-	s.check(err)
-	if !holds(last) {
-		s.check(fmt.Errorf("%s did not last: bound are %q", what, last))
-	}
+	s.check(s.UntilBoundFor(s.ctx, quiet, patience, what, holds))
 }

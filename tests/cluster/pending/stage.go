@@ -246,10 +246,7 @@ func (s *stage) releaseProtected() error {
 }
 
 // create applies manifests in the namespace default.
-func (s *stage) create(manifests ...string) {
-	_, err := s.Kubectl(s.ctx, strings.NewReader(strings.Join(manifests, "\n---\n")), "apply", "-f", "-")
-	s.check(err)
-}
+func (s *stage) create(manifests ...string) { s.check(s.Apply(s.ctx, manifests...)) }
 
 // node creates a ready node with 4 CPUs, 8 GiB and 110 pods, and what change sets.
 func (s *stage) node(name string, change ...func(*v1.Node)) {
@@ -261,11 +258,7 @@ func (s *stage) node(name string, change ...func(*v1.Node)) {
 }
 
 func (s *stage) addNode(node *v1.Node) {
-	created, err := s.Client.CoreV1().Nodes().Create(s.ctx, node, metav1.CreateOptions{})
-	s.check(err)
-	created.Status = node.Status
-	_, err = s.Client.CoreV1().Nodes().UpdateStatus(s.ctx, created, metav1.UpdateOptions{})
-	s.check(err)
+	s.check(s.CreateNode(s.ctx, node))
 }
 
 // running creates a pod on a node.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -38,13 +37,13 @@ func parse(args []string) (*options, error) {
 	if o.reference == "" {
 		return nil, errors.New("give --reference")
 	}
+	var err error
 	if o.reference != "none" {
-		var err error
 		if o.reference, err = filepath.Abs(o.reference); err != nil {
 			return nil, err
 		}
 	}
-	if err := o.findDefinition(); err != nil {
+	if o.crd, err = controlplane.SchedulerPluginsDefinition("elasticquotas"); err != nil {
 		return nil, err
 	}
 	if err := controlplane.InTree(&o.roles, "deploy/rbac"); err != nil {
@@ -54,18 +53,6 @@ func parse(args []string) (*options, error) {
 		return nil, err
 	}
 	return &o, o.CompleteWithBerth()
-}
-
-// findDefinition searches the Go module cache for the definition of ElasticQuotas.
-func (o *options) findDefinition() error {
-	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
-	if err != nil {
-		return fmt.Errorf("go env GOMODCACHE: %w", err)
-	}
-	o.crd = filepath.Join(strings.TrimSpace(string(out)),
-		"sigs.k8s.io/scheduler-plugins@v0.33.5/config/crd/bases/scheduling.x-k8s.io_elasticquotas.yaml")
-	_, err = os.Stat(o.crd)
-	return err
 }
 
 func main() { controlplane.Main("quotas", parse, run) }

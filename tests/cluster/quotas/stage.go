@@ -73,7 +73,7 @@ func (s *stage) install() error {
 			return err
 		}
 	}
-	if err := s.apply(priorities); err != nil {
+	if err := s.Apply(s.ctx, priorities); err != nil {
 		return err
 	}
 	for _, class := range []string{"high", "never"} {
@@ -153,41 +153,15 @@ metadata: {name: never}
 value: 0
 preemptionPolicy: Never`
 
-func (s *stage) apply(manifest string) error {
-	_, err := s.Kubectl(s.ctx, strings.NewReader(manifest), "apply", "-f", "-")
-	return err
-}
-
-func (s *stage) create(manifests ...string) { s.check(s.apply(strings.Join(manifests, "\n---\n"))) }
+func (s *stage) create(manifests ...string) { s.check(s.Apply(s.ctx, manifests...)) }
 
 func (s *stage) node(name string, resources ...string) {
-	node := controlplane.ReadyNode(name, controlplane.Resources(append(resources, "pods", "110")...))
-	created, err := s.Client.CoreV1().Nodes().Create(s.ctx, node, metav1.CreateOptions{})
-	s.check(err)
-	created.Status = node.Status
-	_, err = s.Client.CoreV1().Nodes().UpdateStatus(s.ctx, created, metav1.UpdateOptions{})
-	s.check(err)
+	s.check(s.CreateNode(s.ctx, controlplane.ReadyNode(name, controlplane.Resources(append(resources, "pods", "110")...))))
 }
 
 func (s *stage) delete(namespace, pod string) {
 	_, err := s.Kubectl(s.ctx, nil, "delete", "--force", "--grace-period=0", "--namespace="+namespace, "pod", pod)
 	s.check(err)
-}
-
-// boundPods are the names of pods with a node, sorted: "namespace/name".
-func (s *stage) boundPods() ([]string, error) {
-	pods, err := s.Client.CoreV1().Pods("").List(s.ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	names := []string{}
-	for _, pod := range pods.Items {
-		if pod.Spec.NodeName != "" {
-			names = append(names, pod.Namespace+"/"+pod.Name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
 }
 
 // bound waits until these pods have a node, and as many others of each namespace as `others` says, and that it stays so.
@@ -207,27 +181,10 @@ func (s *stage) bound(others map[string]int, names ...string) {
 		}
 		return fmt.Sprint(counts) == fmt.Sprint(others)
 	}
-	var last []string
-	wait := func(timeout time.Duration) error {
-		return controlplane.Until(s.ctx, timeout, what, func() (bool, error) {
-			var err error
-			last, err = s.boundPods()
-			return err == nil && holds(last), err
-		})
-	}
-	if s.delayed && wait(4*time.Second) != nil {
+	if s.delayed && s.UntilBound(s.ctx, 4*time.Second, what, holds) != nil {
 		s.wake()
 	}
-	if err := wait(patience); err != nil {
-		s.check(fmt.Errorf("%w; bound are %q", err, last))
-	}
-	s.check(controlplane.Pause(s.ctx, quiet))
-	var err error
-	last, err = s.boundPods()
-	s.check(err)
-	if !holds(last) {
-		s.check(fmt.Errorf("%s did not last: bound are %q", what, last))
-	}
+	s.check(s.UntilBoundFor(s.ctx, quiet, patience, what, holds))
 }
 
 // wake changes an annotation of all quotas, which makes the scheduler retry rejected pods. The plugin of

@@ -59,7 +59,7 @@ func allocate(ctx context.Context, o *options, directory, version string) error 
 	if _, err := control.StartScheduler(children, "berth", []string{o.Berth, "scheduler"}, "default-scheduler", "admin"); err != nil {
 		return err
 	}
-	if _, err := control.Kubectl(ctx, strings.NewReader(objects(version)), "apply", "-f", "-"); err != nil {
+	if err := control.Apply(ctx, objects(version)); err != nil {
 		return err
 	}
 	for _, pod := range []string{"claiming", "requesting"} {
