@@ -9,11 +9,13 @@
 #include <limits>
 #include <string>
 
+#include "base/go_quote.hpp"
+
 namespace berth {
 namespace {
 
 auto Wrong(std::string_view function, std::string_view text, std::string_view why) {
-  return Invalid(fmt::format("strconv.{}: parsing \"{}\": {}", function, text, why));
+  return Invalid(fmt::format("strconv.{}: parsing {}: {}", function, GoQuote(text), why));
 }
 
 // An underscore is valid only between two digits; the prefix of a base counts as a digit.
@@ -58,22 +60,33 @@ Digits BaseOf(std::string_view digits) {
   }
 }
 
+// The integer `text`, of which `digits` is left without its sign and prefix.
+Expected<std::int64_t> ReadDigits(std::string_view text, bool negative, std::string_view digits, int base,
+                                  int bits) {
+  std::uint64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, value, base);
+  if (error == std::errc::invalid_argument || at != end) return Wrong("ParseInt", text, "invalid syntax");
+  const std::uint64_t limit = (std::uint64_t{1} << (bits - 1)) - (negative ? 0 : 1);
+  if (error == std::errc::result_out_of_range || value > limit)
+    return Wrong("ParseInt", text, "value out of range");
+  return static_cast<std::int64_t>(negative ? ~value + 1 : value);
+}
+
 }  // namespace
 
 Expected<std::int64_t> ParseGoInt(std::string_view text, int bits) {
   std::string_view rest = text;
   const bool negative = TakeSign(rest);
   const Digits digits = BaseOf(rest);
-  const std::string plain = WithoutUnderscores(digits.text);
-  std::uint64_t value = 0;
-  const char* end = plain.data() + plain.size();
-  const auto [at, error] = std::from_chars(plain.data(), end, value, digits.base);
-  if (error == std::errc::invalid_argument || at != end || !UnderscoresAreFine(digits.text, digits.prefixed))
-    return Wrong("ParseInt", text, "invalid syntax");
-  const std::uint64_t limit = (std::uint64_t{1} << (bits - 1)) - (negative ? 0 : 1);
-  if (error == std::errc::result_out_of_range || value > limit)
-    return Wrong("ParseInt", text, "value out of range");
-  return static_cast<std::int64_t>(negative ? ~value + 1 : value);
+  if (!UnderscoresAreFine(digits.text, digits.prefixed)) return Wrong("ParseInt", text, "invalid syntax");
+  return ReadDigits(text, negative, WithoutUnderscores(digits.text), digits.base, bits);
+}
+
+Expected<std::int64_t> ParseGoDecimal(std::string_view text, int bits) {
+  std::string_view rest = text;
+  const bool negative = TakeSign(rest);
+  return ReadDigits(text, negative, rest, 10, bits);
 }
 
 Expected<std::uint32_t> ParseGoLevel(std::string_view text) {

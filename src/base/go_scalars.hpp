@@ -23,6 +23,8 @@ constexpr std::optional<bool> ParseGoBool(std::string_view text) {
 // strconv.ParseInt(text, 0, bits), bits 32 or 64: accepts also 0x1F, 0o17, 017, 0b11 and 1_000. Errors have
 // Go's texts: `strconv.ParseInt: parsing "x": invalid syntax`.
 Expected<std::int64_t> ParseGoInt(std::string_view text, int bits);
+// strconv.ParseInt(text, 10, bits): an optional sign and decimal digits. The same errors.
+Expected<std::int64_t> ParseGoDecimal(std::string_view text, int bits);
 
 // strconv.ParseUint(text, 10, 31): log levels.
 Expected<std::uint32_t> ParseGoLevel(std::string_view text);

@@ -33,6 +33,25 @@ TEST(GoScalars, ParseGoIntAcceptsBasePrefixesAndUnderscores) {
   EXPECT_EQ(ParseGoInt("-2147483648", 32).value(), -2147483648LL);
 }
 
+TEST(GoScalars, ParseGoDecimalAcceptsASignAndDecimalDigits) {
+  const std::pair<const char*, std::int64_t> good[] = {
+      {"0", 0},
+      {"-5", -5},
+      {"+5", 5},
+      {"017", 17},
+      {"-9223372036854775808", std::numeric_limits<std::int64_t>::min()}};
+  for (const auto& [text, value] : good) EXPECT_EQ(ParseGoDecimal(text, 64).value(), value) << text;
+  for (const auto* text : {"", "-", "+", "+-5", "--5", "x", "1.5", "0x1", "1_0", " 1", "1 "})
+    EXPECT_EQ(ParseGoDecimal(text, 64).error().message,
+              "strconv.ParseInt: parsing \"" + std::string(text) + "\": invalid syntax");
+  for (const auto* text : {"2147483648", "-2147483649", "99999999999999999999"})
+    EXPECT_EQ(ParseGoDecimal(text, 32).error().message,
+              "strconv.ParseInt: parsing \"" + std::string(text) + "\": value out of range");
+  EXPECT_EQ(ParseGoDecimal("-2147483648", 32).value(), -2147483648LL);
+  EXPECT_EQ(ParseGoDecimal("\"\n", 64).error().message,
+            R"(strconv.ParseInt: parsing "\"\n": invalid syntax)");
+}
+
 TEST(GoScalars, ParseGoLevelAccepts31Bits) {
   EXPECT_EQ(ParseGoLevel("2147483647").value(), 2147483647U);
   EXPECT_THAT(ParseGoLevel("2147483648").error().message, testing::HasSubstr("value out of range"));

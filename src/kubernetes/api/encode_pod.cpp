@@ -146,9 +146,9 @@ void Write(Writer& to, const ExtendedResourceClaimStatus& value) {
 
 // --- the pod ---
 
-void Write(Writer& to, const PodCondition& value) {
+void WriteCondition(Writer& to, const PodCondition& value, const std::string& since) {
   WriteFields(to, Member{"type", value.type}, Member{"status", value.status}, Member{"reason", value.reason},
-              Member{"message", value.message}, Member{"lastTransitionTime", value.last_transition_time},
+              Member{"message", value.message}, Member{"lastTransitionTime", since},
               Member{"observedGeneration", value.observed_generation});
 }
 
@@ -188,26 +188,21 @@ void Write(Writer& to, const PodSpec& value) {
   members.Add(Member{"hostNetwork", value.host_network}).Add(Member{"hostUsers", value.host_users});
 }
 
-// With the time of PodScheduled, which the decoder keeps outside of the list.
-CowList<PodCondition> ConditionsOf(const PodStatus& value) {
-  CowList<PodCondition> conditions = value.conditions;
-  if (value.scheduled_time == 0) return conditions;
-  for (PodCondition& condition : conditions) {
-    if (IsScheduled(condition) && condition.last_transition_time.empty())
-      condition.last_transition_time = FormatTimestamp(value.scheduled_time);
-  }
-  return conditions;
-}
-
 void Write(Writer& to, const PodStatus& value) {
-  const CowList<PodCondition> conditions = ConditionsOf(value);
+  // The decoder keeps the time of PodScheduled outside of the list.
+  const std::string scheduled = value.scheduled_time == 0 ? "" : FormatTimestamp(value.scheduled_time);
+  const auto conditions = [&](Writer& w) {
+    AppendJsonList(w.out(), value.conditions, [&](std::string&, const PodCondition& condition) {
+      const bool kept_apart = IsScheduled(condition) && condition.last_transition_time.empty();
+      WriteCondition(w, condition, kept_apart ? scheduled : condition.last_transition_time);
+    });
+  };
   const std::string started = value.start_time == 0 ? "" : FormatTimestamp(value.start_time);
   const auto resources = [&](Writer& w) { WriteFields(w, Member{"requests", value.resource_requests}); };
   Members members(to);
-  members.Add(Member{"phase", value.phase})
-      .Add(Member{"nominatedNodeName", value.nominated_node_name})
-      .Add(Member{"conditions", conditions})
-      .Add(Member{"startTime", started})
+  members.Add(Member{"phase", value.phase}).Add(Member{"nominatedNodeName", value.nominated_node_name});
+  if (!value.conditions.empty()) members.Add(Required{"conditions", conditions});
+  members.Add(Member{"startTime", started})
       .Add(Member{"containerStatuses", value.container_statuses})
       .Add(Member{"initContainerStatuses", value.init_container_statuses})
       .Add(Member{"resourceClaimStatuses", value.resource_claim_statuses})

@@ -510,7 +510,8 @@ void SchedulingAlgorithm::RunPostFilters(Context& context) {
                                            std::move(answer.eviction->victims), answer.eviction->violations};
   }
   context.result.nominate = std::move(answer.nominate);
-  if (!answer.status.ok()) services.protections().AddRejectorsTo(context.result.rejectors);
+  if (!answer.status.ok())
+    framework::AddRejectors(services.protections().rejectors(), context.result.rejectors);
 }
 
 // --- score ---

@@ -455,19 +455,14 @@ GroupCycle::PostFiltersResult GroupCycle::CallPostFilters(
   PostFilterRun services(*this, group, std::move(tried));
   PostFiltersResult answer{ProfileOf(group).RunPodGroupPostFilter(group, services)};
   answer.abandoned = services.abandoned();
-  services.protections().AddRejectorsTo(answer.rejectors);
+  answer.rejectors = services.protections().rejectors();
   return answer;
 }
 
 // A member that fits on a node is retried after every event.
-void GroupCycle::AddRejectors(std::span<const std::string> plugins, std::span<MemberResult> members) {
-  if (plugins.empty()) return;
+void GroupCycle::AddRejectors(std::span<const std::string_view> plugins, std::span<MemberResult> members) {
   for (MemberResult& member : members) {
-    std::vector<std::string>& rejectors = member.decision.rejectors;
-    if (rejectors.empty()) continue;
-    rejectors.insert(rejectors.end(), plugins.begin(), plugins.end());
-    std::ranges::sort(rejectors);
-    rejectors.erase(std::ranges::unique(rejectors).begin(), rejectors.end());
+    if (!member.decision.rejectors.empty()) framework::AddRejectors(plugins, member.decision.rejectors);
   }
 }
 

@@ -175,11 +175,11 @@ class GroupCycle {
   struct PostFiltersResult {
     framework::GroupPostFilterResult result;
     bool abandoned = false;
-    std::vector<std::string> rejectors = {};  // plugins that protected pods
+    std::vector<std::string_view> rejectors = {};  // plugins that protected pods
   };
   PostFiltersResult CallPostFilters(const framework::QueuedGroup& group,
                                     std::vector<framework::GroupPostFilterServices::Tried> tried);
-  static void AddRejectors(std::span<const std::string> plugins, std::span<MemberResult> members);
+  static void AddRejectors(std::span<const std::string_view> plugins, std::span<MemberResult> members);
   static void AddTried(std::span<MemberResult> members,
                        std::vector<framework::GroupPostFilterServices::Tried>& tried);
   static std::optional<EvictionPlan> PlanOf(framework::GroupPostFilterResult& answer);

@@ -4,6 +4,13 @@
 
 namespace berth::framework {
 
+void AddRejectors(std::span<const std::string_view> plugins, std::vector<std::string>& rejectors) {
+  if (plugins.empty()) return;
+  rejectors.insert(rejectors.end(), plugins.begin(), plugins.end());
+  std::ranges::sort(rejectors);
+  rejectors.erase(std::ranges::unique(rejectors).begin(), rejectors.end());
+}
+
 Status EvictionProtections::MayEvict(const Preemptor& preemptor, const api::Pod& victim) {
   return First([&](EvictionProtectionPlugin& plugin) { return plugin.MayEvict(preemptor, victim); });
 }
@@ -11,13 +18,6 @@ Status EvictionProtections::MayEvict(const Preemptor& preemptor, const api::Pod&
 Status EvictionProtections::MayEvictTogether(const Preemptor& preemptor,
                                              std::span<const api::Pod* const> victims) {
   return First([&](EvictionProtectionPlugin& plugin) { return plugin.MayEvictTogether(preemptor, victims); });
-}
-
-void EvictionProtections::AddRejectorsTo(std::vector<std::string>& rejectors) const {
-  if (rejectors_.empty()) return;
-  rejectors.insert(rejectors.end(), rejectors_.begin(), rejectors_.end());
-  std::ranges::sort(rejectors);
-  rejectors.erase(std::ranges::unique(rejectors).begin(), rejectors.end());
 }
 
 template <class Call>

@@ -13,6 +13,9 @@
 
 namespace berth::framework {
 
+// Adds the names of plugins to this sorted list without duplicates.
+void AddRejectors(std::span<const std::string_view> plugins, std::vector<std::string>& rejectors);
+
 // The pod or pod group for which other pods would be evicted.
 struct Preemptor {
   std::string_view key;  // "namespace/name"; valid during the call
@@ -31,8 +34,8 @@ class EvictionProtectionPlugin : public virtual Plugin {
   // compared. A pod that may not be evicted stays on its node, and the members of a group that is evicted as
   // a whole stay with it.
   virtual Status MayEvict(const Preemptor& preemptor, const api::Pod& victim) = 0;
-  // Whether it may evict these pods, each of which it may evict, at the same time: all victims of a
-  // candidate, or the members of a group that is evicted as a whole.
+  // Whether it may evict these pods together: all victims of a candidate, or the members of a group that is
+  // evicted as a whole. Called if it may evict each of them alone.
   virtual Status MayEvictTogether(const Preemptor& /*preemptor*/,
                                   std::span<const api::Pod* const> /*victims*/) {
     return {};
@@ -54,8 +57,8 @@ class EvictionProtections {
   // The first result other than Success.
   Status MayEvict(const Preemptor& preemptor, const api::Pod& victim);
   Status MayEvictTogether(const Preemptor& preemptor, std::span<const api::Pod* const> victims);
-  // Adds the names of the plugins that returned Unschedulable to this sorted list without duplicates.
-  void AddRejectorsTo(std::vector<std::string>& rejectors) const;
+  // The names of the plugins that returned Unschedulable; valid as Plugin::Name().
+  const std::vector<std::string_view>& rejectors() const { return rejectors_; }
 
  private:
   template <class Call>

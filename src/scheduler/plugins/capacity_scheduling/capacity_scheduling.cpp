@@ -102,9 +102,9 @@ PostFilterResult CapacityScheduling::PostFilter(const Attempt& attempt,
     if (!preemption_.errors().empty()) return {Status::Error(api::JoinErrors(preemption_.errors())), {}};
     return {Status::Unschedulable(NoCandidateMessage(preemption_.reasons(), rows_.size(), nodes)), ""};
   }
-  if (Status status = RunReviewers(handle_.preemption_reviewers, attempt.pod(), candidates); !status.ok())
+  if (Status status = ReviewCandidates(handle_.preemption_reviewers, attempt.pod(), check, candidates);
+      !status.ok())
     return {std::move(status), {}};
-  if (!handle_.preemption_reviewers.empty()) RemoveRefused(check, candidates);
   if (candidates.empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
   PostFilterResult result = NominateBest(candidates, nodes, services.rng());
   CountReclaimed(attempt, result);

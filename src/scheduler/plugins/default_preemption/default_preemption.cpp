@@ -62,10 +62,10 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
     if (!dry_run_.errors().empty()) return {Status::Error(api::JoinErrors(dry_run_.errors())), {}};
     return {Status::Unschedulable(NoCandidateMessage(dry_run_.reasons(), rows_.size(), nodes)), ""};
   }
-  if (Status status = RunReviewers(handle_.preemption_reviewers, attempt.pod(), dry_run_.candidates());
+  if (Status status =
+          ReviewCandidates(handle_.preemption_reviewers, attempt.pod(), check, dry_run_.candidates());
       !status.ok())
     return {std::move(status), {}};
-  if (!handle_.preemption_reviewers.empty()) RemoveRefused(check, dry_run_.candidates());
   if (dry_run_.candidates().empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
 
   PostFilterResult answer = NominateBest(dry_run_.candidates(), nodes, services.rng());

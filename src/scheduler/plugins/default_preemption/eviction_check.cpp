@@ -71,13 +71,17 @@ std::string DescribeRefusals(const Refusals& refusals) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void RemoveRefused(EvictionCheck& check, std::vector<Candidate>& candidates) {
-  if (check.empty()) return;
+Status ReviewCandidates(std::span<framework::PreemptionReviewer* const> reviewers,
+                        const cluster::PodInfo& pod, EvictionCheck& check,
+                        std::vector<Candidate>& candidates) {
+  if (Status status = RunReviewers(reviewers, pod, candidates); !status.ok()) return status;
+  if (reviewers.empty() || check.empty()) return {};
   std::erase_if(candidates, [&](const Candidate& candidate) {
     return !std::ranges::all_of(candidate.victims, [&](const auto& victim) {
       return check.MayEvict(*victim.pod->pod);
     }) || !check.MayEvictTogether(candidate.victims);
   });
+  return {};
 }
 
 }  // namespace berth::plugins

@@ -54,7 +54,10 @@ class EvictionCheck {
 void CountRefusals(const Refusals& refusals, ReasonCounts& counts);
 // The same for a pod group: "2 pods must not be evicted (reason)", joined by ", ".
 std::string DescribeRefusals(const Refusals& refusals);
-// Removes the candidates that the plugins refuse: reviewers may have changed their victims.
-void RemoveRefused(EvictionCheck& check, std::vector<Candidate>& candidates);
+// Calls the reviewers (RunReviewers). Candidates that the plugins refuse are removed after that, because
+// reviewers may have changed the victims.
+framework::Status ReviewCandidates(std::span<framework::PreemptionReviewer* const> reviewers,
+                                   const cluster::PodInfo& pod, EvictionCheck& check,
+                                   std::vector<Candidate>& candidates);
 
 }  // namespace berth::plugins

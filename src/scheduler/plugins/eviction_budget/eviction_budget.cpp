@@ -57,10 +57,6 @@ EvictionBudget::EvictionBudget(const EvictionBudgetArgs& args, const std::string
     }
   }
   handle_.nodes.Observe(*this);
-  handle_.nodes.all().ForEach([&](std::size_t index) {
-    const auto row = static_cast<cluster::Row>(index);
-    for (const PlacedPod* pod : handle_.nodes.pods(row)) OnPodAdded(row, *pod);
-  });
   if (handle.metrics == nullptr) return;
   const auto counter = [&](const char* reason) {
     return &handle.metrics->Counter(

@@ -62,7 +62,7 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin, public 
   void Record(const api::Pod& pod, std::int64_t at);
   std::int64_t Now() const { return UnixSeconds(handle_.loop.WallNow()); }
 
-  // The same text for all victims of a namespace, most of which are refused one after the other.
+  // The last refusal: victims of a namespace are often refused one after the other, with the same text.
   struct Refusal {
     std::string ns;
     std::size_t used = 0;

@@ -101,8 +101,7 @@ void NumaTopologies::Leave(const Entry& entry) {
 }
 
 cluster::Row NumaTopologies::Show(const std::string& node, RowTopology place) {
-  const cluster::NodeNameId name = nodes_.symbols().node_names.Find(node);
-  const cluster::Row row = name.known() ? nodes_.Find(name) : cluster::kNoRow;
+  const cluster::Row row = nodes_.Find(node);
   if (row != cluster::kNoRow) by_row_[row] = place;
   return row;
 }

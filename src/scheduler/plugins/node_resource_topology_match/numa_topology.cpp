@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
-#include "base/ascii.hpp"
+#include "base/go_scalars.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -23,23 +22,11 @@ void ReadDistances(const std::vector<const Object::Zone*>& zones, NumaTopology& 
 
 constexpr std::int64_t kHighestMaxNumaNodes = 1024;
 
-// As strconv.Atoi: an optional sign and decimal digits.
-std::optional<std::int64_t> ReadInteger(std::string_view text) {
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-    if (text.empty() || !IsAsciiDigit(text[0])) return std::nullopt;
-  }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // nullopt: no zone that counts.
 std::optional<std::uint8_t> IdOf(std::string_view zone_name) {
   constexpr std::string_view kPrefix = "node-";
   if (!zone_name.starts_with(kPrefix)) return std::nullopt;
-  const auto id = ReadInteger(zone_name.substr(kPrefix.size()));
+  const auto id = ParseGoDecimal(zone_name.substr(kPrefix.size()), 64);
   if (!id || *id < 0 || *id > static_cast<std::int64_t>(NumaTopology::kHighestId)) return std::nullopt;
   return static_cast<std::uint8_t>(*id);
 }
@@ -124,7 +111,7 @@ void ReadAttribute(const Object::Attribute& attribute, NumaTopology& out) {
     if (value == "none" || value == "best-effort" || value == "restricted") out.single_numa_node = false;
     if (value == "single-numa-node") out.single_numa_node = true;
   } else if (attribute.name == "topologyManagerMaxNUMANodes") {
-    const auto number = ReadInteger(value);
+    const auto number = ParseGoDecimal(value, 64);
     if (number && *number > 1) out.max_numa_nodes = std::min(*number, kHighestMaxNumaNodes);
   }
 }

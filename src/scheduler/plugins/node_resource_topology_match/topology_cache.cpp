@@ -1,16 +1,8 @@
 #include "scheduler/plugins/node_resource_topology_match/topology_cache.hpp"
 
 namespace berth::plugins {
-namespace {
 
 using Object = api::NodeResourceTopology;
-
-cluster::Row RowOfNode(const framework::Handle& handle, const std::string& node) {
-  const cluster::NodeNameId name = handle.symbols.node_names.Find(node);
-  return name.known() ? handle.nodes.Find(name) : cluster::kNoRow;
-}
-
-}  // namespace
 
 Passthrough::Passthrough(framework::Handle& handle) : topologies_(handle.nodes) {
   const auto set = [this](const Object& object) {
@@ -34,7 +26,7 @@ const RowSet& DiscardReserved::stale() {
   rows_.Resize(handle_.nodes.rows());
   rows_.Clear();
   for (const auto& [node, pods] : reservations_->pods) {
-    if (const cluster::Row row = RowOfNode(handle_, node); row != cluster::kNoRow) rows_.Add(row);
+    if (const cluster::Row row = handle_.nodes.Find(node); row != cluster::kNoRow) rows_.Add(row);
   }
   return rows_;
 }
@@ -54,7 +46,7 @@ void DiscardReserved::Release(const std::string& node, const api::Pod& pod) {
 
 void DiscardReserved::Changed(const std::string& node) {
   ++reservations_->version;
-  if (const cluster::Row row = RowOfNode(handle_, node); row != cluster::kNoRow)
+  if (const cluster::Row row = handle_.nodes.Find(node); row != cluster::kNoRow)
     handle_.nodes.InvalidateResults(row);
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kubernetes/api/decode_common.hpp"
+
 namespace berth::plugins {
 
 using framework::Status;
@@ -12,11 +14,6 @@ namespace {
 
 constexpr framework::ClusterEvent kTolerationEnd{framework::EventResource::kPluginState, framework::kUpdate,
                                                  "PreemptionTolerationEnd"};
-
-bool IsScheduled(const api::PodStatus& status) {
-  const auto found = std::ranges::find(status.conditions, "PodScheduled", &api::PodCondition::type);
-  return found != status.conditions.end() && found->status == "True";
-}
 
 }  // namespace
 
@@ -37,7 +34,7 @@ Status PreemptionToleration::MayEvict(const framework::Preemptor& preemptor, con
     return Status::Error(fmt::format("priorityclass.scheduling.k8s.io \"{}\" not found", priority_class));
   const Toleration& toleration = known->toleration;
   if (preemptor.priority >= toleration.minimum) return {};
-  if (!toleration.unlimited() && IsScheduled(victim.status)) {
+  if (!toleration.unlimited() && std::ranges::any_of(victim.status.conditions, api::IsScheduled)) {
     const std::int64_t end = victim.status.scheduled_time + toleration.seconds;
     if (end <= UnixSeconds(handle_.loop.WallNow())) return {};
     retry_.At(end);

@@ -2,41 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <utility>
 
 #include "base/go_duration.hpp"
-#include "base/go_quote.hpp"
+#include "base/go_scalars.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "observability/log/log.hpp"
 
 namespace berth::plugins {
 namespace {
 
-// strconv.ParseInt(text, 10, bits of T), with its error texts.
-template <class T>
-Expected<std::int64_t> ParseDecimal(const std::string& text) {
-  const auto failed = [&](std::string_view why) {
-    return Invalid(fmt::format("strconv.ParseInt: parsing {}: {}", GoQuote(text), why));
-  };
-  std::string_view digits = text;
-  // from_chars accepts only the other sign.
-  if (digits.starts_with('+')) digits.remove_prefix(1);
-  const bool two_signs = digits.size() < text.size() && digits.starts_with('-');
-  T value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool whole = end == digits.data() + digits.size() && !digits.empty() && !two_signs;
-  if (error == std::errc::result_out_of_range && whole) return failed("value out of range");
-  if (error != std::errc() || !whole) return failed("invalid syntax");
-  return value;
-}
-
-template <class T>
-Expected<void> ReadAnnotation(const api::PriorityClass& object, std::string_view key, std::int64_t& out) {
+Expected<void> ReadAnnotation(const api::PriorityClass& object, std::string_view key, int bits,
+                              std::int64_t& out) {
   const std::string* text = object.metadata.Annotation(key);
   if (text == nullptr) return {};
-  auto value = ParseDecimal<T>(*text);
+  auto value = ParseGoDecimal(*text, bits);
   if (!value) return std::unexpected(std::move(value).error().In(std::string(key)));
   out = *value;
   return {};
@@ -56,10 +37,10 @@ std::string ReasonOf(const std::string& priority_class, const Toleration& tolera
 
 Expected<Toleration> ReadToleration(const api::PriorityClass& object) {
   Toleration toleration{.minimum = std::int64_t{object.value} + 1, .seconds = 0};
-  BERTH_RETURN_IF_ERROR((ReadAnnotation<std::int32_t>(object, api::PriorityClass::kMinimumPreemptablePriority,
-                                                      toleration.minimum)));
   BERTH_RETURN_IF_ERROR(
-      (ReadAnnotation<std::int64_t>(object, api::PriorityClass::kTolerationSeconds, toleration.seconds)));
+      ReadAnnotation(object, api::PriorityClass::kMinimumPreemptablePriority, 32, toleration.minimum));
+  BERTH_RETURN_IF_ERROR(
+      ReadAnnotation(object, api::PriorityClass::kTolerationSeconds, 64, toleration.seconds));
   return toleration;
 }
 
