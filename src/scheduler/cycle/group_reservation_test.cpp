@@ -17,6 +17,7 @@ using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
 using std::chrono::seconds;
+using ::testing::_;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -51,8 +52,8 @@ config::SchedulerConfig Config(const std::string& text) {
 // Nodes n0 to n3 with one CPU, each with a running pod r0 to r3 that takes all of it.
 class GroupReservationTest : public ::testing::Test, protected SchedulerEnvironment {
  protected:
-  GroupReservationTest() {
-    Build(Config(kConfig), assembly::InTreePlugins());
+  explicit GroupReservationTest(const std::string& config = kConfig) {
+    Build(Config(config), assembly::InTreePlugins());
     loop.sink().OnSynced();
     for (int i = 0; i < 4; ++i) {
       loop.sink().On(ports::Change<api::Node>{nullptr, MakeNode(Node(i)).Cpu("1").Memory("4Gi").Share()});
@@ -83,11 +84,21 @@ class GroupReservationTest : public ::testing::Test, protected SchedulerEnvironm
     }
     Settle();
   }
-  void AddGang(int members, int priority = 0) {
-    loop.sink().On(ports::Change<api::PodGroup>{nullptr, MakeGroup("g", members, priority)});
+  void AddGang(int members, int priority = 0, const std::string& name = "g") {
+    groups[name] = MakeGroup(name, members, priority);
+    loop.sink().On(ports::Change<api::PodGroup>{nullptr, groups[name]});
     for (int i = 0; i < members; ++i)
-      Add(MakePod(fmt::format("g{}", i)).Cpu("1").Priority(priority).Group("g"));
+      Add(MakePod(fmt::format("{}{}", name, i)).Cpu("1").Priority(priority).Group(name));
     Settle();
+  }
+  void DeleteGang(const std::string& name, int members) {
+    for (int i = 0; i < members; ++i) Delete(fmt::format("{}{}", name, i));
+    loop.sink().On(ports::Change<api::PodGroup>{groups.at(name), nullptr});
+    Settle();
+  }
+  void Delete(const std::string& pod) {
+    loop.sink().On(ports::Change<api::Pod>{pods.at(pod), nullptr});
+    pods.erase(pod);
   }
   void AddSingle(const std::string& name, int priority = 0) {
     PodBuilder pod = MakePod(name).Cpu("1").Priority(priority);
@@ -113,6 +124,7 @@ class GroupReservationTest : public ::testing::Test, protected SchedulerEnvironm
   }
 
   std::map<std::string, api::PodPtr> pods;
+  std::map<std::string, std::shared_ptr<const api::PodGroup>> groups;
   std::size_t confirmed = 0;
 };
 
@@ -195,6 +207,73 @@ TEST_F(GroupReservationTest, AGroupThatIsTooLargeForTheClusterReservesNothing) {
 }
 
 // The plugin's instance is another one; its timers and events are, too.
+TEST_F(GroupReservationTest, OfTwoGroupsTheOneThatHasWaitedLongerIsNext) {
+  AddGang(3, 0, "g");
+  Wait(seconds(60));
+  AddGang(2, 0, "z");
+  Wait(seconds(60));
+  AddGang(2, 0, "a");
+  LetTheGangWait();
+  EXPECT_THAT(NotesOf("NodesReserved"), ElementsAre(HasSubstr("3 node(s) are reserved for default/g")))
+      << "maxReservations is 1";
+  DeleteGang("g", 3);
+  LetTheGangWait();
+  EXPECT_THAT(NotesOf("NodesReserved"), ElementsAre(_, HasSubstr("2 node(s) are reserved for default/z")));
+}
+
+TEST_F(GroupReservationTest, AGroupOfHigherPriorityIsNext) {
+  AddGang(3, 9, "g");
+  Wait(seconds(60));
+  AddGang(2, 0, "a");
+  Wait(seconds(60));
+  AddGang(2, 5, "z");
+  LetTheGangWait();
+  DeleteGang("g", 3);
+  LetTheGangWait();
+  EXPECT_THAT(NotesOf("NodesReserved"), ElementsAre(_, HasSubstr("reserved for default/z")));
+}
+
+class ManyGroupReservations : public GroupReservationTest {
+ protected:
+  ManyGroupReservations() : GroupReservationTest(WithReservations(3)) {}
+  static std::string WithReservations(int most) {
+    std::string text = kConfig;
+    const std::string_view one = "maxReservations: 1";
+    return text.replace(text.find(one), one.size(), fmt::format("maxReservations: {}", most));
+  }
+};
+
+TEST_F(ManyGroupReservations, NoGroupPassesOneThatNeedsNodesThatAreReservedForAnother) {
+  AddGang(3, 0, "g");
+  Wait(seconds(60));
+  AddGang(3, 0, "h");
+  Wait(seconds(60));
+  AddGang(1, 0, "k");
+  LetTheGangWait();
+  EXPECT_THAT(NotesOf("NodesReserved"), ElementsAre(HasSubstr("3 node(s) are reserved for default/g")));
+  EXPECT_THAT(
+      NotesOf("NodesNotReserved"),
+      ElementsAre("default/h is the next group for which nodes are reserved, when those of default/g are "
+                  "open again"));
+  DeleteGang("g", 3);
+  LetTheGangWait();
+  EXPECT_THAT(NotesOf("NodesReserved"), ElementsAre(_, HasSubstr("3 node(s) are reserved for default/h"),
+                                                    HasSubstr("1 node(s) are reserved for default/k")));
+}
+
+TEST_F(ManyGroupReservations, AGroupThatIsNotTriedAnyMoreKeepsNoOtherFromItsReservation) {
+  AddGang(3, 0, "g");
+  Wait(seconds(60));
+  AddGang(3, 0, "h");
+  Wait(seconds(60));
+  AddGang(1, 0, "k");
+  LetTheGangWait();
+  Delete("h0");  // the group has too few members
+  Delete("h1");
+  LetTheGangWait();
+  EXPECT_THAT(NotesOf("NodesReserved"), ElementsAre(_, HasSubstr("1 node(s) are reserved for default/k")));
+}
+
 TEST_F(GroupReservationTest, AReloadKeepsTheReservations) {
   AddGang(2);
   LetTheGangWait();

@@ -1,6 +1,7 @@
 #include "scheduler/plugins/group_reservation/group_reservation.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,9 @@ namespace {
 constexpr std::int64_t kLongest = 7 * 24 * 3600;
 constexpr std::int64_t kMost = 64;
 constexpr Duration kCheckInterval = std::chrono::seconds(1);
+// The queue retries what may be scheduled within five minutes. A group that is not tried, because its pods
+// are gated or deleted, must not keep others from their reservations.
+constexpr Duration kLongestBetweenAttempts = std::chrono::minutes(10);
 constexpr framework::ClusterEvent kReservationEnd{framework::EventResource::kPluginState, framework::kUpdate,
                                                   "GroupReservationEnd"};
 
@@ -88,20 +92,33 @@ GroupPostFilterResult GroupReservation::PodGroupPostFilter(const QueuedGroup& gr
                                                            GroupPostFilterServices& services) {
   // The next plugin may find victims. Its text replaces those of earlier ones, so events report reservations.
   GroupPostFilterResult result{{Code::kUnschedulable, {}, {}}};
-  if (!IsDue(group)) return result;
+  if (!HasWaited(group) || !IsNext(group)) return result;
   const Status decided = Reserve(group, services);
   if (decided.code == Code::kError) result.status = decided;
   return result;
 }
 
-bool GroupReservation::IsDue(const QueuedGroup& group) const {
+bool GroupReservation::HasWaited(const QueuedGroup& group) const {
   // Trees of composite groups get no reservations.
-  if (group.object->composite || state_->reservations.size() >= most_ ||
-      state_->reservations.Find(group.key) != nullptr ||
+  if (group.object->composite || state_->reservations.Find(group.key) != nullptr ||
       group.attempt_started - group.first_attempt_ready < wait_)
     return false;
   const auto postponed = state_->postponed.find(group.key);
   return postponed == state_->postponed.end() || postponed->second <= handle_.loop.WallNow();
+}
+
+bool GroupReservation::IsNext(const QueuedGroup& group) {
+  const ReservationLine::Group& own =
+      state_->line.Put(group.key, group.priority, group.first_attempt_ready, group.attempt_started);
+  // While the reservations are the same, nothing more would be found.
+  if (state_->reservations.size() >= most_ || own.tried == state_->reservations.version()) return false;
+  state_->line.RemoveIf([&](const std::string& key, const ReservationLine::Group& other) {
+    const PodGroups::Group* known = handle_.groups.Find(key);
+    return known == nullptr || known->object == nullptr ||
+           !std::cmp_less(known->scheduled, known->object->min_count()) ||
+           group.attempt_started - other.last_attempt > kLongestBetweenAttempts;
+  });
+  return state_->line.IsFirst(group.key);
 }
 
 // Each further step frees twice as many nodes: the nodes found are at most about twice as many pods away from
@@ -120,10 +137,24 @@ Status GroupReservation::Reserve(const QueuedGroup& group, GroupPostFilterServic
     if (status.ok()) Keep(group, services.found());
     if (status.ok() || status.code == Code::kError) return status;
   }
-  Postpone(group.key);
-  Emit(group, ports::Event::Type::kWarning, "NodesNotReserved",
-       fmt::format("{} does not fit even without the pods of its priority and below", group.key));
+  HandleNoNodes(group);
   return status;
+}
+
+// Other reservations may be the reason. Then the group stays the first in the line.
+void GroupReservation::HandleNoNodes(const QueuedGroup& group) {
+  const std::vector<std::string> others = state_->reservations.GroupsBefore(group.priority);
+  if (others.empty()) {
+    Postpone(group.key);
+    Emit(group, ports::Event::Type::kWarning, "NodesNotReserved",
+         fmt::format("{} does not fit even without the pods of its priority and below", group.key));
+    return;
+  }
+  state_->line.Put(group.key, group.priority, group.first_attempt_ready, group.attempt_started).tried =
+      state_->reservations.version();
+  Emit(group, ports::Event::Type::kNormal, "NodesNotReserved",
+       fmt::format("{} is the next group for which nodes are reserved, when those of {} are open again",
+                   group.key, fmt::join(others, ", ")));
 }
 
 void GroupReservation::Keep(const QueuedGroup& group, std::span<const GroupPostFilterServices::Found> found) {
@@ -137,6 +168,7 @@ void GroupReservation::Keep(const QueuedGroup& group, std::span<const GroupPostF
   Emit(group, ports::Event::Type::kNormal, "NodesReserved",
        fmt::format("{} node(s) are reserved for {} until {}", rows.size(), group.key,
                    FormatTime(reserved.until)));
+  state_->line.Remove(group.key);
   state_->reservations.Add(std::move(reserved));
   Report();
   check_later_.PostAfter(kCheckInterval);
@@ -206,6 +238,7 @@ void GroupReservation::CheckPeriodically() {
 // groups.
 void GroupReservation::Postpone(const std::string& key) {
   const WallTime now = handle_.loop.WallNow();
+  state_->line.Remove(key);
   erase_if(state_->postponed, [&](const auto& entry) {
     return entry.second <= now || handle_.groups.Find(entry.first) == nullptr;
   });

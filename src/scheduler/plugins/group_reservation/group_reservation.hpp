@@ -16,6 +16,7 @@
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/plugins/group_reservation/group_reservation_args.hpp"
+#include "scheduler/plugins/group_reservation/reservation_line.hpp"
 #include "scheduler/plugins/group_reservation/reservations.hpp"
 #include "scheduler/plugins/loop_task.hpp"
 
@@ -45,9 +46,11 @@ class SizeShare {
 // group has waited for waitSeconds, PodGroupPostFilter selects nodes on which it fits once pods of the same
 // or lower priority there have ended, first those with the fewest such pods. Filter closes them to other pods
 // of the same or lower priority, except those of DaemonSets; nothing is evicted. The reservation ends when
-// the group has its minimum of members on nodes, when it is deleted, or after reservationSeconds. Waiting
-// times begin again when the scheduler restarts. A reload of the configuration keeps the reservations while
-// the profile has the plugin; changed arguments apply to later ones.
+// the group has its minimum of members on nodes, when it is deleted, or after reservationSeconds. Groups get
+// reservations one after the other (ReservationLine). One that needs nodes which are reserved for others gets
+// its nodes when those reservations have ended, and none behind it gets any before. Waiting times begin again
+// when the scheduler restarts. A reload of the configuration keeps the reservations while the profile has the
+// plugin; changed arguments apply to later ones.
 class GroupReservation final : public framework::FilterPlugin,
                                public framework::PodGroupPostFilterPlugin,
                                public framework::PostBindPlugin {
@@ -59,7 +62,7 @@ class GroupReservation final : public framework::FilterPlugin,
   std::string_view Name() const override { return "GroupReservation"; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  // At most five searches for the whole group, once per waiting time.
+  // At most five searches for the whole group, once per waiting time and once after a reservation has ended.
   framework::GroupPostFilterResult PodGroupPostFilter(const framework::QueuedGroup& group,
                                                       framework::GroupPostFilterServices& services) override;
   void PostBind(const framework::Placement& placement) override;
@@ -69,15 +72,18 @@ class GroupReservation final : public framework::FilterPlugin,
   // Shared with the instance that a reload replaces, and its identity in kPluginState events.
   struct State {
     Reservations reservations;
+    ReservationLine line;
     TextMap<WallTime> postponed;  // groups that get no reservation before this time
     SizeShare reported;
   };
   enum class End : std::uint8_t { kNone, kComplete, kDeleted, kExpired };
   static constexpr std::size_t kEnds = 3;
 
-  bool IsDue(const framework::QueuedGroup& group) const;
+  bool HasWaited(const framework::QueuedGroup& group) const;
+  bool IsNext(const framework::QueuedGroup& group);
   framework::Status Reserve(const framework::QueuedGroup& group,
                             framework::GroupPostFilterServices& services);
+  void HandleNoNodes(const framework::QueuedGroup& group);
   void Keep(const framework::QueuedGroup& group,
             std::span<const framework::GroupPostFilterServices::Found> found);
   // For users: of the member that is scheduled first, and a line in the log.

@@ -11,6 +11,14 @@ const ReservedNodes* Reservations::Find(std::string_view key) const {
   return found == entries_.end() ? nullptr : &*found;
 }
 
+std::vector<std::string> Reservations::GroupsBefore(std::int32_t priority) const {
+  std::vector<std::string> groups;
+  for (const ReservedNodes& entry : entries_) {
+    if (priority <= entry.priority) groups.push_back(entry.key);
+  }
+  return groups;
+}
+
 void Reservations::Add(ReservedNodes reservation) {
   BERTH_CHECK(Find(reservation.key) == nullptr, reservation.key);
   entries_.push_back(std::move(reservation));

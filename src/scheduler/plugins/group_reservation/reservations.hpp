@@ -28,12 +28,16 @@ class Reservations {
   struct Rows {
     std::vector<RowSet> of_entries;
     std::uint64_t node_changes = 0;  // NodeTable::node_changes()
-    std::uint64_t version = 0;       // of the reservations
+    std::uint64_t version = 0;       // Reservations::version(); 0: not used yet
   };
 
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
+  // Changes whenever a reservation begins or ends; never 0.
+  std::uint64_t version() const { return version_; }
   const ReservedNodes* Find(std::string_view key) const;
+  // The groups whose reservations close nodes to pods of this priority, in the order of their beginning.
+  std::vector<std::string> GroupsBefore(std::int32_t priority) const;
   // There must be none for this group.
   void Add(ReservedNodes reservation);
   // Removes those for which ended(const ReservedNodes&) returns true. Returns whether there were any.
@@ -53,7 +57,7 @@ class Reservations {
   void Refresh(const cluster::NodeTable& nodes, Rows& rows) const;
 
   std::vector<ReservedNodes> entries_;
-  std::uint64_t version_ = 0;  // changes with entries_
+  std::uint64_t version_ = 1;  // changes with entries_
 };
 
 }  // namespace berth::plugins
