@@ -47,6 +47,7 @@ endif()
 if(BERTH_SANITIZE STREQUAL "address" OR BERTH_SANITIZE STREQUAL "thread")
   # Without optimisation clang needs half of g++'s time, and has more checks.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1 -DNDEBUG")
+  add_compile_options(-fPIC)  # modules are shared libraries (cmake/module.cmake)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "BERTH_SANITIZE=${BERTH_SANITIZE} needs clang: -DCMAKE_CXX_COMPILER=clang++-19")
   endif()
