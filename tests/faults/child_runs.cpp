@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#if defined(__has_feature)
+#include <sanitizer/allocator_interface.h>
+#endif
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -50,15 +53,25 @@ std::string ResultText(const RunResult& result) {
   return text + std::string(kCompleted) + "\n";
 }
 
+// Sanitizers have a heap of their own.
+std::size_t AllocatedBytes() {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return __sanitizer_get_current_allocated_bytes();
+#endif
+#endif
+  return ::mallinfo2().uordblks;
+}
+
 // The first run fills what is created once per process.
 void CompareWithSecondRun(RunResult& result, const Plan& plan, const ChildRunOptions& options) {
-  const std::size_t before = ::mallinfo2().uordblks;
+  const std::size_t before = AllocatedBytes();
   std::uint64_t digest = 0;
   {
     const RunResult second = options.run(plan, [](const std::string&) {});
     digest = second.digest;
   }
-  const std::size_t after = ::mallinfo2().uordblks;
+  const std::size_t after = AllocatedBytes();
   if (digest != result.digest)
     result.violations.emplace_back("the run repeats exactly: the second run had another timeline");
   if (after > before + kMaxGrowth) {

@@ -55,11 +55,11 @@ class Simulation {
       : plan_(plan),
         timeline_(time_, sink),
         random_(plan.seed * 77 + 5),
-        control_plane_(time_, plan.seed + 1000),
         network_(time_, plan.seed + 2000, timeline_,
                  [this](http::Request request, std::shared_ptr<http::Exchange> exchange) {
                    control_plane_.Handle(std::move(request), std::move(exchange));
                  }),
+        control_plane_(time_, plan.seed + 1000),
         checker_(time_, timeline_,
                  {.staleness = [this] { return Duration(faulty_ ? kFaultyStaleness : kUsualStaleness); },
                   .faulty = [this] { return faulty_; },
@@ -105,8 +105,8 @@ class Simulation {
   simulation::VirtualTime time_;
   Timeline timeline_;
   Random random_;
+  Network network_;  // the control plane closes its watches at the end
   ControlPlane control_plane_;
-  Network network_;
   Checker checker_;
   const runtime::Registry plugins_ = assembly::InTreePlugins();
   const config::SchedulerConfig config_;
