@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import urllib.error
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -102,7 +103,7 @@ def work(running, pods, seed=1):
         running.post(PODS, pod(rng, number))
         alive.append(f"p{number}")
         if number % 3 == 0 and len(alive) > 100:
-            running.send("DELETE", f"{PODS}/{alive.pop(rng.randrange(len(alive)))}")
+            delete(running, alive.pop(rng.randrange(len(alive))))
         if number % 40 == 0:
             running.send("PATCH", f"/api/v1/nodes/n{rng.randrange(20)}",
                          {"metadata": {"labels": {"changed": str(number)}},
@@ -111,8 +112,17 @@ def work(running, pods, seed=1):
             running.add_node(f"extra{number}", 4, 32, {"zone": "z1", "changed": "0"})
 
 
+# The scheduler may have evicted the pod.
+def delete(running, name):
+    try:
+        running.send("DELETE", f"{PODS}/{name}")
+    except urllib.error.HTTPError as error:
+        if error.code != 404:
+            raise
+
+
 def replay(berth, *argv, code=0):
-    done = subprocess.run((berth, "replay", *map(str, argv)), capture_output=True, text=True, timeout=120)
+    done = subprocess.run((berth, "replay", *map(str, argv)), capture_output=True, text=True, timeout=300)
     if done.returncode != code:
         sys.exit(f"error: replay {argv}: exit code {done.returncode}, expected {code}\n{done.stdout}{done.stderr}")
     return done.stdout
