@@ -257,7 +257,8 @@ struct ClientConnection::Steps {
     parser.body_limit(boost::none);
     Splitter pieces(out.stream->max_line_bytes);
     out.last_byte = c.now_();
-    if (out.stream->on_open) out.stream->on_open();
+    // The call may have been cancelled after the head was read.
+    if (!out.ended && out.stream->on_open) out.stream->on_open();
     // Beast reads as much as the buffer can hold: 512 bytes by default.
     c.buffer_.reserve(kChunkBytes);
     const auto chunk = std::make_unique_for_overwrite<char[]>(kChunkBytes);
