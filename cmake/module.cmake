@@ -37,7 +37,8 @@ function(berth_module path)
     if(NOT BERTH_SANITIZE)
       target_compile_options(${name}_test PRIVATE -O1)  # tests are compiled more often than run
     endif()
-    target_link_libraries(${name}_test PRIVATE berth_${name} ${test_deps} ${M_LIBS} ${M_TEST_LIBS} GTest::gmock_main Threads::Threads)
+    target_link_libraries(${name}_test PRIVATE
+      berth_${name} ${test_deps} ${M_LIBS} ${M_TEST_LIBS} GTest::gmock_main Threads::Threads)
     berth_use_precompiled(${name}_test _test ${depended})
     if(BERTH_UNITY MATCHES "^(TESTS|ALL)$")
       berth_unity(${name}_test 6)

@@ -60,7 +60,7 @@ Digits BaseOf(std::string_view digits) {
   }
 }
 
-// The integer `text`, of which `digits` is left without its sign and prefix.
+// `digits`: `text` without its sign and prefix.
 Expected<std::int64_t> ReadDigits(std::string_view text, bool negative, std::string_view digits, int base,
                                   int bits) {
   std::uint64_t value = 0;

@@ -91,6 +91,19 @@ class GroupReservationTest : public ::testing::Test, protected SchedulerEnvironm
       Add(MakePod(fmt::format("{}{}", name, i)).Cpu("1").Priority(priority).Group(name));
     Settle();
   }
+  struct Gang {
+    const char* name;
+    int members;
+    int priority = 0;
+  };
+  // One per minute; all wait for longer than waitSeconds.
+  void AddWaitingGangs(std::initializer_list<Gang> gangs) {
+    for (const Gang& gang : gangs) {
+      AddGang(gang.members, gang.priority, gang.name);
+      Wait(seconds(60));
+    }
+    LetTheGangWait();
+  }
   void DeleteGang(const std::string& name, int members) {
     for (int i = 0; i < members; ++i) Delete(fmt::format("{}{}", name, i));
     loop.sink().On(ports::Change<api::PodGroup>{groups.at(name), nullptr});
@@ -208,12 +221,7 @@ TEST_F(GroupReservationTest, AGroupThatIsTooLargeForTheClusterReservesNothing) {
 
 // The plugin's instance is another one; its timers and events are, too.
 TEST_F(GroupReservationTest, OfTwoGroupsTheOneThatHasWaitedLongerIsNext) {
-  AddGang(3, 0, "g");
-  Wait(seconds(60));
-  AddGang(2, 0, "z");
-  Wait(seconds(60));
-  AddGang(2, 0, "a");
-  LetTheGangWait();
+  AddWaitingGangs({{"g", 3}, {"z", 2}, {"a", 2}});
   EXPECT_THAT(NotesOf("NodesReserved"), ElementsAre(HasSubstr("3 node(s) are reserved for default/g")))
       << "maxReservations is 1";
   DeleteGang("g", 3);
@@ -222,12 +230,7 @@ TEST_F(GroupReservationTest, OfTwoGroupsTheOneThatHasWaitedLongerIsNext) {
 }
 
 TEST_F(GroupReservationTest, AGroupOfHigherPriorityIsNext) {
-  AddGang(3, 9, "g");
-  Wait(seconds(60));
-  AddGang(2, 0, "a");
-  Wait(seconds(60));
-  AddGang(2, 5, "z");
-  LetTheGangWait();
+  AddWaitingGangs({{"g", 3, 9}, {"a", 2}, {"z", 2, 5}});
   DeleteGang("g", 3);
   LetTheGangWait();
   EXPECT_THAT(NotesOf("NodesReserved"), ElementsAre(_, HasSubstr("reserved for default/z")));
@@ -244,12 +247,7 @@ class ManyGroupReservations : public GroupReservationTest {
 };
 
 TEST_F(ManyGroupReservations, NoGroupPassesOneThatNeedsNodesThatAreReservedForAnother) {
-  AddGang(3, 0, "g");
-  Wait(seconds(60));
-  AddGang(3, 0, "h");
-  Wait(seconds(60));
-  AddGang(1, 0, "k");
-  LetTheGangWait();
+  AddWaitingGangs({{"g", 3}, {"h", 3}, {"k", 1}});
   EXPECT_THAT(NotesOf("NodesReserved"), ElementsAre(HasSubstr("3 node(s) are reserved for default/g")));
   EXPECT_THAT(
       NotesOf("NodesNotReserved"),
@@ -262,12 +260,7 @@ TEST_F(ManyGroupReservations, NoGroupPassesOneThatNeedsNodesThatAreReservedForAn
 }
 
 TEST_F(ManyGroupReservations, AGroupThatIsNotTriedAnyMoreKeepsNoOtherFromItsReservation) {
-  AddGang(3, 0, "g");
-  Wait(seconds(60));
-  AddGang(3, 0, "h");
-  Wait(seconds(60));
-  AddGang(1, 0, "k");
-  LetTheGangWait();
+  AddWaitingGangs({{"g", 3}, {"h", 3}, {"k", 1}});
   Delete("h0");  // the group has too few members
   Delete("h1");
   LetTheGangWait();

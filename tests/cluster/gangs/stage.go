@@ -91,11 +91,12 @@ func (s *stage) delete(kind string, names ...string) {
 
 // bound waits until exactly these pods have a node, and that it stays so.
 func (s *stage) bound(names ...string) {
-	slices.Sort(names)
-	for i, name := range names {
-		names[i] = "default/" + name
+	wanted := []string{}
+	for _, name := range names {
+		wanted = append(wanted, "default/"+name)
 	}
-	s.settles(fmt.Sprintf("%q bound", names), func(now []string) bool { return slices.Equal(now, names) })
+	slices.Sort(wanted)
+	s.settles(fmt.Sprintf("%q bound", wanted), func(now []string) bool { return slices.Equal(now, wanted) })
 }
 
 // boundCount is bound for any pods.

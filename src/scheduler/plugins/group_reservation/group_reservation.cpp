@@ -113,9 +113,7 @@ bool GroupReservation::IsNext(const QueuedGroup& group) {
   // While the reservations are the same, nothing more would be found.
   if (state_->reservations.size() >= most_ || own.tried == state_->reservations.version()) return false;
   state_->line.RemoveIf([&](const std::string& key, const ReservationLine::Group& other) {
-    const PodGroups::Group* known = handle_.groups.Find(key);
-    return known == nullptr || known->object == nullptr ||
-           !std::cmp_less(known->scheduled, known->object->min_count()) ||
+    return EndOfWait(key) != End::kNone ||
            group.attempt_started - other.last_attempt > kLongestBetweenAttempts;
   });
   return state_->line.IsFirst(group.key);
@@ -150,8 +148,7 @@ void GroupReservation::HandleNoNodes(const QueuedGroup& group) {
          fmt::format("{} does not fit even without the pods of its priority and below", group.key));
     return;
   }
-  state_->line.Put(group.key, group.priority, group.first_attempt_ready, group.attempt_started).tried =
-      state_->reservations.version();
+  state_->line.MarkTried(group.key, state_->reservations.version());
   Emit(group, ports::Event::Type::kNormal, "NodesNotReserved",
        fmt::format("{} is the next group for which nodes are reserved, when those of {} are open again",
                    group.key, fmt::join(others, ", ")));
@@ -198,10 +195,15 @@ void GroupReservation::Filter(const framework::Attempt& attempt, const RowSet&,
 // --- the end of reservations ---
 
 GroupReservation::End GroupReservation::EndOf(const ReservedNodes& reserved) const {
-  const PodGroups::Group* group = handle_.groups.Find(reserved.key);
-  if (group == nullptr || group->object == nullptr || group->members.empty()) return End::kDeleted;
-  if (!std::cmp_less(group->scheduled, group->object->min_count())) return End::kComplete;
+  const End end = EndOfWait(reserved.key);
+  if (end != End::kNone) return end;
   return reserved.until <= handle_.loop.WallNow() ? End::kExpired : End::kNone;
+}
+
+GroupReservation::End GroupReservation::EndOfWait(const std::string& key) const {
+  const PodGroups::Group* group = handle_.groups.Find(key);
+  if (group == nullptr || group->object == nullptr || group->members.empty()) return End::kDeleted;
+  return std::cmp_less(group->scheduled, group->object->min_count()) ? End::kNone : End::kComplete;
 }
 
 void GroupReservation::CheckEnds() {

@@ -92,6 +92,8 @@ class GroupReservation final : public framework::FilterPlugin,
   void Postpone(const std::string& key);
   void Report();
   End EndOf(const ReservedNodes& reservation) const;
+  // kNone, kComplete or kDeleted.
+  End EndOfWait(const std::string& key) const;
   void CheckEnds();
   void CheckPeriodically();
 

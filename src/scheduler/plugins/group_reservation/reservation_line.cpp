@@ -7,8 +7,8 @@
 
 namespace berth::plugins {
 
-ReservationLine::Group& ReservationLine::Put(const std::string& key, std::int32_t priority, MonoTime since,
-                                             MonoTime last_attempt) {
+const ReservationLine::Group& ReservationLine::Put(const std::string& key, std::int32_t priority,
+                                                   MonoTime since, MonoTime last_attempt) {
   Group& group = groups_[key];
   group.priority = priority;
   group.since = since;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "base/text_map.hpp"
@@ -24,8 +23,10 @@ class ReservationLine {
   };
 
   // Adds the group, or updates all but `tried`. The reference is valid until the next call.
-  Group& Put(const std::string& key, std::int32_t priority, MonoTime since, MonoTime last_attempt);
+  const Group& Put(const std::string& key, std::int32_t priority, MonoTime since, MonoTime last_attempt);
   void Remove(const std::string& key) { groups_.erase(key); }
+  // No nodes were found for the group, which must be in the line.
+  void MarkTried(const std::string& key, std::uint64_t version) { groups_.at(key).tried = version; }
   // Removes those for which left(key, const Group&) returns true.
   template <class Left>
   void RemoveIf(Left&& left) {
