@@ -1,8 +1,6 @@
 #include "scheduler/cycle/scheduler_state.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <vector>
 
 #include "base/check.hpp"
@@ -10,29 +8,10 @@
 #include "scheduler/load_metrics/signal_table.hpp"
 
 namespace berth::cycle {
-namespace {
-
-// What these plugins store between decisions derives from the objects of the cluster.
-constexpr std::array<std::string_view, 23> kDerived = {
-    "DefaultBinder",     "DefaultPreemption",  "DynamicResources",  "GangScheduling",
-    "ImageLocality",     "InterPodAffinity",   "NodeAffinity",      "NodeDeclaredFeatures",
-    "NodeName",          "NodePorts",          "NodeResourcesFit",  "NodeResourcesBalancedAllocation",
-    "NodeUnschedulable", "NodeVolumeLimits",   "PodGroupPodsCount", "PodTopologySpread",
-    "PrioritySort",      "SchedulingGates",    "TaintToleration",   "TopologyPlacementGenerator",
-    "VolumeBinding",     "VolumeRestrictions", "VolumeZone",
-};
-
-}  // namespace
 
 bool Scheduler::StateIsDerived() const {
   if (!parts_.extenders->empty() || parts_.handle.signals.size() > 0) return false;
-  return std::ranges::all_of(parts_.profiles, [](const auto& profile) {
-    return std::ranges::all_of(profile->ListPlugins(), [](const auto& point) {
-      return std::ranges::all_of(point.plugins, [](const auto& plugin) {
-        return std::ranges::find(kDerived, plugin.first) != kDerived.end();
-      });
-    });
-  });
+  return std::ranges::all_of(parts_.profiles, [](const auto& profile) { return profile->StateIsDerived(); });
 }
 
 bool Scheduler::CanSave() const {

@@ -281,4 +281,8 @@ std::vector<Profile::PointPlugins> Profile::ListPlugins() const {
   return points;
 }
 
+bool Profile::StateIsDerived() const {
+  return std::ranges::all_of(plugins_, [](const auto& plugin) { return plugin->StateIsDerived(); });
+}
+
 }  // namespace berth::runtime

@@ -103,6 +103,8 @@ class Profile {
   };
   // The plugins of each extension point, in the order in which they are called.
   std::vector<PointPlugins> ListPlugins() const;
+  // Whether Plugin::StateIsDerived holds for all plugins.
+  bool StateIsDerived() const;
   bool has_post_filters() const { return !post_filters_.empty(); }
   // The plugins that protect pods from preemption.
   std::span<framework::EvictionProtectionPlugin* const> eviction_protections() const {

@@ -26,12 +26,20 @@ using testing::MakeNode;
 using testing::MakePod;
 
 const std::string kSampled = std::string(kDefaultConfig) + "percentageOfNodesToScore: 40\n";
+const std::string kWithQuotas = ConfigWith("  plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}\n");
 
-// A cluster that changes at random: pods that fit, that preempt, that are gated, and that fit nowhere.
+// A cluster that changes at random: pods that fit, that preempt, that are gated, that fit nowhere, and that exceed the quota
+// of their namespace if the plugin CapacityScheduling is enabled.
 class RandomCluster {
  public:
   RandomCluster(Recorded& recorded, std::uint64_t seed) : recorded_(recorded), random_(seed) {
     for (int i = 0; i < 12; ++i) AddNode();
+    auto quota = std::make_shared<api::ElasticQuota>();
+    quota->metadata.name = "team";
+    quota->metadata.ns = "default";
+    quota->min = testing::Amounts({{"cpu", "12"}});
+    quota->max = testing::Amounts({{"cpu", "20"}});
+    recorded_.Change<api::ElasticQuota>(nullptr, quota);
     recorded_.Sync();
   }
 
@@ -161,7 +169,7 @@ class SnapshotsTest : public ::testing::Test {
 // Without its first files, a recording begins at each of its snapshots in turn. The states at the later
 // snapshots are compared, too, unless a timed attempt called plugins in another number.
 TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
-  for (const std::string& config : {std::string(kDefaultConfig), kSampled}) {
+  for (const std::string& config : {std::string(kDefaultConfig), kSampled, kWithQuotas}) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
       SCOPED_TRACE(seed);
       fs::remove_all(directory_);

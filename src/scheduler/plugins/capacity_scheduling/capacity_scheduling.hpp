@@ -28,6 +28,7 @@ class CapacityScheduling final : public framework::PreFilterExtensionsPlugin,
   explicit CapacityScheduling(framework::Handle& handle);
 
   std::string_view Name() const override { return "CapacityScheduling"; }
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
                            cluster::Row row) const override;

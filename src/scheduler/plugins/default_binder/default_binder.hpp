@@ -10,6 +10,7 @@ class DefaultBinder final : public framework::BindPlugin {
  public:
   explicit DefaultBinder(framework::Handle& handle) : api_(handle.api) {}
   std::string_view Name() const override { return "DefaultBinder"; }
+  bool StateIsDerived() const override { return true; }
   void Bind(const framework::Placement& placement, framework::StatusCallback answer) override {
     const api::ObjectMeta& meta = placement.pod.pod->metadata;
     api_.Bind({meta.ns, meta.name, meta.uid, placement.node},

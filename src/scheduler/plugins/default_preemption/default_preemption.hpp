@@ -23,6 +23,7 @@ class DefaultPreemption final : public framework::PostFilterPlugin,
                     DisruptionBudgets::Counting counting = DisruptionBudgets::Counting::kToFirstViolated);
 
   std::string_view Name() const override { return "DefaultPreemption"; }
+  bool StateIsDerived() const override { return true; }
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
                                          framework::PostFilterServices& services) override;

@@ -54,6 +54,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   ~DynamicResources() override;
 
   std::string_view Name() const override { return "DynamicResources"; }
+  bool StateIsDerived() const override { return true; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
   framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;

@@ -30,6 +30,7 @@ class GangScheduling final : public framework::PreEnqueuePlugin,
   explicit GangScheduling(framework::Handle& handle);
 
   std::string_view Name() const override { return "GangScheduling"; }
+  bool StateIsDerived() const override { return true; }
   framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
   framework::Status PlacementFeasible(const api::PodGroup& group,
                                       const framework::PlacementProgress& progress) const override;

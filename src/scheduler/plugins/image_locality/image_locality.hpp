@@ -10,6 +10,7 @@ class ImageLocality final : public framework::ScorePlugin {
  public:
   explicit ImageLocality(framework::Handle&) {}
   std::string_view Name() const override { return "ImageLocality"; }
+  bool StateIsDerived() const override { return true; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override {

@@ -24,6 +24,7 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
   InterPodAffinity(const InterPodAffinityArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "InterPodAffinity"; }
+  bool StateIsDerived() const override { return true; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
   // --- required terms (inter_pod_affinity.cpp) ---

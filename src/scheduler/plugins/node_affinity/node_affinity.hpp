@@ -17,6 +17,7 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   NodeAffinity(const NodeAffinityArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeAffinity"; }
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;

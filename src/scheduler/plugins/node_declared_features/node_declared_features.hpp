@@ -11,6 +11,7 @@ class NodeDeclaredFeatures final : public framework::PreFilterPlugin, public fra
   explicit NodeDeclaredFeatures(framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeDeclaredFeatures"; }
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,

@@ -10,6 +10,7 @@ class NodeName final : public framework::PreFilterPlugin, public framework::Filt
  public:
   explicit NodeName(framework::Handle& handle);
   std::string_view Name() const override { return "NodeName"; }
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;

@@ -10,6 +10,7 @@ class NodePorts final : public framework::PreFilterPlugin, public framework::Fil
  public:
   explicit NodePorts(framework::Handle& handle);
   std::string_view Name() const override { return "NodePorts"; }
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;

@@ -15,6 +15,7 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeResourcesBalancedAllocation"; }
+  bool StateIsDerived() const override { return true; }
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::ResultDependency PreScoreDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;

@@ -21,6 +21,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   NodeResourcesFit(const NodeResourcesFitArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeResourcesFit"; }
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt&) const override { return {}; }
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;

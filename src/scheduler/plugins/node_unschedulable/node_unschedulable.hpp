@@ -10,6 +10,7 @@ class NodeUnschedulable final : public framework::FilterPlugin {
  public:
   explicit NodeUnschedulable(framework::Handle& handle);
   std::string_view Name() const override { return "NodeUnschedulable"; }
+  bool StateIsDerived() const override { return true; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override {

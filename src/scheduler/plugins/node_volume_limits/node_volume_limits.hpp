@@ -11,6 +11,7 @@ class NodeVolumeLimits final : public framework::PreFilterPlugin, public framewo
  public:
   explicit NodeVolumeLimits(framework::Handle& handle);
   std::string_view Name() const override { return "NodeVolumeLimits"; }
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override {
     return VolumeDependency(pod);

@@ -15,6 +15,7 @@ class PodGroupPodsCount final : public framework::PlacementScorePlugin {
   explicit PodGroupPodsCount(framework::Handle& handle) : groups_(handle.groups) {}
 
   std::string_view Name() const override { return "PodGroupPodsCount"; }
+  bool StateIsDerived() const override { return true; }
   Expected<std::int64_t> ScorePlacement(const api::PodGroup& group, const cluster::NodeTable& nodes,
                                         const framework::FeasiblePlacement& placement) const override;
   framework::Status NormalizePlacementScores(std::span<std::int64_t> scores) const override;

@@ -25,6 +25,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   PodTopologySpread(const PodTopologySpreadArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "PodTopologySpread"; }
+  bool StateIsDerived() const override { return true; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
   // --- hard constraints (pod_topology_spread.cpp) ---

@@ -11,6 +11,7 @@ class PrioritySort final : public framework::QueueSortPlugin {
  public:
   explicit PrioritySort(framework::Handle&) {}
   std::string_view Name() const override { return "PrioritySort"; }
+  bool StateIsDerived() const override { return true; }
   bool Less(const framework::QueuedEntity& a, const framework::QueuedEntity& b) const override {
     return Before(a, b);
   }

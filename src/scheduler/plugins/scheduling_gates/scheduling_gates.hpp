@@ -10,6 +10,7 @@ class SchedulingGates final : public framework::PreEnqueuePlugin {
  public:
   explicit SchedulingGates(framework::Handle&) {}
   std::string_view Name() const override { return "SchedulingGates"; }
+  bool StateIsDerived() const override { return true; }
   framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 };

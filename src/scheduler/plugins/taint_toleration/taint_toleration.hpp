@@ -17,6 +17,7 @@ class TaintToleration final : public framework::FilterPlugin,
  public:
   explicit TaintToleration(framework::Handle& handle);
   std::string_view Name() const override { return "TaintToleration"; }
+  bool StateIsDerived() const override { return true; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override {

@@ -23,6 +23,7 @@ class TopologyPlacementGenerator final : public framework::PlacementGeneratePlug
       : symbols_(handle.symbols), groups_(handle.groups) {}
 
   std::string_view Name() const override { return "TopologyPlacementGenerator"; }
+  bool StateIsDerived() const override { return true; }
   // By the values of the label. kube-scheduler's order is random.
   framework::GeneratedPlacements GeneratePlacements(const api::PodGroup& group,
                                                     const cluster::NodeTable& nodes,

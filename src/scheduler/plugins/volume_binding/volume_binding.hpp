@@ -22,6 +22,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   VolumeBinding(const VolumeBindingArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "VolumeBinding"; }
+  bool StateIsDerived() const override { return true; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override {

@@ -12,6 +12,7 @@ class VolumeRestrictions final : public framework::PreFilterExtensionsPlugin, pu
  public:
   explicit VolumeRestrictions(framework::Handle& handle);
   std::string_view Name() const override { return "VolumeRestrictions"; }
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override {
     return VolumeDependency(pod);

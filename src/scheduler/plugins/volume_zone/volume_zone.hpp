@@ -13,6 +13,7 @@ class VolumeZone final : public framework::PreFilterPlugin, public framework::Fi
  public:
   explicit VolumeZone(framework::Handle& handle);
   std::string_view Name() const override { return "VolumeZone"; }
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override {
     return VolumeDependency(pod);
