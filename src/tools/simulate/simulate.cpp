@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
 
 #include "base/files.hpp"
@@ -16,6 +13,9 @@
 #include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
 #include "process/signals.hpp"
+#include "tools/scheduler_perf/test_file.hpp"
+#include "tools/simulate/performance_test.hpp"
+#include "tools/simulate/placement_file.hpp"
 #include "tools/simulate/report.hpp"
 #include "tools/simulate/run.hpp"
 #include "tools/simulate/workload_file.hpp"
@@ -56,34 +56,12 @@ std::string ProgressText(const std::string& configuration, Duration simulated, D
                      ShowDuration(whole), WithCommas(bindings));
 }
 
-// A CSV file of bindings, written while the simulation runs.
-class PlacementFile {
- public:
-  static Expected<PlacementFile> Open(const std::string& path) {
-    PlacementFile file;
-    file.out_.reset(std::fopen(path.c_str(), "w"));
-    if (file.out_ == nullptr)
-      return Invalid(fmt::format("--placements: open {}: {}", path, std::strerror(errno)));
-    fmt::print(file.out_.get(), "configuration,seconds,pod,node\n");
-    return file;
-  }
-  void Add(const std::string& configuration, Duration at, const api::Pod& pod) {
-    fmt::print(out_.get(), "{},{:.6f},{},{}\n", configuration, std::chrono::duration<double>(at).count(),
-               pod.metadata.Key(), pod.spec.node_name);
-  }
-  Expected<void> Close(const std::string& path) {
-    const bool failed = std::ferror(out_.get()) != 0;
-    if (std::fclose(out_.release()) != 0 || failed)
-      return Invalid(fmt::format("--placements: write {}: {}", path, std::strerror(errno)));
-    return {};
-  }
-
- private:
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Closer> out_;
-};
+Expected<yaml::Value> ReadRoot(const std::string& path) {
+  BERTH_TRY(const std::string text, ReadWholeFile(path));
+  auto root = yaml::ParseValue(text);
+  if (!root) return std::unexpected(std::move(root).error().In(path));
+  return root;
+}
 
 }  // namespace
 
@@ -94,9 +72,17 @@ Expected<int> RunSimulate(const SimulateOptions& options, const runtime::Registr
   const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
   if (!plugins) return std::unexpected(plugins.error());
   signals.OnFirst([&stop] { stop.store(true); });
+  BERTH_TRY(const yaml::Value root, ReadRoot(options.workload));
+  if (scheduler_perf::IsTestFile(root)) return RunPerformanceTest(options, root, *plugins, stop);
+  if (!options.test.empty())
+    return Invalid(
+        fmt::format("--test: {} is a workload; the flag chooses one of kube-scheduler's performance tests",
+                    options.workload));
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
   BERTH_TRY(const auto configs, LoadConfigs(options, *plugins, gates));
-  BERTH_TRY(const Workload workload, LoadWorkload(options.workload));
+  auto read = ReadWorkload(root, FolderOf(options.workload));
+  if (!read) return std::unexpected(std::move(read).error().In(options.workload));
+  const Workload workload = *std::move(read);
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
 
   std::optional<PlacementFile> placements;

@@ -11,7 +11,8 @@
 namespace berth::simulate {
 
 struct SimulateOptions {
-  std::string workload;              // file; "-": standard input
+  std::string workload;  // file; "-": standard input
+  std::string test;      // of a file of kube-scheduler's performance tests: "Case/Workload" or "list"
   std::vector<std::string> configs;  // KubeSchedulerConfiguration files; empty: the default configuration
   std::vector<std::string> feature_gates;
   std::vector<std::string> plugins;  // shared objects

@@ -475,9 +475,13 @@ void WorkloadReader::FindClaims(Fields& file) {
 
 }  // namespace
 
+Expected<Workload> ReadWorkload(const Value& root, const std::string& folder) {
+  return WorkloadReader(folder).Read(root);
+}
+
 Expected<Workload> ParseWorkload(std::string_view text, const std::string& folder) {
   BERTH_TRY(const Value root, yaml::ParseValue(text));
-  return WorkloadReader(folder).Read(root);
+  return ReadWorkload(root, folder);
 }
 
 Expected<Workload> LoadWorkload(const std::string& path) {
