@@ -32,6 +32,10 @@ int RunSimulateCommand(std::span<const std::string> args, const runtime::Registr
                 "seed of arrivals, lifetimes, failures and the choice between equal nodes");
   flags.Path("report", options.report, "also write the report as one HTML file with plots");
   flags.Path("placements", options.placements, "also write every binding as a line of this CSV file");
+  flags.Path("checkpoint", options.checkpoint,
+             "store the result of each finished configuration in this file, for --resume");
+  flags.Bool("resume", options.resume,
+             "continue with the file of --checkpoint: finished configurations are not run again");
   flags.Choice("output", options.output, {"text", "json"}, "format of the report on standard output");
   flags.Shorthand('o');
   flags.List("feature-gates", "GATES", options.feature_gates,

@@ -554,10 +554,13 @@ Expected<void> TestRun::Run(const AllocateClaims& operation) {
   const api::Labels mark{{"simulation.berth.dev/allocates", "claim"}};
   BERTH_RETURN_IF_ERROR(RepeatAndWait(claims.size(), kRequest, [&](std::size_t index) -> Expected<void> {
     const api::ResourceClaim& claim = *claims[index];
-    Value pod =
-        ParsedObject(fmt::format("{{kind: Pod, spec: {{schedulerName: {}, containers: [{{name: c}}], "
-                                 "resourceClaims: [{{name: c, resourceClaimName: {}}}]}}}}",
-                                 scheduler_name_, claim.metadata.name));
+    Value reference = Value::Map();
+    reference.Set("name", Value::Text("claim"));
+    reference.Set("resourceClaimName", Value::Text(claim.metadata.name));
+    Value pod = ParsedObject("{kind: Pod, spec: {containers: [{name: c}]}}");
+    Value& spec = MapMember(pod, "spec");
+    spec.Set("schedulerName", Value::Text(scheduler_name_));
+    spec.Set("resourceClaims", Value::List()).items.push_back(std::move(reference));
     Value& metadata = MapMember(pod, "metadata");
     metadata.Set("generateName", Value::Text("allocate-"));
     metadata.Set("labels", LabelsOf(mark));

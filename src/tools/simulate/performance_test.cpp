@@ -53,6 +53,8 @@ Expected<std::vector<TestConfig>> LoadTestConfigs(const SimulateOptions& options
 
 Expected<void> CheckFlags(const SimulateOptions& options) {
   if (!options.report.empty()) return Invalid("--report: performance tests have no plots; use -o json");
+  if (!options.checkpoint.empty() || options.resume)
+    return Invalid("--checkpoint: performance tests are not stored; they take seconds");
   return {};
 }
 
