@@ -19,7 +19,7 @@
 #include "service/auth/sha256.hpp"
 #include "tools/scheduler_perf/test_file.hpp"
 #include "tools/simulate/checkpoint.hpp"
-#include "tools/simulate/performance_test.hpp"
+#include "tools/simulate/performance_run.hpp"
 #include "tools/simulate/placement_file.hpp"
 #include "tools/simulate/report.hpp"
 #include "tools/simulate/run.hpp"

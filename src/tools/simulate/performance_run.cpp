@@ -1,4 +1,4 @@
-#include "tools/simulate/performance_test.hpp"
+#include "tools/simulate/performance_run.hpp"
 
 #include <fmt/format.h>
 
