@@ -18,6 +18,10 @@ import time
 
 # Case: (part of the error, why it cannot work).
 EXPECTED_FAILURES = {
+    "CompatibilityGroups": ("2 cannot allocate all claims", "needs the alpha feature DRADeviceCompatibilityGroups, which Berth "
+                            "does not evaluate: such devices are not allocated"),
+    "SchedulingWithResourceClaimTemplateListAttributes": (
+        "unsupported attribute value", "needs the alpha feature DRAListTypeAttributes, which Berth does not evaluate"),
 }
 
 

@@ -24,7 +24,7 @@ WORKLOAD = """apiVersion: simulation.berth.dev/v1alpha1
 kind: Workload
 duration: 2h
 nodes:
-- {name: n, count: 20, zones: [a, b], capacity: {cpu: "16", memory: 64Gi}}
+- {name: node, count: 20, zones: [a, b], capacity: {cpu: "16", memory: 64Gi}}
 pods:
 - name: p
   arrivals: [{rate: 2/s}]

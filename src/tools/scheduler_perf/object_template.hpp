@@ -17,10 +17,10 @@ struct ObjectTemplate {
   std::string path;  // as in the test, for errors
   std::shared_ptr<const TextTemplate> text;
   yaml::Value parameters = yaml::Value::Map();
+  std::shared_ptr<const yaml::Value> constant = {};  // the object, if all are equal
 
   // The object with this number of `count` ones. Errors begin with the path.
   Expected<yaml::Value> Object(std::size_t index, std::size_t count) const;
-  bool constant() const { return text->constant(); }
 };
 
 // Reads each file once. One thread.
@@ -33,7 +33,7 @@ class TemplateFiles {
 
  private:
   const Read read_;
-  std::map<std::string, std::shared_ptr<const TextTemplate>> loaded_;
+  std::map<std::string, ObjectTemplate> loaded_;
 };
 
 }  // namespace berth::scheduler_perf

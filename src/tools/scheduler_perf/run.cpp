@@ -29,6 +29,19 @@ double ProcessCpuSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+// Adds the CPU time of its scope to a sum.
+class CpuTimer {
+ public:
+  explicit CpuTimer(double& sum) : sum_(sum) {}
+  ~CpuTimer() { sum_ += ProcessCpuSeconds() - start_; }
+  CpuTimer(const CpuTimer&) = delete;
+  CpuTimer& operator=(const CpuTimer&) = delete;
+
+ private:
+  double& sum_;
+  const double start_ = ProcessCpuSeconds();
+};
+
 Value ParsedObject(std::string_view text) {
   auto parsed = yaml::ParseValue(text);
   BERTH_CHECK(parsed.has_value(), text);
@@ -127,7 +140,8 @@ class TestRun final : public simulation::ApiObserver {
   void StartMeasurement(std::string name, PodSelection selection);
   void StopMeasurement();
   Totals Now() const {
-    return {cluster_.time().now(), cluster_.attempts(), result_.failed_attempts, ProcessCpuSeconds()};
+    return {cluster_.time().now(), cluster_.attempts(), result_.failed_attempts,
+            ProcessCpuSeconds() - creation_cpu_};
   }
 
   const PerformanceTest& test_;
@@ -137,6 +151,7 @@ class TestRun final : public simulation::ApiObserver {
   const std::string scheduler_name_;
   ApiObjects objects_;
   TestResult result_;
+  double creation_cpu_ = 0;     // of clients: templates, YAML
   std::optional<Error> error_;  // of an event
   std::optional<PodMeasurement> measurement_;
   std::function<void(const api::PodPtr&)> on_bound_;  // of a steady state
@@ -164,7 +179,7 @@ Expected<TestResult> TestRun::Execute() {
   result_.bound = cluster_.api().bindings();
   result_.attempts = cluster_.attempts();
   result_.virtual_time = cluster_.time().now();
-  result_.cpu_seconds = ProcessCpuSeconds() - cpu;
+  result_.cpu_seconds = ProcessCpuSeconds() - cpu - creation_cpu_;
   return std::move(result_);
 }
 
@@ -186,6 +201,7 @@ Expected<void> TestRun::RunFor(Duration time) {
 void TestRun::Repeat(std::size_t index, std::size_t count, Duration gap, std::shared_ptr<const Make> make) {
   if (index == count || error_) return;
   cluster_.time().After(gap, [this, index, count, gap, make = std::move(make)] {
+    const CpuTimer timer(creation_cpu_);
     if (auto made = (*make)(index); !made) {
       error_ = std::move(made).error();
       return;
@@ -374,6 +390,7 @@ Expected<void> TestRun::KeepSteady(const CreatePods& operation) {
     if (cluster_.time().now() >= end) return;
     cluster_.time().After(kRequest, [this, &operation, pod] {
       if (error_ || !on_bound_) return;
+      const CpuTimer timer(creation_cpu_);
       objects_.RemovePodAtOnce(*pod);
       if (auto created = CreatePod(operation, 0, 1); !created) error_ = std::move(created).error();
     });
@@ -420,6 +437,7 @@ void TestRun::ChurnOnce(const std::shared_ptr<const Churn>& churn, std::size_t r
                         const std::shared_ptr<std::vector<std::vector<std::string>>>& names) {
   if (!churn->recreates && churn->number > 0 && round == churn->number) return;
   cluster_.time().After(churn->interval, [this, churn, round, names] {
+    const CpuTimer timer(creation_cpu_);
     for (std::size_t i = 0; i < churn->models.size(); ++i) {
       auto object = churn->models[i].Object(0, 1);
       if (!object) {

@@ -36,6 +36,9 @@ const std::map<std::string, std::string>& TestTemplates() {
       {"service.yaml", "{kind: Service, metadata: {generateName: s-}, spec: {selector: {a: b}}}"},
       {"group.yaml",
        "{kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}"},
+      {"member.yaml",
+       "{kind: Pod, metadata: {generateName: m-}, spec: {schedulingGroup: {podGroupName: g}, containers: "
+       "[{name: c}]}}"},
       {"unknown.yaml", "{kind: ConfigMap, metadata: {name: c}}"},
       {"node.yaml",
        "{kind: Node, metadata: {name: 'gpu-{{.Index}}'}, status: {capacity: {cpu: '4', memory: 8Gi, pods: "
@@ -113,9 +116,9 @@ TEST(RunTest, OperationsHaveTheEffectsOfSchedulerPerf) {
        " stageRequirement: Attempted}]"},
       {"an update removes gates",
        "[" + kNodes +
-           ", {opcode: createPods, count: 2, namespace: n, skipWaitToCompletion: true, podTemplatePath: "
+           ", {opcode: createPods, count: 2, namespace: ns, skipWaitToCompletion: true, podTemplatePath: "
            "gated.yaml},"
-           " {opcode: updateAny, count: 2, namespace: n, templatePath: open.yaml, updatePerSecond: 10}, "
+           " {opcode: updateAny, count: 2, namespace: ns, templatePath: open.yaml, updatePerSecond: 10}, "
            "{opcode: barrier}]",
        2},
       {"only selected pods are measured",
@@ -170,8 +173,11 @@ TEST(RunTest, OperationsHaveTheEffectsOfSchedulerPerf) {
        "persistentVolumeClaimTemplatePath: pvc.yaml}]",
        4},
       {"a group is scheduled as a whole",
-       "[" + kNodes + ", {opcode: createPodGroups, count: 1, namespace: a, templatePath: group.yaml}]", 0, 0,
-       0, 0, "GenericWorkload=true"},
+       "[" + kNodes +
+           ", {opcode: createPodGroups, count: 1, namespace: a, templatePath: group.yaml},"
+           " {opcode: createPods, count: 2, namespace: a, podTemplatePath: member.yaml, collectMetrics: "
+           "true}]",
+       2, 0, 2, 2, "GenericWorkload=true"},
       {"claims are allocated beforehand, and pods get the other devices",
        "[{opcode: createNodes, count: 2, nodeTemplatePath: node.yaml}, {opcode: createAny, count: 2, "
        "templatePath: slice.yaml},"

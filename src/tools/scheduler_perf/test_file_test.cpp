@@ -25,7 +25,7 @@ Expected<TestFile> FileOf(std::string_view text) {
 }
 
 // The test A/small with these operations and parameters.
-Expected<PerformanceTest> TestOf(const std::string& operations, const std::string& parameters = "{n: 3}") {
+Expected<PerformanceTest> TestOf(const std::string& operations, const std::string& parameters = "{num: 3}") {
   BERTH_TRY(const TestFile file,
             FileOf("- name: A\n  defaultPodTemplatePath: pod.yaml\n  workloadTemplate: " + operations +
                    "\n  workloads:\n  - {name: small, params: " + parameters + "}\n"));
@@ -44,12 +44,12 @@ TEST(ResolveTest, ErrorsNameFieldValueAndExpectation) {
       {"an unknown operation has the nearest name", "[{opcode: createPod}]",
        "[0].workloadTemplate[0].opcode: expected one of allocResourceClaims, barrier"},
       {"the nearest name", "[{opcode: createPod}]", "got \"createPod\"; did you mean \"createPods\"?"},
-      {"an unknown field", "[{opcode: createPods, count: 1, countParams: $n}]",
+      {"an unknown field", "[{opcode: createPods, count: 1, countParams: $num}]",
        "[0].workloadTemplate[0].countParams: unknown field; expected"},
       {"an undefined parameter", "[{opcode: createPods, countParam: $m}]",
        "[0].workloadTemplate[0].countParam: workload \"small\" does not define the parameter \"m\""},
-      {"a parameter without the sign", "[{opcode: createPods, countParam: n}]",
-       "countParam: expected a parameter such as \"$count\", got \"n\""},
+      {"a parameter without the sign", "[{opcode: createPods, countParam: num}]",
+       "countParam: expected a parameter such as \"$count\", got \"num\""},
       {"too many nodes", "[{opcode: createNodes, count: 200001}]",
        "count: expected a whole number from 0 to 200000, got 200001"},
       {"too many nodes together", "[{opcode: createNodes, count: 200000}, {opcode: createNodes, count: 1}]",
@@ -84,13 +84,15 @@ TEST(ResolveTest, ErrorsNameFieldValueAndExpectation) {
 
 TEST(ResolveTest, ParametersOfTheWorkloadAreFilledIn) {
   const auto test = TestOf(
-      "[{opcode: createPods, countParam: $n, countMultiplierParam: $m, steadyStateParam: $s, durationParam: "
+      "[{opcode: createPods, countParam: $num, countMultiplierParam: $m, steadyStateParam: $s, "
+      "durationParam: "
       "$d},"
-      " {opcode: createAny, templatePath: pod.yaml, countParam: $n, templateParams: {a: $n, b: '$x|[7]', c: "
+      " {opcode: createAny, templatePath: pod.yaml, countParam: $num, templateParams: {a: $num, b: '$x|[7]', "
+      "c: "
       "'$y|', d: 5}},"
       " {opcode: createPodSets, countParam: $m, namespacePrefix: set, createPodsOp: {opcode: createPods, "
       "count: 4}}]",
-      "{n: 3, m: 2, s: true, d: 5s, unused: 1}");
+      "{num: 3, m: 2, s: true, d: 5s, unused: 1}");
   ASSERT_TRUE(test) << test.error().message;
   ASSERT_EQ(test->operations.size(), 4U);
   const auto& pods = std::get<CreatePods>(test->operations[0].action);
@@ -108,11 +110,11 @@ TEST(ResolveTest, ParametersOfTheWorkloadAreFilledIn) {
 
 TEST(ResolveTest, GatesOfTheWorkloadOverrideThoseOfTheCase) {
   const auto file = FileOf(
-      "- {name: A, featureGates: {X: true, Y: true}, workloadTemplate: [{opcode: barrier}],\n"
-      "   workloads: [{name: w/1, featureGates: {Y: false}}]}");
+      "- {name: A, featureGates: {X: true, Z: true}, workloadTemplate: [{opcode: barrier}],\n"
+      "   workloads: [{name: w/1, featureGates: {Z: false}}]}");
   ASSERT_TRUE(file) << file.error().message;
   TemplateFiles files = Files();
-  EXPECT_THAT(ResolveTest(*file, "A/w/1", files)->feature_gates, ElementsAre("X=true", "Y=false"));
+  EXPECT_THAT(ResolveTest(*file, "A/w/1", files)->feature_gates, ElementsAre("X=true", "Z=false"));
 }
 
 TEST(ResolveTest, AnUnknownNameIsAnErrorWithTheNearestOne) {
