@@ -129,9 +129,7 @@ std::string ReportText(const TestReportHead& head, std::span<const TestResult> r
   return text +
          "\nVirtual time follows from assumed latencies; only pods per second of equal tests can be "
          "compared.\n"
-         "CPU time is that of the scheduler and the simulated API server, without the clients that create "
-         "objects; it "
-         "differs from run to run.\n";
+         "CPU time is that of scheduler and API server without the clients; it differs from run to run.\n";
 }
 
 std::string ReportJson(const TestReportHead& head, std::span<const TestResult> results) {
