@@ -75,6 +75,14 @@ Expected<std::string> ApiObjects::Create(const Value& object, const std::string&
   return *std::move(created);
 }
 
+bool ApiObjects::IsNamespaced(std::string_view kind) {
+  bool namespaced = true;
+  api::AllKinds::ForEach([&]<class T>() {
+    if (T::kKind == kind) namespaced = T::kNamespaced;
+  });
+  return namespaced;
+}
+
 template <class T>
 Expected<T> ApiObjects::Decode(const Value& object) {
   std::string json;

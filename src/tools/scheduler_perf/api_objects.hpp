@@ -35,6 +35,8 @@ class ApiObjects {
   // Creates the object, whose kind is a field of it, in the namespace; empty: it must be cluster-scoped.
   // Returns its name. Errors: an unknown kind or field, an object of this name, too many pods.
   Expected<std::string> Create(const yaml::Value& object, const std::string& ns);
+  // Of an unknown kind: true.
+  static bool IsNamespaced(std::string_view kind);
   // Replaces an object; of a pod, the node and the status are kept.
   Expected<void> Update(const yaml::Value& object, const std::string& ns);
   // No effect if there is none. `kind`: Node, Pod, Service or another kind that Create accepts.

@@ -9,8 +9,10 @@
 #include <memory>
 #include <optional>
 
+#include "kubernetes/ports/ports.hpp"
 #include "simulation/virtual_cluster.hpp"
 #include "tools/scheduler_perf/api_objects.hpp"
+#include "tools/scheduler_perf/manifests.hpp"
 #include "tools/scheduler_perf/measuring_pods.hpp"
 
 namespace berth::scheduler_perf {
@@ -41,36 +43,6 @@ class CpuTimer {
   double& sum_;
   const double start_ = ProcessCpuSeconds();
 };
-
-Value ParsedObject(std::string_view text) {
-  auto parsed = yaml::ParseValue(text);
-  BERTH_CHECK(parsed.has_value(), text);
-  return *std::move(parsed);
-}
-
-// The objects of operations without a template.
-const Value& DefaultNode() {
-  static const Value kNode = ParsedObject(
-      R"({kind: Node, status: {capacity: {pods: "110", cpu: "4", memory: 32Gi}, conditions: [{type: Ready, status: "True"}]}})");
-  return kNode;
-}
-const Value& DefaultPod() {
-  static const Value kPod = ParsedObject(
-      R"({kind: Pod, metadata: {generateName: pod-}, spec: {containers: [{name: pause, ports: [{containerPort: 80}],
-         resources: {limits: {cpu: 100m, memory: 500Mi}, requests: {cpu: 100m, memory: 500Mi}}}]}})");
-  return kPod;
-}
-
-Value& MapMember(Value& object, std::string_view name) {
-  Value* member = object.Find(name);
-  return member != nullptr && member->kind == Value::Kind::kMap ? *member : object.Set(name, Value::Map());
-}
-
-Value LabelsOf(const api::Labels& labels) {
-  Value map = Value::Map();
-  for (const auto& [key, value] : labels) map.Set(key, Value::Text(value));
-  return map;
-}
 
 class TestRun final : public simulation::ApiObserver {
  public:
@@ -127,9 +99,7 @@ class TestRun final : public simulation::ApiObserver {
   Expected<void> RepeatAndWait(std::size_t count, Duration gap, Make make);
 
   Expected<void> CreateNode(const CreateNodes& operation, std::size_t index);
-  Expected<void> CreateCsiNode(const CreateNodes& operation, const std::string& name);
   Expected<void> CreatePod(const CreatePods& operation, std::size_t index, std::size_t count);
-  Expected<void> CreateVolume(const CreatePods& operation, std::size_t index, Value& pod);
   Expected<void> KeepSteady(const CreatePods& operation);
   void ChurnOnce(const std::shared_ptr<const Churn>& churn, std::size_t round,
                  const std::shared_ptr<std::vector<std::vector<std::string>>>& names);
@@ -223,60 +193,17 @@ Expected<void> TestRun::Run(const CreateNodes& operation) {
 }
 
 Expected<void> TestRun::CreateNode(const CreateNodes& operation, std::size_t index) {
-  Value node = DefaultNode();
-  if (operation.model) {
-    BERTH_TRY(node, operation.model->Object(index, operation.count));
-  }
-  Value& metadata = MapMember(node, "metadata");
-  if (metadata.Find("name") == nullptr) {
-    const Value* prefix = metadata.Find("generateName");
-    const std::string text = prefix == nullptr ? "node-" : prefix->text;
-    metadata.Set("name", Value::Text(text + std::to_string(objects_.nodes())));
-  }
-  const std::string name = metadata.Find("name")->text;
-  Value& labels = MapMember(metadata, "labels");
-  labels.Set("kubernetes.io/hostname", Value::Text(name));
-  if (!operation.label_key.empty()) {
-    const auto& values = operation.label_values;
-    labels.Set(operation.label_key,
-               Value::Text(values.empty() ? "unique-" + name : values[index % values.size()]));
-  }
+  BERTH_TRY(const Value node, NodeManifest(operation, index, objects_.nodes()));
   BERTH_RETURN_IF_ERROR(objects_.Create(node, ""));
-  return operation.csi_allocatable ? CreateCsiNode(operation, name) : Expected<void>();
-}
-
-// The amounts of the strategy for the node itself have no effect in scheduler_perf: it writes them beside the
-// status, which an API server ignores.
-Expected<void> TestRun::CreateCsiNode(const CreateNodes& operation, const std::string& name) {
-  Value drivers = Value::List();
-  for (const auto& [driver, amount] : operation.csi_allocatable->members) {
-    Value item = Value::Map();
-    item.Set("name", Value::Text(driver));
-    item.Set("nodeID", Value::Text(name));
-    item.Set("allocatable", amount);
-    drivers.items.push_back(std::move(item));
-  }
-  Value node = Value::Map();
-  node.Set("kind", Value::Text("CSINode"));
-  Value& metadata = MapMember(node, "metadata");
-  metadata.Set("name", Value::Text(name));
-  MapMember(metadata, "annotations")
-      .Set("storage.alpha.kubernetes.io/migrated-plugins",
-           Value::Text(fmt::format("{}", fmt::join(operation.migrated_plugins, ","))));
-  MapMember(node, "spec").Set("drivers", std::move(drivers));
-  BERTH_RETURN_IF_ERROR(objects_.Create(node, ""));
+  if (!operation.csi_allocatable) return {};
+  BERTH_RETURN_IF_ERROR(objects_.Create(CsiNodeManifest(operation, node), ""));
   return {};
 }
 
 Expected<void> TestRun::Run(const CreateNamespaces& operation) {
   return RepeatAndWait(operation.count, kRequest, [&](std::size_t index) -> Expected<void> {
-    Value ns = Value::Map();
-    if (operation.model) {
-      BERTH_TRY(ns, operation.model->Object(0, 1));
-    }
-    ns.Set("kind", Value::Text("Namespace"));
     const std::string name = fmt::format("{}-{}", operation.prefix, index);
-    MapMember(ns, "metadata").Set("name", Value::Text(name));
+    BERTH_TRY(const Value ns, NamespaceManifest(operation, name));
     unwaited_.try_emplace(name, 0);
     auto created = objects_.Create(ns, "");
     if (!created && created.error().code != ErrorCode::kAlreadyExists)
@@ -342,41 +269,14 @@ Expected<void> TestRun::Run(const CreatePods& operation) {
 }
 
 Expected<void> TestRun::CreatePod(const CreatePods& operation, std::size_t index, std::size_t count) {
-  Value pod = DefaultPod();
-  if (operation.model) {
-    BERTH_TRY(pod, operation.model->Object(index, count));
-    MapMember(MapMember(pod, "metadata"), "labels")
-        .Set("signature", Value::Text(fmt::format("signature-label-{}", index / operation.signature_batch)));
+  BERTH_TRY(Value pod, PodManifest(operation, index, count));
+  if (operation.claim) {
+    BERTH_TRY(const VolumeManifests manifests, ManifestsOfVolume(operation, index));
+    BERTH_RETURN_IF_ERROR(objects_.Create(manifests.claim, operation.ns));
+    BERTH_RETURN_IF_ERROR(objects_.Create(manifests.volume, ""));
+    UseClaim(pod, index);
   }
-  if (operation.claim) BERTH_RETURN_IF_ERROR(CreateVolume(operation, index, pod));
   BERTH_RETURN_IF_ERROR(objects_.Create(pod, operation.ns));
-  return {};
-}
-
-// A volume and a claim that are bound to each other; they replace the pod's volumes.
-Expected<void> TestRun::CreateVolume(const CreatePods& operation, std::size_t index, Value& pod) {
-  BERTH_TRY(Value volume, operation.volume->Object(index, operation.count));
-  BERTH_TRY(Value claim, operation.claim->Object(index, operation.count));
-  const std::string claim_name = fmt::format("pvc-{}", index);
-  const std::string volume_name = fmt::format("{}-vol-{}", operation.ns, index);
-  MapMember(volume, "metadata").Set("name", Value::Text(volume_name));
-  Value& spec = MapMember(volume, "spec");
-  if (Value* csi = spec.Find("csi")) csi->Set("volumeHandle", Value::Text(volume_name));
-  if (Value* aws = spec.Find("awsElasticBlockStore"))
-    aws->Set("volumeID", Value::Text(fmt::format("vol-{}", index)));
-  Value reference = Value::Map();
-  reference.Set("namespace", Value::Text(operation.ns));
-  reference.Set("name", Value::Text(claim_name));
-  spec.Set("claimRef", std::move(reference));
-  MapMember(volume, "status").Set("phase", Value::Text("Bound"));
-  MapMember(claim, "metadata").Set("name", Value::Text(claim_name));
-  MapMember(claim, "spec").Set("volumeName", Value::Text(volume_name));
-  MapMember(claim, "status").Set("phase", Value::Text("Bound"));
-  BERTH_RETURN_IF_ERROR(objects_.Create(claim, operation.ns));
-  BERTH_RETURN_IF_ERROR(objects_.Create(volume, ""));
-  MapMember(pod, "spec")
-      .Set("volumes", ParsedObject(fmt::format("[{{name: vol, persistentVolumeClaim: {{claimName: {}}}}}]",
-                                               claim_name)));
   return {};
 }
 
@@ -446,14 +346,13 @@ void TestRun::ChurnOnce(const std::shared_ptr<const Churn>& churn, std::size_t r
       }
       const Value* kind = object->Find("kind");
       const std::string text = kind == nullptr ? "" : kind->text;
-      const bool namespaced = text != "Node";
       std::string* name = churn->recreates ? &(*names)[i][round % churn->number] : nullptr;
       if (name != nullptr && !name->empty()) {
         objects_.Remove(text, churn->ns, *name);
         name->clear();
         continue;
       }
-      auto created = objects_.Create(*object, namespaced ? churn->ns : "");
+      auto created = objects_.Create(*object, ApiObjects::IsNamespaced(text) ? churn->ns : "");
       if (!created && created.error().code != ErrorCode::kAlreadyExists) {
         error_ = std::move(created).error();
         return;
@@ -572,16 +471,7 @@ Expected<void> TestRun::Run(const AllocateClaims& operation) {
   const api::Labels mark{{"simulation.berth.dev/allocates", "claim"}};
   BERTH_RETURN_IF_ERROR(RepeatAndWait(claims.size(), kRequest, [&](std::size_t index) -> Expected<void> {
     const api::ResourceClaim& claim = *claims[index];
-    Value reference = Value::Map();
-    reference.Set("name", Value::Text("claim"));
-    reference.Set("resourceClaimName", Value::Text(claim.metadata.name));
-    Value pod = ParsedObject("{kind: Pod, spec: {containers: [{name: c}]}}");
-    Value& spec = MapMember(pod, "spec");
-    spec.Set("schedulerName", Value::Text(scheduler_name_));
-    spec.Set("resourceClaims", Value::List()).items.push_back(std::move(reference));
-    Value& metadata = MapMember(pod, "metadata");
-    metadata.Set("generateName", Value::Text("allocate-"));
-    metadata.Set("labels", LabelsOf(mark));
+    const Value pod = AllocatingPodManifest(scheduler_name_, claim.metadata.name, mark);
     BERTH_RETURN_IF_ERROR(objects_.Create(pod, claim.metadata.ns.str()));
     return {};
   }));
