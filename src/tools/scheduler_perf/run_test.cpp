@@ -178,15 +178,18 @@ TEST(RunTest, OperationsHaveTheEffectsOfSchedulerPerf) {
            " {opcode: createPods, count: 2, namespace: a, podTemplatePath: member.yaml, collectMetrics: "
            "true}]",
        2, 0, 2, 2, "GenericWorkload=true"},
-      {"claims are allocated beforehand, and pods get the other devices",
+      {"claims are allocated beforehand, and pods get the only device that is left",
        "[{opcode: createNodes, count: 2, nodeTemplatePath: node.yaml}, {opcode: createAny, count: 2, "
        "templatePath: slice.yaml},"
        " {opcode: createAny, templatePath: class.yaml},"
        " {opcode: createAny, count: 3, namespace: init, templatePath: claim.yaml}, {opcode: "
        "allocResourceClaims, namespace: init},"
-       " {opcode: createAny, namespace: a, templatePath: template.yaml},"
-       " {opcode: createPods, namespace: a, count: 1, podTemplatePath: claiming.yaml, collectMetrics: true}]",
-       4, 0, 1, 1},
+       " {opcode: createAny, namespace: a, templatePath: template.yaml}, {opcode: startCollectingMetrics, "
+       "namespaces: [a]},"
+       " {opcode: createPods, namespace: a, count: 2, podTemplatePath: claiming.yaml, skipWaitToCompletion: "
+       "true},"
+       " {opcode: sleep, duration: 1m}, {opcode: stopCollectingMetrics}]",
+       4, 0, 2, 1},
   };
   for (const RunCase& c : cases) {
     const auto result = Ran(c.operations, c.gates);
