@@ -116,7 +116,7 @@ Expected<std::string> ApiObjects::CreateKind(Value object, const std::string& ns
   if (std::derived_from<T, api::PodGroup> && !options_.pod_groups)
     return Invalid(fmt::format("{}: needs the feature gate GenericWorkload", T::kKind));
   BERTH_RETURN_IF_ERROR(Complete(object, T::kNamespaced, ns));
-  const std::string name = TextOf(object, {"metadata", "name"});
+  std::string name = TextOf(object, {"metadata", "name"});
   if (api_.Find<T>(KeyIn(ns, name)) != nullptr)
     return Fail(ErrorCode::kAlreadyExists, fmt::format("{} {} exists", T::kKind, KeyIn(ns, name)));
   if constexpr (std::same_as<T, api::Pod>) {
