@@ -95,7 +95,8 @@ PostFilterResult CapacityScheduling::PostFilter(const Attempt& attempt,
   const cluster::NodeTable& nodes = attempt.nodes();
   rows_.clear();
   PotentialRows(verdicts, nodes).ForEach([&](std::size_t row) { rows_.push_back(static_cast<Row>(row)); });
-  EvictionCheck check(services.protections(), {attempt.pod().key, attempt.pod().priority()});
+  EvictionCheck check(services.protections(),
+                      {attempt.pod().key, attempt.pod().priority(), attempt.pod().pod});
   preemption_.Run(attempt, services, check, rows_);
   std::vector<Candidate>& candidates = preemption_.candidates();
   if (candidates.empty()) {

@@ -56,7 +56,8 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
     wanted = args_.Wanted(rows_.size());
     std::ranges::rotate(rows_, rows_.begin() + static_cast<std::ptrdiff_t>(rng->Below(rows_.size())));
   }
-  EvictionCheck check(services.protections(), {attempt.pod().key, attempt.pod().priority()});
+  EvictionCheck check(services.protections(),
+                      {attempt.pod().key, attempt.pod().priority(), attempt.pod().pod});
   dry_run_.Run(attempt, services, check, rows_, wanted);
   if (dry_run_.candidates().empty()) {
     if (!dry_run_.errors().empty()) return {Status::Error(api::JoinErrors(dry_run_.errors())), {}};
