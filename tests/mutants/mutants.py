@@ -398,6 +398,9 @@ MUTANTS = [
            'handle.Keep<State>("EvictionBudget " + profile)', "std::make_shared<State>()",
            "each reload gives every namespace a new budget", ("scheduler_plugins", "scheduler_cycle")),
     # --- elastic quotas ---
+    Mutant("every-failed-attempt-is-unserved", f"{PLUGINS}/capacity_scheduling/capacity_scheduling.cpp",
+           "  if (!result.status.ok() && preemption_.IsWithinMin(attempt))\n", "  if (!result.status.ok())\n",
+           "an alert about a minimum that is not served, for pods beyond it", ("scheduler_plugins", )),
     Mutant("borrowers-lose-more-than-they-borrow", f"{PLUGINS}/capacity_scheduling/quota_preemption.cpp",
            "return has_quota && ns != NamespaceOf(attempt) && TrialOf(attempt).OverMin(ns);",
            "return has_quota && ns != NamespaceOf(attempt);",

@@ -90,8 +90,19 @@ PostFilterResult CapacityScheduling::PostFilter(const Attempt& attempt,
                                                 const framework::FilterOutcome& verdicts,
                                                 framework::PostFilterServices& services) {
   if (attempts_ != nullptr) attempts_->Add();
-  if (const std::string_view why = preemption_.Ineligible(attempt, verdicts); !why.empty())
-    return {Status::Unschedulable(std::string(why)), {}};
+  const std::string_view why_not = preemption_.Ineligible(attempt, verdicts);
+  // Room is being made for the pod.
+  if (why_not == kVictimsAreLeaving) return {Status::Unschedulable(std::string(why_not)), {}};
+  PostFilterResult result = why_not.empty()
+                                ? Preempt(attempt, verdicts, services)
+                                : PostFilterResult{Status::Unschedulable(std::string(why_not)), {}};
+  if (!result.status.ok() && preemption_.IsWithinMin(attempt))
+    ledger_.CountUnserved(attempt.pod().pod->metadata.ns.str());
+  return result;
+}
+
+PostFilterResult CapacityScheduling::Preempt(const Attempt& attempt, const framework::FilterOutcome& verdicts,
+                                             framework::PostFilterServices& services) {
   const cluster::NodeTable& nodes = attempt.nodes();
   rows_.clear();
   PotentialRows(verdicts, nodes).ForEach([&](std::size_t row) { rows_.push_back(static_cast<Row>(row)); });

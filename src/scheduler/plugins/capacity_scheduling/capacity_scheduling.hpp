@@ -47,6 +47,9 @@ class CapacityScheduling final : public framework::PreFilterExtensionsPlugin,
 
  private:
   void AddNominatedPods(const framework::Attempt& attempt, QuotaTrial& trial) const;
+  framework::PostFilterResult Preempt(const framework::Attempt& attempt,
+                                      const framework::FilterOutcome& verdicts,
+                                      framework::PostFilterServices& services);
   void CountReclaimed(const framework::Attempt& attempt, const framework::PostFilterResult& result);
 
   framework::Handle& handle_;

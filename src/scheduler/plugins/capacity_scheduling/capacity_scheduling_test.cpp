@@ -508,7 +508,7 @@ TEST_F(QuotaPreemptionTest, ATerminatingVictimOnTheNominatedNodePreventsFurtherE
   EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 2).Nominated("n")),
             "not eligible due to a terminating pod on the nominated node.");
   EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 1).Nominated("n")),
-            "0/1 nodes are available: 1 No victims found on node n for preemptor pod p.");
+            "0/1 nodes are available: 1 No victims found for preemptor pod p.");
 }
 
 TEST_F(QuotaPreemptionTest, WithinItsMinimumANamespaceWaitsForItsOwnTerminatingPodsToo) {
@@ -613,6 +613,7 @@ class QuotaMetricsTest : public QuotaTest {
     const auto known = cluster.objects().Of<api::ElasticQuota>().Find(ns, "quota");
     cluster.objects().Apply(ports::Change<api::ElasticQuota>{known, nullptr});
   }
+  static constexpr const char* kUnserved = "unserved_attempts_total{namespace=\"a\"} 0";
   // The samples of berth_quota_*.
   std::vector<std::string> Samples() const {
     std::vector<std::string> samples;
@@ -633,7 +634,8 @@ TEST_F(QuotaMetricsTest, ShowAmountsInBaseUnits) {
       ElementsAre("max{namespace=\"a\",resource=\"cpu\"} 4",  // without memory: none
                   "max{namespace=\"a\",resource=\"memory\"} 0", "min{namespace=\"a\",resource=\"cpu\"} 1.5",
                   "min{namespace=\"a\",resource=\"memory\"} 1.073741824e+09",
-                  "reclaimed_pods_total{namespace=\"a\"} 0", "used{namespace=\"a\",resource=\"cpu\"} 2.5",
+                  "reclaimed_pods_total{namespace=\"a\"} 0", kUnserved,
+                  "used{namespace=\"a\",resource=\"cpu\"} 2.5",
                   "used{namespace=\"a\",resource=\"memory\"} 1024"));
 }
 
@@ -643,14 +645,14 @@ TEST_F(QuotaMetricsTest, FollowPodsAndQuotas) {
   Run("n", InNamespace("a", "a1", "2"));
   EXPECT_THAT(Samples(), Contains("used{namespace=\"a\",resource=\"cpu\"} 2"));
   Quota("a", "3", "5");
-  EXPECT_THAT(
-      Samples(),
-      ElementsAre("max{namespace=\"a\",resource=\"cpu\"} 5", "min{namespace=\"a\",resource=\"cpu\"} 3",
-                  "reclaimed_pods_total{namespace=\"a\"} 0", "used{namespace=\"a\",resource=\"cpu\"} 2"));
+  EXPECT_THAT(Samples(), ElementsAre("max{namespace=\"a\",resource=\"cpu\"} 5",
+                                     "min{namespace=\"a\",resource=\"cpu\"} 3",
+                                     "reclaimed_pods_total{namespace=\"a\"} 0", kUnserved,
+                                     "used{namespace=\"a\",resource=\"cpu\"} 2"));
   // Without a maximum, and with another resource.
   cluster.Put(MakeQuota("a", QuotaList{{"memory", "1"}}, std::nullopt));
   EXPECT_THAT(Samples(), ElementsAre("min{namespace=\"a\",resource=\"memory\"} 1",
-                                     "reclaimed_pods_total{namespace=\"a\"} 0",
+                                     "reclaimed_pods_total{namespace=\"a\"} 0", kUnserved,
                                      "used{namespace=\"a\",resource=\"memory\"} 0"));
   RemoveQuota("a");
   EXPECT_THAT(Samples(), IsEmpty());
@@ -671,14 +673,14 @@ TEST_F(QuotaMetricsTest, FurtherNamespacesHaveSeriesWhenThereIsRoom) {
   plugin();
   const auto name = [](std::size_t number) { return fmt::format("ns{}", number); };
   for (std::size_t i = 0; i <= QuotaSeries::kMostNamespaces; ++i) Quota(name(i), "1", "1");
-  EXPECT_EQ(Samples().size(), 4 * QuotaSeries::kMostNamespaces);
+  EXPECT_EQ(Samples().size(), 5 * QuotaSeries::kMostNamespaces);
   const std::string further =
       fmt::format("used{{namespace=\"ns{}\",resource=\"cpu\"}} 0", QuotaSeries::kMostNamespaces);
   EXPECT_THAT(Samples(), Not(Contains(further)));
   RemoveQuota("ns7");
   Quota(name(QuotaSeries::kMostNamespaces), "1", "1");
   EXPECT_THAT(Samples(), Contains(further));
-  EXPECT_EQ(Samples().size(), 4 * QuotaSeries::kMostNamespaces);
+  EXPECT_EQ(Samples().size(), 5 * QuotaSeries::kMostNamespaces);
 }
 
 TEST_F(QuotaMetricsTest, TheFirstResourcesHaveSeries) {
@@ -687,7 +689,7 @@ TEST_F(QuotaMetricsTest, TheFirstResourcesHaveSeries) {
   cluster.Put(MakeQuota("a", many, std::nullopt));
   plugin();
   const std::vector<std::string> samples = Samples();
-  EXPECT_EQ(samples.size(), 2 * QuotaSeries::kMostResources + 1);
+  EXPECT_EQ(samples.size(), 2 * QuotaSeries::kMostResources + 2);
   EXPECT_THAT(samples, Contains("min{namespace=\"a\",resource=\"cpu\"} 1"));
   EXPECT_THAT(samples, Contains("min{namespace=\"a\",resource=\"example.com/r14\"} 1"));
 }
@@ -708,6 +710,20 @@ TEST_F(QuotaMetricsTest, DoNotCountPodsOfTheSameNamespace) {
   Run("n", InNamespace("a", "a1", "90", 0));
   EXPECT_EQ(Preempt(InNamespace("a", "p", "80", 5)), "n: a/a1");
   EXPECT_THAT(Samples(), Contains("reclaimed_pods_total{namespace=\"a\"} 0"));
+}
+
+TEST_F(QuotaMetricsTest, CountFailedAttemptsWithinTheMinimum) {
+  cluster.Add(MakeNode("full").Cpu("8"));
+  Quota("a", "6", "8");
+  Quota("b", "8", "8");
+  Run("full", InNamespace("b", "b1", "8", 5));
+  Preempt(InNamespace("a", "p", "4", 5));
+  EXPECT_THAT(Samples(), Contains("unserved_attempts_total{namespace=\"a\"} 1"));
+  Preempt(InNamespace("a", "p", "7", 5));
+  EXPECT_THAT(Samples(), Contains("unserved_attempts_total{namespace=\"a\"} 1")) << "beyond the minimum";
+  Quota("b", "4", "8");
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "4", 5)), "full: b/b1");
+  EXPECT_THAT(Samples(), Contains("unserved_attempts_total{namespace=\"a\"} 1")) << "evicts a pod";
 }
 
 }  // namespace

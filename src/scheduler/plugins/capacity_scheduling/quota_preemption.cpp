@@ -99,8 +99,9 @@ Status QuotaPreemption::NodeRun::SelectVictims() {
     return Status::Unschedulable("");
   }
   if (possible_.empty()) {
-    ++of_.counts_[fmt::format("No victims found on node {} for preemptor pod {}", nodes.name(row_),
-                              attempt_.pod().pod->metadata.name)];
+    // Without the node's name, in contrast to scheduler-plugins: the message counts nodes by reason, and
+    // would have an entry for each of thousands of nodes.
+    ++of_.counts_[fmt::format("No victims found for preemptor pod {}", attempt_.pod().pod->metadata.name)];
     return Status::Unschedulable("");
   }
   if (!Fits()) {
@@ -221,6 +222,11 @@ QuotaPreemption::Claim QuotaPreemption::ClaimOf(const Attempt& attempt) const {
   if (ledger_.Find(ns) == nullptr) return Claim::kNoQuota;
   const QuotaTrial& trial = TrialOf(attempt);
   return trial.OverMinWith(ns, trial.request_in_quota) ? Claim::kBeyondMin : Claim::kWithinMin;
+}
+
+// Without a trial, PreFilter has found that the quota is invalid.
+bool QuotaPreemption::IsWithinMin(const Attempt& attempt) const {
+  return attempt.state().Read(trial_) != nullptr && ClaimOf(attempt) == Claim::kWithinMin;
 }
 
 bool QuotaPreemption::MayEvict(Claim claim, const Attempt& attempt, const api::Pod& other) const {

@@ -38,6 +38,8 @@ class QuotaPreemption {
   // empty if it may.
   std::string_view Ineligible(const framework::Attempt& attempt,
                               const framework::FilterOutcome& verdicts) const;
+  // Whether the pod's namespace has a quota, and is within its minimum with the pod.
+  bool IsWithinMin(const framework::Attempt& attempt) const;
   // Evaluates all rows.
   void Run(const framework::Attempt& attempt, framework::PostFilterServices& services, EvictionCheck& check,
            std::span<const cluster::Row> rows);
