@@ -397,6 +397,13 @@ MUTANTS = [
     Mutant("a-reload-forgets-evictions", f"{PLUGINS}/eviction_budget/eviction_budget.cpp",
            'handle.Keep<State>("EvictionBudget " + profile)', "std::make_shared<State>()",
            "each reload gives every namespace a new budget", ("scheduler_plugins", "scheduler_cycle")),
+    # --- preview of preemption ---
+    Mutant("the-preview-evaluates-all-nodes-at-once", "src/scheduler/algorithm/scheduling_algorithm.cpp",
+           "      limited.unresolvable -= rows;\n", "      limited.unresolvable.Clear();\n",
+           "every node of the preview has the victims of the best one", ("scheduler_explanation", )),
+    Mutant("the-preview-has-no-limit", "src/scheduler/explanation/preemption_preview.cpp",
+           "reviewed ? 1 : kMostPreviewedNodes", "reviewed ? 1 : SIZE_MAX",
+           "an explanation evaluates thousands of nodes one by one", ("scheduler_explanation", )),
     # --- elastic quotas ---
     Mutant("every-failed-attempt-is-unserved", f"{PLUGINS}/capacity_scheduling/capacity_scheduling.cpp",
            "  if (!result.status.ok() && preemption_.IsWithinMin(attempt))\n", "  if (!result.status.ok())\n",

@@ -112,13 +112,16 @@ PostFilterResult CapacityScheduling::Preempt(const Attempt& attempt, const frame
   std::vector<Candidate>& candidates = preemption_.candidates();
   if (candidates.empty()) {
     if (!preemption_.errors().empty()) return {Status::Error(api::JoinErrors(preemption_.errors())), {}};
-    return {Status::Unschedulable(NoCandidateMessage(preemption_.reasons(), rows_.size(), nodes)), ""};
+    return {.status = Status::Unschedulable(NoCandidateMessage(preemption_.reasons(), rows_.size(), nodes)),
+            .nominate = "",
+            .refusals = ToList(preemption_.reasons())};
   }
   if (Status status = ReviewCandidates(handle_.preemption_reviewers, attempt.pod(), check, candidates);
       !status.ok())
     return {std::move(status), {}};
   if (candidates.empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
   PostFilterResult result = NominateBest(candidates, nodes, services.rng());
+  result.refusals = ToList(preemption_.reasons());
   CountReclaimed(attempt, result);
   return result;
 }
