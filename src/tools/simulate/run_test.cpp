@@ -379,6 +379,20 @@ TEST(RunWorkload, WithFairOrderATenantDoesNotWaitForTheBacklogOfAnother) {
   EXPECT_GT(plain.kinds[1].time_to_bind.max(), 90min);
 }
 
+TEST(RunWorkload, AControllerReplacesAPodAfterATime) {
+  const std::string workload =
+      "duration: 1h\noutages:\n- {group: pool, at: 20m, lasts: 30m}\n"
+      "evictionAfter: 1m\n" +
+      Nodes(1) + Pods("p", "{at: [0s]}", "1", "@");
+  const auto created = [&](const std::string& after) {
+    std::string text = workload;
+    text.replace(text.find('@'), 1, after);
+    return Execute(Parse(text)).kinds[0].created;
+  };
+  EXPECT_EQ(created("  recreateAfter: 38m\n"), 2u);
+  EXPECT_EQ(created("  recreateAfter: 40m\n"), 1u);
+}
+
 TEST(RunWorkload, TwoWorkloadsThatEvictEachOtherCompleteOnlyWithPauses) {
   const auto workload = LoadWorkload(BERTH_EXAMPLES "/simulate/build-loop.yaml");
   ASSERT_TRUE(workload) << workload.error().message;

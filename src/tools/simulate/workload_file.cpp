@@ -367,6 +367,7 @@ void WorkloadReader::ReadKind(const Value& value, const std::string& path) {
   if (kind.group && kind.model.spec.pod_group)
     errors_.Add(path + ".template.spec.schedulingGroup", "the simulation sets it; remove the field");
   kind.recreate = fields.Bool("recreate", true);
+  kind.recreate_after = fields.Time("recreateAfter", {});
   fields.ForEach("arrivals", [&](const Value& item, const std::string& at) { ReadArrivals(item, at, kind); });
   if (kind.arrivals.empty()) fields.Add("arrivals", "required: a list of at, rate or every");
   fields.Finish();

@@ -30,15 +30,18 @@ void QuotaSeries::Put(const std::string& ns, const Quota& quota, const QuotaAmou
   auto known = namespaces_.find(ns);
   if (known == namespaces_.end()) {
     if (namespaces_.size() == kMostNamespaces) return;
-    auto reclaimed = ExportCounter(
+    auto reclaimed = std::make_shared<std::atomic<std::uint64_t>>(0);
+    auto unserved = std::make_shared<std::atomic<std::uint64_t>>(0);
+    registry_->CallbackCounter(
         kReclaimed,
         "[ALPHA] Pods selected for eviction because their namespace used more than the minimum of its quota, "
         "for pods of namespaces within theirs.",
-        ns);
-    auto unserved = ExportCounter(kUnserved,
-                                  "[ALPHA] Failed attempts of pods with which their namespace would be "
-                                  "within the minimum of its quota.",
-                                  ns);
+        {{"namespace", ns}}, [reclaimed] { return static_cast<double>(reclaimed->load()); });
+    registry_->CallbackCounter(kUnserved,
+                               "[ALPHA] Failed attempts of pods with which their namespace would be within "
+                               "the minimum of its quota.",
+                               {{"namespace", ns}},
+                               [unserved] { return static_cast<double>(unserved->load()); });
     known = namespaces_.emplace(ns, Namespace{{}, std::move(reclaimed), std::move(unserved)}).first;
   }
   std::vector<Resource>& resources = known->second.resources;
@@ -68,15 +71,6 @@ std::vector<QuotaSeries::Resource> QuotaSeries::ResourcesOf(const Quota& quota) 
     resources.push_back({name, quota.Limits(name), nullptr});
   }
   return resources;
-}
-
-std::shared_ptr<std::atomic<std::uint64_t>> QuotaSeries::ExportCounter(const char* name,
-                                                                       std::string_view help,
-                                                                       const std::string& ns) {
-  auto count = std::make_shared<std::atomic<std::uint64_t>>(0);
-  registry_->CallbackCounter(name, help, {{"namespace", ns}},
-                             [count] { return static_cast<double>(count->load()); });
-  return count;
 }
 
 void QuotaSeries::Export(const std::string& ns, const Resource& resource) {

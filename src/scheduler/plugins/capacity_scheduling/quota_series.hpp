@@ -55,8 +55,6 @@ class QuotaSeries {
     std::shared_ptr<std::atomic<std::uint64_t>> reclaimed, unserved;
   };
   static std::vector<Resource> ResourcesOf(const Quota& quota);
-  std::shared_ptr<std::atomic<std::uint64_t>> ExportCounter(const char* name, std::string_view help,
-                                                            const std::string& ns);
   void Export(const std::string& ns, const Resource& resource);
   void WithdrawCounters(const std::string& ns);
   void Withdraw(const std::string& ns, const Namespace& known);

@@ -108,9 +108,11 @@ EvictionBudget::~EvictionBudget() { handle_.nodes.Forget(*this); }
 // --- refusals ---
 
 Status EvictionBudget::MayEvict(const framework::Preemptor& preemptor, const api::Pod& victim) {
+  if (victim.metadata.deleting()) return {};
+  // Also of a pod that is not bound yet: in a loop, each one is evicted before its binding is confirmed.
+  if (Status in_loop = CheckLoop(preemptor, victim); !in_loop.ok()) return in_loop;
   if (!Counts(victim)) return {};
-  Status status = CheckLoop(preemptor, victim);
-  if (status.ok()) status = CheckRunTime(victim);
+  Status status = CheckRunTime(victim);
   return status.ok() ? CheckBudget(victim.metadata.ns.str(), 1) : status;
 }
 
@@ -183,8 +185,8 @@ std::optional<EvictionLimit> EvictionBudget::LimitOf(std::string_view ns) const 
 
 void EvictionBudget::OnEviction(const framework::Preemptor& preemptor, std::span<const api::PodPtr> victims) {
   for (const api::PodPtr& victim : victims) {
-    if (!Counts(*victim)) continue;
-    Record(*victim, Now());
+    if (Counts(*victim)) Record(*victim, Now());
+    if (victim->metadata.deleting()) continue;
     RecordLoop(preemptor.pod, *victim, PreemptionLoops::EvictorOf(*preemptor.pod), Now());
   }
 }

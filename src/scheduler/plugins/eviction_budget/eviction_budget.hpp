@@ -32,10 +32,11 @@ namespace berth::plugins {
 // configuration keeps the evictions while the profile has the plugin; a restart keeps only those that
 // terminating pods show.
 //
-// With `loops`, an eviction that completes a loop (PreemptionLoops) pauses the victim's workload: no pod of
-// it is evicted, and its pods do not evict those of the workloads that evicted it, until the pause has
-// passed. The preemptor gets an event. Profiles with the same `loops` share the counts, so that each loop is
-// reported once; a reload that changes `loops` begins anew.
+// With `loops`, which also count pods that are not bound yet, an eviction that completes a loop
+// (PreemptionLoops) pauses the victim's workload: no pod of it is evicted, and its pods do not evict those of
+// the workloads that evicted it, until the pause has passed. The preemptor gets an event. Profiles with the
+// same `loops` share the counts, so that each loop is reported once; a reload that changes `loops` begins
+// anew.
 class EvictionBudget final : public framework::EvictionProtectionPlugin, public cluster::PodObserver {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);

@@ -454,6 +454,20 @@ TEST_F(EvictionBudgetTest, EvictionsByOtherSchedulersCompleteALoop) {
             "unknown workload (second); it is paused for 5m0s");
 }
 
+TEST_F(EvictionBudgetTest, APodThatIsEvictedBeforeItsBindingIsConfirmedCountsInALoop) {
+  Use("{minRunSeconds: 60, loops: {evictions: 2}}");
+  const auto assumed = [](const std::string& name) {
+    PodBuilder pod = OfJob("batch", name, 0);
+    pod.raw().spec.node_name = "";
+    return pod;
+  };
+  EXPECT_EQ(Refusal(assumed("b1")), "");
+  Evict({assumed("b1").Share()});
+  cluster.loop().Pass(seconds(2));
+  Evict({assumed("b2").Share()});
+  EXPECT_EQ(Refusal(assumed("b3")), "preemption loop: workload is not evicted for 5m0s");
+}
+
 TEST_F(EvictionBudgetTest, WithoutLoopsNothingIsCounted) {
   Use("{minRunSeconds: 1}");
   for (int i = 0; i < 10; ++i) EvictPodOf("batch");
