@@ -112,12 +112,18 @@ void AddCandidates(JsonObject& object, const AttemptRecord& record) {
                  });
 }
 
+// The format of FormatMicroTime, for times that may be outside of the range of a WallTime.
+std::string WithMicroseconds(std::int64_t unix_seconds) {
+  std::string text = api::FormatTimestamp(unix_seconds);
+  return text.insert(text.size() - 1, ".000000");
+}
+
 void AppendVictim(std::string& out, const PreemptionPreview::Victim& victim) {
   JsonObject object(out);
   object.Add("pod", victim.pod);
   object.AddUnlessEmpty("owner", victim.owner);
   object.AddNumber("priority", victim.priority);
-  if (victim.started != 0) object.Add("started", api::FormatTimestamp(victim.started));
+  if (victim.started != 0) object.Add("started", WithMicroseconds(victim.started));
   object.AddUnlessEmpty("budget", victim.budget);
 }
 

@@ -112,7 +112,7 @@ TEST(ExplanationJson, HasTheCandidatesOfPreemption) {
       JsonOf(cluster, pod, JsonView::kNodes),
       HasSubstr(
           R"("preemption":{"victimCount":1,"node":"n1","victims":["default/low"],"candidates":[{"node":"n1","victimCount":1,"violations":0,)"
-          R"("victims":[{"pod":"default/low","priority":5,"started":"1970-01-01T00:01:00Z"}]}],"refusals":[{"nodes":1,)"));
+          R"("victims":[{"pod":"default/low","priority":5,"started":"1970-01-01T00:01:00.000000Z"}]}],"refusals":[{"nodes":1,)"));
   EXPECT_THAT(
       JsonOf(cluster, pod, JsonView::kSummary),
       HasSubstr(
