@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/cluster/pending_pods.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
 #include "scheduler/cycle/rejections.hpp"
@@ -404,6 +405,7 @@ void OutcomeHandler::LeaveQueue(const QueuedPodPtr& pod) {
   parts_.queue.nominator().Delete(uid);
   parts_.pods.Remove(pod->info.key);
   parts_.handle.groups.Remove(*latest);
+  parts_.handle.pending.Remove(uid);
   parts_.unclaimed.Put(latest);
 }
 
