@@ -21,9 +21,9 @@ QuotaTree::QuotaTree(std::size_t resources) : resources_(resources) {
 
 QuotaTree::Id QuotaTree::Add(Id parent, Group group) {
   BERTH_CHECK(parent < nodes_.size(), parent, nodes_.size());
-  BERTH_CHECK(group.min.size() == resources_ && group.max.size() == resources_ &&
-                  group.weight.size() == resources_,
-              resources_, group.min.size(), group.max.size(), group.weight.size());
+  BERTH_CHECK(
+      group.min.size() == resources_ && group.max.size() == resources_ && group.weight.size() == resources_,
+      resources_, group.min.size(), group.max.size(), group.weight.size());
   const Id id = static_cast<Id>(nodes_.size());
   Node& node = nodes_.emplace_back();
   node.parent = parent;
@@ -139,8 +139,8 @@ void QuotaTree::ShareRest(std::int64_t rest, std::size_t resource) {
     std::int64_t units = rest;
     for (const std::uint32_t i : order_) {
       Competitor& one = competitors_[i];
-      const Product part = static_cast<Product>(rest) *
-                           static_cast<std::uint64_t>(one.node->group.weight[resource]);
+      const Product part =
+          static_cast<Product>(rest) * static_cast<std::uint64_t>(one.node->group.weight[resource]);
       one.share = static_cast<std::int64_t>(part / weights);
       one.remainder = part % weights;
       units -= one.share;

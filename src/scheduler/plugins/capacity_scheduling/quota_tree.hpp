@@ -1,5 +1,5 @@
-// Runtime quotas of a tree of quota groups: how much each group may use now. Koordinator v1.6 (Multi Hierarchy
-// Elastic Quota Management).
+// Runtime quotas of a tree of quota groups: how much each group may use now. Koordinator v1.8 (Multi
+// Hierarchy Elastic Quota Management).
 #pragma once
 
 #include <cstddef>
@@ -61,8 +61,8 @@ class QuotaTree {
   std::size_t size() const { return nodes_.size(); }  // with the root
   Id parent(Id group) const { return nodes_[group].parent; }
   const Group& group(Id group) const { return nodes_[group].group; }
-  // Calls visit(Id, std::size_t resource, std::int64_t runtime) for the runtimes that Runtime has changed since
-  // the last call, oldest first.
+  // Calls visit(Id, std::size_t resource, std::int64_t runtime) for the runtimes that Runtime has changed
+  // since the last call, oldest first.
   template <class Visit>
   void TakeChanged(Visit&& visit) {
     for (const Changed& one : changed_) visit(one.group, one.resource, one.runtime);
@@ -78,16 +78,16 @@ class QuotaTree {
     Id parent = kRoot;
     Group group;
     std::vector<Id> children;
-    std::vector<Sum> requested;             // by own pods and children
-    std::vector<std::int64_t> limited;      // limited request
-    std::vector<std::int64_t> runtime;      // of the root: the total
-    std::uint64_t stale = 0;                // the resources that the children must share again, one bit each
+    std::vector<Sum> requested;         // by own pods and children
+    std::vector<std::int64_t> limited;  // limited request
+    std::vector<std::int64_t> runtime;  // of the root: the total
+    std::uint64_t stale = 0;            // the resources that the children must share again, one bit each
   };
   // A child whose limited request is not reached yet.
   struct Competitor {
     Node* node = nullptr;
     std::int64_t runtime = 0;
-    std::int64_t share = 0;   // of this round
+    std::int64_t share = 0;  // of this round
     Product remainder = 0;
   };
   std::int64_t Limit(const Node& node, std::size_t resource) const;

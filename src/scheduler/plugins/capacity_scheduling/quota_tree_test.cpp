@@ -168,7 +168,9 @@ struct RandomTree {
 };
 
 RandomTree MakeRandomTree(std::mt19937& rng) {
-  const auto below = [&](std::int64_t end) { return std::uniform_int_distribution<std::int64_t>(0, end)(rng); };
+  const auto below = [&](std::int64_t end) {
+    return std::uniform_int_distribution<std::int64_t>(0, end)(rng);
+  };
   RandomTree random;
   const auto resources = static_cast<std::size_t>(1 + below(2));
   for (std::size_t r = 0; r < resources; ++r) random.totals.push_back(below(200));
