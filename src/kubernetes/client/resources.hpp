@@ -87,13 +87,16 @@ constexpr const Resource& ResourceOf() {
   throw "every kind has its line";  // in a constant expression: does not compile
 }
 
-// The resource from which the kind is read: one of kOtherSources if wanted(const Resource&), else ResourceOf.
+// The resource from which the kind is read: ResourceOf if wanted(const Resource&) or if nothing is wanted,
+// else one of kOtherSources.
 template <class T, class Wanted>
 const Resource& SourceOf(Wanted&& wanted) {
+  constexpr const Resource& standard = ResourceOf<T>();
+  if (wanted(standard)) return standard;
   for (const Resource& resource : kOtherSources) {
     if (resource.kind == T::kKind && wanted(resource)) return resource;
   }
-  return ResourceOf<T>();
+  return standard;
 }
 
 }  // namespace berth::client
