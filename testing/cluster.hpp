@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scheduler/cluster/node_table.hpp"
+#include "scheduler/cluster/pending_pods.hpp"
 #include "scheduler/cluster/pod_counters.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
@@ -58,6 +59,7 @@ class Cluster {
   cluster::NodeTable& nodes() { return table_; }
   cluster::ClusterObjects& objects() { return objects_; }
   cluster::PodGroups& groups() { return groups_; }
+  cluster::PendingPods& pending() { return pending_; }
   FakeApiWriter& api() { return api_; }
   FakeLoop& loop() { return loop_; }
   FakeServices& services() { return services_; }
@@ -130,6 +132,7 @@ class Cluster {
   cluster::VolumesInUse volumes_{table_, objects_};
   cluster::NestedGroups grouping_;
   cluster::PodGroups groups_{grouping_};
+  cluster::PendingPods pending_;
   devices::ClusterDevices devices_{devices::Features{}, objects_, symbols_, table_};
   load_metrics::SignalTable signals_{table_};
   FakeEventSink events_;
@@ -143,6 +146,7 @@ class Cluster {
                             .volumes = volumes_,
                             .devices = devices_,
                             .groups = groups_,
+                            .pending = pending_,
                             .signals = signals_,
                             .api = api_,
                             .events = events_,

@@ -244,6 +244,14 @@ void SchedulerApiDocumentTest::CheckRareFields() {
   explained.pod_reasons = {{"A", "missing claim", {"nearest: b"}}};
   explained.groups.assign(explanation::kMostJsonGroups + 1,
                           {.nodes = {"n"}, .reasons = {{"A", "too small", {"lacks 1"}}}, .shortfall = 0.5});
+  explained.preemption = {
+      .candidates = {{.node = "large",
+                      .victims = {{"default/low", "StatefulSet default/low", 1, /*started=*/60, "budget"}},
+                      .victim_count = 1,
+                      .violations = 1,
+                      .drawback = "more victims"}},
+      .not_shown = 1,
+      .refusals = {{"Insufficient cpu", 1}}};
   explained.advice.push_back({.steps = {"wait for default/low"},
                               .change = {.leaving = {MakePod("low")}},
                               .nodes = {"n"},

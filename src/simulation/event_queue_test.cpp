@@ -20,7 +20,7 @@ TEST(EventQueue, EventsHaveTheOrderOfTimeAndAdditionUnderRandomOperations) {
     for (int i = 0; i < 5000; ++i) {
       const std::uint64_t choice = random.Below(10);
       if (choice < 5) {
-        const MonoTime time(Duration(static_cast<std::int64_t>(random.Below(50))));
+        const MonoTime time(std::chrono::milliseconds(10) * static_cast<int>(random.Below(50)));
         // The event reports its own number, which is the next one.
         const EventQueue::Id id = queue.Add(time, [&ran, number = ++added] { ran = number; });
         ASSERT_EQ(id.number, added);

@@ -81,7 +81,9 @@ void ApplyTo(const ports::ClaimChange::Release& change, const std::string&, api:
 }  // namespace
 
 VirtualApi::VirtualApi(VirtualTime& time, const Latencies& latencies, ports::ClusterSink& sink)
-    : time_(time), latencies_(latencies), sink_(sink) {}
+    : time_(time), latencies_(latencies), sink_(sink), termination_([this](const api::Pod& pod) {
+        return std::optional(pod.spec.node_name.empty() ? Duration::zero() : latencies_.termination);
+      }) {}
 
 void VirtualApi::Publish(ports::ClusterChange change) {
   time_.After(latencies_.watch,
@@ -96,6 +98,18 @@ void VirtualApi::CreatePod(api::Pod pod) {
   const bool is_new = ObjectsOf<api::Pod>().try_emplace(shared->metadata.Key(), shared).second;
   BERTH_CHECK(is_new, shared->metadata.name);
   Publish(ports::Change<api::Pod>{nullptr, shared});
+}
+
+void VirtualApi::UpdatePod(api::Pod pod) {
+  const auto current = Find<api::Pod>(pod.metadata.Key());
+  BERTH_CHECK(current != nullptr && current->metadata.uid == pod.metadata.uid, pod.metadata.name);
+  pod.metadata.resource_version = NextVersion();
+  Store<api::Pod>(std::make_shared<const api::Pod>(std::move(pod)));
+}
+
+void VirtualApi::TerminatePod(const std::string& key) {
+  const api::PodPtr pod = Find<api::Pod>(key);
+  if (pod != nullptr && !pod->metadata.deleting()) Terminate(pod);
 }
 
 void VirtualApi::RemovePod(const std::string& key, std::string_view uid) {
@@ -256,17 +270,19 @@ Expected<void> VirtualApi::ApplyDeletion(const ports::PodDeletion& deletion) {
   BERTH_TRY(const api::PodPtr pod, FindPod(deletion.ns, deletion.name, deletion.uid));
   if (pod->metadata.deleting()) return {};
   if (observer_ != nullptr) observer_->OnPreempted(pod);
+  Terminate(pod);
+  return {};
+}
+
+void VirtualApi::Terminate(const api::PodPtr& pod) {
   const std::string key = pod->metadata.Key();
-  if (pod->spec.node_name.empty()) {
-    RemovePod(key, deletion.uid);
-    return {};
-  }
+  const auto time = termination_(*pod);
+  if (time == Duration::zero()) return RemovePod(key, pod->metadata.uid);
   api::Pod changed = *pod;
   changed.metadata.resource_version = NextVersion();
   changed.metadata.deletion_timestamp = FormatTime(time_.clock().WallNow());
   Store<api::Pod>(std::make_shared<const api::Pod>(std::move(changed)));
-  time_.After(latencies_.termination, [this, key, uid = deletion.uid] { RemovePod(key, uid); });
-  return {};
+  if (time) time_.After(*time, [this, key, uid = pod->metadata.uid] { RemovePod(key, uid); });
 }
 
 Expected<std::string> VirtualApi::ApplyChange(const ports::ClaimChange& change) {

@@ -4,7 +4,9 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -41,7 +43,8 @@ class ApiObserver {
 };
 
 // Mirrors a kube-apiserver with kubelets: a binding fails if the pod is gone (kNotFound), has another UID or
-// a node (kConflict); a bound pod runs at once; a deleted pod with a node terminates after a delay. Mirrors
+// a node (kConflict); a bound pod runs at once; a deleted pod with a node terminates after a delay (see
+// SetTermination). Mirrors
 // the controller of resource claims: a claim whose controller is a pod is removed with the pod. Not
 // simulated: volumes, whose writes fail with kInvalid. Changes are delivered in the order of their writes.
 // One thread.
@@ -52,6 +55,10 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
 
   // Null: none. Must outlive the writes in progress.
   void SetObserver(ApiObserver* observer) { observer_ = observer; }
+  // How long a deleted pod continues to exist; nullopt: until RemovePod. By default a pod with a node takes
+  // Latencies::termination, and one without is removed at once.
+  using Termination = std::function<std::optional<Duration>(const api::Pod&)>;
+  void SetTermination(Termination termination) { termination_ = std::move(termination); }
 
   // --- other clients: without latency except for the watch ---
   // Creates or replaces an object of any kind but pods. Sets its resource version.
@@ -85,11 +92,15 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   }
   // Creates a pod; name and UID must be new.
   void CreatePod(api::Pod pod);
+  // Replaces a pod of the same name and UID, which must exist.
+  void UpdatePod(api::Pod pod);
   // Creates a claim for the pod, which need not exist yet and becomes the claim's controller. The name must
   // be new.
   void CreateClaimFor(const api::ObjectMeta& pod, api::ResourceClaim claim);
   // The pod ends or is removed immediately. No effect if it is gone.
   void RemovePod(const std::string& key, std::string_view uid);
+  // A client deletes the pod with its grace period. No effect if it is gone or being deleted.
+  void TerminatePod(const std::string& key);
 
   std::size_t pods() const { return std::get<Objects<api::Pod>>(objects_).size(); }
   std::uint64_t bindings() const { return bindings_; }
@@ -135,6 +146,8 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   Expected<void> ApplyBinding(const ports::Binding& binding);
   Expected<void> ApplyPatch(const ports::PodStatusPatch& patch);
   Expected<void> ApplyDeletion(const ports::PodDeletion& deletion);
+  // Requires a pod that is not being deleted.
+  void Terminate(const api::PodPtr& pod);
   // The new resource version.
   Expected<std::string> ApplyChange(const ports::ClaimChange& change);
   Expected<ports::CreatedClaim> ApplyCreation(const ports::NewClaim& claim);
@@ -146,6 +159,7 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   const Latencies latencies_;
   ports::ClusterSink& sink_;
   ApiObserver* observer_ = nullptr;
+  Termination termination_;
   ObjectsOfAll<api::AllKinds>::type objects_;
   TextMap<api::Text> node_names_;                // shared by the pods of a node
   TextMap<std::vector<std::string>> claims_of_;  // keys of claims by the UID of their controller

@@ -27,11 +27,14 @@ from ports import free_port  # noqa: E402 (needs the path set above)
 MONITORING = ROOT / "deploy" / "monitoring"
 RULES = ("alerts.yaml", "recording-rules.yaml")
 # Families that only appear after failures, which do not occur here; checks that the code contains them.
-RARE = {"berth_reflector_failures_total", "berth_objects_skipped_total", "berth_plugin_overruns_total"}
+RARE = {"berth_reflector_failures_total", "berth_objects_skipped_total", "berth_plugin_overruns_total",
+        # With hierarchy: Koordinator, which excludes the quotas of namespaces.
+        "berth_quota_group_used", "berth_quota_group_runtime", "berth_quota_group_min", "berth_quota_groups_without_place"}
 # Expressions without a value in a healthy cluster, by a part of the expression.
 QUIET = ("absent(", "== 0", "> 1", "> 0.05", "> 10", "> 30", "> 100", 'code=~"5..', "berth_reflector_failures_total",
          "berth_objects_skipped_total", "berth_plugin_overruns_total", "increase(berth_events_dropped_total",
-         "increase(berth_overcommitted_placements_total")
+         "increase(berth_overcommitted_placements_total", "increase(berth_preemption_loops_total",
+         "increase(berth_quota_unserved_attempts_total", "berth_quota_group")
 # With the plugins whose metrics appear in the row of tenants.
 CONFIGURATION = """apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -39,8 +42,10 @@ clientConnection: {kubeconfig: kubeconfig}
 profiles:
 - schedulerName: default-scheduler
   plugins:
-    multiPoint: {enabled: [{name: CapacityScheduling}]}
+    multiPoint: {enabled: [{name: CapacityScheduling}, {name: EvictionBudget}]}
     queueSort: {disabled: [{name: "*"}], enabled: [{name: FairOrder}]}
+  pluginConfig:
+  - {name: EvictionBudget, args: {loops: {}}}
 """
 METRIC = re.compile(r"\b((?:scheduler|leader_election|rest_client|process|berth)_[a-z0-9_]+)\b(?!\s*:)")
 

@@ -88,7 +88,7 @@ def check(cluster):
                    "research/third: n1 -> no node")
     cluster.expect(("what-if", "--config=quotas.yaml"), OVER_MAXIMUM)
     cluster.expect(("what-if", "--config=quotas.yaml", "--add-pods", "serve.yaml"), "pod research/third: 1 pod on n1",
-                   "pod products/serve: 1 pod on n1", "on n1, by products/serve")
+                   "pod products/serve: 1 pod on n1", "on n1, priority 0, by products/serve of priority 0")
     # The same in reality: the minimum of the other tenant is reclaimed, and the third pod fits then.
     cluster.add_pod("products", "serve", "3")
     others = {"products/serve", "research/third"}

@@ -96,8 +96,13 @@ struct ClusterSource::Impl {
   }
 
   template <class T>
+  const Resource& Source() const {
+    return SourceOf<T>(options.wanted);
+  }
+
+  template <class T>
   bool Wanted() const {
-    return options.wanted(ResourceOf<T>());
+    return options.wanted(Source<T>());
   }
 
   // Pods and nodes are nearly all of the traffic. Objects whose text is retained must be JSON.
@@ -112,11 +117,11 @@ struct ClusterSource::Impl {
   // The core group needs no discovery: without pods and nodes there is nothing to schedule.
   template <class T>
   void Find() {
-    constexpr const Resource& resource = ResourceOf<T>();
+    const Resource& resource = Source<T>();
     if (resource.group.empty()) {
       return Follow<T>(Resource::GroupPath("", "v1") + "/" + std::string(resource.plural));
     }
-    discovery.Follow(resource, [this, settled = false](std::optional<std::string> path) mutable {
+    discovery.Follow(resource, [this, &resource, settled = false](std::optional<std::string> path) mutable {
       if (path) {
         if (options.on_version) options.on_version(T::kKind, VersionIn(*path));
         Follow<T>(*path, /*counts=*/!settled);
@@ -146,8 +151,8 @@ struct ClusterSource::Impl {
     const auto waited_for = std::make_shared<bool>(counts);
     reflector = std::make_unique<Reflector<T>>(
         loop, api, decoder, registry, random,
-        ReflectorOptions{.resource = std::string(ResourceOf<T>().plural),
-                         .group = std::string(ResourceOf<T>().group),
+        ReflectorOptions{.resource = std::string(Source<T>().plural),
+                         .group = std::string(Source<T>().group),
                          .kind = std::string(T::kKind),
                          .path = path,
                          .field_selector = std::string(kFieldSelector<T>),
@@ -160,12 +165,12 @@ struct ClusterSource::Impl {
                                  [this, waited_for] {
                                    if (std::exchange(*waited_for, false)) Settled();
                                  },
-                             .on_absent = [this] { discovery.Recheck(ResourceOf<T>().group); },
+                             .on_absent = [this] { discovery.Recheck(Source<T>().group); },
                              .on_unavailable =
                                  [this, waited_for, first = MonoTime{}](Unavailable why) mutable {
                                    if (first == MonoTime{}) first = loop.Now();
                                    if (loop.Now() - first >= kGracePeriod)
-                                     ContinueWithout(ResourceOf<T>(), why, *waited_for);
+                                     ContinueWithout(Source<T>(), why, *waited_for);
                                  }});
     reflector->Start();
   }
@@ -218,8 +223,7 @@ struct ClusterSource::Impl {
       // An API server may lack claims, or forbid them; then the previous leader has not written any either.
       if (std::is_same_v<T, api::ResourceClaim> && !reflector->synced()) return;
       ++unproven;
-      reflector->ProveFresh(
-          [this, since](std::string_view how) { Proven(ResourceOf<T>().plural, how, since); });
+      reflector->ProveFresh([this, since](std::string_view how) { Proven(Source<T>().plural, how, since); });
     };
     ++unproven;
     prove.template operator()<api::Pod>();

@@ -68,6 +68,11 @@ inline constexpr std::array<Resource, 3> kExternalResources = {{
     {"Job", "jobs", "batch", {"v1"}, "", true},
 }};
 
+// Other resources with the objects of a kind of kResources: Koordinator's ElasticQuotas.
+inline constexpr std::array<Resource, 1> kOtherSources = {{
+    {"ElasticQuota", "elasticquotas", "scheduling.sigs.k8s.io", {"v1alpha1"}, "", true},
+}};
+
 template <class T>
 constexpr const Resource& ResourceOf() {
   if constexpr (requires { T::kSource; }) {
@@ -80,6 +85,18 @@ constexpr const Resource& ResourceOf() {
     }
   }
   throw "every kind has its line";  // in a constant expression: does not compile
+}
+
+// The resource from which the kind is read: ResourceOf if wanted(const Resource&) or if nothing is wanted,
+// else one of kOtherSources.
+template <class T, class Wanted>
+const Resource& SourceOf(Wanted&& wanted) {
+  constexpr const Resource& standard = ResourceOf<T>();
+  if (wanted(standard)) return standard;
+  for (const Resource& resource : kOtherSources) {
+    if (resource.kind == T::kKind && wanted(resource)) return resource;
+  }
+  return standard;
 }
 
 }  // namespace berth::client

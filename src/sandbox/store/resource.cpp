@@ -125,7 +125,10 @@ std::vector<ResourceType> ClusterTypes() {
        .kind = "PriorityClass", .short_names = "pc", .tracks_generation = true},
       {.group = "scheduling.k8s.io", .version = "v1beta1", .plural = "podgroups", .singular = "podgroup",
        .kind = "PodGroup", .namespaced = true, .has_status = true, .tracks_generation = true},
-      // Of scheduler-plugins; CapacityScheduling reads it.
+      // Of Koordinator and of scheduler-plugins; CapacityScheduling reads one of them.
+      {.group = "scheduling.sigs.k8s.io", .version = "v1alpha1", .plural = "elasticquotas",
+       .singular = "elasticquota", .kind = "ElasticQuota", .short_names = "eq,eqs", .namespaced = true,
+       .has_status = true, .tracks_generation = true},
       {.group = "scheduling.x-k8s.io", .version = "v1alpha1", .plural = "elasticquotas", .singular = "elasticquota",
        .kind = "ElasticQuota", .short_names = "eq,eqs", .namespaced = true, .has_status = true,
        .tracks_generation = true},

@@ -94,6 +94,16 @@ void RecordDetails(SchedulingContext& context) {
   }
 }
 
+framework::FilterOutcome VerdictsForPostFilter(SchedulingContext& context) {
+  const AttemptRecord& record = context.record();
+  framework::FilterOutcome verdicts = context.buffers.verdicts;
+  verdicts.unresolvable |= record.unresolvable;
+  verdicts.unresolvable |= record.excluded;
+  if (record.pre_filter && record.pre_filter->code == framework::Code::kUnschedulableAndUnresolvable)
+    verdicts.unresolvable |= record.all;
+  return verdicts;
+}
+
 // The nodes that PreFilter excluded.
 void RecordExcluded(SchedulingContext& context, const RowSet& candidates) {
   AttemptRecord& record = context.record();
@@ -176,6 +186,25 @@ ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const 
     } else {
       context.result.nominate = "";
     }
+  });
+}
+
+void SchedulingAlgorithm::PreviewPostFilter(const cluster::PodInfo& pod, const runtime::Profile& profile,
+                                            const ClusterView& cluster,
+                                            std::span<const runtime::Nomination> nominations,
+                                            const VisitPostFilter& visit) {
+  Decide(pod, profile, cluster, nullptr, RecordedScores::kNone, nominations, {}, [&](Context& context) {
+    const framework::FilterOutcome verdicts = VerdictsForPostFilter(context);
+    RowSet potential = cluster.nodes.all();
+    potential -= verdicts.unresolvable;
+    visit(potential, [&](const RowSet& rows) {
+      framework::FilterOutcome limited = verdicts;
+      limited.unresolvable = cluster.nodes.all();
+      limited.unresolvable -= rows;
+      limited.unresolvable |= verdicts.unresolvable;
+      PostFilterRun services(context, nullptr);
+      return profile.RunPostFilter(context.attempt, limited, services);
+    });
   });
 }
 
@@ -488,11 +517,7 @@ void SchedulingAlgorithm::Sample(Context& context, const RowSet& candidates) {
 
 void SchedulingAlgorithm::RunPostFilters(Context& context) {
   AttemptRecord& record = context.record();
-  framework::FilterOutcome verdicts = context.buffers.verdicts;
-  verdicts.unresolvable |= record.unresolvable;
-  verdicts.unresolvable |= record.excluded;
-  if (record.pre_filter && record.pre_filter->code == framework::Code::kUnschedulableAndUnresolvable)
-    verdicts.unresolvable |= record.all;
+  const framework::FilterOutcome verdicts = VerdictsForPostFilter(context);
   PostFilterRun services(context, options_.tie_break == TieBreak::kRandom ? &random_ : nullptr);
   framework::PostFilterResult answer = context.profile.RunPostFilter(context.attempt, verdicts, services);
   if (answer.status.code == framework::Code::kError) {
@@ -500,6 +525,9 @@ void SchedulingAlgorithm::RunPostFilters(Context& context) {
                {{"pod", context.pod.key}, {"status", answer.status.Message()}});
   }
   record.post_filter = answer.status.Message();
+  if (options_.explanations) {
+    for (const auto& [reason, nodes] : answer.refusals) record.preemption_refusals.push_back({reason, nodes});
+  }
   if (answer.eviction) {
     std::vector<std::string> victims;
     for (const api::PodPtr& victim : answer.eviction->victims) victims.push_back(victim->metadata.Key());

@@ -2,6 +2,7 @@
 // cluster and writes only its own record.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -116,6 +117,9 @@ struct SchedulingContext {
   std::vector<extenders::FilterResult::NodeReason> nominated_reasons;  // of extenders for that node
 };
 
+// PostFilter on these rows, as if evictions could not help on the others. Without effects.
+using RunPostFilter = std::function<framework::PostFilterResult(const RowSet& rows)>;
+
 // The node names by row; records share them until a node is added or removed.
 std::shared_ptr<const record::NodeNames> NamesOf(const cluster::NodeTable& nodes);
 
@@ -171,6 +175,12 @@ class SchedulingAlgorithm {
     ScheduleResult result_;
     SchedulingContext context_;
   };
+  // The attempt of Schedule, with `visit` in the place of PostFilter: called if no node fits, with the rows
+  // on which evictions could help.
+  using VisitPostFilter = std::function<void(const RowSet& potential, const RunPostFilter& run)>;
+  void PreviewPostFilter(const cluster::PodInfo& pod, const runtime::Profile& profile,
+                         const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
+                         const VisitPostFilter& visit);
   // Whether a member of a pod group for which `earlier` is the decision passes the filters on this row now,
   // nominated pods included; then the data of the plugins, for Reserve. Filters that were skipped then are
   // skipped again.

@@ -44,6 +44,7 @@ Engine::Engine(const EnginePorts& ports, const config::FeatureGates& gates)
               .volumes = cache_.volumes(),
               .devices = devices_,
               .groups = groups_,
+              .pending = pending_,
               .signals = signals_,
               .api = ports.api,
               .events = ports.events,

@@ -13,6 +13,7 @@
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/cluster/pending_pods.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/extenders/extenders.hpp"
@@ -85,6 +86,7 @@ class Engine {
   const framework::Reasons& reasons() const { return reasons_; }
   cluster::ClusterState& cache() { return cache_; }
   cluster::PodGroups& groups() { return groups_; }
+  cluster::PendingPods& pending() { return pending_; }
   const cluster::ClusterState& cache() const { return cache_; }
   const runtime::ProfileList& profiles() const { return profiles_; }
   // Those in use. Without extenders in the configuration it is empty.
@@ -129,6 +131,7 @@ class Engine {
   devices::ClusterDevices devices_;
   std::unique_ptr<const cluster::PodGrouping> grouping_;
   cluster::PodGroups groups_{*grouping_};
+  cluster::PendingPods pending_;
   load_metrics::SignalTable signals_{cache_.nodes()};
   framework::Handle handle_;
   std::vector<std::string> annotations_;  // that foreign plugins read

@@ -26,9 +26,10 @@ void FillEngine(Engine& engine, PodEvaluator& evaluator, ClusterContents content
     engine.groups().Put(pod);
     if (!pod->spec.node_name.empty()) {
       cache.AddPod(pod);
-    } else if (!pod->status.nominated_node_name.empty()) {
-      evaluator.AddNominated(pod);
+      continue;
     }
+    if (engine.FindProfile(pod->spec.scheduler_name.str()) != nullptr) engine.pending().Put(pod);
+    if (!pod->status.nominated_node_name.empty()) evaluator.AddNominated(pod);
   }
 }
 

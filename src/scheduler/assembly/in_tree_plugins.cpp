@@ -107,7 +107,8 @@ runtime::Registry InTreePlugins() {
                plugins::PreemptionTolerationArgsCodec());
   registry.Add("EvictionBudget", plugins::EvictionBudget::Create, plugins::EvictionBudgetArgsCodec());
   registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
-  registry.Add("CapacityScheduling", Make<plugins::CapacityScheduling>);
+  registry.Add("CapacityScheduling", plugins::CapacityScheduling::Create,
+               plugins::CapacitySchedulingArgsCodec());
   registry.Add("NodeResourceTopologyMatch", plugins::NodeResourceTopologyMatch::Create,
                plugins::NodeResourceTopologyMatchArgsCodec());
   registry.Add("NodeCost", plugins::NodeCost::Create, plugins::NodeCostArgsCodec());

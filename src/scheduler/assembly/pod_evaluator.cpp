@@ -62,6 +62,14 @@ std::shared_ptr<const record::AttemptRecord> PodEvaluator::Evaluate(const api::P
   return algorithm_.Schedule(info, profile, View(), nominations_).record;
 }
 
+void PodEvaluator::TryPreemption(const api::PodPtr& pod,
+                                 const algorithm::SchedulingAlgorithm::VisitPostFilter& visit) {
+  cluster::PodInfo info;
+  if (Prepare(pod, info) != nullptr) return;
+  const runtime::Profile& profile = *engine_.FindProfile(pod->spec.scheduler_name);
+  algorithm_.PreviewPostFilter(info, profile, View(), nominations_, visit);
+}
+
 std::shared_ptr<const record::AttemptRecord> PodEvaluator::EvaluateFit(const api::PodPtr& pod) {
   cluster::PodInfo info;
   if (auto record = Prepare(pod, info)) return record;

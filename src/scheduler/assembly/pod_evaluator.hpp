@@ -31,6 +31,9 @@ class PodEvaluator {
   // A complete attempt. `info` receives the prepared pod; its `pod` is null if no profile is responsible or
   // the pod is gated.
   std::shared_ptr<const record::AttemptRecord> Evaluate(const api::PodPtr& pod, cluster::PodInfo& info);
+  // Calls `visit` once if a profile is responsible for the pod and no node fits: with the rows on which
+  // evictions could help, and the profile's preemption on some of them.
+  void TryPreemption(const api::PodPtr& pod, const algorithm::SchedulingAlgorithm::VisitPostFilter& visit);
   // Only the nodes that fit: no preemption, and no scores in the record.
   std::shared_ptr<const record::AttemptRecord> EvaluateFit(const api::PodPtr& pod);
 

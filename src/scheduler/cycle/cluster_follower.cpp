@@ -44,12 +44,14 @@ void ClusterFollower::Apply(const ports::Change<api::Pod>& change) {
     pods_.Remove(after->metadata.Key());
     nominated_.erase(after->metadata.uid);
     cluster_.AddPod(after);
+    pending_.Remove(after->metadata.uid);
     return;
   }
   const bool responsible = std::ranges::any_of(
       profiles_, [&](const auto& profile) { return profile->name() == after->spec.scheduler_name; });
   if (!responsible) return;
   pods_.Put(after);
+  pending_.Put(after);
   UpdateNomination(after);
 }
 
@@ -58,6 +60,7 @@ void ClusterFollower::RemovePod(const api::Pod& pod) {
   const std::string key = pod.metadata.Key();
   if (pods_.FindPending(key, pod.metadata.uid) != nullptr) pods_.Remove(key);
   nominated_.erase(pod.metadata.uid);
+  pending_.Remove(pod.metadata.uid);
   cluster_.RemovePod(pod.metadata.uid);
 }
 

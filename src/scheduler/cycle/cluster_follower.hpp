@@ -9,6 +9,7 @@
 
 #include "base/text_map.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/cluster/pending_pods.hpp"
 #include "scheduler/cycle/cluster_loop.hpp"
 #include "scheduler/cycle/pod_directory.hpp"
 #include "scheduler/runtime/profile_list.hpp"
@@ -31,8 +32,8 @@ class ClusterFollower final : public ClusterLoop::Handler {
  public:
   // All arguments must outlive this object.
   ClusterFollower(cluster::SymbolTable& symbols, cluster::ClusterState& cluster,
-                  const runtime::ProfileList& profiles)
-      : symbols_(symbols), cluster_(cluster), profiles_(profiles), pods_(cluster) {}
+                  cluster::PendingPods& pending, const runtime::ProfileList& profiles)
+      : symbols_(symbols), cluster_(cluster), pending_(pending), profiles_(profiles), pods_(cluster) {}
 
   // Adds an observer, which must outlive this object.
   void Observe(ChangeObserver& observer) { observers_.push_back(&observer); }
@@ -59,6 +60,7 @@ class ClusterFollower final : public ClusterLoop::Handler {
 
   cluster::SymbolTable& symbols_;
   cluster::ClusterState& cluster_;
+  cluster::PendingPods& pending_;
   const runtime::ProfileList& profiles_;
   PodDirectory pods_;
   TextMap<cluster::PodInfo> nominated_;  // by UID

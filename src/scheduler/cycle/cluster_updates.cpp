@@ -100,6 +100,7 @@ void ClusterUpdates::RemovePod(const api::PodPtr& pod) {
   }
   BERTH_DCHECK(!parts_.queue.Contains(uid), key, uid);
   parts_.groups.Remove(*pod);
+  parts_.pending.Remove(uid);
   parts_.unclaimed.Remove(uid);
   if (parts_.cluster.IsAssumed(uid)) return ReleaseAssumedPod(uid);
   if (const api::PodPtr known = parts_.cluster.FindPod(uid)) {
@@ -123,6 +124,7 @@ void ClusterUpdates::UpdateUnassignedPod(const api::PodPtr& before, const api::P
   parts_.unclaimed.Remove(uid);
   parts_.pods.Put(pod);
   parts_.groups.Put(pod);
+  parts_.pending.Put(pod);
   if (parts_.cluster.IsAssumed(uid)) {
     // The pod is being bound; the only relevant update is its deletion.
     if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting()))
@@ -147,6 +149,7 @@ api::PodPtr ClusterUpdates::UpdateAssignedPod(const api::PodPtr& before, const a
   const bool known = parts_.cluster.Contains(pod->metadata.uid);
   parts_.cluster.AddPod(pod);
   parts_.groups.Put(pod);
+  parts_.pending.Remove(pod->metadata.uid);
   parts_.unclaimed.Remove(pod->metadata.uid);
   const api::PodPtr foreign = known ? nullptr : pod;
   if (was_assigned) {

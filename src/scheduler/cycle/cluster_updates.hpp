@@ -10,6 +10,7 @@
 
 #include "kubernetes/ports/ports.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
+#include "scheduler/cluster/pending_pods.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/cycle/binding_cycle.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
@@ -28,6 +29,7 @@ class ClusterUpdates {
     cluster::SymbolTable& symbols;
     cluster::ClusterState& cluster;
     cluster::PodGroups& groups;
+    cluster::PendingPods& pending;
     queue::SchedulingQueue& queue;
     PodDirectory& pods;
     UnclaimedPods& unclaimed;

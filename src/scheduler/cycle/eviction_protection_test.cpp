@@ -474,6 +474,36 @@ TEST_F(EvictionProtectionTest, AReloadKeepsTheEvictionsAndTheTimer) {
   EXPECT_THAT(Deleted(), ElementsAre("v1", "v2"));
 }
 
+// --- loops ---
+
+TEST_F(EvictionProtectionTest, APreemptorIsRetriedWhenThePauseOfALoopEnds) {
+  Start(WithBudget("{loops: {evictions: 2, window: 10m, pause: 2m}}"));
+  AddNodes(1);
+  const auto run_batch = [&](const std::string& name) {
+    PodBuilder pod = Running(name, "n1", seconds(0));
+    pod.raw().metadata.controller = api::OwnerReference{"batch/v1", "Job", "batch", "uid-of-batch"};
+    Add(std::move(pod));
+    Pass(seconds(10));
+  };
+  for (const std::string round : {"1", "2"}) {
+    run_batch("batch-" + round);
+    Add(High("high-" + round));
+    Terminate("batch-" + round);
+    Remove("batch-" + round);
+    Pass(seconds(10));
+    Remove("high-" + round);
+  }
+  run_batch("batch-3");
+  Add(High("high-3"));
+  EXPECT_THAT(Deleted(), ElementsAre("batch-1", "batch-2"));
+  EXPECT_THAT(NoteOf("high-3"),
+              HasSubstr("1 node(s) had pods that must not be evicted (preemption loop: workload "
+                        "is not evicted for 2m0s)"));
+  EXPECT_THAT(RejectorsOf("high-3"), Contains("EvictionBudget"));
+  Pass(minutes(2));
+  EXPECT_THAT(Deleted(), ElementsAre("batch-1", "batch-2", "batch-3"));
+}
+
 // --- reviewers ---
 
 // Replaces the victims by all pods of the node.

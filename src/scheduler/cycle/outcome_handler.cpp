@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/cluster/pending_pods.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
 #include "scheduler/cycle/rejections.hpp"
@@ -131,7 +132,7 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
   Keep(result.record);
   if (result.record->result == Result::kScheduled) return StartBinding(pod, std::move(result));
   if (result.preemption) {
-    ReportEviction(result.preemption->victims);
+    ReportEviction({pod->info.key, pod->info.priority(), pod->info.pod}, result.preemption->victims);
     parts_.evictions.Start(PreemptorOf(*pod), {.plugin = std::move(result.preemption->plugin),
                                                .place = std::move(result.preemption->node),
                                                .victims = std::move(result.preemption->victims),
@@ -146,8 +147,9 @@ void OutcomeHandler::Apply(const QueuedPodPtr& pod, algorithm::ScheduleResult re
 }
 
 // The plugins of other profiles protect the same pods.
-void OutcomeHandler::ReportEviction(std::span<const api::PodPtr> victims) const {
-  for (const auto& profile : parts_.profiles) profile->OnEviction(victims);
+void OutcomeHandler::ReportEviction(const framework::Preemptor& preemptor,
+                                    std::span<const api::PodPtr> victims) const {
+  for (const auto& profile : parts_.profiles) profile->OnEviction(preemptor, victims);
 }
 
 // --- groups ---
@@ -166,7 +168,7 @@ void OutcomeHandler::ApplyGroup(const framework::QueuedGroup& group, GroupResult
   if (group.tree == nullptr) record(group, result);
   for (const LeafResult& leaf : result.leaves) record(leaf.group, leaf.result);
   if (result.preemption && !result.abandoned) {
-    ReportEviction(result.preemption->victims);
+    ReportEviction({group.key, group.priority, group.leading_pod().info.pod}, result.preemption->victims);
     parts_.evictions.Start(PreemptorOf(group), *std::move(result.preemption));
   }
   if (group.tree == nullptr) ApplyMembers(group, result, records.front());
@@ -404,6 +406,7 @@ void OutcomeHandler::LeaveQueue(const QueuedPodPtr& pod) {
   parts_.queue.nominator().Delete(uid);
   parts_.pods.Remove(pod->info.key);
   parts_.handle.groups.Remove(*latest);
+  parts_.handle.pending.Remove(uid);
   parts_.unclaimed.Put(latest);
 }
 

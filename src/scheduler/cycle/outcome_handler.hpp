@@ -84,7 +84,7 @@ class OutcomeHandler final : public BindingObserver {
   };
   static Failure Abandoned();
   // To the plugins that protect pods.
-  void ReportEviction(std::span<const api::PodPtr> victims) const;
+  void ReportEviction(const framework::Preemptor& preemptor, std::span<const api::PodPtr> victims) const;
   // Adds the complete record to those that are kept: their sizes are counted now.
   void Keep(std::shared_ptr<const record::AttemptRecord> record);
   void ApplyMember(MemberResult& member, const GroupResult& group,

@@ -42,6 +42,11 @@ class PodDirectory {
     for (const auto& [key, pod] : pending_) pods.push_back(pod);
     return pods;
   }
+  // Calls visit(const api::PodPtr&) for the pods without a node, in no defined order.
+  template <class Visit>
+  void ForEachPending(Visit&& visit) const {
+    for (const auto& [key, pod] : pending_) visit(pod);
+  }
   std::size_t pending() const { return pending_.size(); }
 
  private:

@@ -84,6 +84,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       updates_({.symbols = parts.handle.symbols,
                 .cluster = parts.cluster,
                 .groups = parts.handle.groups,
+                .pending = parts.handle.pending,
                 .queue = queue_,
                 .pods = pods_,
                 .unclaimed = unclaimed_,
@@ -282,6 +283,8 @@ Scheduler::Reconfigured Scheduler::Reconfigure(Configuration configuration) {
   algorithm_.Reconfigure(configuration.percentage_of_nodes_to_score, *parts_.extenders);
   bindings_.UseExtenders(parts_.extenders);
   metrics_.OnProfilesReplaced();
+  // Plugins that the former configuration did not enable do not know them.
+  pods_.ForEachPending([this](const api::PodPtr& pod) { parts_.handle.pending.Put(pod); });
   const Reconfigured result = FindPodsToMove();
   // The plugins that rejected the waiting pods may be gone, or reject them no more. In kube-scheduler this is
   // an event without a resource: the plugins are not asked for a hint, and back-offs are kept.
@@ -334,6 +337,7 @@ void Scheduler::MoveToUnclaimed(const api::Pod& pod) {
   pods_.Remove(key);
   queue_.Delete(*latest);
   parts_.handle.groups.Remove(*latest);
+  parts_.handle.pending.Remove(pod.metadata.uid);
   unclaimed_.Put(latest);
 }
 

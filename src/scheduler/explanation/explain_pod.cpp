@@ -118,6 +118,8 @@ void ExplainAttempt(assembly::PodEvaluator& evaluator, const cluster::PodInfo& i
 void ExplainUnbound(assembly::PodEvaluator& evaluator, const api::PodPtr& pod, Explanation& out) {
   cluster::PodInfo info;
   out.record = evaluator.Evaluate(pod, info);
+  if (out.record->result == record::Result::kUnschedulable)
+    out.preemption = PreviewPreemption(evaluator, pod, *out.record);
   if (info.pod != nullptr) return ExplainAttempt(evaluator, info, out);
   if (!pod->metadata.deleting() && !pod->terminal()) out.advice = AdviceToAdmit(evaluator, pod);
 }

@@ -320,6 +320,95 @@ TEST(ExplainPod, NamesTheVictimsOfAHigherPriority) {
   EXPECT_EQ(by_priority->victims_node, "n1");
 }
 
+// --- preemption ---
+
+std::vector<std::string> NamesOf(const std::vector<PreemptionPreview::Victim>& victims) {
+  std::vector<std::string> names;
+  for (const auto& victim : victims) names.push_back(victim.pod);
+  return names;
+}
+
+PodBuilder Started(const std::string& name, std::int32_t priority, std::int64_t at,
+                   const std::string& cpu = "4") {
+  PodBuilder pod = MakePod(name).Cpu(cpu).Priority(priority);
+  pod.raw().status.start_time = at;
+  return pod;
+}
+
+TEST(ExplainPod, ListsWhatPreemptionWouldEvictOnEachNodeAndWhyTheSelectedOneIsBetter) {
+  FakeCluster cluster;
+  for (const char* name : {"n1", "n2", "n3", "n4", "n5", "n6"})
+    cluster.Add(MakeNode(name).Cpu("4").Memory("8Gi"));
+  cluster.Run("n1", Started("higher", 20, 100));
+  cluster.Run("n2", Started("a1", 10, 100, "2")).Run("n2", Started("a2", 10, 100, "2"));
+  cluster.Run("n3", Started("late", 10, 200));
+  cluster.Run("n4", Started("early", 10, 100));
+  cluster.Run("n5", Started("as-late", 10, 200));
+  cluster.Run("n6", Started("equal", 100, 100));
+  const Explanation explanation = Explain(cluster, MakePod("p").Cpu("3").Priority(100));
+  ASSERT_EQ(explanation.record->nomination->node, "n3");
+  std::vector<std::string> found;
+  for (const auto& candidate : explanation.preemption.candidates) {
+    found.push_back(fmt::format("{} {}: {}", candidate.node, fmt::join(NamesOf(candidate.victims), " "),
+                                candidate.drawback));
+  }
+  EXPECT_THAT(found, ElementsAre("n3 default/late: ", "n5 default/as-late: ",
+                                 "n4 default/early: its most important victim started earlier",
+                                 "n2 default/a1 default/a2: more victims",
+                                 "n1 default/higher: a victim has a higher priority"));
+  const PreemptionPreview::Victim& victim = explanation.preemption.candidates.front().victims.front();
+  EXPECT_EQ(victim.priority, 10);
+  EXPECT_EQ(victim.started, 200);
+  ASSERT_EQ(explanation.preemption.refusals.size(), 1U);
+  EXPECT_EQ(explanation.preemption.refusals[0].reason, "No preemption victims found for incoming pod");
+  EXPECT_EQ(explanation.preemption.refusals[0].nodes, 1U);
+  EXPECT_EQ(explanation.preemption.not_shown, 0U);
+}
+
+TEST(ExplainPod, TheNumberOfPreviewedNodesAndVictimsIsBounded) {
+  FakeCluster cluster;
+  for (int node = 0; node < 40; ++node) {
+    const std::string name = fmt::format("n{:02}", node);
+    cluster.Add(MakeNode(name).Cpu("40").Memory("8Gi"));
+    for (int i = 0; i < 40; ++i) cluster.Run(name, Started(fmt::format("{}-{}", name, i), 0, 100, "1"));
+  }
+  const PreemptionPreview preview = Explain(cluster, MakePod("p").Cpu("40").Priority(1)).preemption;
+  ASSERT_EQ(preview.candidates.size(), kMostPreviewedNodes);
+  EXPECT_EQ(preview.candidates[0].victims.size(), kMostPreviewedVictims);
+  EXPECT_EQ(preview.candidates[0].victim_count, 40U);
+  EXPECT_EQ(preview.not_shown, 40 - kMostPreviewedNodes);
+}
+
+TEST(ExplainPod, PreemptionEvictsNothingForAPodThatNeverPreempts) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4").Memory("8Gi")).Run("n1", Started("low", 0, 100));
+  PodBuilder pod = MakePod("p").Cpu("3").Priority(1);
+  pod.raw().spec.never_preempts = true;
+  EXPECT_TRUE(Explain(cluster, pod).preemption.empty());
+}
+
+TEST(ExplainPod, RefusalsTellWhatMustNotBeEvicted) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4").Memory("8Gi")).Run("n1", Started("low", 0, 100));
+  const auto plugins = assembly::InTreePlugins();
+  config::ParseOptions options;
+  options.codecs = &plugins.codecs();
+  const auto config = config::ParseSchedulerConfig(
+      R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: EvictionBudget}]}}
+  pluginConfig: [{name: EvictionBudget, args: {budgets: [{namespace: default, evictions: 0}]}}]
+)",
+      options);
+  const auto built = cluster.Build(config.value());
+  const Explanation explanation = ExplainPod(*built->evaluator, MakePod("p").Cpu("3").Priority(1).Share());
+  EXPECT_TRUE(explanation.preemption.candidates.empty());
+  ASSERT_EQ(explanation.preemption.refusals.size(), 1U);
+  EXPECT_EQ(explanation.preemption.refusals[0].reason,
+            "node(s) had pods that must not be evicted (namespace default: 0 of 0 evictions in 1h0m0s)");
+}
+
 TEST(ExplainPod, EvaluatesABoundPodWithoutItself) {
   FakeCluster cluster = TwoZones();
   const api::PodPtr db = cluster.bound.front();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scheduler/explanation/change.hpp"
+#include "scheduler/explanation/preemption_preview.hpp"
 #include "scheduler/record/attempt_record.hpp"
 
 namespace berth::explanation {
@@ -51,6 +52,8 @@ struct Explanation {
   // Nodes that do not fit, the closest first: by number of reasons, then by shortfall. No reason at all: only
   // pods that are nominated to the nodes are in the way.
   std::vector<NodeGroup> groups = {};
+  // What preemption would evict; empty if a node fits.
+  PreemptionPreview preemption = {};
   // What would help, the easiest first. Empty if a node fits.
   std::vector<Advice> advice = {};
 };

@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "base/json_text.hpp"
+#include "kubernetes/api/timestamp.hpp"
 
 namespace berth::explanation {
 namespace {
@@ -111,13 +112,53 @@ void AddCandidates(JsonObject& object, const AttemptRecord& record) {
                  });
 }
 
-void AddPreemption(JsonObject& object, const AttemptRecord& record, JsonView view) {
-  if (!record.nomination) return;
+// The format of FormatMicroTime, for times that may be outside of the range of a WallTime.
+std::string WithMicroseconds(std::int64_t unix_seconds) {
+  std::string text = api::FormatTimestamp(unix_seconds);
+  return text.insert(text.size() - 1, ".000000");
+}
+
+void AppendVictim(std::string& out, const PreemptionPreview::Victim& victim) {
+  JsonObject object(out);
+  object.Add("pod", victim.pod);
+  object.AddUnlessEmpty("owner", victim.owner);
+  object.AddNumber("priority", victim.priority);
+  if (victim.started != 0) object.Add("started", WithMicroseconds(victim.started));
+  object.AddUnlessEmpty("budget", victim.budget);
+}
+
+void AppendPreemptionCandidate(std::string& out, const PreemptionPreview::Candidate& candidate) {
+  JsonObject object(out);
+  object.Add("node", candidate.node);
+  object.AddNumber("victimCount", Number(candidate.victim_count));
+  object.AddNumber("violations", candidate.violations);
+  object.AddUnlessEmpty("drawback", candidate.drawback);
+  AppendJsonList(object.Key("victims"), candidate.victims, AppendVictim);
+}
+
+void AddRefusals(JsonObject& object, const std::vector<PreemptionPreview::Refusal>& refusals) {
+  if (refusals.empty()) return;
+  AppendJsonList(object.Key("refusals"), refusals | std::views::take(kMostJsonGroups),
+                 [](std::string& out, const PreemptionPreview::Refusal& refusal) {
+                   JsonObject one(out);
+                   one.AddNumber("nodes", Number(refusal.nodes));
+                   one.Add("reason", refusal.reason);
+                 });
+}
+
+void AddPreemption(JsonObject& object, const Explanation& explanation, JsonView view) {
+  const AttemptRecord& record = *explanation.record;
+  const PreemptionPreview& preview = explanation.preemption;
+  if (!record.nomination && preview.empty()) return;
   JsonObject preemption(object.Key("preemption"));
-  preemption.AddNumber("victimCount", Number(record.nomination->victims.size()));
-  if (view == JsonView::kSummary) return;
-  preemption.Add("node", record.nomination->node);
-  AddNames(preemption, "victims", record.nomination->victims);
+  preemption.AddNumber("victimCount", Number(record.nomination ? record.nomination->victims.size() : 0));
+  if (view == JsonView::kNodes && record.nomination) {
+    preemption.Add("node", record.nomination->node);
+    AddNames(preemption, "victims", record.nomination->victims);
+    AppendJsonList(preemption.Key("candidates"), preview.candidates, AppendPreemptionCandidate);
+    if (preview.not_shown > 0) preemption.AddNumber("notShown", Number(preview.not_shown));
+  }
+  AddRefusals(preemption, preview.refusals);
 }
 
 // The evaluation, without its circumstances.
@@ -135,7 +176,7 @@ void AddEvaluation(JsonObject& object, const Explanation& explanation, JsonView 
   if (!explanation.pod_reasons.empty())
     AppendReasons(object.Key("podReasons"), explanation.pod_reasons, view);
   AddGroups(object, explanation.groups, view);
-  AddPreemption(object, record, view);
+  AddPreemption(object, explanation, view);
   AddAdvice(object, explanation.advice, view);
   if (view == JsonView::kNodes) AddCandidates(object, record);
 }

@@ -101,6 +101,24 @@ TEST(ExplanationJson, ASummaryNamesNoNodeAndNoOtherPod) {
   }
 }
 
+TEST(ExplanationJson, HasTheCandidatesOfPreemption) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4")).Add(MakeNode("n2").Cpu("4"));
+  berth::testing::PodBuilder low = MakePod("low").Cpu("4").Priority(5);
+  low.raw().status.start_time = 60;
+  cluster.Run("n1", low).Run("n2", MakePod("high").Cpu("4").Priority(500));
+  const api::Pod pod = MakePod("p").Cpu("4").Priority(10);
+  EXPECT_THAT(
+      JsonOf(cluster, pod, JsonView::kNodes),
+      HasSubstr(
+          R"("preemption":{"victimCount":1,"node":"n1","victims":["default/low"],"candidates":[{"node":"n1","victimCount":1,"violations":0,)"
+          R"("victims":[{"pod":"default/low","priority":5,"started":"1970-01-01T00:01:00.000000Z"}]}],"refusals":[{"nodes":1,)"));
+  EXPECT_THAT(
+      JsonOf(cluster, pod, JsonView::kSummary),
+      HasSubstr(
+          R"("preemption":{"victimCount":1,"refusals":[{"nodes":1,"reason":"No preemption victims found for incoming pod"}]})"));
+}
+
 TEST(ExplanationJson, AReasonOccursOnceInASummary) {
   FakeCluster cluster;
   cluster.Add(MakeNode("a").Cpu("1")).Add(MakeNode("b").Cpu("2"));

@@ -16,10 +16,11 @@ namespace berth::framework {
 // Adds the names of plugins to this sorted list without duplicates.
 void AddRejectors(std::span<const std::string_view> plugins, std::vector<std::string>& rejectors);
 
-// The pod or pod group for which other pods would be evicted.
+// The pod or pod group for which other pods would be evicted. Valid during the call.
 struct Preemptor {
-  std::string_view key;  // "namespace/name"; valid during the call
+  std::string_view key;  // "namespace/name"
   std::int32_t priority = 0;
+  const api::PodPtr& pod;  // of a group its first member
 };
 
 // All plugins of a profile that implement this interface take part in every preemption of the profile,
@@ -41,7 +42,7 @@ class EvictionProtectionPlugin : public virtual Plugin {
     return {};
   }
   // The scheduler begins to evict these pods, for a preemptor of any profile. Not called by dry runs.
-  virtual void OnEviction(std::span<const api::PodPtr> /*victims*/) {}
+  virtual void OnEviction(const Preemptor& /*preemptor*/, std::span<const api::PodPtr> /*victims*/) {}
 };
 
 // The protections of a profile, for plugins that evict pods: they must leave out victims for which MayEvict

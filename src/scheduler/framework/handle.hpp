@@ -31,6 +31,7 @@ class Registry;
 }
 
 namespace berth::cluster {
+class PendingPods;
 class PodCounters;
 class PodGroups;
 }  // namespace berth::cluster
@@ -120,6 +121,7 @@ struct Handle {
   cluster::VolumesInUse& volumes;
   devices::ClusterDevices& devices;
   cluster::PodGroups& groups;
+  cluster::PendingPods& pending;       // for observers
   load_metrics::SignalTable& signals;  // measurements, shared by the plugins of all profiles
   // The ports of a dry run (framework/dry_run.hpp) have no effects.
   ports::ApiWriter& api;

@@ -169,6 +169,7 @@ struct PostFilterResult {
   std::optional<std::string> nominate;
   // The pods that the scheduler evicts so that the pod fits on the nominated node, unless it is a dry run.
   std::optional<Eviction> eviction = {};
+  std::vector<std::pair<std::string, std::size_t>> refusals = {};  // why not others: nodes by reason
 };
 // Called when no node fits. Success, UnschedulableAndUnresolvable and Error end PostFilter; after
 // Unschedulable the next plugin is called. The pod is not placed in this attempt, whatever the status.

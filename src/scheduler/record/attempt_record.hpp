@@ -53,6 +53,12 @@ struct Nomination {
   RowSet choices;                    // equally good nodes, including `node`
 };
 
+// Why nodes are no candidates of preemption.
+struct PreemptionRefusal {
+  std::string reason;
+  std::size_t nodes = 0;
+};
+
 // The extenders' part in the attempt.
 struct ExtenderShare {
   // Nodes that an extender removed without a reason. kube-scheduler has no status for them: they are not in
@@ -111,6 +117,7 @@ struct AttemptRecord {
   ExtenderShare extenders;
   std::string post_filter;  // message of the PostFilter plugins
   api::CowPtr<Nomination> nomination;
+  api::CowList<PreemptionRefusal> preemption_refusals;  // for explanations only
 
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins

@@ -133,10 +133,10 @@ framework::GroupPostFilterResult Profile::RunPodGroupPostFilter(
   return outcome;
 }
 
-void Profile::OnEviction(std::span<const api::PodPtr> victims) const {
+void Profile::OnEviction(const framework::Preemptor& preemptor, std::span<const api::PodPtr> victims) const {
   for (framework::EvictionProtectionPlugin* plugin : eviction_protections_) {
     const Status status = framework::CatchExceptions([&] {
-      plugin->OnEviction(victims);
+      plugin->OnEviction(preemptor, victims);
       return Status{};
     });
     if (!status.ok()) {

@@ -252,6 +252,7 @@ framework::PostFilterResult Profile::RunPostFilter(const Attempt& attempt,
       return {std::move(failed), std::nullopt};
     }
     if (answer.nominate) outcome.nominate = std::move(answer.nominate);
+    if (outcome.refusals.empty()) outcome.refusals = std::move(answer.refusals);
     for (std::string& reason : answer.status.reasons) outcome.status.reasons.push_back(std::move(reason));
     if (outcome.status.plugin.empty()) outcome.status.plugin = plugin->Name();
   }

@@ -202,7 +202,7 @@ class Profile {
   framework::GroupPostFilterResult RunPodGroupPostFilter(const framework::QueuedGroup& group,
                                                          framework::GroupPostFilterServices& services) const;
   // Reports to the plugins that protect pods that the scheduler begins to evict these.
-  void OnEviction(std::span<const api::PodPtr> victims) const;
+  void OnEviction(const framework::Preemptor& preemptor, std::span<const api::PodPtr> victims) const;
   // --- placement ---
   // A rejection contains the plugin's name, an error the complete text.
   framework::Status RunReserve(const framework::Placement& placement) const;

@@ -56,6 +56,7 @@ Expected<void> ReadCluster(migrate::Server& server, const LoadPage& load, const 
                            std::vector<std::string>& warnings) {
   std::vector<client::Resource> resources(client::kResources.begin(), client::kResources.end());
   resources.insert(resources.end(), client::kExternalResources.begin(), client::kExternalResources.end());
+  resources.insert(resources.end(), client::kOtherSources.begin(), client::kOtherSources.end());
   for (const client::Resource& resource : resources) {
     if (!wanted(resource)) continue;
     const auto read = ReadKind(server, resource, load);

@@ -8,6 +8,7 @@
 
 #include "base/name_ranges.hpp"
 #include "base/text_layout.hpp"
+#include "kubernetes/api/timestamp.hpp"
 
 namespace berth::explain {
 namespace {
@@ -217,6 +218,43 @@ std::string Nomination(const Explanation& explanation, const TextOptions& option
   if (found.choices.HasMoreThan(1))
     line += fmt::format("; {} other nodes would be as good", found.choices.Count() - 1);
   return Line(2, line, options);
+}
+
+std::string VictimLine(const explanation::PreemptionPreview::Victim& victim) {
+  std::string line = victim.pod;
+  if (!victim.owner.empty()) line += fmt::format(" ({})", victim.owner);
+  line += fmt::format(", priority {}", victim.priority);
+  line += victim.started == 0 ? ", not started" : ", started " + api::FormatTimestamp(victim.started);
+  if (!victim.budget.empty())
+    line += fmt::format(", PodDisruptionBudget {} allows no disruption", victim.budget);
+  return line;
+}
+
+// What preemption would evict on each node, the selected one first, and what it must not evict.
+std::string PreemptionLines(const Explanation& explanation, const TextOptions& options) {
+  const explanation::PreemptionPreview& preview = explanation.preemption;
+  if (preview.empty()) return "";
+  std::string text = "  preemption, node by node\n";
+  for (std::size_t i = 0; i < preview.candidates.size(); ++i) {
+    const explanation::PreemptionPreview::Candidate& candidate = preview.candidates[i];
+    std::string line = fmt::format("{}: evicts {}", candidate.node, Counted(candidate.victim_count, "pod"));
+    if (candidate.violations > 0)
+      line += fmt::format(", {} of them against a PodDisruptionBudget", candidate.violations);
+    line += i == 0                       ? "; selected"
+            : candidate.drawback.empty() ? "; equally good"
+                                         : "; not selected: " + candidate.drawback;
+    text += Line(4, line, options);
+    for (const explanation::PreemptionPreview::Victim& victim : candidate.victims)
+      text += Line(6, VictimLine(victim), options);
+    if (candidate.victim_count > candidate.victims.size())
+      text += Line(6, fmt::format("and {} more", candidate.victim_count - candidate.victims.size()), options);
+  }
+  if (preview.not_shown > 0)
+    text += Line(4, Counted(preview.not_shown, "further node") + " not listed", options);
+  for (const explanation::PreemptionPreview::Refusal& refusal : preview.refusals)
+    text +=
+        Line(4, fmt::format("no candidate: {}: {}", Counted(refusal.nodes, "node"), refusal.reason), options);
+  return text;
 }
 
 std::string AdviceLines(const Explanation& explanation, const TextOptions& options) {
@@ -459,6 +497,7 @@ std::string ExplanationBody(const Explanation& explanation, const framework::Rea
     text += NodeGroups(explanation, options);
     text += ExtenderTroubles(record);
     text += Nomination(explanation, options);
+    if (options.wide) text += PreemptionLines(explanation, options);
   }
   text += AdviceLines(explanation, options);
   if (options.wide && record.nodes) text += EveryNode(record, reasons);

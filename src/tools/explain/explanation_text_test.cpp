@@ -72,6 +72,44 @@ TEST(ExplanationText, ShowsReasonsValuesAndAdvice) {
             "      1 node fits then: closed-new\n");
 }
 
+constexpr const char* kPreemption = R"(
+{apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: "2", memory: 1Gi, pods: "9"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: b}, status: {allocatable: {cpu: "2", memory: 1Gi, pods: "9"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: c}, status: {allocatable: {cpu: "2", memory: 1Gi, pods: "9"}}}
+---
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: keep, namespace: default},
+ spec: {selector: {matchLabels: {app: kept}}}, status: {disruptionsAllowed: 0}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: kept, namespace: default, labels: {app: kept}},
+ spec: {nodeName: a, priority: 1, containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]},
+ status: {startTime: "2026-01-01T00:00:00Z"}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: free, namespace: default, ownerReferences: [
+   {apiVersion: batch/v1, kind: Job, name: free, uid: u, controller: true}]},
+ spec: {nodeName: b, priority: 2, containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: higher, namespace: default},
+ spec: {nodeName: c, priority: 200, containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: urgent, namespace: default},
+ spec: {priority: 100, containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}
+)";
+
+TEST(ExplanationText, WideListsWhatPreemptionWouldEvict) {
+  const auto explainer = Load(kPreemption);
+  EXPECT_THAT(TextOf(*explainer, "default/urgent", {.wide = true}),
+              HasSubstr("  preemption, node by node\n"
+                        "    b: evicts 1 pod; selected\n"
+                        "      default/free (Job default/free), priority 2, not started\n"
+                        "    a: evicts 1 pod, 1 of them against a PodDisruptionBudget; not selected: more "
+                        "victims violate a PodDisruptionBudget\n"
+                        "      default/kept, priority 1, started 2026-01-01T00:00:00Z, PodDisruptionBudget "
+                        "keep allows no disruption\n"
+                        "    no candidate: 1 node: No preemption victims found for incoming pod\n"));
+}
+
 TEST(ExplanationText, HasAHeadlineForEachResult) {
   struct Case {
     const char* pod;

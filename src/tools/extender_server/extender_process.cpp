@@ -190,7 +190,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
     return Invalid(fmt::format("--profile {}: no such profile; the configuration has \"{}\"",
                                options_.evaluator.profile, engine_->profiles().front()->name()));
   }
-  follower_.emplace(engine_->symbols(), engine_->cache(), engine_->profiles());
+  follower_.emplace(engine_->symbols(), engine_->cache(), engine_->pending(), engine_->profiles());
   BERTH_TRY(measuring_, process::Measuring::Start({options_.metric_sources, engine_->handle(), environment_,
                                                    clock_, metrics_, no_events_, empty_hostname_}));
   MakeService();

@@ -148,7 +148,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                     {.registry = &discarded_metrics_, .clock = &clock_, .options = {}}));
   BERTH_TRY(reader_, LoadReader::Create(config_, engine_->handle(),
                                         {.window = options_.plan.window, .thresholds = checked_.thresholds}));
-  follower_.emplace(engine_->symbols(), engine_->cache(), engine_->profiles());
+  follower_.emplace(engine_->symbols(), engine_->cache(), engine_->pending(), engine_->profiles());
   follower_->Observe(*this);
   BERTH_TRY(measuring_, process::Measuring::Start({options_.metric_sources, engine_->handle(), environment_,
                                                    clock_, metrics_, no_events_, hostname_}));

@@ -64,7 +64,7 @@ Expected<OtherDecisions> Compare(Steps& steps, const config::SchedulerConfig& co
   BERTH_TRY(const auto engine,
             assembly::Engine::Build(config, plugins, no_effects.ports(loop), notes,
                                     {.registry = &discarded_metrics, .clock = &time, .options = {}}));
-  cycle::ClusterFollower follower(engine->symbols(), engine->cache(), engine->profiles());
+  cycle::ClusterFollower follower(engine->symbols(), engine->cache(), engine->pending(), engine->profiles());
   shadow::Report report(kKeptDisagreements, time, discarded_metrics);
   shadow::ShadowOptions options;
   options.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score;

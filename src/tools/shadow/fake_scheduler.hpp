@@ -39,7 +39,7 @@ class ShadowTest : public ::testing::Test {
     engine = std::move(assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(),
                                                {api, events, *loop, services}, notes)
                            .value());
-    follower.emplace(engine->symbols(), engine->cache(), engine->profiles());
+    follower.emplace(engine->symbols(), engine->cache(), engine->pending(), engine->profiles());
     report.emplace(keep, clock, metrics);
     shadow.emplace(options, *engine, clock, *report);
     observer.emplace(*loop, *shadow);

@@ -96,7 +96,7 @@ Expected<void> Process::MakeShadow(std::vector<std::string>& notes) {
   BERTH_TRY(engine_,
             assembly::Engine::Build(config_, plugins_, no_effects_.ports(loop_), notes,
                                     {.registry = &discarded_metrics_, .clock = &clock_, .options = {}}));
-  follower_.emplace(engine_->symbols(), engine_->cache(), engine_->profiles());
+  follower_.emplace(engine_->symbols(), engine_->cache(), engine_->pending(), engine_->profiles());
   BERTH_TRY(measuring_, process::Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_,
                                                    clock_, metrics_, no_events_, empty_hostname_}));
   const process::ShadowFlags& flags = flags_.own.shadow;

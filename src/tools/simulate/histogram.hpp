@@ -42,6 +42,11 @@ class Histogram {
     }
     return max_;
   }
+  // Calls archive(...) with the whole state, to store it or to replace it.
+  template <class Archive>
+  void VisitState(Archive& archive) {
+    archive(buckets_, count_, sum_, max_);
+  }
 
  private:
   static constexpr int kBits = 6;  // 64 buckets per power of two

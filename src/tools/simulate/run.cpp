@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <memory>
 
 #include "base/check.hpp"
@@ -91,6 +92,8 @@ class Run final : public simulation::ApiObserver {
   // Returns the pod's slot; nullopt: there are too many pods.
   std::optional<std::uint32_t> Create(std::uint32_t kind, std::optional<Duration> lifetime,
                                       std::uint32_t group = kNoGroup);
+  // Calls `create` when the controller of the kind replaces a pod or group, if it does.
+  void Replace(const PodKind& kind, std::function<void()> create);
   void CreateClaims(const PodKind& kind, api::Pod& pod);
   static std::uint64_t& CounterOf(KindResult& kind, End end);
   void OnMemberBound(std::uint32_t group);
@@ -350,7 +353,14 @@ void Run::OnPodRemoved(const api::PodPtr& object) {
   if (pod.group != kNoGroup) OnMemberRemoved(pod);
   // Groups are replaced as a whole.
   const PodKind& of = workload_.kinds[pod.kind];
-  if (pod.end != End::kCompleted && of.recreate && !of.group) Create(pod.kind, pod.lifetime);
+  if (pod.end != End::kCompleted && !of.group)
+    Replace(of, [this, kind = pod.kind, lifetime = pod.lifetime] { Create(kind, lifetime); });
+}
+
+void Run::Replace(const PodKind& kind, std::function<void()> create) {
+  if (!kind.recreate) return;
+  if (kind.recreate_after == Duration::zero()) return create();
+  cluster_.time().After(kind.recreate_after, std::move(create));
 }
 
 std::uint64_t& Run::CounterOf(KindResult& kind, End end) {
@@ -417,7 +427,11 @@ void Run::EndGroup(std::uint32_t index, End end) {
   cluster_.api().Remove<api::PodGroup>(kind.model.metadata.ns + "/" + group.name);
   ++(end == End::kCompleted ? result_.groups.completed : result_.groups.stopped);
   if (end == End::kCompleted) result_.groups.last_completed = now;
-  if (end == End::kStopped && kind.recreate) CreateGroup(group.kind, group.size, group.lifetime);
+  if (end == End::kStopped) {
+    Replace(kind, [this, kind = group.kind, size = group.size, lifetime = group.lifetime] {
+      CreateGroup(kind, size, lifetime);
+    });
+  }
 }
 
 // The last pod of the node takes the place of the pod.

@@ -50,6 +50,17 @@ config::SchedulerConfig ConfigWith(const std::string& plugin, const std::string&
   return *std::move(config);
 }
 
+config::SchedulerConfig ExampleConfig(const std::string& file) {
+  std::stringstream text;
+  text << std::ifstream(BERTH_EXAMPLES "/simulate/" + file).rdbuf();
+  const auto plugins = assembly::InTreePlugins();
+  config::ParseOptions options;
+  options.codecs = &plugins.codecs();
+  auto parsed = config::ParseSchedulerConfig(text.str(), options);
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  return *std::move(parsed);
+}
+
 // Two tenants of a full cluster for the first hours, with a configuration of the examples; the default one if
 // `config` is empty. The kinds are "training" of the one and "serving" of the other.
 Result ExecuteTenants(const std::string& config, Duration duration) {
@@ -57,15 +68,7 @@ Result ExecuteTenants(const std::string& config, Duration duration) {
   auto workload = LoadWorkload(folder + "tenants.yaml");
   EXPECT_TRUE(workload) << workload.error().message;
   workload->duration = duration;
-  if (config.empty()) return Execute(*workload);
-  std::stringstream text;
-  text << std::ifstream(folder + config).rdbuf();
-  const auto plugins = assembly::InTreePlugins();
-  config::ParseOptions options;
-  options.codecs = &plugins.codecs();
-  const auto parsed = config::ParseSchedulerConfig(text.str(), options);
-  EXPECT_TRUE(parsed) << parsed.error().message;
-  return ExecuteWith(*parsed, *workload);
+  return config.empty() ? Execute(*workload) : ExecuteWith(ExampleConfig(config), *workload);
 }
 
 std::string Json(const Workload& workload, std::uint64_t seed) {
@@ -374,6 +377,35 @@ TEST(RunWorkload, WithFairOrderATenantDoesNotWaitForTheBacklogOfAnother) {
   EXPECT_GE(fair.kinds[1].bound, 40u);
   EXPECT_LT(fair.kinds[1].time_to_bind.max(), 90min);
   EXPECT_GT(plain.kinds[1].time_to_bind.max(), 90min);
+}
+
+TEST(RunWorkload, AControllerReplacesAPodAfterATime) {
+  const std::string workload =
+      "duration: 1h\noutages:\n- {group: pool, at: 20m, lasts: 30m}\n"
+      "evictionAfter: 1m\n" +
+      Nodes(1) + Pods("p", "{at: [0s]}", "1", "@");
+  const auto created = [&](const std::string& after) {
+    std::string text = workload;
+    text.replace(text.find('@'), 1, after);
+    return Execute(Parse(text)).kinds[0].created;
+  };
+  EXPECT_EQ(created("  recreateAfter: 38m\n"), 2u);
+  EXPECT_EQ(created("  recreateAfter: 40m\n"), 1u);
+}
+
+TEST(RunWorkload, TwoWorkloadsThatEvictEachOtherCompleteOnlyWithPauses) {
+  const auto workload = LoadWorkload(BERTH_EXAMPLES "/simulate/build-loop.yaml");
+  ASSERT_TRUE(workload) << workload.error().message;
+  const Result endless = ExecuteWith(ExampleConfig("build-loop-off.yaml"), *workload);
+  for (const KindResult& kind : endless.kinds) {
+    EXPECT_GT(kind.preempted, 100u) << kind.name;
+    EXPECT_EQ(kind.completed, 0u) << kind.name;
+  }
+  const Result paused = ExecuteWith(ExampleConfig("build-loop-paused.yaml"), *workload);
+  for (const KindResult& kind : paused.kinds) {
+    EXPECT_LE(kind.preempted, 4u) << kind.name;
+    EXPECT_EQ(kind.completed, 1u) << kind.name;
+  }
 }
 
 TEST(RunWorkload, AnInterruptedRunReportsTheTimeUntilThen) {

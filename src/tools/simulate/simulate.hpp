@@ -11,7 +11,8 @@
 namespace berth::simulate {
 
 struct SimulateOptions {
-  std::string workload;              // file; "-": standard input
+  std::string workload;  // file; "-": standard input
+  std::string test;      // of a file of kube-scheduler's performance tests: "Case/Workload" or "list"
   std::vector<std::string> configs;  // KubeSchedulerConfiguration files; empty: the default configuration
   std::vector<std::string> feature_gates;
   std::vector<std::string> plugins;  // shared objects
@@ -19,6 +20,8 @@ struct SimulateOptions {
   std::string placements;       // CSV file of all bindings; empty: none
   std::string report;           // HTML file; empty: none
   std::string output = "text";  // text or json
+  std::string checkpoint;       // file with the results of finished configurations; empty: none
+  bool resume = false;          // the file exists, and what it has is not run again
 };
 
 // Returns the exit code: 0, or 2 after SIGINT or SIGTERM, when the report covers the time until then. Must be

@@ -73,6 +73,7 @@ struct PodKind {
   // simulation.
   std::optional<Distribution> lifetime;
   bool recreate = true;                  // a controller replaces evicted pods
+  Duration recreate_after{};             // their end
   std::optional<GroupShape> group = {};  // nullopt: single pods arrive
   // By template in spec.resourceClaims of the model: the claims of each pod, without name and UID.
   std::map<std::string, api::ResourceClaim> claims = {};

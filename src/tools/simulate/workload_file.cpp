@@ -367,6 +367,7 @@ void WorkloadReader::ReadKind(const Value& value, const std::string& path) {
   if (kind.group && kind.model.spec.pod_group)
     errors_.Add(path + ".template.spec.schedulingGroup", "the simulation sets it; remove the field");
   kind.recreate = fields.Bool("recreate", true);
+  kind.recreate_after = fields.Time("recreateAfter", {});
   fields.ForEach("arrivals", [&](const Value& item, const std::string& at) { ReadArrivals(item, at, kind); });
   if (kind.arrivals.empty()) fields.Add("arrivals", "required: a list of at, rate or every");
   fields.Finish();
@@ -475,9 +476,13 @@ void WorkloadReader::FindClaims(Fields& file) {
 
 }  // namespace
 
+Expected<Workload> ReadWorkload(const Value& root, const std::string& folder) {
+  return WorkloadReader(folder).Read(root);
+}
+
 Expected<Workload> ParseWorkload(std::string_view text, const std::string& folder) {
   BERTH_TRY(const Value root, yaml::ParseValue(text));
-  return WorkloadReader(folder).Read(root);
+  return ReadWorkload(root, folder);
 }
 
 Expected<Workload> LoadWorkload(const std::string& path) {

@@ -157,7 +157,9 @@ std::string ReportJson(const Report& report) {
                    one.Add("pod", pod.pod)
                        .AddUnlessEmpty("owner", pod.owner)
                        .Add("node", pod.node)
+                       .AddNumber("priority", pod.priority)
                        .AddUnlessEmpty("by", pod.by);
+                   if (pod.by_priority) one.AddNumber("byPriority", *pod.by_priority);
                  });
   AppendJsonList(object.Key("lost"), scenario.lost(), [](std::string& text, const LostPod& pod) {
     JsonObject one(text);

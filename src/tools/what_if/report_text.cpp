@@ -103,8 +103,11 @@ std::string Placements(const Report& report, const explain::TextOptions& options
 std::string Victims(const Scenario& scenario, const explain::TextOptions& options) {
   std::vector<std::string> lines;
   for (const PreemptedPod& pod : scenario.preempted()) {
-    lines.push_back(fmt::format("{}{} on {}{}", pod.pod, pod.owner.empty() ? "" : " (" + pod.owner + ")",
-                                pod.node, pod.by.empty() ? "" : ", by " + pod.by));
+    std::string line = fmt::format("{}{} on {}, priority {}", pod.pod,
+                                   pod.owner.empty() ? "" : " (" + pod.owner + ")", pod.node, pod.priority);
+    if (!pod.by.empty()) line += ", by " + pod.by;
+    if (pod.by_priority) line += fmt::format(" of priority {}", *pod.by_priority);
+    lines.push_back(std::move(line));
   }
   return lines.empty() ? "" : "\npreempted\n" + Lines(lines, "pod", options);
 }

@@ -524,15 +524,19 @@ void Scenario::OnPreempted(const api::PodPtr& pod) {
   ends_[pod->metadata.uid] = End::kPreempted;
   preempted_uids_[pod->metadata.uid] = preempted_.size();
   preempted_.push_back(
-      {pod->metadata.Key(), explanation::OwnerOf(*pod), pod->spec.node_name.str(), /*by=*/""});
+      {pod->metadata.Key(), explanation::OwnerOf(*pod), pod->spec.node_name.str(), pod->spec.priority});
 }
 
 void Scenario::OnEvent(const ports::Event& event) {
   const std::string& uid = event.regarding->metadata.uid;
   if (event.reason == "Preempted" && event.related) {
     const auto found = preempted_uids_.find(uid);
-    if (found != preempted_uids_.end())
-      preempted_[found->second].by = KeyOf(event.related->ns, event.related->name);
+    if (found != preempted_uids_.end()) {
+      PreemptedPod& preempted = preempted_[found->second];
+      preempted.by = KeyOf(event.related->ns, event.related->name);
+      if (const auto by = by_uid_.find(event.related->uid); by != by_uid_.end())
+        preempted.by_priority = followed_[by->second].pod->spec.priority;
+    }
   }
   if (event.reason != "FailedScheduling") return;
   if (const auto found = by_uid_.find(uid); found != by_uid_.end())

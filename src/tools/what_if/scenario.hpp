@@ -47,7 +47,9 @@ struct LostPod {
 };
 struct PreemptedPod {
   std::string pod, owner, node;
-  std::string by;  // "namespace/name" of the pod or group that takes its place
+  std::int32_t priority = 0;
+  std::string by = {};                           // "namespace/name" of the pod or group that takes its place
+  std::optional<std::int32_t> by_priority = {};  // nullopt: a group, or a pod that is not followed
 };
 struct StayingPod {
   std::string pod, why;

@@ -147,7 +147,9 @@ TEST(Scenario, APodOfHigherPriorityPreemptsAndTheVictimIsReplaced) {
   EXPECT_EQ(question.Outcomes(), (Texts{"high on a", "low-0 waits"}));
   ASSERT_THAT(question.scenario().preempted(), SizeIs(1));
   EXPECT_EQ(question.scenario().preempted()[0].pod, "shop/low-x");
+  EXPECT_EQ(question.scenario().preempted()[0].priority, 0);
   EXPECT_EQ(question.scenario().preempted()[0].by, "shop/high");
+  EXPECT_EQ(question.scenario().preempted()[0].by_priority, 100);
 }
 
 std::string QuotaText(const std::string& ns, int min_cpus, int max_cpus) {

@@ -108,7 +108,7 @@
 
 {{/* Elastic quotas, which the plugin CapacityScheduling reads. */}}
 {{- define "berth.quotaRules" -}}
-- apiGroups: [scheduling.x-k8s.io]
+- apiGroups: [scheduling.x-k8s.io, scheduling.sigs.k8s.io]
   resources: [elasticquotas]
   verbs: [list, watch]
 {{- end }}

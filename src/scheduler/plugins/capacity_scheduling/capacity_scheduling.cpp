@@ -2,87 +2,65 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "kubernetes/api/selectors.hpp"
-#include "scheduler/framework/nominations.hpp"
-#include "scheduler/plugins/capacity_scheduling/quota_text.hpp"
+#include "scheduler/plugins/capacity_scheduling/group_rules.hpp"
+#include "scheduler/plugins/capacity_scheduling/namespace_rules.hpp"
 
 namespace berth::plugins {
 
 using cluster::Row;
 using framework::Attempt;
-using framework::EventResource;
 using framework::PostFilterResult;
 using framework::PreFilterResult;
 using framework::Status;
 
-CapacityScheduling::CapacityScheduling(framework::Handle& handle)
+namespace {
+
+std::unique_ptr<QuotaRules> MakeRules(const CapacitySchedulingArgs& args, framework::Handle& handle) {
+  if (args.hierarchy == CapacitySchedulingArgs::Hierarchy::kKoordinator)
+    return std::make_unique<GroupRules>(handle);
+  return std::make_unique<NamespaceRules>(handle);
+}
+
+// A kind is read from one API group.
+bool ReadsBothGroups(const framework::Handle& handle) {
+  const auto reads = [&](std::string_view resource) {
+    return std::ranges::find(handle.requested_resources, resource) != handle.requested_resources.end();
+  };
+  return reads(NamespaceRules::kResource) && reads(GroupRules::kResource);
+}
+
+}  // namespace
+
+framework::PluginOrError CapacityScheduling::Create(const framework::RawArgs& raw,
+                                                    framework::Handle& handle) {
+  BERTH_TRY(const CapacitySchedulingArgs args, ParseCapacitySchedulingArgs(raw));
+  auto plugin = std::make_unique<CapacityScheduling>(args, handle);
+  if (ReadsBothGroups(handle))
+    return Invalid("hierarchy: all profiles with CapacityScheduling must have the same hierarchy");
+  return plugin;
+}
+
+CapacityScheduling::CapacityScheduling(const CapacitySchedulingArgs& args, framework::Handle& handle)
     : handle_(handle),
-      shared_ledger_(QuotaLedger::Of(handle)),
-      ledger_(*shared_ledger_),
-      trial_(handle.NewKey<QuotaTrial>()),
+      rules_(MakeRules(args, handle)),
       budgets_(handle.objects, DisruptionBudgets::Counting::kAll),
-      preemption_(handle.reasons, ledger_, trial_, budgets_),
-      attempts_(PreemptionAttempts(handle.metrics)) {
-  handle.requested_resources.emplace_back("elasticquotas.scheduling.x-k8s.io");
-}
+      preemption_(handle.reasons, *rules_, budgets_),
+      attempts_(PreemptionAttempts(handle.metrics)) {}
 
-PreFilterResult CapacityScheduling::PreFilter(const Attempt& attempt) const {
-  const api::ObjectMeta& pod = attempt.pod().pod->metadata;
-  const std::string& ns = pod.ns.str();
-  const Quota* const quota = ledger_.Find(ns);
-  // Nothing counts for such a pod: the changes of dry runs are not reported for it.
-  if (quota == nullptr) return {Status::Skip(), {}};
-  if (!quota->invalid.empty()) {
-    return {Status::Unresolvable(fmt::format("ElasticQuota {}/{}: {}", ns, quota->name, quota->invalid)), {}};
-  }
-  QuotaTrial& trial = attempt.state().Write(trial_, QuotaTrial(ledger_));
-  trial.request = QuotaRequestOf(*attempt.pod().pod);
-  AddNominatedPods(attempt, trial);
-  trial.request_in_quota += trial.request;
-  trial.request_in_total += trial.request;
-  if (trial.OverMaxWith(ns, trial.request_in_quota)) {
-    return {
-        Status::Unschedulable(fmt::format(
-            "Pod {}/{} is rejected in PreFilter because ElasticQuota {} is more than Max", ns, pod.name, ns)),
-        {}};
-  }
-  if (trial.TotalOverMinWith(trial.request_in_total)) {
-    return {Status::Unschedulable(fmt::format(
-                "Pod {}/{} is rejected in PreFilter because total ElasticQuota used is more than min", ns,
-                pod.name)),
-            {}};
-  }
-  return {};
-}
-
-// They may be bound before this pod.
-void CapacityScheduling::AddNominatedPods(const Attempt& attempt, QuotaTrial& trial) const {
-  const cluster::PodInfo& pod = attempt.pod();
-  for (const framework::Nomination& nomination : attempt.Buffer(framework::kNominations)) {
-    const cluster::PodInfo& other = *nomination.pod;
-    if (nomination.row == cluster::kNoRow || other.pod->metadata.uid == pod.pod->metadata.uid) continue;
-    const std::string& ns = other.pod->metadata.ns.str();
-    if (ledger_.Find(ns) == nullptr) continue;
-    if (ns == pod.pod->metadata.ns.str()) {
-      if (other.priority() < pod.priority()) continue;
-      const QuotaAmounts request = QuotaRequestOf(*other.pod);
-      trial.request_in_quota += request;
-      trial.request_in_total += request;
-    } else if (!trial.OverMin(ns)) {
-      trial.request_in_total += QuotaRequestOf(*other.pod);
-    }
-  }
-}
+PreFilterResult CapacityScheduling::PreFilter(const Attempt& attempt) const { return rules_->Admit(attempt); }
 
 Status CapacityScheduling::AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row) const {
-  if (QuotaTrial* const trial = attempt.state().Read(trial_)) trial->Add(*added.pod);
+  rules_->Add(attempt, *added.pod);
   return {};
 }
 
 Status CapacityScheduling::RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, Row) const {
-  if (QuotaTrial* const trial = attempt.state().Read(trial_)) trial->Remove(*removed.pod);
+  rules_->Remove(attempt, *removed.pod);
   return {};
 }
 
@@ -90,57 +68,48 @@ PostFilterResult CapacityScheduling::PostFilter(const Attempt& attempt,
                                                 const framework::FilterOutcome& verdicts,
                                                 framework::PostFilterServices& services) {
   if (attempts_ != nullptr) attempts_->Add();
-  if (const std::string_view why = preemption_.Ineligible(attempt, verdicts); !why.empty())
-    return {Status::Unschedulable(std::string(why)), {}};
+  const std::string_view why_not = preemption_.Ineligible(attempt, verdicts);
+  // Room is being made for the pod.
+  if (why_not == kVictimsAreLeaving) return {Status::Unschedulable(std::string(why_not)), {}};
+  PostFilterResult result = why_not.empty()
+                                ? Preempt(attempt, verdicts, services)
+                                : PostFilterResult{Status::Unschedulable(std::string(why_not)), {}};
+  if (!result.status.ok()) rules_->OnUnserved(attempt);
+  return result;
+}
+
+PostFilterResult CapacityScheduling::Preempt(const Attempt& attempt, const framework::FilterOutcome& verdicts,
+                                             framework::PostFilterServices& services) {
   const cluster::NodeTable& nodes = attempt.nodes();
   rows_.clear();
   PotentialRows(verdicts, nodes).ForEach([&](std::size_t row) { rows_.push_back(static_cast<Row>(row)); });
-  EvictionCheck check(services.protections(), {attempt.pod().key, attempt.pod().priority()});
+  EvictionCheck check(services.protections(),
+                      {attempt.pod().key, attempt.pod().priority(), attempt.pod().pod});
   preemption_.Run(attempt, services, check, rows_);
   std::vector<Candidate>& candidates = preemption_.candidates();
   if (candidates.empty()) {
     if (!preemption_.errors().empty()) return {Status::Error(api::JoinErrors(preemption_.errors())), {}};
-    return {Status::Unschedulable(NoCandidateMessage(preemption_.reasons(), rows_.size(), nodes)), ""};
+    return {.status = Status::Unschedulable(NoCandidateMessage(preemption_.reasons(), rows_.size(), nodes)),
+            .nominate = "",
+            .refusals = ToList(preemption_.reasons())};
   }
   if (Status status = ReviewCandidates(handle_.preemption_reviewers, attempt.pod(), check, candidates);
       !status.ok())
     return {std::move(status), {}};
   if (candidates.empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
   PostFilterResult result = NominateBest(candidates, nodes, services.rng());
-  CountReclaimed(attempt, result);
-  return result;
-}
-
-// Pods of other namespaces with a quota are evicted only if those use more than their minimum.
-void CapacityScheduling::CountReclaimed(const Attempt& attempt, const PostFilterResult& result) {
-  if (!result.eviction) return;
-  for (const api::PodPtr& victim : result.eviction->victims) {
-    if (victim->metadata.ns != attempt.pod().pod->metadata.ns) ledger_.CountReclaimed(victim->metadata.ns);
+  result.refusals = ToList(preemption_.reasons());
+  if (result.eviction) {
+    for (const api::PodPtr& victim : result.eviction->victims) rules_->OnVictim(attempt, *victim);
   }
-}
-
-// The controller of scheduler-plugins writes the status of a quota whenever a pod of its namespace starts or
-// ends. Such changes, and pods that do not count, leave all limits as they are.
-std::vector<framework::EventRegistration> CapacityScheduling::EventsToRegister() const {
-  const auto pod_deleted = [this](const cluster::PodInfo&, const api::Pod* deleted, const api::Pod*) {
-    return framework::QueueIf(ledger_.Find(deleted->metadata.ns.str()) != nullptr);
-  };
-  const auto quota_changed = [](const cluster::PodInfo&, const api::ElasticQuota* before,
-                                const api::ElasticQuota* after) {
-    return framework::QueueIf(before == nullptr || after == nullptr || before->min != after->min ||
-                              before->max != after->max);
-  };
-  return {framework::WhenAssignedPod(framework::kDelete, pod_deleted),
-          framework::When<api::ElasticQuota>(EventResource::kElasticQuota, framework::kAllActions,
-                                             quota_changed)};
+  return result;
 }
 
 std::vector<framework::RejectionDetail> CapacityScheduling::RejectionDetails(const Attempt& attempt,
                                                                              const RowSet& rejected) const {
-  const QuotaTrial* const trial = attempt.state().Read(trial_);
-  const std::string& ns = attempt.pod().pod->metadata.ns.str();
-  if (trial == nullptr || ledger_.Find(ns) == nullptr) return {};
-  return {{DescribeExcess(ns, *trial, ledger_), rejected}};
+  std::vector<std::string> sentences = rules_->Explain(attempt);
+  if (sentences.empty()) return {};
+  return {{std::move(sentences), rejected}};
 }
 
 }  // namespace berth::plugins

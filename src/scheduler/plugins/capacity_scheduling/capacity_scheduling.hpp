@@ -1,5 +1,5 @@
-// Elastic quotas of namespaces: a guaranteed minimum, and a maximum that includes what others leave idle.
-// scheduler-plugins' CapacityScheduling (v0.33.5). Off by default.
+// Elastic quotas: a guaranteed minimum, and a maximum that includes what others leave idle. Of namespaces, as
+// in scheduler-plugins' CapacityScheduling (v0.33.5), or a tree of groups, as in Koordinator. Off by default.
 #pragma once
 
 #include <memory>
@@ -11,21 +11,22 @@
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/framework/rejection_details.hpp"
+#include "scheduler/plugins/capacity_scheduling/capacity_scheduling_args.hpp"
 #include "scheduler/plugins/capacity_scheduling/quota_preemption.hpp"
 
 namespace berth::plugins {
 
-// PreFilter rejects a pod if its namespace would use more than the maximum of its quota, or all namespaces
-// with a quota more than all minimums together. Pods of namespaces without a quota pass. PostFilter evicts
-// pods by the rules of QuotaPreemption; where DefaultPreemption is enabled too, the first of both that finds
-// victims counts. The plugin reads ElasticQuotas of all API servers that have them; without the resource no
-// namespace has a quota. Differences from scheduler-plugins: docs/guide/quotas.md.
+// PreFilter admits pods by the rules of the hierarchy (NamespaceRules, GroupRules). PostFilter evicts pods by
+// QuotaPreemption; where DefaultPreemption is enabled too, the first of both that finds victims counts. The
+// plugin reads ElasticQuotas of all API servers that have them. Differences from scheduler-plugins and
+// Koordinator: docs/guide/quotas.md.
 class CapacityScheduling final : public framework::PreFilterExtensionsPlugin,
                                  public framework::PostFilterPlugin,
                                  public framework::ReservePlugin,
                                  public framework::RejectionDetailsPlugin {
  public:
-  explicit CapacityScheduling(framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
+  CapacityScheduling(const CapacitySchedulingArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "CapacityScheduling"; }
   bool StateIsDerived() const override { return true; }
@@ -41,19 +42,18 @@ class CapacityScheduling final : public framework::PreFilterExtensionsPlugin,
   // is accepted because configurations of scheduler-plugins enable it.
   framework::Status Reserve(const framework::Placement&) override { return {}; }
   void Unreserve(const framework::Placement&) override {}
-  std::vector<framework::EventRegistration> EventsToRegister() const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override { return rules_->Events(); }
   // What is used of the exceeded limit, and of an exceeded sum of minimums the namespaces that borrow most.
   std::vector<framework::RejectionDetail> RejectionDetails(const framework::Attempt& attempt,
                                                            const RowSet& rejected) const override;
 
  private:
-  void AddNominatedPods(const framework::Attempt& attempt, QuotaTrial& trial) const;
-  void CountReclaimed(const framework::Attempt& attempt, const framework::PostFilterResult& result);
+  framework::PostFilterResult Preempt(const framework::Attempt& attempt,
+                                      const framework::FilterOutcome& verdicts,
+                                      framework::PostFilterServices& services);
 
   framework::Handle& handle_;
-  const std::shared_ptr<QuotaLedger> shared_ledger_;
-  QuotaLedger& ledger_;
-  const framework::StateKey<QuotaTrial> trial_;
+  const std::unique_ptr<QuotaRules> rules_;
   DisruptionBudgets budgets_;
   QuotaPreemption preemption_;
   metrics::Counter* attempts_;  // null: no metrics are collected

@@ -11,7 +11,10 @@
 #include "scheduler/cluster/withdrawal.hpp"
 #include "scheduler/framework/eviction_protection.hpp"
 #include "scheduler/framework/nominations.hpp"
-#include "scheduler/plugins/node_resources/node_resources_fit.hpp"
+#include "scheduler/plugins/capacity_scheduling/fake_quota_cluster.hpp"
+#include "scheduler/plugins/capacity_scheduling/quota_amounts.hpp"
+#include "scheduler/plugins/capacity_scheduling/quota_ledger.hpp"
+#include "scheduler/plugins/capacity_scheduling/quota_series.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::plugins {
@@ -26,75 +29,16 @@ using framework::Code;
 using framework::EventResource;
 using framework::FilterOutcome;
 using framework::Status;
+using quota_testing::InNamespace;
+using quota_testing::ListOf;
+using quota_testing::MakeQuota;
+using quota_testing::QuotaList;
+using quota_testing::QuotaServices;
+using quota_testing::QuotaTest;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-using QuotaList = std::vector<std::pair<std::string, std::string>>;
-
-api::ResourceList ListOf(const QuotaList& amounts) {
-  api::ResourceList list;
-  for (const auto& [name, text] : amounts) list[name] = api::Quantity::Parse(text).value();
-  return list;
-}
-
-api::ElasticQuota MakeQuota(const std::string& ns, const std::optional<QuotaList>& min,
-                            const std::optional<QuotaList>& max, const std::string& name = "quota") {
-  api::ElasticQuota quota;
-  quota.metadata.ns = ns;
-  quota.metadata.name = name;
-  if (min) quota.min = ListOf(*min);
-  if (max) quota.max = ListOf(*max);
-  return quota;
-}
-
-PodBuilder InNamespace(const std::string& ns, const std::string& name, std::string_view cpu,
-                       std::int32_t priority = 0) {
-  return MakePod(name).Namespace(ns).Cpu(cpu).Priority(priority);
-}
-
-// Filters by NodeResourcesFit; the plugin under test has extensions.
-class QuotaServices final : public framework::PostFilterServices {
- public:
-  QuotaServices(Cluster& cluster, const CapacityScheduling& plugin,
-                std::span<framework::EvictionProtectionPlugin* const> protections)
-      : cluster_(cluster),
-        plugin_(plugin),
-        fit_(cluster.Make<NodeResourcesFit>()),
-        protections_(protections) {}
-
-  void RunFilters(const Attempt& attempt, const RowSet& candidates, FilterOutcome& out) override {
-    framework::Rejections rejected;
-    out.Reset(candidates);
-    out.rejections.clear();
-    fit_->Filter(attempt, candidates, rejected);
-    for (const auto& entry : rejected.entries()) {
-      RowSet rows = entry.rows;
-      rows &= candidates;
-      if (rows.Empty()) continue;
-      out.feasible -= rows;
-      out.rejections.push_back({0, entry.reason, std::move(rows)});
-    }
-    out.used = out.rejections.size();
-  }
-  Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, cluster::Row row) override {
-    return plugin_.AddPod(attempt, added, row);
-  }
-  Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, cluster::Row row) override {
-    return plugin_.RemovePod(attempt, removed, row);
-  }
-  bool has_extensions() const override { return true; }
-  cluster::NodeTable& table() override { return cluster_.nodes(); }
-  Random* rng() override { return nullptr; }
-  framework::EvictionProtections& protections() override { return protections_; }
-
- private:
-  Cluster& cluster_;
-  const CapacityScheduling& plugin_;
-  const std::unique_ptr<NodeResourcesFit> fit_;
-  framework::EvictionProtections protections_;
-};
 
 // Protects the pods with this label, and fails on those with another one. Only so many pods may be evicted
 // together.
@@ -109,70 +53,6 @@ class LabelProtection final : public framework::EvictionProtectionPlugin {
     return victims.size() > most ? Status::Unschedulable("too many") : Status();
   }
   std::size_t most = 100;
-};
-
-class QuotaTest : public ::testing::Test {
- protected:
-  CapacityScheduling& plugin() {
-    if (plugin_ == nullptr) plugin_ = cluster.Make<CapacityScheduling>();
-    return *plugin_;
-  }
-  void Quota(const std::string& ns, const std::string& min_cpu, const std::string& max_cpu) {
-    cluster.Put(MakeQuota(ns, QuotaList{{"cpu", min_cpu}}, QuotaList{{"cpu", max_cpu}}));
-  }
-  void Run(const std::string& node, const PodBuilder& pod) { cluster.Run(node, pod); }
-  // Runs PreFilter; Nominate adds nominations.
-  Status PreFilter(const PodBuilder& pod) {
-    plugin();
-    infos_.clear();
-    nominations_.clear();
-    for (const auto& [node, nominated] : nominated_) {
-      infos_.push_back(std::make_unique<cluster::PodInfo>(cluster.Prepare(nominated)));
-      nominations_.push_back({cluster.RowOf(node), infos_.back().get()});
-    }
-    state_ = framework::CycleState();
-    info_ = cluster.Prepare(pod);
-    attempt_.emplace(info_, cluster.nodes(), state_, scratch_);
-    attempt_->Buffer(framework::kNominations) = nominations_;
-    return plugin().PreFilter(*attempt_).status;
-  }
-  std::string Rejection(const PodBuilder& pod) { return PreFilter(pod).Message(); }
-  void Nominate(const std::string& node, const PodBuilder& pod) { nominated_.emplace_back(node, pod); }
-  framework::PostFilterResult PostFilter(const PodBuilder& pod) {
-    (void)PreFilter(pod);
-    FilterOutcome verdicts;
-    verdicts.unresolvable.Resize(cluster.nodes().rows());
-    QuotaServices services(cluster, plugin(), protections);
-    return plugin().PostFilter(*attempt_, verdicts, services);
-  }
-  // "node: victims", or the message.
-  std::string Preempt(const PodBuilder& pod) {
-    const framework::PostFilterResult result = PostFilter(pod);
-    if (!result.eviction) return result.status.Message();
-    std::string text = *result.nominate + ":";
-    for (const api::PodPtr& victim : result.eviction->victims) text += " " + victim->metadata.Key();
-    return text;
-  }
-  std::vector<std::string> Details() {
-    std::vector<std::string> lines;
-    for (const auto& detail : plugin().RejectionDetails(*attempt_, cluster.nodes().all()))
-      lines.insert(lines.end(), detail.lines.begin(), detail.lines.end());
-    return lines;
-  }
-
-  metrics::Registry registry;
-  std::vector<framework::EvictionProtectionPlugin*> protections;
-  Cluster cluster;
-
- private:
-  std::unique_ptr<CapacityScheduling> plugin_;
-  std::vector<std::pair<std::string, PodBuilder>> nominated_;
-  std::vector<std::unique_ptr<cluster::PodInfo>> infos_;
-  std::vector<framework::Nomination> nominations_;
-  framework::CycleState state_;
-  framework::ScratchPool scratch_;
-  cluster::PodInfo info_;
-  std::optional<Attempt> attempt_;
 };
 
 constexpr const char* kOverMax = "Pod a/p is rejected in PreFilter because ElasticQuota a is more than Max";
@@ -508,7 +388,7 @@ TEST_F(QuotaPreemptionTest, ATerminatingVictimOnTheNominatedNodePreventsFurtherE
   EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 2).Nominated("n")),
             "not eligible due to a terminating pod on the nominated node.");
   EXPECT_EQ(Preempt(InNamespace("a", "p", "2", 1).Nominated("n")),
-            "0/1 nodes are available: 1 No victims found on node n for preemptor pod p.");
+            "0/1 nodes are available: 1 No victims found for preemptor pod p.");
 }
 
 TEST_F(QuotaPreemptionTest, WithinItsMinimumANamespaceWaitsForItsOwnTerminatingPodsToo) {
@@ -613,6 +493,7 @@ class QuotaMetricsTest : public QuotaTest {
     const auto known = cluster.objects().Of<api::ElasticQuota>().Find(ns, "quota");
     cluster.objects().Apply(ports::Change<api::ElasticQuota>{known, nullptr});
   }
+  static constexpr const char* kUnserved = "unserved_attempts_total{namespace=\"a\"} 0";
   // The samples of berth_quota_*.
   std::vector<std::string> Samples() const {
     std::vector<std::string> samples;
@@ -633,7 +514,8 @@ TEST_F(QuotaMetricsTest, ShowAmountsInBaseUnits) {
       ElementsAre("max{namespace=\"a\",resource=\"cpu\"} 4",  // without memory: none
                   "max{namespace=\"a\",resource=\"memory\"} 0", "min{namespace=\"a\",resource=\"cpu\"} 1.5",
                   "min{namespace=\"a\",resource=\"memory\"} 1.073741824e+09",
-                  "reclaimed_pods_total{namespace=\"a\"} 0", "used{namespace=\"a\",resource=\"cpu\"} 2.5",
+                  "reclaimed_pods_total{namespace=\"a\"} 0", kUnserved,
+                  "used{namespace=\"a\",resource=\"cpu\"} 2.5",
                   "used{namespace=\"a\",resource=\"memory\"} 1024"));
 }
 
@@ -643,14 +525,14 @@ TEST_F(QuotaMetricsTest, FollowPodsAndQuotas) {
   Run("n", InNamespace("a", "a1", "2"));
   EXPECT_THAT(Samples(), Contains("used{namespace=\"a\",resource=\"cpu\"} 2"));
   Quota("a", "3", "5");
-  EXPECT_THAT(
-      Samples(),
-      ElementsAre("max{namespace=\"a\",resource=\"cpu\"} 5", "min{namespace=\"a\",resource=\"cpu\"} 3",
-                  "reclaimed_pods_total{namespace=\"a\"} 0", "used{namespace=\"a\",resource=\"cpu\"} 2"));
+  EXPECT_THAT(Samples(), ElementsAre("max{namespace=\"a\",resource=\"cpu\"} 5",
+                                     "min{namespace=\"a\",resource=\"cpu\"} 3",
+                                     "reclaimed_pods_total{namespace=\"a\"} 0", kUnserved,
+                                     "used{namespace=\"a\",resource=\"cpu\"} 2"));
   // Without a maximum, and with another resource.
   cluster.Put(MakeQuota("a", QuotaList{{"memory", "1"}}, std::nullopt));
   EXPECT_THAT(Samples(), ElementsAre("min{namespace=\"a\",resource=\"memory\"} 1",
-                                     "reclaimed_pods_total{namespace=\"a\"} 0",
+                                     "reclaimed_pods_total{namespace=\"a\"} 0", kUnserved,
                                      "used{namespace=\"a\",resource=\"memory\"} 0"));
   RemoveQuota("a");
   EXPECT_THAT(Samples(), IsEmpty());
@@ -671,14 +553,14 @@ TEST_F(QuotaMetricsTest, FurtherNamespacesHaveSeriesWhenThereIsRoom) {
   plugin();
   const auto name = [](std::size_t number) { return fmt::format("ns{}", number); };
   for (std::size_t i = 0; i <= QuotaSeries::kMostNamespaces; ++i) Quota(name(i), "1", "1");
-  EXPECT_EQ(Samples().size(), 4 * QuotaSeries::kMostNamespaces);
+  EXPECT_EQ(Samples().size(), 5 * QuotaSeries::kMostNamespaces);
   const std::string further =
       fmt::format("used{{namespace=\"ns{}\",resource=\"cpu\"}} 0", QuotaSeries::kMostNamespaces);
   EXPECT_THAT(Samples(), Not(Contains(further)));
   RemoveQuota("ns7");
   Quota(name(QuotaSeries::kMostNamespaces), "1", "1");
   EXPECT_THAT(Samples(), Contains(further));
-  EXPECT_EQ(Samples().size(), 4 * QuotaSeries::kMostNamespaces);
+  EXPECT_EQ(Samples().size(), 5 * QuotaSeries::kMostNamespaces);
 }
 
 TEST_F(QuotaMetricsTest, TheFirstResourcesHaveSeries) {
@@ -687,7 +569,7 @@ TEST_F(QuotaMetricsTest, TheFirstResourcesHaveSeries) {
   cluster.Put(MakeQuota("a", many, std::nullopt));
   plugin();
   const std::vector<std::string> samples = Samples();
-  EXPECT_EQ(samples.size(), 2 * QuotaSeries::kMostResources + 1);
+  EXPECT_EQ(samples.size(), 2 * QuotaSeries::kMostResources + 2);
   EXPECT_THAT(samples, Contains("min{namespace=\"a\",resource=\"cpu\"} 1"));
   EXPECT_THAT(samples, Contains("min{namespace=\"a\",resource=\"example.com/r14\"} 1"));
 }
@@ -708,6 +590,20 @@ TEST_F(QuotaMetricsTest, DoNotCountPodsOfTheSameNamespace) {
   Run("n", InNamespace("a", "a1", "90", 0));
   EXPECT_EQ(Preempt(InNamespace("a", "p", "80", 5)), "n: a/a1");
   EXPECT_THAT(Samples(), Contains("reclaimed_pods_total{namespace=\"a\"} 0"));
+}
+
+TEST_F(QuotaMetricsTest, CountFailedAttemptsWithinTheMinimum) {
+  cluster.Add(MakeNode("full").Cpu("8"));
+  Quota("a", "6", "8");
+  Quota("b", "8", "8");
+  Run("full", InNamespace("b", "b1", "8", 5));
+  Preempt(InNamespace("a", "p", "4", 5));
+  EXPECT_THAT(Samples(), Contains("unserved_attempts_total{namespace=\"a\"} 1"));
+  Preempt(InNamespace("a", "p", "7", 5));
+  EXPECT_THAT(Samples(), Contains("unserved_attempts_total{namespace=\"a\"} 1")) << "beyond the minimum";
+  Quota("b", "4", "8");
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "4", 5)), "full: b/b1");
+  EXPECT_THAT(Samples(), Contains("unserved_attempts_total{namespace=\"a\"} 1")) << "evicts a pod";
 }
 
 }  // namespace

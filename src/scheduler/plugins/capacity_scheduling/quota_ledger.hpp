@@ -48,6 +48,8 @@ class QuotaLedger final : public cluster::PodObserver {
 
   // A pod of the namespace is evicted for one of another namespace.
   void CountReclaimed(std::string_view ns) { series_.CountReclaimed(ns); }
+  // An attempt of a pod of the namespace failed, although the namespace would be within its minimum with it.
+  void CountUnserved(std::string_view ns) { series_.CountUnserved(ns); }
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;

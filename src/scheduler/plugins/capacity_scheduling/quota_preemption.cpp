@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.hpp"
 #include "scheduler/cluster/overlay.hpp"
 
 namespace berth::plugins {
@@ -17,8 +16,6 @@ using framework::PostFilterServices;
 using framework::Status;
 
 namespace {
-
-const std::string& NamespaceOf(const Attempt& attempt) { return attempt.pod().pod->metadata.ns.str(); }
 
 // The pods of the row, the least important first.
 std::vector<Importance::Entry> PodsOf(Row row, const NodeTable& nodes) {
@@ -58,8 +55,6 @@ class QuotaPreemption::NodeRun {
   Status CheckVictims();
   Status Reprieve(const Importance::Entry& entry, bool violates);
   bool Fits();
-  bool HasQuota() const { return of_.ledger_.Find(NamespaceOf(attempt_)) != nullptr; }
-  bool ExceedsQuotas(const QuotaAmounts& in_quota, const QuotaAmounts& in_total) const;
 
   QuotaPreemption& of_;
   framework::CycleState state_;
@@ -99,8 +94,9 @@ Status QuotaPreemption::NodeRun::SelectVictims() {
     return Status::Unschedulable("");
   }
   if (possible_.empty()) {
-    ++of_.counts_[fmt::format("No victims found on node {} for preemptor pod {}", nodes.name(row_),
-                              attempt_.pod().pod->metadata.name)];
+    // Without the node's name, in contrast to scheduler-plugins: the message counts nodes by reason, and
+    // would have an entry for each of thousands of nodes.
+    ++of_.counts_[fmt::format("No victims found for preemptor pod {}", attempt_.pod().pod->metadata.name)];
     return Status::Unschedulable("");
   }
   if (!Fits()) {
@@ -109,12 +105,9 @@ Status QuotaPreemption::NodeRun::SelectVictims() {
     for (const auto& [row, status] : of_.outcome_.errors) return status;
     return Status::Unschedulable("");
   }
-  if (HasQuota()) {
-    const QuotaAmounts& request = of_.TrialOf(attempt_).request;
-    if (ExceedsQuotas(request, request)) {
-      ++of_.counts_["global quota max exceeded"];
-      return Status::Unschedulable("");
-    }
+  if (of_.rules_.Exceeds(attempt_)) {
+    ++of_.counts_["global quota max exceeded"];
+    return Status::Unschedulable("");
   }
   candidate_.row = row_;
   std::vector<std::uint32_t> violating, harmless;
@@ -141,9 +134,9 @@ Status QuotaPreemption::NodeRun::CheckVictims() {
 
 // Which pods may be evicted depends on the pods that have been removed before.
 Status QuotaPreemption::NodeRun::RemovePossibleVictims() {
-  const Claim claim = of_.ClaimOf(attempt_);
+  const QuotaRules::Claim claim = of_.rules_.ClaimOf(attempt_);
   for (const Importance::Entry& entry : PodsOf(row_, attempt_.nodes())) {
-    if (!of_.MayEvict(claim, attempt_, *entry.pod->pod)) continue;
+    if (!of_.rules_.MayEvict(claim, attempt_, *entry.pod->pod)) continue;
     if (!check_.empty() && !check_.MayEvict(*entry.pod->pod)) continue;
     possible_.push_back(entry);
     if (Status status = Remove(*entry.pod); !status.ok()) return status;
@@ -163,9 +156,7 @@ Status QuotaPreemption::NodeRun::Reprieve(const Importance::Entry& entry, bool v
     candidate_.victims.push_back(entry);
     if (violates) ++candidate_.violations;
   }
-  if (!HasQuota()) return {};
-  const QuotaTrial& trial = of_.TrialOf(attempt_);
-  if (!ExceedsQuotas(trial.request_in_quota, trial.request_in_total)) return {};
+  if (!of_.rules_.ExceedsWithNominated(attempt_)) return {};
   if (!fits) {
     return Status::Error(fmt::format("no corresponding pod {} in pods of node {}",
                                      entry.pod->pod->metadata.name, attempt_.nodes().name(row_)));
@@ -189,59 +180,17 @@ bool QuotaPreemption::NodeRun::Fits() {
   return !of_.outcome_.feasible.Empty();
 }
 
-bool QuotaPreemption::NodeRun::ExceedsQuotas(const QuotaAmounts& in_quota,
-                                             const QuotaAmounts& in_total) const {
-  const QuotaTrial& trial = of_.TrialOf(attempt_);
-  return trial.OverMaxWith(NamespaceOf(attempt_), in_quota) || trial.TotalOverMinWith(in_total);
-}
-
-// --- rules ---
-
 std::string_view QuotaPreemption::Ineligible(const Attempt& attempt,
                                              const framework::FilterOutcome& verdicts) const {
   const cluster::PodInfo& pod = attempt.pod();
   if (pod.pod->spec.never_preempts) return kNeverPreempts;
   const Row row = attempt.nodes().Find(pod.nominated);
   if (row == cluster::kNoRow || verdicts.unresolvable.Has(row)) return "";
-  const Claim claim = ClaimOf(attempt);
+  const QuotaRules::Claim claim = rules_.ClaimOf(attempt);
   const bool leaving = std::ranges::any_of(attempt.nodes().pods(row), [&](const cluster::PlacedPod* other) {
-    return other->pod->metadata.deleting() && MakesRoom(claim, attempt, *other->pod);
+    return other->pod->metadata.deleting() && rules_.MakesRoom(claim, attempt, *other->pod);
   });
   return leaving ? kVictimsAreLeaving : "";
-}
-
-// A less important pod of the same namespace makes room even for a pod that may not evict it.
-bool QuotaPreemption::MakesRoom(Claim claim, const Attempt& attempt, const api::Pod& other) const {
-  if (MayEvict(claim, attempt, other)) return true;
-  return claim == Claim::kWithinMin && MayEvict(Claim::kBeyondMin, attempt, other);
-}
-
-QuotaPreemption::Claim QuotaPreemption::ClaimOf(const Attempt& attempt) const {
-  const std::string& ns = NamespaceOf(attempt);
-  if (ledger_.Find(ns) == nullptr) return Claim::kNoQuota;
-  const QuotaTrial& trial = TrialOf(attempt);
-  return trial.OverMinWith(ns, trial.request_in_quota) ? Claim::kBeyondMin : Claim::kWithinMin;
-}
-
-bool QuotaPreemption::MayEvict(Claim claim, const Attempt& attempt, const api::Pod& other) const {
-  const std::string& ns = other.metadata.ns.str();
-  const bool less_important = other.spec.priority < attempt.pod().priority();
-  const bool has_quota = ledger_.Find(ns) != nullptr;
-  switch (claim) {
-    case Claim::kNoQuota:
-      return !has_quota && less_important;
-    case Claim::kWithinMin:
-      return has_quota && ns != NamespaceOf(attempt) && TrialOf(attempt).OverMin(ns);
-    case Claim::kBeyondMin:
-      return ns == NamespaceOf(attempt) && less_important;
-  }
-  return false;
-}
-
-const QuotaTrial& QuotaPreemption::TrialOf(const Attempt& attempt) const {
-  const QuotaTrial* const trial = attempt.state().Read(trial_);
-  BERTH_CHECK(trial != nullptr, attempt.pod().key);
-  return *trial;
 }
 
 }  // namespace berth::plugins

@@ -8,7 +8,7 @@
 
 #include "scheduler/framework/filter_outcome.hpp"
 #include "scheduler/framework/plugin.hpp"
-#include "scheduler/plugins/capacity_scheduling/quota_trial.hpp"
+#include "scheduler/plugins/capacity_scheduling/quota_rules.hpp"
 #include "scheduler/plugins/default_preemption/candidates.hpp"
 #include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
 #include "scheduler/plugins/default_preemption/eviction_check.hpp"
@@ -16,23 +16,18 @@
 
 namespace berth::plugins {
 
-// Which pods may be evicted for a pod:
-//   without a quota        less important pods without a quota
-//   within its minimum     pods of namespaces that use more than their minimum, until they no longer do
-//   beyond its minimum     less important pods of the same namespace
-// Pods that plugins protect stay. On each node, the others are removed, the least important first. If the pod
-// fits then, and neither the maximum of its quota nor the sum of all minimums is exceeded, they are added
-// back as long as that remains so: first those whose eviction violates a budget, then the others, each part
-// by descending importance. Pods that cannot be added back are the victims. Members of pod groups are evicted
-// one by one.
+// QuotaRules define which pods may be evicted for a pod. Pods that plugins protect stay. On each node, the
+// others are removed, the least important first. If the pod fits then, and no quota is exceeded, they are
+// added back as long as that remains so: first those whose eviction violates a budget, then the others, each
+// part by descending importance. Pods that cannot be added back are the victims. Members of pod groups are
+// evicted one by one.
 //
 // Reuses its buffers between runs. Scheduler loop only.
 class QuotaPreemption {
  public:
   // All must outlive this object.
-  QuotaPreemption(const framework::Reasons& reasons, const QuotaLedger& ledger,
-                  framework::StateKey<QuotaTrial> trial, DisruptionBudgets& budgets)
-      : reasons_(reasons), ledger_(ledger), trial_(trial), budgets_(budgets) {}
+  QuotaPreemption(const framework::Reasons& reasons, const QuotaRules& rules, DisruptionBudgets& budgets)
+      : reasons_(reasons), rules_(rules), budgets_(budgets) {}
 
   // The reason why the pod must not preempt: its policy, or a pod that leaves its nominated node already;
   // empty if it may.
@@ -50,16 +45,9 @@ class QuotaPreemption {
 
  private:
   class NodeRun;
-  // Whether the pod, which has no quota or is beyond or within its minimum, may evict `other`.
-  enum class Claim { kNoQuota, kWithinMin, kBeyondMin };
-  Claim ClaimOf(const framework::Attempt& attempt) const;
-  bool MayEvict(Claim claim, const framework::Attempt& attempt, const api::Pod& other) const;
-  bool MakesRoom(Claim claim, const framework::Attempt& attempt, const api::Pod& leaving) const;
-  const QuotaTrial& TrialOf(const framework::Attempt& attempt) const;
 
   const framework::Reasons& reasons_;
-  const QuotaLedger& ledger_;
-  const framework::StateKey<QuotaTrial> trial_;
+  const QuotaRules& rules_;
   DisruptionBudgets& budgets_;
   std::vector<Candidate> candidates_, violating_;
   ReasonCounts counts_;

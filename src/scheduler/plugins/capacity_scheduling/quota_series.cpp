@@ -10,6 +10,7 @@ constexpr const char* kUsed = "berth_quota_used";
 constexpr const char* kMin = "berth_quota_min";
 constexpr const char* kMax = "berth_quota_max";
 constexpr const char* kReclaimed = "berth_quota_reclaimed_pods_total";
+constexpr const char* kUnserved = "berth_quota_unserved_attempts_total";
 
 double InBaseUnits(const std::string& resource, std::int64_t amount) {
   return resource == "cpu" ? static_cast<double>(amount) / 1000 : static_cast<double>(amount);
@@ -20,7 +21,7 @@ double InBaseUnits(const std::string& resource, std::int64_t amount) {
 QuotaSeries::~QuotaSeries() {
   for (const auto& [ns, known] : namespaces_) {
     Withdraw(ns, known);
-    registry_->RemoveCallback(kReclaimed, {{"namespace", ns}});
+    WithdrawCounters(ns);
   }
 }
 
@@ -30,12 +31,18 @@ void QuotaSeries::Put(const std::string& ns, const Quota& quota, const QuotaAmou
   if (known == namespaces_.end()) {
     if (namespaces_.size() == kMostNamespaces) return;
     auto reclaimed = std::make_shared<std::atomic<std::uint64_t>>(0);
+    auto unserved = std::make_shared<std::atomic<std::uint64_t>>(0);
     registry_->CallbackCounter(
         kReclaimed,
         "[ALPHA] Pods selected for eviction because their namespace used more than the minimum of its quota, "
         "for pods of namespaces within theirs.",
         {{"namespace", ns}}, [reclaimed] { return static_cast<double>(reclaimed->load()); });
-    known = namespaces_.emplace(ns, Namespace{{}, std::move(reclaimed)}).first;
+    registry_->CallbackCounter(kUnserved,
+                               "[ALPHA] Failed attempts of pods with which their namespace would be within "
+                               "the minimum of its quota.",
+                               {{"namespace", ns}},
+                               [unserved] { return static_cast<double>(unserved->load()); });
+    known = namespaces_.emplace(ns, Namespace{{}, std::move(reclaimed), std::move(unserved)}).first;
   }
   std::vector<Resource>& resources = known->second.resources;
   std::vector<Resource> wanted = ResourcesOf(quota);
@@ -89,11 +96,15 @@ void QuotaSeries::Withdraw(const std::string& ns, const Namespace& known) {
   }
 }
 
+void QuotaSeries::WithdrawCounters(const std::string& ns) {
+  for (const char* metric : {kReclaimed, kUnserved}) registry_->RemoveCallback(metric, {{"namespace", ns}});
+}
+
 void QuotaSeries::Remove(const std::string& ns) {
   const auto known = namespaces_.find(ns);
   if (known == namespaces_.end()) return;
   Withdraw(ns, known->second);
-  registry_->RemoveCallback(kReclaimed, {{"namespace", ns}});
+  WithdrawCounters(ns);
   namespaces_.erase(known);
 }
 
@@ -109,6 +120,11 @@ void QuotaSeries::SetUsed(std::string_view ns, const QuotaAmounts& used) {
 void QuotaSeries::CountReclaimed(std::string_view ns) {
   const auto known = namespaces_.find(ns);
   if (known != namespaces_.end()) known->second.reclaimed->fetch_add(1, std::memory_order_relaxed);
+}
+
+void QuotaSeries::CountUnserved(std::string_view ns) {
+  const auto known = namespaces_.find(ns);
+  if (known != namespaces_.end()) known->second.unserved->fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace berth::plugins

@@ -37,6 +37,8 @@ class QuotaSeries {
   void SetUsed(std::string_view ns, const QuotaAmounts& used);
   // A pod of the namespace is evicted for one of another namespace.
   void CountReclaimed(std::string_view ns);
+  // An attempt of a pod of the namespace failed, although the namespace would be within its minimum with it.
+  void CountUnserved(std::string_view ns);
 
  private:
   // Cores, bytes, and counts.
@@ -50,10 +52,11 @@ class QuotaSeries {
   };
   struct Namespace {
     std::vector<Resource> resources;
-    std::shared_ptr<std::atomic<std::uint64_t>> reclaimed;
+    std::shared_ptr<std::atomic<std::uint64_t>> reclaimed, unserved;
   };
   static std::vector<Resource> ResourcesOf(const Quota& quota);
   void Export(const std::string& ns, const Resource& resource);
+  void WithdrawCounters(const std::string& ns);
   void Withdraw(const std::string& ns, const Namespace& known);
 
   metrics::Registry* const registry_;

@@ -56,11 +56,14 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
     wanted = args_.Wanted(rows_.size());
     std::ranges::rotate(rows_, rows_.begin() + static_cast<std::ptrdiff_t>(rng->Below(rows_.size())));
   }
-  EvictionCheck check(services.protections(), {attempt.pod().key, attempt.pod().priority()});
+  EvictionCheck check(services.protections(),
+                      {attempt.pod().key, attempt.pod().priority(), attempt.pod().pod});
   dry_run_.Run(attempt, services, check, rows_, wanted);
   if (dry_run_.candidates().empty()) {
     if (!dry_run_.errors().empty()) return {Status::Error(api::JoinErrors(dry_run_.errors())), {}};
-    return {Status::Unschedulable(NoCandidateMessage(dry_run_.reasons(), rows_.size(), nodes)), ""};
+    return {.status = Status::Unschedulable(NoCandidateMessage(dry_run_.reasons(), rows_.size(), nodes)),
+            .nominate = "",
+            .refusals = ToList(dry_run_.reasons())};
   }
   if (Status status =
           ReviewCandidates(handle_.preemption_reviewers, attempt.pod(), check, dry_run_.candidates());
@@ -69,6 +72,7 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
   if (dry_run_.candidates().empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
 
   PostFilterResult answer = NominateBest(dry_run_.candidates(), nodes, services.rng());
+  answer.refusals = ToList(dry_run_.reasons());
   answer.status.reasons = {
       fmt::format("found a potential placement for pod on node {}, preempting {} victims", *answer.nominate,
                   answer.eviction->victims.size())};

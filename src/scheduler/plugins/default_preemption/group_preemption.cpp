@@ -45,7 +45,7 @@ GroupPostFilterResult GroupPreemption::SelectVictims(const QueuedGroup& group,
                                                      GroupPostFilterServices& services) {
   GroupPostFilterResult result;
   std::vector<VictimUnit> units = units_.Below(group.priority);
-  EvictionCheck check(services.protections(), {group.key, group.priority});
+  EvictionCheck check(services.protections(), {group.key, group.priority, group.leading_pod().info.pod});
   if (!check.empty()) std::erase_if(units, [&](const VictimUnit& unit) { return !check.MayEvict(unit); });
   const Refusals refusals = check.Take();
   if (!refusals.error.empty()) return {Status::Error(refusals.error)};

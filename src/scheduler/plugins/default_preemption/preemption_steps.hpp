@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "observability/metrics/registry.hpp"
@@ -18,6 +19,10 @@ namespace berth::plugins {
 
 // The number of nodes per reason why they are no candidates.
 using ReasonCounts = std::map<std::string, std::size_t, std::less<>>;
+
+inline std::vector<std::pair<std::string, std::size_t>> ToList(const ReasonCounts& counts) {
+  return {counts.begin(), counts.end()};
+}
 
 // Why a pod must not preempt.
 inline constexpr std::string_view kNeverPreempts = "not eligible due to preemptionPolicy=Never.";

@@ -18,6 +18,8 @@
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/plugins/eviction_budget/eviction_budget_args.hpp"
 #include "scheduler/plugins/eviction_budget/eviction_history.hpp"
+#include "scheduler/plugins/eviction_budget/preemption_loops.hpp"
+#include "scheduler/plugins/loop_task.hpp"
 #include "scheduler/plugins/retry_time.hpp"
 
 namespace berth::plugins {
@@ -29,6 +31,12 @@ namespace berth::plugins {
 // pods are retried when a pod is old enough or the budget allows an eviction again. A reload of the
 // configuration keeps the evictions while the profile has the plugin; a restart keeps only those that
 // terminating pods show.
+//
+// With `loops`, which also count pods that are not bound yet, an eviction that completes a loop
+// (PreemptionLoops) pauses the victim's workload: no pod of it is evicted, and its pods do not evict those of
+// the workloads that evicted it, until the pause has passed. The preemptor gets an event. Profiles with the
+// same `loops` share the counts, so that each loop is reported once; a reload that changes `loops` begins
+// anew.
 class EvictionBudget final : public framework::EvictionProtectionPlugin, public cluster::PodObserver {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
@@ -43,7 +51,7 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin, public 
   framework::Status MayEvict(const framework::Preemptor& preemptor, const api::Pod& victim) override;
   framework::Status MayEvictTogether(const framework::Preemptor& preemptor,
                                      std::span<const api::Pod* const> victims) override;
-  void OnEviction(std::span<const api::PodPtr> victims) override;
+  void OnEviction(const framework::Preemptor& preemptor, std::span<const api::PodPtr> victims) override;
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row, const cluster::PlacedPod&) override {}
@@ -54,12 +62,26 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin, public 
     EvictionHistory history;
     std::shared_ptr<RetryTime::State> retry = std::make_shared<RetryTime::State>();
   };
+  void CreateMetrics(metrics::Registry& registry);
   // nullopt: the namespace has no budget.
   std::optional<EvictionLimit> LimitOf(std::string_view ns) const;
   framework::Status CheckRunTime(const api::Pod& victim);
   // Whether `more` pods of the namespace may be evicted.
   framework::Status CheckBudget(std::string_view ns, std::size_t more);
   void Record(const api::Pod& pod, std::int64_t at);
+  // The loops of these arguments, and what they do.
+  struct Loops {
+    LoopLimit limit;
+    framework::Status paused_victim, paused_preemptor;
+    std::shared_ptr<PreemptionLoops> known;
+  };
+  static std::optional<Loops> LoopsOf(const EvictionBudgetArgs& args, framework::Handle& handle);
+  framework::Status CheckLoop(const framework::Preemptor& preemptor, const api::Pod& victim);
+  // `pod`: gets the event.
+  void RecordLoop(const api::PodPtr& pod, const api::Pod& victim, PreemptionLoops::Evictor by,
+                  std::int64_t at);
+  void Report(const api::PodPtr& pod, const api::Pod& victim, const PreemptionLoops::Loop& loop);
+  void UpdatePaused();
   std::int64_t Now() const { return UnixSeconds(handle_.loop.WallNow()); }
 
   // The last refusal: victims of a namespace are often refused one after the other, with the same text.
@@ -70,10 +92,12 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin, public 
   };
   framework::Status RefusalOf(std::string_view ns, std::size_t used, const EvictionLimit& limit);
 
+  const std::string profile_;
   const std::int64_t min_run_;  // seconds
   const framework::Status too_young_status_;
   TextMap<EvictionLimit> limits_;
   std::optional<EvictionLimit> others_;
+  const std::optional<Loops> loops_;  // nullopt: loops are not detected
   framework::Handle& handle_;
   const std::shared_ptr<State> state_;
   Refusal last_refusal_;
@@ -81,6 +105,10 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin, public 
   // Null: no metrics are collected.
   metrics::Counter* too_young_ = nullptr;
   metrics::Counter* over_budget_ = nullptr;
+  metrics::Counter* in_loop_ = nullptr;
+  metrics::Counter* loops_found_ = nullptr;
+  metrics::Gauge* paused_ = nullptr;
+  LoopTask update_paused_{handle_.loop, [this] { UpdatePaused(); }};
 };
 
 }  // namespace berth::plugins

@@ -32,14 +32,41 @@ Args Decode(const Value& value, const config::FeatureGates&, Problems& problems)
         one.Finish();
       },
       "EvictionBudget");
+  reader.With(
+      "loops",
+      [&](const Value& value, const std::string& path) {
+        Args::Loops& loops = args.loops.emplace();
+        StructReader one(value, "PreemptionLoops", path, problems);
+        one.Read("evictions", loops.evictions);
+        config::ReadDuration(one, "window", loops.window, problems);
+        config::ReadDuration(one, "pause", loops.pause, problems);
+        one.Finish();
+      },
+      "PreemptionLoops");
   reader.Finish();
   return args;
 }
 
-void CheckNumber(std::int64_t value, std::int64_t most, const std::string& path,
+void CheckNumber(std::int64_t value, std::int64_t least, std::int64_t most, const std::string& path,
                  std::vector<std::string>& errors) {
-  if (value < 0 || value > most)
-    errors.push_back(fmt::format("{}: Invalid value: {}: must be from 0 to {}", path, value, most));
+  if (value < least || value > most)
+    errors.push_back(fmt::format("{}: Invalid value: {}: must be from {} to {}", path, value, least, most));
+}
+
+void CheckDuration(std::chrono::nanoseconds value, std::chrono::nanoseconds shortest,
+                   std::chrono::nanoseconds longest, const std::string& path,
+                   std::vector<std::string>& errors) {
+  if (value >= shortest && value <= longest) return;
+  errors.push_back(fmt::format("{}: Invalid value: \"{}\": must be from {} to {}", path,
+                               FormatGoDuration(value), FormatGoDuration(shortest),
+                               FormatGoDuration(longest)));
+}
+
+void CheckLoops(const Args::Loops& loops, const std::string& path, std::vector<std::string>& errors) {
+  CheckNumber(loops.evictions, Args::Loops::kFewestEvictions, Args::Loops::kMostEvictions,
+              path + ".evictions", errors);
+  CheckDuration(loops.window, Args::Loops::kShortest, Args::Loops::kLongest, path + ".window", errors);
+  CheckDuration(loops.pause, Args::Loops::kShortest, Args::Loops::kLongest, path + ".pause", errors);
 }
 
 bool IsNamespace(const std::string& name) {
@@ -61,7 +88,8 @@ void CheckNamespace(const std::string& name, const std::string& path, std::set<s
 
 std::vector<std::string> Check(const Args& args, const std::string& path, const config::FeatureGates&) {
   std::vector<std::string> errors;
-  CheckNumber(args.min_run_seconds, Args::kLongestRun, path + ".minRunSeconds", errors);
+  CheckNumber(args.min_run_seconds, 0, Args::kLongestRun, path + ".minRunSeconds", errors);
+  if (args.loops) CheckLoops(*args.loops, path + ".loops", errors);
   if (args.budgets.size() > Args::kMostBudgets) {
     errors.push_back(fmt::format("{}.budgets: Too many: {}: must have at most {} items", path,
                                  args.budgets.size(), Args::kMostBudgets));
@@ -72,12 +100,8 @@ std::vector<std::string> Check(const Args& args, const std::string& path, const 
     const Args::Budget& budget = args.budgets[i];
     const std::string at = fmt::format("{}.budgets[{}]", path, i);
     CheckNamespace(budget.ns, at + ".namespace", known, errors);
-    CheckNumber(budget.evictions, Args::kMostEvictions, at + ".evictions", errors);
-    if (budget.period < Args::kShortestPeriod || budget.period > Args::kLongestPeriod) {
-      errors.push_back(fmt::format("{}.period: Invalid value: \"{}\": must be from {} to {}", at,
-                                   FormatGoDuration(budget.period), FormatGoDuration(Args::kShortestPeriod),
-                                   FormatGoDuration(Args::kLongestPeriod)));
-    }
+    CheckNumber(budget.evictions, 0, Args::kMostEvictions, at + ".evictions", errors);
+    CheckDuration(budget.period, Args::kShortestPeriod, Args::kLongestPeriod, at + ".period", errors);
   }
   return errors;
 }
@@ -85,6 +109,13 @@ std::vector<std::string> Check(const Args& args, const std::string& path, const 
 Value Encode(const Args& args) {
   Value out = Value::Map();
   out.Set("minRunSeconds", Value::Number(args.min_run_seconds));
+  if (args.loops) {
+    Value loops = Value::Map();
+    loops.Set("evictions", Value::Number(args.loops->evictions));
+    loops.Set("window", Value::Text(FormatGoDuration(args.loops->window)));
+    loops.Set("pause", Value::Text(FormatGoDuration(args.loops->pause)));
+    out.Set("loops", std::move(loops));
+  }
   if (args.budgets.empty()) return out;
   Value budgets = Value::List();
   for (const Args::Budget& budget : args.budgets) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +27,19 @@ struct EvictionBudgetArgs {
     std::chrono::nanoseconds period = std::chrono::hours(1);
     friend bool operator==(const Budget&, const Budget&) = default;
   };
+  // Of preemptions that evict the pods of one workload again and again.
+  struct Loops {
+    static constexpr std::int64_t kFewestEvictions = 2, kMostEvictions = 100;
+    static constexpr std::chrono::nanoseconds kShortest = std::chrono::seconds(1),
+                                              kLongest = std::chrono::hours(24);
+    std::int64_t evictions = 3;  // of a workload within the window
+    std::chrono::nanoseconds window = std::chrono::minutes(10), pause = std::chrono::minutes(5);
+    friend bool operator==(const Loops&, const Loops&) = default;
+  };
   // A pod that has run for a shorter time is not evicted; 0: no limit.
   std::int64_t min_run_seconds = 0;
   std::vector<Budget> budgets;
+  std::optional<Loops> loops;  // nullopt: loops are not detected
 };
 
 Expected<EvictionBudgetArgs> ParseEvictionBudgetArgs(const framework::RawArgs& raw);

@@ -16,6 +16,7 @@ using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // --- arguments ---
@@ -63,6 +64,17 @@ INSTANTIATE_TEST_SUITE_P(
         EvictionBudgetArgsCase{
             "TooShortPeriod", "{budgets: [{namespace: a, period: 10ms}]}",
             "args.budgets[0].period: Invalid value: \"10ms\": must be from 1s to 720h0m0s"},
+        EvictionBudgetArgsCase{"LoopsWithDefaults", "{loops: {}}", ""},
+        EvictionBudgetArgsCase{"CompleteLoops", "{loops: {evictions: 2, window: 1s, pause: 24h}}", ""},
+        EvictionBudgetArgsCase{"ALoopOfOneEviction", "{loops: {evictions: 1}}",
+                               "args.loops.evictions: Invalid value: 1: must be from 2 to 100"},
+        EvictionBudgetArgsCase{"TooShortWindow", "{loops: {window: 999ms}}",
+                               "args.loops.window: Invalid value: \"999ms\": must be from 1s to 24h0m0s"},
+        EvictionBudgetArgsCase{"TooLongPause", "{loops: {pause: 25h}}",
+                               "args.loops.pause: Invalid value: \"25h0m0s\": must be from 1s to 24h0m0s"},
+        EvictionBudgetArgsCase{"LoopsAreNoNumber", "{loops: 3}", "loops"},
+        EvictionBudgetArgsCase{"UnknownFieldOfLoops", "{loops: {period: 1h}}",
+                               "unknown field \"loops.period\""},
         EvictionBudgetArgsCase{"NoDuration", "{budgets: [{namespace: a, period: an hour}]}", "an hour"},
         EvictionBudgetArgsCase{"UnknownField", "{budgets: [{namespace: a, eviction: 1}]}",
                                "unknown field \"budgets[0].eviction\""}),
@@ -135,6 +147,142 @@ TEST(EvictionHistoryTest, NamespacesWithoutRecentEvictionsAreForgotten) {
   }
 }
 
+// --- loops ---
+
+constexpr LoopLimit kThreeInHundred{.evictions = 3, .window = 100, .pause = 50};
+
+// A pod of the Job, of which each pod has a name and a UID of its own.
+PodBuilder OfJob(const std::string& job, const std::string& name, std::int64_t started) {
+  PodBuilder pod = MakePod(name).Namespace("a").Uid("uid-" + name).OnNode("n");
+  pod.raw().metadata.controller =
+      api::OwnerReference{.api_version = "batch/v1", .kind = "Job", .name = job, .uid = "uid-of-" + job};
+  pod.raw().status.start_time = started;
+  return pod;
+}
+
+class PreemptionLoopsTest : public ::testing::Test {
+ protected:
+  std::optional<PreemptionLoops::Loop> Evict(const api::Pod& victim, std::int64_t at,
+                                             const api::Pod& preemptor) {
+    return loops.Add(victim, PreemptionLoops::EvictorOf(preemptor), at, kThreeInHundred, at);
+  }
+  std::optional<PreemptionLoops::Loop> Evict(const std::string& name, std::int64_t started, std::int64_t at) {
+    return Evict(OfJob("batch", name, started), at, urgent);
+  }
+  api::PodPtr urgent_shared = OfJob("urgent", "u", 0).Share();
+  const api::Pod& urgent = *urgent_shared;
+  PreemptionLoops loops;
+};
+
+TEST_F(PreemptionLoopsTest, TheEvictionThatCompletesALoopPausesTheWorkload) {
+  EXPECT_FALSE(Evict("b1", 900, 1000));
+  EXPECT_FALSE(Evict("b2", 1001, 1010));
+  EXPECT_FALSE(loops.PausedUntil(OfJob("batch", "b3", 1011), 1019));
+  const auto loop = Evict("b3", 1011, 1020);
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->workload, "Job a/batch");
+  EXPECT_THAT(loop->by, ElementsAre(PreemptionLoops::EvictorOf(urgent)));
+  EXPECT_EQ(loop->by[0].text, "Job a/urgent");
+  EXPECT_EQ(loop->paused_until, 1070);
+  EXPECT_EQ(loops.Paused(1069), 1U);
+  EXPECT_EQ(loops.PausedUntil(OfJob("batch", "b4", 0), 1069), 1070);
+  EXPECT_FALSE(loops.PausedUntil(OfJob("other", "o", 0), 1069));
+  EXPECT_FALSE(loops.PausedUntil(OfJob("batch", "b4", 0), 1070));
+  EXPECT_EQ(loops.Paused(1070), 0U);
+}
+
+TEST_F(PreemptionLoopsTest, ReplicasThatRanBeforeTheLastEvictionAreNoLoop) {
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(Evict("b" + std::to_string(i), 900 + i, 1000 + i));
+  EXPECT_FALSE(Evict("c1", 1003, 1020)) << "the second eviction that counts";
+  EXPECT_FALSE(Evict("c2", 1003, 1021)) << "another replica";
+}
+
+TEST_F(PreemptionLoopsTest, PodsThatAreEvictedTogetherCountOnce) {
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(Evict("b" + std::to_string(i), 999, 1000));
+}
+
+TEST_F(PreemptionLoopsTest, AnEvictionThatIsReportedAgainCountsOnce) {
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(Evict("b", 0, 1000 + i));
+}
+
+TEST_F(PreemptionLoopsTest, EvictionsOutsideOfTheWindowDoNotCount) {
+  Evict("b1", 900, 1000);
+  Evict("b2", 1001, 1050);
+  EXPECT_FALSE(Evict("b3", 1051, 1100));
+  EXPECT_TRUE(Evict("b4", 1101, 1149)) << "within 100 s of b2";
+}
+
+TEST_F(PreemptionLoopsTest, APodWithoutAControllerIsKnownByItsName) {
+  const auto bare = [](const std::string& uid, const std::string& ns = "a") {
+    PodBuilder pod = MakePod("bare").Namespace(ns).Uid(uid).OnNode("n");
+    return pod;
+  };
+  EXPECT_FALSE(Evict(bare("1"), 1000, urgent));
+  EXPECT_FALSE(Evict(bare("2"), 1010, urgent));
+  EXPECT_FALSE(Evict(bare("3", "b"), 1020, urgent)) << "of another namespace";
+  const auto loop = Evict(bare("4"), 1030, urgent);
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->workload, "Pod a/bare");
+}
+
+TEST_F(PreemptionLoopsTest, APausedWorkloadEvictsNoPodsOfItsEvictors) {
+  Evict("b1", 900, 1000);
+  Evict("b2", 1001, 1010);
+  Evict("b3", 1011, 1020);
+  const api::Pod batch = OfJob("batch", "b4", 0);
+  EXPECT_EQ(loops.PausedBetween(batch, urgent, 1069), 1070);
+  EXPECT_FALSE(loops.PausedBetween(batch, OfJob("other", "o", 0), 1069));
+  EXPECT_FALSE(loops.PausedBetween(urgent, batch, 1069)) << "its own pods are victims or not";
+  EXPECT_FALSE(loops.PausedBetween(batch, urgent, 1070));
+}
+
+TEST_F(PreemptionLoopsTest, OfAnUnknownEvictorAllPodsOfItsSchedulerCount) {
+  for (int i = 0; i < 3; ++i) {
+    const std::int64_t at = 1000 + 10 * i;
+    loops.Add(OfJob("batch", "b" + std::to_string(i), at - 1), {.key = {}, .text = {}, .scheduler = "second"},
+              at, kThreeInHundred, at);
+  }
+  const api::Pod batch = OfJob("batch", "b4", 0);
+  PodBuilder victim = MakePod("x");
+  victim.raw().spec.scheduler_name = "second";
+  EXPECT_TRUE(loops.PausedBetween(batch, victim, 1030));
+  victim.raw().spec.scheduler_name = "third";
+  EXPECT_FALSE(loops.PausedBetween(batch, victim, 1030));
+}
+
+TEST_F(PreemptionLoopsTest, CountingBeginsAnewAfterThePause) {
+  Evict("b1", 900, 1000);
+  Evict("b2", 1001, 1010);
+  ASSERT_TRUE(Evict("b3", 1011, 1020));
+  EXPECT_FALSE(Evict("b4", 1021, 1060)) << "by another scheduler, during the pause";
+  EXPECT_FALSE(Evict("b5", 1061, 1071));
+  EXPECT_FALSE(Evict("b6", 1072, 1081));
+  EXPECT_TRUE(Evict("b7", 1082, 1091));
+}
+
+TEST_F(PreemptionLoopsTest, TheNumberOfWorkloadsIsBounded) {
+  Evict("b1", 900, 1000);
+  Evict("b2", 1001, 1002);
+  ASSERT_TRUE(Evict("b3", 1003, 1004));
+  for (int i = 0; i < 3000; ++i) {
+    Evict(OfJob("job" + std::to_string(i), "p" + std::to_string(i), 0), 1005, urgent);
+    EXPECT_LE(loops.workloads(), PreemptionLoops::kMostWorkloads);
+  }
+  EXPECT_TRUE(loops.PausedUntil(OfJob("batch", "b4", 0), 1005)) << "paused workloads are forgotten last";
+}
+
+TEST_F(PreemptionLoopsTest, TheEvictorsOfALoopAreBounded) {
+  const LoopLimit ten{.evictions = 10, .window = 100, .pause = 50};
+  std::optional<PreemptionLoops::Loop> loop;
+  for (int i = 0; i < 10; ++i) {
+    const std::string text = std::to_string(i);
+    loop = loops.Add(OfJob("batch", "b" + text, 1000 + i),
+                     PreemptionLoops::EvictorOf(OfJob("urgent" + text, "u", 0)), 1000 + i, ten, 1000 + i);
+  }
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->by.size(), PreemptionLoops::kMostEvictors);
+}
+
 // --- the plugin ---
 
 class EvictionBudgetTest : public ::testing::Test {
@@ -148,15 +296,27 @@ class EvictionBudgetTest : public ::testing::Test {
     return MakePod(name).Namespace(ns).Uid("uid-" + name).OnNode("n");
   }
   // The reason; empty: it may be evicted.
-  std::string Refusal(const api::Pod& pod) { return plugin->MayEvict({"x/high", 10}, pod).Message(); }
+  std::string Refusal(const api::Pod& pod) { return plugin->MayEvict(By(high), pod).Message(); }
   std::string RefusalTogether(const std::vector<api::PodPtr>& victims) {
     std::vector<const api::Pod*> all;
     for (const api::PodPtr& victim : victims) all.push_back(victim.get());
-    return plugin->MayEvictTogether({"x/high", 10}, all).Message();
+    return plugin->MayEvictTogether(By(high), all).Message();
   }
-  void Evict(const std::vector<api::PodPtr>& victims) { plugin->OnEviction(victims); }
+  void Evict(const std::vector<api::PodPtr>& victims) { plugin->OnEviction(By(high), victims); }
+  static framework::Preemptor By(const api::PodPtr& pod) { return {"x/high", 10, pod}; }
+  const std::vector<ports::Event>& Events() {
+    return static_cast<const berth::testing::FakeEventSink&>(cluster.handle().events).events;
+  }
+  // A pod of a Job that starts now, and one that evicts it ten seconds later.
+  void EvictPodOf(const std::string& job) {
+    const api::PodPtr pod = OfJob(job, fmt::format("{}-{}", job, ++evicted), Ago({})).Share();
+    cluster.loop().Pass(seconds(10));
+    Evict({pod});
+  }
+  int evicted = 0;
 
   Cluster cluster;
+  api::PodPtr high = OfJob("urgent", "high", 0).Priority(10).Share();
   std::unique_ptr<EvictionBudget> plugin;
 };
 
@@ -240,6 +400,91 @@ TEST_F(EvictionBudgetTest, TheNextInstanceOfTheProfileContinues) {
   const auto before = std::move(plugin);
   Use("{budgets: [{namespace: a, evictions: 1, period: 2h}]}");
   EXPECT_EQ(Refusal(Pod("p2")), "namespace a: 1 of 1 evictions in 2h0m0s");
+}
+
+TEST_F(EvictionBudgetTest, AWorkloadInALoopIsPausedAndReportedOnce) {
+  metrics::Registry registry;
+  cluster.handle().metrics = &registry;
+  Use("{loops: {evictions: 3, window: 10m, pause: 5m}}");
+  const auto other_profile = std::move(plugin);
+  Use("{loops: {evictions: 3, window: 10m, pause: 5m}}");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Refusal(OfJob("batch", "b", 0)), "");
+    EXPECT_TRUE(Events().empty());
+    const api::PodPtr pod = OfJob("batch", fmt::format("b{}", i), Ago({})).Share();
+    cluster.loop().Pass(seconds(10));
+    Evict({pod});
+    other_profile->OnEviction(By(high), std::vector{pod});
+  }
+  ASSERT_EQ(Events().size(), 1U);
+  EXPECT_EQ(Events()[0].reason, "PreemptionLoop");
+  EXPECT_EQ(Events()[0].type, ports::Event::Type::kWarning);
+  EXPECT_EQ(Events()[0].regarding, high);
+  EXPECT_EQ(Events()[0].note,
+            "Job a/batch was evicted 3 times within 10m0s by pods of Job a/urgent (default-scheduler); it is "
+            "paused for 5m0s");
+  EXPECT_EQ(Refusal(OfJob("batch", "b", 0)), "preemption loop: workload is not evicted for 5m0s");
+  EXPECT_EQ(plugin->MayEvict(By(OfJob("batch", "b", 0).Share()), *high).Message(),
+            "preemption loop: workload is not evicted for 5m0s by the workload that it evicted");
+  EXPECT_EQ(Refusal(OfJob("other", "o", 0)), "");
+  EXPECT_THAT(registry.Expose(), HasSubstr("berth_preemption_loops_total 1"));
+  EXPECT_THAT(registry.Expose(), HasSubstr("berth_preemption_loop_paused_workloads{profile=\"\"} 1"));
+  cluster.loop().Pass(std::chrono::minutes(5) + seconds(1));
+  EXPECT_EQ(Refusal(OfJob("batch", "b", 0)), "");
+  EXPECT_THAT(registry.Expose(), HasSubstr("berth_preemption_loop_paused_workloads{profile=\"\"} 0"));
+}
+
+TEST_F(EvictionBudgetTest, EvictionsByOtherSchedulersCompleteALoop) {
+  Use("{loops: {evictions: 3}}");
+  EvictPodOf("batch");
+  EvictPodOf("batch");
+  PodBuilder marked = OfJob("batch", "marked", Ago({})).Deleting();
+  cluster.loop().Pass(seconds(10));
+  marked.raw().status.conditions.push_back(
+      {.type = "DisruptionTarget",
+       .status = "True",
+       .reason = "PreemptionByScheduler",
+       .message = "second: preempting to accommodate a higher priority pod",
+       .last_transition_time = FormatTime(cluster.loop().WallNow())});
+  cluster.Run("n", marked);
+  ASSERT_EQ(Events().size(), 1U);
+  EXPECT_EQ(Events()[0].regarding->metadata.name, "marked") << "the preemptor is unknown";
+  EXPECT_EQ(Events()[0].note,
+            "Job a/batch was evicted 3 times within 10m0s by pods of Job a/urgent (default-scheduler), an "
+            "unknown workload (second); it is paused for 5m0s");
+}
+
+TEST_F(EvictionBudgetTest, APodThatIsEvictedBeforeItsBindingIsConfirmedCountsInALoop) {
+  Use("{minRunSeconds: 60, loops: {evictions: 2}}");
+  const auto assumed = [](const std::string& name) {
+    PodBuilder pod = OfJob("batch", name, 0);
+    pod.raw().spec.node_name = "";
+    return pod;
+  };
+  EXPECT_EQ(Refusal(assumed("b1")), "");
+  Evict({assumed("b1").Share()});
+  cluster.loop().Pass(seconds(2));
+  Evict({assumed("b2").Share()});
+  EXPECT_EQ(Refusal(assumed("b3")), "preemption loop: workload is not evicted for 5m0s");
+}
+
+TEST_F(EvictionBudgetTest, WithoutLoopsNothingIsCounted) {
+  Use("{minRunSeconds: 1}");
+  for (int i = 0; i < 10; ++i) EvictPodOf("batch");
+  EXPECT_EQ(Refusal(OfJob("batch", "b", 1)), "");
+  EXPECT_TRUE(Events().empty());
+}
+
+TEST_F(EvictionBudgetTest, AReloadKeepsAPauseWhileLoopsAreTheSame) {
+  Use("{loops: {evictions: 2}}");
+  EvictPodOf("batch");
+  EvictPodOf("batch");
+  auto before = std::move(plugin);
+  Use("{loops: {evictions: 2}, minRunSeconds: 1}");
+  EXPECT_NE(Refusal(OfJob("batch", "b", 1)), "");
+  before = std::move(plugin);
+  Use("{loops: {evictions: 3}}");
+  EXPECT_EQ(Refusal(OfJob("batch", "b", 1)), "");
 }
 
 }  // namespace

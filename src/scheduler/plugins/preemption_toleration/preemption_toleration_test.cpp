@@ -101,7 +101,8 @@ class PreemptionTolerationTest : public ::testing::Test {
     return pod;
   }
   framework::Status MayEvict(const api::Pod& victim, std::int32_t priority) {
-    return plugin->MayEvict({"default/high", priority}, victim);
+    const api::PodPtr high = MakePod("high").Priority(priority).Share();
+    return plugin->MayEvict({"default/high", priority, high}, victim);
   }
   bool Tolerates(const api::Pod& victim, std::int32_t priority) {
     return MayEvict(victim, priority).rejected();
