@@ -59,8 +59,8 @@ class Plugin {
   // Whether the plugin takes part at the extension point of this interface, which its class implements. For
   // plugins whose extension points are known only at run time, such as plugins from shared objects.
   virtual bool IsEnabledAt(const std::type_info& /*interface*/) const { return true; }
-  // Whether everything that the plugin stores between two decisions follows from the objects of the cluster. A
-  // scheduler that starts with these objects then decides as one that received their changes one by one; a
+  // Whether everything that the plugin stores between two decisions follows from the objects of the cluster.
+  // A scheduler that starts with these objects then decides as one that received their changes one by one; a
   // recording can start with a snapshot. False for measurements, histories and timers of the plugin.
   virtual bool StateIsDerived() const { return false; }
 };

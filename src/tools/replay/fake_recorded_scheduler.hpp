@@ -26,6 +26,12 @@ inline constexpr std::string_view kGates = "AllBeta=true";
 inline constexpr std::string_view kDefaultConfig =
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
 
+// The default configuration with other fields of its profile, in YAML.
+inline std::string ConfigWith(std::string_view profile) {
+  return std::string(kDefaultConfig) + "profiles:\n- schedulerName: default-scheduler\n" +
+         std::string(profile);
+}
+
 template <class T>
 T Value(Expected<T> result) {
   if (!result) throw std::runtime_error(result.error().message);

@@ -23,11 +23,6 @@ using testing::MakeNode;
 using testing::MakePod;
 using namespace std::chrono_literals;
 
-std::string ConfigWith(std::string_view profile) {
-  return std::string(kDefaultConfig) + "profiles:\n- schedulerName: default-scheduler\n" +
-         std::string(profile);
-}
-
 const std::string kLoadAware = ConfigWith(R"(
   plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 5}]}}
   pluginConfig:

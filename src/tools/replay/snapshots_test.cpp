@@ -26,10 +26,11 @@ using testing::MakeNode;
 using testing::MakePod;
 
 const std::string kSampled = std::string(kDefaultConfig) + "percentageOfNodesToScore: 40\n";
-const std::string kWithQuotas = ConfigWith("  plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}\n");
+const std::string kWithQuotas =
+    ConfigWith("  plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}\n");
 
-// A cluster that changes at random: pods that fit, that preempt, that are gated, that fit nowhere, and that exceed the quota
-// of their namespace if the plugin CapacityScheduling is enabled.
+// A cluster that changes at random: pods that fit, that preempt, that are gated, that fit nowhere, and that
+// exceed the quota of their namespace if the plugin CapacityScheduling is enabled.
 class RandomCluster {
  public:
   RandomCluster(Recorded& recorded, std::uint64_t seed) : recorded_(recorded), random_(seed) {
