@@ -59,9 +59,8 @@ class Plugin {
   // Whether the plugin takes part at the extension point of this interface, which its class implements. For
   // plugins whose extension points are known only at run time, such as plugins from shared objects.
   virtual bool IsEnabledAt(const std::type_info& /*interface*/) const { return true; }
-  // Whether everything that the plugin stores between two decisions follows from the objects of the cluster.
-  // A scheduler that starts with these objects then decides as one that received their changes one by one; a
-  // recording can start with a snapshot. False for measurements, histories and timers of the plugin.
+  // Whether all that the plugin stores between two decisions follows from the objects of the cluster, so that
+  // a recording can start with a snapshot of them. False for measurements, histories and timers.
   virtual bool StateIsDerived() const { return false; }
 };
 
@@ -231,9 +230,8 @@ struct PermitResult {
   Status status;
   Duration timeout{};  // with Wait: the pod is rejected after this time; at most 15 minutes
 };
-// Approves, rejects or delays the binding of a pod. After Wait, the pod is bound when every plugin that
-// returned Wait has allowed it (SchedulerServices::FindWaitingPod); it is rejected when one of them rejects
-// it or its timeout expires.
+// Approves, rejects or delays the binding of a pod. After Wait, the pod is bound when all plugins that
+// returned Wait allow it (SchedulerServices::FindWaitingPod), and rejected by one of them or its timeout.
 class PermitPlugin : public virtual Plugin {
  public:
   virtual PermitResult Permit(const Placement& placement) = 0;
@@ -251,8 +249,7 @@ class PreBindPlugin : public virtual Plugin {
     Status status;                // Success: PreBind has work to do; Skip: it has none
     bool allow_parallel = false;  // may run in parallel with adjacent plugins that allow it too (1.36)
   };
-  // Called on the loop's thread; must return quickly. Any status other than Success and Skip fails the
-  // binding.
+  // Called on the loop's thread; must return quickly. Statuses other than Success and Skip fail the binding.
   virtual PreFlight PreBindPreFlight(const Placement& placement) = 0;
   // Starts the work and returns immediately. `stop` requests cancellation, because a pod of higher priority
   // needs the node. Any status other than Success fails the binding.
@@ -261,8 +258,7 @@ class PreBindPlugin : public virtual Plugin {
   virtual Duration LongestPreBind() const { return std::chrono::minutes(15); }
 };
 
-// Binds a pod to its node. Returns immediately. Skip: the next plugin is called; the first other status is
-// the result.
+// Binds a pod to its node; returns immediately. After Skip the next plugin is called.
 class BindPlugin : public virtual Plugin {
  public:
   virtual void Bind(const Placement& placement, StatusCallback answer) = 0;
