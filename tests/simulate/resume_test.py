@@ -32,6 +32,8 @@ pods:
   template: {spec: {containers: [{name: c, resources: {requests: {cpu: "2", memory: 1Gi}}}]}}
 """
 CHECKPOINT = "run.checkpoint"
+# The log of a scheduler that begins to simulate a configuration.
+STARTED = '"Caches are synced"'
 
 
 class Comparison:
@@ -94,10 +96,9 @@ def check_interruptions(comparison, whole):
         code, reports, errors = comparison.run("--checkpoint", CHECKPOINT, "--resume")
         expect(code == 0, f"exit code {code} after --resume: {errors}")
         expect(reports == whole, "the reports after --resume differ from those of an uninterrupted run")
-    started = time.monotonic()
-    code, reports, _ = comparison.run("--checkpoint", CHECKPOINT, "--resume")
+    code, reports, errors = comparison.run("--checkpoint", CHECKPOINT, "--resume")
     expect(code == 0 and reports == whole, "a finished comparison gives another report")
-    return time.monotonic() - started
+    expect(STARTED not in errors, f"finished configurations were run again: {errors}")
 
 
 def check_refusals(comparison):
@@ -129,16 +130,13 @@ def main():
     berth = str(pathlib.Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as name:
         comparison = Comparison(berth, pathlib.Path(name))
-        started = time.monotonic()
         code, whole, errors = comparison.run()
-        seconds = time.monotonic() - started
-        expect(code == 0, f"exit code {code}: {errors}")
-        repeated = check_interruptions(comparison, whole)
-        expect(repeated < seconds, f"finished configurations were run again: {repeated:.2f} s of {seconds:.2f} s")
+        expect(code == 0 and errors.count(STARTED) == len(NAMES), f"exit code {code}: {errors}")
+        check_interruptions(comparison, whole)
         check_refusals(comparison)
         code, _, errors = comparison.run("--resume")
         expect(code == 1 and "--resume: needs --checkpoint" in errors, f"--resume alone: {errors}")
-        print(f"3 configurations in {seconds:.1f} s; interrupted twice, the same reports")
+        print("3 configurations, interrupted twice: the same reports")
 
 
 if __name__ == "__main__":
