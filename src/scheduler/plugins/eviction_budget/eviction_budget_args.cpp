@@ -35,7 +35,7 @@ Args Decode(const Value& value, const config::FeatureGates&, Problems& problems)
   reader.With(
       "loops",
       [&](const Value& value, const std::string& path) {
-        Args::Loops& loops = args.loops.emplace();
+        PreemptionLoopsArgs& loops = args.loops.emplace();
         StructReader one(value, "PreemptionLoops", path, problems);
         one.Read("evictions", loops.evictions);
         config::ReadDuration(one, "window", loops.window, problems);
@@ -62,11 +62,13 @@ void CheckDuration(std::chrono::nanoseconds value, std::chrono::nanoseconds shor
                                FormatGoDuration(longest)));
 }
 
-void CheckLoops(const Args::Loops& loops, const std::string& path, std::vector<std::string>& errors) {
-  CheckNumber(loops.evictions, Args::Loops::kFewestEvictions, Args::Loops::kMostEvictions,
+void CheckLoops(const PreemptionLoopsArgs& loops, const std::string& path, std::vector<std::string>& errors) {
+  CheckNumber(loops.evictions, PreemptionLoopsArgs::kFewestEvictions, PreemptionLoopsArgs::kMostEvictions,
               path + ".evictions", errors);
-  CheckDuration(loops.window, Args::Loops::kShortest, Args::Loops::kLongest, path + ".window", errors);
-  CheckDuration(loops.pause, Args::Loops::kShortest, Args::Loops::kLongest, path + ".pause", errors);
+  CheckDuration(loops.window, PreemptionLoopsArgs::kShortest, PreemptionLoopsArgs::kLongest, path + ".window",
+                errors);
+  CheckDuration(loops.pause, PreemptionLoopsArgs::kShortest, PreemptionLoopsArgs::kLongest, path + ".pause",
+                errors);
 }
 
 bool IsNamespace(const std::string& name) {
