@@ -2,7 +2,9 @@
 """Interrupts comparisons of `berth simulate --checkpoint` and continues them: the reports must have the same bytes as those
 of an uninterrupted run. Checkpoints that are damaged, truncated or of another comparison must be refused.
 
-    resume_test.py <path of the program berth>
+    resume_test.py <path of the program berth> [<simulated time>]
+
+The time, by default 2h, must be long enough that a configuration is not finished before a signal arrives.
 """
 
 import pathlib
@@ -22,14 +24,14 @@ profiles:
 NAMES = ["a.yaml", "b.yaml", "c.yaml"]
 WORKLOAD = """apiVersion: simulation.berth.dev/v1alpha1
 kind: Workload
-duration: 2h
+duration: {duration}
 nodes:
-- {name: node, count: 20, zones: [a, b], capacity: {cpu: "16", memory: 64Gi}}
+- {{name: node, count: 20, zones: [a, b], capacity: {{cpu: "16", memory: 64Gi}}}}
 pods:
 - name: p
-  arrivals: [{rate: 2/s}]
-  lifetime: {distribution: exponential, mean: 1m}
-  template: {spec: {containers: [{name: c, resources: {requests: {cpu: "2", memory: 1Gi}}}]}}
+  arrivals: [{{rate: 2/s}}]
+  lifetime: {{distribution: exponential, mean: 1m}}
+  template: {{spec: {{containers: [{{name: c, resources: {{requests: {{cpu: "2", memory: 1Gi}}}}}}]}}}}
 """
 CHECKPOINT = "run.checkpoint"
 # The log of a scheduler that begins to simulate a configuration.
@@ -37,9 +39,9 @@ STARTED = '"Caches are synced"'
 
 
 class Comparison:
-    def __init__(self, berth, folder):
+    def __init__(self, berth, folder, duration):
         self.berth, self.folder = berth, folder
-        (folder / "workload.yaml").write_text(WORKLOAD)
+        (folder / "workload.yaml").write_text(WORKLOAD.format(duration=duration))
         for number, name in enumerate(NAMES):
             strategy = "MostAllocated" if number == 1 else "LeastAllocated"
             (folder / name).write_text(CONFIG.format(strategy=strategy, weight=number + 1))
@@ -128,8 +130,9 @@ def check_refusals(comparison):
 
 def main():
     berth = str(pathlib.Path(sys.argv[1]).resolve())
+    duration = sys.argv[2] if len(sys.argv) > 2 else "2h"
     with tempfile.TemporaryDirectory() as name:
-        comparison = Comparison(berth, pathlib.Path(name))
+        comparison = Comparison(berth, pathlib.Path(name), duration)
         code, whole, errors = comparison.run()
         expect(code == 0 and errors.count(STARTED) == len(NAMES), f"exit code {code}: {errors}")
         check_interruptions(comparison, whole)
