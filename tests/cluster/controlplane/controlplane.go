@@ -49,6 +49,11 @@ type ControlPlane struct {
 
 // Start starts etcd and kube-apiserver with additional flags, and returns when they are ready.
 func Start(ctx context.Context, program, directory string, children *Children, apiServerFlags ...string) (*ControlPlane, error) {
+	return StartWithEtcdOf(ctx, program, program, directory, children, apiServerFlags...)
+}
+
+// StartWithEtcdOf is Start with etcd of another program, that of another release.
+func StartWithEtcdOf(ctx context.Context, etcdProgram, program, directory string, children *Children, apiServerFlags ...string) (*ControlPlane, error) {
 	ports, err := FreePorts(3)
 	if err != nil {
 		return nil, err
@@ -71,7 +76,7 @@ func Start(ctx context.Context, program, directory string, children *Children, a
 		return nil, err
 	}
 	etcdURL, peerURL := fmt.Sprintf("http://127.0.0.1:%d", ports[0]), fmt.Sprintf("http://127.0.0.1:%d", ports[1])
-	etcd, err := children.Start("etcd", []string{program, "etcd"},
+	etcd, err := children.Start("etcd", []string{etcdProgram, "etcd"},
 		"--data-dir="+filepath.Join(directory, "etcd"),
 		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
 		"--listen-peer-urls="+peerURL, "--initial-advertise-peer-urls="+peerURL,
@@ -144,6 +149,17 @@ func (c *ControlPlane) StartAPIServer() (err error) {
 		"--service-account-key-file=" + c.File("accounts.crt"), "--service-account-signing-key-file=" + c.File("accounts.key"),
 	}, more...)...)
 	return err
+}
+
+// ReplaceAPIServer stops kube-apiserver and starts that of another program at the same address, with the same data and flags. It
+// returns when the new one is ready.
+func (c *ControlPlane) ReplaceAPIServer(ctx context.Context, program string) error {
+	c.APIServer.Stop()
+	c.program = program
+	if err := c.StartAPIServer(); err != nil {
+		return err
+	}
+	return c.WaitUntilReady(ctx, c.APIServer)
 }
 
 // File is the path of a file of this control plane.

@@ -1,4 +1,5 @@
-// Command versions runs berth on API servers that have the API group resource.k8s.io only in a beta version.
+// Command versions runs berth on API servers that have the API group resource.k8s.io only in a beta version, or replaces
+// the API server by one of another release while berth runs.
 //
 // For each version a real API server serves only this one. A pod with a claim and a pod with an extended resource of a
 // DeviceClass must be bound, and the status of their claims must be complete.
@@ -18,11 +19,15 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-type options struct{ controlplane.Common }
+type options struct {
+	controlplane.Common
+	upgradeFrom string
+}
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := o.Flags("versions", "--berth PATH", "Allocates devices on API servers with beta versions of resource.k8s.io only.")
+	flags := o.Flags("versions", "--berth PATH [--upgrade-from PROGRAM]", "Allocates devices on API servers with beta versions of resource.k8s.io only.")
+	flags.StringVar(&o.upgradeFrom, "upgrade-from", "", "instead: upgrade the API server of this control `PROGRAM` (as tests/cluster/versions/build prints it) to --real and back while pods arrive")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -32,6 +37,9 @@ func parse(args []string) (*options, error) {
 func main() { controlplane.Main("versions", parse, run) }
 
 func run(ctx context.Context, o *options, directory string) error {
+	if o.upgradeFrom != "" {
+		return upgrade(ctx, o, directory)
+	}
 	for _, version := range []string{"v1beta2", "v1beta1"} {
 		if err := allocate(ctx, o, filepath.Join(directory, version), version); err != nil {
 			return fmt.Errorf("%s: %w", version, err)
