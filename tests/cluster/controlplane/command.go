@@ -84,15 +84,25 @@ func InTree(path *string, name string) (err error) {
 	return err
 }
 
-// SchedulerPluginsDefinition is the path of the CustomResourceDefinition of this kind (plural) of scheduler-plugins in the
-// Go module cache.
-func SchedulerPluginsDefinition(plural string) (string, error) {
+// ModuleDirectory is the directory of a module's sources in the Go module cache: "sigs.k8s.io/karpenter@v1.15.0".
+func ModuleDirectory(module string) (string, error) {
 	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	if err != nil {
 		return "", fmt.Errorf("go env GOMODCACHE: %w", err)
 	}
-	path := filepath.Join(strings.TrimSpace(string(out)),
-		"sigs.k8s.io/scheduler-plugins@v0.33.5/config/crd/bases/scheduling.x-k8s.io_"+plural+".yaml")
+	path := filepath.Join(strings.TrimSpace(string(out)), module)
+	_, err = os.Stat(path)
+	return path, err
+}
+
+// SchedulerPluginsDefinition is the path of the CustomResourceDefinition of this kind (plural) of scheduler-plugins in the
+// Go module cache.
+func SchedulerPluginsDefinition(plural string) (string, error) {
+	module, err := ModuleDirectory("sigs.k8s.io/scheduler-plugins@v0.33.5")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(module, "config/crd/bases/scheduling.x-k8s.io_"+plural+".yaml")
 	_, err = os.Stat(path)
 	return path, err
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -129,7 +128,7 @@ func (o *options) playOne(ctx context.Context, one scenario, scheduler string, c
 
 // install creates Karpenter's definitions, one NodePool and its class.
 func (o *options) install(ctx context.Context, control *controlplane.ControlPlane) error {
-	module, err := moduleDirectory()
+	module, err := controlplane.ModuleDirectory("sigs.k8s.io/karpenter@v1.15.0")
 	if err != nil {
 		return err
 	}
@@ -142,15 +141,6 @@ func (o *options) install(ctx context.Context, control *controlplane.ControlPlan
 		return err
 	}
 	return control.Apply(ctx, nodePool)
-}
-
-// moduleDirectory is that of Karpenter's sources in the Go module cache.
-func moduleDirectory() (string, error) {
-	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
-	if err != nil {
-		return "", fmt.Errorf("go env GOMODCACHE: %w", err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "sigs.k8s.io/karpenter@v1.15.0"), nil
 }
 
 func (o *options) startKarpenter(control *controlplane.ControlPlane, children *controlplane.Children) (*controlplane.Child, error) {
