@@ -14,7 +14,7 @@
 
 namespace berth::scheduler_perf {
 
-// Limits of one test, of which files may request less.
+// Limits of one test. Files may request less.
 inline constexpr std::size_t kMostNodes = 200'000;
 inline constexpr std::size_t kMostPods = 1'000'000;     // also other objects
 inline constexpr std::size_t kMostOperations = 10'000;  // pod sets count once for each set

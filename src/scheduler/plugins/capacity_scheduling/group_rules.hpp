@@ -57,7 +57,7 @@ class GroupRules final : public QuotaRules {
   bool Admits(const api::Pod& pod, const GroupTrial& trial) const;
   // The same with the reason.
   framework::Status Check(const api::Pod& pod, const GroupTrial& trial) const;
-  // Indices of the resources of which the pod would exceed the limit.
+  // Indices of the resources whose limit the pod would exceed.
   std::vector<std::uint32_t> ExceededOn(std::size_t level, const GroupTrial& trial) const;
   std::vector<std::uint32_t> ExceededMin(const api::Pod& pod, const GroupTrial& trial) const;
   std::string ListOf(const GroupLedger::Group& group, const GroupLedger::Amounts& amounts) const;

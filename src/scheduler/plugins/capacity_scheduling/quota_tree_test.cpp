@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {{"A", "", 10, 10, 10, -1, true, 4},
                   {"B", "", 10, 10, 10, -1, true, 3},
                   {"C", "", 10, 10, 10, -1, true, 3}}},
-        // Minimums 50 and 50, of which B requests 10; the 40 that are left go to A, whose request is reached.
+        // Minimums 50 and 50. B requests 10 of its minimum; the other 40 go to A, whose request is reached.
         TreeCase{"WhatAScaledMinimumDoesNotNeedIsShared",
                  100,
                  {{"A", "", 80, 100, 90, -1, true, 90}, {"B", "", 80, 100, 10, -1, true, 10}}},

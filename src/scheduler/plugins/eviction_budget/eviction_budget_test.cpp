@@ -151,7 +151,7 @@ TEST(EvictionHistoryTest, NamespacesWithoutRecentEvictionsAreForgotten) {
 
 constexpr LoopLimit kThreeInHundred{.evictions = 3, .window = 100, .pause = 50};
 
-// A pod of the Job, of which each pod has a name and a UID of its own.
+// A pod of the Job, with a name and a UID of its own.
 PodBuilder OfJob(const std::string& job, const std::string& name, std::int64_t started) {
   PodBuilder pod = MakePod(name).Namespace("a").Uid("uid-" + name).OnNode("n");
   pod.raw().metadata.controller =
