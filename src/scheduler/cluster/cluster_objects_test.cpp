@@ -8,7 +8,7 @@ namespace {
 using Claim = api::ResourceClaim;
 using ClaimPtr = std::shared_ptr<const Claim>;
 
-ClaimPtr MakeClaim(const std::string& version) {
+ClaimPtr ClaimOfVersion(const std::string& version) {
   Claim claim;
   claim.metadata.ns = "default";
   claim.metadata.name = "c";
@@ -18,7 +18,7 @@ ClaimPtr MakeClaim(const std::string& version) {
 }
 
 TEST(ObjectTable, CountsTheObjectsWithAnAssumedVersion) {
-  const ClaimPtr first = MakeClaim("1"), second = MakeClaim("2");
+  const ClaimPtr first = ClaimOfVersion("1"), second = ClaimOfVersion("2");
   struct Case {
     const char* sentence;
     std::function<void(ObjectTable<Claim>&)> change;
@@ -26,8 +26,9 @@ TEST(ObjectTable, CountsTheObjectsWithAnAssumedVersion) {
   };
   const Case cases[] = {
       {"nothing happens", [](auto&) {}, 1},
-      {"another version is assumed", [](auto& table) { table.Assume(MakeClaim("1")); }, 1},
-      {"a version with another base is not assumed", [](auto& table) { table.Assume(MakeClaim("2")); }, 1},
+      {"another version is assumed", [](auto& table) { table.Assume(ClaimOfVersion("1")); }, 1},
+      {"a version with another base is not assumed", [](auto& table) { table.Assume(ClaimOfVersion("2")); },
+       1},
       {"it is restored", [](auto& table) { table.Restore("default", "c"); }, 0},
       {"it is restored twice",
        [](auto& table) {
@@ -35,7 +36,7 @@ TEST(ObjectTable, CountsTheObjectsWithAnAssumedVersion) {
          table.Restore("default", "c");
        },
        0},
-      {"the same version arrives", [&](auto& table) { table.Apply({first, MakeClaim("1")}); }, 1},
+      {"the same version arrives", [&](auto& table) { table.Apply({first, ClaimOfVersion("1")}); }, 1},
       {"a new version arrives", [&](auto& table) { table.Apply({first, second}); }, 0},
       {"the object is deleted", [&](auto& table) { table.Apply({first, nullptr}); }, 0},
   };
@@ -43,7 +44,7 @@ TEST(ObjectTable, CountsTheObjectsWithAnAssumedVersion) {
     ObjectTable<Claim> table;
     table.Apply({nullptr, first});
     EXPECT_EQ(table.assumed_count(), 0u);
-    EXPECT_TRUE(table.Assume(MakeClaim("1")));
+    EXPECT_TRUE(table.Assume(ClaimOfVersion("1")));
     c.change(table);
     EXPECT_EQ(table.assumed_count(), c.assumed) << c.sentence;
   }

@@ -39,7 +39,7 @@ profiles:
     args: {waitSeconds: 600, reservationSeconds: 3600, maxReservations: 1}
 )";
 
-config::SchedulerConfig Config(const std::string& text) {
+config::SchedulerConfig ReservingConfig(const std::string& text) {
   const runtime::Registry registry = assembly::InTreePlugins();
   std::vector<std::string> notes;
   config::ParseOptions options;
@@ -53,7 +53,7 @@ config::SchedulerConfig Config(const std::string& text) {
 class GroupReservationTest : public ::testing::Test, protected SchedulerEnvironment {
  protected:
   explicit GroupReservationTest(const std::string& config = kConfig) {
-    Build(Config(config), assembly::InTreePlugins());
+    Build(ReservingConfig(config), assembly::InTreePlugins());
     loop.sink().OnSynced();
     for (int i = 0; i < 4; ++i) {
       loop.sink().On(ports::Change<api::Node>{nullptr, MakeNode(Node(i)).Cpu("1").Memory("4Gi").Share()});
@@ -271,7 +271,7 @@ TEST_F(GroupReservationTest, AReloadKeepsTheReservations) {
   AddGang(2);
   LetTheGangWait();
   AddSingle("s");
-  Reload(Config(kConfig), assembly::InTreePlugins());
+  Reload(ReservingConfig(kConfig), assembly::InTreePlugins());
   engine->ReleaseReplaced(clock.Now() + seconds(1));
   End("r0");
   EXPECT_THAT(Bound(), IsEmpty()) << "the node stays reserved";
@@ -290,7 +290,7 @@ TEST_F(GroupReservationTest, AReloadWithoutThePluginEndsTheReservations) {
   LetTheGangWait();
   AddSingle("s");
   EXPECT_EQ(reserved(), 1);
-  config::SchedulerConfig without = Config(kConfig);
+  config::SchedulerConfig without = ReservingConfig(kConfig);
   std::erase_if(without.profiles.front().at(config::Point::kMultiPoint).enabled,
                 [](const config::PluginRef& plugin) { return plugin.name == "GroupReservation"; });
   Reload(without, assembly::InTreePlugins());

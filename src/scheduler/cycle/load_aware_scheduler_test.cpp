@@ -10,6 +10,7 @@
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "testing/builders.hpp"
+#include "testing/repetitions.hpp"
 
 namespace berth::cycle {
 namespace {
@@ -269,9 +270,9 @@ TEST(LoadAwareRetry, NoPodWaitsThatAnIdenticalNewPodWouldNotHaveToWaitFor) {
     std::mt19937 random(seed);
     const auto up_to = [&](std::size_t most) { return static_cast<int>(random() % most); };
     const auto any_of = [&](const auto& map) { return std::next(map.begin(), up_to(map.size()))->first; };
-    int pods = 0, waited = 0, nodes = 0;
-    std::size_t retried = 0;
-    for (int step = 0; step < 5000; ++step) {
+    int pods = 0, nodes = 0;
+    std::size_t waited = 0, retried = 0;
+    for (std::size_t step = 0; step < testing::Repetitions(5000); ++step) {
       const int change = up_to(12);
       if (change <= 2) {
         const SignalId id{static_cast<std::uint32_t>(up_to(2))};
@@ -311,7 +312,7 @@ TEST(LoadAwareRetry, NoPodWaitsThatAnIdenticalNewPodWouldNotHaveToWaitFor) {
       // Back-offs end, too: they are delays of a retry, not waits for an event.
       if (up_to(3) == 0) cluster.Wait(std::chrono::seconds(1 + up_to(20)));
     }
-    EXPECT_GT(waited, 1000) << "seed " << seed;
+    EXPECT_GT(waited, testing::Repetitions(1000)) << "seed " << seed;
     EXPECT_GT(retried, 0U) << "seed " << seed;
   }
 }

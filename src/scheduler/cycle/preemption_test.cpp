@@ -8,6 +8,7 @@
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "testing/builders.hpp"
+#include "testing/repetitions.hpp"
 
 namespace berth::cycle {
 namespace {
@@ -619,7 +620,7 @@ std::vector<std::string> Evaluate(const RandomCluster& cluster) {
 
 TEST(PreemptionProperty, CombinedDryRunsEqualSeparateDryRuns) {
   std::size_t nominations = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::Repetitions(400); ++seed) {
     const RandomCluster cluster(seed);
     const auto together = Evaluate<CrowdPlugin>(cluster);
     const auto alone = Evaluate<CrowdPluginWithExtensions>(cluster);
@@ -627,7 +628,7 @@ TEST(PreemptionProperty, CombinedDryRunsEqualSeparateDryRuns) {
     nominations += static_cast<std::size_t>(std::ranges::count_if(
         together, [](const std::string& record) { return record.contains("\"nomination\""); }));
   }
-  EXPECT_GT(nominations, 300U) << "the clusters are worth looking at";
+  EXPECT_GT(nominations, testing::Repetitions(300)) << "the clusters are worth looking at";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/random.hpp"
 #include "scheduler/explanation/fake_cluster.hpp"
+#include "testing/repetitions.hpp"
 
 namespace berth::explanation {
 namespace {
@@ -107,7 +108,7 @@ class RandomCluster {
 
 std::size_t Seeds() {
   const char* given = std::getenv("BERTH_ADVICE_SEEDS");
-  return given == nullptr ? 600 : std::strtoul(given, nullptr, 10);
+  return given == nullptr ? testing::Repetitions(600) : std::strtoul(given, nullptr, 10);
 }
 
 // The cluster from which an advice results: for preemption, after the eviction.

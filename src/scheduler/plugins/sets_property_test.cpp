@@ -11,6 +11,7 @@
 #include "scheduler/plugins/node_resources/node_resources_fit.hpp"
 #include "scheduler/plugins/taint_toleration/taint_toleration.hpp"
 #include "testing/cluster.hpp"
+#include "testing/repetitions.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -174,7 +175,7 @@ berth::testing::Verdict Resources(const api::Pod& pod, const NodeWithPods& plain
 TEST(FiltersProperty, SetsEqualPerNodeEvaluation) {
   std::size_t fitting = 0;
   std::size_t rejected = 0;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::Repetitions(150); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Draw draw(seed);
     Cluster cluster;

@@ -13,6 +13,7 @@
 
 #include "observability/log/log.hpp"
 #include "testing/builders.hpp"
+#include "testing/repetitions.hpp"
 #include "testing/temporary_directory.hpp"
 #include "tools/replay/fake_recorded_scheduler.hpp"
 #include "tools/replay/repetition.hpp"
@@ -171,7 +172,7 @@ class SnapshotsTest : public ::testing::Test {
 // snapshots are compared, too, unless a timed attempt called plugins in another number.
 TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
   for (const std::string& config : {std::string(kDefaultConfig), kSampled, kWithQuotas}) {
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= testing::Repetitions(4); ++seed) {
       SCOPED_TRACE(seed);
       fs::remove_all(directory_);
       Record(seed, config);

@@ -350,7 +350,7 @@ TEST(RunWorkload, AGroupThatLosesAMemberIsReplacedAsAWhole) {
 
 TEST(RunWorkload, TheSizesOfGroupsFollowTheirWeights) {
   const Result result =
-      Execute(Parse("duration: 1h\n" + Nodes(20) +
+      Execute(Parse("duration: 20m\n" + Nodes(20) +
                     Pods("job", "{rate: 1/s}", "0.1",
                          "  group: {sizes: [{members: 1, weight: 3}, {members: 5}]}\n  lifetime: 10s\n")));
   EXPECT_NEAR(static_cast<double>(result.kinds[0].created) / static_cast<double>(result.groups.created), 2,

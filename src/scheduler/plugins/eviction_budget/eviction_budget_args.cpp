@@ -7,6 +7,7 @@
 
 #include "base/go_duration.hpp"
 #include "config/duration.hpp"
+#include "scheduler/plugins/args_range.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -16,7 +17,7 @@ using config::StructReader;
 using config::Value;
 using Args = EvictionBudgetArgs;
 
-Args Decode(const Value& value, const config::FeatureGates&, Problems& problems) {
+Args DecodeEvictionBudget(const Value& value, const config::FeatureGates&, Problems& problems) {
   Args args;
   StructReader reader(value, "EvictionBudgetArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -47,12 +48,6 @@ Args Decode(const Value& value, const config::FeatureGates&, Problems& problems)
   return args;
 }
 
-void CheckNumber(std::int64_t value, std::int64_t least, std::int64_t most, const std::string& path,
-                 std::vector<std::string>& errors) {
-  if (value < least || value > most)
-    errors.push_back(fmt::format("{}: Invalid value: {}: must be from {} to {}", path, value, least, most));
-}
-
 void CheckDuration(std::chrono::nanoseconds value, std::chrono::nanoseconds shortest,
                    std::chrono::nanoseconds longest, const std::string& path,
                    std::vector<std::string>& errors) {
@@ -63,8 +58,8 @@ void CheckDuration(std::chrono::nanoseconds value, std::chrono::nanoseconds shor
 }
 
 void CheckLoops(const PreemptionLoopsArgs& loops, const std::string& path, std::vector<std::string>& errors) {
-  CheckNumber(loops.evictions, PreemptionLoopsArgs::kFewestEvictions, PreemptionLoopsArgs::kMostEvictions,
-              path + ".evictions", errors);
+  CheckRange(path + ".evictions", loops.evictions, PreemptionLoopsArgs::kFewestEvictions,
+             PreemptionLoopsArgs::kMostEvictions, errors);
   CheckDuration(loops.window, PreemptionLoopsArgs::kShortest, PreemptionLoopsArgs::kLongest, path + ".window",
                 errors);
   CheckDuration(loops.pause, PreemptionLoopsArgs::kShortest, PreemptionLoopsArgs::kLongest, path + ".pause",
@@ -88,9 +83,10 @@ void CheckNamespace(const std::string& name, const std::string& path, std::set<s
   }
 }
 
-std::vector<std::string> Check(const Args& args, const std::string& path, const config::FeatureGates&) {
+std::vector<std::string> CheckEvictionBudget(const Args& args, const std::string& path,
+                                             const config::FeatureGates&) {
   std::vector<std::string> errors;
-  CheckNumber(args.min_run_seconds, 0, Args::kLongestRun, path + ".minRunSeconds", errors);
+  CheckRange(path + ".minRunSeconds", args.min_run_seconds, 0, Args::kLongestRun, errors);
   if (args.loops) CheckLoops(*args.loops, path + ".loops", errors);
   if (args.budgets.size() > Args::kMostBudgets) {
     errors.push_back(fmt::format("{}.budgets: Too many: {}: must have at most {} items", path,
@@ -102,13 +98,13 @@ std::vector<std::string> Check(const Args& args, const std::string& path, const 
     const Args::Budget& budget = args.budgets[i];
     const std::string at = fmt::format("{}.budgets[{}]", path, i);
     CheckNamespace(budget.ns, at + ".namespace", known, errors);
-    CheckNumber(budget.evictions, 0, Args::kMostEvictions, at + ".evictions", errors);
+    CheckRange(at + ".evictions", budget.evictions, 0, Args::kMostEvictions, errors);
     CheckDuration(budget.period, Args::kShortestPeriod, Args::kLongestPeriod, at + ".period", errors);
   }
   return errors;
 }
 
-Value Encode(const Args& args) {
+Value EncodeEvictionBudget(const Args& args) {
   Value out = Value::Map();
   out.Set("minRunSeconds", Value::Number(args.min_run_seconds));
   if (args.loops) {
@@ -134,11 +130,12 @@ Value Encode(const Args& args) {
 }  // namespace
 
 Expected<EvictionBudgetArgs> ParseEvictionBudgetArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodeEvictionBudget, CheckEvictionBudget);
 }
 
 config::ArgsCodec EvictionBudgetArgsCodec() {
-  auto codec = config::MakeArgsCodec<EvictionBudgetArgs>("EvictionBudgetArgs", Decode, Check, Encode);
+  auto codec = config::MakeArgsCodec<EvictionBudgetArgs>("EvictionBudgetArgs", DecodeEvictionBudget,
+                                                         CheckEvictionBudget, EncodeEvictionBudget);
   codec.in_tree = false;
   return codec;
 }

@@ -10,6 +10,7 @@
 #include "base/nearest.hpp"
 #include "config/duration.hpp"
 #include "config/name_errors.hpp"
+#include "scheduler/plugins/args_range.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -48,7 +49,7 @@ void ReadPriority(StructReader& reader, Priority& out, Problems& problems) {
       near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
 }
 
-FairOrderArgs Decode(const Value& value, const config::FeatureGates&, Problems& problems) {
+FairOrderArgs DecodeFairOrder(const Value& value, const config::FeatureGates&, Problems& problems) {
   FairOrderArgs args;
   StructReader reader(value, "FairOrderArgs", "", problems);
   framework::AcceptTypeMeta(reader);
@@ -82,12 +83,6 @@ void CheckWeight(double weight, const std::string& path, std::vector<std::string
   if (weight >= FairOrderArgs::kLowestWeight && weight <= FairOrderArgs::kHighestWeight) return;
   errors.push_back(fmt::format("{}: Invalid value: {}: must be from {} to {}", path, weight,
                                FairOrderArgs::kLowestWeight, FairOrderArgs::kHighestWeight));
-}
-
-void CheckNumber(std::int64_t value, std::int64_t least, std::int64_t most, const std::string& path,
-                 std::vector<std::string>& errors) {
-  if (value < least || value > most)
-    errors.push_back(fmt::format("{}: Invalid value: {}: must be from {} to {}", path, value, least, most));
 }
 
 // The number of names from the root to this tenant; more than kDeepest also if the parents form a circle.
@@ -156,8 +151,8 @@ void CheckResources(const std::vector<std::string>& names, const std::string& pa
   }
 }
 
-std::vector<std::string> Check(const FairOrderArgs& args, const std::string& path,
-                               const config::FeatureGates&) {
+std::vector<std::string> CheckFairOrder(const FairOrderArgs& args, const std::string& path,
+                                        const config::FeatureGates&) {
   std::vector<std::string> errors;
   if (!args.tenant_label.empty())
     config::CheckQualifiedName(path + ".tenantLabel", args.tenant_label, errors);
@@ -177,12 +172,12 @@ std::vector<std::string> Check(const FairOrderArgs& args, const std::string& pat
                                  FormatGoDuration(args.ageing), FormatGoDuration(kShortestAgeing),
                                  FormatGoDuration(kLongestAgeing)));
   }
-  CheckNumber(args.max_tenants, 1, FairOrderArgs::kMostTenants, path + ".maxTenants", errors);
-  CheckNumber(args.max_series, 0, FairOrderArgs::kMostSeries, path + ".maxTenantSeries", errors);
+  CheckRange(path + ".maxTenants", args.max_tenants, 1, FairOrderArgs::kMostTenants, errors);
+  CheckRange(path + ".maxTenantSeries", args.max_series, 0, FairOrderArgs::kMostSeries, errors);
   return errors;
 }
 
-Value Encode(const FairOrderArgs& args) {
+Value EncodeFairOrder(const FairOrderArgs& args) {
   Value out = Value::Map();
   if (!args.tenant_label.empty()) out.Set("tenantLabel", Value::Text(args.tenant_label));
   if (!args.separator.empty()) out.Set("separator", Value::Text(args.separator));
@@ -211,11 +206,12 @@ Value Encode(const FairOrderArgs& args) {
 }  // namespace
 
 Expected<FairOrderArgs> ParseFairOrderArgs(const framework::RawArgs& raw) {
-  return framework::ParseArgs(raw, {}, Decode, Check);
+  return framework::ParseArgs(raw, {}, DecodeFairOrder, CheckFairOrder);
 }
 
 config::ArgsCodec FairOrderArgsCodec() {
-  auto codec = config::MakeArgsCodec<FairOrderArgs>("FairOrderArgs", Decode, Check, Encode);
+  auto codec =
+      config::MakeArgsCodec<FairOrderArgs>("FairOrderArgs", DecodeFairOrder, CheckFairOrder, EncodeFairOrder);
   codec.in_tree = false;
   return codec;
 }

@@ -7,7 +7,7 @@
 namespace berth::plugins {
 namespace {
 
-using Amounts = std::span<const NumaAmount>;
+using NumaAmounts = std::span<const NumaAmount>;
 using Container = NumaRequest::Container;
 
 class Alignment {
@@ -44,7 +44,7 @@ class Alignment {
 
   // The lowest id of a zone with all amounts; 0 if nothing of them belongs to zones. nullopt: there is no
   // such zone; missing_ is set.
-  std::optional<int> FindZone(Amounts wanted) {
+  std::optional<int> FindZone(NumaAmounts wanted) {
     std::uint64_t ids = ~std::uint64_t{0};
     for (const NumaAmount& amount : wanted) {
       if (amount.milli == 0) continue;
@@ -75,7 +75,7 @@ class Alignment {
     return ids;
   }
 
-  void Take(Amounts taken, int id) {
+  void Take(NumaAmounts taken, int id) {
     const auto& ids = amounts_.topology().ids;
     const auto found = std::ranges::find(ids, static_cast<std::uint8_t>(id));
     if (found == ids.end()) return;  // nothing of the container belongs to zones

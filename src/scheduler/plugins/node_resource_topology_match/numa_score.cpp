@@ -9,7 +9,7 @@ namespace berth::plugins {
 namespace {
 
 using framework::kMaxScore;
-using Amounts = std::span<const NumaAmount>;
+using NumaAmounts = std::span<const NumaAmount>;
 
 std::int64_t FewestZones(const NumaRequest& request, ZoneAmounts& amounts);
 
@@ -25,7 +25,7 @@ std::int64_t UseScore(NumaStrategy strategy, std::int64_t wanted, std::int64_t a
   return part * kMaxScore / all;
 }
 
-std::int64_t WeightedScore(NumaStrategy strategy, Amounts wanted, std::span<const std::int64_t> weights,
+std::int64_t WeightedScore(NumaStrategy strategy, NumaAmounts wanted, std::span<const std::int64_t> weights,
                            const ZoneAmounts& amounts, std::size_t zone) {
   std::int64_t sum = 0, weight_sum = 0;
   for (const NumaAmount& amount : wanted) {
@@ -42,7 +42,7 @@ double FractionOf(std::int64_t wanted, std::int64_t available) {
 }
 
 // By the sample variance of the fractions, in two passes with a correction of the mean's rounding error.
-std::int64_t BalanceScore(Amounts wanted, const ZoneAmounts& amounts, std::size_t zone) {
+std::int64_t BalanceScore(NumaAmounts wanted, const ZoneAmounts& amounts, std::size_t zone) {
   double sum = 0;
   for (const NumaAmount& amount : wanted) {
     const double fraction = FractionOf(amount.milli, amounts.At(amount.resource, zone));
@@ -63,7 +63,7 @@ std::int64_t BalanceScore(Amounts wanted, const ZoneAmounts& amounts, std::size_
 }
 
 // A zone with the score 0 is one to which the amounts do not fit.
-std::int64_t LowestOfZones(NumaStrategy strategy, Amounts wanted, std::span<const std::int64_t> weights,
+std::int64_t LowestOfZones(NumaStrategy strategy, NumaAmounts wanted, std::span<const std::int64_t> weights,
                            const ZoneAmounts& amounts) {
   std::int64_t lowest = 0;
   for (std::size_t zone = 0; zone < amounts.zones(); ++zone) {
@@ -99,12 +99,12 @@ struct ZoneSet {
   bool nearest = false;   // no set of this size has a lower distance
 };
 
-bool BelongsToZones(Amounts wanted, const ZoneAmounts& amounts) {
+bool BelongsToZones(NumaAmounts wanted, const ZoneAmounts& amounts) {
   return std::ranges::any_of(wanted,
                              [&](const NumaAmount& amount) { return amounts.listed(amount.resource) != 0; });
 }
 
-bool HasAmounts(Amounts wanted, const ZoneAmounts& amounts, std::span<const std::uint8_t> members) {
+bool HasAmounts(NumaAmounts wanted, const ZoneAmounts& amounts, std::span<const std::uint8_t> members) {
   return std::ranges::all_of(wanted, [&](const NumaAmount& amount) {
     std::int64_t missing = amount.milli;
     for (const std::uint8_t zone : members) {
@@ -123,7 +123,7 @@ std::uint64_t IdsOf(std::span<const std::uint8_t> members, const NumaTopology& t
 
 // The nearest set of this size that has the amounts; of equally near ones the first. Every zone of it must
 // list every resource of the request, also those of zero amounts.
-std::optional<ZoneSet> NearestSet(Amounts wanted, const ZoneAmounts& amounts, std::size_t count) {
+std::optional<ZoneSet> NearestSet(NumaAmounts wanted, const ZoneAmounts& amounts, std::size_t count) {
   const NumaTopology& topology = amounts.topology();
   std::uint64_t usable = ~std::uint64_t{0};
   for (const NumaAmount& amount : wanted) usable &= amounts.listed(amount.resource);
@@ -146,7 +146,7 @@ std::optional<ZoneSet> NearestSet(Amounts wanted, const ZoneAmounts& amounts, st
 }
 
 // No smaller set has the amounts, as no zone has more of a resource than the fullest one.
-std::size_t LeastCount(Amounts wanted, const ZoneAmounts& amounts) {
+std::size_t LeastCount(NumaAmounts wanted, const ZoneAmounts& amounts) {
   std::int64_t least = 1;
   for (const NumaAmount& amount : wanted) {
     if (amount.milli <= 0) continue;
@@ -159,7 +159,7 @@ std::size_t LeastCount(Amounts wanted, const ZoneAmounts& amounts) {
   return static_cast<std::size_t>(least);
 }
 
-std::optional<ZoneSet> SmallestSet(Amounts wanted, const ZoneAmounts& amounts) {
+std::optional<ZoneSet> SmallestSet(NumaAmounts wanted, const ZoneAmounts& amounts) {
   for (std::size_t count = LeastCount(wanted, amounts); count <= amounts.zones(); ++count) {
     if (const auto found = NearestSet(wanted, amounts, count)) return found;
   }
@@ -174,7 +174,7 @@ std::size_t IndexOf(int id, const NumaTopology& topology) {
                                   topology.ids.begin());
 }
 
-void TakeFrom(std::uint64_t ids, Amounts taken, ZoneAmounts& amounts) {
+void TakeFrom(std::uint64_t ids, NumaAmounts taken, ZoneAmounts& amounts) {
   for (const NumaAmount& amount : taken) {
     std::int64_t rest = amount.milli;
     for (std::uint64_t left = ids; left != 0 && rest != 0; left &= left - 1) {

@@ -10,6 +10,7 @@
 
 #include "base/random.hpp"
 #include "testing/cluster.hpp"
+#include "testing/repetitions.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -235,7 +236,7 @@ NodeScores PlainScores(const std::vector<PlainNode>& nodes,
 
 TEST(PodTopologySpread, ScoresEqualKubeSchedulersArithmeticOnRandomClusters) {
   Random random(4);
-  for (int round = 0; round < 400; ++round) {
+  for (std::size_t round = 0; round < testing::Repetitions(400); ++round) {
     Cluster cluster;
     std::vector<PlainNode> nodes;
     const std::uint64_t zones = 1 + random.Below(6);
