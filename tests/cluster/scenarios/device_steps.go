@@ -514,10 +514,13 @@ func (s *stage) announced(claim, pod, node string) {
 
 // deviceLeftovers are the kinds of objects that scenarios with devices leave behind.
 func (s *stage) deviceLeftovers(ctx context.Context) []stored {
+	if !s.lane.served.claims {
+		return nil
+	}
 	api := s.client.ResourceV1()
 	claims, templates := api.ResourceClaims(s.ns), api.ResourceClaimTemplates(s.ns)
 	all, now := metav1.ListOptions{}, metav1.DeleteOptions{}
-	return []stored{{
+	kinds := []stored{{
 		func() ([]string, error) { l, err := claims.List(ctx, all); return namesOf(l.Items, err) },
 		func(name string, patch []byte) error {
 			_, err := claims.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
@@ -533,17 +536,24 @@ func (s *stage) deviceLeftovers(ctx context.Context) []stored {
 	}, {
 		list:   func() ([]string, error) { l, err := api.DeviceClasses().List(ctx, all); return namesOf(l.Items, err) },
 		remove: func(name string) error { return api.DeviceClasses().Delete(ctx, name, now) },
-	}, {
+	}}
+	if !s.lane.served.taintRules {
+		return kinds
+	}
+	return append(kinds, stored{
 		list: func() ([]string, error) {
 			l, err := api.DeviceTaintRules().List(ctx, all)
 			return namesOf(l.Items, err)
 		},
 		remove: func(name string) error { return api.DeviceTaintRules().Delete(ctx, name, now) },
-	}}
+	})
 }
 
 // watchClaims starts to record the namespace's claims.
 func (s *stage) watchClaims() (stop func()) {
+	if !s.lane.served.claims {
+		return func() {}
+	}
 	claims := s.client.ResourceV1().ResourceClaims(s.ns)
 	list, err := claims.List(s.ctx, metav1.ListOptions{})
 	s.must(err)

@@ -29,10 +29,23 @@ type lane struct {
 	control  *controlplane.ControlPlane
 	children *controlplane.Children
 	proxy    *proxy
+	release  controlplane.Release
+	served   served
 
 	gates     string // of API server and scheduler, see options.gates
 	kind      kind
 	scheduler *controlplane.Child
+}
+
+// served are kinds that older releases lack.
+type served struct{ claims, taintRules bool }
+
+func servedBy(control *controlplane.ControlPlane) (s served, err error) {
+	if s.claims, err = control.Serves("resource.k8s.io/v1", "resourceclaims"); err != nil {
+		return s, err
+	}
+	s.taintRules, err = control.Serves("resource.k8s.io/v1", "devicetaintrules")
+	return s, err
 }
 
 // kind is one of the compared schedulers.
@@ -60,10 +73,20 @@ func openLane(ctx context.Context, name, real, directory, gates string) (*lane, 
 	if l.control, err = controlplane.Start(ctx, real, directory, l.children, apiServer...); err != nil {
 		return l, err
 	}
+	if l.release, err = l.control.Release(); err != nil {
+		return l, err
+	}
+	if l.served, err = servedBy(l.control); err != nil {
+		return l, err
+	}
 	if l.proxy, err = startProxy(l.control); err != nil {
 		return l, err
 	}
-	if _, err := l.control.StartControllers(controllers...); err != nil {
+	chosen := controllers
+	if !l.served.claims {
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return name == "resourceclaim-controller" })
+	}
+	if _, err := l.control.StartControllers(chosen...); err != nil {
 		return l, err
 	}
 	for name, value := range priorities {
