@@ -29,6 +29,9 @@ const gpuDriver = "gpu.example.com"
 // allocation's timestamp has no fractions of a second.
 const bindingTimeout = 7 * time.Second
 
+// bindingTimeoutSince is the minor release whose DynamicResources has this argument first.
+const bindingTimeoutSince = 35
+
 // --- history of claims ---
 
 // claimHistory is the watch history of one resource claim.
@@ -509,7 +512,7 @@ func (s *stage) beforeAllocation(claim string, do func()) {
 // the nomination, which the scheduler writes at the same time, may be overtaken by the binding and is then not
 // written.
 func (s *stage) announced(claim, pod, node string) {
-	s.lane.proxy.containing("/resourceclaims/"+claim+"/status", node, carryAfter(func() { s.nominatedTo(pod, node) }))
+	s.lane.proxy.containing("/resourceclaims/"+claim+"/status", node, carryAfter(func() { s.expected(pod, node) }))
 }
 
 // deviceLeftovers are the kinds of objects that scenarios with devices leave behind.

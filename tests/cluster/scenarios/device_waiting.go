@@ -267,7 +267,7 @@ func deviceBinding() []*scenario {
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0"))
 			s.deviceClaim("one", request("r", "gpu"))
-			nominated := func() { s.nominatedTo("refused", "n-1") }
+			nominated := func() { s.expected("refused", "n-1") }
 			s.lane.proxy.once("/resourceclaims/one", after(nominated, answering(http.StatusForbidden, "Forbidden", "not today")))
 			s.lane.proxy.once("/resourceclaims/one", carryAfter(nominated))
 			s.pod("refused", claiming("one"))

@@ -143,7 +143,7 @@ func (l *lane) startScheduler() error {
 		return err
 	}
 	config := l.control.File(l.kind.name + ".yaml")
-	if err := os.WriteFile(config, []byte(schedulerConfig(kubeconfig)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(schedulerConfig(l.release, kubeconfig)), 0o600); err != nil {
 		return err
 	}
 	ports, err := controlplane.FreePorts(2)
@@ -161,8 +161,12 @@ func (l *lane) startScheduler() error {
 	return err
 }
 
-// schedulerConfig is the configuration of both schedulers. All profiles have a short timeout for devices.
-func schedulerConfig(kubeconfig string) string {
+// schedulerConfig is the configuration of both schedulers. All profiles have a short timeout for devices, if the release's
+// kube-scheduler has the argument.
+func schedulerConfig(release controlplane.Release, kubeconfig string) string {
+	if release.Minor < bindingTimeoutSince {
+		return controlplane.SchedulerConfig(kubeconfig, profiles...)
+	}
 	const last = "      bindTimeoutSeconds: "
 	var text strings.Builder
 	for line := range strings.Lines(controlplane.SchedulerConfig(kubeconfig, profiles...)) {

@@ -121,9 +121,17 @@ func (s *stage) rest() {
 
 // tidy removes pods, nodes and storage objects, and waits until the scheduler has processed the removal.
 func (s *stage) tidy() error {
-	if unused := s.lane.proxy.forget(); unused > 0 {
+	unused := s.lane.proxy.forget()
+	if err := s.removeObjects(); err != nil {
+		return err
+	}
+	if unused > 0 {
 		return fmt.Errorf("%d requests to intercept were not sent", unused)
 	}
+	return nil
+}
+
+func (s *stage) removeObjects() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
