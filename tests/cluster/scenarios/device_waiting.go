@@ -190,7 +190,7 @@ func deviceWaiting() []*scenario {
 			s.deletePod("first")
 			s.claimGone("one")
 		}, seconds: 3},
-		{name: "a claim template's claim belongs to another pod", run: func(s *stage) {
+		{name: "a claim template's claim belongs to another pod", needs: []requirement{foreignClaims}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0"))

@@ -33,6 +33,7 @@ var (
 	sharedDevices    = requirement{"the feature gate DRAConsumableCapacity", 36}
 	deviceConditions = requirement{"the feature gate DRADeviceBindingConditions", 36}
 	resizeInPlace    = requirement{"the feature gate InPlacePodVerticalScaling", 33}
+	foreignClaims    = requirement{"a claim controller that replaces a claim of another pod", 37}
 	declaredFeatures = requirement{"the feature gate NodeDeclaredFeatures", 36}
 	podGroups        = requirement{"scheduling.k8s.io/v1beta1", 37}
 )
@@ -52,7 +53,7 @@ func needing(what requirement, scenarios []*scenario) []*scenario {
 func (sc *scenario) missing(release controlplane.Release) string {
 	for _, requirement := range sc.needs {
 		if release.Minor < requirement.since {
-			return fmt.Sprintf("needs %s, default since 1.%d", requirement.what, requirement.since)
+			return fmt.Sprintf("needs %s: since 1.%d", requirement.what, requirement.since)
 		}
 	}
 	return ""
@@ -246,12 +247,34 @@ var earlierBehaviours = []earlierBehaviour{
 		lines: patterns(`^attempts at `)},
 	{before: nominationsSince, why: "without the feature gate NominatedNodeNameForExpectation pods that wait for volumes or devices are not nominated",
 		lines: patterns(`^pod [^:]*: nominated `)},
+	{before: 33, why: "without the feature gate SchedulerAsyncPreemption a pod is not retried after a refused eviction",
+		scenarios: []string{"the API server rejects the victim's deletion, then accepts it"}},
+	{before: 34, why: "a pod is not retried when a nomination ends that kept it out",
+		scenarios: []string{"a nominated pod is deleted, and its resources are free", "a nomination is cleared, and its resources are free"}},
+	{before: 34, why: "a waiting pod is not retried when a pod gets a label that ends an anti-affinity",
+		scenarios: []string{"a pod changes the label of an anti-affinity term"}},
+	{before: 34, why: "the message of a waiting pod does not change with a new node that is too small",
+		scenarios: []string{"the message follows the cluster"}},
+	{before: 34, why: "the message about a volume of another node has other words",
+		scenarios: []string{"two pods get local volumes and their nodes"}},
+	{before: 34, why: "there is no event about a pod with a very long name",
+		scenarios: []string{"a name of 253 characters"}, lines: patterns(`^pod .*: event Normal Scheduled`)},
+	{before: 36, why: "a pod is not retried when a pod ends, or its own label changes, that kept it out by its anti-affinity",
+		scenarios: []string{"a pod with anti-affinity excludes others", "a pending pod changes its own label"}},
+	{before: 36, why: "a claim of a pod that is not there yet is an error",
+		scenarios: []string{"a claim is created later, and its volume after that"}, lines: patterns(`^pod early: condition False "SchedulerError"`)},
+	{before: 36, why: "messages about incomplete and invalid pools of devices have other words",
+		scenarios: []string{"a pod waits until its pool is complete", "a pool with two devices of one name"}},
+	{before: 36, why: "an event about a deleted pod is written about its successor",
+		scenarios: []string{"a pod is created again before its binding"}, lines: patterns(`^pod twice \(number 2\): event Warning FailedScheduling`)},
+	{before: 37, why: "a nomination of a gated pod reserves nothing after a restart of the scheduler",
+		scenarios: []string{"a nomination reserves resources after a restart"}},
 	{before: 36, why: "without the feature gate DRAConsumableCapacity distinctAttribute is ignored",
 		scenarios: []string{"devices with distinct attributes"}, lines: patterns(`^claim far: `)},
 	{before: 36, why: "a status that conflicts with another write is not written again",
 		scenarios: []string{"a condition update fails and is retried immediately"}},
 	{before: 37, why: "without the feature gate StorageCapacityScoring storage capacity does not determine the node",
-		scenarios: []string{"the larger storage capacity determines the node"}, lines: patterns(`^pod roomy: bound to `, `^claim data is to be provisioned for `)},
+		scenarios: []string{"the larger storage capacity determines the node"}, lines: patterns(`^pod roomy: (bound to|nominated) `, `^claim data is to be provisioned for `)},
 	{before: 37, why: "a binding that fails is not sent again: the pod is scheduled again",
 		scenarios: []string{"a binding fails and is retried immediately", "a binding fails four times"},
 		lines:     patterns(`^pod retried: (condition False|event Warning FailedScheduling)`, `^attempts at retried: `)},
