@@ -185,43 +185,37 @@ func (sc *scenario) evaluate(release controlplane.Release, reference, berth *out
 	return r
 }
 
-// earlier returns why an older kube-scheduler differs, if all differences are explained by that.
+// earlier returns why an older kube-scheduler differs, if that explains every difference.
 func (sc *scenario) earlier(release controlplane.Release, reference, berth *outcome, differences []string) (reasons []string) {
 	if berth.err != nil {
 		return nil
 	}
-	unexplained := len(differences)
-	for _, known := range earlierBehaviours {
-		if release.Minor >= known.before || len(known.scenarios) > 0 && !slices.Contains(known.scenarios, sc.name) {
-			continue
+	for _, difference := range differences {
+		i := slices.IndexFunc(earlierBehaviours, func(known earlierBehaviour) bool {
+			return release.Minor < known.before && known.concerns(sc) && known.explains(reference, difference)
+		})
+		if i < 0 {
+			return nil
 		}
-		explained := known.explains(reference, differences)
-		if explained > 0 {
-			reasons = append(reasons, known.why)
-			unexplained -= explained
+		if why := earlierBehaviours[i].why; !slices.Contains(reasons, why) {
+			reasons = append(reasons, why)
 		}
-	}
-	if unexplained > 0 {
-		return nil
 	}
 	return reasons
 }
 
-// explains counts the differences that this is the reason of.
-func (e *earlierBehaviour) explains(reference *outcome, differences []string) (count int) {
-	if len(e.lines) == 0 {
-		if reference.err == nil {
-			return 0
-		}
-		return len(differences)
+func (e *earlierBehaviour) concerns(sc *scenario) bool {
+	return len(e.scenarios) == 0 || slices.Contains(e.scenarios, sc.name)
+}
+
+// explains returns whether this is the reason of a difference. Of a scenario that kube-scheduler does not get through there are
+// no lines to compare.
+func (e *earlierBehaviour) explains(reference *outcome, difference string) bool {
+	if reference.err != nil || len(e.lines) == 0 {
+		return reference.err != nil && len(e.lines) == 0
 	}
-	for _, difference := range differences {
-		line := strings.TrimPrefix(strings.TrimPrefix(difference, onlyReference), onlyBerth)
-		if slices.ContainsFunc(e.lines, func(pattern *regexp.Regexp) bool { return pattern.MatchString(line) }) {
-			count++
-		}
-	}
-	return count
+	line := strings.TrimPrefix(strings.TrimPrefix(difference, onlyReference), onlyBerth)
+	return slices.ContainsFunc(e.lines, func(pattern *regexp.Regexp) bool { return pattern.MatchString(line) })
 }
 
 // earlierBehaviour is what the kube-schedulers of older releases do otherwise than that of the pinned release, and Berth.
@@ -241,12 +235,9 @@ func patterns(expressions ...string) (all []*regexp.Regexp) {
 	return all
 }
 
-// The reason of a feature gate is given where there is one; the others are changes of the code.
+// Those of single scenarios are before those of all. The feature gate is named where there is one; the others are changes of the
+// code.
 var earlierBehaviours = []earlierBehaviour{
-	{before: 32, why: "without queueing hints (feature gate SchedulerQueueingHints) pods are retried after irrelevant changes, too",
-		lines: patterns(`^attempts at `)},
-	{before: nominationsSince, why: "without the feature gate NominatedNodeNameForExpectation pods that wait for volumes or devices are not nominated",
-		lines: patterns(`^pod [^:]*: nominated `)},
 	{before: 33, why: "without the feature gate SchedulerAsyncPreemption a pod is not retried after a refused eviction",
 		scenarios: []string{"the API server rejects the victim's deletion, then accepts it"}},
 	{before: 34, why: "a pod is not retried when a nomination ends that kept it out",
@@ -280,4 +271,10 @@ var earlierBehaviours = []earlierBehaviour{
 		lines:     patterns(`^pod retried: (condition False|event Warning FailedScheduling)`, `^attempts at retried: `)},
 	{before: 37, why: "of the pods of a disruption budget the other one is evicted",
 		scenarios: []string{"of two pods with a budget only one may be evicted"}, lines: patterns(`^pod guarded-`)},
+	{before: 35, why: "the first alternative of a claim is not preferred when the node is chosen",
+		scenarios: []string{"the better alternative determines the node"}, lines: patterns(`^pod choosy: bound to `, `^claim choice: `)},
+	{before: 32, why: "without queueing hints (feature gate SchedulerQueueingHints) pods are retried after irrelevant changes, too",
+		lines: patterns(`^attempts at `)},
+	{before: nominationsSince, why: "without the feature gate NominatedNodeNameForExpectation pods that wait for volumes or devices are not nominated",
+		lines: patterns(`^pod [^:]*: nominated `)},
 }
