@@ -110,11 +110,16 @@ func run(ctx context.Context, o *options, directory string) error {
 	fmt.Fprintf(out, "%6.1f s  %d control planes %s are up\n", time.Since(started).Seconds(), len(pool.lanes), release.Name)
 	found := &results{Release: release.Name}
 	chosen = found.leaveOut(out, release, chosen)
-	reference, err := pool.play(ctx, kind{name: "kube-scheduler", command: []string{o.Real, "kube-scheduler"}}, chosen)
+	original := kind{name: "kube-scheduler", command: []string{o.Real, "kube-scheduler"}}
+	reference, err := pool.play(ctx, original, chosen)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%6.1f s  %d scenarios played with kube-scheduler\n", time.Since(started).Seconds(), len(chosen))
+	again, err := pool.playAgain(ctx, reference, chosen, original)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%6.1f s  %d scenarios played with kube-scheduler, %d of them twice\n", time.Since(started).Seconds(), len(chosen), again)
 	if o.alone {
 		return reportReference(out, o, chosen, reference)
 	}
