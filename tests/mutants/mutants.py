@@ -518,6 +518,13 @@ MUTANTS = [
     Mutant("skipped-objects-become-deletions", "src/kubernetes/client/reflector.cpp",
            "  skipped_keys.insert(key);\n", "",
            "a repaired object is taken for an unknown one", ("kubernetes_client", )),
+    # --- watches ---
+    Mutant("delays-outlast-an-outage", "src/kubernetes/client/reflector_state.cpp",
+           "std::exchange(unreachable_, false)) backoff_.Reset();", "std::exchange(unreachable_, false)) return;",
+           "pods wait for ten seconds and more after the API server has come back", ("kubernetes_client", )),
+    Mutant("kinds-are-given-up-before-roles-are-loaded", "src/kubernetes/client/informers.cpp",
+           "pods != nullptr && pods->synced() ? kGracePeriodWithRoles : kGracePeriod", "kGracePeriodWithRoles",
+           "the scheduler starts without a kind that its roles allow", ("kubernetes_client", )),
     # --- pod groups ---
     Mutant("reserved-nodes-are-open-to-equals", f"{PLUGINS}/group_reservation/reservations.cpp",
            "priority <= entries_[i].priority", "priority < entries_[i].priority",

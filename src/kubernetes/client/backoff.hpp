@@ -29,6 +29,8 @@ class Backoff {
     next_ = std::min(options_.cap, Scaled(base, options_.factor));
     return base + Scaled(base, options_.jitter * random.Unit());
   }
+  // The next delay is the initial one.
+  void Reset() { next_ = options_.initial; }
 
  private:
   static Duration Scaled(Duration d, double by) {

@@ -19,8 +19,10 @@
 namespace berth::client {
 namespace {
 
-// An API server that has just started rejects all requests until it has loaded its roles.
+// An API server that has just started rejects all requests until it has loaded its roles. When it has
+// delivered pods, they are loaded, and the first repetition of a list decides.
 constexpr Duration kGracePeriod = std::chrono::seconds(5);
+constexpr Duration kGracePeriodWithRoles = std::chrono::milliseconds(500);
 
 // The effect of a kind that cannot be listed.
 struct Absence {
@@ -169,7 +171,7 @@ struct ClusterSource::Impl {
                              .on_unavailable =
                                  [this, waited_for, first = MonoTime{}](Unavailable why) mutable {
                                    if (first == MonoTime{}) first = loop.Now();
-                                   if (loop.Now() - first >= kGracePeriod)
+                                   if (loop.Now() - first >= GracePeriod())
                                      ContinueWithout(Source<T>(), why, *waited_for);
                                  }});
     reflector->Start();
@@ -190,6 +192,11 @@ struct ClusterSource::Impl {
   bool IsOptional(std::string_view kind) const {
     const Absence absence = AbsenceOf(kind);
     return !absence.consequence.empty() && (!absence.accepts_more || options.allow_missing_resources);
+  }
+
+  Duration GracePeriod() const {
+    const auto& pods = std::get<std::unique_ptr<Reflector<api::Pod>>>(reflectors);
+    return pods != nullptr && pods->synced() ? kGracePeriodWithRoles : kGracePeriod;
   }
 
   // A role written for an older scheduler lacks kinds that were added later.

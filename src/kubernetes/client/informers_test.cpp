@@ -244,6 +244,33 @@ TEST_F(InformersTest, AForbiddenOptionalKindDelaysOnSyncedOnlyBriefly) {
   EXPECT_EQ(sink_.synced, 1);
 }
 
+TEST_F(InformersTest, AForbiddenOptionalKindDelaysOnSyncedByOneRepetitionIfPodsAreDelivered) {
+  Everything();
+  forbidden_ = {"volumeattachments"};
+  Start();
+  EXPECT_EQ(sink_.synced, 0);
+  loop_.Advance(2s);
+  Serve();
+  EXPECT_EQ(sink_.synced, 1);
+}
+
+TEST_F(InformersTest, AForbiddenOptionalKindIsAwaitedLongerWhileRolesMayBeMissing) {
+  Everything();
+  forbidden_ = {"volumeattachments", "pods"};
+  testing::internal::CaptureStderr();
+  Start();
+  loop_.Advance(2s);
+  Serve();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("scheduling continues")));
+  forbidden_.clear();
+  for (int i = 0; i < 3; ++i) {
+    loop_.Advance(2s);
+    Serve();
+  }
+  EXPECT_EQ(sink_.synced, 1);
+  EXPECT_THAT(sink_.added, Contains("VolumeAttachment one"));
+}
+
 TEST_F(InformersTest, OnSyncedFollowsTheCompleteState) {
   Everything();
   std::size_t added = 0;

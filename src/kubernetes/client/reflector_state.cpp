@@ -1,5 +1,7 @@
 #include "kubernetes/client/reflector_state.hpp"
 
+#include <utility>
+
 namespace berth::client {
 namespace {
 
@@ -91,6 +93,7 @@ void ReflectorState::OnEvent(const std::string& resource_version, bool added) {
 }
 
 ReflectorAction ReflectorState::OnStreamEnd(const StreamEnd& end, MonoTime now) {
+  if (end.error) NoteReachability(*end.error);
   return doing_ == Kind::kStreamList ? OnStreamListEnd(end, now) : OnWatchEnd(end, now);
 }
 
@@ -131,7 +134,15 @@ ReflectorState::PageTaken ReflectorState::OnPage(const std::string& resource_ver
   return {.complete = true, .next = Watch()};
 }
 
+// The delays that have grown during an outage would leave a new API server without its scheduler: its first
+// answer is often that the version is too old, or that the roles are not loaded yet.
+void ReflectorState::NoteReachability(const RequestError& error) {
+  if (error.not_sent()) unreachable_ = true;
+  if (error.answered() && std::exchange(unreachable_, false)) backoff_.Reset();
+}
+
 ReflectorAction ReflectorState::OnListFailed(const RequestError& error, MonoTime now) {
+  NoteReachability(error);
   const bool on_a_later_page = !list_.continue_token.empty();
   if (error.expired() && on_a_later_page && !whole_list_) {
     whole_list_ = true;

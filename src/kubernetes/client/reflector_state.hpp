@@ -6,6 +6,8 @@
 //               v                      v
 //             list ──pages──> watch   wait ──> Start
 //
+// One rule differs from client-go: the first answer after an outage restarts the delays.
+//
 // The caller executes the returned action and reports its result; one action at a time, one thread.
 #pragma once
 
@@ -78,10 +80,12 @@ class ReflectorState {
   ReflectorAction OnStreamListEnd(const StreamEnd& end, MonoTime now);
   ReflectorAction OnWatchEnd(const StreamEnd& end, MonoTime now);
   int TimeoutSeconds();
+  void NoteReachability(const RequestError& error);
 
   const bool streaming_;
   Random& random_;
   Backoff backoff_;
+  bool unreachable_ = false;  // the last failure was that of a connection
   Kind doing_ = Kind::kWait;
   Kind after_wait_ = Kind::kWait;  // kWait: start a new round
   std::string last_version_{};

@@ -417,6 +417,24 @@ TEST_F(ReflectorTest, DelaysGrowToACapAndAreResetAfterTwoQuietMinutes) {
   EXPECT_THAT(loop_.delays().back(), Lt(1600ms));
 }
 
+TEST_F(ReflectorTest, TheFirstAnswerAfterAnOutageRestartsTheDelays) {
+  BeginListed(10, {});
+  const auto delay_after = [this](Reply reply) {
+    api_.End(std::move(reply));
+    const Duration delay = loop_.delays().back();
+    loop_.Advance(60s);
+    return delay;
+  };
+  for (int i = 0; i < 4; ++i) delay_after(NotReached());
+  EXPECT_THAT(delay_after(NotReached()), Ge(12800ms)) << "they grow while the API server is unreachable";
+  EXPECT_THAT(delay_after(Refused(410, "Expired")), AllOf(Ge(800ms), Lt(1600ms)));
+  for (const auto& [low, high] : {std::pair(1600ms, 3200ms), std::pair(3200ms, 6400ms)}) {
+    api_.Answer(Refused(403, "Forbidden"));
+    EXPECT_THAT(loop_.delays().back(), AllOf(Ge(low), Lt(high))) << "and while it answers with errors";
+    loop_.Advance(60s);
+  }
+}
+
 TEST_F(ReflectorTest, AMissingPermissionIsLoggedOnceUntilItIsGranted) {
   const auto refusals = [this](int times) {
     testing::internal::CaptureStderr();

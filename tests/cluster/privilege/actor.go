@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -26,10 +27,11 @@ type actor struct {
 	control  *controlplane.ControlPlane
 	children *controlplane.Children
 	audit    *controlplane.AuditLog
+	provided provided
 
-	name        string // also of the lease
-	taken       *taken // nil: nothing
-	permissions []permission
+	name        string                 // also of the lease
+	taken       *taken                 // nil: nothing
+	permissions []permission           // of resources that the API server has
 	rules       [2][]rbacv1.PolicyRule // of the ClusterRole and the Role, shipped
 	token       string
 	scrapers    []*scraper
@@ -54,6 +56,11 @@ func (a *actor) title() string {
 		return "the roles as they are"
 	}
 	return strings.TrimPrefix(strings.ReplaceAll(a.name, "-", " "), "berth ")
+}
+
+// inapplicable is the number of shipped permissions that are not in a.permissions.
+func (a *actor) inapplicable() int {
+	return len(permissionsOf("", a.rules[0])) + len(permissionsOf(system, a.rules[1])) - len(a.permissions)
 }
 
 // wanted are the permissions that this actor must use, or miss.
@@ -83,9 +90,14 @@ func cast(ctx context.Context, control *controlplane.ControlPlane) ([]*actor, er
 	if err != nil {
 		return nil, err
 	}
+	provided, err := providedBy(control)
+	if err != nil {
+		return nil, err
+	}
 	permissions := append(permissionsOf("", wide.Rules), permissionsOf(system, narrow.Rules)...)
+	permissions = slices.DeleteFunc(permissions, func(p permission) bool { return !provided.covers(p) })
 	make := func(name string, t *taken) *actor {
-		return &actor{control: control, name: name, taken: t, permissions: permissions, rules: [2][]rbacv1.PolicyRule{wide.Rules, narrow.Rules},
+		return &actor{control: control, provided: provided, name: name, taken: t, permissions: permissions, rules: [2][]rbacv1.PolicyRule{wide.Rules, narrow.Rules},
 			used: map[permission]int{}, refused: map[permission]int{}}
 	}
 	actors := []*actor{make("berth", nil)}

@@ -79,6 +79,9 @@ func run(ctx context.Context, o *options, directory string) error {
 	if violations > 0 {
 		return fmt.Errorf("%d violations", violations)
 	}
+	if unused := actors[0].inapplicable(); unused > 0 {
+		fmt.Printf("%d permissions are for resources and features that this release does not have by default\n", unused)
+	}
 	fmt.Printf("%d permissions: all are used, each is missed where it is taken away, nothing else is needed; %.0f s\n",
 		len(actors[0].permissions), time.Since(began).Seconds())
 	return nil

@@ -53,6 +53,39 @@ func (p permission) namedIn(log string) bool {
 	return strings.Contains(log, output) || strings.Contains(log, strings.ReplaceAll(output, `"`, `\"`))
 }
 
+// provided are the parts of resource.k8s.io that the API server has. Older releases lack some, and then no request needs the
+// permissions for them.
+type provided struct {
+	claims, taintRules bool
+	// extended: DeviceClasses provide extended resources, and writes of a claim's status are checked by their content.
+	extended bool
+}
+
+func providedBy(control *controlplane.ControlPlane) (p provided, err error) {
+	release, err := control.Release()
+	if err != nil {
+		return p, err
+	}
+	p.extended = release.Minor >= 36
+	if p.claims, err = control.Serves("resource.k8s.io/v1", "resourceclaims"); err != nil {
+		return p, err
+	}
+	p.taintRules, err = control.Serves("resource.k8s.io/v1", "devicetaintrules")
+	return p, err
+}
+
+func (p provided) covers(one permission) bool {
+	switch {
+	case one.Group != "resource.k8s.io":
+		return true
+	case one.Resource == "devicetaintrules":
+		return p.taintRules
+	case one.implied(), one.Verb == "create", one.Verb == "delete":
+		return p.extended
+	}
+	return p.claims
+}
+
 // taken is the permission that an account lacks.
 type taken struct {
 	name string

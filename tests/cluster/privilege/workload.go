@@ -62,14 +62,22 @@ func (a *actor) makeWork(ctx context.Context) error {
 		func() error { return a.makeVolume(ctx) },
 		func() error { return a.makeClaim(ctx, "there", "kubernetes.io/no-provisioner") },
 		func() error { return a.makeClaim(ctx, "new", "example.org/provisioner") },
-		// Devices: a claim that gets its finalizer, and one that has it already.
-		func() error { return a.makeDevices(ctx) },
-		func() error { return a.makeDeviceClaim(ctx, "device") },
-		func() error { return a.makeDeviceClaim(ctx, "protected", resourcev1.Finalizer) },
-		// Extended resources: a claim is created; and one of an earlier attempt, which was not allocated, is deleted.
-		func() error { return a.makeExtended(ctx, "extended", nil) },
-		func() error { return a.makeExtended(ctx, "tried", []v1.PodSchedulingGate{{Name: "example.org/claim"}}) },
-		func() error { return a.makeEarlierClaim(ctx, "tried") },
+	}
+	if a.provided.claims {
+		steps = append(steps,
+			// Devices: a claim that gets its finalizer, and one that has it already.
+			func() error { return a.makeDevices(ctx) },
+			func() error { return a.makeDeviceClaim(ctx, "device") },
+			func() error { return a.makeDeviceClaim(ctx, "protected", resourcev1.Finalizer) },
+		)
+	}
+	if a.provided.extended {
+		steps = append(steps,
+			// Extended resources: a claim is created; and one of an earlier attempt, which was not allocated, is deleted.
+			func() error { return a.makeExtended(ctx, "extended", nil) },
+			func() error { return a.makeExtended(ctx, "tried", []v1.PodSchedulingGate{{Name: "example.org/claim"}}) },
+			func() error { return a.makeEarlierClaim(ctx, "tried") },
+		)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

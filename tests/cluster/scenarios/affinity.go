@@ -256,7 +256,7 @@ func affinityScenarios() []*scenario {
 			s.pod("torn", withAffinity("leader", "kubernetes.io/hostname"), withAntiAffinity("leader", "kubernetes.io/hostname"))
 			s.refused("torn", "didn't match pod anti-affinity rules")
 		}, anyNode: true},
-		{name: "a node declares a feature later", run: func(s *stage) {
+		{name: "a node declares a feature later", needs: []requirement{declaredFeatures}, run: func(s *stage) {
 			s.node("n-1")
 			s.pod("modern", func(p *v1.Pod) {
 				always := v1.ContainerRestartPolicyNever

@@ -145,7 +145,7 @@ func deviceScenarios() []*scenario {
 			s.pod("other-admin", claiming("all"))
 			s.bound("other-admin")
 		}},
-		{name: "tainted devices", run: func(s *stage) {
+		{name: "tainted devices", needs: []requirement{deviceTaints}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0", deviceTaint("broken", resourcev1.DeviceTaintEffectNoSchedule)), with("gpu-1", deviceTaint("odd", resourcev1.DeviceTaintEffectNone)))
@@ -159,7 +159,7 @@ func deviceScenarios() []*scenario {
 			s.pod("tolerant", claiming("broken"))
 			s.bound("tolerant")
 		}},
-		{name: "a taint rule excludes a device until it is deleted", run: func(s *stage) {
+		{name: "a taint rule excludes a device until it is deleted", needs: []requirement{deviceTaintRules}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0"))
@@ -174,7 +174,7 @@ func deviceScenarios() []*scenario {
 			s.slice("more-gpus", ofNode("n-1"))
 			s.bound("first")
 		}, seconds: 4},
-		{name: "partitions of a device", run: func(s *stage) {
+		{name: "partitions of a device", needs: []requirement{devicePartitions}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("counters", ofNode("n-1"), inPool("pool", 1, 2), counters("gpu-0", "memory", "40Gi"))
@@ -195,7 +195,7 @@ func deviceScenarios() []*scenario {
 			s.pod("other-half", claiming("other-half"))
 			s.bound("other-half")
 		}},
-		{name: "claims share the memory of a device", run: func(s *stage) {
+		{name: "claims share the memory of a device", needs: []requirement{sharedDevices}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0", shared("40Gi", "2Gi")))
@@ -214,7 +214,7 @@ func deviceScenarios() []*scenario {
 				}
 			}
 		}},
-		{name: "two requests of a claim share a device", run: func(s *stage) {
+		{name: "two requests of a claim share a device", needs: []requirement{sharedDevices}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0", shared("40Gi", "2Gi")), with("gpu-1", shared("8Gi", "2Gi")))
@@ -225,7 +225,7 @@ func deviceScenarios() []*scenario {
 			s.pod("second", claiming("more"))
 			s.bound("second")
 		}},
-		{name: "capacity of a device that is not shared", run: func(s *stage) {
+		{name: "capacity of a device that is not shared", needs: []requirement{sharedDevices}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0", capacity("memory", "8Gi")), with("gpu-1", capacity("memory", "16Gi")))
@@ -233,7 +233,7 @@ func deviceScenarios() []*scenario {
 			s.pod("roomy", claiming("roomy"))
 			s.bound("roomy")
 		}},
-		{name: "devices select their nodes", run: func(s *stage) {
+		{name: "devices select their nodes", needs: []requirement{devicePartitions}, run: func(s *stage) {
 			s.node("n-1", labelled("rack", "a"))
 			s.node("n-2", labelled("rack", "b"))
 			s.deviceClass("gpu")
@@ -245,7 +245,7 @@ func deviceScenarios() []*scenario {
 			s.pod("a", claiming("a"))
 			s.bound("a")
 		}},
-		{name: "devices of all nodes and of nodes with a label", run: func(s *stage) {
+		{name: "devices of all nodes and of nodes with a label", needs: []requirement{deviceConditions}, run: func(s *stage) {
 			s.node("n-1", labelled("rack", "a"))
 			s.deviceClass("gpu")
 			s.slice("global", ofAllNodes, with("gpu-0"))

@@ -29,6 +29,9 @@ const gpuDriver = "gpu.example.com"
 // allocation's timestamp has no fractions of a second.
 const bindingTimeout = 7 * time.Second
 
+// bindingTimeoutSince is the minor release whose DynamicResources has this argument first.
+const bindingTimeoutSince = 35
+
 // --- history of claims ---
 
 // claimHistory is the watch history of one resource claim.
@@ -509,15 +512,18 @@ func (s *stage) beforeAllocation(claim string, do func()) {
 // the nomination, which the scheduler writes at the same time, may be overtaken by the binding and is then not
 // written.
 func (s *stage) announced(claim, pod, node string) {
-	s.lane.proxy.containing("/resourceclaims/"+claim+"/status", node, carryAfter(func() { s.nominatedTo(pod, node) }))
+	s.lane.proxy.containing("/resourceclaims/"+claim+"/status", node, carryAfter(func() { s.expected(pod, node) }))
 }
 
 // deviceLeftovers are the kinds of objects that scenarios with devices leave behind.
 func (s *stage) deviceLeftovers(ctx context.Context) []stored {
+	if !s.lane.served.claims {
+		return nil
+	}
 	api := s.client.ResourceV1()
 	claims, templates := api.ResourceClaims(s.ns), api.ResourceClaimTemplates(s.ns)
 	all, now := metav1.ListOptions{}, metav1.DeleteOptions{}
-	return []stored{{
+	kinds := []stored{{
 		func() ([]string, error) { l, err := claims.List(ctx, all); return namesOf(l.Items, err) },
 		func(name string, patch []byte) error {
 			_, err := claims.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
@@ -533,17 +539,24 @@ func (s *stage) deviceLeftovers(ctx context.Context) []stored {
 	}, {
 		list:   func() ([]string, error) { l, err := api.DeviceClasses().List(ctx, all); return namesOf(l.Items, err) },
 		remove: func(name string) error { return api.DeviceClasses().Delete(ctx, name, now) },
-	}, {
+	}}
+	if !s.lane.served.taintRules {
+		return kinds
+	}
+	return append(kinds, stored{
 		list: func() ([]string, error) {
 			l, err := api.DeviceTaintRules().List(ctx, all)
 			return namesOf(l.Items, err)
 		},
 		remove: func(name string) error { return api.DeviceTaintRules().Delete(ctx, name, now) },
-	}}
+	})
 }
 
 // watchClaims starts to record the namespace's claims.
 func (s *stage) watchClaims() (stop func()) {
+	if !s.lane.served.claims {
+		return func() {}
+	}
 	claims := s.client.ResourceV1().ResourceClaims(s.ns)
 	list, err := claims.List(s.ctx, metav1.ListOptions{})
 	s.must(err)

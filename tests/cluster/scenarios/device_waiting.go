@@ -190,7 +190,7 @@ func deviceWaiting() []*scenario {
 			s.deletePod("first")
 			s.claimGone("one")
 		}, seconds: 3},
-		{name: "a claim template's claim belongs to another pod", run: func(s *stage) {
+		{name: "a claim template's claim belongs to another pod", needs: []requirement{foreignClaims}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0"))
@@ -210,7 +210,7 @@ func deviceWaiting() []*scenario {
 // deviceBinding contains scenarios about the writes of claims.
 func deviceBinding() []*scenario {
 	return []*scenario{
-		{name: "a device becomes ready", run: func(s *stage) {
+		{name: "a device becomes ready", needs: []requirement{deviceConditions}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("fabric", ofAllNodes, with("gpu-0", becomingReady))
@@ -221,7 +221,7 @@ func deviceBinding() []*scenario {
 			s.bound("patient")
 			s.reportAttempts("patient")
 		}, seconds: 8},
-		{name: "a device fails to become ready", anyNomination: true, run: func(s *stage) {
+		{name: "a device fails to become ready", needs: []requirement{deviceConditions}, anyNomination: true, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("fabric", ofAllNodes, with("gpu-0", becomingReady))
@@ -234,7 +234,7 @@ func deviceBinding() []*scenario {
 			s.bound("unlucky")
 			s.reportAttempts("unlucky")
 		}, seconds: 12},
-		{name: "a device is never ready", run: func(s *stage) {
+		{name: "a device is never ready", needs: []requirement{deviceConditions}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("fabric", ofAllNodes, with("gpu-0", becomingReady))
@@ -243,7 +243,7 @@ func deviceBinding() []*scenario {
 			s.refused("unlucky", "device binding timeout")
 			s.reportAttempts("unlucky")
 		}, seconds: 10},
-		{name: "devices that are ready at once are preferred", run: func(s *stage) {
+		{name: "devices that are ready at once are preferred", needs: []requirement{deviceConditions}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("a-fabric", ofAllNodes, with("gpu-0", becomingReady))
@@ -267,7 +267,7 @@ func deviceBinding() []*scenario {
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0"))
 			s.deviceClaim("one", request("r", "gpu"))
-			nominated := func() { s.nominatedTo("refused", "n-1") }
+			nominated := func() { s.expected("refused", "n-1") }
 			s.lane.proxy.once("/resourceclaims/one", after(nominated, answering(http.StatusForbidden, "Forbidden", "not today")))
 			s.lane.proxy.once("/resourceclaims/one", carryAfter(nominated))
 			s.pod("refused", claiming("one"))

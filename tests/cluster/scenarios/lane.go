@@ -29,10 +29,23 @@ type lane struct {
 	control  *controlplane.ControlPlane
 	children *controlplane.Children
 	proxy    *proxy
+	release  controlplane.Release
+	served   served
 
 	gates     string // of API server and scheduler, see options.gates
 	kind      kind
 	scheduler *controlplane.Child
+}
+
+// served are kinds that older releases lack.
+type served struct{ claims, taintRules bool }
+
+func servedBy(control *controlplane.ControlPlane) (s served, err error) {
+	if s.claims, err = control.Serves("resource.k8s.io/v1", "resourceclaims"); err != nil {
+		return s, err
+	}
+	s.taintRules, err = control.Serves("resource.k8s.io/v1", "devicetaintrules")
+	return s, err
 }
 
 // kind is one of the compared schedulers.
@@ -60,10 +73,20 @@ func openLane(ctx context.Context, name, real, directory, gates string) (*lane, 
 	if l.control, err = controlplane.Start(ctx, real, directory, l.children, apiServer...); err != nil {
 		return l, err
 	}
+	if l.release, err = l.control.Release(); err != nil {
+		return l, err
+	}
+	if l.served, err = servedBy(l.control); err != nil {
+		return l, err
+	}
 	if l.proxy, err = startProxy(l.control); err != nil {
 		return l, err
 	}
-	if _, err := l.control.StartControllers(controllers...); err != nil {
+	chosen := controllers
+	if !l.served.claims {
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return name == "resourceclaim-controller" })
+	}
+	if _, err := l.control.StartControllers(chosen...); err != nil {
 		return l, err
 	}
 	for name, value := range priorities {
@@ -120,7 +143,7 @@ func (l *lane) startScheduler() error {
 		return err
 	}
 	config := l.control.File(l.kind.name + ".yaml")
-	if err := os.WriteFile(config, []byte(schedulerConfig(kubeconfig)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(schedulerConfig(l.release, kubeconfig)), 0o600); err != nil {
 		return err
 	}
 	ports, err := controlplane.FreePorts(2)
@@ -138,8 +161,12 @@ func (l *lane) startScheduler() error {
 	return err
 }
 
-// schedulerConfig is the configuration of both schedulers. All profiles have a short timeout for devices.
-func schedulerConfig(kubeconfig string) string {
+// schedulerConfig is the configuration of both schedulers. All profiles have a short timeout for devices, if the release's
+// kube-scheduler has the argument.
+func schedulerConfig(release controlplane.Release, kubeconfig string) string {
+	if release.Minor < bindingTimeoutSince {
+		return controlplane.SchedulerConfig(kubeconfig, profiles...)
+	}
 	const last = "      bindTimeoutSeconds: "
 	var text strings.Builder
 	for line := range strings.Lines(controlplane.SchedulerConfig(kubeconfig, profiles...)) {
@@ -230,4 +257,28 @@ func (c *pool) play(ctx context.Context, k kind, scenarios []*scenario) ([]*outc
 		}
 	}
 	return outcomes, ctx.Err()
+}
+
+// playAgain replaces the outcomes of scenarios that this scheduler did not get through, and returns their number. On a busy
+// machine the order of events may be another one than the scenario is about.
+func (c *pool) playAgain(ctx context.Context, outcomes []*outcome, scenarios []*scenario, k kind) (int, error) {
+	var places []int
+	var failed []*scenario
+	for i, o := range outcomes {
+		if o.err != nil {
+			places, failed = append(places, i), append(failed, scenarios[i])
+		}
+	}
+	if len(failed) == 0 {
+		return 0, nil
+	}
+	k.name += "-again"
+	second, err := c.play(ctx, k, failed)
+	if err != nil {
+		return 0, err
+	}
+	for i, place := range places {
+		outcomes[place] = second[i]
+	}
+	return len(failed), nil
 }

@@ -18,6 +18,7 @@ import (
 type options struct {
 	controlplane.Common
 	only          string
+	results       string
 	lanes         int
 	verbose, list bool
 	alone         bool // run kube-scheduler only
@@ -31,6 +32,7 @@ func parse(args []string) (*options, error) {
 	flags := o.Flags("scenarios", "--berth PATH [--only WORDS]", "Runs scenarios in a real cluster with kube-scheduler and with berth, and compares the outcomes.\n"+
 		"With --berth none only kube-scheduler plays.")
 	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name; several by |")
+	flags.StringVar(&o.results, "results", "", "write the results as JSON to this `FILE`")
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
 	flags.BoolVar(&o.verbose, "verbose", false, "print the outcomes, not only the differences")
 	flags.BoolVar(&o.groups, "groups", false, "the scenarios with pod groups, in clusters with the feature gate GenericWorkload")
@@ -56,11 +58,11 @@ func parse(args []string) (*options, error) {
 func (o *options) scenarios() []*scenario {
 	switch {
 	case o.trees:
-		return groupingInTrees()
+		return needing(podGroups, groupingInTrees())
 	case o.topology:
-		return groupingByTopology()
+		return needing(podGroups, groupingByTopology())
 	case o.groups:
-		return grouping()
+		return needing(podGroups, grouping())
 	}
 	return allScenarios()
 }
@@ -104,12 +106,20 @@ func run(ctx context.Context, o *options, directory string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%6.1f s  %d control planes are up\n", time.Since(started).Seconds(), len(pool.lanes))
-	reference, err := pool.play(ctx, kind{name: "kube-scheduler", command: []string{o.Real, "kube-scheduler"}}, chosen)
+	release := pool.lanes[0].release
+	fmt.Fprintf(out, "%6.1f s  %d control planes %s are up\n", time.Since(started).Seconds(), len(pool.lanes), release.Name)
+	found := &results{Release: release.Name}
+	chosen = found.leaveOut(out, release, chosen)
+	original := kind{name: "kube-scheduler", command: []string{o.Real, "kube-scheduler"}}
+	reference, err := pool.play(ctx, original, chosen)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%6.1f s  %d scenarios played with kube-scheduler\n", time.Since(started).Seconds(), len(chosen))
+	again, err := pool.playAgain(ctx, reference, chosen, original)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%6.1f s  %d scenarios played with kube-scheduler, %d of them twice\n", time.Since(started).Seconds(), len(chosen), again)
 	if o.alone {
 		return reportReference(out, o, chosen, reference)
 	}
@@ -118,17 +128,15 @@ func run(ctx context.Context, o *options, directory string) error {
 		return err
 	}
 	fmt.Fprintf(out, "%6.1f s  %d scenarios played with berth\n", time.Since(started).Seconds(), len(chosen))
-	different := 0
 	for i, sc := range chosen {
-		if !report(out, o, sc, reference[i], berthOutcomes[i]) {
-			different++
-		}
+		r := sc.evaluate(release, reference[i], berthOutcomes[i])
+		found.Scenarios = append(found.Scenarios, r)
+		report(out, o, sc, r, reference[i], berthOutcomes[i])
 	}
-	if different > 0 {
-		return fmt.Errorf("%d of %d scenarios differ", different, len(chosen))
+	if err := found.write(o.results); err != nil {
+		return err
 	}
-	fmt.Fprintf(out, "all %d scenarios alike\n", len(chosen))
-	return nil
+	return found.summary(out)
 }
 
 // reportReference prints the results of scenarios that ran with kube-scheduler only.
@@ -152,28 +160,27 @@ func reportReference(out io.Writer, o *options, chosen []*scenario, reference []
 	return nil
 }
 
-// report prints the differences and returns whether the outcomes are equal.
-func report(out io.Writer, o *options, sc *scenario, reference, berth *outcome) bool {
-	differences := sc.compare(reference, berth)
-	verdict := "alike"
-	if len(differences) > 0 {
+// report prints the result of a scenario.
+func report(out io.Writer, o *options, sc *scenario, r result, reference, berth *outcome) {
+	verdict := r.Verdict
+	if verdict == different {
 		verdict = "DIFFERENT"
-	} else if sc.differs != nil {
-		verdict = "alike but for: " + sc.differs.why
+	} else if r.Why != "" {
+		verdict += " but for: " + r.Why
 	}
 	fmt.Fprintf(out, "%s: %s (%.1f s, %.1f s; %s)\n", sc.name, verdict, reference.seconds, berth.seconds, requestLine(reference.requests, berth.requests))
-	for _, line := range differences {
+	for _, line := range r.Differences {
 		fmt.Fprintln(out, "    "+line)
 	}
-	if o.verbose || len(differences) > 0 {
+	differs := r.Verdict == different
+	if o.verbose || differs {
 		for _, line := range reference.lines {
 			fmt.Fprintln(out, "    kube-scheduler | "+line)
 		}
 	}
-	if o.verbose && len(differences) == 0 && sc.differs != nil || len(differences) > 0 {
+	if o.verbose && sc.differs != nil || differs {
 		for _, line := range berth.lines {
 			fmt.Fprintln(out, "    berth          | "+line)
 		}
 	}
-	return len(differences) == 0
 }

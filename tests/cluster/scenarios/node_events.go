@@ -104,7 +104,7 @@ func nodeEventScenarios() []*scenario {
 			s.pause(3 * time.Second)
 			s.expectAttempts("large", 1)
 		}, seconds: 6},
-		{name: "a pending pod reduces its requests", run: func(s *stage) {
+		{name: "a pending pod reduces its requests", needs: []requirement{resizeInPlace}, run: func(s *stage) {
 			s.node("n-1")
 			s.pod("large", asking("cpu", "5"))
 			s.refused("large", "Insufficient cpu")

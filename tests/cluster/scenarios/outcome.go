@@ -129,6 +129,9 @@ func (sc *scenario) relevant(o *outcome) (lines []string) {
 		}
 		lines = append(lines, line)
 	}
+	if sc.decisionsOnly {
+		return withoutTexts(lines)
+	}
 	return lines
 }
 
@@ -193,7 +196,8 @@ func lineDifferences(reference, berth []string) (differences []string) {
 
 // requestLine is the number of writes of both, kube-scheduler first.
 func requestLine(reference, berth map[string]int) string {
-	kinds := maps.Clone(reference)
+	kinds := make(map[string]int)
+	maps.Copy(kinds, reference)
 	maps.Copy(kinds, berth)
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {

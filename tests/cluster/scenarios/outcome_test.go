@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"berth.test/cluster/controlplane"
 )
 
 func of(lines ...string) *outcome {
@@ -71,5 +73,62 @@ func TestScenariosHaveNamesOfTheirOwn(t *testing.T) {
 			t.Errorf("two scenarios are called %q", sc.name)
 		}
 		seen[sc.name] = true
+	}
+}
+
+func TestOlderReleases(t *testing.T) {
+	older := controlplane.Release{Name: "v1.31.14", Minor: 31}
+	failed := of()
+	failed.err = errors.New("in vain")
+	more := of("a")
+	more.requests["events"] = 2
+	named := func(name string) *scenario { return &scenario{name: name} }
+	for _, test := range []struct {
+		name             string
+		scenario         *scenario
+		reference, berth *outcome
+		want             string
+	}{
+		{"the same outcome is alike", named("x"), of("a"), of("a"), alike},
+		{"another message is another text", named("x"), of(`pod x: condition False "Unschedulable" of generation 0: one`),
+			of(`pod x: condition False "Unschedulable" of generation 1: two`), sameDecisions},
+		{"a message that changes counts once", named("x"),
+			of(`pod x: condition False "Unschedulable" of generation 0: one`, `pod x: condition False "Unschedulable" of generation 0: two`),
+			of(`pod x: condition False "Unschedulable" of generation 0: one`), sameDecisions},
+		{"another reason is a difference", named("x"), of(`pod x: condition False "Unschedulable" of generation 0: one`),
+			of(`pod x: condition False "SchedulerError" of generation 0: one`), different},
+		{"another note of an event is another text", named("x"), of("pod x: event Normal Scheduled Binding from s: one"),
+			of("pod x: event Normal Scheduled Binding from s: two"), sameDecisions},
+		{"another event is a difference", named("x"), of("pod x: event Normal Scheduled Binding from s: one"),
+			of("pod x: event Normal Preempted Binding from s: one"), different},
+		{"another node is a difference", named("x"), of("pod x: bound to n-1"), of("pod x: bound to n-2"), different},
+		{"more requests are another text", named("x"), of("a"), more, sameDecisions},
+		{"a nomination of berth only is documented", named("x"), of("a"), of("a", `pod x: nominated "n-1"`), asDocumented},
+		{"a nomination and another node is a difference", named("x"), of("pod x: bound to n-1"), of("pod x: bound to n-2", `pod x: nominated "n-1"`), different},
+		{"what kube-scheduler does not get through is a difference", named("x"), failed, of("a"), different},
+		{"what an older kube-scheduler does not get through is documented", named("the message follows the cluster"), failed, of("a"), asDocumented},
+		{"what berth does not get through is a difference", named("the message follows the cluster"), failed, failed, different},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.scenario.evaluate(older, test.reference, test.berth).Verdict; got != test.want {
+				t.Errorf("%q, not %q", got, test.want)
+			}
+		})
+	}
+	devices := &scenario{needs: []requirement{claimsV1}}
+	for minor, want := range map[int]bool{33: false, 34: true} {
+		if got := devices.missing(controlplane.Release{Minor: minor}) == ""; got != want {
+			t.Errorf("1.%d plays a scenario with claims: %v", minor, got)
+		}
+	}
+}
+
+func TestEarlierBehavioursNameScenarios(t *testing.T) {
+	for _, known := range earlierBehaviours {
+		for _, name := range known.scenarios {
+			if !slices.ContainsFunc(allScenarios(), func(sc *scenario) bool { return sc.name == name }) {
+				t.Errorf("no scenario is called %q", name)
+			}
+		}
 	}
 }

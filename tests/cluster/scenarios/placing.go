@@ -24,9 +24,9 @@ func allScenarios() []*scenario {
 	all = append(all, affinityScenarios()...)
 	all = append(all, preempting()...)
 	all = append(all, volumeScenarios()...)
-	all = append(all, deviceScenarios()...)
-	all = append(all, deviceWaiting()...)
-	all = append(all, deviceBinding()...)
+	all = append(all, needing(claimsV1, deviceScenarios())...)
+	all = append(all, needing(claimsV1, deviceWaiting())...)
+	all = append(all, needing(claimsV1, deviceBinding())...)
 	return all
 }
 
@@ -172,7 +172,7 @@ func placing() []*scenario {
 			s.bound("next")
 			s.reportAttempts("next")
 		}},
-		{name: "a pod that is resized in place releases resources", run: func(s *stage) {
+		{name: "a pod that is resized in place releases resources", needs: []requirement{resizeInPlace}, run: func(s *stage) {
 			s.node("n-1")
 			s.pod("shrinking", asking("cpu", "3"))
 			s.bound("shrinking")

@@ -243,6 +243,14 @@ func (s *stage) finish(name string, phase v1.PodPhase) {
 	s.patchPod(name, fmt.Sprintf(`[{"op":"replace","path":"/status/phase","value":%q}]`, phase), "status")
 }
 
+// expected waits until the scheduler has nominated a pod to a node for which it prepares volumes or devices. Older
+// kube-schedulers do not.
+func (s *stage) expected(name, node string) {
+	if s.lane.kind.berth || s.lane.release.Minor >= nominationsSince {
+		s.nominatedTo(name, node)
+	}
+}
+
 // nominatedTo waits until the scheduler has nominated the pod to a node.
 func (s *stage) nominatedTo(name, node string) {
 	s.until(fmt.Sprintf("pod %s is nominated to %s", name, node), func() bool {

@@ -233,7 +233,7 @@ func waiting() []*scenario {
 			s.pause(2 * time.Second)
 			s.expectAttempts("second", 1)
 		}, seconds: 5},
-		{name: "a pod reduces its requests too little", run: func(s *stage) {
+		{name: "a pod reduces its requests too little", needs: []requirement{resizeInPlace}, run: func(s *stage) {
 			s.node("n-1")
 			s.pod("shrinking", asking("cpu", "3"))
 			s.bound("shrinking")
