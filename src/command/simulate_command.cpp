@@ -36,6 +36,11 @@ int RunSimulateCommand(std::span<const std::string> args, const runtime::Registr
              "store the result of each finished configuration in this file, for --resume");
   flags.Bool("resume", options.resume,
              "continue with the file of --checkpoint: finished configurations are not run again");
+  std::string recording;
+  flags.Path("recording", recording,
+             "also record the scheduler in this directory, for berth replay; only with one configuration");
+  flags.Size("recording-limit", options.recording.limit_bytes,
+             "size limit of the recording; the oldest files are removed, and the latest part is kept");
   flags.Choice("output", options.output, {"text", "json"}, "format of the report on standard output");
   flags.Shorthand('o');
   flags.List("feature-gates", "GATES", options.feature_gates,
@@ -44,6 +49,7 @@ int RunSimulateCommand(std::span<const std::string> args, const runtime::Registr
   command.Argument("WORKLOAD.yaml", options.workload,
                    "workload file or performance-config.yaml, '-' for standard input");
   if (const auto code = command.Parse(args)) return *code;
+  options.recording.directory = recording;
   return command_line::ExitCode(simulate::RunSimulate(options, plugins));
 }
 

@@ -1,6 +1,11 @@
 #include "simulation/virtual_cluster.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/version.hpp"
+#include "config/write_config.hpp"
+#include "scheduler/recording/header.hpp"
 
 namespace berth::simulation {
 
@@ -8,33 +13,71 @@ Expected<std::unique_ptr<VirtualCluster>> VirtualCluster::Build(const config::Sc
                                                                 const runtime::Registry& plugins,
                                                                 const VirtualClusterOptions& options,
                                                                 std::vector<std::string>& notes) {
-  std::unique_ptr<VirtualCluster> cluster(new VirtualCluster(options));
-  VirtualCluster& parts = *cluster;
-  BERTH_TRY(parts.engine_,
-            assembly::Engine::Build(config, plugins, {parts.api_, parts.api_, parts.loop_, parts.services_},
-                                    notes));
-  cycle::SchedulerOptions scheduler;
-  scheduler.queue.initial_backoff = config.pod_initial_backoff;
-  scheduler.queue.max_backoff = config.pod_max_backoff;
-  scheduler.algorithm.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score;
-  scheduler.algorithm.seed = options.seed;
-  scheduler.record_bytes = options.record_bytes;
-  parts.scheduler_ = std::make_unique<cycle::Scheduler>(
-      std::move(scheduler),
-      cycle::SchedulerParts{parts.loop_, parts.services_, parts.engine_->handle(), parts.engine_->cache(),
-                            parts.engine_->profiles(), parts.time_.clock(), parts.metrics_,
-                            parts.engine_->shared_extenders(), parts.fence_, parts.tracer_,
-                            [](std::size_t) { return true; }});
+  auto time = std::make_unique<VirtualTime>();
+  std::unique_ptr<recording::Recorder> recorder;
+  if (!options.recording.directory.empty()) {
+    BERTH_TRY(recorder, recording::Recorder::Create(options.recording.directory,
+                                                    {.total = options.recording.limit_bytes}, time->clock()));
+  }
+  std::unique_ptr<VirtualCluster> cluster(new VirtualCluster(options, std::move(time), std::move(recorder)));
+  BERTH_RETURN_IF_ERROR(cluster->MakeScheduler(config, plugins, notes));
   return cluster;
 }
 
-VirtualCluster::VirtualCluster(const VirtualClusterOptions& options) : options_(options) {}
+VirtualCluster::VirtualCluster(const VirtualClusterOptions& options, std::unique_ptr<VirtualTime> time,
+                               std::unique_ptr<recording::Recorder> recorder)
+    : options_(options), time_(std::move(time)), recorder_(std::move(recorder)) {}
+
+// With a recorder the plugins read the clock where a replay reads it: for metrics, too.
+Expected<void> VirtualCluster::MakeScheduler(const config::SchedulerConfig& config,
+                                             const runtime::Registry& plugins,
+                                             std::vector<std::string>& notes) {
+  const assembly::EnginePorts ports{Writer(), api_, loop_, services_};
+  if (recorder_) {
+    recorder_->BeginStart();
+    BERTH_TRY(engine_,
+              assembly::Engine::Build(config, plugins, ports, notes,
+                                      {.registry = &metrics_, .clock = &LoopClock(), .options = {}}));
+    engine_->handle().signals.SetClock(LoopClock());
+  } else {
+    BERTH_TRY(engine_, assembly::Engine::Build(config, plugins, ports, notes));
+  }
+  cycle::SchedulerOptions options;
+  options.queue.initial_backoff = config.pod_initial_backoff;
+  options.queue.max_backoff = config.pod_max_backoff;
+  options.algorithm.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score;
+  options.algorithm.seed = options_.seed;
+  // A recording has each attempt, of which a unit of work with a group of pods makes many.
+  options.record_bytes =
+      recorder_ ? std::max(options_.record_bytes, std::size_t{8} << 20) : options_.record_bytes;
+  scheduler_ = std::make_unique<cycle::Scheduler>(
+      options, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
+                                     engine_->profiles(), LoopClock(), metrics_, engine_->shared_extenders(),
+                                     WriteFence(), tracer_, [this](std::size_t profile) {
+                                       return recorder_ == nullptr || engine_->IsMeasured(profile);
+                                     }});
+  if (recorder_) StartRecording(config, plugins, options);
+  return {};
+}
+
+// The scheduler has been constructed: its readings of the clock are the first step of the recording.
+void VirtualCluster::StartRecording(const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                                    const cycle::SchedulerOptions& options) {
+  recorder_->Watch(*scheduler_);
+  recorder_->Start(recording::WriteHeader({.version = std::string(BerthVersion()),
+                                           .started = FormatTime(time_->clock().WallNow()),
+                                           .gates = recording::GatesText(config.gates),
+                                           .config = config::WriteConfigForLog(config, plugins.codecs()),
+                                           .options = options,
+                                           .circuit = {}}));
+  recorder_->End();
+}
 
 // Responses that have not arrived refer to the scheduler.
-VirtualCluster::~VirtualCluster() { time_.Clear(); }
+VirtualCluster::~VirtualCluster() { time_->Clear(); }
 
 void VirtualCluster::Start() {
-  time_.AdvanceTo(time_.now() + options_.latencies.watch);
+  time_->AdvanceTo(time_->now() + options_.latencies.watch);
   loop_.sink().OnSynced();
 }
 
@@ -43,25 +86,34 @@ bool VirtualCluster::RunUntil(Duration time, const std::atomic<bool>& stop) {
   while (!stop.load(std::memory_order_relaxed)) {
     const std::uint64_t before = attempts();
     const bool worked = loop_.RunOnce(*scheduler_);
+    if (worked) AwaitRecording();
     const auto made = static_cast<std::int64_t>(attempts() - before);
-    const Duration next = worked ? time_.now() + options_.decision * made : NextWork();
+    const Duration next = worked ? time_->now() + options_.decision * made : NextWork();
     if (next > time) {
-      time_.AdvanceTo(time);
+      time_->AdvanceTo(time);
       return true;
     }
-    time_.AdvanceTo(next);
+    time_->AdvanceTo(next);
   }
   return false;
 }
 
+// A simulation makes decisions faster than a recording is written.
+void VirtualCluster::AwaitRecording() {
+  constexpr std::uint64_t kUnits = 2000;  // some megabytes
+  if (!recorder_ || ++units_ < kUnits) return;
+  units_ = 0;
+  recorder_->Flush();
+}
+
 bool VirtualCluster::Settle(Duration limit, const std::atomic<bool>& stop) {
   constexpr Duration kStep = std::chrono::milliseconds(100);
-  const Duration end = time_.now() + limit;
+  const Duration end = time_->now() + limit;
   do {
-    if (!RunUntil(time_.now() + kStep, stop)) return false;
+    if (!RunUntil(time_->now() + kStep, stop)) return false;
     const queue::QueueSizes sizes = scheduler_->queue().sizes();
-    if (!time_.Next() && sizes.active == 0 && sizes.backoff == 0) return true;
-  } while (time_.now() < end);
+    if (!time_->Next() && sizes.active == 0 && sizes.backoff == 0) return true;
+  } while (time_->now() < end);
   return false;
 }
 
@@ -69,9 +121,9 @@ bool VirtualCluster::Settle(Duration limit, const std::atomic<bool>& stop) {
 // the time moving.
 Duration VirtualCluster::NextWork() {
   const MonoTime due = std::min(scheduler_->NextDue(), loop_.timers().Next().value_or(MonoTime::max()));
-  const Duration event = time_.Next().value_or(Duration::max());
+  const Duration event = time_->Next().value_or(Duration::max());
   if (due == MonoTime::max()) return event;
-  return std::min(event, std::max(time_.Since(due), time_.now() + std::chrono::microseconds(1)));
+  return std::min(event, std::max(time_->Since(due), time_->now() + std::chrono::microseconds(1)));
 }
 
 }  // namespace berth::simulation

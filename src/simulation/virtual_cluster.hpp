@@ -12,7 +12,9 @@
 #include "observability/tracing/attempt_trace.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/recording/recorder.hpp"
 #include "scheduler/runtime/registry.hpp"
+#include "simulation/recording_options.hpp"
 #include "simulation/virtual_api.hpp"
 #include "simulation/virtual_time.hpp"
 
@@ -24,14 +26,17 @@ struct VirtualClusterOptions {
   std::uint64_t seed = 1;  // of the choice between equal nodes
   std::size_t record_bytes =
       0;  // limit of the attempt records that the scheduler keeps; at least one is kept
+  RecordingOptions recording = {};
 };
 
 // The same configuration, options and calls give the same run. Differences from `berth scheduler`: an attempt
 // takes the configured time whatever it computes, extenders are rejected, and load-aware plugins have no
-// measurements. One thread.
+// measurements. One thread, and one that writes the recording: the simulation waits for it, so that no line
+// is lost.
 class VirtualCluster {
  public:
-  // Errors are those of the configuration. `notes` receives texts for the log.
+  // Errors are those of the configuration, and of the recording's directory. `notes` receives texts for the
+  // log.
   static Expected<std::unique_ptr<VirtualCluster>> Build(const config::SchedulerConfig& config,
                                                          const runtime::Registry& plugins,
                                                          const VirtualClusterOptions& options,
@@ -40,7 +45,7 @@ class VirtualCluster {
   VirtualCluster(const VirtualCluster&) = delete;
   VirtualCluster& operator=(const VirtualCluster&) = delete;
 
-  VirtualTime& time() { return time_; }
+  VirtualTime& time() { return *time_; }
   VirtualApi& api() { return api_; }
   const assembly::Engine& engine() const { return *engine_; }
   // For evaluations between two runs, which must leave it as it was.
@@ -61,16 +66,38 @@ class VirtualCluster {
   bool Settle(Duration limit, const std::atomic<bool>& stop);
 
  private:
-  explicit VirtualCluster(const VirtualClusterOptions& options);
+  VirtualCluster(const VirtualClusterOptions& options, std::unique_ptr<VirtualTime> time,
+                 std::unique_ptr<recording::Recorder> recorder);
+  Expected<void> MakeScheduler(const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                               std::vector<std::string>& notes);
+  void StartRecording(const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                      const cycle::SchedulerOptions& options);
+  void AwaitRecording();
   Duration NextWork();
+  // What the scheduler uses: recorded, if there is a recorder.
+  const Clock& LoopClock() const { return recorder_ ? recorder_->clock() : time_->clock(); }
+  cycle::LoopJournal& Journal() const { return recorder_ ? *recorder_ : cycle::LoopJournal::None(); }
+  const Fence& WriteFence() const {
+    if (recorder_) return *recorded_fence_;
+    return fence_;
+  }
+  ports::ApiWriter& Writer() {
+    if (recorder_) return *recorded_writer_;
+    return api_;
+  }
 
   const VirtualClusterOptions options_;
-  VirtualTime time_;
-  const LeaseFence fence_ = LeaseFence::AlwaysOpen(time_.clock());
+  const std::unique_ptr<VirtualTime> time_;
+  const std::unique_ptr<recording::Recorder> recorder_;  // null: nothing is recorded
+  const LeaseFence fence_ = LeaseFence::AlwaysOpen(time_->clock());
   tracing::NoTracer tracer_;
   metrics::Registry metrics_;
-  cycle::ClusterLoop loop_{time_.clock()};
-  VirtualApi api_{time_, options_.latencies, loop_.sink()};
+  cycle::ClusterLoop loop_{LoopClock(), Journal()};
+  VirtualApi api_{*time_, options_.latencies, loop_.sink()};
+  // Null: those of the simulation are used directly.
+  const std::unique_ptr<Fence> recorded_fence_ = recorder_ ? recorder_->Watch(fence_) : nullptr;
+  const std::unique_ptr<ports::ApiWriter> recorded_writer_ = recorder_ ? recorder_->Watch(api_) : nullptr;
+  std::uint64_t units_ = 0;  // of work since the recording was awaited
   cycle::ServicesProxy services_;
   std::unique_ptr<assembly::Engine> engine_;
   std::unique_ptr<cycle::Scheduler> scheduler_;

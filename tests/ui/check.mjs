@@ -175,6 +175,17 @@ async function pod(page, cluster, nodes) {
   check(true, "the table scrolls to its last row");
 }
 
+async function preemptionPreview(page, cluster) {
+  await cluster.pod("vault", "urgent", { cpu: "6" }, { priorityClassName: "urgent", nodeSelector: { "kubernetes.io/hostname": cluster.guardedNode } });
+  await page.goto(`${cluster.url}/ui/#/pods/vault/urgent`);
+  const preview = page.getByRole("region", { name: "Preemption by node" });
+  await preview.waitFor();
+  const [row, ...others] = await preview.locator("tbody > tr").allInnerTexts();
+  check(others.length === 0 && row.startsWith(cluster.guardedNode) && /\b1\s+selected\b/.test(row), `the preview names the node that preemption would select: ${row}`);
+  check(/vault\/filler-\w+ \(ReplicaSet vault\/filler\), priority 0, started /.test(row), "and the pod that it would evict");
+  await checkAccess(page, "preview of preemption");
+}
+
 async function nodesView(page, cluster, nodes) {
   await page.getByRole("link", { name: "Nodes", exact: true }).click();
   await heading(page, "Nodes");
@@ -331,6 +342,7 @@ async function main() {
     const operator = await login(browser, cluster);
     await queue(operator, pods);
     await pod(operator, cluster, nodes);
+    await preemptionPreview(operator, cluster);
     await nodesView(operator, cluster, nodes);
     await others(operator, cluster);
     await live(operator, cluster);

@@ -17,6 +17,7 @@ rules:
 - {effect: allow, groups: [developers], namespaces: [shop], verbs: [get]}
 - {effect: deny, groups: [developers]}
 - {effect: deny, users: ["system:anonymous"], paths: ["/berth.dev/*"]}
+- {effect: deny, users: ["system:anonymous"], namespaces: [vault], verbs: [delete]}
 `;
 
 async function freePort() {
@@ -131,16 +132,19 @@ export class Cluster {
   }
 
   async fill({ bound, waiting }) {
-    for (const name of ["shop", "batch"]) await this.request("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    for (const name of ["shop", "batch", "vault"]) await this.request("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     await this.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name: "urgent" }, value: 1000 });
-    // A node on which a pod of higher priority displaces another one.
+    // A node on which a pod of higher priority displaces another one, and one on which the scheduler, which has no
+    // credentials, may not evict any.
     const { items } = await this.get("/api/v1/nodes");
-    const { metadata, status } = items.find(({ spec }) => !spec.taints?.length);
-    this.fullNode = metadata.name;
-    const { cpu } = status.allocatable;
-    const milli = cpu.endsWith("m") ? Number(cpu.slice(0, -1)) : Number(cpu) * 1000;
-    await this.replicas("batch", "filler", 1, { cpu: `${milli - 2000}m` }, { nodeSelector: { "kubernetes.io/hostname": this.fullNode } });
-    await this.bound("batch", 1);
+    const [full, guarded] = items.filter(({ spec }) => !spec.taints?.length);
+    [this.fullNode, this.guardedNode] = [full.metadata.name, guarded.metadata.name];
+    for (const [namespace, { metadata, status }] of [["batch", full], ["vault", guarded]]) {
+      const { cpu } = status.allocatable;
+      const milli = cpu.endsWith("m") ? Number(cpu.slice(0, -1)) : Number(cpu) * 1000;
+      await this.replicas(namespace, "filler", 1, { cpu: `${milli - 2000}m` }, { nodeSelector: { "kubernetes.io/hostname": metadata.name } });
+      await this.bound(namespace, 1);
+    }
     await this.replicas("shop", "web", bound, { cpu: "3", memory: "4Gi" });
     await this.replicas("shop", "api", Math.ceil(bound / 2), { cpu: "6", memory: "4Gi" });
     await this.bound("shop", Math.ceil(bound * 1.5));

@@ -115,6 +115,15 @@ export interface ExplainedReason {
   values?: string[];
 }
 
+// A node on which the pod would fit after evictions.
+export interface PreemptionCandidate {
+  node: string;
+  victimCount: number;
+  violations: number;
+  drawback?: string;
+  victims?: { pod: string; owner?: string; priority: number; started?: string; budget?: string }[];
+}
+
 export interface Explanation {
   boundTo?: string;
   clusterAsOf: string;
@@ -128,7 +137,14 @@ export interface Explanation {
   podReasons?: ExplainedReason[];
   groups?: { nodes: number; reasons: ExplainedReason[]; shortfall?: number; names?: string[] }[];
   moreGroups?: number;
-  preemption?: { victimCount: number; node?: string; victims?: string[] };
+  preemption?: {
+    victimCount: number;
+    node?: string;
+    victims?: string[];
+    candidates?: PreemptionCandidate[];
+    notShown?: number;
+    refusals?: { nodes: number; reason: string }[];
+  };
   advice?: {
     steps: string[];
     nodes: number;

@@ -78,6 +78,9 @@ Expected<void> Discover(Server& server, ServerFacts& facts) {
   Groups groups(server);
   const auto& quotas = client::ResourceOf<api::ElasticQuota>();
   BERTH_TRY(facts.elastic_quotas, groups.PathOf(quotas.group, quotas.plural, quotas.versions));
+  const auto& koordinator = client::kOtherSources.front();
+  BERTH_TRY(facts.koordinator_quotas,
+            groups.PathOf(koordinator.group, koordinator.plural, koordinator.versions));
   for (const client::Resource& resource : client::kResources) {
     if (!resource.feature_gate.empty() || resource.on_request) continue;
     BERTH_TRY(const std::string path, groups.PathOf(resource.group, resource.plural, resource.versions));

@@ -45,10 +45,12 @@ TEST(ServerCheck, NamesMissingResources) {
   server.Serve("/apis/resource.k8s.io/v1beta1", {"deviceclasses", "resourceclaims", "resourceslices"});
   server.Serve("/apis/scheduling.k8s.io/v1alpha2", {"podgroups", "workloads"});
   server.Serve("/apis/scheduling.x-k8s.io/v1alpha1", {"elasticquotas"});
+  server.Serve("/apis/scheduling.sigs.k8s.io/v1alpha1", {"elasticquotas"});
   Findings findings;
   const auto facts = DiscoverServer(server, findings);
   ASSERT_TRUE(facts);
   EXPECT_EQ(facts->elastic_quotas, "/apis/scheduling.x-k8s.io/v1alpha1/elasticquotas");
+  EXPECT_EQ(facts->koordinator_quotas, "/apis/scheduling.sigs.k8s.io/v1alpha1/elasticquotas");
   EXPECT_EQ(facts->absent, std::set<std::string>{"devicetaintrules.resource.k8s.io"});
   EXPECT_EQ(facts->device_classes, "/apis/resource.k8s.io/v1beta1/deviceclasses");
   EXPECT_EQ(facts->pod_groups, "/apis/scheduling.k8s.io/v1alpha2/podgroups");

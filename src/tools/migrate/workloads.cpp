@@ -209,16 +209,20 @@ class Survey {
   }
 
   void ReadQuotas() {
-    if (facts_.elastic_quotas.empty()) return;
+    ReadQuotasOf("scheduler-plugins", facts_.elastic_quotas, "the plugin CapacityScheduling");
+    ReadQuotasOf("Koordinator", facts_.koordinator_quotas,
+                 "the plugin CapacityScheduling with hierarchy: Koordinator");
+  }
+
+  void ReadQuotasOf(std::string_view project, const std::string& path, std::string_view needed) {
+    if (path.empty()) return;
     Tally quotas;
-    const auto listed =
-        lists_.ForEachName(facts_.elastic_quotas, [&](const std::string& name) { quotas.Add(name); });
-    if (!listed) return AddFinding(NotListed("elastic quotas", listed.error()));
+    const auto listed = lists_.ForEachName(path, [&](const std::string& name) { quotas.Add(name); });
+    if (!listed) return AddFinding(NotListed(fmt::format("elastic quotas of {}", project), listed.error()));
     if (quotas.empty()) return;
     AddFinding(About(quotas, Level::kWarning, Topic::kWorkloads,
-                     fmt::format("{} of scheduler-plugins: pods are limited only if their profile has the "
-                                 "plugin CapacityScheduling",
-                                 Counted(quotas.count(), "ElasticQuota")),
+                     fmt::format("{} of {}: pods are limited only if their profile has {}",
+                                 Counted(quotas.count(), "ElasticQuota"), project, needed),
                      "enable it (docs/guide/quotas.md)"));
   }
 

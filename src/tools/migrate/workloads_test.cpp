@@ -144,6 +144,7 @@ TEST(Workloads, ElasticQuotasNeedAPlugin) {
   const Finding* quotas = With(findings, "2 ElasticQuotas of scheduler-plugins");
   ASSERT_TRUE(quotas != nullptr) << ToText(findings, "");
   EXPECT_EQ(quotas->level, Level::kWarning);
+  EXPECT_NE(With(Check(server, {.koordinator_quotas = "/quotas"}), "hierarchy: Koordinator"), nullptr);
   server.List("/quotas", {});
   EXPECT_EQ(With(Check(server, {.elastic_quotas = "/quotas"}), "ElasticQuota"), nullptr);
 }

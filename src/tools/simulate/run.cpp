@@ -504,7 +504,8 @@ Expected<Result> RunWorkload(const Workload& workload, const config::SchedulerCo
             simulation::VirtualCluster::Build(config, plugins,
                                               {.latencies = workload.latencies,
                                                .decision = workload.decision,
-                                               .seed = SeedOf(options.seed, Stream::kScheduler)},
+                                               .seed = SeedOf(options.seed, Stream::kScheduler),
+                                               .recording = options.recording},
                                               notes));
   return Run(workload, config, options, *cluster).Execute(stop, progress);
 }

@@ -8,6 +8,7 @@
 
 #include "config/scheduler_config.hpp"
 #include "scheduler/runtime/registry.hpp"
+#include "simulation/recording_options.hpp"
 #include "tools/simulate/result.hpp"
 #include "tools/simulate/workload.hpp"
 
@@ -21,6 +22,7 @@ struct RunOptions {
   std::uint64_t seed = 1;      // of arrivals, lifetimes, failures and the choice between equal nodes
   std::size_t samples = 200;   // over the whole time
   Placements placements = {};  // may be empty
+  simulation::RecordingOptions recording = {};
 };
 
 // Called after each sample with the simulated time and the number of bindings.

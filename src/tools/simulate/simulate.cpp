@@ -75,6 +75,19 @@ Expected<WorkloadText> ReadWorkloadText(const std::string& path) {
   return read;
 }
 
+// A recording is of one scheduler, from the first step on.
+Expected<void> CheckRecording(const SimulateOptions& options) {
+  if (options.recording.directory.empty()) return {};
+  if (options.configs.size() > 1)
+    return Invalid(fmt::format("--recording: records one configuration; --config is given {} times",
+                               options.configs.size()));
+  if (!options.checkpoint.empty())
+    return Invalid("--recording: leave out --checkpoint, which has results only");
+  if (!options.test.empty())
+    return Invalid("--recording: tests of kube-scheduler are not recorded; leave out --test");
+  return {};
+}
+
 // --- the identity of a comparison ---
 
 Expected<std::string> DigestOfFile(const std::string& path) {
@@ -151,7 +164,9 @@ Expected<Result> RunOne(const Comparison& comparison, const NamedConfig& config,
   const auto progress = [&](Duration simulated, std::uint64_t bindings) {
     line.Show(ProgressText(config.name, simulated, comparison.workload.duration, bindings));
   };
-  RunOptions run{.configuration = config.name, .seed = comparison.options.seed};
+  RunOptions run{.configuration = config.name,
+                 .seed = comparison.options.seed,
+                 .recording = comparison.options.recording};
   if (placements) {
     run.placements = [&](Duration at, const api::Pod& pod) { placements->Add(config.name, at, pod); };
   }
@@ -200,6 +215,7 @@ Expected<void> PrintReport(const SimulateOptions& options, const Workload& workl
 }  // namespace
 
 Expected<int> RunSimulate(const SimulateOptions& options, const runtime::Registry& built_in) {
+  BERTH_RETURN_IF_ERROR(CheckRecording(options));
   std::atomic<bool> stop{false};
   process::Signals signals;
   std::vector<std::string> notes;

@@ -5,7 +5,7 @@ import { h, type Child } from "../dom.ts";
 import { age, clock, count, plural } from "../format.ts";
 import { card, facts, podNameOf, separated, table, withheld } from "../parts.ts";
 import { link, type Route } from "../route.ts";
-import type { Attempt, ExplainedReason, Explanation, Pod, RecordNode } from "../types.ts";
+import type { Attempt, ExplainedReason, Explanation, Pod, PreemptionCandidate, RecordNode } from "../types.ts";
 import type { View } from "../view.ts";
 
 const kAttempts = 5;
@@ -69,6 +69,7 @@ export class PodView implements View {
       {},
       this.pod === null ? h("p", { class: "empty" }, this.unknown) : place(this.pod),
       advice(this.explanation, this.explanationError),
+      preemption(this.explanation),
       this.pod === null ? null : attempts(this.pod),
       this.pod === null || this.pod.attempts.length === 0
         ? null
@@ -190,6 +191,60 @@ function groups(explanation: Explanation): Child {
       ]),
       [0],
     ),
+  );
+}
+
+// What preemption would evict on each node, the selected one first, and why other nodes are no candidates.
+function preemption(explanation: Explanation | null): Child {
+  const candidates = explanation?.preemption?.candidates ?? [];
+  const refusals = explanation?.preemption?.refusals ?? [];
+  if (candidates.length === 0 && refusals.length === 0) return null;
+  return card(
+    "Preemption, node by node",
+    candidates.length === 0
+      ? null
+      : table(
+          "Preemption by node",
+          ["Node", "Evictions", "Choice", "Evicted pods"],
+          candidates.map((candidate, i) => [
+            h("a", { href: link(["nodes", candidate.node]) }, candidate.node),
+            count(candidate.victimCount),
+            choice(candidate, i === 0),
+            victims(candidate),
+          ]),
+          [1],
+        ),
+    explanation?.preemption?.notShown ? h("p", { class: "muted" }, `${plural(explanation.preemption.notShown, "further candidate")} not listed.`) : null,
+    refusals.length === 0 ? null : h("ul", {}, ...refusals.map((refusal) => h("li", {}, `${plural(refusal.nodes, "node is", "nodes are")} no candidate: ${refusal.reason}`))),
+  );
+}
+
+function choice(candidate: PreemptionCandidate, selected: boolean): string {
+  const text = selected ? "selected" : candidate.drawback ? `not selected: ${candidate.drawback}` : "equally good";
+  return candidate.violations > 0 ? `${text}; ${candidate.violations} against a PodDisruptionBudget` : text;
+}
+
+function victims(candidate: PreemptionCandidate): Child {
+  const all = candidate.victims ?? [];
+  const more = candidate.victimCount - all.length;
+  return h(
+    "ul",
+    { class: "plain" },
+    ...all.map((victim) =>
+      h(
+        "li",
+        {},
+        podNameOf(victim.pod),
+        h(
+          "span",
+          { class: "muted" },
+          victim.owner ? ` (${victim.owner})` : "",
+          `, priority ${victim.priority}, ${victim.started ? `started ${clock(victim.started)}` : "not started"}`,
+          victim.budget ? `, PodDisruptionBudget ${victim.budget} allows no disruption` : "",
+        ),
+      ),
+    ),
+    more > 0 ? h("li", {}, `and ${count(more)} more`) : null,
   );
 }
 
