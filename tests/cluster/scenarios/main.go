@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -100,16 +101,21 @@ func run(ctx context.Context, o *options, directory string) error {
 	if len(chosen) == 0 {
 		return fmt.Errorf("no scenario is called %q", o.only)
 	}
+	release, err := controlplane.ReleaseOf(o.Real)
+	if err != nil {
+		return err
+	}
+	found := &results{Release: release.Name}
+	if chosen = found.leaveOut(out, release, chosen); len(chosen) == 0 {
+		return errors.Join(found.write(o.results), found.summary(out))
+	}
 	started := time.Now()
 	pool, err := openPool(ctx, min(o.lanes, len(chosen)), o.Real, directory, o.gates())
 	defer pool.close()
 	if err != nil {
 		return err
 	}
-	release := pool.lanes[0].release
 	fmt.Fprintf(out, "%6.1f s  %d control planes %s are up\n", time.Since(started).Seconds(), len(pool.lanes), release.Name)
-	found := &results{Release: release.Name}
-	chosen = found.leaveOut(out, release, chosen)
 	original := kind{name: "kube-scheduler", command: []string{o.Real, "kube-scheduler"}}
 	reference, err := pool.play(ctx, original, chosen)
 	if err != nil {

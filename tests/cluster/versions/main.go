@@ -121,23 +121,35 @@ func objects(version string, extended bool) string {
 	group := "resource.k8s.io/" + version
 	name, more := "", ""
 	if extended {
-		name, more = "extendedResourceName: example.com/gpu, ", `
----
-{apiVersion: v1, kind: Pod, metadata: {name: requesting}, spec: {containers: [{name: c, image: i,
- resources: {limits: {example.com/gpu: "1"}}}]}}`
+		name, more = "extendedResourceName: example.com/gpu,", `---
+apiVersion: v1
+kind: Pod
+metadata: {name: requesting}
+spec: {containers: [{name: c, image: i, resources: {limits: {example.com/gpu: "1"}}}]}
+`
 	}
+	// kubectl 1.32 takes a document that begins with a brace for JSON.
 	return fmt.Sprintf(`
-{apiVersion: %[1]s, kind: DeviceClass, metadata: {name: gpu}, spec: {%[5]s
- selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}}
+apiVersion: %[1]s
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {%[5]s selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}
 ---
-{apiVersion: %[1]s, kind: ResourceSlice, metadata: {name: s}, spec: {driver: gpu.example.com, nodeName: n-1,
- pool: {name: p, resourceSliceCount: 1}, devices: [%[2]s, %[3]s]}}
+apiVersion: %[1]s
+kind: ResourceSlice
+metadata: {name: s}
+spec: {driver: gpu.example.com, nodeName: n-1, pool: {name: p, resourceSliceCount: 1}, devices: [%[2]s, %[3]s]}
 ---
-{apiVersion: %[1]s, kind: ResourceClaim, metadata: {name: one}, spec: {devices: {requests: [%[4]s]}}}
+apiVersion: %[1]s
+kind: ResourceClaim
+metadata: {name: one}
+spec: {devices: {requests: [%[4]s]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: claiming}, spec: {containers: [{name: c, image: i}],
- resourceClaims: [{name: gpu, resourceClaimName: one}]}}%[6]s
-`, group, fmt.Sprintf(device, "g0"), fmt.Sprintf(device, "g1"), request, name, more)
+apiVersion: v1
+kind: Pod
+metadata: {name: claiming}
+spec: {containers: [{name: c, image: i}], resourceClaims: [{name: gpu, resourceClaimName: one}]}
+%[6]s`, group, fmt.Sprintf(device, "g0"), fmt.Sprintf(device, "g1"), request, name, more)
 }
 
 // check requires this number of claims, each with one device, the finalizer and a reservation, and the devices to differ.
