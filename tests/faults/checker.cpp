@@ -232,8 +232,23 @@ void Checker::CheckBinding(const PodFacts& pod) {
   CheckRoom(pod, *node);
   CheckNode(pod, *node);
   CheckPods(pod, *node);
+  CheckLoad(pod);
   const PodTemplate& content = kTemplates[pod.pod_template];
   if (content.spreads || content.follows_small || !pod.group.empty()) CheckLater(pod);
+}
+
+// A decision precedes its binding, for pods with claims by the time of the writes of the claims.
+void Checker::CheckLoad(const PodFacts& pod) {
+  constexpr std::chrono::seconds kDecisionAge{3};
+  const PodTemplate& content = kTemplates[pod.pod_template];
+  if (!inputs_.reading || content.needs_volume || content.needs_device) return;
+  const std::optional<Reading> reading = inputs_.reading(pod.binder, pod.node);
+  const Duration age = reading ? time_.now() - reading->at : Duration::max();
+  if (!reading || age > kMeasurementUse + kDecisionAge) {
+    Report("a node without a measurement gets no pod", fmt::format("{} is bound to {}", pod.key, pod.node));
+  } else if (reading->hot && age > kDecisionAge) {
+    Report("a hot node gets no pod", fmt::format("{} is bound to {}", pod.key, pod.node));
+  }
 }
 
 void Checker::CheckLater(const PodFacts& pod) {

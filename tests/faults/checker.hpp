@@ -12,6 +12,7 @@
 #include "sandbox/store/store.hpp"
 #include "simulation/virtual_time.hpp"
 #include "tests/faults/network.hpp"
+#include "tests/faults/prometheus.hpp"
 #include "tests/faults/timeline.hpp"
 #include "tests/faults/workload.hpp"
 
@@ -36,6 +37,9 @@ struct CheckerInputs {
   std::function<Duration()> staleness;  // how old the view of a scheduler may be now
   std::function<bool()> faulty;         // whether there was a fault
   bool has_required_extender = false;
+  // The last measurement of the node that has arrived at the process. Empty: nothing is measured, or a
+  // binding can reach the API server long after its decision.
+  std::function<std::optional<Reading>(const std::string& process, const std::string& node)> reading;
   std::function<const Client*()> client;  // whose request is executed; null: a controller's, or a user's
 };
 
@@ -43,6 +47,7 @@ struct CheckerInputs {
 //   - its node never changes, and its scheduler does not try to bind it to another one
 //   - the node has room for it: CPU, memory, number of pods, host port
 //   - a required extender accepts the node
+//   - the process that binds it has a recent measurement of the node, which is not hot
 //   - node selector, taints, cordons, anti-affinity, affinity and topology spread hold
 //   - its condition PodScheduled does not become False
 // and at every change of a claim: each device belongs to one claim, each volume to one claim. A lease changes
@@ -95,6 +100,7 @@ class Checker final : public sandbox::StoreObserver {
   void CheckRoom(const PodFacts& pod, const NodeFacts& node);
   void CheckNode(const PodFacts& pod, const NodeFacts& node);
   void CheckPods(const PodFacts& pod, const NodeFacts& node);
+  void CheckLoad(const PodFacts& pod);
   void CheckLater(const PodFacts& pod);
   void CheckGroup(const PodFacts& pod);
   void CheckAffinity(const PodFacts& pod, const NodeFacts& node);

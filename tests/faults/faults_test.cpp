@@ -87,6 +87,7 @@ TEST(Shrink, FindsTheStepsAndNumbersThatSuffice) {
   Plan plan = PlanWith(StepKind::kKill);
   plan.nodes = 6;
   plan.groups = true;
+  plan.measured = true;
   plan.steps.insert(plan.steps.begin(), Step{.index = 100, .kind = StepKind::kCreatePods, .number = 8});
   const auto violates = [](const Plan& candidate) {
     const bool enough_pods = std::ranges::any_of(candidate.steps, [](const Step& step) {
@@ -103,6 +104,7 @@ TEST(Shrink, FindsTheStepsAndNumbersThatSuffice) {
   EXPECT_LE(smallest.steps[1].at, seconds(2));
   EXPECT_EQ(smallest.nodes, 2U);
   EXPECT_FALSE(smallest.groups);
+  EXPECT_FALSE(smallest.measured);
   EXPECT_EQ(smallest.extender, ExtenderUse::kNone);
   EXPECT_TRUE(smallest.calm);
 }

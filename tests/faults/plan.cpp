@@ -6,6 +6,7 @@
 
 #include "base/random.hpp"
 #include "tests/faults/extender.hpp"
+#include "tests/faults/prometheus.hpp"
 #include "tests/faults/workload.hpp"
 
 namespace berth::faults {
@@ -48,6 +49,10 @@ class Planner {
     for (std::uint64_t i = 0; i < users; ++i) AddUserStep();
     const std::uint64_t faults = random_.Below(9);
     for (std::uint64_t i = 0; i < faults; ++i) AddFault();
+    plan_.measured = random_.Below(3) == 0;
+    if (plan_.measured) {
+      for (std::uint64_t i = random_.Below(4); i > 0; --i) AddMeasurementFault();
+    }
     std::ranges::stable_sort(plan_.steps, {}, &Step::at);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) plan_.steps[i].index = i;
     return std::move(plan_);
@@ -124,6 +129,14 @@ class Planner {
     });
   }
 
+  void AddMeasurementFault() {
+    AddStep(StepKind::kMeasurementFault, Between(kFirst, kLast), [&](Step& step) {
+      step.which = random_.Below(kReplicas);
+      step.number = 1 + Below(kMeasurementFaults);
+      step.lasts = Between(milliseconds(1'000), milliseconds(60'000));
+    });
+  }
+
   Random random_;
   Plan plan_;
   std::size_t nodes_ = 0;
@@ -136,6 +149,11 @@ std::string Seconds(Duration time) {
 // By ExtenderFault.
 constexpr const char* kExtenderFaultNames[] = {"no fault", "no response", "error 500", "a malformed reply",
                                                "a refused connection"};
+
+// By MeasurementFault.
+constexpr const char* kMeasurementFaultNames[] = {
+    "no fault", "no response", "error 503", "a truncated response", "a refused connection",
+    "gaps",     "no series",   "NaN"};
 
 std::string Action(const Step& step) {
   const std::string replica = fmt::format("replica-{}", step.which);
@@ -189,11 +207,31 @@ std::string Action(const Step& step) {
       return fmt::format("the API server is down {}", lasts);
     case StepKind::kCompact:
       return "compact the history of the API server";
+    case StepKind::kMeasurementFault:
+      return fmt::format("{} of Prometheus for {} {}", kMeasurementFaultNames[step.number], replica, lasts);
   }
   return {};
 }
 
 }  // namespace
+
+bool Plan::IsPrompt() const {
+  return std::ranges::none_of(steps, [this](const Step& step) {
+    switch (step.kind) {
+      case StepKind::kStopProcess:
+      case StepKind::kSuspendMachine:
+      case StepKind::kPartition:
+      case StepKind::kSlowNetwork:
+      case StepKind::kRequestFaults:
+      case StepKind::kServerDown:
+        return true;
+      case StepKind::kExtenderFault:
+        return extender != ExtenderUse::kNone;
+      default:
+        return false;
+    }
+  });
+}
 
 Duration Plan::End() const {
   Duration end{};
@@ -214,6 +252,7 @@ std::string DescribeCluster(const Plan& plan) {
   if (plan.groups) text += ", pod groups";
   if (plan.extender == ExtenderUse::kRequired) text += ", a required extender";
   if (plan.extender == ExtenderUse::kIgnorable) text += ", an ignorable extender";
+  if (plan.measured) text += ", measured loads";
   if (plan.calm) text += ", constant latency";
   return text;
 }

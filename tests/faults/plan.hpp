@@ -24,19 +24,20 @@ enum class StepKind : std::uint8_t {
   kTaintNode,         // node number `which` has a NoSchedule taint while the step lasts
   kCreateGroup,       // a pod group of `number` pods of template `which` that start together
   // --- faults; `which` is a replica ---
-  kKill,            // SIGKILL; restarted after the step
-  kTerminate,       // SIGTERM; restarted after its end
-  kStopProcess,     // SIGSTOP, SIGCONT after the step
-  kSuspendMachine,  // the monotonic clock stands still, too
-  kPartition,       // no message reaches the other side while the step lasts
-  kSlowNetwork,     // latencies are `number` times as long
-  kRequestFaults,   // requests and watches fail with probabilities that `number` selects
-  kCutWatches,      // all watches break
-  kStallWatch,      // the watch of resource `number` delivers nothing while the step lasts
-  kJumpClock,       // the time of day changes by `number` seconds
-  kServerDown,      // the API server is down while the step lasts
-  kExtenderFault,   // requests to the extender fail in the way `number` while the step lasts
-  kCompact,         // the API server forgets its history: watches cannot be resumed
+  kKill,              // SIGKILL; restarted after the step
+  kTerminate,         // SIGTERM; restarted after its end
+  kStopProcess,       // SIGSTOP, SIGCONT after the step
+  kSuspendMachine,    // the monotonic clock stands still, too
+  kPartition,         // no message reaches the other side while the step lasts
+  kSlowNetwork,       // latencies are `number` times as long
+  kRequestFaults,     // requests and watches fail with probabilities that `number` selects
+  kCutWatches,        // all watches break
+  kStallWatch,        // the watch of resource `number` delivers nothing while the step lasts
+  kJumpClock,         // the time of day changes by `number` seconds
+  kServerDown,        // the API server is down while the step lasts
+  kExtenderFault,     // requests to the extender fail in the way `number` while the step lasts
+  kCompact,           // the API server forgets its history: watches cannot be resumed
+  kMeasurementFault,  // Prometheus answers in the way `number` while the step lasts
 };
 
 struct Step {
@@ -57,11 +58,14 @@ struct Plan {
   std::uint64_t seed = 0;
   bool groups = false;  // the schedulers have the feature gate GenericWorkload
   ExtenderUse extender = ExtenderUse::kNone;
+  bool measured = false;    // the schedulers reject nodes with a high load, and those without a measurement
   std::size_t nodes = 0;    // at the start
   std::vector<Step> steps;  // by time
   bool calm = false;        // the network's latency is constant
 
   friend bool operator==(const Plan&, const Plan&) = default;
+  // Whether a binding reaches the API server soon after its decision.
+  bool IsPrompt() const;
   // When the last step has ended.
   Duration End() const;
 };

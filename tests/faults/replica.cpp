@@ -34,7 +34,8 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
       main_(machine_, main_connection_, metrics_, {}),
       events_api_(machine_, event_connection_, metrics_, {}),
       lease_api_(machine_, lease_connection_, metrics_, {}),
-      extender_(options_.seed + 7, options_.extender_fault, [this](Duration time) { machine_.Block(time); }) {
+      extender_(options_.seed + 7, options_.extender_fault, [this](Duration time) { machine_.Block(time); }),
+      prometheus_(machine_, options_.loads, options_.seed + 8, options_.measurement_fault) {
   writer_ = std::make_unique<client::ApiWriter>(machine_, main_, machine_.clock(), fence_,
                                                 client::ApiWriterOptions{.seed = options_.seed + 2});
   events_ = std::make_unique<client::EventSink>(
@@ -59,6 +60,7 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
       cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
                             machine_.clock(), metrics_, engine_->shared_extenders(), fence_, tracer_,
                             [](std::size_t) { return true; }});
+  if (engine_->handle().signals.size() > 0) StartPoller();
   leadership_ = std::make_unique<process::Leadership>(
       Election(options_.identity, options_.seed + 5), false,
       process::LeadershipParts{machine_, lease_api_, events_api_, machine_.clock(), metrics_, fence_, loop_,
@@ -81,11 +83,28 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   leadership_->Start(*source_);
 }
 
+void Replica::StartPoller() {
+  load_metrics::SignalTable& signals = engine_->handle().signals;
+  signals.SetClock(machine_.clock());
+  auto poller = load_metrics::Poller::Start(
+      MetricSources(),
+      {.loop = machine_,
+       .measurements = signals,
+       .post = loop_.poster(),
+       .post_result = [post = loop_.poster()](const auto&, auto work) { post(std::move(work)); },
+       .metrics = metrics_,
+       .access = prometheus_.Parts(),
+       .seed = options_.seed + 9});
+  BERTH_CHECK(poller.has_value(), poller.error().message);
+  poller_ = std::move(*poller);
+}
+
 // In the order of process/scheduler_process.cpp. What the members send while they are destroyed is dropped
 // with the machine.
 Replica::~Replica() {
   source_.reset();
   leadership_.reset();
+  poller_.reset();
   events_.reset();
   writer_.reset();
 }

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/lease_fence.hpp"
 #include "config/scheduler_config.hpp"
@@ -17,9 +19,11 @@
 #include "process/leadership.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/load_metrics/poller.hpp"
 #include "tests/faults/extender.hpp"
 #include "tests/faults/machine.hpp"
 #include "tests/faults/network.hpp"
+#include "tests/faults/prometheus.hpp"
 #include "tests/faults/timeline.hpp"
 
 namespace berth::faults {
@@ -36,7 +40,9 @@ class Replica {
     const config::SchedulerConfig& config;
     const runtime::Registry& plugins;
     std::function<ExtenderFault()> extender_fault;  // the current one
-    std::function<void()> on_exit;                  // called at most once, as the last action of a task
+    const NodeLoads& loads;                         // read if a plugin of the configuration measures
+    std::function<MeasurementFault()> measurement_fault;
+    std::function<void()> on_exit;  // called at most once, as the last action of a task
   };
   // The arguments must outlive the replica. Starts immediately.
   Replica(simulation::VirtualTime& time, Network& network, Timeline& timeline, Options options);
@@ -50,10 +56,13 @@ class Replica {
   const assembly::Engine& engine() const { return *engine_; }
   bool fence_open() const { return fence_.Open(); }
   std::size_t write_backlog() const { return writer_->Backlog(); }
+  // The last measurement of the node that has arrived.
+  std::optional<Reading> ReadingOf(std::string_view node) const { return prometheus_.ReadingOf(node); }
   // SIGTERM.
   void Terminate();
 
  private:
+  void StartPoller();
   void Wake();
   void ScheduleRun(Duration delay);
   void RunLoop();
@@ -72,10 +81,12 @@ class Replica {
   std::unique_ptr<client::EventSink> events_;
   cycle::ClusterLoop loop_{machine_.clock()};
   ExtenderClient extender_;
+  PrometheusClient prometheus_;
   cycle::ServicesProxy services_;
   tracing::NoTracer tracer_;
   std::unique_ptr<assembly::Engine> engine_;
   std::unique_ptr<cycle::Scheduler> scheduler_;
+  std::unique_ptr<load_metrics::Poller> poller_;  // null: nothing is measured
   std::unique_ptr<process::Leadership> leadership_;
   std::unique_ptr<client::ClusterSource> source_;
   bool exiting_ = false;

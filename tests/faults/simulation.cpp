@@ -6,12 +6,14 @@
 #include <optional>
 #include <set>
 
+#include "process/load_config.hpp"
 #include "sandbox/controllers/kinds.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "tests/faults/checker.hpp"
 #include "tests/faults/control_plane.hpp"
 #include "tests/faults/extender.hpp"
 #include "tests/faults/network.hpp"
+#include "tests/faults/prometheus.hpp"
 #include "tests/faults/replica.hpp"
 #include "tests/faults/workload.hpp"
 
@@ -36,14 +38,16 @@ bool IsWrite(const http::Request& request) {
          request.target.find("/events") == std::string::npos;
 }
 
-config::SchedulerConfig ConfigOf(const Plan& plan, const config::ArgsCodecs& codecs) {
+config::SchedulerConfig ConfigOf(const Plan& plan, const runtime::Registry& plugins) {
   config::FeatureGates gates;
   if (plan.groups) {
     std::vector<std::string> notes;
     const std::string on[] = {"GenericWorkload=true"};
     gates = config::FeatureGates::Parse(on, notes).value();
   }
-  config::SchedulerConfig config = config::DefaultSchedulerConfig(gates, &codecs);
+  config::SchedulerConfig config = plan.measured
+                                       ? process::ReadConfig(MeasuredConfiguration(), plugins, gates).value()
+                                       : config::DefaultSchedulerConfig(gates, &plugins.codecs());
   if (plan.extender != ExtenderUse::kNone)
     config.extenders.push_back(ExtenderConfiguration(plan.extender == ExtenderUse::kIgnorable));
   return config;
@@ -64,8 +68,10 @@ class Simulation {
                  {.staleness = [this] { return Duration(faulty_ ? kFaultyStaleness : kUsualStaleness); },
                   .faulty = [this] { return faulty_; },
                   .has_required_extender = plan.extender == ExtenderUse::kRequired,
+                  .reading = ReadingOf(),
                   .client = [this] { return network_.executing(); }}),
-        config_(ConfigOf(plan, plugins_.codecs())) {
+        config_(ConfigOf(plan, plugins_)),
+        loads_(plan.seed * 31 + 7, plan.End()) {
     control_plane_.store().Observe(checker_);
     network_.on_request = [this](const Client& client, const http::Request& request) {
       CheckRequest(client, request);
@@ -83,6 +89,7 @@ class Simulation {
     Duration downtime = kRestartDelay;  // before the next start
     std::uint64_t holds = 0;            // steps that keep the process stopped
     ExtenderFault extender_fault = ExtenderFault::kNone;
+    MeasurementFault measurement_fault = MeasurementFault::kNone;
   };
 
   void Advance(Duration to);
@@ -100,6 +107,7 @@ class Simulation {
   void CheckReplica(const Replica& replica);
   void CheckNothingWasForgotten();
   std::string Holder() const;
+  std::function<std::optional<Reading>(const std::string&, const std::string&)> ReadingOf();
 
   const Plan plan_;
   simulation::VirtualTime time_;
@@ -110,6 +118,7 @@ class Simulation {
   Checker checker_;
   const runtime::Registry plugins_ = assembly::InTreePlugins();
   const config::SchedulerConfig config_;
+  const NodeLoads loads_;
   std::array<Slot, kReplicas + 1> slots_;  // the last one for the proof at the end
   bool faulty_ = false;
   bool endless_ = false;  // a client sends requests without end
@@ -173,6 +182,8 @@ void Simulation::StartReplica(std::size_t index) {
                        .config = config_,
                        .plugins = plugins_,
                        .extender_fault = [&slot] { return slot.extender_fault; },
+                       .loads = loads_,
+                       .measurement_fault = [&slot] { return slot.measurement_fault; },
                        .on_exit =
                            [this, index, start] {
                              Slot& ended = slots_[index];
@@ -194,7 +205,8 @@ void Simulation::StopReplica(std::size_t index, Duration downtime) {
 void Simulation::Execute(const Step& step) {
   timeline_.Add("step", "{}", Describe(step));
   if (step.is_fault()) {
-    faulty_ = true;
+    // Missing measurements delay nothing.
+    faulty_ |= step.kind != StepKind::kMeasurementFault;
     return ExecuteFault(step);
   }
   ExecuteUserStep(step);
@@ -356,6 +368,10 @@ void Simulation::ExecuteFault(const Step& step) {
       slot.extender_fault = static_cast<ExtenderFault>(step.number);
       time_.After(step.lasts, [&slot] { slot.extender_fault = ExtenderFault::kNone; });
       return;
+    case StepKind::kMeasurementFault:
+      slot.measurement_fault = static_cast<MeasurementFault>(step.number);
+      time_.After(step.lasts, [&slot] { slot.measurement_fault = MeasurementFault::kNone; });
+      return;
     case StepKind::kCompact:
       return control_plane_.store().Compact();
     default:
@@ -364,6 +380,17 @@ void Simulation::ExecuteFault(const Step& step) {
 }
 
 // --- checks ---
+
+std::function<std::optional<Reading>(const std::string&, const std::string&)> Simulation::ReadingOf() {
+  if (!plan_.measured || !plan_.IsPrompt()) return {};
+  return [this](const std::string& process, const std::string& node) -> std::optional<Reading> {
+    for (const Slot& slot : slots_) {
+      if (slot.replica != nullptr && slot.replica->identity() == process)
+        return slot.replica->ReadingOf(node);
+    }
+    return Reading{.at = time_.now()};  // the process has ended meanwhile
+  };
+}
 
 std::string Simulation::Holder() const {
   const sandbox::ObjectPtr lease =

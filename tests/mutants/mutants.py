@@ -290,6 +290,9 @@ MUTANTS = [
            "static_cast<std::int64_t>(report->changed) * 100 >", "static_cast<std::int64_t>(report->changed - 1) * 100 >",
            "a change of more decisions than permitted is applied", ("process", )),
     # --- load-aware plugins ---
+    Mutant("rejections-of-a-dry-run-are-forgotten", "src/scheduler/algorithm/scheduling_algorithm.cpp",
+           "    framework::AddRejectors(services.rejectors(), context.result.rejectors);\n", "",
+           "a pod that could not preempt on a hot node is not retried when the load falls", ("scheduler_cycle", )),
     Mutant("estimates-close-nodes-without-an-event", f"{PLUGINS}/load_aware/load_aware.cpp",
            "  return signal.hot().Has(row) || signal.filled().Has(row) || (reject",
            "  return signal.hot().Has(row) || (reject",

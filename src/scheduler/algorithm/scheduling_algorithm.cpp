@@ -157,6 +157,8 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
   void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
     profile().RunFiltersForDryRun(attempt, table(), *context_.pre_filter, context_.buffers.nominations,
                                   candidates, out);
+    for (const framework::FilterOutcome::Rejection& rejection : out.all()) NoteRejector(rejection.plugin);
+    for (const framework::FilterOutcome::PluginReasons& part : out.row_reasons) NoteRejector(part.plugin);
   }
   Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) override {
     return profile().RunAddPod(attempt, *context_.pre_filter, added, row);
@@ -169,12 +171,22 @@ class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterSer
   Random* rng() override { return rng_; }
   framework::EvictionProtections& protections() override { return protections_; }
 
+  // Filters that rejected a node without its victims, and may accept it later although no object changes.
+  const std::vector<std::string_view>& rejectors() const { return rejectors_; }
+
  private:
   const runtime::Profile& profile() const { return context_.profile; }
+  // As in kube-scheduler, those whose results follow from objects are not noted.
+  void NoteRejector(std::size_t filter) {
+    const framework::FilterPlugin& plugin = *profile().filters()[filter];
+    if (plugin.StateIsDerived() || std::ranges::find(rejectors_, plugin.Name()) != rejectors_.end()) return;
+    rejectors_.push_back(plugin.Name());
+  }
 
   SchedulingContext& context_;
   Random* rng_;
   framework::EvictionProtections protections_;
+  std::vector<std::string_view> rejectors_;
 };
 
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
@@ -538,8 +550,10 @@ void SchedulingAlgorithm::RunPostFilters(Context& context) {
                                            std::move(answer.eviction->victims), answer.eviction->violations};
   }
   context.result.nominate = std::move(answer.nominate);
-  if (!answer.status.ok())
+  if (!answer.status.ok()) {
     framework::AddRejectors(services.protections().rejectors(), context.result.rejectors);
+    framework::AddRejectors(services.rejectors(), context.result.rejectors);
+  }
 }
 
 // --- score ---

@@ -196,6 +196,26 @@ SchedulerOptions WithWait(Duration wait) {
   return options;
 }
 
+// The filters stop at the first plugin that rejects a node: LoadAware sees the node only without the victims.
+TEST(LoadAwareRetry, APodThatCouldNotPreemptOnAHotNodeIsRetriedWhenTheLoadFalls) {
+  LoadAwareCluster cluster(
+      "{preset: none, signals: [{name: own, query: q, threshold: 55, estimate: {from: none}}]}");
+  cluster.AddNode("n1");
+  cluster.Measure(kFirst, {{"n1", 0.3}});
+  cluster.AddPod(MakePod("low").Cpu("9"));
+  cluster.Wait(1s);
+  ASSERT_EQ(cluster.running.size(), 1U);
+  cluster.Measure(kFirst, {{"n1", 0.9}});
+  cluster.AddPod(MakePod("high").Cpu("9").Priority(10));
+  cluster.Wait(1s);
+  cluster.Wait(11s);
+  EXPECT_THAT(cluster.api.deletions, IsEmpty());
+  cluster.Measure(kFirst, {{"n1", 0.3}});
+  cluster.Wait(1s);
+  cluster.Wait(11s);
+  EXPECT_EQ(cluster.api.deletions.size(), 1U);
+}
+
 TEST(LoadAwareStart, TheFirstDecisionsWaitForTheFirstCompleteMeasurements) {
   LoadAwareCluster cluster(kGuarded, WithWait(5s));
   AddBusyCluster(cluster, 30);
