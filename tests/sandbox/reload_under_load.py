@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what reloads cost a scheduler that is busy: 100 changes while 1,000 pods arrive per second.
 
-    reload_under_load.py <path of the program berth> [--nodes N] [--rate PODS] [--changes N]
+    reload_under_load.py <path of the program berth> [--nodes N] [--bound PODS] [--rate PODS] [--changes N]
 
 A sandbox with simulated nodes and `berth scheduler` run on this host, with a configuration file like that of a volume
 of a ConfigMap. Pods arrive at a constant rate, first without changes, then with. Each change is compared with the
@@ -82,12 +82,27 @@ def quantile(before, after, share):
     return next((bound for bound, count in counts if count >= share * counts[-1][1]), 0)
 
 
+def write_bound_pods(path, nodes, count):
+    """Pods that run already, evenly on the nodes of a sandbox."""
+    with open(path, "w") as file:
+        file.write('{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bound"}}')
+        for number in range(count):
+            file.write(",\n" + json.dumps({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": f"b{number}", "namespace": "bound", "labels": {"app": f"a{number % 500}"}},
+                "spec": {"nodeName": f"node-{number % nodes + 1:04}", "containers": [
+                    {"name": "c", "image": "x", "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}}}]},
+                "status": {"phase": "Running"}}))
+        file.write("]}")
+
+
 class Measurement:
     def __init__(self, berth, folder, options):
         self.options = options
         (folder / "policy.yaml").write_text(POLICY)
+        write_bound_pods(folder / "bound.json", options.nodes, options.bound)
         self.running = Running(berth, folder, "--policy", "policy.yaml", "--nodes", str(options.nodes),
-                               "--pod-start", "0")
+                               "--pod-start", "0", "--load", "bound.json")
         self.scheduler = Scheduler(self.running, "volume", good(0))
         self.pods = 0
 
@@ -161,6 +176,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("berth")
     parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--bound", type=int, default=0, help="pods that run already at the start")
     parser.add_argument("--rate", type=float, default=1000, help="pods per second")
     parser.add_argument("--changes", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=20, help="of the phase without changes")
