@@ -112,6 +112,11 @@ func (o *options) play(ctx context.Context, scheduler scheduler, directory strin
 		}
 		started := time.Now()
 		wrong := s.try(one)
+		if wrong != nil && scheduler.isReference {
+			// It sometimes evicts a pod too many on a busy machine, for which nothing waits then.
+			fmt.Printf("%s: %s: %v; it is played again\n", scheduler.name, one.name, wrong)
+			wrong = s.try(one)
+		}
 		fmt.Printf("%-18s %-66s %3.0f s\n", scheduler.name, one.name, time.Since(started).Seconds())
 		if wrong != nil {
 			fmt.Printf("VIOLATION: %s: %s: %v\n", scheduler.name, one.name, wrong)
