@@ -85,5 +85,6 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.0 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
-	volcano.sh/apis v1.14.0 // indirect
 )
+
+replace github.com/kubeflow/trainer/v2 => github.com/kubeflow/trainer/v2 v2.0.0

@@ -54,7 +54,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	if err != nil {
 		return err
 	}
-	outcomes, err := o.play(ctx, "berth", []string{o.Berth, "scheduler"}, directory)
+	outcomes, err := o.play(ctx, "berth", []string{o.Berth, "scheduler", "--berth-http-address=127.0.0.1:0"}, directory)
 	if err != nil {
 		return err
 	}
@@ -125,10 +125,11 @@ func (o *options) playOne(ctx context.Context, one scenario, scheduler string, c
 		}
 		programs = append(programs, program)
 	}
-	if _, err := control.StartScheduler(children, scheduler, command, "default-scheduler", "token"); err != nil {
+	program, err := control.StartScheduler(children, scheduler, command, "default-scheduler", "token")
+	if err != nil {
 		return nil, err
 	}
-	s := newStage(ctx, control, programs)
+	s := newStage(ctx, control, append(programs, program))
 	err = controlplane.Played(func() {
 		one.run(s)
 		s.checkBindings()

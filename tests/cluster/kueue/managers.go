@@ -165,8 +165,10 @@ func (m manager) configurations(path, url string, authority []byte) ([]string, e
 			if !found {
 				continue
 			}
-			if err := yaml.Unmarshal([]byte(restriction), &webhook); err != nil {
-				return nil, err
+			if restriction != "" {
+				if err := yaml.Unmarshal([]byte(restriction), &webhook); err != nil {
+					return nil, err
+				}
 			}
 			service := webhook["clientConfig"].(map[string]any)["service"].(map[string]any)
 			webhook["clientConfig"] = map[string]any{"url": url + service["path"].(string), "caBundle": base64.StdEncoding.EncodeToString(authority)}

@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -59,9 +60,7 @@ var scenarios = []scenario{
 	}},
 	{name: "Kueue evicts a Job for one of higher priority", run: func(s *stage) {
 		s.node("n", "4")
-		s.apply(`{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: low}, value: 10}
----
-{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: high}, value: 1000}`)
+		s.apply(priorities)
 		s.queue("main", "4", "preemption: {withinClusterQueue: LowerPriority}")
 		s.job("low", 2, "2", of(priorityLabel, "low"))
 		s.runs("low", 2)
@@ -71,6 +70,40 @@ var scenarios = []scenario{
 		s.finish(ofJob("high"))
 		s.finished("high")
 		s.runs("low", 2)
+	}},
+	{name: "Kueue evicts a group of pods for one of higher priority", run: func(s *stage) {
+		s.node("n", "4")
+		s.apply(priorities)
+		s.queue("main", "4", "preemption: {withinClusterQueue: LowerPriority}")
+		for _, group := range []string{"low", "high"} {
+			member := func(pod *v1.Pod) {
+				pod.Labels["kueue.x-k8s.io/pod-group-name"] = group
+				pod.Labels[priorityLabel] = group
+				pod.Annotations = map[string]string{"kueue.x-k8s.io/pod-group-total-count": "2"}
+			}
+			s.pod(group+"-a", "2", member)
+			s.pod(group+"-b", "2", member)
+			s.bound(group+"-a", group+"-b")
+		}
+		s.say("%d pods of low", len(s.podsOf("kueue.x-k8s.io/pod-group-name=low")))
+	}},
+	{name: "a pod outside of Kueue preempts one of an admitted Job", run: func(s *stage) {
+		s.node("n", "4")
+		s.queue("main", "4")
+		_, err := s.control.Client.SchedulingV1().PriorityClasses().Create(s.ctx,
+			&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000}, metav1.CreateOptions{})
+		s.must(err)
+		s.must(s.control.AwaitPriorityClass(s.ctx, "urgent"))
+		s.job("a", 2, "2")
+		s.runs("a", 2)
+		s.pod("urgent", "2", func(pod *v1.Pod) {
+			pod.Labels = nil
+			pod.Spec.PriorityClassName = "urgent"
+		})
+		s.bound("urgent")
+		s.runs("a", 1)
+		s.deletePod("urgent")
+		s.runs("a", 2)
 	}},
 	{name: "a queue takes lent quota back", run: func(s *stage) {
 		s.node("n", "4")
@@ -160,8 +193,12 @@ spec:
 		s.say("b: 3 pods run")
 	}},
 	{name: "each job of a JobSet gets a rack of its own", jobset: true, run: func(s *stage) {
-		for _, name := range []string{"a1", "a2", "b1", "b2", "c1", "c2"} {
-			s.node(name, "4", "rack", name[:1])
+		// Both jobs would fit into rack a, and its nodes have the better scores.
+		for _, name := range []string{"a1", "a2"} {
+			s.node(name, "32", "rack", "a")
+		}
+		for _, name := range []string{"b1", "b2"} {
+			s.node(name, "4", "rack", "b")
 		}
 		s.apply(exclusive)
 		s.racksOfJobs("x", 6)
@@ -181,6 +218,10 @@ spec:
 		s.say("all finished")
 	}},
 }
+
+const priorities = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: low}, value: 10}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: high}, value: 1000}`
 
 const racks = `apiVersion: kueue.x-k8s.io/v1beta2
 kind: Topology
@@ -258,7 +299,7 @@ func (s *stage) racksOfJobs(name string, count int) {
 	}
 	var lines []string
 	for _, job := range slices.Sorted(maps.Keys(jobs)) {
-		lines = append(lines, fmt.Sprintf("%s in %d rack", job, len(jobs[job])))
+		lines = append(lines, fmt.Sprintf("%s in racks: %d", job, len(jobs[job])))
 	}
-	s.say("%s; %d racks in use", strings.Join(lines, ", "), len(owners))
+	s.say("%s; racks in use: %d", strings.Join(lines, ", "), len(owners))
 }

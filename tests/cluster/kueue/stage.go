@@ -31,7 +31,7 @@ const (
 type stage struct {
 	ctx      context.Context
 	control  *controlplane.ControlPlane
-	programs []*controlplane.Child
+	programs []*controlplane.Child // the scheduler and the controller managers
 	cancel   context.CancelFunc
 	kubelets chan struct{} // closed when they have ended
 	// brief makes the containers of running pods end at once.
@@ -67,15 +67,20 @@ func (s *stage) runKubelets(ctx context.Context) {
 	now := int64(0)
 	requested := map[string]*resource.Quantity{}
 	for _, pod := range pods.Items {
-		if pod.Spec.NodeName == "" || ended(&pod) {
+		if pod.Spec.NodeName == "" || (ended(&pod) && pod.DeletionTimestamp == nil) {
 			continue
 		}
 		if requested[pod.Spec.NodeName] == nil {
 			requested[pod.Spec.NodeName] = &resource.Quantity{}
 		}
-		requested[pod.Spec.NodeName].Add(*pod.Spec.Containers[0].Resources.Requests.Cpu())
+		if !ended(&pod) {
+			requested[pod.Spec.NodeName].Add(*pod.Spec.Containers[0].Resources.Requests.Cpu())
+		}
 		switch {
 		case pod.DeletionTimestamp != nil:
+			if !ended(&pod) {
+				s.setPhase(ctx, pod, v1.PodFailed)
+			}
 			_ = s.control.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
 		case pod.Status.Phase == v1.PodPending:
 			s.setPhase(ctx, pod, v1.PodRunning)
@@ -113,12 +118,12 @@ func (s *stage) say(format string, args ...any) {
 }
 
 func (s *stage) until(what string, happened func() (bool, error)) {
-	for _, program := range s.programs {
-		if !program.Running() {
-			s.must(program.Gone())
-		}
-	}
 	s.must(controlplane.Until(s.ctx, stepTimeout, what, func() (bool, error) {
+		for _, program := range s.programs {
+			if !program.Running() {
+				return false, program.Gone()
+			}
+		}
 		done, err := happened()
 		if !done && err == nil {
 			err = controlplane.Pause(s.ctx, 50*time.Millisecond)
@@ -226,8 +231,10 @@ func (s *stage) runsOn(name string, count int) {
 // bound waits until these pods have nodes, and notes it.
 func (s *stage) bound(names ...string) {
 	for _, name := range names {
-		_, err := s.control.NodeOf(s.ctx, stepTimeout, name)
-		s.must(err)
+		s.until("a node for "+name, func() (bool, error) {
+			pod, err := s.control.Client.CoreV1().Pods("default").Get(s.ctx, name, metav1.GetOptions{})
+			return err == nil && pod.Spec.NodeName != "", err
+		})
 	}
 	s.say("%s bound", strings.Join(names, ", "))
 }
