@@ -1,6 +1,9 @@
 // Command kueue is Kueue's controller manager for tests/cluster/kueue: its scheduler, its webhooks and its integrations of
 // Jobs, pods and JobSets, with topologies. Kueue's own program also has integrations of other projects, MultiKueue, a server
 // for pending workloads and the rotation of certificates, which need further programs and are left out.
+//
+// go.mod selects the libraries of tests/karpenter, of Kubernetes 0.36, so that they are compiled once. The types of
+// kubeflow/trainer 2.2.0 need those of 0.35; Kueue uses the name of one kind, which 2.0.0 has, too.
 package main
 
 import (

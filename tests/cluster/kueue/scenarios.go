@@ -147,7 +147,7 @@ spec:
 	}},
 	{
 		name: "a Job whose pods do not all fit is evicted, and the next one starts",
-		configuration: `waitForPodsReady: {timeout: 10s, blockAdmission: true, requeuingStrategy: {backoffLimitCount: 0}}
+		configuration: `waitForPodsReady: {timeout: 20s, blockAdmission: true, requeuingStrategy: {backoffLimitCount: 0}}
 `, run: func(s *stage) {
 			s.node("n", "6")
 			s.queue("main", "100")
@@ -185,12 +185,12 @@ spec:
 		s.queue("main", "3")
 		s.apply(fmt.Sprintf(twoRoles, "a"))
 		s.started(ofJobSet("a"), 3)
-		s.say("a: 3 pods run")
+		s.say("a: 3 running")
 		s.apply(fmt.Sprintf(twoRoles, "b"))
 		s.waits("b", ofJobSet("b"))
 		s.finish(ofJobSet("a"))
 		s.started(ofJobSet("b"), 3)
-		s.say("b: 3 pods run")
+		s.say("b: 3 running")
 	}},
 	{name: "each job of a JobSet gets a rack of its own", jobset: true, run: func(s *stage) {
 		// Both jobs would fit into rack a, and its nodes have the better scores.

@@ -215,7 +215,7 @@ func (s *stage) started(selector string, count int) (pods []v1.Pod) {
 // runs waits until all pods of a Job run, and notes it.
 func (s *stage) runs(name string, count int) {
 	s.started(ofJob(name), count)
-	s.say("%s: %d pods run", name, count)
+	s.say("%s: %d running", name, count)
 }
 
 // runsOn is runs with the nodes, sorted.
@@ -225,7 +225,7 @@ func (s *stage) runsOn(name string, count int) {
 		nodes = append(nodes, pod.Spec.NodeName)
 	}
 	slices.Sort(nodes)
-	s.say("%s: %d pods run on %s", name, count, strings.Join(nodes, ", "))
+	s.say("%s: %d running on %s", name, count, strings.Join(nodes, ", "))
 }
 
 // bound waits until these pods have nodes, and notes it.
@@ -239,7 +239,7 @@ func (s *stage) bound(names ...string) {
 	s.say("%s bound", strings.Join(names, ", "))
 }
 
-// gated notes the pod's condition and gates once Kueue has considered it and the time `quiet` has passed.
+// gated notes the pod's condition and gates after the time `quiet`.
 func (s *stage) gated(name string) {
 	s.must(controlplane.Pause(s.ctx, quiet))
 	pod, err := s.control.Client.CoreV1().Pods("default").Get(s.ctx, name, metav1.GetOptions{})
