@@ -153,7 +153,25 @@ metadata: {name: never}
 value: 0
 preemptionPolicy: Never`
 
-func (s *stage) create(manifests ...string) { s.check(s.Apply(s.ctx, manifests...)) }
+// create creates quotas before the other objects: a scheduler receives each kind on a watch of its own, and would decide on a
+// pod whose quota it has not received yet.
+func (s *stage) create(manifests ...string) {
+	var quotas, others []string
+	for _, manifest := range manifests {
+		if strings.Contains(manifest, "ElasticQuota") {
+			quotas = append(quotas, manifest)
+		} else {
+			others = append(others, manifest)
+		}
+	}
+	if len(quotas) > 0 {
+		s.check(s.Apply(s.ctx, quotas...))
+		s.check(controlplane.Pause(s.ctx, time.Second))
+	}
+	if len(others) > 0 {
+		s.check(s.Apply(s.ctx, others...))
+	}
+}
 
 func (s *stage) node(name string, resources ...string) {
 	s.check(s.CreateNode(s.ctx, controlplane.ReadyNode(name, controlplane.Resources(append(resources, "pods", "110")...))))
