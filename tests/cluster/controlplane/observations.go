@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -121,4 +122,13 @@ func (c *ControlPlane) EventOf(ctx context.Context, timeout time.Duration, pod, 
 		return false, nil
 	})
 	return note, err
+}
+
+// DeletePod deletes a pod of the namespace "default", unless it is gone.
+func (c *ControlPlane) DeletePod(ctx context.Context, name string) error {
+	err := c.Client.CoreV1().Pods("default").Delete(ctx, name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }

@@ -57,6 +57,22 @@ func (r Release) Pinned() bool {
 	})
 }
 
+// HasExtendedResources returns whether DeviceClasses provide extended resources by default. Since the same release the API
+// server checks writes of a claim's status by their content.
+func (r Release) HasExtendedResources() bool { return r.Minor >= 36 }
+
+// DeviceKinds are the kinds of resource.k8s.io/v1 that older releases lack.
+type DeviceKinds struct{ Claims, TaintRules bool }
+
+// DeviceKinds asks the API server.
+func (c *ControlPlane) DeviceKinds() (kinds DeviceKinds, err error) {
+	if kinds.Claims, err = c.Serves("resource.k8s.io/v1", "resourceclaims"); err != nil {
+		return kinds, err
+	}
+	kinds.TaintRules, err = c.Serves("resource.k8s.io/v1", "devicetaintrules")
+	return kinds, err
+}
+
 // Serves returns whether the API server has a resource: ("resource.k8s.io/v1", "resourceclaims").
 func (c *ControlPlane) Serves(groupVersion, plural string) (bool, error) {
 	list, err := c.Client.Discovery().ServerResourcesForGroupVersion(groupVersion)

@@ -20,6 +20,22 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Every calls do again and again, each time after a pause, until stop is called, which waits for the last call.
+func Every(ctx context.Context, pause time.Duration, do func(ctx context.Context)) (stop func()) {
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for Pause(running, pause) == nil {
+			do(running)
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
 // Until waits for a condition to become true.
 func Until(ctx context.Context, timeout time.Duration, what string, happened func() (bool, error)) error {
 	deadline := time.Now().Add(timeout)

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"berth.test/cluster/controlplane"
@@ -45,58 +44,18 @@ func parse(args []string) (*options, error) {
 
 func main() { controlplane.Main("karpenter", parse, run) }
 
+// run plays each scenario on a control plane of its own, so that no node of another one is left.
 func run(ctx context.Context, o *options, directory string) error {
-	reference, err := o.play(ctx, "kube-scheduler", []string{o.Real, "kube-scheduler"}, directory)
-	if err != nil {
-		return err
+	var compared []controlplane.Compared
+	for _, one := range scenarios {
+		compared = append(compared, controlplane.Compared{Name: one.name, Play: func(ctx context.Context, scheduler controlplane.Scheduler, directory string) ([]string, error) {
+			return o.play(ctx, one, scheduler, directory)
+		}})
 	}
-	outcomes, err := o.play(ctx, "berth", []string{o.Berth, "scheduler"}, directory)
-	if err != nil {
-		return err
-	}
-	different := 0
-	for i, expected := range reference {
-		if slices.Equal(expected.lines, outcomes[i].lines) {
-			fmt.Printf("%s: alike: %s\n", expected.name, strings.Join(expected.lines, "; "))
-			continue
-		}
-		different++
-		fmt.Printf("%s: DIFFERENT\n    kube-scheduler | %s\n    berth          | %s\n", expected.name,
-			strings.Join(expected.lines, "; "), strings.Join(outcomes[i].lines, "; "))
-	}
-	if different > 0 {
-		return fmt.Errorf("%d of %d scenarios differ", different, len(reference))
-	}
-	fmt.Printf("all %d scenarios alike\n", len(reference))
-	return nil
+	return o.CompareSchedulers(ctx, o.only, directory, compared)
 }
 
-// outcome is what a scenario observed, without names that vary between runs.
-type outcome struct {
-	name  string
-	lines []string
-}
-
-// play runs the scenarios, each on a control plane of its own, so that no node of another one is left.
-func (o *options) play(ctx context.Context, scheduler string, command []string, directory string) ([]outcome, error) {
-	var outcomes []outcome
-	for i, one := range scenarios {
-		if !strings.Contains(one.name, o.only) {
-			continue
-		}
-		lines, err := o.playOne(ctx, one, scheduler, command, filepath.Join(directory, fmt.Sprintf("%s-%d", scheduler, i+1)))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", scheduler, one.name, err)
-		}
-		outcomes = append(outcomes, outcome{one.name, lines})
-	}
-	if len(outcomes) == 0 {
-		return nil, fmt.Errorf("no scenario is called %q", o.only)
-	}
-	return outcomes, nil
-}
-
-func (o *options) playOne(ctx context.Context, one scenario, scheduler string, command []string, directory string) ([]string, error) {
+func (o *options) play(ctx context.Context, one scenario, scheduler controlplane.Scheduler, directory string) ([]string, error) {
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return nil, err
 	}
@@ -113,7 +72,7 @@ func (o *options) playOne(ctx context.Context, one scenario, scheduler string, c
 	if err := o.install(ctx, control); err != nil {
 		return nil, err
 	}
-	if _, err := control.StartScheduler(children, scheduler, command, "default-scheduler", "token"); err != nil {
+	if _, err := control.StartScheduler(children, scheduler.Name, scheduler.Command, "default-scheduler", "token"); err != nil {
 		return nil, err
 	}
 	karpenter, err := o.startKarpenter(control, children)

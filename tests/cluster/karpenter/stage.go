@@ -8,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"berth.test/cluster/controlplane"
@@ -28,26 +27,14 @@ type stage struct {
 	ctx       context.Context
 	control   *controlplane.ControlPlane
 	karpenter *controlplane.Child
-	cancel    context.CancelFunc
-	kubelets  chan struct{} // closed when they have ended
+	close     func() // ends the kubelets
 	lines     []string
 }
 
 func newStage(ctx context.Context, control *controlplane.ControlPlane, karpenter *controlplane.Child) *stage {
-	running, cancel := context.WithCancel(ctx)
-	s := &stage{ctx: ctx, control: control, karpenter: karpenter, cancel: cancel, kubelets: make(chan struct{})}
-	go func() {
-		defer close(s.kubelets)
-		for controlplane.Pause(running, 100*time.Millisecond) == nil {
-			s.runKubelets(running)
-		}
-	}()
+	s := &stage{ctx: ctx, control: control, karpenter: karpenter}
+	s.close = controlplane.Every(ctx, 100*time.Millisecond, s.runKubelets)
 	return s
-}
-
-func (s *stage) close() {
-	s.cancel()
-	<-s.kubelets
 }
 
 // runKubelets makes new nodes ready and removes pods that are to be terminated, like a kubelet whose containers end at once.
@@ -107,12 +94,7 @@ func (s *stage) pod(name, cpu string, changes ...func(*v1.Pod)) {
 	s.must(err)
 }
 
-func (s *stage) deletePod(name string) {
-	err := s.control.Client.CoreV1().Pods("default").Delete(s.ctx, name, metav1.DeleteOptions{})
-	if !apierrors.IsNotFound(err) {
-		s.must(err)
-	}
-}
+func (s *stage) deletePod(name string) { s.must(s.control.DeletePod(s.ctx, name)) }
 
 // bound waits until these pods have nodes, and notes on what nodes they are together.
 func (s *stage) bound(names ...string) {

@@ -32,8 +32,7 @@ type stage struct {
 	ctx      context.Context
 	control  *controlplane.ControlPlane
 	programs []*controlplane.Child // the scheduler and the controller managers
-	cancel   context.CancelFunc
-	kubelets chan struct{} // closed when they have ended
+	close    func()                // ends the kubelets
 	// brief makes the containers of running pods end at once.
 	brief  atomic.Bool
 	broken error // a node that was overcommitted; valid after close
@@ -41,20 +40,9 @@ type stage struct {
 }
 
 func newStage(ctx context.Context, control *controlplane.ControlPlane, programs []*controlplane.Child) *stage {
-	running, cancel := context.WithCancel(ctx)
-	s := &stage{ctx: ctx, control: control, programs: programs, cancel: cancel, kubelets: make(chan struct{})}
-	go func() {
-		defer close(s.kubelets)
-		for controlplane.Pause(running, 100*time.Millisecond) == nil {
-			s.runKubelets(running)
-		}
-	}()
+	s := &stage{ctx: ctx, control: control, programs: programs}
+	s.close = controlplane.Every(ctx, 100*time.Millisecond, s.runKubelets)
 	return s
-}
-
-func (s *stage) close() {
-	s.cancel()
-	<-s.kubelets
 }
 
 // runKubelets runs bound pods and removes those that are to be terminated, like a kubelet whose containers start and end at
@@ -170,12 +158,7 @@ func (s *stage) pod(name, cpu string, changes ...func(*v1.Pod)) {
 	s.must(err)
 }
 
-func (s *stage) deletePod(name string) {
-	err := s.control.Client.CoreV1().Pods("default").Delete(s.ctx, name, metav1.DeleteOptions{})
-	if !apierrors.IsNotFound(err) {
-		s.must(err)
-	}
-}
+func (s *stage) deletePod(name string) { s.must(s.control.DeletePod(s.ctx, name)) }
 
 // job creates a Job of the queue "main" with so many pods that request this amount of CPU each.
 func (s *stage) job(name string, pods int32, cpu string, changes ...func(*batchv1.Job)) {
@@ -188,8 +171,8 @@ func (s *stage) job(name string, pods int32, cpu string, changes ...func(*batchv
 	s.must(err)
 }
 
-// of is a change of a Job: a label.
-func of(label, value string) func(*batchv1.Job) {
+// withLabel gives a Job a label.
+func withLabel(label, value string) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.Labels[label] = value }
 }
 

@@ -56,9 +56,8 @@ func (p permission) namedIn(log string) bool {
 // provided are the parts of resource.k8s.io that the API server has. Older releases lack some, and then no request needs the
 // permissions for them.
 type provided struct {
-	claims, taintRules bool
-	// extended: DeviceClasses provide extended resources, and writes of a claim's status are checked by their content.
-	extended bool
+	controlplane.DeviceKinds
+	extended bool // resources of DeviceClasses
 }
 
 func providedBy(control *controlplane.ControlPlane) (p provided, err error) {
@@ -66,11 +65,8 @@ func providedBy(control *controlplane.ControlPlane) (p provided, err error) {
 	if err != nil {
 		return p, err
 	}
-	p.extended = release.Minor >= 36
-	if p.claims, err = control.Serves("resource.k8s.io/v1", "resourceclaims"); err != nil {
-		return p, err
-	}
-	p.taintRules, err = control.Serves("resource.k8s.io/v1", "devicetaintrules")
+	p.extended = release.HasExtendedResources()
+	p.DeviceKinds, err = control.DeviceKinds()
 	return p, err
 }
 
@@ -79,11 +75,11 @@ func (p provided) covers(one permission) bool {
 	case one.Group != "resource.k8s.io":
 		return true
 	case one.Resource == "devicetaintrules":
-		return p.taintRules
+		return p.TaintRules
 	case one.implied(), one.Verb == "create", one.Verb == "delete":
 		return p.extended
 	}
-	return p.claims
+	return p.Claims
 }
 
 // taken is the permission that an account lacks.

@@ -63,7 +63,7 @@ func (a *actor) makeWork(ctx context.Context) error {
 		func() error { return a.makeClaim(ctx, "there", "kubernetes.io/no-provisioner") },
 		func() error { return a.makeClaim(ctx, "new", "example.org/provisioner") },
 	}
-	if a.provided.claims {
+	if a.provided.Claims {
 		steps = append(steps,
 			// Devices: a claim that gets its finalizer, and one that has it already.
 			func() error { return a.makeDevices(ctx) },

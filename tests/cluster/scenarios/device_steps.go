@@ -517,7 +517,7 @@ func (s *stage) announced(claim, pod, node string) {
 
 // deviceLeftovers are the kinds of objects that scenarios with devices leave behind.
 func (s *stage) deviceLeftovers(ctx context.Context) []stored {
-	if !s.lane.served.claims {
+	if !s.lane.served.Claims {
 		return nil
 	}
 	api := s.client.ResourceV1()
@@ -540,7 +540,7 @@ func (s *stage) deviceLeftovers(ctx context.Context) []stored {
 		list:   func() ([]string, error) { l, err := api.DeviceClasses().List(ctx, all); return namesOf(l.Items, err) },
 		remove: func(name string) error { return api.DeviceClasses().Delete(ctx, name, now) },
 	}}
-	if !s.lane.served.taintRules {
+	if !s.lane.served.TaintRules {
 		return kinds
 	}
 	return append(kinds, stored{
@@ -554,7 +554,7 @@ func (s *stage) deviceLeftovers(ctx context.Context) []stored {
 
 // watchClaims starts to record the namespace's claims.
 func (s *stage) watchClaims() (stop func()) {
-	if !s.lane.served.claims {
+	if !s.lane.served.Claims {
 		return func() {}
 	}
 	claims := s.client.ResourceV1().ResourceClaims(s.ns)

@@ -30,22 +30,11 @@ type lane struct {
 	children *controlplane.Children
 	proxy    *proxy
 	release  controlplane.Release
-	served   served
+	served   controlplane.DeviceKinds
 
 	gates     string // of API server and scheduler, see options.gates
 	kind      kind
 	scheduler *controlplane.Child
-}
-
-// served are kinds that older releases lack.
-type served struct{ claims, taintRules bool }
-
-func servedBy(control *controlplane.ControlPlane) (s served, err error) {
-	if s.claims, err = control.Serves("resource.k8s.io/v1", "resourceclaims"); err != nil {
-		return s, err
-	}
-	s.taintRules, err = control.Serves("resource.k8s.io/v1", "devicetaintrules")
-	return s, err
 }
 
 // kind is one of the compared schedulers.
@@ -76,14 +65,14 @@ func openLane(ctx context.Context, name, real, directory, gates string) (*lane, 
 	if l.release, err = l.control.Release(); err != nil {
 		return l, err
 	}
-	if l.served, err = servedBy(l.control); err != nil {
+	if l.served, err = l.control.DeviceKinds(); err != nil {
 		return l, err
 	}
 	if l.proxy, err = startProxy(l.control); err != nil {
 		return l, err
 	}
 	chosen := controllers
-	if !l.served.claims {
+	if !l.served.Claims {
 		chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return name == "resourceclaim-controller" })
 	}
 	if _, err := l.control.StartControllers(chosen...); err != nil {

@@ -76,9 +76,6 @@ func flagsFor(release controlplane.Release, version string) []string {
 	return []string{fmt.Sprintf("--runtime-config=resource.k8s.io/v1=false,resource.k8s.io/%s=true", version)}
 }
 
-// extendedResources returns whether DeviceClasses of the release provide extended resources by default.
-func extendedResources(release controlplane.Release) bool { return release.Minor >= 36 }
-
 func allocate(ctx context.Context, o *options, directory string, release controlplane.Release, version string) error {
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return err
@@ -96,11 +93,11 @@ func allocate(ctx context.Context, o *options, directory string, release control
 	if _, err := control.StartScheduler(children, "berth", []string{o.Berth, "scheduler"}, "default-scheduler", "admin"); err != nil {
 		return err
 	}
-	if err := control.Apply(ctx, objects(version, extendedResources(release))); err != nil {
+	if err := control.Apply(ctx, objects(version, release.HasExtendedResources())); err != nil {
 		return err
 	}
 	pods := []string{"claiming"}
-	if extendedResources(release) {
+	if release.HasExtendedResources() {
 		pods = append(pods, "requesting")
 	}
 	for _, pod := range pods {
