@@ -230,16 +230,10 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
 
 // The scheduler has been constructed: its readings of the clock are the first step of the recording.
 void Process::StartRecording(const cycle::SchedulerOptions& options) {
-  recording::Header header{.version = std::string(BerthVersion()),
-                           .started = FormatTime(clock_.WallNow()),
-                           .gates = recording::GatesText(config_.gates),
-                           .config = config::WriteConfigForLog(config_, plugins_.codecs()),
-                           .options = options,
-                           .circuit = CircuitOf(flags_)};
-  recorder_->Watch(*scheduler_);
+  recording::Header header = recording::HeaderOf(config_, plugins_.codecs(), options, clock_.WallNow());
+  header.circuit = CircuitOf(flags_);
   recorder_->ExportTo(metrics_);
-  recorder_->Start(recording::WriteHeader(header));
-  recorder_->End();
+  recorder_->Start(*scheduler_, header);
 }
 
 assembly::ExtenderAccess Process::ExtenderAccess() {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/version.hpp"
-#include "config/write_config.hpp"
 #include "scheduler/recording/header.hpp"
 
 namespace berth::simulation {
@@ -32,22 +30,20 @@ VirtualCluster::VirtualCluster(const VirtualClusterOptions& options, std::unique
 Expected<void> VirtualCluster::MakeScheduler(const config::SchedulerConfig& config,
                                              const runtime::Registry& plugins,
                                              std::vector<std::string>& notes) {
-  const assembly::EnginePorts ports{Writer(), api_, loop_, services_};
+  assembly::Measure measure;
   if (recorder_) {
     recorder_->BeginStart();
-    BERTH_TRY(engine_,
-              assembly::Engine::Build(config, plugins, ports, notes,
-                                      {.registry = &metrics_, .clock = &LoopClock(), .options = {}}));
-    engine_->handle().signals.SetClock(LoopClock());
-  } else {
-    BERTH_TRY(engine_, assembly::Engine::Build(config, plugins, ports, notes));
+    measure = {.registry = &metrics_, .clock = &LoopClock(), .options = {}};
   }
+  BERTH_TRY(engine_,
+            assembly::Engine::Build(config, plugins, {Writer(), api_, loop_, services_}, notes, measure));
+  if (recorder_) engine_->handle().signals.SetClock(LoopClock());
   cycle::SchedulerOptions options;
   options.queue.initial_backoff = config.pod_initial_backoff;
   options.queue.max_backoff = config.pod_max_backoff;
   options.algorithm.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score;
   options.algorithm.seed = options_.seed;
-  // A recording has each attempt, of which a unit of work with a group of pods makes many.
+  // A recording has every attempt, and a unit of work with a group of pods makes many.
   options.record_bytes =
       recorder_ ? std::max(options_.record_bytes, std::size_t{8} << 20) : options_.record_bytes;
   scheduler_ = std::make_unique<cycle::Scheduler>(
@@ -56,21 +52,11 @@ Expected<void> VirtualCluster::MakeScheduler(const config::SchedulerConfig& conf
                                      WriteFence(), tracer_, [this](std::size_t profile) {
                                        return recorder_ == nullptr || engine_->IsMeasured(profile);
                                      }});
-  if (recorder_) StartRecording(config, plugins, options);
+  if (recorder_) {
+    recorder_->Start(*scheduler_,
+                     recording::HeaderOf(config, plugins.codecs(), options, time_->clock().WallNow()));
+  }
   return {};
-}
-
-// The scheduler has been constructed: its readings of the clock are the first step of the recording.
-void VirtualCluster::StartRecording(const config::SchedulerConfig& config, const runtime::Registry& plugins,
-                                    const cycle::SchedulerOptions& options) {
-  recorder_->Watch(*scheduler_);
-  recorder_->Start(recording::WriteHeader({.version = std::string(BerthVersion()),
-                                           .started = FormatTime(time_->clock().WallNow()),
-                                           .gates = recording::GatesText(config.gates),
-                                           .config = config::WriteConfigForLog(config, plugins.codecs()),
-                                           .options = options,
-                                           .circuit = {}}));
-  recorder_->End();
 }
 
 // Responses that have not arrived refer to the scheduler.

@@ -70,8 +70,6 @@ class VirtualCluster {
                  std::unique_ptr<recording::Recorder> recorder);
   Expected<void> MakeScheduler(const config::SchedulerConfig& config, const runtime::Registry& plugins,
                                std::vector<std::string>& notes);
-  void StartRecording(const config::SchedulerConfig& config, const runtime::Registry& plugins,
-                      const cycle::SchedulerOptions& options);
   void AwaitRecording();
   Duration NextWork();
   // What the scheduler uses: recorded, if there is a recorder.

@@ -22,7 +22,7 @@ class Backoff {
   explicit Backoff(const BackoffOptions& options) : options_(options), next_(options.initial) {}
 
   Duration Next(MonoTime now, Random& random) {
-    if (started_ && now - last_ > options_.reset_after) next_ = options_.initial;
+    if (started_ && now - last_ > options_.reset_after) Reset();
     started_ = true;
     last_ = now;
     const Duration base = std::min(next_, options_.cap);

@@ -8,6 +8,8 @@
 #include <concepts>
 
 #include "base/json_text.hpp"
+#include "base/version.hpp"
+#include "config/write_config.hpp"
 
 namespace berth::recording {
 namespace {
@@ -104,6 +106,16 @@ std::string_view OutOfRange(const Header& header) {
 }
 
 }  // namespace
+
+Header HeaderOf(const config::SchedulerConfig& config, const config::ArgsCodecs& codecs,
+                const cycle::SchedulerOptions& options, WallTime started) {
+  return {.version = std::string(BerthVersion()),
+          .started = FormatTime(started),
+          .gates = GatesText(config.gates),
+          .config = config::WriteConfigForLog(config, codecs),
+          .options = options,
+          .circuit = {}};
+}
 
 std::string WriteHeader(const Header& header) {
   std::string out;

@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "config/feature_gates.hpp"
+#include "config/scheduler_config.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/extenders/circuit.hpp"
 
@@ -21,6 +22,10 @@ struct Header {
   cycle::SchedulerOptions options;  // without class_latency
   extenders::CircuitOptions circuit;
 };
+
+// That of this build, with extenders' default circuit. `codecs` are those of the plugins' arguments.
+Header HeaderOf(const config::SchedulerConfig& config, const config::ArgsCodecs& codecs,
+                const cycle::SchedulerOptions& options, WallTime started);
 
 // One line of JSON without a newline.
 std::string WriteHeader(const Header& header);

@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "base/json_text.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/recording/header.hpp"
 #include "scheduler/recording/inputs.hpp"
 #include "scheduler/recording/state_text.hpp"
 
@@ -188,11 +189,6 @@ extenders::TransportMaker Recorder::Watch(extenders::TransportMaker make) {
   };
 }
 
-void Recorder::Watch(cycle::Scheduler& scheduler) {
-  scheduler_ = &scheduler;
-  saves_ = scheduler.StateIsDerived();
-}
-
 // --- the steps ---
 
 Expected<std::unique_ptr<Recorder>> Recorder::Create(const std::filesystem::path& directory,
@@ -211,10 +207,13 @@ Recorder::~Recorder() {
   }
 }
 
-void Recorder::Start(std::string header) {
-  Append(header, nullptr);
-  header_ = std::move(header);
+void Recorder::Start(cycle::Scheduler& scheduler, const Header& header) {
+  scheduler_ = &scheduler;
+  saves_ = scheduler.StateIsDerived();
+  header_ = WriteHeader(header);
+  Append(header_, nullptr);
   thread_ = std::jthread([this](const std::stop_token& stop) { WriteAll(stop); });
+  End();
 }
 
 void Recorder::ExportTo(metrics::Registry& metrics) {

@@ -64,6 +64,8 @@
 
 namespace berth::recording {
 
+struct Header;
+
 struct RecorderLimits {
   std::uint64_t total = 1u << 30;  // compressed bytes of all files
   // Compressed bytes after which the next snapshot begins a file; at most an eighth of `total` counts.
@@ -87,8 +89,9 @@ class Recorder final : public cycle::LoopJournal {
   // Writes what is waiting.
   ~Recorder() override;
 
-  // Starts to write with this first line. Called once, before the loop runs.
-  void Start(std::string header);
+  // Starts to write, and ends the step of BeginStart: this scheduler was constructed. Called once, before the
+  // loop runs. The scheduler must outlive this object's use by the loop.
+  void Start(cycle::Scheduler& scheduler, const Header& header);
   void ExportTo(metrics::Registry& metrics);  // must outlive this object
   // Returns when everything up to now is written. Any thread.
   void Flush();
@@ -98,10 +101,9 @@ class Recorder final : public cycle::LoopJournal {
   std::unique_ptr<Fence> Watch(const Fence& fence);
   std::unique_ptr<ports::ApiWriter> Watch(ports::ApiWriter& writer);
   extenders::TransportMaker Watch(extenders::TransportMaker make);
-  void Watch(cycle::Scheduler& scheduler);
 
   // --- the loop's thread ---
-  void BeginStart();  // before the scheduler is constructed; End after it
+  void BeginStart();  // before the scheduler is constructed; Start after it
   void BeginChange(const ports::ClusterChange& change) override;
   void BeginSynced() override;
   void BeginWork(const cycle::Origin& origin) override;

@@ -60,14 +60,12 @@ class Recorded {
         cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
                               recorder_->clock(), metrics_, engine_->shared_extenders(), *fence_, tracer_,
                               [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
-    recorder_->Watch(*scheduler_);
     recording::Header header;
     header.version = "1";
     header.gates = kGates;
     header.config = config::WriteConfigForLog(config_, plugins_.codecs());
     header.options = options;
-    recorder_->Start(recording::WriteHeader(header));
-    recorder_->End();
+    recorder_->Start(*scheduler_, header);
   }
   ~Recorded() { loop_.DropPending(); }
 
