@@ -29,8 +29,9 @@ const gpuDriver = "gpu.example.com"
 // allocation's timestamp has no fractions of a second.
 const bindingTimeout = 7 * time.Second
 
-// bindingTimeoutSince is the minor release whose DynamicResources has this argument first.
-const bindingTimeoutSince = 35
+// bindingTimeoutSince is the minor release whose DynamicResources accepts this argument first: with the default feature gates
+// of 1.35 it is rejected.
+const bindingTimeoutSince = 36
 
 // --- history of claims ---
 

@@ -44,6 +44,12 @@ type kind struct {
 	berth   bool
 }
 
+// numbered is the same scheduler for a further run: with a log and namespaces of its own.
+func (k kind) numbered(run int) kind {
+	k.name = fmt.Sprintf("%s-%d", k.name, run)
+	return k
+}
+
 // controllers are those that scenarios with volumes, budgets and resource claims need. Others would interfere: one deletes
 // pods of missing nodes.
 var controllers = []string{"persistentvolume-binder-controller", "ephemeral-volume-controller", "disruption-controller", "resourceclaim-controller"}
@@ -248,26 +254,21 @@ func (c *pool) play(ctx context.Context, k kind, scenarios []*scenario) ([]*outc
 	return outcomes, ctx.Err()
 }
 
-// playAgain replaces the outcomes of scenarios that this scheduler did not get through, and returns their number. On a busy
-// machine the order of events may be another one than the scenario is about.
-func (c *pool) playAgain(ctx context.Context, outcomes []*outcome, scenarios []*scenario, k kind) (int, error) {
-	var places []int
-	var failed []*scenario
-	for i, o := range outcomes {
-		if o.err != nil {
-			places, failed = append(places, i), append(failed, scenarios[i])
-		}
+// playAgain plays some of the scenarios again, those at these places, and replaces their outcomes.
+func (c *pool) playAgain(ctx context.Context, outcomes []*outcome, scenarios []*scenario, places []int, k kind) error {
+	if len(places) == 0 {
+		return nil
 	}
-	if len(failed) == 0 {
-		return 0, nil
+	var chosen []*scenario
+	for _, place := range places {
+		chosen = append(chosen, scenarios[place])
 	}
-	k.name += "-again"
-	second, err := c.play(ctx, k, failed)
+	again, err := c.play(ctx, k, chosen)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for i, place := range places {
-		outcomes[place] = second[i]
+		outcomes[place] = again[i]
 	}
-	return len(failed), nil
+	return nil
 }

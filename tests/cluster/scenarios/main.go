@@ -121,11 +121,12 @@ func run(ctx context.Context, o *options, directory string) error {
 	if err != nil {
 		return err
 	}
-	again, err := pool.playAgain(ctx, reference, chosen, original)
-	if err != nil {
+	// On a busy machine the order of events may be another one than the scenario is about.
+	failed := placesOf(reference, func(o *outcome) bool { return o.err != nil })
+	if err := pool.playAgain(ctx, reference, chosen, failed, original.numbered(2)); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%6.1f s  %d scenarios played with kube-scheduler, %d of them twice\n", time.Since(started).Seconds(), len(chosen), again)
+	fmt.Fprintf(out, "%6.1f s  %d scenarios played with kube-scheduler, %d of them twice\n", time.Since(started).Seconds(), len(chosen), len(failed))
 	if o.alone {
 		return reportReference(out, o, chosen, reference)
 	}
@@ -134,15 +135,39 @@ func run(ctx context.Context, o *options, directory string) error {
 		return err
 	}
 	fmt.Fprintf(out, "%6.1f s  %d scenarios played with berth\n", time.Since(started).Seconds(), len(chosen))
+	results := make([]result, len(chosen))
 	for i, sc := range chosen {
-		r := sc.evaluate(release, reference[i], berthOutcomes[i])
-		found.Scenarios = append(found.Scenarios, r)
-		report(out, o, sc, r, reference[i], berthOutcomes[i])
+		results[i] = sc.evaluate(release, reference[i], berthOutcomes[i])
+		report(out, o, sc, results[i], reference[i], berthOutcomes[i])
 	}
+	// kube-scheduler does not behave in the same way each time: the controllers' writes come sooner or later. An outcome of
+	// berth is right if kube-scheduler has the same one in one of three runs.
+	for number := 3; number <= 4; number++ {
+		differing := placesOf(results, func(r result) bool { return r.Verdict == different })
+		if err := pool.playAgain(ctx, reference, chosen, differing, original.numbered(number)); err != nil {
+			return err
+		}
+		for _, i := range differing {
+			results[i] = chosen[i].evaluate(release, reference[i], berthOutcomes[i])
+			fmt.Fprintf(out, "kube-scheduler plays again: ")
+			report(out, o, chosen[i], results[i], reference[i], berthOutcomes[i])
+		}
+	}
+	found.Scenarios = append(found.Scenarios, results...)
 	if err := found.write(o.results); err != nil {
 		return err
 	}
 	return found.summary(out)
+}
+
+// placesOf returns the indices of the elements with this property.
+func placesOf[T any](elements []T, property func(T) bool) (places []int) {
+	for i, element := range elements {
+		if property(element) {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // reportReference prints the results of scenarios that ran with kube-scheduler only.

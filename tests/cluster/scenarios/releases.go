@@ -147,7 +147,13 @@ func (r *results) summary(out io.Writer) error {
 	}
 	played := len(r.Scenarios) - count[notApplicable]
 	if count[different] > 0 {
-		return fmt.Errorf("%d of %d scenarios differ", count[different], played)
+		var differing []string
+		for _, result := range r.Scenarios {
+			if result.Verdict == different {
+				differing = append(differing, fmt.Sprintf("%s: %s", result.Name, strings.Join(result.Differences, "; ")))
+			}
+		}
+		return fmt.Errorf("%d of %d scenarios differ\n%s", count[different], played, strings.Join(differing, "\n"))
 	}
 	if played == count[alike] && count[notApplicable] == 0 {
 		fmt.Fprintf(out, "all %d scenarios alike\n", played)
