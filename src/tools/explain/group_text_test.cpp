@@ -290,7 +290,9 @@ TEST_F(GroupTextTest, GroupsThatDidNotStartAreNotInTheWayOfTheObstacle) {
            ChildGroup("large", "middle", 3, "01") + ChildGroup("one", "middle", 1, "02") +
            ChildGroup("second", "root", 2, "03") + Member("a", "large") + Member("b", "large") +
            Member("c", "large") + Member("d", "one") + Member("e", "second") + Member("f", "second"));
-  EXPECT_EQ(Explain("a").record.tree->fails_at, "default/second");
+  const auto tree = Explain("a");
+  EXPECT_EQ(tree.record.tree->fails_at, "default/second");
+  EXPECT_EQ(tree.obstacle.pod, "default/f");
   EXPECT_THAT(Text("a"), HasSubstr("requests 3; large lacks 3 (0 of 8 free), small lacks 3 (0 of 3 free)"));
 }
 

@@ -122,7 +122,7 @@ func deviceScenarios() []*scenario {
 			s.pod("nearer", claiming("nearer"))
 			s.refused("nearer", "cannot allocate all claims")
 		}},
-		{name: "devices with distinct attributes", run: func(s *stage) {
+		{name: "devices with distinct attributes", needs: []requirement{sharedDevices}, run: func(s *stage) {
 			s.node("n-1")
 			s.deviceClass("gpu")
 			s.slice("gpus", ofNode("n-1"), with("gpu-0", attribute("numa", "a")), with("gpu-1", attribute("numa", "a")), with("gpu-2", attribute("numa", "b")))

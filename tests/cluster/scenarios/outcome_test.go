@@ -102,6 +102,8 @@ func TestOlderReleases(t *testing.T) {
 		{"another event is a difference", named("x"), of("pod x: event Normal Scheduled Binding from s: one"),
 			of("pod x: event Normal Preempted Binding from s: one"), different},
 		{"another node is a difference", named("x"), of("pod x: bound to n-1"), of("pod x: bound to n-2"), different},
+		{"the time of an allocation is another text", named("x"), of(`claim x: finalizers [], status {"allocation":{}}`),
+			of(`claim x: finalizers [], status {"allocation":{},"allocationTimestamp":"1970-01-01T00:00:00Z"}`), sameDecisions},
 		{"more requests are another text", named("x"), of("a"), more, sameDecisions},
 		{"a nomination of berth only is documented", named("x"), of("a"), of("a", `pod x: nominated "n-1"`), asDocumented},
 		{"a nomination and another node is a difference", named("x"), of("pod x: bound to n-1"), of("pod x: bound to n-2", `pod x: nominated "n-1"`), different},
