@@ -76,10 +76,12 @@ def buckets(text, name, label=""):
     return found
 
 
-def quantile(before, after, share):
-    """The bound of the bucket that contains this share of the observations between two reports."""
+def within(before, after, share):
+    """The bound of the bucket that contains this share of the observations between two reports, as text."""
     counts = sorted((bound, count - before.get(bound, 0)) for bound, count in after.items())
-    return next((bound for bound, count in counts if count >= share * counts[-1][1]), 0)
+    bound = next((bound for bound, count in counts if count >= share * counts[-1][1]), 0)
+    # The last bucket has no bound.
+    return f"within {bound * 1000:g} ms" if bound < float("inf") else f"after more than {counts[-2][0] * 1000:g} ms"
 
 
 def write_bound_pods(path, nodes, count):
@@ -122,7 +124,7 @@ class Measurement:
         after = self.scheduler.metrics()
         waited = [buckets(text, WAITED) for text in (before, after)]
         print(f"{name}: {count} pods at {count / seconds:.0f}/s; time until bound: "
-              + ", ".join(f"{text} within {quantile(*waited, share) * 1000:g} ms"
+              + ", ".join(f"{text} {within(*waited, share)}"
                           for text, share in (("half", 0.5), ("99 %", 0.99), ("99.9 %", 0.999), ("all", 1.0))))
 
     def bound(self):
@@ -154,8 +156,7 @@ class Measurement:
         print(f"pause of an applied reload: median {pauses[len(pauses) // 2]:.2f} ms, longest {pauses[-1]:.2f} ms")
         for kind in ("reload", "preview"):
             steps = buckets(text, STEPS, f'request="{kind}"')
-            print(f"longest step of the loop per {kind}: half within {quantile({}, steps, 0.5) * 1000:g} ms, "
-                  f"all within {quantile({}, steps, 1.0) * 1000:g} ms")
+            print(f"longest step of the loop per {kind}: half {within({}, steps, 0.5)}, all {within({}, steps, 1.0)}")
         if pauses[-1] > self.options.limit:
             sys.exit(f"error: a pause of {pauses[-1]:.2f} ms, expected at most {self.options.limit}")
 
