@@ -70,7 +70,7 @@ Expected<std::shared_ptr<ProfileSet>> Engine::BuildSet(const config::SchedulerCo
                                                        const runtime::Registry& registry,
                                                        std::vector<std::string>& notes,
                                                        const Measure& measure, const ExtenderAccess& access) {
-  const auto set = std::make_shared<ProfileSet>();
+  auto set = std::make_shared<ProfileSet>();
   set->listeners = std::make_shared<const char>();
   signals_.SetListenerOwner(set->listeners);
   handle_.next_state_slot = 0;
