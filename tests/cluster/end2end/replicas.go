@@ -84,7 +84,7 @@ func (s *replicas) replaceLost(ctx context.Context) error {
 		if r.child.Running() {
 			continue
 		}
-		if code, _ := r.child.Exited(0); code != 1 || !strings.Contains(r.child.Log(), controlplane.LogsLost) {
+		if code, _ := r.child.Exited(time.Second); code != 1 || !strings.Contains(r.child.Log(), controlplane.LogsLost) {
 			return r.child.Gone()
 		}
 		s.lost++
