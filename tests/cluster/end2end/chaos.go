@@ -53,7 +53,8 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	if err != nil {
 		return err
 	}
-	if _, err := control.StartControllers(claimController); err != nil {
+	controllers, err := control.StartControllers(claimController)
+	if err != nil {
 		return err
 	}
 	work := newPlainWorkload(o.nodes, o.pods)
@@ -89,7 +90,6 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 
 	creating, stopCreating := context.WithCancel(ctx)
 	defer stopCreating()
-	// Each step has a part of the pods, so that none begins when all pods are bound.
 	created, parts := make(chan error, 1), make(chan []*v1.Pod, 1)
 	go func() {
 		created <- createInParts(creating, control.Client, parts)
@@ -112,35 +112,55 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		replacing <- work.devices.replaceSlices(ctx, control.Client, rand.New(rand.NewPCG(seed, 2)), stopReplacing, &replaced)
 	}()
 
-	killLeader := func(create func(sent map[string][]binding) moment) func() (string, error) {
-		return func() (string, error) { return schedulers.killLeaderAt(ctx, reader, create) }
+	// Each step has a part of the pods, so that none begins when all pods are bound. It calls create when it is prepared for
+	// them.
+	type step func(part []*v1.Pod, create func() error) (string, error)
+	killLeader := func(newMoment func([]*v1.Pod, *rand.Rand) moment) step {
+		return func(part []*v1.Pod, create func() error) (string, error) {
+			schedulers.writes.await(newMoment(part, random))
+			if err := create(); err != nil {
+				return "", err
+			}
+			return schedulers.killLeader(ctx, reader)
+		}
 	}
-	restart := func(compact bool) func() (string, error) {
-		return func() (string, error) { return crash(ctx, control, etcd, schedulers, reader, random, compact) }
+	restart := func(compact bool) step {
+		return func(part []*v1.Pod, create func() error) (string, error) {
+			if err := create(); err != nil {
+				return "", err
+			}
+			if err := waitForShare(ctx, reader, part, alive, 0.1+0.5*random.Float64(), o.timeout); err != nil {
+				return "", err
+			}
+			what, err := crash(ctx, control, etcd, schedulers, reader, random, compact)
+			if err != nil || !compact {
+				return what, err
+			}
+			// After two crashes its watches would wait for up to a minute. It is not under test.
+			controllers.Kill()
+			_, err = control.StartControllers(claimController)
+			return what, err
+		}
 	}
-	steps := []func() (string, error){
-		killLeader(newPartOfGang(work, random)), killLeader(newAllocatedClaim(work, random)), restart(false), restart(true)}
+	steps := []step{killLeader(newPartOfGang), killLeader(newAllocatedClaim), restart(false), restart(true)}
 	if crashFirst {
 		steps[0], steps[1], steps[2] = steps[2], steps[0], steps[1]
 	}
 	parts <- work.refused
-	for i, step := range steps {
-		part := func(i int) int { return len(work.fitting) * i / len(steps) }
-		share := (float64(i) + 0.1 + 0.5*random.Float64()) / float64(len(steps))
-		select {
-		case parts <- work.fitting[part(i):part(i+1)]:
-		case err := <-created:
-			return err
-		}
-		if err := waitForShare(ctx, reader, work, alive, share, o.timeout); err != nil {
-			return err
-		}
-		bound := reader.countBound(work.fitting)
-		what, err := step()
+	for i, do := range steps {
+		part := work.fitting[len(work.fitting)*i/len(steps) : len(work.fitting)*(i+1)/len(steps)]
+		what, err := do(part, func() error {
+			select {
+			case parts <- part:
+				return nil
+			case err := <-created:
+				return err
+			}
+		})
 		if err != nil {
 			return err
 		}
-		printf("%s; %d pods bound before, %d after", what, bound, reader.countBound(work.fitting))
+		printf("%s; %d pods bound", what, reader.countBound(work.fitting))
 	}
 	close(parts)
 	if err := <-created; err != nil {
@@ -260,9 +280,9 @@ func createWithRetries(ctx context.Context, client kubernetes.Interface, pods []
 	})
 }
 
-func waitForShare(ctx context.Context, r *reader, w *workload, alive func() error, share float64, timeout time.Duration) error {
+func waitForShare(ctx context.Context, r *reader, pods []*v1.Pod, alive func() error, share float64, timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)
-	for float64(r.countBound(w.fitting)) < share*float64(len(w.fitting)) {
+	for float64(r.countBound(pods)) < share*float64(len(pods)) {
 		if err := alive(); err != nil {
 			return err
 		}
@@ -270,7 +290,7 @@ func waitForShare(ctx context.Context, r *reader, w *workload, alive func() erro
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%d of %d pods are bound after %s", r.countBound(w.fitting), len(w.fitting), timeout)
+			return fmt.Errorf("%d of %d pods are bound after %s", r.countBound(pods), len(pods), timeout)
 		}
 		if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
 			return err

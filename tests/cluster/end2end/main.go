@@ -60,6 +60,9 @@ func parse(args []string) (*options, error) {
 	if o.nodes < 20 || o.pods < 1 || o.pods > 10*o.nodes {
 		return nil, fmt.Errorf("%d pods on %d nodes: at least 20 nodes, at most 10 pods for each", o.pods, o.nodes)
 	}
+	if o.chaos && o.pods < 200 {
+		return nil, fmt.Errorf("%d pods: --chaos needs at least 200, so that each of its steps has gangs and claims", o.pods)
+	}
 	if err := o.Complete(); err != nil {
 		return nil, err
 	}

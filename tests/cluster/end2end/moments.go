@@ -10,30 +10,31 @@ import (
 // partOfGang is the moment at which the first members of a gang are bound, and the bindings of the others are sent and did
 // not arrive.
 type partOfGang struct {
-	gangs          map[string]string // by pod; gangs of which no binding was sent before
-	gang           string            // the first one that is bound
-	most           int               // number of members that are bound
-	forwarded, not map[string]bool   // members
+	gangs          map[string]string // by pod
+	skip           int               // number of gangs that are bound before
+	skipped        map[string]bool
+	gang           string          // the first one after these
+	most           int             // number of members that are bound
+	forwarded, not map[string]bool // members
 }
 
-// newPartOfGang chooses the number of members that are bound.
-func newPartOfGang(w *workload, random *rand.Rand) func(sent map[string][]binding) moment {
-	most := 1 + random.IntN(gangSize-1)
-	return func(sent map[string][]binding) moment {
-		m := &partOfGang{gangs: make(map[string]string), most: most, forwarded: make(map[string]bool), not: make(map[string]bool)}
-		begun := make(map[string]bool)
-		for _, pod := range w.fitting {
-			if len(sent[pod.Name]) > 0 {
-				begun[gangOf(pod)] = true
-			}
-		}
-		for _, pod := range w.fitting {
-			if gang := gangOf(pod); gang != "" && !begun[gang] {
-				m.gangs[pod.Name] = gang
-			}
-		}
-		return m
+// newPartOfGang chooses one of the gangs whose members are all among these pods, none of which exists yet, and the number
+// of members that are bound.
+func newPartOfGang(pods []*v1.Pod, random *rand.Rand) moment {
+	m := &partOfGang{gangs: make(map[string]string), skipped: make(map[string]bool), forwarded: make(map[string]bool), not: make(map[string]bool)}
+	members := make(map[string]int)
+	for _, pod := range pods {
+		members[gangOf(pod)]++
 	}
+	gangs := 0
+	for _, pod := range pods {
+		if gang := gangOf(pod); gang != "" && members[gang] == gangSize {
+			m.gangs[pod.Name] = gang
+			gangs++
+		}
+	}
+	m.skip, m.most = random.IntN(max(1, gangs/gangSize/2)), 1+random.IntN(gangSize-1)
+	return m
 }
 
 func gangOf(pod *v1.Pod) string {
@@ -45,8 +46,12 @@ func gangOf(pod *v1.Pod) string {
 
 func (m *partOfGang) holds(pod string) bool {
 	gang := m.gangs[pod]
-	if m.gang == "" {
-		m.gang = gang
+	if m.gang == "" && gang != "" && !m.skipped[gang] {
+		if len(m.skipped) < m.skip {
+			m.skipped[gang] = true
+		} else {
+			m.gang = gang
+		}
 	}
 	switch {
 	case gang == "" || gang != m.gang || m.forwarded[pod]:
@@ -78,13 +83,16 @@ type allocatedClaim struct {
 	pod  string          // the first one after these
 }
 
-// newAllocatedClaim chooses the number of pods with claims that are bound before.
-func newAllocatedClaim(w *workload, random *rand.Rand) func(sent map[string][]binding) moment {
-	m := &allocatedClaim{pods: make(map[string]bool), skip: random.IntN(10)}
-	for _, pod := range w.fitting {
-		m.pods[pod.Name] = len(pod.Spec.ResourceClaims) > 0
+// newAllocatedClaim chooses one of these pods, none of which exists yet.
+func newAllocatedClaim(pods []*v1.Pod, random *rand.Rand) moment {
+	m := &allocatedClaim{pods: make(map[string]bool)}
+	for _, pod := range pods {
+		if len(pod.Spec.ResourceClaims) > 0 {
+			m.pods[pod.Name] = true
+		}
 	}
-	return func(map[string][]binding) moment { return m }
+	m.skip = random.IntN(max(1, len(m.pods)/2))
+	return m
 }
 
 func (m *allocatedClaim) holds(pod string) bool {

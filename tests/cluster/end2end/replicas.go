@@ -108,10 +108,9 @@ func (s *replicas) remove(gone *replica) {
 	s.running = left
 }
 
-// killLeaderAt waits for a moment, kills the leader then, waits for the next leader, and starts another replica. It
-// returns a description.
-func (s *replicas) killLeaderAt(ctx context.Context, r *reader, create func(sent map[string][]binding) moment) (string, error) {
-	s.writes.await(create)
+// killLeader waits for the moment, kills the leader then, waits for the next leader, and starts another replica. It returns
+// a description.
+func (s *replicas) killLeader(ctx context.Context, r *reader) (string, error) {
 	var leader *replica
 	what := ""
 	err := controlplane.Until(ctx, time.Minute, "the moment at which the leader is killed", func() (reached bool, err error) {
@@ -126,7 +125,7 @@ func (s *replicas) killLeaderAt(ctx context.Context, r *reader, create func(sent
 		return "", err
 	}
 	leader.child.Kill()
-	s.writes.await(func(map[string][]binding) moment { return never{} })
+	s.writes.await(never{})
 	killedAt := time.Now()
 	s.killed++
 	s.remove(leader)

@@ -172,11 +172,11 @@ func (w *writes) bind(pod string, b binding) {
 	w.bindings[pod] = append(w.bindings[pod], b)
 }
 
-// await makes a moment the next one. The moment is created from the pods whose bindings were sent until now.
-func (w *writes) await(create func(sent map[string][]binding) moment) {
+// await makes a moment the next one.
+func (w *writes) await(m moment) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.moment = create(w.bindings)
+	w.moment = m
 }
 
 func (w *writes) reached(r *reader) (bool, string) {

@@ -117,7 +117,7 @@ func TestWritesFindsViolations(t *testing.T) {
 }
 
 func TestMomentsHoldBindings(t *testing.T) {
-	work := newPlainWorkload(20, 40)
+	work := newPlainWorkload(20, 60)
 	work.addDevices()
 	work.addGangs()
 	members := func(gang string) (pods []string) {
@@ -128,7 +128,6 @@ func TestMomentsHoldBindings(t *testing.T) {
 		}
 		return pods
 	}
-	first, second := members("gang-0"), members("gang-1")
 	held := func(m moment, pods ...string) (held []string) {
 		for _, pod := range pods {
 			if m.holds(pod) {
@@ -138,19 +137,25 @@ func TestMomentsHoldBindings(t *testing.T) {
 		return held
 	}
 	for seed := range uint64(20) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		// A binding of the first gang was sent before, so the moment is one of the second.
-		m := newPartOfGang(work, random)(map[string][]binding{first[0]: nil, first[1]: {{"a", 201}}})
-		forwarded := m.(*partOfGang).most
-		if forwarded < 1 || forwarded >= gangSize {
-			t.Fatalf("seed %d: %d members are bound", seed, forwarded)
+		// gang-2 has a member outside of these pods.
+		pods := work.fitting[:52]
+		m := newPartOfGang(pods, rand.New(rand.NewPCG(seed, 0))).(*partOfGang)
+		if m.most < 1 || m.most >= gangSize || m.skip != 0 {
+			t.Fatalf("seed %d: %d members are bound, %d gangs before", seed, m.most, m.skip)
 		}
-		if got := held(m, slices.Concat(first, []string{"pod-9"}, second)...); !slices.Equal(got, second[forwarded:]) {
-			t.Errorf("seed %d: held are %q, want %q", seed, got, second[forwarded:])
+		first, other, split := members("gang-0"), members("gang-1"), members("gang-2")
+		want := first[m.most:]
+		if got := held(m, slices.Concat(split, first, []string{"pod-9"}, other)...); !slices.Equal(got, want) {
+			t.Errorf("seed %d: held are %q, want %q", seed, got, want)
 		}
-		if got := held(m, second...); !slices.Equal(got, second[forwarded:]) {
-			t.Errorf("seed %d: held are %q when they are sent again, want %q", seed, got, second[forwarded:])
+		if got := held(m, first...); !slices.Equal(got, want) {
+			t.Errorf("seed %d: held are %q when they are sent again, want %q", seed, got, want)
 		}
+	}
+	second := newPartOfGang(work.fitting, rand.New(rand.NewPCG(0, 0))).(*partOfGang)
+	second.skip, second.most = 1, 2
+	if got := held(second, slices.Concat(members("gang-2"), members("gang-0"), members("gang-2"))...); !slices.Equal(got, members("gang-0")[2:]) {
+		t.Errorf("held are %q", got)
 	}
 	m := &allocatedClaim{pods: map[string]bool{"x": true, "y": true, "z": true}, skip: 1}
 	if got := held(m, "p", "x", "p", "y", "z", "y"); !slices.Equal(got, []string{"y", "y"}) {
@@ -162,7 +167,7 @@ func TestMomentsHoldBindings(t *testing.T) {
 func TestHeldBindingIsNotForwarded(t *testing.T) {
 	w := newWrites()
 	w.lead("a", "host_a")
-	w.await(func(map[string][]binding) moment { return &allocatedClaim{pods: map[string]bool{"p": true}} })
+	w.await(&allocatedClaim{pods: map[string]bool{"p": true}})
 	forwarded := false
 	server := httptest.NewServer(w.record("a", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { forwarded = true })))
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
