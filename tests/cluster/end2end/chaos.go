@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/client/v3"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,51 +111,23 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		replacing <- work.devices.replaceSlices(ctx, control.Client, rand.New(rand.NewPCG(seed, 2)), stopReplacing, &replaced)
 	}()
 
-	// Each step has a part of the pods, so that none begins when all pods are bound. It calls create when it is prepared for
-	// them.
-	type step func(part []*v1.Pod, create func() error) (string, error)
-	killLeader := func(newMoment func([]*v1.Pod, *rand.Rand) moment) step {
-		return func(part []*v1.Pod, create func() error) (string, error) {
-			schedulers.writes.await(newMoment(part, random))
-			if err := create(); err != nil {
-				return "", err
-			}
-			return schedulers.killLeader(ctx, reader)
-		}
-	}
-	restart := func(compact bool) step {
-		return func(part []*v1.Pod, create func() error) (string, error) {
-			if err := create(); err != nil {
-				return "", err
-			}
-			if err := waitForShare(ctx, reader, part, alive, 0.1+0.5*random.Float64(), o.timeout); err != nil {
-				return "", err
-			}
-			what, err := crash(ctx, control, etcd, schedulers, reader, random, compact)
-			if err != nil || !compact {
-				return what, err
-			}
-			// After two crashes its watches would wait for up to a minute. It is not under test.
-			controllers.Kill()
-			_, err = control.StartControllers(claimController)
-			return what, err
-		}
-	}
-	steps := []step{killLeader(newPartOfGang), killLeader(newAllocatedClaim), restart(false), restart(true)}
-	if crashFirst {
-		steps[0], steps[1], steps[2] = steps[2], steps[0], steps[1]
-	}
-	parts <- work.refused
-	for i, do := range steps {
-		part := work.fitting[len(work.fitting)*i/len(steps) : len(work.fitting)*(i+1)/len(steps)]
-		what, err := do(part, func() error {
+	c := &chaos{options: o, control: control, controllers: controllers, etcd: etcd, reader: reader, schedulers: schedulers, random: random,
+		create: func(part []*v1.Pod) error {
 			select {
 			case parts <- part:
 				return nil
 			case err := <-created:
 				return err
 			}
-		})
+		}}
+	steps := []func(context.Context, []*v1.Pod) (string, error){c.killInGang, c.killWithClaim, c.restart, c.restartCompacted}
+	if crashFirst {
+		steps[0], steps[1], steps[2] = steps[2], steps[0], steps[1]
+	}
+	parts <- work.refused
+	for i, step := range steps {
+		// Each step has a part of the pods, so that none begins when all pods are bound.
+		what, err := step(ctx, work.fitting[len(work.fitting)*i/len(steps):len(work.fitting)*(i+1)/len(steps)])
 		if err != nil {
 			return err
 		}
@@ -202,49 +173,6 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	return verdict(append(violations, reader.history().check(work)...), out, printf)
 }
 
-// crash kills the API server and restarts it. With a compaction the schedulers are disconnected meanwhile and
-// objects are changed, so that their last version is gone when they reconnect. Without it waits for a moment in which a
-// claim is allocated and its pod not bound. Returns a description with the number of these claims.
-func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Client, schedulers *replicas, reader *reader, random *rand.Rand, compact bool) (string, error) {
-	for deadline := time.Now().Add(2 * time.Second); !compact && reader.inFlight() == 0 && time.Now().Before(deadline); {
-		if err := controlplane.Pause(ctx, time.Millisecond); err != nil {
-			return "", err
-		}
-	}
-	if compact {
-		schedulers.block(true)
-		for i := range 50 {
-			node := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("compacted-", i), Namespace: "default"}, Spec: v1.PodSpec{
-				SchedulerName: "none", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
-			if _, err := c.Client.CoreV1().Pods("default").Create(ctx, node, metav1.CreateOptions{}); err != nil {
-				return "", err
-			}
-		}
-	}
-	claims := reader.inFlight()
-	c.APIServer.Kill()
-	if compact {
-		now, err := etcd.Get(ctx, "revision")
-		if err != nil {
-			return "", err
-		}
-		if _, err := etcd.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
-			return "", err
-		}
-	}
-	if err := controlplane.Pause(ctx, time.Duration(random.IntN(2000))*time.Millisecond); err != nil {
-		return "", err
-	}
-	if err := c.StartAPIServer(); err != nil {
-		return "", err
-	}
-	if err := c.WaitUntilReady(ctx, c.APIServer); err != nil {
-		return "", err
-	}
-	schedulers.block(false)
-	return fmt.Sprintf("API server killed with %d claims in flight", claims), nil
-}
-
 // createInParts creates pods with retries, one part after the other, until the channel is closed.
 func createInParts(ctx context.Context, client kubernetes.Interface, parts <-chan []*v1.Pod) error {
 	for {
@@ -278,25 +206,6 @@ func createWithRetries(ctx context.Context, client kubernetes.Interface, pods []
 			}
 		}
 	})
-}
-
-func waitForShare(ctx context.Context, r *reader, pods []*v1.Pod, alive func() error, share float64, timeout time.Duration) error {
-	deadline := time.Now().Add(timeout)
-	for float64(r.countBound(pods)) < share*float64(len(pods)) {
-		if err := alive(); err != nil {
-			return err
-		}
-		if err := r.failure(); err != nil {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%d of %d pods are bound after %s", r.countBound(pods), len(pods), timeout)
-		}
-		if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // metricSum adds the samples of berth's metrics whose name and labels match.
