@@ -21,6 +21,7 @@ type Children struct {
 // Child is one program.
 type Child struct {
 	Name    string
+	log     string // path
 	command *exec.Cmd
 	done    chan struct{}
 }
@@ -33,12 +34,13 @@ func (c *Children) Start(name string, command []string, args ...string) (*Child,
 // StartWith is Start with additional environment variables: "NAME=value".
 func (c *Children) StartWith(name string, command []string, environment ...string) (*Child, error) {
 	// A restarted program appends to the same log.
-	log, err := os.OpenFile(filepath.Join(c.Directory, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	path := filepath.Join(c.Directory, name+".log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	started := &Child{Name: name, done: make(chan struct{})}
+	started := &Child{Name: name, log: path, done: make(chan struct{})}
 	started.command = exec.Command(command[0], command[1:]...)
 	started.command.Env = append(os.Environ(), environment...)
 	started.command.Stdout, started.command.Stderr = log, log
@@ -110,6 +112,14 @@ func (c *Child) Running() bool {
 	default:
 		return true
 	}
+}
+
+// Alive returns an error if the child has ended.
+func (c *Child) Alive() error {
+	if c.Running() {
+		return nil
+	}
+	return c.Gone()
 }
 
 // Gone returns the error for a child that has ended unexpectedly.

@@ -247,12 +247,24 @@ func (c *ControlPlane) StartScheduler(children *Children, name string, command [
 
 // StartSchedulerAt is StartScheduler with another URL of the API server.
 func (c *ControlPlane) StartSchedulerAt(url string, children *Children, name string, command []string, profile, auth string, more ...string) (*Child, error) {
+	return c.startScheduler(url, children, name, command, noElection, profile, auth, more)
+}
+
+// LeaseName is the name of kube-scheduler's Lease in kube-system.
+const LeaseName = "kube-scheduler"
+
+// StartElectedAt is StartSchedulerAt for a scheduler that stands by until it is the leader.
+func (c *ControlPlane) StartElectedAt(url string, children *Children, name string, command []string, election Election, profile, auth string, more ...string) (*Child, error) {
+	return c.startScheduler(url, children, name, command, election.Config(LeaseName), profile, auth, more)
+}
+
+func (c *ControlPlane) startScheduler(url string, children *Children, name string, command []string, election, profile, auth string, more []string) (*Child, error) {
 	kubeconfig, err := c.WriteKubeconfig(url, name, auth)
 	if err != nil {
 		return nil, err
 	}
 	config := c.File(name + ".yaml")
-	if err := os.WriteFile(config, []byte(SchedulerConfig(kubeconfig, profile)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(schedulerConfig(kubeconfig, election, profile)), 0o600); err != nil {
 		return nil, err
 	}
 	ports, err := FreePorts(1)
@@ -323,6 +335,10 @@ func (c *ControlPlane) writeKubeconfig(url, name string, user *clientcmdapi.Auth
 // kubeconfig, because kube-scheduler ignores --kubeconfig with --config. The client's limits are so high that
 // they do not take effect; VolumeBinding's timeout is short, but sufficient for a busy machine.
 func SchedulerConfig(kubeconfig string, profiles ...string) string {
+	return schedulerConfig(kubeconfig, noElection, profiles...)
+}
+
+func schedulerConfig(kubeconfig, election string, profiles ...string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -330,10 +346,8 @@ clientConnection:
   kubeconfig: %s
   qps: 5000
   burst: 5000
-leaderElection:
-  leaderElect: false
-profiles:
-`, kubeconfig)
+%sprofiles:
+`, kubeconfig, election)
 	for _, profile := range profiles {
 		fmt.Fprintf(&text, `- schedulerName: %s
   pluginConfig:

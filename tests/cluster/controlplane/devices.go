@@ -121,16 +121,16 @@ func reservedFor(claim *resourcev1.ResourceClaim, pod types.UID) bool {
 	return slices.ContainsFunc(claim.Status.ReservedFor, func(c resourcev1.ResourceClaimConsumerReference) bool { return c.UID == pod })
 }
 
-// InFlight counts the claims that are allocated for a pod that is not bound yet.
-func (s *DeviceState) InFlight() (count int) {
+// InFlight returns the pods, by claim, for which a claim is allocated, and which are not bound yet.
+func (s *DeviceState) InFlight() (pods []string) {
 	for _, claim := range s.claims {
 		for _, consumer := range claim.Status.ReservedFor {
 			if pod := s.pods[consumer.UID]; pod != nil && pod.Spec.NodeName == "" {
-				count++
+				pods = append(pods, pod.Name)
 			}
 		}
 	}
-	return count
+	return pods
 }
 
 // Leaked lists the claims whose devices are reserved, and none of the pods is bound. An allocated claim that is reserved

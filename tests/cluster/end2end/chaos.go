@@ -9,13 +9,11 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/client/v3"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,11 +22,13 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// runChaos kills the API server twice, cuts connections at random, and compacts the history from which the
-// scheduler would resume; the first time when a claim is allocated and its pod is not bound yet. Meanwhile slices of
-// devices are replaced, and bound pods with devices are deleted. At the end every pod must be bound once to a feasible
-// node, the members of gangs included. At no time may a device be allocated twice, or a member of a gang that does not
-// fit be bound; at the end no claim may have a device without a bound pod.
+// runChaos runs two schedulers with leader election. It kills the API server twice, cuts connections at random, and
+// compacts the history from which the schedulers would resume; the first time when a claim is allocated and its pod is not
+// bound yet. It kills the leader twice: when a part of a gang is bound, and when a claim is allocated and its pod is not
+// bound. Meanwhile slices of devices are replaced, and bound pods with devices are deleted. At the end every pod must be
+// bound once to a feasible node, the members of gangs included. At no time may a device be allocated twice, or a member of a
+// gang that does not fit be bound; at the end no claim may have a device without a bound pod. Only the leader may write, and
+// no pod may get bindings from two schedulers.
 func runChaos(ctx context.Context, o *options, directory string, out io.Writer) error {
 	for i := range o.seeds {
 		seed := o.seed + uint64(i)
@@ -52,7 +52,8 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	if err != nil {
 		return err
 	}
-	if _, err := control.StartControllers(claimController); err != nil {
+	controllers, err := control.StartControllers(claimController)
+	if err != nil {
 		return err
 	}
 	work := newPlainWorkload(o.nodes, o.pods)
@@ -72,27 +73,25 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	if err := work.devices.prepare(ctx, control.Client); err != nil {
 		return err
 	}
-	proxy, err := controlplane.StartTCPProxy(strings.TrimPrefix(control.URL, "https://"))
-	if err != nil {
+	// With an even seed a leader loses the Lease when the API server is killed, with an odd one only leaders that keep it meet
+	// that.
+	crashFirst := seed%2 == 0
+	schedulers := &replicas{options: o, control: control, children: children, writes: newWrites(), brief: 2}
+	if crashFirst {
+		schedulers.brief = 3
+	}
+	if err := schedulers.startBoth(ctx); err != nil {
 		return err
 	}
-	defer proxy.Stop()
-	metrics, err := controlplane.FreePorts(1)
-	if err != nil {
-		return err
-	}
-	scheduler, err := control.StartSchedulerAt(proxy.URL(), children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth, append(gangFlags, o.berthFlags(metrics[0])...)...)
-	if err != nil {
-		return err
-	}
+	alive := func() error { return schedulers.replaceLost(ctx) }
 	started := time.Now()
-	printf("%d nodes, scheduler started", len(work.nodes))
+	printf("%d nodes, schedulers started", len(work.nodes))
 
 	creating, stopCreating := context.WithCancel(ctx)
 	defer stopCreating()
-	created := make(chan error, 1)
+	created, parts := make(chan error, 1), make(chan []*v1.Pod, 1)
 	go func() {
-		created <- createWithRetries(creating, control.Client, slices.Concat(work.refused, work.fitting))
+		created <- createInParts(creating, control.Client, parts)
 	}()
 	cutting, stopCutting := context.WithCancel(ctx)
 	defer stopCutting()
@@ -100,7 +99,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		// A separate generator: the other one belongs to the goroutine that kills.
 		random := rand.New(rand.NewPCG(seed, 1))
 		for controlplane.Pause(cutting, time.Duration(50+random.IntN(350))*time.Millisecond) == nil {
-			proxy.Cut(random)
+			schedulers.cut(random)
 		}
 	}()
 
@@ -112,20 +111,33 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		replacing <- work.devices.replaceSlices(ctx, control.Client, rand.New(rand.NewPCG(seed, 2)), stopReplacing, &replaced)
 	}()
 
-	for i, share := range []float64{0.15 + 0.2*random.Float64(), 0.5 + 0.2*random.Float64()} {
-		if err := waitForShare(ctx, reader, work, scheduler, share, o.timeout); err != nil {
-			return err
-		}
-		claims, err := crash(ctx, control, etcd, proxy, reader, random, i == 1)
+	c := &chaos{options: o, control: control, controllers: controllers, etcd: etcd, reader: reader, schedulers: schedulers, random: random,
+		create: func(part []*v1.Pod) error {
+			select {
+			case parts <- part:
+				return nil
+			case err := <-created:
+				return err
+			}
+		}}
+	steps := []func(context.Context, []*v1.Pod) (string, error){c.killInGang, c.killWithClaim, c.restart, c.restartCompacted}
+	if crashFirst {
+		steps[0], steps[1], steps[2] = steps[2], steps[0], steps[1]
+	}
+	parts <- work.refused
+	for i, step := range steps {
+		// Each step has a part of the pods, so that none begins when all pods are bound.
+		what, err := step(ctx, work.fitting[len(work.fitting)*i/len(steps):len(work.fitting)*(i+1)/len(steps)])
 		if err != nil {
 			return err
 		}
-		printf("API server killed with %d claims in flight, restarted with %d pods bound", claims, reader.countBound(work.fitting))
+		printf("%s; %d pods bound", what, reader.countBound(work.fitting))
 	}
+	close(parts)
 	if err := <-created; err != nil {
 		return err
 	}
-	if _, err := waitUntilBound(ctx, reader, work, scheduler, o.timeout); err != nil {
+	if _, err := waitUntilBound(ctx, reader, work, alive, o.timeout); err != nil {
 		return err
 	}
 	stopCutting()
@@ -136,16 +148,19 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	if err := <-replacing; err != nil {
 		return err
 	}
-	printf("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(), proxy.Cuts(), scheduler.CPUSeconds())
+	printf("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(),
+		int(schedulers.sum(func(r *replica) float64 { return float64(r.cutting.Cuts()) })), schedulers.sum(func(r *replica) float64 { return r.child.CPUSeconds() }))
 
 	violations := reader.waitUntilReleased(ctx)
 	reader.mutex.Lock()
 	violations = append(violations, reader.broken...)
+	violations = append(violations, schedulers.writes.check(reader.holders)...)
 	reader.mutex.Unlock()
+	printf("%d leaders killed, %d lost the Lease", schedulers.killed, schedulers.lost)
 	printf("%d gangs of %d pods", len(work.gangs)-1, gangSize)
 	printf("%d pods had a device of %d slices, which were replaced %d times", len(work.fitting)/5, len(work.devices.slices), replaced.Load())
 	if o.isBerth() {
-		expired, err := metricSum(metrics[0], `berth_reflector_failures_total\{.*reason="expired"`)
+		expired, err := schedulers.expired()
 		if err != nil {
 			return err
 		}
@@ -154,53 +169,25 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		}
 		printf("%.0f watches ended because their version is gone", expired)
 	}
-	if code := scheduler.Stop(); code != "" {
-		printf("the scheduler exited with %s", code)
-	}
+	violations = append(violations, schedulers.stop()...)
 	return verdict(append(violations, reader.history().check(work)...), out, printf)
 }
 
-// crash kills the API server and restarts it. With a compaction the scheduler is disconnected meanwhile and
-// objects are changed, so that its last version is gone when it reconnects. Without it waits for a moment in which a
-// claim is allocated and its pod not bound. Returns the number of these claims.
-func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Client, proxy *controlplane.TCPProxy, reader *reader, random *rand.Rand, compact bool) (claims int, err error) {
-	for deadline := time.Now().Add(2 * time.Second); !compact && reader.inFlight() == 0 && time.Now().Before(deadline); {
-		if err := controlplane.Pause(ctx, time.Millisecond); err != nil {
-			return 0, err
-		}
-	}
-	if compact {
-		proxy.Block(true)
-		for i := range 50 {
-			node := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("compacted-", i), Namespace: "default"}, Spec: v1.PodSpec{
-				SchedulerName: "none", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
-			if _, err := c.Client.CoreV1().Pods("default").Create(ctx, node, metav1.CreateOptions{}); err != nil {
-				return 0, err
+// createInParts creates pods with retries, one part after the other, until the channel is closed.
+func createInParts(ctx context.Context, client kubernetes.Interface, parts <-chan []*v1.Pod) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case pods, more := <-parts:
+			if !more {
+				return nil
+			}
+			if err := createWithRetries(ctx, client, pods); err != nil {
+				return err
 			}
 		}
 	}
-	claims = reader.inFlight()
-	c.APIServer.Kill()
-	if compact {
-		now, err := etcd.Get(ctx, "revision")
-		if err != nil {
-			return claims, err
-		}
-		if _, err := etcd.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
-			return claims, err
-		}
-	}
-	if err := controlplane.Pause(ctx, time.Duration(random.IntN(2000))*time.Millisecond); err != nil {
-		return claims, err
-	}
-	if err := c.StartAPIServer(); err != nil {
-		return claims, err
-	}
-	if err := c.WaitUntilReady(ctx, c.APIServer); err != nil {
-		return claims, err
-	}
-	proxy.Block(false)
-	return claims, nil
 }
 
 // createWithRetries creates pods with retries while the API server is unstable.
@@ -219,25 +206,6 @@ func createWithRetries(ctx context.Context, client kubernetes.Interface, pods []
 			}
 		}
 	})
-}
-
-func waitForShare(ctx context.Context, r *reader, w *workload, scheduler *controlplane.Child, share float64, timeout time.Duration) error {
-	deadline := time.Now().Add(timeout)
-	for float64(r.countBound(w.fitting)) < share*float64(len(w.fitting)) {
-		if !scheduler.Running() {
-			return scheduler.Gone()
-		}
-		if err := r.failure(); err != nil {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%d of %d pods are bound after %s", r.countBound(w.fitting), len(w.fitting), timeout)
-		}
-		if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // metricSum adds the samples of berth's metrics whose name and labels match.

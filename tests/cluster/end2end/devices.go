@@ -216,7 +216,14 @@ func (d *deviceWorkload) deleteLeaving(ctx context.Context, client kubernetes.In
 func (r *reader) inFlight() int {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.devices.InFlight()
+	return len(r.devices.InFlight())
+}
+
+// claimInFlight returns whether a claim is allocated for this pod and the pod is not bound yet.
+func (r *reader) claimInFlight(pod string) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return slices.Contains(r.devices.InFlight(), pod)
 }
 
 // waitUntilReleased waits until the controller has deallocated the claims of deleted pods, and returns the claims that

@@ -28,11 +28,12 @@ func (w *etcdWatch) Stop() {
 	w.client.Close()
 }
 
-// The reader watches both kinds at once, so that their changes arrive in the order in which they happened.
+// The reader watches all kinds at once, so that their changes arrive in the order in which they happened.
 const (
 	allInEtcd    = "/registry/"
 	podsInEtcd   = allInEtcd + "pods/"
 	claimsInEtcd = allInEtcd + "resourceclaims/"
+	leaseInEtcd  = allInEtcd + "leases/kube-system/" + controlplane.LeaseName
 )
 
 func startEtcdReader(ctx context.Context, endpoint string, client kubernetes.Interface) (*reader, *clientv3.Client, error) {
@@ -41,7 +42,7 @@ func startEtcdReader(ctx context.Context, endpoint string, client kubernetes.Int
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reader{client: client, watcher: &etcdWatch{etcd, cancel}, node: make(map[string]string), latest: make(map[string]*v1.Pod), devices: controlplane.NewDeviceState()}
+	r := &reader{client: client, watcher: &etcdWatch{etcd, cancel}, node: make(map[string]string), latest: make(map[string]*v1.Pod), holders: make(map[string]string), devices: controlplane.NewDeviceState()}
 	changes := etcd.Watch(ctx, allInEtcd, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
 	if first := <-changes; first.Err() != nil {
 		cancel()
@@ -57,7 +58,7 @@ func startEtcdReader(ctx context.Context, endpoint string, client kubernetes.Int
 				return
 			}
 			for _, change := range response.Events {
-				if key := string(change.Kv.Key); !strings.HasPrefix(key, podsInEtcd) && !strings.HasPrefix(key, claimsInEtcd) {
+				if key := string(change.Kv.Key); !strings.HasPrefix(key, podsInEtcd) && !strings.HasPrefix(key, claimsInEtcd) && key != leaseInEtcd {
 					continue
 				}
 				event, err := eventOf(change)

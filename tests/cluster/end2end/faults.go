@@ -134,7 +134,7 @@ func bindAll(ctx context.Context, control *controlplane.ControlPlane, r *reader,
 	if err := createWithRetries(ctx, control.Client, pods); err != nil {
 		return err
 	}
-	_, err := waitUntilBound(ctx, r, &workload{fitting: pods}, scheduler, stepTimeout)
+	_, err := waitUntilBound(ctx, r, &workload{fitting: pods}, scheduler.Alive, stepTimeout)
 	return err
 }
 

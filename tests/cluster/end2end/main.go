@@ -38,11 +38,11 @@ func parse(args []string) (*options, error) {
 	flags := o.Flags("end2end", "--berth PATH | --scheduler-cmd \"COMMAND ARGUMENTS\"",
 		"Runs a scheduler against etcd and kube-apiserver and checks every step of what it did.")
 	command := flags.String("scheduler-cmd", "", "another scheduler that takes kube-scheduler's flags, with its first arguments; the word real is kube-scheduler itself")
-	flags.StringVar(&o.auth, "auth", "cert", "how the scheduler proves who it is: cert, as system:kube-scheduler, or token, as a user with that role")
+	flags.StringVar(&o.auth, "auth", "cert", "how the scheduler proves who it is: cert, as system:kube-scheduler, or token, as a user with that role; with --chaos and --faults always token")
 	flags.IntVar(&o.nodes, "nodes", 500, "number of nodes, at least 20")
 	flags.IntVar(&o.pods, "pods", 2000, "number of pods that fit, at most 10 per node")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest time until all pods are bound")
-	flags.BoolVar(&o.chaos, "chaos", false, "instead: the API server is killed and restarted twice, connections are cut, etcd is compacted")
+	flags.BoolVar(&o.chaos, "chaos", false, "instead: the leader of two schedulers and the API server are killed twice each, connections are cut, etcd is compacted")
 	flags.BoolVar(&o.faults, "faults", false, "instead: the API server hangs, resets, throttles, fails, sends malformed data; only for berth")
 	flags.BoolVar(&o.access, "access", false, "instead: merged kubeconfigs, a credential plugin, proxies; only for berth")
 	flags.BoolVar(&o.long, "long", false, "with --faults: faults last for minutes")
@@ -59,6 +59,9 @@ func parse(args []string) (*options, error) {
 	}
 	if o.nodes < 20 || o.pods < 1 || o.pods > 10*o.nodes {
 		return nil, fmt.Errorf("%d pods on %d nodes: at least 20 nodes, at most 10 pods for each", o.pods, o.nodes)
+	}
+	if o.chaos && o.pods < 200 {
+		return nil, fmt.Errorf("%d pods: --chaos needs at least 200, so that each of its steps has gangs and claims", o.pods)
 	}
 	if err := o.Complete(); err != nil {
 		return nil, err
@@ -129,7 +132,7 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	if err := work.disturb(ctx, control.Client, reader); err != nil {
 		return err
 	}
-	bound, err := waitUntilBound(ctx, reader, work, scheduler, o.timeout)
+	bound, err := waitUntilBound(ctx, reader, work, scheduler.Alive, o.timeout)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +40,9 @@ type reader struct {
 	// devices is the present state, broken its violations at any time so far. Claims are read by the reader of etcd only.
 	devices *controlplane.DeviceState
 	broken  []string
+	// lease is the present state, holders its holders by pod when the pods were bound. Only the reader of etcd reads it.
+	lease   controlplane.LeaseState
+	holders map[string]string
 	err     error
 }
 
@@ -55,7 +59,7 @@ func startReader(ctx context.Context, client kubernetes.Interface) (*reader, err
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{client: client, watcher: watcher, node: make(map[string]string), latest: make(map[string]*v1.Pod)}
+	r := &reader{client: client, watcher: watcher, node: make(map[string]string), latest: make(map[string]*v1.Pod), holders: make(map[string]string)}
 	go r.read(watcher.ResultChan())
 	return r, nil
 }
@@ -67,6 +71,8 @@ func (r *reader) read(events <-chan watch.Event) {
 		r.mutex.Lock()
 		if claim, ok := event.Object.(*resourcev1.ResourceClaim); ok {
 			r.broken = append(r.broken, r.devices.Claim(event.Type, claim)...)
+		} else if lease, ok := event.Object.(*coordinationv1.Lease); ok {
+			r.broken = append(r.broken, r.lease.Lease(lease)...)
 		} else if pod, ok := event.Object.(*v1.Pod); ok {
 			if r.devices != nil {
 				r.broken = append(r.broken, r.devices.Pod(event.Type, pod)...)
@@ -74,6 +80,9 @@ func (r *reader) read(events <-chan watch.Event) {
 			r.changes = append(r.changes, change{event.Type, pod, time.Now()})
 			r.latest[pod.Name] = pod
 			if pod.Spec.NodeName != "" {
+				if r.node[pod.Name] == "" {
+					r.holders[pod.Name] = r.lease.Holder()
+				}
 				r.node[pod.Name] = pod.Spec.NodeName
 			}
 		} else if event.Type == watch.Error {
@@ -83,10 +92,12 @@ func (r *reader) read(events <-chan watch.Event) {
 	}
 }
 
-func (r *reader) bound(pod *v1.Pod) bool {
+func (r *reader) bound(pod *v1.Pod) bool { return r.boundName(pod.Name) }
+
+func (r *reader) boundName(pod string) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.node[pod.Name] != ""
+	return r.node[pod] != ""
 }
 
 func (r *reader) countBound(pods []*v1.Pod) int {
@@ -125,15 +136,16 @@ func (r *reader) failure() error {
 // bindings are the times when the first and the last pod was observed bound.
 type bindings struct{ first, last time.Time }
 
-// waitUntilBound returns when all fitting pods are bound, or with an error that names the missing ones.
-func waitUntilBound(ctx context.Context, r *reader, w *workload, scheduler *controlplane.Child, timeout time.Duration) (*bindings, error) {
+// waitUntilBound returns when all fitting pods are bound, or with an error that names the missing ones, or with that of
+// alive, which is called again and again.
+func waitUntilBound(ctx context.Context, r *reader, w *workload, alive func() error, timeout time.Duration) (*bindings, error) {
 	deadline := time.Now().Add(timeout)
 	for r.countBound(w.fitting) < len(w.fitting) {
 		if err := r.failure(); err != nil {
 			return nil, err
 		}
-		if !scheduler.Running() {
-			return nil, scheduler.Gone()
+		if err := alive(); err != nil {
+			return nil, err
 		}
 		if time.Now().After(deadline) {
 			return nil, fmt.Errorf("%d of %d pods are bound after %s%s", r.countBound(w.fitting), len(w.fitting), timeout, r.describeUnbound(w.fitting))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -100,7 +99,7 @@ func (s *stage) checkExit() {
 	if s.scenario.fault != broken {
 		return
 	}
-	log := s.log(leader)
+	log := leader.child.Log()
 	for _, part := range []string{`"Invariant violated" check=`, `name="` + breakingPod + `"`, "node_count()=", "Defective::Filter"} {
 		if !strings.Contains(log, part) {
 			s.addError("the log of %s has no %s", leader.name, part)
@@ -111,46 +110,26 @@ func (s *stage) checkExit() {
 // checkLease checks the lease's record, and returns when the old lease ended and when the new one was
 // observed.
 func (s *stage) checkLease() (end, taken time.Time) {
-	var before coordinationv1.LeaseSpec
-	first := true
-	for _, seen := range s.watcher.leasesOf(s.id) {
-		now := seen.lease.Spec
-		if now.HolderIdentity == nil || now.LeaseDurationSeconds == nil || now.LeaseTransitions == nil || now.RenewTime == nil || now.AcquireTime == nil {
-			s.addError("a field of the lease is missing: %+v", now)
-			return
+	var state controlplane.LeaseState
+	for i, seen := range s.watcher.leasesOf(s.id) {
+		before := state.Holder()
+		for _, wrong := range state.Lease(seen.lease) {
+			s.addError("%s", wrong)
 		}
-		changed := !first && *now.HolderIdentity != *before.HolderIdentity
-		switch {
-		case first && *now.LeaseTransitions != 0:
-			s.addError("the first holder's lease has %d transitions", *now.LeaseTransitions)
-		case changed && *now.HolderIdentity == "":
-			if *now.LeaseTransitions != *before.LeaseTransitions || *now.LeaseDurationSeconds != 1 {
-				s.addError("released with %d transitions (%d before) and a duration of %d", *now.LeaseTransitions, *before.LeaseTransitions, *now.LeaseDurationSeconds)
-			}
-		case changed:
-			if *now.LeaseTransitions != *before.LeaseTransitions+1 {
-				s.addError("taken over with %d transitions after %d", *now.LeaseTransitions, *before.LeaseTransitions)
-			}
-			if !now.AcquireTime.After(before.AcquireTime.Time) {
-				s.addError("taken over with the acquireTime of before")
-			}
-		case !first && (*now.LeaseTransitions != *before.LeaseTransitions || !now.AcquireTime.Time.Equal(before.AcquireTime.Time)):
-			s.addError("renewed with other transitions or another acquireTime")
-		}
-		if *now.HolderIdentity != "" && time.Duration(*now.LeaseDurationSeconds)*time.Second != s.lease {
-			s.addError("the lease lasts %d s", *now.LeaseDurationSeconds)
+		now := state.Holder()
+		if now != "" && state.Duration() != s.election.Lease {
+			s.addError("the lease lasts %s", state.Duration())
 		}
 		if taken.IsZero() {
 			switch {
-			case changed && *now.HolderIdentity != "":
-				taken = seen.at
-			case *now.HolderIdentity == "":
+			case now == "":
 				end = seen.at
+			case i > 0 && now != before:
+				taken = seen.at
 			default:
-				end = seen.at.Add(s.lease)
+				end = seen.at.Add(s.election.Lease)
 			}
 		}
-		before, first = now, false
 	}
 	return end, taken
 }
@@ -199,14 +178,14 @@ func (s *stage) checkThawed() {
 	if s.thawedAt.IsZero() || s.replicas[0].kind != "berth" {
 		return
 	}
-	log := s.log(s.replicas[0])
+	log := s.replicas[0].child.Log()
 	for _, found := range attempt.FindAllStringSubmatch(log, -1) {
 		if found[1] > s.thawedAt.Format("15:04:05.000000") {
 			s.addError("an attempt began at %s, after the thaw at %s", found[1], s.thawedAt.Format("15:04:05.000000"))
 			return
 		}
 	}
-	if !strings.Contains(log, `"Leaderelection lost"`) {
+	if !strings.Contains(log, `"`+controlplane.LogsLost+`"`) {
 		s.addError("the thawed leader does not say that it lost the lease")
 	}
 }

@@ -102,7 +102,7 @@ func (l *late) loseLeader(ctx context.Context) error {
 	if err := l.makePod(ctx, "early", "700m", l.id, "first"); err != nil {
 		return err
 	}
-	return l.untilOn(ctx, "early", 4*l.lease)
+	return l.untilOn(ctx, "early", 4*l.election.Lease)
 }
 
 func (l *late) arriveLate(ctx context.Context) error {

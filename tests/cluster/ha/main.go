@@ -23,12 +23,11 @@ type options struct {
 	only        string
 	long        bool
 	nodes, pods int
-	// The settings of the leader election.
-	lease, renew, retry time.Duration
+	election    controlplane.Election
 }
 
 func parse(args []string) (*options, error) {
-	o := options{lease: 3 * time.Second, renew: 2 * time.Second, retry: 500 * time.Millisecond}
+	o := options{election: controlplane.QuickElection()}
 	flags := o.Flags("ha", "--berth PATH", "Takes the leader away from schedulers that stand by for each other, and checks what comes of it.")
 	flags.StringVar(&o.only, "only", "", "only scenarios whose name contains this")
 	flags.BoolVar(&o.long, "long", false, "leases of 15 s, 5,000 nodes and 30,000 bound pods; some six minutes")
@@ -37,7 +36,7 @@ func parse(args []string) (*options, error) {
 	}
 	o.nodes = 24
 	if o.long {
-		o.lease, o.renew, o.retry = 15*time.Second, 10*time.Second, 2*time.Second
+		o.election = controlplane.Election{Lease: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second}
 		o.nodes, o.pods = 5000, 30000
 	}
 	return &o, o.CompleteWithBerth()

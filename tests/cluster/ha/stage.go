@@ -140,16 +140,10 @@ func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error
 	}
 	s.replicas = append(s.replicas, r)
 	// One after the other, so that the first one becomes the leader.
-	log := "Attempting to acquire leader lease"
 	if len(s.replicas) == 1 {
-		log = "Successfully acquired lease"
+		return r.child.UntilLogged(ctx, controlplane.LogsLeading)
 	}
-	return controlplane.Until(ctx, time.Minute, r.name+" saying "+log, func() (bool, error) {
-		if !r.child.Running() {
-			return false, r.child.Gone()
-		}
-		return strings.Contains(s.log(r), log), nil
-	})
+	return r.child.UntilLogged(ctx, controlplane.LogsStandingBy)
 }
 
 // config fills nodes one after the other, so that a decision from an outdated view overcommits one.
@@ -160,13 +154,7 @@ clientConnection:
   kubeconfig: %s
   qps: 5000
   burst: 5000
-leaderElection:
-  leaderElect: true
-  leaseDuration: %s
-  renewDeadline: %s
-  retryPeriod: %s
-  resourceName: %s
-profiles:
+%sprofiles:
 - schedulerName: %s
   pluginConfig:
   - name: NodeResourcesFit
@@ -176,12 +164,7 @@ profiles:
         resources:
         - name: cpu
           weight: 1
-`, kubeconfig, s.lease, s.renew, s.retry, s.id, s.id)
-}
-
-func (s *stage) log(r *replica) string {
-	text, _ := os.ReadFile(s.control.File(r.name + ".log"))
-	return string(text)
+`, kubeconfig, s.election.Config(s.id), s.id)
 }
 
 // change stops the leader while pods are created, and waits until another one has bound some.
@@ -209,7 +192,7 @@ func (s *stage) change(ctx context.Context) error {
 		}
 	}
 	before := s.holder()
-	err := controlplane.Until(ctx, 4*s.lease, "another leader", func() (bool, error) {
+	err := controlplane.Until(ctx, 4*s.election.Lease, "another leader", func() (bool, error) {
 		now := s.holder()
 		return now != "" && now != before, nil
 	})
@@ -228,7 +211,7 @@ func (s *stage) change(ctx context.Context) error {
 	case silenced:
 		leader.proxy.Hang(false)
 	}
-	s.code, s.left = leader.child.Exited(s.renew + s.retry + 10*time.Second)
+	s.code, s.left = leader.child.Exited(s.election.Renew + s.election.Retry + 10*time.Second)
 	return s.waitForBindings(ctx, time.Now(), perSecond/2)
 }
 
@@ -242,7 +225,7 @@ func (s *stage) holder() string {
 
 // waitForBindings waits until some pods have been bound since a time.
 func (s *stage) waitForBindings(ctx context.Context, since time.Time, count int) error {
-	return controlplane.Until(ctx, 4*s.lease+10*time.Second, fmt.Sprintf("%d bindings", count), func() (bool, error) {
+	return controlplane.Until(ctx, 4*s.election.Lease+10*time.Second, fmt.Sprintf("%d bindings", count), func() (bool, error) {
 		bound := 0
 		for _, at := range firstBound(s.watcher.podsOf(s.id)) {
 			if at.After(since) {
