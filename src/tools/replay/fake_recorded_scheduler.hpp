@@ -94,6 +94,8 @@ class Recorded {
 
   void Flush() { recorder_->Flush(); }
   MonoTime now() const { return clock_.Now(); }
+  WallTime wall_now() const { return clock_.WallNow(); }
+  const load_metrics::SignalTable& signals() const { return engine_->handle().signals; }
 
   testing::FakeApiWriter writer;
 

@@ -15,6 +15,7 @@
 #include "testing/builders.hpp"
 #include "testing/repetitions.hpp"
 #include "testing/temporary_directory.hpp"
+#include "tools/replay/fake_measurements.hpp"
 #include "tools/replay/fake_recorded_scheduler.hpp"
 #include "tools/replay/repetition.hpp"
 
@@ -29,12 +30,41 @@ using testing::MakePod;
 const std::string kSampled = std::string(kDefaultConfig) + "percentageOfNodesToScore: 40\n";
 const std::string kWithQuotas =
     ConfigWith("  plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}\n");
+const std::string kWithLoad = ConfigWith(R"(
+  plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 5}]}}
+  pluginConfig:
+  - name: LoadAware
+    args:
+      preset: none
+      onOutage: reject
+      forecast: {}
+      signals:
+      - {name: cpu, threshold: 70, estimate: {from: history, resource: cpu}}
+      - {name: own, query: q, window: 20s, threshold: 90, estimate: {from: mean}}
+)");
+const std::string kWithOtherLoadPlugins = ConfigWith(R"(
+  plugins:
+    multiPoint:
+      enabled:
+      - {name: TargetLoadPacking, weight: 5}
+      - {name: LoadVariationRiskBalancing, weight: 5}
+      - {name: LowRiskOverCommitment, weight: 5}
+      - {name: NetworkTraffic, weight: 5}
+      - {name: CPUUsage, weight: 5}
+  pluginConfig:
+  - {name: TargetLoadPacking, args: {metricProvider: {type: Prometheus, address: http://p:9090}}}
+  - {name: LoadVariationRiskBalancing, args: {metricProvider: {type: Prometheus, address: http://p:9090}}}
+  - {name: LowRiskOverCommitment, args: {metricProvider: {type: Prometheus, address: http://p:9090}}}
+  - {name: NetworkTraffic, args: {prometheusAddress: http://p:9090, networkInterface: eth0}}
+  - {name: CPUUsage, args: {prometheusAddress: http://p:9090}}
+)");
 
 // A cluster that changes at random: pods that fit, that preempt, that are gated, that fit nowhere, and that
 // exceed the quota of their namespace if the plugin CapacityScheduling is enabled.
 class RandomCluster {
  public:
-  RandomCluster(Recorded& recorded, std::uint64_t seed) : recorded_(recorded), random_(seed) {
+  RandomCluster(Recorded& recorded, std::uint64_t seed)
+      : recorded_(recorded), random_(seed), measurements_(recorded, random_) {
     for (int i = 0; i < 12; ++i) AddNode();
     auto quota = std::make_shared<api::ElasticQuota>();
     quota->metadata.name = "team";
@@ -46,6 +76,7 @@ class RandomCluster {
   }
 
   void Change() {
+    if (measures() && random_() % 2 == 0) measurements_.Measure(NamesOf(nodes_), NamesOf(pods_));
     switch (random_() % 10) {
       case 0:
         return AddNode();
@@ -77,6 +108,12 @@ class RandomCluster {
       std::map<std::string, std::shared_ptr<const T>>& of) {
     return std::next(of.begin(), static_cast<std::ptrdiff_t>(random_() % of.size()));
   }
+  template <class T>
+  static std::vector<std::string> NamesOf(const std::map<std::string, T>& of) {
+    std::vector<std::string> names;
+    for (const auto& [name, object] : of) names.push_back(name);
+    return names;
+  }
   void RemoveNode() {
     if (nodes_.size() < 5) return;
     const auto node = Any(nodes_);
@@ -98,7 +135,12 @@ class RandomCluster {
     if (random_() % 7 == 0) pod.Gate("g");
     if (random_() % 5 == 0) pod.HostPort(8080);
     if (random_() % 9 == 0) pod.Cpu("100");
-    pods_[name] = pod.Share();
+    api::Pod controlled = pod;
+    const std::string controller = "set" + std::to_string(numbers_ % 4);
+    auto& owner = controlled.metadata.controller.emplace();
+    owner.kind = "ReplicaSet";
+    owner.name = owner.uid = controller;
+    pods_[name] = std::make_shared<const api::Pod>(std::move(controlled));
     recorded_.Change<api::Pod>(nullptr, pods_[name]);
   }
   void DeletePod() {
@@ -106,6 +148,12 @@ class RandomCluster {
     const auto pod = Any(pods_);
     recorded_.Change<api::Pod>(pod->second, nullptr);
     pods_.erase(pod);
+  }
+  bool measures() const { return recorded_.signals().size() > 0; }
+  // Now, or so long ago that plugins learn from the usage of the pod.
+  std::int64_t StartTime() {
+    const auto now = std::chrono::floor<std::chrono::seconds>(recorded_.wall_now().time_since_epoch());
+    return now.count() - (random_() % 2 == 0 ? 0 : 600);
   }
   // The API server reports bound pods, victims and nominations.
   void ConfirmBindings() {
@@ -115,6 +163,7 @@ class RandomCluster {
       if (pod == pods_.end()) continue;
       auto bound = std::make_shared<api::Pod>(*pod->second);
       bound->spec.node_name = binding.node;
+      if (measures() && random_() % 2 == 0) bound->status.start_time = StartTime();
       const api::PodPtr after = bound;
       recorded_.Change<api::Pod>(std::exchange(pod->second, after), after);
     }
@@ -128,6 +177,7 @@ class RandomCluster {
 
   Recorded& recorded_;
   std::mt19937_64 random_;
+  FakeMeasurements measurements_;
   std::map<std::string, std::shared_ptr<const api::Node>> nodes_;
   std::map<std::string, api::PodPtr> pods_;
   std::uint64_t numbers_ = 0;
@@ -171,7 +221,9 @@ class SnapshotsTest : public ::testing::Test {
 // Without its first files, a recording begins at each of its snapshots in turn. The states at the later
 // snapshots are compared, too, unless a timed attempt called plugins in another number.
 TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
-  for (const std::string& config : {std::string(kDefaultConfig), kSampled, kWithQuotas}) {
+  for (const std::string& config :
+       {std::string(kDefaultConfig), kSampled, kWithQuotas, kWithLoad, kWithOtherLoadPlugins}) {
+    SCOPED_TRACE(config);
     for (std::uint64_t seed = 1; seed <= testing::Repetitions(4); ++seed) {
       SCOPED_TRACE(seed);
       fs::remove_all(directory_);
