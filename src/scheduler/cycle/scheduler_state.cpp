@@ -55,15 +55,15 @@ std::vector<api::NodePtr> Scheduler::NodesInOrder() {
   return nodes;
 }
 
-// Plugins read measurements while they restore their states.
+// Plugins read measurements while they restore their states, and tenants refer to waiting pods.
 Expected<void> Scheduler::Restore(const SchedulerState& state) {
   BERTH_RETURN_IF_ERROR(parts_.handle.signals.Restore(state.measurements));
   BERTH_RETURN_IF_ERROR(parts_.extenders->RestoreCircuits(state.circuits));
+  BERTH_RETURN_IF_ERROR(queue_.Restore(state.queue, parts_.handle.symbols));
   std::span<const framework::SavedState> plugins = state.plugins;
   for (const auto& profile : parts_.profiles) BERTH_RETURN_IF_ERROR(profile->RestoreFrom(plugins));
   if (!plugins.empty())
     return Invalid(fmt::format("{}: no plugin of the configuration has this state", plugins.front().plugin));
-  BERTH_RETURN_IF_ERROR(queue_.Restore(state.queue, parts_.handle.symbols));
   RestartSampling();
   algorithm_.Continue(state.algorithm);
   next_release_ = state.next_release;

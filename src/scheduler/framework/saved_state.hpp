@@ -40,9 +40,9 @@ class SavedStatePlugin : public virtual Plugin {
   // progress; must take a few milliseconds at most. Equal states have equal texts, because a replay compares
   // them. An error says why the state cannot be saved; then the recording takes no more snapshots.
   virtual Expected<std::string> SaveState() = 0;
-  // Called once, after the plugin has received the objects of the time of SaveState, at that time. Replaces
-  // the state. The text comes from a file and may have been changed: errors name what is wrong. After an
-  // error the plugin is destroyed without further calls.
+  // Called once, after the plugin has received the objects of the time of SaveState, at that time, and after
+  // the queue was restored. Replaces the state. The text comes from a file and may have been changed: errors
+  // name what is wrong. After an error the plugin is destroyed without further calls.
   virtual Expected<void> RestoreState(std::string_view text) = 0;
   // The number of waiting timers (LoopExecutor::PostAfter) that the state contains, and that RestoreState
   // sets again (LoopExecutor::PostAt). Other timers delay the snapshot.

@@ -15,6 +15,7 @@
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/extenders/fake_transport.hpp"
 #include "scheduler/recording/header.hpp"
 #include "scheduler/recording/inputs.hpp"
 #include "scheduler/recording/recorder.hpp"
@@ -49,10 +50,10 @@ class Recorded {
     config_ = Value(process::ReadConfig(std::string(config), plugins_,
                                         Value(config::FeatureGates::Parse(gate_values, notes))));
     recorder_->BeginStart();
-    engine_ = Value(
-        assembly::Engine::Build(config_, plugins_, {*recorded_writer_, events_, loop_, services_}, notes,
-                                {.registry = &metrics_, .clock = &recorder_->clock(), .options = {}},
-                                {.make_transport = {}, .circuit = {}}));
+    engine_ = Value(assembly::Engine::Build(
+        config_, plugins_, {*recorded_writer_, events_, loop_, services_}, notes,
+        {.registry = &metrics_, .clock = &recorder_->clock(), .options = {}},
+        {.make_transport = recorder_->Watch(extenders.Maker()), .circuit = kCircuit}));
     engine_->handle().signals.SetClock(recorder_->clock());
     const cycle::SchedulerOptions options;
     scheduler_ = std::make_unique<cycle::Scheduler>(
@@ -65,6 +66,7 @@ class Recorded {
     header.gates = kGates;
     header.config = config::WriteConfigForLog(config_, plugins_.codecs());
     header.options = options;
+    header.circuit = kCircuit;
     recorder_->Start(*scheduler_, header);
   }
   ~Recorded() { loop_.DropPending(); }
@@ -98,8 +100,11 @@ class Recorded {
   const load_metrics::SignalTable& signals() const { return engine_->handle().signals; }
 
   testing::FakeApiWriter writer;
+  extenders::FakeExtenders extenders;
 
  private:
+  static constexpr extenders::CircuitOptions kCircuit{.failures = 2, .pause = std::chrono::seconds(5)};
+
   ManualClock clock_;
   const std::unique_ptr<recording::Recorder> recorder_;
   const LeaseFence open_ = LeaseFence::AlwaysOpen(clock_);

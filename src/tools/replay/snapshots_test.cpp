@@ -58,13 +58,67 @@ const std::string kWithOtherLoadPlugins = ConfigWith(R"(
   - {name: NetworkTraffic, args: {prometheusAddress: http://p:9090, networkInterface: eth0}}
   - {name: CPUUsage, args: {prometheusAddress: http://p:9090}}
 )");
+const std::string kWithExtender = std::string(kDefaultConfig) + R"(
+extenders:
+- {urlPrefix: "http://e", filterVerb: filter, prioritizeVerb: prioritize, weight: 5, nodeCacheCapable: true, ignorable: true}
+)";
+const std::string kWithBudget = ConfigWith(R"(
+  plugins: {multiPoint: {enabled: [{name: EvictionBudget}]}}
+  pluginConfig:
+  - name: EvictionBudget
+    args:
+      minRunSeconds: 3
+      budgets: [{namespace: "*", evictions: 2, period: 20s}]
+      loops: {evictions: 2, window: 1m, pause: 15s}
+)");
+const std::string kWithTenants = ConfigWith(R"(
+  plugins:
+    queueSort: {enabled: [{name: FairOrder}], disabled: [{name: "*"}]}
+  pluginConfig:
+  - name: FairOrder
+    args:
+      tenantLabel: team
+      separator: "."
+      tenants: [{name: a, weight: 2}, {name: a.x, weight: 3}]
+      ageing: 30s
+)");
+
+// Responds at random: with an error, or with some of the nodes.
+class RandomExtender {
+ public:
+  explicit RandomExtender(std::mt19937_64& random) : random_(random) {}
+
+  extenders::Reply ReplyTo(const extenders::TransportRequest& request) {
+    if (random_() % 3 == 0) return {.status = 500, .body = "down"};
+    const boost::json::value body = boost::json::parse(request.body);
+    const boost::json::array& nodes = body.at("NodeNames").get_array();
+    boost::json::array names, scores;
+    for (const boost::json::value& node : nodes) {
+      if (random_() % 4 != 0) names.push_back(node);
+      scores.push_back({{"Host", node}, {"Score", random_() % 11}});
+    }
+    if (request.url.ends_with("filter"))
+      return {.status = 200, .body = boost::json::serialize(boost::json::object{{"NodeNames", names}})};
+    return {.status = 200, .body = boost::json::serialize(scores)};
+  }
+
+ private:
+  std::mt19937_64& random_;
+};
 
 // A cluster that changes at random: pods that fit, that preempt, that are gated, that fit nowhere, and that
 // exceed the quota of their namespace if the plugin CapacityScheduling is enabled.
 class RandomCluster {
  public:
   RandomCluster(Recorded& recorded, std::uint64_t seed)
-      : recorded_(recorded), random_(seed), measurements_(recorded, random_) {
+      : recorded_(recorded),
+        random_(seed),
+        times_(seed),
+        measurements_(recorded, random_),
+        extender_(random_) {
+    recorded_.extenders.on_ask = [this](const extenders::TransportRequest& request) {
+      recorded_.extenders.answers.insert_or_assign(request.url, extender_.ReplyTo(request));
+    };
     for (int i = 0; i < 12; ++i) AddNode();
     auto quota = std::make_shared<api::ElasticQuota>();
     quota->metadata.name = "team";
@@ -96,6 +150,8 @@ class RandomCluster {
   }
 
  private:
+  static constexpr std::string_view kTeams[] = {"a", "a.x", "a.y", "b", "c.x.y"};
+
   void AddNode() {
     const std::string name = "n" + std::to_string(numbers_++);
     auto node = MakeNode(name).Cpu("4").Memory("8Gi").Label("topology.kubernetes.io/zone",
@@ -129,8 +185,11 @@ class RandomCluster {
   }
   void AddPod() {
     const std::string name = "p" + std::to_string(numbers_++);
-    auto pod =
-        MakePod(name).Cpu(std::to_string(100 + random_() % 2500) + "m").Memory("64Mi").Label("app", "a");
+    auto pod = MakePod(name)
+                   .Cpu(std::to_string(100 + random_() % 2500) + "m")
+                   .Memory("64Mi")
+                   .Label("app", "a")
+                   .Label("team", std::string(kTeams[numbers_ % std::size(kTeams)]));
     if (random_() % 4 == 0) pod.Priority(static_cast<std::int32_t>(random_() % 100));
     if (random_() % 7 == 0) pod.Gate("g");
     if (random_() % 5 == 0) pod.HostPort(8080);
@@ -153,7 +212,7 @@ class RandomCluster {
   // Now, or so long ago that plugins learn from the usage of the pod.
   std::int64_t StartTime() {
     const auto now = std::chrono::floor<std::chrono::seconds>(recorded_.wall_now().time_since_epoch());
-    return now.count() - (random_() % 2 == 0 ? 0 : 600);
+    return now.count() - (times_() % 2 == 0 ? 0 : 600);
   }
   // The API server reports bound pods, victims and nominations.
   void ConfirmBindings() {
@@ -163,7 +222,7 @@ class RandomCluster {
       if (pod == pods_.end()) continue;
       auto bound = std::make_shared<api::Pod>(*pod->second);
       bound->spec.node_name = binding.node;
-      if (measures() && random_() % 2 == 0) bound->status.start_time = StartTime();
+      if (times_() % 2 == 0) bound->status.start_time = StartTime();
       const api::PodPtr after = bound;
       recorded_.Change<api::Pod>(std::exchange(pod->second, after), after);
     }
@@ -177,7 +236,9 @@ class RandomCluster {
 
   Recorded& recorded_;
   std::mt19937_64 random_;
+  std::mt19937_64 times_;
   FakeMeasurements measurements_;
+  RandomExtender extender_;
   std::map<std::string, std::shared_ptr<const api::Node>> nodes_;
   std::map<std::string, api::PodPtr> pods_;
   std::uint64_t numbers_ = 0;
@@ -214,15 +275,9 @@ class SnapshotsTest : public ::testing::Test {
     EXPECT_EQ(result.ended_by, "");
   }
 
-  const berth::testing::TemporaryDirectory temporary_;
-  const fs::path directory_ = temporary_.path() / "run";
-};
-
-// Without its first files, a recording begins at each of its snapshots in turn. The states at the later
-// snapshots are compared, too, unless a timed attempt called plugins in another number.
-TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
-  for (const std::string& config :
-       {std::string(kDefaultConfig), kSampled, kWithQuotas, kWithLoad, kWithOtherLoadPlugins}) {
+  // Without its first files, a recording begins at each of its snapshots in turn. The states at the later
+  // snapshots are compared, too, unless a timed attempt called plugins in another number.
+  void ExpectSameFromEverySnapshot(const std::string& config) {
     SCOPED_TRACE(config);
     for (std::uint64_t seed = 1; seed <= testing::Repetitions(4); ++seed) {
       SCOPED_TRACE(seed);
@@ -242,7 +297,25 @@ TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
       }
     }
   }
+
+  const berth::testing::TemporaryDirectory temporary_;
+  const fs::path directory_ = temporary_.path() / "run";
+};
+
+TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
+  for (const std::string& config : {std::string(kDefaultConfig), kSampled, kWithQuotas})
+    ExpectSameFromEverySnapshot(config);
 }
+
+TEST_F(SnapshotsTest, MeasurementsAreRestored) {
+  for (const std::string& config : {kWithLoad, kWithOtherLoadPlugins}) ExpectSameFromEverySnapshot(config);
+}
+
+TEST_F(SnapshotsTest, CircuitsOfExtendersAreRestored) { ExpectSameFromEverySnapshot(kWithExtender); }
+
+TEST_F(SnapshotsTest, EvictionsAreRestored) { ExpectSameFromEverySnapshot(kWithBudget); }
+
+TEST_F(SnapshotsTest, TenantsAreRestored) { ExpectSameFromEverySnapshot(kWithTenants); }
 
 TEST_F(SnapshotsTest, ARecordingKeepsItsLatestPart) {
   Record(1, kDefaultConfig, 20'000);
