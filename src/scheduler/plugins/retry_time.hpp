@@ -52,6 +52,7 @@ class RetryTime {
       visit("check", self.check);
     }
   };
+  std::size_t timers() const { return check_.due() ? 1 : 0; }  // waiting ones
   Saved Save() const { return {state_->next, check_.due()}; }
   void Restore(const Saved& saved) {
     state_->next = saved.next;

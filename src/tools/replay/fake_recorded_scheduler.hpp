@@ -43,9 +43,9 @@ T Value(Expected<T> result) {
 class Recorded {
  public:
   explicit Recorded(const std::filesystem::path& directory, const recording::RecorderLimits& limits = {},
-                    std::string_view config = kDefaultConfig)
+                    std::string_view config = kDefaultConfig, std::string_view gates = kGates)
       : recorder_(Value(recording::Recorder::Create(directory, limits, clock_))) {
-    const std::string gate_values[] = {std::string(kGates)};
+    const std::string gate_values[] = {std::string(gates)};
     std::vector<std::string> notes;
     config_ = Value(process::ReadConfig(std::string(config), plugins_,
                                         Value(config::FeatureGates::Parse(gate_values, notes))));
@@ -55,7 +55,8 @@ class Recorded {
         {.registry = &metrics_, .clock = &recorder_->clock(), .options = {}},
         {.make_transport = recorder_->Watch(extenders.Maker()), .circuit = kCircuit}));
     engine_->handle().signals.SetClock(recorder_->clock());
-    const cycle::SchedulerOptions options;
+    cycle::SchedulerOptions options;
+    options.measurement_wait = std::chrono::seconds(1);
     scheduler_ = std::make_unique<cycle::Scheduler>(
         options,
         cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
@@ -63,7 +64,7 @@ class Recorded {
                               [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
     recording::Header header;
     header.version = "1";
-    header.gates = kGates;
+    header.gates = gates;
     header.config = config::WriteConfigForLog(config_, plugins_.codecs());
     header.options = options;
     header.circuit = kCircuit;

@@ -264,9 +264,7 @@ Expected<std::string> EvictionBudget::SaveState() {
   return WriteJsonFields(saved);
 }
 
-std::size_t EvictionBudget::SavedTimers() const {
-  return (retry_.Save().check ? 1U : 0U) + (update_paused_.due() ? 1U : 0U);
-}
+std::size_t EvictionBudget::SavedTimers() const { return retry_.timers() + (update_paused_.due() ? 1U : 0U); }
 
 // Profiles that share the loops have saved them with equal content.
 Expected<void> EvictionBudget::RestoreState(std::string_view text) {
