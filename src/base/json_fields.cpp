@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/json.hpp>
 #include <charconv>
 #include <iterator>
 
@@ -71,9 +72,31 @@ Expected<std::int64_t> ReadTime(const boost::json::value& from) {
   return count;
 }
 
-Expected<boost::json::value> Parse(std::string_view json) {
+Expected<const boost::json::object*> ReadObject(const boost::json::value& from) {
+  if (!from.is_object()) return std::unexpected(Expect("an object"));
+  return &from.get_object();
+}
+
+Expected<ValuePair> ReadPair(const boost::json::value& from) {
+  const auto* list = from.if_array();
+  if (list == nullptr || list->size() != 2) return std::unexpected(Expect("an array of two"));
+  return ValuePair{&(*list)[0], &(*list)[1]};
+}
+
+Expected<void> ReadItems(const boost::json::value& from,
+                         const std::function<Expected<void>(const boost::json::value&)>& read) {
+  if (!from.is_array()) return std::unexpected(Expect("an array"));
+  for (const boost::json::value& item : from.get_array()) BERTH_RETURN_IF_ERROR(read(item));
+  return {};
+}
+
+const boost::json::value* FindMember(const boost::json::object& object, std::string_view key) {
+  return object.if_contains(key);
+}
+
+Expected<std::shared_ptr<const boost::json::value>> Parse(std::string_view json) {
   boost::system::error_code failed;
-  boost::json::value parsed = boost::json::parse(json, failed);
+  auto parsed = std::make_shared<const boost::json::value>(boost::json::parse(json, failed));
   if (failed) return std::unexpected(Expect("JSON"));
   return parsed;
 }

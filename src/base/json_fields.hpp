@@ -12,9 +12,11 @@
 // members are ignored.
 #pragma once
 
-#include <boost/json.hpp>
+#include <boost/json/fwd.hpp>
 #include <concepts>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +30,7 @@
 
 namespace berth {
 
+// The implementation: one function per kind of member.
 namespace json_fields {
 
 template <class T>
@@ -35,6 +38,7 @@ inline constexpr bool kIsTime = std::same_as<T, MonoTime> || std::same_as<T, Wal
 
 // --- writing ---
 
+// Large numbers and fractions are strings, because readers of JSON round them.
 void AppendInteger(std::string& out, std::int64_t number);
 void AppendUnsigned(std::string& out, std::uint64_t number);
 void AppendFloat(std::string& out, double number);
@@ -79,6 +83,7 @@ bool IsLeftOut(const T& value) {
   }
 }
 
+// Writes the members of a struct.
 struct Writer {
   JsonObject& object;
   template <class T>
@@ -109,6 +114,7 @@ void Append(std::string& out, const T& value) {
 
 // --- reading ---
 
+// Errors say which form was expected.
 Error Expect(std::string_view form);
 Expected<std::int64_t> ReadInteger(const boost::json::value& from);
 Expected<std::uint64_t> ReadUnsigned(const boost::json::value& from);
@@ -117,7 +123,18 @@ Expected<std::string> ReadText(const boost::json::value& from);
 Expected<bool> ReadBool(const boost::json::value& from);
 // Nanoseconds of a time; sums of two do not overflow.
 Expected<std::int64_t> ReadTime(const boost::json::value& from);
+Expected<const boost::json::object*> ReadObject(const boost::json::value& from);
+// Both items of an array of two.
+using ValuePair = std::pair<const boost::json::value*, const boost::json::value*>;
+Expected<ValuePair> ReadPair(const boost::json::value& from);
+// Calls `read` for the items of an array, up to the first error.
+Expected<void> ReadItems(const boost::json::value& from,
+                         const std::function<Expected<void>(const boost::json::value&)>& read);
+// Null: there is no such member.
+const boost::json::value* FindMember(const boost::json::object& object, std::string_view key);
+Expected<std::shared_ptr<const boost::json::value>> Parse(std::string_view json);
 
+// One function for each form of member, as for writing.
 template <class T>
 Expected<void> Read(const boost::json::value& from, T& out);
 template <class T>
@@ -127,10 +144,7 @@ Expected<void> Read(const boost::json::value& from, std::pair<A, B>& out);
 
 template <class T>
 Expected<void> Read(const boost::json::value& from, std::vector<T>& out) {
-  if (!from.is_array()) return std::unexpected(Expect("an array"));
-  for (const boost::json::value& item : from.get_array())
-    BERTH_RETURN_IF_ERROR(Read(item, out.emplace_back()));
-  return {};
+  return ReadItems(from, [&](const boost::json::value& item) { return Read(item, out.emplace_back()); });
 }
 template <class T>
 Expected<void> Read(const boost::json::value& from, std::optional<T>& out) {
@@ -138,19 +152,19 @@ Expected<void> Read(const boost::json::value& from, std::optional<T>& out) {
 }
 template <class A, class B>
 Expected<void> Read(const boost::json::value& from, std::pair<A, B>& out) {
-  const auto* list = from.if_array();
-  if (list == nullptr || list->size() != 2) return std::unexpected(Expect("an array of two"));
-  BERTH_RETURN_IF_ERROR(Read((*list)[0], out.first));
-  return Read((*list)[1], out.second);
+  BERTH_TRY(const ValuePair both, ReadPair(from));
+  BERTH_RETURN_IF_ERROR(Read(*both.first, out.first));
+  return Read(*both.second, out.second);
 }
 
+// Reads the members of a struct.
 struct Reader {
   const boost::json::object& object;
   Expected<void> result = {};  // the first error
 
   template <class T>
   void operator()(std::string_view key, T& out) {
-    const boost::json::value* found = object.if_contains(key);
+    const boost::json::value* found = FindMember(object, key);
     if (found == nullptr || !result) return;
     if (auto read = Read(*found, out); !read) result = std::unexpected(std::move(read).error().In(key));
   }
@@ -183,18 +197,16 @@ Expected<void> Read(const boost::json::value& from, T& out) {
     out = T(Duration(count));
     return {};
   } else {
-    const auto* object = from.if_object();
-    if (object == nullptr) return std::unexpected(Expect("an object"));
+    BERTH_TRY(const boost::json::object* object, ReadObject(from));
     Reader reader{*object};
     T::VisitFields(out, reader);
     return std::move(reader.result);
   }
 }
 
-Expected<boost::json::value> Parse(std::string_view json);
-
 }  // namespace json_fields
 
+// Members in the order of VisitFields, so equal values have equal texts.
 template <class T>
 std::string WriteJsonFields(const T& value) {
   std::string out;
@@ -205,9 +217,9 @@ std::string WriteJsonFields(const T& value) {
 // Errors name the member.
 template <class T>
 Expected<T> ReadJsonFields(std::string_view json) {
-  BERTH_TRY(const boost::json::value parsed, json_fields::Parse(json));
+  BERTH_TRY(const auto parsed, json_fields::Parse(json));
   T value;
-  BERTH_RETURN_IF_ERROR(json_fields::Read(parsed, value));
+  BERTH_RETURN_IF_ERROR(json_fields::Read(*parsed, value));
   return value;
 }
 

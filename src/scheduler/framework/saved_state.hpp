@@ -29,8 +29,7 @@ struct SavedState {
 // derives its state or implements this interface; otherwise it ends at its size limit.
 //
 // Only what influences decisions is saved. Nodes have the same rows (cluster::Row) when the state is
-// restored; pods have their UIDs; ids of interned names differ. base/json_fields.hpp writes and reads
-// structs.
+// restored; pods have their UIDs; ids of interned names differ.
 class SavedStatePlugin : public virtual Plugin {
  public:
   // A longer text counts as an error.
