@@ -346,7 +346,7 @@ MUTANTS = [
            "  if (options_.ageing.count() == 0) return;\n", "  return;\n",
            "a tenant with a large share starves", ("scheduler_plugins", )),
     Mutant("shares-keep-the-old-totals", f"{PLUGINS}/fair_order/tenant_tree.cpp",
-           "  RankAll(root_);\n", "",
+           "totals_ = std::move(totals);\n  RankAll(root_);\n", "totals_ = std::move(totals);\n",
            "new nodes do not change the order of tenants", ("scheduler_plugins", )),
     Mutant("a-reload-keeps-the-order-of-tenants", "src/scheduler/queue/active_queue.hpp",
            "    order_ = change();\n", "    change();\n",
