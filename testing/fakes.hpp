@@ -98,7 +98,12 @@ class FakeLoop final : public framework::LoopExecutor {
   using Work = std::move_only_function<void()>;
   WallTime WallNow() const override { return WallTime(std::chrono::hours(24 * 20000)) + now_; }
   void Post(Work work) override { posted_.push_back(std::move(work)); }
-  void PostAfter(Duration delay, Work work) override { timers_.emplace(now_ + delay, std::move(work)); }
+  MonoTime PostAfter(Duration delay, Work work) override {
+    const MonoTime due(now_ + delay);
+    PostAt(due, std::move(work));
+    return due;
+  }
+  void PostAt(MonoTime due, Work work) override { timers_.emplace(due.time_since_epoch(), std::move(work)); }
   framework::Poster poster() const override {
     return [this](Work work) { const_cast<FakeLoop*>(this)->Post(std::move(work)); };
   }

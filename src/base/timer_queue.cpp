@@ -8,7 +8,11 @@ TimerQueue::TimerQueue(const Clock& clock) : clock_(clock) {}
 TimerQueue::~TimerQueue() = default;
 
 TimerQueue::Id TimerQueue::After(Duration delay, Task task) {
-  const Id id{clock_.Now() + delay, ++last_number_};
+  return At(clock_.Now() + delay, std::move(task));
+}
+
+TimerQueue::Id TimerQueue::At(MonoTime time, Task task) {
+  const Id id{time, ++last_number_};
   const bool first = tasks_.emplace(id, std::move(task)).first == tasks_.begin();
   if (first && on_earlier_) on_earlier_();
   return id;

@@ -1,6 +1,7 @@
 // A queue of tasks ordered by due time: timers for code that gets the time from a Clock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,9 +29,11 @@ class TimerQueue {
   TimerQueue& operator=(const TimerQueue&) = delete;
 
   Id After(Duration delay, Task task);
+  Id At(MonoTime time, Task task);
   // No effect if the task has already run.
   void Cancel(const Id& id);
   std::optional<MonoTime> Next() const;
+  std::size_t size() const { return tasks_.size(); }
   // Runs the tasks that are due now, but not tasks that these add for the current time: a task that always
   // reschedules itself without delay must not block the caller forever. Returns whether there were any.
   bool RunDue();

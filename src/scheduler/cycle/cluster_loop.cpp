@@ -37,7 +37,11 @@ ClusterLoop::StepPoster ClusterLoop::step_poster() const {
   return [mailbox = mailbox_](bool succeeded, Work step) { mailbox->PostStep(succeeded, std::move(step)); };
 }
 
-void ClusterLoop::PostAfter(Duration delay, Work work) { timers_.After(delay, std::move(work)); }
+MonoTime ClusterLoop::PostAfter(Duration delay, Work work) {
+  return timers_.After(delay, std::move(work)).time;
+}
+
+void ClusterLoop::PostAt(MonoTime due, Work work) { timers_.At(due, std::move(work)); }
 
 void ClusterLoop::Run(Handler& handler) {
   while (!stopping()) {
@@ -105,7 +109,7 @@ bool ClusterLoop::RunTimers() {
   return due;
 }
 
-bool ClusterLoop::HasWork() const { return timers_.Next().has_value() || mailbox_->HasWork(); }
+bool ClusterLoop::HasPostedWork() const { return mailbox_->HasWork(); }
 
 bool ClusterLoop::DoWork(Handler& handler) {
   held_ = !journal_.MayWork();

@@ -60,11 +60,12 @@ class ClusterLoop final : public framework::LoopExecutor {
   void Run(Handler& handler);
   // One iteration without waiting. Returns false if there was nothing to do. For tests and simulations.
   bool RunOnce(Handler& handler);
-  void PostAfter(Duration delay, std::move_only_function<void()> work) override;
+  MonoTime PostAfter(Duration delay, std::move_only_function<void()> work) override;
+  void PostAt(MonoTime due, std::move_only_function<void()> work) override;
   WallTime WallNow() const override { return clock_.WallNow(); }
   TimerQueue& timers() { return timers_; }
-  // Whether there are timers, or posted work whose origin is neither outside nor a command.
-  bool HasWork() const;
+  // Whether there is posted work whose origin is neither outside nor a command.
+  bool HasPostedWork() const;
   // Executes the steps that were posted as succeeded, before all other messages.
   void RunSucceededSteps();
   LoopJournal& journal() { return journal_; }

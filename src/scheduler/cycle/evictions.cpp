@@ -160,7 +160,10 @@ void Evictions::Finish(const PreemptionPtr& preemption) {
   }
   // No deletion event will requeue the pod then. A pause, because an immediate retry would fail again.
   const auto activate = [this, preemption] { parts_.queue.Activate(preemption->preemptor.pods); };
-  if (failed) return parts_.loop.PostAfter(kRetryDelay, activate);
+  if (failed) {
+    parts_.loop.PostAfter(kRetryDelay, activate);
+    return;
+  }
   if (preemption->retry_now) activate();
 }
 

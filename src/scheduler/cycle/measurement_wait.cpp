@@ -25,12 +25,16 @@ bool MeasurementWait::Update(MonoTime now) {
   if (now >= *deadline_) {
     log::Warning("Scheduling without complete measurements: some sources have not answered in time",
                  {{"limit", FormatGoDuration(limit_)}});
-    waiting_.assign(waiting_.size(), false);
-    active_ = false;
+    End();
   } else if (first) {
     log::Info("Waiting for the first measurements", {{"atMost", FormatGoDuration(limit_)}});
   }
   return active_;
+}
+
+void MeasurementWait::End() {
+  waiting_.assign(waiting_.size(), false);
+  active_ = false;
 }
 
 }  // namespace berth::cycle

@@ -22,6 +22,9 @@ class MeasurementWait {
   // A limit of zero: no profile waits.
   MeasurementWait(Duration limit, IsMeasured is_measured, std::size_t profiles);
 
+  bool active() const { return active_; }
+  // No profile waits any more.
+  void End();
   // Ends the waits that are complete or too long. Returns whether a profile still waits.
   bool Update(MonoTime now);
   // Profiles that were added later do not wait.

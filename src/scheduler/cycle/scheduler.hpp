@@ -118,19 +118,22 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   // moves are made in steps of bounded work, between which other pods are scheduled.
   Reconfigured Reconfigure(Configuration configuration);
   // Whether SchedulerState can ever express the state: with this configuration, everything else that plugins
-  // store derives from the objects. So it is for kube-scheduler's default plugins without extenders.
-  bool StateIsDerived() const;
-  // Whether it can now: this replica leads, and no attempt, binding, eviction, assumed object or posted work
-  // is in progress. The caller must know that no write to the API server is without a result.
+  // store derives from the objects, or they save it (framework::SavedStatePlugin).
+  bool IsSavable() const;
+  // Whether it can now: this replica leads, and no attempt, binding, eviction, assumed object, posted work,
+  // timer that no state contains, or wait for the first measurements is in progress. The caller must know
+  // that no write to the API server is without a result.
   bool CanSave() const;
   // At most so many pods may wait, so that Save takes a few milliseconds.
   static constexpr std::size_t kMaxSavedPods = 20'000;
-  // Only if CanSave. Drops cached results, as a scheduler which starts in this state has none.
-  SchedulerState Save();
+  // Only if IsSavable and CanSave. Drops cached results, as a scheduler which starts in this state has none.
+  // Errors are those of plugins (framework::SavedStatePlugin::SaveState).
+  Expected<SchedulerState> Save();
   // `nodes` of the cluster in the order in which sampling visits them, which a restored cluster must have.
   std::vector<api::NodePtr> NodesInOrder();
-  // This scheduler, with StateIsDerived, has received the objects of the time of Save, nodes in their order,
-  // and has made no decision. Then it leads and continues as that one. On an error it must not be used.
+  // This scheduler, with IsSavable, has received the objects of the time of Save, nodes in their order, and
+  // has made no decision; its clock shows that time. Then it leads and continues as that one. On an error it
+  // must not be used.
   Expected<void> Restore(const SchedulerState& state);
   const queue::SchedulingQueue& queue() const { return queue_; }
   // Pods without a node whose schedulerName has no profile here.
@@ -159,6 +162,8 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   void ContinueDrain();
   void ReleaseUnused();
   void RestartSampling();
+  // Number of timers that the states of plugins contain.
+  std::size_t SavedTimers() const;
   void UpdateGauges();
 
   // --- SchedulerServices ---

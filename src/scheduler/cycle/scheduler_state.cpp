@@ -1,6 +1,10 @@
 #include "scheduler/cycle/scheduler_state.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
@@ -9,9 +13,8 @@
 
 namespace berth::cycle {
 
-bool Scheduler::StateIsDerived() const {
-  if (!parts_.extenders->empty() || parts_.handle.signals.size() > 0) return false;
-  return std::ranges::all_of(parts_.profiles, [](const auto& profile) { return profile->StateIsDerived(); });
+bool Scheduler::IsSavable() const {
+  return std::ranges::all_of(parts_.profiles, [](const auto& profile) { return profile->IsSavable(); });
 }
 
 bool Scheduler::CanSave() const {
@@ -19,16 +22,30 @@ bool Scheduler::CanSave() const {
   return gate_.phase() == DecisionGate::Phase::kLeading && parts_.loop.synced() && !deciding_ &&
          bindings_.size() == 0 && evictions_.idle() && pods_to_move_.empty() &&
          deferred_activations_.empty() && parts_.cluster.assumed_count() == 0 && queue_.CanSave() &&
-         queue_.sizes().total() <= kMaxSavedPods && !parts_.loop.HasWork() &&
+         queue_.sizes().total() <= kMaxSavedPods && !parts_.loop.HasPostedWork() &&
+         parts_.loop.timers().size() == SavedTimers() && !measurement_wait_.active() &&
          objects.Of<api::PersistentVolume>().assumed_count() == 0 &&
          objects.Of<api::PersistentVolumeClaim>().assumed_count() == 0 &&
          objects.Of<api::ResourceClaim>().assumed_count() == 0;
 }
 
-SchedulerState Scheduler::Save() {
+std::size_t Scheduler::SavedTimers() const {
+  std::size_t timers = 0;
+  for (const auto& profile : parts_.profiles) timers += profile->SavedTimers();
+  return timers;
+}
+
+Expected<SchedulerState> Scheduler::Save() {
   BERTH_CHECK(CanSave(), queue_.sizes().in_flight);
+  SchedulerState state;
+  for (const auto& profile : parts_.profiles) BERTH_RETURN_IF_ERROR(profile->SaveTo(state.plugins));
   RestartSampling();
-  return {algorithm_.Restart(), next_release_, queue_.Save(parts_.handle.symbols)};
+  state.algorithm = algorithm_.Restart();
+  state.next_release = next_release_;
+  state.queue = queue_.Save(parts_.handle.symbols);
+  state.measurements = parts_.handle.signals.Save();
+  state.circuits = parts_.extenders->SaveCircuits();
+  return state;
 }
 
 std::vector<api::NodePtr> Scheduler::NodesInOrder() {
@@ -38,11 +55,19 @@ std::vector<api::NodePtr> Scheduler::NodesInOrder() {
   return nodes;
 }
 
+// Plugins read measurements while they restore their states, and tenants refer to waiting pods.
 Expected<void> Scheduler::Restore(const SchedulerState& state) {
+  BERTH_RETURN_IF_ERROR(parts_.handle.signals.Restore(state.measurements));
+  BERTH_RETURN_IF_ERROR(parts_.extenders->RestoreCircuits(state.circuits));
   BERTH_RETURN_IF_ERROR(queue_.Restore(state.queue, parts_.handle.symbols));
+  std::span<const framework::SavedState> plugins = state.plugins;
+  for (const auto& profile : parts_.profiles) BERTH_RETURN_IF_ERROR(profile->RestoreFrom(plugins));
+  if (!plugins.empty())
+    return Invalid(fmt::format("{}: no plugin of the configuration has this state", plugins.front().plugin));
   RestartSampling();
   algorithm_.Continue(state.algorithm);
   next_release_ = state.next_release;
+  measurement_wait_.End();
   gate_.Lead();
   return {};
 }

@@ -1,8 +1,13 @@
 // The state of a scheduler between two units of work, as a value.
 #pragma once
 
+#include <vector>
+
 #include "base/clock.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
+#include "scheduler/extenders/circuit.hpp"
+#include "scheduler/framework/saved_state.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 
 namespace berth::cycle {
@@ -12,7 +17,9 @@ struct SchedulerState {
   algorithm::SchedulingAlgorithm::Start algorithm;
   MonoTime next_release;
   queue::SavedQueue queue;
-  friend bool operator==(const SchedulerState&, const SchedulerState&) = default;
+  load_metrics::SavedSignals measurements;
+  std::vector<extenders::Circuit::State> circuits;  // in the order of the extenders
+  std::vector<framework::SavedState> plugins;       // those with a state that is not derived, by profile
 };
 
 }  // namespace berth::cycle

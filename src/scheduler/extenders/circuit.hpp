@@ -2,6 +2,8 @@
 // requests fail immediately.
 #pragma once
 
+#include <cstdint>
+
 #include "base/clock.hpp"
 
 namespace berth::extenders {
@@ -15,6 +17,26 @@ struct CircuitOptions {
 class Circuit {
  public:
   explicit Circuit(const CircuitOptions& options) : options_(options) {}
+
+  // What requests depend on besides the options, as a value.
+  struct State {
+    std::int32_t failures = 0;
+    bool open = false;
+    MonoTime again;
+
+    template <class Self, class Visit>
+    static void VisitFields(Self& self, Visit&& visit) {
+      visit("failures", self.failures);
+      visit("open", self.open);
+      visit("again", self.again);
+    }
+  };
+  State Save() const { return {failures_, open_, again_}; }
+  void Restore(const State& state) {
+    failures_ = state.failures;
+    open_ = state.open;
+    again_ = state.again;
+  }
 
   bool open() const { return open_; }
   // Whether a request may be sent now.
@@ -35,7 +57,7 @@ class Circuit {
 
  private:
   const CircuitOptions options_;
-  int failures_ = 0;
+  std::int32_t failures_ = 0;
   bool open_ = false;
   MonoTime again_{};
 };

@@ -58,6 +58,7 @@ class Extender {
   // Reports whether the response could be decoded, for metrics and the circuit breaker.
   void Evaluated(std::string_view verb, const PendingCall& pending, bool succeeded);
   void CountInvalidScores(std::size_t count);
+  Circuit& circuit() { return circuit_; }
 
  private:
   struct CallMetrics;

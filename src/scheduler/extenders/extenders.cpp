@@ -80,6 +80,26 @@ api::RetainedTexts Extenders::texts() const {
   return texts;
 }
 
+std::vector<Circuit::State> Extenders::SaveCircuits() const {
+  std::vector<Circuit::State> circuits;
+  for (const auto& extender : extenders_) circuits.push_back(extender->circuit().Save());
+  return circuits;
+}
+
+Expected<void> Extenders::RestoreCircuits(std::span<const Circuit::State> circuits) {
+  if (circuits.size() != extenders_.size()) {
+    return Invalid(fmt::format("the state has {} extenders, and the configuration {}", circuits.size(),
+                               extenders_.size()));
+  }
+  constexpr std::int32_t kMostFailures = 1 << 30;
+  for (std::size_t i = 0; i < circuits.size(); ++i) {
+    if (circuits[i].failures < 0 || circuits[i].failures > kMostFailures)
+      return Invalid(fmt::format("{}: failures: expected a number from 0 to 2^30", extenders_[i]->name()));
+    extenders_[i]->circuit().Restore(circuits[i]);
+  }
+  return {};
+}
+
 void Extenders::BeginDecision() {
   wait_cancelled_ = false;
   errors_.clear();

@@ -97,6 +97,10 @@ class Extenders final : public framework::PreemptionReviewer {
   std::size_t FindBinder(const api::Pod& pod, std::size_t from = 0) const;
   // The result of a binding by an extender.
   Expected<void> Bound(Extender& extender, const Extender::PendingCall& pending, Expected<Reply> reply);
+  // All that extenders store between two decisions, in their order.
+  std::vector<Circuit::State> SaveCircuits() const;
+  // Fails if their number is another one.
+  Expected<void> RestoreCircuits(std::span<const Circuit::State> circuits);
   std::size_t size() const { return extenders_.size(); }
   Extender& at(std::size_t index) { return *extenders_[index]; }
 

@@ -11,7 +11,8 @@ namespace berth::framework {
 class NoLoop : public LoopExecutor {
  public:
   void Post(std::move_only_function<void()>) override {}
-  void PostAfter(Duration, std::move_only_function<void()>) override {}
+  MonoTime PostAfter(Duration, std::move_only_function<void()>) override { return {}; }
+  void PostAt(MonoTime, std::move_only_function<void()>) override {}
   Poster poster() const override {
     return [](std::move_only_function<void()>) {};
   }

@@ -76,8 +76,10 @@ class LoopExecutor {
   // Runs `work` on the loop's thread as soon as possible. May be called from any thread: the way back to the
   // loop for plugin code on other threads.
   virtual void Post(std::move_only_function<void()> work) = 0;
-  // Like Post, after `delay`. Loop's thread only.
-  virtual void PostAfter(Duration delay, std::move_only_function<void()> work) = 0;
+  // Like Post, after `delay`. Returns the time at which the work is due. Loop's thread only.
+  virtual MonoTime PostAfter(Duration delay, std::move_only_function<void()> work) = 0;
+  // Like Post, at a time that an earlier PostAfter returned: for state that is restored. Loop's thread only.
+  virtual void PostAt(MonoTime due, std::move_only_function<void()> work) = 0;
   // The time of day, for comparison with time stamps of objects. Loop's thread only.
   virtual WallTime WallNow() const = 0;
   // Post for callbacks that may outlive the loop.

@@ -60,7 +60,7 @@ class Plugin {
   // plugins whose extension points are known only at run time, such as plugins from shared objects.
   virtual bool IsEnabledAt(const std::type_info& /*interface*/) const { return true; }
   // Whether all that the plugin stores between two decisions follows from the objects of the cluster, so that
-  // a recording can start with a snapshot of them. False for measurements, histories and timers.
+  // a recording can start with a snapshot of them. Other state can be saved: framework/saved_state.hpp.
   virtual bool StateIsDerived() const { return false; }
 };
 

@@ -1,5 +1,7 @@
 #include "scheduler/load_metrics/signal_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -16,6 +18,13 @@ std::string TextOf(const SeriesName& series) {
     text.append(label).append("=\"").append(value).append("\"");
   }
   return text + "}";
+}
+
+bool IsInfinite(double value) { return std::isinf(value); }
+bool IsFinite(double value) { return std::isfinite(value); }
+
+void AppendChunks(const std::vector<SeriesChunk>& chunks, std::vector<SeriesName>& names) {
+  for (const SeriesChunk& chunk : chunks) names.insert(names.end(), chunk->begin(), chunk->end());
 }
 
 }  // namespace
@@ -286,17 +295,19 @@ void SignalTable::ShowWithGuarded(Entry& entry) {
 }
 
 void SignalTable::Show(Entry& entry) {
-  Signal& signal = entry.signal;
-  const bool counts = HasValues(signal.state);
-  if (!counts) signal.series.clear();
-  signal.values.assign(entry.raw.size(), kNoValue);
-  if (counts) {
-    for (cluster::Row row = 0; row < entry.raw.size(); ++row) {
-      if (!std::isnan(entry.raw[row]) && Trusted(entry, row)) signal.values[row] = entry.raw[row];
-    }
-  }
+  if (!HasValues(entry.signal.state)) entry.signal.series.clear();
+  SetValues(entry);
   CountNodes(entry);
   Notify(entry.listeners);
+}
+
+void SignalTable::SetValues(Entry& entry) const {
+  Signal& signal = entry.signal;
+  signal.values.assign(entry.raw.size(), kNoValue);
+  if (!HasValues(signal.state)) return;
+  for (cluster::Row row = 0; row < entry.raw.size(); ++row) {
+    if (!std::isnan(entry.raw[row]) && Trusted(entry, row)) signal.values[row] = entry.raw[row];
+  }
 }
 
 void SignalTable::CountNodes(Entry& entry) const {
@@ -323,6 +334,75 @@ bool SignalTable::Trusted(const Entry& entry, cluster::Row row) const {
     if (use.guard.at_least_of_median && value < *use.guard.at_least_of_median * guard.median) return false;
   }
   return true;
+}
+
+// --- recordings ---
+
+SavedSignals SignalTable::Save() {
+  directory_.NodesChanged();
+  SavedSignals saved;
+  for (const Entry& entry : entries_) saved.signals.push_back(SaveEntry(entry));
+  for (const Source& source : sources_) AppendChunks(source.chunks, saved.sources.emplace_back());
+  return saved;
+}
+
+SavedSignals::Signal SignalTable::SaveEntry(const Entry& entry) {
+  SavedSignals::Signal saved{.state = static_cast<std::uint8_t>(entry.signal.state),
+                             .ever_answered = entry.ever_answered,
+                             .polled_at = entry.signal.polled_at,
+                             .error = entry.signal.error,
+                             .median = entry.median,
+                             .raw = entry.raw,
+                             .names = entry.series_names,
+                             .series = {},
+                             .of_series = {}};
+  AppendChunks(entry.pod_chunks, saved.names);
+  for (const SeriesValue& series : entry.signal.series) {
+    saved.series.push_back(series.name);
+    saved.of_series.push_back(series.value);
+  }
+  return saved;
+}
+
+// The values of signals depend on their guards, so they are set when all signals are restored.
+Expected<void> SignalTable::Restore(const SavedSignals& saved) {
+  if (saved.signals.size() != entries_.size() || saved.sources.size() != sources_.size()) {
+    return Invalid(fmt::format("measurements: expected {} signals of {} sources, as in the configuration",
+                               entries_.size(), sources_.size()));
+  }
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    BERTH_RETURN_IF_ERROR(RestoreEntry(saved.signals[i], entries_[i]));
+  for (Entry& entry : entries_) SetValues(entry);
+  directory_.NodesChanged();
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    sources_[i].chunks = {std::make_shared<const std::vector<SeriesName>>(saved.sources[i])};
+    sources_[i].row_of.clear();  // until the next result
+  }
+  return {};
+}
+
+Expected<void> SignalTable::RestoreEntry(const SavedSignals::Signal& saved, Entry& entry) const {
+  if (saved.state > static_cast<std::uint8_t>(SignalState::kGone) || saved.raw.size() > nodes_.rows() ||
+      saved.series.size() != saved.of_series.size() || std::ranges::any_of(saved.raw, IsInfinite) ||
+      IsInfinite(saved.median) || !std::ranges::all_of(saved.of_series, IsFinite)) {
+    return Invalid(fmt::format("measurements: {}: expected a state, values by row and values by series",
+                               entry.signal.spec.name));
+  }
+  entry.signal.state = static_cast<SignalState>(saved.state);
+  entry.signal.polled_at = saved.polled_at;
+  entry.signal.error = saved.error;
+  entry.ever_answered = saved.ever_answered;
+  entry.median = saved.median;
+  entry.raw = saved.raw;
+  entry.signal.series.clear();
+  for (std::size_t i = 0; i < saved.series.size(); ++i)
+    entry.signal.series.push_back({saved.series[i], saved.of_series[i]});
+  if (entry.signal.spec.subject == Subject::kPod) {
+    entry.pod_chunks = {std::make_shared<const std::vector<SeriesName>>(saved.names)};
+  } else {
+    entry.series_names = saved.names;
+  }
+  return {};
 }
 
 void SignalTable::OnNodeAdded(cluster::Row) { directory_.NodesChanged(); }

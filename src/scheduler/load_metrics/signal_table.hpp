@@ -16,9 +16,11 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/load_metrics/node_directory.hpp"
+#include "scheduler/load_metrics/saved_signals.hpp"
 
 namespace berth::load_metrics {
 
@@ -203,6 +205,14 @@ class SignalTable final : private cluster::PodObserver {
   // Take or Failed.
   SignalCoverage On(const PollResult& result);
 
+  // --- for recordings ---
+  // All that values depend on besides later results. Drops the known addresses of nodes, as a table which
+  // starts in this state has none.
+  SavedSignals Save();
+  // Requires the same declarations, and the rows and nodes of the time of Save. Listeners are not called:
+  // their owners restore what they derived. Errors name the member; then the table must not be used.
+  Expected<void> Restore(const SavedSignals& saved);
+
  private:
   template <class Listener>
   struct Owned {
@@ -255,6 +265,9 @@ class SignalTable final : private cluster::PodObserver {
   void CountNodes(Entry& entry) const;
   void ShowWithGuarded(Entry& entry);
   bool Trusted(const Entry& entry, cluster::Row row) const;
+  static SavedSignals::Signal SaveEntry(const Entry& entry);
+  Expected<void> RestoreEntry(const SavedSignals::Signal& saved, Entry& entry) const;
+  void SetValues(Entry& entry) const;
 
   cluster::NodeTable& nodes_;
   NodeDirectory directory_;

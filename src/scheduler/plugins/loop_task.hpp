@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -15,19 +16,28 @@ namespace berth::plugins {
 class LoopTask {
  public:
   LoopTask(framework::LoopExecutor& loop, std::function<void()> work)
-      : loop_(loop), state_(std::make_shared<State>(State{std::move(work), false})) {}
+      : loop_(loop), state_(std::make_shared<State>(State{std::move(work), false, std::nullopt})) {}
 
   void Post() {
     if (Begin()) loop_.Post(Run());
   }
   void PostAfter(Duration delay) {
-    if (Begin()) loop_.PostAfter(delay, Run());
+    if (Begin()) state_->due = loop_.PostAfter(delay, Run());
   }
+  // As the PostAfter of an earlier process whose work was due then.
+  void PostAt(MonoTime due) {
+    if (!Begin()) return;
+    state_->due = due;
+    loop_.PostAt(due, Run());
+  }
+  // When the work of PostAfter or PostAt is due; nullopt: none is waiting.
+  std::optional<MonoTime> due() const { return state_->due; }
 
  private:
   struct State {
     std::function<void()> work;
     bool waiting = false;
+    std::optional<MonoTime> due;
   };
   bool Begin() { return !std::exchange(state_->waiting, true); }
   std::move_only_function<void()> Run() const {
@@ -35,6 +45,7 @@ class LoopTask {
       const auto state = weak.lock();
       if (state == nullptr) return;
       state->waiting = false;
+      state->due.reset();
       state->work();
     };
   }

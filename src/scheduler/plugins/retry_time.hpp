@@ -43,6 +43,21 @@ class RetryTime {
     state_->next = std::min(when, state_->next.value_or(when));
     check_.PostAfter(kInterval);
   }
+  // The content as a value, for recordings.
+  struct Saved {
+    std::optional<std::int64_t> next;
+    std::optional<MonoTime> check;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("next", self.next);
+      visit("check", self.check);
+    }
+  };
+  std::size_t timers() const { return check_.due() ? 1 : 0; }  // waiting ones
+  Saved Save() const { return {state_->next, check_.due()}; }
+  void Restore(const Saved& saved) {
+    state_->next = saved.next;
+    if (saved.check) check_.PostAt(*saved.check);
+  }
   std::vector<framework::EventRegistration> Events() const {
     return {framework::WhenPluginStateChanges(state_.get())};
   }

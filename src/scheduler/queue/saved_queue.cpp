@@ -35,7 +35,7 @@ void CopyAttempts(const From& from, To& to) {
 
 bool SchedulingQueue::CanSave() const {
   return in_flight_.empty() && groups_.empty() && incomplete_.size() == 0 && requeued_.size() == 0 &&
-         deferred_.empty() && with_deferred_ == 0 && group_in_progress_.empty() && !active_.has_tenants();
+         deferred_.empty() && with_deferred_ == 0 && group_in_progress_.empty();
 }
 
 SavedQueue SchedulingQueue::Save(const cluster::SymbolTable& symbols) const {

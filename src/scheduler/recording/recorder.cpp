@@ -209,7 +209,7 @@ Recorder::~Recorder() {
 
 void Recorder::Start(cycle::Scheduler& scheduler, const Header& header) {
   scheduler_ = &scheduler;
-  saves_ = scheduler.StateIsDerived();
+  saves_ = scheduler.IsSavable();
   header_ = WriteHeader(header);
   Append(header_, nullptr);
   thread_ = std::jthread([this](const std::stop_token& stop) { WriteAll(stop); });
@@ -412,11 +412,19 @@ bool Recorder::MayWork() {
   if (!CanSave()) return !Holds(clock_->Now());
   full_.store(false, std::memory_order_relaxed);
   full_since_.reset();
-  AppendSnapshot({.state = scheduler_->Save(),
+  auto state = scheduler_->Save();
+  if (!state) {
+    saves_ = false;
+    log::Warning("The recording takes no more snapshots and ends at its size limit",
+                 {{"reason", state.error().message}});
+    return true;
+  }
+  AppendSnapshot({.state = *std::move(state),
                   .nodes = scheduler_->NodesInOrder(),
                   .now = last_now_,
                   .wall = last_wall_,
-                  .writes = writes_.load(std::memory_order_relaxed)});
+                  .writes = writes_.load(std::memory_order_relaxed),
+                  .calls = calls_.load(std::memory_order_relaxed)});
   return true;
 }
 
@@ -513,8 +521,9 @@ void Recorder::WriteSnapshot(const Snapshot& snapshot) {
   });
   frame += R"({"state":)";
   AppendState(frame, snapshot.state);
-  frame += fmt::format(R"(,"now":{},"wall":{},"writes":{}}})", snapshot.now.time_since_epoch().count(),
-                       snapshot.wall.time_since_epoch().count(), snapshot.writes);
+  frame +=
+      fmt::format(R"(,"now":{},"wall":{},"writes":{},"calls":{}}})", snapshot.now.time_since_epoch().count(),
+                  snapshot.wall.time_since_epoch().count(), snapshot.writes, snapshot.calls);
   frame += '\n';
   WriteFrame(frame);
   snapshots_.fetch_add(1, std::memory_order_relaxed);

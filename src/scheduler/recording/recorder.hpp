@@ -23,8 +23,9 @@
 //
 // A recording keeps its latest part. Each file but the first begins with the header and a snapshot: the
 // objects as steps "change", nodes in the order in which sampling visits them, and the state of the scheduler
-// (state_text.hpp) with the readings of the clocks and the number of writes. A scheduler that receives them
-// makes the same decisions as the recorded one from then on. The oldest files are removed as a whole.
+// (state_text.hpp) with the readings of the clocks and the numbers of writes and of requests to extenders. A
+// scheduler that receives them makes the same decisions as the recorded one from then on. The oldest files
+// are removed as a whole.
 //
 // A snapshot is taken between two units of work, when no attempt, binding, eviction or write is in progress,
 // so that the state is a small value (cycle::SchedulerState). After a file is full, that moment is awaited;
@@ -32,8 +33,9 @@
 // state of the waiting pods, at most Scheduler::kMaxSavedPods; the writing thread encodes the immutable
 // objects. The scheduler drops its cached results at a snapshot.
 //
-// No snapshots, so recording ends at its limit: with plugins whose state does not derive from the objects
-// (Scheduler::StateIsDerived), and after a break.
+// The state includes what plugins have besides the objects: the latest measurements, and what each plugin
+// saves (framework::SavedStatePlugin). No snapshots, so recording ends at its limit: with plugins that have
+// such a state and do not save it (Scheduler::IsSavable), and after a break.
 #pragma once
 
 #include <atomic>
@@ -124,6 +126,7 @@ class Recorder final : public cycle::LoopJournal {
     MonoTime now{};
     WallTime wall{};
     std::uint64_t writes = 0;
+    std::uint64_t calls = 0;  // of extenders
   };
   // A change, whose object is inserted at a place unless it was deleted; or a snapshot at a place.
   struct Item {

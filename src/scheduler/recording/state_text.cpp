@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_fields.hpp"
 #include "base/json_text.hpp"
 
 namespace berth::recording {
@@ -158,6 +159,10 @@ void AppendState(std::string& out, const cycle::SchedulerState& state) {
   AppendList(members.Key("pods"), pods, [](const auto& pod, auto&& visit) { VisitPod(pod, visit); });
   AppendList(members.Key("nominations"), nominations,
              [](const auto& one, auto&& visit) { VisitNomination(one, visit); });
+  const json_fields::Writer write{members};
+  write("measurements", state.measurements);
+  write("circuits", state.circuits);
+  write("plugins", state.plugins);
 }
 
 Expected<cycle::SchedulerState> ReadState(const boost::json::value& value) {
@@ -172,6 +177,11 @@ Expected<cycle::SchedulerState> ReadState(const boost::json::value& value) {
       ReadList(*object, "pods", state.queue.pods, [](auto& pod, auto& visit) { VisitPod(pod, visit); }));
   BERTH_RETURN_IF_ERROR(ReadList(*object, "nominations", state.queue.nominations,
                                  [](auto& one, auto& visit) { VisitNomination(one, visit); }));
+  json_fields::Reader read{*object};
+  read("measurements", state.measurements);
+  read("circuits", state.circuits);
+  read("plugins", state.plugins);
+  if (!read.result) return std::unexpected(std::move(read.result).error().In("state"));
   return state;
 }
 

@@ -5,8 +5,11 @@
 #include <array>
 
 #include <algorithm>
+#include <exception>
+#include <utility>
 
 #include "observability/log/log.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/runtime/guarded.hpp"
 
 namespace berth::runtime {
@@ -282,8 +285,72 @@ std::vector<Profile::PointPlugins> Profile::ListPlugins() const {
   return points;
 }
 
-bool Profile::StateIsDerived() const {
-  return std::ranges::all_of(plugins_, [](const auto& plugin) { return plugin->StateIsDerived(); });
+// --- saved states ---
+
+namespace {
+
+framework::SavedStatePlugin* AsSaved(framework::Plugin& plugin) {
+  return plugin.StateIsDerived() ? nullptr : dynamic_cast<framework::SavedStatePlugin*>(&plugin);
+}
+
+Expected<std::string> SaveOf(framework::SavedStatePlugin& plugin) {
+  constexpr std::size_t kMost = framework::SavedStatePlugin::kMaxSavedBytes;
+  BERTH_TRY(std::string text, plugin.SaveState());
+  if (text.size() > kMost)
+    return Invalid(fmt::format("its state has {} bytes, and at most {} can be saved", text.size(), kMost));
+  return text;
+}
+
+// The result of the call, or an error with the text of its exception.
+template <class Call>
+auto CatchErrors(const framework::Plugin& plugin, Call&& call) -> decltype(call()) {
+  try {
+    auto result = call();
+    if (!result) return std::unexpected(std::move(result).error().In(plugin.Name()));
+    return result;
+  } catch (const std::exception& exception) {
+    return Invalid(fmt::format("{}: {}", plugin.Name(), exception.what()));
+  } catch (...) {
+    return Invalid(fmt::format("{}: an exception that is not a std::exception", plugin.Name()));
+  }
+}
+
+}  // namespace
+
+bool Profile::IsSavable() const {
+  return std::ranges::all_of(
+      plugins_, [](const auto& plugin) { return plugin->StateIsDerived() || AsSaved(*plugin) != nullptr; });
+}
+
+std::size_t Profile::SavedTimers() const {
+  std::size_t timers = 0;
+  for (const auto& plugin : plugins_) {
+    if (const auto* saved = AsSaved(*plugin)) timers += saved->SavedTimers();
+  }
+  return timers;
+}
+
+Expected<void> Profile::SaveTo(std::vector<framework::SavedState>& states) const {
+  for (const auto& plugin : plugins_) {
+    auto* const saved = AsSaved(*plugin);
+    if (saved == nullptr) continue;
+    BERTH_TRY(std::string text, CatchErrors(*plugin, [&] { return SaveOf(*saved); }));
+    states.push_back({name(), std::string(plugin->Name()), std::move(text)});
+  }
+  return {};
+}
+
+Expected<void> Profile::RestoreFrom(std::span<const framework::SavedState>& states) const {
+  for (const auto& plugin : plugins_) {
+    auto* const saved = AsSaved(*plugin);
+    if (saved == nullptr) continue;
+    if (states.empty() || states.front().profile != name() || states.front().plugin != plugin->Name())
+      return Invalid(fmt::format("{}: no state of this plugin is saved at its place", plugin->Name()));
+    const std::string& text = states.front().text;
+    states = states.subspan(1);
+    BERTH_RETURN_IF_ERROR(CatchErrors(*plugin, [&] { return saved->RestoreState(text); }));
+  }
+  return {};
 }
 
 }  // namespace berth::runtime

@@ -19,6 +19,7 @@
 #include "scheduler/framework/plugin.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/framework/requeue.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/runtime/metrics_recorder.hpp"
 #include "scheduler/runtime/skipped_plugins.hpp"
 
@@ -94,7 +95,7 @@ class Profile {
   std::span<framework::PreFilterPlugin* const> pre_filters() const { return pre_filters_; }
   std::span<framework::FilterPlugin* const> filters() const { return filters_; }
   std::span<const WeightedScore> scores() const { return scores_; }
-  // Indices of scores() in the order of the plugins' names.
+  // Indices of scores() in the profile's order.
   std::span<const std::size_t> scores_by_name() const { return scores_by_name_; }
   framework::QueueSortPlugin& queue_sort() const { return *sort_; }
   struct PointPlugins {
@@ -103,8 +104,15 @@ class Profile {
   };
   // The plugins of each extension point, in the order in which they are called.
   std::vector<PointPlugins> ListPlugins() const;
-  // Whether Plugin::StateIsDerived holds for all plugins.
-  bool StateIsDerived() const;
+  // Whether each plugin's state is derived from the objects or can be saved.
+  bool IsSavable() const;
+  // Number of timers that the saved states contain.
+  std::size_t SavedTimers() const;
+  // Appends the states that are not derived, in the profile's order. Errors name the plugin.
+  Expected<void> SaveTo(std::vector<framework::SavedState>& states) const;
+  // Restores the states that SaveTo appended and removes them from the beginning of `states`. Errors name the
+  // plugin.
+  Expected<void> RestoreFrom(std::span<const framework::SavedState>& states) const;
   bool has_post_filters() const { return !post_filters_.empty(); }
   // The plugins that protect pods from preemption.
   std::span<framework::EvictionProtectionPlugin* const> eviction_protections() const {

@@ -244,8 +244,10 @@ void Process::Synced() {
 // A round that begins before the first poll ended would report missing signals: without the result of its
 // guards a signal has no values.
 void Process::WaitForMeasurements() {
-  if (!engine_->handle().signals.AllPolled() && clock_.Now() < measured_by_)
-    return loop_.PostAfter(kPollInterval, [this] { WaitForMeasurements(); });
+  if (!engine_->handle().signals.AllPolled() && clock_.Now() < measured_by_) {
+    loop_.PostAfter(kPollInterval, [this] { WaitForMeasurements(); });
+    return;
+  }
   options_.once ? RunRound() : Tick();
 }
 

@@ -15,6 +15,7 @@
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/extenders/fake_transport.hpp"
 #include "scheduler/recording/header.hpp"
 #include "scheduler/recording/inputs.hpp"
 #include "scheduler/recording/recorder.hpp"
@@ -42,19 +43,20 @@ T Value(Expected<T> result) {
 class Recorded {
  public:
   explicit Recorded(const std::filesystem::path& directory, const recording::RecorderLimits& limits = {},
-                    std::string_view config = kDefaultConfig)
+                    std::string_view config = kDefaultConfig, std::string_view gates = kGates)
       : recorder_(Value(recording::Recorder::Create(directory, limits, clock_))) {
-    const std::string gate_values[] = {std::string(kGates)};
+    const std::string gate_values[] = {std::string(gates)};
     std::vector<std::string> notes;
     config_ = Value(process::ReadConfig(std::string(config), plugins_,
                                         Value(config::FeatureGates::Parse(gate_values, notes))));
     recorder_->BeginStart();
-    engine_ = Value(
-        assembly::Engine::Build(config_, plugins_, {*recorded_writer_, events_, loop_, services_}, notes,
-                                {.registry = &metrics_, .clock = &recorder_->clock(), .options = {}},
-                                {.make_transport = {}, .circuit = {}}));
+    engine_ = Value(assembly::Engine::Build(
+        config_, plugins_, {*recorded_writer_, events_, loop_, services_}, notes,
+        {.registry = &metrics_, .clock = &recorder_->clock(), .options = {}},
+        {.make_transport = recorder_->Watch(extenders.Maker()), .circuit = kCircuit}));
     engine_->handle().signals.SetClock(recorder_->clock());
-    const cycle::SchedulerOptions options;
+    cycle::SchedulerOptions options;
+    options.measurement_wait = std::chrono::seconds(1);
     scheduler_ = std::make_unique<cycle::Scheduler>(
         options,
         cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
@@ -62,9 +64,10 @@ class Recorded {
                               [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
     recording::Header header;
     header.version = "1";
-    header.gates = kGates;
+    header.gates = gates;
     header.config = config::WriteConfigForLog(config_, plugins_.codecs());
     header.options = options;
+    header.circuit = kCircuit;
     recorder_->Start(*scheduler_, header);
   }
   ~Recorded() { loop_.DropPending(); }
@@ -94,10 +97,15 @@ class Recorded {
 
   void Flush() { recorder_->Flush(); }
   MonoTime now() const { return clock_.Now(); }
+  WallTime wall_now() const { return clock_.WallNow(); }
+  const load_metrics::SignalTable& signals() const { return engine_->handle().signals; }
 
   testing::FakeApiWriter writer;
+  extenders::FakeExtenders extenders;
 
  private:
+  static constexpr extenders::CircuitOptions kCircuit{.failures = 2, .pause = std::chrono::seconds(5)};
+
   ManualClock clock_;
   const std::unique_ptr<recording::Recorder> recorder_;
   const LeaseFence open_ = LeaseFence::AlwaysOpen(clock_);

@@ -35,7 +35,8 @@ void Readings::Leave() {
   frames_.pop_back();
 }
 
-void Readings::Continue(MonoTime now, WallTime wall) {
+void Readings::Continue(MonoTime now, WallTime wall, std::uint64_t calls) {
+  calls_ = calls;
   now_ = now;
   wall_ = wall;
   deviations_ = 0;

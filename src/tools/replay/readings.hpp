@@ -25,8 +25,9 @@ class Readings final : public Clock, public Fence {
   // `recorded` is the member "t" of a step, and must stay valid until Leave.
   void Enter(const boost::json::array& recorded);
   void Leave();
-  // Between steps: the times to which the next readings relate. Forgets deviations.
-  void Continue(MonoTime now, WallTime wall);
+  // Between steps: the times to which the next readings relate, and the number of requests to extenders so
+  // far. Forgets deviations.
+  void Continue(MonoTime now, WallTime wall, std::uint64_t calls);
 
   MonoTime Now() const override;
   WallTime WallNow() const override;

@@ -148,14 +148,16 @@ class Repeater {
     if (!body.contains("state")) return EndBy(fmt::format("line {}: a snapshot without a state", line_));
     const auto state = recording::ReadState(body.at("state"));
     if (!state) return EndBy(fmt::format("line {}: {}", line_, state.error().message));
-    if (!scheduler_->StateIsDerived())
+    if (!scheduler_->IsSavable())
       return EndBy("the plugins of the configuration have a state that no snapshot has");
     loop_.HandleSynced(*scheduler_);
-    if (const auto restored = scheduler_->Restore(*state); !restored)
-      return EndBy(fmt::format("line {}: {}", line_, restored.error().message));
+    const boost::json::value* calls = body.if_contains("calls");
     readings_.Continue(
         MonoTime(Duration(body.at("now").get_int64())),
-        WallTime(std::chrono::duration_cast<WallTime::duration>(Duration(body.at("wall").get_int64()))));
+        WallTime(std::chrono::duration_cast<WallTime::duration>(Duration(body.at("wall").get_int64()))),
+        calls == nullptr ? 0 : static_cast<std::uint64_t>(calls->get_int64()));
+    if (const auto restored = scheduler_->Restore(*state); !restored)
+      return EndBy(fmt::format("line {}: {}", line_, restored.error().message));
     writer_.Continue(static_cast<std::uint64_t>(body.at("writes").get_int64()));
     return true;
   }
@@ -274,11 +276,13 @@ class Repeater {
   void CompareState(const Object& step) {
     const std::string recorded = boost::json::serialize(step.at("state"));
     const auto state = recording::ReadState(step.at("state"));
-    if (!state || !scheduler_->StateIsDerived() || !scheduler_->CanSave())
+    if (!state || !scheduler_->IsSavable() || !scheduler_->CanSave())
       return Differ("state at a snapshot", recorded, "a state that no snapshot has");
+    const auto saved = scheduler_->Save();
+    if (!saved) return Differ("state at a snapshot", recorded, saved.error().message);
     std::string expected, repeated;
     recording::AppendState(expected, *state);
-    recording::AppendState(repeated, scheduler_->Save());
+    recording::AppendState(repeated, *saved);
     if (expected != repeated && readings_.deviations() == 0)
       Differ("state at a snapshot", std::move(expected), std::move(repeated));
   }

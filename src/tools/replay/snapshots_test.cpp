@@ -11,10 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include "kubernetes/api/external_groups.hpp"
 #include "observability/log/log.hpp"
 #include "testing/builders.hpp"
 #include "testing/repetitions.hpp"
 #include "testing/temporary_directory.hpp"
+#include "tools/replay/fake_measurements.hpp"
 #include "tools/replay/fake_recorded_scheduler.hpp"
 #include "tools/replay/repetition.hpp"
 
@@ -29,12 +31,104 @@ using testing::MakePod;
 const std::string kSampled = std::string(kDefaultConfig) + "percentageOfNodesToScore: 40\n";
 const std::string kWithQuotas =
     ConfigWith("  plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}\n");
+const std::string kWithLoad = ConfigWith(R"(
+  plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 5}]}}
+  pluginConfig:
+  - name: LoadAware
+    args:
+      preset: none
+      onOutage: reject
+      forecast: {}
+      signals:
+      - {name: cpu, threshold: 70, estimate: {from: history, resource: cpu}}
+      - {name: own, query: q, window: 20s, threshold: 90, estimate: {from: mean}}
+)");
+const std::string kWithOtherLoadPlugins = ConfigWith(R"(
+  plugins:
+    multiPoint:
+      enabled:
+      - {name: TargetLoadPacking, weight: 5}
+      - {name: LoadVariationRiskBalancing, weight: 5}
+      - {name: LowRiskOverCommitment, weight: 5}
+      - {name: NetworkTraffic, weight: 5}
+      - {name: CPUUsage, weight: 5}
+  pluginConfig:
+  - {name: TargetLoadPacking, args: {metricProvider: {type: Prometheus, address: http://p:9090}}}
+  - {name: LoadVariationRiskBalancing, args: {metricProvider: {type: Prometheus, address: http://p:9090}}}
+  - {name: LowRiskOverCommitment, args: {metricProvider: {type: Prometheus, address: http://p:9090}}}
+  - {name: NetworkTraffic, args: {prometheusAddress: http://p:9090, networkInterface: eth0}}
+  - {name: CPUUsage, args: {prometheusAddress: http://p:9090}}
+)");
+const std::string kWithExtender = std::string(kDefaultConfig) + R"(
+extenders:
+- {urlPrefix: "http://e", filterVerb: filter, prioritizeVerb: prioritize, weight: 5, nodeCacheCapable: true, ignorable: true}
+)";
+const std::string kWithBudget = ConfigWith(R"(
+  plugins: {multiPoint: {enabled: [{name: EvictionBudget}]}}
+  pluginConfig:
+  - name: EvictionBudget
+    args:
+      minRunSeconds: 3
+      budgets: [{namespace: "*", evictions: 2, period: 20s}]
+      loops: {evictions: 2, window: 1m, pause: 15s}
+)");
+const std::string kWithTenants = ConfigWith(R"(
+  plugins:
+    queueSort: {enabled: [{name: FairOrder}], disabled: [{name: "*"}]}
+  pluginConfig:
+  - name: FairOrder
+    args:
+      tenantLabel: team
+      separator: "."
+      tenants: [{name: a, weight: 2}, {name: a.x, weight: 3}]
+      ageing: 30s
+)");
+const std::string kWithReservation = ConfigWith(R"(
+  plugins:
+    multiPoint:
+      disabled: [{name: DefaultPreemption}]
+      enabled: [{name: Gangs}, {name: GroupReservation}, {name: DefaultPreemption}]
+  pluginConfig:
+  - {name: Gangs, args: {sources: [Coscheduling]}}
+  - {name: GroupReservation, args: {waitSeconds: 1}}
+)");
+
+// Responds at random: with an error, or with some of the nodes.
+class RandomExtender {
+ public:
+  explicit RandomExtender(std::mt19937_64& random) : random_(random) {}
+
+  extenders::Reply ReplyTo(const extenders::TransportRequest& request) {
+    if (random_() % 3 == 0) return {.status = 500, .body = "down"};
+    const boost::json::value body = boost::json::parse(request.body);
+    const boost::json::array& nodes = body.at("NodeNames").get_array();
+    boost::json::array names, scores;
+    for (const boost::json::value& node : nodes) {
+      if (random_() % 4 != 0) names.push_back(node);
+      scores.push_back({{"Host", node}, {"Score", random_() % 11}});
+    }
+    if (request.url.ends_with("filter"))
+      return {.status = 200, .body = boost::json::serialize(boost::json::object{{"NodeNames", names}})};
+    return {.status = 200, .body = boost::json::serialize(scores)};
+  }
+
+ private:
+  std::mt19937_64& random_;
+};
 
 // A cluster that changes at random: pods that fit, that preempt, that are gated, that fit nowhere, and that
 // exceed the quota of their namespace if the plugin CapacityScheduling is enabled.
 class RandomCluster {
  public:
-  RandomCluster(Recorded& recorded, std::uint64_t seed) : recorded_(recorded), random_(seed) {
+  RandomCluster(Recorded& recorded, std::uint64_t seed)
+      : recorded_(recorded),
+        random_(seed),
+        times_(seed),
+        measurements_(recorded, random_),
+        extender_(random_) {
+    recorded_.extenders.on_ask = [this](const extenders::TransportRequest& request) {
+      recorded_.extenders.answers.insert_or_assign(request.url, extender_.ReplyTo(request));
+    };
     for (int i = 0; i < 12; ++i) AddNode();
     auto quota = std::make_shared<api::ElasticQuota>();
     quota->metadata.name = "team";
@@ -46,6 +140,7 @@ class RandomCluster {
   }
 
   void Change() {
+    if (measures() && random_() % 2 == 0) measurements_.Measure(NamesOf(nodes_), NamesOf(pods_));
     switch (random_() % 10) {
       case 0:
         return AddNode();
@@ -65,6 +160,8 @@ class RandomCluster {
   }
 
  private:
+  static constexpr std::string_view kTeams[] = {"a", "a.x", "a.y", "b", "c.x.y"};
+
   void AddNode() {
     const std::string name = "n" + std::to_string(numbers_++);
     auto node = MakeNode(name).Cpu("4").Memory("8Gi").Label("topology.kubernetes.io/zone",
@@ -76,6 +173,12 @@ class RandomCluster {
   typename std::map<std::string, std::shared_ptr<const T>>::iterator Any(
       std::map<std::string, std::shared_ptr<const T>>& of) {
     return std::next(of.begin(), static_cast<std::ptrdiff_t>(random_() % of.size()));
+  }
+  template <class T>
+  static std::vector<std::string> NamesOf(const std::map<std::string, T>& of) {
+    std::vector<std::string> names;
+    for (const auto& [name, object] : of) names.push_back(name);
+    return names;
   }
   void RemoveNode() {
     if (nodes_.size() < 5) return;
@@ -92,13 +195,21 @@ class RandomCluster {
   }
   void AddPod() {
     const std::string name = "p" + std::to_string(numbers_++);
-    auto pod =
-        MakePod(name).Cpu(std::to_string(100 + random_() % 2500) + "m").Memory("64Mi").Label("app", "a");
+    auto pod = MakePod(name)
+                   .Cpu(std::to_string(100 + random_() % 2500) + "m")
+                   .Memory("64Mi")
+                   .Label("app", "a")
+                   .Label("team", std::string(kTeams[numbers_ % std::size(kTeams)]));
     if (random_() % 4 == 0) pod.Priority(static_cast<std::int32_t>(random_() % 100));
     if (random_() % 7 == 0) pod.Gate("g");
     if (random_() % 5 == 0) pod.HostPort(8080);
     if (random_() % 9 == 0) pod.Cpu("100");
-    pods_[name] = pod.Share();
+    api::Pod controlled = pod;
+    const std::string controller = "set" + std::to_string(numbers_ % 4);
+    auto& owner = controlled.metadata.controller.emplace();
+    owner.kind = "ReplicaSet";
+    owner.name = owner.uid = controller;
+    pods_[name] = std::make_shared<const api::Pod>(std::move(controlled));
     recorded_.Change<api::Pod>(nullptr, pods_[name]);
   }
   void DeletePod() {
@@ -106,6 +217,12 @@ class RandomCluster {
     const auto pod = Any(pods_);
     recorded_.Change<api::Pod>(pod->second, nullptr);
     pods_.erase(pod);
+  }
+  bool measures() const { return recorded_.signals().size() > 0; }
+  // Now, or so long ago that plugins learn from the usage of the pod.
+  std::int64_t StartTime() {
+    const auto now = std::chrono::floor<std::chrono::seconds>(recorded_.wall_now().time_since_epoch());
+    return now.count() - (times_() % 2 == 0 ? 0 : 600);
   }
   // The API server reports bound pods, victims and nominations.
   void ConfirmBindings() {
@@ -115,6 +232,7 @@ class RandomCluster {
       if (pod == pods_.end()) continue;
       auto bound = std::make_shared<api::Pod>(*pod->second);
       bound->spec.node_name = binding.node;
+      if (times_() % 2 == 0) bound->status.start_time = StartTime();
       const api::PodPtr after = bound;
       recorded_.Change<api::Pod>(std::exchange(pod->second, after), after);
     }
@@ -128,6 +246,9 @@ class RandomCluster {
 
   Recorded& recorded_;
   std::mt19937_64 random_;
+  std::mt19937_64 times_;
+  FakeMeasurements measurements_;
+  RandomExtender extender_;
   std::map<std::string, std::shared_ptr<const api::Node>> nodes_;
   std::map<std::string, api::PodPtr> pods_;
   std::uint64_t numbers_ = 0;
@@ -153,6 +274,12 @@ class SnapshotsTest : public ::testing::Test {
     std::ranges::sort(files);
     return files;
   }
+  std::vector<std::string> Lines() const {
+    std::vector<std::string> lines;
+    auto reader = Value(recording::SegmentReader::Open(directory_));
+    while (const auto line = reader.Next()) lines.emplace_back(*line);
+    return lines;
+  }
   Repetition Repeated() const {
     auto steps = Value(Steps::Open(directory_));
     return Value(Repeat(steps, assembly::InTreePlugins(), [](const Repetition&) {}));
@@ -164,20 +291,21 @@ class SnapshotsTest : public ::testing::Test {
     EXPECT_EQ(result.ended_by, "");
   }
 
-  const berth::testing::TemporaryDirectory temporary_;
-  const fs::path directory_ = temporary_.path() / "run";
-};
-
-// Without its first files, a recording begins at each of its snapshots in turn. The states at the later
-// snapshots are compared, too, unless a timed attempt called plugins in another number.
-TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
-  for (const std::string& config : {std::string(kDefaultConfig), kSampled, kWithQuotas}) {
+  // Without its first files, a recording begins at each of its snapshots in turn. The states at the later
+  // snapshots are compared, too, unless a timed attempt called plugins in another number.
+  // `saved`: members of the states of which each snapshot has one at least once.
+  void ExpectSameFromEverySnapshot(const std::string& config, const std::vector<std::string>& saved = {}) {
+    SCOPED_TRACE(config);
+    std::string states;
     for (std::uint64_t seed = 1; seed <= testing::Repetitions(4); ++seed) {
       SCOPED_TRACE(seed);
       fs::remove_all(directory_);
       Record(seed, config);
+      for (const std::string& line : Lines()) {
+        if (line.starts_with(R"({"state":)")) states += line;
+      }
       const std::vector<fs::path> files = Files();
-      ASSERT_GT(files.size(), 5U);
+      ASSERT_GT(files.size(), 3U);
       std::uint64_t before = UINT64_MAX;
       for (const fs::path& file : files) {
         const Repetition result = Repeated();
@@ -189,7 +317,80 @@ TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
         fs::remove(file);
       }
     }
+    for (const std::string& member : saved) EXPECT_TRUE(states.contains(member)) << member;
   }
+
+  const berth::testing::TemporaryDirectory temporary_;
+  const fs::path directory_ = temporary_.path() / "run";
+};
+
+TEST_F(SnapshotsTest, EverySnapshotBeginsTheSameDecisions) {
+  for (const std::string& config : {std::string(kDefaultConfig), kSampled, kWithQuotas})
+    ExpectSameFromEverySnapshot(config);
+}
+
+TEST_F(SnapshotsTest, MeasurementsAreRestored) {
+  ExpectSameFromEverySnapshot(
+      kWithLoad,
+      {R"(\"learned\":[{)", R"(\"hot\":[)", R"(\"filled\":[)", R"(\"unknown\":[)", R"(\"closed\":[)",
+       R"(\"before\":[{)", R"(\"placedSince\":)", R"("values":[")", R"("state":2)", R"("state":3)"});
+  ExpectSameFromEverySnapshot(
+      kWithOtherLoadPlugins,
+      {R"(\"recent\":[{)", R"(\"deviation\":)", R"(\"byShare\":true)", R"(\"unmeasured\":{\"rows\":[{)"});
+}
+
+TEST_F(SnapshotsTest, CircuitsOfExtendersAreRestored) {
+  ExpectSameFromEverySnapshot(kWithExtender, {R"("open":true,"again":)", R"("failures":1)"});
+}
+
+TEST_F(SnapshotsTest, EvictionsAreRestored) {
+  ExpectSameFromEverySnapshot(kWithBudget, {R"(\"evictions\":[[)", R"(\"next\":)", R"(\"check\":)",
+                                            R"(\"by\":[{)", R"(\"pausedUntil\":)", R"(\"updatePaused\":)"});
+}
+
+TEST_F(SnapshotsTest, TenantsAreRestored) {
+  ExpectSameFromEverySnapshot(kWithTenants,
+                              {R"(\"unsettled\":2)", R"(\"attempted\":true)", R"(\"forgetAt\":)"});
+}
+
+// A group gets a reservation and is deleted. Until the next check its node stays closed.
+TEST_F(SnapshotsTest, ReservationsAreRestored) {
+  {
+    Recorded recorded(directory_, {.full_file = 1}, kWithReservation, "AllBeta=true,GenericWorkload=true");
+    const auto node = MakeNode("n0").Cpu("1").Memory("4Gi").Share();
+    recorded.Change<api::Node>(nullptr, node);
+    const api::PodPtr running = MakePod("running").Cpu("1").OnNode("n0").Share();
+    recorded.Change<api::Pod>(nullptr, running);
+    api::CoschedulingPodGroup training;
+    training.metadata.name = "training";
+    training.metadata.ns = "default";
+    training.min_member = 1;
+    recorded.Change<api::PodGroup>(nullptr, api::ToPodGroup(training));
+    const api::PodPtr member =
+        MakePod("member").Cpu("1").Label("scheduling.x-k8s.io/pod-group", "training").Share();
+    recorded.Change<api::Pod>(nullptr, member);
+    recorded.Sync();
+    recorded.Pass(std::chrono::minutes(6));  // it is tried again
+    recorded.Change<api::Pod>(member, nullptr);
+    recorded.Change<api::Pod>(running, nullptr);
+    recorded.Change<api::Pod>(nullptr, MakePod("single").Cpu("1").Share());
+    recorded.Flush();
+    recorded.Pass(std::chrono::milliseconds(1));
+    recorded.Pass(std::chrono::seconds(30));
+  }
+  const std::vector<std::string> lines = Lines();
+  const auto contain = [](std::string_view text) {
+    return ::testing::Contains(HasSubstr(std::string(text)));
+  };
+  EXPECT_THAT(lines, contain(R"(\"reservations\":{\"groups\":[{)"));
+  EXPECT_THAT(lines, contain(R"("pod":"default/single","result":"unschedulable")"));
+  EXPECT_THAT(lines, contain(R"("pod":"default/single","result":"scheduled")"));
+  ASSERT_EQ(Files().size(), 2U);
+  ExpectSame(Repeated());
+  fs::remove(Files().front());
+  const Repetition result = Repeated();
+  ExpectSame(result);
+  EXPECT_EQ(result.attempts, 1U);
 }
 
 TEST_F(SnapshotsTest, ARecordingKeepsItsLatestPart) {
@@ -234,11 +435,7 @@ TEST_F(SnapshotsTest, ADamagedFileIsReportedAndTheNextSnapshotContinues) {
 // What the state of a snapshot says decides: another one is found.
 TEST_F(SnapshotsTest, AChangedStateIsADifferenceOrTheEnd) {
   Record(1, kDefaultConfig);
-  std::vector<std::string> lines;
-  {
-    auto reader = Value(recording::SegmentReader::Open(directory_));
-    while (const auto line = reader.Next()) lines.emplace_back(*line);
-  }
+  const std::vector<std::string> lines = Lines();
   const struct {
     std::string_view from, to;
   } cases[] = {

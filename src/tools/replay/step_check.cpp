@@ -82,6 +82,9 @@ std::string FormError(const object& step) {
       if (!IsNumber(number) || number->get_int64() < 0 || number->get_int64() > kMost)
         return MustBe(member, "a number from 0 to 2^61");
     }
+    const value* calls = step.if_contains("calls");
+    if (calls != nullptr && (!IsNumber(calls) || calls->get_int64() < 0))
+      return MustBe("calls", "a number from 0 on");
     return {};
   }
   if (const value* kind = step.if_contains("change"); kind != nullptr && !IsText(kind))

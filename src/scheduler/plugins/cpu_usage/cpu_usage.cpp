@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "base/go_duration.hpp"
+#include "base/json_fields.hpp"
 #include "scheduler/plugins/load_metrics/prometheus_args.hpp"
+#include "scheduler/plugins/load_metrics/saved_rows.hpp"
 #include "scheduler/plugins/load_metrics/tutorial_log.hpp"
 
 namespace berth::plugins {
@@ -107,6 +109,19 @@ void CpuUsage::LogScores(const framework::Attempt& attempt, const RowSet& feasib
     log::Info(fmt::format("Node {} CPU usage: {:.2f}%, Score: {}", attempt.nodes().name(row), percent,
                           scores.At(row)));
   });
+}
+
+// --- recordings ---
+
+Expected<std::string> CpuUsage::SaveState() {
+  return WriteJsonFields(Saved{.unmeasured = unmeasured_pods_.Save(), .median = median_});
+}
+
+Expected<void> CpuUsage::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  if (!IsValue(saved.median)) return Invalid("median: expected a number");
+  median_ = saved.median;
+  return unmeasured_pods_.Restore(saved.unmeasured);
 }
 
 }  // namespace berth::plugins

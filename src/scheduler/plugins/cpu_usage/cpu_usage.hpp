@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/plugins/load_metrics/unmeasured_pods.hpp"
 
@@ -23,7 +25,9 @@ config::ArgsCodec CpuUsageArgsCodec();
 // Score: 100 minus the busy percentage, truncated to an integer, as in the tutorial. The busy percentage is
 // the measured one (all modes except idle) plus the requests of pods that the measurement does not include
 // yet. A node without a value gets the median; if no node has a value, every node gets 0.
-class CpuUsage final : public framework::FilterPlugin, public framework::ScorePlugin {
+class CpuUsage final : public framework::FilterPlugin,
+                       public framework::ScorePlugin,
+                       public framework::SavedStatePlugin {
  public:
   static framework::Factory Factory(std::string name);
   CpuUsage(std::string_view name, const CpuUsageArgs& args, framework::Handle& handle);
@@ -36,7 +40,18 @@ class CpuUsage final : public framework::FilterPlugin, public framework::ScorePl
   // The plugin rejects no pod.
   std::vector<framework::EventRegistration> EventsToRegister() const override { return {}; }
 
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+
  private:
+  struct Saved {
+    UnmeasuredPods::Saved unmeasured;
+    double median = 0;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("unmeasured", self.unmeasured);
+      visit("median", self.median);
+    }
+  };
   void LogScores(const framework::Attempt& attempt, const RowSet& feasible,
                  const framework::ScoreColumn& scores) const;
 

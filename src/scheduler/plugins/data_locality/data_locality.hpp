@@ -38,6 +38,7 @@ class DataLocality final : public framework::PreScorePlugin,
   DataLocality(const DataLocalityArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "DataLocality"; }
+  bool StateIsDerived() const override { return true; }
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/go_duration.hpp"
+#include "base/json_fields.hpp"
 #include "kubernetes/api/timestamp.hpp"
 #include "observability/log/log.hpp"
 
@@ -250,6 +251,30 @@ void EvictionBudget::UpdatePaused() {
   const std::size_t paused = loops_->known->Paused(Now());
   paused_->Set(static_cast<std::int64_t>(paused));
   if (paused > 0) update_paused_.PostAfter(std::chrono::seconds(1));
+}
+
+// --- recordings ---
+
+Expected<std::string> EvictionBudget::SaveState() {
+  Saved saved{.history = state_->history.Save(),
+              .retry = retry_.Save(),
+              .loops = std::nullopt,
+              .update_paused = update_paused_.due()};
+  if (loops_) saved.loops = loops_->known->Save();
+  return WriteJsonFields(saved);
+}
+
+std::size_t EvictionBudget::SavedTimers() const { return retry_.timers() + (update_paused_.due() ? 1U : 0U); }
+
+// Profiles that share the loops have saved them with equal content.
+Expected<void> EvictionBudget::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  if (saved.loops.has_value() != loops_.has_value()) return Invalid("loops: expected as in the arguments");
+  BERTH_RETURN_IF_ERROR(state_->history.Restore(saved.history));
+  if (loops_) BERTH_RETURN_IF_ERROR(loops_->known->Restore(*saved.loops));
+  retry_.Restore(saved.retry);
+  if (saved.update_paused) update_paused_.PostAt(*saved.update_paused);
+  return {};
 }
 
 framework::PluginOrError EvictionBudget::Create(const framework::RawArgs& raw, framework::Handle& handle) {

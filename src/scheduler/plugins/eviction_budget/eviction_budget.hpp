@@ -16,6 +16,7 @@
 #include "scheduler/framework/eviction_protection.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/handle.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/plugins/eviction_budget/eviction_budget_args.hpp"
 #include "scheduler/plugins/eviction_budget/eviction_history.hpp"
 #include "scheduler/plugins/eviction_budget/preemption_loops.hpp"
@@ -37,7 +38,9 @@ namespace berth::plugins {
 // the workloads that evicted it, until the pause has passed. The preemptor gets an event. Profiles with the
 // same `loops` share the counts, so that each loop is reported once; a reload that changes `loops` begins
 // anew.
-class EvictionBudget final : public framework::EvictionProtectionPlugin, public cluster::PodObserver {
+class EvictionBudget final : public framework::EvictionProtectionPlugin,
+                             public framework::SavedStatePlugin,
+                             public cluster::PodObserver {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   // `profile`: the schedulerName.
@@ -53,6 +56,10 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin, public 
                                      std::span<const api::Pod* const> victims) override;
   void OnEviction(const framework::Preemptor& preemptor, std::span<const api::PodPtr> victims) override;
 
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+  std::size_t SavedTimers() const override;
+
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row, const cluster::PlacedPod&) override {}
 
@@ -61,6 +68,18 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin, public 
   struct State {
     EvictionHistory history;
     std::shared_ptr<RetryTime::State> retry = std::make_shared<RetryTime::State>();
+  };
+  struct Saved {
+    EvictionHistory::Saved history;
+    RetryTime::Saved retry;
+    std::optional<PreemptionLoops::Saved> loops;
+    std::optional<MonoTime> update_paused;  // when it is due
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("history", self.history);
+      visit("retry", self.retry);
+      visit("loops", self.loops);
+      visit("updatePaused", self.update_paused);
+    }
   };
   void CreateMetrics(metrics::Registry& registry);
   // nullopt: the namespace has no budget.

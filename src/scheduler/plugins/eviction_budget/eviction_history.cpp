@@ -1,8 +1,17 @@
 #include "scheduler/plugins/eviction_budget/eviction_history.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace berth::plugins {
+namespace {
+
+constexpr std::int64_t kMostSeconds = std::int64_t{1} << 53;
+
+std::int64_t TimeOfSaved(const std::pair<std::int64_t, std::string>& eviction) { return eviction.first; }
+
+}  // namespace
 
 void EvictionHistory::Add(const std::string& ns, const std::string& uid, std::int64_t at, EvictionLimit limit,
                           std::int64_t now) {
@@ -51,6 +60,37 @@ void EvictionHistory::ForgetOld(std::int64_t now) {
     return entry.second.evictions.empty();
   });
   forget_at_ = std::max<std::size_t>(64, 2 * by_namespace_.size());
+}
+
+// --- recordings ---
+
+EvictionHistory::Saved EvictionHistory::Save() const {
+  Saved saved{.namespaces = {}, .forget_at = forget_at_};
+  for (const auto& [ns, of] : by_namespace_) {
+    Saved::OfNamespace& to = saved.namespaces.emplace_back(Saved::OfNamespace{ns, of.period, {}});
+    for (const Eviction& eviction : of.evictions) to.evictions.emplace_back(eviction.at, eviction.uid);
+  }
+  std::ranges::sort(saved.namespaces, {}, &Saved::OfNamespace::ns);
+  return saved;
+}
+
+// Sums of times and periods must not overflow.
+Expected<void> EvictionHistory::Restore(const Saved& saved) {
+  by_namespace_.clear();
+  for (const Saved::OfNamespace& from : saved.namespaces) {
+    Namespace& of = by_namespace_[from.ns];
+    if (from.period < 0 || from.period > kMostSeconds ||
+        !std::ranges::is_sorted(from.evictions, {}, TimeOfSaved))
+      return Invalid(fmt::format("namespace {}: expected a period, and evictions by their time", from.ns));
+    of.period = from.period;
+    for (const auto& [at, uid] : from.evictions) {
+      if (at < -kMostSeconds || at > kMostSeconds)
+        return Invalid(fmt::format("namespace {}: expected times in Unix seconds", from.ns));
+      of.evictions.push_back({at, uid});
+    }
+  }
+  forget_at_ = saved.forget_at;
+  return {};
 }
 
 }  // namespace berth::plugins

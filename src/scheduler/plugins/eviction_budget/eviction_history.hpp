@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/result.hpp"
 #include "base/text_map.hpp"
 
 namespace berth::plugins {
@@ -31,6 +33,29 @@ class EvictionHistory {
   std::int64_t AllowedAt(std::string_view ns, std::size_t more, EvictionLimit limit, std::int64_t now);
   // The number of namespaces with evictions, including some whose last eviction is longer ago.
   std::size_t namespaces() const { return by_namespace_.size(); }
+
+  // The content as a value, for recordings.
+  using SavedEvictions = std::vector<std::pair<std::int64_t, std::string>>;  // times with UIDs
+  struct Saved {
+    struct OfNamespace {
+      std::string ns;
+      std::int64_t period = 0;
+      SavedEvictions evictions;
+      static void VisitFields(auto& self, auto&& visit) {
+        visit("namespace", self.ns);
+        visit("period", self.period);
+        visit("evictions", self.evictions);
+      }
+    };
+    std::vector<OfNamespace> namespaces;
+    std::size_t forget_at = 0;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("namespaces", self.namespaces);
+      visit("forgetAt", self.forget_at);
+    }
+  };
+  Saved Save() const;
+  Expected<void> Restore(const Saved& saved);
 
  private:
   struct Eviction {

@@ -121,6 +121,38 @@ void PreemptionLoops::MakeRoom(const LoopLimit& limit, std::int64_t now) {
   workloads_.erase(first);
 }
 
+// --- recordings ---
+
+PreemptionLoops::Saved PreemptionLoops::Save() const {
+  const auto saved_end = [](std::int64_t end) {
+    return end == INT64_MIN ? std::nullopt : std::optional(end);
+  };
+  Saved saved{.workloads = {}, .last_pause_end = saved_end(last_pause_end_)};
+  for (const auto& [key, of] : workloads_) {
+    Saved::OfWorkload& to = saved.workloads.emplace_back(Saved::OfWorkload{
+        .key = key, .evictions = {}, .by = of.by, .paused_until = saved_end(of.paused_until)});
+    for (const Eviction& eviction : of.evictions) to.evictions.emplace_back(eviction.at, eviction.uid);
+  }
+  std::ranges::sort(saved.workloads, {}, &Saved::OfWorkload::key);
+  return saved;
+}
+
+Expected<void> PreemptionLoops::Restore(const Saved& saved) {
+  if (saved.workloads.size() > kMostWorkloads)
+    return Invalid(fmt::format("workloads: expected at most {}", kMostWorkloads));
+  workloads_.clear();
+  for (const Saved::OfWorkload& from : saved.workloads) {
+    if (from.by.size() > kMostEvictors)
+      return Invalid(fmt::format("workload {}: expected at most {} evictors", from.key, kMostEvictors));
+    Workload& of = workloads_[from.key];
+    for (const auto& [at, uid] : from.evictions) of.evictions.push_back({at, uid});
+    of.by = from.by;
+    of.paused_until = from.paused_until.value_or(INT64_MIN);
+  }
+  last_pause_end_ = saved.last_pause_end.value_or(INT64_MIN);
+  return {};
+}
+
 std::string_view PreemptionLoops::KeyOf(const api::Pod& pod) {
   SetKey(pod, key_);
   return key_;

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/result.hpp"
 #include "base/text_map.hpp"
 #include "kubernetes/api/pod.hpp"
 
@@ -40,6 +42,11 @@ class PreemptionLoops {
     std::string text;       // "Job namespace/name"; empty if unknown
     std::string scheduler;  // schedulerName of the preemptor
     friend bool operator==(const Evictor&, const Evictor&) = default;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("key", self.key);
+      visit("text", self.text);
+      visit("scheduler", self.scheduler);
+    }
   };
   struct Loop {
     std::string workload;  // "Job namespace/name"
@@ -62,6 +69,30 @@ class PreemptionLoops {
   std::size_t Paused(std::int64_t now) const;
   // The number of remembered workloads, including some whose last eviction is longer ago than the window.
   std::size_t workloads() const { return workloads_.size(); }
+
+  // The content as a value, for recordings.
+  struct Saved {
+    struct OfWorkload {
+      std::string key;
+      std::vector<std::pair<std::int64_t, std::string>> evictions;  // times with UIDs
+      std::vector<Evictor> by;
+      std::optional<std::int64_t> paused_until;
+      static void VisitFields(auto& self, auto&& visit) {
+        visit("key", self.key);
+        visit("evictions", self.evictions);
+        visit("by", self.by);
+        visit("pausedUntil", self.paused_until);
+      }
+    };
+    std::vector<OfWorkload> workloads;
+    std::optional<std::int64_t> last_pause_end;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("workloads", self.workloads);
+      visit("lastPauseEnd", self.last_pause_end);
+    }
+  };
+  Saved Save() const;
+  Expected<void> Restore(const Saved& saved);
 
  private:
   struct Eviction {

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/json_fields.hpp"
 #include "scheduler/plugins/priority_sort/priority_sort.hpp"
 
 namespace berth::plugins {
@@ -24,6 +26,9 @@ constexpr std::string_view kOwn = "<own>";
 TenantTreeOptions TreeOptions(const FairOrderArgs& args) {
   return {.priority_first = args.priority == FairOrderArgs::Priority::kBeforeTenant, .ageing = args.ageing};
 }
+
+// In a saved state, so that sums do not overflow.
+constexpr std::uint32_t kMostUnsettled = 1U << 30;
 
 std::string NameOf(std::span<const TenantTree::Step> path) {
   std::string name;
@@ -266,6 +271,66 @@ framework::TenantState FairOrder::StateOf(TenantId id) const {
   state.unsettled = node.unsettled();
   state.since = node.since();
   return state;
+}
+
+// --- recordings ---
+
+Expected<std::string> FairOrder::SaveState() {
+  const Path other{{kOther, args_.default_weight}};
+  if (tree_.Find(other) != nullptr) return Invalid("more tenants than maxTenants have pods");
+  Saved saved{.tenants = tree_.Save(), .forget_at = forget_at_};
+  Path path;
+  SaveAttempted(saved.tenants, path);
+  return WriteJsonFields(saved);
+}
+
+void FairOrder::SaveAttempted(TenantTree::Saved& node, Path& path) {
+  if (node.children.empty() && !path.empty()) node.attempted = tenants_[tree_.Find(path)->id].attempted;
+  for (TenantTree::Saved& child : node.children) {
+    path.push_back({child.name, child.weight});
+    SaveAttempted(child, path);
+    path.pop_back();
+  }
+}
+
+Expected<void> FairOrder::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  attempted_.clear();
+  for (Tenant& tenant : tenants_) tenant.attempted = false;
+  Path path;
+  BERTH_RETURN_IF_ERROR(RestoreLeaves(saved.tenants, path));
+  BERTH_RETURN_IF_ERROR(tree_.Restore(saved.tenants));
+  forget_at_ = saved.forget_at;
+  return {};
+}
+
+// Tenants without pods exist while they have unsettled attempts.
+Expected<void> FairOrder::RestoreLeaves(const TenantTree::Saved& node, Path& path) {
+  const auto invalid = [&](std::string_view why) {
+    return Invalid(fmt::format("tenant \"{}\": {}", NameOf(path), why));
+  };
+  if (path.size() > FairOrderArgs::kDeepest + 1) return invalid("expected a shorter path");
+  const TenantTree::Node* const known = path.empty() ? nullptr : tree_.Find(path);
+  if (!node.children.empty()) {
+    if (known != nullptr && tree_.IsLeaf(*known)) return invalid("expected none below it");
+    for (const TenantTree::Saved& child : node.children) {
+      path.push_back({child.name, child.weight});
+      BERTH_RETURN_IF_ERROR(RestoreLeaves(child, path));
+      path.pop_back();
+    }
+    return {};
+  }
+  if (path.empty()) return {};
+  if (known != nullptr && !tree_.IsLeaf(*known)) return invalid("expected others below it");
+  if (node.unsettled > kMostUnsettled || !(node.weight > 0 && std::isfinite(node.weight)))
+    return invalid("expected a number of attempts and a weight");
+  if (known == nullptr &&
+      (node.unsettled == 0 || !started_ || tenants() > static_cast<std::size_t>(args_.max_tenants)))
+    return invalid("it has no pods");
+  const TenantId id = known != nullptr ? known->id : AddTenant(path);
+  tenants_[id].attempted = node.attempted;
+  if (node.attempted) attempted_.push_back(id);
+  return {};
 }
 
 }  // namespace berth::plugins

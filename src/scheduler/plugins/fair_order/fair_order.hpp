@@ -11,6 +11,7 @@
 
 #include "base/text_map.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/framework/tenant_order.hpp"
 #include "scheduler/plugins/fair_order/fair_order_args.hpp"
 #include "scheduler/plugins/fair_order/tenant_series.hpp"
@@ -25,6 +26,7 @@ namespace berth::plugins {
 // from the first attempt on that begins ten seconds after its own last one.
 class FairOrder final : public framework::QueueSortPlugin,
                         public framework::TenantOrder,
+                        public framework::SavedStatePlugin,
                         private cluster::PodObserver {
  public:
   // Unsettled attempts are forgotten after this time.
@@ -46,6 +48,10 @@ class FairOrder final : public framework::QueueSortPlugin,
   void ForEachWaiting(const Visit& visit) override;
   framework::TenantState StateOf(framework::TenantId tenant) const override;
 
+  // An error while more than maxTenants have pods: which of them share a tenant depends on their order.
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+
   std::size_t tenants() const { return tenants_.size() - free_.size(); }
 
  private:
@@ -58,6 +64,14 @@ class FairOrder final : public framework::QueueSortPlugin,
     std::unique_ptr<TenantSeries> series;  // null: the tenant has no metrics
   };
   using Path = std::vector<TenantTree::Step>;
+  struct Saved {
+    TenantTree::Saved tenants;
+    MonoTime forget_at;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("tenants", self.tenants);
+      visit("forgetAt", self.forget_at);
+    }
+  };
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
@@ -67,6 +81,8 @@ class FairOrder final : public framework::QueueSortPlugin,
   // Views of names that live as long as the pod and the arguments.
   const Path& PathOf(const api::Pod& pod);
   double WeightOf(std::string_view name) const;
+  void SaveAttempted(TenantTree::Saved& node, Path& path);
+  Expected<void> RestoreLeaves(const TenantTree::Saved& node, Path& path);
   void UpdateTotals();
   void ForgetAttempts(MonoTime now);
   void ShowShare(Tenant& tenant);

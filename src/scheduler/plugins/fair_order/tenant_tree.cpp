@@ -1,5 +1,7 @@
 #include "scheduler/plugins/fair_order/tenant_tree.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -140,6 +142,44 @@ void TenantTree::Rank(Node& node) const {
   if (options_.ageing.count() == 0) return;
   node.rank_ += static_cast<double>(node.since_.time_since_epoch().count()) /
                 static_cast<double>(options_.ageing.count());
+}
+
+// --- recordings ---
+
+TenantTree::Saved TenantTree::SaveNode(const Node& node, std::uint64_t number) {
+  Saved saved{.name = node.name_,
+              .weight = node.weight_,
+              .number = number,
+              .since = node.since_,
+              .unsettled = node.children_.empty() ? static_cast<std::uint32_t>(node.unsettled_) : 0,
+              .children = {}};
+  for (const auto& [name, child] : node.children_) saved.children.push_back(SaveNode(*child, child->number_));
+  std::ranges::sort(saved.children, {}, &Saved::number);
+  return saved;
+}
+
+Expected<void> TenantTree::Restore(const Saved& root) {
+  BERTH_RETURN_IF_ERROR(RestoreNode(root, root_));
+  next_number_ = root.number;
+  RankAll(root_);
+  return {};
+}
+
+// A node above leaves has their unsettled attempts.
+Expected<void> TenantTree::RestoreNode(const Saved& saved, Node& node) {
+  if (saved.children.size() != node.children_.size())
+    return Invalid(fmt::format("tenant \"{}\": expected {} below it", saved.name, node.children_.size()));
+  node.number_ = saved.number;
+  node.since_ = saved.since;
+  node.unsettled_ = saved.unsettled;
+  for (const Saved& child : saved.children) {
+    const auto found = node.children_.find(child.name);
+    if (found == node.children_.end())
+      return Invalid(fmt::format("tenant \"{}\": it has no pods", child.name));
+    BERTH_RETURN_IF_ERROR(RestoreNode(child, *found->second));
+    node.unsettled_ += found->second->unsettled_;
+  }
+  return {};
 }
 
 // --- the order ---

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
 #include "base/text_map.hpp"
 
 namespace berth::plugins {
@@ -79,6 +80,26 @@ class TenantTree {
     FlatTextMap<std::unique_ptr<Node>> children_;
   };
 
+  // What does not follow from amounts and entries, as a value, for recordings: a node with all below it.
+  struct Saved {
+    std::string name;
+    double weight = 1;
+    std::uint64_t number = 0;
+    MonoTime since;
+    std::uint32_t unsettled = 0;  // of a leaf
+    bool attempted = false;       // of a leaf; free for the owner of the tree
+    std::vector<Saved> children;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("name", self.name);
+      visit("weight", self.weight);
+      visit("number", self.number);
+      visit("since", self.since);
+      visit("unsettled", self.unsettled);
+      visit("attempted", self.attempted);
+      visit("children", self.children);
+    }
+  };
+
   // `resources`: number of amounts.
   TenantTree(TenantTreeOptions options, std::size_t resources);
 
@@ -89,6 +110,7 @@ class TenantTree {
   // Removes a leaf that does not wait and uses nothing, and the nodes above it without other leaves.
   void Remove(Node& leaf);
   bool empty() const { return root_.children_.empty(); }
+  static bool IsLeaf(const Node& node) { return node.children_.empty(); }
 
   // What the cluster has of each resource; a resource with 0 does not count. Linear in the number of nodes.
   void SetTotals(std::vector<std::int64_t> totals);
@@ -106,7 +128,14 @@ class TenantTree {
   // Calls visit(Node&) for the leaves that wait, in their order, until it returns false.
   void ForEachWaiting(const std::function<bool(Node&)>& visit);
 
+  // The root, whose number is that of the next node. Children are in the order of their numbers.
+  Saved Save() const { return SaveNode(root_, next_number_); }
+  // Fails if the nodes are not the saved ones; then the tree must not be used.
+  Expected<void> Restore(const Saved& root);
+
  private:
+  static Saved SaveNode(const Node& node, std::uint64_t number);
+  static Expected<void> RestoreNode(const Saved& saved, Node& node);
   template <class Change>
   void Apply(Node& leaf, Change&& change);
   void Rank(Node& node) const;

@@ -27,6 +27,7 @@ class Gangs : public framework::PreEnqueuePlugin,
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
 
   std::string_view Name() const override { return name_; }
+  bool StateIsDerived() const override { return true; }
   framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
   framework::Status PlacementFeasible(const api::PodGroup& group,
                                       const framework::PlacementProgress& progress) const override;

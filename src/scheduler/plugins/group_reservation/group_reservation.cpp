@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/json_fields.hpp"
 #include "kubernetes/api/owners.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/withdrawal.hpp"
@@ -251,6 +252,27 @@ void GroupReservation::Report() { state_->reported.Set(state_->reservations.size
 
 std::vector<framework::EventRegistration> GroupReservation::EventsToRegister() const {
   return {framework::WhenPluginStateChanges(state_.get())};
+}
+
+// --- recordings ---
+
+Expected<std::string> GroupReservation::SaveState() {
+  Saved saved{.reservations = state_->reservations.Save(handle_.nodes),
+              .line = state_->line.Save(),
+              .postponed = {state_->postponed.begin(), state_->postponed.end()},
+              .check_later = check_later_.due()};
+  std::ranges::sort(saved.postponed);
+  return WriteJsonFields(saved);
+}
+
+Expected<void> GroupReservation::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  BERTH_RETURN_IF_ERROR(state_->reservations.Restore(saved.reservations, handle_.nodes));
+  state_->line.Restore(saved.line);
+  state_->postponed = {saved.postponed.begin(), saved.postponed.end()};
+  if (saved.check_later) check_later_.PostAt(*saved.check_later);
+  Report();
+  return {};
 }
 
 // --- arguments ---

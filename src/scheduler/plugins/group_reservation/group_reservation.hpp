@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text_map.hpp"
@@ -15,6 +17,7 @@
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/framework/group_plugin.hpp"
 #include "scheduler/framework/handle.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/plugins/group_reservation/group_reservation_args.hpp"
 #include "scheduler/plugins/group_reservation/reservation_line.hpp"
 #include "scheduler/plugins/group_reservation/reservations.hpp"
@@ -53,7 +56,8 @@ class SizeShare {
 // plugin; changed arguments apply to later ones.
 class GroupReservation final : public framework::FilterPlugin,
                                public framework::PodGroupPostFilterPlugin,
-                               public framework::PostBindPlugin {
+                               public framework::PostBindPlugin,
+                               public framework::SavedStatePlugin {
  public:
   // `profile`: the schedulerName.
   GroupReservation(const GroupReservationArgs& args, const std::string& profile, framework::Handle& handle);
@@ -66,6 +70,9 @@ class GroupReservation final : public framework::FilterPlugin,
   framework::GroupPostFilterResult PodGroupPostFilter(const framework::QueuedGroup& group,
                                                       framework::GroupPostFilterServices& services) override;
   void PostBind(const framework::Placement& placement) override;
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+  std::size_t SavedTimers() const override { return check_later_.due() ? 1 : 0; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
@@ -75,6 +82,18 @@ class GroupReservation final : public framework::FilterPlugin,
     ReservationLine line;
     TextMap<WallTime> postponed;  // groups that get no reservation before this time
     SizeShare reported;
+  };
+  struct Saved {
+    Reservations::Saved reservations;
+    std::vector<ReservationLine::Saved> line;
+    std::vector<std::pair<std::string, WallTime>> postponed;
+    std::optional<MonoTime> check_later;  // when it is due
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("reservations", self.reservations);
+      visit("line", self.line);
+      visit("postponed", self.postponed);
+      visit("checkLater", self.check_later);
+    }
   };
   enum class End : std::uint8_t { kNone, kComplete, kDeleted, kExpired };
   static constexpr std::size_t kEnds = 3;

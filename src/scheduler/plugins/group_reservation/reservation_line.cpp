@@ -26,4 +26,18 @@ bool ReservationLine::IsFirst(const std::string& key) const {
   return std::ranges::none_of(groups_, [&](const auto& other) { return place(other) < place(*own); });
 }
 
+std::vector<ReservationLine::Saved> ReservationLine::Save() const {
+  std::vector<Saved> saved;
+  for (const auto& [key, group] : groups_)
+    saved.push_back({key, group.priority, group.since, group.last_attempt, group.tried});
+  std::ranges::sort(saved, {}, &Saved::key);
+  return saved;
+}
+
+void ReservationLine::Restore(const std::vector<Saved>& saved) {
+  groups_.clear();
+  for (const Saved& group : saved)
+    groups_[group.key] = {group.priority, group.since, group.last_attempt, group.tried};
+}
+
 }  // namespace berth::plugins

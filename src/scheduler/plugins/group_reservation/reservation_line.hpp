@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/text_map.hpp"
@@ -35,6 +36,24 @@ class ReservationLine {
   // Whether no group comes before this one, which must be in the line. Groups that have waited equally long
   // are ordered by key.
   bool IsFirst(const std::string& key) const;
+
+  // The content as a value, for recordings.
+  struct Saved {
+    std::string key;
+    std::int32_t priority = 0;
+    MonoTime since;
+    MonoTime last_attempt;
+    std::uint64_t tried = 0;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("key", self.key);
+      visit("priority", self.priority);
+      visit("since", self.since);
+      visit("lastAttempt", self.last_attempt);
+      visit("tried", self.tried);
+    }
+  };
+  std::vector<Saved> Save() const;
+  void Restore(const std::vector<Saved>& saved);
 
  private:
   TextMap<Group> groups_;

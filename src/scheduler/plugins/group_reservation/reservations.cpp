@@ -1,5 +1,7 @@
 #include "scheduler/plugins/group_reservation/reservations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -46,6 +48,35 @@ void Reservations::Refresh(const cluster::NodeTable& nodes, Rows& rows) const {
   }
   rows.version = version_;
   rows.node_changes = nodes.node_changes();
+}
+
+// --- recordings ---
+
+Reservations::Saved Reservations::Save(const cluster::NodeTable& nodes) {
+  Saved saved{.groups = {}, .version = version_};
+  for (ReservedNodes& entry : entries_) {
+    std::erase_if(entry.nodes,
+                  [&](const cluster::NodeNameId name) { return nodes.Find(name) == cluster::kNoRow; });
+    Saved::OfGroup& to =
+        saved.groups.emplace_back(Saved::OfGroup{entry.key, entry.priority, entry.until, {}});
+    for (const cluster::NodeNameId name : entry.nodes) to.nodes.push_back(nodes.name(nodes.Find(name)));
+  }
+  return saved;
+}
+
+Expected<void> Reservations::Restore(const Saved& saved, const cluster::NodeTable& nodes) {
+  entries_.clear();
+  for (const Saved::OfGroup& from : saved.groups) {
+    if (Find(from.key) != nullptr) return Invalid(fmt::format("group {}: it has two reservations", from.key));
+    ReservedNodes& entry = entries_.emplace_back(ReservedNodes{from.key, from.priority, from.until, {}});
+    for (const std::string& name : from.nodes) {
+      const cluster::Row row = nodes.Find(name);
+      if (row == cluster::kNoRow) return Invalid(fmt::format("node {}: it does not exist", name));
+      entry.nodes.push_back(nodes.name_id(row));
+    }
+  }
+  version_ = std::max<std::uint64_t>(saved.version, 1);
+  return {};
 }
 
 }  // namespace berth::plugins

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
 #include "base/row_set.hpp"
 #include "scheduler/cluster/node_table.hpp"
 
@@ -52,6 +53,32 @@ class Reservations {
   // the group `own` (empty: the pod has none).
   void AddRowsClosedTo(std::int32_t priority, std::string_view own, const cluster::NodeTable& nodes,
                        Rows& rows, RowSet& out) const;
+
+  // The content as a value, for recordings.
+  struct Saved {
+    struct OfGroup {
+      std::string key;
+      std::int32_t priority = 0;
+      WallTime until;
+      std::vector<std::string> nodes;  // names
+      static void VisitFields(auto& self, auto&& visit) {
+        visit("key", self.key);
+        visit("priority", self.priority);
+        visit("until", self.until);
+        visit("nodes", self.nodes);
+      }
+    };
+    std::vector<OfGroup> groups;  // in the order of their beginning
+    std::uint64_t version = 0;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("groups", self.groups);
+      visit("version", self.version);
+    }
+  };
+  // Forgets nodes that were deleted meanwhile, whose ids have no names.
+  Saved Save(const cluster::NodeTable& nodes);
+  // Fails if a node does not exist.
+  Expected<void> Restore(const Saved& saved, const cluster::NodeTable& nodes);
 
  private:
   void Refresh(const cluster::NodeTable& nodes, Rows& rows) const;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "base/json_fields.hpp"
 #include "kubernetes/api/owners.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/node_selection.hpp"
+#include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
 
@@ -135,12 +137,16 @@ framework::Status LoadAware::Score(const framework::Attempt& attempt, const RowS
   return {};
 }
 
-void LoadAware::OnPolled() {
+void LoadAware::UpdateWeights() {
   weights_ = 0;
   for (const Part& part : parts_) {
     if (part.signal->usable()) weights_ += part.signal->args().weight;
   }
   if (forecast_ != nullptr) forecast_->SetTotalWeight(TotalWeight());
+}
+
+void LoadAware::OnPolled() {
+  UpdateWeights();
   handle_.nodes.all().ForEach([this](std::size_t at) { RefreshRow(static_cast<Row>(at)); });
 }
 
@@ -188,6 +194,33 @@ std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt
   }
   if (forecast_ != nullptr) forecast_->AddParts(attempt, feasible, parts);
   return parts;
+}
+
+// --- recordings ---
+
+// opened_ is empty: the event is published before a state is saved.
+Expected<std::string> LoadAware::SaveState() {
+  Saved saved;
+  for (const Part& part : parts_) saved.signals.push_back(part.signal->Save());
+  saved.closed = RowsIn(closed_);
+  if (forecast_ != nullptr) {
+    BERTH_TRY(saved.forecast, forecast_->Save());
+  }
+  return WriteJsonFields(saved);
+}
+
+Expected<void> LoadAware::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  if (saved.signals.size() != parts_.size() || saved.forecast.has_value() != (forecast_ != nullptr))
+    return Invalid("signals: expected as in the arguments");
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    BERTH_RETURN_IF_ERROR(parts_[i].signal->Restore(saved.signals[i]));
+  BERTH_TRY(closed_, RowSetOf(saved.closed, handle_.nodes, "closed"));
+  opened_.Clear();
+  if (forecast_ != nullptr) BERTH_RETURN_IF_ERROR(forecast_->Restore(*saved.forecast));
+  UpdateWeights();
+  handle_.nodes.all().ForEach([this](std::size_t row) { RefreshScore(static_cast<Row>(row)); });
+  return {};
 }
 
 }  // namespace berth::plugins

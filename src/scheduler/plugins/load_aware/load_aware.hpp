@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/row_set.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin_state_change.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/framework/score_parts.hpp"
 #include "scheduler/plugins/load_aware/load_aware_args.hpp"
 #include "scheduler/plugins/load_aware/load_signal.hpp"
@@ -29,6 +33,7 @@ class LoadAware final : public framework::PreFilterPlugin,
                         public framework::FilterPlugin,
                         public framework::ScorePartsPlugin,
                         public framework::ScorePlugin,
+                        public framework::SavedStatePlugin,
                         private cluster::PodObserver {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
@@ -49,8 +54,20 @@ class LoadAware final : public framework::PreFilterPlugin,
   std::vector<framework::ScorePart> ScoreParts(const framework::Attempt& attempt,
                                                const RowSet& feasible) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
 
  private:
+  struct Saved {
+    std::vector<LoadSignal::Saved> signals;
+    std::vector<cluster::Row> closed;
+    std::optional<NodeForecast::Saved> forecast;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("signals", self.signals);
+      visit("closed", self.closed);
+      visit("forecast", self.forecast);
+    }
+  };
   struct Part {
     std::unique_ptr<LoadSignal> signal;
     framework::ReasonId hot;
@@ -66,6 +83,7 @@ class LoadAware final : public framework::PreFilterPlugin,
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod&) override { RefreshRow(row); }
   void OnNodeAdded(cluster::Row row) override { RefreshRow(row); }
   void OnPolled();
+  void UpdateWeights();
   // Computes score and closed_ of the row.
   void RefreshRow(cluster::Row row);
   void RefreshScore(cluster::Row row);

@@ -9,6 +9,7 @@
 #include "kubernetes/api/requests.hpp"
 #include "scheduler/plugins/load_aware/presets.hpp"
 #include "scheduler/plugins/load_metrics/prometheus_args.hpp"
+#include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -195,6 +196,39 @@ void LoadSignal::Refresh(Row row) {
 
 bool LoadSignal::IsHot(double measured, Row row) const {
   return measured > *args_.threshold || (hot_.Has(row) && measured > *args_.threshold - hysteresis_);
+}
+
+// --- recordings ---
+
+// Scores and sets are saved, too: they were computed with the allocatable amounts of the last poll.
+LoadSignal::Saved LoadSignal::Save() {
+  Saved saved{.history = std::nullopt,
+              .unmeasured = unmeasured_pods_.Save(),
+              .per_pod = per_pod_.Save(nodes_),
+              .median = median_,
+              .scores = scores_,
+              .unknown = RowsIn(unknown_),
+              .hot = RowsIn(hot_),
+              .filled = RowsIn(filled_)};
+  if (history_ != nullptr) saved.history = history_->Save();
+  return saved;
+}
+
+berth::Expected<void> LoadSignal::Restore(const Saved& saved) {
+  if (saved.history.has_value() != (history_ != nullptr))
+    return Invalid("history: expected as the arguments of the signal have it");
+  if (history_ != nullptr) BERTH_RETURN_IF_ERROR(history_->Restore(*saved.history));
+  BERTH_RETURN_IF_ERROR(unmeasured_pods_.Restore(saved.unmeasured));
+  BERTH_RETURN_IF_ERROR(per_pod_.Restore(saved.per_pod, nodes_));
+  if (!IsValue(saved.median)) return Invalid("median: expected a number");
+  median_ = saved.median;
+  if (saved.scores.size() > nodes_.rows() || !AreBetween(0, saved.scores, 100))
+    return Invalid("scores: expected numbers from 0 to 100 by row");
+  scores_ = saved.scores;
+  BERTH_TRY(unknown_, RowSetOf(saved.unknown, nodes_, "unknown"));
+  BERTH_TRY(hot_, RowSetOf(saved.hot, nodes_, "hot"));
+  BERTH_TRY(filled_, RowSetOf(saved.filled, nodes_, "filled"));
+  return {};
 }
 
 }  // namespace berth::plugins

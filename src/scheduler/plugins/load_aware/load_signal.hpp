@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,29 @@ class LoadSignal {
   // also change for a row when a pod or its node is added or removed; observers of the node table that are
   // registered after this object find them up to date.
   void OnPolled(std::function<void()> listener) { polled_ = std::move(listener); }
+
+  // The content as a value, for recordings. Restore requires the same nodes, pods and measurements; the
+  // function of OnPolled is not called.
+  struct Saved {
+    std::optional<WorkloadUsage::Saved> history;
+    UnmeasuredPods::Saved unmeasured;
+    LoadPerPod::Saved per_pod;
+    double median = 0;
+    std::vector<double> scores;  // by row
+    std::vector<cluster::Row> unknown, hot, filled;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("history", self.history);
+      visit("unmeasured", self.unmeasured);
+      visit("perPod", self.per_pod);
+      visit("median", self.median);
+      visit("scores", self.scores);
+      visit("unknown", self.unknown);
+      visit("hot", self.hot);
+      visit("filled", self.filled);
+    }
+  };
+  Saved Save();
+  berth::Expected<void> Restore(const Saved& saved);
 
  private:
   // In percent; NaN: no value.

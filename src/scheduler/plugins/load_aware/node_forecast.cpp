@@ -11,6 +11,7 @@
 #include "scheduler/plugins/load_aware/forecast_query.hpp"
 #include "scheduler/plugins/load_aware/load_signal.hpp"
 #include "scheduler/plugins/load_aware/presets.hpp"
+#include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
 
@@ -25,6 +26,9 @@ double InTableUnits(ForecastResource kind, double use) {
 
 // Added before scores are rounded down, because shares of the weights are not exact.
 constexpr double kRounding = 0.001;
+
+// In a saved state; measurements are far below it.
+constexpr double kMostPercent = 1e12;
 
 double FreePercent(double percent) { return 100 - std::clamp(percent, 0.0, 100.0); }
 
@@ -137,10 +141,14 @@ void NodeForecast::OnForecasts(Resource& resource) {
     resource.workloads->Set(static_cast<std::int64_t>(taken.known));
     resource.ignored->Set(static_cast<std::int64_t>(ignored));
   }
+  SumForecasts(resource);
+  RefreshAll(resource);
+}
+
+void NodeForecast::SumForecasts(Resource& resource) {
   std::ranges::fill(resource.pods, 0);
   for (const auto& [pod, placed] : pods_)
     resource.pods[placed.row] += AmountOf(resource, *placed.workload, pod->use());
-  RefreshAll(resource);
 }
 
 void NodeForecast::OnNodeUse(Resource& resource) {
@@ -212,6 +220,36 @@ void NodeForecast::SetBase(Row row, double base) {
   Grow();
   ForecastBlock::At(blocks_[row / kBlockRows].base, row) = static_cast<float>(base + kRounding);
   Refresh(resources_.front(), row);
+}
+
+// --- recordings ---
+
+Expected<NodeForecast::Saved> NodeForecast::Save() {
+  if (workloads_->size() >= kMostForecastWorkloads)
+    return Invalid("forecast: more workloads were met than the forecast stores");
+  Saved saved;
+  for (const Resource& resource : resources_) {
+    RefreshAll(resource);
+    saved.push_back(resource.beside);
+  }
+  return saved;
+}
+
+Expected<void> NodeForecast::Restore(const Saved& saved) {
+  Grow();
+  if (saved.size() != resources_.size()) return Invalid("forecast: expected numbers for each resource");
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    Resource& resource = resources_[i];
+    if (saved[i].size() != resource.beside.size() || !AreBetween(0, saved[i], kMostPercent))
+      return Invalid(fmt::format("forecast: {}: expected percentages by row", resource.name));
+    resource.beside = saved[i];
+    workloads_->Take(resource.kind, measurements_.signal(resource.forecast).series);
+  }
+  for (Resource& resource : resources_) {
+    SumForecasts(resource);
+    RefreshAll(resource);
+  }
+  return {};
 }
 
 // --- decisions ---

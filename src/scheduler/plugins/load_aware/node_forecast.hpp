@@ -49,6 +49,14 @@ class NodeForecast final : private cluster::PodObserver {
   void AddParts(const framework::Attempt& attempt, const RowSet& feasible,
                 std::vector<framework::ScorePart>& parts) const;
 
+  // What does not follow from pods and measurements, as a value, for recordings: for each resource, by row.
+  using Saved = std::vector<std::vector<double>>;
+  // Applies changes of allocatable resources at once. An error if more workloads were met than are stored:
+  // which ones are stored depends on their order.
+  Expected<Saved> Save();
+  // Requires the same nodes, pods and measurements. Bases and the total weight must be set again.
+  Expected<void> Restore(const Saved& saved);
+
  private:
   struct Resource {
     ForecastResource kind{};
@@ -84,6 +92,7 @@ class NodeForecast final : private cluster::PodObserver {
   Resource MakeResource(ForecastResource kind, const LoadAwareArgs& args, framework::Handle& handle);
   void OnForecasts(Resource& resource);
   void OnNodeUse(Resource& resource);
+  void SumForecasts(Resource& resource);
   static std::int64_t AmountOf(const Resource& resource, const Workload& workload,
                                const cluster::PodUse& use);
   const WorkloadPtr& WorkloadOfAttempt(const framework::Attempt& attempt) const;

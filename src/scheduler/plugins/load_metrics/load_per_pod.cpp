@@ -1,5 +1,7 @@
 #include "scheduler/plugins/load_metrics/load_per_pod.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -69,6 +71,62 @@ void LoadPerPod::Learn(const load_metrics::Signal& signal, const cluster::NodeTa
   double most = load_metrics::MedianOf(signal.values);
   if (pods > 0) most = std::min(most, load / pods);
   value_ = std::clamp(slope, 0.0, std::max(0.0, most));
+}
+
+// --- recordings ---
+
+LoadPerPod::Saved LoadPerPod::Save(const cluster::NodeTable& nodes) {
+  return {.value = value_,
+          .polled_at = polled_at_,
+          .before = SaveSamples(before_, nodes),
+          .now = SaveSamples(now_, nodes),
+          .learned = {learned_.products, learned_.squares},
+          .with_current = {with_current_.products, with_current_.squares}};
+}
+
+// Ids of names cannot be saved, and only samples of the node that the row has now count later.
+std::vector<LoadPerPod::Saved::OfRow> LoadPerPod::SaveSamples(std::vector<Sample>& samples,
+                                                              const cluster::NodeTable& nodes) {
+  std::vector<Saved::OfRow> saved;
+  for (std::size_t at = 0; at < samples.size(); ++at) {
+    const auto row = static_cast<cluster::Row>(at);
+    Sample& sample = samples[at];
+    if (!sample.node.known()) continue;
+    if (!nodes.all().Has(at) || nodes.name_id(row) != sample.node) {
+      sample = {};
+      continue;
+    }
+    saved.push_back({row, sample.pods, sample.load});
+  }
+  return saved;
+}
+
+Expected<void> LoadPerPod::Restore(const Saved& saved, const cluster::NodeTable& nodes) {
+  if (!std::isfinite(saved.value)) return Invalid("value: expected a finite number");
+  value_ = saved.value;
+  polled_at_ = saved.polled_at;
+  BERTH_TRY(before_, RestoreSamples(saved.before, nodes));
+  BERTH_TRY(now_, RestoreSamples(saved.now, nodes));
+  BERTH_TRY(learned_, RestoreSums(saved.learned));
+  BERTH_TRY(with_current_, RestoreSums(saved.with_current));
+  return {};
+}
+
+Expected<std::vector<LoadPerPod::Sample>> LoadPerPod::RestoreSamples(const std::vector<Saved::OfRow>& saved,
+                                                                     const cluster::NodeTable& nodes) {
+  std::vector<Sample> samples(nodes.rows());
+  for (const Saved::OfRow& of : saved) {
+    if (!nodes.all().Has(of.row) || !std::isfinite(of.pods) || !std::isfinite(of.load))
+      return Invalid(fmt::format("row {}: expected a node with finite numbers", of.row));
+    samples[of.row] = {nodes.name_id(of.row), of.pods, of.load};
+  }
+  return samples;
+}
+
+Expected<LoadPerPod::Sums> LoadPerPod::RestoreSums(const std::vector<double>& saved) {
+  if (saved.size() != 2 || !std::isfinite(saved[0]) || !std::isfinite(saved[1]))
+    return Invalid("learned: expected two finite numbers");
+  return Sums{saved[0], saved[1]};
 }
 
 }  // namespace berth::plugins

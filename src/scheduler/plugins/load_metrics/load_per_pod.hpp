@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/result.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/plugins/load_metrics/unmeasured_pods.hpp"
@@ -25,6 +26,35 @@ class LoadPerPod {
   // In the signal's unit; 0: no node was ever measured.
   double value() const { return value_; }
 
+  // The content as a value, for recordings. Save forgets the samples of nodes that were deleted since.
+  struct Saved {
+    struct OfRow {
+      cluster::Row row = 0;
+      double pods = 0;
+      double load = 0;
+      static void VisitFields(auto& self, auto&& visit) {
+        visit("row", self.row);
+        visit("pods", self.pods);
+        visit("load", self.load);
+      }
+    };
+    double value = 0;
+    MonoTime polled_at;
+    std::vector<OfRow> before, now;
+    std::vector<double> learned, with_current;  // products, squares
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("value", self.value);
+      visit("polledAt", self.polled_at);
+      visit("before", self.before);
+      visit("now", self.now);
+      visit("learned", self.learned);
+      visit("withCurrent", self.with_current);
+    }
+  };
+  Saved Save(const cluster::NodeTable& nodes);
+  // Requires the same nodes.
+  Expected<void> Restore(const Saved& saved, const cluster::NodeTable& nodes);
+
  private:
   // Of one node at one poll.
   struct Sample {
@@ -37,6 +67,10 @@ class LoadPerPod {
     double products = 0;
     double squares = 0;
   };
+  static std::vector<Saved::OfRow> SaveSamples(std::vector<Sample>& samples, const cluster::NodeTable& nodes);
+  static Expected<std::vector<Sample>> RestoreSamples(const std::vector<Saved::OfRow>& saved,
+                                                      const cluster::NodeTable& nodes);
+  static Expected<Sums> RestoreSums(const std::vector<double>& saved);
   Sums ChangesSince(const std::vector<Sample>& before) const;
 
   double value_ = 0;

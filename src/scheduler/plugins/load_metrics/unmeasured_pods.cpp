@@ -1,7 +1,11 @@
 #include "scheduler/plugins/load_metrics/unmeasured_pods.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -99,6 +103,38 @@ void UnmeasuredPods::Sum(cluster::Row row, const UnmeasuredPodsOfRow& unmeasured
     if (measured <= Duration{}) sum.placed_since += newcomer.estimate;
   }
   sums_[row] = sum;
+}
+
+// --- recordings ---
+
+UnmeasuredPods::Saved UnmeasuredPods::Save() const {
+  Saved saved;
+  for (const auto& [row, pods] : unmeasured_pods) {
+    Saved::OfRow& of =
+        saved.rows.emplace_back(Saved::OfRow{row, sums_[row].unmeasured, sums_[row].placed_since, {}});
+    for (const UnmeasuredPod& pod : pods)
+      of.pods.push_back({pod.pod->pod->metadata.uid, pod.since, pod.estimate});
+  }
+  std::ranges::sort(saved.rows, {}, &Saved::OfRow::row);
+  return saved;
+}
+
+Expected<void> UnmeasuredPods::Restore(const Saved& saved) {
+  unmeasured_pods.clear();
+  sums_.assign(nodes_.rows(), {});
+  for (const Saved::OfRow& of : saved.rows) {
+    auto& pods = unmeasured_pods[of.row];
+    for (const Saved::Pod& pod : of.pods) {
+      const cluster::PlacedPod* const placed = FindOnRow(nodes_, of.row, pod.uid);
+      if (placed == nullptr || !std::isfinite(pod.estimate))
+        return Invalid(fmt::format("the pod {} is not on row {} with an estimate", pod.uid, of.row));
+      pods.push_back({placed, pod.since, pod.estimate});
+    }
+    if (pods.empty() || !std::isfinite(of.unmeasured) || !std::isfinite(of.placed_since))
+      return Invalid(fmt::format("row {}: expected pods with the sums of their estimates", of.row));
+    sums_[of.row] = {of.unmeasured, of.placed_since};
+  }
+  return {};
 }
 
 }  // namespace berth::plugins

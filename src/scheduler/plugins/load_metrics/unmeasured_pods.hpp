@@ -5,8 +5,10 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
+#include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/handle.hpp"
@@ -36,6 +38,36 @@ class UnmeasuredPods final : private cluster::PodObserver {
   // Of At, the estimates of pods that the measurement does not include at all, because they were placed later
   // than 25 s before the poll.
   double PlacedSince(cluster::Row row) const { return row < sums_.size() ? sums_[row].placed_since : 0; }
+
+  // The content as a value, for recordings. Restore requires the same nodes and pods.
+  struct Saved {
+    struct Pod {
+      std::string uid;
+      MonoTime since;
+      double estimate = 0;
+      static void VisitFields(auto& self, auto&& visit) {
+        visit("uid", self.uid);
+        visit("since", self.since);
+        visit("estimate", self.estimate);
+      }
+    };
+    struct OfRow {
+      cluster::Row row = 0;
+      double unmeasured = 0;
+      double placed_since = 0;
+      std::vector<Pod> pods;
+      static void VisitFields(auto& self, auto&& visit) {
+        visit("row", self.row);
+        visit("unmeasured", self.unmeasured);
+        visit("placedSince", self.placed_since);
+        visit("pods", self.pods);
+      }
+    };
+    std::vector<OfRow> rows;
+    static void VisitFields(auto& self, auto&& visit) { visit("rows", self.rows); }
+  };
+  Saved Save() const;
+  Expected<void> Restore(const Saved& saved);
 
  private:
   struct RowSum {

@@ -1,5 +1,7 @@
 #include "scheduler/plugins/load_metrics/workload_usage.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -110,6 +112,30 @@ void WorkloadUsage::ForgetOld(MonoTime now) {
   const auto last = times.begin() + static_cast<std::ptrdiff_t>(times.size() - kMostWorkloads);
   std::ranges::nth_element(times, last);
   boost::unordered::erase_if(workloads_, [&](const auto& entry) { return entry.second.learned < *last; });
+}
+
+// --- recordings ---
+
+WorkloadUsage::Saved WorkloadUsage::Save() const {
+  Saved saved{.learned = {}, .series = series_};
+  for (const auto& [name, workload] : workloads_)
+    saved.learned.push_back({name, workload.use, workload.learned});
+  std::ranges::sort(saved.learned, {}, &Saved::Learned::workload);
+  return saved;
+}
+
+Expected<void> WorkloadUsage::Restore(const Saved& saved) {
+  if (saved.learned.size() > kMostWorkloads)
+    return Invalid(fmt::format("learned: expected at most {} workloads", kMostWorkloads));
+  workloads_.clear();
+  for (const Saved::Learned& learned : saved.learned) {
+    if (!std::isfinite(learned.use))
+      return Invalid(fmt::format("learned: {}: expected a finite number", learned.workload));
+    workloads_[learned.workload] = {.use = learned.use, .learned = learned.at};
+  }
+  series_ = saved.series;
+  known_ = workloads_.size();
+  return {};
 }
 
 }  // namespace berth::plugins

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "base/text_map.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
@@ -37,6 +38,28 @@ class WorkloadUsage final : private cluster::PodObserver {
   // The usage of a pod of this workload, in the query's unit; NaN: unknown.
   double Of(const api::Pod& pod) const;
   std::size_t known() const { return known_; }
+
+  // The content as a value, for recordings. Restore requires the same pods.
+  struct Saved {
+    struct Learned {
+      std::string workload;
+      double use = 0;
+      MonoTime at;
+      static void VisitFields(auto& self, auto&& visit) {
+        visit("workload", self.workload);
+        visit("use", self.use);
+        visit("at", self.at);
+      }
+    };
+    std::vector<Learned> learned;
+    std::vector<std::string> series;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("learned", self.learned);
+      visit("series", self.series);
+    }
+  };
+  Saved Save() const;
+  Expected<void> Restore(const Saved& saved);
 
  private:
   struct Workload {

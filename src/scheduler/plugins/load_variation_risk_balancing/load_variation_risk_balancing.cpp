@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_fields.hpp"
+
 namespace berth::plugins {
 
 using cluster::Row;
@@ -91,6 +93,18 @@ std::vector<framework::ScorePart> LoadVariationRiskBalancing::ScoreParts(const f
     });
   }
   return parts;
+}
+
+// --- recordings ---
+
+Expected<std::string> LoadVariationRiskBalancing::SaveState() {
+  return WriteJsonFields(Saved{.cpu = cpu_.Save(), .memory = memory_.Save()});
+}
+
+Expected<void> LoadVariationRiskBalancing::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  BERTH_RETURN_IF_ERROR(cpu_.Restore(saved.cpu));
+  return memory_.Restore(saved.memory);
 }
 
 }  // namespace berth::plugins

@@ -2,9 +2,12 @@
 // scheduler-plugins v0.33.5.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/framework/score_parts.hpp"
 #include "scheduler/plugins/load_variation_risk_balancing/load_variation_args.hpp"
 #include "scheduler/plugins/trimaran/container_amounts.hpp"
@@ -19,7 +22,9 @@ namespace berth::plugins {
 // (unmeasuredNodes); if no node has one, every node gets 0.
 //
 // The equivalence cache does not apply: scores change with every poll.
-class LoadVariationRiskBalancing final : public framework::ScorePartsPlugin, public framework::ScorePlugin {
+class LoadVariationRiskBalancing final : public framework::ScorePartsPlugin,
+                                         public framework::ScorePlugin,
+                                         public framework::SavedStatePlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   LoadVariationRiskBalancing(const LoadVariationArgs& args, framework::Handle& handle);
@@ -31,7 +36,17 @@ class LoadVariationRiskBalancing final : public framework::ScorePartsPlugin, pub
   std::vector<framework::ScorePart> ScoreParts(const framework::Attempt& attempt,
                                                const RowSet& feasible) const override;
 
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+
  private:
+  struct Saved {
+    MeasuredLoad::Saved cpu, memory;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("cpu", self.cpu);
+      visit("memory", self.memory);
+    }
+  };
   struct Risk {
     bool known = false;
     double load = 0;       // fraction of the capacity, request included

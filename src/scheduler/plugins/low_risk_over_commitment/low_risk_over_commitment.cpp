@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_fields.hpp"
 #include "base/wrap.hpp"
 #include "scheduler/plugins/low_risk_over_commitment/load_distribution.hpp"
 
@@ -184,6 +185,18 @@ std::vector<framework::ScorePart> LowRiskOverCommitment::ScoreParts(const framew
     });
   }
   return parts;
+}
+
+// --- recordings ---
+
+Expected<std::string> LowRiskOverCommitment::SaveState() {
+  return WriteJsonFields(Saved{.cpu = cpu_.measured.Save(), .memory = memory_.measured.Save()});
+}
+
+Expected<void> LowRiskOverCommitment::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  BERTH_RETURN_IF_ERROR(cpu_.measured.Restore(saved.cpu));
+  return memory_.measured.Restore(saved.memory);
 }
 
 }  // namespace berth::plugins

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/framework/score_parts.hpp"
 #include "scheduler/plugins/low_risk_over_commitment/over_commitment_args.hpp"
 #include "scheduler/plugins/trimaran/container_amounts.hpp"
@@ -25,6 +28,7 @@ namespace berth::plugins {
 // The equivalence cache does not apply: scores change with every poll.
 class LowRiskOverCommitment final : public framework::ScorePartsPlugin,
                                     public framework::ScorePlugin,
+                                    public framework::SavedStatePlugin,
                                     private cluster::PodObserver {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
@@ -38,7 +42,17 @@ class LowRiskOverCommitment final : public framework::ScorePartsPlugin,
   std::vector<framework::ScorePart> ScoreParts(const framework::Attempt& attempt,
                                                const RowSet& feasible) const override;
 
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+
  private:
+  struct Saved {
+    MeasuredLoad::Saved cpu, memory;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("cpu", self.cpu);
+      visit("memory", self.memory);
+    }
+  };
   // Of the pods on a row. Limits are at least the requests.
   struct RowSum {
     CpuAndMemory requests;

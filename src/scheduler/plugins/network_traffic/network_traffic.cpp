@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_fields.hpp"
 #include "scheduler/plugins/load_metrics/prometheus_args.hpp"
+#include "scheduler/plugins/load_metrics/saved_rows.hpp"
 #include "scheduler/plugins/load_metrics/tutorial_log.hpp"
 
 namespace berth::plugins {
@@ -142,6 +144,26 @@ framework::Status NetworkTraffic::Normalize(const framework::Attempt& attempt, c
     log::Info(line + "]");
   }
   return {};
+}
+
+// --- recordings ---
+
+Expected<std::string> NetworkTraffic::SaveState() {
+  Saved saved{
+      .unmeasured = std::nullopt, .per_pod = per_pod_.Save(nodes_), .median = median_, .by_share = by_share_};
+  if (unmeasured_pods_) saved.unmeasured = unmeasured_pods_->Save();
+  return WriteJsonFields(saved);
+}
+
+Expected<void> NetworkTraffic::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  if (saved.unmeasured.has_value() != unmeasured_pods_.has_value())
+    return Invalid("unmeasured: expected in the mode rate only");
+  if (unmeasured_pods_) BERTH_RETURN_IF_ERROR(unmeasured_pods_->Restore(*saved.unmeasured));
+  if (!IsValue(saved.median)) return Invalid("median: expected a number");
+  median_ = saved.median;
+  by_share_ = saved.by_share;
+  return per_pod_.Restore(saved.per_pod, nodes_);
 }
 
 }  // namespace berth::plugins

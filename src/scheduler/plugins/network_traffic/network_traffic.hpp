@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/load_metrics/signal_table.hpp"
 #include "scheduler/plugins/load_metrics/load_per_pod.hpp"
 #include "scheduler/plugins/load_metrics/unmeasured_pods.hpp"
@@ -19,7 +21,7 @@ namespace berth::plugins {
 // tutorial. Normalization as in the tutorial, in integers: the busiest feasible node gets 0, an
 // idle one 100. With link speeds: a saturated link gets 0, an idle one 100, independent of other nodes. A
 // node without a value is scored as the median. If there is no traffic or no value, every node gets 100.
-class NetworkTraffic final : public framework::ScorePlugin {
+class NetworkTraffic final : public framework::ScorePlugin, public framework::SavedStatePlugin {
  public:
   static framework::Factory Factory(std::string name);
   NetworkTraffic(std::string_view name, const NetworkTrafficArgs& args, framework::Handle& handle);
@@ -30,7 +32,22 @@ class NetworkTraffic final : public framework::ScorePlugin {
   framework::Status Normalize(const framework::Attempt& attempt, const RowSet& feasible,
                               framework::ScoreColumn& scores) const override;
 
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+
  private:
+  struct Saved {
+    std::optional<UnmeasuredPods::Saved> unmeasured;
+    LoadPerPod::Saved per_pod;
+    double median = 0;
+    bool by_share = false;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("unmeasured", self.unmeasured);
+      visit("perPod", self.per_pod);
+      visit("median", self.median);
+      visit("byShare", self.by_share);
+    }
+  };
   void Measured();
   double LoadOf(cluster::Row row, double bytes) const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json_fields.hpp"
 #include "kubernetes/api/decode_common.hpp"
 
 namespace berth::plugins {
@@ -46,6 +47,14 @@ std::vector<framework::EventRegistration> PreemptionToleration::EventsToRegister
   std::vector<framework::EventRegistration> events = preemption_.EventsToRegister();
   std::ranges::move(retry_.Events(), std::back_inserter(events));
   return events;
+}
+
+Expected<std::string> PreemptionToleration::SaveState() { return WriteJsonFields(retry_.Save()); }
+
+Expected<void> PreemptionToleration::RestoreState(std::string_view text) {
+  BERTH_TRY(const RetryTime::Saved saved, ReadJsonFields<RetryTime::Saved>(text));
+  retry_.Restore(saved);
+  return {};
 }
 
 framework::PluginOrError PreemptionToleration::Create(const framework::RawArgs& raw,

@@ -10,6 +10,7 @@
 #include "scheduler/framework/eviction_protection.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/group_plugin.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/plugins/default_preemption/default_preemption.hpp"
 #include "scheduler/plugins/preemption_toleration/tolerations.hpp"
 #include "scheduler/plugins/retry_time.hpp"
@@ -23,7 +24,8 @@ namespace berth::plugins {
 class PreemptionToleration final : public framework::PostFilterPlugin,
                                    public framework::PodGroupPostFilterPlugin,
                                    public framework::PreEnqueuePlugin,
-                                   public framework::EvictionProtectionPlugin {
+                                   public framework::EvictionProtectionPlugin,
+                                   public framework::SavedStatePlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   // `profile`: the schedulerName.
@@ -45,6 +47,9 @@ class PreemptionToleration final : public framework::PostFilterPlugin,
   }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
   framework::Status MayEvict(const framework::Preemptor& preemptor, const api::Pod& victim) override;
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+  std::size_t SavedTimers() const override { return retry_.timers(); }
 
  private:
   framework::Handle& handle_;

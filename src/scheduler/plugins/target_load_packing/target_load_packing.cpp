@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_fields.hpp"
 #include "base/truncate.hpp"
 #include "base/wrap.hpp"
+#include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
 
@@ -115,6 +117,19 @@ std::vector<framework::ScorePart> TargetLoadPacking::ScoreParts(const framework:
     cpu.score[at] = static_cast<double>(ScoreOf(percent));
   });
   return {std::move(cpu)};
+}
+
+// --- recordings ---
+
+Expected<std::string> TargetLoadPacking::SaveState() {
+  return WriteJsonFields(Saved{.recent = recent_pods_.Save(), .median = median_});
+}
+
+Expected<void> TargetLoadPacking::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  if (!IsValue(saved.median)) return Invalid("median: expected a number");
+  median_ = saved.median;
+  return recent_pods_.Restore(saved.recent);
 }
 
 }  // namespace berth::plugins

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/framework/score_parts.hpp"
 #include "scheduler/plugins/target_load_packing/target_load_packing_args.hpp"
 #include "scheduler/plugins/trimaran/recent_pods.hpp"
@@ -19,7 +22,9 @@ namespace berth::plugins {
 // one, every node gets 0.
 //
 // The equivalence cache does not apply: scores change with every poll.
-class TargetLoadPacking final : public framework::ScorePartsPlugin, public framework::ScorePlugin {
+class TargetLoadPacking final : public framework::ScorePartsPlugin,
+                                public framework::ScorePlugin,
+                                public framework::SavedStatePlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   TargetLoadPacking(const TargetLoadPackingArgs& args, framework::Handle& handle);
@@ -31,7 +36,18 @@ class TargetLoadPacking final : public framework::ScorePartsPlugin, public frame
   std::vector<framework::ScorePart> ScoreParts(const framework::Attempt& attempt,
                                                const RowSet& feasible) const override;
 
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+
  private:
+  struct Saved {
+    std::vector<RecentPods::Saved> recent;
+    double median = 0;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("recent", self.recent);
+      visit("median", self.median);
+    }
+  };
   // The estimated usage of a pod, in milli-cores.
   std::int64_t EstimateOf(const api::Pod& pod) const;
   double Measured(cluster::Row row) const;

@@ -32,6 +32,14 @@ double MeasuredLoad::Deviation(cluster::Row row) const {
   return std::isnan(value) ? 0 : value;
 }
 
+Expected<void> MeasuredLoad::Restore(const Saved& saved) {
+  if (std::isinf(saved.median_average) || !std::isfinite(saved.median_deviation))
+    return Invalid("expected the median of averages, and a finite one of deviations");
+  median_average_ = saved.median_average;
+  median_deviation_ = saved.median_deviation;
+  return {};
+}
+
 double AllocatableOf(const cluster::NodeTable& nodes, NodeLoad load, cluster::Row row) {
   const bool cpu = load == NodeLoad::kCpu;
   const auto column = nodes.allocatable(cpu ? cluster::kCpu : cluster::kMemory);

@@ -22,6 +22,18 @@ class MeasuredLoad {
   // 0 if only the average is known.
   double Deviation(cluster::Row row) const;
 
+  // What does not follow from the measurements, as a value, for recordings.
+  struct Saved {
+    double median_average = 0;
+    double median_deviation = 0;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("average", self.median_average);
+      visit("deviation", self.median_deviation);
+    }
+  };
+  Saved Save() const { return {median_average_, median_deviation_}; }
+  Expected<void> Restore(const Saved& saved);
+
  private:
   void OnPoll();
 

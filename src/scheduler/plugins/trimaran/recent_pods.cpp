@@ -1,8 +1,11 @@
 #include "scheduler/plugins/trimaran/recent_pods.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/wrap.hpp"
+#include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -66,6 +69,30 @@ void RecentPods::Sum(cluster::Row row, const std::vector<RecentPod>& pods) {
   std::int64_t sum = 0;
   for (const RecentPod& pod : pods) sum = WrapAdd(sum, pod.estimate);
   sums_[row] = sum;
+}
+
+// --- recordings ---
+
+std::vector<RecentPods::Saved> RecentPods::Save() const {
+  std::vector<Saved> saved;
+  for (const auto& [row, pods] : pods_) {
+    for (const RecentPod& pod : pods)
+      saved.push_back({row, pod.pod->pod->metadata.uid, pod.since, pod.estimate});
+  }
+  std::ranges::stable_sort(saved, {}, &Saved::row);
+  return saved;
+}
+
+Expected<void> RecentPods::Restore(const std::vector<Saved>& saved) {
+  pods_.clear();
+  sums_.assign(nodes_.rows(), 0);
+  for (const Saved& pod : saved) {
+    const cluster::PlacedPod* const placed = FindOnRow(nodes_, pod.row, pod.uid);
+    if (placed == nullptr) return Invalid(fmt::format("the pod {} is not on row {}", pod.uid, pod.row));
+    pods_[pod.row].push_back({placed, pod.since, pod.estimate});
+  }
+  for (const auto& [row, pods] : pods_) Sum(row, pods);
+  return {};
 }
 
 }  // namespace berth::plugins

@@ -4,8 +4,10 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/handle.hpp"
@@ -28,6 +30,22 @@ class RecentPods final : private cluster::PodObserver {
 
   // The sum of the estimates.
   std::int64_t At(cluster::Row row) const { return row < sums_.size() ? sums_[row] : 0; }
+
+  // The content as a value, for recordings. Restore requires the same nodes and pods.
+  struct Saved {
+    cluster::Row row = 0;
+    std::string uid;
+    MonoTime since;
+    std::int64_t estimate = 0;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("row", self.row);
+      visit("uid", self.uid);
+      visit("since", self.since);
+      visit("estimate", self.estimate);
+    }
+  };
+  std::vector<Saved> Save() const;
+  Expected<void> Restore(const std::vector<Saved>& saved);
 
  private:
   struct RecentPod {
