@@ -1,5 +1,6 @@
 #include "scheduler/record/attempt_record.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
