@@ -363,7 +363,8 @@ MUTANTS = [
            "GPUs count as usable for which the node has no CPU", ("scheduler_plugins", )),
     # --- protection from preemption ---
     Mutant("protected-pods-are-evicted-for-a-pod", f"{PLUGINS}/default_preemption/dry_run.cpp",
-           "if (!check.empty() && !LeaveOutProtected(check, trial)) return;", "",
+           "if (!check.empty() && !LeaveOutProtected(check, trial)) return;",
+           "if (false && !check.empty() && !LeaveOutProtected(check, trial)) return;",
            "a pod evicts pods that plugins protect", ("scheduler_cycle", )),
     Mutant("protected-pods-are-evicted-for-a-group", f"{PLUGINS}/default_preemption/group_preemption.cpp",
            "if (!check.empty()) std::erase_if", "if (false) std::erase_if",
