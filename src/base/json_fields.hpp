@@ -1,7 +1,6 @@
 // Structs as JSON text and back. A struct names its members in a static member function:
 //
-//   template <class Self, class Visit>
-//   static void VisitFields(Self& self, Visit&& visit) {
+//   static void VisitFields(auto& self, auto&& visit) {
 //     visit("uid", self.uid);
 //     visit("since", self.since);
 //   }

@@ -24,8 +24,7 @@ class Circuit {
     bool open = false;
     MonoTime again;
 
-    template <class Self, class Visit>
-    static void VisitFields(Self& self, Visit&& visit) {
+    static void VisitFields(auto& self, auto&& visit) {
       visit("failures", self.failures);
       visit("open", self.open);
       visit("again", self.again);

@@ -17,8 +17,7 @@ struct SavedState {
   std::string plugin;
   std::string text;  // of SaveState
 
-  template <class Self, class Visit>
-  static void VisitFields(Self& self, Visit&& visit) {
+  static void VisitFields(auto& self, auto&& visit) {
     visit("profile", self.profile);
     visit("plugin", self.plugin);
     visit("text", self.text);

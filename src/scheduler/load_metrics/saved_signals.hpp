@@ -25,8 +25,7 @@ struct SavedSignals {
     std::vector<Labels> series;     // kWorkload: with a value
     std::vector<double> of_series;  // their values
 
-    template <class Self, class Visit>
-    static void VisitFields(Self& self, Visit&& visit) {
+    static void VisitFields(auto& self, auto&& visit) {
       visit("state", self.state);
       visit("everAnswered", self.ever_answered);
       visit("polledAt", self.polled_at);
@@ -41,8 +40,7 @@ struct SavedSignals {
   std::vector<Signal> signals;               // by SignalId
   std::vector<std::vector<Labels>> sources;  // the names of all series, by number
 
-  template <class Self, class Visit>
-  static void VisitFields(Self& self, Visit&& visit) {
+  static void VisitFields(auto& self, auto&& visit) {
     visit("signals", self.signals);
     visit("sources", self.sources);
   }

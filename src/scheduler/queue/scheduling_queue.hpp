@@ -94,10 +94,33 @@ struct SavedQueue {
     std::int32_t attempts = 0, unschedulable_count = 0, consecutive_errors = 0;
     std::vector<std::string> rejectors, pending;
     std::string gated_by, nominated;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("uid", self.uid);
+      visit("place", self.place);
+      visit("sequence", self.sequence);
+      visit("slot", self.slot);
+      visit("timestamp", self.timestamp);
+      visit("ready", self.first_attempt_ready);
+      visit("started", self.attempt_started);
+      visit("backoff", self.backoff_expiry);
+      visit("flushed", self.flushed);
+      visit("wasFlushed", self.was_flushed);
+      visit("attempts", self.attempts);
+      visit("unschedulable", self.unschedulable_count);
+      visit("errors", self.consecutive_errors);
+      visit("rejectors", self.rejectors);
+      visit("pending", self.pending);
+      visit("gatedBy", self.gated_by);
+      visit("nominated", self.nominated);
+    }
     friend bool operator==(const Pod&, const Pod&) = default;
   };
   struct Nomination {
     std::string uid, node;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("uid", self.uid);
+      visit("node", self.node);
+    }
     friend bool operator==(const Nomination&, const Nomination&) = default;
   };
   std::vector<Pod> pods;                // in no defined order
