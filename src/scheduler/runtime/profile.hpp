@@ -95,7 +95,7 @@ class Profile {
   std::span<framework::PreFilterPlugin* const> pre_filters() const { return pre_filters_; }
   std::span<framework::FilterPlugin* const> filters() const { return filters_; }
   std::span<const WeightedScore> scores() const { return scores_; }
-  // Indices of scores() in the profile's order.
+  // Indices of scores() in the order of the plugins' names.
   std::span<const std::size_t> scores_by_name() const { return scores_by_name_; }
   framework::QueueSortPlugin& queue_sort() const { return *sort_; }
   struct PointPlugins {

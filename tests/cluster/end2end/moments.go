@@ -18,8 +18,8 @@ type partOfGang struct {
 	forwarded, not map[string]bool // members
 }
 
-// newPartOfGang chooses one of the gangs whose members are all among these pods, none of which exists yet, and the number
-// of members that are bound.
+// newPartOfGang chooses one of the gangs whose members are all among these pods, which do not exist yet, and the number of
+// members that are bound.
 func newPartOfGang(pods []*v1.Pod, random *rand.Rand) moment {
 	m := &partOfGang{gangs: make(map[string]string), skipped: make(map[string]bool), forwarded: make(map[string]bool), not: make(map[string]bool)}
 	members := make(map[string]int)
@@ -83,7 +83,7 @@ type allocatedClaim struct {
 	pod  string          // the first one after these
 }
 
-// newAllocatedClaim chooses one of these pods, none of which exists yet.
+// newAllocatedClaim chooses one of these pods, which do not exist yet.
 func newAllocatedClaim(pods []*v1.Pod, random *rand.Rand) moment {
 	m := &allocatedClaim{pods: make(map[string]bool)}
 	for _, pod := range pods {

@@ -20,7 +20,7 @@ type replica struct {
 	metrics   int // port of berth's metrics
 }
 
-// replicas are schedulers with leader election, of which two run: the leader and one that stands by. Methods without
+// replicas are schedulers with leader election. Two run: the leader and one that stands by. Methods without
 // another remark are for one goroutine.
 type replicas struct {
 	*options

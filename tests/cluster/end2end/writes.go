@@ -17,8 +17,8 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// writes records the writes of replicas with leader election, each of which has a proxy of its own, and checks that only
-// the leader writes. A replica is the leader from the API server's acceptance of its Lease until that of another one's.
+// writes records the writes of replicas with leader election, which have a proxy each, and checks that only the leader
+// writes. A replica is the leader from the API server's acceptance of its Lease until that of another one's.
 // Events, Leases and reviews are not writes: a replica that stands by may send them.
 type writes struct {
 	mutex    sync.Mutex

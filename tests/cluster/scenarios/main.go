@@ -135,25 +135,25 @@ func run(ctx context.Context, o *options, directory string) error {
 		return err
 	}
 	fmt.Fprintf(out, "%6.1f s  %d scenarios played with berth\n", time.Since(started).Seconds(), len(chosen))
-	results := make([]result, len(chosen))
+	compared := make([]result, len(chosen))
 	for i, sc := range chosen {
-		results[i] = sc.evaluate(release, reference[i], berthOutcomes[i])
-		report(out, o, sc, results[i], reference[i], berthOutcomes[i])
+		compared[i] = sc.evaluate(release, reference[i], berthOutcomes[i])
+		report(out, o, sc, compared[i], reference[i], berthOutcomes[i])
 	}
 	// kube-scheduler does not behave in the same way each time: the controllers' writes come sooner or later. An outcome of
 	// berth is right if kube-scheduler has the same one in one of three runs.
 	for number := 3; number <= 4; number++ {
-		differing := placesOf(results, func(r result) bool { return r.Verdict == different })
+		differing := placesOf(compared, func(r result) bool { return r.Verdict == different })
 		if err := pool.playAgain(ctx, reference, chosen, differing, original.numbered(number)); err != nil {
 			return err
 		}
 		for _, i := range differing {
-			results[i] = chosen[i].evaluate(release, reference[i], berthOutcomes[i])
+			compared[i] = chosen[i].evaluate(release, reference[i], berthOutcomes[i])
 			fmt.Fprintf(out, "kube-scheduler plays again: ")
-			report(out, o, chosen[i], results[i], reference[i], berthOutcomes[i])
+			report(out, o, chosen[i], compared[i], reference[i], berthOutcomes[i])
 		}
 	}
-	found.Scenarios = append(found.Scenarios, results...)
+	found.Scenarios = append(found.Scenarios, compared...)
 	if err := found.write(o.results); err != nil {
 		return err
 	}

@@ -33,9 +33,6 @@ inline Expected<RowSet> RowSetOf(const std::vector<cluster::Row>& rows, const cl
 inline bool AreBetween(double least, std::span<const double> numbers, double most) {
   return std::ranges::all_of(numbers, [&](double number) { return least <= number && number <= most; });
 }
-inline bool AreFinite(std::span<const double> numbers) {
-  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
-}
 // A measurement, or NaN: unknown.
 inline bool IsValue(double number) { return !std::isinf(number); }
 
