@@ -1,10 +1,11 @@
 # One folder, one module, one target.
 #   berth_module(<name> DEPS <modules it may include> [LIBS <packages>] [TEST_DEPS <modules>] [TEST_LIBS <packages>]
-#                [DECISION_PATH])
+#                [DECISION_PATH <folders>])
 # compiles every .cpp of the folder. *_test.cpp files form the module's test program; fake_*.cpp files belong to the tests.
+# DECISION_PATH: folders whose code runs in every decision ("." for the whole module); their files are compiled one by one.
 function(berth_module path)
   string(REPLACE "/" "_" name ${path})
-  cmake_parse_arguments(M "DECISION_PATH" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(M "" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS;DECISION_PATH" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
@@ -22,9 +23,10 @@ function(berth_module path)
     add_library(berth_${name} ${kind} ${sources})
     target_link_libraries(berth_${name} PUBLIC berth_options ${deps} fmt::fmt PRIVATE ${M_LIBS} Threads::Threads)
     berth_use_precompiled(berth_${name} "" ${depended})
-    if(NOT M_DECISION_PATH OR BERTH_UNITY STREQUAL "ALL")
-      berth_unity(berth_${name} 12)
+    if(BERTH_UNITY STREQUAL "ALL")
+      set(M_DECISION_PATH "")
     endif()
+    berth_unity(berth_${name} 12 ${M_DECISION_PATH})
   else()
     add_library(berth_${name} INTERFACE)
     target_link_libraries(berth_${name} INTERFACE berth_options ${deps} fmt::fmt)
@@ -49,23 +51,24 @@ function(berth_module path)
 endfunction()
 
 # Compiles up to `batch` files of a target as one, which shortens a full build by a quarter: most of it is spent on headers.
-# Modules on the decision path are excluded: the compiler inlines a function of a header where the unit calls it only
-# once, and without that a decision costs up to 4 % more. Names in anonymous namespaces must be unique within a
-# module. script/lint compiles every changed file by itself, so that a missing include is an error there.
+# ARGN: folders whose files are excluded ("." for all), for the decision path: the compiler inlines a function of a header
+# where the unit calls it only once, and without that a decision costs up to 9 % more. Names in anonymous namespaces must
+# be unique within a module. script/lint compiles every changed file by itself, so that a missing include is an error there.
 function(berth_unity target batch)
-  if(NOT BERTH_UNITY)
+  if(NOT BERTH_UNITY OR "." IN_LIST ARGN)
     return()
   endif()
   # At the end of the folder, when the options of its files are known.
-  cmake_language(EVAL CODE "cmake_language(DEFER CALL berth_combine ${target} ${batch})")
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL berth_combine ${target} ${batch} ${ARGN})")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # A class of a .cpp file may have members of types in an anonymous namespace.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
 
-# Replaces the sources of a target by units which include up to `batch` of them. CMake's own units contain the paths of this
-# machine, so that a clone in another directory would find none of them in the compiler cache.
+# Replaces the sources of a target by units which include up to `batch` of them, except sources in the folders in ARGN.
+# CMake's own units contain the paths of this machine, so that a clone in another directory would find none of them in the
+# compiler cache.
 function(berth_combine target batch)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/Unity)
   get_target_property(pending ${target} SOURCES)
@@ -76,7 +79,9 @@ function(berth_combine target batch)
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
     get_source_file_property(generated ${source} GENERATED)
-    if(options OR definitions OR generated)
+    file(RELATIVE_PATH folder_of ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+    string(REGEX REPLACE "/.*" "" folder_of "${folder_of}")
+    if(options OR definitions OR generated OR folder_of IN_LIST ARGN)
       list(APPEND sources ${source})
       continue()
     endif()
