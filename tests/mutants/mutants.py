@@ -225,6 +225,9 @@ MUTANTS = [
            "    cycle->profile.RunUnreserve(cycle->placement);\n", "",
            "a rejected pod keeps volumes reserved", ("scheduler_cycle", )),
     # --- preemption ---
+    Mutant("pods-before-a-reload-are-no-victims", f"{PLUGINS}/default_preemption/importance.cpp",
+           "  rows_[row].lowest = INT64_MIN;\n", "  rows_[row].lowest = kNoPods;\n",
+           "after a reload, pods that run already are not preempted", ("scheduler_plugins", )),
     Mutant("budgets-are-not-charged", f"{PLUGINS}/default_preemption/disruption_budgets.cpp",
            "if (--budget.left >= 0) continue;", "if (budget.left > 0) continue;",
            "one preemption evicts more pods than the budget permits", ("scheduler_plugins", )),

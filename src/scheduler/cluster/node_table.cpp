@@ -42,7 +42,7 @@ void NodeTable::Observe(PodObserver& observer) {
   all_.ForEach([&](std::size_t index) {
     const Row row = static_cast<Row>(index);
     observer.OnNodeAdded(row);
-    for (const PlacedPod* pod : pods_[row]) observer.OnPodAdded(row, *pod);
+    if (!pods_[row].empty()) observer.OnPodsFound(row, pods_[row]);
   });
 }
 void NodeTable::ObserveWithWithdrawals(PodObserver& observer) {

@@ -15,6 +15,7 @@ using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // --- arguments ---
 
@@ -147,6 +148,27 @@ TEST_F(ImportanceTest, AnEmptyRowIsReset) {
   Run("b", 5);
   EXPECT_FALSE(importance.AnyBelow(0, 5));
   EXPECT_THAT(Below(9), ElementsAre("default/b"));
+}
+
+// A configuration that is loaded later finds the pods of the cluster.
+TEST_F(ImportanceTest, PodsThatExistAtTheStartAreKnown) {
+  Run("a", 3);
+  Run("b", 1);
+  Importance later(cluster.nodes());
+  EXPECT_TRUE(later.AnyBelow(0, 2));
+  EXPECT_FALSE(later.AnyBelow(0, 1));
+  EXPECT_THAT(later.Below(0, 9), SizeIs(2));
+}
+
+TEST_F(ImportanceTest, PodsThatExistAtTheStartMayLeaveOrJoinBeforeTheFirstRequest) {
+  Run("a", 3);
+  Run("b", 1);
+  Importance later(cluster.nodes());
+  cluster.nodes().RemovePod(0, *cluster.nodes().pods(0).back());
+  Run("c", 5);
+  EXPECT_FALSE(later.AnyBelow(0, 3)) << "b has left";
+  EXPECT_TRUE(later.AnyBelow(0, 4));
+  EXPECT_THAT(later.Below(0, 9), SizeIs(2));
 }
 
 TEST_F(ImportanceTest, PodsOfOverlaysAreIgnored) {

@@ -39,7 +39,7 @@ Importance::~Importance() { nodes_.Forget(*this); }
 
 bool Importance::AnyBelow(Row row, std::int32_t priority) {
   if (row >= rows_.size() || rows_[row].lowest >= priority) return false;
-  if (rows_[row].lowest_left) List(row);
+  if (rows_[row].may_be_higher) FindLowest(row);
   return rows_[row].lowest < priority;
 }
 
@@ -72,13 +72,26 @@ void Importance::List(Row row) {
   for (PlacedPod* pod : nodes_.pods(row)) pods.entries.push_back(EntryOf(*pod));
   pods.listed = true;
   pods.sorted = false;
-  FindLowest(pods);
 }
 
-void Importance::FindLowest(RowPods& pods) {
+void Importance::FindLowest(Row row) {
+  RowPods& pods = rows_[row];
   pods.lowest = kNoPods;
-  pods.lowest_left = false;
-  for (const Entry& entry : pods.entries) pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
+  pods.may_be_higher = false;
+  const auto count = [&](std::int32_t priority) {
+    pods.lowest = std::min<std::int64_t>(pods.lowest, priority);
+  };
+  if (pods.listed) {
+    for (const Entry& entry : pods.entries) count(entry.priority);
+  } else {
+    for (const PlacedPod* pod : nodes_.pods(row)) count(pod->pod->spec.priority);
+  }
+}
+
+void Importance::OnPodsFound(Row row, std::span<PlacedPod* const> /*pods*/) {
+  if (row >= rows_.size()) rows_.resize(nodes_.rows());
+  rows_[row].lowest = INT64_MIN;
+  rows_[row].may_be_higher = true;
 }
 
 void Importance::OnPodRemoved(Row row, const PlacedPod& pod) {
@@ -87,12 +100,12 @@ void Importance::OnPodRemoved(Row row, const PlacedPod& pod) {
     const auto found = std::ranges::find(pods.entries, &pod, &Entry::pod);
     const bool may_be_lowest = found->priority == pods.lowest;
     pods.entries.erase(found);  // keeps the order
-    if (may_be_lowest) FindLowest(pods);
+    if (may_be_lowest) FindLowest(row);
   } else if (nodes_.pods(row).empty()) {
     pods.lowest = kNoPods;
-    pods.lowest_left = false;
+    pods.may_be_higher = false;
   } else if (pod.pod->spec.priority == pods.lowest) {
-    pods.lowest_left = true;
+    pods.may_be_higher = true;
   }
 }
 

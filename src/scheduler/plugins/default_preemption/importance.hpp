@@ -11,9 +11,9 @@
 namespace berth::plugins {
 
 // Follows the pods of all rows and withdrawals, not overlays. A row stores only its lowest priority until its
-// pods are first requested, so that the cost is low without preemption. The first request for a row must not
-// occur during an overlay. Entries are sorted on request and stay sorted until a pod is added. Scheduler loop
-// only.
+// pods are first requested, so that the cost is low without preemption; pods that exist at the start are
+// first read on request. The first request for a row must not occur during an overlay. Entries are sorted on
+// request and stay sorted until a pod is added. Scheduler loop only.
 class Importance final : public cluster::PodObserver {
  public:
   struct Entry {
@@ -40,19 +40,20 @@ class Importance final : public cluster::PodObserver {
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodsFound(cluster::Row row, std::span<cluster::PlacedPod* const> pods) override;
 
  private:
   struct RowPods {
     std::vector<Entry> entries;
     std::int64_t lowest = kNoPods;  // lowest priority
-    bool lowest_left = false;       // a pod with the lowest priority was removed; `lowest` is a lower bound
+    bool may_be_higher = false;     // `lowest` is a lower bound: FindLowest
     bool listed = false;
     bool sorted = true;
   };
   static constexpr std::int64_t kNoPods = INT64_MAX;
   void Add(cluster::Row row, cluster::PlacedPod& pod);
   void List(cluster::Row row);
-  static void FindLowest(RowPods& pods);
+  void FindLowest(cluster::Row row);
 
   cluster::NodeTable& nodes_;
   std::vector<RowPods> rows_;
