@@ -79,6 +79,8 @@ Expected<void> SchedulingQueue::Restore(const SavedQueue& saved, cluster::Symbol
     Remove(entry);
   }
   nominator_.Clear();
+  // Events of the objects that were received before do not concern the restored pods.
+  ClearDeferred();
   // The order of entering determines the slots.
   std::vector<const SavedQueue::Pod*> ordered;
   for (const SavedQueue::Pod& pod : saved.pods) ordered.push_back(&pod);
@@ -99,6 +101,7 @@ Expected<void> SchedulingQueue::Restore(const SavedQueue& saved, cluster::Symbol
     if (!entry.group_key.empty()) return Invalid(fmt::format("the waiting pod {} is in a group", from->uid));
     pod->backoff_expiry = from->backoff_expiry;
     entry.sequence = from->sequence;
+    entry.next_event = deferred_end();
     Enter(entry, place);
   }
   for (const SavedQueue::Nomination& nomination : saved.nominations) {

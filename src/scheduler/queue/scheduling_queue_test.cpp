@@ -770,6 +770,17 @@ TEST_F(DeferredTest, UpdatedAndDeletedPodsAreCounted) {
   EXPECT_EQ(few.sizes().unschedulable, 2U);
 }
 
+// A replay receives the objects of a snapshot before the state of the queue.
+TEST_F(DeferredTest, RestoredPodsAreNotMovedByEarlierEvents) {
+  cluster::SymbolTable symbols;
+  const SavedQueue saved = few.Save(symbols);
+  few.MoveAll(kPodDelete, {});
+  few.EvaluateDeferred();
+  ASSERT_TRUE(few.Restore(saved, symbols).has_value());
+  EXPECT_EQ(Steps(), 1U);
+  EXPECT_EQ(few.sizes().unschedulable, 5U);
+}
+
 TEST_F(DeferredTest, BeyondTheLimitAllPodsAreRetried) {
   for (int i = 0; i < 3; ++i) few.MoveAll(kPodDelete, {});
   EXPECT_EQ(few.sizes().active, 0U);
