@@ -99,11 +99,12 @@ void ClusterState::AddPod(api::PodPtr pod) {
   Place(state);
 }
 
-// Observers of the table read the start time, too.
+// Observers of the table read the start time and the names of claims, too.
 bool ClusterState::IsAsAssumed(const PodState& known, const api::Pod& pod, NodeNameId node) const {
   const api::Pod& assumed = *known.placed.pod;
   return known.assumed && known.node == node && table_.Find(node) != kNoRow && SameShape(assumed, pod) &&
-         assumed.status.start_time == pod.status.start_time;
+         assumed.status.start_time == pod.status.start_time &&
+         assumed.status.resource_claim_statuses == pod.status.resource_claim_statuses;
 }
 
 ClusterState::PodState* ClusterState::Insert(api::PodPtr pod) {

@@ -64,8 +64,14 @@ TEST_F(ClusterCacheTest, ABindingAsAssumedChangesNoRow) {
   started.raw().status.start_time = 1;
   cache.AddPod(started.Share());
   EXPECT_GT(cache.nodes().pod_changes(), assumed) << "it has started";
+  Assume(MakePod("claiming").Cpu("1"), "n");
+  const std::uint64_t claiming = cache.nodes().pod_changes();
+  PodBuilder with_claim = MakePod("claiming").Cpu("1").OnNode("n");
+  with_claim.raw().status.resource_claim_statuses = {{"gpu", "gpu-claim"}};
+  cache.AddPod(with_claim.Share());
+  EXPECT_GT(cache.nodes().pod_changes(), claiming) << "the name of a claim has come";
   EXPECT_EQ(cache.assumed_count(), 0U);
-  EXPECT_EQ(Cpu("n"), 3000);
+  EXPECT_EQ(Cpu("n"), 4000);
 }
 
 TEST_F(ClusterCacheTest, ForgetRevertsOnlyAssumedPods) {
