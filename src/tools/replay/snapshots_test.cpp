@@ -17,6 +17,7 @@
 #include "testing/repetitions.hpp"
 #include "testing/temporary_directory.hpp"
 #include "tools/replay/fake_measurements.hpp"
+#include "tools/replay/fake_plugin_objects.hpp"
 #include "tools/replay/fake_recorded_scheduler.hpp"
 #include "tools/replay/repetition.hpp"
 
@@ -93,6 +94,32 @@ const std::string kWithReservation = ConfigWith(R"(
   - {name: GroupReservation, args: {waitSeconds: 1}}
 )");
 
+const std::string kWithCosts = ConfigWith(R"(
+  plugins: {multiPoint: {enabled: [{name: sample-plugin}, {name: NodeCost, weight: 50}]}}
+  pluginConfig:
+  - {name: NodeCost, args: {priceLabel: price, per: cpu, amount: free}}
+)");
+const std::string kWithTopologies = ConfigWith(R"(
+  plugins: {multiPoint: {enabled: [{name: NodeResourceTopologyMatch, weight: 50}]}}
+)");
+const std::string kWithReservedTopologies = ConfigWith(R"(
+  plugins: {multiPoint: {enabled: [{name: NodeResourceTopologyMatch, weight: 50}]}}
+  pluginConfig:
+  - name: NodeResourceTopologyMatch
+    args: {discardReservedNodes: true, scoringStrategy: {type: LeastNUMANodes}}
+)");
+const std::string kWithGpus = ConfigWith(R"(
+  plugins: {multiPoint: {enabled: [{name: GpuFragmentation, weight: 50}]}}
+  pluginConfig:
+  - {name: GpuFragmentation, args: {deviceClasses: [other, gpu], capacity: milli, mostClasses: 5}}
+)");
+const std::string kWithGivenGpus = ConfigWith(R"(
+  plugins: {multiPoint: {enabled: [{name: GpuFragmentation, weight: 50}]}}
+  pluginConfig:
+  - name: GpuFragmentation
+    args: {deviceClasses: [gpu], capacity: milli, mix: [{cpu: "1", gpus: 1}, {gpus: 1, capacity: 500}]}
+)");
+
 // Responds at random: with an error, or with some of the nodes.
 class RandomExtender {
  public:
@@ -125,6 +152,7 @@ class RandomCluster {
         random_(seed),
         times_(seed),
         measurements_(recorded, random_),
+        plugin_objects_(recorded, seed),
         extender_(random_) {
     recorded_.extenders.on_ask = [this](const extenders::TransportRequest& request) {
       recorded_.extenders.answers.insert_or_assign(request.url, extender_.ReplyTo(request));
@@ -140,6 +168,8 @@ class RandomCluster {
   }
 
   void Change() {
+    plugin_objects_.Change(NamesOf(nodes_));
+    if (times_() % 2 == 0) AddPodWithClaim();
     if (measures() && random_() % 2 == 0) measurements_.Measure(NamesOf(nodes_), NamesOf(pods_));
     switch (random_() % 10) {
       case 0:
@@ -166,8 +196,10 @@ class RandomCluster {
     const std::string name = "n" + std::to_string(numbers_++);
     auto node = MakeNode(name).Cpu("4").Memory("8Gi").Label("topology.kubernetes.io/zone",
                                                             "z" + std::to_string(random_() % 3));
+    plugin_objects_.Complete(node);
     nodes_[name] = node.Share();
     recorded_.Change<api::Node>(nullptr, nodes_[name]);
+    plugin_objects_.AddFor(name);
   }
   template <class T>
   typename std::map<std::string, std::shared_ptr<const T>>::iterator Any(
@@ -184,6 +216,7 @@ class RandomCluster {
     if (nodes_.size() < 5) return;
     const auto node = Any(nodes_);
     recorded_.Change<api::Node>(node->second, nullptr);
+    plugin_objects_.RemoveFor(node->first);
     nodes_.erase(node);
   }
   void UpdateNode() {
@@ -205,12 +238,23 @@ class RandomCluster {
     if (random_() % 5 == 0) pod.HostPort(8080);
     if (random_() % 9 == 0) pod.Cpu("100");
     api::Pod controlled = pod;
+    plugin_objects_.Complete(controlled);
     const std::string controller = "set" + std::to_string(numbers_ % 4);
     auto& owner = controlled.metadata.controller.emplace();
     owner.kind = "ReplicaSet";
     owner.name = owner.uid = controller;
     pods_[name] = std::make_shared<const api::Pod>(std::move(controlled));
     recorded_.Change<api::Pod>(nullptr, pods_[name]);
+  }
+  // Of another scheduler, on a node.
+  void AddPodWithClaim() {
+    const std::string name = "q" + std::to_string(claiming_++);
+    const std::vector<std::string> nodes = NamesOf(nodes_);
+    api::Pod pod = MakePod(name).Memory("1Mi").OnNode(nodes[times_() % nodes.size()]);
+    plugin_objects_.Claim(pod, [&] {
+      pods_[name] = std::make_shared<const api::Pod>(pod);
+      recorded_.Change<api::Pod>(nullptr, pods_[name]);
+    });
   }
   void DeletePod() {
     if (pods_.empty()) return;
@@ -248,10 +292,11 @@ class RandomCluster {
   std::mt19937_64 random_;
   std::mt19937_64 times_;
   FakeMeasurements measurements_;
+  FakePluginObjects plugin_objects_;
   RandomExtender extender_;
   std::map<std::string, std::shared_ptr<const api::Node>> nodes_;
   std::map<std::string, api::PodPtr> pods_;
-  std::uint64_t numbers_ = 0;
+  std::uint64_t numbers_ = 0, claiming_ = 0;
   std::size_t bindings_ = 0, deletions_ = 0;
 };
 
@@ -309,6 +354,7 @@ class SnapshotsTest : public ::testing::Test {
       ASSERT_GE(files.size(), files_at_least);
       std::uint64_t before = UINT64_MAX;
       for (const fs::path& file : files) {
+        SCOPED_TRACE(file.string());
         const Repetition result = Repeated();
         ExpectSame(result);
         EXPECT_THAT(result.skipped, ::testing::IsEmpty());
@@ -353,6 +399,17 @@ TEST_F(SnapshotsTest, EvictionsAreRestored) {
 TEST_F(SnapshotsTest, TenantsAreRestored) {
   ExpectSameFromEverySnapshot(kWithTenants,
                               {R"(\"unsettled\":2)", R"(\"attempted\":true)", R"(\"forgetAt\":)"});
+}
+
+TEST_F(SnapshotsTest, StateThatFollowsFromObjectsNeedsNoText) {
+  for (const std::string& config : {kWithCosts, kWithTopologies, kWithReservedTopologies})
+    ExpectSameFromEverySnapshot(config);
+}
+
+TEST_F(SnapshotsTest, TypicalPodsAreRestored) {
+  ExpectSameFromEverySnapshot(kWithGpus, {R"(\"changes\":)", R"(\"class\":true)", R"(\"selectors\":[)",
+                                          R"(\"capacity\":[[)", R"(\"weight\":\"0.)"});
+  ExpectSameFromEverySnapshot(kWithGivenGpus);
 }
 
 // A group gets a reservation and is deleted. Until the next check its node stays closed.

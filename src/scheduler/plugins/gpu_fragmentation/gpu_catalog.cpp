@@ -56,15 +56,18 @@ GpuCatalog::GpuCatalog(const GpuFragmentationArgs& args, const GpuDemands& deman
 GpuCatalog::~GpuCatalog() = default;
 
 void GpuCatalog::Refresh() {
+  if (asks_.size() > kMostAsks) return Clear();
   const std::uint64_t version = handle_.objects.Of<api::DeviceClass>().version();
-  if (asks_.size() > kMostAsks) {
-    asks_.clear();
-    ask_of_key_.clear();
-    ++ask_epoch_;
-  } else if (classes_version_ == version && model_of_shape_.size() <= kMostShapes) {
-    return;
-  }
+  if (classes_version_ == version && model_of_shape_.size() <= kMostShapes) return;
   classes_version_ = version;
+  DropModels();
+}
+
+void GpuCatalog::Clear() {
+  asks_.clear();
+  ask_of_key_.clear();
+  ++ask_epoch_;
+  classes_version_ = handle_.objects.Of<api::DeviceClass>().version();
   DropModels();
 }
 

@@ -32,6 +32,8 @@ class GpuCatalog {
   // Drops asks and models if there are too many of them or a device class has changed. To be called at the
   // begin of a decision.
   void Refresh();
+  // Drops asks and models, as if there had been no decision.
+  void Clear();
   // The index of the ask in needs(). May drop the models.
   std::uint32_t AskOf(const GpuAsk& ask);
   const GpuNeeds& needs() const { return needs_; }

@@ -86,6 +86,17 @@ void GpuDemands::AddClaim(const ResourceClaim& claim, GpuDemand& demand) const {
   }
 }
 
+std::vector<std::string> GpuDemands::ClaimsOf(const api::Pod& pod) {
+  std::vector<std::string> keys;
+  for (const api::PodResourceClaim& reference : std::as_const(pod.spec.resource_claims)) {
+    if (const std::string* name = NameOf(pod, reference)) keys.push_back(pod.metadata.ns.str() + "/" + *name);
+  }
+  std::ranges::sort(keys);
+  const auto rest = std::ranges::unique(keys);
+  keys.erase(rest.begin(), rest.end());
+  return keys;
+}
+
 GpuDemand GpuDemands::Of(const GpuFragmentationArgs::TypicalPod& pod) const {
   const auto amount = [](const std::string& text) {
     return text.empty() ? api::Quantity() : api::Quantity::Parse(text).value_or(api::Quantity());
@@ -95,6 +106,44 @@ GpuDemand GpuDemands::Of(const GpuFragmentationArgs::TypicalPod& pod) const {
   GpuAsk ask{.kind = GpuAsk::Kind::kAny, .selectors = pod.selectors};
   if (!pod.capacity.empty()) ask.capacity = api::QuantityMap{{args_.capacity, amount(pod.capacity)}};
   Add(std::move(ask), pod.gpus, demand);
+  return demand;
+}
+
+// --- recordings ---
+
+SavedGpuDemand GpuDemands::Save(const GpuDemand& demand) {
+  SavedGpuDemand saved{.milli_cpu = demand.milli_cpu, .memory = demand.memory, .requests = {}};
+  for (const auto& [ask, count] : demand.requests) {
+    SavedGpuDemand::Request& to = saved.requests.emplace_back();
+    to.of_class = ask.kind == GpuAsk::Kind::kClass;
+    to.index = ask.index;
+    to.selectors = ask.selectors;
+    to.count = count;
+    if (!ask.capacity) continue;
+    to.capacity.emplace();
+    for (const auto& [name, amount] : *ask.capacity) to.capacity->emplace_back(name, amount.Canonical());
+  }
+  return saved;
+}
+
+Expected<GpuDemand> GpuDemands::Restore(const SavedGpuDemand& saved) const {
+  GpuDemand demand{.milli_cpu = saved.milli_cpu, .memory = saved.memory, .requests = {}};
+  for (const SavedGpuDemand::Request& from : saved.requests) {
+    const std::size_t names = from.of_class ? args_.device_classes.size() : args_.resources.size();
+    if (from.index >= names) return Invalid("requests: expected names of the arguments");
+    if (from.count < 1) return Invalid("requests: expected a positive count");
+    GpuAsk ask{.kind = from.of_class ? GpuAsk::Kind::kClass : GpuAsk::Kind::kResource,
+               .index = from.index,
+               .selectors = from.selectors};
+    if (from.capacity) {
+      ask.capacity.emplace();
+      for (const auto& [name, text] : *from.capacity) {
+        BERTH_TRY(api::Quantity amount, api::Quantity::Parse(text));
+        ask.capacity->insert_or_assign(name, std::move(amount));
+      }
+    }
+    Add(std::move(ask), from.count, demand);
+  }
   return demand;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.hpp"
 #include "kubernetes/api/devices.hpp"
 #include "scheduler/cluster/pod_info.hpp"
 #include "scheduler/framework/handle.hpp"
@@ -38,6 +39,32 @@ struct GpuDemand {
   std::string Key() const;
 };
 
+// The demand of pods as a value, for recordings.
+struct SavedGpuDemand {
+  struct Request {
+    bool of_class = false;  // of a device class; else of an extended resource
+    std::uint32_t index = 0;
+    std::vector<std::string> selectors;
+    std::optional<std::vector<std::pair<std::string, std::string>>> capacity;  // names with quantities
+    std::int64_t count = 0;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("class", self.of_class);
+      visit("index", self.index);
+      visit("selectors", self.selectors);
+      visit("capacity", self.capacity);
+      visit("count", self.count);
+    }
+  };
+  std::int64_t milli_cpu = 0;
+  std::int64_t memory = 0;
+  std::vector<Request> requests;
+  static void VisitFields(auto& self, auto&& visit) {
+    visit("milliCpu", self.milli_cpu);
+    visit("memory", self.memory);
+    visit("requests", self.requests);
+  }
+};
+
 // Reads demands from pods and their claims. Scheduler loop only.
 class GpuDemands {
  public:
@@ -52,6 +79,12 @@ class GpuDemands {
   // Requests of all devices of a node, and with administrative access, do not count.
   std::optional<GpuDemand> Of(const api::Pod& pod, const cluster::Amounts& amounts, Claims claims) const;
   GpuDemand Of(const GpuFragmentationArgs::TypicalPod& pod) const;
+  // "namespace/name" of the pod's claims, ascending and different; without those that have no name yet.
+  static std::vector<std::string> ClaimsOf(const api::Pod& pod);
+  // Of a demand of a pod.
+  static SavedGpuDemand Save(const GpuDemand& demand);
+  // The saved demand. Errors name what is wrong, such as an index that the arguments do not have.
+  Expected<GpuDemand> Restore(const SavedGpuDemand& saved) const;
   cluster::ResourceId resource(std::size_t index) const { return resources_[index]; }
 
  private:

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_fields.hpp"
+
 namespace berth::plugins {
 namespace {
 
@@ -68,6 +70,7 @@ framework::ResultDependency GpuFragmentation::ScoreDependency(const cluster::Pod
 
 // Claims of a pod that passed the filters exist.
 bool GpuFragmentation::Begin(const framework::Attempt& attempt) const {
+  if (learned_ != nullptr) learned_->Refresh();
   if (learned_ != nullptr && mix_version_ != learned_->version()) {
     mix_version_ = learned_->version();
     lost_->SetMix(learned_->typical());
@@ -112,6 +115,24 @@ std::vector<framework::ScorePart> GpuFragmentation::ScoreParts(const framework::
   part.note = fmt::format("typical pods of {} kind(s)", lost_->classes());
   if (learned_ != nullptr) part.note += fmt::format(", learned from {} pod(s)", learned_->counted());
   return {std::move(part)};
+}
+
+// --- recordings ---
+
+Expected<std::string> GpuFragmentation::SaveState() {
+  Saved saved;
+  if (learned_ != nullptr) {
+    BERTH_TRY(saved.learned, learned_->Save());
+  }
+  catalog_->Clear();
+  return WriteJsonFields(saved);
+}
+
+Expected<void> GpuFragmentation::RestoreState(std::string_view text) {
+  BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
+  if (saved.learned.has_value() != (learned_ != nullptr))
+    return Invalid("learned: expected as in the arguments");
+  return learned_ == nullptr ? Expected<void>() : learned_->Restore(*saved.learned);
 }
 
 }  // namespace berth::plugins

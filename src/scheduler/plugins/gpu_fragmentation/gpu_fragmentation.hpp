@@ -4,9 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/saved_state.hpp"
 #include "scheduler/framework/score_parts.hpp"
 #include "scheduler/plugins/gpu_fragmentation/gpu_catalog.hpp"
 #include "scheduler/plugins/gpu_fragmentation/lost_gpus.hpp"
@@ -28,7 +32,8 @@ namespace berth::plugins {
 // before it takes others (devices::DeviceOrder).
 class GpuFragmentation final : public framework::PreFilterPlugin,
                                public framework::ScorePartsPlugin,
-                               public framework::ScorePlugin {
+                               public framework::ScorePlugin,
+                               public framework::SavedStatePlugin {
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   GpuFragmentation(GpuFragmentationArgs args, framework::Handle& handle);
@@ -48,7 +53,16 @@ class GpuFragmentation final : public framework::PreFilterPlugin,
   std::vector<framework::ScorePart> ScoreParts(const framework::Attempt& attempt,
                                                const RowSet& feasible) const override;
 
+  // The learned mix. What is known of models and asks is dropped: their order influences the rounding of
+  // sums, and which models are beyond the limit.
+  Expected<std::string> SaveState() override;
+  Expected<void> RestoreState(std::string_view text) override;
+
  private:
+  struct Saved {
+    std::optional<WorkloadMix::Saved> learned;
+    static void VisitFields(auto& self, auto&& visit) { visit("learned", self.learned); }
+  };
   // Whether the nodes can be compared; false: there is no mix yet, or a claim of the pod is gone.
   bool Begin(const framework::Attempt& attempt) const;
 

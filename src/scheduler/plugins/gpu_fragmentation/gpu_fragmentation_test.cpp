@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json_fields.hpp"
 #include "base/random.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
@@ -123,6 +124,7 @@ TEST(GpuFragmentation, TheLearnedMixHasTheMostFrequentPods) {
   run(20, "1");
   run(60, "2");
   run(20, "4");
+  mix.Refresh();
   EXPECT_EQ(mix.counted(), 100u);
   ASSERT_EQ(mix.typical().size(), 2u);
   EXPECT_EQ(mix.typical()[0].demand.requests.front().second, 2);
@@ -130,7 +132,115 @@ TEST(GpuFragmentation, TheLearnedMixHasTheMostFrequentPods) {
   EXPECT_DOUBLE_EQ(mix.typical()[0].weight + mix.typical()[1].weight, 1);
   const std::uint64_t version = mix.version();
   run(1, "8");
+  mix.Refresh();
   EXPECT_EQ(mix.version(), version) << "one pod of a hundred";
+}
+
+// A node is removed and added with its pods, whose order differs after a restart.
+TEST(GpuFragmentation, TheOrderOfPodsWithinAChangeHasNoInfluenceOnTheMix) {
+  const std::vector<std::vector<const char*>> orders = {{"1", "1", "1", "2", "4"}, {"4", "2", "1", "1", "1"}};
+  std::vector<std::string> mixes;
+  for (const std::vector<const char*>& order : orders) {
+    Cluster cluster;
+    cluster.Add(GpuNode("n", "1000"));
+    GpuFragmentationArgs args;
+    const GpuDemands demands(args, cluster.handle());
+    WorkloadMix mix(cluster.handle(), demands, 2);
+    int number = 0;
+    for (const char* gpus : order) {
+      const std::string name = fmt::format("{}-{}", gpus, ++number);
+      cluster.Run("n", GpuPod(name, gpus).Uid(name));
+    }
+    mix.Refresh();
+    mixes.push_back(WriteJsonFields(*mix.Save()));
+  }
+  EXPECT_EQ(mixes[0], mixes[1]);
+}
+
+TEST(GpuFragmentation, WithTooManyKindsOfPodsTheMixIsNotSaved) {
+  Cluster cluster;
+  cluster.Add(GpuNode("n", "10000"));
+  GpuFragmentationArgs args;
+  const GpuDemands demands(args, cluster.handle());
+  WorkloadMix mix(cluster.handle(), demands, 2);
+  const auto run = [&](std::size_t number) {
+    const std::string name = fmt::format("p{}", number);
+    cluster.Run("n", GpuPod(name, "1").Uid(name).Cpu(fmt::format("{}m", number + 1)));
+  };
+  for (std::size_t i = 0; i < WorkloadMix::kMostDemands; ++i) run(i);
+  EXPECT_TRUE(mix.Save().has_value());
+  run(WorkloadMix::kMostDemands);
+  const auto saved = mix.Save();
+  ASSERT_FALSE(saved.has_value());
+  EXPECT_THAT(saved.error().message, HasSubstr("more than 4096 ways"));
+}
+
+// --- recordings ---
+
+// Runs pods until the mix of the plugin is not the one that a new plugin computes.
+TEST(GpuFragmentation, ARestoredPluginContinuesAsTheSavedOne) {
+  Cluster cluster;
+  cluster.Add(GpuNode("one", "1")).Add(GpuNode("two", "2")).Add(GpuNode("other", "1000"));
+  const std::string args = "{formula: Published}";
+  const auto plugin = cluster.Make<GpuFragmentation>(args);
+  int number = 0;
+  const auto run = [&](int pods, const char* gpus) {
+    for (int i = 0; i < pods; ++i) {
+      const std::string name = fmt::format("{}-{}", gpus, ++number);
+      cluster.Run("other", GpuPod(name, gpus).Uid(name));
+    }
+  };
+  const auto scores = [&](const GpuFragmentation& of) { return cluster.RawScores(of, GpuPod("pod", "1")); };
+  run(40, "1");
+  scores(*plugin);
+  run(4, "2");
+  const std::string text = *plugin->SaveState();
+  EXPECT_EQ(*plugin->SaveState(), text);
+  const auto fresh = cluster.Make<GpuFragmentation>(args), restored = cluster.Make<GpuFragmentation>(args);
+  EXPECT_TRUE(restored->RestoreState(text).has_value());
+  EXPECT_EQ(*restored->SaveState(), text);
+  EXPECT_NE(scores(*fresh), scores(*plugin)) << "4 of 44 pods have come since";
+  EXPECT_EQ(scores(*restored), scores(*plugin));
+  run(1, "2");  // more than a tenth
+  EXPECT_EQ(scores(*restored), scores(*plugin));
+  EXPECT_NE(*plugin->SaveState(), text);
+}
+
+TEST(GpuFragmentation, ATextThatIsNoStateIsAnError) {
+  Cluster cluster;
+  cluster.Add(GpuNode("n", "100"));
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = fmt::format("p{}", i);
+    cluster.Run("n", GpuPod(name, "1").Uid(name));
+  }
+  const auto learned = cluster.Make<GpuFragmentation>("{mostClasses: 2}");
+  const auto given = cluster.Make<GpuFragmentation>("{mix: [{gpus: 1}]}");
+  const auto request = [](const char* members) {
+    return fmt::format(R"({{"learned":{{"typical":[{{"weight":"1","demand":{{"requests":[{{{}}}]}}}}]}}}})",
+                       members);
+  };
+  const struct {
+    const GpuFragmentation& plugin;
+    std::string text, error;
+  } cases[] = {
+      {*learned, "{}", "learned: expected as in the arguments"},
+      {*given, R"({"learned":{}})", "learned: expected as in the arguments"},
+      {*learned, R"({"learned":{"changes":3}})", "changes: expected at most a tenth"},
+      {*learned, R"({"learned":{"typical":[{"weight":"0.5","demand":{}}]}})", "weight: expected a sum of 1"},
+      {*learned, R"({"learned":{"typical":[{"weight":"2","demand":{}}]}})", "weight: expected a part of 1"},
+      {*learned, R"({"learned":{"typical":[{"weight":"0.5"},{"weight":"0.25"},{"weight":"0.25"}]}})",
+       "typical: expected at most 2"},
+      {*learned, request(R"("index":1,"count":1)"), "requests: expected names of the arguments"},
+      {*learned, request(R"("class":true,"index":7,"count":1)"), "requests: expected names of the arguments"},
+      {*learned, request(R"("count":-1)"), "requests: expected a positive count"},
+      {*learned, request(R"("count":1,"capacity":[["a","x"]])"), "quantit"},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.text);
+    const auto result = const_cast<GpuFragmentation&>(test.plugin).RestoreState(test.text);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_THAT(result.error().message, HasSubstr(test.error));
+  }
 }
 
 // --- devices ---
@@ -275,6 +385,52 @@ TEST_F(GpuDevices, PodsAreLearnedWhenTheirClaimsArrive) {
   EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")), (NodeScores{{"n", 0}})) << "no mix yet";
   PutClaim("late", 1000, "n", "g0");
   EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")), (NodeScores{{"n", 500'000'000}}));
+}
+
+TEST_F(GpuDevices, APodCountsWhileItsClaimsExist) {
+  AddNode("n");
+  GpuFragmentationArgs args;
+  args.device_classes = {"gpu"};
+  const GpuDemands demands(args, cluster_.handle());
+  WorkloadMix mix(cluster_.handle(), demands, 2);
+  api::Pod pod = PodWith("a");
+  pod.spec.resource_claims = {{"a", "a", std::nullopt}, {"b", "b", std::nullopt}};
+  cluster_.Run("n", pod);
+  PutClaim("a", 500);
+  EXPECT_EQ(mix.counted(), 0u) << "b is missing";
+  PutClaim("b", 500);
+  EXPECT_EQ(mix.counted(), 1u);
+  PutClaim("b", 500, "n", "g0");
+  EXPECT_EQ(mix.counted(), 1u) << "it is allocated";
+  cluster_.objects().Apply(ports::Change<api::ResourceClaim>{
+      cluster_.objects().Of<api::ResourceClaim>().Find("default", "a"), nullptr});
+  EXPECT_EQ(mix.counted(), 0u) << "a is deleted";
+  PutClaim("a", 250);
+  mix.Refresh();
+  ASSERT_EQ(mix.typical().size(), 1u);
+  EXPECT_EQ(mix.typical()[0].demand.requests[0].first.capacity->at("milli").Canonical(), "250");
+}
+
+// Selectors tell models apart, and requests of a capacity are restored, too.
+TEST_F(GpuDevices, AMixOfClaimsIsRestored) {
+  AddNode("n");
+  AddNode("m");
+  const std::string args = "{deviceClasses: [other, gpu], capacity: milli}";
+  const auto plugin = cluster_.Make<GpuFragmentation>(args);
+  PutClaim("part", 300);
+  PutClaim("serial", 700, "", "",
+           R"(, "selectors": [{"cel": {"expression": "device.attributes['d'].serial == 'g1'"}}])");
+  PutClaim("mine", 400, "n", "g0");
+  PutClaim("wanted", 500);
+  for (const char* claim : {"part", "serial", "mine"}) cluster_.Run("n", PodWith(claim));
+  const std::string text = *plugin->SaveState();
+  const auto restored = cluster_.Make<GpuFragmentation>(args);
+  cluster_.RawScores(*restored, PodWith("wanted"));
+  EXPECT_TRUE(restored->RestoreState(text).has_value());
+  EXPECT_EQ(*restored->SaveState(), text);
+  EXPECT_EQ(cluster_.RawScores(*restored, PodWith("wanted")), cluster_.RawScores(*plugin, PodWith("wanted")));
+  for (const char* part : {"serial == 'g1'", R"(["milli","700"])", R"("class":true)", R"("index":1)"})
+    EXPECT_THAT(text, HasSubstr(part));
 }
 
 // --- kept results ---

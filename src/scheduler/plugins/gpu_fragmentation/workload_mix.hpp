@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "base/text_map.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/plugins/gpu_fragmentation/gpu_demand.hpp"
@@ -16,9 +17,13 @@
 namespace berth::plugins {
 
 // Counts the pods on nodes, assumed ones included, by what they request; only pods that request GPUs. A pod
-// counts when its claims are known. The mix is computed again after a tenth of the pods has changed. Pods
-// with unusually long requests and, beyond kMostDemands different ones, pods with further requests do not
-// count. Scheduler loop only.
+// counts while its claims exist. The mix is computed again, at the next decision, after a tenth of the pods
+// has changed. Pods with unusually long requests and, beyond kMostDemands different ones, pods with further
+// requests do not count. Scheduler loop only.
+//
+// So the counts follow from the objects, and only the mix and the number of changes since depend on what was
+// before. Within one change of the cluster, such as that of a node with its pods, the order of pods has no
+// influence.
 class WorkloadMix final : private cluster::PodObserver {
  public:
   static constexpr std::size_t kMostDemands = 4096;
@@ -35,11 +40,37 @@ class WorkloadMix final : private cluster::PodObserver {
     GpuDemand demand;
     double weight = 0;  // of all, 1
   };
+  // Computes the mix if it is due. To be called at the begin of a decision; all cached results of the node
+  // table have become invalid before.
+  void Refresh();
   // By descending weight.
   const std::vector<Typical>& typical() const { return typical_; }
-  // Changes with typical(). All cached results of the node table become invalid at the same time.
+  // Changes with typical().
   std::uint64_t version() const { return version_; }
   std::size_t counted() const { return counted_; }  // pods
+
+  // What does not follow from the objects, as a value, for recordings.
+  struct Saved {
+    struct OfTypical {
+      SavedGpuDemand demand;
+      double weight = 0;
+      static void VisitFields(auto& self, auto&& visit) {
+        visit("demand", self.demand);
+        visit("weight", self.weight);
+      }
+    };
+    std::vector<OfTypical> typical;
+    std::uint64_t changes = 0;
+    static void VisitFields(auto& self, auto&& visit) {
+      visit("typical", self.typical);
+      visit("changes", self.changes);
+    }
+  };
+  // Computes the mix if it is due. An error while pods do not count because there are more than kMostDemands
+  // different ones: which do depends on their order.
+  Expected<Saved> Save();
+  // The objects of the time of Save must have been received.
+  Expected<void> Restore(const Saved& saved);
 
  private:
   struct Demand {
@@ -51,18 +82,23 @@ class WorkloadMix final : private cluster::PodObserver {
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnClaim(const ports::Change<api::ResourceClaim>& change);
-  // Returns false if a claim is missing.
-  bool Count(const cluster::PlacedPod& pod);
+  void Count(const cluster::PlacedPod& pod);
+  void StopCounting(const cluster::PlacedPod& pod);
   void Changed();
 
   framework::Handle& handle_;
   const GpuDemands& demands_;
   const std::size_t most_;
   Demands known_;
+  // Of pods that count, or would if there were fewer demands: these have the end of known_.
   boost::unordered_flat_map<const cluster::PlacedPod*, Demands::iterator> demand_of_;
-  FlatTextMap<const cluster::PlacedPod*> without_claims_;  // by UID: pods with a missing claim
+  // Pods with claims: the keys of the claims, and back, by UID.
+  boost::unordered_flat_map<const cluster::PlacedPod*, std::vector<std::string>> claims_of_;
+  TextMap<std::map<std::string, const cluster::PlacedPod*>> pods_of_claim_;
   std::size_t counted_ = 0;
-  std::size_t changes_ = 0;  // since the mix was computed
+  std::size_t left_out_ = 0;  // pods that do not count because of kMostDemands
+  std::size_t changes_ = 0;   // since the mix was computed
+  bool due_ = false;          // more than a tenth has changed
   std::vector<Typical> typical_;
   std::uint64_t version_ = 1;
   const std::shared_ptr<const void> self_ = std::make_shared<const char>();  // of the listener

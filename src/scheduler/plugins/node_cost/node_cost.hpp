@@ -23,6 +23,8 @@ class NodeCost final : public framework::ScorePartsPlugin, public framework::Sco
   NodeCost(NodeCostArgs args, framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeCost"; }
+  // Prices follow from the labels of the nodes, and the median does not depend on their order.
+  bool StateIsDerived() const override { return true; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   // The median depends on all nodes; every change of a node invalidates results of both kinds.

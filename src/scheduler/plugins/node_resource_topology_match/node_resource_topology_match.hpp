@@ -32,6 +32,10 @@ class NodeResourceTopologyMatch final : public framework::FilterPlugin,
                             framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeResourceTopologyMatch"; }
+  // Topologies follow from their objects; the ids of names and the indices of groups, which do not, have no
+  // influence on results. A reservation ends with PostBind or Unreserve, and a snapshot is taken when no
+  // attempt and no binding is in progress, so that there is none.
+  bool StateIsDerived() const override { return true; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   // A change of a topology or of a reservation invalidates the row.

@@ -24,6 +24,8 @@ class SamplePlugin final : public framework::PreFilterPlugin,
  public:
   static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   std::string_view Name() const override { return "sample-plugin"; }
+  // There is none.
+  bool StateIsDerived() const override { return true; }
   framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
