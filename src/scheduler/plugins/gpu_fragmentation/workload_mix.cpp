@@ -8,6 +8,11 @@
 #include <utility>
 
 namespace berth::plugins {
+namespace {
+
+constexpr std::uint64_t kMostChanges = std::uint64_t{1} << 60;  // ten times as many do not overflow
+
+}  // namespace
 
 WorkloadMix::WorkloadMix(framework::Handle& handle, const GpuDemands& demands, std::size_t most)
     : handle_(handle), demands_(demands), most_(most) {
@@ -110,13 +115,12 @@ void WorkloadMix::Refresh() {
 
 // --- recordings ---
 
-Expected<WorkloadMix::Saved> WorkloadMix::Save() {
+Expected<WorkloadMix::Saved> WorkloadMix::Save() const {
   if (left_out_ > 0) {
     return Invalid(fmt::format(
         "pods on nodes request GPUs in more than {} ways, and which of them count depends on their order",
         kMostDemands));
   }
-  Refresh();
   Saved saved{.typical = {}, .changes = changes_};
   for (const Typical& typical : typical_)
     saved.typical.push_back({GpuDemands::Save(typical.demand), typical.weight});
@@ -124,7 +128,7 @@ Expected<WorkloadMix::Saved> WorkloadMix::Save() {
 }
 
 Expected<void> WorkloadMix::Restore(const Saved& saved) {
-  if (saved.changes > counted_ / 10) return Invalid("changes: expected at most a tenth of the pods");
+  if (saved.changes > kMostChanges) return Invalid("changes: expected at most 2^60");
   if (saved.typical.size() > most_) return Invalid(fmt::format("typical: expected at most {}", most_));
   std::vector<Typical> mix;
   double sum = 0;
@@ -137,7 +141,7 @@ Expected<void> WorkloadMix::Restore(const Saved& saved) {
   if (!mix.empty() && std::abs(sum - 1) > 1e-6) return Invalid("weight: expected a sum of 1");
   typical_ = std::move(mix);
   changes_ = saved.changes;
-  due_ = false;
+  due_ = 10 * changes_ > counted_;
   ++version_;
   return {};
 }

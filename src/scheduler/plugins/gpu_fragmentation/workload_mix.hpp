@@ -66,9 +66,9 @@ class WorkloadMix final : private cluster::PodObserver {
       visit("changes", self.changes);
     }
   };
-  // Computes the mix if it is due. An error while pods do not count because there are more than kMostDemands
-  // different ones: which do depends on their order.
-  Expected<Saved> Save();
+  // An error while pods do not count because there are more than kMostDemands different ones: which do
+  // depends on their order.
+  Expected<Saved> Save() const;
   // The objects of the time of Save must have been received.
   Expected<void> Restore(const Saved& saved);
 
