@@ -155,6 +155,29 @@ TEST_F(QuotaGroupTest, AnAncestorRejectsWithThePathToIt) {
   EXPECT_EQ(Rejection(InGroup("team-b", "p", "1")), "");
 }
 
+// The maximum of the parent's memory is below what is used.
+TEST_F(QuotaGroupTest, OfAnAncestorOnlyTheResourcesThatThePodRequestsCount) {
+  cluster.Add(MakeNode("n").Cpu("20").Memory("8Gi"));
+  const QuotaList max = {{"cpu", "20"}, {"memory", "8Gi"}};
+  Put(GroupBuilder("dep", QuotaList{}, QuotaList{{"cpu", "20"}, {"memory", "1Gi"}}).Parent());
+  Put(GroupBuilder("team-a", QuotaList{}, max).Below("dep"));
+  Put(GroupBuilder("team-b", QuotaList{}, max).Below("dep"));
+  cluster.Run("n", InGroup("team-a", "u", "1").Memory("2Gi"));
+  EXPECT_EQ(Rejection(InGroup("team-b", "p", "1")), "");
+  EXPECT_THAT(Rejection(InGroup("team-b", "p", "1").Memory("1Mi")), HasSubstr("exceedDimensions: [memory]"));
+}
+
+// Each of two groups that request more has a runtime quota of 5, each of three 3334 or 3333 thousandths.
+TEST_F(QuotaGroupTest, AWaitingPodWhoseLabelChangesRequestsInOneGroup) {
+  cluster.Add(MakeNode("n").Cpu("10"));
+  for (const char* name : {"q", "r", "s"}) Put(GroupBuilder(name, "0", "10"));
+  Wait(InGroup("q", "w", "10"));
+  EXPECT_EQ(Rejection(InGroup("s", "p", "5")), "");
+  Wait(InGroup("r", "w", "10"));
+  EXPECT_EQ(Rejection(InGroup("s", "p", "5")), "");
+  EXPECT_NE(Rejection(InGroup("s", "p", "5001m")), "") << "the pod requests in the other group";
+}
+
 TEST_F(QuotaGroupTest, PodsThatAreNotPreemptibleStayWithinTheMinimum) {
   cluster.Add(MakeNode("n").Cpu("20"));
   Put(GroupBuilder("q", "3", "10"));

@@ -302,6 +302,8 @@ TEST_F(TopologyMatchTest, OnlyAChangeOfTheTopologyInvalidatesTheRow) {
   EXPECT_FALSE(changed());
   cluster.Put<Topology>(SingleNuma().Zone("node-0", {{"cpu", "2"}}));
   EXPECT_TRUE(changed());
+  cluster.objects().Apply(ports::Change<Topology>{cluster.objects().Of<Topology>().Find("n"), nullptr});
+  EXPECT_TRUE(changed()) << "its deletion";
 }
 
 TEST_F(TopologyMatchTest, TopologiesBeyondABoundRejectPodsThatWouldBeAligned) {
@@ -566,6 +568,20 @@ TEST_F(TopologyMatchTest, NodesWithoutTopologyAreReservedToo) {
   cluster.Add(NumaNode());
   Do(Step::kReserve, "a");
   EXPECT_EQ(Rejection(kOneCpu), "invalid node topology data");
+}
+
+TEST_F(TopologyMatchTest, ANodeThatTakesTheRowOfAReservedNodeIsNotReserved) {
+  args = "discardReservedNodes: true";
+  cluster.Add(NumaNode());
+  Do(Step::kReserve, "a");
+  EXPECT_EQ(Rejection(kOneCpu), "invalid node topology data");
+  const cluster::Row row = cluster.RowOf("n");
+  cluster.nodes().Remove(row);
+  cluster.Add(NumaNode("other"));
+  ASSERT_EQ(cluster.RowOf("other"), row);
+  EXPECT_EQ(Rejection(kOneCpu, "other"), "");
+  cluster.Add(NumaNode());
+  EXPECT_EQ(Rejection(kOneCpu), "invalid node topology data") << "the node is back";
 }
 
 TEST_F(TopologyMatchTest, AReloadKeepsReservations) {
