@@ -293,6 +293,9 @@ MUTANTS = [
     Mutant("the-limit-permits-one-more", "src/process/config_reload.cpp",
            "static_cast<std::int64_t>(report->changed) * 100 >", "static_cast<std::int64_t>(report->changed - 1) * 100 >",
            "a change of more decisions than permitted is applied", ("process", )),
+    Mutant("resources-that-are-not-watched-are-used", "src/scheduler/assembly/engine.cpp",
+           'return Invalid(fmt::format("a plugin reads {}, which are not watched", resource));', "continue;",
+           "a plugin that a reload adds never receives its objects", ("scheduler_assembly", )),
     # --- load-aware plugins ---
     Mutant("rejections-of-a-dry-run-are-forgotten", "src/scheduler/algorithm/scheduling_algorithm.cpp",
            "    framework::AddRejectors(services.rejectors(), context.result.rejectors);\n", "",

@@ -193,6 +193,56 @@ INSTANTIATE_TEST_SUITE_P(
                   "ScorePlugin \"NodeResourceFit\" does not exist; did you mean \"NodeResourcesFit\"?"}),
     [](const auto& row) { return row.param.name; });
 
+// --- replacement of the configuration in use ---
+
+struct ReplacementCase {
+  std::string name;
+  std::string before, after;  // fields of the only profile
+  std::string error;          // empty: none
+};
+class AReplacement : public testing::TestWithParam<ReplacementCase> {};
+TEST_P(AReplacement, NeedsARestartForWhatTheStartHasNotRead) {
+  const auto build = [](const std::string& profile) {
+    const auto config =
+        Parse("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{" +
+              profile + "}]\n");
+    EXPECT_TRUE(config) << config.error().message;
+    return Build(*config);
+  };
+  const Built before = build(GetParam().before), after = build(GetParam().after);
+  ASSERT_TRUE(before.explainer && after.explainer);
+  const auto replaceable = before.explainer->engine().CheckReplacement(after.explainer->engine());
+  EXPECT_EQ(replaceable ? "" : replaceable.error().message, GetParam().error);
+}
+std::string Enabled(const std::string& plugin) {
+  return "plugins: {multiPoint: {enabled: [{name: " + plugin + "}]}}";
+}
+const std::string kCoscheduling =
+    "plugins: {multiPoint: {disabled: [{name: PrioritySort}], enabled: [{name: Coscheduling}]}}";
+const std::string kLoadAware =
+    Enabled("LoadAware") +
+    ", pluginConfig: [{name: LoadAware, args: {prometheusAddress: 'http://p', "
+    "preset: none, signals: [{name: busy, query: 'max by ($node) (up)', full: 1, estimate: {from: none}}]}}]";
+INSTANTIATE_TEST_SUITE_P(
+    Table, AReplacement,
+    testing::Values(
+        ReplacementCase{"OfDefaultPlugins", "", "percentageOfNodesToScore: 5", ""},
+        ReplacementCase{"ThatReadsAResource", "", Enabled("CapacityScheduling"),
+                        "a plugin reads elasticquotas.scheduling.x-k8s.io, which are not watched"},
+        ReplacementCase{"ThatReadsAWatchedResource", Enabled("CapacityScheduling"),
+                        Enabled("CapacityScheduling") + ", percentageOfNodesToScore: 5", ""},
+        ReplacementCase{"ThatReadsNoResourceAnyMore", Enabled("CapacityScheduling"), "", ""},
+        ReplacementCase{"ThatReadsAnAnnotation", "", Enabled("DataLocality"),
+                        "a plugin reads the annotation \"scheduling.berth.dev/preferred-hosts\" of pods, "
+                        "which is not kept in memory"},
+        ReplacementCase{"ThatReadsAMeasurement", "", kLoadAware,
+                        "the measurement \"busy\" of the source \"http://p\" is not polled"},
+        ReplacementCase{"ThatReadsAPolledMeasurement", kLoadAware, kLoadAware, ""},
+        ReplacementCase{"ThatGroupsPodsNoMore", kCoscheduling, "",
+                        "a profile enables Coscheduling or Gangs, whose arguments define the groups of all "
+                        "pods"}),
+    [](const auto& row) { return row.param.name; });
+
 struct ArgsCase {
   std::string name;
   std::string args;
