@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kubernetes/api/read_conditions.hpp"
 #include "kubernetes/api/timestamp.hpp"
 
 namespace berth::api {
@@ -20,8 +21,7 @@ bool IsInTreeAnnotation(std::string_view key) {
 }
 
 bool KeepsWholeCondition(const Pod& pod, const PodCondition& condition) {
-  return pod.spec.node_name.empty() || condition.type == "DisruptionTarget" ||
-         condition.type == "PodResizePending";
+  return pod.spec.node_name.empty() || IsReadOnNodes(condition);
 }
 
 bool IsScheduled(const PodCondition& condition) {

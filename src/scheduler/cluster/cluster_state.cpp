@@ -1,8 +1,10 @@
 #include "scheduler/cluster/cluster_state.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
+#include "kubernetes/api/read_conditions.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::cluster {
@@ -79,14 +81,13 @@ void ClusterState::AddPod(api::PodPtr pod) {
   SymbolScope scope(symbols_);
   const NodeNameId node = scope.InternNodeName(pod->spec.node_name);
   const auto known = pods_.find(Uid(pod->metadata.uid));
-  // Most assumed pods are bound as they were assumed. Nothing on the row has changed then, so results that
-  // are cached for the row stay valid.
-  if (known != pods_.end() && IsAsAssumed(*known->state, *pod, node)) {
+  // Most assumed pods are bound as they were assumed, and most updates of bound pods are reports of the
+  // kubelet. Nothing on the row has changed then, so results that are cached for the row stay valid.
+  if (known != pods_.end() && IsAsKnown(*known->state, *pod, node)) {
     PodState& state = *known->state;
     state.placed.pod = std::move(pod);
     state.symbols = scope.Lease();
-    state.assumed = false;
-    --assumed_;
+    if (std::exchange(state.assumed, false)) --assumed_;
     return;
   }
   RemovePod(pod->metadata.uid);
@@ -99,12 +100,11 @@ void ClusterState::AddPod(api::PodPtr pod) {
   Place(state);
 }
 
-// Observers of the table read the start time and the names of claims, too.
-bool ClusterState::IsAsAssumed(const PodState& known, const api::Pod& pod, NodeNameId node) const {
-  const api::Pod& assumed = *known.placed.pod;
-  return known.assumed && known.node == node && table_.Find(node) != kNoRow && SameShape(assumed, pod) &&
-         assumed.status.start_time == pod.status.start_time &&
-         assumed.status.resource_claim_statuses == pod.status.resource_claim_statuses;
+// Observers of the table read the start time and some conditions, too.
+bool ClusterState::IsAsKnown(const PodState& known, const api::Pod& pod, NodeNameId node) const {
+  const api::Pod& last = *known.placed.pod;
+  return known.node == node && table_.Find(node) != kNoRow && SameShape(last, pod) &&
+         last.status.start_time == pod.status.start_time && api::SameReadConditions(last.status, pod.status);
 }
 
 ClusterState::PodState* ClusterState::Insert(api::PodPtr pod) {

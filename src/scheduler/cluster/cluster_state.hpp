@@ -107,8 +107,8 @@ class ClusterState {
     std::string key;
     std::vector<Row> rows;
   };
+  bool IsAsKnown(const PodState& known, const api::Pod& pod, NodeNameId node) const;
   // Null if the UID is already present.
-  bool IsAsAssumed(const PodState& known, const api::Pod& pod, NodeNameId node) const;
   PodState* Insert(api::PodPtr pod);
   void Place(PodState& pod);
   void RemoveFromNode(PodState& pod);

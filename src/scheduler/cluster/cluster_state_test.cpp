@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
+#include <ostream>
+#include <string>
 
 #include "base/random.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
@@ -73,6 +76,60 @@ TEST_F(ClusterCacheTest, ABindingAsAssumedChangesNoRow) {
   EXPECT_EQ(cache.assumed_count(), 0U);
   EXPECT_EQ(Cpu("n"), 4000);
 }
+
+struct PodUpdate {
+  std::string what;
+  std::function<void(api::Pod&)> change;
+  bool changes_row;
+};
+std::ostream& operator<<(std::ostream& out, const PodUpdate& update) { return out << update.what; }
+
+class UpdatesOfBoundPods : public ClusterCacheTest, public ::testing::WithParamInterface<PodUpdate> {};
+
+TEST_P(UpdatesOfBoundPods, ChangeTheRowIfPluginsReadTheDifference) {
+  cache.AddNode(MakeNode("n").Share());
+  cache.AddNode(MakeNode("m").Share());
+  PodBuilder pod = MakePod("p").Cpu("1").OnNode("n");
+  cache.AddPod(pod.Share());
+  const std::uint64_t before = cache.nodes().pod_changes();
+  GetParam().change(pod.raw());
+  const api::PodPtr updated = pod.Share();
+  cache.AddPod(updated);
+  EXPECT_EQ(cache.nodes().pod_changes() != before, GetParam().changes_row);
+  EXPECT_EQ(cache.FindPod("uid-of-p"), updated);
+  EXPECT_EQ(cache.pod_count(), 1U);
+  EXPECT_TRUE(cache.RemovePod("uid-of-p"));
+  EXPECT_EQ(Cpu("n"), 0);
+  EXPECT_EQ(Cpu("m"), 0);
+}
+
+std::function<void(api::Pod&)> Condition(const std::string& type) {
+  return [type](api::Pod& pod) {
+    pod.status.conditions.push_back(
+        {.type = type, .status = "True", .reason = {}, .message = {}, .last_transition_time = {}});
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, UpdatesOfBoundPods,
+    ::testing::Values(
+        PodUpdate{"nothing", [](api::Pod&) {}, false},
+        PodUpdate{"the phase", [](api::Pod& pod) { pod.status.phase = "Running"; }, false},
+        PodUpdate{"readiness", Condition("Ready"), false},
+        PodUpdate{"the time of its binding", [](api::Pod& pod) { pod.status.scheduled_time = 1; }, false},
+        PodUpdate{"the start time", [](api::Pod& pod) { pod.status.start_time = 1; }, true},
+        PodUpdate{"an eviction", Condition("DisruptionTarget"), true},
+        PodUpdate{"a resize that waits", Condition("PodResizePending"), true},
+        PodUpdate{"a claim's name",
+                  [](api::Pod& pod) { pod.status.resource_claim_statuses = {{"gpu", "gpu-claim"}}; }, true},
+        PodUpdate{"a label", [](api::Pod& pod) { pod.metadata.labels.Set("a", "b"); }, true},
+        PodUpdate{"its deletion", [](api::Pod& pod) { pod.metadata.deletion_timestamp = "t"; }, true},
+        PodUpdate{"its requests",
+                  [](api::Pod& pod) {
+                    pod.spec.containers.back().resources.requests["cpu"] = api::Quantity::FromInteger(2);
+                  },
+                  true},
+        PodUpdate{"its node", [](api::Pod& pod) { pod.spec.node_name = "m"; }, true}));
 
 TEST_F(ClusterCacheTest, ForgetRevertsOnlyAssumedPods) {
   cache.AddNode(MakeNode("n").Share());
