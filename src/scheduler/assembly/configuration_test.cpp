@@ -14,7 +14,6 @@
 namespace berth::assembly {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 using testing::StartsWith;
 

@@ -17,7 +17,6 @@ namespace {
 
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
-using berth::testing::NodeBuilder;
 using berth::testing::PodBuilder;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
