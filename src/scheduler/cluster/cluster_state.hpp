@@ -107,6 +107,7 @@ class ClusterState {
     std::string key;
     std::vector<Row> rows;
   };
+  // Whether the pod is on a row already and this version differs in nothing that plugins or counters read.
   bool IsAsKnown(const PodState& known, const api::Pod& pod, NodeNameId node) const;
   // Null if the UID is already present.
   PodState* Insert(api::PodPtr pod);

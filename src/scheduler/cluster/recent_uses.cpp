@@ -4,6 +4,7 @@
 #include <boost/container_hash/hash.hpp>
 #include <iterator>
 
+#include "kubernetes/api/read_conditions.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::cluster {
@@ -20,7 +21,7 @@ std::size_t HashOf(const api::Pod& pod) {
 
 // The kubelet reports the progress of a resize in a condition.
 bool SameUse(const api::Pod& a, const api::Pod& b) {
-  return SameShape(a, b) && a.status.conditions == b.status.conditions;
+  return SameShape(a, b) && api::SameReadConditions(a.status, b.status);
 }
 
 // A copy of the parts of a pod that its workload determines.
