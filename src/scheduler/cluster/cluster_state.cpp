@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "kubernetes/api/read_conditions.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::cluster {
@@ -100,11 +99,11 @@ void ClusterState::AddPod(api::PodPtr pod) {
   Place(state);
 }
 
-// Observers of the table read the start time and some conditions, too.
+// Observers of the table read the start time, too.
 bool ClusterState::IsAsKnown(const PodState& known, const api::Pod& pod, NodeNameId node) const {
   const api::Pod& last = *known.placed.pod;
   return known.node == node && table_.Find(node) != kNoRow && SameShape(last, pod) &&
-         last.status.start_time == pod.status.start_time && api::SameReadConditions(last.status, pod.status);
+         last.status.start_time == pod.status.start_time;
 }
 
 ClusterState::PodState* ClusterState::Insert(api::PodPtr pod) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kubernetes/api/read_conditions.hpp"
 #include "kubernetes/api/requests.hpp"
 #include "scheduler/cluster/pod_selectors.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
@@ -225,7 +226,7 @@ bool SameShape(const api::Pod& a, const api::Pod& b) {
   const api::ObjectMeta& y = b.metadata;
   return x.ns == y.ns && x.labels == y.labels && x.deleting() == y.deleting() &&
          x.controller == y.controller && x.annotations == y.annotations && api::SameDemands(a.spec, b.spec) &&
-         api::SameResources(a.status, b.status);
+         api::SameResources(a.status, b.status) && api::SameReadConditions(a.status, b.status);
 }
 
 PodInfo PreparePod(api::PodPtr pod, SymbolTable& symbols) {

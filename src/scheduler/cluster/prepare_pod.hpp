@@ -36,8 +36,9 @@ bool AnyHostPort(const api::Pod& pod, Visit&& visit) {
 // "nginx" -> "nginx:latest"; names with a tag or digest are unchanged.
 std::string NormalizedImageName(std::string_view name);
 
-// Whether two pods have the same shape. Ignored are name, uid, versions and times, conditions, and the node
-// to which a pod is bound or nominated.
+// Whether two pods have the same shape. Ignored are name, uid, versions and times, the node to which a pod is
+// bound or nominated, and conditions except those of kubernetes/api/read_conditions.hpp: a resize that is
+// infeasible reduces what a pod uses.
 bool SameShape(const api::Pod& a, const api::Pod& b);
 
 // Errors have kube-scheduler's texts; `path` is the field in the pod.

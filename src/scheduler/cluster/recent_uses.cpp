@@ -4,7 +4,6 @@
 #include <boost/container_hash/hash.hpp>
 #include <iterator>
 
-#include "kubernetes/api/read_conditions.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::cluster {
@@ -17,11 +16,6 @@ std::size_t HashOf(const api::Pod& pod) {
   boost::hash_combine(hash, pod.spec.containers.identity());
   boost::hash_combine(hash, pod.status.container_statuses.identity());
   return hash;
-}
-
-// The kubelet reports the progress of a resize in a condition.
-bool SameUse(const api::Pod& a, const api::Pod& b) {
-  return SameShape(a, b) && api::SameReadConditions(a.status, b.status);
 }
 
 // A copy of the parts of a pod that its workload determines.
@@ -43,7 +37,7 @@ PodUsePtr PodUseCache::Of(const api::Pod& pod) {
   const std::size_t hash = HashOf(pod);
   auto& place = entries_[hash % kSets];
   auto found = std::ranges::find_if(place, [&](const std::unique_ptr<Entry>& known) {
-    return known != nullptr && known->hash == hash && SameUse(known->like, pod);
+    return known != nullptr && known->hash == hash && SameShape(known->like, pod);
   });
   if (found == place.end()) {
     found = std::prev(found);

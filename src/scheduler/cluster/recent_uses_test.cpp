@@ -79,6 +79,10 @@ TEST_F(RecentUsesTest, AnInfeasibleResizeCountsLess) {
   const PodUsePtr use = uses_.Of(resizing);
   EXPECT_LT(uses_.Of(infeasible)->requested.milli_cpu, use->requested.milli_cpu);
   ExpectSameAsFresh(resizing);
+  const PodInfo waiting = PreparePod(std::make_shared<const api::Pod>(resizing), words_);
+  const PodInfo rejected = PreparePod(std::make_shared<const api::Pod>(infeasible), words_);
+  EXPECT_EQ(waiting.use(), *use);
+  EXPECT_EQ(rejected.use(), *uses_.Of(infeasible));
 }
 
 }  // namespace
