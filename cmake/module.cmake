@@ -46,7 +46,7 @@ function(berth_module path)
       berth_unity(${name}_test 12)
     endif()
     add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    set_tests_properties(${name} PROPERTIES TIMEOUT $<IF:$<BOOL:${BERTH_SANITIZE}>,900,300>)
   endif()
 endfunction()
 
