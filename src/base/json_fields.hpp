@@ -5,10 +5,10 @@
 //     visit("since", self.since);
 //   }
 //
-// Members are strings, booleans, integers, floating-point numbers, MonoTime, WallTime, such structs, and
-// std::vector, std::optional and std::pair of all these. Empty and zero members are left out, so they must be
-// empty or zero by default; floating-point numbers are always written. Reading gives an equal value. Unknown
-// members are ignored.
+// Members are strings, SharedText, booleans, integers, floating-point numbers, MonoTime, WallTime, such
+// structs, and std::vector, std::optional and std::pair of all these. Empty and zero members are left out, so
+// they must be empty, null or zero by default; floating-point numbers are always written. Reading gives an
+// equal value. Unknown members are ignored.
 #pragma once
 
 #include <boost/json/fwd.hpp>
@@ -28,6 +28,12 @@
 #include "base/result.hpp"
 
 namespace berth {
+
+// A string that belongs to an object with several owners: a copy is cheap. Null: none.
+using SharedText = std::shared_ptr<const std::string>;
+inline std::string_view TextOf(const SharedText& text) {
+  return text == nullptr ? std::string_view() : *text;
+}
 
 // The implementation: one function per kind of member.
 namespace json_fields {
@@ -73,6 +79,8 @@ bool IsLeftOut(const T& value) {
     return value == T{};
   } else if constexpr (kIsTime<T>) {
     return value == T{};
+  } else if constexpr (std::same_as<T, SharedText>) {
+    return value == nullptr;
   } else if constexpr (requires { value.has_value(); }) {
     return !value.has_value();
   } else if constexpr (requires { value.empty(); }) {
@@ -95,6 +103,8 @@ template <class T>
 void Append(std::string& out, const T& value) {
   if constexpr (std::same_as<T, std::string>) {
     AppendJsonString(out, value);
+  } else if constexpr (std::same_as<T, SharedText>) {
+    AppendJsonString(out, *value);
   } else if constexpr (std::same_as<T, bool>) {
     out += value ? "true" : "false";
   } else if constexpr (std::unsigned_integral<T>) {
@@ -183,6 +193,10 @@ template <class T>
 Expected<void> Read(const boost::json::value& from, T& out) {
   if constexpr (std::same_as<T, std::string>) {
     return Store(ReadText(from), out);
+  } else if constexpr (std::same_as<T, SharedText>) {
+    BERTH_TRY(std::string text, ReadText(from));
+    out = std::make_shared<const std::string>(std::move(text));
+    return {};
   } else if constexpr (std::same_as<T, bool>) {
     return Store(ReadBool(from), out);
   } else if constexpr (std::unsigned_integral<T>) {

@@ -43,6 +43,14 @@ struct FieldsOfAll {
   friend bool operator==(const FieldsOfAll&, const FieldsOfAll&) = default;
 };
 
+struct SharedFields {
+  SharedText first, none;
+  static void VisitFields(auto& self, auto&& visit) {
+    visit("first", self.first);
+    visit("none", self.none);
+  }
+};
+
 TEST(JsonFields, ReadingGivesTheWrittenValue) {
   const FieldsOfAll empty;
   const FieldsOfAll full{.on = true,
@@ -58,6 +66,17 @@ TEST(JsonFields, ReadingGivesTheWrittenValue) {
     ASSERT_TRUE(read.has_value()) << read.error().message;
     EXPECT_EQ(*read, value);
   }
+}
+
+TEST(JsonFields, SharedTextsAreStrings) {
+  const SharedFields uids{.first = std::make_shared<const std::string>("\"a"), .none = nullptr};
+  EXPECT_EQ(WriteJsonFields(uids), R"({"first":"\"a"})");
+  const auto read = ReadJsonFields<SharedFields>(WriteJsonFields(uids));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(TextOf(read->first), "\"a");
+  EXPECT_EQ(read->none, nullptr);
+  EXPECT_EQ(ReadJsonFields<SharedFields>(R"({"first":1})").error().message,
+            ReadJsonFields<FieldsOfPart>(R"({"name":1})").error().message.replace(0, 4, "first"));
 }
 
 TEST(JsonFields, NumbersThatNoJsonHasAreKept) {

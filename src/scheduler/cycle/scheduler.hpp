@@ -128,7 +128,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   static constexpr std::size_t kMaxSavedPods = 20'000;
   // Only if IsSavable and CanSave. Drops cached results, as a scheduler which starts in this state has none.
   // Errors are those of plugins (framework::SavedStatePlugin::SaveState).
-  Expected<SchedulerState> Save();
+  Expected<SchedulerCopy> Save();
   // `nodes` of the cluster in the order in which sampling visits them, which a restored cluster must have.
   std::vector<api::NodePtr> NodesInOrder();
   // This scheduler, with IsSavable, has received the objects of the time of Save, nodes in their order, and

@@ -35,17 +35,23 @@ std::size_t Scheduler::SavedTimers() const {
   return timers;
 }
 
-Expected<SchedulerState> Scheduler::Save() {
+Expected<SchedulerCopy> Scheduler::Save() {
   BERTH_CHECK(CanSave(), queue_.sizes().in_flight);
-  SchedulerState state;
-  for (const auto& profile : parts_.profiles) BERTH_RETURN_IF_ERROR(profile->SaveTo(state.plugins));
+  SchedulerCopy copy;
+  for (const auto& profile : parts_.profiles) BERTH_RETURN_IF_ERROR(profile->SaveTo(copy.plugins));
+  SchedulerState& state = copy.state;
   RestartSampling();
   state.algorithm = algorithm_.Restart();
   state.next_release = next_release_;
   state.queue = queue_.Save(parts_.handle.symbols);
   state.measurements = parts_.handle.signals.Save();
   state.circuits = parts_.extenders->SaveCircuits();
-  return state;
+  return copy;
+}
+
+Expected<SchedulerState> Encode(SchedulerCopy copy) {
+  BERTH_TRY(copy.state.plugins, framework::Encode(std::move(copy.plugins)));
+  return std::move(copy.state);
 }
 
 std::vector<api::NodePtr> Scheduler::NodesInOrder() {

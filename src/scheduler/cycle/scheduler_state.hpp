@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/extenders/circuit.hpp"
 #include "scheduler/framework/saved_state.hpp"
@@ -21,5 +22,13 @@ struct SchedulerState {
   std::vector<extenders::Circuit::State> circuits;  // in the order of the extenders
   std::vector<framework::SavedState> plugins;       // those with a state that is not derived, by profile
 };
+
+// The same before the states of plugins are encoded.
+struct SchedulerCopy {
+  SchedulerState state;  // without plugins
+  std::vector<framework::CopiedState> plugins;
+};
+// Any thread. Errors are those of framework::Encode.
+Expected<SchedulerState> Encode(SchedulerCopy copy);
 
 }  // namespace berth::cycle

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "scheduler/framework/plugin.hpp"
@@ -15,7 +17,7 @@ namespace berth::framework {
 struct SavedState {
   std::string profile;  // schedulerName
   std::string plugin;
-  std::string text;  // of SaveState
+  std::string text;  // of StateEncoder
 
   static void VisitFields(auto& self, auto&& visit) {
     visit("profile", self.profile);
@@ -23,6 +25,19 @@ struct SavedState {
     visit("text", self.text);
   }
 };
+
+// Returns the text of a copied state: UTF-8, usually JSON. Owns the copy. Called at most once, on any thread,
+// possibly after the plugin was destroyed: it must not use the plugin.
+using StateEncoder = std::move_only_function<std::string()>;
+
+// Of one plugin, before it is encoded.
+struct CopiedState {
+  std::string profile;
+  std::string plugin;
+  StateEncoder encode;
+};
+// Any thread. Errors name the plugin; a text that is too long is one.
+Expected<std::vector<SavedState>> Encode(std::vector<CopiedState> states);
 
 // For plugins whose StateIsDerived returns false. A recording can take snapshots if every plugin either
 // derives its state or implements this interface; otherwise it ends at its size limit.
@@ -34,10 +49,11 @@ class SavedStatePlugin : public virtual Plugin {
   // A longer text counts as an error.
   static constexpr std::size_t kMaxSavedBytes = 16U << 20;
 
-  // The state as UTF-8, usually JSON. Called between two units of work, when no attempt and no binding is in
-  // progress; must take a few milliseconds at most. Equal states have equal texts, because a replay compares
-  // them. An error says why the state cannot be saved; then the recording takes no more snapshots.
-  virtual Expected<std::string> SaveState() = 0;
+  // Copies the state. Called between two units of work, when no attempt and no binding is in progress; must
+  // take a few milliseconds at most, so what is slow belongs to the encoder. Equal states have equal texts,
+  // because a replay compares them. An error says why the state cannot be saved; then the recording takes no
+  // more snapshots.
+  virtual Expected<StateEncoder> SaveState() = 0;
   // Called once, after the plugin has received the objects of the time of SaveState, at that time, and after
   // the queue was restored. Replaces the state. The text comes from a file and may have been changed: errors
   // name what is wrong. After an error the plugin is destroyed without further calls.

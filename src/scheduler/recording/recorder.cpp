@@ -28,6 +28,11 @@ constexpr std::string_view kSnapshotsName = "berth_recording_snapshots_total";
 constexpr std::string_view kRemovedName = "berth_recording_removed_segments_total";
 constexpr std::string_view kLostName = "berth_recording_lost_lines_total";
 
+void WarnOfNoSnapshots(const Error& error) {
+  log::Warning("The recording takes no more snapshots and ends at its size limit",
+               {{"reason", error.message}});
+}
+
 template <class T>
 std::string ErrorJson(const Expected<T>& result) {
   std::string out;
@@ -409,17 +414,18 @@ void Recorder::Flush() {
 
 bool Recorder::MayWork() {
   if (!full_.load(std::memory_order_relaxed) || !saves_ || !on_.load(std::memory_order_relaxed)) return true;
+  // The writing thread clears full_ before it ends the snapshot.
+  if (under_way_.load(std::memory_order_acquire)) return true;
   if (!CanSave()) return !Holds(clock_->Now());
-  full_.store(false, std::memory_order_relaxed);
   full_since_.reset();
-  auto state = scheduler_->Save();
-  if (!state) {
+  auto copy = scheduler_->Save();
+  if (!copy) {
     saves_ = false;
-    log::Warning("The recording takes no more snapshots and ends at its size limit",
-                 {{"reason", state.error().message}});
+    WarnOfNoSnapshots(copy.error());
     return true;
   }
-  AppendSnapshot({.state = *std::move(state),
+  under_way_.store(true, std::memory_order_relaxed);
+  AppendSnapshot({.copy = *std::move(copy),
                   .nodes = scheduler_->NodesInOrder(),
                   .now = last_now_,
                   .wall = last_wall_,
@@ -482,7 +488,7 @@ void Recorder::WriteAll(const std::stop_token& stop) {
   }
 }
 
-void Recorder::Write(const Chunk& chunk) {
+void Recorder::Write(Chunk& chunk) {
   std::string frame;
   std::size_t at = 0;
   const auto copy_until = [&](std::size_t end) {
@@ -493,11 +499,13 @@ void Recorder::Write(const Chunk& chunk) {
       if (frame.size() > kFrame && at < end) WriteFrame(frame);
     }
   };
-  for (const Item& item : chunk.items) {
+  for (Item& item : chunk.items) {
     if (item.place != kDropped) copy_until(item.place);
-    if (const auto* snapshot = std::get_if<Snapshot>(&item.content)) {
+    if (auto* snapshot = std::get_if<Snapshot>(&item.content)) {
       WriteFrame(frame);
       WriteSnapshot(*snapshot);
+      full_.store(false, std::memory_order_relaxed);
+      under_way_.store(false, std::memory_order_release);
       continue;
     }
     const auto& change = std::get<ports::ClusterChange>(item.content);
@@ -512,7 +520,14 @@ void Recorder::Write(const Chunk& chunk) {
   KeepLimits();
 }
 
-void Recorder::WriteSnapshot(const Snapshot& snapshot) {
+void Recorder::WriteSnapshot(Snapshot& snapshot) {
+  const Expected<cycle::SchedulerState> state = cycle::Encode(std::move(snapshot.copy));
+  if (!state) {
+    can_encode_ = false;
+    WarnOfNoSnapshots(state.error());
+    std::string step = "{\"unsaved\":true}\n";
+    return WriteFrame(step);
+  }
   writer_->EndFile();
   std::string frame = header_ + "\n";
   known_.AppendRows(frame, snapshot.nodes);
@@ -520,7 +535,7 @@ void Recorder::WriteSnapshot(const Snapshot& snapshot) {
     if (frame.size() > kFrame) WriteFrame(frame);
   });
   frame += R"({"state":)";
-  AppendState(frame, snapshot.state);
+  AppendState(frame, *state);
   frame +=
       fmt::format(R"(,"now":{},"wall":{},"writes":{},"calls":{}}})", snapshot.now.time_since_epoch().count(),
                   snapshot.wall.time_since_epoch().count(), snapshot.writes, snapshot.calls);
@@ -546,7 +561,7 @@ void Recorder::KeepLimits() {
   writer_->RemoveOldest(limits_.total);
   bytes_.store(writer_->bytes(), std::memory_order_relaxed);
   removed_.store(writer_->removed(), std::memory_order_relaxed);
-  if (writer_->last_file_bytes() >= std::min(limits_.total / 8, limits_.full_file))
+  if (can_encode_ && writer_->last_file_bytes() >= std::min(limits_.total / 8, limits_.full_file))
     full_.store(true, std::memory_order_relaxed);
 }
 

@@ -15,6 +15,9 @@
 //   {"timers":true}  {"work":true}              due timers; one unit of work, usually a decision
 //   {"break":"why"}  {"lost":12}                what follows cannot be replayed; so many lines are missing
 //   {"snapshot":true,"rows":[...],"free":[...]} ... {"state":{...}}  the objects and the state (below)
+//   {"unsaved":true}                            instead: cached results were dropped as at a snapshot, but
+//   the
+//                                               state of a plugin cannot be saved
 // The member "t" of a step is what it read and awaited, in this order: a number is a reading of the monotonic
 // clock in nanoseconds since the reading before, {"w":n} the same of the time of day, a boolean the state of
 // the lease's fence, {"reply":n,...} the response of an extender to the n-th request; work of binding cycles
@@ -30,8 +33,9 @@
 // A snapshot is taken between two units of work, when no attempt, binding, eviction or write is in progress,
 // so that the state is a small value (cycle::SchedulerState). After a file is full, that moment is awaited;
 // after a second, units of work wait for it up to kHold in each kHoldPeriod. The loop's thread copies the
-// state of the waiting pods, at most Scheduler::kMaxSavedPods; the writing thread encodes the immutable
-// objects. The scheduler drops its cached results at a snapshot.
+// state of the waiting pods, at most Scheduler::kMaxSavedPods, and those of plugins; the writing thread
+// encodes them and the immutable objects. At most one copy exists. The scheduler drops its cached results at
+// a snapshot.
 //
 // The state includes what plugins have besides the objects: the latest measurements, and what each plugin
 // saves (framework::SavedStatePlugin). No snapshots, so recording ends at its limit: with plugins that have
@@ -121,7 +125,7 @@ class Recorder final : public cycle::LoopJournal {
   class WatchedWriter;
   class WatchedTransport;
   struct Snapshot {
-    cycle::SchedulerState state;
+    cycle::SchedulerCopy copy;
     std::vector<api::NodePtr> nodes;
     MonoTime now{};
     WallTime wall{};
@@ -155,8 +159,8 @@ class Recorder final : public cycle::LoopJournal {
   bool Holds(MonoTime now);
 
   void WriteAll(const std::stop_token& stop);
-  void Write(const Chunk& chunk);
-  void WriteSnapshot(const Snapshot& snapshot);
+  void Write(Chunk& chunk);
+  void WriteSnapshot(Snapshot& snapshot);
   void WriteFrame(std::string& frame);
   void KeepLimits();
   void GiveUp(std::string_view why);
@@ -192,13 +196,15 @@ class Recorder final : public cycle::LoopJournal {
   std::uint64_t missing_ = 0;  // lines dropped after waiting_
   std::atomic<std::uint64_t> lost_{0};
   std::atomic<std::uint64_t> bytes_{0}, snapshots_{0}, removed_{0};
-  std::atomic<bool> full_{false};  // a snapshot is wanted
+  std::atomic<bool> full_{false};       // a snapshot is wanted
+  std::atomic<bool> under_way_{false};  // a snapshot was taken and is not written yet
   std::atomic<bool> on_{true};
 
   // --- the writing thread ---
   std::unique_ptr<SegmentWriter> writer_;
   KnownObjects known_;
   std::string header_;
+  bool can_encode_ = true;  // false: the state of a plugin could not be encoded
   std::jthread thread_;
 };
 

@@ -293,14 +293,6 @@ framework::SavedStatePlugin* AsSaved(framework::Plugin& plugin) {
   return plugin.StateIsDerived() ? nullptr : dynamic_cast<framework::SavedStatePlugin*>(&plugin);
 }
 
-Expected<std::string> SaveOf(framework::SavedStatePlugin& plugin) {
-  constexpr std::size_t kMost = framework::SavedStatePlugin::kMaxSavedBytes;
-  BERTH_TRY(std::string text, plugin.SaveState());
-  if (text.size() > kMost)
-    return Invalid(fmt::format("its state has {} bytes, and at most {} can be saved", text.size(), kMost));
-  return text;
-}
-
 // The result of the call, or an error with the text of its exception.
 template <class Call>
 auto CatchErrors(const framework::Plugin& plugin, Call&& call) -> decltype(call()) {
@@ -330,12 +322,12 @@ std::size_t Profile::SavedTimers() const {
   return timers;
 }
 
-Expected<void> Profile::SaveTo(std::vector<framework::SavedState>& states) const {
+Expected<void> Profile::SaveTo(std::vector<framework::CopiedState>& states) const {
   for (const auto& plugin : plugins_) {
     auto* const saved = AsSaved(*plugin);
     if (saved == nullptr) continue;
-    BERTH_TRY(std::string text, CatchErrors(*plugin, [&] { return SaveOf(*saved); }));
-    states.push_back({name(), std::string(plugin->Name()), std::move(text)});
+    BERTH_TRY(framework::StateEncoder encode, CatchErrors(*plugin, [&] { return saved->SaveState(); }));
+    states.push_back({name(), std::string(plugin->Name()), std::move(encode)});
   }
   return {};
 }

@@ -109,7 +109,7 @@ class Profile {
   // Number of timers that the saved states contain.
   std::size_t SavedTimers() const;
   // Appends the states that are not derived, in the profile's order. Errors name the plugin.
-  Expected<void> SaveTo(std::vector<framework::SavedState>& states) const;
+  Expected<void> SaveTo(std::vector<framework::CopiedState>& states) const;
   // Restores the states that SaveTo appended and removes them from the beginning of `states`. Errors name the
   // plugin.
   Expected<void> RestoreFrom(std::span<const framework::SavedState>& states) const;

@@ -43,8 +43,10 @@ T Value(Expected<T> result) {
 class Recorded {
  public:
   explicit Recorded(const std::filesystem::path& directory, const recording::RecorderLimits& limits = {},
-                    std::string_view config = kDefaultConfig, std::string_view gates = kGates)
-      : recorder_(Value(recording::Recorder::Create(directory, limits, clock_))) {
+                    std::string_view config = kDefaultConfig, std::string_view gates = kGates,
+                    runtime::Registry plugins = assembly::InTreePlugins())
+      : recorder_(Value(recording::Recorder::Create(directory, limits, clock_))),
+        plugins_(std::move(plugins)) {
     const std::string gate_values[] = {std::string(gates)};
     std::vector<std::string> notes;
     config_ = Value(process::ReadConfig(std::string(config), plugins_,
@@ -111,7 +113,7 @@ class Recorded {
   const LeaseFence open_ = LeaseFence::AlwaysOpen(clock_);
   const std::unique_ptr<Fence> fence_ = recorder_->Watch(open_);
   const std::unique_ptr<ports::ApiWriter> recorded_writer_ = recorder_->Watch(writer);
-  const runtime::Registry plugins_ = assembly::InTreePlugins();
+  const runtime::Registry plugins_;
   config::SchedulerConfig config_;
   metrics::Registry metrics_;
   tracing::NoTracer tracer_;

@@ -183,6 +183,8 @@ class Repeater {
       CompareAttempts(body);
     } else if (body.contains("state")) {
       CompareState(body);
+    } else if (body.contains("unsaved")) {
+      RepeatSave();
     } else {
       return EndBy(fmt::format("line {}: this version of Berth does not know the step", line_));
     }
@@ -278,13 +280,22 @@ class Repeater {
     const auto state = recording::ReadState(step.at("state"));
     if (!state || !scheduler_->IsSavable() || !scheduler_->CanSave())
       return Differ("state at a snapshot", recorded, "a state that no snapshot has");
-    const auto saved = scheduler_->Save();
+    auto copy = scheduler_->Save();
+    if (!copy) return Differ("state at a snapshot", recorded, copy.error().message);
+    const auto saved = cycle::Encode(*std::move(copy));
     if (!saved) return Differ("state at a snapshot", recorded, saved.error().message);
     std::string expected, repeated;
     recording::AppendState(expected, *state);
     recording::AppendState(repeated, *saved);
     if (expected != repeated && readings_.deviations() == 0)
       Differ("state at a snapshot", std::move(expected), std::move(repeated));
+  }
+
+  // The recorded scheduler dropped its cached results.
+  void RepeatSave() {
+    if (!scheduler_->IsSavable() || !scheduler_->CanSave())
+      return Differ("state at a snapshot", "one that could not be saved", "a state that no snapshot has");
+    (void)scheduler_->Save();
   }
 
   void CompareAttempts(const Object& step) {

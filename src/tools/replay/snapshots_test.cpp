@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -303,6 +304,26 @@ class RandomCluster {
   std::size_t bindings_ = 0, deletions_ = 0;
 };
 
+// A plugin whose state cannot be encoded after the first time.
+class OnceEncodable final : public framework::PostBindPlugin, public framework::SavedStatePlugin {
+ public:
+  std::string_view Name() const override { return "OnceEncodable"; }
+  void PostBind(const framework::Placement&) override {}
+  Expected<framework::StateEncoder> SaveState() override {
+    return [number = ++saves_]() -> std::string {
+      if (number > 1) throw std::runtime_error("broke");
+      return "once";
+    };
+  }
+  Expected<void> RestoreState(std::string_view) override {
+    saves_ = 1;
+    return {};
+  }
+
+ private:
+  int saves_ = 0;
+};
+
 class SnapshotsTest : public ::testing::Test {
  protected:
   SnapshotsTest() { log::SetVerbosity(-1); }
@@ -457,6 +478,32 @@ TEST_F(SnapshotsTest, ReservationsAreRestored) {
   const Repetition result = Repeated();
   ExpectSame(result);
   EXPECT_EQ(result.attempts, 1U);
+}
+
+// The writing thread finds out: there are no further snapshots, and the recording can be repeated to its end.
+TEST_F(SnapshotsTest, AStateThatCannotBeEncodedEndsSnapshots) {
+  runtime::Registry plugins = assembly::InTreePlugins();
+  plugins.Add("OnceEncodable", [](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
+    return std::make_unique<OnceEncodable>();
+  });
+  {
+    Recorded recorded(directory_, {.full_file = 1},
+                      ConfigWith("  plugins: {multiPoint: {enabled: [{name: OnceEncodable}]}}\n"), kGates,
+                      plugins);
+    RandomCluster cluster(recorded, 1);
+    for (int i = 0; i < 200; ++i) {
+      cluster.Change();
+      if (i % 40 == 0) recorded.Flush();
+    }
+  }
+  const auto unsaved = std::ranges::count(Lines(), R"({"unsaved":true})");
+  EXPECT_EQ(unsaved, 1);
+  ASSERT_EQ(Files().size(), 2U);
+  for (int files = 2; files > 0; --files) {
+    auto steps = Value(Steps::Open(directory_));
+    ExpectSame(Value(Repeat(steps, plugins, [](const Repetition&) {})));
+    fs::remove(Files().front());
+  }
 }
 
 TEST_F(SnapshotsTest, ARecordingKeepsItsLatestPart) {

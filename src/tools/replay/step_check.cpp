@@ -73,7 +73,7 @@ std::string FormError(const object& step) {
   if (const value* missing = step.if_contains("lost"))
     return IsCount(missing) ? "" : MustBe("lost", "a number above 0");
   if (const value* why = step.if_contains("break")) return IsText(why) ? "" : MustBe("break", "a string");
-  if (step.contains("snapshot")) return {};
+  if (step.contains("snapshot") || step.contains("unsaved")) return {};
   if (const value* state = step.if_contains("state")) {
     if (!state->is_object()) return MustBe("state", "an object");
     for (const std::string_view member : {"now", "wall", "writes"}) {

@@ -118,6 +118,7 @@ TEST(StepCheck, EveryFormThatIsRecordedIsAccepted) {
            R"({"work":true,"t":[{"reply":2,"result":{"error":8,"message":"timeout"}}]})",
            R"({"break":"reload"})",
            R"({"lost":3})",
+           R"({"unsaved":true})",
        }) {
     EXPECT_EQ(FormError(boost::json::parse(step).as_object()), "") << step;
   }

@@ -7,6 +7,7 @@
 
 #include "base/go_duration.hpp"
 #include "base/json_fields.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 #include "scheduler/plugins/load_metrics/prometheus_args.hpp"
 #include "scheduler/plugins/load_metrics/saved_rows.hpp"
 #include "scheduler/plugins/load_metrics/tutorial_log.hpp"
@@ -113,8 +114,8 @@ void CpuUsage::LogScores(const framework::Attempt& attempt, const RowSet& feasib
 
 // --- recordings ---
 
-Expected<std::string> CpuUsage::SaveState() {
-  return WriteJsonFields(Saved{.unmeasured = unmeasured_pods_.Save(), .median = median_});
+Expected<framework::StateEncoder> CpuUsage::SaveState() {
+  return EncodeLater(Saved{.unmeasured = unmeasured_pods_.Save(), .median = median_});
 }
 
 Expected<void> CpuUsage::RestoreState(std::string_view text) {

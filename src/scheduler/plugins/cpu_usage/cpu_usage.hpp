@@ -40,7 +40,7 @@ class CpuUsage final : public framework::FilterPlugin,
   // The plugin rejects no pod.
   std::vector<framework::EventRegistration> EventsToRegister() const override { return {}; }
 
-  Expected<std::string> SaveState() override;
+  Expected<framework::StateEncoder> SaveState() override;
   Expected<void> RestoreState(std::string_view text) override;
 
  private:

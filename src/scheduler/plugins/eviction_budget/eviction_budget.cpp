@@ -11,6 +11,7 @@
 #include "base/json_fields.hpp"
 #include "kubernetes/api/timestamp.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 
 namespace berth::plugins {
 
@@ -255,13 +256,13 @@ void EvictionBudget::UpdatePaused() {
 
 // --- recordings ---
 
-Expected<std::string> EvictionBudget::SaveState() {
+Expected<framework::StateEncoder> EvictionBudget::SaveState() {
   Saved saved{.history = state_->history.Save(),
               .retry = retry_.Save(),
               .loops = std::nullopt,
               .update_paused = update_paused_.due()};
   if (loops_) saved.loops = loops_->known->Save();
-  return WriteJsonFields(saved);
+  return EncodeLater(std::move(saved));
 }
 
 std::size_t EvictionBudget::SavedTimers() const { return retry_.timers() + (update_paused_.due() ? 1U : 0U); }

@@ -56,7 +56,7 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin,
                                      std::span<const api::Pod* const> victims) override;
   void OnEviction(const framework::Preemptor& preemptor, std::span<const api::PodPtr> victims) override;
 
-  Expected<std::string> SaveState() override;
+  Expected<framework::StateEncoder> SaveState() override;
   Expected<void> RestoreState(std::string_view text) override;
   std::size_t SavedTimers() const override;
 

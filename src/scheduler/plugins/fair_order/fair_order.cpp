@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/json_fields.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 #include "scheduler/plugins/priority_sort/priority_sort.hpp"
 
 namespace berth::plugins {
@@ -275,13 +276,13 @@ framework::TenantState FairOrder::StateOf(TenantId id) const {
 
 // --- recordings ---
 
-Expected<std::string> FairOrder::SaveState() {
+Expected<framework::StateEncoder> FairOrder::SaveState() {
   const Path other{{kOther, args_.default_weight}};
   if (tree_.Find(other) != nullptr) return Invalid("more tenants than maxTenants have pods");
   Saved saved{.tenants = tree_.Save(), .forget_at = forget_at_};
   Path path;
   SaveAttempted(saved.tenants, path);
-  return WriteJsonFields(saved);
+  return EncodeLater(std::move(saved));
 }
 
 void FairOrder::SaveAttempted(TenantTree::Saved& node, Path& path) {

@@ -49,7 +49,7 @@ class FairOrder final : public framework::QueueSortPlugin,
   framework::TenantState StateOf(framework::TenantId tenant) const override;
 
   // An error while more than maxTenants have pods: which of them share a tenant depends on their order.
-  Expected<std::string> SaveState() override;
+  Expected<framework::StateEncoder> SaveState() override;
   Expected<void> RestoreState(std::string_view text) override;
 
   std::size_t tenants() const { return tenants_.size() - free_.size(); }

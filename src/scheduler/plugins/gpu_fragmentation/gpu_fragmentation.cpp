@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/json_fields.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -119,13 +120,13 @@ std::vector<framework::ScorePart> GpuFragmentation::ScoreParts(const framework::
 
 // --- recordings ---
 
-Expected<std::string> GpuFragmentation::SaveState() {
+Expected<framework::StateEncoder> GpuFragmentation::SaveState() {
   Saved saved;
   if (learned_ != nullptr) {
     BERTH_TRY(saved.learned, learned_->Save());
   }
   catalog_->Clear();
-  return WriteJsonFields(saved);
+  return EncodeLater(std::move(saved));
 }
 
 Expected<void> GpuFragmentation::RestoreState(std::string_view text) {

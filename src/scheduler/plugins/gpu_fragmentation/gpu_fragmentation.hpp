@@ -55,7 +55,7 @@ class GpuFragmentation final : public framework::PreFilterPlugin,
 
   // The learned mix. What is known of models and asks is dropped: their order influences the rounding of
   // sums, and which models are beyond the limit.
-  Expected<std::string> SaveState() override;
+  Expected<framework::StateEncoder> SaveState() override;
   Expected<void> RestoreState(std::string_view text) override;
 
  private:

@@ -36,7 +36,7 @@ NodeBuilder GpuNode(const std::string& name, const char* gpus, const char* cpu =
 
 PodBuilder GpuPod(const std::string& name, const char* gpus) { return MakePod(name).Request(kGpu, gpus); }
 
-std::string TextOf(framework::SavedStatePlugin& plugin) { return *plugin.SaveState(); }
+std::string TextOf(framework::SavedStatePlugin& plugin) { return (*plugin.SaveState())(); }
 
 // --- extended resources ---
 

@@ -15,6 +15,7 @@
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/plugin_state_change.hpp"
 #include "scheduler/plugins/args_range.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 
 namespace berth::plugins {
 
@@ -256,13 +257,13 @@ std::vector<framework::EventRegistration> GroupReservation::EventsToRegister() c
 
 // --- recordings ---
 
-Expected<std::string> GroupReservation::SaveState() {
+Expected<framework::StateEncoder> GroupReservation::SaveState() {
   Saved saved{.reservations = state_->reservations.Save(handle_.nodes),
               .line = state_->line.Save(),
               .postponed = {state_->postponed.begin(), state_->postponed.end()},
               .check_later = check_later_.due()};
   std::ranges::sort(saved.postponed);
-  return WriteJsonFields(saved);
+  return EncodeLater(std::move(saved));
 }
 
 Expected<void> GroupReservation::RestoreState(std::string_view text) {

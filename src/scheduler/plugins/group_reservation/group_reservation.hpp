@@ -70,7 +70,7 @@ class GroupReservation final : public framework::FilterPlugin,
   framework::GroupPostFilterResult PodGroupPostFilter(const framework::QueuedGroup& group,
                                                       framework::GroupPostFilterServices& services) override;
   void PostBind(const framework::Placement& placement) override;
-  Expected<std::string> SaveState() override;
+  Expected<framework::StateEncoder> SaveState() override;
   Expected<void> RestoreState(std::string_view text) override;
   std::size_t SavedTimers() const override { return check_later_.due() ? 1 : 0; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;

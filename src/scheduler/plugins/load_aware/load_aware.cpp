@@ -8,6 +8,7 @@
 #include "kubernetes/api/owners.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/cluster/node_selection.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 #include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
@@ -199,14 +200,14 @@ std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt
 // --- recordings ---
 
 // opened_ is empty: the event is published before a state is saved.
-Expected<std::string> LoadAware::SaveState() {
+Expected<framework::StateEncoder> LoadAware::SaveState() {
   Saved saved;
   for (const Part& part : parts_) saved.signals.push_back(part.signal->Save());
   saved.closed = RowsIn(closed_);
   if (forecast_ != nullptr) {
     BERTH_TRY(saved.forecast, forecast_->Save());
   }
-  return WriteJsonFields(saved);
+  return EncodeLater(std::move(saved));
 }
 
 Expected<void> LoadAware::RestoreState(std::string_view text) {

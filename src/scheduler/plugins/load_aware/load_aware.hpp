@@ -54,7 +54,7 @@ class LoadAware final : public framework::PreFilterPlugin,
   std::vector<framework::ScorePart> ScoreParts(const framework::Attempt& attempt,
                                                const RowSet& feasible) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
-  Expected<std::string> SaveState() override;
+  Expected<framework::StateEncoder> SaveState() override;
   Expected<void> RestoreState(std::string_view text) override;
 
  private:

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_fields.hpp"
 #include "base/result.hpp"
 #include "base/row_set.hpp"
 #include "scheduler/cluster/node_table.hpp"
@@ -35,6 +36,9 @@ inline bool AreBetween(double least, std::span<const double> numbers, double mos
 }
 // A measurement, or NaN: unknown.
 inline bool IsValue(double number) { return !std::isinf(number); }
+
+// The UID of a pod on a node, for a saved state: keeps the pod.
+inline SharedText UidOf(const cluster::PlacedPod& pod) { return {pod.pod, &pod.pod->metadata.uid}; }
 
 // The pod with this UID on the row; null if there is none.
 inline const cluster::PlacedPod* FindOnRow(const cluster::NodeTable& nodes, cluster::Row row,

@@ -109,11 +109,12 @@ void UnmeasuredPods::Sum(cluster::Row row, const UnmeasuredPodsOfRow& unmeasured
 
 UnmeasuredPods::Saved UnmeasuredPods::Save() const {
   Saved saved;
+  saved.rows.reserve(unmeasured_pods.size());
   for (const auto& [row, pods] : unmeasured_pods) {
     Saved::OfRow& of =
         saved.rows.emplace_back(Saved::OfRow{row, sums_[row].unmeasured, sums_[row].placed_since, {}});
-    for (const UnmeasuredPod& pod : pods)
-      of.pods.push_back({pod.pod->pod->metadata.uid, pod.since, pod.estimate});
+    of.pods.reserve(pods.size());
+    for (const UnmeasuredPod& pod : pods) of.pods.push_back({UidOf(*pod.pod), pod.since, pod.estimate});
   }
   std::ranges::sort(saved.rows, {}, &Saved::OfRow::row);
   return saved;
@@ -125,9 +126,10 @@ Expected<void> UnmeasuredPods::Restore(const Saved& saved) {
   for (const Saved::OfRow& of : saved.rows) {
     auto& pods = unmeasured_pods[of.row];
     for (const Saved::Pod& pod : of.pods) {
-      const cluster::PlacedPod* const placed = FindOnRow(nodes_, of.row, pod.uid);
+      const std::string_view uid = TextOf(pod.uid);
+      const cluster::PlacedPod* const placed = FindOnRow(nodes_, of.row, uid);
       if (placed == nullptr || !std::isfinite(pod.estimate))
-        return Invalid(fmt::format("the pod {} is not on row {} with an estimate", pod.uid, of.row));
+        return Invalid(fmt::format("the pod {} is not on row {} with an estimate", uid, of.row));
       pods.push_back({placed, pod.since, pod.estimate});
     }
     if (pods.empty() || !std::isfinite(of.unmeasured) || !std::isfinite(of.placed_since))

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_fields.hpp"
 #include "base/result.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
@@ -42,7 +43,7 @@ class UnmeasuredPods final : private cluster::PodObserver {
   // The content as a value, for recordings. Restore requires the same nodes and pods.
   struct Saved {
     struct Pod {
-      std::string uid;
+      SharedText uid;
       MonoTime since;
       double estimate = 0;
       static void VisitFields(auto& self, auto&& visit) {

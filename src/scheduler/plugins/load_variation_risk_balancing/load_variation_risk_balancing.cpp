@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json_fields.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 
 namespace berth::plugins {
 
@@ -97,8 +98,8 @@ std::vector<framework::ScorePart> LoadVariationRiskBalancing::ScoreParts(const f
 
 // --- recordings ---
 
-Expected<std::string> LoadVariationRiskBalancing::SaveState() {
-  return WriteJsonFields(Saved{.cpu = cpu_.Save(), .memory = memory_.Save()});
+Expected<framework::StateEncoder> LoadVariationRiskBalancing::SaveState() {
+  return EncodeLater(Saved{.cpu = cpu_.Save(), .memory = memory_.Save()});
 }
 
 Expected<void> LoadVariationRiskBalancing::RestoreState(std::string_view text) {

@@ -36,7 +36,7 @@ class LoadVariationRiskBalancing final : public framework::ScorePartsPlugin,
   std::vector<framework::ScorePart> ScoreParts(const framework::Attempt& attempt,
                                                const RowSet& feasible) const override;
 
-  Expected<std::string> SaveState() override;
+  Expected<framework::StateEncoder> SaveState() override;
   Expected<void> RestoreState(std::string_view text) override;
 
  private:

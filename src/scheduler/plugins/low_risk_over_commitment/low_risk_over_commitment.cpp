@@ -5,6 +5,7 @@
 
 #include "base/json_fields.hpp"
 #include "base/wrap.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 #include "scheduler/plugins/low_risk_over_commitment/load_distribution.hpp"
 
 namespace berth::plugins {
@@ -189,8 +190,8 @@ std::vector<framework::ScorePart> LowRiskOverCommitment::ScoreParts(const framew
 
 // --- recordings ---
 
-Expected<std::string> LowRiskOverCommitment::SaveState() {
-  return WriteJsonFields(Saved{.cpu = cpu_.measured.Save(), .memory = memory_.measured.Save()});
+Expected<framework::StateEncoder> LowRiskOverCommitment::SaveState() {
+  return EncodeLater(Saved{.cpu = cpu_.measured.Save(), .memory = memory_.measured.Save()});
 }
 
 Expected<void> LowRiskOverCommitment::RestoreState(std::string_view text) {

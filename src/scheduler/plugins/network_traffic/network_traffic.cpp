@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/json_fields.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 #include "scheduler/plugins/load_metrics/prometheus_args.hpp"
 #include "scheduler/plugins/load_metrics/saved_rows.hpp"
 #include "scheduler/plugins/load_metrics/tutorial_log.hpp"
@@ -148,11 +149,11 @@ framework::Status NetworkTraffic::Normalize(const framework::Attempt& attempt, c
 
 // --- recordings ---
 
-Expected<std::string> NetworkTraffic::SaveState() {
+Expected<framework::StateEncoder> NetworkTraffic::SaveState() {
   Saved saved{
       .unmeasured = std::nullopt, .per_pod = per_pod_.Save(nodes_), .median = median_, .by_share = by_share_};
   if (unmeasured_pods_) saved.unmeasured = unmeasured_pods_->Save();
-  return WriteJsonFields(saved);
+  return EncodeLater(std::move(saved));
 }
 
 Expected<void> NetworkTraffic::RestoreState(std::string_view text) {

@@ -32,7 +32,7 @@ class NetworkTraffic final : public framework::ScorePlugin, public framework::Sa
   framework::Status Normalize(const framework::Attempt& attempt, const RowSet& feasible,
                               framework::ScoreColumn& scores) const override;
 
-  Expected<std::string> SaveState() override;
+  Expected<framework::StateEncoder> SaveState() override;
   Expected<void> RestoreState(std::string_view text) override;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "base/json_fields.hpp"
 #include "kubernetes/api/decode_common.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 
 namespace berth::plugins {
 
@@ -49,7 +50,7 @@ std::vector<framework::EventRegistration> PreemptionToleration::EventsToRegister
   return events;
 }
 
-Expected<std::string> PreemptionToleration::SaveState() { return WriteJsonFields(retry_.Save()); }
+Expected<framework::StateEncoder> PreemptionToleration::SaveState() { return EncodeLater(retry_.Save()); }
 
 Expected<void> PreemptionToleration::RestoreState(std::string_view text) {
   BERTH_TRY(const RetryTime::Saved saved, ReadJsonFields<RetryTime::Saved>(text));

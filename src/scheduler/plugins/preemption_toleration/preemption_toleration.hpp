@@ -47,7 +47,7 @@ class PreemptionToleration final : public framework::PostFilterPlugin,
   }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
   framework::Status MayEvict(const framework::Preemptor& preemptor, const api::Pod& victim) override;
-  Expected<std::string> SaveState() override;
+  Expected<framework::StateEncoder> SaveState() override;
   Expected<void> RestoreState(std::string_view text) override;
   std::size_t SavedTimers() const override { return retry_.timers(); }
 

@@ -6,6 +6,7 @@
 #include "base/json_fields.hpp"
 #include "base/truncate.hpp"
 #include "base/wrap.hpp"
+#include "scheduler/plugins/encode_later.hpp"
 #include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
@@ -121,8 +122,8 @@ std::vector<framework::ScorePart> TargetLoadPacking::ScoreParts(const framework:
 
 // --- recordings ---
 
-Expected<std::string> TargetLoadPacking::SaveState() {
-  return WriteJsonFields(Saved{.recent = recent_pods_.Save(), .median = median_});
+Expected<framework::StateEncoder> TargetLoadPacking::SaveState() {
+  return EncodeLater(Saved{.recent = recent_pods_.Save(), .median = median_});
 }
 
 Expected<void> TargetLoadPacking::RestoreState(std::string_view text) {

@@ -76,8 +76,7 @@ void RecentPods::Sum(cluster::Row row, const std::vector<RecentPod>& pods) {
 std::vector<RecentPods::Saved> RecentPods::Save() const {
   std::vector<Saved> saved;
   for (const auto& [row, pods] : pods_) {
-    for (const RecentPod& pod : pods)
-      saved.push_back({row, pod.pod->pod->metadata.uid, pod.since, pod.estimate});
+    for (const RecentPod& pod : pods) saved.push_back({row, UidOf(*pod.pod), pod.since, pod.estimate});
   }
   std::ranges::stable_sort(saved, {}, &Saved::row);
   return saved;
@@ -87,8 +86,9 @@ Expected<void> RecentPods::Restore(const std::vector<Saved>& saved) {
   pods_.clear();
   sums_.assign(nodes_.rows(), 0);
   for (const Saved& pod : saved) {
-    const cluster::PlacedPod* const placed = FindOnRow(nodes_, pod.row, pod.uid);
-    if (placed == nullptr) return Invalid(fmt::format("the pod {} is not on row {}", pod.uid, pod.row));
+    const std::string_view uid = TextOf(pod.uid);
+    const cluster::PlacedPod* const placed = FindOnRow(nodes_, pod.row, uid);
+    if (placed == nullptr) return Invalid(fmt::format("the pod {} is not on row {}", uid, pod.row));
     pods_[pod.row].push_back({placed, pod.since, pod.estimate});
   }
   for (const auto& [row, pods] : pods_) Sum(row, pods);

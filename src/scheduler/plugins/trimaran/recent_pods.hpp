@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_fields.hpp"
 #include "base/result.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
@@ -34,7 +35,7 @@ class RecentPods final : private cluster::PodObserver {
   // The content as a value, for recordings. Restore requires the same nodes and pods.
   struct Saved {
     cluster::Row row = 0;
-    std::string uid;
+    SharedText uid;
     MonoTime since;
     std::int64_t estimate = 0;
     static void VisitFields(auto& self, auto&& visit) {
