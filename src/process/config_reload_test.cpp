@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -17,6 +18,12 @@ namespace {
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using ::testing::HasSubstr;
+
+class IdlePlugin final : public framework::PostBindPlugin {
+ public:
+  std::string_view Name() const override { return "EverySecondFails"; }
+  void PostBind(const framework::Placement&) override {}
+};
 
 TEST(FieldsThatNeedARestart, AreNamed) {
   struct Row {
@@ -239,6 +246,33 @@ TEST_F(ConfigReloadTest, TheLimitRefusesAChangeOfTooManyDecisions) {
   fake->flags.own.reload_limit = 0;
   EXPECT_EQ(Result("config/rollback"), "applied") << "without a limit";
   EXPECT_EQ(DigestInUse(), digest);
+}
+
+// A plugin that the scheduler can create, and the copy of the cluster cannot.
+TEST_F(ConfigReloadTest, DecisionsThatCannotBeComparedRefuseAChangeUnlessAllMayDiffer) {
+  const auto created = std::make_shared<std::atomic<int>>(0);
+  runtime::Registry plugins = assembly::InTreePlugins();
+  plugins.Add("EverySecondFails",
+              [created](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
+                if (++*created % 2 == 0) return Invalid("cannot be created");
+                return std::make_unique<IdlePlugin>();
+              });
+  fake.emplace(true, file.string(), true, plugins);
+  while (!fake->reload->StateJson().contains("lastReload")) fake->run.Settle();
+  fake->Add(MakeNode("n1").Cpu("4").Memory("4Gi").Share());
+  fake->Add(MakePod("a").Uid("a").Share());
+  const std::string former = DigestInUse();
+  fake->flags.own.reload_limit = 99;
+  Write("profiles: [{plugins: {multiPoint: {enabled: [{name: EverySecondFails}]}}}]\n");
+  for (const char* request : {"config/reload?dryRun=All", "config/reload"}) {
+    const yaml::Value refused = Post(request);
+    EXPECT_EQ(refused.Find("result")->text, "refused") << request;
+    EXPECT_THAT(refused.Find("message")->text, HasSubstr("the decisions cannot be compared: "));
+    EXPECT_EQ(DigestInUse(), former);
+  }
+  fake->flags.own.reload_limit = 100;
+  EXPECT_EQ(Result("config/reload"), "applied");
+  EXPECT_NE(DigestInUse(), former);
 }
 
 TEST_F(ConfigReloadTest, RequestsThatAreNotAcceptedAreExplained) {

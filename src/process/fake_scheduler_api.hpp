@@ -19,7 +19,9 @@ namespace berth::process {
 struct FakeSchedulerApi {
   // `config_file`: the value of --config; empty: none.
   explicit FakeSchedulerApi(bool may_retry = true, const std::string& config_file = "",
-                            bool may_reload = true) {
+                            bool may_reload = true,
+                            const runtime::Registry& known = assembly::InTreePlugins())
+      : plugins(known) {
     flags.config = config_file;
     run.Build(config, plugins);
     run.loop.sink().OnSynced();
@@ -74,7 +76,7 @@ struct FakeSchedulerApi {
   std::atomic<bool> leading = true;
   metrics::Registry metrics;
   service::Endpoints endpoints{metrics};
-  const runtime::Registry plugins = assembly::InTreePlugins();
+  const runtime::Registry plugins;
   const config::SchedulerConfig config = config::DefaultSchedulerConfig();
   cycle::SchedulerEnvironment run;
   std::optional<evaluation::PodExplainer> explainer;

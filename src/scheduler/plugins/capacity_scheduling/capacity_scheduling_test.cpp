@@ -20,20 +20,15 @@
 namespace berth::plugins {
 namespace {
 
-using berth::testing::Cluster;
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
-using framework::Attempt;
 using framework::Code;
 using framework::EventResource;
-using framework::FilterOutcome;
 using framework::Status;
 using quota_testing::InNamespace;
-using quota_testing::ListOf;
 using quota_testing::MakeQuota;
 using quota_testing::QuotaList;
-using quota_testing::QuotaServices;
 using quota_testing::QuotaTest;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -311,6 +306,15 @@ TEST_F(QuotaPreemptionTest, BorrowersLoseNoMoreThanTheyBorrow) {
   Run("n", InNamespace("a", "a1", "3", 1));
   // After b2 nothing is borrowed any more, so that b1 stays and 2 cores are not free.
   EXPECT_EQ(Preempt(InNamespace("a", "p", "1")), "n: b/b2");
+}
+
+TEST_F(QuotaPreemptionTest, WhatIsWithinAMinimumIsNotReclaimed) {
+  Run("n", InNamespace("b", "b1", "4", 3));
+  Run("n", InNamespace("b", "b2", "1", 2));
+  Run("n", InNamespace("a", "a1", "1", 1));
+  Run("n", InNamespace("c", "c1", "2", 1));
+  // The end of b1 would make room for the pod, but without b2 its namespace is within its minimum.
+  EXPECT_EQ(Preempt(InNamespace("a", "p", "3")), "0/1 nodes are available: 1 Insufficient cpu.");
 }
 
 TEST_F(QuotaPreemptionTest, BeyondItsMinimumANamespaceEvictsItsOwnLessImportantPods) {
