@@ -87,6 +87,13 @@ func run(ctx context.Context, o *options, directory string) error {
 	}
 	fmt.Printf("%d nodes, percentageOfNodesToScore %d, %.0f s: %s\n", o.nodes, o.percentage, time.Since(began).Seconds(), churn.done())
 	fmt.Print(found.text)
+	bindings, err := s.failedBindings()
+	if err != nil {
+		return err
+	}
+	if err := found.leaveOut(bindings); err != nil {
+		return err
+	}
 	fmt.Printf("berth used %.1f s of CPU, at most %d MiB\n", found.cpu, found.peakMiB)
 	wrong := append(found.wrong(churn.bound.Load(), o.sampling()), checkAudit(control.AuditLog())...)
 	if allocated := churn.allocated.Load(); allocated < leastAllocated {

@@ -118,6 +118,7 @@ type findings struct {
 	cpu     float64
 	peakMiB int64
 	ended   string
+	leftOut map[string]int // disagreements by outcome
 }
 
 // finish reads the page and the metrics, ends berth, and reads its last output.
@@ -192,7 +193,7 @@ func (f *findings) wrong(bound int64, sampling bool) []string {
 	var wrong []string
 	addError := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	for _, outcome := range []string{"worse", "infeasible", "placeable", "devices", "message", "nomination", "error", "missed"} {
-		if count := f.report.outcome(outcome); count > 0 {
+		if count := f.report.outcome(outcome) - f.leftOut[outcome]; count > 0 {
 			addError("%d x %s", count, outcome)
 		}
 	}
