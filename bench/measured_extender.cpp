@@ -71,8 +71,7 @@ MeasuredExtender::MeasuredExtender() : impl_(std::make_unique<Impl>()) {
         const json::value call = json::parse(request.body);
         http::Response response;
         response.content_type = "application/json";
-        response.body =
-            http::Share(request.target == "/filter" ? impl->Filter(call) : impl->Prioritize(call));
+        response.body = ShareText(request.target == "/filter" ? impl->Filter(call) : impl->Prioritize(call));
         exchange->Respond(std::move(response));
       });
   impl_->server = std::move(listening).value();

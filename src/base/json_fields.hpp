@@ -26,14 +26,9 @@
 #include "base/clock.hpp"
 #include "base/json_text.hpp"
 #include "base/result.hpp"
+#include "base/shared_text.hpp"
 
 namespace berth {
-
-// A string that belongs to an object with several owners: a copy is cheap. Null: none.
-using SharedText = std::shared_ptr<const std::string>;
-inline std::string_view TextOf(const SharedText& text) {
-  return text == nullptr ? std::string_view() : *text;
-}
 
 // The implementation: one function per kind of member.
 namespace json_fields {
@@ -195,7 +190,7 @@ Expected<void> Read(const boost::json::value& from, T& out) {
     return Store(ReadText(from), out);
   } else if constexpr (std::same_as<T, SharedText>) {
     BERTH_TRY(std::string text, ReadText(from));
-    out = std::make_shared<const std::string>(std::move(text));
+    out = ShareText(std::move(text));
     return {};
   } else if constexpr (std::same_as<T, bool>) {
     return Store(ReadBool(from), out);

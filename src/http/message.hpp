@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/shared_text.hpp"
+
 namespace berth::http {
 
 // In wire order; names keep their spelling and are compared case-insensitively.
@@ -48,11 +50,6 @@ struct Request {
   std::string body;                                  // complete, chunking undone
   std::shared_ptr<const PeerCertificate> peer = {};  // over TLS, if the client presented a certificate
 };
-
-// Text that several connections may send at the same time; immutable once shared.
-using SharedText = std::shared_ptr<const std::string>;
-
-inline SharedText Share(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
 // The server adds Content-Length, Date and Connection.
 struct Response {

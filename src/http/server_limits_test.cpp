@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 Response Text(std::string text) {
   Response response;
-  response.body = Share(std::move(text));
+  response.body = ShareText(std::move(text));
   return response;
 }
 

@@ -63,7 +63,7 @@ class ServerTest : public testing::Test {
 
 Response TextResponse(std::string text) {
   Response response;
-  response.body = Share(std::move(text));
+  response.body = ShareText(std::move(text));
   return response;
 }
 
@@ -121,7 +121,7 @@ TEST_F(ServerTest, AStreamIsChunkedAndTheConnectionStaysOpen) {
   Send(client, "GET /watch HTTP/1.1\r\n\r\nGET /next HTTP/1.1\r\n\r\n");
   while (!stream) io.run_one();
   EXPECT_THAT(ReadUntil(client, "\r\n\r\n"), HasSubstr("Transfer-Encoding: chunked"));
-  const auto shared = Share("{}");
+  const auto shared = ShareText("{}");
   EXPECT_TRUE(stream->Write({"<", shared, ">\n"}));
   EXPECT_TRUE(stream->Write({"[", shared, "]\n"}));
   EXPECT_EQ(ReadUntil(client, "]\n\r\n"),
@@ -166,8 +166,8 @@ TEST_F(ServerTest, ATooSlowReaderIsDisconnected) {
   auto client = Connect();
   Send(client, "GET / HTTP/1.1\r\n\r\n");
   ReadUntil(client, "\r\n\r\n");
-  EXPECT_TRUE(stream->Write({"", Share(std::string(900, 'x'))}));
-  EXPECT_FALSE(stream->Write({"", Share(std::string(900, 'x'))}));
+  EXPECT_TRUE(stream->Write({"", ShareText(std::string(900, 'x'))}));
+  EXPECT_FALSE(stream->Write({"", ShareText(std::string(900, 'x'))}));
   Turn();
   EXPECT_TRUE(gone);
 }
@@ -178,7 +178,7 @@ TEST_F(ServerTest, ATooLargeBodyIsRejectedAndTheConnectionClosed) {
   options.refusal = [](int status) {
     Response response;
     response.status = status;
-    response.body = Share("no");
+    response.body = ShareText("no");
     return response;
   };
   Listen([](Request, auto exchange) { exchange->Respond(TextResponse("ok")); }, std::move(options));

@@ -101,7 +101,7 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
         response.content_type.clear();
         response.body = nullptr;
       } else {
-        response.body = http::Share(std::move(text));
+        response.body = ShareText(std::move(text));
       }
       Answer(std::move(response));
     }

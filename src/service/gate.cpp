@@ -69,7 +69,7 @@ std::shared_ptr<http::Exchange> FromAnyThread(http::Loop& loop, std::shared_ptr<
 http::Response BadRequest() {
   http::Response response;
   response.status = 400;
-  response.body = http::Share("400 Bad Request");
+  response.body = ShareText("400 Bad Request");
   return response;
 }
 

@@ -184,7 +184,7 @@ http::Response Plain(int status, std::string body, std::string_view content_type
   http::Response response;
   response.status = status;
   response.content_type = content_type;
-  response.body = http::Share(std::move(body));
+  response.body = ShareText(std::move(body));
   response.headers.Add("Cache-Control", "no-cache, private");
   return response;
 }

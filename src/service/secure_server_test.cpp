@@ -239,7 +239,7 @@ TEST_F(SecureServerTest, ACurrentResponseIsCompletedAtShutdown) {
   Respond respond = asked.get_future().get();
   std::thread leaving([&] { server_.reset(); });
   http::Response response;
-  response.body = http::Share("at last");
+  response.body = ShareText("at last");
   respond(std::move(response));
   respond = nullptr;
   const auto late_response = answer.get();

@@ -34,7 +34,7 @@ http::Response Status(int code, std::string_view reason, std::string_view messag
   return {
       .status = code,
       .content_type = "application/json",
-      .body = http::Share(fmt::format(
+      .body = ShareText(fmt::format(
           R"({{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"{}","message":"{}","code":{}}})",
           reason, message, code))};
 }

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kVersionPoll{50};
 http::Response Reply(int status, std::string body, std::string content_type = "application/json") {
   return {.status = status,
           .content_type = std::move(content_type),
-          .body = http::Share(std::move(body)),
+          .body = ShareText(std::move(body)),
           .headers = {{"Cache-Control", "no-cache, private"}}};
 }
 
@@ -51,8 +51,8 @@ ApiResult<> CheckDuplicates(const ApiRequest& request, const WriteOptions& optio
   return {};
 }
 
-const http::SharedText& BoundText() {
-  static const http::SharedText text = http::Share(SuccessStatus(201));
+const SharedText& BoundText() {
+  static const SharedText text = ShareText(SuccessStatus(201));
   return text;
 }
 

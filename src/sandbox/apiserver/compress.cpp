@@ -12,7 +12,7 @@ class CompressingExchange final : public http::Exchange {
   explicit CompressingExchange(std::shared_ptr<http::Exchange> exchange) : exchange_(std::move(exchange)) {}
   void Respond(http::Response response) override {
     if (response.body && response.body->size() > kSmallest && response.body->size() < (1u << 31)) {
-      response.body = http::Share(http::Gzip(*response.body));
+      response.body = ShareText(http::Gzip(*response.body));
       response.headers.Add("Content-Encoding", "gzip");
       response.headers.Add("Vary", "Accept-Encoding");
     }

@@ -32,17 +32,17 @@ std::string PlainList(const View& view, const std::vector<ObjectPtr>& objects, c
 
 }  // namespace
 
-http::SharedText RenderObject(const View& view, const ObjectPtr& object, WallTime now, bool with_columns) {
+SharedText RenderObject(const View& view, const ObjectPtr& object, WallTime now, bool with_columns) {
   switch (view.shape) {
     case View::Shape::kObject:
-      return view.events_group ? http::Share(EventsGroupText(*object)) : TextOf(object);
+      return view.events_group ? ShareText(EventsGroupText(*object)) : TextOf(object);
     case View::Shape::kMetadata:
-      return http::Share(MetadataOnly(*object));
+      return ShareText(MetadataOnly(*object));
     case View::Shape::kTable:
       break;
   }
   const ListMetadata metadata{.version = object->version, .continue_token = {}, .remaining = {}};
-  return http::Share(
+  return ShareText(
       TableText(*view.type, metadata.ToJson(), json::serialize(TableRow(view, *object, now)), with_columns));
 }
 

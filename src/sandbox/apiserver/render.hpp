@@ -8,8 +8,7 @@ namespace berth::sandbox {
 
 // One object as a complete response, or as the object of a watch event; no newline. Shares the stored text if
 // the view allows it. `with_columns` applies to tables.
-http::SharedText RenderObject(const View& view, const ObjectPtr& object, WallTime now,
-                              bool with_columns = true);
+SharedText RenderObject(const View& view, const ObjectPtr& object, WallTime now, bool with_columns = true);
 
 // The metadata of a list.
 struct ListMetadata {

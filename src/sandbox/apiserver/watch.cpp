@@ -207,13 +207,13 @@ void WatchHub::Send(Watcher& watcher, Shown& shown) {
 
 void WatchHub::SendBookmark(Watcher& watcher, bool initial_events_end) {
   const auto text = RenderBookmark(watcher.options.view, store_.version(), initial_events_end);
-  watcher.stream->Write({kBookmarkBefore, http::Share(text), kAfter});
+  watcher.stream->Write({kBookmarkBefore, ShareText(text), kAfter});
 }
 
 void WatchHub::SendError(Watcher& watcher, const ApiError& error) {
   std::string text = error.ToJson();
   text.pop_back();  // removes its newline
-  watcher.stream->Write({kErrorBefore, http::Share(std::move(text)), kAfter});
+  watcher.stream->Write({kErrorBefore, ShareText(std::move(text)), kAfter});
 }
 
 void WatchHub::ScheduleBookmark(const std::shared_ptr<Watcher>& watcher) {

@@ -46,7 +46,7 @@ struct Object {
 using ObjectPtr = std::shared_ptr<const Object>;
 
 // The text; keeps its object alive.
-inline http::SharedText TextOf(const ObjectPtr& object) { return http::SharedText(object, &object->text); }
+inline SharedText TextOf(const ObjectPtr& object) { return SharedText(object, &object->text); }
 
 std::string ObjectKey(std::string_view ns, std::string_view name);
 

@@ -60,7 +60,7 @@ http::Response FileAnswer(const http::Request& request, const PageFile& file) {
     BERTH_CHECK(text.has_value(), file.path);
     content = *std::move(text);
   }
-  response.body = http::Share(std::move(content));
+  response.body = ShareText(std::move(content));
   return response;
 }
 

@@ -38,10 +38,10 @@ constexpr std::chrono::seconds kDrain{5};
 http::Response Refusal(int status) {
   http::Response response;
   response.status = status;
-  response.body = http::Share(status == 413   ? "the request is larger than --max-request-mib allows\n"
-                              : status == 431 ? "the headers are too large\n"
-                              : status == 400 ? "not an HTTP request\n"
-                                              : "internal error\n");
+  response.body = ShareText(status == 413   ? "the request is larger than --max-request-mib allows\n"
+                            : status == 431 ? "the headers are too large\n"
+                            : status == 400 ? "not an HTTP request\n"
+                                            : "internal error\n");
   return response;
 }
 

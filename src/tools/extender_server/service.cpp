@@ -52,7 +52,7 @@ http::Response ResponseOf(Outcome outcome) {
     if (outcome.status == 429 || outcome.status == 503) response.headers.Add("Retry-After", "1");
     if (outcome.status == 405) response.headers.Add("Allow", "POST");
   }
-  response.body = http::Share(std::move(outcome.text));
+  response.body = ShareText(std::move(outcome.text));
   return response;
 }
 

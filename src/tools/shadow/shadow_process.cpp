@@ -137,7 +137,7 @@ void Process::AddReport(service::Endpoints& endpoints) {
     http::Response response;
     response.status = 200;
     response.content_type = json ? "application/json" : "text/plain; charset=utf-8";
-    response.body = http::Share(json ? report_->Json() : report_->Text());
+    response.body = ShareText(json ? report_->Json() : report_->Text());
     respond(std::move(response));
   });
 }

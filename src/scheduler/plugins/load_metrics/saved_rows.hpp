@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json_fields.hpp"
 #include "base/result.hpp"
 #include "base/row_set.hpp"
+#include "base/shared_text.hpp"
 #include "scheduler/cluster/node_table.hpp"
 
 namespace berth::plugins {

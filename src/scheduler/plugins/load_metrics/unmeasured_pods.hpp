@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json_fields.hpp"
 #include "base/result.hpp"
+#include "base/shared_text.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/framework/handle.hpp"
