@@ -17,7 +17,7 @@
 namespace berth::process {
 
 struct FakeSchedulerApi {
-  // `config_file`: the value of --config; empty: none.
+  // `config_file`: the value of --config; empty: none. `known`: the plugins that configurations may enable.
   explicit FakeSchedulerApi(bool may_retry = true, const std::string& config_file = "",
                             bool may_reload = true,
                             const runtime::Registry& known = assembly::InTreePlugins())

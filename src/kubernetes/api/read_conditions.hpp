@@ -1,4 +1,5 @@
-// The conditions of pods with a node that the scheduler reads; of others it keeps little (decode_common.hpp).
+// The conditions that decisions depend on. Of pods with a node little is kept of the others
+// (decode_common.hpp).
 #pragma once
 
 #include "kubernetes/api/pod.hpp"

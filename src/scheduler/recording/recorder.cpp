@@ -413,9 +413,8 @@ void Recorder::Flush() {
 // --- snapshots: the loop's thread ---
 
 bool Recorder::MayWork() {
-  if (!full_.load(std::memory_order_relaxed) || !saves_ || !on_.load(std::memory_order_relaxed)) return true;
-  // The writing thread clears full_ before it ends the snapshot.
-  if (under_way_.load(std::memory_order_acquire)) return true;
+  if (snapshot_.load(std::memory_order_relaxed) != SnapshotStage::kWanted) return true;
+  if (!saves_ || !on_.load(std::memory_order_relaxed)) return true;
   if (!CanSave()) return !Holds(clock_->Now());
   full_since_.reset();
   auto copy = scheduler_->Save();
@@ -424,7 +423,7 @@ bool Recorder::MayWork() {
     WarnOfNoSnapshots(copy.error());
     return true;
   }
-  under_way_.store(true, std::memory_order_relaxed);
+  snapshot_.store(SnapshotStage::kTaken, std::memory_order_relaxed);
   AppendSnapshot({.copy = *std::move(copy),
                   .nodes = scheduler_->NodesInOrder(),
                   .now = last_now_,
@@ -503,9 +502,8 @@ void Recorder::Write(Chunk& chunk) {
     if (item.place != kDropped) copy_until(item.place);
     if (auto* snapshot = std::get_if<Snapshot>(&item.content)) {
       WriteFrame(frame);
-      WriteSnapshot(*snapshot);
-      full_.store(false, std::memory_order_relaxed);
-      under_way_.store(false, std::memory_order_release);
+      const bool written = WriteSnapshot(*snapshot);
+      snapshot_.store(written ? SnapshotStage::kNone : SnapshotStage::kImpossible, std::memory_order_relaxed);
       continue;
     }
     const auto& change = std::get<ports::ClusterChange>(item.content);
@@ -520,13 +518,13 @@ void Recorder::Write(Chunk& chunk) {
   KeepLimits();
 }
 
-void Recorder::WriteSnapshot(Snapshot& snapshot) {
+bool Recorder::WriteSnapshot(Snapshot& snapshot) {
   const Expected<cycle::SchedulerState> state = cycle::Encode(std::move(snapshot.copy));
   if (!state) {
-    can_encode_ = false;
     WarnOfNoSnapshots(state.error());
     std::string step = "{\"unsaved\":true}\n";
-    return WriteFrame(step);
+    WriteFrame(step);
+    return false;
   }
   writer_->EndFile();
   std::string frame = header_ + "\n";
@@ -542,6 +540,7 @@ void Recorder::WriteSnapshot(Snapshot& snapshot) {
   frame += '\n';
   WriteFrame(frame);
   snapshots_.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 void Recorder::WriteFrame(std::string& frame) {
@@ -561,8 +560,9 @@ void Recorder::KeepLimits() {
   writer_->RemoveOldest(limits_.total);
   bytes_.store(writer_->bytes(), std::memory_order_relaxed);
   removed_.store(writer_->removed(), std::memory_order_relaxed);
-  if (can_encode_ && writer_->last_file_bytes() >= std::min(limits_.total / 8, limits_.full_file))
-    full_.store(true, std::memory_order_relaxed);
+  if (snapshot_.load(std::memory_order_relaxed) == SnapshotStage::kNone &&
+      writer_->last_file_bytes() >= std::min(limits_.total / 8, limits_.full_file))
+    snapshot_.store(SnapshotStage::kWanted, std::memory_order_relaxed);
 }
 
 void Recorder::GiveUp(std::string_view why) {

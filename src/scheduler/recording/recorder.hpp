@@ -15,9 +15,8 @@
 //   {"timers":true}  {"work":true}              due timers; one unit of work, usually a decision
 //   {"break":"why"}  {"lost":12}                what follows cannot be replayed; so many lines are missing
 //   {"snapshot":true,"rows":[...],"free":[...]} ... {"state":{...}}  the objects and the state (below)
-//   {"unsaved":true}                            instead: cached results were dropped as at a snapshot, but
-//   the
-//                                               state of a plugin cannot be saved
+//   {"unsaved":true}    instead: the state of a plugin cannot be saved; cached results were dropped as at a
+//                       snapshot
 // The member "t" of a step is what it read and awaited, in this order: a number is a reading of the monotonic
 // clock in nanoseconds since the reading before, {"w":n} the same of the time of day, a boolean the state of
 // the lease's fence, {"reply":n,...} the response of an extender to the n-th request; work of binding cycles
@@ -124,6 +123,12 @@ class Recorder final : public cycle::LoopJournal {
   class WatchedFence;
   class WatchedWriter;
   class WatchedTransport;
+  enum class SnapshotStage : std::uint8_t {
+    kNone,
+    kWanted,  // set by the writing thread when a file is full
+    kTaken,   // set by the loop's thread; the writing thread ends this stage when it has written the snapshot
+    kImpossible,  // set by the writing thread: the state of a plugin cannot be encoded
+  };
   struct Snapshot {
     cycle::SchedulerCopy copy;
     std::vector<api::NodePtr> nodes;
@@ -160,7 +165,8 @@ class Recorder final : public cycle::LoopJournal {
 
   void WriteAll(const std::stop_token& stop);
   void Write(Chunk& chunk);
-  void WriteSnapshot(Snapshot& snapshot);
+  // Returns false if the state of a plugin cannot be encoded.
+  bool WriteSnapshot(Snapshot& snapshot);
   void WriteFrame(std::string& frame);
   void KeepLimits();
   void GiveUp(std::string_view why);
@@ -196,15 +202,13 @@ class Recorder final : public cycle::LoopJournal {
   std::uint64_t missing_ = 0;  // lines dropped after waiting_
   std::atomic<std::uint64_t> lost_{0};
   std::atomic<std::uint64_t> bytes_{0}, snapshots_{0}, removed_{0};
-  std::atomic<bool> full_{false};       // a snapshot is wanted
-  std::atomic<bool> under_way_{false};  // a snapshot was taken and is not written yet
+  std::atomic<SnapshotStage> snapshot_{SnapshotStage::kNone};
   std::atomic<bool> on_{true};
 
   // --- the writing thread ---
   std::unique_ptr<SegmentWriter> writer_;
   KnownObjects known_;
   std::string header_;
-  bool can_encode_ = true;  // false: the state of a plugin could not be encoded
   std::jthread thread_;
 };
 

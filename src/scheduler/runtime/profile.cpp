@@ -293,20 +293,6 @@ framework::SavedStatePlugin* AsSaved(framework::Plugin& plugin) {
   return plugin.StateIsDerived() ? nullptr : dynamic_cast<framework::SavedStatePlugin*>(&plugin);
 }
 
-// The result of the call, or an error with the text of its exception.
-template <class Call>
-auto CatchErrors(const framework::Plugin& plugin, Call&& call) -> decltype(call()) {
-  try {
-    auto result = call();
-    if (!result) return std::unexpected(std::move(result).error().In(plugin.Name()));
-    return result;
-  } catch (const std::exception& exception) {
-    return Invalid(fmt::format("{}: {}", plugin.Name(), exception.what()));
-  } catch (...) {
-    return Invalid(fmt::format("{}: an exception that is not a std::exception", plugin.Name()));
-  }
-}
-
 }  // namespace
 
 bool Profile::IsSavable() const {
@@ -326,7 +312,8 @@ Expected<void> Profile::SaveTo(std::vector<framework::CopiedState>& states) cons
   for (const auto& plugin : plugins_) {
     auto* const saved = AsSaved(*plugin);
     if (saved == nullptr) continue;
-    BERTH_TRY(framework::StateEncoder encode, CatchErrors(*plugin, [&] { return saved->SaveState(); }));
+    BERTH_TRY(framework::StateEncoder encode,
+              framework::CatchErrors(plugin->Name(), [&] { return saved->SaveState(); }));
     states.push_back({name(), std::string(plugin->Name()), std::move(encode)});
   }
   return {};
@@ -340,7 +327,7 @@ Expected<void> Profile::RestoreFrom(std::span<const framework::SavedState>& stat
       return Invalid(fmt::format("{}: no state of this plugin is saved at its place", plugin->Name()));
     const std::string& text = states.front().text;
     states = states.subspan(1);
-    BERTH_RETURN_IF_ERROR(CatchErrors(*plugin, [&] { return saved->RestoreState(text); }));
+    BERTH_RETURN_IF_ERROR(framework::CatchErrors(plugin->Name(), [&] { return saved->RestoreState(text); }));
   }
   return {};
 }

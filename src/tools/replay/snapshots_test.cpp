@@ -380,7 +380,7 @@ class SnapshotsTest : public ::testing::Test {
       std::uint64_t before = UINT64_MAX;
       for (std::size_t i = 0; i < files.size(); ++i) {
         if (i > 0) fs::remove(files[i - 1]);
-        if (i % (kStride) != 0) continue;
+        if (i % kStride != 0) continue;
         SCOPED_TRACE(files[i].string());
         const Repetition result = Repeated();
         ExpectSame(result);
