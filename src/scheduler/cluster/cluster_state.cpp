@@ -84,7 +84,7 @@ void ClusterState::AddPod(api::PodPtr pod) {
   // kubelet. Nothing on the row has changed then, so results that are cached for the row stay valid.
   if (known != pods_.end() && IsAsKnown(*known->state, *pod, node)) {
     PodState& state = *known->state;
-    state.placed.pod = std::move(pod);
+    table_.ReplacePod(table_.Find(node), state.placed, std::move(pod));
     state.symbols = scope.Lease();
     if (std::exchange(state.assumed, false)) --assumed_;
     return;
@@ -99,11 +99,8 @@ void ClusterState::AddPod(api::PodPtr pod) {
   Place(state);
 }
 
-// Observers of the table read the start time, too.
 bool ClusterState::IsAsKnown(const PodState& known, const api::Pod& pod, NodeNameId node) const {
-  const api::Pod& last = *known.placed.pod;
-  return known.node == node && table_.Find(node) != kNoRow && SameShape(last, pod) &&
-         last.status.start_time == pod.status.start_time;
+  return known.node == node && table_.Find(node) != kNoRow && SameShape(*known.placed.pod, pod);
 }
 
 ClusterState::PodState* ClusterState::Insert(api::PodPtr pod) {

@@ -107,7 +107,8 @@ class ClusterState {
     std::string key;
     std::vector<Row> rows;
   };
-  // Whether the pod is on a row already and this version differs in nothing that plugins or counters read.
+  // Whether the pod is on a row already and this version differs in nothing that verdicts, scores or counters
+  // depend on.
   bool IsAsKnown(const PodState& known, const api::Pod& pod, NodeNameId node) const;
   // Null if the UID is already present.
   PodState* Insert(api::PodPtr pod);

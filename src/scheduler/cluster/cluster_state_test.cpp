@@ -7,9 +7,13 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/random.hpp"
+#include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/cluster/row_log.hpp"
 #include "testing/builders.hpp"
 
 namespace berth::cluster {
@@ -54,26 +58,20 @@ TEST_F(ClusterCacheTest, ABindingAsAssumedChangesNoRow) {
   cache.AddNode(MakeNode("n").Share());
   Assume(MakePod("same").Cpu("1"), "n");
   Assume(MakePod("other").Cpu("1"), "n");
-  const std::uint64_t before = cache.nodes().pod_changes();
+  const std::uint64_t before = cache.nodes().pod_changes().count();
   cache.AddPod(MakePod("same").Cpu("1").OnNode("n"));
-  EXPECT_EQ(cache.nodes().pod_changes(), before);
+  EXPECT_EQ(cache.nodes().pod_changes().count(), before);
   EXPECT_EQ(cache.FindPod("uid-of-same")->spec.node_name, "n");
   cache.AddPod(MakePod("other").Cpu("1").Label("a", "b").OnNode("n"));
-  EXPECT_GT(cache.nodes().pod_changes(), before) << "a label has changed";
-  Assume(MakePod("started").Cpu("1"), "n");
-  const std::uint64_t assumed = cache.nodes().pod_changes();
-  PodBuilder started = MakePod("started").Cpu("1").OnNode("n");
-  started.raw().status.start_time = 1;
-  cache.AddPod(started.Share());
-  EXPECT_GT(cache.nodes().pod_changes(), assumed) << "it has started";
+  EXPECT_GT(cache.nodes().pod_changes().count(), before) << "a label has changed";
   Assume(MakePod("claiming").Cpu("1"), "n");
-  const std::uint64_t claiming = cache.nodes().pod_changes();
+  const std::uint64_t claiming = cache.nodes().pod_changes().count();
   PodBuilder with_claim = MakePod("claiming").Cpu("1").OnNode("n");
   with_claim.raw().status.resource_claim_statuses = {{"gpu", "gpu-claim"}};
   cache.AddPod(with_claim.Share());
-  EXPECT_GT(cache.nodes().pod_changes(), claiming) << "the name of a claim has come";
+  EXPECT_GT(cache.nodes().pod_changes().count(), claiming) << "the name of a claim has come";
   EXPECT_EQ(cache.assumed_count(), 0U);
-  EXPECT_EQ(Cpu("n"), 4000);
+  EXPECT_EQ(Cpu("n"), 3000);
 }
 
 struct PodUpdate {
@@ -90,11 +88,11 @@ TEST_P(UpdatesOfBoundPods, ChangeTheRowIfPluginsReadTheDifference) {
   cache.AddNode(MakeNode("m").Share());
   PodBuilder pod = MakePod("p").Cpu("1").OnNode("n");
   cache.AddPod(pod.Share());
-  const std::uint64_t before = cache.nodes().pod_changes();
+  const std::uint64_t before = cache.nodes().pod_changes().count();
   GetParam().change(pod.raw());
   const api::PodPtr updated = pod.Share();
   cache.AddPod(updated);
-  EXPECT_EQ(cache.nodes().pod_changes() != before, GetParam().changes_row);
+  EXPECT_EQ(cache.nodes().pod_changes().count() != before, GetParam().changes_row);
   EXPECT_EQ(cache.FindPod("uid-of-p"), updated);
   EXPECT_EQ(cache.pod_count(), 1U);
   EXPECT_TRUE(cache.RemovePod("uid-of-p"));
@@ -116,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         PodUpdate{"the phase", [](api::Pod& pod) { pod.status.phase = "Running"; }, false},
         PodUpdate{"readiness", Condition("Ready"), false},
         PodUpdate{"the time of its binding", [](api::Pod& pod) { pod.status.scheduled_time = 1; }, false},
-        PodUpdate{"the start time", [](api::Pod& pod) { pod.status.start_time = 1; }, true},
+        PodUpdate{"the start time", [](api::Pod& pod) { pod.status.start_time = 1; }, false},
         PodUpdate{"an eviction", Condition("DisruptionTarget"), true},
         PodUpdate{"a resize that waits", Condition("PodResizePending"), true},
         PodUpdate{"a claim's name",
@@ -129,6 +127,37 @@ INSTANTIATE_TEST_SUITE_P(
                   },
                   true},
         PodUpdate{"its node", [](api::Pod& pod) { pod.spec.node_name = "m"; }, true}));
+
+struct StartObserver final : PodObserver {
+  void OnPodAdded(Row, const PlacedPod&) override { ++others; }
+  void OnPodRemoved(Row, const PlacedPod&) override { ++others; }
+  void OnPodStarted(Row, const PlacedPod& pod) override { starts.push_back(pod.pod->status.start_time); }
+  std::vector<std::int64_t> starts;
+  int others = 0;
+};
+
+TEST_F(ClusterCacheTest, OfAStartTimeOnlyObserversAndCopiesAreTold) {
+  cache.AddNode(MakeNode("n").Share());
+  Assume(MakePod("p").Cpu("1"), "n");
+  StartObserver observer;
+  cache.nodes().Observe(observer);
+  EXPECT_EQ(std::exchange(observer.others, 0), 1) << "the pod was found";
+  const std::uint64_t changes = cache.nodes().pod_changes().count();
+  PodBuilder pod = MakePod("p").Cpu("1").OnNode("n");
+  cache.AddPod(pod.Share());
+  EXPECT_EQ(cache.nodes().start_changes().count(), 0U) << "it is bound";
+  pod.raw().status.start_time = 7;
+  cache.AddPod(pod.Share());
+  pod.raw().status.phase = "Running";
+  cache.AddPod(pod.Share());
+  EXPECT_THAT(observer.starts, ElementsAre(7));
+  EXPECT_EQ(observer.others, 0);
+  EXPECT_EQ(cache.nodes().pod_changes().count(), changes);
+  std::vector<Row> started;
+  EXPECT_TRUE(cache.nodes().start_changes().ForEachSince(0, [&](Row row) { started.push_back(row); }));
+  EXPECT_THAT(started, ElementsAre(RowOf("n")));
+  cache.nodes().Forget(observer);
+}
 
 TEST_F(ClusterCacheTest, ForgetRevertsOnlyAssumedPods) {
   cache.AddNode(MakeNode("n").Share());

@@ -10,6 +10,7 @@
 #include "scheduler/cluster/host_ports_in_use.hpp"
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
+#include "scheduler/cluster/row_log.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 
 namespace berth::cluster {
@@ -32,7 +33,11 @@ void Notify(const std::vector<PodObserver*>& observers, Row row, const PlacedPod
 
 }  // namespace
 
-NodeTable::NodeTable(SymbolTable& symbols) : symbols_(symbols), ports_(std::make_unique<HostPortsInUse>()) {
+NodeTable::NodeTable(SymbolTable& symbols)
+    : symbols_(symbols),
+      pod_changes_(std::make_unique<RowLog>()),
+      start_changes_(std::make_unique<RowLog>()),
+      ports_(std::make_unique<HostPortsInUse>()) {
   columns_.resize(kFirstScalar);
 }
 NodeTable::~NodeTable() = default;
@@ -235,8 +240,10 @@ void NodeTable::Remove(Row row) {
   free_rows_.push_back(row);
 }
 
+void NodeTable::InvalidateResults(Row row) { pod_changes_->Add(row); }
+
 void NodeTable::AddPod(Row row, PlacedPod& pod) {
-  NoteChange(row);
+  InvalidateResults(row);
   AddToList(row, pod);
   AddAmounts(row, pod.use(), 1);
   for (const HostPort& port : pod.use().ports) ports_->Add(row, port);
@@ -244,11 +251,19 @@ void NodeTable::AddPod(Row row, PlacedPod& pod) {
 }
 
 void NodeTable::RemovePod(Row row, PlacedPod& pod) {
-  NoteChange(row);
+  InvalidateResults(row);
   RemoveFromList(row, pod);
   AddAmounts(row, pod.use(), -1);
   for (const HostPort& port : pod.use().ports) ports_->Remove(row, port);
   Notify(observers_, row, pod, false);
+}
+
+void NodeTable::ReplacePod(Row row, PlacedPod& pod, api::PodPtr version) {
+  const bool started = pod.pod->status.start_time != version->status.start_time;
+  pod.pod = std::move(version);
+  if (!started) return;
+  start_changes_->Add(row);
+  for (PodObserver* observer : observers_) observer->OnPodStarted(row, pod);
 }
 
 void NodeTable::AddToList(Row row, PlacedPod& pod) {

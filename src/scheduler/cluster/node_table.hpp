@@ -39,6 +39,7 @@ struct PlacedPod {
 
 class HostPortsInUse;  // scheduler/cluster/host_ports_in_use.hpp
 class PodObserver;     // scheduler/cluster/pod_observer.hpp
+class RowLog;          // scheduler/cluster/row_log.hpp
 
 // The nodes grouped by the value of one label key: rows with the same value form a domain. Domains are
 // numbered from 0; the number of an empty domain is reused for a new value.
@@ -111,17 +112,13 @@ class NodeTable {
   std::uint64_t node_changes() const { return node_changes_; }
   // Something else on which results depend has changed: of all rows (changes node_changes()), or of this row.
   void InvalidateResults() { ++node_changes_; }
-  void InvalidateResults(Row row) { NoteChange(row); }
-  // Number of pods added to rows or removed from them, overlays excluded, and of InvalidateResults(row).
-  std::uint64_t pod_changes() const { return pod_changes_; }
-  // Calls visit(Row) for each of these changes after the first `seen`; a row may occur several times. Returns
-  // false without a call if the change log no longer reaches back that far.
-  template <class Visit>
-  bool ForEachChangedRow(std::uint64_t seen, Visit&& visit) const {
-    if (pod_changes_ - seen > changed_.size()) return false;
-    for (std::uint64_t i = seen; i < pod_changes_; ++i) visit(changed_[i % changed_.size()]);
-    return true;
-  }
+  void InvalidateResults(Row row);
+  // The rows to which pods were added or from which they were removed, overlays excluded, and those of
+  // InvalidateResults(row).
+  const RowLog& pod_changes() const { return *pod_changes_; }
+  // The rows of pods whose start time has changed. No result depends on it, unless an observer invalidates
+  // it.
+  const RowLog& start_changes() const { return *start_changes_; }
 
   // The observer must outlive the table or be removed by Forget. It is notified at once of the nodes and pods
   // that are in the table already; none of them may be withdrawn. Withdrawals and their reversal are changes,
@@ -141,6 +138,8 @@ class NodeTable {
   // the removal of the first frees it.
   void AddPod(Row row, PlacedPod& pod);
   void RemovePod(Row row, PlacedPod& pod);
+  // Replaces the object of a pod on this row by a version of the same shape (SameShape).
+  void ReplacePod(Row row, PlacedPod& pod, api::PodPtr version);
 
   // Temporary changes (scheduler/cluster/overlay.hpp, withdrawal.hpp).
   class Overlay;
@@ -172,7 +171,6 @@ class NodeTable {
   Column& ColumnOf(ResourceId resource);
   void AddScalar(Row row, ResourceId resource, std::int64_t amount);
   void AddAmounts(Row row, const PodUse& use, std::int64_t sign);
-  void NoteChange(Row row) { changed_[pod_changes_++ % kChangesKept] = row; }
   void AddToList(Row row, PlacedPod& pod);
   void RemoveFromList(Row row, PlacedPod& pod);
 
@@ -195,9 +193,7 @@ class NodeTable {
   std::vector<RowSet> key_rows_;
   std::uint64_t label_generation_ = 1;
   std::uint64_t node_changes_ = 1;
-  static constexpr std::size_t kChangesKept = 4096;
-  std::vector<Row> changed_ = std::vector<Row>(kChangesKept);  // ring buffer
-  std::uint64_t pod_changes_ = 0;
+  std::unique_ptr<RowLog> pod_changes_, start_changes_;
   std::vector<ImageState> images_;
   // Created on demand by readers; std::deque keeps references valid.
   mutable std::deque<TrackedTopology> topologies_;

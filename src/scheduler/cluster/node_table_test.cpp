@@ -10,6 +10,7 @@
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/cluster/row_log.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/cluster/withdrawal.hpp"
 #include "scheduler/framework/plugin.hpp"
@@ -267,10 +268,10 @@ TEST_F(NodeTableTest, ARowListsItsPods) {
 TEST_F(NodeTableTest, InvalidatedResultsOfARowAreAChangeOfThatRow) {
   Add(MakeNode("a"));
   const Row row = Add(MakeNode("b"));
-  const std::uint64_t seen = table.pod_changes();
+  const std::uint64_t seen = table.pod_changes().count();
   table.InvalidateResults(row);
   std::vector<Row> changed;
-  EXPECT_TRUE(table.ForEachChangedRow(seen, [&](Row at) { changed.push_back(at); }));
+  EXPECT_TRUE(table.pod_changes().ForEachSince(seen, [&](Row at) { changed.push_back(at); }));
   EXPECT_EQ(changed, std::vector<Row>{row});
 }
 
@@ -335,7 +336,7 @@ TEST_F(NodeTableTest, AWithdrawalIsRevertedCompletely) {
   PlacedPod& c = Pod(MakePod("c").Cpu("4"));
   for (PlacedPod* pod : {&a, &b, &c}) table.AddPod(row, *pod);
   PlacedPod& guest = Pod(MakePod("guest").Cpu("3").HostPort(80));
-  const std::uint64_t changes = table.pod_changes();
+  const std::uint64_t changes = table.pod_changes().count();
   {
     NodeTable::Withdrawal withdrawal(table);
     EXPECT_EQ(withdrawal.Remove(row, a), 0U);
@@ -356,7 +357,7 @@ TEST_F(NodeTableTest, AWithdrawalIsRevertedCompletely) {
   EXPECT_THAT(table.pods(row), UnorderedElementsAre(&a, &b, &c));
   EXPECT_THAT(Conflicts(80), ElementsAre(row));
   EXPECT_THAT(Conflicts(81), ElementsAre(row));
-  EXPECT_GT(table.pod_changes(), changes) << "results of the row must be evaluated again";
+  EXPECT_GT(table.pod_changes().count(), changes) << "results of the row must be evaluated again";
 }
 
 TEST_F(NodeTableTest, APodMayBeRemovedAndRestoredRepeatedly) {

@@ -15,6 +15,9 @@ class PodObserver {
   // The pod is on the row already, or no longer.
   virtual void OnPodAdded(Row row, const PlacedPod& pod) = 0;
   virtual void OnPodRemoved(Row row, const PlacedPod& pod) = 0;
+  // The start time of the row's pod has changed; the pod has the new one. An observer whose results depend on
+  // it calls NodeTable::InvalidateResults(row). Also called for a pod that is withdrawn.
+  virtual void OnPodStarted(Row /*row*/, const PlacedPod& /*pod*/) {}
   // The row's pods, at least one, when the observer is registered. A reload of the configuration registers
   // observers between two decisions, so that one that can read the pods later overrides this.
   virtual void OnPodsFound(Row row, std::span<PlacedPod* const> pods) {

@@ -23,7 +23,7 @@ void NodeTable::Withdrawal::RemoveAgain(std::size_t index) { Take(pods_[index]);
 void NodeTable::Withdrawal::Take(Entry& entry) {
   BERTH_CHECK(!entry.removed, entry.row, entry.pod->pod->metadata.uid);
   entry.removed = true;
-  table_.NoteChange(entry.row);
+  table_.InvalidateResults(entry.row);
   table_.RemoveFromList(entry.row, *entry.pod);
   table_.AddAmounts(entry.row, entry.pod->use(), -1);
   entry.ports.clear();
@@ -37,7 +37,7 @@ void NodeTable::Withdrawal::PutBack(std::size_t index) {
   Entry& entry = pods_[index];
   BERTH_CHECK(entry.removed, entry.row, entry.pod->pod->metadata.uid);
   entry.removed = false;
-  table_.NoteChange(entry.row);
+  table_.InvalidateResults(entry.row);
   table_.AddToList(entry.row, *entry.pod);
   table_.AddAmounts(entry.row, entry.pod->use(), 1);
   for (const HostPort& port : entry.ports) table_.ports_->Add(entry.row, port);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/cluster/row_log.hpp"
+
 namespace berth::equivalence_cache {
 
 using framework::Attempt;
@@ -21,13 +23,13 @@ bool EquivalenceClass::Evaluate(const Attempt& attempt, const PreFilterOutcome& 
   const cluster::NodeTable& nodes = attempt.nodes();
   // With more changed rows, evaluating all rows is cheaper.
   const std::uint64_t worthwhile = nodes.rows() / 8;
-  const std::uint64_t seen = std::exchange(pod_changes_, nodes.pod_changes());
+  const std::uint64_t seen = std::exchange(pod_changes_, nodes.pod_changes().count());
   changed_.Resize(nodes.rows());
   changed_.Clear();
-  const bool can_follow = node_changes_ == nodes.node_changes() &&
-                          skipped_filters_ == pre_filter.skipped_filters &&
-                          pod_changes_ - seen <= worthwhile &&
-                          nodes.ForEachChangedRow(seen, [&](cluster::Row row) { changed_.Add(row); });
+  const bool can_follow =
+      node_changes_ == nodes.node_changes() && skipped_filters_ == pre_filter.skipped_filters &&
+      pod_changes_ - seen <= worthwhile &&
+      nodes.pod_changes().ForEachSince(seen, [&](cluster::Row row) { changed_.Add(row); });
   return (can_follow && EvaluateChangedRows(attempt, pre_filter)) || Rebuild(attempt, pre_filter);
 }
 

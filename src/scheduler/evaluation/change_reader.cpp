@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "scheduler/cluster/row_log.hpp"
+
 namespace berth::evaluation {
 namespace {
 
@@ -98,7 +100,8 @@ void ChangeReader::Begin(CopyUpdate& update) {
   reading_ = true;
   journal_->active = true;
   listing_ = std::make_unique<Listing>();
-  seen_changes_ = std::as_const(live_).cache().nodes().pod_changes();
+  seen_changes_ = std::as_const(live_).cache().nodes().pod_changes().count();
+  seen_starts_ = std::as_const(live_).cache().nodes().start_changes().count();
   changed_ = std::as_const(live_).cache().nodes().all();
 }
 
@@ -106,9 +109,12 @@ void ChangeReader::FindChangedRows() {
   const cluster::NodeTable& table = std::as_const(live_).cache().nodes();
   if (nodes_.size() < table.rows()) nodes_.resize(table.rows());
   changed_.Resize(table.rows());
-  if (!table.ForEachChangedRow(seen_changes_, [&](cluster::Row row) { changed_.Add(row); }))
-    changed_ |= table.all();
-  seen_changes_ = table.pod_changes();
+  const auto read = [&](const cluster::RowLog& log, std::uint64_t& seen) {
+    if (!log.ForEachSince(seen, [&](cluster::Row row) { changed_.Add(row); })) changed_ |= table.all();
+    seen = log.count();
+  };
+  read(table.pod_changes(), seen_changes_);
+  read(table.start_changes(), seen_starts_);
   for (cluster::Row row = 0; row < nodes_.size(); ++row) {
     if (nodes_[row] != table.shared_node(row)) changed_.Add(row);
   }

@@ -65,7 +65,8 @@ class ChangeReader {
   bool reading_ = false;                    // an update was read, or has begun
   std::vector<api::NodePtr> nodes_;         // as last read, by row
   RowSet changed_;                          // rows to read
-  std::uint64_t seen_changes_ = 0;          // of the node table
+  std::uint64_t seen_changes_ = 0;          // NodeTable::pod_changes
+  std::uint64_t seen_starts_ = 0;           // NodeTable::start_changes
   std::vector<MonoTime> polled_at_;         // as last read, by signal
   std::vector<load_metrics::SignalState> states_;
   Work work_;

@@ -211,6 +211,15 @@ class RandomChanges : public EvaluationTest {
     if (Below(3) > 0) pod.OnNode(fmt::format("n{}", Below(6)));
     pods_.push_back(Add(pod));
   }
+  void StartPod() {
+    if (pods_.empty()) return;
+    api::PodPtr& known = pods_[Below(pods_.size())];
+    if (known->spec.node_name.empty()) return;
+    api::Pod started = *known;
+    started.status.start_time = static_cast<std::int64_t>(1 + Below(1'000));
+    const auto after = std::make_shared<const api::Pod>(std::move(started));
+    Change<api::Pod>(std::exchange(known, after), after);
+  }
   void ChangeClaim() {
     auto claim = std::make_shared<api::PersistentVolumeClaim>();
     claim->metadata.name = fmt::format("claim{}", Below(3));
@@ -235,12 +244,15 @@ TEST_F(RandomChanges, AKeptCopyEqualsANewOne) {
   int compared = 0;
   for (int round = 0; round < 60; ++round) {
     for (std::size_t i = 0; i < 1 + Below(6); ++i) {
-      switch (Below(3)) {
+      switch (Below(4)) {
         case 0:
           ChangeNode();
           break;
         case 1:
           ChangePod();
+          break;
+        case 2:
+          StartPod();
           break;
         default:
           ChangeClaim();
@@ -363,6 +375,24 @@ TEST_F(ChangeReaderTest, NoStepReadsMoreThanItsLimit) {
   ASSERT_EQ(next.rows.size(), 1u);
   EXPECT_EQ(next.rows.front().node->metadata.name, "n7");
   EXPECT_EQ(next.rows.front().pods.size(), static_cast<std::size_t>(kPodsPerNode) + 1);
+}
+
+TEST_F(ChangeReaderTest, AStartTimeIsInTheNextUpdate) {
+  Add(MakeNode("n1").Cpu("2"));
+  Add(MakeNode("n2").Cpu("2"));
+  PodBuilder pod = MakePod("p").OnNode("n2");
+  const api::PodPtr bound = Add(pod);
+  ChangeReader reader(*run_.engine, *run_.scheduler);
+  CopyUpdate first, second, third;
+  Read(reader, first);
+  pod.raw().status.start_time = 7;
+  Change<api::Pod>(bound, pod.Share());
+  Read(reader, second);
+  ASSERT_EQ(second.rows.size(), 1u);
+  ASSERT_EQ(second.rows.front().pods.size(), 1u);
+  EXPECT_EQ(second.rows.front().pods.front()->status.start_time, 7);
+  Read(reader, third);
+  EXPECT_TRUE(third.rows.empty());
 }
 
 TEST_F(ChangeReaderTest, ChangesBetweenTheStepsAreInTheUpdate) {

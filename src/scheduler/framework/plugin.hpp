@@ -87,7 +87,7 @@ class QueueSortPlugin : public virtual Plugin {
 // cache evaluates a plugin again when one of these inputs has changed.
 enum class ResultDependency : std::uint8_t {
   kEverything,  // unknown inputs: the plugin is evaluated for every pod
-  kRow,         // a row's result depends on its node and the pods on it
+  kRow,         // a row's result depends on its node and the shapes of the pods on it (cluster::SameShape)
   kNodes,       // the results depend on all node objects, not on the pods on them
 };
 

@@ -7,6 +7,7 @@
 
 #include "kubernetes/api/owners.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
+#include "scheduler/cluster/row_log.hpp"
 #include "scheduler/plugins/load_aware/load_signal.hpp"
 #include "testing/builders.hpp"
 #include "tools/rebalance/cluster_copy.hpp"
@@ -185,9 +186,9 @@ TEST_F(Planning, TheLiveClusterIsUnchanged) {
   Node("cool", 20);
   Node("hot", 95);
   Add(Pod("web", "hot"), 2);
-  const std::uint64_t before = engine_->cache().nodes().pod_changes();
+  const std::uint64_t before = engine_->cache().nodes().pod_changes().count();
   ASSERT_THAT(Make().moves, SizeIs(1));
-  EXPECT_EQ(engine_->cache().nodes().pod_changes(), before);
+  EXPECT_EQ(engine_->cache().nodes().pod_changes().count(), before);
   EXPECT_EQ(reader_->Read().signals.at(0).nodes.at("hot").now, 95);
 }
 

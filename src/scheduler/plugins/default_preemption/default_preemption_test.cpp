@@ -97,6 +97,16 @@ TEST_F(ImportanceTest, OrdersByPriorityThenStartTimeThenName) {
                                     "default/not-started-b", "default/low"));
 }
 
+TEST_F(ImportanceTest, FollowsStartTimes) {
+  Run("a", 0, 100);
+  Run("b", 0);
+  EXPECT_THAT(Below(1), ElementsAre("default/a", "default/b"));
+  auto b = MakePod("b");
+  b.raw().status.start_time = 50;
+  cluster.nodes().ReplacePod(0, *importance.Below(0, 1).back().pod, b.Share());
+  EXPECT_THAT(Below(1), ElementsAre("default/b", "default/a"));
+}
+
 TEST_F(ImportanceTest, NamesAreComparedAsNamespaceSlashName) {
   Run("x", 0, 1, "a");
   Run("x", 0, 1, "a-b");

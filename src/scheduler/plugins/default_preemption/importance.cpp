@@ -56,6 +56,14 @@ std::span<const Importance::Entry> Importance::Below(Row row, std::int32_t prior
 
 void Importance::OnPodAdded(Row row, const PlacedPod& pod) { Add(row, *nodes_.pods(row)[pod.slot]); }
 
+void Importance::OnPodStarted(Row row, const PlacedPod& pod) {
+  RowPods& pods = rows_[row];
+  const auto found = std::ranges::find(pods.entries, &pod, &Entry::pod);
+  if (found == pods.entries.end()) return;  // the row is not listed, or the pod is withdrawn
+  *found = EntryOf(*found->pod);
+  pods.sorted = false;
+}
+
 void Importance::Add(Row row, PlacedPod& pod) {
   if (row >= rows_.size()) rows_.resize(nodes_.rows());
   RowPods& pods = rows_[row];

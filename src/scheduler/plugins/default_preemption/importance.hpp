@@ -13,7 +13,7 @@ namespace berth::plugins {
 // Follows the pods of all rows and withdrawals, not overlays. A row stores only its lowest priority until its
 // pods are first requested, so that the cost is low without preemption; pods that exist at the start are
 // first read on request. The first request for a row must not occur during an overlay. Entries are sorted on
-// request and stay sorted until a pod is added. Scheduler loop only.
+// request and stay sorted until a pod is added or started. Scheduler loop only.
 class Importance final : public cluster::PodObserver {
  public:
   struct Entry {
@@ -34,12 +34,13 @@ class Importance final : public cluster::PodObserver {
   Importance& operator=(const Importance&) = delete;
 
   bool AnyBelow(cluster::Row row, std::int32_t priority);
-  // The row's pods of lower priority by descending importance (IsMoreImportant). Valid until a pod is added
-  // or removed.
+  // The row's pods of lower priority by descending importance (IsMoreImportant). Valid until a pod is added,
+  // removed or started.
   std::span<const Entry> Below(cluster::Row row, std::int32_t priority);
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodStarted(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodsFound(cluster::Row row, std::span<cluster::PlacedPod* const> pods) override;
 
  private:

@@ -81,6 +81,7 @@ class LoadAware final : public framework::PreFilterPlugin,
   // The signals and the forecast have been notified before.
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod&) override { RefreshRow(row); }
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod&) override { RefreshRow(row); }
+  void OnPodStarted(cluster::Row row, const cluster::PlacedPod&) override { RefreshRow(row); }
   void OnNodeAdded(cluster::Row row) override { RefreshRow(row); }
   void OnPolled();
   void UpdateWeights();

@@ -10,6 +10,7 @@
 #include <random>
 #include <utility>
 
+#include "scheduler/cluster/row_log.hpp"
 #include "scheduler/plugins/load_metrics/prometheus_args.hpp"
 #include "testing/load_metrics.hpp"
 
@@ -129,6 +130,22 @@ TEST_F(LoadAwareTest, CachedScoresEqualComputedScores) {
       }
     }
   }
+}
+
+TEST_F(LoadAwareTest, TheStartTimeOfAPodReplacesTheTimeOfItsPlacement) {
+  Own(", estimate: {from: request, resource: cpu}");
+  clock.Advance(1h);
+  MeasureOwn({{"n1", 0.3}, {"n2", 0.3}});
+  PodBuilder pod = MakePod("p").Cpu("1");
+  cluster.Run("n1", pod);
+  EXPECT_EQ(Scores(), (NodeScores{{"n1", 60}, {"n2", 70}}));
+  pod.raw().status.start_time =
+      std::chrono::duration_cast<std::chrono::seconds>((clock.WallNow() - 30min).time_since_epoch()).count();
+  const cluster::Row row = cluster.RowOf("n1");
+  const std::uint64_t changes = cluster.nodes().pod_changes().count();
+  cluster.nodes().ReplacePod(row, *cluster.nodes().pods(row).front(), pod.Share());
+  EXPECT_EQ(Scores(), (NodeScores{{"n1", 70}, {"n2", 70}})) << "the measurement includes it";
+  EXPECT_GT(cluster.nodes().pod_changes().count(), changes) << "the row must be scored again";
 }
 
 TEST_F(LoadAwareTest, TheScoreIsExplainedPerSignal) {

@@ -47,6 +47,12 @@ void UnmeasuredPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& po
   Tell(row);
 }
 
+void UnmeasuredPods::OnPodStarted(cluster::Row row, const cluster::PlacedPod& pod) {
+  OnPodRemoved(row, pod);
+  OnPodAdded(row, pod);
+  nodes_.InvalidateResults(row);
+}
+
 // Grows with the nodes, not with the first pod of each row, which is part of a decision.
 void UnmeasuredPods::OnNodeAdded(cluster::Row row) {
   Grow(row);

@@ -86,6 +86,7 @@ class UnmeasuredPods final : private cluster::PodObserver {
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodStarted(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnNodeAdded(cluster::Row row) override;
   void Tell(cluster::Row row) const {
     if (changed_) changed_(row);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/cluster/row_log.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::plugins {
@@ -292,8 +293,10 @@ TEST_F(TopologyMatchTest, OnlyAChangeOfTheTopologyInvalidatesTheRow) {
   cluster.Add(NumaNode());
   plugin();
   const auto topology = SingleNuma().Zone("node-0", {{"cpu", "1"}});
-  std::uint64_t changes = cluster.nodes().pod_changes();
-  const auto changed = [&] { return std::exchange(changes, cluster.nodes().pod_changes()) != changes; };
+  std::uint64_t changes = cluster.nodes().pod_changes().count();
+  const auto changed = [&] {
+    return std::exchange(changes, cluster.nodes().pod_changes().count()) != changes;
+  };
   cluster.Put<Topology>(topology);
   EXPECT_TRUE(changed());
   Topology touched = topology;
@@ -597,9 +600,9 @@ TEST_F(TopologyMatchTest, ReservationsInvalidateTheRow) {
   cluster.Add(NumaNode());
   plugin();
   for (const Step step : {Step::kReserve, Step::kPostBind}) {
-    const std::uint64_t before = cluster.nodes().pod_changes();
+    const std::uint64_t before = cluster.nodes().pod_changes().count();
     Do(step, "a");
-    EXPECT_NE(cluster.nodes().pod_changes(), before);
+    EXPECT_NE(cluster.nodes().pod_changes().count(), before);
   }
 }
 

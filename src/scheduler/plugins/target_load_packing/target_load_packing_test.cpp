@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/cluster/row_log.hpp"
 #include "scheduler/plugins/load_metrics/prometheus_args.hpp"
 #include "testing/load_metrics.hpp"
 
@@ -16,6 +17,7 @@ using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::Measure;
 using berth::testing::NodeScores;
+using berth::testing::PodBuilder;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
@@ -95,6 +97,28 @@ TEST_F(TargetLoadPackingTest, RecentlyPlacedPodsCountUntilTheyAreMeasuredForAMin
   clock.Advance(1s);
   MeasureCpu({{"n1", 0}, {"n2", 0}});
   EXPECT_EQ(ScoreOf(IdlePod()), 40);
+}
+
+TEST_F(TargetLoadPackingTest, TheStartTimeOfAPodReplacesTheTimeOfItsPlacement) {
+  Make();
+  clock.Advance(1h);
+  MeasureCpu({{"n1", 0}, {"n2", 0}});
+  const PodBuilder placed = MakePod("placed").Cpu("2");
+  cluster.Run("n1", placed);
+  EXPECT_EQ(ScoreOf(IdlePod()), 85);
+  const cluster::Row row = cluster.RowOf("n1");
+  const std::uint64_t changes = cluster.nodes().pod_changes().count();
+  const auto start = [&](Duration ago) {
+    PodBuilder started = placed;
+    started.raw().status.start_time =
+        std::chrono::duration_cast<std::chrono::seconds>((clock.WallNow() - ago).time_since_epoch()).count();
+    cluster.nodes().ReplacePod(row, *cluster.nodes().pods(row).front(), started.Share());
+  };
+  start(30s);
+  EXPECT_EQ(ScoreOf(IdlePod()), 85);
+  start(60s);
+  EXPECT_EQ(ScoreOf(IdlePod()), 40) << "the measurement includes it";
+  EXPECT_GT(cluster.nodes().pod_changes().count(), changes) << "the row must be scored again";
 }
 
 TEST_F(TargetLoadPackingTest, ADeletedPodNoLongerCounts) {

@@ -40,6 +40,12 @@ void RecentPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) {
   if (found->second.empty()) pods_.erase(found);
 }
 
+void RecentPods::OnPodStarted(cluster::Row row, const cluster::PlacedPod& pod) {
+  OnPodRemoved(row, pod);
+  OnPodAdded(row, pod);
+  nodes_.InvalidateResults(row);
+}
+
 MonoTime RecentPods::StartOf(const api::Pod& pod) const {
   const Clock& clock = *measurements_.clock();
   if (pod.status.start_time == 0) return clock.Now();

@@ -57,6 +57,7 @@ class RecentPods final : private cluster::PodObserver {
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void OnPodStarted(cluster::Row row, const cluster::PlacedPod& pod) override;
   MonoTime StartOf(const api::Pod& pod) const;
   bool IsMeasured(const RecentPod& pod) const;
   void OnPoll();
