@@ -158,7 +158,8 @@ Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& h
                     .access = SystemSourceParts(io, environment)}));
   std::vector<cycle::Message> arrived;
   while (!measurements.AllPolled()) {  // every query has a deadline
-    mailbox->WaitUntil(clock.Now() + std::chrono::minutes(1));
+    mailbox->SetDeadline(clock.Now() + std::chrono::minutes(1));
+    mailbox->Wait();
     mailbox->Take(arrived);
     for (cycle::Message& message : arrived) std::get<cycle::PostedWork>(message).work();
   }

@@ -157,6 +157,7 @@ class Process final : public LongRunningProcess {
 };
 
 Expected<void> Process::Assemble(std::vector<std::string>& notes) {
+  loop_.ShareWith({[this] { return io_.OnThread(); }, [this](auto work) { io_.Post(std::move(work)); }});
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_RETURN_IF_ERROR(MakeScheduler(notes));
   if (elects_leader()) {

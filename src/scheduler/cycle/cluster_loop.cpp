@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -11,8 +12,27 @@
 
 namespace berth::cycle {
 
+namespace {
+
+// With more messages both threads have enough to do.
+constexpr std::size_t kMostMessages = 16;
+
+}  // namespace
+
 struct ClusterLoop::Batch {
   std::vector<Message> messages;
+};
+
+// What the two threads that may run iterations share. The partner may hold it longer than the loop exists.
+struct ClusterLoop::Sharing {
+  // --- the partner's thread ---
+  bool posted = false;       // it will run iterations
+  std::size_t messages = 0;  // that it has posted to the loop meanwhile
+
+  std::mutex iteration;  // held during iterations
+  // --- under `iteration` ---
+  Handler* handler = nullptr;  // that of Run; null: Run is not in progress
+  MonoTime not_before{};       // the partner runs no iteration earlier
 };
 
 ClusterLoop::ClusterLoop(const Clock& clock) : ClusterLoop(clock, LoopJournal::None()) {}
@@ -22,6 +42,7 @@ ClusterLoop::ClusterLoop(const Clock& clock, LoopJournal& journal)
       journal_(journal),
       mailbox_(std::make_shared<Mailbox>()),
       batch_(std::make_unique<Batch>()),
+      sharing_(std::make_shared<Sharing>()),
       timers_(clock) {}
 ClusterLoop::~ClusterLoop() = default;
 
@@ -44,9 +65,55 @@ MonoTime ClusterLoop::PostAfter(Duration delay, Work work) {
 void ClusterLoop::PostAt(MonoTime due, Work work) { timers_.At(due, std::move(work)); }
 
 void ClusterLoop::Run(Handler& handler) {
+  const auto set_handler = [&](Handler* value) {
+    const std::scoped_lock lock(sharing_->iteration);
+    sharing_->handler = value;
+  };
+  set_handler(&handler);
   while (!stopping()) {
-    if (!RunOnce(handler)) mailbox_->WaitUntil(NextDue(handler));
+    {
+      const std::scoped_lock lock(sharing_->iteration);
+      if (RunOnce(handler)) continue;
+      mailbox_->SetDeadline(NextDue(handler));
+    }
+    mailbox_->Wait();
   }
+  set_handler(nullptr);
+}
+
+void ClusterLoop::ShareWith(Partner partner) {
+  mailbox_->SetTakesItself(
+      [this, partner = std::move(partner), sharing = sharing_, mailbox = std::weak_ptr(mailbox_)] {
+        if (!partner.is_current()) return false;
+        if (++sharing->messages > kMostMessages) return false;
+        if (std::exchange(sharing->posted, true)) return true;
+        partner.post([this, sharing, mailbox] {
+          sharing->posted = false;
+          sharing->messages = 0;
+          const std::unique_lock lock(sharing->iteration, std::try_to_lock);
+          if (lock && sharing->handler != nullptr) return RunHere(*sharing);
+          if (const auto left = mailbox.lock()) left->Notify();
+        });
+        return true;
+      });
+}
+
+// On the partner's thread, with `iteration` held.
+void ClusterLoop::RunHere(Sharing& sharing) {
+  constexpr int kMostIterations = 4;
+  // An iteration that takes longer delays what the partner does for others.
+  constexpr Duration kLong = std::chrono::milliseconds(1);
+  constexpr Duration kPause = std::chrono::milliseconds(100);
+
+  Handler& handler = *sharing.handler;
+  const MonoTime begin = clock_.Now();
+  if (mailbox_->waking() || stopping() || handler.MayWait() || begin < sharing.not_before)
+    return mailbox_->Notify();
+  int iterations = 0;
+  while (iterations < kMostIterations && RunOnce(handler)) ++iterations;
+  const MonoTime end = clock_.Now();
+  if (end - begin > kMostIterations * kLong) sharing.not_before = end + kPause;
+  mailbox_->SetDeadline(iterations == kMostIterations ? end : NextDue(handler));
 }
 
 bool ClusterLoop::RunOnce(Handler& handler) {

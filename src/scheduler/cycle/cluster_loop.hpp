@@ -19,7 +19,8 @@ struct Origin;
 struct PostedWork;
 
 // An iteration handles the messages that arrived, runs due timers, and lets the handler do one unit of work.
-// Messages posted before the first iteration are kept until then.
+// Messages posted before the first iteration are kept until then. "The loop's thread" is the one that runs an
+// iteration: that of Run, or the partner of ShareWith while that of Run waits; never both at once.
 class ClusterLoop final : public framework::LoopExecutor {
  public:
   // All methods are called on the loop's thread.
@@ -33,6 +34,8 @@ class ClusterLoop final : public framework::LoopExecutor {
     virtual bool DoWork() = 0;
     // When DoWork must be called even if no message has arrived; MonoTime::max(): not at all.
     virtual MonoTime NextDue() const = 0;
+    // Whether DoWork may wait for another thread. Then iterations run only on the thread of Run.
+    virtual bool MayWait() const { return true; }
   };
 
   explicit ClusterLoop(const Clock& clock);
@@ -55,7 +58,18 @@ class ClusterLoop final : public framework::LoopExecutor {
   // Whether all objects that existed at the start have been delivered.
   bool synced() const { return synced_.load(std::memory_order_relaxed); }
 
-  // --- the loop's thread: that of Run ---
+  // Another thread, such as the one that reads from sockets.
+  struct Partner {
+    std::function<bool()> is_current;  // whether the caller runs on it
+    std::function<void(std::move_only_function<void()>)> post;
+  };
+  // During Run, the partner runs the iterations for messages that it posts itself, a few at a time, unless
+  // the thread of Run is busy: this saves waking that thread for single messages, and waking the partner for
+  // the answers. When an iteration was long, the partner runs none for a while. Must be called before the
+  // first message; what is posted to the partner may outlive the loop.
+  void ShareWith(Partner partner);
+
+  // --- the loop's thread ---
   // Returns after Stop.
   void Run(Handler& handler);
   // One iteration without waiting. Returns false if there was nothing to do. For tests and simulations.
@@ -82,6 +96,8 @@ class ClusterLoop final : public framework::LoopExecutor {
   void DropPending();
 
  private:
+  struct Sharing;
+  void RunHere(Sharing& sharing);
   bool HandleMessages(Handler& handler);
   void Execute(PostedWork& posted);
   MonoTime NextDue(const Handler& handler) const;
@@ -92,6 +108,7 @@ class ClusterLoop final : public framework::LoopExecutor {
   LoopJournal& journal_;
   const std::shared_ptr<Mailbox> mailbox_;
   const std::unique_ptr<Batch> batch_;  // the messages being handled
+  const std::shared_ptr<Sharing> sharing_;
   TimerQueue timers_;
   bool held_ = false;  // the last unit of work was held back by the journal
   std::atomic<bool> synced_{false};

@@ -22,7 +22,7 @@ using load_metrics::SignalId;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-config::SchedulerConfig ConfigOf(const std::string& args) {
+config::SchedulerConfig LoadAwareConfig(const std::string& args) {
   static const runtime::Registry registry = assembly::InTreePlugins();
   config::ParseOptions options;
   options.codecs = &registry.codecs();
@@ -46,7 +46,7 @@ config::SchedulerConfig ConfigOf(const std::string& args) {
 class LoadAwareCluster : public SchedulerEnvironment {
  public:
   explicit LoadAwareCluster(const std::string& args, const SchedulerOptions& options = {}) {
-    Build(ConfigOf(args), assembly::InTreePlugins(), options);
+    Build(LoadAwareConfig(args), assembly::InTreePlugins(), options);
     signals().SetClock(clock);
     loop.sink().OnSynced();
     Settle();

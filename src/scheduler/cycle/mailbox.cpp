@@ -17,20 +17,24 @@ void Mailbox::Post(Work work) { Append(PostedWork{std::move(work), OriginScope::
 void Mailbox::WakeUp() { Append(Wake{}); }
 
 void Mailbox::Append(Message message) {
+  const bool wakes = !takes_itself_();
   {
     std::scoped_lock lock(mutex_);
     messages_.push_back(std::move(message));
+    waking_ = waking_ || wakes;
   }
-  arrived_.notify_one();
+  if (wakes) Notify();
 }
 
 void Mailbox::PostStep(bool succeeded, Work step) {
   if (!succeeded) return Post(std::move(step));
+  const bool wakes = !takes_itself_();
   {
     std::scoped_lock lock(mutex_);
     succeeded_steps_.emplace_back(std::move(step), OriginScope::Current());
+    waking_ = waking_ || wakes;
   }
-  arrived_.notify_one();
+  if (wakes) Notify();
 }
 
 void Mailbox::Take(std::vector<Message>& out) {
@@ -42,6 +46,7 @@ void Mailbox::Take(std::vector<Message>& out) {
   std::swap(out, messages_);
   for (PostedWork& step : succeeded_steps_) out.emplace_back(std::move(step));
   succeeded_steps_.clear();
+  waking_ = false;
 }
 
 std::vector<PostedWork> Mailbox::TakeSucceededSteps() {
@@ -79,9 +84,22 @@ bool Mailbox::HasWork() {
   });
 }
 
-void Mailbox::WaitUntil(MonoTime deadline) {
+bool Mailbox::waking() {
+  std::scoped_lock lock(mutex_);
+  return waking_;
+}
+
+void Mailbox::Wait() {
   std::unique_lock lock(mutex_);
-  arrived_.wait_until(lock, deadline, [&] { return !messages_.empty() || !succeeded_steps_.empty(); });
+  while (Empty()) {
+    const MonoTime deadline = deadline_;
+    if (arrived_.wait_until(lock, deadline) == std::cv_status::timeout && deadline_ <= deadline) return;
+  }
+}
+
+void Mailbox::SetDeadline(MonoTime deadline) {
+  std::scoped_lock lock(mutex_);
+  if (deadline < std::exchange(deadline_, deadline)) arrived_.notify_one();
 }
 
 }  // namespace berth::cycle

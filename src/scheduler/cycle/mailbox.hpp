@@ -36,6 +36,11 @@ class Mailbox final : public ports::ClusterSink {
   Mailbox();
   ~Mailbox() override;
 
+  // `takes_itself` is called by every thread that appends a message, before it does. It returns whether that
+  // thread ensures that the message is taken; any other message wakes the thread that waits. Must be set
+  // before the first message.
+  void SetTakesItself(std::function<bool()> takes_itself) { takes_itself_ = std::move(takes_itself); }
+
   void On(ports::ClusterChange change) override;
   void OnSynced() override;
   void Post(Work work);
@@ -51,16 +56,27 @@ class Mailbox final : public ports::ClusterSink {
   std::optional<PostedWork> TakeWork(const Origin& origin);
   // Whether there is work that was not posted from outside.
   bool HasWork();
-  // Returns when there is a message or the deadline has passed.
-  void WaitUntil(MonoTime deadline);
+  // Whether one of the messages wakes the thread that waits.
+  bool waking();
+
+  // Returns when there is a message or the deadline has passed. One thread.
+  void Wait();
+  // The deadline of Wait, also of one that has begun. At first there is none.
+  void SetDeadline(MonoTime deadline);
+  // Wakes the thread that waits, if there is a message.
+  void Notify() { arrived_.notify_one(); }
 
  private:
   void Append(Message message);
+  bool Empty() const { return messages_.empty() && succeeded_steps_.empty(); }
 
+  std::function<bool()> takes_itself_ = [] { return false; };
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<Message> messages_;
   std::vector<PostedWork> succeeded_steps_;
+  MonoTime deadline_ = MonoTime::max();
+  bool waking_ = false;
 };
 
 }  // namespace berth::cycle

@@ -89,6 +89,8 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   void OnSynced() override;
   bool DoWork() override;
   MonoTime NextDue() const override;
+  // For extenders: see above.
+  bool MayWait() const override { return !parts_.extenders->empty(); }
   // The last received versions, in no defined order: pods with a node, and pods without a node that a profile
   // of this scheduler is responsible for.
   std::vector<api::PodPtr> Pods() const { return pods_.All(); }

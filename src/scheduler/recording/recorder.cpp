@@ -302,6 +302,7 @@ void Recorder::End() {
     line_ += ',';
     return;
   }
+  step_thread_.store({}, std::memory_order_relaxed);
   is_work_ = false;
   Append(line_, has_change_ ? &change_ : nullptr);
   has_change_ = false;
@@ -317,7 +318,10 @@ void Recorder::Break(std::string_view why) {
 }
 
 void Recorder::Begin(std::string_view head) {
-  if (depth_++ == 0) line_.clear();
+  if (depth_++ == 0) {
+    line_.clear();
+    step_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
   line_ += head;
   line_ += R"(,"t":[)";
 }

@@ -150,7 +150,7 @@ class Recorder final : public cycle::LoopJournal {
 
   Recorder(std::unique_ptr<SegmentWriter> writer, const RecorderLimits& limits, const Clock& clock);
   // Whether the calling thread is the loop's, within a step.
-  bool InStep() const { return std::this_thread::get_id() == loop_thread_ && depth_ > 0; }
+  bool InStep() const { return step_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
   void Begin(std::string_view head);
   void NoteNow(MonoTime now);
   void NoteWall(WallTime now);
@@ -173,9 +173,9 @@ class Recorder final : public cycle::LoopJournal {
 
   const RecorderLimits limits_;
   const std::unique_ptr<LoopClock> clock_;
-  const std::thread::id loop_thread_ = std::this_thread::get_id();
-  cycle::Scheduler* scheduler_ = nullptr;  // null: until Watch
-  metrics::Registry* metrics_ = nullptr;   // null: until ExportTo
+  std::atomic<std::thread::id> step_thread_{};  // of the step in progress
+  cycle::Scheduler* scheduler_ = nullptr;       // null: until Watch
+  metrics::Registry* metrics_ = nullptr;        // null: until ExportTo
 
   // --- the loop's thread ---
   std::string line_;      // the step in progress
