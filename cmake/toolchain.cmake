@@ -63,6 +63,21 @@ elseif(NOT BERTH_SANITIZE STREQUAL "")
   message(FATAL_ERROR "BERTH_SANITIZE=${BERTH_SANITIZE}: expected address, thread or nothing")
 endif()
 
+# script/build-profiled. Both builds use the same directory: the counts are beside the object files.
+if(NOT BERTH_PROFILE STREQUAL "" AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  message(FATAL_ERROR "BERTH_PROFILE=${BERTH_PROFILE} needs g++")
+endif()
+if(BERTH_PROFILE STREQUAL "generate")
+  add_compile_options(-fprofile-generate -fprofile-update=prefer-atomic)
+  add_link_options(-fprofile-generate)
+elseif(BERTH_PROFILE STREQUAL "use")
+  # Code that did not run is optimised as usual, not for size. Counts of threads may be slightly inconsistent.
+  add_compile_options(-fprofile-use -fprofile-partial-training -fprofile-correction
+    -Wno-missing-profile -Wno-coverage-mismatch)
+elseif(NOT BERTH_PROFILE STREQUAL "")
+  message(FATAL_ERROR "BERTH_PROFILE=${BERTH_PROFILE}: expected generate, use or nothing")
+endif()
+
 if(BERTH_FUZZ AND BERTH_SANITIZE STREQUAL "")
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "BERTH_FUZZ needs clang: -DCMAKE_CXX_COMPILER=clang++-19")
