@@ -28,7 +28,8 @@ client::Encoding EncodingBy(const config::ClientConnection& wanted) {
 Expected<ApiConnections> ApiConnections::Open(http::IoThread& io, const client::ConnectionConfig& connection,
                                               const client::Environment& environment,
                                               metrics::Registry& metrics, const Clock& clock,
-                                              const LeaseFence& fence, const std::string& hostname) {
+                                              const LeaseFence& fence, const std::string& hostname,
+                                              double scheduled_event_ratio) {
   ApiConnections connections;
   BERTH_TRY(connections.main,
             client::Connection::Open(io, connection, environment, metrics, clock, "scheduler"));
@@ -41,7 +42,8 @@ Expected<ApiConnections> ApiConnections::Open(http::IoThread& io, const client::
       client::EventSinkOptions{
           .hostname = hostname,
           .queue_capacity = 10'000,
-          .under_pressure = [writer = connections.writer.get()] { return writer->Backlog() > 0; }});
+          .under_pressure = [writer = connections.writer.get()] { return writer->Backlog() > 0; },
+          .routine_ratio = scheduled_event_ratio});
   return connections;
 }
 

@@ -28,11 +28,12 @@ struct ApiConnections {
   std::unique_ptr<client::ApiWriter> writer;
   std::unique_ptr<client::EventSink> events;
 
-  // `fence`: of the lease that writes require. The arguments must outlive the result.
+  // `fence`: of the lease that writes require. `scheduled_event_ratio`: EventSinkOptions::routine_ratio. The
+  // arguments must outlive the result.
   static Expected<ApiConnections> Open(http::IoThread& io, const client::ConnectionConfig& connection,
                                        const client::Environment& environment, metrics::Registry& metrics,
                                        const Clock& clock, const LeaseFence& fence,
-                                       const std::string& hostname);
+                                       const std::string& hostname, double scheduled_event_ratio);
 };
 
 }  // namespace berth::process

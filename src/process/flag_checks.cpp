@@ -133,6 +133,10 @@ void CheckRequestHeaders(const service::RequestHeaderOptions& options, const con
 void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   if (!(flags.own.trace_ratio >= 0 && flags.own.trace_ratio <= 1))
     errors.push_back(fmt::format("--berth-trace-ratio {} must be between 0 and 1", flags.own.trace_ratio));
+  if (!(flags.own.scheduled_event_ratio >= 0 && flags.own.scheduled_event_ratio <= 1)) {
+    errors.push_back(fmt::format("--berth-scheduled-event-ratio {} must be between 0 and 1",
+                                 flags.own.scheduled_event_ratio));
+  }
   constexpr std::int64_t kMostClasses = 1000;
   if (flags.own.max_classes < 1 || flags.own.max_classes > kMostClasses) {
     errors.push_back(

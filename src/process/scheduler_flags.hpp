@@ -85,6 +85,7 @@ struct OwnFlags {
   std::string otlp_endpoint;
   std::string otlp_headers_file;
   double trace_ratio = 1;
+  double scheduled_event_ratio = 1;
   ShadowFlags shadow;
 };
 

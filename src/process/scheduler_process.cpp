@@ -200,7 +200,8 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
 Expected<void> Process::Connect() {
   BERTH_TRY(server_, ConnectionOf(flags_, config_.client_connection, environment_));
   if (elects_leader()) BERTH_RETURN_IF_ERROR(client::CheckLeaderElection(election_));
-  BERTH_TRY(api_, ApiConnections::Open(io_, server_, environment_, metrics_, clock_, fence_, hostname_));
+  BERTH_TRY(api_, ApiConnections::Open(io_, server_, environment_, metrics_, clock_, fence_, hostname_,
+                                       flags_.own.scheduled_event_ratio));
   return {};
 }
 

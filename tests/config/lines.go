@@ -213,6 +213,7 @@ func oldFlags() []line {
 		line{name: "--policy-configmap=x", args: []string{"--policy-configmap=x"}, differs: honoured, berth: "couldn't get policy config map kube-system/x"},
 		line{name: "--port=70000", args: []string{"--port=70000"}, differs: honoured, berth: "must be between 0 and 65535"},
 		line{name: "--berth-trace-ratio=2", args: []string{"--berth-trace-ratio=2"}, differs: "a flag of berth's own", berth: "must be between 0 and 1"},
+		line{name: "--berth-scheduled-event-ratio=-1", args: []string{"--berth-scheduled-event-ratio=-1"}, differs: "a flag of berth's own", berth: "must be between 0 and 1"},
 		line{name: "--berth-max-classes=0", args: []string{"--berth-max-classes=0"}, differs: "a flag of berth's own", berth: "must be between 1 and 1000"},
 		line{name: "--berth-seed=1", args: []string{"--berth-seed=1"}, differs: "a flag of berth's own"},
 	)

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <cmath>
 #include <deque>
 
 #include "base/random.hpp"
@@ -46,6 +47,7 @@ struct EventSink::Impl {
   const Clock& clock;
   const EventSinkOptions options;
   metrics::Counter& dropped;
+  metrics::Counter& left_out;
   std::atomic<std::size_t> held{0};  // emitted, not yet sent or given up
 
   // The following members are used on the loop's thread only.
@@ -72,6 +74,7 @@ struct EventSink::Impl {
   void Finish(const Sending& sending);
   void Release() { held.fetch_sub(1, std::memory_order_relaxed); }
   bool Hold();
+  bool IsLeftOut(const ports::Event& event) const;
   void KeepSeries();
   void EndSeries();
   void Shutdown();
@@ -82,6 +85,13 @@ bool EventSink::Impl::Hold() {
   Release();
   dropped.Add();
   return false;
+}
+
+bool EventSink::Impl::IsLeftOut(const ports::Event& event) const {
+  if (!event.routine || options.routine_ratio >= 1) return false;
+  const std::uint64_t hash = HashWithSeed(options.seed, event.regarding->metadata.uid);
+  constexpr int kBits = 53;  // of the mantissa
+  return std::ldexp(static_cast<double>(hash >> (64 - kBits)), -kBits) >= options.routine_ratio;
 }
 
 void EventSink::Impl::Accept(const ports::Event& event, WallTime time) {
@@ -251,7 +261,10 @@ EventSink::EventSink(http::Loop& loop, Api& api, const Clock& clock, metrics::Re
           loop, api, clock, std::move(options),
           registry.Counter("berth_events_dropped_total",
                            "[ALPHA] Events that were dropped because the queue was full or the API server "
-                           "rejected them.")}) {}
+                           "rejected them."),
+          registry.Counter("berth_events_left_out_total",
+                           "[ALPHA] Scheduled events that were not written because of "
+                           "--berth-scheduled-event-ratio.")}) {}
 
 EventSink::~EventSink() {
   impl_->loop.Sync([this] { impl_->Shutdown(); });
@@ -265,6 +278,7 @@ void EventSink::WhenIdle(std::move_only_function<void()> idle) {
 }
 
 void EventSink::Emit(ports::Event event) {
+  if (impl_->IsLeftOut(event)) return impl_->left_out.Add();
   if (!impl_->Hold()) return;
   impl_->loop.Post([impl = impl_.get(), event = std::move(event), time = impl_->clock.WallNow()] {
     impl->Accept(event, time);

@@ -29,6 +29,8 @@ struct EventSinkOptions {
   // the loop.
   std::function<bool()> under_pressure{};
   std::uint64_t seed = 1;
+  // Fraction of the routine events that is sent, from 0 to 1. It depends on the pod's UID which ones.
+  double routine_ratio = 1;
 };
 
 // Sends events.k8s.io/v1 as client-go 0.37's recorder does: a repetition (see EventRecord::SeriesKey) is a
@@ -38,6 +40,8 @@ struct EventSinkOptions {
 //
 // Of more than max_series series, the first event is written, and repetitions are neither written nor
 // counted, for up to max_uncounted: otherwise many unschedulable pods would cause a write per attempt.
+//
+// Of routine events, a fraction is sent; the others are counted in berth_events_left_out_total.
 //
 // Never blocks; memory is bounded. Events that do not fit into the queue, which includes waiting retries, are
 // dropped and counted in berth_events_dropped_total. Only warnings form series: a pod is scheduled once,

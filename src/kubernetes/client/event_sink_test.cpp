@@ -58,6 +58,42 @@ class Events : public testing::Test {
   std::unique_ptr<EventSink> sink_;
 };
 
+TEST_F(Events, OfRoutineEventsAFractionIsSent) {
+  const auto sent = [&](double ratio) {
+    api_.open.clear();
+    Make({.queue_capacity = 2000, .max_in_flight = 2000, .routine_ratio = ratio});
+    for (int i = 0; i < 1000; ++i)
+      sink_->Emit({.reason = "Scheduled",
+                   .action = "Binding",
+                   .note = "n",
+                   .controller = "default-scheduler",
+                   .regarding = Pod(std::to_string(i)),
+                   .routine = true});
+    loop_.Run();
+    std::vector<std::string> bodies;
+    for (const auto& call : api_.open)
+      bodies.push_back(call.request.body.substr(call.request.body.find("regarding")));
+    return bodies;
+  };
+  const auto left_out = [&] { return registry_.Counter("berth_events_left_out_total", "").Value(); };
+  EXPECT_THAT(sent(1), SizeIs(1000));
+  EXPECT_EQ(left_out(), 0U);
+  EXPECT_THAT(sent(0), IsEmpty());
+  EXPECT_EQ(left_out(), 1000U);
+  const std::vector<std::string> some = sent(0.2);
+  EXPECT_GT(some.size(), 140U);
+  EXPECT_LT(some.size(), 260U);
+  EXPECT_EQ(left_out(), 2000U - some.size());
+  EXPECT_EQ(some, sent(0.2)) << "another scheduler sends the events of the same pods";
+}
+
+TEST_F(Events, OtherEventsAreAlwaysSent) {
+  Make({.routine_ratio = 0});
+  Emit("Scheduled");
+  Emit("FailedScheduling");
+  EXPECT_THAT(api_.open, SizeIs(2));
+}
+
 TEST_F(Events, MayHaveARelatedPod) {
   Make();
   sink_->Emit({.reason = "Preempted",

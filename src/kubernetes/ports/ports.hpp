@@ -188,6 +188,7 @@ struct Event {
   std::string controller;  // reportingController: the profile's schedulerName
   api::PodPtr regarding;
   std::optional<ObjectReference> related = {};  // the other object of the event, if there is one
+  bool routine = false;                         // nothing unusual: may be left out
 };
 
 // Events for users. The queue is bounded; under pressure events are dropped and counted. Never blocks.

@@ -318,9 +318,13 @@ void OutcomeHandler::OnPermitDone(const QueuedPodPtr& pod) { parts_.queue.Done(p
 
 void OutcomeHandler::OnBound(const QueuedPodPtr& pod, const std::string& node) {
   const MonoTime now = parts_.clock.Now();
-  parts_.handle.events.Emit({ports::Event::Type::kNormal, "Scheduled", "Binding",
-                             fmt::format("Successfully assigned {} to {}", pod->info.key, node),
-                             pod->info.pod->spec.scheduler_name, pod->info.pod});
+  parts_.handle.events.Emit({.type = ports::Event::Type::kNormal,
+                             .reason = "Scheduled",
+                             .action = "Binding",
+                             .note = fmt::format("Successfully assigned {} to {}", pod->info.key, node),
+                             .controller = pod->info.pod->spec.scheduler_name,
+                             .regarding = pod->info.pod,
+                             .routine = pod->attempts <= 1});
   if (const auto log = log::V(2))
     log.Info("Successfully bound pod to node", {{"pod", log::Value::Object(pod->info.key)},
                                                 {"node", node},

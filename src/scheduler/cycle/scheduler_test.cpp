@@ -103,6 +103,7 @@ TEST_F(SchedulerTest, ABindingContainsTheUidAndIsFollowedByAnEvent) {
   EXPECT_EQ(api.bindings[0].uid, "uid-a");
   ASSERT_THAT(EventReasons(), ElementsAre("Scheduled"));
   EXPECT_EQ(events.events[0].note, "Successfully assigned default/a to n1");
+  EXPECT_TRUE(events.events[0].routine);
 }
 
 TEST_F(SchedulerTest, AnAssumedPodUsesItsNodeBeforeTheResponse) {
@@ -130,6 +131,8 @@ TEST_F(SchedulerTest, ARejectedPodGetsAnEventAndIsRetriedWhenANodeIsAdded) {
   AddNode("n2");
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("big@n1", "other@n2"));
+  EXPECT_EQ(events.events.back().reason, "Scheduled");
+  EXPECT_FALSE(events.events.back().routine) << "it ends a wait that users have seen";
 }
 
 TEST_F(SchedulerTest, ResourcesOfADeletedPodAreReused) {

@@ -3,8 +3,8 @@
 //
 // Each round has its own control plane. Pods are created after the scheduler has started, and a second client watches
 // them in Kubernetes' protobuf, like kubelets, controllers and both schedulers. berth-json is berth with contentType
-// application/json. --json-watch adds a watch in JSON: the increase of the API server's CPU time is the cost of that
-// encoding.
+// application/json, berth-no-events is berth that writes no events of scheduled pods. --json-watch adds a watch in JSON:
+// the increase of the API server's CPU time is the cost of that encoding.
 package main
 
 import (
@@ -42,7 +42,7 @@ type options struct {
 	json       bool
 }
 
-var contenders = []string{"berth", "berth-json", "kube-scheduler"}
+var contenders = []string{"berth", "berth-json", "berth-no-events", "kube-scheduler"}
 var kinds = []string{"plain", "spread", "anti-affinity", "full", "claims"}
 
 func parse(args []string) (*options, error) {
@@ -206,6 +206,9 @@ func start(o *options, control *controlplane.ControlPlane, children *controlplan
 	command := []string{o.Real, "kube-scheduler"}
 	if isBerth(scheduler) {
 		command = []string{o.Berth, "scheduler"}
+	}
+	if scheduler == "berth-no-events" {
+		command = append(command, "--berth-scheduled-event-ratio=0")
 	}
 	return children.Start(scheduler, command, "--config="+config, "--secure-port=0")
 }
