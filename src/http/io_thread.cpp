@@ -59,7 +59,9 @@ Loop::TimerId IoThread::After(Duration delay, Task task) {
 
 void IoThread::Cancel(TimerId timer) { impl_->timers.erase(static_cast<std::uint64_t>(timer)); }
 
-bool IoThread::OnThread() const { return std::this_thread::get_id() == impl_->thread.get_id(); }
+bool IoThread::OnThread() const { return std::this_thread::get_id() == id(); }
+
+std::thread::id IoThread::id() const { return impl_->thread.get_id(); }
 
 MonoTime IoThread::Now() const { return impl_->clock.Now(); }
 

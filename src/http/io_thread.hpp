@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <thread>
 
 #include "http/loop.hpp"
 
@@ -25,6 +26,7 @@ class IoThread final : public Loop {
   TimerId After(Duration delay, Task task) override;
   void Cancel(TimerId timer) override;
   bool OnThread() const override;
+  std::thread::id id() const;
   MonoTime Now() const override;
 
   boost::asio::io_context& context();

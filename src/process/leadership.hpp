@@ -38,8 +38,8 @@ struct LeadershipParts {
   cycle::ClusterLoop& loop;
   cycle::Scheduler& scheduler;
   client::ApiWriter& writer;
-  // Ends the process at once. Called on `io`, kGrace after the loss of the lease, even if the scheduler loop
-  // is blocked.
+  // Ends the process at once. Called on `io`, kGrace after the loss of the lease, even if the thread of the
+  // scheduler loop is blocked.
   std::function<void()> end_process;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <thread>
 
 #include "base/version.hpp"
 #include "config/write_config.hpp"
@@ -157,7 +158,11 @@ class Process final : public LongRunningProcess {
 };
 
 Expected<void> Process::Assemble(std::vector<std::string>& notes) {
-  loop_.ShareWith({[this] { return io_.OnThread(); }, [this](auto work) { io_.Post(std::move(work)); }});
+  // Plugins that are not built in may be slow, or expect to be called by one thread.
+  if (!plugins_.HasForeign()) {
+    loop_.ShareWith({[id = io_.id()] { return std::this_thread::get_id() == id; },
+                     [this](auto work) { io_.Post(std::move(work)); }});
+  }
   BERTH_RETURN_IF_ERROR(Connect());
   BERTH_RETURN_IF_ERROR(MakeScheduler(notes));
   if (elects_leader()) {

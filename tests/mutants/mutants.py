@@ -167,7 +167,7 @@ MUTANTS = [
            " || stopping() || handler.MayWait() ||", " || stopping() ||",
            "a decision waits for the extender's reply on the thread that reads it", ("scheduler_cycle", )),
     Mutant("long-iterations-stay-on-the-io-thread", "src/scheduler/cycle/cluster_loop.cpp",
-           "sharing.not_before = end + kPause;", "sharing.not_before = end;",
+           "sharing.not_before = end + kPause * (end - now);", "sharing.not_before = end;",
            "long decisions hold up the connections", ("scheduler_cycle", )),
     # --- queue ---
     Mutant("events-in-flight-are-dropped", QUEUE,

@@ -32,6 +32,7 @@ struct ClusterLoop::Sharing {
   std::mutex iteration;  // held during iterations
   // --- under `iteration` ---
   Handler* handler = nullptr;  // that of Run; null: Run is not in progress
+  bool busy = false;           // the thread of Run does not wait
   MonoTime not_before{};       // the partner runs no iteration earlier
 };
 
@@ -73,7 +74,8 @@ void ClusterLoop::Run(Handler& handler) {
   while (!stopping()) {
     {
       const std::scoped_lock lock(sharing_->iteration);
-      if (RunOnce(handler)) continue;
+      sharing_->busy = RunOnce(handler);
+      if (sharing_->busy) continue;
       mailbox_->SetDeadline(NextDue(handler));
     }
     mailbox_->Wait();
@@ -103,20 +105,31 @@ void ClusterLoop::RunHere(Sharing& sharing) {
   constexpr int kMostIterations = 4;
   // An iteration that takes longer delays what the partner does for others.
   constexpr Duration kLong = std::chrono::milliseconds(1);
-  constexpr Duration kPause = std::chrono::milliseconds(100);
+  constexpr int kPause = 20;  // times the duration
 
   Handler& handler = *sharing.handler;
-  const MonoTime begin = clock_.Now();
-  if (mailbox_->waking() || stopping() || handler.MayWait() || begin < sharing.not_before)
-    return mailbox_->Notify();
-  int iterations = 0;
-  while (iterations < kMostIterations && RunOnce(handler)) ++iterations;
-  const MonoTime end = clock_.Now();
-  if (end - begin > kMostIterations * kLong) sharing.not_before = end + kPause;
-  mailbox_->SetDeadline(iterations == kMostIterations ? end : NextDue(handler));
+  MonoTime now = clock_.Now();
+  bool worked = true;
+  for (int i = 0; i < kMostIterations && worked; ++i) {
+    // Stop, and work that another thread has posted, are for the thread of Run.
+    if (sharing.busy || stopping() || handler.MayWait() || now < sharing.not_before ||
+        !mailbox_->TakeUnlessWaking(batch_->messages)) {
+      break;
+    }
+    worked = RunIteration(handler);
+    const MonoTime end = clock_.Now();
+    if (end - now > kLong) sharing.not_before = end + kPause * (end - now);
+    now = end;
+  }
+  mailbox_->SetDeadline(worked ? now : NextDue(handler));
 }
 
 bool ClusterLoop::RunOnce(Handler& handler) {
+  mailbox_->Take(batch_->messages);
+  return RunIteration(handler);
+}
+
+bool ClusterLoop::RunIteration(Handler& handler) {
   const OriginScope scope({.kind = Origin::Kind::kLoop});
   const bool arrived = HandleMessages(handler);
   const bool due = RunTimers();
@@ -124,7 +137,6 @@ bool ClusterLoop::RunOnce(Handler& handler) {
 }
 
 bool ClusterLoop::HandleMessages(Handler& handler) {
-  mailbox_->Take(batch_->messages);
   for (Message& message : batch_->messages) {
     std::visit(
         [&]<class T>(T& content) {

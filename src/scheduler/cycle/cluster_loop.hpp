@@ -34,7 +34,8 @@ class ClusterLoop final : public framework::LoopExecutor {
     virtual bool DoWork() = 0;
     // When DoWork must be called even if no message has arrived; MonoTime::max(): not at all.
     virtual MonoTime NextDue() const = 0;
-    // Whether DoWork may wait for another thread. Then iterations run only on the thread of Run.
+    // Whether DoWork, or what it has posted, may wait for another thread. Then iterations run only on the
+    // thread of Run.
     virtual bool MayWait() const { return true; }
   };
 
@@ -65,8 +66,9 @@ class ClusterLoop final : public framework::LoopExecutor {
   };
   // During Run, the partner runs the iterations for messages that it posts itself, a few at a time, unless
   // the thread of Run is busy: this saves waking that thread for single messages, and waking the partner for
-  // the answers. When an iteration was long, the partner runs none for a while. Must be called before the
-  // first message; what is posted to the partner may outlive the loop.
+  // the answers. When an iteration was long, the partner runs none for twenty times as long. Must be called
+  // before the first message. `is_current` is called as long as anybody has the sink or a poster; what is
+  // posted to the partner may outlive the loop.
   void ShareWith(Partner partner);
 
   // --- the loop's thread ---
@@ -98,6 +100,7 @@ class ClusterLoop final : public framework::LoopExecutor {
  private:
   struct Sharing;
   void RunHere(Sharing& sharing);
+  bool RunIteration(Handler& handler);
   bool HandleMessages(Handler& handler);
   void Execute(PostedWork& posted);
   MonoTime NextDue(const Handler& handler) const;

@@ -212,6 +212,16 @@ TEST_F(SharedLoop, StopEndsRunAlsoFromThePartner) {
   runner_.join();
 }
 
+TEST_F(SharedLoop, StopEndsRunAlsoWithinAnIterationOfThePartner) {
+  Run();
+  handler_.SetScript([this](bool on_partner) {
+    if (on_partner) loop_->Stop();
+  });
+  SendUntilHandledHere();
+  RunPosted();
+  runner_.join();
+}
+
 TEST_F(SharedLoop, WhatWasPostedMayOutliveTheLoop) {
   Run();
   SendUntilHandledHere();

@@ -38,11 +38,22 @@ void Mailbox::PostStep(bool succeeded, Work step) {
 }
 
 void Mailbox::Take(std::vector<Message>& out) {
+  std::scoped_lock lock(mutex_);
+  MoveTo(out);
+}
+
+bool Mailbox::TakeUnlessWaking(std::vector<Message>& out) {
+  std::scoped_lock lock(mutex_);
+  if (waking_) return false;
+  MoveTo(out);
+  return true;
+}
+
+void Mailbox::MoveTo(std::vector<Message>& out) {
   // capacity limit between batches; the initial lists deliver a message per pod
   constexpr std::size_t kKept = 4096;
   out.clear();
   if (out.capacity() > kKept) out.shrink_to_fit();
-  std::scoped_lock lock(mutex_);
   std::swap(out, messages_);
   for (PostedWork& step : succeeded_steps_) out.emplace_back(std::move(step));
   succeeded_steps_.clear();
@@ -82,11 +93,6 @@ bool Mailbox::HasWork() {
     return posted != nullptr && posted->origin.kind != Origin::Kind::kOutside &&
            posted->origin.kind != Origin::Kind::kCommand;
   });
-}
-
-bool Mailbox::waking() {
-  std::scoped_lock lock(mutex_);
-  return waking_;
 }
 
 void Mailbox::Wait() {

@@ -51,14 +51,13 @@ class Mailbox final : public ports::ClusterSink {
 
   // Moves all messages to `out`, which is cleared first.
   void Take(std::vector<Message>& out);
+  // The same, unless one of them wakes the thread that waits. Returns whether they were taken.
+  bool TakeUnlessWaking(std::vector<Message>& out);
   std::vector<PostedWork> TakeSucceededSteps();
   // Removes the first work with this origin (kind and number), also from the succeeded steps.
   std::optional<PostedWork> TakeWork(const Origin& origin);
   // Whether there is work that was not posted from outside.
   bool HasWork();
-  // Whether one of the messages wakes the thread that waits.
-  bool waking();
-
   // Returns when there is a message or the deadline has passed. One thread.
   void Wait();
   // The deadline of Wait, also of one that has begun. At first there is none.
@@ -68,6 +67,7 @@ class Mailbox final : public ports::ClusterSink {
 
  private:
   void Append(Message message);
+  void MoveTo(std::vector<Message>& out);
   bool Empty() const { return messages_.empty() && succeeded_steps_.empty(); }
 
   std::function<bool()> takes_itself_ = [] { return false; };

@@ -99,6 +99,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       workers_(options.blocking_threads) {
   parts_.services.Connect(*this);
   parts_.extenders->SetKeepWaiting([this] { return PumpBindings(); });
+  had_extenders_ = !parts_.extenders->empty();
 }
 
 Scheduler::~Scheduler() {
@@ -279,6 +280,7 @@ Scheduler::Reconfigured Scheduler::Reconfigure(Configuration configuration) {
   });
   parts_.extenders->SetKeepWaiting(nullptr);
   parts_.extenders = std::move(configuration.extenders);
+  had_extenders_ = had_extenders_ || !parts_.extenders->empty();
   parts_.extenders->SetKeepWaiting([this] { return PumpBindings(); });
   algorithm_.Reconfigure(configuration.percentage_of_nodes_to_score, *parts_.extenders);
   bindings_.UseExtenders(parts_.extenders);

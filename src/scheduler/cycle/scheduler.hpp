@@ -89,8 +89,8 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   void OnSynced() override;
   bool DoWork() override;
   MonoTime NextDue() const override;
-  // For extenders: see above.
-  bool MayWait() const override { return !parts_.extenders->empty(); }
+  // Whether there are extenders, or were: bindings in progress keep those of the former configuration.
+  bool MayWait() const override { return had_extenders_; }
   // The last received versions, in no defined order: pods with a node, and pods without a node that a profile
   // of this scheduler is responsible for.
   std::vector<api::PodPtr> Pods() const { return pods_.All(); }
@@ -216,6 +216,7 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   std::optional<ActivatedGroup> activated_;
   // Pods that a reload made unclaimed or claimed, the next one last. What applies is tested when one moves.
   std::vector<api::PodPtr> pods_to_move_;
+  bool had_extenders_ = false;
   bool deciding_ = false;
   std::vector<std::string> deferred_activations_;  // Activate calls during a decision
   std::atomic<bool> cancelling_{false};            // set by Drain: do not wait for extenders

@@ -33,6 +33,7 @@ class Registry {
   // Null if there is no such plugin.
   const framework::Factory* Find(std::string_view name) const;
   bool IsForeign(std::string_view name) const { return foreign_.contains(name); }
+  bool HasForeign() const { return !foreign_.empty(); }
   const config::ArgsCodecs& codecs() const { return codecs_; }
   const std::map<std::string, std::string, std::less<>>& notes() const { return notes_; }
   // The annotations that foreign plugins read; decoders must retain them.
