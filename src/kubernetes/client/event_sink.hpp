@@ -29,7 +29,7 @@ struct EventSinkOptions {
   // the loop.
   std::function<bool()> under_pressure{};
   std::uint64_t seed = 1;
-  // Fraction of the routine events that is sent, from 0 to 1. It depends on the pod's UID which ones.
+  // Fraction of the routine events that is sent, from 0 to 1. The pod's UID and the seed determine which.
   double routine_ratio = 1;
 };
 

@@ -84,7 +84,7 @@ void ClusterLoop::Run(Handler& handler) {
 }
 
 void ClusterLoop::ShareWith(Partner partner) {
-  mailbox_->SetTakesItself(
+  mailbox_->SetHandledByCaller(
       [this, partner = std::move(partner), sharing = sharing_, mailbox = std::weak_ptr(mailbox_)] {
         if (!partner.is_current()) return false;
         if (++sharing->messages > kMostMessages) return false;

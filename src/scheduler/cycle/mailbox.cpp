@@ -8,30 +8,27 @@ namespace berth::cycle {
 Mailbox::Mailbox() = default;
 Mailbox::~Mailbox() = default;
 
-void Mailbox::On(ports::ClusterChange change) { Append(std::move(change)); }
+void Mailbox::On(ports::ClusterChange change) { Append(messages_, Message(std::move(change))); }
 
-void Mailbox::OnSynced() { Append(Synced{}); }
+void Mailbox::OnSynced() { Append(messages_, Message(Synced{})); }
 
-void Mailbox::Post(Work work) { Append(PostedWork{std::move(work), OriginScope::Current()}); }
-
-void Mailbox::WakeUp() { Append(Wake{}); }
-
-void Mailbox::Append(Message message) {
-  const bool wakes = !takes_itself_();
-  {
-    std::scoped_lock lock(mutex_);
-    messages_.push_back(std::move(message));
-    waking_ = waking_ || wakes;
-  }
-  if (wakes) Notify();
+void Mailbox::Post(Work work) {
+  Append(messages_, Message(PostedWork{std::move(work), OriginScope::Current()}));
 }
+
+void Mailbox::WakeUp() { Append(messages_, Message(Wake{})); }
 
 void Mailbox::PostStep(bool succeeded, Work step) {
   if (!succeeded) return Post(std::move(step));
-  const bool wakes = !takes_itself_();
+  Append(succeeded_steps_, PostedWork{std::move(step), OriginScope::Current()});
+}
+
+template <class T>
+void Mailbox::Append(std::vector<T>& list, T element) {
+  const bool wakes = !handled_by_caller_();
   {
     std::scoped_lock lock(mutex_);
-    succeeded_steps_.emplace_back(std::move(step), OriginScope::Current());
+    list.push_back(std::move(element));
     waking_ = waking_ || wakes;
   }
   if (wakes) Notify();

@@ -36,10 +36,10 @@ class Mailbox final : public ports::ClusterSink {
   Mailbox();
   ~Mailbox() override;
 
-  // `takes_itself` is called by every thread that appends a message, before it does. It returns whether that
-  // thread ensures that the message is taken; any other message wakes the thread that waits. Must be set
+  // The function is called by every thread that appends a message, before it does. It returns whether that
+  // thread ensures that the message is handled; any other message wakes the thread that waits. Must be set
   // before the first message.
-  void SetTakesItself(std::function<bool()> takes_itself) { takes_itself_ = std::move(takes_itself); }
+  void SetHandledByCaller(std::function<bool()> handled) { handled_by_caller_ = std::move(handled); }
 
   void On(ports::ClusterChange change) override;
   void OnSynced() override;
@@ -66,17 +66,18 @@ class Mailbox final : public ports::ClusterSink {
   void Notify() { arrived_.notify_one(); }
 
  private:
-  void Append(Message message);
+  template <class T>
+  void Append(std::vector<T>& list, T element);
   void MoveTo(std::vector<Message>& out);
   bool Empty() const { return messages_.empty() && succeeded_steps_.empty(); }
 
-  std::function<bool()> takes_itself_ = [] { return false; };
+  std::function<bool()> handled_by_caller_ = [] { return false; };
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<Message> messages_;
   std::vector<PostedWork> succeeded_steps_;
   MonoTime deadline_ = MonoTime::max();
-  bool waking_ = false;
+  bool waking_ = false;  // a message wakes, or has woken, the thread that waits
 };
 
 }  // namespace berth::cycle

@@ -83,9 +83,9 @@ struct RecorderLimits {
 // One scheduling attempt, as recordings have it: its pod, result, node, message and victims.
 void AppendAttempt(std::string& out, const record::AttemptRecord& attempt);
 
-// The loop never waits for the disk: another thread encodes and writes. Constructed by the thread that will
-// run the loop. Not recorded: environment variables, contents of Secrets and ConfigMaps, and annotations
-// other than those that decisions depend on, because the scheduler does not keep them.
+// The loop never waits for the disk: another thread encodes and writes. Not recorded: environment variables,
+// contents of Secrets and ConfigMaps, and annotations other than those that decisions depend on, because the
+// scheduler does not keep them.
 class Recorder final : public cycle::LoopJournal {
  public:
   // The directory is created; it must not contain a recording. Errors name it.
