@@ -27,6 +27,7 @@
 #include "scheduler/recording/header.hpp"
 #include "scheduler/recording/inputs.hpp"
 #include "scheduler/recording/recorder.hpp"
+#include "scheduler/recording/writing_thread.hpp"
 #include "service/page/page.hpp"
 
 namespace berth::process {
@@ -136,7 +137,8 @@ class Process final : public LongRunningProcess {
   const client::LeaderElectionOptions election_;
   // With several replicas only the leader may write.
   LeaseFence fence_ = elects_leader() ? LeaseFence(clock_) : LeaseFence::AlwaysOpen(clock_);
-  const std::unique_ptr<recording::Recorder> recorder_;  // null: nothing is recorded
+  const std::unique_ptr<recording::Recorder> recorder_;     // null: nothing is recorded
+  std::optional<recording::WritingThread> writing_thread_;  // empty: nothing is recorded
   // Null: those of the process are used directly.
   std::unique_ptr<Fence> recorded_fence_ = recorder_ ? recorder_->Watch(fence_) : nullptr;
   std::unique_ptr<ports::ApiWriter> recorded_writer_;
@@ -241,6 +243,7 @@ void Process::StartRecording(const cycle::SchedulerOptions& options) {
   header.circuit = CircuitOf(flags_);
   recorder_->ExportTo(metrics_);
   recorder_->Start(*scheduler_, header);
+  writing_thread_.emplace(*recorder_);
 }
 
 assembly::ExtenderAccess Process::ExtenderAccess() {

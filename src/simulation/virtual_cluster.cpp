@@ -55,6 +55,7 @@ Expected<void> VirtualCluster::MakeScheduler(const config::SchedulerConfig& conf
   if (recorder_) {
     recorder_->Start(*scheduler_,
                      recording::HeaderOf(config, plugins.codecs(), options, time_->clock().WallNow()));
+    writing_thread_ = std::make_unique<recording::WritingThread>(*recorder_);
   }
   return {};
 }
@@ -89,7 +90,7 @@ void VirtualCluster::AwaitRecording() {
   constexpr std::uint64_t kUnits = 2000;  // some megabytes
   if (!recorder_ || ++units_ < kUnits) return;
   units_ = 0;
-  recorder_->Flush();
+  writing_thread_->Flush();
 }
 
 bool VirtualCluster::Settle(Duration limit, const std::atomic<bool>& stop) {

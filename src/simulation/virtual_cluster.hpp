@@ -13,6 +13,7 @@
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/recording/recorder.hpp"
+#include "scheduler/recording/writing_thread.hpp"
 #include "scheduler/runtime/registry.hpp"
 #include "simulation/recording_options.hpp"
 #include "simulation/virtual_api.hpp"
@@ -86,7 +87,8 @@ class VirtualCluster {
 
   const VirtualClusterOptions options_;
   const std::unique_ptr<VirtualTime> time_;
-  const std::unique_ptr<recording::Recorder> recorder_;  // null: nothing is recorded
+  const std::unique_ptr<recording::Recorder> recorder_;       // null: nothing is recorded
+  std::unique_ptr<recording::WritingThread> writing_thread_;  // null if recorder_ is
   const LeaseFence fence_ = LeaseFence::AlwaysOpen(time_->clock());
   tracing::NoTracer tracer_;
   metrics::Registry metrics_;

@@ -24,6 +24,7 @@
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
 #include "tests/faults/plan_file.hpp"
+#include "tests/faults/recordings.hpp"
 
 namespace berth::faults {
 namespace {
@@ -134,6 +135,7 @@ Outcome End(Child& child, bool late) {
   if (late) ::kill(child.pid, SIGKILL);
   int status = 0;
   ::waitpid(child.pid, &status, 0);
+  RemoveRecordingsOf(child.pid);
   Outcome outcome;
   outcome.seed = child.seed;
   bool completed = false;

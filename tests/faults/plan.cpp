@@ -7,6 +7,7 @@
 #include "base/random.hpp"
 #include "tests/faults/extender.hpp"
 #include "tests/faults/prometheus.hpp"
+#include "tests/faults/recordings.hpp"
 #include "tests/faults/workload.hpp"
 
 namespace berth::faults {
@@ -52,6 +53,10 @@ class Planner {
     plan_.measured = random_.Below(3) == 0;
     if (plan_.measured) {
       for (std::uint64_t i = random_.Below(4); i > 0; --i) AddMeasurementFault();
+    }
+    plan_.recorded = random_.Below(4) == 0;
+    if (plan_.recorded) {
+      for (std::uint64_t i = random_.Below(5); i > 0; --i) AddDiskFault();
     }
     std::ranges::stable_sort(plan_.steps, {}, &Step::at);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) plan_.steps[i].index = i;
@@ -137,6 +142,15 @@ class Planner {
     });
   }
 
+  void AddDiskFault() {
+    AddStep(StepKind::kDiskFault, Between(kFirst, kLast), [&](Step& step) {
+      step.which = random_.Below(kReplicas);
+      // A full disk ends the recording.
+      step.number = static_cast<std::int64_t>(random_.Below(4) == 0 ? DiskFault::kFull : DiskFault::kSlow);
+      step.lasts = Between(milliseconds(1'000), milliseconds(40'000));
+    });
+  }
+
   Random random_;
   Plan plan_;
   std::size_t nodes_ = 0;
@@ -154,6 +168,9 @@ constexpr const char* kExtenderFaultNames[] = {"no fault", "no response", "error
 constexpr const char* kMeasurementFaultNames[] = {
     "no fault", "no response", "error 503", "a truncated response", "a refused connection",
     "gaps",     "no series",   "NaN"};
+
+// By DiskFault.
+constexpr const char* kDiskFaultNames[] = {"no fault", "slow", "full"};
 
 std::string Action(const Step& step) {
   const std::string replica = fmt::format("replica-{}", step.which);
@@ -209,6 +226,8 @@ std::string Action(const Step& step) {
       return "compact the history of the API server";
     case StepKind::kMeasurementFault:
       return fmt::format("{} of Prometheus for {} {}", kMeasurementFaultNames[step.number], replica, lasts);
+    case StepKind::kDiskFault:
+      return fmt::format("the disk of {} is {} {}", replica, kDiskFaultNames[step.number], lasts);
   }
   return {};
 }
@@ -253,6 +272,7 @@ std::string DescribeCluster(const Plan& plan) {
   if (plan.extender == ExtenderUse::kRequired) text += ", a required extender";
   if (plan.extender == ExtenderUse::kIgnorable) text += ", an ignorable extender";
   if (plan.measured) text += ", measured loads";
+  if (plan.recorded) text += ", recordings";
   if (plan.calm) text += ", constant latency";
   return text;
 }

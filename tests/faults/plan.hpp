@@ -38,6 +38,7 @@ enum class StepKind : std::uint8_t {
   kExtenderFault,     // requests to the extender fail in the way `number` while the step lasts
   kCompact,           // the API server forgets its history: watches cannot be resumed
   kMeasurementFault,  // Prometheus answers in the way `number` while the step lasts
+  kDiskFault,         // the disk for recordings fails in the way `number` while the step lasts
 };
 
 struct Step {
@@ -59,6 +60,7 @@ struct Plan {
   bool groups = false;  // the schedulers have the feature gate GenericWorkload
   ExtenderUse extender = ExtenderUse::kNone;
   bool measured = false;    // the schedulers reject nodes with a high load, and those without a measurement
+  bool recorded = false;    // the schedulers record, and each recording must repeat
   std::size_t nodes = 0;    // at the start
   std::vector<Step> steps;  // by time
   bool calm = false;        // the network's latency is constant

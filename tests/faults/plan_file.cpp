@@ -7,6 +7,7 @@
 
 #include "tests/faults/extender.hpp"
 #include "tests/faults/prometheus.hpp"
+#include "tests/faults/recordings.hpp"
 #include "tests/faults/workload.hpp"
 
 namespace berth::faults {
@@ -22,11 +23,11 @@ constexpr std::int64_t kMaxNumber = 1'000'000;
 
 // By StepKind.
 constexpr std::string_view kKinds[] = {
-    "createPods",  "createReplicaSet", "scaleReplicaSet", "deletePods",      "addNode",
-    "deleteNode",  "failNode",         "cordonNode",      "taintNode",       "createGroup",
-    "kill",        "terminate",        "stopProcess",     "suspend",         "partition",
-    "slowNetwork", "requestFaults",    "cutWatches",      "stallWatch",      "jumpClock",
-    "serverDown",  "extenderFault",    "compact",         "measurementFault"};
+    "createPods",  "createReplicaSet", "scaleReplicaSet", "deletePods",       "addNode",
+    "deleteNode",  "failNode",         "cordonNode",      "taintNode",        "createGroup",
+    "kill",        "terminate",        "stopProcess",     "suspend",          "partition",
+    "slowNetwork", "requestFaults",    "cutWatches",      "stallWatch",       "jumpClock",
+    "serverDown",  "extenderFault",    "compact",         "measurementFault", "diskFault"};
 
 std::int64_t Millis(Duration time) { return time / milliseconds(1); }
 
@@ -76,6 +77,7 @@ Limits LimitsOf(StepKind kind) {
   if (kind == StepKind::kSlowNetwork) limits.least = 1;
   if (kind == StepKind::kExtenderFault) limits.most = kExtenderFaults;
   if (kind == StepKind::kMeasurementFault) limits.most = kMeasurementFaults;
+  if (kind == StepKind::kDiskFault) limits.most = kDiskFaults;
   if (kind == StepKind::kJumpClock) limits.least = -kMaxNumber;
   return limits;
 }
@@ -102,8 +104,10 @@ Expected<Step> ReadStep(const json::value& value) {
 
 std::string WritePlan(const Plan& plan) {
   std::string text = fmt::format(
-      "{{\"seed\":{},\"nodes\":{},\"calm\":{},\"groups\":{},\"extender\":{},\"measured\":{},\n \"steps\":[",
-      plan.seed, plan.nodes, plan.calm, plan.groups, static_cast<int>(plan.extender), plan.measured);
+      "{{\"seed\":{},\"nodes\":{},\"calm\":{},\"groups\":{},\"extender\":{},\"measured\":{},\"recorded\":{},"
+      "\n \"steps\":[",
+      plan.seed, plan.nodes, plan.calm, plan.groups, static_cast<int>(plan.extender), plan.measured,
+      plan.recorded);
   for (const Step& step : plan.steps) {
     text += fmt::format(
         "{}\n  "
@@ -131,6 +135,7 @@ Expected<Plan> ReadPlan(std::string_view text) {
   BERTH_TRY(const std::int64_t extender, IntegerAt(root, "extender", 0, 2));
   plan.extender = static_cast<ExtenderUse>(extender);
   BERTH_TRY(plan.measured, BoolAt(root, "measured"));
+  BERTH_TRY(plan.recorded, BoolAt(root, "recorded"));
   plan.seed = static_cast<std::uint64_t>(seed);
   plan.nodes = static_cast<std::size_t>(nodes);
   const json::value* steps = root.if_contains("steps");

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "scheduler/recording/header.hpp"
+#include "scheduler/recording/inputs.hpp"
 
 namespace berth::faults {
 namespace {
@@ -12,6 +14,9 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t kMaxIterationMicros = 400;
+// Of attempt records, if there is a recording: it has every attempt, and a unit of work with a group makes
+// many.
+constexpr std::size_t kRecordBytes = 256u << 10;
 
 client::LeaderElectionOptions Election(const std::string& identity, std::uint64_t seed) {
   client::LeaderElectionOptions options;
@@ -28,6 +33,10 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
       timeline_(timeline),
       random_(options_.seed),
       machine_(time, options_.seed + 1, [this] { Wake(); }),
+      recording_(options_.recordings == nullptr
+                     ? nullptr
+                     : options_.recordings->Open(options_.identity, machine_, options_.disk_fault)),
+      recorded_fence_(recording_ ? recording_->recorder().Watch(fence_) : nullptr),
       main_connection_(network, machine_, options_.index, options_.identity),
       event_connection_(network, machine_, options_.index, options_.identity),
       lease_connection_(network, machine_, options_.index, options_.identity),
@@ -41,11 +50,18 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   events_ = std::make_unique<client::EventSink>(
       machine_, events_api_, machine_.clock(), metrics_,
       client::EventSinkOptions{.hostname = options_.identity, .seed = options_.seed + 3});
+  extenders::TransportMaker make_transport = extender_.Maker();
+  if (recording_) {
+    recorded_writer_ = recording_->recorder().Watch(*writer_);
+    make_transport = recording_->recorder().Watch(std::move(make_transport));
+    recording_->recorder().BeginStart();
+  }
+  ports::ApiWriter& writer = recording_ ? *recorded_writer_ : *writer_;
   std::vector<std::string> notes;
   auto engine =
-      assembly::Engine::Build(options_.config, options_.plugins, {*writer_, *events_, loop_, services_},
-                              notes, {.registry = &metrics_, .clock = &machine_.clock(), .options = {}},
-                              {.make_transport = extender_.Maker()});
+      assembly::Engine::Build(options_.config, options_.plugins, {writer, *events_, loop_, services_}, notes,
+                              {.registry = &metrics_, .clock = &LoopClock(), .options = {}},
+                              {.make_transport = std::move(make_transport)});
   BERTH_CHECK(engine.has_value(), engine.error().message);
   engine_ = std::move(*engine);
   cycle::SchedulerOptions scheduler;
@@ -53,13 +69,18 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   scheduler.queue.max_backoff = options_.config.pod_max_backoff;
   scheduler.algorithm.percentage_of_nodes_to_score = options_.config.percentage_of_nodes_to_score;
   scheduler.algorithm.seed = options_.seed + 4;
-  scheduler.record_bytes = 0;
+  scheduler.record_bytes = recording_ ? kRecordBytes : 0;
   scheduler.stand_by = true;
   scheduler_ = std::make_unique<cycle::Scheduler>(
-      std::move(scheduler),
-      cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
-                            machine_.clock(), metrics_, engine_->shared_extenders(), fence_, tracer_,
-                            [](std::size_t) { return true; }});
+      scheduler, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
+                                       engine_->profiles(), LoopClock(), metrics_,
+                                       engine_->shared_extenders(), recording_ ? *recorded_fence_ : fence_,
+                                       tracer_, [](std::size_t) { return true; }});
+  if (recording_) {
+    recording_->recorder().Start(*scheduler_, recording::HeaderOf(options_.config, options_.plugins.codecs(),
+                                                                  scheduler, machine_.clock().WallNow()));
+    recording_->StartWriting();
+  }
   if (engine_->handle().signals.size() > 0) StartPoller();
   leadership_ = std::make_unique<process::Leadership>(
       Election(options_.identity, options_.seed + 5), false,
@@ -83,15 +104,25 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   leadership_->Start(*source_);
 }
 
+const Clock& Replica::LoopClock() { return recording_ ? recording_->recorder().clock() : machine_.clock(); }
+
+cycle::LoopJournal& Replica::Journal() {
+  return recording_ ? recording_->recorder() : cycle::LoopJournal::None();
+}
+
 void Replica::StartPoller() {
   load_metrics::SignalTable& signals = engine_->handle().signals;
-  signals.SetClock(machine_.clock());
+  signals.SetClock(LoopClock());
   auto poller = load_metrics::Poller::Start(
       MetricSources(),
       {.loop = machine_,
        .measurements = signals,
        .post = loop_.poster(),
-       .post_result = [post = loop_.poster()](const auto&, auto work) { post(std::move(work)); },
+       .post_result =
+           [this, post = loop_.poster()](const auto& result, auto work) {
+             const cycle::OriginScope origin(recording_ ? recording::OriginOf(result) : cycle::Origin{});
+             post(std::move(work));
+           },
        .metrics = metrics_,
        .access = prometheus_.Parts(),
        .seed = options_.seed + 9});
@@ -102,11 +133,19 @@ void Replica::StartPoller() {
 // In the order of process/scheduler_process.cpp. What the members send while they are destroyed is dropped
 // with the machine.
 Replica::~Replica() {
+  if (recording_) {
+    options_.recordings->OnEnd(options_.identity, scheduler_->records().end(), recording_is_complete_);
+  }
   source_.reset();
   leadership_.reset();
   poller_.reset();
   events_.reset();
   writer_.reset();
+}
+
+void Replica::CompleteRecording() {
+  if (recording_) recording_->WriteRest();
+  recording_is_complete_ = true;
 }
 
 void Replica::Terminate() {
@@ -137,6 +176,7 @@ void Replica::RunLoop() {
     loop_stopped_ = true;
     leadership_->Release([this](bool free) {
       timeline_.Add(options_.identity, "{}", free ? "has released the lease" : "has not released the lease");
+      CompleteRecording();
       Exit();
     });
     return;

@@ -24,6 +24,7 @@
 #include "tests/faults/machine.hpp"
 #include "tests/faults/network.hpp"
 #include "tests/faults/prometheus.hpp"
+#include "tests/faults/recordings.hpp"
 #include "tests/faults/timeline.hpp"
 
 namespace berth::faults {
@@ -42,6 +43,8 @@ class Replica {
     std::function<ExtenderFault()> extender_fault;  // the current one
     const NodeLoads& loads;                         // read if a plugin of the configuration measures
     std::function<MeasurementFault()> measurement_fault;
+    Recordings* recordings = nullptr;  // null: nothing is recorded
+    std::function<DiskFault()> disk_fault;
     std::function<void()> on_exit;  // called at most once, as the last action of a task
   };
   // The arguments must outlive the replica. Starts immediately.
@@ -58,10 +61,15 @@ class Replica {
   std::size_t write_backlog() const { return writer_->Backlog(); }
   // The last measurement of the node that has arrived.
   std::optional<Reading> ReadingOf(std::string_view node) const { return prometheus_.ReadingOf(node); }
+  // Writes what is waiting to be recorded, as at the orderly end of the process.
+  void CompleteRecording();
   // SIGTERM.
   void Terminate();
 
  private:
+  // What the scheduler uses: recorded, if there is a recording.
+  const Clock& LoopClock();
+  cycle::LoopJournal& Journal();
   void StartPoller();
   void Wake();
   void ScheduleRun(Duration delay);
@@ -75,11 +83,15 @@ class Replica {
   Machine machine_;
   metrics::Registry metrics_;
   LeaseFence fence_{machine_.clock()};
+  const std::unique_ptr<Recording> recording_;  // null: nothing is recorded
+  // Null: those of the process are used directly.
+  const std::unique_ptr<Fence> recorded_fence_;
+  std::unique_ptr<ports::ApiWriter> recorded_writer_;
   Connection main_connection_, event_connection_, lease_connection_;
   client::RestClient main_, events_api_, lease_api_;
   std::unique_ptr<client::ApiWriter> writer_;
   std::unique_ptr<client::EventSink> events_;
-  cycle::ClusterLoop loop_{machine_.clock()};
+  cycle::ClusterLoop loop_{LoopClock(), Journal()};
   ExtenderClient extender_;
   PrometheusClient prometheus_;
   cycle::ServicesProxy services_;
@@ -91,6 +103,7 @@ class Replica {
   std::unique_ptr<client::ClusterSource> source_;
   bool exiting_ = false;
   bool loop_stopped_ = false;
+  bool recording_is_complete_ = false;
   // Of the scheduler's thread: its next iteration, and the end of the current one.
   Duration busy_until_{};
   Duration run_at_ = Duration::max();

@@ -25,6 +25,7 @@ class Shrinker {
       smaller |= Simplify([](Plan& plan) { plan.groups = false; });
       smaller |= Simplify([](Plan& plan) { plan.extender = ExtenderUse::kNone; });
       smaller |= Simplify([](Plan& plan) { plan.measured = false; });
+      smaller |= Simplify([](Plan& plan) { plan.recorded = false; });
       smaller |= RemoveNodes();
       for (std::size_t i = 0; i < smallest_.steps.size(); ++i) smaller |= ShrinkStep(i);
       smaller |= RemoveSteps();

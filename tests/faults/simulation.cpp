@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "tests/faults/extender.hpp"
 #include "tests/faults/network.hpp"
 #include "tests/faults/prometheus.hpp"
+#include "tests/faults/recordings.hpp"
 #include "tests/faults/replica.hpp"
 #include "tests/faults/workload.hpp"
 
@@ -72,6 +74,7 @@ class Simulation {
                   .client = [this] { return network_.executing(); }}),
         config_(ConfigOf(plan, plugins_)),
         loads_(plan.seed * 31 + 7, plan.End()) {
+    if (plan.recorded) recordings_.emplace(plan.seed * 13 + 11, timeline_);
     control_plane_.store().Observe(checker_);
     network_.on_request = [this](const Client& client, const http::Request& request) {
       CheckRequest(client, request);
@@ -90,12 +93,15 @@ class Simulation {
     std::uint64_t holds = 0;            // steps that keep the process stopped
     ExtenderFault extender_fault = ExtenderFault::kNone;
     MeasurementFault measurement_fault = MeasurementFault::kNone;
+    DiskFault disk_fault = DiskFault::kNone;
   };
 
   void Advance(Duration to);
   void CreateObjects();
   void StartReplica(std::size_t index);
   void StopReplica(std::size_t index, Duration downtime);
+  void EndReplicas();
+  void Kill(std::size_t index, Duration downtime);
   void Execute(const Step& step);
   void ExecuteUserStep(const Step& step);
   void ExecuteFault(const Step& step);
@@ -106,6 +112,7 @@ class Simulation {
   void CheckEnd();
   void CheckReplica(const Replica& replica);
   void CheckNothingWasForgotten();
+  void AddRepetitions(RunResult& result) const;
   std::string Holder() const;
   std::function<std::optional<Reading>(const std::string&, const std::string&)> ReadingOf();
 
@@ -119,6 +126,7 @@ class Simulation {
   const runtime::Registry plugins_ = assembly::InTreePlugins();
   const config::SchedulerConfig config_;
   const NodeLoads loads_;
+  std::optional<Recordings> recordings_;   // empty: nothing is recorded
   std::array<Slot, kReplicas + 1> slots_;  // the last one for the proof at the end
   bool faulty_ = false;
   bool endless_ = false;  // a client sends requests without end
@@ -134,14 +142,22 @@ RunResult Simulation::Run() {
   Advance(std::max<Duration>(plan_.End(), seconds(5)) + kSettleTime);
   if (!endless_) CheckEnd();
   if (!endless_) CheckNothingWasForgotten();
+  EndReplicas();
   RunResult result;
   result.violations = checker_.violations();
   result.digest = timeline_.digest();
   result.counts = network_.injected();
+  if (recordings_) AddRepetitions(result);
   result.counts["bindings"] = checker_.bindings();
   result.counts["requests"] = network_.requests();
   result.simulated = time_.now();
   return result;
+}
+
+void Simulation::AddRepetitions(RunResult& result) const {
+  Recordings::Report report = recordings_->RepeatAll(plugins_);
+  std::ranges::move(report.violations, std::back_inserter(result.violations));
+  result.counts.merge(report.counts);
 }
 
 // A client that repeats a request without a delay would never come to an end.
@@ -184,6 +200,8 @@ void Simulation::StartReplica(std::size_t index) {
                        .extender_fault = [&slot] { return slot.extender_fault; },
                        .loads = loads_,
                        .measurement_fault = [&slot] { return slot.measurement_fault; },
+                       .recordings = recordings_ ? &*recordings_ : nullptr,
+                       .disk_fault = [&slot] { return slot.disk_fault; },
                        .on_exit =
                            [this, index, start] {
                              Slot& ended = slots_[index];
@@ -200,13 +218,27 @@ void Simulation::StopReplica(std::size_t index, Duration downtime) {
   });
 }
 
+void Simulation::EndReplicas() {
+  for (Slot& slot : slots_) {
+    if (slot.replica != nullptr) slot.replica->CompleteRecording();
+    slot.replica.reset();
+  }
+}
+
+void Simulation::Kill(std::size_t index, Duration downtime) {
+  if (slots_[index].replica == nullptr) return;
+  const std::string identity = slots_[index].replica->identity();
+  StopReplica(index, downtime);
+  if (recordings_) recordings_->CutLast(identity);
+}
+
 // --- steps ---
 
 void Simulation::Execute(const Step& step) {
   timeline_.Add("step", "{}", Describe(step));
   if (step.is_fault()) {
-    // Missing measurements delay nothing.
-    faulty_ |= step.kind != StepKind::kMeasurementFault;
+    // Missing measurements and a slow disk delay nothing.
+    faulty_ |= step.kind != StepKind::kMeasurementFault && step.kind != StepKind::kDiskFault;
     return ExecuteFault(step);
   }
   ExecuteUserStep(step);
@@ -309,8 +341,7 @@ void Simulation::ExecuteFault(const Step& step) {
   Link& link = network_.link(step.which);
   switch (step.kind) {
     case StepKind::kKill:
-      if (slot.replica != nullptr) StopReplica(step.which, step.lasts);
-      return;
+      return Kill(step.which, step.lasts);
     case StepKind::kTerminate:
       if (slot.replica == nullptr) return;
       slot.downtime = step.lasts;
@@ -320,7 +351,7 @@ void Simulation::ExecuteFault(const Step& step) {
       ++slot.holds;
       if (slot.replica != nullptr) slot.replica->machine().Stop();
       const bool suspends = step.kind == StepKind::kSuspendMachine;
-      time_.After(step.lasts, [this, &slot, suspends, lasts = step.lasts, start = slot.starts] {
+      time_.After(step.lasts, [&slot, suspends, lasts = step.lasts, start = slot.starts] {
         if (--slot.holds > 0 || slot.replica == nullptr) return;
         slot.replica->machine().Start(suspends && slot.starts == start ? lasts : Duration{});
       });
@@ -371,6 +402,10 @@ void Simulation::ExecuteFault(const Step& step) {
     case StepKind::kMeasurementFault:
       slot.measurement_fault = static_cast<MeasurementFault>(step.number);
       time_.After(step.lasts, [&slot] { slot.measurement_fault = MeasurementFault::kNone; });
+      return;
+    case StepKind::kDiskFault:
+      slot.disk_fault = static_cast<DiskFault>(step.number);
+      time_.After(step.lasts, [&slot] { slot.disk_fault = DiskFault::kNone; });
       return;
     case StepKind::kCompact:
       return control_plane_.store().Compact();
@@ -467,7 +502,7 @@ void Simulation::CheckReplica(const Replica& replica) {
 
 // A scheduler that starts now finds no work: the others have bound every pod that can be bound.
 void Simulation::CheckNothingWasForgotten() {
-  for (std::size_t i = 0; i < kReplicas; ++i) slots_[i].replica.reset();
+  EndReplicas();
   for (std::size_t i = 0; i < kReplicas; ++i)
     slots_[i].starts += 1'000;  // none of the pending restarts is valid
   control_plane_.Delete(Known().leases, "kube-system", "kube-scheduler");

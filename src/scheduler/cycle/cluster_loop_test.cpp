@@ -85,6 +85,8 @@ class ScriptedHandler final : public ClusterLoop::Handler {
 class SharedLoop : public ::testing::Test {
  protected:
   SharedLoop() {
+    // The threads wait by the real clock, for which all times of this one have passed.
+    clock_.Advance(-clock_.Now().time_since_epoch());
     loop_.emplace(clock_);
     loop_->ShareWith({[this] { return std::this_thread::get_id() == handler_.partner; },
                       [this](auto work) { posted_.push_back(std::move(work)); }});

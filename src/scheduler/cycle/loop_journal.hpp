@@ -16,6 +16,7 @@ struct Origin {
   enum class Kind : std::uint8_t {
     kOutside,   // another thread, which reads the scheduler's state and changes nothing that a decision reads
     kLoop,      // work that the loop's thread was doing
+    kStep,      // the same, posted as a step of a binding cycle after one that succeeded
     kWrite,     // the result of a write to the API server
     kCommand,   // a command to the scheduler
     kBlocking,  // a plugin on a thread that may block

@@ -20,7 +20,10 @@ void Mailbox::WakeUp() { Append(messages_, Message(Wake{})); }
 
 void Mailbox::PostStep(bool succeeded, Work step) {
   if (!succeeded) return Post(std::move(step));
-  Append(succeeded_steps_, PostedWork{std::move(step), OriginScope::Current()});
+  Origin origin = OriginScope::Current();
+  // They may be executed before work that was posted earlier, which a recording has to tell apart.
+  if (origin.kind == Origin::Kind::kLoop) origin.kind = Origin::Kind::kStep;
+  Append(succeeded_steps_, PostedWork{std::move(step), std::move(origin)});
 }
 
 template <class T>

@@ -18,7 +18,6 @@ namespace berth::recording {
 namespace {
 
 constexpr std::size_t kFrame = 1u << 20;  // bytes of lines after which a frame is written
-constexpr std::chrono::milliseconds kPeriod{500};
 // Units of work wait for the moment of a snapshot.
 constexpr std::chrono::seconds kPatience{1};
 constexpr std::chrono::milliseconds kHold{5}, kHoldPeriod{250};
@@ -217,7 +216,6 @@ void Recorder::Start(cycle::Scheduler& scheduler, const Header& header) {
   saves_ = scheduler.IsSavable();
   header_ = WriteHeader(header);
   Append(header_, nullptr);
-  thread_ = std::jthread([this](const std::stop_token& stop) { WriteAll(stop); });
   End();
 }
 
@@ -284,6 +282,8 @@ void Recorder::BeginWork(const cycle::Origin& origin) {
     case Kind::kBlocking:
       saves_ = false;
       return Begin(R"({"run":"blocking")");
+    case Kind::kStep:
+      return Begin(R"({"run":"step")");
     case Kind::kLoop:
     case Kind::kOutside:
       return Begin(R"({"run":"loop")");
@@ -388,30 +388,27 @@ void Recorder::AddAttempts() {
 
 void Recorder::Append(std::string_view line, ports::ClusterChange* change) {
   if (!on_.load(std::memory_order_relaxed)) return;
-  const std::scoped_lock lock(mutex_);
-  const bool fits =
-      waiting_.lines.size() <= limits_.waiting_bytes && waiting_.items.size() <= limits_.waiting_objects;
-  if (fits) {
-    waiting_.lines += line;
-    waiting_.lines += '\n';
-  } else {
-    ++missing_;
-    lost_.fetch_add(1, std::memory_order_relaxed);
+  bool much = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const bool fits =
+        waiting_.lines.size() <= limits_.waiting_bytes && waiting_.items.size() <= limits_.waiting_objects;
+    if (fits) {
+      waiting_.lines += line;
+      waiting_.lines += '\n';
+    } else {
+      ++missing_;
+      lost_.fetch_add(1, std::memory_order_relaxed);
+    }
+    // Later snapshots need also the objects whose lines are dropped.
+    if (change != nullptr && waiting_.items.size() <= 2 * limits_.waiting_objects) {
+      waiting_.items.push_back({fits ? waiting_.lines.size() : kDropped, std::move(*change)});
+    } else if (change != nullptr) {
+      saves_ = false;
+    }
+    much = waiting_.lines.size() > limits_.waiting_bytes / 4;
   }
-  // Later snapshots need also the objects whose lines are dropped.
-  if (change != nullptr && waiting_.items.size() <= 2 * limits_.waiting_objects) {
-    waiting_.items.push_back({fits ? waiting_.lines.size() : kDropped, std::move(*change)});
-  } else if (change != nullptr) {
-    saves_ = false;
-  }
-  if (waiting_.lines.size() > limits_.waiting_bytes / 4) arrived_.notify_one();
-}
-
-void Recorder::Flush() {
-  std::unique_lock lock(mutex_);
-  const std::uint64_t wanted = ++flushes_;
-  arrived_.notify_one();
-  written_.wait(lock, [&] { return flushed_ >= wanted; });
+  if (much) on_much_waiting_();
 }
 
 // --- snapshots: the loop's thread ---
@@ -464,31 +461,14 @@ void Recorder::AppendSnapshot(Snapshot snapshot) {
 
 // --- the writing thread ---
 
-void Recorder::WriteAll(const std::stop_token& stop) {
-  std::stop_callback wake(stop, [this] { arrived_.notify_one(); });
-  while (true) {
-    const bool ending = stop.stop_requested();
-    Chunk chunk;
-    std::uint64_t flush = 0;
-    {
-      std::unique_lock lock(mutex_);
-      if (!ending)
-        arrived_.wait_for(lock, kPeriod, [&] {
-          return flushes_ > flushed_ || stop.stop_requested() ||
-                 waiting_.lines.size() > limits_.waiting_bytes / 4;
-        });
-      flush = flushes_;
-      if (missing_ > 0) waiting_.lines += fmt::format("{{\"lost\":{}}}\n", std::exchange(missing_, 0));
-      std::swap(chunk, waiting_);
-    }
-    if (on_.load(std::memory_order_relaxed)) Write(chunk);
-    {
-      const std::scoped_lock lock(mutex_);
-      flushed_ = flush;
-    }
-    written_.notify_all();
-    if (ending) return;
+void Recorder::WriteWaiting() {
+  Chunk chunk;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (missing_ > 0) waiting_.lines += fmt::format("{{\"lost\":{}}}\n", std::exchange(missing_, 0));
+    std::swap(chunk, waiting_);
   }
+  if (on_.load(std::memory_order_relaxed)) Write(chunk);
 }
 
 void Recorder::Write(Chunk& chunk) {

@@ -9,6 +9,7 @@
 //   {"synced":true}                             all objects that existed at the start were delivered
 //   {"run":"write","number":7,"result":null}    work after the result of the 7th write to the API server
 //   {"run":"loop"}                              work that the loop posted to itself
+//   {"run":"step"}                              the same: a step of a binding cycle after one that succeeded
 //   {"run":"command","command":"lead"}
 //   {"run":"measurement","result":{...}}        the result of a query for load measurements (inputs.hpp)
 //   {"run":"blocking"}                          work of a plugin that blocks: cannot be replayed
@@ -42,9 +43,9 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -83,23 +84,29 @@ struct RecorderLimits {
 // One scheduling attempt, as recordings have it: its pod, result, node, message and victims.
 void AppendAttempt(std::string& out, const record::AttemptRecord& attempt);
 
-// The loop never waits for the disk: another thread encodes and writes. Not recorded: environment variables,
-// contents of Secrets and ConfigMaps, and annotations other than those that decisions depend on, because the
-// scheduler does not keep them.
+// The loop never waits for the disk: what it appends waits until another thread (writing_thread.hpp) encodes
+// and writes it. Not recorded: environment variables, contents of Secrets and ConfigMaps, and annotations
+// other than those that decisions depend on, because the scheduler does not keep them.
 class Recorder final : public cycle::LoopJournal {
  public:
   // The directory is created; it must not contain a recording. Errors name it.
   static Expected<std::unique_ptr<Recorder>> Create(const std::filesystem::path& directory,
                                                     const RecorderLimits& limits, const Clock& clock);
-  // Writes what is waiting.
+  // What is waiting is lost.
   ~Recorder() override;
 
-  // Starts to write, and ends the step of BeginStart: this scheduler was constructed. Called once, before the
-  // loop runs. The scheduler must outlive this object's use by the loop.
+  // Ends the step of BeginStart: this scheduler was constructed. Called once, before the loop runs and before
+  // anything is written. The scheduler must outlive this object's use by the loop.
   void Start(cycle::Scheduler& scheduler, const Header& header);
   void ExportTo(metrics::Registry& metrics);  // must outlive this object
-  // Returns when everything up to now is written. Any thread.
-  void Flush();
+
+  // --- the writing thread, one at a time ---
+  // Writes what is waiting. Blocks on the disk. After an error of the disk, or at the limit, recording ends:
+  // one warning, and the calls have no effect.
+  void WriteWaiting();
+  // `call` is called by the loop's thread, with no lock held, after each line while a quarter of
+  // RecorderLimits::waiting_bytes waits. Set before the loop runs.
+  void OnMuchWaiting(std::function<void()> call) { on_much_waiting_ = std::move(call); }
 
   // --- the ports of the loop, with these recorded; all must outlive this object ---
   const Clock& clock() const;
@@ -163,7 +170,6 @@ class Recorder final : public cycle::LoopJournal {
   bool CanSave() const;
   bool Holds(MonoTime now);
 
-  void WriteAll(const std::stop_token& stop);
   void Write(Chunk& chunk);
   // Returns false if the state of a plugin cannot be encoded.
   bool WriteSnapshot(Snapshot& snapshot);
@@ -195,9 +201,8 @@ class Recorder final : public cycle::LoopJournal {
   std::string replies_;  // elements that AddReplies moves to the step
   std::atomic<bool> has_replies_{false};
 
+  std::function<void()> on_much_waiting_ = [] {};
   std::mutex mutex_;
-  std::condition_variable arrived_, written_;
-  std::uint64_t flushes_ = 0, flushed_ = 0;  // requested and done
   Chunk waiting_;
   std::uint64_t missing_ = 0;  // lines dropped after waiting_
   std::atomic<std::uint64_t> lost_{0};
@@ -209,7 +214,6 @@ class Recorder final : public cycle::LoopJournal {
   std::unique_ptr<SegmentWriter> writer_;
   KnownObjects known_;
   std::string header_;
-  std::jthread thread_;
 };
 
 }  // namespace berth::recording

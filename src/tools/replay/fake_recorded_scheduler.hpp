@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "scheduler/recording/header.hpp"
 #include "scheduler/recording/inputs.hpp"
 #include "scheduler/recording/recorder.hpp"
+#include "scheduler/recording/writing_thread.hpp"
 #include "testing/fakes.hpp"
 
 namespace berth::replay {
@@ -71,6 +73,7 @@ class Recorded {
     header.options = options;
     header.circuit = kCircuit;
     recorder_->Start(*scheduler_, header);
+    writing_thread_.emplace(*recorder_);
   }
   ~Recorded() { loop_.DropPending(); }
 
@@ -97,7 +100,7 @@ class Recorded {
     }
   }
 
-  void Flush() { recorder_->Flush(); }
+  void Flush() { writing_thread_->Flush(); }
   MonoTime now() const { return clock_.Now(); }
   WallTime wall_now() const { return clock_.WallNow(); }
   const load_metrics::SignalTable& signals() const { return engine_->handle().signals; }
@@ -110,6 +113,7 @@ class Recorded {
 
   ManualClock clock_;
   const std::unique_ptr<recording::Recorder> recorder_;
+  std::optional<recording::WritingThread> writing_thread_;
   const LeaseFence open_ = LeaseFence::AlwaysOpen(clock_);
   const std::unique_ptr<Fence> fence_ = recorder_->Watch(open_);
   const std::unique_ptr<ports::ApiWriter> recorded_writer_ = recorder_->Watch(writer);

@@ -244,6 +244,7 @@ class Repeater {
     }
     if (kind == "command") return {.kind = Origin::Kind::kCommand};
     if (kind == "measurement") return {.kind = Origin::Kind::kMeasurement};
+    if (kind == "step") return {.kind = Origin::Kind::kStep};
     return {.kind = kind == "blocking" ? Origin::Kind::kBlocking : Origin::Kind::kLoop};
   }
 

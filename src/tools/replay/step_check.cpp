@@ -43,10 +43,10 @@ std::string ReplyError(const object& reply) {
 
 std::string WorkError(const object& work) {
   const value* kind = work.if_contains("run");
-  constexpr std::string_view kForm = R"("write", "loop", "command", "measurement" or "blocking")";
+  constexpr std::string_view kForm = R"("write", "loop", "step", "command", "measurement" or "blocking")";
   if (!IsText(kind)) return MustBe("run", kForm);
   const std::string_view name = kind->get_string();
-  if (name == "loop" || name == "blocking") return {};
+  if (name == "loop" || name == "step" || name == "blocking") return {};
   if (name == "measurement") return work.contains("result") ? "" : MustBe("result", "an object");
   if (name == "command") return IsText(work.if_contains("command")) ? "" : MustBe("command", "a string");
   if (name != "write") return MustBe("run", kForm);
