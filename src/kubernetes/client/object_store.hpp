@@ -1,20 +1,39 @@
 // The last known state of one kind of object; computes changes.
 #pragma once
 
-#include <algorithm>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/seeded_hash.hpp"
-#include "kubernetes/api/objects.hpp"
-#include "kubernetes/ports/ports.hpp"
+#include "kubernetes/api/meta.hpp"
 
 namespace berth::client {
+
+// An object of any kind, so that list and watch are compiled once and not for each kind.
+class AnyObject {
+ public:
+  AnyObject() = default;  // none
+  template <class T>
+  explicit AnyObject(std::shared_ptr<const T> object)
+      : metadata_(object == nullptr ? nullptr : &object->metadata), object_(std::move(object)) {}
+
+  explicit operator bool() const { return metadata_ != nullptr; }
+  const api::ObjectMeta& metadata() const { return *metadata_; }
+  // T must be the type that the object was made of; null: none.
+  template <class T>
+  std::shared_ptr<const T> As() const {
+    return std::static_pointer_cast<const T>(object_);
+  }
+
+ private:
+  const api::ObjectMeta* metadata_ = nullptr;  // of object_
+  std::shared_ptr<const void> object_;
+};
 
 // "ns/name" or "name", split into its two parts.
 struct ObjectKey {
@@ -30,10 +49,7 @@ struct ObjectKey {
 // Hashes objects by the names they contain, which saves a second copy of every name.
 struct ByKey {
   using is_transparent = void;
-  template <class T>
-  static ObjectKey Key(const std::shared_ptr<const T>& object) {
-    return {object->metadata.ns, object->metadata.name};
-  }
+  static ObjectKey Key(const AnyObject& object) { return {object.metadata().ns, object.metadata().name}; }
   static ObjectKey Key(const ObjectKey& key) { return key; }
 
   std::size_t operator()(const auto& x) const {
@@ -44,81 +60,33 @@ struct ByKey {
 };
 
 // Turns deliveries into changes as informers do: a known resource version is no change; an object with the
-// same name and another uid is a different object, so the old one is deleted and the new one added. One
-// thread.
-template <class T>
+// same name and another uid is a different object, so the old one is deleted and the new one added. All
+// objects are of one kind. One thread.
 class ObjectStore {
  public:
-  using Ptr = std::shared_ptr<const T>;
-  using Emit = std::function<void(ports::Change<T>)>;
+  // `before`: none if the object is new; `after`: none if it was deleted.
+  using Emit = std::function<void(const AnyObject& before, const AnyObject& after)>;
 
   explicit ObjectStore(Emit emit) : emit_(std::move(emit)) {}
 
-  void Put(const Ptr& object) {
-    const auto found = objects_.find(ByKey::Key(object));
-    if (found == objects_.end()) {
-      objects_.insert(object);
-      return emit_({nullptr, object});
-    }
-    const Ptr before = *found;  // NOLINT(performance-unnecessary-copy-initialization): the entry is erased
-    if (before->metadata.uid == object->metadata.uid) {
-      if (before->metadata.resource_version == object->metadata.resource_version) return;
-      objects_.erase(found);
-      objects_.insert(object);
-      return emit_({before, object});
-    }
-    objects_.erase(found);
-    emit_({before, nullptr});
-    objects_.insert(object);
-    emit_({nullptr, object});
-  }
-
+  void Put(const AnyObject& object);
   // By key only: the object in a DELETED event may be older than the stored one.
-  void Remove(std::string_view key) {
-    const auto found = objects_.find(ObjectKey::Split(key));
-    if (found == objects_.end()) return;
-    const Ptr before = *found;  // NOLINT(performance-unnecessary-copy-initialization): the entry is erased
-    objects_.erase(found);
-    emit_({before, nullptr});
-  }
-
+  void Remove(std::string_view key);
   // `objects` is the complete state, except for the objects under `unreadable` keys, which keep their last
   // known version.
-  void Replace(const std::vector<Ptr>& objects, const std::vector<std::string>& unreadable) {
-    if (objects_.empty()) {  // the first list is the longest; nothing can be deleted
-      for (const Ptr& object : objects) Put(object);
-      return;
-    }
-    boost::unordered_flat_set<ObjectKey, ByKey, ByKey> present;
-    present.reserve(objects.size() + unreadable.size());
-    for (const Ptr& object : objects) present.insert(ByKey::Key(object));
-    for (const std::string& key : unreadable) present.insert(ObjectKey::Split(key));
-    std::vector<Ptr> gone;
-    for (const Ptr& object : objects_) {
-      if (!present.contains(ByKey::Key(object))) gone.push_back(object);
-    }
-    // The table's order differs between processes.
-    std::ranges::sort(gone, [](const Ptr& a, const Ptr& b) {
-      return std::tie(a->metadata.ns, a->metadata.name) < std::tie(b->metadata.ns, b->metadata.name);
-    });
-    for (const Ptr& object : objects) Put(object);
-    for (const Ptr& object : gone) Remove(object->metadata.Key());
-  }
+  void Replace(const std::vector<AnyObject>& objects, const std::vector<std::string>& unreadable);
 
   std::size_t size() const { return objects_.size(); }
-  // Null if there is none of that name.
-  const T* Find(ObjectKey key) const {
-    const auto found = objects_.find(key);
-    return found == objects_.end() ? nullptr : found->get();
-  }
+  // Null if there is none of that name. Valid until the store changes.
+  const api::ObjectMeta* Find(ObjectKey key) const;
   template <class Visit>
   void ForEach(Visit&& visit) const {
-    for (const Ptr& object : objects_) visit(*object);
+    for (const AnyObject& object : objects_) visit(object.metadata());
   }
 
  private:
   Emit emit_;
-  boost::unordered_flat_set<Ptr, ByKey, ByKey> objects_;
+  boost::unordered_flat_set<AnyObject, ByKey, ByKey> objects_;
 };
 
 }  // namespace berth::client

@@ -6,10 +6,8 @@
 #include "base/random.hpp"
 #include "base/text_map.hpp"
 #include "http/loop.hpp"
-#include "kubernetes/api/external_groups.hpp"
 #include "kubernetes/client/freshness_barrier.hpp"
 #include "kubernetes/client/informer_metrics.hpp"
-#include "kubernetes/client/object_store.hpp"
 #include "kubernetes/client/reflector_requests.hpp"
 #include "kubernetes/client/reflector_state.hpp"
 #include "observability/log/log.hpp"
@@ -25,22 +23,20 @@ constexpr std::size_t kHandedOnTogether = 1024;
 
 }  // namespace
 
-template <class T>
-struct Reflector<T>::Impl {
-  using Ptr = std::shared_ptr<const T>;
-
+struct AnyReflector::Impl {
   Impl(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
-       ReflectorOptions options, ReflectorHandlers<T> handlers)
+       KindDecoder kind, ReflectorOptions options, Handlers handlers)
       : loop(loop),
         api(api),
         decoder(decoder),
         registry(registry),
         random(random),
+        kind(kind),
         options(std::move(options)),
         handlers(std::move(handlers)),
         state(this->options.streaming, random),
         encoding(this->options.encoding),
-        store([this](ports::Change<T> change) { HandOn(std::move(change)); }),
+        store([this](const AnyObject& before, const AnyObject& after) { HandOn(before, after); }),
         skipped(registry.Counter("berth_objects_skipped_total",
                                  "[ALPHA] Objects from the API server that could not be decoded.",
                                  {{"resource", this->options.resource}})) {
@@ -53,14 +49,15 @@ struct Reflector<T>::Impl {
   api::Decoder& decoder;
   metrics::Registry& registry;
   Random& random;
+  const KindDecoder kind;
   ReflectorOptions options;
-  const ReflectorHandlers<T> handlers;
+  const Handlers handlers;
   ReflectorState state;
   ReflectorAction doing{};
   Encoding encoding;
-  ObjectStore<T> store;
-  std::vector<Ptr> collected{};  // the pages of a list, or the objects received from a streamed list
-  bool first_list = false;       // the current list may be delivered in pieces
+  ObjectStore store;
+  std::vector<AnyObject> collected{};  // the pages of a list, or the objects received from a streamed list
+  bool first_list = false;             // the current list may be delivered in pieces
   std::vector<std::string> unreadable{};
   metrics::Counter& skipped;
   std::optional<InformerMetrics> meters{};
@@ -81,14 +78,14 @@ struct Reflector<T>::Impl {
   void OnListed(Reply reply);
   void OpenStream(const ReflectorAction& action);
   bool OnLine(std::string_view line);
-  void OnInitial(const api::WatchEvent<T>& event);
-  void OnChange(const api::WatchEvent<T>& event);
+  void OnInitial(const AnyEvent& event);
+  void OnChange(const AnyEvent& event);
   void OnStreamEnd(Reply reply);
   void BeginList();
-  void Collect(Ptr object);
+  void Collect(AnyObject object);
   void HandOnCollected();
   void Complete();
-  void HandOn(ports::Change<T> change);
+  void HandOn(const AnyObject& before, const AnyObject& after);
   void Skip(const std::string& key, const std::string& why);
   void ProveFresh(std::move_only_function<void(std::string_view)> done);
   bool MakesDoWithJson(const RequestError& error);
@@ -97,8 +94,7 @@ struct Reflector<T>::Impl {
   void Count(const RequestError& error);
 };
 
-template <class T>
-void Reflector<T>::Impl::Do(const ReflectorAction& action) {
+void AnyReflector::Impl::Do(const ReflectorAction& action) {
   doing = action;
   switch (action.kind) {
     case Kind::kStreamList:
@@ -114,15 +110,13 @@ void Reflector<T>::Impl::Do(const ReflectorAction& action) {
   }
 }
 
-template <class T>
-void Reflector<T>::Impl::List(const ReflectorAction& action) {
+void AnyReflector::Impl::List(const ReflectorAction& action) {
   if (action.continue_token.empty()) BeginList();
   call =
       api.Send(ListRequest(options, action, encoding), [this](Reply reply) { OnListed(std::move(reply)); });
 }
 
-template <class T>
-void Reflector<T>::Impl::OnListed(Reply reply) {
+void AnyReflector::Impl::OnListed(Reply reply) {
   call = 0;
   if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
   if (!reply) {
@@ -131,7 +125,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
     if (reply.error().http_code == 403) ReportUnavailable(Unavailable::kForbidden);
     return Do(state.OnListFailed(reply.error(), loop.Now()));
   }
-  auto list = decoder.List<T>(*reply);
+  auto list = kind.list(decoder, *reply);
   reply = std::string();  // the text is larger than the objects kept from it
   if (!list) {
     const RequestError error{.code = list.error().code, .message = list.error().message};
@@ -149,8 +143,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   Do(taken.next);
 }
 
-template <class T>
-void Reflector<T>::Impl::BeginList() {
+void AnyReflector::Impl::BeginList() {
   collected.clear();
   unreadable.clear();
   first_list = options.awaited && !synced && store.size() == 0;
@@ -159,20 +152,17 @@ void Reflector<T>::Impl::BeginList() {
 // Deletions are known only when a list is complete. If the store is empty, nothing can be deleted; and if
 // nothing is scheduled before on_synced, the receiver may process objects while the rest arrives. If such a
 // list is interrupted, the next one corrects its result.
-template <class T>
-void Reflector<T>::Impl::Collect(Ptr object) {
+void AnyReflector::Impl::Collect(AnyObject object) {
   collected.push_back(std::move(object));
   if (first_list && collected.size() >= kHandedOnTogether) HandOnCollected();
 }
 
-template <class T>
-void Reflector<T>::Impl::HandOnCollected() {
-  for (const Ptr& object : collected) store.Put(object);
+void AnyReflector::Impl::HandOnCollected() {
+  for (const AnyObject& object : collected) store.Put(object);
   collected.clear();
 }
 
-template <class T>
-void Reflector<T>::Impl::Complete() {
+void AnyReflector::Impl::Complete() {
   if (first_list) {
     HandOnCollected();
   } else {
@@ -187,16 +177,14 @@ void Reflector<T>::Impl::Complete() {
   if (catch_up) catch_up->OnProgress(/*replaced=*/true);
 }
 
-template <class T>
-void Reflector<T>::Impl::HandOn(ports::Change<T> change) {
-  if (!meters) return handlers.on_change(std::move(change));
+void AnyReflector::Impl::HandOn(const AnyObject& before, const AnyObject& after) {
+  if (!meters) return handlers.on_change(before, after);
   const MonoTime begin = loop.Now();
-  handlers.on_change(std::move(change));
+  handlers.on_change(before, after);
   meters->Took(loop.Now() - begin);
 }
 
-template <class T>
-void Reflector<T>::Impl::OpenStream(const ReflectorAction& action) {
+void AnyReflector::Impl::OpenStream(const ReflectorAction& action) {
   streaming_list = action.kind == Kind::kStreamList;
   if (streaming_list) BeginList();
   opened_at = loop.Now();
@@ -207,9 +195,8 @@ void Reflector<T>::Impl::OpenStream(const ReflectorAction& action) {
                    [this](Reply reply) { OnStreamEnd(std::move(reply)); });
 }
 
-template <class T>
-bool Reflector<T>::Impl::OnLine(std::string_view line) {
-  const auto event = decoder.Event<T>(line);
+bool AnyReflector::Impl::OnLine(std::string_view line) {
+  const auto event = kind.event(decoder, line);
   if (!event) {
     end.error = UndecodableEvent(event.error().message);
     return false;
@@ -233,9 +220,8 @@ bool Reflector<T>::Impl::OnLine(std::string_view line) {
 
 // The initial events form a list until the bookmark that completes it. They arrive in key order and are
 // nearly all additions, so a vector stores them; other operations may search.
-template <class T>
-void Reflector<T>::Impl::OnInitial(const api::WatchEvent<T>& event) {
-  const auto is_it = [&](const Ptr& object) { return object->metadata.Key() == event.key; };
+void AnyReflector::Impl::OnInitial(const AnyEvent& event) {
+  const auto is_it = [&](const AnyObject& object) { return object.metadata().Key() == event.key; };
   switch (event.type) {
     case api::WatchEventType::kModified:
       if (event.object) std::erase_if(collected, is_it);
@@ -263,8 +249,7 @@ void Reflector<T>::Impl::OnInitial(const api::WatchEvent<T>& event) {
   }
 }
 
-template <class T>
-void Reflector<T>::Impl::OnChange(const api::WatchEvent<T>& event) {
+void AnyReflector::Impl::OnChange(const AnyEvent& event) {
   switch (event.type) {
     case api::WatchEventType::kAdded:
     case api::WatchEventType::kModified:
@@ -286,17 +271,16 @@ void Reflector<T>::Impl::OnChange(const api::WatchEvent<T>& event) {
   catch_up->OnEvent(event.key, event.resource_version, event.type == api::WatchEventType::kDeleted);
 }
 
-template <class T>
-void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_view)> done) {
+void AnyReflector::Impl::ProveFresh(std::move_only_function<void(std::string_view)> done) {
   FreshnessView view{
       .version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
-        const T* object = store.Find({ns, name});
-        return object == nullptr ? nullptr : &object->metadata.resource_version;
+        const api::ObjectMeta* object = store.Find({ns, name});
+        return object == nullptr ? nullptr : &object->resource_version;
       },
       .each =
           [this](const auto& visit) {
             store.ForEach(
-                [&](const T& object) { visit(object.metadata.Key(), object.metadata.resource_version); });
+                [&](const api::ObjectMeta& object) { visit(object.Key(), object.resource_version); });
           },
       .size = [this] { return store.size(); },
       .last_version = [this] { return synced ? std::string_view(state.last_version()) : std::string_view(); },
@@ -314,8 +298,7 @@ void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_vie
   catch_up->Start();
 }
 
-template <class T>
-void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
+void AnyReflector::Impl::OnStreamEnd(Reply reply) {
   call = 0;
   if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
   end.lasted = loop.Now() - opened_at;
@@ -326,8 +309,7 @@ void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
   Do(state.OnStreamEnd(end, loop.Now()));
 }
 
-template <class T>
-void Reflector<T>::Impl::Skip(const std::string& key, const std::string& why) {
+void AnyReflector::Impl::Skip(const std::string& key, const std::string& why) {
   skipped.Add();
   skipped_keys.insert(key);
   if (!skipped_once.First(key)) return;
@@ -336,8 +318,7 @@ void Reflector<T>::Impl::Skip(const std::string& key, const std::string& why) {
 }
 
 // Every server supports JSON; a proxy may not support protobuf.
-template <class T>
-bool Reflector<T>::Impl::MakesDoWithJson(const RequestError& error) {
+bool AnyReflector::Impl::MakesDoWithJson(const RequestError& error) {
   if (encoding == Encoding::kJson || !RefusesEncoding(error)) return false;
   encoding = Encoding::kJson;
   log::Warning("The API server rejects protobuf; using JSON instead",
@@ -345,13 +326,11 @@ bool Reflector<T>::Impl::MakesDoWithJson(const RequestError& error) {
   return true;
 }
 
-template <class T>
-void Reflector<T>::Impl::ReportUnavailable(Unavailable why) {
+void AnyReflector::Impl::ReportUnavailable(Unavailable why) {
   if (handlers.on_unavailable) handlers.on_unavailable(why);
 }
 
-template <class T>
-void Reflector<T>::Impl::LogFailure(std::string_view what, const RequestError& error) {
+void AnyReflector::Impl::LogFailure(std::string_view what, const RequestError& error) {
   if (error.code == ErrorCode::kCancelled) return;
   Count(error);
   // Watches regularly end with errors; like kube-scheduler, these are not logged as warnings. An unreachable
@@ -364,8 +343,7 @@ void Reflector<T>::Impl::LogFailure(std::string_view what, const RequestError& e
   log::Warning(what, {{"resource", options.resource}, {"err", error.message}});
 }
 
-template <class T>
-void Reflector<T>::Impl::Count(const RequestError& error) {
+void AnyReflector::Impl::Count(const RequestError& error) {
   registry
       .Counter("berth_reflector_failures_total",
                "[ALPHA] Lists and watches that failed or were interrupted, by resource and reason.",
@@ -373,69 +351,26 @@ void Reflector<T>::Impl::Count(const RequestError& error) {
       .Add();
 }
 
-template <class T>
-Reflector<T>::Reflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry,
-                        Random& random, ReflectorOptions options, ReflectorHandlers<T> handlers)
-    : impl_(std::make_unique<Impl>(loop, api, decoder, registry, random, std::move(options),
+AnyReflector::AnyReflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry,
+                           Random& random, KindDecoder kind, ReflectorOptions options, Handlers handlers)
+    : impl_(std::make_unique<Impl>(loop, api, decoder, registry, random, kind, std::move(options),
                                    std::move(handlers))) {}
 
-template <class T>
-Reflector<T>::~Reflector() {
+AnyReflector::~AnyReflector() {
   impl_->loop.Cancel(impl_->timer);
   if (impl_->call != 0) impl_->api.Cancel(impl_->call);
 }
 
-template <class T>
-void Reflector<T>::Start() {
-  impl_->Do(impl_->state.Start());
-}
+void AnyReflector::Start() { impl_->Do(impl_->state.Start()); }
 
-template <class T>
-void Reflector<T>::MoveTo(std::string path) {
-  impl_->options.path = std::move(path);
-}
+void AnyReflector::MoveTo(std::string path) { impl_->options.path = std::move(path); }
 
-template <class T>
-void Reflector<T>::ProveFresh(std::move_only_function<void(std::string_view how)> done) {
+void AnyReflector::ProveFresh(std::move_only_function<void(std::string_view how)> done) {
   impl_->ProveFresh(std::move(done));
 }
 
-template <class T>
-std::size_t Reflector<T>::size() const {
-  return impl_->store.size();
-}
+std::size_t AnyReflector::size() const { return impl_->store.size(); }
 
-template <class T>
-bool Reflector<T>::synced() const {
-  return impl_->synced;
-}
-
-template class Reflector<api::Pod>;
-template class Reflector<api::Node>;
-template class Reflector<api::Namespace>;
-template class Reflector<api::PersistentVolume>;
-template class Reflector<api::PersistentVolumeClaim>;
-template class Reflector<api::StorageClass>;
-template class Reflector<api::CSINode>;
-template class Reflector<api::CSIDriver>;
-template class Reflector<api::CSIStorageCapacity>;
-template class Reflector<api::VolumeAttachment>;
-template class Reflector<api::Service>;
-template class Reflector<api::ReplicationController>;
-template class Reflector<api::ReplicaSet>;
-template class Reflector<api::StatefulSet>;
-template class Reflector<api::PodDisruptionBudget>;
-template class Reflector<api::DeviceClass>;
-template class Reflector<api::ResourceClaim>;
-template class Reflector<api::ResourceSlice>;
-template class Reflector<api::DeviceTaintRule>;
-template class Reflector<api::PodGroup>;
-template class Reflector<api::CompositePodGroup>;
-template class Reflector<api::ElasticQuota>;
-template class Reflector<api::NodeResourceTopology>;
-template class Reflector<api::PriorityClass>;
-template class Reflector<api::CoschedulingPodGroup>;
-template class Reflector<api::VolcanoPodGroup>;
-template class Reflector<api::Job>;
+bool AnyReflector::synced() const { return impl_->synced; }
 
 }  // namespace berth::client

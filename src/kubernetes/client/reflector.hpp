@@ -4,10 +4,15 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/result.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/encoding.hpp"
+#include "kubernetes/client/object_store.hpp"
 #include "kubernetes/ports/ports.hpp"
 
 namespace berth {
@@ -41,30 +46,60 @@ struct ReflectorOptions {
 // Why a kind cannot be listed.
 enum class Unavailable : std::uint8_t { kForbidden, kUnreadable };
 
-template <class T>
-struct ReflectorHandlers {
-  std::function<void(ports::Change<T>)> on_change;
+// As api::ObjectList and api::WatchEvent.
+struct AnyList {
+  std::string resource_version;
+  std::string continue_token;
+  std::vector<AnyObject> items;
+  std::vector<api::Skipped> skipped;
+};
+struct AnyEvent {
+  api::WatchEventType type = api::WatchEventType::kError;
+  AnyObject object;  // none if it could not be decoded
+  std::string key;
+  std::string resource_version;
+  bool initial_events_end = false;
+  api::Status status;
+  std::string skipped;
+};
+
+// Decodes one kind of objects.
+struct KindDecoder {
+  Expected<AnyList> (*list)(api::Decoder& decoder, std::string_view text);
+  Expected<AnyEvent> (*event)(api::Decoder& decoder, std::string_view text);
+
+  // T is any kind of objects.hpp or external_groups.hpp.
+  template <class T>
+  static KindDecoder Of();
+};
+
+template <class OnChange>
+struct HandlersOf {
+  OnChange on_change;
   std::function<void()> on_synced;    // called once, after the first full state has been passed to on_change
   std::function<void()> on_absent{};  // a list failed with 404: the resource does not exist; may be empty
   // A list failed with 403 (missing permission), or cannot be decoded as a whole; may be empty.
   std::function<void(Unavailable)> on_unavailable{};
 };
+template <class T>
+using ReflectorHandlers = HandlersOf<std::function<void(ports::Change<T>)>>;
 
 // Follows client-go 0.37's Reflector and informers (see reflector_state.hpp and object_store.hpp). Changes
 // arrive in the order of the API server; after a lost watch the differences are delivered as changes, so
 // nothing is missed. An object that cannot be decoded is skipped, counted in
 // berth_objects_skipped_total{resource}, and logged once; its last decoded version is kept.
 //
-// T is any kind of objects.hpp or external_groups.hpp. Lives on the loop: constructed and destroyed there,
-// handlers called there; arguments must outlive it. Reflectors of one loop may share a `decoder`.
-template <class T>
-class Reflector {
+// Lives on the loop: constructed and destroyed there, handlers called there; arguments must outlive it.
+// Reflectors of one loop may share a `decoder`.
+class AnyReflector {
  public:
-  Reflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
-            ReflectorOptions options, ReflectorHandlers<T> handlers);
-  ~Reflector();  // calls no handler
-  Reflector(const Reflector&) = delete;
-  Reflector& operator=(const Reflector&) = delete;
+  using Handlers = HandlersOf<ObjectStore::Emit>;
+
+  AnyReflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
+               KindDecoder kind, ReflectorOptions options, Handlers handlers);
+  ~AnyReflector();  // calls no handler
+  AnyReflector(const AnyReflector&) = delete;
+  AnyReflector& operator=(const AnyReflector&) = delete;
 
   void Start();
   // Uses another path for the resource (another version of its group) from the next request on.
@@ -80,5 +115,47 @@ class Reflector {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The reflector of objects of type T.
+template <class T>
+class Reflector : public AnyReflector {
+ public:
+  Reflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
+            ReflectorOptions options, ReflectorHandlers<T> handlers)
+      : AnyReflector(
+            loop, api, decoder, registry, random, KindDecoder::Of<T>(), std::move(options),
+            {.on_change = [on_change = std::move(handlers.on_change)](
+                              const AnyObject& before,
+                              const AnyObject& after) { on_change({before.As<T>(), after.As<T>()}); },
+             .on_synced = std::move(handlers.on_synced),
+             .on_absent = std::move(handlers.on_absent),
+             .on_unavailable = std::move(handlers.on_unavailable)}) {}
+};
+
+template <class T>
+KindDecoder KindDecoder::Of() {
+  return {.list = [](api::Decoder& decoder, std::string_view text) -> Expected<AnyList> {
+            auto list = decoder.List<T>(text);
+            if (!list) return std::unexpected(std::move(list).error());
+            AnyList any{.resource_version = std::move(list->resource_version),
+                        .continue_token = std::move(list->continue_token),
+                        .items = {},
+                        .skipped = std::move(list->skipped)};
+            any.items.reserve(list->items.size());
+            for (auto& item : list->items) any.items.emplace_back(std::move(item));
+            return any;
+          },
+          .event = [](api::Decoder& decoder, std::string_view text) -> Expected<AnyEvent> {
+            auto event = decoder.Event<T>(text);
+            if (!event) return std::unexpected(std::move(event).error());
+            return AnyEvent{.type = event->type,
+                            .object = AnyObject(std::move(event->object)),
+                            .key = std::move(event->key),
+                            .resource_version = std::move(event->resource_version),
+                            .initial_events_end = event->initial_events_end,
+                            .status = std::move(event->status),
+                            .skipped = std::move(event->skipped)};
+          }};
+}
 
 }  // namespace berth::client
