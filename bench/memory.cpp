@@ -15,6 +15,7 @@
 #include "command_line/command.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/object_store.hpp"
+#include "kubernetes/ports/ports.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
 #include "scheduler/cluster/pod_info.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
@@ -157,15 +158,15 @@ class Bench {
     Show("api::Pod", static_cast<double>(sizeof(api::Pod)), "B");
     Show("api::Node", static_cast<double>(sizeof(api::Node)), "B");
     Measure("node", settings_.nodes, [&](std::size_t i) {
-      node_store_.Put(client::AnyObject(Decode<api::Node>(NodeText(i), &node_micros_)));
+      node_store_.Put(api::AnyObject(Decode<api::Node>(NodeText(i), &node_micros_)));
     });
     Measure("bound_pod", settings_.pods, [&](std::size_t i) {
       const std::string node = fmt::format("node-{:06}", i % std::max<std::size_t>(settings_.nodes, 1));
-      pod_store_.Put(client::AnyObject(Decode<api::Pod>(PodText(settings_, i, node), &pod_micros_)));
+      pod_store_.Put(api::AnyObject(Decode<api::Pod>(PodText(settings_, i, node), &pod_micros_)));
     });
     Measure("pending_pod", settings_.pending, [&](std::size_t i) {
       pod_store_.Put(
-          client::AnyObject(Decode<api::Pod>(PodText(settings_, settings_.pods + i, ""), &pending_micros_)));
+          api::AnyObject(Decode<api::Pod>(PodText(settings_, settings_.pods + i, ""), &pending_micros_)));
     });
     Show("decode_node", node_micros_ / static_cast<double>(std::max<std::size_t>(settings_.nodes, 1)), "us");
     Show("decode_bound_pod", pod_micros_ / static_cast<double>(std::max<std::size_t>(settings_.pods, 1)),
@@ -228,10 +229,9 @@ class Bench {
   cluster::NoGrouping grouping_;
   cluster::PodGroups groups_{grouping_};
   queue::SchedulingQueue queue_{{}, clock_, policy_, groups_, metrics_};
-  client::ObjectStore node_store_{[this](const client::AnyObject&, const client::AnyObject& node) {
-    cache_.AddNode(node.As<api::Node>());
-  }};
-  client::ObjectStore pod_store_{[this](const client::AnyObject& before, const client::AnyObject& after) {
+  client::ObjectStore node_store_{
+      [this](const api::AnyObject&, const api::AnyObject& node) { cache_.AddNode(node.As<api::Node>()); }};
+  client::ObjectStore pod_store_{[this](const api::AnyObject& before, const api::AnyObject& after) {
     OnPod({before.As<api::Pod>(), after.As<api::Pod>()});
   }};
   double node_micros_ = 0, pod_micros_ = 0, pending_micros_ = 0;

@@ -256,6 +256,7 @@ Expected<void> KeepRun(const Plan& plan, const ChildRunOptions& options, const s
   if (pid == 0) RunWithFiles(plan, options, timeline.get(), log.get());
   int status = 0;
   ::waitpid(pid, &status, 0);
+  RemoveRecordingsOf(pid);
   return {};
 }
 

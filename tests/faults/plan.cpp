@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/random.hpp"
+#include "tests/faults/disk_fault.hpp"
 #include "tests/faults/extender.hpp"
 #include "tests/faults/prometheus.hpp"
-#include "tests/faults/recordings.hpp"
 #include "tests/faults/workload.hpp"
 
 namespace berth::faults {
@@ -170,7 +170,7 @@ constexpr const char* kMeasurementFaultNames[] = {
     "gaps",     "no series",   "NaN"};
 
 // By DiskFault.
-constexpr const char* kDiskFaultNames[] = {"no fault", "slow", "full"};
+constexpr const char* kDiskFaultNames[] = {"no fault of the disk", "a slow disk", "a full disk"};
 
 std::string Action(const Step& step) {
   const std::string replica = fmt::format("replica-{}", step.which);
@@ -227,7 +227,7 @@ std::string Action(const Step& step) {
     case StepKind::kMeasurementFault:
       return fmt::format("{} of Prometheus for {} {}", kMeasurementFaultNames[step.number], replica, lasts);
     case StepKind::kDiskFault:
-      return fmt::format("the disk of {} is {} {}", replica, kDiskFaultNames[step.number], lasts);
+      return fmt::format("{} of {} {}", kDiskFaultNames[step.number], replica, lasts);
   }
   return {};
 }

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "tests/faults/disk_fault.hpp"
 #include "tests/faults/extender.hpp"
 #include "tests/faults/prometheus.hpp"
-#include "tests/faults/recordings.hpp"
 #include "tests/faults/workload.hpp"
 
 namespace berth::faults {

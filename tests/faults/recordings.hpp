@@ -14,18 +14,11 @@
 #include "base/random.hpp"
 #include "scheduler/recording/recorder.hpp"
 #include "scheduler/runtime/registry.hpp"
+#include "tests/faults/disk_fault.hpp"
 #include "tests/faults/machine.hpp"
 #include "tests/faults/timeline.hpp"
 
 namespace berth::faults {
-
-// What the disk of a machine does with the next write.
-enum class DiskFault {
-  kNone,
-  kSlow,  // it waits
-  kFull,  // it fails after a part of the data
-};
-inline constexpr int kDiskFaults = 2;  // beside kNone
 
 // The recording of one process. It is written by the machine's other thread in place of
 // recording::WritingThread, at the same times of virtual time. One thread.
@@ -66,16 +59,17 @@ class Recordings {
                                   std::function<DiskFault()> disk_fault);
   // The process has ended after so many attempts. `complete`: everything was written.
   void OnEnd(const std::string& process, std::uint64_t attempts, bool complete);
-  // The machine lost its power: the end of the last file is missing.
-  void CutLast(const std::string& process);
+  // The process was killed. In half of the cases its machine lost power, too: the end of the last file is
+  // missing.
+  void OnKill(const std::string& process);
 
   struct Report {
     std::vector<std::string> violations;  // empty: every recording repeats
     std::map<std::string, std::uint64_t> counts;
   };
   // Repeats every recording, after the end of all processes: the decisions are the recorded ones, parts are
-  // skipped only after a loss, and nothing is missing unless the limits, a fault or the end of the process
-  // explain it.
+  // skipped only where lines are missing for want of memory, and nothing else is missing unless a full disk,
+  // the end of the process or a loss of power explains it.
   Report RepeatAll(const runtime::Registry& plugins) const;
 
  private:

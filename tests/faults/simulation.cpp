@@ -229,7 +229,7 @@ void Simulation::Kill(std::size_t index, Duration downtime) {
   if (slots_[index].replica == nullptr) return;
   const std::string identity = slots_[index].replica->identity();
   StopReplica(index, downtime);
-  if (recordings_) recordings_->CutLast(identity);
+  if (recordings_) recordings_->OnKill(identity);
 }
 
 // --- steps ---
@@ -237,7 +237,7 @@ void Simulation::Kill(std::size_t index, Duration downtime) {
 void Simulation::Execute(const Step& step) {
   timeline_.Add("step", "{}", Describe(step));
   if (step.is_fault()) {
-    // Missing measurements and a slow disk delay nothing.
+    // Missing measurements and faults of the disk delay nothing.
     faulty_ |= step.kind != StepKind::kMeasurementFault && step.kind != StepKind::kDiskFault;
     return ExecuteFault(step);
   }

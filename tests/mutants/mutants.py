@@ -817,7 +817,7 @@ MUTANTS = [
            "  if (parts_.cluster.Forget(uid)) parts_.handle.groups", "  if (uid.empty() && parts_.cluster.Forget(uid)) parts_.handle.groups",
            "a pod stays assumed after a failed binding", ("fault_simulation", )),
     Mutant("relists-keep-deleted-objects", "src/kubernetes/client/object_store.cpp",
-           "  for (const AnyObject& object : gone) Remove(object.metadata().Key());\n", "",
+           "  for (const api::AnyObject& object : gone) Remove(object.metadata().Key());\n", "",
            "pods that were deleted during an outage occupy their nodes", ("fault_simulation", )),
     Mutant("standbys-take-a-lease-that-is-held", "src/kubernetes/client/lease_hold.cpp",
            "!record.holder.empty() && Left() > Duration::zero() && !IsOurs()", "!record.holder.empty() && Left() > options_.lease_duration && !IsOurs()",

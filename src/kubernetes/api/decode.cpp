@@ -50,12 +50,19 @@ struct Decoder::Impl {
     meta.resource_version = StringIn(metadata, "resourceVersion");
     return meta;
   }
-  template <class T>
-  Expected<ObjectList<T>> ReadList(const simdjson::dom::element& root);
-  template <class T>
-  Expected<ObjectList<T>> ReadItemByItem(std::string_view text, Error error);
-  template <class T>
-  Expected<WatchEvent<T>> ReadUnparsable(std::string_view text, Error error);
+  AnyObject ReadItem(const Kind& kind, const json::element& item, Skipped& skipped);
+  Expected<AnyList> ReadList(const Kind& kind, const json::element& root);
+  Expected<AnyList> ReadItemByItem(const Kind& kind, std::string_view text, Error error);
+  Expected<AnyEvent> ReadUnparsable(const Kind& kind, std::string_view text, Error error);
+};
+
+struct Decoder::Kind {
+  // None: `failure` says why.
+  AnyObject (*read)(const json::element& item, const RetainedFields& retained, Sharing& sharing,
+                    json::Failure& failure);
+  // Null: the kind is not read from protobuf.
+  Expected<AnyList> (*list)(std::string_view text, const RetainedFields& retained, Sharing& sharing);
+  Expected<AnyEvent> (*event)(std::string_view frame, const RetainedFields& retained, Sharing& sharing);
 };
 
 namespace {
@@ -90,13 +97,10 @@ bool ReadWhole(const element& item, const RetainedFields& retained, Sharing& sha
 }
 
 template <class T>
-std::shared_ptr<const T> ReadItem(const element& item, const RetainedFields& retained, Sharing& sharing,
-                                  Skipped& skipped) {
+AnyObject ReadAny(const element& item, const RetainedFields& retained, Sharing& sharing, Failure& failure) {
   auto object = std::make_shared<T>();
-  Failure failure;
-  if (ReadWhole(item, retained, sharing, *object, failure)) return object;
-  skipped = {KeyOf(item), failure.Text()};
-  return nullptr;
+  if (!ReadWhole(item, retained, sharing, *object, failure)) return {};
+  return AnyObject(std::shared_ptr<const T>(std::move(object)));
 }
 
 bool ReadStatus(const element& value, Status& out, Failure& failure) {
@@ -146,20 +150,35 @@ Expected<T> Decoder::Object(std::string_view text) {
   return object;
 }
 
-template <class T>
-Expected<ObjectList<T>> Decoder::List(std::string_view text) {
-  if constexpr (wire::Known<T>) {
-    if (wire::IsEnvelope(text)) return wire::ReadList<T>(text, impl_->retained, impl_->sharing);
-  }
+AnyObject Decoder::Impl::ReadItem(const Kind& kind, const element& item, Skipped& skipped) {
+  Failure failure;
+  AnyObject object = kind.read(item, retained, sharing, failure);
+  if (!object) skipped = {KeyOf(item), failure.Text()};
+  return object;
+}
+
+Expected<AnyList> Decoder::List(const Kind& kind, std::string_view text) {
+  if (kind.list != nullptr && wire::IsEnvelope(text)) return kind.list(text, impl_->retained, impl_->sharing);
   const auto root = impl_->Parse(text);
-  auto list = root ? impl_->ReadList<T>(*root) : impl_->ReadItemByItem<T>(text, root.error());
+  auto list = root ? impl_->ReadList(kind, *root) : impl_->ReadItemByItem(kind, text, root.error());
   impl_->ReleaseLargeBuffers();
   return list;
 }
 
 template <class T>
-Expected<ObjectList<T>> Decoder::Impl::ReadList(const element& root) {
-  ObjectList<T> list;
+Expected<ObjectList<T>> Decoder::List(std::string_view text) {
+  BERTH_TRY(AnyList any, List(KindOf<T>(), text));
+  ObjectList<T> list{.resource_version = std::move(any.resource_version),
+                     .continue_token = std::move(any.continue_token),
+                     .items = {},
+                     .skipped = std::move(any.skipped)};
+  list.items.reserve(any.items.size());
+  for (const AnyObject& item : any.items) list.items.push_back(item.As<T>());
+  return list;
+}
+
+Expected<AnyList> Decoder::Impl::ReadList(const Kind& kind, const element& root) {
+  AnyList list;
   Failure failure;
   const bool fine = json::ReadObject(root, failure, [&](std::string_view key, const element& member) {
     if (key == "metadata") {
@@ -175,7 +194,7 @@ Expected<ObjectList<T>> Decoder::Impl::ReadList(const element& root) {
     list.items.reserve(items.size());
     for (const element& item : items) {
       Skipped skipped;
-      if (auto object = ReadItem<T>(item, retained, sharing, skipped)) {
+      if (AnyObject object = ReadItem(kind, item, skipped)) {
         list.items.push_back(std::move(object));
       } else {
         list.skipped.push_back(std::move(skipped));
@@ -189,8 +208,7 @@ Expected<ObjectList<T>> Decoder::Impl::ReadList(const element& root) {
 
 // One item that the parser rejects must not hide all others. Most lists never come here. Errors of the list
 // itself are those of the whole text.
-template <class T>
-Expected<ObjectList<T>> Decoder::Impl::ReadItemByItem(std::string_view text, Error error) {
+Expected<AnyList> Decoder::Impl::ReadItemByItem(const Kind& kind, std::string_view text, Error error) {
   const auto items_text = json::MemberText(text, "items");
   const auto items = items_text ? json::ItemTexts(*items_text) : std::nullopt;
   const auto is_object = [](std::string_view item) { return item.starts_with('{'); };
@@ -200,11 +218,11 @@ Expected<ObjectList<T>> Decoder::Impl::ReadItemByItem(std::string_view text, Err
   without_items.append("[]").append(text.substr(begin + items_text->size()));
   const auto envelope = Parse(without_items);
   if (!envelope) return std::unexpected(std::move(error));
-  BERTH_TRY(ObjectList<T> list, ReadList<T>(*envelope));
+  BERTH_TRY(AnyList list, ReadList(kind, *envelope));
   for (const std::string_view item : *items) {
     Skipped skipped;
     const auto parsed = Parse(item);
-    auto object = parsed ? ReadItem<T>(*parsed, retained, sharing, skipped) : nullptr;
+    AnyObject object = parsed ? ReadItem(kind, *parsed, skipped) : AnyObject();
     if (object) {
       list.items.push_back(std::move(object));
     } else {
@@ -221,13 +239,10 @@ Expected<VersionList> Decoder::Versions(std::string_view text) {
   return VersionsFromJson(root);
 }
 
-template <class T>
-Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
-  if constexpr (wire::Known<T>) {
-    if (wire::IsEvent(text)) return wire::ReadEvent<T>(text, impl_->retained, impl_->sharing);
-  }
+Expected<AnyEvent> Decoder::Event(const Kind& kind, std::string_view text) {
+  if (kind.event != nullptr && wire::IsEvent(text)) return kind.event(text, impl_->retained, impl_->sharing);
   const auto parsed = impl_->Parse(text);
-  if (!parsed) return impl_->ReadUnparsable<T>(text, parsed.error());
+  if (!parsed) return impl_->ReadUnparsable(kind, text, parsed.error());
   const element root = *parsed;
   std::string_view type_name;
   element object;
@@ -236,7 +251,7 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
   const auto type = EventType(type_name);
   if (!type) return Invalid(fmt::format("type: \"{}\" is not a watch event type", type_name));
 
-  WatchEvent<T> event;
+  AnyEvent event;
   event.type = *type;
   if (event.type == WatchEventType::kError) {
     Failure failure;
@@ -249,31 +264,43 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
     return event;
   }
   Skipped skipped;
-  event.object = ReadItem<T>(object, impl_->retained, impl_->sharing, skipped);
-  event.key = event.object ? event.object->metadata.Key() : skipped.key;
-  event.resource_version = event.object ? event.object->metadata.resource_version : ResourceVersionOf(object);
+  event.object = impl_->ReadItem(kind, object, skipped);
+  event.key = event.object ? event.object.metadata().Key() : skipped.key;
+  event.resource_version =
+      event.object ? event.object.metadata().resource_version : ResourceVersionOf(object);
   event.skipped = std::move(skipped.error);
   return event;
 }
 
-// An event whose object the parser rejects: the version is known, the object is skipped.
 template <class T>
-Expected<WatchEvent<T>> Decoder::Impl::ReadUnparsable(std::string_view text, Error error) {
+Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
+  BERTH_TRY(AnyEvent any, Event(KindOf<T>(), text));
+  return WatchEvent<T>{.type = any.type,
+                       .object = any.object.As<T>(),
+                       .key = std::move(any.key),
+                       .resource_version = std::move(any.resource_version),
+                       .initial_events_end = any.initial_events_end,
+                       .status = std::move(any.status),
+                       .skipped = std::move(any.skipped)};
+}
+
+// An event whose object the parser rejects: the version is known, the object is skipped.
+Expected<AnyEvent> Decoder::Impl::ReadUnparsable(const Kind& kind, std::string_view text, Error error) {
   const auto type = EventType(StringIn(text, "type"));
   const auto object = json::MemberText(text, "object");
   const bool of_object = type && *type != WatchEventType::kError && *type != WatchEventType::kBookmark;
   if (!of_object || !object || !object->starts_with('{')) return std::unexpected(std::move(error));
   const ObjectMeta meta = IdentityIn(*object);
   if (meta.resource_version.empty()) return std::unexpected(std::move(error));
-  WatchEvent<T> event;
+  AnyEvent event;
   event.type = *type;
   event.key = meta.Key();
   event.resource_version = meta.resource_version;
   Skipped skipped{event.key, std::move(error.message)};
   // The object alone may be nested less deeply than the parser allows.
-  if (const auto parsed = Parse(*object)) event.object = ReadItem<T>(*parsed, retained, sharing, skipped);
+  if (const auto parsed = Parse(*object)) event.object = ReadItem(kind, *parsed, skipped);
   if (event.object) {
-    event.key = event.object->metadata.Key();
+    event.key = event.object.metadata().Key();
   } else {
     event.skipped = std::move(skipped.error);
   }
@@ -315,11 +342,25 @@ Status Decoder::ErrorStatus(std::string_view body, int http_code) {
   return status;
 }
 
-// Instantiates all three readers of one kind.
-#define BERTH_DECODES(Kind)                                                  \
-  template Expected<Kind> Decoder::Object<Kind>(std::string_view);           \
-  template Expected<ObjectList<Kind>> Decoder::List<Kind>(std::string_view); \
-  template Expected<WatchEvent<Kind>> Decoder::Event<Kind>(std::string_view);
+template <class T>
+const Decoder::Kind& Decoder::KindOf() {
+  static constexpr Kind kKind = [] {
+    Kind kind{.read = ReadAny<T>, .list = nullptr, .event = nullptr};
+    if constexpr (wire::Known<T>) {
+      kind.list = wire::ReadList<T>;
+      kind.event = wire::ReadEvent<T>;
+    }
+    return kind;
+  }();
+  return kKind;
+}
+
+// Instantiates everything of one kind.
+#define BERTH_DECODES(T)                                               \
+  template const Decoder::Kind& Decoder::KindOf<T>();                  \
+  template Expected<T> Decoder::Object<T>(std::string_view);           \
+  template Expected<ObjectList<T>> Decoder::List<T>(std::string_view); \
+  template Expected<WatchEvent<T>> Decoder::Event<T>(std::string_view);
 BERTH_DECODES(Pod)
 BERTH_DECODES(Node)
 BERTH_DECODES(Namespace)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "kubernetes/api/any_object.hpp"
 #include "kubernetes/api/objects.hpp"
 #include "kubernetes/api/retained_fields.hpp"
 
@@ -27,13 +28,17 @@ struct Skipped {
   std::string error;  // path of the field and the error
 };
 
-template <class T>
-struct ObjectList {
+// Ptr: std::shared_ptr<const T>, or AnyObject.
+template <class Ptr>
+struct ListOf {
   std::string resource_version;
   std::string continue_token;
-  std::vector<std::shared_ptr<const T>> items;
+  std::vector<Ptr> items;
   std::vector<Skipped> skipped;
 };
+template <class T>
+using ObjectList = ListOf<std::shared_ptr<const T>>;
+using AnyList = ListOf<AnyObject>;
 
 // Names and versions of a list's objects of any kind: views into the text that was decoded.
 struct VersionList {
@@ -47,22 +52,30 @@ struct VersionList {
 
 enum class WatchEventType { kAdded, kModified, kDeleted, kBookmark, kError };
 
-template <class T>
-struct WatchEvent {
+template <class Ptr>
+struct EventOf {
   WatchEventType type = WatchEventType::kError;
-  std::shared_ptr<const T> object;  // ADDED, MODIFIED, DELETED; null if it could not be decoded
-  std::string key;                  // of the object, also if it could not be decoded
+  Ptr object{};                  // ADDED, MODIFIED, DELETED; none if it could not be decoded
+  std::string key;               // of the object, also if it could not be decoded
   std::string resource_version;  // of the object, also for BOOKMARK and for objects that could not be decoded
   bool initial_events_end = false;  // BOOKMARK with annotation k8s.io/initial-events-end
   Status status;                    // ERROR
   std::string skipped;              // why the object could not be decoded; empty if it was
 };
+template <class T>
+using WatchEvent = EventOf<std::shared_ptr<const T>>;
+using AnyEvent = EventOf<AnyObject>;
 
 // T is any kind of objects.hpp or external_groups.hpp, as JSON. Pods and nodes are also accepted as
 // Kubernetes protobuf, which is detected by its first bytes and gives equal objects, but never their text
 // (see RetainedTexts). Error texts begin with the path of the field ("spec.containers[0].image: ...").
 class Decoder {
  public:
+  // How the objects of one kind are read.
+  struct Kind;
+  template <class T>
+  static const Kind& KindOf();
+
   explicit Decoder(RetainedFields retained = {});
   ~Decoder();
   Decoder(const Decoder&) = delete;
@@ -71,6 +84,7 @@ class Decoder {
   template <class T>
   Expected<T> Object(std::string_view text);
   // The body of a list response. Fails only if the list itself is malformed.
+  Expected<AnyList> List(const Kind& kind, std::string_view text);
   template <class T>
   Expected<ObjectList<T>> List(std::string_view text);
   // A list of any kind, or a PartialObjectMetadataList, as JSON or as Kubernetes protobuf; only metadata is
@@ -78,6 +92,7 @@ class Decoder {
   Expected<VersionList> Versions(std::string_view text);
   // One frame of a watch: a line of JSON, or one length-delimited protobuf message. Fails only if the frame
   // itself is malformed.
+  Expected<AnyEvent> Event(const Kind& kind, std::string_view text);
   template <class T>
   Expected<WatchEvent<T>> Event(std::string_view text);
   // The names in an APIResourceList, without subresources ("pods/status").

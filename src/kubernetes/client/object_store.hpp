@@ -3,37 +3,16 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/seeded_hash.hpp"
+#include "kubernetes/api/any_object.hpp"
 #include "kubernetes/api/meta.hpp"
 
 namespace berth::client {
-
-// An object of any kind, so that list and watch are compiled once and not for each kind.
-class AnyObject {
- public:
-  AnyObject() = default;  // none
-  template <class T>
-  explicit AnyObject(std::shared_ptr<const T> object)
-      : metadata_(object == nullptr ? nullptr : &object->metadata), object_(std::move(object)) {}
-
-  explicit operator bool() const { return metadata_ != nullptr; }
-  const api::ObjectMeta& metadata() const { return *metadata_; }
-  // T must be the type that the object was made of; null: none.
-  template <class T>
-  std::shared_ptr<const T> As() const {
-    return std::static_pointer_cast<const T>(object_);
-  }
-
- private:
-  const api::ObjectMeta* metadata_ = nullptr;  // of object_
-  std::shared_ptr<const void> object_;
-};
 
 // "ns/name" or "name", split into its two parts.
 struct ObjectKey {
@@ -49,7 +28,9 @@ struct ObjectKey {
 // Hashes objects by the names they contain, which saves a second copy of every name.
 struct ByKey {
   using is_transparent = void;
-  static ObjectKey Key(const AnyObject& object) { return {object.metadata().ns, object.metadata().name}; }
+  static ObjectKey Key(const api::AnyObject& object) {
+    return {object.metadata().ns, object.metadata().name};
+  }
   static ObjectKey Key(const ObjectKey& key) { return key; }
 
   std::size_t operator()(const auto& x) const {
@@ -65,28 +46,28 @@ struct ByKey {
 class ObjectStore {
  public:
   // `before`: none if the object is new; `after`: none if it was deleted.
-  using Emit = std::function<void(const AnyObject& before, const AnyObject& after)>;
+  using Emit = std::function<void(const api::AnyObject& before, const api::AnyObject& after)>;
 
   explicit ObjectStore(Emit emit) : emit_(std::move(emit)) {}
 
-  void Put(const AnyObject& object);
+  void Put(const api::AnyObject& object);
   // By key only: the object in a DELETED event may be older than the stored one.
   void Remove(std::string_view key);
   // `objects` is the complete state, except for the objects under `unreadable` keys, which keep their last
   // known version.
-  void Replace(const std::vector<AnyObject>& objects, const std::vector<std::string>& unreadable);
+  void Replace(const std::vector<api::AnyObject>& objects, const std::vector<std::string>& unreadable);
 
   std::size_t size() const { return objects_.size(); }
   // Null if there is none of that name. Valid until the store changes.
   const api::ObjectMeta* Find(ObjectKey key) const;
   template <class Visit>
   void ForEach(Visit&& visit) const {
-    for (const AnyObject& object : objects_) visit(object.metadata());
+    for (const api::AnyObject& object : objects_) visit(object.metadata());
   }
 
  private:
   Emit emit_;
-  boost::unordered_flat_set<AnyObject, ByKey, ByKey> objects_;
+  boost::unordered_flat_set<api::AnyObject, ByKey, ByKey> objects_;
 };
 
 }  // namespace berth::client

@@ -1,6 +1,5 @@
 #include "kubernetes/client/reflector.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "base/random.hpp"
@@ -25,18 +24,18 @@ constexpr std::size_t kHandedOnTogether = 1024;
 
 struct AnyReflector::Impl {
   Impl(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
-       KindDecoder kind, ReflectorOptions options, Handlers handlers)
+       const api::Decoder::Kind& decoded_kind, ReflectorOptions options, Handlers handlers)
       : loop(loop),
         api(api),
         decoder(decoder),
         registry(registry),
         random(random),
-        kind(kind),
+        decoded_kind(decoded_kind),
         options(std::move(options)),
         handlers(std::move(handlers)),
         state(this->options.streaming, random),
         encoding(this->options.encoding),
-        store([this](const AnyObject& before, const AnyObject& after) { HandOn(before, after); }),
+        store([this](const api::AnyObject& before, const api::AnyObject& after) { HandOn(before, after); }),
         skipped(registry.Counter("berth_objects_skipped_total",
                                  "[ALPHA] Objects from the API server that could not be decoded.",
                                  {{"resource", this->options.resource}})) {
@@ -49,15 +48,16 @@ struct AnyReflector::Impl {
   api::Decoder& decoder;
   metrics::Registry& registry;
   Random& random;
-  const KindDecoder kind;
+  const api::Decoder::Kind& decoded_kind;
   ReflectorOptions options;
   const Handlers handlers;
   ReflectorState state;
   ReflectorAction doing{};
   Encoding encoding;
   ObjectStore store;
-  std::vector<AnyObject> collected{};  // the pages of a list, or the objects received from a streamed list
-  bool first_list = false;             // the current list may be delivered in pieces
+  std::vector<api::AnyObject>
+      collected{};          // the pages of a list, or the objects received from a streamed list
+  bool first_list = false;  // the current list may be delivered in pieces
   std::vector<std::string> unreadable{};
   metrics::Counter& skipped;
   std::optional<InformerMetrics> meters{};
@@ -78,14 +78,14 @@ struct AnyReflector::Impl {
   void OnListed(Reply reply);
   void OpenStream(const ReflectorAction& action);
   bool OnLine(std::string_view line);
-  void OnInitial(const AnyEvent& event);
-  void OnChange(const AnyEvent& event);
+  void OnInitial(const api::AnyEvent& event);
+  void OnChange(const api::AnyEvent& event);
   void OnStreamEnd(Reply reply);
   void BeginList();
-  void Collect(AnyObject object);
+  void Collect(api::AnyObject object);
   void HandOnCollected();
   void Complete();
-  void HandOn(const AnyObject& before, const AnyObject& after);
+  void HandOn(const api::AnyObject& before, const api::AnyObject& after);
   void Skip(const std::string& key, const std::string& why);
   void ProveFresh(std::move_only_function<void(std::string_view)> done);
   bool MakesDoWithJson(const RequestError& error);
@@ -125,7 +125,7 @@ void AnyReflector::Impl::OnListed(Reply reply) {
     if (reply.error().http_code == 403) ReportUnavailable(Unavailable::kForbidden);
     return Do(state.OnListFailed(reply.error(), loop.Now()));
   }
-  auto list = kind.list(decoder, *reply);
+  auto list = decoder.List(decoded_kind, *reply);
   reply = std::string();  // the text is larger than the objects kept from it
   if (!list) {
     const RequestError error{.code = list.error().code, .message = list.error().message};
@@ -152,13 +152,13 @@ void AnyReflector::Impl::BeginList() {
 // Deletions are known only when a list is complete. If the store is empty, nothing can be deleted; and if
 // nothing is scheduled before on_synced, the receiver may process objects while the rest arrives. If such a
 // list is interrupted, the next one corrects its result.
-void AnyReflector::Impl::Collect(AnyObject object) {
+void AnyReflector::Impl::Collect(api::AnyObject object) {
   collected.push_back(std::move(object));
   if (first_list && collected.size() >= kHandedOnTogether) HandOnCollected();
 }
 
 void AnyReflector::Impl::HandOnCollected() {
-  for (const AnyObject& object : collected) store.Put(object);
+  for (const api::AnyObject& object : collected) store.Put(object);
   collected.clear();
 }
 
@@ -177,7 +177,7 @@ void AnyReflector::Impl::Complete() {
   if (catch_up) catch_up->OnProgress(/*replaced=*/true);
 }
 
-void AnyReflector::Impl::HandOn(const AnyObject& before, const AnyObject& after) {
+void AnyReflector::Impl::HandOn(const api::AnyObject& before, const api::AnyObject& after) {
   if (!meters) return handlers.on_change(before, after);
   const MonoTime begin = loop.Now();
   handlers.on_change(before, after);
@@ -196,7 +196,7 @@ void AnyReflector::Impl::OpenStream(const ReflectorAction& action) {
 }
 
 bool AnyReflector::Impl::OnLine(std::string_view line) {
-  const auto event = kind.event(decoder, line);
+  const auto event = decoder.Event(decoded_kind, line);
   if (!event) {
     end.error = UndecodableEvent(event.error().message);
     return false;
@@ -220,8 +220,8 @@ bool AnyReflector::Impl::OnLine(std::string_view line) {
 
 // The initial events form a list until the bookmark that completes it. They arrive in key order and are
 // nearly all additions, so a vector stores them; other operations may search.
-void AnyReflector::Impl::OnInitial(const AnyEvent& event) {
-  const auto is_it = [&](const AnyObject& object) { return object.metadata().Key() == event.key; };
+void AnyReflector::Impl::OnInitial(const api::AnyEvent& event) {
+  const auto is_it = [&](const api::AnyObject& object) { return object.metadata().Key() == event.key; };
   switch (event.type) {
     case api::WatchEventType::kModified:
       if (event.object) std::erase_if(collected, is_it);
@@ -249,7 +249,7 @@ void AnyReflector::Impl::OnInitial(const AnyEvent& event) {
   }
 }
 
-void AnyReflector::Impl::OnChange(const AnyEvent& event) {
+void AnyReflector::Impl::OnChange(const api::AnyEvent& event) {
   switch (event.type) {
     case api::WatchEventType::kAdded:
     case api::WatchEventType::kModified:
@@ -352,7 +352,8 @@ void AnyReflector::Impl::Count(const RequestError& error) {
 }
 
 AnyReflector::AnyReflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry,
-                           Random& random, KindDecoder kind, ReflectorOptions options, Handlers handlers)
+                           Random& random, const api::Decoder::Kind& kind, ReflectorOptions options,
+                           Handlers handlers)
     : impl_(std::make_unique<Impl>(loop, api, decoder, registry, random, kind, std::move(options),
                                    std::move(handlers))) {}
 

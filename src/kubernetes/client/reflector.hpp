@@ -6,9 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/result.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/api.hpp"
 #include "kubernetes/client/encoding.hpp"
@@ -46,33 +44,6 @@ struct ReflectorOptions {
 // Why a kind cannot be listed.
 enum class Unavailable : std::uint8_t { kForbidden, kUnreadable };
 
-// As api::ObjectList and api::WatchEvent.
-struct AnyList {
-  std::string resource_version;
-  std::string continue_token;
-  std::vector<AnyObject> items;
-  std::vector<api::Skipped> skipped;
-};
-struct AnyEvent {
-  api::WatchEventType type = api::WatchEventType::kError;
-  AnyObject object;  // none if it could not be decoded
-  std::string key;
-  std::string resource_version;
-  bool initial_events_end = false;
-  api::Status status;
-  std::string skipped;
-};
-
-// Decodes one kind of objects.
-struct KindDecoder {
-  Expected<AnyList> (*list)(api::Decoder& decoder, std::string_view text);
-  Expected<AnyEvent> (*event)(api::Decoder& decoder, std::string_view text);
-
-  // T is any kind of objects.hpp or external_groups.hpp.
-  template <class T>
-  static KindDecoder Of();
-};
-
 template <class OnChange>
 struct HandlersOf {
   OnChange on_change;
@@ -96,7 +67,7 @@ class AnyReflector {
   using Handlers = HandlersOf<ObjectStore::Emit>;
 
   AnyReflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
-               KindDecoder kind, ReflectorOptions options, Handlers handlers);
+               const api::Decoder::Kind& kind, ReflectorOptions options, Handlers handlers);
   ~AnyReflector();  // calls no handler
   AnyReflector(const AnyReflector&) = delete;
   AnyReflector& operator=(const AnyReflector&) = delete;
@@ -123,39 +94,13 @@ class Reflector : public AnyReflector {
   Reflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
             ReflectorOptions options, ReflectorHandlers<T> handlers)
       : AnyReflector(
-            loop, api, decoder, registry, random, KindDecoder::Of<T>(), std::move(options),
+            loop, api, decoder, registry, random, api::Decoder::KindOf<T>(), std::move(options),
             {.on_change = [on_change = std::move(handlers.on_change)](
-                              const AnyObject& before,
-                              const AnyObject& after) { on_change({before.As<T>(), after.As<T>()}); },
+                              const api::AnyObject& before,
+                              const api::AnyObject& after) { on_change({before.As<T>(), after.As<T>()}); },
              .on_synced = std::move(handlers.on_synced),
              .on_absent = std::move(handlers.on_absent),
              .on_unavailable = std::move(handlers.on_unavailable)}) {}
 };
-
-template <class T>
-KindDecoder KindDecoder::Of() {
-  return {.list = [](api::Decoder& decoder, std::string_view text) -> Expected<AnyList> {
-            auto list = decoder.List<T>(text);
-            if (!list) return std::unexpected(std::move(list).error());
-            AnyList any{.resource_version = std::move(list->resource_version),
-                        .continue_token = std::move(list->continue_token),
-                        .items = {},
-                        .skipped = std::move(list->skipped)};
-            any.items.reserve(list->items.size());
-            for (auto& item : list->items) any.items.emplace_back(std::move(item));
-            return any;
-          },
-          .event = [](api::Decoder& decoder, std::string_view text) -> Expected<AnyEvent> {
-            auto event = decoder.Event<T>(text);
-            if (!event) return std::unexpected(std::move(event).error());
-            return AnyEvent{.type = event->type,
-                            .object = AnyObject(std::move(event->object)),
-                            .key = std::move(event->key),
-                            .resource_version = std::move(event->resource_version),
-                            .initial_events_end = event->initial_events_end,
-                            .status = std::move(event->status),
-                            .skipped = std::move(event->skipped)};
-          }};
-}
 
 }  // namespace berth::client

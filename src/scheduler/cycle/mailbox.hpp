@@ -23,7 +23,7 @@ using Work = std::move_only_function<void()>;
 
 struct PostedWork {
   Work work;
-  Origin origin;  // that of the thread which posted it
+  Origin origin;  // that of the thread which posted it; kStep instead of kLoop for a step after a success
 };
 
 // A change of the cluster, or a message from another thread of the scheduler.

@@ -14,7 +14,7 @@
 namespace berth::recording {
 namespace {
 
-constexpr std::int64_t kForm = 2;  // of the lines of a recording
+constexpr std::int64_t kForm = 3;  // of the lines of a recording
 
 // Calls visit(key, member) for each member of a header.
 template <class HeaderType, class Visit>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 #include <type_traits>
 #include <variant>
@@ -16,6 +17,14 @@ namespace {
 const api::PodGroup* ExternalOf(const ports::ClusterChange& change) {
   const auto* group = std::get_if<ports::Change<api::PodGroup>>(&change);
   return group != nullptr && group->after->external != nullptr ? group->after.get() : nullptr;
+}
+
+std::vector<const LatestObjects::ByKey::value_type*> SortedByKey(const LatestObjects::ByKey& objects) {
+  std::vector<const LatestObjects::ByKey::value_type*> sorted;
+  sorted.reserve(objects.size());
+  for (const auto& entry : objects) sorted.push_back(&entry);
+  std::ranges::sort(sorted, {}, [](const auto* entry) -> const std::string& { return entry->first; });
+  return sorted;
 }
 
 }  // namespace
@@ -86,13 +95,16 @@ void KnownObjects::AppendTo(std::string& out, const std::vector<api::NodePtr>& n
     flush();
   };
   for (const api::NodePtr& node : nodes) append(ports::Change<api::Node>{nullptr, node});
-  const auto append_kind = [&]<class T>(const TextMap<std::shared_ptr<const T>>& of_kind) {
-    for (const auto& [key, object] : of_kind) append(ports::Change<T>{nullptr, object});
+  // The order of the tables differs between processes.
+  const auto append_kind = [&]<class T>(const LatestObjects::ByKey& of_kind) {
+    for (const LatestObjects::ByKey::value_type* entry : SortedByKey(of_kind))
+      append(ports::Change<T>{nullptr, entry->second.template As<T>()});
   };
-  latest_.ForEachKind([&]<class T>(const TextMap<std::shared_ptr<const T>>& of_kind) {
-    if constexpr (!std::is_same_v<T, api::Pod> && !std::is_same_v<T, api::Node>) append_kind(of_kind);
+  latest_.ForEachKind([&]<class T>(const LatestObjects::ByKey& of_kind) {
+    if constexpr (!std::is_same_v<T, api::Pod> && !std::is_same_v<T, api::Node>)
+      append_kind.template operator()<T>(of_kind);
   });
-  append_kind(latest_.Of<api::Pod>());
+  append_kind.operator()<api::Pod>(latest_.Of<api::Pod>());
 }
 
 }  // namespace berth::recording

@@ -25,8 +25,8 @@ class KnownObjects {
   // Appends the step that begins a snapshot: the rows of the nodes in cluster::NodeTable, in this order, and
   // the rows without a node in the order in which they become free.
   void AppendRows(std::string& out, const std::vector<api::NodePtr>& nodes) const;
-  // Appends the objects as steps: first `nodes` in their order, then all others but pods, then pods. Calls
-  // `flush` after each.
+  // Appends the objects as steps: first `nodes` in their order, then all others but pods, then pods, each
+  // kind sorted by key. Calls `flush` after each.
   void AppendTo(std::string& out, const std::vector<api::NodePtr>& nodes,
                 const std::function<void()>& flush) const;
 

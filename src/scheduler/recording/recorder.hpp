@@ -100,12 +100,12 @@ class Recorder final : public cycle::LoopJournal {
   void Start(cycle::Scheduler& scheduler, const Header& header);
   void ExportTo(metrics::Registry& metrics);  // must outlive this object
 
-  // --- the writing thread, one at a time ---
   // Writes what is waiting. Blocks on the disk. After an error of the disk, or at the limit, recording ends:
-  // one warning, and the calls have no effect.
+  // one warning, and further calls have no effect. Any thread, but one at a time; called "the writing thread"
+  // below.
   void WriteWaiting();
   // `call` is called by the loop's thread, with no lock held, after each line while a quarter of
-  // RecorderLimits::waiting_bytes waits. Set before the loop runs.
+  // RecorderLimits::waiting_bytes waits. Set while the loop does not run.
   void OnMuchWaiting(std::function<void()> call) { on_much_waiting_ = std::move(call); }
 
   // --- the ports of the loop, with these recorded; all must outlive this object ---
@@ -180,7 +180,7 @@ class Recorder final : public cycle::LoopJournal {
   const RecorderLimits limits_;
   const std::unique_ptr<LoopClock> clock_;
   std::atomic<std::thread::id> step_thread_{};  // of the step in progress
-  cycle::Scheduler* scheduler_ = nullptr;       // null: until Watch
+  cycle::Scheduler* scheduler_ = nullptr;       // null: until Start
   metrics::Registry* metrics_ = nullptr;        // null: until ExportTo
 
   // --- the loop's thread ---

@@ -67,8 +67,8 @@ class Objects {
   // Calls visit(const std::shared_ptr<const T>&) for the last version of every object, by kind and key.
   template <class Visit>
   void ForEach(Visit&& visit) const {
-    known_.ForEachKind([&](const auto& of_kind) {
-      for (const auto& [key, object] : of_kind) visit(object);
+    known_.ForEachKind([&]<class T>(const recording::LatestObjects::ByKey& of_kind) {
+      for (const auto& [key, object] : of_kind) visit(object.template As<T>());
     });
   }
 

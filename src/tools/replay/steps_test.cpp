@@ -86,7 +86,7 @@ TEST_F(StepsTest, ARecordingWithoutAReadableFirstLineIsRefused) {
   } cases[] = {
       {"{", "its first line is not an object of JSON"},
       {"{}", "its first line has no number \"recording\""},
-      {with("recording", "7"), "the form 7 is not known to this version of Berth, which reads 2"},
+      {with("recording", "7"), "the form 7 is not known to this version of Berth, which reads 3"},
       {with("seed", "7"), "its first line has no valid member \"seed\""},
       {with("seed", R"("-7")"), "its first line has no valid member \"seed\""},
       {with("adaptive", R"("yes")"), "its first line has no valid member \"adaptive\""},
@@ -113,6 +113,8 @@ TEST(StepCheck, EveryFormThatIsRecordedIsAccepted) {
            R"({"run":"write","number":7,"result":{"error":11,"message":"x"},"t":[]})",
            R"({"run":"write","number":7,"result":{"version":"12"},"t":[]})",
            R"({"run":"command","command":"lead","t":[]})",
+           R"({"run":"step","t":[]})",
+           R"({"run":"step","t":[]})",
            R"({"run":"blocking","t":[]})",
            R"({"work":true,"t":[{"run":"loop","t":[3]},{"reply":1,"status":200,"body":"{}"}],"attempts":[]})",
            R"({"work":true,"t":[{"reply":2,"result":{"error":8,"message":"timeout"}}]})",

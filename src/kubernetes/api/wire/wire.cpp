@@ -100,17 +100,16 @@ void ReadWhole(Message in, const RetainedFields& retained, T& out) {
   if (!retained.annotations.empty()) ReadAnnotationsOf(in, retained.annotations, out.metadata);
 }
 
-// Null if the object cannot be decoded; `skipped` is then the reason.
+// None if the object cannot be decoded; `skipped` is then the reason.
 template <class T>
-std::shared_ptr<const T> ReadItem(Message item, const RetainedFields& retained, Sharing& sharing,
-                                  Skipped& skipped) {
+AnyObject ReadItem(Message item, const RetainedFields& retained, Sharing& sharing, Skipped& skipped) {
   auto object = std::make_shared<T>();
   if (auto read = Guarded([&] { ReadWhole(item, retained, *object); }); !read) {
     skipped = {ReadIdentity(item).meta.Key(), std::move(read).error().message};
-    return nullptr;
+    return {};
   }
   sharing.Share(*object);
-  return object;
+  return AnyObject(std::shared_ptr<const T>(std::move(object)));
 }
 
 void ReadListMeta(Message in, auto& list) {
@@ -148,8 +147,8 @@ Expected<T> ReadObject(std::string_view text, const RetainedFields& retained, Sh
 }
 
 template <Known T>
-Expected<ObjectList<T>> ReadList(std::string_view text, const RetainedFields& retained, Sharing& sharing) {
-  ObjectList<T> list;
+Expected<AnyList> ReadList(std::string_view text, const RetainedFields& retained, Sharing& sharing) {
+  AnyList list;
   const auto item = [&](Message& at) {
     if (list.items.empty()) list.items.reserve(RunLength(at));
     Skipped skipped;
@@ -168,8 +167,8 @@ Expected<ObjectList<T>> ReadList(std::string_view text, const RetainedFields& re
 }
 
 template <Known T>
-Expected<WatchEvent<T>> ReadEvent(std::string_view frame, const RetainedFields& retained, Sharing& sharing) {
-  WatchEvent<T> event;
+Expected<AnyEvent> ReadEvent(std::string_view frame, const RetainedFields& retained, Sharing& sharing) {
+  AnyEvent event;
   const auto read = Guarded([&] {
     std::string type_name;
     std::string_view object;
@@ -188,8 +187,8 @@ Expected<WatchEvent<T>> ReadEvent(std::string_view frame, const RetainedFields& 
       event.key = std::move(skipped.key);
     }
     if (event.object) {
-      event.key = event.object->metadata.Key();
-      event.resource_version = event.object->metadata.resource_version;
+      event.key = event.object.metadata().Key();
+      event.resource_version = event.object.metadata().resource_version;
     } else {
       Identity identity = ReadIdentity(message);
       event.resource_version = std::move(identity.meta.resource_version);
@@ -233,9 +232,9 @@ Expected<Status> ReadStatus(std::string_view text) {
 
 template Expected<Pod> ReadObject<Pod>(std::string_view, const RetainedFields&, Sharing&);
 template Expected<Node> ReadObject<Node>(std::string_view, const RetainedFields&, Sharing&);
-template Expected<ObjectList<Pod>> ReadList<Pod>(std::string_view, const RetainedFields&, Sharing&);
-template Expected<ObjectList<Node>> ReadList<Node>(std::string_view, const RetainedFields&, Sharing&);
-template Expected<WatchEvent<Pod>> ReadEvent<Pod>(std::string_view, const RetainedFields&, Sharing&);
-template Expected<WatchEvent<Node>> ReadEvent<Node>(std::string_view, const RetainedFields&, Sharing&);
+template Expected<AnyList> ReadList<Pod>(std::string_view, const RetainedFields&, Sharing&);
+template Expected<AnyList> ReadList<Node>(std::string_view, const RetainedFields&, Sharing&);
+template Expected<AnyEvent> ReadEvent<Pod>(std::string_view, const RetainedFields&, Sharing&);
+template Expected<AnyEvent> ReadEvent<Node>(std::string_view, const RetainedFields&, Sharing&);
 
 }  // namespace berth::api::wire

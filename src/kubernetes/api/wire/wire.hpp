@@ -28,9 +28,9 @@ bool IsEvent(std::string_view frame);
 template <Known T>
 Expected<T> ReadObject(std::string_view text, const RetainedFields& retained, Sharing& sharing);
 template <Known T>
-Expected<ObjectList<T>> ReadList(std::string_view text, const RetainedFields& retained, Sharing& sharing);
+Expected<AnyList> ReadList(std::string_view text, const RetainedFields& retained, Sharing& sharing);
 template <Known T>
-Expected<WatchEvent<T>> ReadEvent(std::string_view frame, const RetainedFields& retained, Sharing& sharing);
+Expected<AnyEvent> ReadEvent(std::string_view frame, const RetainedFields& retained, Sharing& sharing);
 // A list of any kind.
 Expected<VersionList> ReadVersions(std::string_view text);
 // Fails if the text is not a Status.
