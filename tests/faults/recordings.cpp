@@ -22,8 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-// As recording::WritingThread.
-constexpr milliseconds kPeriod{500};
 constexpr milliseconds kSlowDiskDelay{50};  // before the next look at a slow disk
 constexpr std::uint64_t kMaxCut = 300;      // bytes
 
@@ -80,7 +78,7 @@ void Recording::StartWriting() {
   recorder_->OnMuchWaiting([this] {
     if (!std::exchange(much_is_waiting_, true)) WriteLater({});
   });
-  WriteLater(kPeriod);
+  WriteLater(recorder_->limits().longest_wait);
 }
 
 void Recording::WriteLater(Duration delay) {
@@ -88,7 +86,7 @@ void Recording::WriteLater(Duration delay) {
     if (number != write_number_) return;
     if (disk_fault_() == DiskFault::kSlow) return WriteLater(kSlowDiskDelay);
     Write();
-    WriteLater(kPeriod);
+    WriteLater(recorder_->limits().longest_wait);
   });
 }
 

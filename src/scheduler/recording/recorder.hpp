@@ -43,6 +43,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -79,6 +80,8 @@ struct RecorderLimits {
   // Lines and objects that wait to be written; what exceeds them is dropped and counted.
   std::size_t waiting_bytes = 32u << 20;
   std::size_t waiting_objects = 1'000'000;
+  Duration longest_wait =
+      std::chrono::milliseconds(500);  // of a line before it is written, if the disk is idle
 };
 
 // One scheduling attempt, as recordings have it: its pod, result, node, message and victims.
@@ -107,6 +110,8 @@ class Recorder final : public cycle::LoopJournal {
   // `call` is called by the loop's thread, with no lock held, after each line while a quarter of
   // RecorderLimits::waiting_bytes waits. Set while the loop does not run.
   void OnMuchWaiting(std::function<void()> call) { on_much_waiting_ = std::move(call); }
+
+  const RecorderLimits& limits() const { return limits_; }
 
   // --- the ports of the loop, with these recorded; all must outlive this object ---
   const Clock& clock() const;

@@ -1,6 +1,5 @@
 #include "scheduler/recording/writing_thread.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace berth::recording {
@@ -23,7 +22,6 @@ WritingThread::~WritingThread() {
 }
 
 void WritingThread::WriteAll(const std::stop_token& stop) {
-  constexpr std::chrono::milliseconds kPeriod{500};
   const std::stop_callback wake(stop, [this] {
     const std::scoped_lock lock(mutex_);  // or a thread that is about to wait is not woken
     wake_.notify_one();
@@ -36,7 +34,7 @@ void WritingThread::WriteAll(const std::stop_token& stop) {
       const auto wanted = [&] {
         return ending || much_waiting_ || flushes_ > flushed_ || stop.stop_requested();
       };
-      wake_.wait_for(lock, kPeriod, wanted);
+      wake_.wait_for(lock, recorder_.limits().longest_wait, wanted);
       much_waiting_ = false;
       flush = flushes_;
     }

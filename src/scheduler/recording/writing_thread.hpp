@@ -11,8 +11,8 @@
 
 namespace berth::recording {
 
-// Writes what the loop has appended, every half second or when a quarter of RecorderLimits::waiting_bytes
-// waits.
+// Writes what the loop has appended: after RecorderLimits::longest_wait, or when a quarter of its
+// `waiting_bytes` waits.
 class WritingThread {
  public:
   // Between Recorder::Start and the first iteration of the loop. The recorder must outlive this object.

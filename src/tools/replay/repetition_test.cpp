@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
+#include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "observability/log/log.hpp"
@@ -131,6 +134,14 @@ TEST_F(RepetitionTest, NoMissingOrRepeatedLineEndsTheProgram) {
 }
 
 // How many are lost depends on the threads. A lost line that is not marked would be a difference.
+// Fails by a timeout of the test program.
+TEST_F(RepetitionTest, ManyLinesAreWrittenBeforeTheirLongestWait) {
+  Recorded recorded(directory_ / "run", {.waiting_bytes = 100, .longest_wait = std::chrono::hours(1)});
+  recorded.Sync();
+  const auto is_empty = [](const fs::directory_entry& file) { return file.file_size() == 0; };
+  while (std::ranges::all_of(fs::directory_iterator(directory_ / "run"), is_empty)) std::this_thread::yield();
+}
+
 TEST_F(RepetitionTest, LinesThatTheDiskWasTooSlowForAreTheEnd) {
   RecordFivePods({.waiting_bytes = 4000});
   const Repetition result = Repeated();
