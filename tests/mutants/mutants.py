@@ -760,6 +760,9 @@ MUTANTS = [
            "if (const auto configuration = used.lock()) continue;",
            "a scheduler that stops while a binding has no result uses freed memory", ("scheduler_cycle", )),
     # --- recordings ---
+    Mutant("nothing-wakes-the-thread-that-writes", "src/scheduler/recording/writing_thread.cpp",
+           "(std::exchange(much_waiting_, true)) return;\n    }\n    wake_.notify_one();", "(std::exchange(much_waiting_, true)) return;\n    }",
+           "lines are lost although the disk is idle", ("tools_replay", )),
     Mutant("steps-are-recorded-as-other-work", "src/scheduler/cycle/mailbox.cpp",
            "  if (origin.kind == Origin::Kind::kLoop) origin", "  if (origin.number > 1'000'000) origin",
            "a replay repeats steps of binding cycles in another order", ("scheduler_cycle", )),
