@@ -55,7 +55,7 @@ Expected<void> VirtualCluster::MakeScheduler(const config::SchedulerConfig& conf
   if (recorder_) {
     recorder_->Start(*scheduler_,
                      recording::HeaderOf(config, plugins.codecs(), options, time_->clock().WallNow()));
-    writing_thread_ = std::make_unique<recording::WritingThread>(*recorder_);
+    writing_thread_.emplace(*recorder_);
   }
   return {};
 }

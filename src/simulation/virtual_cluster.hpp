@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,8 +88,8 @@ class VirtualCluster {
 
   const VirtualClusterOptions options_;
   const std::unique_ptr<VirtualTime> time_;
-  const std::unique_ptr<recording::Recorder> recorder_;       // null: nothing is recorded
-  std::unique_ptr<recording::WritingThread> writing_thread_;  // null if recorder_ is
+  const std::unique_ptr<recording::Recorder> recorder_;     // null: nothing is recorded
+  std::optional<recording::WritingThread> writing_thread_;  // empty: nothing is recorded
   const LeaseFence fence_ = LeaseFence::AlwaysOpen(time_->clock());
   tracing::NoTracer tracer_;
   metrics::Registry metrics_;

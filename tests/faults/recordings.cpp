@@ -81,6 +81,11 @@ void Recording::StartWriting() {
   WriteLater(recorder_->limits().longest_wait);
 }
 
+void Recording::Complete() {
+  Write();
+  complete_ = true;
+}
+
 void Recording::WriteLater(Duration delay) {
   machine_.RunOnOtherThread(delay, [this, number = ++write_number_] {
     if (number != write_number_) return;

@@ -30,8 +30,9 @@ class Recording {
   recording::Recorder& recorder() { return *recorder_; }
   // After Recorder::Start.
   void StartWriting();
-  // At the orderly end of the process, which waits for a slow disk.
-  void WriteRest() { Write(); }
+  // At the orderly end of the process, which waits for a slow disk: nothing is appended any more.
+  void Complete();
+  bool complete() const { return complete_; }
 
  private:
   void WriteLater(Duration delay);
@@ -42,6 +43,7 @@ class Recording {
   const std::unique_ptr<recording::Recorder> recorder_;
   std::uint64_t write_number_ = 0;  // of the planned write: earlier ones are void
   bool much_is_waiting_ = false;
+  bool complete_ = false;
 };
 
 // All recordings of a run, in a directory of their own that exists during the lifetime of this object.

@@ -133,9 +133,8 @@ void Replica::StartPoller() {
 // In the order of process/scheduler_process.cpp. What the members send while they are destroyed is dropped
 // with the machine.
 Replica::~Replica() {
-  if (recording_) {
-    options_.recordings->OnEnd(options_.identity, scheduler_->records().end(), recording_is_complete_);
-  }
+  if (recording_)
+    options_.recordings->OnEnd(options_.identity, scheduler_->records().end(), recording_->complete());
   source_.reset();
   leadership_.reset();
   poller_.reset();
@@ -144,8 +143,7 @@ Replica::~Replica() {
 }
 
 void Replica::CompleteRecording() {
-  if (recording_) recording_->WriteRest();
-  recording_is_complete_ = true;
+  if (recording_) recording_->Complete();
 }
 
 void Replica::Terminate() {

@@ -103,7 +103,6 @@ class Replica {
   std::unique_ptr<client::ClusterSource> source_;
   bool exiting_ = false;
   bool loop_stopped_ = false;
-  bool recording_is_complete_ = false;
   // Of the scheduler's thread: its next iteration, and the end of the current one.
   Duration busy_until_{};
   Duration run_at_ = Duration::max();

@@ -55,8 +55,8 @@ struct AnyReflector::Impl {
   ReflectorAction doing{};
   Encoding encoding;
   ObjectStore store;
-  std::vector<api::AnyObject>
-      collected{};          // the pages of a list, or the objects received from a streamed list
+  // The pages of a list, or the objects received from a streamed list.
+  std::vector<api::AnyObject> collected{};
   bool first_list = false;  // the current list may be delivered in pieces
   std::vector<std::string> unreadable{};
   metrics::Counter& skipped;

@@ -44,8 +44,9 @@ struct ReflectorOptions {
 // Why a kind cannot be listed.
 enum class Unavailable : std::uint8_t { kForbidden, kUnreadable };
 
+// OnChange: the function that receives the changes.
 template <class OnChange>
-struct HandlersOf {
+struct ReflectorHandlersOf {
   OnChange on_change;
   std::function<void()> on_synced;    // called once, after the first full state has been passed to on_change
   std::function<void()> on_absent{};  // a list failed with 404: the resource does not exist; may be empty
@@ -53,7 +54,7 @@ struct HandlersOf {
   std::function<void(Unavailable)> on_unavailable{};
 };
 template <class T>
-using ReflectorHandlers = HandlersOf<std::function<void(ports::Change<T>)>>;
+using ReflectorHandlers = ReflectorHandlersOf<std::function<void(ports::Change<T>)>>;
 
 // Follows client-go 0.37's Reflector and informers (see reflector_state.hpp and object_store.hpp). Changes
 // arrive in the order of the API server; after a lost watch the differences are delivered as changes, so
@@ -64,7 +65,7 @@ using ReflectorHandlers = HandlersOf<std::function<void(ports::Change<T>)>>;
 // Reflectors of one loop may share a `decoder`.
 class AnyReflector {
  public:
-  using Handlers = HandlersOf<ObjectStore::Emit>;
+  using Handlers = ReflectorHandlersOf<ObjectStore::Emit>;
 
   AnyReflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
                const api::Decoder::Kind& kind, ReflectorOptions options, Handlers handlers);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <iterator>
 #include <type_traits>
 #include <variant>
@@ -17,14 +16,6 @@ namespace {
 const api::PodGroup* ExternalOf(const ports::ClusterChange& change) {
   const auto* group = std::get_if<ports::Change<api::PodGroup>>(&change);
   return group != nullptr && group->after->external != nullptr ? group->after.get() : nullptr;
-}
-
-std::vector<const LatestObjects::ByKey::value_type*> SortedByKey(const LatestObjects::ByKey& objects) {
-  std::vector<const LatestObjects::ByKey::value_type*> sorted;
-  sorted.reserve(objects.size());
-  for (const auto& entry : objects) sorted.push_back(&entry);
-  std::ranges::sort(sorted, {}, [](const auto* entry) -> const std::string& { return entry->first; });
-  return sorted;
 }
 
 }  // namespace
@@ -95,16 +86,14 @@ void KnownObjects::AppendTo(std::string& out, const std::vector<api::NodePtr>& n
     flush();
   };
   for (const api::NodePtr& node : nodes) append(ports::Change<api::Node>{nullptr, node});
-  // The order of the tables differs between processes.
-  const auto append_kind = [&]<class T>(const LatestObjects::ByKey& of_kind) {
-    for (const LatestObjects::ByKey::value_type* entry : SortedByKey(of_kind))
-      append(ports::Change<T>{nullptr, entry->second.template As<T>()});
+  const auto append_object = [&]<class T>(const std::shared_ptr<const T>& object) {
+    append(ports::Change<T>{nullptr, object});
   };
-  latest_.ForEachKind([&]<class T>(const LatestObjects::ByKey& of_kind) {
+  api::AllKinds::ForEach([&]<class T>() {
     if constexpr (!std::is_same_v<T, api::Pod> && !std::is_same_v<T, api::Node>)
-      append_kind.template operator()<T>(of_kind);
+      latest_.ForEach<T>(append_object);
   });
-  append_kind.operator()<api::Pod>(latest_.Of<api::Pod>());
+  latest_.ForEach<api::Pod>(append_object);
 }
 
 }  // namespace berth::recording

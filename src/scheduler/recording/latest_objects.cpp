@@ -1,5 +1,7 @@
 #include "scheduler/recording/latest_objects.hpp"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 namespace berth::recording {
@@ -14,6 +16,16 @@ void LatestObjects::Apply(const ports::ClusterChange& change) {
   } else {
     of_kind[after.metadata().Key()] = after;
   }
+}
+
+std::vector<const api::AnyObject*> LatestObjects::Sorted(const ByKey& objects) {
+  std::vector<const ByKey::value_type*> entries;
+  entries.reserve(objects.size());
+  for (const ByKey::value_type& entry : objects) entries.push_back(&entry);
+  std::ranges::sort(entries, {}, [](const auto* entry) -> const std::string& { return entry->first; });
+  std::vector<const api::AnyObject*> sorted(entries.size());
+  std::ranges::transform(entries, sorted.begin(), [](const auto* entry) { return &entry->second; });
+  return sorted;
 }
 
 }  // namespace berth::recording

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "base/text_map.hpp"
 #include "kubernetes/api/any_object.hpp"
@@ -18,27 +19,28 @@ namespace berth::recording {
 // Shares the objects. Memory is proportional to their number. One thread.
 class LatestObjects {
  public:
-  using ByKey = TextMap<api::AnyObject>;  // of one kind
-
   void Apply(const ports::ClusterChange& change);
 
-  template <class T>
-  const ByKey& Of() const {
-    return by_kind_[IndexIn<T>(api::AllKinds())];
-  }
   // Null: there is none.
   template <class T>
   std::shared_ptr<const T> Find(std::string_view key) const {
     const auto found = Of<T>().find(key);
     return found == Of<T>().end() ? nullptr : found->second.template As<T>();
   }
-  // Calls visit.operator()<T>(const ByKey&) for each kind T, in the order of api::AllKinds.
-  template <class Visit>
-  void ForEachKind(Visit&& visit) const {
-    api::AllKinds::ForEach([&]<class T>() { visit.template operator()<T>(Of<T>()); });
+  // Calls visit(const std::shared_ptr<const T>&) for the objects of one kind, sorted by key.
+  template <class T, class Visit>
+  void ForEach(Visit&& visit) const {
+    for (const api::AnyObject* object : Sorted(Of<T>())) visit(object->template As<T>());
   }
 
  private:
+  using ByKey = TextMap<api::AnyObject>;  // of one kind
+
+  template <class T>
+  const ByKey& Of() const {
+    return by_kind_[IndexIn<T>(api::AllKinds())];
+  }
+  static std::vector<const api::AnyObject*> Sorted(const ByKey& objects);
   // The order of the alternatives of ports::ClusterChange.
   template <class T, class... Kind>
   static constexpr std::size_t IndexIn(api::KindList<Kind...>) {

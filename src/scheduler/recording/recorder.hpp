@@ -80,8 +80,8 @@ struct RecorderLimits {
   // Lines and objects that wait to be written; what exceeds them is dropped and counted.
   std::size_t waiting_bytes = 32u << 20;
   std::size_t waiting_objects = 1'000'000;
-  Duration longest_wait =
-      std::chrono::milliseconds(500);  // of a line before it is written, if the disk is idle
+  // Of a line before it is written, if the disk is idle.
+  Duration longest_wait = std::chrono::milliseconds(500);
 };
 
 // One scheduling attempt, as recordings have it: its pod, result, node, message and victims.

@@ -132,7 +132,6 @@ TEST_F(RepetitionTest, NoMissingOrRepeatedLineEndsTheProgram) {
   }
 }
 
-// How many are lost depends on the threads. A lost line that is not marked would be a difference.
 // Fails by a timeout of the test program.
 TEST_F(RepetitionTest, ManyLinesAreWrittenBeforeTheirLongestWait) {
   Recorded recorded(directory_ / "run", {.waiting_bytes = 100, .longest_wait = std::chrono::hours(1)});
@@ -145,6 +144,7 @@ TEST_F(RepetitionTest, ManyLinesAreWrittenBeforeTheirLongestWait) {
   }
 }
 
+// How many are lost depends on the threads. A lost line that is not marked would be a difference.
 TEST_F(RepetitionTest, LinesThatTheDiskWasTooSlowForAreTheEnd) {
   RecordFivePods({.waiting_bytes = 4000});
   const Repetition result = Repeated();

@@ -64,12 +64,11 @@ class Objects {
   // Fails if the object cannot be decoded, or the kind is not known; the error names the line.
   Expected<ports::ClusterChange> Read(const Steps::Step& step);
 
-  // Calls visit(const std::shared_ptr<const T>&) for the last version of every object, by kind and key.
+  // Calls visit(const std::shared_ptr<const T>&) for the last version of every object, in the order of
+  // api::AllKinds, and of a kind sorted by key.
   template <class Visit>
   void ForEach(Visit&& visit) const {
-    known_.ForEachKind([&]<class T>(const recording::LatestObjects::ByKey& of_kind) {
-      for (const auto& [key, object] : of_kind) visit(object.template As<T>());
-    });
+    api::AllKinds::ForEach([&]<class T>() { known_.ForEach<T>(visit); });
   }
 
  private:

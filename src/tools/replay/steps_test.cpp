@@ -114,7 +114,6 @@ TEST(StepCheck, EveryFormThatIsRecordedIsAccepted) {
            R"({"run":"write","number":7,"result":{"version":"12"},"t":[]})",
            R"({"run":"command","command":"lead","t":[]})",
            R"({"run":"step","t":[]})",
-           R"({"run":"step","t":[]})",
            R"({"run":"blocking","t":[]})",
            R"({"work":true,"t":[{"run":"loop","t":[3]},{"reply":1,"status":200,"body":"{}"}],"attempts":[]})",
            R"({"work":true,"t":[{"reply":2,"result":{"error":8,"message":"timeout"}}]})",
