@@ -165,6 +165,33 @@ TEST_F(ShadowDevices, ClaimsForExtendedResourcesAreCompared) {
   }
 }
 
+// Before the pod found a node, kube-scheduler did not find one, because it had not observed a deletion.
+TEST_F(ShadowDevices, TheClaimThatALaterAttemptCreatesIsNotThereInAnEarlierOne) {
+  for (const char* node : {"n1", "n2"}) Node(Roomy(node).Cpu("2"));
+  for (const char* node : {"n1", "n2"}) {
+    api::Pod old = MakePod(fmt::format("on-{}", node)).Cpu("2").OnNode(node);
+    Pod(old);
+  }
+  Sync();
+  api::Pod pod = MakePod("web").Cpu("2").Request("example.com/gpu", "1");
+  pod.metadata.uid = "u-web";
+  Pod(pod);
+  Gone("on-n1");
+  Fails("web",
+        "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 No preemption "
+        "victims "
+        "found for incoming pod.");
+  const std::string special = R"(, "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+    "ownerReferences": [{"kind": "Pod", "name": "web", "uid": "u-web", "controller": true}])";
+  Claim("made", "", "n1", "", special);
+  Claim("made", "g0", "n1", "web", special);
+  Binds("web", "n1");
+  Complete();
+  EXPECT_EQ(report->Count(Outcome::kPlaceable), 0U);
+  ASSERT_EQ(report->Explained().size(), 1U);
+  EXPECT_EQ(report->Explained().front().because, "decided before it observed pod default/on-n1 gone");
+}
+
 TEST_F(ShadowDevices, AClaimThatWasAllocatedBeforeStaysAllocated) {
   Claim("c", "g1", "n1", "earlier");
   Sync();

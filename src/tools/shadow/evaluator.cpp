@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <map>
 #include <ranges>
-#include <set>
 
 #include "scheduler/framework/allocation_preview.hpp"
 
@@ -21,6 +24,25 @@ algorithm::AlgorithmOptions WholeCluster() {
       .percentage_of_nodes_to_score = 100, .sample = false, .tie_break = algorithm::TieBreak::kFirstByName};
 }
 
+// The number of nodes that a message of a failed attempt gives for each reason; 0 for its other parts.
+using NodeCounts = std::map<std::string_view, std::int64_t>;
+
+NodeCounts NodesByReason(std::string_view message) {
+  NodeCounts counts;
+  std::size_t begin = 0;
+  while (begin < message.size()) {
+    const std::size_t end = std::min(message.find_first_of(",:.", begin), message.size());
+    std::string_view part = message.substr(begin, end - begin);
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    std::int64_t count = 0;
+    std::from_chars(part.data(), part.data() + part.size(), count);
+    part.remove_prefix(std::min(part.find_first_not_of(" 0123456789/"), part.size()));
+    if (!part.empty()) counts[part] += count;
+    begin = end + 1;
+  }
+  return counts;
+}
+
 std::vector<ScorePart> PartsOf(const AttemptRecord& record, Row reference, Row candidate) {
   std::vector<ScorePart> parts;
   for (const auto& scores : record.scores.plugins()) {
@@ -33,16 +55,22 @@ std::vector<ScorePart> PartsOf(const AttemptRecord& record, Row reference, Row c
 }  // namespace
 
 std::string ReasonsWithoutCounts(std::string_view message) {
-  std::set<std::string> reasons;
-  std::size_t begin = 0;
-  while (begin < message.size()) {
-    const std::size_t end = std::min(message.find_first_of(",:.", begin), message.size());
-    std::string_view part = message.substr(begin, end - begin);
-    part.remove_prefix(std::min(part.find_first_not_of(" 0123456789/"), part.size()));
-    if (!part.empty()) reasons.emplace(part);
-    begin = end + 1;
+  return fmt::format("{}", fmt::join(NodesByReason(message) | std::views::keys, "|"));
+}
+
+std::int64_t DifferenceOfCounts(std::string_view one, std::string_view other) {
+  const auto split = [](std::string_view message) {
+    const std::size_t at = std::min(message.find("preemption:"), message.size());
+    return std::array{NodesByReason(message.substr(0, at)), NodesByReason(message.substr(at))};
+  };
+  const auto ones = split(one), others = split(other);
+  std::int64_t difference = 0;
+  for (std::size_t part = 0; part < ones.size(); ++part) {
+    NodeCounts counts = ones[part];
+    for (const auto& [reason, count] : others[part]) counts[reason] -= count;
+    for (const auto& [reason, count] : counts) difference += std::abs(count);
   }
-  return fmt::format("{}", fmt::join(reasons, "|"));
+  return difference;
 }
 
 struct Evaluator::Evaluation {

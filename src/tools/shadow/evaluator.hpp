@@ -58,5 +58,8 @@ class Evaluator {
 // The reasons in a FailedScheduling message without numbers: equal if two messages differ only in the number
 // of nodes per reason.
 std::string ReasonsWithoutCounts(std::string_view message);
+// How many nodes more or fewer two such messages give for their reasons, in total; 0: for the same reasons
+// the same numbers of nodes.
+std::int64_t DifferenceOfCounts(std::string_view one, std::string_view other);
 
 }  // namespace berth::shadow

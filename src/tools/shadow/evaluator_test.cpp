@@ -210,6 +210,35 @@ TEST_F(ShadowTest, ErrorsAndRemovedNominationsAreNotDecisions) {
   EXPECT_EQ(Only(), before);
 }
 
+TEST(DifferenceOfCounts, IsTheNumberOfNodesWithOtherReasons) {
+  const std::string some =
+      "0/9 nodes are available: 4 node(s) were unschedulable, 5 Insufficient cpu. preemption: 0/9 nodes are "
+      "available: 4 Preemption is not helpful for scheduling, 5 Insufficient cpu.";
+  struct Case {
+    std::string_view other;
+    std::int64_t difference;
+  };
+  for (const Case& one : {
+           Case{some, 0},
+           // One node is cordoned, which appears in both parts of the message.
+           Case{"0/9 nodes are available: 5 node(s) were unschedulable, 4 Insufficient cpu. preemption: 0/9 "
+                "nodes "
+                "are available: 5 Preemption is not helpful for scheduling, 4 Insufficient cpu.",
+                4},
+           // The numbers of one reason differ in both parts, in opposite directions.
+           Case{"0/9 nodes are available: 3 node(s) were unschedulable, 6 Insufficient cpu. preemption: 0/9 "
+                "nodes "
+                "are available: 5 Preemption is not helpful for scheduling, 4 Insufficient cpu.",
+                4},
+           Case{"0/9 nodes are available: 4 node(s) were unschedulable, 5 Insufficient memory. preemption: "
+                "0/9 "
+                "nodes are available: 4 Preemption is not helpful for scheduling, 5 Insufficient cpu.",
+                10},
+           Case{"", 18},
+       })
+    EXPECT_EQ(DifferenceOfCounts(some, one.other), one.difference) << one.other;
+}
+
 TEST(ReasonsWithoutCounts, IgnoreNumbers) {
   const std::string one = ReasonsWithoutCounts(
       "0/12 nodes are available: 10 Insufficient cpu, 2 node(s) were unschedulable. preemption: none.");

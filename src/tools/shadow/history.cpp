@@ -60,6 +60,7 @@ void History::Note(Step step) {
       Keep(step.uid, step.assumed);
     }
   }
+  step.applied = step.change;
   const MonoTime oldest = step.at - max_age_;
   steps_.push_back(std::move(step));
   while (steps_.size() > max_steps_ || steps_.front().at < oldest) {
@@ -129,8 +130,7 @@ void History::Restore() {
 }
 
 bool History::Do(Step& step) {
-  if (step.uid.empty())
-    return std::visit([this](const auto& one) { return Move(one.before, one.after); }, step.change);
+  if (step.uid.empty()) return std::visit([&](const auto& one) { return DoChange(one, step); }, step.change);
   step.replaced = FindAssumed(step.uid);
   if (step.replaced != nullptr && step.replaced == step.assumed) return true;
   const auto& [before, after] = std::get<ports::Change<api::Pod>>(step.change);
@@ -140,10 +140,16 @@ bool History::Do(Step& step) {
 }
 
 void History::Undo(const Step& step) {
+  if (step.uid.empty()) {
+    return std::visit(
+        [this]<class T>(const ports::Change<T>& one) { Apply(ports::Change<T>{one.after, one.before}); },
+        step.applied);
+  }
   if (step.replaced != nullptr && step.replaced == step.assumed) return;
   if (step.assumed != nullptr) engine_.cache().RemovePod(step.uid);
-  std::visit([this](const auto& one) { Move(one.after, one.before); }, step.change);
-  if (!step.uid.empty()) Keep(step.uid, step.replaced);
+  const auto& [before, after] = std::get<ports::Change<api::Pod>>(step.change);
+  Move(after, before);
+  Keep(step.uid, step.replaced);
 }
 
 void History::Keep(const std::string& uid, const api::PodPtr& assumed) {
@@ -164,13 +170,33 @@ bool History::Move(const api::PodPtr& from, const api::PodPtr& to) {
   return true;
 }
 
-bool History::Move(const api::NodePtr& from, const api::NodePtr& to) {
-  if (to == nullptr) {
-    engine_.cache().RemoveNode(from->metadata.name);
-  } else {
-    engine_.cache().AddNode(to);
-  }
+template <class T>
+bool History::DoChange(const ports::Change<T>& change, Step& step) {
+  const std::shared_ptr<const T> current = Current(change.after != nullptr ? *change.after : *change.before);
+  if (current == nullptr && change.before != nullptr && !step.decision) return false;
+  const ports::Change<T> applied{current, change.after};
+  Apply(applied);
+  step.applied = applied;
   return true;
+}
+
+template <class T>
+std::shared_ptr<const T> History::Current(const T& object) const {
+  if constexpr (std::is_same_v<T, api::Node>) {
+    return FindNode(object.metadata.name);
+  } else {
+    return engine_.cache().objects().Of<T>().Find(object.metadata.ns, object.metadata.name);
+  }
+}
+
+template <class T>
+void History::Apply(const ports::Change<T>& change) {
+  if constexpr (std::is_same_v<T, api::Node>) {
+    if (change.after != nullptr) return engine_.cache().AddNode(change.after);
+    engine_.cache().RemoveNode(change.before->metadata.name);
+  } else {
+    engine_.cache().objects().Apply(change);
+  }
 }
 
 }  // namespace berth::shadow

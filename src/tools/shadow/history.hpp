@@ -29,6 +29,8 @@ struct Step {
   MonoTime at;
   ports::ClusterChange change;
   std::string uid = {};  // of a pod
+  // UID of the pod for which the change allocates this claim, or for whose extended resources the claim is.
+  std::string claim_of = {};
   // The other scheduler decided about a pending pod: allocated a claim for it, bound it or failed, perhaps
   // with a nomination.
   bool decision = false;
@@ -41,6 +43,9 @@ struct Step {
   api::PodPtr assumed = {};
   // The assumed version that was in the cache when the step was applied. Set by History.
   api::PodPtr replaced = {};
+  // The change of the cache when the step was applied, unless it is the change of a pod: its version before
+  // may be another one than that of `change`. Set by History.
+  ports::ClusterChange applied = {};
   std::string Text() const;
 };
 
@@ -88,7 +93,8 @@ class History {
   std::vector<runtime::Nomination> nominations() const { return nominations_.All(engine_.cache().nodes()); }
 
   // Sets the cache to the state in which of the steps [from, end()) only those marked in `happened` have been
-  // applied, in their order. A change of an object that does not exist in this state has no effect.
+  // applied, in their order. A change of an object that does not exist in this state has no effect, except
+  // for an allocation of a claim: the other scheduler has assumed it before it creates the claim.
   void Show(std::uint64_t from, const std::vector<bool>& happened);
   // Restores the current state.
   void Restore();
@@ -100,12 +106,14 @@ class History {
   // Adds the assumed pod to the cache; null: the pod is not assumed any more.
   void Keep(const std::string& uid, const api::PodPtr& assumed);
   bool Move(const api::PodPtr& from, const api::PodPtr& to);
-  bool Move(const api::NodePtr& from, const api::NodePtr& to);
+  // Do for an object other than a pod.
   template <class T>
-  bool Move(const std::shared_ptr<const T>& from, const std::shared_ptr<const T>& to) {
-    engine_.cache().objects().Apply(ports::Change<T>{from, to});
-    return true;
-  }
+  bool DoChange(const ports::Change<T>& change, Step& step);
+  // The version of the object that the cache has.
+  template <class T>
+  std::shared_ptr<const T> Current(const T& object) const;
+  template <class T>
+  void Apply(const ports::Change<T>& change);
 
   assembly::Engine& engine_;
   TextMap<api::PodPtr> assumed_;                   // in the state that the cache has, by uid

@@ -49,8 +49,11 @@ void Shadow::Before(const ports::ClusterChange& change) {
 
 void Shadow::BeforeClaimChange(const ports::Change<api::ResourceClaim>& change) {
   Step step{clock_.Now(), change};
+  if (change.after != nullptr && change.after->for_extended_resources && change.after->metadata.controller)
+    step.claim_of = change.after->metadata.controller->uid;
   if (const std::string pod_uid = claims_.Note(change); !pod_uid.empty()) {
     step.decision = true;
+    step.claim_of = pod_uid;
     if (const auto known = queue_positions_.find(pod_uid); known != queue_positions_.end())
       step.queue_position = known->second;
     if (const api::PodPtr pod = history_.FindAssumed(pod_uid)) step.node = pod->spec.node_name;

@@ -100,6 +100,30 @@ TEST_F(ShadowTest, TwoBindingsOutOfOrderExplainADecisionTogether) {
             "default/decided-earlier on b");
 }
 
+// No moment explains this, and no single change out of its order.
+TEST_F(ShadowTest, TwoChangesOutOfOrderExplainTheNumbersInAMessageTogether) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 26; ++i) names.push_back("n" + std::to_string(10 + i));
+  for (const std::string& name : names) Node(Roomy(name));
+  Sync();
+  Pod(MakePod("web").Cpu("64"));
+  const auto cordon = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) Node(Roomy(names[i]).Cordoned());
+  };
+  Node(Roomy("n10").Taint("old", "", "NoSchedule"));
+  cordon(2, 24);
+  Node(Roomy("n11").Taint("old", "", "NoSchedule"));
+  cordon(24, 26);
+  Fails("web",
+        "0/26 nodes are available: 2 Insufficient cpu, 24 node(s) were unschedulable. preemption: 0/26 nodes "
+        "are "
+        "available: 26 Preemption is not helpful for scheduling.");
+  Complete();
+  ASSERT_EQ(Only(), "raced");
+  EXPECT_EQ(report->Explained().front().because,
+            "decided before it observed node n10 changed, node n11 changed");
+}
+
 TEST_F(ShadowTest, AReachedLimitOfTheSearchIsReported) {
   Begin({.search = Duration(-1)});
   Node(Roomy("a"));

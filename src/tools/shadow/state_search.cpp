@@ -21,13 +21,24 @@ constexpr std::uint64_t kEach = 128;  // up to this distance every moment is tri
 constexpr std::size_t kViews = 2000;  // maximum per version of the pod
 constexpr std::size_t kVersions = 3;
 
+constexpr std::int64_t kPlaceable =
+    std::numeric_limits<std::int32_t>::max();  // more than any number of nodes
 constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
 
-// How far the decisions are apart, to compare states of one search; kFar if there is no measure.
+// How far the decisions are apart, to compare states of one search; kFar if there is no measure. If both
+// schedulers find no node, they are closer than if Berth finds one.
 std::int64_t Distance(const Comparison& comparison) {
-  if (comparison.outcome == Outcome::kWorse) return comparison.candidate_total - comparison.reference_total;
-  if (comparison.outcome == Outcome::kPlaceable) return static_cast<std::int64_t>(comparison.feasible);
-  return kFar;
+  switch (comparison.outcome) {
+    case Outcome::kWorse:
+      return comparison.candidate_total - comparison.reference_total;
+    case Outcome::kPlaceable:
+      return kPlaceable + static_cast<std::int64_t>(comparison.feasible);
+    case Outcome::kCounts:
+    case Outcome::kMessage:
+      return DifferenceOfCounts(comparison.reference.message, comparison.candidate.message);
+    default:
+      return kFar;
+  }
 }
 
 // True if the claim has devices for this node. An allocation without a node selector is usable on all nodes.
@@ -54,6 +65,18 @@ bool Concerns(const Step& step, const api::NodePtr& shared) {
   const auto* change = std::get_if<ports::Change<api::Node>>(&step.change);
   return change != nullptr &&
          (change->after != nullptr ? change->after : change->before)->metadata.name == node;
+}
+
+// True if the step changes what is on some node, or which pods will be, or an object other than a pod.
+bool ConcernsAnyNode(const Step& step) {
+  const auto* pod = std::get_if<ports::Change<api::Pod>>(&step.change);
+  if (pod == nullptr || step.nominated != nullptr || step.assumed != nullptr || step.replaced != nullptr)
+    return true;
+  const auto placed = [](const api::PodPtr& version) {
+    return version != nullptr &&
+           !(version->spec.node_name.empty() && version->status.nominated_node_name.empty());
+  };
+  return placed(pod->before) || placed(pod->after);
 }
 
 class Search {
@@ -116,7 +139,7 @@ class Search {
       Try([&](std::uint64_t at, const Step& step) {
         return at < now || (step.decision && at <= now + ahead);
       });
-    TryAroundClosest();
+    if (!OnlyNumbersDiffer()) TryAroundClosest();
     for (std::uint64_t distance = 1; distance < kBack; distance = Next(distance)) {
       AtDistance(distance, [&](std::uint64_t moment) {
         TryAt(moment);
@@ -144,15 +167,20 @@ class Search {
 
   // Starts from the state in which the decisions are closest. Applies or omits single steps of the two nodes,
   // and continues from the best of these states until none is closer: several bindings to these two nodes may
-  // be out of order, or several releases of their devices.
+  // be out of order, or several releases of their devices. If neither scheduler finds a node, the messages
+  // count nodes: the steps near the decision are tried, whichever node they concern.
   void TryAroundClosest() {
     while (closest_) {
       const State from = *closest_;
       const api::NodePtr reference = history_.FindNode(from.reference);
       const api::NodePtr candidate = history_.FindNode(from.candidate);
+      const bool numbers = OnlyNumbersDiffer();
       for (std::size_t i = 0; i < from.happened.size() && !Ended(); ++i) {
         const Step& step = history_[from_ + i];
-        if (IsOwn(from_ + i, step) || (!Concerns(step, reference) && !Concerns(step, candidate))) continue;
+        if (IsOwn(from_ + i, step)) continue;
+        if (numbers ? !IsNear(from_ + i) || !ConcernsAnyNode(step)
+                    : !Concerns(step, reference) && !Concerns(step, candidate))
+          continue;
         std::vector<bool> happened = from.happened;
         happened[i] = !happened[i];
         TryState(std::move(happened));
@@ -160,6 +188,13 @@ class Search {
       if (closest_->happened == from.happened) return;
     }
   }
+
+  // True if in the closest state neither scheduler finds a node.
+  bool OnlyNumbersDiffer() const {
+    return closest_ && closest_->reference.empty() && closest_->distance < kPlaceable;
+  }
+
+  bool IsNear(std::uint64_t at) const { return at + kEach >= seen_.position && at < seen_.position + kEach; }
 
   // The moments at that distance before and after the observed decision, within the recorded range.
   void AtDistance(std::uint64_t distance, auto&& look) {
@@ -238,7 +273,8 @@ class Search {
   // True for the observed decision and what followed from it, which no state contains. The pod may have been
   // assumed before, if its binding failed.
   bool IsOwn(std::uint64_t at, const Step& step) const {
-    return step.uid == seen_.pod.pod->metadata.uid && (at >= seen_.position || step.assumed != nullptr);
+    const std::string& uid = seen_.pod.pod->metadata.uid;
+    return (step.uid == uid || step.claim_of == uid) && (at >= seen_.position || step.assumed != nullptr);
   }
 
   void TryState(std::vector<bool> happened) {
