@@ -25,7 +25,7 @@
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/recording/header.hpp"
-#include "scheduler/recording/inputs.hpp"
+#include "scheduler/recording/recorded_ports.hpp"
 #include "scheduler/recording/recorder.hpp"
 #include "scheduler/recording/writing_thread.hpp"
 #include "service/page/page.hpp"
@@ -120,9 +120,6 @@ class Process final : public LongRunningProcess {
   }
   void AddSchedulerApi(service::Endpoints& endpoints);
   void StartRecording(const cycle::SchedulerOptions& options);
-  // What the scheduler uses: recorded, if there is a recorder.
-  const Clock& LoopClock() const { return recorder_ ? recorder_->clock() : clock_; }
-  cycle::LoopJournal& Journal() const { return recorder_ ? *recorder_ : cycle::LoopJournal::None(); }
   assembly::ExtenderAccess ExtenderAccess();
   void LogConfiguration() const;
   int End(int code);
@@ -139,13 +136,11 @@ class Process final : public LongRunningProcess {
   LeaseFence fence_ = elects_leader() ? LeaseFence(clock_) : LeaseFence::AlwaysOpen(clock_);
   const std::unique_ptr<recording::Recorder> recorder_;     // null: nothing is recorded
   std::optional<recording::WritingThread> writing_thread_;  // empty: nothing is recorded
-  // Null: those of the process are used directly.
-  std::unique_ptr<Fence> recorded_fence_ = recorder_ ? recorder_->Watch(fence_) : nullptr;
-  std::unique_ptr<ports::ApiWriter> recorded_writer_;
+  recording::RecordedPorts recorded_{recorder_.get(), clock_, fence_};
   client::ConnectionConfig server_;
   ApiConnections api_;
   std::unique_ptr<client::Connection> lease_connection_;  // null: without leader election
-  cycle::ClusterLoop loop_{LoopClock(), Journal()};
+  cycle::ClusterLoop loop_{recorded_.clock(), recorded_.journal()};
   cycle::ServicesProxy services_;
   std::unique_ptr<assembly::Engine> engine_;
   Tracing tracing_;
@@ -214,26 +209,22 @@ Expected<void> Process::Connect() {
 
 Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   const cycle::SchedulerOptions options = SchedulerOptionsOf(flags_, config_);
-  if (recorder_) {
-    recorded_writer_ = recorder_->Watch(*api_.writer);
-    recorder_->BeginStart();
-  }
-  ports::ApiWriter& writer = recorder_ ? *recorded_writer_ : *api_.writer;
-  BERTH_TRY(engine_, assembly::Engine::Build(
-                         config_, plugins_, {writer, *api_.events, loop_, services_}, notes,
-                         {.registry = &metrics_, .clock = &LoopClock(), .options = {}}, ExtenderAccess()));
+  if (recorder_) recorder_->BeginStart();
+  BERTH_TRY(engine_,
+            assembly::Engine::Build(
+                config_, plugins_, {recorded_.Watch(*api_.writer), *api_.events, loop_, services_}, notes,
+                {.registry = &metrics_, .clock = &recorded_.clock(), .options = {}}, ExtenderAccess()));
   BERTH_TRY(tracing_, Tracing::Open(flags_, election_.identity, io_, clock_, metrics_));
   scheduler_.emplace(
       options, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
-                                     engine_->profiles(), LoopClock(), metrics_, engine_->shared_extenders(),
-                                     recorder_ ? *recorded_fence_ : fence_, *tracing_.tracer,
+                                     engine_->profiles(), recorded_.clock(), metrics_,
+                                     engine_->shared_extenders(), recorded_.fence(), *tracing_.tracer,
                                      [this](std::size_t profile) { return engine_->IsMeasured(profile); }});
   if (recorder_) StartRecording(options);
-  BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_,
-                                          LoopClock(), metrics_, *api_.events, hostname_,
-                                          [recorded = recorder_ != nullptr](const auto& result) {
-                                            return recorded ? recording::OriginOf(result) : cycle::Origin{};
-                                          }}));
+  BERTH_TRY(measuring_,
+            Measuring::Start({flags_.own.metric_sources, engine_->handle(), environment_, recorded_.clock(),
+                              metrics_, *api_.events, hostname_,
+                              [this](const auto& result) { return recorded_.OriginOf(result); }}));
   return {};
 }
 
@@ -248,7 +239,7 @@ void Process::StartRecording(const cycle::SchedulerOptions& options) {
 
 assembly::ExtenderAccess Process::ExtenderAccess() {
   assembly::ExtenderAccess access = AccessToExtenders(io_, environment_, flags_);
-  if (recorder_) access.make_transport = recorder_->Watch(std::move(access.make_transport));
+  access.make_transport = recorded_.Watch(std::move(access.make_transport));
   return access;
 }
 

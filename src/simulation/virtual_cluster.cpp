@@ -33,11 +33,11 @@ Expected<void> VirtualCluster::MakeScheduler(const config::SchedulerConfig& conf
   assembly::Measure measure;
   if (recorder_) {
     recorder_->BeginStart();
-    measure = {.registry = &metrics_, .clock = &LoopClock(), .options = {}};
+    measure = {.registry = &metrics_, .clock = &recorded_.clock(), .options = {}};
   }
-  BERTH_TRY(engine_,
-            assembly::Engine::Build(config, plugins, {Writer(), api_, loop_, services_}, notes, measure));
-  if (recorder_) engine_->handle().signals.SetClock(LoopClock());
+  BERTH_TRY(engine_, assembly::Engine::Build(config, plugins, {recorded_.Watch(api_), api_, loop_, services_},
+                                             notes, measure));
+  if (recorder_) engine_->handle().signals.SetClock(recorded_.clock());
   cycle::SchedulerOptions options;
   options.queue.initial_backoff = config.pod_initial_backoff;
   options.queue.max_backoff = config.pod_max_backoff;
@@ -47,11 +47,11 @@ Expected<void> VirtualCluster::MakeScheduler(const config::SchedulerConfig& conf
   options.record_bytes =
       recorder_ ? std::max(options_.record_bytes, std::size_t{8} << 20) : options_.record_bytes;
   scheduler_ = std::make_unique<cycle::Scheduler>(
-      options, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
-                                     engine_->profiles(), LoopClock(), metrics_, engine_->shared_extenders(),
-                                     WriteFence(), tracer_, [this](std::size_t profile) {
-                                       return recorder_ == nullptr || engine_->IsMeasured(profile);
-                                     }});
+      options,
+      cycle::SchedulerParts{
+          loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(), recorded_.clock(),
+          metrics_, engine_->shared_extenders(), recorded_.fence(), tracer_,
+          [this](std::size_t profile) { return recorder_ == nullptr || engine_->IsMeasured(profile); }});
   if (recorder_) {
     recorder_->Start(*scheduler_,
                      recording::HeaderOf(config, plugins.codecs(), options, time_->clock().WallNow()));

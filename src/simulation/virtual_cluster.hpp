@@ -13,6 +13,7 @@
 #include "observability/tracing/attempt_trace.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/recording/recorded_ports.hpp"
 #include "scheduler/recording/recorder.hpp"
 #include "scheduler/recording/writing_thread.hpp"
 #include "scheduler/runtime/registry.hpp"
@@ -74,30 +75,17 @@ class VirtualCluster {
                                std::vector<std::string>& notes);
   void AwaitRecording();
   Duration NextWork();
-  // What the scheduler uses: recorded, if there is a recorder.
-  const Clock& LoopClock() const { return recorder_ ? recorder_->clock() : time_->clock(); }
-  cycle::LoopJournal& Journal() const { return recorder_ ? *recorder_ : cycle::LoopJournal::None(); }
-  const Fence& WriteFence() const {
-    if (recorder_) return *recorded_fence_;
-    return fence_;
-  }
-  ports::ApiWriter& Writer() {
-    if (recorder_) return *recorded_writer_;
-    return api_;
-  }
 
   const VirtualClusterOptions options_;
   const std::unique_ptr<VirtualTime> time_;
   const std::unique_ptr<recording::Recorder> recorder_;     // null: nothing is recorded
   std::optional<recording::WritingThread> writing_thread_;  // empty: nothing is recorded
   const LeaseFence fence_ = LeaseFence::AlwaysOpen(time_->clock());
+  recording::RecordedPorts recorded_{recorder_.get(), time_->clock(), fence_};
   tracing::NoTracer tracer_;
   metrics::Registry metrics_;
-  cycle::ClusterLoop loop_{LoopClock(), Journal()};
+  cycle::ClusterLoop loop_{recorded_.clock(), recorded_.journal()};
   VirtualApi api_{*time_, options_.latencies, loop_.sink()};
-  // Null: those of the simulation are used directly.
-  const std::unique_ptr<Fence> recorded_fence_ = recorder_ ? recorder_->Watch(fence_) : nullptr;
-  const std::unique_ptr<ports::ApiWriter> recorded_writer_ = recorder_ ? recorder_->Watch(api_) : nullptr;
   std::uint64_t units_ = 0;  // of work since the recording was awaited
   cycle::ServicesProxy services_;
   std::unique_ptr<assembly::Engine> engine_;

@@ -5,7 +5,6 @@
 
 #include "base/check.hpp"
 #include "scheduler/recording/header.hpp"
-#include "scheduler/recording/inputs.hpp"
 
 namespace berth::faults {
 namespace {
@@ -36,7 +35,7 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
       recording_(options_.recordings == nullptr
                      ? nullptr
                      : options_.recordings->Open(options_.identity, machine_, options_.disk_fault)),
-      recorded_fence_(recording_ ? recording_->recorder().Watch(fence_) : nullptr),
+      recorded_(recording_ ? &recording_->recorder() : nullptr, machine_.clock(), fence_),
       main_connection_(network, machine_, options_.index, options_.identity),
       event_connection_(network, machine_, options_.index, options_.identity),
       lease_connection_(network, machine_, options_.index, options_.identity),
@@ -50,18 +49,12 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   events_ = std::make_unique<client::EventSink>(
       machine_, events_api_, machine_.clock(), metrics_,
       client::EventSinkOptions{.hostname = options_.identity, .seed = options_.seed + 3});
-  extenders::TransportMaker make_transport = extender_.Maker();
-  if (recording_) {
-    recorded_writer_ = recording_->recorder().Watch(*writer_);
-    make_transport = recording_->recorder().Watch(std::move(make_transport));
-    recording_->recorder().BeginStart();
-  }
-  ports::ApiWriter& writer = recording_ ? *recorded_writer_ : *writer_;
+  if (recording_) recording_->recorder().BeginStart();
   std::vector<std::string> notes;
-  auto engine =
-      assembly::Engine::Build(options_.config, options_.plugins, {writer, *events_, loop_, services_}, notes,
-                              {.registry = &metrics_, .clock = &LoopClock(), .options = {}},
-                              {.make_transport = std::move(make_transport)});
+  auto engine = assembly::Engine::Build(options_.config, options_.plugins,
+                                        {recorded_.Watch(*writer_), *events_, loop_, services_}, notes,
+                                        {.registry = &metrics_, .clock = &recorded_.clock(), .options = {}},
+                                        {.make_transport = recorded_.Watch(extender_.Maker())});
   BERTH_CHECK(engine.has_value(), engine.error().message);
   engine_ = std::move(*engine);
   cycle::SchedulerOptions scheduler;
@@ -72,10 +65,10 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   scheduler.record_bytes = recording_ ? kRecordBytes : 0;
   scheduler.stand_by = true;
   scheduler_ = std::make_unique<cycle::Scheduler>(
-      scheduler, cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(),
-                                       engine_->profiles(), LoopClock(), metrics_,
-                                       engine_->shared_extenders(), recording_ ? *recorded_fence_ : fence_,
-                                       tracer_, [](std::size_t) { return true; }});
+      scheduler,
+      cycle::SchedulerParts{loop_, services_, engine_->handle(), engine_->cache(), engine_->profiles(),
+                            recorded_.clock(), metrics_, engine_->shared_extenders(), recorded_.fence(),
+                            tracer_, [](std::size_t) { return true; }});
   if (recording_) {
     recording_->recorder().Start(*scheduler_, recording::HeaderOf(options_.config, options_.plugins.codecs(),
                                                                   scheduler, machine_.clock().WallNow()));
@@ -104,28 +97,21 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   leadership_->Start(*source_);
 }
 
-const Clock& Replica::LoopClock() { return recording_ ? recording_->recorder().clock() : machine_.clock(); }
-
-cycle::LoopJournal& Replica::Journal() {
-  return recording_ ? recording_->recorder() : cycle::LoopJournal::None();
-}
-
 void Replica::StartPoller() {
   load_metrics::SignalTable& signals = engine_->handle().signals;
-  signals.SetClock(LoopClock());
+  signals.SetClock(recorded_.clock());
   auto poller = load_metrics::Poller::Start(
-      MetricSources(),
-      {.loop = machine_,
-       .measurements = signals,
-       .post = loop_.poster(),
-       .post_result =
-           [this, post = loop_.poster()](const auto& result, auto work) {
-             const cycle::OriginScope origin(recording_ ? recording::OriginOf(result) : cycle::Origin{});
-             post(std::move(work));
-           },
-       .metrics = metrics_,
-       .access = prometheus_.Parts(),
-       .seed = options_.seed + 9});
+      MetricSources(), {.loop = machine_,
+                        .measurements = signals,
+                        .post = loop_.poster(),
+                        .post_result =
+                            [this, post = loop_.poster()](const auto& result, auto work) {
+                              const cycle::OriginScope origin(recorded_.OriginOf(result));
+                              post(std::move(work));
+                            },
+                        .metrics = metrics_,
+                        .access = prometheus_.Parts(),
+                        .seed = options_.seed + 9});
   BERTH_CHECK(poller.has_value(), poller.error().message);
   poller_ = std::move(*poller);
 }

@@ -20,6 +20,7 @@
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "scheduler/load_metrics/poller.hpp"
+#include "scheduler/recording/recorded_ports.hpp"
 #include "tests/faults/extender.hpp"
 #include "tests/faults/machine.hpp"
 #include "tests/faults/network.hpp"
@@ -67,9 +68,6 @@ class Replica {
   void Terminate();
 
  private:
-  // What the scheduler uses: recorded, if there is a recording.
-  const Clock& LoopClock();
-  cycle::LoopJournal& Journal();
   void StartPoller();
   void Wake();
   void ScheduleRun(Duration delay);
@@ -84,14 +82,12 @@ class Replica {
   metrics::Registry metrics_;
   LeaseFence fence_{machine_.clock()};
   const std::unique_ptr<Recording> recording_;  // null: nothing is recorded
-  // Null: those of the process are used directly.
-  const std::unique_ptr<Fence> recorded_fence_;
-  std::unique_ptr<ports::ApiWriter> recorded_writer_;
+  recording::RecordedPorts recorded_;
   Connection main_connection_, event_connection_, lease_connection_;
   client::RestClient main_, events_api_, lease_api_;
   std::unique_ptr<client::ApiWriter> writer_;
   std::unique_ptr<client::EventSink> events_;
-  cycle::ClusterLoop loop_{LoopClock(), Journal()};
+  cycle::ClusterLoop loop_{recorded_.clock(), recorded_.journal()};
   ExtenderClient extender_;
   PrometheusClient prometheus_;
   cycle::ServicesProxy services_;
