@@ -69,7 +69,7 @@ void CompareWithSecondRun(RunResult& result, const Plan& plan, const ChildRunOpt
   const std::size_t before = AllocatedBytes();
   std::uint64_t digest = 0;
   {
-    const RunResult second = options.run(plan, [](const std::string&) {});
+    const RunResult second = options.run(plan, {});
     digest = second.digest;
   }
   const std::size_t after = AllocatedBytes();
@@ -84,8 +84,7 @@ void CompareWithSecondRun(RunResult& result, const Plan& plan, const ChildRunOpt
 
 [[noreturn]] void RunChild(const Plan& plan, const ChildRunOptions& options, int results, int output) {
   ::dup2(output, STDERR_FILENO);
-  const LineSink no_lines = [](const std::string&) {};
-  RunResult result = options.run(plan, no_lines);
+  RunResult result = options.run(plan, {});
   if (options.repeat) CompareWithSecondRun(result, plan, options);
   const std::string text = ResultText(result);
   for (std::size_t sent = 0; sent < text.size();) {
@@ -227,14 +226,16 @@ Expected<File> Open(const std::string& path) {
 
 // Each line is in the file before the next event: it stays if the process crashes.
 [[noreturn]] void RunWithFiles(const Plan& plan, const ChildRunOptions& options, std::FILE* timeline,
-                               std::FILE* log) {
+                               std::FILE* log, const std::filesystem::path& recordings) {
   ::alarm(static_cast<unsigned>(options.timeout.count()));
   ::dup2(::fileno(log), STDERR_FILENO);
   log::SetVerbosity(4);
-  const RunResult result = options.run(plan, [&](const std::string& line) {
-    fmt::print(timeline, "{}\n", line);
-    std::fflush(timeline);
-  });
+  const RunResult result = options.run(plan, {.timeline =
+                                                  [&](const std::string& line) {
+                                                    fmt::print(timeline, "{}\n", line);
+                                                    std::fflush(timeline);
+                                                  },
+                                              .recordings = recordings});
   for (const std::string& violation : result.violations) fmt::print(timeline, "violated: {}\n", violation);
   std::fflush(nullptr);
   ::_exit(0);
@@ -243,8 +244,10 @@ Expected<File> Open(const std::string& path) {
 }  // namespace
 
 Expected<void> KeepRun(const Plan& plan, const ChildRunOptions& options, const std::string& directory) {
+  const std::filesystem::path recordings = std::filesystem::path(directory) / "recordings";
   std::error_code error;
   std::filesystem::create_directories(directory, error);
+  if (!error) std::filesystem::remove_all(recordings, error);  // of an earlier run
   if (error) return Fail(ErrorCode::kUnavailable, fmt::format("{}: {}", directory, error.message()));
   BERTH_TRY(const File description, Open(directory + "/plan.json"));
   BERTH_TRY(const File timeline, Open(directory + "/timeline.txt"));
@@ -253,10 +256,9 @@ Expected<void> KeepRun(const Plan& plan, const ChildRunOptions& options, const s
   std::fflush(nullptr);
   const pid_t pid = ::fork();
   BERTH_CHECK(pid >= 0);
-  if (pid == 0) RunWithFiles(plan, options, timeline.get(), log.get());
+  if (pid == 0) RunWithFiles(plan, options, timeline.get(), log.get(), recordings);
   int status = 0;
   ::waitpid(pid, &status, 0);
-  RemoveRecordingsOf(pid);
   return {};
 }
 

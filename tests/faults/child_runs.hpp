@@ -26,7 +26,7 @@ struct Outcome {
 };
 
 // Run, or a function with further invariants.
-using Runner = std::function<RunResult(const Plan&, const LineSink&)>;
+using Runner = std::function<RunResult(const Plan&, const RunOutputs&)>;
 
 struct ChildRunOptions {
   std::size_t jobs = 1;
@@ -44,9 +44,10 @@ void RunInChildren(const ChildRunOptions& options, const std::function<std::opti
 // The outcome of one plan.
 Outcome RunInChild(const Plan& plan, const ChildRunOptions& options);
 
-// Runs the plan in a child process and writes plan.json, timeline.txt and log.txt (of the schedulers, with
-// verbosity 4) to `directory`, which is created. A run that does not end is ended after options.timeout; what
-// it has written until then stays. Errors: the directory or a file cannot be written.
+// Runs the plan in a child process and writes plan.json, timeline.txt, log.txt (of the schedulers, with
+// verbosity 4) and, if the plan has recordings, recordings/ to `directory`, which is created. A run that does
+// not end is ended after options.timeout; what it has written until then stays. Errors: the directory or a
+// file cannot be written.
 Expected<void> KeepRun(const Plan& plan, const ChildRunOptions& options, const std::string& directory);
 
 }  // namespace berth::faults

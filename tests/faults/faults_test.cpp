@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tests/faults/child_runs.hpp"
 #include "tests/faults/plan_file.hpp"
 #include "tests/faults/shrink.hpp"
+#include "tools/replay/steps.hpp"
 
 namespace berth::faults {
 namespace {
@@ -132,14 +134,16 @@ TEST(Shrink, StopsAfterItsRuns) {
 }
 
 // An invariant that does not hold: no pod is bound by the second process of a replica.
-RunResult RunWithBrokenInvariant(const Plan& plan, const LineSink& timeline) {
+RunResult RunWithBrokenInvariant(const Plan& plan, const RunOutputs& outputs) {
   bool restarted = false;
-  RunResult result = Run(plan, [&](const std::string& line) {
-    timeline(line);
+  RunOutputs watched = outputs;
+  watched.timeline = [&](const std::string& line) {
+    outputs.timeline(line);
     restarted |=
         line.find("/binding") != std::string::npos &&
         (line.find("replica-0.2") != std::string::npos || line.find("replica-1.2") != std::string::npos);
-  });
+  };
+  RunResult result = Run(plan, watched);
   if (restarted) result.violations.emplace_back("no restarted process binds: it did");
   return result;
 }
@@ -166,9 +170,25 @@ TEST(FaultSimulation, ShrinksAFailingRunToTheFaultAndThePodsThatShowIt) {
   EXPECT_THAT(RunInChild(smallest, {}).violations, IsEmpty()) << "only the broken invariant is violated";
 }
 
+TEST(FaultSimulation, KeepsTheFilesOfARun) {
+  Plan plan = MakePlan(1);
+  plan.recorded = true;
+  const std::string directory = ::testing::TempDir() + "faults-kept";
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(KeepRun(plan, {}, directory).has_value());
+    for (const char* file : {"plan.json", "timeline.txt", "log.txt"})
+      EXPECT_GT(std::filesystem::file_size(std::filesystem::path(directory) / file), 0U) << file;
+    for (const char* process : {"replica-0.1", "replica-1.1"}) {
+      auto steps = replay::Steps::Open(std::filesystem::path(directory) / "recordings" / process);
+      EXPECT_TRUE(steps.has_value()) << process << " of run " << run;
+    }
+  }
+  std::filesystem::remove_all(directory);
+}
+
 TEST(FaultSimulation, ReportsMemoryThatARunDoesNotRelease) {
   static std::vector<std::string>* kept = nullptr;
-  const Runner leaks = [](const Plan&, const LineSink&) {
+  const Runner leaks = [](const Plan&, const RunOutputs&) {
     if (kept == nullptr) kept = new std::vector<std::string>;
     kept->push_back(std::string(100'000, 'x'));
     return RunResult{};
@@ -179,7 +199,7 @@ TEST(FaultSimulation, ReportsMemoryThatARunDoesNotRelease) {
 
 TEST(FaultSimulation, ReportsASecondRunThatDiffers) {
   static std::uint64_t digest = 0;
-  const Runner differs = [](const Plan&, const LineSink&) {
+  const Runner differs = [](const Plan&, const RunOutputs&) {
     RunResult result;
     result.digest = ++digest;
     return result;

@@ -105,9 +105,9 @@ int RunSeeds(const Options& options) {
 }
 
 int RunInThisProcess(const Plan& plan, bool timeline) {
-  const RunResult result = Run(plan, [&](const std::string& line) {
-    if (timeline) fmt::print("{}\n", line);
-  });
+  RunOutputs outputs;
+  if (timeline) outputs.timeline = [](const std::string& line) { fmt::print("{}\n", line); };
+  const RunResult result = Run(plan, outputs);
   fmt::print("seed {}: {:.1f} s of virtual time, digest {:016x}\n", plan.seed,
              std::chrono::duration<double>(result.simulated).count(), result.digest);
   for (const auto& [name, count] : result.counts) fmt::print("  {:<24}{}\n", name, count);
@@ -176,9 +176,10 @@ void AddFlags(command_line::FlagSet& flags, Options& options) {
   flags.String("steps", options.steps,
                "the numbers of the steps to execute, separated by commas; with --seed or --plan");
   flags.Bool("calm", options.calm, "constant latency of the network; with --seed or --plan");
-  flags.String("keep", options.keep,
-               "directory for plan.json, timeline.txt and log.txt (verbosity 4) of each failing seed, in "
-               "seed-N, and of the plan that --shrink finds, in seed-N-small");
+  flags.String(
+      "keep", options.keep,
+      "directory for plan.json, timeline.txt, log.txt (verbosity 4) and recordings (for berth replay) "
+      "of each failing seed, in seed-N, and of the plan that --shrink finds, in seed-N-small");
   flags.Integer("v", options.verbosity,
                 "verbosity of the schedulers' log; negative: warnings and errors only",
                 {.least = -1, .most = 10});

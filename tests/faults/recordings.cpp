@@ -27,7 +27,7 @@ constexpr std::uint64_t kMaxCut = 300;      // bytes
 
 std::string DirectoryPrefix(pid_t process) { return fmt::format("berth-faults-{}-", process); }
 
-fs::path MakeDirectory() {
+fs::path MakeTemporaryDirectory() {
   std::string name = (fs::temp_directory_path() / DirectoryPrefix(::getpid())).string() + "XXXXXX";
   BERTH_CHECK(::mkdtemp(name.data()) != nullptr, name);
   return name;
@@ -104,8 +104,11 @@ void Recording::Write() {
 
 // --- all processes ---
 
-Recordings::Recordings(std::uint64_t seed, Timeline& timeline)
-    : timeline_(timeline), random_(seed), directory_(MakeDirectory()) {
+Recordings::Recordings(std::uint64_t seed, Timeline& timeline, const fs::path& kept)
+    : timeline_(timeline),
+      random_(seed),
+      is_temporary_(kept.empty()),
+      directory_(is_temporary_ ? MakeTemporaryDirectory() : kept) {
   recorder_limits_.full_file = 1'000 << random_.Below(6);
   limits_ = static_cast<Limits>(random_.Below(4) % 3);  // half of the seeds have ample limits
   if (limits_ == Limits::kSmallDisk) recorder_limits_.total = 40'000;
@@ -113,6 +116,7 @@ Recordings::Recordings(std::uint64_t seed, Timeline& timeline)
 }
 
 Recordings::~Recordings() {
+  if (!is_temporary_) return;
   std::error_code ignored;
   fs::remove_all(directory_, ignored);
 }

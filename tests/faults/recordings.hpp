@@ -46,12 +46,13 @@ class Recording {
   bool complete_ = false;
 };
 
-// All recordings of a run, in a directory of their own that exists during the lifetime of this object.
+// All recordings of a run.
 class Recordings {
  public:
   // The seed decides on the limits of the recordings: enough for everything, a size at which old files are
-  // removed, or so little memory that lines are lost.
-  Recordings(std::uint64_t seed, Timeline& timeline);
+  // removed, or so little memory that lines are lost. `kept` is a new directory, with one for each process;
+  // if it is empty, they are in a temporary directory that exists during the lifetime of this object.
+  Recordings(std::uint64_t seed, Timeline& timeline, const std::filesystem::path& kept);
   ~Recordings();
   Recordings(const Recordings&) = delete;
   Recordings& operator=(const Recordings&) = delete;
@@ -88,13 +89,14 @@ class Recordings {
 
   Timeline& timeline_;
   Random random_;
+  const bool is_temporary_;
   const std::filesystem::path directory_;
   Limits limits_{};
   recording::RecorderLimits recorder_limits_;
   std::map<std::string, Process> processes_;  // by identity
 };
 
-// What a process that ended by a signal has left behind.
+// The temporary directories that a process left behind when it ended by a signal.
 void RemoveRecordingsOf(pid_t process);
 
 }  // namespace berth::faults

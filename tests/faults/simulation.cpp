@@ -57,9 +57,9 @@ config::SchedulerConfig ConfigOf(const Plan& plan, const runtime::Registry& plug
 
 class Simulation {
  public:
-  Simulation(const Plan& plan, const LineSink& sink)
+  Simulation(const Plan& plan, const RunOutputs& outputs)
       : plan_(plan),
-        timeline_(time_, sink),
+        timeline_(time_, outputs.timeline),
         random_(plan.seed * 77 + 5),
         network_(time_, plan.seed + 2000, timeline_,
                  [this](http::Request request, std::shared_ptr<http::Exchange> exchange) {
@@ -74,7 +74,7 @@ class Simulation {
                   .client = [this] { return network_.executing(); }}),
         config_(ConfigOf(plan, plugins_)),
         loads_(plan.seed * 31 + 7, plan.End()) {
-    if (plan.recorded) recordings_.emplace(plan.seed * 13 + 11, timeline_);
+    if (plan.recorded) recordings_.emplace(plan.seed * 13 + 11, timeline_, outputs.recordings);
     control_plane_.store().Observe(checker_);
     network_.on_request = [this](const Client& client, const http::Request& request) {
       CheckRequest(client, request);
@@ -529,6 +529,6 @@ void Simulation::CheckNothingWasForgotten() {
 
 }  // namespace
 
-RunResult Run(const Plan& plan, const LineSink& timeline) { return Simulation(plan, timeline).Run(); }
+RunResult Run(const Plan& plan, const RunOutputs& outputs) { return Simulation(plan, outputs).Run(); }
 
 }  // namespace berth::faults

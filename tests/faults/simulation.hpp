@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,9 +19,17 @@ struct RunResult {
   Duration simulated{};
 };
 
-// Equal arguments give equal results. After the last step has ended, the cluster has kSettleTime to bind
+// What a run writes besides its result.
+struct RunOutputs {
+  LineSink timeline = [](const std::string&) {};
+  // A new directory, for a directory with the recording of each scheduler. Empty: they exist only during the
+  // run.
+  std::filesystem::path recordings = {};
+};
+
+// Equal plans give equal results. After the last step has ended, the cluster has kSettleTime to bind
 // every pod that can be bound.
-RunResult Run(const Plan& plan, const LineSink& timeline = [](const std::string&) {});
+RunResult Run(const Plan& plan, const RunOutputs& outputs);
 
 // The lease of a killed leader expires after 15 s, a silent watch is reopened after 90 s, a pod's back-off
 // lasts at most 10 s. Shorter than the 5 min after which the scheduler retries every pod without a reason.
