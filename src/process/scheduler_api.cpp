@@ -373,7 +373,7 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
   const Parts parts;
   const std::shared_ptr<std::atomic<int>> active = std::make_shared<std::atomic<int>>(0);
   // One thread: texts take milliseconds, and must not take a core from decisions.
-  cycle::WorkerPool writer{1};
+  cycle::WorkerPool writer{1, cycle::Origin::Kind::kOutside};
 };
 
 SchedulerApi::SchedulerApi(service::Endpoints& endpoints, Parts parts)

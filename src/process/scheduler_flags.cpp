@@ -309,7 +309,7 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.String(
       "berth-recording-dir", own.recording_dir,
       "Directory to which the scheduler writes what it receives and decides, for berth replay. It is "
-      "created and must not contain another recording.");
+      "created; an earlier recording is moved to its subdirectory \"previous\", which is replaced.");
   table.Size(
       "berth-recording-limit", own.recording_limit_bytes,
       "Size limit of the recording on disk. The oldest files are removed, and the latest part is kept. If "

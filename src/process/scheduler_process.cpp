@@ -27,6 +27,7 @@
 #include "scheduler/recording/header.hpp"
 #include "scheduler/recording/recorded_ports.hpp"
 #include "scheduler/recording/recorder.hpp"
+#include "scheduler/recording/segments.hpp"
 #include "scheduler/recording/writing_thread.hpp"
 #include "service/page/page.hpp"
 
@@ -63,6 +64,8 @@ cycle::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
 Expected<std::unique_ptr<recording::Recorder>> OpenRecording(const SchedulerFlags& flags,
                                                              const Clock& clock) {
   if (flags.own.recording_dir.empty()) return nullptr;
+  if (auto free = recording::SetAside(flags.own.recording_dir); !free)
+    return std::unexpected(std::move(free).error().In("--berth-recording-dir"));
   auto recorder =
       recording::Recorder::Create(flags.own.recording_dir, {.total = flags.own.recording_limit_bytes}, clock);
   if (!recorder) return std::unexpected(std::move(recorder).error().In("--berth-recording-dir"));
@@ -123,6 +126,7 @@ class Process final : public LongRunningProcess {
   assembly::ExtenderAccess ExtenderAccess();
   void LogConfiguration() const;
   int End(int code);
+  void StopServing();
 
   bool elects_leader() const { return config_.leader_election.leader_elect; }
 
@@ -288,7 +292,19 @@ int Process::End(int code) {
     log::Warning("Dropping events that could not be sent in time");
   api_.events.reset();
   api_.writer.reset();
+  StopServing();
   return code;
+}
+
+// Requests wait in the loop, for explanations and for reloads. They end before the thread that serves them.
+void Process::StopServing() {
+  loop_.DropPending();
+  serving_->Close();
+  loop_.DropPending();
+  scheduler_api_.reset();
+  explainer_.reset();
+  reload_.reset();
+  serving_.reset();
 }
 
 }  // namespace

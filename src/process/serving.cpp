@@ -77,6 +77,11 @@ Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const command_line::
 Serving::Serving() = default;
 Serving::~Serving() = default;
 
+void Serving::Close() {
+  secure_.reset();
+  open_.reset();
+}
+
 Expected<std::unique_ptr<Serving>> Serving::Start(const ServingParts& parts) {
   std::unique_ptr<Serving> serving(new Serving);
   serving->endpoints_ = std::make_unique<service::Endpoints>(parts.metrics);

@@ -55,6 +55,9 @@ class Serving {
  public:
   static Expected<std::unique_ptr<Serving>> Start(const ServingParts& parts);
   ~Serving();
+  // Closes the ports and the connections. What others still have of requests must be destroyed before this
+  // object.
+  void Close();
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
 

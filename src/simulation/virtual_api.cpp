@@ -120,6 +120,7 @@ void VirtualApi::RemovePod(const std::string& key, std::string_view uid) {
   pods.erase(found);
   Publish(ports::Change<api::Pod>{pod, nullptr});
   RemoveClaimsOf(uid);
+  ReleaseClaimsOf(*pod);
   if (observer_ != nullptr) observer_->OnPodRemoved(pod);
 }
 
@@ -138,6 +139,34 @@ void VirtualApi::RemoveClaimsOf(std::string_view pod_uid) {
   const std::vector<std::string> keys = std::move(found->second);
   claims_of_.erase(found);
   for (const std::string& key : keys) Remove<api::ResourceClaim>(key);
+}
+
+void VirtualApi::ReleaseClaimsOf(const api::Pod& pod) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::optional<std::string>& name) {
+    if (name) names.push_back(*name);
+  };
+  for (const api::PodResourceClaim& reference : std::as_const(pod.spec.resource_claims))
+    add(reference.resource_claim_name);
+  for (const api::PodResourceClaimStatus& status : std::as_const(pod.status.resource_claim_statuses))
+    add(status.resource_claim_name);
+  if (const auto* extended = pod.status.extended_resource_claim.identity(); extended != nullptr)
+    add(extended->resource_claim_name);
+  for (const std::string& name : names) {
+    const std::string key = KeyOf(pod.metadata.ns, name);
+    const auto claim = Find<api::ResourceClaim>(key);
+    if (claim == nullptr) continue;
+    if (claim->metadata.controller && claim->metadata.controller->uid == pod.metadata.uid) {
+      Remove<api::ResourceClaim>(key);
+      continue;
+    }
+    api::ResourceClaim released = *claim;
+    if (std::erase_if(released.reserved_for,
+                      [&](const auto& consumer) { return consumer.uid == pod.metadata.uid; }) == 0)
+      continue;
+    if (released.reserved_for.empty()) released.allocation = {};
+    Put(std::move(released));
+  }
 }
 
 // --- the scheduler ---

@@ -153,6 +153,9 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   Expected<ports::CreatedClaim> ApplyCreation(const ports::NewClaim& claim);
   Expected<void> ApplyDeletion(const ports::ClaimDeletion& deletion);
   void RemoveClaimsOf(std::string_view pod_uid);
+  // Like kube-controller-manager: removes the claims whose controller is the pod, and the pod from the
+  // reservations of others; a claim without a reservation is deallocated.
+  void ReleaseClaimsOf(const api::Pod& pod);
   api::Text NodeName(const std::string& name);
 
   VirtualTime& time_;

@@ -148,6 +148,22 @@ TEST(Tutorials, LoadUnchanged) {
             "NodeDeclaredFeatures");
 }
 
+// Each profile has a plugin that takes one of the marks of an attempt, of which there are 64.
+TEST(Engine, HasAtMostSixtyProfiles) {
+  const auto build = [](int profiles) {
+    std::string text =
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n";
+    for (int i = 0; i < profiles; ++i) text += fmt::format("- schedulerName: s{}\n", i);
+    const auto config = Parse(text);
+    EXPECT_TRUE(config);
+    std::vector<std::string> notes;
+    const auto built = Explainer::Create(*config, InTreePlugins(), notes);
+    return built ? "" : built.error().message;
+  };
+  EXPECT_EQ(build(60), "");
+  EXPECT_EQ(build(61), "profiles: expected at most 60, got 61");
+}
+
 TEST(Engine, RejectsExtendersWithoutATransport) {
   const auto policy = Parse(Example("extender-policy/policy.json"));
   ASSERT_TRUE(policy);

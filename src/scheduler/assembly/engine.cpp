@@ -70,6 +70,11 @@ Expected<std::shared_ptr<ProfileSet>> Engine::BuildSet(const config::SchedulerCo
                                                        const runtime::Registry& registry,
                                                        std::vector<std::string>& notes,
                                                        const Measure& measure, const ExtenderAccess& access) {
+  // A default plugin of each profile takes one of the 64 marks of an attempt.
+  constexpr std::size_t kMostProfiles = 60;
+  if (config.profiles.size() > kMostProfiles)
+    return Invalid(
+        fmt::format("profiles: expected at most {}, got {}", kMostProfiles, config.profiles.size()));
   auto set = std::make_shared<ProfileSet>();
   set->listeners = std::make_shared<const char>();
   signals_.SetListenerOwner(set->listeners);

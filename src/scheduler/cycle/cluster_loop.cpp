@@ -44,7 +44,8 @@ ClusterLoop::ClusterLoop(const Clock& clock, LoopJournal& journal)
       mailbox_(std::make_shared<Mailbox>()),
       batch_(std::make_unique<Batch>()),
       sharing_(std::make_shared<Sharing>()),
-      timers_(clock) {}
+      timers_(clock),
+      outside_timers_(clock) {}
 ClusterLoop::~ClusterLoop() = default;
 
 ports::ClusterSink& ClusterLoop::sink() { return *mailbox_; }
@@ -60,10 +61,12 @@ ClusterLoop::StepPoster ClusterLoop::step_poster() const {
 }
 
 MonoTime ClusterLoop::PostAfter(Duration delay, Work work) {
-  return timers_.After(delay, std::move(work)).time;
+  return (in_outside_work_ ? outside_timers_ : timers_).After(delay, std::move(work)).time;
 }
 
-void ClusterLoop::PostAt(MonoTime due, Work work) { timers_.At(due, std::move(work)); }
+void ClusterLoop::PostAt(MonoTime due, Work work) {
+  (in_outside_work_ ? outside_timers_ : timers_).At(due, std::move(work));
+}
 
 void ClusterLoop::Run(Handler& handler) {
   const auto set_handler = [&](Handler* value) {
@@ -132,6 +135,7 @@ bool ClusterLoop::RunOnce(Handler& handler) {
 bool ClusterLoop::RunIteration(Handler& handler) {
   const OriginScope scope({.kind = Origin::Kind::kLoop});
   const bool arrived = HandleMessages(handler);
+  RunOutsideTimers();
   const bool due = RunTimers();
   return DoWork(handler) || arrived || due;
 }
@@ -167,10 +171,18 @@ void ClusterLoop::HandleSynced(Handler& handler) {
 }
 
 void ClusterLoop::Execute(PostedWork& posted) {
-  if (posted.origin.kind == Origin::Kind::kOutside) return posted.work();
+  if (posted.origin.kind == Origin::Kind::kOutside) return ExecuteOutside(posted.work);
   journal_.BeginWork(posted.origin);
   posted.work();
   journal_.End();
+}
+
+// What it posts is as little part of the recorded work as itself.
+void ClusterLoop::ExecuteOutside(Work& work) {
+  const OriginScope origin({.kind = Origin::Kind::kOutside});
+  in_outside_work_ = true;
+  work();
+  in_outside_work_ = false;
 }
 
 bool ClusterLoop::RunPosted(const Origin& origin) {
@@ -178,6 +190,14 @@ bool ClusterLoop::RunPosted(const Origin& origin) {
   if (!posted) return false;
   Execute(*posted);
   return true;
+}
+
+void ClusterLoop::RunOutsideTimers() {
+  if (!outside_timers_.Next()) return;
+  const OriginScope origin({.kind = Origin::Kind::kOutside});
+  in_outside_work_ = true;
+  outside_timers_.RunDue();
+  in_outside_work_ = false;
 }
 
 bool ClusterLoop::RunTimers() {
@@ -202,7 +222,8 @@ bool ClusterLoop::DoWork(Handler& handler) {
 MonoTime ClusterLoop::NextDue(const Handler& handler) const {
   constexpr Duration kHeldPoll = std::chrono::microseconds(200);
   if (held_) return clock_.Now() + kHeldPoll;
-  return std::min(handler.NextDue(), timers_.Next().value_or(MonoTime::max()));
+  return std::min({handler.NextDue(), timers_.Next().value_or(MonoTime::max()),
+                   outside_timers_.Next().value_or(MonoTime::max())});
 }
 
 void ClusterLoop::Stop() {
@@ -218,6 +239,7 @@ void ClusterLoop::DropPending() {
   mailbox_->Take(batch_->messages);
   batch_->messages.clear();
   timers_.Clear();
+  outside_timers_.Clear();
 }
 
 }  // namespace berth::cycle

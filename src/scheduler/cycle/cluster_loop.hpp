@@ -103,6 +103,8 @@ class ClusterLoop final : public framework::LoopExecutor {
   bool RunIteration(Handler& handler);
   bool HandleMessages(Handler& handler);
   void Execute(PostedWork& posted);
+  void ExecuteOutside(std::move_only_function<void()>& work);
+  void RunOutsideTimers();
   MonoTime NextDue(const Handler& handler) const;
 
   struct Batch;
@@ -113,6 +115,8 @@ class ClusterLoop final : public framework::LoopExecutor {
   const std::unique_ptr<Batch> batch_;  // the messages being handled
   const std::shared_ptr<Sharing> sharing_;
   TimerQueue timers_;
+  TimerQueue outside_timers_;  // set by work from outside: no part of a recording
+  bool in_outside_work_ = false;
   bool held_ = false;  // the last unit of work was held back by the journal
   std::atomic<bool> synced_{false};
   std::atomic<bool> stopping_{false};

@@ -96,7 +96,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
                     parts.handle.gates.Enabled("GenericWorkload") || parts.handle.groups.HasExternal()}),
       overcommitment_(parts.cluster, parts.handle.symbols, parts.handle.events, metrics_.overcommitted,
                       parts.profiles.front()->name()),
-      workers_(options.blocking_threads) {
+      workers_(options.blocking_threads, Origin::Kind::kBlocking) {
   parts_.services.Connect(*this);
   parts_.extenders->SetKeepWaiting([this] { return PumpBindings(); });
   had_extenders_ = !parts_.extenders->empty();

@@ -28,7 +28,7 @@ void WorkerPool::Post(std::move_only_function<void()> work) {
 
 void WorkerPool::Serve() {
   const AlternateStack stack;
-  const OriginScope origin({.kind = Origin::Kind::kBlocking});
+  const OriginScope origin({.kind = origin_});
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;

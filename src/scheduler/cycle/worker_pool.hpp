@@ -8,13 +8,16 @@
 #include <thread>
 #include <vector>
 
+#include "scheduler/cycle/loop_journal.hpp"
+
 namespace berth::cycle {
 
 // Starts threads on demand, at most `threads`. The destructor drops work that has not started and waits for
 // work that has. Post is thread-safe.
 class WorkerPool {
  public:
-  explicit WorkerPool(std::size_t threads) : limit_(threads) {}
+  // What its work posts to a loop has this origin.
+  WorkerPool(std::size_t threads, Origin::Kind origin) : limit_(threads), origin_(origin) {}
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -25,6 +28,7 @@ class WorkerPool {
   void Serve();
 
   const std::size_t limit_;
+  const Origin::Kind origin_;
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::move_only_function<void()>> work_;

@@ -9,7 +9,7 @@ namespace berth::cycle {
 namespace {
 
 TEST(WorkerPool, BlockingWorkDoesNotDelayOtherWork) {
-  WorkerPool pool(2);
+  WorkerPool pool(2, Origin::Kind::kBlocking);
   std::latch first_may_end(1);
   std::latch done(2);
   pool.Post([&] {
@@ -26,7 +26,7 @@ TEST(WorkerPool, BlockingWorkDoesNotDelayOtherWork) {
 TEST(WorkerPool, AllWorkIsDoneWithFewerThreads) {
   std::atomic<int> count = 0;
   {
-    WorkerPool pool(3);
+    WorkerPool pool(3, Origin::Kind::kBlocking);
     std::latch done(100);
     for (int i = 0; i < 100; ++i) {
       pool.Post([&] {
@@ -44,7 +44,7 @@ TEST(WorkerPool, TheDestructorWaitsForRunningWorkAndDropsTheRest) {
   std::atomic<bool> dropped_ran = false;
   std::latch begun(1);
   {
-    WorkerPool pool(1);
+    WorkerPool pool(1, Origin::Kind::kBlocking);
     pool.Post([&] {
       begun.count_down();
       ended = true;

@@ -144,9 +144,10 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
   }
 
   const Parts parts;
-  ChangeReader reader;               // the loop's
-  std::atomic<bool> ending{false};   // ends the comparison in progress
-  cycle::WorkerPool evaluations{1};  // last: its work refers to the other members
+  ChangeReader reader;              // the loop's
+  std::atomic<bool> ending{false};  // ends the comparison in progress
+  cycle::WorkerPool evaluations{1,
+                                cycle::Origin::Kind::kOutside};  // last: its work refers to the other members
 };
 
 ConfigPreview::ConfigPreview(const Parts& parts) : state_(std::make_shared<State>(parts)) {}

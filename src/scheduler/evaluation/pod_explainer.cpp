@@ -169,7 +169,8 @@ struct PodExplainer::State : std::enable_shared_from_this<State> {
   bool busy = false;  // a request is taken from `waiting` until its evaluation has ended
 
   std::unique_ptr<ClusterCopy> copy;  // of the thread of evaluations
-  cycle::WorkerPool evaluations{1};   // last: its work refers to the other members
+  cycle::WorkerPool evaluations{1,
+                                cycle::Origin::Kind::kOutside};  // last: its work refers to the other members
 };
 
 PodExplainer::PodExplainer(const Parts& parts) : state_(std::make_shared<State>(parts)) {}

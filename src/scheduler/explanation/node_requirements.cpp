@@ -69,11 +69,17 @@ std::vector<std::pair<std::string, std::size_t>> LabelValues(const cluster::Node
 
 std::string NearestValue(const cluster::NodeTable& nodes, const NodeRequirement& requirement) {
   if (requirement.spec.op != "In") return "";
+  constexpr int kMostTried = 4;  // values: each is compared with all that exist, and a pod may have thousands
   std::vector<std::string> existing;
-  for (const auto& [value, count] : LabelValues(nodes, nodes.all(), requirement.spec.key))
+  std::set<std::string> known;
+  for (const auto& [value, count] : LabelValues(nodes, nodes.all(), requirement.spec.key)) {
     if (!value.empty()) existing.push_back(value);
+    known.insert(value);
+  }
+  int tried = 0;
   for (const std::string& value : requirement.spec.values) {
-    if (value.empty() || std::ranges::find(existing, value) != existing.end()) continue;
+    if (value.empty() || known.contains(value)) continue;
+    if (++tried > kMostTried) break;
     // Of values at the same distance, one with the same first letter is more likely meant: ssd for sdd, not
     // hdd.
     std::ranges::stable_sort(existing, {},

@@ -29,16 +29,19 @@ Duration TimeoutOf(const config::ExtenderConfig& config) {
 }  // namespace
 
 struct Extender::CallMetrics {
-  CallMetrics(metrics::Registry& registry, const std::string& extender) : registry(registry), name(extender) {
-    registry.CallbackGauge("berth_extender_circuit_open",
-                           "[ALPHA] Whether the circuit breaker of the extender is open.",
-                           {{"extender", name}}, [this] { return open ? 1.0 : 0.0; });
+  // After a reload another object has the same gauge.
+  CallMetrics(metrics::Registry& registry, const std::string& extender)
+      : registry(registry),
+        name(extender),
+        open(registry.Gauge("berth_extender_circuit_open",
+                            "[ALPHA] Whether the circuit breaker of the extender is open.",
+                            {{"extender", name}})) {
+    open.Set(0);
   }
-  ~CallMetrics() { registry.RemoveCallback("berth_extender_circuit_open", {{"extender", name}}); }
 
   metrics::Registry& registry;
   const std::string name;
-  std::atomic<bool> open = false;
+  metrics::Gauge& open;
 };
 
 Extender::Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport,
@@ -109,7 +112,7 @@ void Extender::Evaluated(std::string_view verb, const PendingCall& pending, bool
                  {{"extender", name()}});
   }
   if (call_metrics_ == nullptr) return;
-  call_metrics_->open = circuit_.open();
+  call_metrics_->open.Set(circuit_.open() ? 1 : 0);
   metrics::Registry& registry = call_metrics_->registry;
   const char* result = !pending.sent ? "not_asked" : (succeeded ? "success" : "error");
   registry

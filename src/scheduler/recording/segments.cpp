@@ -64,6 +64,30 @@ bool WriteAll(int file, std::string_view text) {
 
 }  // namespace
 
+Expected<void> SetAside(const fs::path& directory) {
+  std::error_code failed;
+  if (!fs::exists(directory, failed)) return {};
+  BERTH_TRY(const std::vector<fs::path> segments, SegmentsIn(directory));
+  if (segments.empty()) return {};
+  const fs::path previous = directory / "previous";
+  const bool has_data = std::ranges::any_of(
+      segments, [&](const fs::path& segment) { return fs::file_size(segment, failed) > 0; });
+  if (has_data) {
+    fs::remove_all(previous, failed);
+    if (!failed) fs::create_directory(previous, failed);
+  }
+  for (const fs::path& segment : segments) {
+    if (failed) break;
+    if (has_data) {
+      fs::rename(segment, previous / segment.filename(), failed);
+    } else {
+      fs::remove(segment, failed);
+    }
+  }
+  if (failed) return Invalid(fmt::format("{}: {}", directory.string(), failed.message()));
+  return {};
+}
+
 // --- writing ---
 
 struct SegmentWriter::Compressor {

@@ -24,6 +24,10 @@ inline constexpr std::size_t kMaxFrame = 64u << 20;
 // A file, in compressed bytes.
 inline constexpr std::uint64_t kMaxFile = 1u << 30;
 
+// Makes room for another recording in the directory: moves one that is there to its subdirectory `previous`,
+// whose content is removed; one without data is removed. Errors name the path.
+Expected<void> SetAside(const std::filesystem::path& directory);
+
 // Writes a recording. The owner decides where files end and how many are kept. Not thread-safe. A file has
 // mode 0600. Data is not synchronized to the disk: after a loss of power the last frames may be missing.
 class SegmentWriter {

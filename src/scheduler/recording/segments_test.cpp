@@ -107,6 +107,35 @@ TEST_F(SegmentsTest, ADirectoryWithARecordingIsNotWrittenTo) {
   EXPECT_THAT(second.error().message, HasSubstr("contains a recording: "));
 }
 
+TEST_F(SegmentsTest, AnEarlierRecordingIsSetAside) {
+  const fs::path run = directory_ / "run";
+  ASSERT_TRUE(SetAside(run)) << "there is no directory yet";
+  const auto files = [](const fs::path& directory) {
+    std::vector<std::string> names;
+    for (const auto& file : fs::directory_iterator(directory)) names.push_back(file.path().filename());
+    std::ranges::sort(names);
+    return names;
+  };
+  for (const char* text : {"first\n", "second\n"}) {
+    ASSERT_TRUE(SetAside(run));
+    const auto writer = SegmentWriter::Create(run);
+    ASSERT_TRUE(writer) << writer.error().message;
+    ASSERT_TRUE((*writer)->Append(text));
+    (*writer)->EndFile();
+    ASSERT_TRUE((*writer)->Append(text));
+  }
+  // A start that failed has left a file without data, in whose favour nothing is removed.
+  for (int start = 0; start < 2; ++start) {
+    ASSERT_TRUE(SetAside(run));
+    EXPECT_THAT(files(run), ::testing::ElementsAre("previous"));
+    EXPECT_THAT(files(run / "previous"), ::testing::ElementsAre("000001.jsonl.zst", "000002.jsonl.zst"));
+    ASSERT_TRUE(SegmentWriter::Create(run));
+  }
+  auto reader = SegmentReader::Open(run / "previous");
+  ASSERT_TRUE(reader);
+  EXPECT_THAT(AllLines(*reader), ::testing::ElementsAre("second", "second"));
+}
+
 TEST_F(SegmentsTest, ADirectoryThatCannotBeCreatedIsAnError) {
   std::ofstream(directory_ / "file") << "x";
   const auto writer = SegmentWriter::Create(directory_ / "file" / "run");

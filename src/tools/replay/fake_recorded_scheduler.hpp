@@ -100,6 +100,7 @@ class Recorded {
     }
   }
 
+  cycle::ClusterLoop& loop() { return loop_; }
   void Flush() { writing_thread_->Flush(); }
   MonoTime now() const { return clock_.Now(); }
   WallTime wall_now() const { return clock_.WallNow(); }

@@ -80,6 +80,36 @@ TEST_F(RepetitionTest, TheSameDecisionsAreMade) {
   EXPECT_EQ(result.covered, std::chrono::seconds(20));
 }
 
+// Such as an explanation, which the loop makes in several steps, and which ends later.
+TEST_F(RepetitionTest, WorkOfAnotherThreadIsNoPartOfTheRecording) {
+  int done = 0;
+  {
+    Recorded recorded(directory_ / "run");
+    recorded.Sync();
+    recorded.loop().Post([&] {
+      recorded.loop().Post([&] { ++done; });
+      recorded.loop().PostAfter(std::chrono::seconds(5), [&] {
+        ++done;
+        recorded.loop().Post([&] { ++done; });
+        recorded.loop().PostAfter(std::chrono::seconds(5), [&] { ++done; });
+      });
+    });
+    recorded.Run();
+    EXPECT_FALSE(recorded.loop().HasPostedWork());
+    EXPECT_EQ(recorded.loop().timers().size(), 0U);
+    recorded.Change<api::Node>(nullptr, MakeNode("n").Cpu("4").Memory("8Gi").Share());
+    recorded.Pass(std::chrono::seconds(6));
+    recorded.Change<api::Pod>(nullptr, MakePod("web").Cpu("1").Share());
+    recorded.Pass(std::chrono::seconds(6));
+  }
+  EXPECT_EQ(done, 4);
+  const Repetition result = Repeated();
+  EXPECT_FALSE(result.difference) << result.difference->recorded << "\n" << result.difference->repeated;
+  EXPECT_EQ(result.ended_by, "");
+  EXPECT_EQ(result.deviations, 0);
+  EXPECT_EQ(result.attempts, 1);
+}
+
 TEST_F(RepetitionTest, AChangedLineIsADifferenceOrTheEnd) {
   RecordFivePods();
   const std::vector<std::string> recorded = Lines();

@@ -55,6 +55,18 @@ std::string WorkError(const object& work) {
   return result == nullptr ? "" : ResultError("result", *result);
 }
 
+// A step that is described by one of the first members has none of the others: only these are checked by
+// their own.
+std::string KindError(const object& step) {
+  for (const std::string_view alone : {"lost", "break", "snapshot", "unsaved", "state"}) {
+    if (!step.contains(alone)) continue;
+    for (const std::string_view other : {"start", "change", "synced", "run", "timers", "work"}) {
+      if (step.contains(other)) return fmt::format("{}: expected no member {} beside it", alone, other);
+    }
+  }
+  return {};
+}
+
 // An element of the member "t".
 std::string ReadingError(const value& element) {
   if (element.is_int64() || element.is_bool()) return {};
@@ -70,6 +82,7 @@ std::string ReadingError(const value& element) {
 
 // The recursion ends, because the parser limits the depth of the JSON.
 std::string FormError(const object& step) {
+  if (std::string error = KindError(step); !error.empty()) return error;
   if (const value* missing = step.if_contains("lost"))
     return IsCount(missing) ? "" : MustBe("lost", "a number above 0");
   if (const value* why = step.if_contains("break")) return IsText(why) ? "" : MustBe("break", "a string");

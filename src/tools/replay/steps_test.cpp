@@ -131,6 +131,9 @@ TEST(StepCheck, AnotherFormIsRefusedWithTheMember) {
   } cases[] = {
       {R"({"start":true})", "t: expected an array"},
       {R"({"lost":"3"})", "lost: expected a number above 0"},
+      {R"({"run":"loop","unsaved":true})", "unsaved: expected no member run beside it"},
+      {R"({"snapshot":true,"work":true,"t":5})", "snapshot: expected no member work beside it"},
+      {R"({"work":true,"t":[{"run":"write","lost":1}]})", "t: lost: expected no member run beside it"},
       {R"({"break":null})", "break: expected a string"},
       {R"({"change":true,"t":[]})", "change: expected the name of a kind"},
       {R"({"change":"Pod","deleted":1,"t":[]})", "deleted: expected the key of an object"},

@@ -248,7 +248,9 @@ std::optional<MonoTime> Shadow::NextDue() const {
 }
 
 void Shadow::Finish() {
+  constexpr Duration kLast = std::chrono::seconds(5);  // before the process may be killed
   if (applying_) return;
+  search_until_ = clock_.Now() + kLast;
   CompleteWhile([] { return true; });
 }
 
@@ -265,8 +267,9 @@ void Shadow::CompleteWhile(auto&& due) {
 SearchResult Shadow::Explain(const Open& open) {
   constexpr Duration kFree = std::chrono::seconds(5);
   const MonoTime begin = clock_.Now();
-  if (searched_ > kFree + (begin - began_) / 2) return {};
-  SearchResult result = FindExplainingState(open.seen, history_, evaluator_, clock_, begin + options_.search);
+  if (begin >= search_until_ || searched_ > kFree + (begin - began_) / 2) return {};
+  SearchResult result = FindExplainingState(open.seen, history_, evaluator_, clock_,
+                                            std::min(begin + options_.search, search_until_));
   searched_ += clock_.Now() - begin;
   return result;
 }

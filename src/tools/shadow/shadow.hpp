@@ -54,7 +54,8 @@ class Shadow {
   void Tick();
   // nullopt: no comparison is pending.
   std::optional<MonoTime> NextDue() const;
-  // Completes all pending comparisons with the changes received so far.
+  // Completes all pending comparisons with the changes received so far; searches for explanations take five
+  // seconds at most.
   void Finish();
 
  private:
@@ -97,8 +98,9 @@ class Shadow {
   const MonoTime began_ = clock_.Now();
   MonoTime next_release_ = began_;
   Duration searched_{};
-  std::deque<Open> open_;                   // by due
-  TextMap<QueuePosition> queue_positions_;  // of pending pods, by uid
+  MonoTime search_until_ = MonoTime::max();  // set by Finish
+  std::deque<Open> open_;                    // by due
+  TextMap<QueuePosition> queue_positions_;   // of pending pods, by uid
   std::uint64_t next_arrival_ = 0;
   std::uint64_t newest_version_ = 0;  // of pods
   bool synced_ = false;

@@ -26,7 +26,7 @@ api::ResourceSlice Devices(const api::ResourceSlice& model, const std::string& n
 NodeFleet::NodeFleet(const Workload& workload, std::uint64_t seed, simulation::VirtualCluster& cluster,
                      Meter& meter, Result& result, LosePods lose_pods)
     : workload_(workload),
-      random_(seed),
+      seed_(seed),
       cluster_(cluster),
       meter_(meter),
       result_(result),
@@ -63,6 +63,7 @@ void NodeFleet::Add(std::size_t group) {
   node.group = static_cast<std::uint32_t>(group);
   node.exists = node.ready = true;
   node.empty_since = cluster_.time().now();
+  node.random = Random(Random(seed_ + (std::uint64_t{group} << 32) + number).Next());
   ++node.incarnation;
   ++counts_[group];
   by_name_[node.name] = index;
@@ -87,12 +88,14 @@ void NodeFleet::Remove(std::uint32_t index) {
 // --- failures ---
 
 void NodeFleet::ScheduleFailure(std::uint32_t index) {
-  const NodeFailures& failures = *workload_.groups[nodes_[index].group].failures;
+  Node& node = nodes_[index];
+  const NodeFailures& failures = *workload_.groups[node.group].failures;
   const double seconds = std::chrono::duration<double>(failures.mean_time_between).count();
-  const std::uint64_t incarnation = nodes_[index].incarnation;
-  cluster_.time().After(DrawGap(1 / seconds, random_), [this, index, incarnation, lasts = failures.repair] {
-    if (nodes_[index].incarnation == incarnation) Fail(index, lasts);
-  });
+  const std::uint64_t incarnation = node.incarnation;
+  cluster_.time().After(DrawGap(1 / seconds, node.random),
+                        [this, index, incarnation, lasts = failures.repair] {
+                          if (nodes_[index].incarnation == incarnation) Fail(index, lasts);
+                        });
 }
 
 void NodeFleet::FailTogether(const Outage& outage) {

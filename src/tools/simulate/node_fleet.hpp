@@ -27,6 +27,7 @@ class NodeFleet {
     std::uint64_t incarnation = 0;    // changes with every failure, repair and removal
     std::vector<std::uint32_t> pods;  // slots of the bound pods
     Duration empty_since{};           // if it has no pods
+    Random random{0};                 // for its failures: independent of when other nodes are added
   };
   using LosePods = std::function<void(std::uint32_t node)>;
 
@@ -53,7 +54,7 @@ class NodeFleet {
   api::Node Object(std::uint32_t node) const;
 
   const Workload& workload_;
-  Random random_;
+  const std::uint64_t seed_;
   simulation::VirtualCluster& cluster_;
   Meter& meter_;
   Result& result_;

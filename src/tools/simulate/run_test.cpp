@@ -225,6 +225,20 @@ TEST(RunWorkload, ANodeThatIsRepairedInTimeKeepsItsPods) {
   EXPECT_EQ(result.samples.back().running, 8u);
 }
 
+// Configurations that add nodes at different times have the same failures otherwise.
+TEST(RunWorkload, TheFailuresOfANodeDoNotDependOnOtherNodes) {
+  const std::string fails = "  failures: {meanTimeBetween: 10m, repair: 1m}\n";
+  const auto failures = [&](const std::string& others) {
+    return Execute(Parse("duration: 10h\n" + Nodes(5, fails + others) + Pods("p", "{at: [0s]}", "1")))
+        .nodes_failed;
+  };
+  const std::size_t alone = failures("");
+  EXPECT_GT(alone, 100u);
+  EXPECT_EQ(failures("- name: solid\n  count: 3\n  capacity: {cpu: \"4\", memory: 16Gi}\n"
+                     "  failures: {meanTimeBetween: 90000h, repair: 1m}\n"),
+            alone);
+}
+
 TEST(RunWorkload, AutoscalingAddsWhatWaitingPodsNeedAndRemovesIdleNodes) {
   const Result result = Execute(Parse(
       "duration: 1h\n" + Nodes(0, "  autoscaling: {min: 1, max: 10, provision: 1m, idle: 5m}\n") +

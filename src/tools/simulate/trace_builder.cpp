@@ -38,6 +38,15 @@ std::string NameOf(const TraceShape& shape) {
   return name;
 }
 
+// The name of the shape, with a number if another shape has the same: amounts are rounded.
+std::string NewName(const TraceShape& shape, std::set<std::string>& names) {
+  const std::string base = NameOf(shape);
+  std::string name = base;
+  for (std::size_t number = 2; !names.insert(name).second; ++number)
+    name = fmt::format("{}-v{}", base, number);
+  return name;
+}
+
 // The GPUs of a node: each can be shared in thousandths.
 api::ResourceSlice DevicesOf(const TraceShape& shape) {
   api::ResourceSlice slice;
@@ -90,11 +99,13 @@ api::DeviceClass DeviceClassOfTraces() {
 }  // namespace
 
 Expected<void> TraceBuilder::AddNode(const TraceShape& shape, std::string name, std::int64_t gpus) {
+  if (!node_names_.insert(name).second)
+    return Invalid(fmt::format("expected each node once, got {} again", GoQuote(name)));
   offered_gpus_ += gpus;
   const auto [place, is_new] = groups_.try_emplace(shape, workload_.groups.size());
   if (is_new) {
     NodeGroup group;
-    group.name = NameOf(shape);
+    group.name = NewName(shape, group_names_);
     api::Node& node = group.model;
     node.allocatable = AmountsOf(shape);
     node.allocatable.insert_or_assign("pods", api::Quantity::FromInteger(110));
@@ -118,7 +129,7 @@ std::uint32_t TraceBuilder::KindOf(const TraceShape& shape) {
   const auto [place, is_new] = kinds_.try_emplace(shape, static_cast<std::uint32_t>(workload_.kinds.size()));
   if (!is_new) return place->second;
   PodKind kind;
-  kind.name = NameOf(shape);
+  kind.name = NewName(shape, kind_names_);
   kind.recreate = source_.recreate;
   api::Pod& pod = kind.model;
   pod.metadata.labels.Set("kind", kind.name);
@@ -159,7 +170,27 @@ Expected<void> TraceBuilder::AddPod(const TraceShape& shape, Duration arrival,
   return {};
 }
 
+// Nodes of other groups have the name of the group and a number.
+Expected<void> TraceBuilder::CheckNodeNames() const {
+  std::set<std::string_view> groups;
+  for (const NodeGroup& group : workload_.groups) {
+    if (group.names.empty()) groups.insert(group.name);
+  }
+  for (const std::string_view name : node_names_) {
+    const std::size_t dash = name.rfind('-');
+    if (dash == std::string_view::npos ||
+        name.find_first_not_of("0123456789", dash + 1) != std::string_view::npos)
+      continue;
+    if (groups.contains(name.substr(0, dash))) {
+      return Invalid(fmt::format("node {} of the trace may also be one of the group {}: rename the group",
+                                 GoQuote(name), GoQuote(name.substr(0, dash))));
+    }
+  }
+  return {};
+}
+
 Expected<void> TraceBuilder::Finish() {
+  BERTH_RETURN_IF_ERROR(CheckNodeNames());
   std::vector<TracedPod>& pods = workload_.trace;
   if (source_.order == "shuffled") {
     Random random(source_.seed);

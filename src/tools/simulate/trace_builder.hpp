@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,8 @@ class TraceBuilder {
  public:
   TraceBuilder(const TraceSource& source, Workload& workload) : source_(source), workload_(workload) {}
 
-  // Fails beyond the limits of a workload. `gpus`: thousandths of GPUs that the node has, or that the pod
-  // requests; for TraceSource::demand.
+  // Fails beyond the limits of a workload, and if the name is used. `gpus`: thousandths of GPUs that the node
+  // has, or that the pod requests; for TraceSource::demand.
   Expected<void> AddNode(const TraceShape& shape, std::string name, std::int64_t gpus = 0);
   // `lifetime`: nullopt if the pod does not end.
   Expected<void> AddPod(const TraceShape& shape, Duration arrival, std::optional<Duration> lifetime,
@@ -50,12 +51,14 @@ class TraceBuilder {
 
  private:
   std::uint32_t KindOf(const TraceShape& shape);
+  Expected<void> CheckNodeNames() const;
   Expected<void> FillDemand(Random& random);
 
   const TraceSource& source_;
   Workload& workload_;
   std::map<TraceShape, std::size_t> groups_;
   std::map<TraceShape, std::uint32_t> kinds_;
+  std::set<std::string> group_names_, kind_names_, node_names_;
   std::vector<std::int64_t> gpus_;  // by pod of the trace
   std::int64_t offered_gpus_ = 0;
 };

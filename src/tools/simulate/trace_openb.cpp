@@ -43,7 +43,9 @@ Expected<void> ReadOpenbNodes(const TraceText& input, const TraceSource& source,
                      .label = kModelLabel,
                      .value = rows.Field(4)};
     SetGpus(source, static_cast<std::int64_t>(gpus), kWholeGpu, shape);
-    BERTH_RETURN_IF_ERROR(builder.AddNode(shape, rows.Field(0), static_cast<std::int64_t>(gpus) * kWholeGpu));
+    if (auto added = builder.AddNode(shape, rows.Field(0), static_cast<std::int64_t>(gpus) * kWholeGpu);
+        !added)
+      return Invalid(rows.Place(0) + added.error().message);
   }
   return {};
 }

@@ -161,6 +161,39 @@ TEST(Openb, ErrorsNameFileLineAndColumn) {
   }
 }
 
+TEST(Openb, ANodeIsListedOnce) {
+  Workload workload;
+  const TraceSource source;
+  TraceBuilder builder(source, workload);
+  const auto read =
+      ReadOpenb({"nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nn-0,1000,1024,0,\nn-0,1000,1024,0,\n"},
+                {"pods.csv", kColumns}, source, builder);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "nodes.csv:3: sn: expected each node once, got \"n-0\" again");
+}
+
+TEST(Openb, ANodeHasNotTheNameOfANodeOfAnotherGroup) {
+  Workload workload;
+  workload.groups.emplace_back().name = "n";
+  const TraceSource source;
+  TraceBuilder builder(source, workload);
+  ASSERT_TRUE(ReadOpenb({"nodes.csv", kNodes}, {"pods.csv", kColumns}, source, builder));
+  const auto finished = builder.Finish();
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().message,
+            "node \"n-0\" of the trace may also be one of the group \"n\": rename the group");
+}
+
+TEST(Openb, KindsWhoseRoundedAmountsAreEqualHaveDifferentNames) {
+  const auto workload = Openb(std::string(kColumns) +
+                              "a,1000,30517,0,0,,0,9,0\nb,1000,30518,0,0,,0,9,0\nc,1000,30517,0,0,,0,9,0\n");
+  ASSERT_TRUE(workload) << workload.error().message;
+  ASSERT_EQ(workload->kinds.size(), 2u);
+  EXPECT_EQ(workload->kinds[0].name, "1c-29.8g");
+  EXPECT_EQ(workload->kinds[1].name, "1c-29.8g-v2");
+  EXPECT_EQ(*workload->kinds[1].model.metadata.labels.Find("kind"), "1c-29.8g-v2");
+}
+
 TEST(Alibaba2018, TasksAreAsManyPodsAsInstances) {
   Workload workload;
   const TraceSource source;

@@ -350,6 +350,8 @@ void WorkloadReader::ReadArrivals(const Value& value, const std::string& path, P
   arrivals.until = fields.Time("until", Duration::max());
   const int forms = int{fields.Has("at")} + int{fields.Has("rate")} + int{fields.Has("every")};
   if (forms != 1) errors_.Add(path, "expected exactly one of at, rate, every");
+  if (const Value* times = value.Find("at"); times != nullptr && times->items.empty())
+    errors_.Add(path + ".at", "expected at least one time");
   if (fields.Has("at") && (fields.Has("from") || fields.Has("until")))
     errors_.Add(path, "from and until need rate or every");
   if (fields.Has("rate") && fields.Has("count")) errors_.Add(path, "count needs at or every");

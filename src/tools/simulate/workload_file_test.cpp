@@ -37,6 +37,10 @@ TEST(ParseWorkload, ErrorsNameFieldValueAndExpectation) {
        "duration: required"},
       {"a duration without unit", std::string(kFileHead) + "duration: 5\n",
        "duration: expected a duration such as \"90s\" or \"1h30m\" of at least 1s, got 5"},
+      {"no times",
+       std::string(kFileHead) + "duration: 1h\n" + std::string(kFileNodes) +
+           "pods:\n- {name: p, arrivals: [{at: []}], template: {spec: {containers: [{name: c}]}}}\n",
+       "pods[0].arrivals[0].at: expected at least one time"},
       {"a negative duration", std::string(kFileHead) + "duration: -5s\n", "duration: expected a duration"},
       {"no nodes", std::string(kFileHead) + "duration: 1h\n" + std::string(kPods), "nodes: required"},
       {"no pods", std::string(kFileHead) + "duration: 1h\n" + std::string(kFileNodes), "pods: required"},

@@ -139,6 +139,22 @@ TEST(Consolidation, NodesStayForTheirPods) {
   }
 }
 
+// Such a pod may stay on a cordoned node, and return to one that was emptied.
+TEST(Consolidation, APodThatToleratesCordonedNodesLeavesThemAllTheSame) {
+  const auto tolerant = [](const std::string& name, int cpus, const std::string& node) {
+    return PodText(name, cpus, node, OwnedBy("ReplicaSet", "web"), ", tolerations: [{operator: Exists}]");
+  };
+  const Consolidated found =
+      Consolidate(NodeText("a", 8) + NodeText("b", 8) + NodeText("c", 16) + tolerant("w1", 1, "a") +
+                  tolerant("w2", 2, "b") + PodText("single", 12, "c"));
+  EXPECT_THAT(found.emptied, ElementsAre("a", "b"));
+  EXPECT_THAT(found.moves, ElementsAre("shop/w1 a c", "shop/w2 b c"));
+  const Consolidated full =
+      Consolidate(NodeText("a", 8) + NodeText("b", 4) + tolerant("w1", 1, "a") + PodText("single", 4, "b"));
+  EXPECT_THAT(full.emptied, IsEmpty());
+  EXPECT_THAT(full.kept, ::testing::Contains("a: pod shop/w1 fits on no other node that remains"));
+}
+
 TEST(Consolidation, PodsOfAKeptNodeAreWhereTheyWere) {
   // w1 could go to b, but w2 fits nowhere. So w1 stays, and w3 gets the place on b.
   const Consolidated found =

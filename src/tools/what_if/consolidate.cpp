@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "kubernetes/api/owners.hpp"
 #include "scheduler/algorithm/current_view.hpp"
@@ -96,6 +97,7 @@ class Consolidator {
     }
     const api::NodePtr before = cache().nodes().shared_node(RowOf(node));
     cache().UpdateNode(std::make_shared<const api::Node>(WithCordon(*before, true)));
+    leaving_.insert(RowOf(node));
     std::vector<Step> steps;
     for (const api::PodPtr& pod : pods) {
       const auto to = Place(pod);
@@ -105,6 +107,7 @@ class Consolidator {
       }
       for (auto step = steps.rbegin(); step != steps.rend(); ++step) PutBack(step->before);
       cache().UpdateNode(before);
+      leaving_.erase(RowOf(node));
       return fmt::format("pod {} fits on no other node that remains", pod->metadata.Key());
     }
     for (const Step& step : steps) Note(step);
@@ -140,7 +143,7 @@ class Consolidator {
           cluster::PreparePod(std::make_shared<const api::Pod>(std::move(free)), engine().symbols());
       const auto decided =
           algorithm_->Schedule(info, *engine().FindProfile(pod->spec.scheduler_name), view_.Of(cache()), {});
-      to = decided.record->SelectedNode();
+      to = BestThatRemains(*decided.record);
     }
     if (to.empty()) {
       cache().AddPod(pod);
@@ -150,6 +153,23 @@ class Consolidator {
     moved.spec.node_name = to;
     cache().AddPod(std::make_shared<const api::Pod>(std::move(moved)));
     return to;
+  }
+
+  // The best node but those that are emptied: a pod may tolerate that a node is cordoned. Empty: none.
+  std::string BestThatRemains(const record::AttemptRecord& record) const {
+    const cluster::NodeTable& nodes = engine().cache().nodes();
+    if (record.result != record::Result::kScheduled) return "";
+    if (!leaving_.contains(record.node)) return std::string(record.SelectedNode());
+    std::optional<std::pair<std::int64_t, std::string>> best;  // total and name
+    record.feasible.ForEach([&](std::size_t index) {
+      const auto row = static_cast<cluster::Row>(index);
+      if (leaving_.contains(row)) return;
+      const std::int64_t total = record.scored ? record.Total(row) : 0;
+      const std::string name(nodes.name(row));
+      if (!best || total > best->first || (total == best->first && name < best->second))
+        best.emplace(total, name);
+    });
+    return best ? best->second : "";
   }
 
   void PutBack(const api::PodPtr& pod) {
@@ -170,6 +190,7 @@ class Consolidator {
   std::unique_ptr<algorithm::SchedulingAlgorithm> algorithm_;
   algorithm::CurrentView view_;
   std::optional<cluster::EvictionBudgets> budgets_;
+  std::set<cluster::Row> leaving_;            // the emptied nodes, and the one that is tried
   std::map<std::string, MovedPod> moves_;     // by UID
   std::map<std::string, std::size_t> order_;  // of the first moves, by pod
   Consolidation result_;

@@ -56,7 +56,7 @@ class Question {
     std::vector<std::string> problems, notes;
     EXPECT_TRUE(objects_.Load(dump, "dump", problems).has_value());
     EXPECT_EQ(problems, std::vector<std::string>());
-    auto built = Scenario::Build({objects_, config_, plugins_, "shop", seed, stop_}, notes);
+    auto built = Scenario::Build({objects_, config_, plugins_, "shop", seed, files_, stop_}, notes);
     EXPECT_TRUE(built.has_value());
     scenario_ = *std::move(built);
   }
@@ -83,6 +83,7 @@ class Question {
 
  private:
   std::atomic<bool> stop_{false};
+  FileTexts files_;
   assembly::LoadedCluster objects_;
   const runtime::Registry plugins_;
   const config::SchedulerConfig config_;

@@ -73,7 +73,11 @@ class ManifestReader {
     PodSource source{
         .kind = std::string(workload.kind), .name = TextAt(tree, {"metadata", "name"}), .model = {}};
     if (source.name.empty()) return Invalid("metadata.name: Required value");
-    BERTH_TRY(source.count, CountOf(tree, workload.count));
+    BERTH_TRY(source.count, CountOf(tree, workload.count, 1));
+    if (workload.kind == "Job") {
+      BERTH_TRY(const std::size_t completions, CountOf(tree, "completions", source.count));
+      source.count = TextAt(tree, {"spec", "suspend"}) == "true" ? 0 : std::min(source.count, completions);
+    }
     const Value* given = At(tree, {"spec", "template"});
     if (given == nullptr || given->kind != Value::Kind::kMap) return Invalid("spec.template: Required value");
     if (At(tree, {"spec", "volumeClaimTemplates"}) != nullptr)
@@ -90,7 +94,6 @@ class ManifestReader {
     auto model = PodOf(pod);
     if (!model) return std::unexpected(std::move(model).error().In("spec.template"));
     source.model = *std::move(model);
-    source.ordinals = workload.kind == "StatefulSet";
     BERTH_RETURN_IF_ERROR(AddController(workload, source, document));
     source.model.metadata.name.clear();
     manifest_.pods.push_back(std::move(source));
@@ -173,9 +176,9 @@ class ManifestReader {
                     document.kind, nearest.empty() ? "" : "; did you mean " + nearest + "?"));
   }
 
-  static Expected<std::size_t> CountOf(const Value& tree, std::string_view field) {
+  static Expected<std::size_t> CountOf(const Value& tree, std::string_view field, std::size_t otherwise) {
     const Value* value = At(tree, {"spec", field});
-    if (value == nullptr || value->kind == Value::Kind::kNull) return std::size_t{1};
+    if (value == nullptr || value->kind == Value::Kind::kNull) return otherwise;
     std::size_t count = 0;
     const std::string& text = value->text;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);

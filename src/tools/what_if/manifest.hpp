@@ -28,7 +28,6 @@ struct PodSource {
   std::string name;  // of the workload or of the pod
   api::Pod model;    // without UID; the name is that of the pod, empty for workloads
   std::size_t count = 1;
-  bool ordinals = false;  // names end with 0, 1, ... as in a StatefulSet
 };
 
 // Objects that the workloads need besides their pods: the ReplicaSet of a Deployment, a StatefulSet, pod

@@ -26,7 +26,7 @@ class NodesNeeded {
     const MakeScenario make = [this] {
       ++evaluations;
       std::vector<std::string> notes;
-      return Scenario::Build({objects_, config_, plugins_, "shop", 1, stop_}, notes);
+      return Scenario::Build({objects_, config_, plugins_, "shop", 1, files_, stop_}, notes);
     };
     auto mix = FindNodesNeeded(make, shapes, [](const std::string&) {});
     EXPECT_TRUE(mix.has_value()) << (mix ? "" : mix.error().message);
@@ -35,6 +35,7 @@ class NodesNeeded {
   std::size_t evaluations = 0;
 
  private:
+  FileTexts files_;
   std::atomic<bool> stop_{false};
   assembly::LoadedCluster objects_;
   const runtime::Registry plugins_;

@@ -123,6 +123,41 @@ TEST(Manifest, ErrorsNameFieldValueAndExpectation) {
   }
 }
 
+TEST(Manifest, AJobHasAsManyPodsAsRunAtATime) {
+  struct Case {
+    const char* spec;
+    std::size_t pods;
+  };
+  const Case cases[] = {
+      {"", 1},
+      {"parallelism: 10, ", 10},
+      {"parallelism: 10, completions: 4, ", 4},
+      {"parallelism: 2, completions: 4, ", 2},
+      {"completions: 4, ", 1},
+      {"parallelism: 10, suspend: true, ", 0},
+      {"parallelism: 10, suspend: false, ", 10},
+  };
+  const std::map<std::string, assembly::LoadedCluster::PriorityClass> classes;
+  const api::RetainedFields retained;
+  for (const Case& c : cases) {
+    const auto manifest = ReadManifest(std::string("{kind: Job, metadata: {name: j}, spec: {") + c.spec +
+                                           "template: {spec: {containers: [{name: c, image: i}]}}}}",
+                                       "f.yaml", {retained, classes, "shop"});
+    ASSERT_TRUE(manifest.has_value()) << manifest.error().message;
+    ASSERT_EQ(manifest->pods.size(), 1u);
+    EXPECT_EQ(manifest->pods[0].count, c.pods) << c.spec;
+  }
+}
+
+TEST(FileTexts, AFileIsReadOnce) {
+  FileTexts files;
+  TemporaryFile file("first");
+  EXPECT_EQ(files.Read(file.path()).value(), "first");
+  std::ofstream(file.path()) << "second";
+  EXPECT_EQ(files.Read(file.path()).value(), "first");
+  EXPECT_FALSE(files.Read(file.path() + ".missing").has_value());
+}
+
 TEST(Manifest, PodsHaveThePriorityOfTheirClass) {
   struct Case {
     const char* name;

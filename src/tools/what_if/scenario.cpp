@@ -42,6 +42,11 @@ bool Tolerated(const api::Pod& pod, const api::Taint& taint) {
   });
 }
 
+// The controller has created the replacement already; a StatefulSet waits until the name is free.
+bool WasReplaced(const api::Pod& pod) {
+  return pod.metadata.deleting() && pod.metadata.controller && pod.metadata.controller->kind != "StatefulSet";
+}
+
 // Whose pods come back: every controller but those that bind pods to their nodes.
 bool IsReplaced(const api::Pod& pod, bool node_remains) {
   if (!pod.metadata.controller || api::IsMirrorPod(pod.metadata)) return false;
@@ -49,6 +54,13 @@ bool IsReplaced(const api::Pod& pod, bool node_remains) {
 }
 
 }  // namespace
+
+Expected<std::string> FileTexts::Read(const std::string& file) {
+  const auto known = texts_.find(file);
+  if (known != texts_.end()) return known->second;
+  BERTH_TRY(std::string text, ReadWholeFile(file));
+  return texts_.emplace(file, std::move(text)).first->second;
+}
 
 Expected<std::unique_ptr<Scenario>> Scenario::Build(const ScenarioParts& parts,
                                                     std::vector<std::string>& notes) {
@@ -126,7 +138,7 @@ Expected<api::NodePtr> Scenario::FindNode(const std::string& name) const {
 
 Expected<api::NodePtr> Scenario::ModelOf(const std::string& like, const std::string& file) const {
   if (!like.empty()) return FindNode(like);
-  BERTH_TRY(const std::string text, ReadWholeFile(file));
+  BERTH_TRY(const std::string text, parts_.files.Read(file));
   BERTH_TRY(api::Node node, ReadNode(text, file));
   return std::make_shared<const api::Node>(std::move(node));
 }
@@ -148,6 +160,11 @@ Expected<std::vector<std::string>> Scenario::CopyNode(const api::Node& like, std
   const auto drivers = api.Find<api::CSINode>(like.metadata.name);
   std::vector<api::PodPtr> daemons = PodsOn(like.metadata.name);
   std::erase_if(daemons, [](const api::PodPtr& pod) { return !api::IsOfDaemonSet(pod->metadata); });
+  if (pods_ + daemons.size() * count > kMostPods)
+    return Invalid(fmt::format("expected at most {} pods, got {} with those of DaemonSets", kMostPods,
+                               pods_ + daemons.size() * count));
+  const std::vector<api::ResourceSlice> slices = SlicesOf(like.metadata.name);
+  const auto zones = api.Find<api::NodeResourceTopology>(like.metadata.name);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) {
     api::Node node = like;
@@ -172,6 +189,13 @@ Expected<std::vector<std::string>> Scenario::CopyNode(const api::Node& like, std
       copy.metadata.uid = NewUid();
       api.Put(std::move(copy));
     }
+    if (zones != nullptr) {
+      api::NodeResourceTopology copy = *zones;
+      copy.metadata.name = name;
+      copy.metadata.uid = NewUid();
+      api.Put(std::move(copy));
+    }
+    for (const api::ResourceSlice& slice : slices) api.Put(SliceOf(slice, name));
     api.Put(std::move(node));
     for (const api::PodPtr& daemon : daemons) {
       api::Pod pod = *daemon;
@@ -186,11 +210,34 @@ Expected<std::vector<std::string>> Scenario::CopyNode(const api::Node& like, std
   return names;
 }
 
+// Those that publish the devices of this node only; by name.
+std::vector<api::ResourceSlice> Scenario::SlicesOf(std::string_view node) const {
+  std::vector<api::ResourceSlice> slices;
+  cluster_->api().ForEach<api::ResourceSlice>([&](const std::shared_ptr<const api::ResourceSlice>& slice) {
+    if (slice->node_name == node) slices.push_back(*slice);
+  });
+  std::ranges::sort(slices, {}, [](const api::ResourceSlice& slice) { return slice.metadata.name; });
+  return slices;
+}
+
+// The same devices on another node, in a pool of its own.
+api::ResourceSlice Scenario::SliceOf(const api::ResourceSlice& like, const std::string& node) {
+  api::ResourceSlice slice = like;
+  slice.metadata.name = fmt::format("{}-{}", node, like.metadata.name);
+  slice.metadata.uid = NewUid();
+  slice.pool = like.pool == like.node_name ? node : fmt::format("{}-{}", node, like.pool);
+  slice.node_name = node;
+  return slice;
+}
+
 Expected<void> Scenario::Make(const RemoveNode& change, ChangeResult& result) {
   BERTH_RETURN_IF_ERROR(FindNode(change.node));
   const std::vector<api::PodPtr> pods = PodsOn(change.node);
   cluster_->api().Remove<api::Node>(change.node);
   cluster_->api().Remove<api::CSINode>(change.node);
+  cluster_->api().Remove<api::NodeResourceTopology>(change.node);
+  for (const api::ResourceSlice& slice : SlicesOf(change.node))
+    cluster_->api().Remove<api::ResourceSlice>(slice.metadata.name);
   // The garbage collector of pods deletes one after the other, and the scheduler is faster.
   for (const api::PodPtr& pod : pods) {
     Remove(*pod, End::kNodeRemoved, result);
@@ -242,13 +289,13 @@ Expected<void> Scenario::Make(const Drain& change, ChangeResult& result) {
 bool Scenario::Evict(const api::Pod& pod, ChangeResult& result) {
   ReleaseBudgets();
   const auto room = budgets_->For(pod);
-  // A pod that has not started disturbs nothing.
-  const bool starting = pod.status.phase == "Pending";
-  if (room.budgets > 1 || (room.budgets == 1 && room.left <= 0 && !starting)) return false;
-  if (!starting) budgets_->Take(pod);
+  // The API server checks no budget of a pod that has not started or is being deleted.
+  const bool free = pod.status.phase == "Pending" || pod.metadata.deleting();
+  if (!free && (room.budgets > 1 || (room.budgets == 1 && room.left <= 0))) return false;
+  if (!free) budgets_->Take(pod);
   const std::size_t before = followed_.size();
   Remove(pod, End::kEvicted, result);
-  if (followed_.size() > before && !starting) unreleased_.push_back(before);
+  if (followed_.size() > before && !free) unreleased_.push_back(before);
   Settle();
   return true;
 }
@@ -305,7 +352,8 @@ Expected<void> Scenario::Make(const SetTaint& change, ChangeResult& result) {
     if (api::IsMirrorPod(pod->metadata)) {
       result.stays.push_back({pod->metadata.Key(), "static pod"});
     } else {
-      Remove(*pod, End::kEvicted, result);
+      // A DaemonSet creates no pod for a node whose taint its pods do not tolerate.
+      Remove(*pod, api::IsOfDaemonSet(pod->metadata) ? End::kNodeRemoved : End::kEvicted, result);
       Settle();
     }
   }
@@ -315,7 +363,7 @@ Expected<void> Scenario::Make(const SetTaint& change, ChangeResult& result) {
 // --- pods ---
 
 Expected<Manifest> Scenario::Read(const std::string& file) const {
-  BERTH_TRY(const std::string text, ReadWholeFile(file));
+  BERTH_TRY(const std::string text, parts_.files.Read(file));
   const api::RetainedFields retained = cluster_->engine().retained_fields();
   return ReadManifest(text, file == "-" ? "standard input" : file,
                       {retained, parts_.objects.priority_classes(), parts_.ns});
@@ -399,7 +447,8 @@ Expected<void> Scenario::Make(const DeletePods& change, ChangeResult& result) {
 
 template <class Alter>
 Expected<void> Scenario::Replace(const PodSelection& selection, ChangeResult& result, Alter&& alter) {
-  BERTH_TRY(const auto pods, Select(selection));
+  BERTH_TRY(auto pods, Select(selection));
+  std::erase_if(pods, [](const api::PodPtr& pod) { return WasReplaced(*pod); });
   std::vector<api::Pod> changed;
   for (const api::PodPtr& pod : pods) {
     api::Pod free = WithoutNode(*pod);
@@ -438,7 +487,7 @@ Expected<void> Scenario::Make(const SetPriority& change, ChangeResult& result) {
 void Scenario::Remove(const api::Pod& pod, End end, ChangeResult& result) {
   ++result.removed;
   if (pod.spec.local_storage && !pod.spec.node_name.empty()) ++result.local_storage;
-  ends_[pod.metadata.uid] = end;
+  ends_[pod.metadata.uid] = WasReplaced(pod) ? End::kDeleted : end;
   cluster_->api().RemovePod(pod.metadata.Key(), std::string(pod.metadata.uid));
 }
 

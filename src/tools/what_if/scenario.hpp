@@ -74,12 +74,24 @@ struct ChangeResult {
   std::vector<std::string> notes = {};
 };
 
+// The texts of files, each read once: a question may need many scenarios, and standard input has no second
+// text.
+class FileTexts {
+ public:
+  // "-" is standard input.
+  Expected<std::string> Read(const std::string& file);
+
+ private:
+  std::map<std::string, std::string> texts_;
+};
+
 struct ScenarioParts {
   const assembly::LoadedCluster& objects;
   const config::SchedulerConfig& config;  // without extenders
   const runtime::Registry& plugins;
   std::string ns = "default";  // of names without a namespace
   std::uint64_t seed = 1;      // of the choice between equal nodes
+  FileTexts& files;            // of manifests
   const std::atomic<bool>& stop;
 };
 
@@ -130,6 +142,8 @@ class Scenario final : private simulation::ApiObserver {
   assembly::ClusterContents Contents() const;
   // The bound pods of a node, by name.
   std::vector<api::PodPtr> PodsOn(std::string_view node) const;
+  std::vector<api::ResourceSlice> SlicesOf(std::string_view node) const;
+  api::ResourceSlice SliceOf(const api::ResourceSlice& like, const std::string& node);
 
  private:
   enum class End : std::uint8_t { kDeleted, kEvicted, kPreempted, kNodeRemoved, kReplaced };

@@ -133,6 +133,110 @@ TEST(Scenario, ATaintWithNoExecuteEvictsThePodsThatDoNotTolerateIt) {
   EXPECT_EQ(question.Outcomes(), Texts{"web-0 on b"});
 }
 
+TEST(Scenario, ADaemonSetHasNoPodOnANodeWhoseTaintItDoesNotTolerate) {
+  Question question(NodeText("a", 8) + NodeText("b", 8) +
+                    PodText("agent-x", 1, "a", OwnedBy("DaemonSet", "agent")));
+  const ChangeResult result = question.Apply(ParseTaint("a:broken:NoExecute").value());
+  EXPECT_EQ(result.removed, 1u);
+  EXPECT_THAT(question.Outcomes(), IsEmpty());
+  EXPECT_THAT(question.scenario().lost(), IsEmpty());
+}
+
+// web-y is the replacement of web-x, which is being deleted.
+TEST(Scenario, APodThatIsBeingDeletedIsNotReplacedAgainAndNeedsNoBudget) {
+  const auto deleting = [](const std::string& controller, const std::string& name) {
+    return ", deletionTimestamp: \"2026-01-01T00:00:00Z\"" + OwnedBy(controller, name);
+  };
+  const std::string dump = NodeText("a", 8) + NodeText("b", 8) + BudgetText("web", 0) +
+                           PodText("web-x", 1, "a", deleting("ReplicaSet", "web")) +
+                           PodText("web-y", 1, "b", OwnedBy("ReplicaSet", "web")) +
+                           PodText("db-0", 1, "a", deleting("StatefulSet", "db"));
+  Question drained(dump);
+  const ChangeResult result = drained.Apply(Drain{"a"});
+  EXPECT_EQ(result.removed, 2u);
+  EXPECT_THAT(result.blocked, IsEmpty());
+  EXPECT_EQ(drained.Outcomes(), Texts{"db-0 on b"}) << "a StatefulSet waits for the name";
+  Question removed(dump);
+  removed.Apply(RemoveNode{"a"});
+  EXPECT_EQ(removed.Outcomes(), Texts{"db-0 on b"});
+  EXPECT_THAT(removed.scenario().lost(), IsEmpty());
+  Question changed(dump);
+  EXPECT_EQ(changed.Apply(ParseRequests("rs/web:cpu=2").value()).removed, 1u);
+}
+
+// Nodes a and b publish one GPU each.
+std::string ClaimsText(const std::string& claims) {
+  std::string text =
+      "---\n{kind: DeviceClass, metadata: {name: gpu}, spec: {selectors: [{cel: {expression: \"device.driver "
+      "== "
+      "'d'\"}}]}}\n";
+  for (const char* node : {"a", "b"}) {
+    text += fmt::format(
+        "---\n{{kind: ResourceSlice, metadata: {{name: {0}-d}}, spec: {{driver: d, nodeName: {0}, pool: "
+        "{{name: {0}, "
+        "resourceSliceCount: 1}}, devices: [{{name: g0}}]}}}}\n",
+        node);
+  }
+  return text + claims;
+}
+std::string ClaimText(const std::string& name, const std::string& status = "",
+                      const std::string& metadata = "") {
+  return "---\n{kind: ResourceClaim, metadata: {name: " + name + ", namespace: shop, uid: c-" + name +
+         metadata + "}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}" + status +
+         "}\n";
+}
+std::string AllocatedTo(const std::string& pod, const std::string& node) {
+  return ", status: {allocation: {devices: {results: [{request: r, driver: d, pool: " + node +
+         ", device: g0}]}, nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: "
+         "In, values: "
+         "[" +
+         node + "]}]}]}}, reservedFor: [{resource: pods, name: " + pod + ", uid: u-" + pod + "}]}";
+}
+std::string Uses(const std::string& claim) {
+  return ", resourceClaims: [{name: r, resourceClaimName: " + claim + "}]";
+}
+
+TEST(Scenario, APodThatIsGoneLeavesItsDevicesToOthers) {
+  const std::string dump =
+      NodeText("a", 8) + NodeText("b", 8, ", spec: {unschedulable: true}") +
+      ClaimsText(ClaimText("used", AllocatedTo("old", "a")) + ClaimText("wanted")) +
+      PodText("old", 1, "a", ", uid: u-old" + OwnedBy("ReplicaSet", "web"), Uses("used")) +
+      PodText("waits", 1, "", "", Uses("wanted"));
+  Question question(dump);
+  EXPECT_EQ(question.Outcomes(), Texts{"waits waits"});
+  question.Apply(DeletePods{Pods("rs/web")});
+  EXPECT_EQ(question.Outcomes(), Texts{"waits on a"});
+  // The claim of the drained pod is free of its node.
+  Question drained(NodeText("a", 8) + NodeText("b", 8) +
+                   ClaimsText(ClaimText("used", AllocatedTo("old", "a"))) +
+                   PodText("old", 1, "a", ", uid: u-old" + OwnedBy("ReplicaSet", "web"), Uses("used")));
+  drained.Apply(Drain{"a"});
+  EXPECT_EQ(drained.Outcomes(), Texts{"web-0 on b"});
+}
+
+TEST(Scenario, CopiesOfANodePublishDevicesOfTheirOwn) {
+  Question question(
+      NodeText("a", 8) + ClaimsText(ClaimText("used", AllocatedTo("old", "a")) + ClaimText("wanted")) +
+      PodText("old", 1, "a", ", uid: u-old", Uses("used")) + PodText("waits", 1, "", "", Uses("wanted")));
+  EXPECT_EQ(question.Outcomes(), Texts{"waits waits"});
+  question.Apply(AddNodes{.count = 1, .like = "a", .file = ""});
+  EXPECT_EQ(question.Outcomes(), Texts{"waits on a-new-1"});
+  question.Apply(RemoveNode{"a-new-1"});
+  std::size_t slices = 0;
+  for (const auto& object : question.scenario().Contents().others)
+    slices += std::holds_alternative<ports::Change<api::ResourceSlice>>(object);
+  EXPECT_EQ(slices, 2u) << "those of a and b";
+}
+
+TEST(Scenario, TheDaemonSetPodsOfNewNodesCount) {
+  std::string dump = NodeText("a", 64);
+  for (int i = 0; i < 11; ++i)
+    dump += PodText(fmt::format("agent{}-x", i), 1, "a", OwnedBy("DaemonSet", fmt::format("agent{}", i)));
+  Question question(dump);
+  EXPECT_THAT(question.ErrorOf(AddNodes{.count = 99'000, .like = "a", .file = ""}),
+              HasSubstr("expected at most 1000000 pods, got 1089011 with those of DaemonSets"));
+}
+
 TEST(Scenario, LabelsDecideAboutPods) {
   Question question(NodeText("a", 8) + PodText("web", 1, "", "", ", nodeSelector: {disk: ssd}"));
   EXPECT_EQ(question.Outcomes(), Texts{"web waits"});

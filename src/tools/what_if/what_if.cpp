@@ -170,7 +170,8 @@ Expected<int> RunWhatIf(const WhatIfOptions& options, const runtime::Registry& b
   progress.Show("reading the cluster");
   BERTH_TRY(const Input input, ReadInput(options, other_config, *plugins, around, notes));
 
-  const ScenarioParts parts{*input.cluster, input.config, *plugins, input.ns, options.seed, stop};
+  FileTexts files;
+  const ScenarioParts parts{*input.cluster, input.config, *plugins, input.ns, options.seed, files, stop};
   progress.Show("placing pods: " + SizeText(*input.cluster));
   BERTH_TRY(const auto scenario, Scenario::Build(parts, notes));
   progress.Clear();

@@ -79,6 +79,10 @@ INSTANTIATE_TEST_SUITE_P(
         QuotaRequestCase{"TheLargestInitContainerCountsIfItNeedsMore",
                          MakePod().Container(WithCpu("1")).Init(WithCpu("2")).Init(WithCpu("3")),
                          {.milli_cpu = 3000}},
+        QuotaRequestCase{
+            "ASumAboveTheLargestNumberCountsAsALargeAmount",
+            MakePod().Container(WithCpu("4611686018427387904m")).Container(WithCpu("4611686018427387904m")),
+            {.milli_cpu = std::int64_t{1} << 50}},
         QuotaRequestCase{"ASidecarCountsAsAnInitContainer",
                          MakePod().Container(WithCpu("2")).Sidecar(WithCpu("1")),
                          {.milli_cpu = 2000}},

@@ -138,8 +138,9 @@ void NamespaceRules::OnUnserved(const Attempt& attempt) {
     ledger_.CountUnserved(NamespaceOf(attempt));
 }
 
+// A profile may enable the plugin without PreFilter: then no quota applies.
 bool NamespaceRules::HasQuota(const Attempt& attempt) const {
-  return ledger_.Find(NamespaceOf(attempt)) != nullptr;
+  return ledger_.Find(NamespaceOf(attempt)) != nullptr && attempt.state().Read(trial_) != nullptr;
 }
 
 const QuotaTrial& NamespaceRules::TrialOf(const Attempt& attempt) const {

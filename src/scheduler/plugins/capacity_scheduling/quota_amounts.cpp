@@ -17,6 +17,13 @@ std::int64_t Minus(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
+// Requests that exceed 2^63 in sum wrap to negative amounts. Such a pod must not lower the sums of its quota:
+// it counts with the largest amount.
+void Bound(std::int64_t& amount) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  if (amount < 0 || amount > kMost) amount = kMost;
+}
+
 std::int64_t& ScalarOf(QuotaAmounts& amounts, const std::string& name) {
   auto place = std::ranges::lower_bound(amounts.scalars, name, {}, &Scalar::first);
   if (place == amounts.scalars.end() || place->first != name)
@@ -123,6 +130,9 @@ QuotaAmounts QuotaRequestOf(const api::Pod& pod) {
   Merge(pod.spec.overhead, amounts, Plus);
   // Pods are not a resource that containers can request.
   amounts.pods = 0;
+  for (std::int64_t* amount : {&amounts.milli_cpu, &amounts.memory, &amounts.ephemeral_storage})
+    Bound(*amount);
+  for (auto& [name, amount] : amounts.scalars) Bound(amount);
   return amounts;
 }
 

@@ -70,15 +70,18 @@ DynamicResources::DynamicResources(const DynamicResourcesArgs& args, framework::
       enabled_(handle.gates.Enabled("DynamicResourceAllocation")),
       groups_have_claims_(handle.gates.Enabled("DRAWorkloadResourceClaims")),
       selectors_(MakeDeviceSelectors()),
-      releases_(std::make_shared<ClaimReleases>(handle)),
-      turns_(std::make_unique<ClaimTurns>(handle)),
+      shared_(handle.Keep<Shared>("DynamicResources")),
       seen_(handle.NewMark()),
       key_(handle.NewKey<DevicesOfPodPtr>()),
       impossible_(handle.reasons.Intern("cannot allocate all claims")),
       invalid_pools_(handle.reasons.Intern("invalid resource pools were encountered")),
       unavailable_(handle.reasons.Intern("resourceclaim not available on the node")),
       stale_(handle.reasons.Intern("cannot schedule extended resource claim")),
-      cannot_fit_(handle.reasons.Intern("cannot fit resource")) {}
+      cannot_fit_(handle.reasons.Intern("cannot fit resource")) {
+  if (shared_->releases != nullptr) return;
+  shared_->releases = std::make_shared<ClaimReleases>(handle);
+  shared_->turns = std::make_unique<ClaimTurns>(handle);
+}
 
 DynamicResources::~DynamicResources() = default;
 
@@ -528,7 +531,7 @@ std::optional<Status> DynamicResources::ReleaseGroupClaims(const framework::Queu
       return Status::Error(fmt::format("could not find ResourceClaim \"{}/{}\"", ns, *name->name));
     if (name->from_template && !IsOwnedBy(*claim, object.metadata)) continue;
     if (!claim->allocation || !IsReservedFor(*claim, first, object.metadata.name)) continue;
-    releases_->Start(claim->metadata, object.metadata.uid);
+    shared_->releases->Start(claim->metadata, object.metadata.uid);
     return Status::Unresolvable("ResourceClaim unreserved for PodGroup");
   }
   return std::nullopt;
@@ -671,7 +674,7 @@ void DynamicResources::Unreserve(const Placement& placement) {
       continue;
     }
     if (!claim.allocated() || !IsReservedFor(*claim.object, pod)) continue;
-    releases_->Start(meta, pod.metadata.uid);
+    shared_->releases->Start(meta, pod.metadata.uid);
   }
 }
 
@@ -684,7 +687,7 @@ framework::PreBindPlugin::PreFlight DynamicResources::PreBindPreFlight(const Pla
 void DynamicResources::PreBind(const Placement& placement, std::stop_token stop,
                                framework::StatusCallback answer) {
   const DevicesOfPodPtr* known = placement.state.Read(key_);
-  ClaimWrites::Start(handle_, *releases_, *turns_, placement, *known,
+  ClaimWrites::Start(handle_, *shared_->releases, *shared_->turns, placement, *known,
                      args_.binding_timeout.value_or(kBindingTimeout), std::move(stop), std::move(answer));
 }
 

@@ -151,8 +151,13 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   const bool enabled_;
   const bool groups_have_claims_;
   const std::unique_ptr<devices::SelectorEvaluator> selectors_;
-  const std::shared_ptr<ClaimReleases> releases_;
-  const std::unique_ptr<ClaimTurns> turns_;
+  // Of all profiles, also those of before a reload: a pod is retried in the new one while the end of its
+  // reservation by the old one is on the way.
+  struct Shared {
+    std::shared_ptr<ClaimReleases> releases;
+    std::unique_ptr<ClaimTurns> turns;
+  };
+  const std::shared_ptr<Shared> shared_;
   const framework::StateMark seen_;                 // set if PreFilter was called in this attempt
   const framework::StateKey<DevicesOfPodPtr> key_;  // only of pods with claims: others cost no allocation
   const framework::ReasonId impossible_, invalid_pools_, unavailable_, stale_, cannot_fit_;

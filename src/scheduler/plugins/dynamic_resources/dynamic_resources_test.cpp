@@ -232,6 +232,25 @@ TEST_F(DynamicResourcesTest, ReservedDevicesAreInUseUntilTheReservationIsDropped
   EXPECT_EQ(std::get<Change::Release>(last.change).consumer_uid, "pod-uid") << "the reservation was written";
 }
 
+// The plugin before a reload removes the reservation, and the API server does not answer; the pod is retried
+// meanwhile.
+TEST_F(DynamicResourcesTest, TheNextPluginWaitsForTheEndOfAReservationThatTheFormerOneRemoves) {
+  PutClaim("one");
+  Bind({"one"});
+  ASSERT_TRUE(result_ && result_->ok());
+  std::string allocated = Allocated("g0");
+  allocated.insert(allocated.rfind('}'),
+                   R"(, "reservedFor": [{"resource": "pods", "name": "pod", "uid": "pod-uid"}])");
+  PutClaim("one", "", allocated);
+  cluster_.api().answer = Fail(ErrorCode::kUnavailable, "no connection");
+  plugin_->Unreserve(*placement_);
+  const std::unique_ptr<DynamicResources> former = std::exchange(plugin_, cluster_.Make<DynamicResources>());
+  cluster_.api().answer = {};
+  result_.reset();
+  Bind({"one"});
+  EXPECT_FALSE(result_.has_value()) << result_->Message();
+}
+
 TEST_F(DynamicResourcesTest, AFailedBindingFreesTheDevices) {
   PutClaim("one", R"(, "count": 2)");
   PutClaim("two");

@@ -19,6 +19,12 @@ namespace {
 using framework::QueuedEntity;
 using framework::TenantId;
 
+// Requests that exceed 2^63 in sum wrap to negative amounts, and nodes may offer any: sums of shares stay
+// sums.
+constexpr std::int64_t kMostOfOne = std::int64_t{1} << 50;
+std::int64_t Bounded(std::int64_t amount) { return amount < 0 ? kMostOfOne : std::min(amount, kMostOfOne); }
+std::int64_t BoundedSum(std::int64_t a, std::int64_t b) { return std::min(a + b, std::int64_t{1} << 62); }
+
 // No namespace and no value of a label has these names.
 constexpr std::string_view kNone = "<none>", kOther = "<other>";
 // The last name of paths whose tenant is above other tenants, too: its own pods.
@@ -197,7 +203,7 @@ void FairOrder::OnPodRemoved(cluster::Row, const cluster::PlacedPod& pod) {
 
 const std::vector<std::int64_t>& FairOrder::AmountsOf(const cluster::PlacedPod& pod, std::int64_t sign) {
   for (std::size_t i = 0; i < resources_.size(); ++i)
-    amounts_[i] = sign * (resources_[i].known() ? pod.use().requested.Of(resources_[i]) : 1);
+    amounts_[i] = sign * (resources_[i].known() ? Bounded(pod.use().requested.Of(resources_[i])) : 1);
   return amounts_;
 }
 
@@ -212,7 +218,8 @@ void FairOrder::UpdateTotals() {
   std::vector<std::int64_t> totals;
   for (const cluster::ResourceId resource : resources_) {
     const auto column = resource.known() ? handle_.nodes.allocatable(resource) : handle_.nodes.allowed_pods();
-    totals.push_back(std::reduce(column.begin(), column.end()));
+    totals.push_back(
+        std::transform_reduce(column.begin(), column.end(), std::int64_t{0}, BoundedSum, Bounded));
   }
   if (std::ranges::equal(totals, tree_.totals())) return;
   tree_.SetTotals(std::move(totals));

@@ -218,6 +218,18 @@ TEST_F(FairOrderTest, PodsThatRanBeforeTheStartCount) {
   EXPECT_THAT(Order(), ElementsAre("b", "a"));
 }
 
+// The sum is above 2^63.
+TEST_F(FairOrderTest, APodWithImpossibleRequestsDoesNotLowerTheShareOfItsTenant) {
+  Use();
+  api::Container container;
+  container.resources.requests["memory"] = api::Quantity::Parse("4Ei").value();
+  Run(TenantPod("a").Container(container).Container(container));
+  Run(TenantPod("b").Cpu("1"));
+  Wait(TenantPod("a"));
+  Wait(TenantPod("b"));
+  EXPECT_THAT(Order(), ElementsAre("b", "a"));
+}
+
 TEST_F(FairOrderTest, SharesFollowTheNodes) {
   Use("{resources: [cpu, nvidia.com/gpu]}");
   Run(TenantPod("cpu").Cpu("30"));

@@ -95,7 +95,12 @@ void TenantTree::RankAll(Node& node) {
 
 void TenantTree::Use(Node& leaf, std::span<const std::int64_t> amounts) {
   Apply(leaf, [&](Node& node) {
-    for (std::size_t i = 0; i < node.used_.size(); ++i) node.used_[i] += amounts[i];
+    // Unsigned: many pods with the largest amounts may wrap the sum, and it is right again when they are
+    // gone.
+    for (std::size_t i = 0; i < node.used_.size(); ++i) {
+      node.used_[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(node.used_[i]) +
+                                                static_cast<std::uint64_t>(amounts[i]));
+    }
   });
 }
 

@@ -39,7 +39,11 @@ std::string Missing(const PodGroups::Group* group, std::string_view key) {
 }  // namespace
 
 GangScheduling::GangScheduling(framework::Handle& handle)
-    : handle_(handle), groups_(handle.groups), in_trees_(handle.gates.Enabled("CompositePodGroup")) {}
+    : handle_(handle),
+      groups_(handle.groups),
+      in_trees_(handle.gates.Enabled("CompositePodGroup")),
+      shared_(handle.Keep<Shared>("GangScheduling")),
+      waiting_(shared_->waiting ? *shared_->waiting : shared_->waiting.emplace(handle)) {}
 
 Status GangScheduling::PreEnqueue(const cluster::PodInfo& pod) const {
   const auto key = groups_.KeyOf(*pod.pod);

@@ -61,7 +61,12 @@ class GangScheduling final : public framework::PreEnqueuePlugin,
     bool ready = false;
   };
   mutable Answer last_;
-  WaitingMembers waiting_{handle_};
+  // All profiles, also those of before a reload, have the same members that wait.
+  struct Shared {
+    std::optional<WaitingMembers> waiting;
+  };
+  const std::shared_ptr<Shared> shared_;
+  WaitingMembers& waiting_;
 };
 
 }  // namespace berth::plugins
