@@ -64,8 +64,8 @@ cycle::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
 Expected<std::unique_ptr<recording::Recorder>> OpenRecording(const SchedulerFlags& flags,
                                                              const Clock& clock) {
   if (flags.own.recording_dir.empty()) return nullptr;
-  if (auto free = recording::SetAside(flags.own.recording_dir); !free)
-    return std::unexpected(std::move(free).error().In("--berth-recording-dir"));
+  if (auto set_aside = recording::SetAside(flags.own.recording_dir); !set_aside)
+    return std::unexpected(std::move(set_aside).error().In("--berth-recording-dir"));
   auto recorder =
       recording::Recorder::Create(flags.own.recording_dir, {.total = flags.own.recording_limit_bytes}, clock);
   if (!recorder) return std::unexpected(std::move(recorder).error().In("--berth-recording-dir"));

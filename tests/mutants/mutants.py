@@ -673,7 +673,7 @@ MUTANTS = [
            "an answer does not give the devices of a removed pod to another", ("tools_what_if", )),
     Mutant("timers-of-the-api-are-recorded", "src/scheduler/cycle/cluster_loop.cpp",
            "  in_outside_work_ = true;\n  work();\n", "  work();\n",
-           "a recording cannot be repeated if somebody asked for an explanation", ("tools_replay", )),
+           "a recording cannot be repeated after a request for an explanation", ("tools_replay", )),
     Mutant("a-reload-forgets-reservations-that-end", "src/scheduler/plugins/dynamic_resources/dynamic_resources.cpp",
            "  if (shared_->releases != nullptr) return;\n", "",
            "after a reload a pod runs with a claim that is not reserved for it", ("scheduler_plugins", )),

@@ -148,7 +148,7 @@ TEST(Tutorials, LoadUnchanged) {
             "NodeDeclaredFeatures");
 }
 
-// Each profile has a plugin that takes one of the marks of an attempt, of which there are 64.
+// Each profile has a plugin that takes one of the 64 marks of an attempt.
 TEST(Engine, HasAtMostSixtyProfiles) {
   const auto build = [](int profiles) {
     std::string text =

@@ -177,7 +177,7 @@ void ClusterLoop::Execute(PostedWork& posted) {
   journal_.End();
 }
 
-// What it posts is as little part of the recorded work as itself.
+// What it posts is no part of a recording either.
 void ClusterLoop::ExecuteOutside(Work& work) {
   const OriginScope origin({.kind = Origin::Kind::kOutside});
   in_outside_work_ = true;

@@ -124,7 +124,7 @@ TEST_F(SegmentsTest, AnEarlierRecordingIsSetAside) {
     (*writer)->EndFile();
     ASSERT_TRUE((*writer)->Append(text));
   }
-  // A start that failed has left a file without data, in whose favour nothing is removed.
+  // A failed start leaves a file without data, which does not replace the earlier recording.
   for (int start = 0; start < 2; ++start) {
     ASSERT_TRUE(SetAside(run));
     EXPECT_THAT(files(run), ::testing::ElementsAre("previous"));

@@ -19,8 +19,8 @@ namespace {
 using framework::QueuedEntity;
 using framework::TenantId;
 
-// Requests that exceed 2^63 in sum wrap to negative amounts, and nodes may offer any: sums of shares stay
-// sums.
+// Requests that exceed 2^63 in sum wrap to negative amounts, and nodes may offer any amount: the totals must
+// not overflow.
 constexpr std::int64_t kMostOfOne = std::int64_t{1} << 50;
 std::int64_t Bounded(std::int64_t amount) { return amount < 0 ? kMostOfOne : std::min(amount, kMostOfOne); }
 std::int64_t BoundedSum(std::int64_t a, std::int64_t b) { return std::min(a + b, std::int64_t{1} << 62); }
