@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "base/ascii.hpp"
+#include "base/redact.hpp"
 #include "http/base64.hpp"
 #include "http/origin.hpp"
 
@@ -71,7 +72,8 @@ std::string Proxy::Authorization() const {
 Expected<Proxy> ParseProxy(std::string_view url) {
   const std::string text = url.find("://") == url.npos ? "http://" + std::string(url) : std::string(url);
   const auto parsed = boost::urls::parse_uri(text);
-  if (!parsed) return Invalid(fmt::format("invalid proxy-url: \"{}\" is not a URL", url));
+  // The text is left out: it may contain a password.
+  if (!parsed) return Invalid("invalid proxy-url: it is not a URL");
   const std::string scheme = ToAsciiLower(std::string_view(parsed->scheme()));
   Proxy proxy;
   if (scheme == "http") {
@@ -83,14 +85,14 @@ Expected<Proxy> ParseProxy(std::string_view url) {
     return Invalid(
         fmt::format("proxy-url {}: a proxy with the scheme https is not supported; "
                     "expected http or socks5",
-                    url));
+                    RedactUrl(url)));
   } else {
     return Invalid(fmt::format("unsupported scheme \"{}\", must be http, https, or socks5", scheme));
   }
   proxy.host = parsed->host();
   if (proxy.host.size() > 2 && proxy.host.front() == '[')
     proxy.host = proxy.host.substr(1, proxy.host.size() - 2);
-  if (proxy.host.empty()) return Invalid(fmt::format("proxy-url \"{}\" has no host", url));
+  if (proxy.host.empty()) return Invalid(fmt::format("proxy-url \"{}\" has no host", RedactUrl(url)));
   if (parsed->has_port() && !parsed->port().empty()) {
     const std::string_view digits = parsed->port();
     const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), proxy.port);

@@ -18,6 +18,14 @@ TEST(Proxy, WithAnUnsupportedSchemeIsRejected) {
   EXPECT_EQ(ParseProxy("ftp://p").error().message,
             "unsupported scheme \"ftp\", must be http, https, or socks5");
   EXPECT_FALSE(ParseProxy("http://"));
+  // Errors contain no password.
+  for (const char* url :
+       {"https://user:secret@p", "http://user:secret%w@p", "http://user:secret@", "http://user:secret/@p"}) {
+    const auto proxy = ParseProxy(url);
+    if (!proxy) {
+      EXPECT_EQ(proxy.error().message.find("secret"), std::string::npos) << proxy.error().message;
+    }
+  }
   EXPECT_FALSE(ParseProxy("http://p:0"));
   EXPECT_FALSE(ParseProxy("http://p:70000"));
 }

@@ -21,6 +21,8 @@ namespace beast = boost::beast;
 using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 16 << 10;
+// Responses that a client has not read yet. One response more may wait, whatever its size.
+constexpr std::size_t kMostUnsent = 256 << 10;
 // Streams are sent in batches: large enough to make system calls rare, small enough to serve many watchers
 // fairly.
 constexpr std::size_t kBatchBytes = 256 << 10;
@@ -124,13 +126,15 @@ void Connection::AnswerInTheClear() {
 
 // --- in ---
 void Connection::Read() {
-  if (reading_ || closed_ || peer_done_ || in_.size() >= shared_->options.read_ahead_bytes) return;
+  if (reading_ || closed_ || peer_done_ || held_ || in_.size() >= shared_->options.read_ahead_bytes) return;
   reading_ = true;
+  if (received_ == nullptr) received_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  const auto buffer = asio::buffer(received_.get(), kReadBytes);
   auto read = [self = shared_from_this()](const error_code& error, std::size_t n) { self->OnRead(error, n); };
   if (tls_)
-    tls_->async_read_some(in_.prepare(kReadBytes), std::move(read));
+    tls_->async_read_some(buffer, std::move(read));
   else
-    socket_.async_read_some(in_.prepare(kReadBytes), std::move(read));
+    socket_.async_read_some(buffer, std::move(read));
 }
 
 void Connection::OnRead(const error_code& error, std::size_t bytes) {
@@ -143,17 +147,16 @@ void Connection::OnRead(const error_code& error, std::size_t bytes) {
     peer_done_ = true;
     return;
   }
-  in_.commit(bytes);
-  if (lingering_) {
-    in_.consume(in_.size());
-    return Read();
-  }
+  if (lingering_) return Read();
+  in_.commit(asio::buffer_copy(in_.prepare(bytes), asio::buffer(received_.get(), bytes)));
   Process();
 }
 
 void Connection::Process() {
   processing_ = true;
   while (!busy_ && !closed_ && keep_alive_ && in_.size() > 0) {
+    held_ = SendsTooSlowly();
+    if (held_) break;
     if (!parser_) {
       parser_.emplace();
       head_.reset();
@@ -184,6 +187,14 @@ void Connection::Process() {
   processing_ = false;
   Flush();
   Read();
+}
+
+bool Connection::SendsTooSlowly() const {
+  std::size_t unsent = 0;
+  for (const auto* texts : {&out_, &sending_}) {
+    for (const OutgoingText& text : *texts) unsent += text.shared ? text.shared->size() : text.own.size();
+  }
+  return unsent >= kMostUnsent;
 }
 
 // Takes the headers before the body is parsed, because the parser adds trailers to them.
@@ -385,8 +396,11 @@ void Connection::OnWritten(const error_code& error) {
   sending_.clear();
   if (closed_) return;
   if (error) return Cut();
-  if (peer_done_ && !busy_ && out_.empty()) return Cut();
+  if (std::exchange(held_, false) && !busy_) Process();
+  if (closed_) return;
+  if (peer_done_ && !busy_ && !held_ && !writing_ && out_.empty()) return Cut();
   Flush();
+  Read();
 }
 
 }  // namespace berth::http

@@ -7,6 +7,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "http/server.hpp"
@@ -83,6 +84,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void Dispatch();
   void Refuse(int status);
   void RequestAnswered();
+  // Whether so many bytes of responses wait to be sent that no further request is read or handled.
+  bool SendsTooSlowly() const;
 
   void AppendHead(const Response& response, bool streamed);
   std::string& Tail();
@@ -98,7 +101,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::optional<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;  // around socket_
   std::shared_ptr<const PeerCertificate> peer_;
   std::shared_ptr<ServerShared> shared_;
-  boost::beast::flat_buffer in_;
+  std::unique_ptr<char[]> received_;  // of the read in progress; null before the first one
+  boost::beast::flat_buffer in_;      // not parsed yet. Parsing may move it while a read is in progress
   std::optional<Parser> parser_;
   std::optional<Request> head_;    // of the request that is read, without its body
   std::vector<OutgoingText> out_;  // filled while `sending_` is being sent
@@ -116,6 +120,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   bool busy_ = false;          // a request is being handled or streamed
   bool head_only_ = false;     // the current request is a HEAD
   bool processing_ = false;    // Process is on the stack
+  bool held_ = false;          // requests wait until responses have been sent
   bool reading_ = false;
   bool writing_ = false;
   bool flush_scheduled_ = false;

@@ -7,9 +7,13 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/write.hpp>
+#include <chrono>
+#include <future>
 
 #include "http/certificates.hpp"
+#include "http/client.hpp"
 #include "http/fake_certificate.hpp"
+#include "http/io_thread.hpp"
 #include "http/server.hpp"
 #include "http/tls.hpp"
 
@@ -288,6 +292,36 @@ TEST_F(ServerLimits, TheCertificateIsSelectedByServerName) {
   EXPECT_EQ(Shown("x.y.wild.test"), "main.test") << "a star is one label";
   EXPECT_EQ(Shown("unknown.test"), "main.test");
   EXPECT_EQ(Shown(""), "x.wild.test") << "by the address that was called";
+}
+
+TEST_F(ServerLimits, ClientCertificatesAreReadForEveryServerName) {
+  const FakeCertificate standard("DNS:main.test"), named("DNS:a.test"), own("DNS:client");
+  ServerTlsOptions tls = TlsOf(standard);
+  tls.named.push_back({named.CertificatePem(), named.KeyPem()});
+  tls.client_ca_pem = own.CertificatePem();
+  tls.trust_later = true;
+  ServerOptions options;
+  options.tls = *MakeServerTlsContext(tls);
+  Listen(std::move(options), [](Request request, auto exchange) {
+    exchange->Respond(Text(request.peer != nullptr ? "known" : "unknown"));
+  });
+  const SystemClock clock;
+  IoThread client_io(clock);
+  for (const auto& [name, certificate] : {std::pair("main.test", &standard), {"a.test", &named}}) {
+    const auto client =
+        *Client::Make(client_io, {.origin = {.tls = true, .host = "127.0.0.1", .port = server->port()},
+                                  .tls = {.ca_pem = certificate->CertificatePem(),
+                                          .certificate_pem = own.CertificatePem(),
+                                          .key_pem = own.KeyPem(),
+                                          .server_name = name}});
+    std::promise<std::string> answer;
+    client->Send({.target = "/"}, [&](Expected<ClientResponse> reply) {
+      answer.set_value(reply ? std::string(reply->body) : reply.error().message);
+    });
+    auto answered = answer.get_future();
+    WaitUntil([&] { return answered.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    EXPECT_EQ(answered.get(), "known") << name;
+  }
 }
 
 TEST_F(ServerLimits, NewConnectionsGetTheNewCertificateAndOldOnesContinue) {

@@ -98,6 +98,63 @@ TEST_F(ServerTest, PipelinedResponsesKeepTheOrderOfRequests) {
   EXPECT_LT(answers.find("/2"), answers.find("/3"));
 }
 
+// The next bytes arrive while earlier requests are still in the buffer.
+TEST_F(ServerTest, ARequestAfterPipelinedOnesIsNotMixedWithThem) {
+  std::shared_ptr<Exchange> first;
+  std::vector<std::string> bodies;
+  Listen([&](Request request, auto exchange) {
+    bodies.push_back(request.body);
+    if (request.target == "/1")
+      first = exchange;
+    else
+      exchange->Respond(TextResponse(request.target));
+  });
+  auto client = Connect();
+  const auto request = [](const std::string& target, const std::string& body) {
+    return fmt::format("POST {} HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", target, body.size(), body);
+  };
+  Send(client, request("/1", "one") + request("/2", "two"));
+  while (!first) io.run_one();
+  Turn();
+  first->Respond(TextResponse("/1"));
+  ReadUntil(client, "/2");
+  Send(client, request("/3", "the third"));
+  EXPECT_THAT(ReadUntil(client, "/3"), EndsWith("/3"));
+  EXPECT_THAT(bodies, ElementsAre("one", "two", "the third"));
+}
+
+// Without reading a single response.
+TEST_F(ServerTest, AClientThatDoesNotReadCannotMakeTheServerQueueResponses) {
+  constexpr std::size_t kSize = 100'000;
+  const auto body = ShareText(std::string(kSize, 'x'));
+  std::size_t handled = 0;
+  Listen([&](Request, auto exchange) {
+    ++handled;
+    Response response;
+    response.body = body;
+    exchange->Respond(std::move(response));
+  });
+  auto client = Connect();
+  constexpr int kRequests = 2'000;
+  std::string requests;
+  for (int i = 0; i < kRequests; ++i) requests += "GET / HTTP/1.1\r\n\r\n";
+  Send(client, requests);
+  Turn(500);
+  EXPECT_GT(handled, 0U);
+  EXPECT_LT(handled, 300U) << "what the system's buffers hold, and a little more";
+  // When the client reads, all are answered.
+  std::size_t bytes = 0;
+  char buffer[65536];
+  while (handled < kRequests || bytes < kRequests * kSize) {
+    error_code error;
+    client.non_blocking(true);
+    const std::size_t n = client.read_some(asio::buffer(buffer), error);
+    bytes += n;
+    if (n == 0) io.poll();
+  }
+  EXPECT_EQ(handled, static_cast<std::size_t>(kRequests));
+}
+
 TEST_F(ServerTest, ARequestInPiecesIsReassembled) {
   Listen([](Request request, auto exchange) { exchange->Respond(TextResponse(request.body)); });
   auto client = Connect();

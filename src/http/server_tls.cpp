@@ -85,6 +85,9 @@ Expected<ServerNames> MakeNames(const ServerTlsOptions& options) {
   for (const NamedCertificate& named : options.named) {
     ssl::context context(ssl::context::tls_server);
     BERTH_RETURN_IF_ERROR(Use(context, named.certificate_pem, named.key_pem));
+    // OpenSSL takes these from the context of the chosen name, too.
+    BERTH_RETURN_IF_ERROR(SetLimits(context.native_handle(), options));
+    BERTH_RETURN_IF_ERROR(RequestClientCertificate(context, options));
     SSL_CTX_up_ref(context.native_handle());
     const ServerNames::Context shared(context.native_handle(), &SSL_CTX_free);
     table.all.push_back(shared);

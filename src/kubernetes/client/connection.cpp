@@ -89,6 +89,7 @@ struct Connection::Impl {
         CountReload("failure", "read_error");
       } else if (fresh->ca_pem.empty()) {
         CountReload("failure", "empty");
+        fresh->ca_pem = tls.ca_pem;  // an empty one would mean the system's authorities
       } else {
         CountReload("success", fresh->ca_pem == tls.ca_pem ? "unchanged" : "updated");
       }

@@ -35,7 +35,8 @@ void Discovery::Follow(const Resource& resource, Found found) {
   if (group == nullptr) {
     group.reset(new Group{.name = std::string(resource.group), .backoff = Backoff(kGroupBackoff)});
     // Posted, so that all resources of the group are registered before the request.
-    loop_.Post([this, name = group->name] {
+    loop_.Post([this, alive = std::weak_ptr(alive_), name = group->name] {
+      if (alive.expired()) return;
       if (const auto it = groups_.find(name); it != groups_.end()) Begin(*it->second);
     });
   }

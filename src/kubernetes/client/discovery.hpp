@@ -77,6 +77,8 @@ class Discovery {
   api::Decoder& decoder_;
   Random& random_;
   std::map<std::string, std::unique_ptr<Group>, std::less<>> groups_;
+  // Work that this object has posted from the loop may come after its destruction by another thread.
+  const std::shared_ptr<const char> alive_ = std::make_shared<const char>();
 };
 
 }  // namespace berth::client

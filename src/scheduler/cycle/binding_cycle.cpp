@@ -201,14 +201,22 @@ void BindingCycles::StartPreBindGroup(const CyclePtr& cycle) {
 
 void BindingCycles::OnPreBindDone(const CyclePtr& cycle, std::uint64_t step, Status status) {
   if (cycle->stage != Cycle::Stage::kPreBind || cycle->step != step) return;
+  const bool succeeded = status.ok();
   if (!status.ok() && cycle->group_status.ok()) {
     cycle->group_status = std::move(status);
     cycle->stop.request_stop();  // the group has failed, so the other plugins can stop
   }
   BERTH_CHECK(cycle->pending > 0, cycle->uid(), step);
   if (--cycle->pending > 0) return;
-  if (!cycle->group_status.ok()) return Fail(cycle, cycle->group_status, true);
-  if (cycle->cancelled) return Fail(cycle, Status::Error(*cycle->cancelled), true);
+  if (cycle->group_status.ok() && cycle->cancelled) cycle->group_status = Status::Error(*cycle->cancelled);
+  if (!cycle->group_status.ok()) {
+    // A step that was posted as succeeded may run within a decision, which a failure must not disturb.
+    if (!succeeded) return Fail(cycle, cycle->group_status, true);
+    return parts_.post(false, [this, cycle, step] {
+      if (cycle->stage == Cycle::Stage::kPreBind && cycle->step == step)
+        Fail(cycle, cycle->group_status, true);
+    });
+  }
   ++cycle->group;
   StartPreBindGroup(cycle);
 }
@@ -259,7 +267,7 @@ void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
   SetDeadline(cycle, options_.bind_deadline);
   cycle->profile.StartBind(
       plugin, cycle->placement, [this, post = parts_.post, cycle, step, plugin](Status status) {
-        const bool succeeded = status.ok() || status.skip();
+        const bool succeeded = status.ok() || (status.skip() && plugin + 1 < cycle->profile.bind_count());
         post(succeeded, [this, cycle, step, plugin, status = std::move(status)]() mutable {
           OnBindDone(cycle, step, plugin, std::move(status));
         });
@@ -354,6 +362,7 @@ void BindingCycles::OnDeadline(const CyclePtr& cycle) {
   cycle->deadline.reset();
   switch (cycle->stage) {
     case Cycle::Stage::kWaiting: {
+      if (cycle->verdict) break;  // its step is under way
       const auto first = std::ranges::min_element(cycle->waits, {}, &Cycle::Wait::due);
       cycle->Reject(first->plugin, fmt::format("rejected due to timeout after waiting {} at plugin {}",
                                                FormatGoDuration(first->timeout), first->plugin));

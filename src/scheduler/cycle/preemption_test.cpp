@@ -475,6 +475,19 @@ TEST_F(PreemptionTest, TheBindingOfAVictimInPreBindIsCancelled) {
   EXPECT_THAT(Bound(), ElementsAre("high"));
 }
 
+// While a decision waits for an extender, it executes the steps that were posted as succeeded. The end of a
+// cancelled binding is none of them, although its PreBind has succeeded.
+TEST_F(PreemptionTest, ACancelledBindingEndsAfterTheDecisionDuringWhichItsPreBindSucceeds) {
+  AddPod(MakePod("slow").Cpu("1"));
+  AddPod(High());
+  for (auto& answer : std::exchange(script.owed, {})) answer(Status{});
+  loop.RunSucceededSteps();
+  EXPECT_THAT(NotesOf("FailedScheduling"), Not(Contains(HasSubstr("slow"))));
+  EXPECT_TRUE(engine->cache().Contains("uid-of-slow"));
+  Settle();
+  EXPECT_THAT(NotesOf("FailedScheduling"), Contains("slow: preempted by DefaultPreemption"));
+}
+
 // --- combined and separate dry runs ---
 
 // At most two pods with label crowd=yes per node. Filter counts the pods of the table.

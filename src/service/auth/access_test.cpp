@@ -160,6 +160,7 @@ TEST_F(Access, AConfigMapIsListedAndWatched) {
   api_.Line(ConfigMapEvent("BOOKMARK", "9", "-"));
   api_.Line(ConfigMapEvent("DELETED", "10", "-"));
   EXPECT_THAT(seen, ElementsAre("a", "b")) << "the last data stay valid";
+  loop_.Advance(2s);
   api_.End();
   EXPECT_THAT(api_.sent.back(), HasSubstr("&resourceVersion=10&"))
       << "a watch that ends properly is continued";
@@ -167,6 +168,17 @@ TEST_F(Access, AConfigMapIsListedAndWatched) {
   EXPECT_EQ(api_.sent.size(), 3u);
   loop_.Advance(2s);
   EXPECT_THAT(api_.sent.back(), HasSubstr("GET /api/v1/namespaces/kube-system/configmaps"));
+}
+
+TEST_F(Access, AConfigMapWhoseWatchEndsAtOnceIsListedAfterAPause) {
+  ConfigMapWatch watch(loop_, api_, random_, "n", "x", [](const ConfigMapData&) {});
+  watch.Start();
+  api_.Answer(R"({"metadata":{"resourceVersion":"7"}})");
+  loop_.Advance(500ms);
+  api_.End();
+  EXPECT_TRUE(api_.open.empty());
+  loop_.Advance(2s);
+  EXPECT_EQ(api_.sent.back(), api_.sent.front());
 }
 
 TEST_F(Access, AFailedReadOfTheConfigMapIsRetried) {

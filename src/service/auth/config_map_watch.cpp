@@ -19,6 +19,7 @@ constexpr client::BackoffOptions kPauses{.initial = std::chrono::seconds(1),
                                          .cap = std::chrono::seconds(30),
                                          .reset_after = std::chrono::minutes(2)};
 constexpr int kWatchSeconds = 480;
+constexpr Duration kShortWatch = std::chrono::seconds(1);
 
 Expected<json::value> Parse(std::string_view text) {
   boost::system::error_code error;
@@ -77,6 +78,7 @@ struct ConfigMapWatch::Impl {
   }
 
   void Watch() {
+    watched_since = loop.Now();
     call = api.Watch(
         {.path = fmt::format("{}&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}&watch=true",
                              path, version, kWatchSeconds),
@@ -84,8 +86,9 @@ struct ConfigMapWatch::Impl {
          .idle_timeout = std::chrono::seconds(kWatchSeconds + 60)},
         {.on_line = [this](std::string_view line) { return OnEvent(line); }}, [this](client::Reply reply) {
           call = 0;
-          if (reply) return Watch();
-          Retry(reply.error().message);
+          if (!reply) return Retry(reply.error().message);
+          if (loop.Now() - watched_since < kShortWatch) return Retry("the watch ended at once");
+          Watch();
         });
   }
 
@@ -120,6 +123,7 @@ struct ConfigMapWatch::Impl {
   const std::string path;
   const std::function<void(const ConfigMapData&)> on_change;
   std::string version{};
+  MonoTime watched_since{};
   client::Backoff pauses{kPauses};
   client::Api::CallId call = 0;
   http::Loop::TimerId timer = http::Loop::TimerId::kNone;

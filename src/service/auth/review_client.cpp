@@ -35,6 +35,9 @@ struct PendingReview {
 
 }  // namespace
 
+// Requests whose client may have gone long ago. At the rate of the API client they take a few seconds.
+constexpr std::size_t kMostOpen = 500;
+
 struct ReviewClient::Impl : std::enable_shared_from_this<Impl> {
   Impl(http::Loop& loop, client::Api& api, Random& random, metrics::Registry& registry, ReviewOptions options)
       : loop(loop), api(api), random(random), meters(registry, options.kind), options(std::move(options)) {}
@@ -101,6 +104,12 @@ ReviewClient::~ReviewClient() {
 }
 
 void ReviewClient::Post(std::string body, std::move_only_function<void(client::Reply)> done) {
+  if (impl_->open.size() >= kMostOpen) {
+    return impl_->loop.Post([done = std::move(done)]() mutable {
+      done(std::unexpected(client::RequestError{.code = ErrorCode::kUnavailable,
+                                                .message = "too many requests wait for a review"}));
+    });
+  }
   auto review = std::make_shared<PendingReview>();
   review->body = std::move(body);
   review->done = std::move(done);
