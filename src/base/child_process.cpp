@@ -98,6 +98,14 @@ void SetUp(const Prepared& prepared) {
   if (prepared.errors >= 0) ::dup2(prepared.errors, STDERR_FILENO);
 }
 
+// A program expects signals as its user's shell would hand them down, not as this process handles its own.
+void RestoreSignals() {
+  ::signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
@@ -133,6 +141,7 @@ Expected<ChildProcess> ChildProcess::Start(const ChildOptions& options) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     SetUp(prepared);
+    RestoreSignals();
     ::execvpe(argv[0], argv.data(), envp.data());
     const int error = errno;
     (void)!::write(failure.write.get(), &error, sizeof error);

@@ -64,6 +64,18 @@ TEST(ChildProcess, PassesArgumentsAndEnvironment) {
   EXPECT_EQ(RunToEnd(options).output, "a b|last|" + std::string(std::getenv("HOME")) + "\n");
 }
 
+TEST(ChildProcess, HasNoBlockedOrIgnoredSignals) {
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const auto handler = std::signal(SIGPIPE, SIG_IGN);
+  EXPECT_EQ(RunToEnd(Shell("kill -TERM $$; echo blocked")).status.signal, SIGTERM);
+  EXPECT_EQ(RunToEnd(Shell("kill -PIPE $$; echo ignored")).status.signal, SIGPIPE);
+  std::signal(SIGPIPE, handler);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 TEST(ChildProcess, HasNoInputUnlessInteractive) {
   EXPECT_EQ(RunToEnd(Shell("cat; echo end")).output, "end\n");
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/ascii.hpp"
+
 namespace berth {
 namespace {
 
@@ -48,6 +50,7 @@ std::optional<Duration> ParseGoDuration(std::string_view text) {
   double total = 0;
   if (text.empty()) return std::nullopt;
   while (!text.empty()) {
+    if (text[0] != '.' && !IsAsciiDigit(text[0])) return std::nullopt;  // such as "nan"
     double number = 0;
     const auto [end, error] =
         std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);

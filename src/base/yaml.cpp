@@ -279,7 +279,9 @@ class YamlReader {
   }
 
   Expected<void> ReadMembers(const YAML::Node& node, int depth, Members& into) {
-    if (depth > kDepthMax) return Invalid("yaml: document contains excessive aliasing");
+    // Counted like values: maps that merge nothing but each other have none.
+    if (depth > kDepthMax || ++values_ > values_max_)
+      return Invalid("yaml: document contains excessive aliasing");
     for (const auto& entry : node) {
       if (IsMerge(entry.first)) {
         BERTH_RETURN_IF_ERROR(Merge(entry.second, depth, into));

@@ -1,5 +1,6 @@
 #include "base/yaml.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,6 +74,19 @@ TEST(Yaml, ATokenThatBeginsNoValueIsAnError) {
     EXPECT_FALSE(ParseYaml(text)) << text;
     EXPECT_FALSE(ParseStream(text)) << text;
   }
+}
+
+// Fails by a timeout of the test program.
+TEST(Yaml, MapsThatMergeEachOtherAreLimited) {
+  std::string text = "a: &a0 {}\n";
+  for (int i = 1; i < 20; ++i) {
+    text += fmt::format("b{0}: &a{0} {{<<: [", i);
+    for (int j = 0; j < 9; ++j) text += fmt::format("{}*a{}", j == 0 ? "" : ",", i - 1);
+    text += "]}\n";
+  }
+  const auto read = ParseYaml(text);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "yaml: document contains excessive aliasing");
 }
 
 TEST(Yaml, OnlyAStreamIsReadBeyondTheFirstDocument) {

@@ -13,8 +13,9 @@
 namespace berth::config {
 namespace {
 
-bool IsBase64(std::string_view text) {
+bool IsBase64(std::string text) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });  // as Go's decoder
   std::string_view body = text;
   for (int i = 0; i < 2 && body.ends_with('='); ++i) body.remove_suffix(1);
   return text.size() % 4 == 0 && body.find_first_not_of(kLetters) == std::string_view::npos;

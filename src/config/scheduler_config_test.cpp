@@ -319,6 +319,19 @@ extenders:
   EXPECT_TRUE(first.managed_resources[0].ignored_by_scheduler);
   EXPECT_EQ(config->extenders[1].http_timeout, std::chrono::seconds(5)) << "the default";
 }
+
+// As the program base64 prints it, which Go's decoder accepts.
+TEST(Extenders, Base64MayHaveLineBreaks) {
+  const auto config = Parse(R"(
+extenders:
+- urlPrefix: https://e/
+  tlsConfig:
+    caData: |
+      aGVs
+      bG8=
+)");
+  EXPECT_TRUE(config) << config.error().message;
+}
 INSTANTIATE_TEST_SUITE_P(
     Extenders, AnInvalidConfig,
     testing::Values(

@@ -35,7 +35,6 @@ struct Client::Impl {
     OutgoingPtr outgoing{};
     ConnectionPtr connection{};  // null while it waits for one
     bool counted = false;        // against max_connections
-    MonoTime connect_by = MonoTime::max();
     MonoTime due = MonoTime::max();  // its key in `deadlines`; recomputed then, see NextDeadline
   };
 
@@ -112,7 +111,7 @@ void Client::Impl::Carry(const OutgoingPtr& outgoing) {
   if (entry.counted) ++busy;
   const ConnectionPtr connection = outgoing->replayed ? Fresh() : Take();
   entry.connection = connection;
-  entry.connect_by = io.Now() + options.connect_timeout;
+  outgoing->connect_by = std::min(outgoing->deadline, io.Now() + options.connect_timeout);
   outgoing->last_byte = io.Now();
   Schedule(entry);
   connection->Carry(outgoing, [this, outgoing, connection, generation = tls_generation](Carried carried) {
@@ -191,7 +190,7 @@ Client::Impl::ConnectionPtr Client::Impl::Fresh() {
 MonoTime Client::Impl::NextDeadline(const Active& entry) const {
   MonoTime next = entry.outgoing->deadline;
   if (!entry.connection) return next;
-  if (!entry.connection->connected()) return std::min(next, entry.connect_by);
+  if (!entry.connection->connected()) return entry.outgoing->connect_by;
   const auto& stream = entry.outgoing->stream;
   if (stream && stream->idle_timeout > Duration::zero()) {
     next = std::min(next, entry.outgoing->last_byte + stream->idle_timeout);

@@ -8,13 +8,13 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
 
+#include "http/dial.hpp"
 #include "http/length_splitter.hpp"
 #include "http/line_splitter.hpp"
 #include "http/origin.hpp"
@@ -109,11 +109,10 @@ struct ClientConnection::Steps {
     const std::string where = c.proxy_ ? c.proxy_->HostPort() : c.origin_.HostPort();
     const std::string& host = c.proxy_ ? c.proxy_->host : c.origin_.host;
     const std::uint16_t port = c.proxy_ ? c.proxy_->port : c.origin_.port;
-    const auto [resolve_ec, endpoints] =
-        co_await c.resolver_.async_resolve(host, std::to_string(port), kAwait);
-    if (resolve_ec) co_return Unreached(fmt::format("lookup {}", host), resolve_ec);
-    if (c.aborted_) co_return Unreached("", {});
-    const auto [connect_ec, endpoint] = co_await asio::async_connect(c.socket_, endpoints, kAwait);
+    Expected<std::vector<Tcp::endpoint>> addresses = co_await Resolve(host, port);
+    if (!addresses) co_return std::unexpected(std::move(addresses).error());
+    const error_code connect_ec =
+        co_await Dial(c.socket_, *std::move(addresses), {.total = out.connect_by - c.now_()});
     if (connect_ec || c.aborted_) co_return Unreached(fmt::format("dial tcp {}: connect", where), connect_ec);
     KeepAlive(c.socket_);
     if (c.proxy_ && (c.tls_ || c.proxy_->kind == Proxy::Kind::kSocks5)) {
@@ -133,6 +132,23 @@ struct ClientConnection::Steps {
     }
     c.connected_ = true;
     co_return Expected<>{};
+  }
+
+  // An address needs no lookup: Asio has one thread for all lookups, which a name of somebody else may occupy
+  // for long.
+  asio::awaitable<Expected<std::vector<Tcp::endpoint>>> Resolve(const std::string& host, std::uint16_t port) {
+    std::vector<Tcp::endpoint> addresses;
+    error_code is_name;
+    const auto address = asio::ip::make_address(host, is_name);
+    if (!is_name) {
+      addresses.emplace_back(address, port);
+      co_return addresses;
+    }
+    const auto [ec, found] = co_await c.resolver_.async_resolve(host, std::to_string(port), kAwait);
+    if (ec || c.aborted_)
+      co_return std::unexpected(Unreached(fmt::format("lookup {}", host), ec).error());
+    for (const auto& entry : found) addresses.push_back(entry.endpoint());
+    co_return addresses;
   }
 
   asio::awaitable<Expected<>> Handshake() {

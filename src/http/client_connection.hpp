@@ -20,6 +20,7 @@ struct Outgoing {
   std::optional<StreamOptions> stream;
   ClientDone done;
   MonoTime deadline = MonoTime::max();
+  MonoTime connect_by{};  // if a connection is opened for it
   MonoTime last_byte{};   // of a stream's body, for the idle timeout
   bool replayed = false;  // it has already been sent a second time
   bool ended = false;     // `done` has been called; further data is ignored

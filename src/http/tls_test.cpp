@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <future>
 
+#include "http/certificates.hpp"
 #include "http/client.hpp"
 #include "http/fake_certificate.hpp"
 #include "http/fake_server.hpp"
@@ -51,6 +54,17 @@ TEST_F(Tls, OtherServersAreNotTrustedAndNothingIsSent) {
     EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
     EXPECT_THAT(answer.error().message, HasSubstr("self"));
   }
+}
+
+TEST_F(Tls, ATrustedCertificateNeedNotBeARoot) {
+  const auto authority = *CertificateAuthority::Make("root");
+  const KeyPair pair = *authority.ForServer({"127.0.0.1"});
+  boost::asio::ssl::context context(boost::asio::ssl::context::tls_server);
+  context.use_certificate(boost::asio::buffer(pair.certificate), boost::asio::ssl::context::pem);
+  context.use_private_key(boost::asio::buffer(pair.key), boost::asio::ssl::context::pem);
+  FakeServer server(Serve, context.native_handle());
+  const auto answer = Get(server, {.ca_pem = pair.certificate});
+  EXPECT_TRUE(answer) << answer.error().message;
 }
 
 TEST_F(Tls, TheCertificateMustMatchTheName) {

@@ -151,6 +151,46 @@ cpp_int PowerOfTen(int power) {
   return boost::multiprecision::pow(cpp_int(10), static_cast<unsigned>(power));
 }
 
+// In time n^1.6. Boost's parser takes n^2, which for the digits that fit into a pod is seconds.
+cpp_int Number(std::string_view digits) {
+  constexpr std::size_t kFewDigits = 1000;
+  if (digits.size() > kFewDigits) {
+    const std::size_t low = digits.size() / 2;
+    return Number(digits.substr(0, digits.size() - low)) * PowerOfTen(static_cast<int>(low)) +
+           Number(digits.substr(digits.size() - low));
+  }
+  // Boost parses a leading zero as the prefix of an octal number.
+  const std::size_t first = digits.find_first_not_of('0');
+  return first == std::string_view::npos ? cpp_int(0) : cpp_int(std::string(digits.substr(first)));
+}
+
+bool AnyNonZero(std::string_view digits) { return digits.find_first_not_of('0') != std::string_view::npos; }
+
+// digits * 10^power, rounded up.
+cpp_int DecimalNanos(std::string_view digits, std::int64_t power) {
+  if (power >= 0)
+    return Number(digits) * PowerOfTen(static_cast<int>(std::min<std::int64_t>(power, kExponentCap)));
+  const auto size = static_cast<std::int64_t>(digits.size());
+  const auto whole = static_cast<std::size_t>(std::max<std::int64_t>(size + power, 0));
+  return Number(digits.substr(0, whole)) + (AnyNonZero(digits.substr(whole)) ? 1 : 0);
+}
+
+// The amount * 2^exponent in nano-units, rounded up.
+cpp_int BinaryNanos(const Parts& parts, int exponent) {
+  // The bounds between two results, n / (2^exponent * 10^9), have exponent + 9 digits behind the dot. Further
+  // digits count only by whether there is one.
+  const auto kept = static_cast<std::size_t>(exponent - kNano);
+  std::string digits = std::string(parts.numerator) + std::string(parts.denominator.substr(0, kept));
+  std::size_t behind_dot = std::min(parts.denominator.size(), kept);
+  if (parts.denominator.size() > kept && AnyNonZero(parts.denominator.substr(kept))) {
+    digits += '1';
+    ++behind_dot;
+  }
+  const cpp_int product = (Number(digits) << exponent) * PowerOfTen(-kNano);
+  const cpp_int divisor = PowerOfTen(static_cast<int>(behind_dot));
+  return (product + divisor - 1) / divisor;
+}
+
 // apimachinery's result for a number that does not fit an int64: its low 64 bits.
 std::int64_t LowBits(const cpp_int& value) {
   const cpp_int magnitude = abs(value);
@@ -208,7 +248,7 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
     precision = 15 - digits - suffix->exponent * 3 / 10 - 1;
   }
   const std::string shifted = std::string(parts.numerator) + std::string(parts.denominator);
-  if (precision >= 0 && scale - static_cast<int>(parts.denominator.size()) >= kNano) {
+  if (precision >= 0 && scale >= kNano + static_cast<int>(parts.denominator.size())) {
     std::int64_t value = 0;
     std::from_chars(shifted.data(), shifted.data() + shifted.size(), value);
     if (!__builtin_mul_overflow(value, factor, &value)) {
@@ -220,22 +260,10 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
     }
   }
 
-  const std::size_t first = shifted.find_first_not_of('0');
-  // cpp_int parses a leading zero as the prefix of an octal number.
-  cpp_int nanos = first == std::string::npos ? cpp_int(0) : cpp_int(shifted.substr(first));
-  if (suffix->base == 2) nanos <<= suffix->exponent;
-  const std::int64_t power = (suffix->base == 10 ? std::int64_t{suffix->exponent} : 0) -
-                             static_cast<std::int64_t>(parts.denominator.size()) - kNano;
-  if (power >= 0) {
-    nanos *= PowerOfTen(static_cast<int>(std::min<std::int64_t>(power, kExponentCap)));
-  } else if (nanos != 0) {
-    if (-power > static_cast<std::int64_t>(shifted.size()) + kExponentCap) {
-      nanos = 1;  // any positive amount counts as at least one nano
-    } else {
-      const cpp_int divisor = PowerOfTen(static_cast<int>(-power));
-      nanos = (nanos + divisor - 1) / divisor;
-    }
-  }
+  cpp_int nanos = suffix->base == 10
+                      ? DecimalNanos(shifted, std::int64_t{suffix->exponent} -
+                                                  static_cast<std::int64_t>(parts.denominator.size()) - kNano)
+                      : BinaryNanos(parts, suffix->exponent);
   int kept = 9;
   if (const cpp_int cap = cpp_int(INT64_MAX) * PowerOfTen(-kNano); suffix->base == 2 && nanos > cap) {
     nanos = cap;

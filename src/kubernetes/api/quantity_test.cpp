@@ -32,6 +32,11 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"+", 0, 0}, Row{"-", 0, 0}, Row{".", 0, 0}, Row{"k", 0, 0}, Row{"12E", 0, 0},
                       Row{"9223372036854775808", INT64_MIN, 0}, Row{"-1.5", -2, -1500},
                       Row{"-0.1Ki", -101, -102400}, Row{"1e2147483647", 0, 0}, Row{"1e-2147483647", 1, 1},
+                      Row{"1.5e-2147483648", 1, 1}, Row{"0.00000000000000000001Ki", 1, 1},
+                      Row{"-1234567890123456789012e-12", -1234567889, -1234567890122},
+                      Row{"12345678901234567890e-10", 1234567891, 1234567890124},
+                      Row{"12345678901234567890e-30", 1, 1}, Row{"0.50000000000000000000Ki", 512, 512000},
+                      Row{"0.50000000000000000001Ki", 513, 512001},
                       Row{"90P", 90000000000000000, 0},
                       Row{"90000000000000001", 90000000000000001, -2233720368547757080}));
 
@@ -53,6 +58,23 @@ INSTANTIATE_TEST_SUITE_P(
                       Wrong{"1K", "unable to parse quantity's"}, Wrong{"1ki", "unable to parse quantity's"},
                       Wrong{"1+5", "unable to parse quantity's"}, Wrong{"1m5", "unable to parse quantity's"},
                       Wrong{"1eE3", "unable to parse quantity's"}));
+
+// The API server has no limit for the digits of a quantity.
+TEST(Quantity, OfManyDigitsIsExact) {
+  const std::string digits(300'000, '7');
+  const auto number = Quantity::Parse(digits);
+  ASSERT_TRUE(number);
+  EXPECT_EQ(number->Compare(*Quantity::Parse(digits + ".000")), 0);
+  EXPECT_EQ(number->Compare(*Quantity::Parse(digits.substr(1) + "6")), 1);
+  EXPECT_EQ(Quantity::Parse("1." + digits + "e3")->Value(), 1778);
+  EXPECT_EQ(Quantity::Parse(digits + "e-299998")->Value(), 78);
+  EXPECT_EQ(Quantity::Parse("0." + digits + "Ki")->Value(), 797);
+  // A text that is not as long as to be parsed in parts.
+  const std::string ones(900, '1');
+  EXPECT_EQ(Quantity::Parse(ones + "000")->Compare(*Quantity::Parse(ones + "e3")), 0);
+  const std::string more(2500, '1');
+  EXPECT_EQ(Quantity::Parse(more + "000")->Compare(*Quantity::Parse(more + "e3")), 0);
+}
 
 TEST(QuantitySum, IsExactBeforeItIsRounded) {
   auto sum = *Quantity::Parse("500u");

@@ -45,13 +45,15 @@ void Discovery::Follow(const Resource& resource, Found found) {
 
 void Discovery::Recheck(std::string_view name) {
   const auto it = groups_.find(name);
-  if (it == groups_.end() || it->second->going) return;
+  if (it == groups_.end() || it->second->going || it->second->rechecks) return;
+  it->second->rechecks = true;  // further absent resources of the group must not postpone it
   Again(*it->second, it->second->backoff.Next(loop_.Now(), random_));
 }
 
 void Discovery::Begin(Group& group) {
   loop_.Cancel(std::exchange(group.timer, http::Loop::TimerId::kNone));
   group.going = true;
+  group.rechecks = false;
   group.known.clear();
   group.pending_versions.clear();
   for (const Subscription& subscription : group.subscriptions) {

@@ -65,6 +65,7 @@ class Discovery {
     http::Loop::TimerId timer = http::Loop::TimerId::kNone;
     Backoff backoff;
     bool going = false;
+    bool rechecks = false;  // `timer` is that of Recheck
   };
 
   void Begin(Group& group);

@@ -62,6 +62,12 @@ Expected<ChildResult> EndOf(Expected<ChildResult> result, const std::string& pro
   return Fail(ErrorCode::kTimeout, program + " took longer than 60 seconds");
 }
 
+// Nanoseconds cover the years 1677 to 2262; other times are clamped.
+WallTime TimeOf(std::int64_t unix_seconds) {
+  constexpr std::int64_t kFarthest = 9'000'000'000;
+  return WallTime(std::chrono::seconds(std::clamp(unix_seconds, -kFarthest, kFarthest)));
+}
+
 struct Validity {
   WallTime from, to;
 };
@@ -75,7 +81,7 @@ std::optional<Validity> ValidityOf(const std::string& pem) {
   const auto time = [](const ASN1_TIME* asn1) {
     std::tm parts{};
     ASN1_TIME_to_tm(asn1, &parts);
-    return WallTime(std::chrono::seconds(::timegm(&parts)));
+    return TimeOf(::timegm(&parts));
   };
   return Validity{time(X509_get0_notBefore(certificate.get())), time(X509_get0_notAfter(certificate.get()))};
 }
@@ -142,9 +148,7 @@ Expected<ExecCredential> ParseExecCredential(std::string_view output, std::strin
   if (expires.empty()) return credential;
   const auto seconds = api::ParseTimestamp(expires);
   if (!seconds) return Invalid(fmt::format("decoding stdout: \"{}\" is not a time", expires));
-  // Nanoseconds cover the years 1677 to 2262; other times are clamped.
-  constexpr std::int64_t kFarthest = 9'000'000'000;
-  credential.expires = WallTime(std::chrono::seconds(std::clamp(*seconds, -kFarthest, kFarthest)));
+  credential.expires = TimeOf(*seconds);
   return credential;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
 #include <mutex>
 
 #include "http/io_thread.hpp"
@@ -19,6 +20,19 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr std::string_view kV1 = "client.authentication.k8s.io/v1";
+
+// Valid until the year 9999.
+constexpr std::string_view kEndless = R"(-----BEGIN CERTIFICATE-----
+MIIBcDCCARWgAwIBAgIUJF/sgogx9GHNd91flYnvZI50DocwCgYIKoZIzj0EAwIw
+DDEKMAgGA1UEAwwBeDAgFw0yNjExMjkyMDE2MzZaGA85OTk5MDkxMjIwMTYzNlow
+DDEKMAgGA1UEAwwBeDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABBmRLLFagZB9
+t7/Lp0Et9HLovHJbUp8uezxcT47TFu/07oFdnf5/XMDfmjNruZ8MLWCLGEKv51Zv
+FRrdbpWe5GijUzBRMB0GA1UdDgQWBBRp/PgWjhRQZI7litvK9lns7q7onzAfBgNV
+HSMEGDAWgBRp/PgWjhRQZI7litvK9lns7q7onzAPBgNVHRMBAf8EBTADAQH/MAoG
+CCqGSM49BAMCA0kAMEYCIQCZPSsLw28Fs3IkKq67EDTZ3NJLlRW1BCxwApHyPFbM
+ewIhAKbdEeViMVPt5TD9/VLofoT0BSyyEJv+YOngs//vuqj+
+-----END CERTIFICATE-----
+)";
 
 std::string Credential(std::string_view status) {
   return R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":)" +
@@ -189,6 +203,14 @@ TEST_F(ExecPluginTest, DeliversANewCertificate) {
   Complete(Printed(Credential(R"({"clientCertificateData":"c2","clientKeyData":"k2"})")));
   RequestCredentials();
   EXPECT_THAT(certificates_, ElementsAre("c1", "c2"));
+}
+
+TEST_F(ExecPluginTest, ACertificateOfTheYear9999IsValidForLong) {
+  Complete(Printed(Credential(fmt::format(R"({{"clientCertificateData":{},"clientKeyData":"k"}})",
+                                          boost::json::serialize(boost::json::string(kEndless))))));
+  Make();
+  RequestCredentials();
+  EXPECT_THAT(registry_.Expose(), HasSubstr("\nrest_client_exec_plugin_ttl_seconds 7"));
 }
 
 TEST_F(ExecPluginTest, FailureIsReportedAndRetried) {

@@ -300,22 +300,24 @@ TEST_F(InformersTest, AForbiddenRequiredKindPreventsOnSynced) {
   }
 }
 
-TEST_F(InformersTest, AResourceThatMovesToAnotherVersionIsWatchedThere) {
+// Each kind of the group requests the versions again.
+TEST_F(InformersTest, ResourcesThatMoveToAnotherVersionAreWatchedThere) {
   Everything();
   const auto devices = groups_.extract("/apis/resource.k8s.io/v1").mapped();
   groups_["/apis/resource.k8s.io/v1beta1"] = devices;
   Start();
   groups_.erase("/apis/resource.k8s.io/v1beta1");
   groups_["/apis/resource.k8s.io/v1"] = devices;
-  const auto watch = std::ranges::find_if(api_.open, [](const FakeApi::Call& c) {
-    return c.request.path.find("/resourceclaims") != std::string::npos;
-  });
-  ASSERT_NE(watch, api_.open.end());
-  auto taken = std::move(*watch);
-  api_.open.erase(watch);
-  taken.done(Refused(404, "NotFound"));
-  for (int i = 0; i < 20; ++i) {
-    loop_.Advance(2s);
+  for (const char* kind : {"/resourceclaims", "/resourceslices", "/deviceclasses"}) {
+    const auto watch = std::ranges::find_if(
+        api_.open, [&](const FakeApi::Call& c) { return c.request.path.contains(kind); });
+    ASSERT_NE(watch, api_.open.end());
+    auto taken = std::move(*watch);
+    api_.open.erase(watch);
+    taken.done(Refused(404, "NotFound"));
+  }
+  for (int i = 0; i < 12; ++i) {
+    loop_.Advance(1s);
     Serve();
   }
   EXPECT_THAT(api_.sent, Contains(HasSubstr("WATCH /apis/resource.k8s.io/v1/resourceclaims")));

@@ -89,12 +89,20 @@ Expected<Moves> ConfigMapMoveStore::Take(std::string_view config_map) {
   return ParseMoves(moves->get_string(), clock_.WallNow());
 }
 
+// Sync also waits for what Read and Write have posted.
+ConfigMapMoveStore::~ConfigMapMoveStore() {
+  loop_.Sync([this] {
+    if (call_ != 0) api_.Cancel(call_);
+  });
+}
+
 void ConfigMapMoveStore::Read(ReadDone done) {
   client::ApiRequest request;
   request.path = fmt::format("/api/v1/namespaces/{}/configmaps/{}", name_.ns, name_.name);
   request.timeout = kStoreTimeout;
   loop_.Post([this, request = std::move(request), done = std::move(done)]() mutable {
-    api_.Send(std::move(request), [this, done = std::move(done)](client::Reply reply) mutable {
+    call_ = api_.Send(std::move(request), [this, done = std::move(done)](client::Reply reply) mutable {
+      call_ = 0;
       version_.clear();
       if (reply) return done(Take(*reply));
       if (reply.error().code == ErrorCode::kNotFound) return done(Moves());
@@ -128,7 +136,8 @@ void ConfigMapMoveStore::Write(const Moves& moves, WriteDone done) {
     request.body = Body(text);
     request.timeout = kStoreTimeout;
     request.refused = client::RefusedUnlessOpen(fence_);
-    api_.Send(std::move(request), [this, done = std::move(done)](client::Reply reply) mutable {
+    call_ = api_.Send(std::move(request), [this, done = std::move(done)](client::Reply reply) mutable {
+      call_ = 0;
       if (!reply) return done(std::unexpected(reply.error().ToError()));
       // The response repeats what was sent.
       std::ignore = Take(*reply);

@@ -72,7 +72,7 @@ class Storing : public ::testing::Test {
  protected:
   Expected<Moves> Read(client::Reply reply) {
     std::optional<Expected<Moves>> result;
-    store_.Read([&](auto moves) { result = std::move(moves); });
+    store_->Read([&](auto moves) { result = std::move(moves); });
     loop_.Run();
     EXPECT_EQ(api_.sent.back(), "GET /api/v1/namespaces/kube-system/configmaps/moves");
     api_.Answer(std::move(reply));
@@ -80,7 +80,7 @@ class Storing : public ::testing::Test {
   }
   Expected<> Write(const Moves& moves, client::Reply reply) {
     std::optional<Expected<>> result;
-    store_.Write(moves, [&](auto stored) { result = std::move(stored); });
+    store_->Write(moves, [&](auto stored) { result = std::move(stored); });
     loop_.Run();
     body_ = api_.open.front().request.body;
     refused_ = api_.open.front().request.refused();
@@ -96,7 +96,8 @@ class Storing : public ::testing::Test {
   http::FakeLoop loop_;
   client::FakeApi api_;
   LeaseFence fence_ = LeaseFence::AlwaysOpen(clock_);
-  ConfigMapMoveStore store_{loop_, api_, fence_, clock_, {"kube-system", "moves"}};
+  std::optional<ConfigMapMoveStore> store_{
+      std::in_place, loop_, api_, fence_, clock_, ConfigMapMoveStore::Name{"kube-system", "moves"}};
   std::string body_;
   std::optional<std::string> refused_;
 };
@@ -141,6 +142,13 @@ TEST_F(Storing, ErrorsAreReturned) {
   EXPECT_FALSE(Read(client::Reply("<html>")));
   EXPECT_FALSE(Read(Stored("1", R"({"moves.json":"edited"})")));
   EXPECT_FALSE(Write({}, client::AnswerLost()));
+}
+
+TEST_F(Storing, ItsEndEndsItsRequest) {
+  store_->Read([](const auto&) { FAIL(); });
+  loop_.Run();
+  store_.reset();
+  EXPECT_THAT(api_.open, IsEmpty());
 }
 
 TEST_F(Storing, WritesNothingWhenTheLeaseIsLost) {

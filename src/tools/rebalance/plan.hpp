@@ -42,6 +42,7 @@ struct Move {
   std::string from, to;
   std::vector<std::string> alternatives;  // other nodes that the scheduler finds equally good
   std::string signal;                     // that is above its threshold on `from`
+  std::size_t signal_index = 0;           // as in OverloadedNode
   double threshold = 0;
   double pod_load = 0;
   double from_before = 0, from_after = 0;
@@ -62,6 +63,7 @@ struct OverloadedNode {
   double lowest = 0;  // during the window
   double threshold = 0;
   std::string note;  // why no pod is moved; empty: pods were considered
+  std::size_t signal_index = 0;  // in MeasuredLoad::signals: two profiles may name different ones alike
 };
 
 struct Plan {

@@ -93,7 +93,7 @@ class Planner {
   void MoveLoad(const Candidate& candidate, const std::string& to, double sign, Relief relief);
 
   SignalLoad& SignalOf(const OverloadedNode& node) {
-    return *std::ranges::find(load_.signals, node.signal, &SignalLoad::name);
+    return load_.signals[node.signal_index];
   }
   Cost CostOf(const api::Pod& pod) const;
   Row RowOf(std::string_view node) const { return cluster_.nodes().Find(node); }
@@ -175,11 +175,12 @@ void Planner::FindOverloaded() {
   cluster_.nodes().all().ForEach([&](std::size_t at) {
     const std::string& name = cluster_.nodes().name(static_cast<Row>(at));
     std::optional<OverloadedNode> worst;
-    for (const SignalLoad& signal : load_.signals) {
+    for (std::size_t i = 0; i < load_.signals.size(); ++i) {
+      const SignalLoad& signal = load_.signals[i];
       const NodeLoad& node = signal.nodes.find(name)->second;
       const bool above = node.now > signal.threshold && node.lowest > signal.threshold;  // false for NaN
       if (!above || (worst && worst->load - worst->threshold >= node.now - signal.threshold)) continue;
-      worst = OverloadedNode{name, signal.name, node.now, node.lowest, signal.threshold, ""};
+      worst = OverloadedNode{name, signal.name, node.now, node.lowest, signal.threshold, "", i};
     }
     if (worst) plan_.overloaded.push_back(std::move(*worst));
   });
@@ -370,6 +371,7 @@ std::expected<Move, Verdict> Planner::MoveOf(const Candidate& candidate) {
             .to = to,
             .alternatives = {},
             .signal = node.signal,
+            .signal_index = node.signal_index,
             .threshold = node.threshold,
             .pod_load = candidate.pod_load,
             .from_before = signal.nodes.find(node.name)->second.now,
@@ -512,7 +514,7 @@ std::optional<Verdict> Planner::CheckLimits(const Move& move) const {
   if (const cluster::EvictionBudgets::Room room = budgets_.For(*move.pod); room.budgets > 0 && room.left <= 0)
     return Verdict{Rejection::kBudget,
                    fmt::format("other moves use the disruptions of the PodDisruptionBudget {}", room.name)};
-  const auto& signal = *std::ranges::find(load_.signals, move.signal, &SignalLoad::name);
+  const SignalLoad& signal = load_.signals[move.signal_index];
   if (signal.nodes.find(move.from)->second.now <= signal.threshold)
     return limit("other moves lower the load of " + move.from + " sufficiently");
   return std::nullopt;

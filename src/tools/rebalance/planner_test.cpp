@@ -634,6 +634,25 @@ TEST_F(PlanningForTraffic, WithoutTheTrafficOfPodsOnlyTheOtherSignalsAreBalanced
   EXPECT_EQ(plan.overloaded[0].note, "the network-receive load of pods is not measured: no values");
 }
 
+// The configuration's text continues with a second profile.
+class PlanningForTwoProfiles : public Planning {
+ protected:
+  PlanningForTwoProfiles()
+      : Planning(
+            "{preset: none, signals: [{name: cpu, weight: 1, threshold: 97, window: 5m}]}}]\n"
+            "- schedulerName: second\n"
+            "  plugins: {multiPoint: {enabled: [{name: LoadAware, weight: 20}]}}\n"
+            "  pluginConfig: [{name: LoadAware, args: "
+            "{preset: none, signals: [{name: cpu, weight: 1, threshold: 70, window: 15m}]}") {}
+};
+
+TEST_F(PlanningForTwoProfiles, ASignalIsTheOneWhoseThresholdIsExceeded) {
+  Node("cool", 20);
+  Node("hot", 85);
+  Add(Pod("web", "hot"), 2);
+  EXPECT_THAT(Make().moves, SizeIs(1));
+}
+
 TEST_F(PlanningForTraffic, APodDoesNotMoveBackAndForthBetweenTwoNodes) {
   Link("hot", 30, 90);
   Link("warm", 30, 30);

@@ -42,7 +42,7 @@ export class PodView implements View {
     if (newest === this.loadedFor) return;
     await this.loadExplanation(api, path, signal);
     await this.loadRecord(api, path, signal);
-    this.loadedFor = newest;
+    if (this.explanationError === "") this.loadedFor = newest;
   }
 
   private async loadExplanation(api: Api, path: string, signal: AbortSignal): Promise<void> {
@@ -146,7 +146,7 @@ function advice(explanation: Explanation | null, error: string): HTMLElement {
       explanation.node ? ["The best one is ", h("a", { href: link(["nodes", explanation.node]) }, explanation.node), ". "] : null,
     ),
     explanation.podReasons?.length ? h("ul", {}, ...explanation.podReasons.map((reason) => h("li", {}, reasonText(reason)))) : null,
-    all.length === 0 && nodes?.feasible === 0 ? h("p", {}, "No single change was found with which the pod fits.") : null,
+    all.length === 0 && !explanation.adviceWithheld && nodes?.feasible === 0 ? h("p", {}, "No single change was found with which the pod fits.") : null,
     h(
       "ol",
       { class: "advice" },
