@@ -40,6 +40,9 @@ struct EvaluationOptions {
 struct Evaluation {
   Value value;  // may be an error
   std::uint64_t cost = 0;
+  // What the evaluation took, in units of cost: more than the cost if the cost model does not count all of
+  // the work. Nearly proportional to time.
+  std::uint64_t effort = 0;
 };
 
 // A compiled expression. Immutable; copies share the plan. Any thread.
@@ -48,6 +51,8 @@ class Program {
   // `variables`: one value per variable of the environment, in the order in which they were added.
   Evaluation Evaluate(std::span<const Value> variables, const EvaluationOptions& options) const;
   const TypePtr& type() const { return type_; }
+  // An upper estimate of the bytes that the program takes.
+  std::size_t Memory() const;
 
  private:
   friend class Environment;

@@ -17,19 +17,19 @@ Environment TestEnvironment() {
 struct Result {
   std::string text;  // the value, or "error: ..."
   std::uint64_t cost = 0;
+  std::uint64_t effort = 0;
 };
 
 Result Evaluated(std::string_view expression, const EvaluationOptions& options = {}) {
   static const Environment environment = TestEnvironment();
   CompileError error;
   const auto program = environment.Compile(expression, error);
-  if (!program)
-    return {(error.phase == CompileError::Phase::kPlan ? "plan: " : "compile: ") + error.message, 0};
+  if (!program) return {(error.phase == CompileError::Phase::kPlan ? "plan: " : "compile: ") + error.message};
   const Value variables[] = {Value::Int(5), Value::String("text"),
                              Value::Map({{Value::String("a"), Value::Int(1)}})};
   const Evaluation evaluation = program->Evaluate(variables, options);
   return {evaluation.value.IsError() ? "error: " + evaluation.value.text() : FormatValue(evaluation.value),
-          evaluation.cost};
+          evaluation.cost, evaluation.effort};
 }
 
 struct Case {
@@ -183,6 +183,80 @@ TEST(Limits, WorkWithoutCostIsBounded) {
   EXPECT_EQ(Evaluated("'%.2000000000f'.format([1.5]).size() > 0").text, kTooExpensive);
   EXPECT_EQ(Evaluated("lists.range(80000).all(x, lists.range(10000).filter(y, false).size() == 0)").text,
             kTooExpensive);
+}
+
+TEST(Limits, AMatchIsWorkInProportionToThePattern) {
+  const std::string matches =
+      fmt::format("'{}'.matches('^([a-z]{{1,100}}){{1,10}}!')", std::string(10'000, 'a'));
+  EXPECT_EQ(Evaluated(matches).text, "false");
+  EXPECT_EQ(Evaluated("[1, 2, 3, 4, 5, 6, 7, 8].exists(x, " + matches + ")").text, kTooExpensive);
+}
+
+TEST(Limits, SearchingBehindEveryMatchIsWork) {
+  const auto found = [](int size) {
+    return fmt::format("'{}'.findAll('a.*b|a').size()", std::string(size, 'a'));
+  };
+  EXPECT_EQ(Evaluated(found(1000)).text, "1000");
+  EXPECT_EQ(Evaluated(found(20'000)).text, kTooExpensive);
+}
+
+TEST(Limits, CompilingPatternsIsWork) {
+  const auto compiled = [](int patterns) {
+    return fmt::format("lists.range({}).exists(x, s.matches({}))", patterns,
+                       "'^([a-z]{1,' + string(x % 90 + 1) + '}){1,10}!'");
+  };
+  EXPECT_EQ(Evaluated(compiled(10)).text, "false");
+  EXPECT_EQ(Evaluated(compiled(1000)).text, kTooExpensive);
+}
+
+TEST(Limits, PatternsMayCountTheLettersOfAllAlphabets) {
+  EXPECT_EQ(Evaluated(R"(s.matches('^\\pL{1,63}$'))").text, "true");
+}
+
+TEST(Limits, TheConstantPatternsOfAnExpressionAreBounded) {
+  std::string expression = "false";
+  for (int i = 0; i < 5; ++i) expression += R"( || s.matches('^\\pL{1,63}!'))";
+  EXPECT_EQ(Evaluated(expression).text, R"(plan: error parsing regexp: expression too large: `^\pL{1,63}!`)");
+}
+
+TEST(Limits, MacrosThatCopyTheirTargetAreBounded) {
+  const auto nested = [](int depth) {
+    std::string expression = "optional.of(1)";
+    for (int i = 0; i < depth; ++i) expression += ".optMap(x, x)";
+    return expression + ".orValue(0)";
+  };
+  EXPECT_EQ(Evaluated(nested(5)).text, "1");
+  EXPECT_NE(Evaluated(nested(14)).text.find("expression too large after macro expansion"), std::string::npos);
+}
+
+TEST(Effort, CountsElementsThatAreComparedDeeply) {
+  const Result result =
+      Evaluated("cel.bind(a, lists.range(10000), cel.bind(b, [a, a, a, a, a, a, a, a], b == b))");
+  EXPECT_EQ(result.text, "true");
+  EXPECT_GT(result.effort, result.cost * 3 / 2);
+}
+
+TEST(Effort, IsTheCostOfOrdinaryExpressions) {
+  const Result result = Evaluated("s.startsWith('t') && d.a == 1 && s.matches('^t[a-z]+$')");
+  EXPECT_EQ(result.text, "true");
+  EXPECT_EQ(result.effort, result.cost);
+}
+
+TEST(Programs, OutliveTheirEnvironment) {
+  CompileError error;
+  const auto program = Environment().Compile("size('abc') + [1, 2].map(x, x * 2)[1]", error);
+  ASSERT_TRUE(program);
+  EXPECT_EQ(program->Evaluate({}, {}).value.as_int(), 7);
+}
+
+TEST(Environments, ThatAreCopiedDoNotShareLaterFunctions) {
+  const Environment original;
+  Environment copy = original;
+  const auto one = [](CallContext&, Arguments) { return Value::Int(1); };
+  copy.functions().AddGlobal("size", "size_of_nothing", {}, IntType(), one);
+  CompileError error;
+  EXPECT_TRUE(copy.Compile("size() == 1", error));
+  EXPECT_FALSE(original.Compile("size() == 1", error));
 }
 
 TEST(Limits, NestingIsBounded) {

@@ -38,6 +38,7 @@ class Evaluator {
     if (!cancelled_) cost_ -= cost;
   }
   std::uint64_t cost() const { return cost_; }
+  std::uint64_t Effort() const;  // see Evaluation
 
   // Records a result and cancels the evaluation if it has become too expensive.
   void Push(std::int64_t id, const Value& value);
@@ -58,13 +59,20 @@ class Evaluator {
   struct Result {
     std::int64_t id;
     Value value;
+    std::size_t older;  // as in newest_
   };
+  std::size_t Newest(std::int64_t id) const;
+  void Append(std::int64_t id, Value value, std::size_t older);
+  void Truncate(std::size_t size);
   void Compact();
 
   std::span<const Value> variables_;
   const EvaluationOptions& options_;
   std::vector<Slot> slots_;
   std::vector<Result> results_;
+  // By id: the number of results up to its newest one, 0 if it has none. Searching the results would take
+  // long when many have been left behind.
+  std::vector<std::size_t> newest_;
   std::size_t compact_at_;
   Budget budget_;
   std::uint64_t cost_ = 0;

@@ -38,10 +38,14 @@ bool HasTrait(const Value& value, Trait trait) {
 
 Function& FunctionRegistry::Get(std::string_view name) {
   const auto at = functions_.lower_bound(name);
-  if (at != functions_.end() && at->first == name) return at->second;
-  Function& function = functions_.emplace_hint(at, name, Function{})->second;
-  function.name = name;
-  return function;
+  if (at != functions_.end() && at->first == name) {
+    // Copies of the registry and programs keep the function that they have.
+    if (at->second.use_count() > 1) at->second = std::make_shared<Function>(*at->second);
+    return *at->second;
+  }
+  const auto added = functions_.emplace_hint(at, name, std::make_shared<Function>());
+  added->second->name = name;
+  return *added->second;
 }
 
 void FunctionRegistry::Add(std::string_view name, Overload overload, bool variadic) {
@@ -85,10 +89,10 @@ void FunctionRegistry::SetSingleton(std::string_view name, Implementation implem
 
 void FunctionRegistry::DisableTypeGuards(std::string_view name) { Get(name).type_guards = false; }
 
-const Function* FunctionRegistry::Find(std::string_view name) const {
+std::shared_ptr<const Function> FunctionRegistry::Share(std::string_view name) const {
   if (name.starts_with('.')) name.remove_prefix(1);
   const auto found = functions_.find(name);
-  return found == functions_.end() ? nullptr : &found->second;
+  return found == functions_.end() ? nullptr : found->second;
 }
 
 }  // namespace berth::cel

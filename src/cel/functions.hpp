@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,11 +76,13 @@ class FunctionRegistry {
                     Trait trait = Trait::kNone);
   void DisableTypeGuards(std::string_view function);
 
-  const Function* Find(std::string_view name) const;
+  const Function* Find(std::string_view name) const { return Share(name).get(); }
+  // The function as it is now: it outlives the registry, and later additions do not change it.
+  std::shared_ptr<const Function> Share(std::string_view name) const;
 
  private:
   Function& Get(std::string_view name);
-  std::map<std::string, Function, std::less<>> functions_;
+  std::map<std::string, std::shared_ptr<Function>, std::less<>> functions_;
 };
 
 // ---- the libraries; `kubernetes`: those that Kubernetes adds

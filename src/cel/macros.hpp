@@ -19,7 +19,7 @@ struct MacroError {
 
 // The expansion of the call `function` with its target (null for a global call), or null if this is no macro
 // or the macro does not apply. New nodes get the position of `call_id`. Sets `error` if the arguments are
-// wrong.
+// wrong or if earlier expansions have made the tree too large.
 Expr* ExpandMacro(Ast& ast, std::int64_t call_id, std::string_view function, Expr* target,
                   std::span<Expr* const> args, std::optional<MacroError>& error);
 

@@ -417,7 +417,7 @@ Value CallNode::Execute(Evaluator& evaluator) const {
   args.resize(args_.size());
   const bool stop_at_error = target_.form == CallForm::kVariadic;
   const bool strict = target_.overload < 0 ||
-                      !target_.function.overloads[static_cast<std::size_t>(target_.overload)].non_strict;
+                      !target_.function->overloads[static_cast<std::size_t>(target_.overload)].non_strict;
   for (std::size_t i = 0; i < args_.size(); ++i) {
     args[i] = args_[i]->Run(evaluator);
     if (stop_at_error && strict && args[i].IsError()) return std::move(args[i]);
@@ -447,9 +447,9 @@ Value CallNode::Invoke(Budget& budget, Arguments args) const {
   if (target_.special == Special::kNotEquals) return Value::Bool(!Equals(args[0], args[1], budget).IsTrue());
   if (target_.pattern != nullptr) return InvokePattern(budget, args);
   CallContext context{budget};
-  if (target_.function.singleton != nullptr) return InvokeSingleton(context, args);
+  if (target_.function->singleton != nullptr) return InvokeSingleton(context, args);
   if (target_.overload < 0) return Dispatch(context, args);
-  return InvokeOverload(context, target_.function.overloads[static_cast<std::size_t>(target_.overload)],
+  return InvokeOverload(context, target_.function->overloads[static_cast<std::size_t>(target_.overload)],
                         args);
 }
 
@@ -473,7 +473,7 @@ Value CallNode::InvokePattern(Budget& budget, Arguments args) const {
 }
 
 Value CallNode::InvokeSingleton(CallContext& context, Arguments args) const {
-  if (HasTrait(args[0], target_.function.operand_trait)) return target_.function.singleton(context, args);
+  if (HasTrait(args[0], target_.function->operand_trait)) return target_.function->singleton(context, args);
   // Strings and times have functions of their own, which cel-go asks next.
   switch (args[0].kind()) {
     case ValueKind::kString:
@@ -481,7 +481,7 @@ Value CallNode::InvokeSingleton(CallContext& context, Arguments args) const {
     case ValueKind::kTimestamp:
       return Value::NoSuchOverload();
     default:
-      return Value::Error("no such overload: " + target_.function.name);
+      return Value::Error("no such overload: " + target_.function->name);
   }
 }
 
@@ -490,7 +490,7 @@ bool CallNode::Matches(const Overload& overload, Arguments args) const {
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (overload.non_strict && args[i].IsError()) continue;
     if (args[i].IsError()) return false;
-    if (target_.function.type_guards && !MatchesRuntimeType(*overload.args[i], args[i])) return false;
+    if (target_.function->type_guards && !MatchesRuntimeType(*overload.args[i], args[i])) return false;
   }
   return true;
 }
@@ -500,7 +500,7 @@ Value CallNode::InvokeOverload(CallContext& context, const Overload& overload, A
 }
 
 Value CallNode::Dispatch(CallContext& context, Arguments args) const {
-  for (const Overload& overload : target_.function.overloads) {
+  for (const Overload& overload : target_.function->overloads) {
     if (overload.implementation != nullptr && Matches(overload, args))
       return overload.implementation(context, args);
   }
@@ -508,7 +508,7 @@ Value CallNode::Dispatch(CallContext& context, Arguments args) const {
 }
 
 Value CallNode::NoMatch(Arguments args) const {
-  std::string message = "no such overload: " + target_.function.name + "(";
+  std::string message = "no such overload: " + target_.function->name + "(";
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i].IsError()) return args[i];
     if (i > 0) message += ", ";

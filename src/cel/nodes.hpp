@@ -307,7 +307,7 @@ class CallNode final : public NumberedNode {
   // What runs: one overload, or (null) the overload of the function that matches the arguments, or the
   // function's singleton.
   struct Target {
-    Function function;
+    std::shared_ptr<const Function> function;
     int overload = -1;
     CallForm form = CallForm::kVariadic;
     std::shared_ptr<const re2::RE2> pattern;  // of a constant regular expression

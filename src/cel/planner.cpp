@@ -16,23 +16,28 @@ bool IsConversion(std::string_view function) {
   return std::find(std::begin(kNames), std::end(kNames), function) != std::end(kNames);
 }
 
+constexpr std::size_t kBytesPerNode = 200;  // an upper estimate
+
 // Functions of one text that always give an equal value, which is used in later calls.
 bool ParsesText(std::string_view function) { return function == "quantity" || function == "semver"; }
 
 class TreePlan final : public Plan {
  public:
-  TreePlan(NodePtr root, std::size_t slots) : root_(std::move(root)), slots_(slots) {}
+  TreePlan(NodePtr root, std::size_t slots, std::size_t memory)
+      : root_(std::move(root)), slots_(slots), memory_(memory) {}
 
   Evaluation Evaluate(std::span<const Value> variables, const EvaluationOptions& options) const override {
     Evaluator evaluator(variables, slots_, options);
     Value value = root_->Run(evaluator);
     if (evaluator.cancelled()) value = Value::Error(evaluator.cancellation());
-    return {std::move(value), evaluator.cost()};
+    return {std::move(value), evaluator.cost(), evaluator.Effort()};
   }
+  std::size_t Memory() const override { return memory_; }
 
  private:
   const NodePtr root_;
   const std::size_t slots_;
+  const std::size_t memory_;
 };
 
 }  // namespace
@@ -53,6 +58,7 @@ class Planner {
 
   const std::string& error() const { return error_; }
   std::size_t slots() const { return slots_; }
+  std::size_t pattern_memory() const { return pattern_memory_; }
 
  private:
   struct Variable {
@@ -220,9 +226,9 @@ class Planner {
   CallNode::Target TargetOf(const std::string& name, const std::string& overload) const {
     using Special = CallNode::Target::Special;
     CallNode::Target target;
-    const Function* function = environment_.functions().Find(name);
-    BERTH_CHECK(function != nullptr, name);
-    target.function = *function;
+    target.function = environment_.functions().Share(name);
+    BERTH_CHECK(target.function != nullptr, name);
+    const Function* function = target.function.get();
     if (name == operators::kEquals || name == operators::kNotEquals) {
       target.special = name == operators::kEquals ? Special::kEquals : Special::kNotEquals;
       target.form = CallForm::kBinary;
@@ -257,11 +263,12 @@ class Planner {
     const auto* pattern = dynamic_cast<const ConstantNode*>(args[1].get());
     if (pattern == nullptr || pattern->value().kind() != ValueKind::kString) return true;
     std::string error;
-    target.pattern = CompilePattern(pattern->value().text(), error);
+    target.pattern = CompilePattern(pattern->value().text(), error, pattern_budget_);
     if (target.pattern == nullptr) {
       Fail(error);
       return false;
     }
+    pattern_memory_ += PatternMemory(*target.pattern);
     target.special = special;
     target.form = CallForm::kVariadic;
     return true;
@@ -334,6 +341,8 @@ class Planner {
   const Environment& environment_;
   std::vector<Variable> variables_;
   std::size_t slots_ = 0;
+  Budget pattern_budget_{kPatternBudget};
+  std::size_t pattern_memory_ = 0;
   std::string error_;
 };
 
@@ -345,8 +354,11 @@ std::shared_ptr<const Plan> MakePlan(const Ast& ast, const CheckedTypes& checked
     error = planner.error();
     return nullptr;
   }
-  return std::make_shared<TreePlan>(std::move(root), planner.slots());
+  const std::size_t memory = static_cast<std::size_t>(ast.ids()) * kBytesPerNode + planner.pattern_memory();
+  return std::make_shared<TreePlan>(std::move(root), planner.slots(), memory);
 }
+
+std::size_t Program::Memory() const { return plan_->Memory(); }
 
 Evaluation Program::Evaluate(std::span<const Value> variables, const EvaluationOptions& options) const {
   return plan_->Evaluate(variables, options);

@@ -18,7 +18,9 @@ class Validator {
   void Run() {
     ForEach(ExprKind::kCall, [this](const Expr* e) { CheckLiteral(e, "duration", IsDuration); });
     ForEach(ExprKind::kCall, [this](const Expr* e) { CheckLiteral(e, "timestamp", IsTimestamp); });
-    ForEach(ExprKind::kCall, [this](const Expr* e) { CheckLiteral(e, "matches", IsPattern); });
+    ForEach(ExprKind::kCall, [this](const Expr* e) {
+      CheckLiteral(e, "matches", [this](const Value& value) { return IsPattern(value); });
+    });
     CollectFormatArguments();
     ForEach(ExprKind::kList, [this](const Expr* e) { CheckList(e); });
     ForEach(ExprKind::kMap, [this](const Expr* e) { CheckMap(e); });
@@ -42,13 +44,16 @@ class Validator {
     if (value.kind() != ValueKind::kString) return true;
     return ParseTimestamp(value.text()).kind() == ValueKind::kTimestamp;
   }
-  static bool IsPattern(const Value& value) {
+  // Patterns that are too large in total are left to the planner.
+  bool IsPattern(const Value& value) {
     std::string error;
-    return value.kind() != ValueKind::kString || CompilePattern(value.text(), error) != nullptr;
+    return value.kind() != ValueKind::kString || pattern_budget_.exhausted() ||
+           CompilePattern(value.text(), error, pattern_budget_) != nullptr || pattern_budget_.exhausted();
   }
 
   // The first argument, which for the global function matches() is the text: so does cel-go.
-  void CheckLiteral(const Expr* e, std::string_view function, bool (*valid)(const Value&)) {
+  template <class Valid>
+  void CheckLiteral(const Expr* e, std::string_view function, const Valid& valid) {
     if (e->name != function || e->args.empty() || e->args[0]->kind != ExprKind::kLiteral) return;
     if (!valid(e->args[0]->literal)) Error(e->args[0]->id, fmt::format("invalid {} argument", function));
   }
@@ -182,6 +187,7 @@ class Validator {
   const Ast& ast_;
   const CheckedTypes& checked_;
   ErrorList& errors_;
+  Budget pattern_budget_{kPatternBudget};
   std::vector<const Expr*> exempt_;
 };
 

@@ -502,13 +502,23 @@ int CompareNumbers(const Value& a, const Value& b) {
 
 bool IsNaN(const Value& value) { return value.kind() == ValueKind::kDouble && std::isnan(value.as_double()); }
 
+// What a comparison of elements takes, in units of a budget. Maps look the other's element up, and lists that
+// were concatenated search it.
+constexpr std::uint64_t kUnitsPerElement = 4;
+constexpr std::uint64_t kUnitsPerEntry = 16;
+
+std::uint64_t UnitsPerElement(const ListObject& list) {
+  return kUnitsPerElement + (list.concatenated() ? static_cast<std::uint64_t>(list.depth) : 0);
+}
+
 Value EqualLists(const Value& a, const Value& b, Budget& budget) {
   const ListObject& x = a.list();
   const ListObject& y = b.list();
   if (x.size != y.size) return Value::Bool(false);
+  const std::uint64_t units = std::max(UnitsPerElement(x), UnitsPerElement(y));
   Value error;
   for (std::int64_t i = 0; i < x.size; ++i) {
-    if (!budget.Spend(1)) return Value::Bool(false);
+    if (!budget.Spend(units)) return Value::Bool(false);
     Value equal = Equals(x.At(i), y.At(i), budget);
     if (equal.IsFalse()) return equal;
     // Only a concatenated list on the left reports errors; any other list ignores them.
@@ -520,7 +530,7 @@ Value EqualLists(const Value& a, const Value& b, Budget& budget) {
 Value EqualMaps(const MapObject& a, const MapObject& b, Budget& budget) {
   if (a.entries.size() != b.entries.size()) return Value::Bool(false);
   for (const auto& [key, value] : a.entries) {
-    if (!budget.Spend(1)) return Value::Bool(false);
+    if (!budget.Spend(kUnitsPerEntry)) return Value::Bool(false);
     const Value* other = b.Find(key);
     if (other == nullptr && !b.fallback.IsAbsent()) other = &b.fallback;
     if (other == nullptr || Equals(value, *other, budget).IsFalse()) return Value::Bool(false);

@@ -28,12 +28,15 @@ class Budget {
     if (units > left_) exhausted_ = true;
     if (exhausted_) return false;
     left_ -= units;
+    spent_ += units;
     return true;
   }
   bool exhausted() const { return exhausted_; }
+  std::uint64_t spent() const { return spent_; }
 
  private:
   std::uint64_t left_;
+  std::uint64_t spent_ = 0;
   bool exhausted_ = false;
 };
 

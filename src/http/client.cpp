@@ -33,8 +33,8 @@ struct Client::Impl {
   using OutgoingPtr = std::shared_ptr<Outgoing>;
   struct Active {
     OutgoingPtr outgoing{};
-    ConnectionPtr connection{};  // null while it waits for one
-    bool counted = false;        // against max_connections
+    ConnectionPtr connection{};      // null while it waits for one
+    bool counted = false;            // against max_connections
     MonoTime due = MonoTime::max();  // its key in `deadlines`; recomputed then, see NextDeadline
   };
 

@@ -9,6 +9,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -145,8 +146,7 @@ struct ClientConnection::Steps {
       co_return addresses;
     }
     const auto [ec, found] = co_await c.resolver_.async_resolve(host, std::to_string(port), kAwait);
-    if (ec || c.aborted_)
-      co_return std::unexpected(Unreached(fmt::format("lookup {}", host), ec).error());
+    if (ec || c.aborted_) co_return std::unexpected(Unreached(fmt::format("lookup {}", host), ec).error());
     for (const auto& entry : found) addresses.push_back(entry.endpoint());
     co_return addresses;
   }
@@ -340,10 +340,14 @@ void ClientConnection::Carry(std::shared_ptr<Outgoing> outgoing, Done done) {
       error_code ignored;
       self->socket_.close(ignored);
     }
+    // On the io thread the coroutine begins within Carry, and a request that must not be sent ends there.
+    if (self->starting_) co_await asio::post(self->socket_.get_executor(), asio::use_awaitable);
     done(std::move(carried));
   };
+  starting_ = true;
   asio::co_spawn(socket_.get_executor(), exchange(shared_from_this(), std::move(outgoing), std::move(done)),
                  asio::detached);
+  starting_ = false;
 }
 
 void ClientConnection::Abort(Error why) {

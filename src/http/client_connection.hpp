@@ -79,7 +79,8 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   const std::function<MonoTime()> now_;
   std::optional<Error> aborted_;
   bool connected_ = false;
-  bool used_ = false;  // has completed an exchange before
+  bool used_ = false;      // has completed an exchange before
+  bool starting_ = false;  // Carry has not returned yet
 };
 
 }  // namespace berth::http

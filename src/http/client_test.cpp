@@ -423,5 +423,24 @@ TEST_F(HttpClient, RefusedIsCalledAfterTheConnectionIsEstablished) {
   EXPECT_EQ(server.connections(), 1) << "and its connection is as good as before";
 }
 
+TEST_F(HttpClient, ARequestThatIsRefusedOnAnOpenConnectionEndsAfterSendReturns) {
+  FakeServer server([](FakePeer& peer, int) {
+    while (peer.Read()) peer.Answer(200, "x");
+  });
+  auto client = Connect(server.port());
+  ASSERT_TRUE(Do(*client, Get("/")));
+  ClientRequest request = Post("b");
+  request.refused = [] { return std::optional<std::string>("not now"); };
+  bool returned = false;  // on the io thread
+  std::promise<bool> done_after_return;
+  io_.Post([&] {
+    client->Send(std::move(request),
+                 [&](Expected<ClientResponse>) { done_after_return.set_value(returned); });
+    returned = true;
+  });
+  EXPECT_TRUE(done_after_return.get_future().get());
+  EXPECT_EQ(server.connections(), 1);
+}
+
 }  // namespace
 }  // namespace berth::http

@@ -53,6 +53,8 @@ struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                  // 0: the system chooses
   std::size_t body_limit_bytes = 3 << 20;  // as in kube-apiserver
+  // The limit for clients without a trusted certificate (PeerCertificate::trusted), if it is lower.
+  std::size_t anonymous_body_limit_bytes = SIZE_MAX;
   std::size_t header_limit_bytes = 64 << 10;
   // Data that a peer may send beyond the current request before the server stops reading.
   std::size_t read_ahead_bytes = 256 << 10;

@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/sslerr.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/write.hpp>
@@ -160,7 +161,7 @@ void Connection::Process() {
     if (!parser_) {
       parser_.emplace();
       head_.reset();
-      parser_->body_limit(shared_->options.body_limit_bytes);
+      parser_->body_limit(BodyLimit());
       parser_->header_limit(static_cast<std::uint32_t>(shared_->options.header_limit_bytes));
       read_since_ = shared_->now;
       continued_ = false;
@@ -187,6 +188,12 @@ void Connection::Process() {
   processing_ = false;
   Flush();
   Read();
+}
+
+std::size_t Connection::BodyLimit() const {
+  const ServerOptions& options = shared_->options;
+  if (peer_ != nullptr && peer_->trusted) return options.body_limit_bytes;
+  return std::min(options.body_limit_bytes, options.anonymous_body_limit_bytes);
 }
 
 bool Connection::SendsTooSlowly() const {

@@ -6,6 +6,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -84,6 +85,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void Dispatch();
   void Refuse(int status);
   void RequestAnswered();
+  std::size_t BodyLimit() const;  // of this client's requests
   // Whether so many bytes of responses wait to be sent that no further request is read or handled.
   bool SendsTooSlowly() const;
 

@@ -324,6 +324,39 @@ TEST_F(ServerLimits, ClientCertificatesAreReadForEveryServerName) {
   }
 }
 
+TEST_F(ServerLimits, ABodyMayBeLargerWithATrustedClientCertificate) {
+  const FakeCertificate own("DNS:main.test");
+  const auto trusted = CertificateAuthority::Make("trusted"), other = CertificateAuthority::Make("other");
+  ServerTlsOptions tls = TlsOf(own);
+  tls.client_ca_pem = trusted->pem();
+  ServerOptions options;
+  options.tls = *MakeServerTlsContext(tls);
+  options.body_limit_bytes = 100;
+  options.anonymous_body_limit_bytes = 10;
+  Listen(std::move(options));
+  const SystemClock clock;
+  IoThread client_io(clock);
+  const auto status = [&](std::size_t body_bytes, const KeyPair& pair) {
+    const auto client =
+        *Client::Make(client_io, {.origin = {.tls = true, .host = "127.0.0.1", .port = server->port()},
+                                  .tls = {.ca_pem = own.CertificatePem(),
+                                          .certificate_pem = pair.certificate,
+                                          .key_pem = pair.key,
+                                          .server_name = "main.test"}});
+    std::promise<int> answer;
+    client->Send({.method = "POST", .target = "/", .body = std::string(body_bytes, 'x')},
+                 [&](Expected<ClientResponse> reply) { answer.set_value(reply ? reply->status : 0); });
+    auto answered = answer.get_future();
+    WaitUntil([&] { return answered.wait_for(0s) == std::future_status::ready; });
+    return answered.get();
+  };
+  EXPECT_EQ(status(11, *trusted->ForClient("me", {})), 200);
+  EXPECT_EQ(status(101, *trusted->ForClient("me", {})), 413);
+  EXPECT_EQ(status(11, *other->ForClient("me", {})), 413);
+  EXPECT_EQ(status(11, {}), 413);
+  EXPECT_EQ(status(10, {}), 200);
+}
+
 TEST_F(ServerLimits, NewConnectionsGetTheNewCertificateAndOldOnesContinue) {
   const FakeCertificate before("DNS:main.test"), after("DNS:new.test");
   Listen(Secure(before));

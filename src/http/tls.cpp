@@ -16,7 +16,8 @@ Expected<std::shared_ptr<ssl::context>> MakeTlsContext(const TlsOptions& options
   static constexpr unsigned char kAlpn[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
   SSL_CTX_set_alpn_protos(context->native_handle(), kAlpn, sizeof kAlpn);
   context->set_verify_mode(options.insecure ? ssl::verify_none : ssl::verify_peer);
-  // As in Go, a trusted certificate need not be a root: it may be an intermediate authority or the server's own.
+  // As in Go, a trusted certificate need not be a root: it may be an intermediate authority or the server's
+  // own.
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context->native_handle()), X509_V_FLAG_PARTIAL_CHAIN);
 
   if (options.ca_pem.empty()) {

@@ -23,11 +23,12 @@ Expected<config::SchedulerConfig> LoadConfig(const std::string& path, const runt
   return config;
 }
 
-Expected<void> TryPlugins(const config::SchedulerConfig& config, const runtime::Registry& plugins,
-                          std::vector<std::string>& notes) {
+Expected<std::vector<std::string>> TryPlugins(const config::SchedulerConfig& config,
+                                              const runtime::Registry& plugins,
+                                              std::vector<std::string>& notes) {
   const assembly::ExtenderAccess silent{.make_transport = extenders::NoTransports("not called here")};
-  BERTH_RETURN_IF_ERROR(assembly::Explainer::Create(config, plugins, notes, silent));
-  return {};
+  BERTH_TRY(const auto built, assembly::Explainer::Create(config, plugins, notes, silent));
+  return built->engine().handle().requested_resources;
 }
 
 }  // namespace berth::process

@@ -22,9 +22,10 @@ Expected<config::SchedulerConfig> ReadConfig(const std::string& text, const runt
 Expected<config::SchedulerConfig> LoadConfig(const std::string& path, const runtime::Registry& plugins,
                                              const config::FeatureGates& gates = {});
 
-// Builds all plugins and discards them: finds their errors without an API server. `notes` receives lines for
-// the log.
-Expected<void> TryPlugins(const config::SchedulerConfig& config, const runtime::Registry& plugins,
-                          std::vector<std::string>& notes);
+// Builds all plugins and discards them: finds their errors without an API server. Returns the resources that
+// they request (framework::Handle). `notes` receives lines for the log.
+Expected<std::vector<std::string>> TryPlugins(const config::SchedulerConfig& config,
+                                              const runtime::Registry& plugins,
+                                              std::vector<std::string>& notes);
 
 }  // namespace berth::process

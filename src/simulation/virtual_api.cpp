@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "kubernetes/api/claim_names.hpp"
 
 namespace berth::simulation {
 namespace {
@@ -142,17 +143,7 @@ void VirtualApi::RemoveClaimsOf(std::string_view pod_uid) {
 }
 
 void VirtualApi::ReleaseClaimsOf(const api::Pod& pod) {
-  std::vector<std::string> names;
-  const auto add = [&](const std::optional<std::string>& name) {
-    if (name) names.push_back(*name);
-  };
-  for (const api::PodResourceClaim& reference : std::as_const(pod.spec.resource_claims))
-    add(reference.resource_claim_name);
-  for (const api::PodResourceClaimStatus& status : std::as_const(pod.status.resource_claim_statuses))
-    add(status.resource_claim_name);
-  if (const auto* extended = pod.status.extended_resource_claim.identity(); extended != nullptr)
-    add(extended->resource_claim_name);
-  for (const std::string& name : names) {
+  for (const std::string& name : api::ClaimNamesOf(pod)) {
     const std::string key = KeyOf(pod.metadata.ns, name);
     const auto claim = Find<api::ResourceClaim>(key);
     if (claim == nullptr) continue;

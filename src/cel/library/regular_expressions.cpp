@@ -2,12 +2,23 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "cel/functions.hpp"
 
 namespace berth::cel {
 namespace {
 
-constexpr std::int64_t kPatternMemory = 8 << 20;  // bytes; Go's limits are of the same order
+// Bytes. Most patterns are small, the others may count Unicode's letters: \pL{1,63}. Go accepts larger ones,
+// but its programs are smaller, because they read code points instead of bytes.
+constexpr std::int64_t kPatternMemory = 256 << 10;
+constexpr std::int64_t kLargePatternMemory = 2 << 20;
+// Measured, in units of a budget of two nanoseconds.
+constexpr std::uint64_t kUnitsPerPatternByte = 64;
+constexpr std::uint64_t kUnitsPerInstruction = 128;
+constexpr std::uint64_t kUnitsOfTooLargePattern = 8'000'000;
+constexpr std::uint64_t kInstructionsPerUnit = 8;
+constexpr std::size_t kBytesPerByteBehindMatch = 4;
 
 // The name of an error in Go's package regexp/syntax.
 const char* GoErrorName(re2::RE2::ErrorCode code) {
@@ -83,60 +94,91 @@ bool Translate(const std::string& pattern, std::string& translated) {
 
 Value Find(CallContext& context, Arguments args) {
   std::string error;
-  if (!context.budget.Spend(64 * args[1].text().size())) return {};
-  const auto pattern = CompilePattern(args[1].text(), error);
+  const auto pattern = CompilePattern(args[1].text(), error, context.budget);
   if (pattern == nullptr) return Value::Error("Illegal regex: " + error);
   return FindPattern(*pattern, args[0].text(), context.budget);
 }
 
 Value FindAll(CallContext& context, Arguments args) {
   std::string error;
-  if (!context.budget.Spend(64 * args[1].text().size())) return {};
-  const auto pattern = CompilePattern(args[1].text(), error);
+  const auto pattern = CompilePattern(args[1].text(), error, context.budget);
   if (pattern == nullptr) return Value::Error("Illegal regex: " + error);
   return FindAllPattern(*pattern, args[0].text(), args.size() == 3 ? args[2].as_int() : -1, context.budget);
 }
 
+std::shared_ptr<const re2::RE2> CompileWithin(std::int64_t memory, const std::string& pattern) {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(memory);
+  return std::make_shared<const re2::RE2>(pattern, options);
+}
+
+bool IsTooLarge(const re2::RE2& pattern) { return pattern.error_code() == re2::RE2::ErrorPatternTooLarge; }
+
+std::uint64_t InstructionsOf(const re2::RE2& pattern) {
+  return static_cast<std::uint64_t>(std::max(0, pattern.ProgramSize()));
+}
+
+std::uint64_t CompilationUnits(const re2::RE2& pattern) {
+  return IsTooLarge(pattern) ? kUnitsOfTooLargePattern : kUnitsPerInstruction * InstructionsOf(pattern);
+}
+
+// In the worst case RE2 follows the whole program at every byte.
+bool SpendSearch(const re2::RE2& pattern, std::size_t bytes, Budget& budget) {
+  return budget.Spend((1 + bytes) * (1 + InstructionsOf(pattern) / kInstructionsPerUnit));
+}
+
 }  // namespace
 
-std::shared_ptr<const re2::RE2> CompilePattern(const std::string& pattern, std::string& error) {
+std::shared_ptr<const re2::RE2> CompilePattern(const std::string& pattern, std::string& error,
+                                               Budget& budget) {
+  const auto too_large = [&] {
+    error = GoError(GoErrorName(re2::RE2::ErrorPatternTooLarge), pattern);
+    return nullptr;
+  };
+  if (!budget.Spend(kUnitsPerPatternByte * pattern.size())) return too_large();
   std::string translated;
   if (!Translate(pattern, translated)) {
     error = GoError("invalid escape sequence", "\\C");
     return nullptr;
   }
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  options.set_max_mem(kPatternMemory);
-  auto compiled = std::make_shared<const re2::RE2>(translated, options);
+  auto compiled = CompileWithin(kPatternMemory, translated);
+  if (IsTooLarge(*compiled)) compiled = CompileWithin(kLargePatternMemory, translated);
+  if (!budget.Spend(CompilationUnits(*compiled)) || IsTooLarge(*compiled)) return too_large();
   if (compiled->ok()) return compiled;
   error = GoError(GoErrorName(compiled->error_code()), compiled->error_arg());
   return nullptr;
 }
 
+std::size_t PatternMemory(const re2::RE2& pattern) {
+  return static_cast<std::size_t>(pattern.options().max_mem());
+}
+
 Value MatchPattern(const re2::RE2& pattern, const std::string& text, Budget& budget) {
-  if (!budget.Spend(text.size())) return {};
+  if (!SpendSearch(pattern, text.size(), budget)) return {};
   return Value::Bool(re2::RE2::PartialMatch(text, pattern));
 }
 
 Value FindPattern(const re2::RE2& pattern, const std::string& text, Budget& budget) {
-  if (!budget.Spend(text.size())) return {};
+  if (!SpendSearch(pattern, text.size(), budget)) return {};
   re2::StringPiece match;
   if (!pattern.Match(text, 0, text.size(), re2::RE2::UNANCHORED, &match, 1)) return Value::String({});
   return Value::String(std::string(match));
 }
 
 Value FindAllPattern(const re2::RE2& pattern, const std::string& text, std::int64_t limit, Budget& budget) {
+  if (!SpendSearch(pattern, text.size(), budget)) return {};
   std::vector<Value> matches;
   std::size_t at = 0;
   std::size_t previous_end = std::string::npos;
   while (at <= text.size() && (limit < 0 || static_cast<std::int64_t>(matches.size()) < limit)) {
-    if (!budget.Spend(1)) return {};
     re2::StringPiece match;
+    const std::size_t left = text.size() - at;
     if (!pattern.Match(text, at, text.size(), re2::RE2::UNANCHORED, &match, 1)) break;
     const auto begin = static_cast<std::size_t>(match.data() - text.data());
     const std::size_t end = begin + match.size();
-    if (!budget.Spend(end - at)) return {};
+    // Some patterns look far beyond every match: a.*b|a.
+    if (!SpendSearch(pattern, left / kBytesPerByteBehindMatch, budget)) return {};
     // An empty match directly behind the previous one does not count.
     const bool counts = !match.empty() || begin != previous_end;
     if (counts) matches.push_back(Value::String(std::string(match)));

@@ -331,9 +331,8 @@ Value EndsWith(CallContext&, Arguments args) {
 
 Value MatchesPattern(CallContext& context, Arguments args) {
   if (args[1].kind() != K::kString) return WrongOperand(args[1]);
-  if (!context.budget.Spend(64 * args[1].text().size())) return {};
   std::string error;
-  const auto pattern = CompilePattern(args[1].text(), error);
+  const auto pattern = CompilePattern(args[1].text(), error, context.budget);
   return pattern == nullptr ? Value::Error(std::move(error))
                             : MatchPattern(*pattern, args[0].text(), context.budget);
 }

@@ -21,4 +21,7 @@ inline bool IsMirrorPod(const ObjectMeta& pod) {
   return pod.Annotation(kMirrorAnnotation) != nullptr || (pod.controller && pod.controller->kind == "Node");
 }
 
+// Whether the pod belongs to its node: deleted, it comes back there at once.
+inline bool ComesBack(const ObjectMeta& pod) { return IsOfDaemonSet(pod) || IsMirrorPod(pod); }
+
 }  // namespace berth::api

@@ -167,9 +167,10 @@ Expected<DeviceExpression> DeviceExpression::Compile(std::string_view expression
 }
 
 Expected<bool> DeviceExpression::Matches(const Value& device, const EvaluationOptions& options,
-                                         std::uint64_t* cost) const {
+                                         std::uint64_t* cost, std::uint64_t* effort) const {
   const Evaluation evaluation = program_.Evaluate({&device, 1}, options);
   if (cost != nullptr) *cost = evaluation.cost;
+  if (effort != nullptr) *effort = evaluation.effort;
   const Value& value = evaluation.value;
   if (value.IsError()) {
     std::string message = value.text();

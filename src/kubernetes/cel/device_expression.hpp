@@ -46,10 +46,12 @@ class DeviceExpression {
   // The text of the error is what follows "CEL compile error: ".
   static Expected<DeviceExpression> Compile(std::string_view expression);
 
-  // Whether the device matches. The text of the error is what follows "CEL runtime error: ". `cost` is set if
-  // it is not null.
+  // Whether the device matches. The text of the error is what follows "CEL runtime error: ". `cost` and
+  // `effort` (see Evaluation) are set if they are not null.
   Expected<bool> Matches(const Value& device, const EvaluationOptions& options = {},
-                         std::uint64_t* cost = nullptr) const;
+                         std::uint64_t* cost = nullptr, std::uint64_t* effort = nullptr) const;
+  // An upper estimate of the bytes that the expression takes.
+  std::size_t Memory() const { return program_.Memory(); }
 
  private:
   explicit DeviceExpression(Program program) : program_(std::move(program)) {}

@@ -89,6 +89,12 @@ TEST(DeviceExpression, CountsTheCost) {
             "operation cancelled: actual cost limit exceeded");
 }
 
+TEST(DeviceExpression, PatternsAndNodesCountAsMemory) {
+  const auto memory = [](std::string_view text) { return DeviceExpression::Compile(text)->Memory(); };
+  EXPECT_GE(memory("device.driver.matches('^gpu')"), 256u << 10);
+  EXPECT_GT(memory("device.driver == 'a' || device.driver == 'b'"), memory("device.driver == 'a'"));
+}
+
 TEST(MakeDevice, RejectsWhatKubernetesRejects) {
   DeviceProperties device = Gpu();
   device.attributes = {{"v", VersionText{"1.2"}}};

@@ -235,6 +235,7 @@ void LeaderElector::Impl::Poll() {
 
 void LeaderElector::Impl::OnPolled(Outcome outcome) {
   if (outcome == Outcome::kForeign) return Lose(fmt::format("the lease is held by \"{}\"", hold.holder()));
+  if (outcome == Outcome::kGone) return Lose("the lease was deleted, and another replica may have held it");
   if (outcome == Outcome::kOurs) {
     if (const auto log = log::V(5)) log.Info("Successfully renewed lease", {{"lock", hold.described()}});
     loop.Cancel(deadline);

@@ -66,6 +66,9 @@ struct LeaderElectionHandlers {
 //     permission to watch it polls, as client-go does.
 //   - A leader that finds another holder in the Lease stops immediately; client-go continues until
 //     renewDeadline.
+//   - A standby that has seen a holder creates a deleted Lease only leaseDuration after it found it missing;
+//     client-go creates it at once, although the holder may still write. A leader creates its deleted Lease
+//     again only while its fence is open, and stops otherwise.
 //   - A lost lease is not released, since writes may still be in flight. It expires.
 //   - A release never overwrites another holder.
 //   - Times are read from the clock that includes suspended time.

@@ -357,6 +357,24 @@ TEST_F(Election, ADeletedLeaseIsCreatedAgainByItsHolder) {
   EXPECT_EQ(server_.record().holder, "a");
 }
 
+TEST_F(Election, AStandbyWaitsForTheHolderOfADeletedLease) {
+  Start(a_);
+  Start(b_);
+  Pass(3s);
+  a_.api.open.clear();
+  a_.elector.reset();  // as if it were blocked: it writes until its fence closes
+  b_.Watch().handlers.on_line(R"({"type":"DELETED","object":{}})");
+  server_.document.reset();
+  const MonoTime since = loop_.Now();
+  while (b_.started == 0 && loop_.Now() < since + 30s) {
+    Pass(10ms);
+    ASSERT_FALSE(a_.fence.Open() && b_.fence.Open());
+  }
+  EXPECT_GE(loop_.Now() - since, 15s) << "a renewal just before may not have been observed";
+  EXPECT_LE(loop_.Now() - since, 15s + 50ms);
+  EXPECT_EQ(server_.record().holder, "b");
+}
+
 TEST_F(Election, RenewalsWithinOneSecondCountOnceForTheFence) {
   LeaderElectionOptions options{.lease_duration = 3s, .renew_deadline = 2s, .retry_period = 200ms};
   Candidate quick(loop_, "quick", options);
@@ -445,6 +463,25 @@ TEST_F(SleepingElection, ALeaderSuspendedBeyondItsLeaseWritesNothingAndStops) {
   EXPECT_EQ(leader_.stopped, 1);
   EXPECT_THAT(server_.requests, ElementsAre(std::string("GET ") + kPath));
   EXPECT_EQ(server_.record().holder, "standby");
+}
+
+TEST_F(SleepingElection, ALeaderSuspendedBeyondItsLeaseDoesNotCreateItAgain) {
+  server_.document.reset();
+  leader_loop_.clock().Suspend(16s);
+  Pass(leader_loop_, 2s);
+  EXPECT_EQ(leader_.stopped, 1);
+  EXPECT_FALSE(server_.document) << "a standby may have led meanwhile";
+  EXPECT_FALSE(leader_.fence.Open());
+}
+
+TEST_F(SleepingElection, ALeaderSuspendedDuringACreationDoesNotCountIt) {
+  server_.document.reset();
+  leader_loop_.Advance(2s);
+  while (!leader_.api.sent.back().starts_with("POST")) leader_.api.Answer(Refused(404, "NotFound"));
+  leader_loop_.clock().Suspend(16s);
+  AdvanceUntilIdle();
+  EXPECT_EQ(leader_.stopped, 1);
+  EXPECT_FALSE(leader_.fence.Open());
 }
 
 TEST_F(SleepingElection, ASuspendedStandbyRespectsALeaseRenewedMeanwhile) {

@@ -64,7 +64,7 @@ void LeaseHold::Read(bool leads, LeaseRecord wanted, Attempted done) {
   Send({.path = path_},
        [this, leads, wanted = std::move(wanted), done = std::move(done)](Reply reply) mutable {
          if (!reply && reply.error().code == ErrorCode::kNotFound)
-           return Create(std::move(wanted), std::move(done));
+           return OnMissing(leads, std::move(wanted), std::move(done));
          auto seen = LeaseOf(reply);
          if (!seen) {
            LogFailure("Error retrieving lease lock", seen.error());
@@ -99,11 +99,31 @@ void LeaseHold::OnRead(bool leads, LeaseRecord wanted, Lease seen, Attempted don
   });
 }
 
-void LeaseHold::Create(LeaseRecord wanted, Attempted done) {
+void LeaseHold::OnMissing(bool leads, LeaseRecord wanted, Attempted done) {
+  if (leads) {
+    if (!fence_.Open()) return done(Outcome::kGone);
+    return Create(leads, std::move(wanted), std::move(done));
+  }
+  // The holder may have renewed the Lease between our last look and its deletion.
+  if (!std::exchange(missing_, true)) observed_at_ = clock_.BootNow();
+  if (!observed_.holder.empty() && !IsOurs() && Left() > Duration::zero()) {
+    if (const auto log = log::V(4)) {
+      log.Info("Lease is missing and its holder's time has not yet expired",
+               {{"lock", described_}, {"holder", observed_.holder}});
+    }
+    return done(Outcome::kForeign);
+  }
+  Create(leads, std::move(wanted), std::move(done));
+}
+
+void LeaseHold::Create(bool leads, LeaseRecord wanted, Attempted done) {
   const BootTime since = SinceWhen(wanted);
   std::string body = Lease::Fresh(options_.ns, options_.name).With(wanted);
   Send({.method = "POST", .path = collection_, .body = std::move(body)},
-       [this, since, wanted = std::move(wanted), done = std::move(done)](Reply reply) mutable {
+       [this, leads, since, wanted = std::move(wanted), done = std::move(done)](Reply reply) mutable {
+         // Unlike an update, a creation has no precondition: a leader that was suspended meanwhile must not
+         // count it.
+         if (leads && !fence_.Open()) return done(Outcome::kGone);
          const Expected<> taken = Take(std::move(reply), wanted, since);
          if (taken) return done(Outcome::kOurs);
          LogFailure("Error initially creating lease lock", taken.error());
@@ -140,6 +160,7 @@ void LeaseHold::LogFailure(std::string_view what, const Error& error) const {
 }
 
 void LeaseHold::OnLeaseRead(const LeaseRecord& record) {
+  missing_ = false;
   if (record == last_read_) return;
   last_read_ = record;
   Observe(record);

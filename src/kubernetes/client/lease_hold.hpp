@@ -29,8 +29,12 @@ struct LeaseHoldOptions {
 // loop.
 class LeaseHold {
  public:
-  // kForeign: another candidate holds it, and it has not expired as far as known.
-  enum class Outcome : std::uint8_t { kOurs, kFailed, kForeign };
+  enum class Outcome : std::uint8_t {
+    kOurs,
+    kFailed,
+    kForeign,  // another candidate holds it, and it has not expired as far as known
+    kGone,     // the leader's Lease was deleted, and another candidate may have held a new one since
+  };
   using Attempted = std::move_only_function<void(Outcome)>;
 
   // `slow_path` counts renewals that had to read the Lease first.
@@ -39,6 +43,12 @@ class LeaseHold {
 
   // Tries once. A candidate that `leads` never takes the Lease over: if another holder, or none, has been in
   // it since, the result is kForeign.
+  //
+  // The deletion of a Lease does not end the lease: its holder may write until its fence closes. A candidate
+  // that has seen a holder creates the Lease only a whole lease duration after it first found it missing,
+  // since the last renewals may have escaped it; until then the result is kForeign. A leader creates it again
+  // while its fence is open, and not afterwards (kGone). A candidate that has never seen the Lease creates it
+  // immediately: it cannot distinguish a deleted Lease from that of a new cluster.
   void Attempt(bool leads, Attempted done);
   // Writes an empty holder, unless another candidate holds the Lease; repeated after a conflict until the
   // caller cancels. Passes true if the Lease is free now.
@@ -60,7 +70,8 @@ class LeaseHold {
   bool IsOurs() const { return observed_.holder == options_.identity; }
   void Read(bool leads, LeaseRecord wanted, Attempted done);
   void OnRead(bool leads, LeaseRecord wanted, Lease seen, Attempted done);
-  void Create(LeaseRecord wanted, Attempted done);
+  void OnMissing(bool leads, LeaseRecord wanted, Attempted done);
+  void Create(bool leads, LeaseRecord wanted, Attempted done);
   void Update(LeaseRecord wanted, std::move_only_function<void(Expected<>)> done);
   Expected<> Take(Reply reply, const LeaseRecord& written, BootTime since);
   void OnReleaseRead(Reply reply, std::move_only_function<void(bool)> done);
@@ -81,6 +92,7 @@ class LeaseHold {
   LeaseRecord observed_{};
   LeaseRecord last_read_{};
   BootTime observed_at_{};
+  bool missing_ = false;  // the Lease did not exist when it was last read
   // The first attempt to write a record that others cannot distinguish from this one: see SinceWhen.
   LeaseRecord written_{};
   BootTime written_at_{};

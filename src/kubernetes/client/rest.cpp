@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <charconv>
 
@@ -19,6 +20,8 @@ namespace {
 
 constexpr int kRetriesMax = 10;
 constexpr std::chrono::seconds kResetDelay{1};
+// The longest wait that a server or proxy can impose.
+constexpr std::chrono::seconds kRetryAfterMax{30};
 // The largest expected body: an unpaged list (a relist at a known version) of a very large cluster.
 constexpr std::size_t kBodyLimitBytes = std::size_t{8} << 30;
 // client-go logs waits of a second and more; shorter ones are normal with a rate limit.
@@ -52,7 +55,8 @@ struct RestClient::Impl {
     int retries = 0;
     std::uint64_t credential = 0;  // serial of the last attempt's credential
     bool opened = false;
-    MonoTime sent_at{};
+    MonoTime began{};    // the first attempt
+    MonoTime sent_at{};  // the last one
     http::Transport::CallId transport_call = 0;
     http::Loop::TimerId timer = http::Loop::TimerId::kNone;
   };
@@ -141,6 +145,7 @@ void RestClient::Impl::Send(const CallPtr& call) {
     }
   }
   call->sent_at = loop.Now();
+  if (call->retries == 0) call->began = call->sent_at;
   auto done = [this, call](Expected<http::ClientResponse> answer) {
     // A cancelled call is no longer in the table; after the destructor no call is.
     if (call->done) OnAnswer(call, std::move(answer));
@@ -184,7 +189,9 @@ bool RestClient::Impl::Retry(const CallPtr& call, const Expected<http::ClientRes
   if (answer) {
     const auto retry_after = RetryAfter(*answer);
     if (!retry_after) return false;
-    delay = *retry_after;
+    delay = std::min(*retry_after, kRetryAfterMax);
+    const Duration timeout = call->request.timeout;
+    if (timeout > Duration::zero() && loop.Now() + delay >= call->began + timeout) return false;
   } else {
     // Watches handle broken connections themselves.
     if (call->watch || call->request.method != "GET" || answer.error().code != ErrorCode::kAmbiguous)

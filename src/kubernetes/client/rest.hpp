@@ -51,9 +51,13 @@ struct RestOptions {
 // Retries, all on the loop's timers:
 //   429 or 5xx with an integer Retry-After   waits as requested, up to 10 times, every method
 //   connection reset, response lost          GET only, 1 s apart, up to 10 times in all
-// and no others; none for ApiRequest::single_attempt. Lives on `loop`; `loop` and `transport` must outlive
-// it; the destructor ends every call with kCancelled. Counts the rest_client_* metrics of client-go 0.37,
-// watches under their own status codes only.
+// and no others; none for ApiRequest::single_attempt. A wait is 30 s at most. A request whose next attempt
+// would begin later than its timeout after its first one is not repeated: the response is reported. client-go
+// waits as long as the server demands, and only the context of the request ends that; requests here have
+// none.
+//
+// Lives on `loop`; `loop` and `transport` must outlive it; the destructor ends every call with kCancelled.
+// Counts the rest_client_* metrics of client-go 0.37, watches under their own status codes only.
 class RestClient final : public Api {
  public:
   RestClient(http::Loop& loop, http::Transport& transport, metrics::Registry& registry, RestOptions options);

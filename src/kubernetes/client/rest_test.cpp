@@ -150,6 +150,32 @@ TEST_F(Rest, HonorsRetryAfterForEveryMethod) {
   EXPECT_EQ(transport_.sent, 8);
 }
 
+TEST_F(Rest, ALongRetryAfterIsCut) {
+  Send("POST");
+  transport_.Answer(Response(429, "", {{"Retry-After", "86400"}}));
+  EXPECT_EQ(loop_.delays().back(), 30s);
+  loop_.Advance(30s);
+  transport_.Answer(Response(200, "x"));
+  ASSERT_THAT(replies_, SizeIs(1));
+  EXPECT_EQ(replies_[0], "x");
+}
+
+TEST_F(Rest, ARequestIsNotRepeatedBeyondItsTimeout) {
+  rest_->Send({.method = "PUT", .path = "/x", .timeout = 5s},
+              [&](Reply reply) { replies_.push_back(std::move(reply)); });
+  for (int i = 0; i < 2; ++i) {
+    transport_.Answer(Response(503, "", {{"Retry-After", "2"}}));
+    EXPECT_THAT(replies_, SizeIs(0));
+    loop_.Advance(2s);
+  }
+  transport_.Answer(Response(503, "", {{"Retry-After", "2"}}));
+  ASSERT_THAT(replies_, SizeIs(1)) << "it would be six seconds old";
+  EXPECT_EQ(replies_[0].error().http_code, 503);
+  EXPECT_EQ(replies_[0].error().retry_after_seconds, 2);
+  EXPECT_EQ(transport_.sent, 3);
+  EXPECT_EQ(loop_.timers(), 0U);
+}
+
 TEST_F(Rest, ASingleAttemptReportsRetryAfter) {
   rest_->Send({.method = "POST", .path = "/x", .single_attempt = true},
               [&](Reply reply) { replies_.push_back(std::move(reply)); });

@@ -18,10 +18,20 @@ namespace {
 
 constexpr int kTries = 5;
 constexpr Duration kFirstDelay = std::chrono::seconds(1);
+constexpr std::size_t kMostMessageBytes = 4096;
 
 bool MayBeTriedAgain(const Expected<http::ClientResponse>& answer) {
   if (!answer) return answer.error().code == ErrorCode::kUnavailable;
   return answer->status == 429 || (answer->status >= 502 && answer->status <= 504);
+}
+
+// Plugins and extenders write messages of any length, and the queue has a limit of attempts only. The rest is
+// not kept in memory either.
+void Shorten(std::string& message) {
+  if (message.size() <= kMostMessageBytes) return;
+  std::size_t end = kMostMessageBytes;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end;  // within a character
+  message = message.substr(0, end);
 }
 
 }  // namespace
@@ -128,6 +138,7 @@ bool OtlpExporter::ShouldTrace() { return impl_->random.Unit() < impl_->options.
 void OtlpExporter::Finished(AttemptTrace trace) {
   if (impl_->waiting.load(std::memory_order_relaxed) >= impl_->options.capacity) return impl_->dropped.Add();
   impl_->waiting.fetch_add(1, std::memory_order_relaxed);
+  Shorten(trace.message);
   IdentifiedTrace identified{.trace = std::move(trace),
                              .trace_high = impl_->random.Next() | 1,
                              .trace_low = impl_->random.Next(),

@@ -34,7 +34,8 @@ struct ExporterOptions {
 // Sends attempts by OTLP over HTTP, in batches, one request at a time. A batch is sent up to five times with
 // growing delays if the collector is unavailable (nothing sent, 429, 502, 503, 504), and dropped if it is
 // rejected. Attempts that do not fit the queue, are rejected or given up count in
-// berth_trace_attempts_dropped_total, all others in berth_trace_attempts_exported_total.
+// berth_trace_attempts_dropped_total, all others in berth_trace_attempts_exported_total. Of a message, the
+// first 4,096 bytes are sent.
 //
 // ShouldTrace and Finished are called on the scheduler loop (one thread, never blocked). The destructor may
 // be called from any thread and drops unsent attempts. Arguments must outlive it.

@@ -130,6 +130,16 @@ TEST_F(OtlpExporterTest, AttemptsBeyondTheCapacityAreDroppedAndCounted) {
   EXPECT_THAT(registry_.Expose(), HasSubstr("berth_trace_attempts_dropped_total 2\n"));
 }
 
+TEST_F(OtlpExporterTest, ALongMessageIsCutBetweenTwoCharacters) {
+  Make({.batch = 1});
+  AttemptTrace trace = Trace("ns/p");
+  trace.message = std::string(4095, 'x') + "\u00e9" + std::string(100'000, 'y');
+  exporter_->Finished(std::move(trace));
+  loop_.Run();
+  ASSERT_EQ(transport_.requests.size(), 1U);
+  EXPECT_THAT(transport_.requests[0].body, HasSubstr("\"" + std::string(4095, 'x') + "\""));
+}
+
 TEST_F(OtlpExporterTest, TheRatioDeterminesTheFractionOfTracedAttempts) {
   for (const auto& [ratio, low, high] : {std::tuple{0.0, 0, 0}, {1.0, 1000, 1000}, {0.25, 200, 300}}) {
     Make({.ratio = ratio});

@@ -16,6 +16,7 @@
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/cluster/withdrawal.hpp"
 #include "testing/builders.hpp"
 #include "testing/storage.hpp"
 
@@ -329,6 +330,32 @@ TEST(CachedHistories, EveryDecisionEqualsTheOneWithoutTheCache) {
       << coverage.by_changes[0] << ", " << coverage.by_changes[1] << ", " << coverage.by_changes[2] << ", "
       << coverage.by_changes[3] << " decisions after 0, 1, 2 to 9, 10 and more changed rows";
   EXPECT_GE(coverage.unschedulable, 100 / kSlower);
+}
+
+TEST(CachedHistories, ScoresOfImagesFollowAWithdrawal) {
+  assembly::DryRunPorts ports;
+  std::vector<std::string> notes;
+  const auto engine =
+      std::move(assembly::Engine::Build(ConfigWith(""), assembly::InTreePlugins(), ports.ports(), notes))
+          .value();
+  cluster::ClusterState& cache = engine->cache();
+  cache.AddNode(MakeNode("with").Cpu("4").Memory("8Gi").Image("app:1", 500 << 20).Share());
+  cache.AddNode(MakeNode("without").Cpu("4").Memory("8Gi").Share());
+  SchedulingAlgorithm cached({.sample = false}, engine->reasons(), engine->extenders());
+  SchedulingAlgorithm uncached({.sample = false, .equivalence_cache_bytes = 0}, engine->reasons(),
+                               engine->extenders());
+  CurrentView view;
+  const auto decide = [&](SchedulingAlgorithm& algorithm) {
+    const cluster::PodInfo pod = cluster::PreparePod(MakePod("p").Image("app:1").Share(), engine->symbols());
+    const ScheduleResult result = algorithm.Schedule(pod, *engine->profiles()[0], view.Of(cache), {});
+    return record::ToJson(*result.record, engine->reasons());
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(decide(cached), decide(uncached));  // the cache knows the shape
+  {
+    const cluster::NodeTable::Withdrawal withdrawal(cache.nodes());
+    EXPECT_EQ(decide(cached), decide(uncached));
+  }
+  EXPECT_EQ(decide(cached), decide(uncached));
 }
 
 TEST(CachedHistories, PluginsThatAreOffByDefaultDeclareTheirDependencies) {

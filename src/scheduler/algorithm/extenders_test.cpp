@@ -129,6 +129,17 @@ TEST_F(SchedulerWithExtendersTest, APodRejectedByAnExtenderIsRetriedAfterAnyEven
   EXPECT_THAT(Bound(), ElementsAre("p@a"));
 }
 
+TEST_F(SchedulerWithExtendersTest, TheReasonOfTheLastExtenderReplacesThatOfAnEarlierOne) {
+  config::ExtenderConfig second = Extender("http://y");
+  second.filter_verb = "filter";
+  Answer("filter", R"({"NodeNames":["b"],"FailedNodes":{"a":"early","gone":"early"}})");
+  world.Answer("http://y/filter", R"({"NodeNames":[],"FailedNodes":{"a":"late","b":"late","gone":"late"}})");
+  Start({Filtering(), second});
+  AddPod();
+  ASSERT_THAT(Events(), SizeIs(1));
+  EXPECT_THAT(Events()[0], HasSubstr("0/2 nodes are available: 3 late. "));
+}
+
 TEST_F(SchedulerWithExtendersTest, AnExtenderFailureFailsTheAttempt) {
   Answer("filter", "", 503);
   Start({Filtering()});

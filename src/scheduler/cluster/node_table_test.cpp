@@ -360,6 +360,18 @@ TEST_F(NodeTableTest, AWithdrawalIsRevertedCompletely) {
   EXPECT_GT(table.pod_changes().count(), changes) << "results of the row must be evaluated again";
 }
 
+TEST_F(NodeTableTest, AWithdrawalInvalidatesResultsWhileImagesAreAbsentAndAfterwards) {
+  Add(MakeNode("n").Image("app:1", 500 << 20));
+  const std::uint64_t before = table.node_changes();
+  std::uint64_t during = 0;
+  {
+    const NodeTable::Withdrawal withdrawal(table);
+    during = table.node_changes();
+    EXPECT_NE(during, before);
+  }
+  EXPECT_NE(table.node_changes(), during);
+}
+
 TEST_F(NodeTableTest, APodMayBeRemovedAndRestoredRepeatedly) {
   const Row row = Add(MakeNode("n"));
   std::vector<PlacedPod*> placed;

@@ -30,7 +30,7 @@ struct CarriedTerm {
 
 // Counts bound and assumed pods, including terminating pods, without those that are withdrawn. Overlays have
 // no effect; plugins adjust for their pods in AddPod and RemovePod. References are valid until the cluster
-// changes or Matching is called again. Scheduler loop only.
+// changes or, unless IsMaintained, Matching is called again. Scheduler loop only.
 class PodCounters final : public PodObserver {
  public:
   // Pods may have any number of queries and distinct labels: beyond about `bytes_max`, new queries are
@@ -44,6 +44,8 @@ class PodCounters final : public PodObserver {
   // The number of pods that match, by row. Counted on first use and then maintained; counters that were not
   // used for a long time are dropped.
   const RowCounts& Matching(const PodQueryPtr& query);
+  // Whether this result of Matching stays valid when Matching is called again.
+  bool IsMaintained(const RowCounts& result) const { return &result != &uncounted_; }
   // The number of counters that are maintained.
   std::size_t counters() const { return counters_.size(); }
 

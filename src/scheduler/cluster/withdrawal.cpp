@@ -10,6 +10,12 @@ NodeTable::Withdrawal::~Withdrawal() {
   for (std::size_t index = pods_.size(); index > 0; --index) {
     if (pods_[index - 1].removed) PutBack(index - 1);
   }
+  SwapImages();
+}
+
+// Cached scores of ImageLocality depend on all nodes, not on the pods of a row.
+void NodeTable::Withdrawal::SwapImages() {
+  if (!images_.empty() || !table_.images_.empty()) table_.InvalidateResults();
   images_.swap(table_.images_);
 }
 

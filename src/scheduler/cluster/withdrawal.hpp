@@ -14,10 +14,11 @@ namespace berth::cluster {
 // the table and removed from it in the meantime, but not those that are withdrawn, and their rows must stay.
 // Meanwhile no node has an image: in kube-scheduler, the copies of nodes that a pod group's preemption
 // changes count no nodes for any image (Snapshot.StartMutations in pkg/scheduler/backend/cache/snapshot.go),
-// so that ImageLocality's score is 0. Nodes must not change.
+// so that ImageLocality's score is 0. Results that depend on all nodes are invalid afterwards. Nodes must not
+// change.
 class NodeTable::Withdrawal {
  public:
-  explicit Withdrawal(NodeTable& table) : table_(table) { images_.swap(table_.images_); }
+  explicit Withdrawal(NodeTable& table) : table_(table) { SwapImages(); }
   Withdrawal(const Withdrawal&) = delete;
   Withdrawal& operator=(const Withdrawal&) = delete;
   ~Withdrawal();
@@ -36,6 +37,7 @@ class NodeTable::Withdrawal {
     std::vector<HostPort> ports;  // those that the removal has freed
   };
   void Take(Entry& entry);
+  void SwapImages();
 
   NodeTable& table_;
   std::vector<Entry> pods_;

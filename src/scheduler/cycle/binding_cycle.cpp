@@ -90,7 +90,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   runtime::PreFlightOutcome pre_flight;
   std::size_t group = 0;  // the current group of pre_flight
   Duration longest_pre_bind{};
-  std::size_t pending = 0;   // plugins of the group that have not completed
+  std::size_t pending = 0;   // calls of PreBind or Bind plugins that have not completed
   Status group_status;       // the first failure of the group
   bool by_extender = false;  // an extender binds the pod instead of a plugin
   std::stop_source stop;
@@ -99,10 +99,14 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
 };
 
 BindingCycles::~BindingCycles() {
-  for (auto& [uid, cycle] : cycles_) cycle->stop.request_stop();
+  RequestStops();
   for (const auto& used : configurations_) {
     if (const auto configuration = used.lock()) *configuration = {};
   }
+}
+
+void BindingCycles::RequestStops() {
+  for (auto& [uid, cycle] : cycles_) cycle->stop.request_stop();
 }
 
 void BindingCycles::Start(const framework::QueuedPodPtr& pod, runtime::ProfileList::Pointer profile,
@@ -199,15 +203,22 @@ void BindingCycles::StartPreBindGroup(const CyclePtr& cycle) {
   }
 }
 
+// Returns whether the result counts; after the end of the cycle none does.
+bool BindingCycles::CountCompletion(const CyclePtr& cycle, std::uint64_t step) {
+  BERTH_CHECK(cycle->pending > 0, cycle->uid(), step);
+  --cycle->pending;
+  if (cycle->stage == Cycle::Stage::kEnded) DropState(*cycle);
+  return cycle->stage != Cycle::Stage::kEnded && cycle->step == step;
+}
+
 void BindingCycles::OnPreBindDone(const CyclePtr& cycle, std::uint64_t step, Status status) {
-  if (cycle->stage != Cycle::Stage::kPreBind || cycle->step != step) return;
+  if (!CountCompletion(cycle, step)) return;
   const bool succeeded = status.ok();
   if (!status.ok() && cycle->group_status.ok()) {
     cycle->group_status = std::move(status);
     cycle->stop.request_stop();  // the group has failed, so the other plugins can stop
   }
-  BERTH_CHECK(cycle->pending > 0, cycle->uid(), step);
-  if (--cycle->pending > 0) return;
+  if (cycle->pending > 0) return;
   if (cycle->group_status.ok() && cycle->cancelled) cycle->group_status = Status::Error(*cycle->cancelled);
   if (!cycle->group_status.ok()) {
     // A step that was posted as succeeded may run within a decision, which a failure must not disturb.
@@ -264,6 +275,7 @@ void BindingCycles::OnExtenderReply(const CyclePtr& cycle, std::uint64_t step, s
 
 void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
   const std::uint64_t step = ++cycle->step;
+  cycle->pending = 1;
   SetDeadline(cycle, options_.bind_deadline);
   cycle->profile.StartBind(
       plugin, cycle->placement, [this, post = parts_.post, cycle, step, plugin](Status status) {
@@ -275,7 +287,7 @@ void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
 }
 
 void BindingCycles::OnBindDone(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, Status status) {
-  if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
+  if (!CountCompletion(cycle, step)) return;
   DropDeadline(cycle);
   if (status.skip() && plugin + 1 < cycle->profile.bind_count()) return StartBind(cycle, plugin + 1);
   if (!status.ok()) return Fail(cycle, std::move(status), true);
@@ -292,6 +304,7 @@ void BindingCycles::OnBound(const CyclePtr& cycle) {
   }
   parts_.observer.OnCompleted(cycle->queued, cycle->node());
   if (const auto& pods = cycle->state.pods_to_activate; !pods.empty()) parts_.observer.OnActivated(pods);
+  DropState(*cycle);
 }
 
 // Records the duration of PreBind or Bind, whose plugins complete asynchronously.
@@ -313,6 +326,7 @@ void BindingCycles::Fail(const CyclePtr& cycle, Status status, bool while_bindin
     const runtime::MetricsRecorder::Traced traced(cycle->profile.metrics_recorder(), cycle->queued->trace);
     cycle->profile.RunUnreserve(cycle->placement);
   }
+  DropState(*cycle);
   parts_.observer.OnBindingFailed(cycle->queued, cycle->node(), std::move(status), while_binding);
 }
 
@@ -321,6 +335,12 @@ void BindingCycles::End(const CyclePtr& cycle) {
   cycle->Advance(Cycle::Stage::kEnded);
   if (const auto found = cycles_.find(cycle->uid()); found != cycles_.end() && found->second == cycle)
     cycles_.erase(found);
+}
+
+// The last reference to a cycle may end on another thread, but the data of plugins must end on the loop's.
+// Calls that have not completed may still read it; the last one of them drops it.
+void BindingCycles::DropState(Cycle& cycle) {
+  if (cycle.pending == 0) cycle.state = {};
 }
 
 framework::WaitingPod* BindingCycles::FindWaiting(std::string_view uid) {

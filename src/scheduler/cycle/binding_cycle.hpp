@@ -79,6 +79,8 @@ class BindingCycles {
   // Requests cancellation of the pod's PreBind plugins. When they have completed, the binding fails with
   // `message` (that of the first call). Returns false if the pod is not in PreBind.
   bool CancelPreBind(std::string_view uid, std::string message);
+  // Requests that all PreBind plugins return. For the end of the scheduler: no result is handled after it.
+  void RequestStops();
 
  private:
   struct Cycle;
@@ -94,6 +96,7 @@ class BindingCycles {
   bool ReserveAndPermit(const CyclePtr& cycle);
   void AfterPermit(const CyclePtr& cycle);
   void StartPreBindGroup(const CyclePtr& cycle);
+  bool CountCompletion(const CyclePtr& cycle, std::uint64_t step);
   void OnPreBindDone(const CyclePtr& cycle, std::uint64_t step, framework::Status status);
   void StartBindPoint(const CyclePtr& cycle);
   void StartExtenderBind(const CyclePtr& cycle, std::size_t index);
@@ -106,6 +109,7 @@ class BindingCycles {
   void OnPointEnd(const CyclePtr& cycle, framework::Code code);
   void Fail(const CyclePtr& cycle, framework::Status status, bool while_binding);
   void End(const CyclePtr& cycle);
+  static void DropState(Cycle& cycle);
   void OnDeadline(const CyclePtr& cycle);
   void SetPermitDeadline(const CyclePtr& cycle);
   void SetDeadline(const CyclePtr& cycle, Duration delay);

@@ -127,6 +127,14 @@ void ClusterLoop::RunHere(Sharing& sharing) {
   mailbox_->SetDeadline(worked ? now : NextDue(handler));
 }
 
+template <class Work>
+void ClusterLoop::RunOutside(Work&& work) {
+  const OriginScope origin({.kind = Origin::Kind::kOutside});
+  in_outside_work_ = true;
+  work();
+  in_outside_work_ = false;
+}
+
 bool ClusterLoop::RunOnce(Handler& handler) {
   mailbox_->Take(batch_->messages);
   return RunIteration(handler);
@@ -135,7 +143,7 @@ bool ClusterLoop::RunOnce(Handler& handler) {
 bool ClusterLoop::RunIteration(Handler& handler) {
   const OriginScope scope({.kind = Origin::Kind::kLoop});
   const bool arrived = HandleMessages(handler);
-  RunOutsideTimers();
+  if (outside_timers_.Next()) RunOutside([this] { outside_timers_.RunDue(); });
   const bool due = RunTimers();
   return DoWork(handler) || arrived || due;
 }
@@ -171,18 +179,10 @@ void ClusterLoop::HandleSynced(Handler& handler) {
 }
 
 void ClusterLoop::Execute(PostedWork& posted) {
-  if (posted.origin.kind == Origin::Kind::kOutside) return ExecuteOutside(posted.work);
+  if (posted.origin.kind == Origin::Kind::kOutside) return RunOutside(posted.work);
   journal_.BeginWork(posted.origin);
   posted.work();
   journal_.End();
-}
-
-// What it posts is no part of a recording either.
-void ClusterLoop::ExecuteOutside(Work& work) {
-  const OriginScope origin({.kind = Origin::Kind::kOutside});
-  in_outside_work_ = true;
-  work();
-  in_outside_work_ = false;
 }
 
 bool ClusterLoop::RunPosted(const Origin& origin) {
@@ -190,14 +190,6 @@ bool ClusterLoop::RunPosted(const Origin& origin) {
   if (!posted) return false;
   Execute(*posted);
   return true;
-}
-
-void ClusterLoop::RunOutsideTimers() {
-  if (!outside_timers_.Next()) return;
-  const OriginScope origin({.kind = Origin::Kind::kOutside});
-  in_outside_work_ = true;
-  outside_timers_.RunDue();
-  in_outside_work_ = false;
 }
 
 bool ClusterLoop::RunTimers() {

@@ -103,8 +103,9 @@ class ClusterLoop final : public framework::LoopExecutor {
   bool RunIteration(Handler& handler);
   bool HandleMessages(Handler& handler);
   void Execute(PostedWork& posted);
-  void ExecuteOutside(std::move_only_function<void()>& work);
-  void RunOutsideTimers();
+  // Neither `work` nor what it posts is a part of a recording.
+  template <class Work>
+  void RunOutside(Work&& work);
   MonoTime NextDue(const Handler& handler) const;
 
   struct Batch;

@@ -171,7 +171,8 @@ void ClusterUpdates::ReleaseAssumedPod(const std::string& uid) {
   const api::PodPtr pod = parts_.cluster.FindPod(uid);
   framework::WaitingPod* waiting = parts_.bindings.FindWaiting(uid);
   // After Permit the binding cannot be stopped and will fail by itself; the resources are released now.
-  if (waiting == nullptr || !waiting->Reject("", "removed")) parts_.cluster.Forget(uid);
+  if ((waiting == nullptr || !waiting->Reject("", "removed")) && parts_.cluster.Forget(uid))
+    parts_.groups.Forget(*pod);
   parts_.queue.MoveAll(kAssignedPodDeleted, {pod, nullptr});
 }
 

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <latch>
 #include <map>
+#include <mutex>
 
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "scheduler/framework/one_node.hpp"
@@ -37,6 +39,7 @@ struct Script {
   Duration longest_pre_bind = std::chrono::minutes(15);
   std::vector<std::string> activate;
   std::optional<std::string> nominate;
+  std::shared_ptr<int> data;  // kept in the cycle state from Reserve on, if it is set
 };
 
 class Probe final : public framework::PreEnqueuePlugin,
@@ -52,7 +55,10 @@ class Probe final : public framework::PreEnqueuePlugin,
                     public framework::PostBindPlugin {
  public:
   Probe(std::string name, Script& script, framework::Handle& handle)
-      : name_(std::move(name)), script_(script), key_(handle.NewKey<int>()) {}
+      : name_(std::move(name)),
+        script_(script),
+        key_(handle.NewKey<int>()),
+        data_key_(handle.NewKey<std::shared_ptr<int>>()) {}
   std::string_view Name() const override { return name_; }
   std::vector<framework::EventRegistration> EventsToRegister() const override {
     return {{framework::EventResource::kNode, framework::kAdd}};
@@ -98,7 +104,10 @@ class Probe final : public framework::PreEnqueuePlugin,
   Status Normalize(const framework::Attempt& attempt, const RowSet&, framework::ScoreColumn&) const override {
     return Act("Normalize", attempt.pod());
   }
-  Status Reserve(const Placement& placement) override { return Act("Reserve", placement.pod); }
+  Status Reserve(const Placement& placement) override {
+    if (script_.data && IsVictim(placement.pod)) placement.state.Write(data_key_, script_.data);
+    return Act("Reserve", placement.pod);
+  }
   void Unreserve(const Placement& placement) override { (void)Act("Unreserve", placement.pod); }
   framework::PermitResult Permit(const Placement& placement) override {
     placement.state.pods_to_activate = script_.activate;
@@ -134,6 +143,7 @@ class Probe final : public framework::PreEnqueuePlugin,
   std::string name_;
   Script& script_;
   framework::StateKey<int> key_;
+  framework::StateKey<std::shared_ptr<int>> data_key_;
 };
 
 class ContractTest : public ::testing::Test, protected SchedulerEnvironment {
@@ -165,6 +175,17 @@ class ContractTest : public ::testing::Test, protected SchedulerEnvironment {
     for (const auto* name : {"n1", "n2"}) AddNode(name);
     loop.sink().OnSynced();
     Settle();
+  }
+  // One node and this plugin besides the default ones.
+  void StartWith(const std::string& name, framework::Factory factory) {
+    runtime::Registry registry = assembly::InTreePlugins();
+    registry.AddForeign(name, std::move(factory));
+    config::SchedulerConfig config = config::DefaultSchedulerConfig();
+    auto& enabled = config.profiles[0].at(config::Point::kMultiPoint).enabled;
+    enabled.insert(enabled.begin(), {name, 1});
+    Build(config, registry);
+    AddNode("n1");
+    loop.sink().OnSynced();
   }
   void AddNode(const std::string& name) {
     loop.sink().On(ports::Change<api::Node>{
@@ -614,17 +635,10 @@ class SlowBinder final : public framework::BlockingPreBindPlugin, public framewo
 
 TEST_F(ContractTest, BlockingPluginsDoNotBlockTheLoop) {
   std::latch go(1);
-  runtime::Registry registry = assembly::InTreePlugins();
-  registry.AddForeign("SlowBinder",
-                      [&](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
-                        return std::make_unique<SlowBinder>(handle, go);
-                      });
-  config::SchedulerConfig config = config::DefaultSchedulerConfig();
-  auto& enabled = config.profiles[0].at(config::Point::kMultiPoint).enabled;
-  enabled.insert(enabled.begin(), {"SlowBinder", 1});
-  Build(config, registry);
-  AddNode("n1");
-  loop.sink().OnSynced();
+  StartWith("SlowBinder",
+            [&](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
+              return std::make_unique<SlowBinder>(handle, go);
+            });
   AddPod(MakePod("victim"));
   AddPod(MakePod("other"));
   EXPECT_EQ(engine->cache().assumed_count(), 2U) << "both are on their way at the same time";
@@ -632,6 +646,63 @@ TEST_F(ContractTest, BlockingPluginsDoNotBlockTheLoop) {
   while (Bound().empty() || LastMessage().empty()) loop.RunOnce(*scheduler);
   EXPECT_THAT(Bound(), ElementsAre("other"));
   EXPECT_EQ(LastMessage(), "running Bind plugin \"SlowBinder\": the plugin threw: boom");
+}
+
+// Its PreBind returns when it is stopped. It gives up after a while, so that a test fails instead of waiting.
+class WaitsForStop final : public framework::BlockingPreBindPlugin {
+ public:
+  WaitsForStop(framework::Handle& handle, std::latch& began, bool& stopped)
+      : BlockingPreBindPlugin(handle), began_(began), stopped_(stopped) {}
+  std::string_view Name() const override { return "WaitsForStop"; }
+  Status PreBindNow(const Placement&, std::stop_token stop) override {
+    began_.count_down();
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock lock(mutex);
+    stopped_ = changed.wait_for(lock, stop, std::chrono::seconds(10), [&] { return stop.stop_requested(); });
+    return {};
+  }
+
+ private:
+  std::latch& began_;
+  bool& stopped_;
+};
+
+TEST_F(ContractTest, TheEndOfTheSchedulerStopsPreBind) {
+  std::latch began(1);
+  bool stopped = false;
+  StartWith("WaitsForStop",
+            [&](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
+              return std::make_unique<WaitsForStop>(handle, began, stopped);
+            });
+  AddPod(MakePod("victim"));
+  began.wait();
+  scheduler.reset();
+  EXPECT_TRUE(stopped);
+}
+
+// Other threads may keep a binding cycle for a moment longer, as the loop keeps the messages of an iteration.
+TEST_F(ContractTest, TheDataOfPluginsEndsWithTheBinding) {
+  script.data = std::make_shared<int>();
+  script.hold_bind = true;
+  AddPod(MakePod("victim"));
+  EXPECT_EQ(script.data.use_count(), 2);
+  for (auto& answer : std::exchange(script.owed, {})) answer({});
+  loop.RunOnce(*scheduler);
+  EXPECT_THAT(Calls("PostBind"), ElementsAre("Probe PostBind"));
+  EXPECT_EQ(script.data.use_count(), 1);
+}
+
+TEST_F(ContractTest, TheDataOfPluginsIsKeptForACallThatHasNotCompleted) {
+  script.data = std::make_shared<int>();
+  script.hold_pre_bind = true;
+  AddPod(MakePod("victim"));
+  Wait(std::chrono::minutes(15));
+  EXPECT_THAT(Calls("Unreserve"), ElementsAre("Probe Unreserve"));
+  EXPECT_EQ(script.data.use_count(), 2);
+  for (auto& answer : std::exchange(script.owed, {})) answer({});
+  loop.RunOnce(*scheduler);
+  EXPECT_EQ(script.data.use_count(), 1);
 }
 
 TEST_F(ContractTest, ARecreatedPodIsNotAffectedByTheOldPodsFailure) {

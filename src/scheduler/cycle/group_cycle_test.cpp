@@ -252,6 +252,21 @@ TEST_F(GroupCycleTest, ADeletedMemberIsNotScheduled) {
   EXPECT_THAT(Bound(), UnorderedElementsAre("a", "c"));
 }
 
+TEST_F(GroupCycleTest, ATerminatingMemberThatIsBeingBoundIsNoLongerScheduled) {
+  AddNodes(2);
+  AddGroup(MakeGroup("g", 2));
+  const api::PodPtr a = AddMember("a");
+  AddMember("b");
+  api.hold = true;
+  Settle();
+  ASSERT_EQ(engine->handle().groups.Find("default/g")->scheduled, 2U);
+  auto terminating = std::make_shared<api::Pod>(*a);
+  terminating->metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  loop.sink().On(ports::Change<api::Pod>{a, terminating});
+  Settle();
+  EXPECT_EQ(engine->handle().groups.Find("default/g")->scheduled, 1U);
+}
+
 // --- the decision record ---
 
 TEST_F(GroupCycleTest, TheRecordsOfAllMembersTellTheFailureOfTheGroup) {

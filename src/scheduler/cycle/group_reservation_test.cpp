@@ -208,6 +208,17 @@ TEST_F(GroupReservationTest, PodsOfHigherPriorityAndOfDaemonSetsMayUseReservedNo
   EXPECT_THAT(Bound(), UnorderedElementsAre("higher", "daemon"));
 }
 
+TEST_F(GroupReservationTest, AStaticPodDoesNotEnd) {
+  End("r0");
+  PodBuilder pod = MakePod("static").Cpu("1").OnNode("n0");
+  pod.raw().metadata.controller = api::OwnerReference{"v1", "Node", "n0", "n"};
+  Add(std::move(pod));
+  AddGang(4);
+  LetTheGangWait();
+  EXPECT_THAT(NotesOf("NodesNotReserved"),
+              ElementsAre("default/g does not fit even without the pods of its priority and below"));
+}
+
 TEST_F(GroupReservationTest, AGroupThatIsTooLargeForTheClusterReservesNothing) {
   AddGang(5);
   LetTheGangWait();

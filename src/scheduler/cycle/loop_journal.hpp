@@ -14,12 +14,14 @@ namespace berth::cycle {
 // Where work that was posted to a loop comes from.
 struct Origin {
   enum class Kind : std::uint8_t {
-    kOutside,   // another thread, which reads the scheduler's state and changes nothing that a decision reads
-    kLoop,      // work that the loop's thread was doing
-    kStep,      // the same, posted as a step of a binding cycle after one that succeeded
-    kWrite,     // the result of a write to the API server
-    kCommand,   // a command to the scheduler
-    kBlocking,  // a plugin on a thread that may block
+    // Another thread, which reads the scheduler's state and changes nothing that a decision reads; also what
+    // such work posts.
+    kOutside,
+    kLoop,         // work that the loop's thread was doing
+    kStep,         // the same, posted as a step of a binding cycle after one that succeeded
+    kWrite,        // the result of a write to the API server
+    kCommand,      // a command to the scheduler
+    kBlocking,     // a plugin on a thread that may block
     kMeasurement,  // the result of a query for load measurements
   };
   Kind kind = Kind::kOutside;

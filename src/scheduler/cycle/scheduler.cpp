@@ -103,6 +103,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
 }
 
 Scheduler::~Scheduler() {
+  bindings_.RequestStops();  // before workers_ waits for plugins that run
   parts_.services.Disconnect();
   parts_.extenders->SetKeepWaiting(nullptr);
 }

@@ -25,17 +25,17 @@ AllocationPtr AllocationOf(const std::shared_ptr<const api::ResourceClaim>& clai
 }  // namespace
 
 void AllocatedDevices::Apply(const ports::Change<api::ResourceClaim>& change) {
-  // A claim that was deleted and created again has another UID.
+  // A claim that was deleted and created again has another UID. The version that was written to the deleted
+  // one may never arrive.
   if (change.before != nullptr &&
       (change.after == nullptr || change.after->metadata.uid != change.before->metadata.uid)) {
-    Change(change.before->metadata.uid, [](Claim& claim) { claim.stored = nullptr; });
+    Change(change.before->metadata.uid, [](Claim& claim) { claim.stored = claim.pending = nullptr; });
   }
   if (change.after == nullptr) return;
   Change(change.after->metadata.uid, [&](Claim& claim) {
     claim.stored = AllocationOf(change.after);
-    const bool arrived = claim.written_version != 0 &&
-                         api::VersionNumber(change.after->metadata.resource_version) >= claim.written_version;
-    if (arrived) claim.pending = nullptr;
+    claim.seen_version = api::VersionNumber(change.after->metadata.resource_version);
+    if (claim.arrived()) claim.pending = nullptr;
   });
 }
 
@@ -69,8 +69,8 @@ void AllocatedDevices::RemovePending(const std::string& claim) {
 void AllocatedDevices::MarkWritten(const std::string& claim, std::string_view resource_version) {
   Change(claim, [&](Claim& entry) {
     entry.written_version = api::VersionNumber(resource_version);
-    // The watch may have been faster.
-    if (entry.stored != nullptr) entry.pending = nullptr;
+    // The watch may have been faster, and the claim may have lost the allocation again.
+    if (entry.stored != nullptr || entry.arrived()) entry.pending = nullptr;
   });
 }
 

@@ -52,9 +52,9 @@ class AllocatedDevices {
     kGroupCycle,  // made in the cycle of a group that has not ended; only its members are evaluated meanwhile
   };
   // Reserves the devices of an allocation that is not written yet. It counts until the claim has an
-  // allocation of its own, every pod that has added it has called ReleasePending, or RemovePending is called.
-  // `claim` is its UID, or another unique text for a claim that does not exist yet. Returns the pending
-  // allocation: an earlier one if there is one, which the pod shares from now on.
+  // allocation of its own or is deleted, every pod that has added it has called ReleasePending, or
+  // RemovePending is called. `claim` is its UID, or another unique text for a claim that does not exist yet.
+  // Returns the pending allocation: an earlier one if there is one, which the pod shares from now on.
   AllocationPtr AddPending(const std::string& claim, AllocationPtr allocation,
                            Sharing sharing = Sharing::kNone);
   // Ends the share of one pod. Without effect if `allocation` is not the pending one any more.
@@ -62,7 +62,7 @@ class AllocatedDevices {
   // For all pods. Without effect if there is none.
   void RemovePending(const std::string& claim);
   // The pending allocation was written; the claim has this resource version now. The allocation counts until
-  // a version of the claim that is not older is received.
+  // a version of the claim that is not older is received; no longer if that has happened already.
   void MarkWritten(const std::string& claim, std::string_view resource_version);
   // Null if there is none.
   AllocationPtr PendingOf(std::string_view claim) const;
@@ -87,6 +87,8 @@ class AllocatedDevices {
     Sharing sharing = Sharing::kNone;   // of the pending one
     std::uint32_t sharers = 0;          // the pods that have added it
     std::uint64_t written_version = 0;  // 0: not written yet
+    std::uint64_t seen_version = 0;     // the last one received
+    bool arrived() const { return written_version != 0 && seen_version >= written_version; }
     const AllocationPtr& effective() const { return stored != nullptr ? stored : pending; }
   };
   // Calls change(claim), moves the uses from the old to the new effective allocation, and drops an empty

@@ -512,7 +512,7 @@ std::optional<Allocator::Search::Result> Allocator::Search::TryDevice(const Posi
   Undo(at);
   if (result != Result::kNo) return result;
   Exclude(device);
-  return std::nullopt;
+  return failed() ? std::optional(Result::kStop) : std::nullopt;
 }
 
 // --- interchangeable devices ---
@@ -523,6 +523,7 @@ std::optional<Allocator::Search::Result> Allocator::Search::TryDevice(const Posi
 void Allocator::Search::Exclude(const SliceDevice& device) {
   if (steps_ < allocator_.limits_.group_after) return;
   if (!groups_) GroupDevices();
+  if (failed()) return;
   if (const auto group = GroupOf(device)) excluded_.push_back(*group);
 }
 
@@ -574,6 +575,7 @@ void Allocator::Search::GroupDevices() {
         }
         // A selector that cannot be evaluated is an error only where the search reaches it.
         if (failed()) {
+          if (failed_->kind == Outcome::Kind::kTimeout) return;
           failed_.reset();
           continue;
         }

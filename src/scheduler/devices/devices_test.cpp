@@ -772,6 +772,16 @@ TEST_F(Devices, ExpensiveSelectorsAreStepsOfTheSearch) {
   EXPECT_EQ(Try(claim), "timeout");
 }
 
+TEST_F(Devices, ASearchThatTakesTooLongToGroupDevicesEnds) {
+  AddSlice("s", R"({"name": "g0"})");
+  group_after_ = 0;
+  selectors_.steps_each = 2 * steps_;
+  EXPECT_EQ(
+      Try(Requests(Exactly("r") + "," + Exactly("s", R"("selectors": [{"cel": {"expression": "x"}}])"))),
+      "timeout")
+      << "the search alone would not evaluate the selector";
+}
+
 // --- results ---
 
 TEST_F(Devices, AnAllocationHasTheConfigurationOfItsRequests) {
@@ -833,6 +843,38 @@ TEST_F(Devices, APendingAllocationCountsUntilItsWriteIsReceived) {
   EXPECT_TRUE(allocated_.PendingOf("u") == nullptr);
   Put(version("9", "{}"));
   EXPECT_EQ(one(), "r=p/g0 ") << "deallocated";
+}
+
+TEST_F(Devices, APendingAllocationEndsWithItsClaim) {
+  AddSlice("s", kThree);
+  objects_.Of<ResourceClaim>().Listen([this](const auto& change) { allocated_.Apply(change); });
+  const auto one = [&] { return Try(Requests(Exactly("r"))); };
+  Put(Claim("{}"));
+  allocated_.AddPending(
+      "uid-c", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("g0"))->allocation));
+  allocated_.MarkWritten("uid-c", "8");
+  EXPECT_EQ(one(), "r=p/g1 ");
+  Drop<ResourceClaim>("ns", "c");
+  EXPECT_EQ(one(), "r=p/g0 ") << "the written version is never received";
+  allocated_.MarkWritten("uid-c", "9");
+  EXPECT_EQ(one(), "r=p/g0 ") << "the response arrives after the deletion";
+}
+
+TEST_F(Devices, APendingAllocationEndsIfALaterVersionArrivedBeforeTheResponse) {
+  AddSlice("s", kThree);
+  objects_.Of<ResourceClaim>().Listen([this](const auto& change) { allocated_.Apply(change); });
+  const auto version = [](const std::string& version) {
+    return Read<ResourceClaim>(fmt::format(
+        R"({{"metadata": {{"namespace": "ns", "name": "c", "uid": "u", "resourceVersion": "{}"}}}})",
+        version));
+  };
+  Put(version("5"));
+  allocated_.AddPending(
+      "u", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("g0"))->allocation));
+  Put(version("9"));
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/g1 ") << "not written as far as known";
+  allocated_.MarkWritten("u", "8");
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/g0 ") << "written, and deallocated since";
 }
 
 TEST_F(Devices, APendingAllocationCountsUntilTheLastOfItsPodsReleasesIt) {

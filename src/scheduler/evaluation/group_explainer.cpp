@@ -256,7 +256,7 @@ void KeepAdviceForGroup(assembly::PodEvaluator& evaluator, const Entry& entry,
            !Helps(evaluator, entry, waiting, obstacle, advice.change);
   });
   for (const api::PodPtr& pod : holders) {
-    if (api::IsOfDaemonSet(pod->metadata)) continue;
+    if (api::ComesBack(pod->metadata)) continue;
     const explanation::Change without{.leaving = {pod}};
     if (!Helps(evaluator, entry, waiting, obstacle, without)) continue;
     out.obstacle.advice.push_back(

@@ -23,6 +23,10 @@ constexpr std::int32_t kHighestPriority = 1'000'000'000;  // of priority classes
 
 struct Proposal {
   std::vector<Fix> fixes;
+  // The objections of two plugins may need the same step: a node where a volume is.
+  void Add(Fix fix) {
+    if (std::ranges::find(fixes, fix.text, &Fix::text) == fixes.end()) fixes.push_back(std::move(fix));
+  }
   std::vector<std::string> Steps() const {
     std::vector<std::string> steps;
     for (const Fix& fix : fixes) steps.push_back(fix.text);
@@ -63,7 +67,7 @@ void ProposeForGroup(const Situation& at, const RowGroup& group, std::vector<Pro
   for (std::size_t variant = 0; variant < kVariants; ++variant) {
     Proposal proposal;
     for (const std::vector<Fix>& fixes : alternatives)
-      proposal.fixes.push_back(fixes[std::min(variant, fixes.size() - 1)]);
+      proposal.Add(fixes[std::min(variant, fixes.size() - 1)]);
     proposals.push_back(std::move(proposal));
   }
 }
@@ -221,7 +225,8 @@ std::vector<Advice> FindAdvice(assembly::PodEvaluator& evaluator, const Situatio
 }
 
 std::vector<Advice> AdviceForPod(assembly::PodEvaluator& evaluator, const Situation& at) {
-  Proposal proposal{FixesForPod(at)};
+  Proposal proposal;
+  for (Fix& fix : FixesForPod(at)) proposal.Add(std::move(fix));
   if (proposal.fixes.empty()) return {};
   Advice advice{.steps = proposal.Steps(), .change = Combine(at, at.pod.pod, proposal.fixes), .nodes = {}};
   advice.nodes = FittingNodes(evaluator, at.pod.pod, advice.change);

@@ -34,7 +34,10 @@ class RandomCluster {
     for (std::uint64_t i = 0; i < pods; ++i) {
       const std::uint64_t node = Below(nodes);
       const bool port = Chance(4) && with_port.insert(node).second;
-      cluster.Run("n" + std::to_string(node), Placed("p" + std::to_string(i), port));
+      api::Pod placed = Placed("p" + std::to_string(i), port);
+      // Copies of these come with a new node.
+      if (i % 6 == 5) placed.metadata.controller = api::OwnerReference{"apps/v1", "DaemonSet", "agent", "u"};
+      cluster.Run("n" + std::to_string(node), placed);
     }
     return cluster;
   }

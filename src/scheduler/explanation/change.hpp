@@ -12,13 +12,22 @@
 
 namespace berth::explanation {
 
+// A node, and the objects that come with it.
+struct NewNode {
+  api::NodePtr node;                   // no node has this name
+  std::vector<api::PodPtr> pods = {};  // of DaemonSets, bound to it
+  std::vector<std::shared_ptr<const api::ResourceSlice>> slices = {};
+  std::shared_ptr<const api::CSINode> csi_node = {};               // null: none
+  std::shared_ptr<const api::NodeResourceTopology> topology = {};  // null: none
+};
+
 struct Change {
   api::PodPtr pod = {};                   // the changed pod; null: unchanged
   std::vector<api::PodPtr> leaving = {};  // bound pods that end
-  std::vector<api::NodePtr> nodes = {};   // added; or changed, if a node of this name exists
-  std::vector<std::shared_ptr<const api::ResourceSlice>> slices = {};  // added
+  std::vector<api::NodePtr> nodes = {};   // changed versions of existing nodes
+  std::vector<NewNode> new_nodes = {};
 
-  bool changes_cluster() const { return !leaving.empty() || !nodes.empty() || !slices.empty(); }
+  bool changes_cluster() const { return !leaving.empty() || !nodes.empty() || !new_nodes.empty(); }
 };
 
 // Applies the cluster's part of a change, and reverts it on destruction. Nothing else may change the cluster
@@ -32,11 +41,14 @@ class AppliedChange {
   AppliedChange& operator=(const AppliedChange&) = delete;
 
  private:
+  void Replace(const api::NodePtr& node);
+  void Add(const NewNode& added);
+  void Remove(const NewNode& added);
+
   cluster::ClusterState& cluster_;
   std::vector<api::PodPtr> removed_;
   std::vector<api::NodePtr> replaced_;  // the former versions
-  std::vector<std::string> added_;      // names of nodes
-  std::vector<std::shared_ptr<const api::ResourceSlice>> slices_;
+  std::vector<NewNode> added_;
 };
 
 }  // namespace berth::explanation

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "base/name_ranges.hpp"
@@ -84,12 +85,12 @@ Lines TaintValues(const Situation& at, const Obstacle&, const RowSet& rows) {
 }
 
 Lines SelectionValues(const Situation& at, const Obstacle&, const RowSet& rows) {
+  // A pod may have thousands of requirements, and each of these is compared with all nodes.
+  constexpr std::size_t kMostCompared = 100;
   Lines lines;
-  for (const NodeRequirement& requirement : NodeRequirements(*at.pod.pod)) {
-    RowSet failing(at.nodes().rows());
-    rows.ForEach([&](std::size_t row) {
-      if (!requirement.Matches(at.nodes().node(static_cast<Row>(row)))) failing.Add(row);
-    });
+  for (const NodeRequirement& requirement : NodeRequirements(*at.pod.pod) | std::views::take(kMostCompared)) {
+    if (lines.size() == kFewLines) break;
+    const RowSet failing = requirement.FailingRows(at.nodes(), rows);
     if (failing.Empty()) continue;
     std::vector<std::string> values;
     std::size_t labelled = 0;
@@ -106,7 +107,7 @@ Lines SelectionValues(const Situation& at, const Obstacle&, const RowSet& rows) 
     std::string line = fmt::format("requires {}; there is {}", requirement.Text(), fmt::join(values, ", "));
     if (const std::string nearest = NearestValue(at.nodes(), requirement); !nearest.empty()) {
       line += fmt::format("; nearest existing value: {}", nearest);
-    } else if (const std::string key = NearestKey(at.nodes(), requirement); !key.empty()) {
+    } else if (const std::string key = NearestKey(at.lookups.label_keys, requirement); !key.empty()) {
       line += fmt::format("; nearest existing label: {}", key);
     }
     lines.push_back(std::move(line));
@@ -122,23 +123,26 @@ Lines SelectionValues(const Situation& at, const Obstacle&, const RowSet& rows) 
   return lines;
 }
 
+// The resource of a reason of NodeResourcesFit; empty: it is of no resource.
+std::string ResourceOf(std::string_view reason) {
+  constexpr std::string_view kInsufficient = "Insufficient ";
+  if (reason == "Too many pods") return "pods";
+  return reason.starts_with(kInsufficient) ? std::string(reason.substr(kInsufficient.size())) : "";
+}
+
 // The amounts of the nearest nodes, and the range of the others.
 Lines ResourceValues(const Situation& at, const Obstacle& obstacle, const RowSet& rows) {
   struct Miss {
     Row row;
     Shortage shortage;
   };
+  const std::string resource = ResourceOf(obstacle.reason);
   std::vector<Miss> misses;
   for (const Row row : RowsByName(at, rows)) {
-    for (const Shortage& shortage : ShortagesOn(at, row)) {
-      const std::string reason =
-          shortage.resource == "pods" ? "Too many pods" : "Insufficient " + shortage.resource;
-      if (reason == obstacle.reason) misses.push_back({row, shortage});
-    }
+    if (const auto shortage = ShortageOf(at, row, resource)) misses.push_back({row, *shortage});
   }
   if (misses.empty()) return {};
   std::ranges::stable_sort(misses, {}, [](const Miss& miss) { return miss.shortage.missing(); });
-  const std::string& resource = misses.front().shortage.resource;
   if (resource == "pods") {
     std::vector<std::string> texts;
     for (const Miss& miss : misses)

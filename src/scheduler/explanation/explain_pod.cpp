@@ -72,8 +72,9 @@ std::vector<RowGroup> GroupRows(const Situation& at, const RowSet& feasible) {
   return sorted;
 }
 
-// Values of groups beyond these are not read: the reasons suffice.
+// Values of groups and reasons beyond these are not read: the reasons suffice.
 constexpr std::size_t kGroupsWithValues = 12;
+constexpr std::size_t kReasonsWithValues = 8;  // of a group
 
 std::vector<NodeGroup> DescribeGroups(const Situation& at, const std::vector<RowGroup>& groups) {
   std::vector<NodeGroup> described;
@@ -83,7 +84,8 @@ std::vector<NodeGroup> DescribeGroups(const Situation& at, const std::vector<Row
     nodes.shortfall = group.shortfall;
     for (const Obstacle* obstacle : group.obstacles) {
       Reason& reason = nodes.reasons.emplace_back(Reason{obstacle->plugin, obstacle->reason});
-      if (described.size() <= kGroupsWithValues) reason.values = DecidingValues(at, *obstacle, group.rows);
+      if (described.size() <= kGroupsWithValues && nodes.reasons.size() <= kReasonsWithValues)
+        reason.values = DecidingValues(at, *obstacle, group.rows);
     }
   }
   return described;
@@ -95,7 +97,8 @@ void ExplainAttempt(assembly::PodEvaluator& evaluator, const cluster::PodInfo& i
   Obstacles obstacles = FindObstacles(info, profile, engine.cache().nodes(), engine.reasons());
   for (Obstacle& obstacle : ExtenderObstacles(*out.record, engine.reasons()))
     obstacles.all.push_back(std::move(obstacle));
-  const Situation at{info, engine.cache(), engine.symbols(), obstacles, evaluator.RowsByName()};
+  const Lookups lookups = FindLookups(info, engine.cache().nodes(), engine.symbols(), obstacles);
+  const Situation at{info, engine.cache(), engine.symbols(), obstacles, lookups, evaluator.RowsByName()};
   if (!obstacles.pre_filter.ok()) {
     if (out.record->pre_filter) {
       for (const std::string& text : out.record->pre_filter->reasons)

@@ -18,6 +18,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 api::PodAffinityTerm SameZone(const std::string& app) {
   api::PodAffinityTerm term;
@@ -45,6 +46,12 @@ api::Pod CloseTo(const api::Pod& pod, const std::string& app) {
   api::Pod close = pod;
   close.spec.pod_affinity.emplace().required.push_back(SameZone(app));
   return close;
+}
+api::Pod ControlledBy(const char* kind, const api::Pod& pod) {
+  api::Pod controlled = pod;
+  controlled.metadata.controller =
+      api::OwnerReference{.api_version = "v1", .kind = kind, .name = "owner", .uid = "u"};
+  return controlled;
 }
 api::Pod Claiming(const api::Pod& pod, const std::string& claim) {
   api::Pod claiming = pod;
@@ -166,6 +173,32 @@ TEST(ExplainPod, GivesAllReasonsOfANodeAndOrdersNodesByThem) {
                   "n2: Insufficient cpu (requests 9; n2 lacks 1 (8 of 8 free))"));
 }
 
+TEST(ExplainPod, DescribesOnlyTheFirstReasonsOfAGroup) {
+  constexpr std::size_t kResources = 100;
+  FakeCluster cluster;
+  for (int node = 0; node < 20; ++node) cluster.Add(MakeNode(fmt::format("n{:02}", node)).Cpu("4"));
+  PodBuilder pod = MakePod("p");
+  for (std::size_t i = 0; i < kResources; ++i) pod.Request(fmt::format("made-up.example/{:03}", i), "1");
+  const Explanation explanation = Explain(cluster, pod);
+  ASSERT_EQ(explanation.groups.size(), 1U);
+  const std::vector<Reason>& reasons = explanation.groups.front().reasons;
+  EXPECT_EQ(reasons.size(), kResources);
+  EXPECT_THAT(reasons.front().values,
+              ElementsAre("requests 1; n00 lacks 1 (0 of 0 free), n01 lacks 1 (0 of 0 free), "
+                          "n02 lacks 1 (0 of 0 free); 17 more lack 1"));
+  EXPECT_EQ(std::ranges::count_if(reasons, [](const Reason& reason) { return !reason.values.empty(); }), 8);
+}
+
+TEST(ExplainPod, DescribesOnlyTheFirstRequirementsThatNodesFail) {
+  PodBuilder pod = MakePod("p");
+  for (int i = 0; i < 20; ++i) pod.Selecting(fmt::format("label-{:02}", i), "x");
+  const Explanation explanation = Explain(TwoZones(), pod);
+  const std::vector<Reason>& reasons = explanation.groups.front().reasons;
+  ASSERT_EQ(reasons.size(), 1U);
+  EXPECT_EQ(reasons.front().values.size(), 4U);
+  EXPECT_THAT(reasons.front().values.front(), HasSubstr("requires label-00=x;"));
+}
+
 TEST(ExplainPod, AdvisesWhatHelpsTheEasiestFirst) {
   struct Case {
     const char* what;
@@ -244,6 +277,88 @@ TEST(ExplainPod, AdvisesForVolumes) {
     const std::vector<std::string> advice =
         AdviceOf(Explain(cluster, Claiming(MakePod("p").Cpu("0"), c.claim)));
     EXPECT_EQ(advice, c.advice) << c.what;
+  }
+}
+
+TEST(ExplainPod, ANodeThatTwoPluginsMissIsAddedOnceAndRemovedAgain) {
+  FakeCluster cluster = TwoZones();
+  cluster.claims.push_back(
+      std::make_shared<const api::PersistentVolumeClaim>(berth::testing::MakeClaim("far").BoundTo("pv-1")));
+  cluster.volumes.push_back(std::make_shared<const api::PersistentVolume>(
+      berth::testing::MakeVolume("pv-1").Label(kZone, "c").ReachedFrom(kZone, {"c"}).ClaimedBy("far")));
+  const auto built = cluster.Build();
+  const Explanation explanation =
+      ExplainPod(*built->evaluator, std::make_shared<const api::Pod>(Claiming(MakePod("p").Cpu("0"), "far")));
+  EXPECT_THAT(Lines(explanation), Contains(HasSubstr("n1: node(s) had no available volume zone")));
+  EXPECT_THAT(Lines(explanation), Contains(HasSubstr("n1: node(s) didn't match PersistentVolume's node")));
+  EXPECT_THAT(AdviceOf(explanation),
+              Contains("add a node like n1 with topology.kubernetes.io/zone=c -> n1-new"));
+  for (const Advice& advice : explanation.advice) EXPECT_EQ(advice.change.new_nodes.size(), 1U);
+  EXPECT_EQ(built->engine->cache().nodes().Find("n1-new"), cluster::kNoRow);
+  EXPECT_EQ(built->engine->cache().nodes().Find("n2-new"), cluster::kNoRow);
+}
+
+TEST(ExplainPod, ANewNodeIsEvaluatedWithThePodsOfDaemonSets) {
+  const auto advised = [](const char* kind) {
+    FakeCluster cluster;
+    cluster.Add(MakeNode("n1").Cpu("4"));
+    cluster.Run("n1", ControlledBy(kind, MakePod("agent").Cpu("2")));
+    return AdviceOf(Explain(cluster, MakePod("p").Cpu("3")));
+  };
+  EXPECT_THAT(advised("ReplicaSet"), Contains("add a node like n1 -> n1-new"));
+  EXPECT_THAT(advised("DaemonSet"), Not(Contains(HasSubstr("add a node"))));
+}
+
+TEST(ExplainPod, ANewNodeHasTheVolumeLimitsAndTheTopologyOfItsModel) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4"));
+  cluster.Run("n1", MakePod("db").Cpu("4"));
+  api::CSINode csi_node;
+  csi_node.metadata.name = "n1";
+  csi_node.drivers.push_back({.name = "csi.example.com", .count = 1});
+  cluster.csi_nodes.push_back(std::make_shared<const api::CSINode>(csi_node));
+  api::NodeResourceTopology topology;
+  topology.metadata.name = "n1";
+  topology.attributes.push_back({.name = "topologyManagerPolicy", .value = "none"});
+  cluster.topologies.push_back(std::make_shared<const api::NodeResourceTopology>(topology));
+  const auto built = cluster.Build();
+  const Explanation explanation =
+      ExplainPod(*built->evaluator, std::make_shared<const api::Pod>(MakePod("p").Cpu("3")));
+  const auto added = std::ranges::find_if(
+      explanation.advice, [](const Advice& advice) { return !advice.change.new_nodes.empty(); });
+  ASSERT_NE(added, explanation.advice.end());
+  const NewNode& node = added->change.new_nodes.front();
+  ASSERT_NE(node.csi_node, nullptr);
+  EXPECT_EQ(node.csi_node->metadata.name, "n1-new");
+  EXPECT_EQ(node.csi_node->drivers.front().count, 1);
+  ASSERT_NE(node.topology, nullptr);
+  EXPECT_EQ(node.topology->metadata.name, "n1-new");
+  EXPECT_EQ(node.topology->attributes, topology.attributes);
+  EXPECT_EQ(built->engine->cache().objects().Of<api::CSINode>().size(), 1U) << "the copy is removed";
+  EXPECT_EQ(built->engine->cache().objects().Of<api::NodeResourceTopology>().size(), 1U);
+}
+
+TEST(ExplainPod, DoesNotAdviseToDeletePodsThatComeBack) {
+  const auto advised = [](const char* kind, const api::Pod& obstacle, const api::Pod& pod) {
+    FakeCluster cluster;
+    cluster.Add(MakeNode("n1").Cpu("4").Zone("a"));
+    cluster.Run("n1", ControlledBy(kind, obstacle));
+    return AdviceOf(Explain(cluster, pod));
+  };
+  struct Case {
+    const char* what;
+    api::Pod obstacle, pod;
+  };
+  const Case cases[] = {
+      {"the node's room", MakePod("q").Cpu("4"), MakePod("p").Cpu("2")},
+      {"a host port", MakePod("q").HostPort(80), MakePod("p").HostPort(80)},
+      {"anti-affinity", MakePod("q").Label("app", "q"), AwayFrom(MakePod("p"), "q")},
+  };
+  for (const Case& c : cases) {
+    const auto deletion = Contains(HasSubstr("wait until default/q has ended, or delete it"));
+    EXPECT_THAT(advised("ReplicaSet", c.obstacle, c.pod), deletion) << c.what;
+    for (const char* kind : {"DaemonSet", "Node"})
+      EXPECT_THAT(advised(kind, c.obstacle, c.pod), Not(deletion)) << c.what << ", " << kind;
   }
 }
 

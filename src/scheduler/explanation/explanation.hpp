@@ -16,7 +16,8 @@ namespace berth::explanation {
 struct Reason {
   std::string plugin;
   std::string text;  // kube-scheduler's
-  // The values that decided, for these nodes: sentences without a full stop, the most helpful first.
+  // The values that decided, for these nodes: sentences without a full stop, the most helpful first. Only for
+  // the first groups of nodes, and of each for the first reasons.
   std::vector<std::string> values = {};
 };
 

@@ -30,6 +30,8 @@ struct FakeCluster {
   std::vector<std::shared_ptr<const api::PersistentVolumeClaim>> claims;
   std::vector<std::shared_ptr<const api::PersistentVolume>> volumes;
   std::vector<std::shared_ptr<const api::ResourceSlice>> slices;
+  std::vector<std::shared_ptr<const api::CSINode>> csi_nodes;
+  std::vector<std::shared_ptr<const api::NodeResourceTopology>> topologies;
 
   FakeCluster& Add(const api::Node& node) {
     nodes.push_back(std::make_shared<const api::Node>(node));
@@ -57,6 +59,8 @@ struct FakeCluster {
     put(claims);
     put(volumes);
     put(slices);
+    put(csi_nodes);
+    put(topologies);
     for (const api::PodPtr& pod : bound) cache.AddPod(pod);
     built->evaluator = std::make_unique<assembly::PodEvaluator>(*built->engine);
     return built;
@@ -74,7 +78,13 @@ struct FakeCluster {
                     [&](const api::NodePtr& old) { return old->metadata.name == node->metadata.name; });
       changed.nodes.push_back(node);
     }
-    changed.slices.insert(changed.slices.end(), change.slices.begin(), change.slices.end());
+    for (const NewNode& added : change.new_nodes) {
+      changed.nodes.push_back(added.node);
+      changed.bound.insert(changed.bound.end(), added.pods.begin(), added.pods.end());
+      changed.slices.insert(changed.slices.end(), added.slices.begin(), added.slices.end());
+      if (added.csi_node != nullptr) changed.csi_nodes.push_back(added.csi_node);
+      if (added.topology != nullptr) changed.topologies.push_back(added.topology);
+    }
     return changed;
   }
 

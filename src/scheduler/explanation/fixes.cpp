@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "kubernetes/api/owners.hpp"
 #include "kubernetes/api/selectors.hpp"
@@ -176,7 +177,7 @@ Fixes SelectionFixes(const Situation& at, const RowGroup& group) {
   const NodeRequirement& requirement = failed.front();
   const std::string nearest = NearestValue(at.nodes(), requirement);
   if (!nearest.empty()) fixes.push_back(UseValue(requirement, requirement.spec.key, nearest, kCorrectLabel));
-  if (const std::string key = NearestKey(at.nodes(), requirement);
+  if (const std::string key = NearestKey(at.lookups.label_keys, requirement);
       !key.empty() && !requirement.spec.values.empty())
     fixes.push_back(UseValue(requirement, key, requirement.spec.values.front(), kCorrectLabel));
   const std::string* value = node.metadata.labels.Find(requirement.spec.key);
@@ -208,26 +209,28 @@ bool Suffices(const std::vector<const cluster::PlacedPod*>& leaving, const std::
   });
 }
 
-// A small set of pods on the row that leave enough room; empty: there is none. Pods of DaemonSets come back.
+// The parts of the shortages that the pod's end would remove.
+double HelpOf(const cluster::PlacedPod& placed, const std::vector<Shortage>& shortages, const Situation& at) {
+  double parts = 0;
+  for (const Shortage& shortage : shortages) {
+    const auto amount = static_cast<double>(AmountOf(placed.use(), at, shortage.resource));
+    parts += std::min(1.0, amount / static_cast<double>(shortage.missing()));
+  }
+  return parts;
+}
+
+// A small set of pods on the row that leave enough room; empty: there is none.
 std::vector<api::PodPtr> PodsInTheWay(const Situation& at, cluster::Row row,
                                       const std::vector<Shortage>& shortages) {
-  std::vector<const cluster::PlacedPod*> candidates;
+  std::vector<std::tuple<double, std::string, const cluster::PlacedPod*>> candidates;
   for (const cluster::PlacedPod* placed : at.nodes().pods(row)) {
-    if (!api::IsOfDaemonSet(placed->pod->metadata)) candidates.push_back(placed);
+    const api::ObjectMeta& metadata = placed->pod->metadata;
+    if (!api::ComesBack(metadata))
+      candidates.emplace_back(-HelpOf(*placed, shortages, at), metadata.Key(), placed);
   }
-  const auto help = [&](const cluster::PlacedPod* placed) {
-    double parts = 0;
-    for (const Shortage& shortage : shortages) {
-      const auto amount = static_cast<double>(AmountOf(placed->use(), at, shortage.resource));
-      parts += std::min(1.0, amount / static_cast<double>(shortage.missing()));
-    }
-    return parts;
-  };
-  std::ranges::sort(candidates, {}, [&](const cluster::PlacedPod* placed) {
-    return std::pair(-help(placed), placed->pod->metadata.Key());
-  });
+  std::ranges::sort(candidates);
   std::vector<const cluster::PlacedPod*> leaving;
-  for (const cluster::PlacedPod* placed : candidates) {
+  for (const auto& [help, key, placed] : candidates) {
     if (leaving.size() == kMostLeaving || Suffices(leaving, shortages, at)) break;
     leaving.push_back(placed);
   }
@@ -249,6 +252,14 @@ Fix WaitFor(std::vector<api::PodPtr> pods) {
                               names.size() == 1 ? "has" : "have", names.size() == 1 ? "it" : "them"),
           .effort = kWaitForPods + static_cast<int>(names.size()) - 1,
           .leaving = std::move(pods)};
+}
+
+// All of these pods must end. Empty: there is none, there are too many, or one would come back at once.
+Fixes WaitForAll(std::vector<api::PodPtr> pods) {
+  if (pods.empty() || pods.size() > kMostLeaving) return {};
+  if (std::ranges::any_of(pods, [](const api::PodPtr& pod) { return api::ComesBack(pod->metadata); }))
+    return {};
+  return {WaitFor(std::move(pods))};
 }
 
 Fixes ResourceFixes(const Situation& at, const RowGroup& group) {
@@ -309,17 +320,14 @@ Fixes AffinityFixes(const Situation& at, const RowGroup& group) {
                        rules.required.clear();
                      }});
   }
-  std::vector<api::PodPtr> conflicts = AntiAffinityConflicts(at, group.nearest);
-  if (!conflicts.empty() && conflicts.size() <= kMostLeaving) fixes.push_back(WaitFor(std::move(conflicts)));
+  for (Fix& fix : WaitForAll(AntiAffinityConflicts(at, group.nearest))) fixes.push_back(std::move(fix));
   return fixes;
 }
 
 Fixes PortFixes(const Situation& at, const RowGroup& group) {
-  std::vector<api::PodPtr> conflicts = HostPortConflicts(at, group.nearest);
-  if (conflicts.empty() || conflicts.size() > kMostLeaving) return {};
-  Fix fix = WaitFor(std::move(conflicts));
-  fix.text = "free the host port: " + fix.text;
-  return {std::move(fix)};
+  Fixes fixes = WaitForAll(HostPortConflicts(at, group.nearest));
+  for (Fix& fix : fixes) fix.text = "free the host port: " + fix.text;
+  return fixes;
 }
 
 // A node where the volumes of the pod are.
@@ -327,7 +335,7 @@ Fixes VolumePlaceFixes(const Situation& at, const RowGroup& group) {
   const std::map<std::string, std::string> labels = LabelsForVolumes(at);
   if (labels.empty()) return {};
   Fix fix = NodeLike(at, group.nearest);
-  api::Node node = *fix.new_nodes.front();
+  api::Node node = *fix.new_node->node;
   std::vector<std::string> texts;
   for (const auto& [key, value] : labels) {
     const std::string* own = node.metadata.labels.Find(key);
@@ -337,14 +345,67 @@ Fixes VolumePlaceFixes(const Situation& at, const RowGroup& group) {
   }
   if (texts.empty()) return {};
   fix.text += fmt::format(" with {}", fmt::join(texts, ", "));
-  fix.new_nodes.front() = std::make_shared<const api::Node>(std::move(node));
+  fix.new_node->node = std::make_shared<const api::Node>(std::move(node));
   return {std::move(fix)};
 }
 
-Fixes VolumeUseFixes(const Situation& at, const RowGroup&) {
-  std::vector<api::PodPtr> users = UsersOfExclusiveClaims(at);
-  if (users.empty() || users.size() > kMostLeaving) return {};
-  return {WaitFor(std::move(users))};
+Fixes VolumeUseFixes(const Situation& at, const RowGroup&) { return WaitForAll(UsersOfExclusiveClaims(at)); }
+
+// Of a new node. Objects of nodes that do not exist any more may remain, and must not be replaced.
+std::string FreeName(const Situation& at, const std::string& model) {
+  const auto taken = [&](const std::string& name) {
+    return at.nodes().Find(name) != cluster::kNoRow ||
+           at.cluster.objects().Of<api::CSINode>().Find(name) != nullptr ||
+           at.cluster.objects().Of<api::NodeResourceTopology>().Find(name) != nullptr;
+  };
+  std::string name = model + "-new";
+  while (taken(name)) name += "-new";
+  return name;
+}
+
+// The model's object of a kind with one object per node, which has the node's name; null: it has none.
+template <class T>
+std::shared_ptr<const T> CopyOf(const Situation& at, const std::string& model, const std::string& name) {
+  const auto found = at.cluster.objects().Of<T>().Find(model);
+  if (found == nullptr) return nullptr;
+  T copy = *found;
+  copy.metadata.name = name;
+  copy.metadata.uid.clear();
+  return std::make_shared<const T>(std::move(copy));
+}
+
+std::vector<api::PodPtr> DaemonSetPodsFor(const Situation& at, cluster::Row model, const std::string& name) {
+  std::vector<api::PodPtr> pods;
+  for (const cluster::PlacedPod* placed : at.nodes().pods(model)) {
+    if (!api::IsOfDaemonSet(placed->pod->metadata)) continue;
+    api::Pod copy = *placed->pod;
+    copy.metadata.name += "-on-" + name;
+    copy.metadata.uid += "-on-" + name;
+    copy.spec.node_name = name;
+    pods.push_back(std::make_shared<const api::Pod>(std::move(copy)));
+  }
+  return pods;
+}
+
+using Slices = std::vector<std::shared_ptr<const api::ResourceSlice>>;
+
+Slices SlicesFor(const Situation& at, const std::string& model, const std::string& name) {
+  Slices slices;
+  at.cluster.objects().Of<api::ResourceSlice>().ForEach([&](const auto& slice) {
+    if (slice->node_name != model) return;
+    api::ResourceSlice copy = *slice;
+    copy.metadata.name += "-of-" + name;
+    copy.metadata.uid.clear();
+    copy.node_name = name;
+    copy.pool = copy.pool == model ? name : copy.pool + "-of-" + name;
+    slices.push_back(std::make_shared<const api::ResourceSlice>(std::move(copy)));
+  });
+  return slices;
+}
+
+bool Adds(const Change& change, const std::string& node) {
+  return std::ranges::any_of(change.new_nodes,
+                             [&](const NewNode& added) { return added.node->metadata.name == node; });
 }
 
 }  // namespace
@@ -375,8 +436,7 @@ std::vector<Fix> FixesFor(const Situation& at, const RowGroup& group, std::strin
 Fix NodeLike(const Situation& at, cluster::Row row) {
   api::Node node = at.nodes().node(row);
   const std::string model = node.metadata.name;
-  std::string name = model + "-new";
-  while (at.nodes().Find(name) != cluster::kNoRow) name += "-new";
+  const std::string name = FreeName(at, model);
   node.metadata.name = name;
   node.metadata.uid.clear();
   if (node.metadata.labels.Find(kHostname) != nullptr) node.metadata.labels.Set(kHostname, name);
@@ -386,18 +446,13 @@ Fix NodeLike(const Situation& at, cluster::Row row) {
     if (!taint.key.starts_with(kNodeLifecycle)) taints.push_back(taint);
   }
   node.taints = std::move(taints);
-  Fix fix{.text = fmt::format("add a node like {}", model), .effort = kAddNode};
-  fix.new_nodes.push_back(std::make_shared<const api::Node>(std::move(node)));
-  at.cluster.objects().Of<api::ResourceSlice>().ForEach([&](const auto& slice) {
-    if (slice->node_name != model) return;
-    api::ResourceSlice copy = *slice;
-    copy.metadata.name += "-of-" + name;
-    copy.metadata.uid.clear();
-    copy.node_name = name;
-    copy.pool = copy.pool == model ? name : copy.pool + "-of-" + name;
-    fix.new_slices.push_back(std::make_shared<const api::ResourceSlice>(std::move(copy)));
-  });
-  return fix;
+  return {.text = fmt::format("add a node like {}", model),
+          .effort = kAddNode,
+          .new_node = NewNode{.node = std::make_shared<const api::Node>(std::move(node)),
+                              .pods = DaemonSetPodsFor(at, row, name),
+                              .slices = SlicesFor(at, model, name),
+                              .csi_node = CopyOf<api::CSINode>(at, model, name),
+                              .topology = CopyOf<api::NodeResourceTopology>(at, model, name)}};
 }
 
 Change Combine(const Situation& at, const api::PodPtr& pod, const std::vector<Fix>& fixes) {
@@ -418,8 +473,8 @@ Change Combine(const Situation& at, const api::PodPtr& pod, const std::vector<Fi
       if (std::ranges::find(change.leaving, leaving) == change.leaving.end())
         change.leaving.push_back(leaving);
     }
-    change.nodes.insert(change.nodes.end(), fix.new_nodes.begin(), fix.new_nodes.end());
-    change.slices.insert(change.slices.end(), fix.new_slices.begin(), fix.new_slices.end());
+    if (fix.new_node && !Adds(change, fix.new_node->node->metadata.name))
+      change.new_nodes.push_back(*fix.new_node);
   }
   if (pod_changes) change.pod = std::make_shared<const api::Pod>(std::move(changed));
   for (auto& [name, node] : nodes) change.nodes.push_back(std::make_shared<const api::Node>(std::move(node)));

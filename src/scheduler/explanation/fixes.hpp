@@ -19,8 +19,7 @@ struct Fix {
   std::string node = {};                       // the node that on_node changes
   std::function<void(api::Node&)> on_node = {};
   std::vector<api::PodPtr> leaving = {};
-  std::vector<api::NodePtr> new_nodes = {};
-  std::vector<std::shared_ptr<const api::ResourceSlice>> new_slices = {};
+  std::optional<NewNode> new_node = {};
 };
 
 // Nodes with the same obstacles.
@@ -38,10 +37,12 @@ std::vector<Fix> FixesFor(const Situation& at, const RowGroup& group, std::strin
 // Changes of a pod that is rejected whatever the node; all of them together may help. Empty: none is known.
 std::vector<Fix> FixesForPod(const Situation& at);
 
-// A further node with the properties and devices of this one, and without pods.
+// A further node with the properties, devices, volume limits and topology of this one, and with copies of its
+// DaemonSets' pods.
 Fix NodeLike(const Situation& at, cluster::Row row);
 
-// The changes of all fixes together. `pod` is the pod before the change.
+// The changes of all fixes together; a node that several fixes add is added once. `pod` is the pod before the
+// change.
 Change Combine(const Situation& at, const api::PodPtr& pod, const std::vector<Fix>& fixes);
 
 }  // namespace berth::explanation

@@ -26,6 +26,19 @@ bool NodeRequirement::Matches(const api::Node& node) const {
   return parsed && parsed->Matches(node.metadata.labels.Find(spec.key));
 }
 
+RowSet NodeRequirement::FailingRows(const cluster::NodeTable& nodes, const RowSet& rows) const {
+  RowSet failing(nodes.rows());
+  // Parsed once: the rows may be all nodes.
+  const auto parsed = api::ParseNodeRequirement(spec, "", nullptr);
+  rows.ForEach([&](std::size_t row) {
+    const std::string* value = nodes.node(static_cast<cluster::Row>(row)).metadata.labels.Find(spec.key);
+    const bool matches =
+        term ? parsed && parsed->Matches(value) : value != nullptr && *value == spec.values.front();
+    if (!matches) failing.Add(row);
+  });
+  return failing;
+}
+
 std::vector<NodeRequirement> NodeRequirements(const api::Pod& pod) {
   std::vector<NodeRequirement> all;
   for (const auto& [key, value] : pod.spec.node_selector)
@@ -89,14 +102,9 @@ std::string NearestValue(const cluster::NodeTable& nodes, const NodeRequirement&
   return "";
 }
 
-std::string NearestKey(const cluster::NodeTable& nodes, const NodeRequirement& requirement) {
-  std::set<std::string_view> keys;
-  nodes.all().ForEach([&](std::size_t row) {
-    for (const auto& [key, value] : nodes.node(static_cast<cluster::Row>(row)).metadata.labels)
-      keys.insert(key);
-  });
-  if (keys.contains(requirement.spec.key)) return "";
-  return Nearest(requirement.spec.key, std::vector<std::string>(keys.begin(), keys.end()));
+std::string NearestKey(const std::vector<std::string>& keys, const NodeRequirement& requirement) {
+  if (std::ranges::binary_search(keys, requirement.spec.key)) return "";
+  return Nearest(requirement.spec.key, keys);
 }
 
 }  // namespace berth::explanation

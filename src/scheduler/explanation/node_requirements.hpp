@@ -20,6 +20,8 @@ struct NodeRequirement {
   // "disk=ssd", "zone In (a, b)", "gpu Exists"
   std::string Text() const;
   bool Matches(const api::Node& node) const;
+  // Those of the rows that it does not match.
+  RowSet FailingRows(const cluster::NodeTable& nodes, const RowSet& rows) const;
 };
 
 // All label requirements; matchFields are not included.
@@ -34,7 +36,7 @@ std::vector<std::pair<std::string, std::size_t>> LabelValues(const cluster::Node
                                                              const RowSet& rows, const std::string& key);
 // The existing value that is probably meant: close in spelling; empty: none.
 std::string NearestValue(const cluster::NodeTable& nodes, const NodeRequirement& requirement);
-// Likewise the key, if no node has the one that is required.
-std::string NearestKey(const cluster::NodeTable& nodes, const NodeRequirement& requirement);
+// Likewise the key, if no node has the one that is required. `keys`: of all nodes, sorted.
+std::string NearestKey(const std::vector<std::string>& keys, const NodeRequirement& requirement);
 
 }  // namespace berth::explanation

@@ -15,45 +15,67 @@ bool IsBytes(const std::string& resource) {
   return resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
 }
 
-// Resources may be ignored: by the plugin's arguments, for an extender, or because devices provide them.
-bool IsInsufficient(const Situation& at, cluster::Row row, const std::string& resource) {
-  const std::string reason = "Insufficient " + resource;
-  return std::ranges::any_of(at.obstacles.all, [&](const Obstacle& obstacle) {
-    return obstacle.plugin == "NodeResourcesFit" && obstacle.reason == reason && obstacle.rows.Has(row);
-  });
+std::optional<Shortage> ShortageOfPods(const Situation& at, cluster::Row row) {
+  const cluster::NodeTable& nodes = at.nodes();
+  const std::int64_t allowed = nodes.allowed_pods()[row], free = allowed - nodes.pod_count()[row];
+  if (free >= 1) return std::nullopt;
+  return Shortage{.resource = "pods", .request = 1, .free = free, .total = allowed};
 }
 
-}  // namespace
+// Without the resource's name.
+std::optional<Shortage> ShortageOf(const Situation& at, cluster::Row row, cluster::ResourceId resource,
+                                   std::int64_t request) {
+  if (request <= 0) return std::nullopt;
+  const auto allocatable = at.nodes().allocatable(resource);
+  const std::int64_t total = allocatable.empty() ? 0 : allocatable[row];
+  const std::int64_t free = allocatable.empty() ? 0 : total - at.nodes().requested(resource)[row];
+  if (request <= free) return std::nullopt;
+  return Shortage{.resource = {}, .request = request, .free = free, .total = total};
+}
 
-std::vector<Shortage> ShortagesOn(const Situation& at, cluster::Row row) {
-  const cluster::NodeTable& nodes = at.nodes();
-  std::vector<Shortage> shortages;
-  if (nodes.pod_count()[row] + 1 > nodes.allowed_pods()[row]) {
-    shortages.push_back({.resource = "pods",
-                         .request = 1,
-                         .free = nodes.allowed_pods()[row] - nodes.pod_count()[row],
-                         .total = nodes.allowed_pods()[row]});
-  }
+// Calls visit(resource's name, shortage without the name). The name is not copied: most callers visit all
+// nodes.
+template <class Visit>
+void ForEachShortage(const Situation& at, cluster::Row row, Visit&& visit) {
+  if (const auto pods = ShortageOfPods(at, row)) visit(pods->resource, *pods);
   const auto check = [&](cluster::ResourceId resource, std::int64_t request) {
-    const auto allocatable = nodes.allocatable(resource);
-    const std::int64_t total = allocatable.empty() ? 0 : allocatable[row];
-    const std::int64_t free = allocatable.empty() ? 0 : total - nodes.requested(resource)[row];
-    if (request <= 0 || request <= free) return;
-    shortages.push_back({at.symbols.ResourceName(resource), request, free, total});
+    if (const auto found = ShortageOf(at, row, resource, request))
+      visit(at.symbols.ResourceName(resource), *found);
   };
   const cluster::Amounts& wanted = at.pod.fit();
   check(cluster::kCpu, wanted.milli_cpu);
   check(cluster::kMemory, wanted.memory);
   check(cluster::kEphemeralStorage, wanted.ephemeral_storage);
-  for (const auto& [resource, request] : wanted.scalars) {
-    if (IsInsufficient(at, row, at.symbols.ResourceName(resource))) check(resource, request);
+  for (std::size_t i = 0; i < wanted.scalars.size(); ++i) {
+    // Others are ignored: by the plugin's arguments, for an extender, or because devices provide them.
+    if (at.lookups.insufficient[i].Has(row)) check(wanted.scalars[i].first, wanted.scalars[i].second);
   }
+}
+
+}  // namespace
+
+std::vector<Shortage> ShortagesOn(const Situation& at, cluster::Row row) {
+  std::vector<Shortage> shortages;
+  ForEachShortage(at, row, [&](const std::string& resource, const Shortage& shortage) {
+    shortages.push_back(shortage);
+    shortages.back().resource = resource;
+  });
   return shortages;
+}
+
+std::optional<Shortage> ShortageOf(const Situation& at, cluster::Row row, const std::string& resource) {
+  if (resource == "pods") return ShortageOfPods(at, row);
+  const cluster::ResourceId id = at.symbols.FindResource(resource);
+  std::optional<Shortage> shortage = ShortageOf(at, row, id, at.pod.fit().Of(id));
+  if (shortage) shortage->resource = resource;
+  return shortage;
 }
 
 double ShortfallOn(const Situation& at, cluster::Row row) {
   double worst = 0;
-  for (const Shortage& shortage : ShortagesOn(at, row)) worst = std::max(worst, shortage.part());
+  ForEachShortage(at, row, [&](const std::string&, const Shortage& shortage) {
+    worst = std::max(worst, shortage.part());
+  });
   return worst;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct Shortage {
 
 // Sorted as NodeResourcesFit reports them: pods, cpu, memory, ephemeral-storage, others by name.
 std::vector<Shortage> ShortagesOn(const Situation& at, cluster::Row row);
+// The shortage of this resource, whether NodeResourcesFit ignores it or not; nullopt: there is none.
+std::optional<Shortage> ShortageOf(const Situation& at, cluster::Row row, const std::string& resource);
 // The largest part() of the shortages on the row; 0: none.
 double ShortfallOn(const Situation& at, cluster::Row row);
 

@@ -10,12 +10,23 @@
 
 namespace berth::explanation {
 
+// What is read once, because it is needed for many nodes.
+struct Lookups {
+  // For each of PodInfo::fit().scalars: the rows that NodeResourcesFit rejects for it.
+  std::vector<RowSet> insufficient;
+  // The keys of the labels of all nodes, sorted; empty unless NodeAffinity rejects a node.
+  std::vector<std::string> label_keys;
+};
+Lookups FindLookups(const cluster::PodInfo& pod, const cluster::NodeTable& nodes,
+                    const cluster::SymbolTable& symbols, const Obstacles& obstacles);
+
 // Valid while the cluster does not change.
 struct Situation {
   const cluster::PodInfo& pod;
   cluster::ClusterState& cluster;
   const cluster::SymbolTable& symbols;
   const Obstacles& obstacles;
+  const Lookups& lookups;                 // of this pod and these obstacles
   std::span<const cluster::Row> by_name;  // all rows, in the order of their nodes' names
 
   const cluster::NodeTable& nodes() const { return cluster.nodes(); }

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/framework/cycle_state.hpp"
+#include "scheduler/framework/one_node.hpp"
 #include "scheduler/framework/plugin.hpp"
+#include "testing/builders.hpp"
+#include "testing/cluster.hpp"
 
 namespace berth::framework {
 namespace {
@@ -101,6 +104,36 @@ TEST(CycleStateTest, ACloneHasTheValuesAndMarksOfItsTime) {
   EXPECT_TRUE(clone.Has(seen));
   EXPECT_FALSE(clone.Has(other));
   EXPECT_TRUE(state.Has(seen) && state.Has(other));
+}
+
+class CountsPreBind final : public BlockingPreBindPlugin {
+ public:
+  using BlockingPreBindPlugin::BlockingPreBindPlugin;
+  std::string_view Name() const override { return "CountsPreBind"; }
+  Status PreBindNow(const Placement&, std::stop_token) override {
+    ++calls;
+    return {};
+  }
+  int calls = 0;
+};
+
+TEST(BlockingPreBind, IsNotCalledIfItsStopWasRequestedBefore) {
+  berth::testing::Cluster cluster;
+  CountsPreBind plugin(cluster.handle());
+  const auto pod = cluster.Prepare(berth::testing::MakePod());
+  const std::string node = "n";
+  const Placement placement{pod, node, cluster.state()};
+  std::stop_source stop;
+  int succeeded = 0;
+  const auto run = [&] {
+    plugin.PreBind(placement, stop.get_token(), [&](const Status& status) { succeeded += status.ok(); });
+  };
+  run();
+  EXPECT_EQ(plugin.calls, 1);
+  stop.request_stop();
+  run();
+  EXPECT_EQ(plugin.calls, 1);
+  EXPECT_EQ(succeeded, 2);
 }
 
 }  // namespace

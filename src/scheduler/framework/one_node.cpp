@@ -51,6 +51,10 @@ Status OneNodeScorePlugin::Score(const Attempt& attempt, const RowSet& feasible,
 void BlockingPreBindPlugin::PreBind(const Placement& placement, std::stop_token stop, StatusCallback answer) {
   handle_.scheduler.RunBlocking(
       [this, &placement, stop = std::move(stop), answer = std::move(answer)]() mutable {
+        // While this work was queued, the binding may have failed and Unreserve may have run. Success binds
+        // no pod: whoever requests the stop has set the failure before, or has ended the binding. A failure
+        // here would replace the reason of the cancellation.
+        if (stop.stop_requested()) return answer({});
         answer(CatchExceptions([&] { return PreBindNow(placement, stop); }));
       });
 }

@@ -73,7 +73,8 @@ class OneNodeScorePlugin : public ScorePlugin {
 class BlockingPreBindPlugin : public PreBindPlugin {
  public:
   explicit BlockingPreBindPlugin(Handle& handle) : handle_(handle) {}
-  // Must poll `stop` and return early when it is requested. Called on a worker thread.
+  // Must poll `stop` and return early when it is requested; not called if it was requested before. Called on
+  // a worker thread.
   virtual Status PreBindNow(const Placement& placement, std::stop_token stop) = 0;
   PreFlight PreBindPreFlight(const Placement&) override { return {}; }
   void PreBind(const Placement& placement, std::stop_token stop, StatusCallback answer) final;

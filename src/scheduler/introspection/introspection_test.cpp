@@ -90,6 +90,21 @@ TEST_F(IntrospectionTest, ASummaryNamesNoNodeAndNoOtherPod) {
   EXPECT_THAT(json::serialize(Json("default/big", PodView::kNodes)), HasSubstr(R"("names":["secret-node"])"));
 }
 
+TEST(PodJson, ASummaryCountsTheTenantsBeforeButDoesNotNameThem) {
+  PodReport report;
+  report.stage = PodStage::kQueued;
+  queue::TenantPlace& tenant = report.queued.emplace().tenant.emplace();
+  tenant.own.name = "own";
+  tenant.before.emplace_back().name = "secret-tenant";
+  tenant.tenants_before = 1;
+  const std::string summary = PodJson(report, PodView::kSummary);
+  EXPECT_THAT(summary, HasSubstr(R"("tenant":{"name":"own",)"));
+  EXPECT_THAT(summary, HasSubstr(R"("tenantsBefore":1)"));
+  EXPECT_THAT(summary, Not(HasSubstr("firstTenants")));
+  EXPECT_THAT(summary, Not(HasSubstr("secret-tenant")));
+  EXPECT_THAT(PodJson(report, PodView::kNodes), HasSubstr(R"("firstTenants":[{"name":"secret-tenant",)"));
+}
+
 config::SchedulerConfig GroupConfig() {
   std::vector<std::string> notes;
   const std::string on[] = {"GenericWorkload=true"};

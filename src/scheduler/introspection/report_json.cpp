@@ -33,13 +33,15 @@ void AppendTenant(std::string& out, const framework::TenantState& tenant) {
   object.AddNumber("attemptsWithoutPlacement", static_cast<std::int64_t>(tenant.unsettled));
 }
 
-void AddTenantPlace(JsonObject& queued, const queue::TenantPlace& place) {
+// Who may read only this pod learns nothing about the other tenants but their number.
+void AddTenantPlace(JsonObject& queued, const queue::TenantPlace& place, PodView view) {
   AppendTenant(queued.Key("tenant"), place.own);
   queued.AddNumber("tenantsBefore", static_cast<std::int64_t>(place.tenants_before));
+  if (view == PodView::kSummary) return;
   AppendJsonList(queued.Key("firstTenants"), place.before, AppendTenant);
 }
 
-void AddQueued(JsonObject& pod, const QueuedReport& report) {
+void AddQueued(JsonObject& pod, const QueuedReport& report, PodView view) {
   JsonObject queued(pod.Key("queue"));
   queued.Add("place", report.place);
   AddTime(queued, "since", report.since);
@@ -52,7 +54,7 @@ void AddQueued(JsonObject& pod, const QueuedReport& report) {
   queued.AddUnlessEmpty("waitingFor", report.waiting_for);
   queued.AddUnlessEmpty("gatedBy", report.gated_by);
   if (report.place == "active") queued.AddNumber("ahead", static_cast<std::int64_t>(report.ahead));
-  if (report.tenant) AddTenantPlace(queued, *report.tenant);
+  if (report.tenant) AddTenantPlace(queued, *report.tenant, view);
   if (report.woken_by.empty()) return;
   AppendJsonList(queued.Key("wokenBy"), report.woken_by, [](std::string& out, const WakingEvents& events) {
     JsonObject one(out);
@@ -272,7 +274,7 @@ std::string PodJson(const PodReport& report, PodView view) {
   if (report.stage != PodStage::kGone) pod.AddNumber("priority", report.priority);
   pod.AddUnlessEmpty("nominatedNode", report.nominated_node);
   pod.Add("stage", NameOf(report.stage));
-  if (report.queued) AddQueued(pod, *report.queued);
+  if (report.queued) AddQueued(pod, *report.queued, view);
   std::size_t number = 0;
   AppendJsonList(pod.Key("attempts"), report.attempts, [&](std::string& text, const AttemptReport& attempt) {
     ++number;

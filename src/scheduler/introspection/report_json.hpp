@@ -11,10 +11,10 @@
 
 namespace berth::introspection {
 
-// How much a reader may see of nodes and of other pods.
+// How much a reader may see of nodes, of other pods and of other tenants.
 enum class PodView : std::uint8_t {
-  kSummary,  // counts only, and the pod's own node
-  kNodes,    // names of nodes, the best candidates with their scores, victims
+  kSummary,  // counts only, and the pod's own node and tenant
+  kNodes,    // names of nodes, the best candidates with their scores, victims, tenants before the pod's
   kRecords,  // kNodes, and the complete decision record of each attempt
 };
 

@@ -197,10 +197,10 @@ class Rounds {
   // Whole seconds; zero if the clock of load-watcher is ahead, or if there is no clock (in explanations).
   Duration AgeOf(const WatcherAnswer& document) const {
     if (clock_ == nullptr || document.window_end == 0) return {};
-    const auto now = std::chrono::floor<std::chrono::seconds>(clock_->WallNow());
-    const std::int64_t age = now.time_since_epoch().count() - document.window_end;
-    constexpr std::int64_t kMost = 1'000'000'000;  // the sum with other times must not overflow
-    return std::chrono::seconds(std::clamp<std::int64_t>(age, 0, kMost));
+    const std::int64_t now =
+        std::chrono::floor<std::chrono::seconds>(clock_->WallNow()).time_since_epoch().count();
+    constexpr std::int64_t kMost = 1'000'000'000;  // sums with other times must not overflow
+    return std::chrono::seconds(now - std::clamp(document.window_end, now - kMost, now));
   }
 
   void Deliver(SignalAnswer answer) {
@@ -212,7 +212,7 @@ class Rounds {
   // answered.
   void ReportCoverage() {
     Targets answered;
-    std::ranges::copy_if(std::exchange(polled_, {}), std::back_inserter(answered),
+    std::ranges::copy_if(polled_, std::back_inserter(answered),
                          [](const auto& target) { return target->error.empty(); });
     parts_.post([&measurements = parts_.measurements, answered = std::move(answered)] {
       for (const auto& target : answered) {
@@ -265,7 +265,19 @@ class Rounds {
     failed_starts_ = failing ? std::min(failed_starts_ + 1, kFirstRetries) : kFirstRetries;
     if (failing != std::exchange(failing_, failing))
       Report(failing ? fmt::format("{}: {}", (*failed)->name, (*failed)->error) : "");
+    ChooseFirst();
     Rest();
+  }
+
+  // The client sends a few queries at a time, and all have the same deadline: with a slow source the last
+  // ones are not sent in time. So the next round begins behind the queries that had their turn: with the
+  // first one that failed after another was answered.
+  void ChooseFirst() {
+    const auto has_failed = [](const auto& target) { return !target->error.empty(); };
+    const auto answered = std::ranges::find_if_not(polled_, has_failed);
+    auto first = std::find_if(answered, polled_.end(), has_failed);
+    if (answered == polled_.end() && polled_.size() > 1) first = polled_.begin() + 1;
+    if (first != polled_.end()) std::ranges::rotate(targets_, std::ranges::find(targets_, *first));
   }
 
   void Report(const std::string& error) {
@@ -293,8 +305,8 @@ class Rounds {
   Random& random_;
   SeriesCatalog nodes_;
   SourceMetrics metrics_;
-  Targets targets_;
-  Targets polled_;         // in the current round
+  Targets targets_;        // in the order of their queries in the next round
+  Targets polled_;         // in the current round, in the order of their queries
   int failed_starts_ = 0;  // rounds before the first without a failure
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
   MonoTime began_{};

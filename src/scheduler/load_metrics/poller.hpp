@@ -46,7 +46,8 @@ struct PollerParts {
 // of each other, in rounds that begin one interval (+-5 %) apart, or as soon as the previous round has ended.
 // At the start, up to ten rounds with failures are repeated after one second.
 // A failed query does not affect the others; its signal is marked as failed and keeps or loses its values by
-// its own rules.
+// its own rules. If a source is too slow to answer all queries of a round, those that were late come first in
+// the next one.
 //
 // Metrics: berth_measurement_*. Constructed and destroyed on any thread but the loop's; the parts must
 // outlive it.

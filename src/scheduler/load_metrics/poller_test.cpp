@@ -167,6 +167,21 @@ TEST_F(PollerTest, ARejectedQueryDoesNotAffectTheOthers) {
               HasSubstr("berth_measurement_polls_total{result=\"refused\",source=\"http://p:9090\"} 1\n"));
 }
 
+TEST_F(PollerTest, ASlowSourceAnswersEverySignalAfterSomeRounds) {
+  std::vector<SignalId> signals;
+  for (const char* expression : {"a", "b", "c", "d", "e"}) signals.push_back(Declare(expression));
+  MonoTime round{};
+  int sent = 0;
+  environment.hosts["p"] = [&](const http::ClientRequest&) -> Expected<http::ClientResponse> {
+    if (std::exchange(round, loop.Now()) != loop.Now()) sent = 0;
+    if (++sent > 2) return Fail(ErrorCode::kTimeout, "no connection within 10s");
+    return FakeEnvironment::Vector({{"n1", "5"}});
+  };
+  Start();
+  loop.Advance(2500ms);
+  for (const SignalId signal : signals) EXPECT_EQ(ValueOf(signal, "n1"), "5");
+}
+
 TEST_F(PollerTest, AWorkloadSignalKeepsItsLabelsAndALimitedNumberOfSeries) {
   const SignalId id = measurements.Declare({.name = "use",
                                             .source = "http://p:9090",
@@ -359,8 +374,11 @@ struct WatcherTest : PollerTest {
   }
   // CPU and memory averages of n1 at a window that ended `age` ago.
   http::ClientResponse Response(Duration age) const {
-    const auto end =
-        std::chrono::floor<std::chrono::seconds>(clock.WallNow() - age).time_since_epoch().count();
+    return ResponseAt(
+        std::chrono::floor<std::chrono::seconds>(clock.WallNow() - age).time_since_epoch().count());
+  }
+  // The same at a window that ended at this time, in Unix seconds.
+  static http::ClientResponse ResponseAt(std::int64_t end) {
     return FakeEnvironment::Json(
         fmt::format(R"({{"window":{{"end":{}}},"data":{{"NodeMetricsMap":{{"n1":{{"metrics":[)"
                     R"({{"type":"CPU","operator":"AVG","value":40}},{{"type":"Memory","operator":"AVG",)"
@@ -404,6 +422,15 @@ TEST_F(WatcherTest, MetricsHaveTheAgeOfTheirWindowAndAreRejectedWhenTheyAreTooOl
   environment.hosts["w"] = Same(Response(-100s));
   loop.Advance(2s);
   EXPECT_EQ(ValueOf(cpu, "n1"), "40") << "the clock of load-watcher is ahead";
+}
+
+TEST_F(WatcherTest, AWindowThatEndedAtTheLowestTimeIsTooOld) {
+  measurements.SetClock(clock);
+  const SignalId cpu = DeclareOfWatcher(kWatcherCpuAverage);
+  environment.hosts["w"] = Same(ResponseAt(INT64_MIN));
+  Start();
+  EXPECT_EQ(ValueOf(cpu, "n1"), "-");
+  EXPECT_THAT(measurements.signal(cpu).error, HasSubstr("and valid for 1m0s"));
 }
 
 TEST_F(PollerTest, CredentialsOfAPluginAreSentToItsSourceOnly) {

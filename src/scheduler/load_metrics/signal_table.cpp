@@ -327,7 +327,7 @@ bool SignalTable::Trusted(const Entry& entry, cluster::Row row) const {
   for (const GuardUse& use : entry.guards) {
     const Entry& guard = entries_[static_cast<std::size_t>(use.signal)];
     if (guard.signal.state == SignalState::kWaiting) return false;  // not yet polled
-    if (!guard.ever_answered || std::isnan(guard.median)) continue;
+    if (!HasValues(guard.signal.state) || std::isnan(guard.median)) continue;
     const double value = row < guard.raw.size() ? guard.raw[row] : kNoValue;
     if (std::isnan(value)) return false;
     if (use.guard.at_most && value > *use.guard.at_most) return false;

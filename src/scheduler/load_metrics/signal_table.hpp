@@ -39,8 +39,8 @@ enum class Subject {
 };
 
 // An additional query that determines for which nodes a signal is valid. A node without a value in its
-// result, or with a value outside the limits, has no value of the signal. If the query fails or returns no
-// values, the guard is not applied.
+// result, or with a value outside the limits, has no value of the signal. If the query fails, its last values
+// count as long as those of the signal would (SignalSpec::hold). Without values the guard is not applied.
 struct SignalGuard {
   std::string name;  // for logs and explanations
   std::string expression;

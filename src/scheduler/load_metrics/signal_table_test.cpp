@@ -223,6 +223,19 @@ TEST_F(SignalTableTest, AGuardWithoutValuesIsNotApplied) {
   EXPECT_EQ(ValueOf(cpu, "n1"), "1");
 }
 
+TEST_F(SignalTableTest, AGuardIsNotAppliedAfterItsValuesHaveExpired) {
+  const SignalId cpu = measurements.Declare(GuardedByAge());
+  const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
+  measurements.Take(Answer(age, {{"n1", 90}}, MonoTime(seconds(100))));
+  measurements.Take(Answer(cpu, {{"n1", 1}}, MonoTime(seconds(100))));
+  measurements.Failed(age, MonoTime(seconds(400)), "refused");
+  EXPECT_EQ(ValueOf(cpu, "n1"), "-") << "the values of the guard are held";
+  measurements.Failed(age, MonoTime(seconds(401)), "refused");
+  EXPECT_EQ(ValueOf(cpu, "n1"), "1");
+  measurements.Take(Answer(cpu, {{"n1", 2}}, MonoTime(seconds(401))));
+  EXPECT_EQ(ValueOf(cpu, "n1"), "2");
+}
+
 TEST_F(SignalTableTest, ANodeOnAReusedRowHasNoValue) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}}));

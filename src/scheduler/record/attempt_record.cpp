@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/check.hpp"
+#include "base/wrap.hpp"
 
 namespace berth::record {
 
@@ -33,7 +34,7 @@ bool AttemptRecord::CouldSelect(std::string_view node_name) const {
 std::int64_t AttemptRecord::Total(std::uint32_t row) const {
   std::int64_t total = base_total;
   for (const ScoreSnapshot::OfPlugin& plugin : scores.plugins()) total += plugin.weight() * plugin[row];
-  for (const ExtenderShare::Scores& extender : extenders.scores) total += extender.values[row];
+  for (const ExtenderShare::Scores& extender : extenders.scores) total = WrapAdd(total, extender.values[row]);
   return total;
 }
 
@@ -54,12 +55,13 @@ RowSet AttemptRecord::Best() const {
 std::vector<std::uint32_t> AttemptRecord::Ranked(std::size_t most) const {
   BERTH_CHECK(scored, pod);
   using Candidate =
-      std::tuple<bool, std::int64_t, std::string_view, std::uint32_t>;  // others, -total, name, row
+      std::tuple<bool, std::int64_t, std::string_view, std::uint32_t>;  // others, ~total, name, row
   std::vector<Candidate> candidates;
   feasible.ForEach([&](std::size_t index) {
     const auto row = static_cast<std::uint32_t>(index);
     const bool selected = result == Result::kScheduled && row == node;
-    candidates.emplace_back(!selected, -Total(row), nodes->by_row[row], row);
+    // The complement reverses the order of all numbers; the lowest one has no negative.
+    candidates.emplace_back(!selected, ~Total(row), nodes->by_row[row], row);
   });
   const auto shown = std::min(candidates.size(), most);
   std::ranges::partial_sort(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(shown));
@@ -88,6 +90,7 @@ std::size_t AttemptRecord::Bytes() const {
   }
   bytes += scores.Bytes();
   for (const auto& silence : extenders.silent) bytes += sizeof(silence) + set_bytes(silence.rows);
+  for (const std::string& reason : extenders.unknown_node_reasons) bytes += sizeof(reason) + reason.size();
   for (const auto& part : extenders.scores)
     bytes += sizeof(part) + part.values.size() * sizeof(part.values.front());
   for (const auto& error : extenders.errors) bytes += sizeof(error) + error.error.size();

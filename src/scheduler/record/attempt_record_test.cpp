@@ -304,7 +304,17 @@ TEST(RecordRing, TheSizeIncludesAllPartsOfARecord) {
   const std::size_t empty = record.Bytes();
   record.all = First(6400);
   record.scores = {{"A", 1, 0, std::vector<std::uint8_t>(1000)}};
-  EXPECT_GE(record.Bytes(), empty + 800 + 1000);
+  record.extenders.unknown_node_reasons.push_back(std::string(500, 'x'));
+  EXPECT_GE(record.Bytes(), empty + 800 + 1000 + 500);
+}
+
+TEST_F(RecordTest, TotalsOfExtendersWrapAndTheLowestOneIsRankedLast) {
+  record.scored = true;
+  record.feasible = Rows({0, 1, 2});
+  record.extenders.scores.push_back({"http://x", {INT64_MIN, INT64_MAX, 0, 0, 0}});
+  EXPECT_THAT(record.Ranked(3), ::testing::ElementsAre(1U, 2U, 0U));
+  record.extenders.scores.push_back({"http://y", {0, 1, 0, 0, 0}});
+  EXPECT_EQ(record.Total(1), INT64_MIN);
 }
 
 TEST_F(RecordTest, ANominationComesAfterTheNodes) {

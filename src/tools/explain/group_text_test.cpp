@@ -124,6 +124,20 @@ TEST_F(GroupTextTest, NamesTheMemberThatDoesNotFitAndThePodsThatHoldWhatItNeeds)
       "      1 node fits then: large\n");
 }
 
+TEST_F(GroupTextTest, DoesNotAdviseToDeleteAStaticPod) {
+  const std::string holder =
+      "---\n{apiVersion: v1, kind: Node, metadata: {name: n9},\n"
+      " status: {allocatable: {cpu: \"9\", memory: 9Gi, pods: \"9\"}}}\n"
+      "---\n{apiVersion: v1, kind: Pod, metadata: {name: static, namespace: shop, ownerReferences: "
+      "[{apiVersion: v1, kind: Node, name: n9, uid: u, controller: true}]},\n"
+      " spec: {nodeName: n9, containers: [{name: c, image: i, resources: {requests: {cpu: \"9\"}}}]}}\n";
+  Load(holder + Group("g", 3) + Member("a", "g") + Member("b", "g") + Member("c", "g"));
+  const std::string text = Text("b");
+  EXPECT_THAT(text, HasSubstr("shop/static (9 on n9)"));
+  EXPECT_THAT(text, HasSubstr("wait until shop/db has ended, or delete it"));
+  EXPECT_THAT(text, Not(HasSubstr("wait until shop/static")));
+}
+
 TEST_F(GroupTextTest, AdviceIsKeptOnlyIfTheWholeGroupFitsThen) {
   Load(Group("g", 5) + Member("a", "g") + Member("b", "g") + Member("c", "g") + Member("d", "g") +
        Member("e", "g"));

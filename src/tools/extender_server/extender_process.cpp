@@ -34,11 +34,13 @@ namespace berth::extender_server {
 namespace {
 
 constexpr std::chrono::seconds kDrain{5};
+// Of a client without the required certificate: enough for every request that it may make.
+constexpr std::size_t kAnonymousBodyBytes = 64 << 10;
 
-http::Response Refusal(int status) {
+http::Response Refusal(int status, const char* too_large) {
   http::Response response;
   response.status = status;
-  response.body = ShareText(status == 413   ? "the request is larger than --max-request-mib allows\n"
+  response.body = ShareText(status == 413   ? too_large
                             : status == 431 ? "the headers are too large\n"
                             : status == 400 ? "not an HTTP request\n"
                                             : "internal error\n");
@@ -74,7 +76,14 @@ http::ServerOptions Listeners::Options() const {
   limits.connections = static_cast<std::size_t>(options_.connections);
   limits.body_bytes = static_cast<std::size_t>(options_.body_mib) << 20;
   http::ServerOptions options = service::OptionsWithin(limits);
-  options.refusal = &Refusal;
+  const char* too_large = "the request is larger than --max-request-mib allows\n";
+  if (options_.service.require_certificate) {
+    options.anonymous_body_limit_bytes = kAnonymousBodyBytes;
+    too_large =
+        "the request is larger than --max-request-mib allows, or it is larger than 64 KiB and has no client "
+        "certificate signed by --client-ca-file\n";
+  }
+  options.refusal = [too_large](int status) { return Refusal(status, too_large); };
   return options;
 }
 
@@ -143,7 +152,13 @@ class Process final : public process::LongRunningProcess {
   Process(const ExtenderOptions& options, const config::SchedulerConfig& config,
           const runtime::Registry& plugins)
       : options_(options), config_(config), plugins_(plugins), listeners_(options_, environment_, clock_) {}
-  ~Process() override { listeners_.Close(); }
+  // Writes that the end of the writer cancels are answered through the listeners' thread, so the writer ends
+  // before that thread. Work in the loop may hold requests, too.
+  ~Process() override {
+    listeners_.Close();
+    writer_.reset();
+    loop_.DropPending();
+  }
 
  private:
   Expected<void> Assemble(std::vector<std::string>& notes) override;

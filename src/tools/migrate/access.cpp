@@ -86,7 +86,7 @@ std::string CurrentUser(Server& server) {
 
 Findings CheckAccess(Server& server, const AccessCheckOptions& options) {
   const std::string subject = CurrentUser(server) == options.user ? "" : options.user;
-  const std::vector<Permission> all = NeededPermissions(options.lease);
+  const std::vector<Permission> all = NeededPermissions(options.lease, options.watched);
   std::vector<const Permission*> missing;
   std::size_t requests = 0;
   for (const Permission& permission : all) {

@@ -12,6 +12,7 @@ namespace berth::migrate {
 struct AccessCheckOptions {
   std::string user{};  // "system:kube-scheduler", "system:serviceaccount:kube-system:berth"
   Lease lease{};
+  WatchedKinds watched{};
   // Resources, as "plural.group", that the server does not have: permissions for them are not needed.
   std::set<std::string> absent{};
   std::string remedy{};  // how to grant permissions

@@ -57,6 +57,19 @@ TEST(Access, MissingPermissionsAreReportedWithTheirConsequence) {
   }
 }
 
+TEST(Access, PermissionsOfConfiguredPluginsAreChecked) {
+  FakeServer server;
+  server.Put(kReviews, AllBut(R"("resource":"elasticquotas")"));
+  AccessCheckOptions options = About("system:kube-scheduler");
+  EXPECT_EQ(CheckAccess(server, options)[0].level, Level::kOk);
+  options.watched.requested = {"elasticquotas.scheduling.x-k8s.io"};
+  const Findings findings = CheckAccess(server, options);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].level, Level::kWarning);
+  EXPECT_THAT(findings[0].what,
+              HasSubstr("watch elasticquotas.scheduling.x-k8s.io: no namespace has a quota"));
+}
+
 TEST(Access, NoPermissionsAreOneFinding) {
   FakeServer server;
   server.Put(kReviews, AllBut("resource"));

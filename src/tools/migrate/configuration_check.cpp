@@ -111,8 +111,10 @@ class Check {
 
   void BuildPlugins() {
     std::vector<std::string> notes;
-    const auto built = process::TryPlugins(*checked_.config, plugins_, notes);
-    if (!built) AddFinding(Level::kBlocker, "the scheduler would not start: " + built.error().message);
+    auto requested = process::TryPlugins(*checked_.config, plugins_, notes);
+    if (!requested)
+      AddFinding(Level::kBlocker, "the scheduler would not start: " + requested.error().message);
+    checked_.requested_resources = std::move(requested).value_or(std::vector<std::string>());
     for (std::string& note : notes) AddFinding(Level::kNote, std::move(note));
   }
 

@@ -22,6 +22,8 @@ struct SchedulerSetup {
 struct CheckedConfiguration {
   // nullopt if it does not load.
   std::optional<config::SchedulerConfig> config;
+  // That its plugins read beside those of every scheduler: "podgroups.scheduling.x-k8s.io".
+  std::vector<std::string> requested_resources;
   Findings findings;
 };
 

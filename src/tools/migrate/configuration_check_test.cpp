@@ -28,6 +28,13 @@ const Finding* With(const CheckedConfiguration& checked, std::string_view text) 
   return found == checked.findings.end() ? nullptr : &*found;
 }
 
+TEST(ConfigurationCheck, KnowsTheResourcesThatThePluginsRequest) {
+  const auto quotas =
+      Check({}, "profiles: [{plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}}]\n");
+  EXPECT_THAT(quotas.requested_resources, testing::ElementsAre("elasticquotas.scheduling.x-k8s.io"));
+  EXPECT_THAT(Check({}, "").requested_resources, testing::IsEmpty());
+}
+
 TEST(ConfigurationCheck, ReportsDifferencesAndErrors) {
   const struct {
     std::vector<std::string> args;

@@ -55,7 +55,7 @@ class MigrateCheck {
     Lists lists(server_, ShownProgress());
     Add(CheckWorkloads(lists, facts, {NamesOf(config), config.gates}));
     if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\x1b[K");
-    CheckPermissions(config, facts);
+    CheckPermissions(config, std::move(own.requested_resources), facts);
     return std::move(findings_);
   }
 
@@ -171,7 +171,8 @@ class MigrateCheck {
                  "leaderElection.resourceName: berth");
   }
 
-  void CheckPermissions(const config::SchedulerConfig& config, const ServerFacts& facts) {
+  void CheckPermissions(const config::SchedulerConfig& config, std::vector<std::string> requested,
+                        const ServerFacts& facts) {
     AccessCheckOptions options;
     options.user = !options_.as_user.empty() ? options_.as_user
                    : options_.beside         ? "system:serviceaccount:kube-system:berth"
@@ -183,6 +184,7 @@ class MigrateCheck {
     }
     const config::LeaderElection& election = config.leader_election;
     options.lease = {election.resource_namespace, election.resource_name, election.leader_elect};
+    options.watched = {config.gates, std::move(requested)};
     options.absent = facts.absent;
     options.remedy = options_.beside ? "kubectl apply -k deploy/rbac (docs/guide/permissions.md)"
                                      : "grant it the rules of deploy/rbac (docs/guide/permissions.md)";

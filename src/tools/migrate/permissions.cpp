@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "kubernetes/client/resources.hpp"
+
 namespace berth::migrate {
 namespace {
 
@@ -48,6 +52,32 @@ constexpr Row kEverywhere[] = {
      "metrics requests over HTTPS are rejected"},
 };
 
+// The effect if resources that only some configurations read must not be watched, and the role that allows
+// it.
+struct Effect {
+  std::string_view group, resource, consequence;
+};
+constexpr Effect kEffects[] = {
+    {"scheduling.k8s.io", "podgroups", "pods of pod groups wait (role: pod-groups.yaml)"},
+    {"scheduling.k8s.io", "compositepodgroups", "pods of composite pod groups wait (role: pod-groups.yaml)"},
+    {"scheduling.k8s.io", "priorityclasses",
+     "pods with a priority class are not evicted (role: priority-classes.yaml)"},
+    {"scheduling.x-k8s.io", "podgroups", "pods of these groups wait (role: gangs.yaml)"},
+    {"scheduling.volcano.sh", "podgroups", "pods of these groups wait (role: gangs.yaml)"},
+    {"batch", "jobs", "pods of Jobs that are groups wait (role: gangs.yaml)"},
+    {"scheduling.x-k8s.io", "elasticquotas", "no namespace has a quota (role: quotas.yaml)"},
+    {"scheduling.sigs.k8s.io", "elasticquotas", "no namespace has a quota (role: quotas.yaml)"},
+    {"topology.node.k8s.io", "noderesourcetopologies",
+     "the NUMA zones of nodes are not considered (role: numa.yaml)"},
+};
+
+std::string_view ConsequenceWithout(const client::Resource& resource) {
+  for (const Effect& effect : kEffects) {
+    if (effect.group == resource.group && effect.resource == resource.plural) return effect.consequence;
+  }
+  return "a plugin of the configuration does not see it";
+}
+
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
@@ -73,6 +103,23 @@ void AddRow(const Row& row, std::string_view ns, std::string_view name, std::vec
   }
 }
 
+// Of the kinds that only some configurations read.
+void AddWatched(const WatchedKinds& watched, std::vector<Permission>& all) {
+  const auto add = [&](const client::Resource& resource) {
+    const bool always = resource.feature_gate.empty() && !resource.on_request;
+    if (always || !resource.IsWatched(watched.gates, watched.requested)) return;
+    AddRow({resource.group, resource.plural, "list watch", Level::kWarning, ConsequenceWithout(resource)}, "",
+           "", all);
+  };
+  std::ranges::for_each(client::kResources, add);
+  std::ranges::for_each(client::kExternalResources, add);
+  std::ranges::for_each(client::kOtherSources, add);
+  if (watched.gates.Enabled("GenericWorkload"))
+    AddRow({"scheduling.k8s.io", "podgroups/status", "patch", Level::kWarning,
+            "pod groups have no condition with the reason why they wait (role: pod-groups.yaml)"},
+           "", "", all);
+}
+
 }  // namespace
 
 std::string Permission::Text() const {
@@ -82,9 +129,10 @@ std::string Permission::Text() const {
   return ns.empty() ? text : fmt::format("{} in {}", text, ns);
 }
 
-std::vector<Permission> NeededPermissions(const Lease& lease) {
+std::vector<Permission> NeededPermissions(const Lease& lease, const WatchedKinds& watched) {
   std::vector<Permission> all;
   for (const Row& row : kEverywhere) AddRow(row, "", "", all);
+  AddWatched(watched, all);
   if (lease.wanted) {
     const std::string_view group = "coordination.k8s.io";
     AddRow({group, "leases", "get update", Level::kBlocker, "it never leads"}, lease.ns, lease.name, all);

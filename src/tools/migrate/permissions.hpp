@@ -1,11 +1,12 @@
 // The permissions that `berth scheduler` needs. This is the only list in the program; a test compares it with
-// the shipped roles.
+// the shipped roles. Those to watch what only some configurations read follow from client::kResources.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/feature_gates.hpp"
 #include "tools/migrate/findings.hpp"
 
 namespace berth::migrate {
@@ -32,6 +33,12 @@ struct Lease {
   bool wanted = true;  // leaderElection.leaderElect
 };
 
-std::vector<Permission> NeededPermissions(const Lease& lease);
+// What decides about the kinds that not every scheduler watches.
+struct WatchedKinds {
+  config::FeatureGates gates{};
+  std::vector<std::string> requested{};  // by plugins: framework::Handle::requested_resources
+};
+
+std::vector<Permission> NeededPermissions(const Lease& lease, const WatchedKinds& watched = {});
 
 }  // namespace berth::migrate

@@ -9,6 +9,7 @@
 
 #include "config/value.hpp"
 #include "kubernetes/api/decode.hpp"
+#include "kubernetes/client/resources.hpp"
 
 namespace berth::migrate {
 namespace {
@@ -62,6 +63,42 @@ TEST(Permissions, MatchTheShippedRoles) {
   for (const Permission& permission : NeededPermissions({.name = "berth"})) needed.insert(permission.Text());
   EXPECT_EQ(needed, shipped);
   EXPECT_GT(needed.size(), 50U);
+}
+
+std::set<std::string> TextsOf(const std::vector<Permission>& permissions) {
+  std::set<std::string> texts;
+  for (const Permission& permission : permissions) texts.insert(permission.Text());
+  return texts;
+}
+
+TEST(Permissions, WhatTheConfigurationReadsMatchesTheOptionalRoles) {
+  WatchedKinds watched;
+  std::vector<std::string> notes;
+  const std::string gates[] = {
+      "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"};
+  watched.gates = config::FeatureGates::Parse(gates, notes).value();
+  const auto request = [&](const client::Resource& resource) {
+    if (resource.on_request) watched.requested.push_back(resource.QualifiedName());
+  };
+  std::ranges::for_each(client::kResources, request);
+  std::ranges::for_each(client::kExternalResources, request);
+  std::ranges::for_each(client::kOtherSources, request);
+  std::set<std::string> expected = TextsOf(NeededPermissions({}));
+  for (const char* role : {"gangs", "numa", "pod-groups", "priority-classes", "quotas"})
+    expected.merge(AllowedBy(std::string(role) + ".yaml"));
+  EXPECT_EQ(TextsOf(NeededPermissions({}, watched)), expected);
+}
+
+TEST(Permissions, OnlyWhatThePluginsReadIsNeeded) {
+  const auto has = [](const std::vector<Permission>& permissions, std::string_view group) {
+    return std::ranges::any_of(permissions,
+                               [&](const Permission& permission) { return permission.group == group; });
+  };
+  const auto needed =
+      NeededPermissions({}, {.gates = {}, .requested = {"elasticquotas.scheduling.x-k8s.io"}});
+  EXPECT_TRUE(has(needed, "scheduling.x-k8s.io"));
+  EXPECT_FALSE(has(needed, "topology.node.k8s.io"));
+  EXPECT_FALSE(has(needed, "scheduling.k8s.io"));
 }
 
 TEST(Permissions, ShadowModeOnlyNeedsToWatch) {

@@ -54,7 +54,8 @@ class ConfigMapMoveStore final : public MoveStore {
                      Name name)
       : loop_(loop), api_(api), fence_(fence), clock_(clock), name_(std::move(name)) {}
 
-  // Ends a request that is in progress; its callback is not called. Not on the loop's thread, or with none posted.
+  // Ends a request that is in progress; its callback is not called. Not on the loop's thread, or with none
+  // posted.
   ~ConfigMapMoveStore() override;
 
   void Read(ReadDone done) override;
@@ -70,7 +71,7 @@ class ConfigMapMoveStore final : public MoveStore {
   const Clock& clock_;
   const Name name_;
   client::Api::CallId call_ = 0;  // 0: none. Loop only
-  std::string version_;  // resourceVersion; empty: it does not exist. Loop only
+  std::string version_;           // resourceVersion; empty: it does not exist. Loop only
 };
 
 }  // namespace berth::rebalance

@@ -62,7 +62,7 @@ struct OverloadedNode {
   double load = 0;
   double lowest = 0;  // during the window
   double threshold = 0;
-  std::string note;  // why no pod is moved; empty: pods were considered
+  std::string note;              // why no pod is moved; empty: pods were considered
   std::size_t signal_index = 0;  // in MeasuredLoad::signals: two profiles may name different ones alike
 };
 

@@ -92,9 +92,7 @@ class Planner {
   enum class Relief : std::uint8_t { kLeast, kMost };
   void MoveLoad(const Candidate& candidate, const std::string& to, double sign, Relief relief);
 
-  SignalLoad& SignalOf(const OverloadedNode& node) {
-    return load_.signals[node.signal_index];
-  }
+  SignalLoad& SignalOf(const OverloadedNode& node) { return load_.signals[node.signal_index]; }
   Cost CostOf(const api::Pod& pod) const;
   Row RowOf(std::string_view node) const { return cluster_.nodes().Find(node); }
   // In percent of the node; NaN: unknown. Of traffic: the least that the pod takes from the node `from`, and

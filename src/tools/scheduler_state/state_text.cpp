@@ -112,6 +112,9 @@ std::string TenantText(const Value& queue, const StateTextOptions& options) {
   if (before == 0) return text + Line(2, "its first pod is the next one that is tried", options);
   std::vector<std::string> parts;
   for (const Value& tenant : ItemsAt(queue, "firstTenants")) parts.push_back(ShareText(tenant));
+  // A summary does not name them.
+  if (parts.empty())
+    return text + Line(2, "before it, one pod each of " + Counted(before, "other tenant"), options);
   if (const auto shown = static_cast<std::int64_t>(parts.size()); shown < before)
     parts.push_back(fmt::format("{} more", before - shown));
   return text + Line(2, fmt::format("before it, one pod each: {}", fmt::join(parts, "; ")), options);

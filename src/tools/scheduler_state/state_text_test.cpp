@@ -123,6 +123,8 @@ TEST(PodText, TellsTheTenantAndThoseBeforeIt) {
                       {"name":"ml","share":0.01,"resource":"memory","weight":1}])"),
       HasSubstr(
           "  before it, one pod each: web uses nothing; ml has 1.0% of the cluster's memory; 1 more\n"));
+  EXPECT_THAT(text(R"("tenantsBefore":3)"), HasSubstr("  before it, one pod each of 3 other tenants\n"))
+      << "a summary";
 }
 
 TEST(PodText, TellsTheStageOfPodsThatAreNotQueued) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kubernetes/api/claim_names.hpp"
 #include "observability/log/log.hpp"
 
 namespace berth::shadow {
@@ -199,18 +200,10 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
 
 bool Shadow::AwaitsClaims(const api::Pod& pod) const {
   const auto& claims = engine_.cache().objects().Of<api::ResourceClaim>();
-  const auto awaits = [&](const std::string& name) {
+  return std::ranges::any_of(api::ClaimNamesOf(pod), [&](const std::string& name) {
     const ResourceClaimPtr claim = claims.Find(pod.metadata.ns, name);
     return claim == nullptr || !claim->allocation;
-  };
-  for (const api::PodResourceClaim& reference : pod.spec.resource_claims) {
-    if (reference.resource_claim_name && awaits(*reference.resource_claim_name)) return true;
-  }
-  for (const api::PodResourceClaimStatus& status : pod.status.resource_claim_statuses) {
-    if (status.resource_claim_name && awaits(*status.resource_claim_name)) return true;
-  }
-  const auto& extended = pod.status.extended_resource_claim;
-  return extended && awaits(extended->resource_claim_name);
+  });
 }
 
 std::optional<std::uint64_t> Shadow::Announcement(const api::Pod& pod, std::string_view node) const {

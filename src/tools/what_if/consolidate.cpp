@@ -88,8 +88,7 @@ class Consolidator {
   std::string Empty(const std::string& node) {
     std::vector<api::PodPtr> pods;
     for (const cluster::PlacedPod* placed : std::as_const(cache()).nodes().pods(RowOf(node))) {
-      if (!api::IsOfDaemonSet(placed->pod->metadata) && !api::IsMirrorPod(placed->pod->metadata))
-        pods.push_back(placed->pod);
+      if (!api::ComesBack(placed->pod->metadata)) pods.push_back(placed->pod);
     }
     std::ranges::sort(pods, {}, [](const api::PodPtr& pod) { return pod->metadata.Key(); });
     for (const api::PodPtr& pod : pods) {

@@ -602,7 +602,7 @@ void Scenario::OnPodRemoved(const api::PodPtr& pod) {
   if (how == End::kDeleted || how == End::kReplaced) return;
   if (IsReplaced(*pod, how != End::kNodeRemoved)) return AddReplacement(*pod);
   // They belong to the node.
-  if (api::IsOfDaemonSet(pod->metadata) || api::IsMirrorPod(pod->metadata)) return;
+  if (api::ComesBack(pod->metadata)) return;
   const char* const why = how == End::kPreempted     ? "preempted"
                           : how == End::kNodeRemoved ? "its node is gone"
                                                      : "deleted";

@@ -3,21 +3,28 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <optional>
 
-#include "base/text_map.hpp"
 #include "kubernetes/cel/device_expression.hpp"
 #include "scheduler/devices/properties.hpp"
+#include "scheduler/plugins/dynamic_resources/weighted_cache.hpp"
 
 namespace berth::plugins {
 namespace {
 
 using devices::SliceDevice;
 
-// Limits of the caches; a full cache is emptied. Authors of claims choose the expressions.
-constexpr std::size_t kMaxExpressions = 512;
+// Limits of the caches. Authors of claims choose the expressions. Full caches of results and devices are
+// emptied: they are quickly filled again.
+constexpr std::size_t kMostExpressionBytes = 128U << 20;
+// The weights of an entry and of an expression that does not compile, in bytes. The compiler may work long
+// before it finds an error.
+constexpr std::size_t kEntryBytes = 1024;
+constexpr std::size_t kWrongExpressionBytes = 1U << 20;
 constexpr std::size_t kMaxResults = 1U << 18;
 constexpr std::size_t kMaxDevices = 1U << 12;
-// Cost of an evaluation (EvaluationOptions::cost_limit) that takes about as long as a step of a search.
-constexpr std::uint64_t kCostPerStep = 32;
+// The effort of an evaluation, and the size of an expression that is compiled, that take about as long as a
+// step of a search.
+constexpr std::uint64_t kEffortPerStep = 32;
+constexpr std::size_t kBytesPerStep = 64;
 
 cel::DeviceAttributeValue ValueOf(const api::DeviceAttribute& attribute) {
   struct Convert {
@@ -47,24 +54,11 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
   explicit DeviceSelectors(bool hides_sharing) : hides_sharing_(hides_sharing) {}
   const Answer& Evaluate(const std::string& text, std::string_view driver,
                          const SliceDevice& device) override {
-    Expression& expression = ExpressionOf(text);
-    if (!expression.program)
-      return answer_ = {Answer::Kind::kCompileError, expression.program.error().message, 0};
-    const auto known = expression.matches.find(device.shape);
-    if (known != expression.matches.end()) return Found(known->second);
-    const Expected<cel::Value>& value = DeviceOf(driver, device);
-    std::uint64_t cost = 0;
-    const Expected<bool> matches = value ? expression.program->Matches(*value, {}, &cost)
-                                         : Expected<bool>(std::unexpected(value.error()));
-    const std::uint64_t steps = cost / kCostPerStep;
-    // Errors are rare and their texts may be long: they are not cached.
-    if (!matches) return answer_ = {Answer::Kind::kRuntimeError, matches.error().message, steps};
-    if (++results_ > kMaxResults) {
-      for (auto& [other, entry] : expressions_) entry.matches.clear();
-      results_ = 1;
-    }
-    return Found(expression.matches.emplace(device.shape, Result{*matches, static_cast<std::uint32_t>(steps)})
-                     .first->second);
+    std::uint64_t compiling = 0;
+    Expression& expression = ExpressionOf(text, compiling);
+    Evaluate(expression, driver, device);
+    answer_.steps += compiling;
+    return answer_;
   }
   std::string ValuesOf(const std::string& expression, std::string_view driver,
                        const SliceDevice& device) override {
@@ -100,19 +94,48 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
     boost::unordered_flat_map<std::uint32_t, Result> matches;  // by shape
   };
 
-  const Answer& Found(const Result& result) {
-    answer_.kind = result.matches ? Answer::Kind::kMatch : Answer::Kind::kNoMatch;
-    answer_.steps = result.steps;
-    return answer_;
-  }
-  Expression& ExpressionOf(const std::string& text) {
-    const auto found = expressions_.find(text);
-    if (found != expressions_.end()) return found->second;
-    if (expressions_.size() >= kMaxExpressions) {
-      expressions_.clear();
-      results_ = 0;
+  // Sets the answer.
+  void Evaluate(Expression& expression, std::string_view driver, const SliceDevice& device) {
+    if (!expression.program) {
+      answer_ = {Answer::Kind::kCompileError, expression.program.error().message, 0};
+      return;
     }
-    return expressions_.emplace(text, Expression{cel::DeviceExpression::Compile(text), {}}).first->second;
+    const auto known = expression.matches.find(device.shape);
+    if (known != expression.matches.end()) return Found(known->second);
+    const Expected<cel::Value>& value = DeviceOf(driver, device);
+    std::uint64_t effort = 0;
+    const Expected<bool> matches = value ? expression.program->Matches(*value, {}, nullptr, &effort)
+                                         : Expected<bool>(std::unexpected(value.error()));
+    const std::uint64_t steps = effort / kEffortPerStep;
+    // Errors are rare and their texts may be long: they are not cached.
+    if (!matches) {
+      answer_ = {Answer::Kind::kRuntimeError, matches.error().message, steps};
+      return;
+    }
+    // The results of evicted expressions count until then.
+    if (++results_ > kMaxResults) {
+      expressions_.ForEach([](Expression& entry) { entry.matches.clear(); });
+      results_ = 1;
+    }
+    const Result result{*matches, static_cast<std::uint32_t>(steps)};
+    expression.matches.emplace(device.shape, result);
+    Found(result);
+  }
+  void Found(const Result& result) {
+    answer_.kind = result.matches ? Answer::Kind::kMatch : Answer::Kind::kNoMatch;
+    answer_.error.clear();
+    answer_.steps = result.steps;
+  }
+  // `steps`: what the compilation takes if it displaces other expressions: those of claims with more
+  // expressions than the cache holds are compiled again at every device. Else it is free, so that the answer
+  // does not depend on what is cached.
+  Expression& ExpressionOf(const std::string& text, std::uint64_t& steps) {
+    if (Expression* known = expressions_.Find(text)) return *known;
+    Expression expression{cel::DeviceExpression::Compile(text), {}};
+    const std::size_t compiled = expression.program ? expression.program->Memory() : kWrongExpressionBytes;
+    const std::size_t bytes = kEntryBytes + text.size() + compiled;
+    if (!expressions_.HasRoom(bytes)) steps = bytes / kBytesPerStep;
+    return expressions_.Add(text, std::move(expression), bytes);
   }
   const Expected<cel::Value>& DeviceOf(std::string_view driver, const SliceDevice& device) {
     const auto found = devices_.find(device.shape);
@@ -124,7 +147,7 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
   }
 
   const bool hides_sharing_;
-  TextMap<Expression> expressions_;
+  WeightedCache<Expression> expressions_{kMostExpressionBytes};
   boost::unordered_flat_map<std::uint32_t, Expected<cel::Value>> devices_;  // by shape
   std::size_t results_ = 0;                                                 // of all expressions
   Answer answer_;

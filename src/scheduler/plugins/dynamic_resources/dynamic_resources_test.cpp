@@ -8,7 +8,9 @@
 #include "observability/metrics/registry.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/framework/eviction_protection.hpp"
+#include "scheduler/plugins/dynamic_resources/device_selectors.hpp"
 #include "scheduler/plugins/dynamic_resources/special_claim.hpp"
+#include "scheduler/plugins/dynamic_resources/weighted_cache.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::plugins {
@@ -658,6 +660,53 @@ TEST(DynamicResources, ArgumentsAreValidatedAsInKubeScheduler) {
     ASSERT_FALSE(made.has_value()) << args;
     EXPECT_EQ(made.error().message, text);
   }
+}
+
+class DeviceSelectorsTest : public ::testing::Test {
+ protected:
+  const devices::SelectorEvaluator::Answer& Evaluate(const std::string& expression) {
+    return selectors_->Evaluate(expression, "d", slice_device_);
+  }
+
+  api::Device device_;
+  devices::SliceDevice slice_device_{&device_, {}, 1, {}};
+  std::unique_ptr<devices::SelectorEvaluator> selectors_ = MakeDeviceSelectors();
+};
+
+// The cost of the list is 10,000, that of the comparison is 1.
+TEST_F(DeviceSelectorsTest, DeepComparisonsTakeSteps) {
+  const auto compared = [](const std::string& lists) {
+    return "cel.bind(a, lists.range(10000), cel.bind(b, [" + lists + "], b == b))";
+  };
+  const std::uint64_t one = Evaluate(compared("a")).steps;
+  EXPECT_GT(Evaluate(compared("a, a, a, a, a, a, a, a")).steps, one + one / 2);
+}
+
+TEST_F(DeviceSelectorsTest, AnErrorIsNotPartOfTheNextAnswer) {
+  EXPECT_NE(Evaluate("1 / 0 == 1").error, "");
+  Evaluate("true");
+  EXPECT_EQ(Evaluate("true").error, "");
+}
+
+TEST(WeightedCache, EvictsWhatWasNotUsedForLongest) {
+  WeightedCache<int> cache(10);
+  cache.Add("a", 1, 4);
+  cache.Add("b", 2, 4);
+  EXPECT_NE(cache.Find("a"), nullptr);
+  EXPECT_FALSE(cache.HasRoom(3));
+  cache.Add("c", 3, 3);
+  EXPECT_EQ(cache.Find("b"), nullptr);
+  EXPECT_EQ(*cache.Find("a") + *cache.Find("c"), 4);
+}
+
+TEST(WeightedCache, KeepsAnEntryThatIsTooHeavyAlone) {
+  WeightedCache<int> cache(10);
+  cache.Add("a", 1, 4);
+  cache.Add("b", 2, 11);
+  EXPECT_EQ(cache.Find("a"), nullptr);
+  EXPECT_EQ(*cache.Find("b"), 2);
+  cache.Add("c", 3, 10);
+  EXPECT_EQ(cache.Find("b"), nullptr);
 }
 
 }  // namespace

@@ -99,9 +99,8 @@ void EvictionBudget::CreateMetrics(metrics::Registry& registry) {
   loops_found_ = &registry.Counter(
       "berth_preemption_loops_total",
       "[ALPHA] Workloads that EvictionBudget paused, because preemption evicted their pods again and again.");
-  paused_ = &registry.Gauge("berth_preemption_loop_paused_workloads",
-                            "[ALPHA] Workloads that EvictionBudget pauses now, by profile.",
-                            {{"profile", profile_}});
+  paused_ = handle_.Keep<PausedGauge>("EvictionBudget " + profile_);
+  paused_->Export(registry, profile_);
   UpdatePaused();
 }
 
@@ -186,6 +185,7 @@ std::optional<EvictionLimit> EvictionBudget::LimitOf(std::string_view ns) const 
 // --- evictions ---
 
 void EvictionBudget::OnEviction(const framework::Preemptor& preemptor, std::span<const api::PodPtr> victims) {
+  state_->decides = true;
   for (const api::PodPtr& victim : victims) {
     if (Counts(*victim)) Record(*victim, Now());
     if (victim->metadata.deleting()) continue;
@@ -193,8 +193,9 @@ void EvictionBudget::OnEviction(const framework::Preemptor& preemptor, std::span
   }
 }
 
-// The update of a pod adds it again.
+// The update of a pod adds it again. A pod without a node in its object was placed by this replica.
 void EvictionBudget::OnPodAdded(cluster::Row, const PlacedPod& pod) {
+  if (pod.pod->spec.node_name.empty()) state_->decides = true;
   const api::PodCondition* const mark = EvictionMark(*pod.pod);
   if (mark == nullptr) return;
   Record(*pod.pod, TimeOf(*mark));
@@ -229,7 +230,7 @@ void EvictionBudget::RecordLoop(const api::PodPtr& pod, const api::Pod& victim, 
                                 std::int64_t at) {
   if (!loops_) return;
   const auto loop = loops_->known->Add(victim, std::move(by), at, loops_->limit, Now());
-  if (loop) Report(pod, victim, *loop);
+  if (loop && state_->decides) Report(pod, victim, *loop);
   UpdatePaused();
 }
 
@@ -246,11 +247,12 @@ void EvictionBudget::Report(const api::PodPtr& pod, const api::Pod& victim,
   if (loops_found_ != nullptr) loops_found_->Add();
 }
 
-// The gauge follows the time while workloads are paused, also if another profile has paused them.
+// The gauge follows the time while workloads are paused, also if another profile has paused them. In stand-by
+// it stays 0, so that the sum over the replicas is the number of paused workloads.
 void EvictionBudget::UpdatePaused() {
   if (paused_ == nullptr) return;
   const std::size_t paused = loops_->known->Paused(Now());
-  paused_->Set(static_cast<std::int64_t>(paused));
+  paused_->Set(state_->decides ? paused : 0);
   if (paused > 0) update_paused_.PostAfter(std::chrono::seconds(1));
 }
 
@@ -260,7 +262,8 @@ Expected<framework::StateEncoder> EvictionBudget::SaveState() {
   Saved saved{.history = state_->history.Save(),
               .retry = retry_.Save(),
               .loops = std::nullopt,
-              .update_paused = update_paused_.due()};
+              .update_paused = update_paused_.due(),
+              .decides = state_->decides};
   if (loops_) saved.loops = loops_->known->Save();
   return EncodeLater(std::move(saved));
 }
@@ -273,6 +276,7 @@ Expected<void> EvictionBudget::RestoreState(std::string_view text) {
   if (saved.loops.has_value() != loops_.has_value()) return Invalid("loops: expected as in the arguments");
   BERTH_RETURN_IF_ERROR(state_->history.Restore(saved.history));
   if (loops_) BERTH_RETURN_IF_ERROR(loops_->known->Restore(*saved.loops));
+  state_->decides = saved.decides;
   retry_.Restore(saved.retry);
   if (saved.update_paused) update_paused_.PostAt(*saved.update_paused);
   return {};

@@ -19,6 +19,7 @@
 #include "scheduler/framework/saved_state.hpp"
 #include "scheduler/plugins/eviction_budget/eviction_budget_args.hpp"
 #include "scheduler/plugins/eviction_budget/eviction_history.hpp"
+#include "scheduler/plugins/eviction_budget/paused_gauge.hpp"
 #include "scheduler/plugins/eviction_budget/preemption_loops.hpp"
 #include "scheduler/plugins/loop_task.hpp"
 #include "scheduler/plugins/retry_time.hpp"
@@ -37,7 +38,7 @@ namespace berth::plugins {
 // (PreemptionLoops) pauses the victim's workload: no pod of it is evicted, and its pods do not evict those of
 // the workloads that evicted it, until the pause has passed. The preemptor gets an event. Profiles with the
 // same `loops` share the counts, so that each loop is reported once; a reload that changes `loops` begins
-// anew.
+// anew. A replica reports loops from its first placement or eviction on: one in stand-by only follows them.
 class EvictionBudget final : public framework::EvictionProtectionPlugin,
                              public framework::SavedStatePlugin,
                              public cluster::PodObserver {
@@ -68,17 +69,20 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin,
   struct State {
     EvictionHistory history;
     std::shared_ptr<RetryTime::State> retry = std::make_shared<RetryTime::State>();
+    bool decides = false;  // this replica has placed or evicted a pod
   };
   struct Saved {
     EvictionHistory::Saved history;
     RetryTime::Saved retry;
     std::optional<PreemptionLoops::Saved> loops;
     std::optional<MonoTime> update_paused;  // when it is due
+    bool decides = false;
     static void VisitFields(auto& self, auto&& visit) {
       visit("history", self.history);
       visit("retry", self.retry);
       visit("loops", self.loops);
       visit("updatePaused", self.update_paused);
+      visit("decides", self.decides);
     }
   };
   void CreateMetrics(metrics::Registry& registry);
@@ -126,7 +130,7 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin,
   metrics::Counter* over_budget_ = nullptr;
   metrics::Counter* in_loop_ = nullptr;
   metrics::Counter* loops_found_ = nullptr;
-  metrics::Gauge* paused_ = nullptr;
+  std::shared_ptr<PausedGauge> paused_;
   LoopTask update_paused_{handle_.loop, [this] { UpdatePaused(); }};
 };
 

@@ -313,8 +313,21 @@ class EvictionBudgetTest : public ::testing::Test {
     cluster.loop().Pass(seconds(10));
     Evict({pod});
   }
+  // A pod of a Job that started ten seconds ago and that another scheduler evicts now.
+  void RunEvictedPodOf(const std::string& job, const std::string& name) {
+    PodBuilder marked = OfJob(job, name, Ago({})).Deleting();
+    cluster.loop().Pass(seconds(10));
+    marked.raw().status.conditions.push_back(
+        {.type = "DisruptionTarget",
+         .status = "True",
+         .reason = "PreemptionByScheduler",
+         .message = "second: preempting to accommodate a higher priority pod",
+         .last_transition_time = FormatTime(cluster.loop().WallNow())});
+    cluster.Run("n", marked);
+  }
   int evicted = 0;
 
+  metrics::Registry registry;
   Cluster cluster;
   api::PodPtr high = OfJob("urgent", "high", 0).Priority(10).Share();
   std::unique_ptr<EvictionBudget> plugin;
@@ -403,7 +416,6 @@ TEST_F(EvictionBudgetTest, TheNextInstanceOfTheProfileContinues) {
 }
 
 TEST_F(EvictionBudgetTest, AWorkloadInALoopIsPausedAndReportedOnce) {
-  metrics::Registry registry;
   cluster.handle().metrics = &registry;
   Use("{loops: {evictions: 3, window: 10m, pause: 5m}}");
   const auto other_profile = std::move(plugin);
@@ -438,20 +450,40 @@ TEST_F(EvictionBudgetTest, EvictionsByOtherSchedulersCompleteALoop) {
   Use("{loops: {evictions: 3}}");
   EvictPodOf("batch");
   EvictPodOf("batch");
-  PodBuilder marked = OfJob("batch", "marked", Ago({})).Deleting();
-  cluster.loop().Pass(seconds(10));
-  marked.raw().status.conditions.push_back(
-      {.type = "DisruptionTarget",
-       .status = "True",
-       .reason = "PreemptionByScheduler",
-       .message = "second: preempting to accommodate a higher priority pod",
-       .last_transition_time = FormatTime(cluster.loop().WallNow())});
-  cluster.Run("n", marked);
+  RunEvictedPodOf("batch", "marked");
   ASSERT_EQ(Events().size(), 1U);
   EXPECT_EQ(Events()[0].regarding->metadata.name, "marked") << "the preemptor is unknown";
   EXPECT_EQ(Events()[0].note,
             "Job a/batch was evicted 3 times within 10m0s by pods of Job a/urgent (default-scheduler), an "
             "unknown workload (second); it is paused for 5m0s");
+}
+
+TEST_F(EvictionBudgetTest, AReplicaReportsLoopsOnceItHasPlacedOrEvictedAPod) {
+  cluster.handle().metrics = &registry;
+  Use("{loops: {evictions: 2}}");
+  for (const auto* name : {"b1", "b2"}) RunEvictedPodOf("batch", name);
+  EXPECT_TRUE(Events().empty());
+  EXPECT_THAT(registry.Expose(), HasSubstr("berth_preemption_loops_total 0"));
+  EXPECT_THAT(registry.Expose(), HasSubstr("berth_preemption_loop_paused_workloads{profile=\"\"} 0"));
+  EXPECT_NE(Refusal(OfJob("batch", "b", 1)), "") << "it knows the loop";
+  cluster.Run("n", MakePod("placed"));
+  for (const auto* name : {"c1", "c2"}) RunEvictedPodOf("other", name);
+  EXPECT_EQ(Events().size(), 1U);
+  EXPECT_THAT(registry.Expose(), HasSubstr("berth_preemption_loop_paused_workloads{profile=\"\"} 2"));
+}
+
+TEST_F(EvictionBudgetTest, TheGaugeOfPausesEndsWithTheLastInstanceThatHasLoops) {
+  const auto shows = HasSubstr("berth_preemption_loop_paused_workloads");
+  cluster.handle().metrics = &registry;
+  Use("{loops: {evictions: 2}}");
+  auto before = std::move(plugin);
+  Use("{loops: {evictions: 2}}");
+  before.reset();
+  EXPECT_THAT(registry.Expose(), shows);
+  before = std::move(plugin);
+  Use("");
+  before.reset();
+  EXPECT_THAT(registry.Expose(), ::testing::Not(shows));
 }
 
 TEST_F(EvictionBudgetTest, APodThatIsEvictedBeforeItsBindingIsConfirmedCountsInALoop) {

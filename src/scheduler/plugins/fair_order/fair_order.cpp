@@ -12,6 +12,7 @@
 #include "base/json_fields.hpp"
 #include "scheduler/plugins/encode_later.hpp"
 #include "scheduler/plugins/priority_sort/priority_sort.hpp"
+#include "scheduler/plugins/tentative_placement.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -105,7 +106,7 @@ void FairOrder::Stop() {
     tenant.pods = 0;
     RemoveIfUnused(id);
   }
-  tenant_of_.clear();
+  on_nodes_.clear();
   attempted_.clear();
 }
 
@@ -182,7 +183,7 @@ double FairOrder::WeightOf(std::string_view name) const {
 void FairOrder::OnPodAdded(cluster::Row, const cluster::PlacedPod& pod) {
   const TenantId id = IdOf(*pod.pod);
   Tenant& tenant = tenants_[id];
-  tenant_of_.insert_or_assign(&pod, id);
+  on_nodes_.insert_or_assign(&pod, OnNode{.tenant = id, .settled = tenant.node->unsettled() > 0});
   ++tenant.pods;
   tree_.Use(*tenant.node, AmountsOf(pod, 1));
   tree_.Settle(*tenant.node, 1);
@@ -190,15 +191,22 @@ void FairOrder::OnPodAdded(cluster::Row, const cluster::PlacedPod& pod) {
 }
 
 void FairOrder::OnPodRemoved(cluster::Row, const cluster::PlacedPod& pod) {
-  const auto known = tenant_of_.find(&pod);
-  BERTH_CHECK(known != tenant_of_.end(), pod.pod->metadata.uid);
-  const TenantId id = known->second;
-  tenant_of_.erase(known);
+  const auto known = on_nodes_.find(&pod);
+  BERTH_CHECK(known != on_nodes_.end(), pod.pod->metadata.uid);
+  const auto [id, settled] = known->second;
+  on_nodes_.erase(known);
   Tenant& tenant = tenants_[id];
   --tenant.pods;
   tree_.Use(*tenant.node, AmountsOf(pod, -1));
+  if (settled && IsTentative(handle_.groups, *pod.pod)) Unsettle(id);
   ShowShare(tenant);
   RemoveIfUnused(id);
+}
+
+// The attempts of a group's members and of other pods of the tenant stay unsettled if the group does not fit.
+void FairOrder::Unsettle(TenantId id) {
+  tree_.Unsettle(*tenants_[id].node);
+  if (!std::exchange(tenants_[id].attempted, true)) attempted_.push_back(id);
 }
 
 const std::vector<std::int64_t>& FairOrder::AmountsOf(const cluster::PlacedPod& pod, std::int64_t sign) {

@@ -63,6 +63,10 @@ class FairOrder final : public framework::QueueSortPlugin,
     bool attempted = false;                // is in attempted_
     std::unique_ptr<TenantSeries> series;  // null: the tenant has no metrics
   };
+  struct OnNode {
+    framework::TenantId tenant = 0;
+    bool settled = false;  // its placement has settled an attempt
+  };
   using Path = std::vector<TenantTree::Step>;
   struct Saved {
     TenantTree::Saved tenants;
@@ -75,6 +79,7 @@ class FairOrder final : public framework::QueueSortPlugin,
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
+  void Unsettle(framework::TenantId id);
   framework::TenantId IdOf(const api::Pod& pod);
   framework::TenantId AddTenant(const Path& path);
   void RemoveIfUnused(framework::TenantId id);
@@ -96,7 +101,7 @@ class FairOrder final : public framework::QueueSortPlugin,
   TenantTree tree_;
   std::deque<Tenant> tenants_;  // by TenantId
   std::vector<framework::TenantId> free_;
-  boost::unordered_flat_map<const cluster::PlacedPod*, framework::TenantId> tenant_of_;
+  boost::unordered_flat_map<const cluster::PlacedPod*, OnNode> on_nodes_;
   std::vector<framework::TenantId> attempted_;  // that had attempts since forget_at_ was set
   std::vector<std::int64_t> amounts_;           // of one pod
   Path path_;                                   // of one pod

@@ -268,6 +268,26 @@ TEST_F(FairOrderTest, AnAttemptThatPlacesAPodIsNotUnsettled) {
   EXPECT_EQ(First().waiting, 1U);
 }
 
+TEST_F(FairOrderTest, AGroupThatDoesNotFitLeavesItsMembersAttemptsUnsettled) {
+  Use();
+  for (int i = 0; i < 4; ++i) Wait(TenantPod("a", std::to_string(i)));
+  for (int i = 0; i < 3; ++i) Attempt(false);
+  ASSERT_EQ(First().unsettled, 3U);
+  const api::PodPtr member = TenantPod("a", "member").Group("g").Share();
+  cluster.groups().Put(member);
+  cluster::PlacedPod placed;
+  placed.pod = member;
+  placed.takes = cluster::UseOf(*member, cluster.symbols());
+  cluster.nodes().AddPod(cluster.RowOf("n"), placed);
+  EXPECT_EQ(First().unsettled, 2U);
+  cluster.nodes().RemovePod(cluster.RowOf("n"), placed);  // another member does not fit
+  EXPECT_EQ(First().unsettled, 3U);
+  cluster.nodes().AddPod(cluster.RowOf("n"), placed);
+  cluster.groups().Assume(*member, "n");
+  cluster.nodes().RemovePod(cluster.RowOf("n"), placed);  // it was placed
+  EXPECT_EQ(First().unsettled, 2U);
+}
+
 // --- ageing ---
 
 TEST_F(FairOrderTest, ATenantWithALargeShareIsTriedAfterItsLeadHasAged) {

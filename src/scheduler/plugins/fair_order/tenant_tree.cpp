@@ -133,6 +133,10 @@ void TenantTree::Settle(Node& leaf, std::size_t attempts) {
   Apply(leaf, [&](Node& node) { node.unsettled_ -= attempts; });
 }
 
+void TenantTree::Unsettle(Node& leaf) {
+  Apply(leaf, [](Node& node) { ++node.unsettled_; });
+}
+
 void TenantTree::Rank(Node& node) const {
   node.share_ = 0;
   node.dominant_ = -1;

@@ -124,6 +124,8 @@ class TenantTree {
   void Attempt(Node& leaf, MonoTime now);
   // Up to `attempts` of the leaf are no longer unsettled.
   void Settle(Node& leaf, std::size_t attempts);
+  // An attempt that was settled is unsettled again; the leaf waits since the same time.
+  void Unsettle(Node& leaf);
 
   // Calls visit(Node&) for the leaves that wait, in their order, until it returns false.
   void ForEachWaiting(const std::function<bool(Node&)>& visit);

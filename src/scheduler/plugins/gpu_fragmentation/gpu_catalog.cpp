@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "scheduler/devices/capacity.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
@@ -56,19 +57,37 @@ GpuCatalog::GpuCatalog(const GpuFragmentationArgs& args, const GpuDemands& deman
 GpuCatalog::~GpuCatalog() = default;
 
 void GpuCatalog::Refresh() {
-  if (asks_.size() > kMostAsks) return Clear();
+  if (TooManyAsks()) return Clear();
   const std::uint64_t version = handle_.objects.Of<api::DeviceClass>().version();
   if (classes_version_ == version && model_of_shape_.size() <= kMostShapes) return;
   classes_version_ = version;
+  ForgetNeeds();
   DropModels();
+}
+
+bool GpuCatalog::TooManyAsks() const {
+  return asks_.size() - exempt_asks_ > kMostAsks ||
+         selector_bytes_ - exempt_selector_bytes_ > kMostSelectorBytes;
+}
+
+void GpuCatalog::ExemptKnownAsks() {
+  exempt_asks_ = asks_.size();
+  exempt_selector_bytes_ = selector_bytes_;
 }
 
 void GpuCatalog::Clear() {
   asks_.clear();
   ask_of_key_.clear();
+  selector_bytes_ = exempt_asks_ = exempt_selector_bytes_ = 0;
+  ForgetNeeds();
   ++ask_epoch_;
   classes_version_ = handle_.objects.Of<api::DeviceClass>().version();
   DropModels();
+}
+
+void GpuCatalog::ForgetNeeds() {
+  needs_of_shape_.clear();
+  known_needs_ = 0;
 }
 
 void GpuCatalog::DropModels() {
@@ -159,16 +178,23 @@ std::uint32_t GpuCatalog::AddModel(Model model) {
     if (capacity.request_policy) AddTo(signature, *capacity.request_policy);
     signature += '\n';
   }
-  std::vector<std::int64_t> needs;
-  for (const GpuAsk& ask : asks_) {
-    needs.push_back(NeedOf(ask, model));
-    signature += fmt::format("{} ", needs.back());
-  }
+  const std::vector<std::int64_t>& needs = NeedsOf(model);
+  for (const std::int64_t need : needs) fmt::format_to(std::back_inserter(signature), "{} ", need);
   const auto [known, is_new] = model_of_signature_.try_emplace(std::move(signature), kNoModel);
   if (!is_new || models_.size() >= kMostModels) return known->second;
   known->second = needs_.AddModel(model.total, needs);
   models_.push_back(std::move(model));
   return known->second;
+}
+
+// Devices are often read again, because a new ask has dropped the models: only that ask is evaluated then.
+const std::vector<std::int64_t>& GpuCatalog::NeedsOf(const Model& model) {
+  if (known_needs_ > kMostKnownNeeds) ForgetNeeds();
+  std::vector<std::int64_t>& needs = needs_of_shape_[model.device.shape];
+  known_needs_ += asks_.size() - needs.size();
+  needs.reserve(asks_.size());
+  while (needs.size() < asks_.size()) needs.push_back(NeedOf(asks_[needs.size()], model));
+  return needs;
 }
 
 std::int64_t GpuCatalog::FreeOf(std::uint32_t model, const devices::SliceDevice& device) const {
@@ -189,6 +215,7 @@ std::uint32_t GpuCatalog::AskOf(const GpuAsk& ask) {
   const auto index = static_cast<std::uint32_t>(asks_.size());
   asks_.push_back(ask);
   ask_of_key_.emplace(ask.key, index);
+  for (const std::string& selector : ask.selectors) selector_bytes_ += selector.size();
   const bool by_attributes = !ask.selectors.empty() || ask.kind == GpuAsk::Kind::kResource;
   if (by_attributes && models_.size() > args_.resources.size()) {
     DropModels();

@@ -21,9 +21,14 @@ namespace berth::plugins {
 // that belong to a class of the arguments and are equal for all asks known so far. Its units are thousandths
 // of the shared capacity; devices that cannot be shared, or lack the capacity, have one unit. Devices that
 // consume counters of their pool (partitions) do not count: they overlap. Scheduler loop only.
+//
+// Authors of claims choose the asks: beyond kMostAsks, or kMostSelectorBytes of expressions, besides those of
+// the mix, all are dropped. An ask is evaluated once for each kind of device, while kMostKnownNeeds suffice.
 class GpuCatalog {
  public:
   static constexpr std::size_t kMostModels = 1024;  // devices of further ones do not count
+  static constexpr std::size_t kMostAsks = 512;
+  static constexpr std::size_t kMostSelectorBytes = std::size_t{1} << 20;
 
   // The arguments must outlive it.
   GpuCatalog(const GpuFragmentationArgs& args, const GpuDemands& demands, framework::Handle& handle);
@@ -34,6 +39,8 @@ class GpuCatalog {
   void Refresh();
   // Drops asks and models, as if there had been no decision.
   void Clear();
+  // The asks known so far, those of the mix, do not count for the limits.
+  void ExemptKnownAsks();
   // The index of the ask in needs(). May drop the models.
   std::uint32_t AskOf(const GpuAsk& ask);
   const GpuNeeds& needs() const { return needs_; }
@@ -58,7 +65,7 @@ class GpuCatalog {
     std::int64_t total = 1;
     std::uint32_t classes = 0;  // a bit by class
   };
-  static constexpr std::size_t kMostAsks = 4096;
+  static constexpr std::size_t kMostKnownNeeds = std::size_t{1} << 22;
   static constexpr std::size_t kMostShapes = 1 << 20;
   static constexpr std::uint32_t kNoModel = UINT32_MAX;
 
@@ -68,6 +75,10 @@ class GpuCatalog {
   std::uint32_t ModelOf(const devices::NodePool& pool, const devices::Slice& slice,
                         const devices::SliceDevice& device);
   std::uint32_t AddModel(Model model);
+  // By ask. Valid until the next call.
+  const std::vector<std::int64_t>& NeedsOf(const Model& model);
+  void ForgetNeeds();
+  bool TooManyAsks() const;
   std::int64_t FreeOf(std::uint32_t model, const devices::SliceDevice& device) const;
   std::int64_t NeedOf(const GpuAsk& ask, const Model& model) const;
   bool Accepts(const GpuAsk& ask, const Model& model) const;
@@ -85,7 +96,12 @@ class GpuCatalog {
   std::vector<Model> models_;  // by index; the resources of the arguments come first
   FlatTextMap<std::uint32_t> model_of_signature_;
   boost::unordered_flat_map<std::uint32_t, std::uint32_t> model_of_shape_;
+  // By shape, then by ask: may lack the latest asks. Kept when models are dropped because of an ask.
+  boost::unordered_flat_map<std::uint32_t, std::vector<std::int64_t>> needs_of_shape_;
+  std::size_t known_needs_ = 0;  // in needs_of_shape_
   std::vector<GpuAsk> asks_;
+  std::size_t selector_bytes_ = 0;                           // of asks_
+  std::size_t exempt_asks_ = 0, exempt_selector_bytes_ = 0;  // of the mix
   FlatTextMap<std::uint32_t> ask_of_key_;
 };
 

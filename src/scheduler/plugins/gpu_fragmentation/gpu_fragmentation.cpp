@@ -78,7 +78,7 @@ bool GpuFragmentation::Begin(const framework::Attempt& attempt) const {
   }
   if (!lost_->has_mix()) return false;
   const auto demand = demands_.Of(*attempt.pod().pod, attempt.pod().fit(), GpuDemands::Claims::kUnallocated);
-  if (!demand) return false;
+  if (!demand || demand->Key().size() > WorkloadMix::kLongestKey) return false;
   lost_->Begin(*demand);
   return true;
 }

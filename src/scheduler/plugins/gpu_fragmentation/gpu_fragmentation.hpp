@@ -26,7 +26,8 @@ namespace berth::plugins {
 //
 // The raw score is 10^9 / (1 + lost GPUs), 0 if there are no devices for the pod by the plugin's own search,
 // which does not consider constraints of claims; normalized by the maximum. All nodes get 0 until a pod with
-// GPUs is on a node, unless the mix is given.
+// GPUs is on a node, unless the mix is given, and for pods with unusually long requests
+// (WorkloadMix::kLongestKey).
 //
 // With deviceChoice LeastWaste, PreFilter makes DynamicResources use up devices that are in use already
 // before it takes others (devices::DeviceOrder).
@@ -63,7 +64,8 @@ class GpuFragmentation final : public framework::PreFilterPlugin,
     std::optional<WorkloadMix::Saved> learned;
     static void VisitFields(auto& self, auto&& visit) { visit("learned", self.learned); }
   };
-  // Whether the nodes can be compared; false: there is no mix yet, or a claim of the pod is gone.
+  // Whether the nodes can be compared; false: there is no mix yet, a claim of the pod is gone, or its
+  // requests are too long.
   bool Begin(const framework::Attempt& attempt) const;
 
   const GpuFragmentationArgs args_;

@@ -139,6 +139,34 @@ TEST(GpuFragmentation, TheLearnedMixHasTheMostFrequentPods) {
 }
 
 // A node is removed and added with its pods, whose order differs after a restart.
+TEST(GpuFragmentation, PlacementsThatTheSearchForAGroupTakesBackAreNoChangeOfTheMix) {
+  Cluster cluster;
+  cluster.Add(GpuNode("n", "1000"));
+  GpuFragmentationArgs args;
+  const GpuDemands demands(args, cluster.handle());
+  WorkloadMix mix(cluster.handle(), demands, 2);
+  for (int i = 0; i < 10; ++i) cluster.Run("n", GpuPod(fmt::format("p{}", i), "1").Uid(fmt::format("{}", i)));
+  mix.Refresh();
+  const api::PodPtr member = GpuPod("member", "2").Uid("member").Group("g").Share();
+  cluster.groups().Put(member);
+  cluster::PlacedPod placed;
+  placed.pod = member;
+  placed.takes = cluster::UseOf(*member, cluster.symbols());
+  const cluster::Row row = cluster.RowOf("n");
+  const std::uint64_t before = cluster.nodes().node_changes();
+  for (int i = 0; i < 10; ++i) {
+    cluster.nodes().AddPod(row, placed);
+    EXPECT_EQ(mix.counted(), 10U);
+    cluster.nodes().RemovePod(row, placed);
+  }
+  EXPECT_EQ(cluster.nodes().node_changes(), before);
+  cluster.nodes().AddPod(row, placed);
+  cluster.groups().Assume(*member, "n");
+  cluster.Run("n", MakePod("plain").Uid("plain"));
+  EXPECT_EQ(mix.counted(), 11U);
+  cluster.nodes().RemovePod(row, placed);
+}
+
 TEST(GpuFragmentation, TheOrderOfPodsWithinAChangeHasNoInfluenceOnTheMix) {
   const std::vector<std::vector<const char*>> orders = {{"1", "1", "1", "2", "4"}, {"4", "2", "1", "1", "1"}};
   std::vector<std::string> mixes;
@@ -371,6 +399,45 @@ TEST_F(GpuDevices, SelectorsOfAPodTellDevicesOfOneModelApart) {
   EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("any")), (NodeScores{{"n", 500'000'000}}));
   EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("second")), (NodeScores{{"n", 1'000'000'000}}));
   EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("none")), (NodeScores{{"n", 0}})) << "no device";
+}
+
+TEST_F(GpuDevices, APodWithLongSelectorsIsNotRated) {
+  AddNode("n");
+  const auto plugin = cluster_.Make<GpuFragmentation>(fmt::format("{{{}}}", kClaimMix));
+  const auto rate = [&](const std::string& claim, std::size_t length) {
+    PutClaim(
+        claim, 500, "", "",
+        fmt::format(R"(, "selectors": [{{"cel": {{"expression": "true{}"}}}}])", std::string(length, ' ')));
+    return cluster_.RawScores(*plugin, PodWith(claim)).at("n");
+  };
+  EXPECT_EQ(rate("short", 10), 500'000'000);
+  EXPECT_EQ(rate("long", WorkloadMix::kLongestKey), 0);
+}
+
+TEST_F(GpuDevices, TooManySelectorsAreForgottenBesidesThoseOfTheMix) {
+  GpuFragmentationArgs args;
+  args.device_classes = {"gpu"};
+  const GpuDemands demands(args, cluster_.handle());
+  GpuCatalog catalog(args, demands, cluster_.handle());
+  int number = 0;
+  const auto add = [&](std::size_t bytes) {
+    const std::string selector = fmt::format("{:{}}", ++number, bytes);
+    catalog.AskOf({.kind = GpuAsk::Kind::kClass, .selectors = {selector}, .key = selector});
+  };
+  const auto is_kept = [&] {
+    const std::uint64_t before = catalog.ask_epoch();
+    catalog.Refresh();
+    return catalog.ask_epoch() == before;
+  };
+  add(GpuCatalog::kMostSelectorBytes + 1);
+  catalog.ExemptKnownAsks();
+  for (std::size_t i = 0; i < GpuCatalog::kMostAsks; ++i) add(10);
+  EXPECT_TRUE(is_kept());
+  add(10);
+  EXPECT_FALSE(is_kept()) << "too many";
+  EXPECT_EQ(catalog.needs().asks(), 0U);
+  add(GpuCatalog::kMostSelectorBytes + 1);
+  EXPECT_FALSE(is_kept()) << "too long";
 }
 
 TEST_F(GpuDevices, AnAllocatedClaimTakesNothingMore) {

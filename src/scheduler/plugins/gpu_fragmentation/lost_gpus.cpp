@@ -34,8 +34,10 @@ void LostGpus::CompileMix() {
 void LostGpus::Begin(const GpuDemand& demand) {
   catalog_.Refresh();
   if (!compiled_ || ask_epoch_ != catalog_.ask_epoch()) {
-    ask_epoch_ = catalog_.ask_epoch();
     CompileMix();
+    // Asks of an earlier mix stay, and count for the limits.
+    if (ask_epoch_ != catalog_.ask_epoch()) catalog_.ExemptKnownAsks();
+    ask_epoch_ = catalog_.ask_epoch();
     columns_.clear();
   }
   task_ = Compile(demand, 1);

@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "scheduler/plugins/tentative_placement.hpp"
+
 namespace berth::plugins {
 namespace {
 
@@ -23,15 +25,30 @@ WorkloadMix::WorkloadMix(framework::Handle& handle, const GpuDemands& demands, s
 WorkloadMix::~WorkloadMix() { handle_.nodes.Forget(*this); }
 
 void WorkloadMix::OnPodAdded(cluster::Row, const cluster::PlacedPod& pod) {
+  CountPlaced();
   if (std::vector<std::string> claims = GpuDemands::ClaimsOf(*pod.pod); !claims.empty()) {
     for (const std::string& claim : claims)
       pods_of_claim_[claim].insert_or_assign(pod.pod->metadata.uid, &pod);
     claims_of_.insert_or_assign(&pod, std::move(claims));
   }
-  Count(pod);
+  if (IsTentative(handle_.groups, *pod.pod)) {
+    tentative_.push_back(&pod);
+  } else {
+    Count(pod);
+  }
+}
+
+// A search lasts until all its members are removed, so that the first one stands for all.
+void WorkloadMix::CountPlaced() {
+  const auto rest = std::ranges::find_if(
+      tentative_, [&](const cluster::PlacedPod* pod) { return IsTentative(handle_.groups, *pod->pod); });
+  for (auto pod = tentative_.begin(); pod != rest; ++pod) Count(**pod);
+  tentative_.erase(tentative_.begin(), rest);
 }
 
 void WorkloadMix::OnPodRemoved(cluster::Row, const cluster::PlacedPod& pod) {
+  CountPlaced();
+  std::erase(tentative_, &pod);
   StopCounting(pod);
   const auto found = claims_of_.find(&pod);
   if (found == claims_of_.end()) return;
@@ -50,7 +67,9 @@ void WorkloadMix::OnClaim(const ports::Change<api::ResourceClaim>& change) {
   if (change.before != nullptr && change.after != nullptr && change.before->metadata.uid == claim.uid) return;
   const auto pods = pods_of_claim_.find(claim.Key());
   if (pods == pods_of_claim_.end()) return;
+  CountPlaced();
   for (const auto& [uid, pod] : pods->second) {
+    if (std::ranges::find(tentative_, pod) != tentative_.end()) continue;
     StopCounting(*pod);
     Count(*pod);
   }
@@ -115,7 +134,8 @@ void WorkloadMix::Refresh() {
 
 // --- recordings ---
 
-Expected<WorkloadMix::Saved> WorkloadMix::Save() const {
+Expected<WorkloadMix::Saved> WorkloadMix::Save() {
+  CountPlaced();
   if (left_out_ > 0) {
     return Invalid(fmt::format(
         "pods on nodes request GPUs in more than {} ways, and which of them count depends on their order",
@@ -139,6 +159,7 @@ Expected<void> WorkloadMix::Restore(const Saved& saved) {
     sum += from.weight;
   }
   if (!mix.empty() && std::abs(sum - 1) > 1e-6) return Invalid("weight: expected a sum of 1");
+  CountPlaced();
   typical_ = std::move(mix);
   changes_ = saved.changes;
   due_ = 10 * changes_ > counted_;

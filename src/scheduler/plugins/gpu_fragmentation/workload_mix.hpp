@@ -21,6 +21,9 @@ namespace berth::plugins {
 // has changed. Pods with unusually long requests and, beyond kMostDemands different ones, pods with further
 // requests do not count. Scheduler loop only.
 //
+// Placements that the search for a pod group takes back are no changes: a member of a group counts from the
+// first change on after the group was placed.
+//
 // So the counts follow from the objects, and only the mix and the number of changes since depend on what was
 // before. Within one change of the cluster, such as that of a node with its pods, the order of pods has no
 // influence.
@@ -68,7 +71,7 @@ class WorkloadMix final : private cluster::PodObserver {
   };
   // An error while pods do not count because there are more than kMostDemands different ones: which do
   // depends on their order.
-  Expected<Saved> Save() const;
+  Expected<Saved> Save();
   // The objects of the time of Save must have been received.
   Expected<void> Restore(const Saved& saved);
 
@@ -82,6 +85,8 @@ class WorkloadMix final : private cluster::PodObserver {
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) override;
   void OnClaim(const ports::Change<api::ResourceClaim>& change);
+  // Counts members of groups that were placed.
+  void CountPlaced();
   void Count(const cluster::PlacedPod& pod);
   void StopCounting(const cluster::PlacedPod& pod);
   void Changed();
@@ -95,6 +100,8 @@ class WorkloadMix final : private cluster::PodObserver {
   // Pods with claims: the keys of the claims, and back, by UID.
   boost::unordered_flat_map<const cluster::PlacedPod*, std::vector<std::string>> claims_of_;
   TextMap<std::map<std::string, const cluster::PlacedPod*>> pods_of_claim_;
+  // Members of groups that may be taken back, in the order of their placement.
+  std::vector<const cluster::PlacedPod*> tentative_;
   std::size_t counted_ = 0;
   std::size_t left_out_ = 0;  // pods that do not count because of kMostDemands
   std::size_t changes_ = 0;   // since the mix was computed

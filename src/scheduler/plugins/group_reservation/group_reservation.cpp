@@ -52,7 +52,7 @@ std::vector<Occupied> OccupiedNodes(const NodeTable& nodes, const PodGroups& gro
   nodes.all().ForEach([&](std::size_t row) {
     Occupied node{static_cast<Row>(row), {}};
     for (cluster::PlacedPod* pod : nodes.pods(node.row)) {
-      if (pod->pod->spec.priority <= group.priority && !api::IsOfDaemonSet(pod->pod->metadata) &&
+      if (pod->pod->spec.priority <= group.priority && !api::ComesBack(pod->pod->metadata) &&
           groups.KeyOf(*pod->pod) != group.key)
         node.pods.push_back(pod);
     }

@@ -524,6 +524,22 @@ TEST_F(TopologyMatchTest, ScoresByTheNumberAndDistanceOfZones) {
   }
 }
 
+// The zones have room for one container with 3 CPUs each; the third container needs both.
+TEST_F(TopologyMatchTest, ContainersTakeFromTheirZonesIfTheIdsHaveGaps) {
+  args = "scoringStrategy: {type: LeastNUMANodes}";
+  cluster.Add(NumaNode());
+  cluster.Put<Topology>(TopologyBuilder()
+                            .Scope("container")
+                            .Attribute("topologyManagerMaxNUMANodes", "4")
+                            .Zone("node-1", {{"cpu", "4"}, {"memory", "8Gi"}})
+                            .Zone("node-3", {{"cpu", "4"}, {"memory", "8Gi"}}));
+  const api::Pod pod = MakePod()
+                           .Container(Limited("a", {{"cpu", "3"}, {"memory", "1Gi"}}))
+                           .Container(Limited("b", {{"cpu", "3"}, {"memory", "1Gi"}}))
+                           .Container(Limited("c", {{"cpu", "2"}, {"memory", "1Gi"}}));
+  EXPECT_EQ(Score(pod), 100 - 50 + 12);
+}
+
 TEST_F(TopologyMatchTest, SetsOfMoreThanEightZonesAreNotCompared) {
   args = "scoringStrategy: {type: LeastNUMANodes}";
   const auto zones = [](int count) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text_map.hpp"
 #include "kubernetes/api/csi_migration.hpp"
 
 namespace berth::plugins {
@@ -81,13 +82,13 @@ framework::PreFilterResult NodeVolumeLimits::PreFilter(const Attempt& attempt) c
 
 NodeVolumeLimits::Wanted NodeVolumeLimits::Collect(const api::Pod& pod, bool with_csi_node) const {
   Wanted wanted;
+  FlatTextSet known;  // ids; a pod may have thousands of volumes
   for (const Volume& volume : pod.spec.volumes) {
     cluster::LookedUp found = volumes_.LookUp(pod, volume);
     if (found.volume.migrated && !with_csi_node) continue;
     if (!found.error.empty()) return {{}, std::move(found.error), found.claim_missing};
     if (found.volume.id.empty()) continue;
-    if (std::ranges::find(wanted.volumes, found.volume.id, &CsiVolume::id) == wanted.volumes.end())
-      wanted.volumes.push_back(std::move(found.volume));
+    if (known.insert(found.volume.id).second) wanted.volumes.push_back(std::move(found.volume));
   }
   return wanted;
 }

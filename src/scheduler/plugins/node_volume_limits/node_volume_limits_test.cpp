@@ -63,6 +63,11 @@ TEST_F(LimitsTest, VolumesOnTheNodeCountOnce) {
   EXPECT_EQ(VerdictOf({"a", "b"}), Fits());
 }
 
+TEST_F(LimitsTest, AVolumeThatThePodNamesTwiceCountsOnce) {
+  EXPECT_EQ(VerdictOf({"a", "b", "a", "c", "b"}), Fits());
+  EXPECT_EQ(VerdictOf({"a", "b", "a", "c", "d"}), kExceeded);
+}
+
 TEST_F(LimitsTest, AttachedVolumesCountOnceWithPodsThatUseThem) {
   Use("p", {"a", "b"});
   cluster.Put(MakeAttachment("va-a", "n", "pv-a"));

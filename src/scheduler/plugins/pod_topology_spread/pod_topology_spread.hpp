@@ -71,6 +71,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
     double weight = 0;                           // compensates for topologies with many domains
     std::vector<double> of_domain;               // contribution to the score of its nodes
     const cluster::RowCounts* by_row = nullptr;  // hostname: counts per node instead
+    cluster::RowCounts copy;                     // the target of by_row, if the counters do not keep it
   };
 
   // Filled by PreFilter.

@@ -270,6 +270,43 @@ TEST(PodTopologySpread, ScoresEqualKubeSchedulersArithmeticOnRandomClusters) {
   }
 }
 
+// The handle of the cluster with other counters.
+framework::Handle HandleWith(cluster::PodCounters& counters, Cluster& cluster) {
+  const framework::Handle& known = cluster.handle();
+  return {.symbols = known.symbols,
+          .reasons = known.reasons,
+          .nodes = known.nodes,
+          .objects = known.objects,
+          .counters = counters,
+          .volumes = known.volumes,
+          .devices = known.devices,
+          .groups = known.groups,
+          .pending = known.pending,
+          .signals = known.signals,
+          .api = known.api,
+          .events = known.events,
+          .loop = known.loop,
+          .scheduler = known.scheduler};
+}
+
+TEST(PodTopologySpread, EachConstraintHasItsOwnCountsBeyondTheLimitOfCounters) {
+  api::TopologySpreadConstraint databases = Soft(kZone, 1);
+  databases.label_selector->match_labels = {{"app", "db"}};
+  const api::Pod pod = Web({Soft(kHostname, 1), databases});
+  const auto fill = [](Cluster& cluster) {
+    AddZones(cluster, {{"a", 3}, {"b", 1}, {"c", 0}});
+    for (const char* name : {"d1", "d2"}) cluster.Run("c", MakePod(name).Label("app", "db"));
+  };
+  Cluster maintained, counted;
+  fill(maintained);
+  fill(counted);
+  cluster::PodCounters counters(counted.nodes(), counted.objects(), 0);
+  framework::Handle handle = HandleWith(counters, counted);
+  const NodeScores expected = maintained.Rate(*maintained.Make<PodTopologySpread>(), pod);
+  EXPECT_EQ(counted.Rate(PodTopologySpread(PodTopologySpreadArgs{}, handle), pod), expected);
+  EXPECT_GT(expected.at("b"), expected.at("a"));
+}
+
 TEST(PodTopologySpread, SystemDefaultsSpreadThePodsOfAService) {
   Cluster cluster;
   for (const auto& [node, zone] : {std::pair{"n1", "a"}, {"n2", "a"}, {"n3", "b"}, {"n4", "b"}})

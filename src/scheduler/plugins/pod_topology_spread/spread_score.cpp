@@ -135,7 +135,9 @@ void PodTopologySpread::ComputeSoftState(const Attempt& attempt, const RowSet& s
   const Topology& topology = *weighed.counts.topology;
   if (constraint.topology_key == hostname_) {
     weighed.weight = std::log(static_cast<double>(scored.Count() + 2));
-    weighed.by_row = &matching;
+    // The next constraint's query overwrites counts that are not maintained.
+    if (!counters_.IsMaintained(matching)) weighed.copy = matching;
+    weighed.by_row = counters_.IsMaintained(matching) ? &matching : &weighed.copy;
     return;
   }
   weighed.by_row = nullptr;
